@@ -12,7 +12,7 @@ import (
 	"nanobot/terminal/screen/picture"
 )
 
-// The commands that people have.
+// Commands of people in the chat.
 const (
 	screenCommand = "screen"
 	keyCommand    = "key"
@@ -22,8 +22,8 @@ const (
 	logCommand    = "log"
 )
 
-// helps are the commands as menus show them.
-var helps = map[string]string{
+// commandHelp are the descriptions of the commands in menus.
+var commandHelp = map[string]string{
 	screenCommand: "show the terminal, as text and as a picture",
 	keyCommand:    "send keys: /key Escape :wq Enter",
 	typeCommand:   "type a text and Enter",
@@ -35,13 +35,13 @@ var helps = map[string]string{
 func commandList(names ...string) []terminal.Command {
 	var all []terminal.Command
 	for _, name := range names {
-		all = append(all, terminal.Command{Name: name, Help: helps[name]})
+		all = append(all, terminal.Command{Name: name, Help: commandHelp[name]})
 	}
 	return all
 }
 
-// keyRow are the keys that people reach by buttons.
-var keyRow = []terminal.ControlButton{
+// keyButtons are the buttons under a screen that press keys.
+var keyButtons = []terminal.ControlButton{
 	{Label: "Enter", Command: "/key Enter"},
 	{Label: "Esc", Command: "/key Escape"},
 	{Label: "Tab", Command: "/key Tab"},
@@ -52,7 +52,7 @@ var keyRow = []terminal.ControlButton{
 
 const (
 	noTerminal = "No terminal is open. Your next message opens one."
-	howToKey   = "Write the keys after the command: /key Escape :wq Enter"
+	keyUsage   = "Write the keys after the command: /key Escape :wq Enter"
 )
 
 // Controls returns the commands of people in a chat with an agent.
@@ -60,7 +60,7 @@ func (p *Protocol) Controls() []terminal.Command {
 	return commandList(screenCommand, keyCommand, typeCommand, takeCommand, giveCommand, logCommand)
 }
 
-// AcceptsControl accepts every command, and text while a person has the terminal.
+// AcceptsControl accepts every command, and also text while a person has taken over the terminal.
 func (p *Protocol) AcceptsControl(chat, command string) bool {
 	if command != "" {
 		return true
@@ -69,54 +69,54 @@ func (p *Protocol) AcceptsControl(chat, command string) bool {
 	return s != nil && s.isTaken()
 }
 
-// Control carries out a command of a person. /take and /give are not among those of Screen, where
-// no agent has the terminal.
+// Control runs a command of a person. The protocol screen never gets /take and /give, since there
+// is no agent that has the terminal.
 func (p *terminals) Control(ctx context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
 	s := p.find(r.Chat)
-	p.kept.Touch(r.Chat)
+	p.pool.Touch(r.Chat)
 	switch {
 	case r.Command == logCommand:
-		return p.sendLog(r.Chat)
+		return p.runLog(r.Chat)
 	case s == nil:
 		return terminal.ControlReply{Text: noTerminal}, nil
 	case r.Command == screenCommand:
-		return picturedScreen(s)
+		return runScreen(s)
 	case r.Command == takeCommand:
-		return takeTerminal(s), nil
+		return runTake(s), nil
 	case r.Command == giveCommand:
-		return giveTerminal(s), nil
+		return runGive(s), nil
 	}
-	buttons := keyRow
+	buttons := keyButtons
 	if s.isTaken() {
-		buttons = takenButtons
+		buttons = takeoverButtons
 	}
-	return typeForUser(ctx, s, r, buttons)
+	return runInput(ctx, s, r, buttons)
 }
 
-// takenButtons are the buttons under a screen that a person has taken over.
-var takenButtons = append(slices.Clone(keyRow), terminal.ControlButton{Label: "Hand back", Command: "/" + giveCommand})
+// takeoverButtons are the buttons under a screen that a person has taken over.
+var takeoverButtons = append(slices.Clone(keyButtons), terminal.ControlButton{Label: "Hand back", Command: "/" + giveCommand})
 
-// buttons are those of the board of a turn.
+// buttons returns the buttons of the turn's board.
 func (x *turn) buttons() []terminal.ControlButton {
 	if x.s.isTaken() {
-		return takenButtons
+		return takeoverButtons
 	}
 	return []terminal.ControlButton{{Label: "Take over", Command: "/" + takeCommand}}
 }
 
-func takeTerminal(s *session) terminal.ControlReply {
+func runTake(s *session) terminal.ControlReply {
 	if !s.takeOver() {
 		return terminal.ControlReply{Text: "You have the terminal already. /give hands it back to the agent."}
 	}
-	s.log.add("taken over by the user", "")
+	s.log.addEntry("taken over by the user", "")
 	return terminal.ControlReply{Text: "The terminal is yours: what you write is typed, with Enter. /key sends keys. /give hands it back to the agent."}
 }
 
-func giveTerminal(s *session) terminal.ControlReply {
+func runGive(s *session) terminal.ControlReply {
 	if !s.handBack() {
 		return terminal.ControlReply{Text: "The agent has the terminal already. /take takes it over."}
 	}
-	s.log.add("handed back to the agent", "")
+	s.log.addEntry("handed back to the agent", "")
 	if s.inTurn() {
 		return terminal.ControlReply{Text: "The agent goes on."}
 	}
@@ -124,60 +124,59 @@ func giveTerminal(s *session) terminal.ControlReply {
 }
 
 const (
-	// settled is the pause in the output after which a key has had its effect.
-	settled = 300 * time.Millisecond
-	// mostSettling is how long the reply to a person waits for that pause.
-	mostSettling = 3 * time.Second
-	// betweenKeys is the pause before the next key of several: a program that one key starts must
-	// set up the terminal before it gets the next. mostBetweenKeys bounds the wait for that pause.
-	betweenKeys, mostBetweenKeys = 30 * time.Millisecond, 150 * time.Millisecond
+	// replyQuiet is the pause in the output after which the reply to a person shows the screen.
+	replyQuiet = 300 * time.Millisecond
+	// maxReplyWait limits the wait for that pause.
+	maxReplyWait = 3 * time.Second
+	// keyQuiet is the pause before the next of several keys: a program that one key starts must set
+	// up the terminal before it reads the next key. maxKeyWait limits the wait for that pause.
+	keyQuiet, maxKeyWait = 30 * time.Millisecond, 150 * time.Millisecond
 )
 
-// typeForUser types what a person wrote. Where no turn shows the screen, the reply does.
-func typeForUser(ctx context.Context, s *session, r terminal.ControlRequest, buttons []terminal.ControlButton) (terminal.ControlReply, error) {
+// runInput types a person's input. The reply shows the screen unless a turn shows it.
+func runInput(ctx context.Context, s *session, r terminal.ControlRequest, buttons []terminal.ControlButton) (terminal.ControlReply, error) {
 	if r.Command == keyCommand && strings.TrimSpace(r.Args) == "" {
-		return terminal.ControlReply{Text: howToKey}, nil
+		return terminal.ControlReply{Text: keyUsage}, nil
 	}
-	s.order.Lock()
-	defer s.order.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, mostSettling)
+	s.typingMu.Lock()
+	defer s.typingMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, maxReplyWait)
 	defer cancel()
 	s.recordUserInput()
-	if !s.typeCommand(ctx, r.Command, r.Args) {
+	if !s.typeInput(ctx, r.Command, r.Args) {
 		return terminal.ControlReply{Text: "Nothing was typed: the program in the terminal does not read its input. /key C-c interrupts it."}, nil
 	}
 	if s.inTurn() {
 		return terminal.ControlReply{}, nil
 	}
-	s.awaitQuiet(ctx, settled, mostSettling)
+	s.awaitQuiet(ctx, replyQuiet, maxReplyWait)
 	if s.isDead() {
-		return terminal.ControlReply{Text: "The shell has ended (" + s.ended.Description() + "). Your next message is for the agent.", Screen: s.snapshot()}, nil
+		return terminal.ControlReply{Text: "The shell has ended (" + s.exit.Description() + "). Your next message is for the agent.", Screen: s.snapshot()}, nil
 	}
 	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
 }
 
-// typeCommand types what a person means by a command or by text. It reports false if too much waits
-// to be typed already.
-func (s *session) typeCommand(ctx context.Context, command, args string) bool {
+// typeInput types the keys of /key or a text. It reports false if the input queue is full.
+func (s *session) typeInput(ctx context.Context, command, args string) bool {
 	typed := args
 	if s.agent.HidesInput() {
 		typed = "(not shown, as a password)"
 	}
-	s.log.add("typed by the user", typed)
+	s.log.addEntry("typed by the user", typed)
 	switch command {
 	case keyCommand:
 		ok := true
 		for _, key := range strings.Fields(args) {
-			ok = s.press(ctx, key) && ok
-			s.awaitQuiet(ctx, betweenKeys, mostBetweenKeys)
+			ok = s.pressKeys(ctx, key) && ok
+			s.awaitQuiet(ctx, keyQuiet, maxKeyWait)
 		}
 		return ok
 	}
-	return s.typeText(ctx, args) && s.press(ctx, "Enter")
+	return s.typeText(ctx, args) && s.pressKeys(ctx, "Enter")
 }
 
-// picturedScreen is the screen as text and as a picture.
-func picturedScreen(s *session) (terminal.ControlReply, error) {
+// runScreen runs /screen: the screen as text and as a picture.
+func runScreen(s *session) (terminal.ControlReply, error) {
 	now := s.snapshot()
 	var png bytes.Buffer
 	if err := picture.Encode(&png, now); err != nil {
@@ -186,8 +185,8 @@ func picturedScreen(s *session) (terminal.ControlReply, error) {
 	return terminal.ControlReply{Screen: now, Files: []terminal.ControlFile{{Name: "screen.png", Content: png.Bytes()}}}, nil
 }
 
-// sendLog sends the dialogue and the recording of a chat.
-func (p *terminals) sendLog(chat string) (terminal.ControlReply, error) {
+// runLog runs /log: the dialogue and the recording of a chat.
+func (p *terminals) runLog(chat string) (terminal.ControlReply, error) {
 	l := p.logs.find(chat)
 	if l == nil {
 		return terminal.ControlReply{Text: "There is no log yet: no terminal was opened in this chat."}, nil

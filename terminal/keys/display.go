@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// drawnQuiet is the pause in the output after which a screen is shown.
-	drawnQuiet = 300 * time.Millisecond
-	// refresh is how often the screen of a program without such pauses is shown. Networks allow
-	// fewer edits; the gateway paces them.
-	refresh = time.Second
+	// screenQuiet is the pause in the output after which the screen is shown.
+	screenQuiet = 300 * time.Millisecond
+	// maxScreenAge is how often the screen of a program without such pauses is shown. Networks
+	// allow fewer edits; the gateway limits the rate.
+	maxScreenAge = time.Second
 )
 
 // display shows the screen of a turn while it changes.
@@ -28,14 +28,14 @@ type display struct {
 	caption string
 }
 
-// displayOptions says what is shown with the screen.
+// displayOptions are shown together with the screen.
 type displayOptions struct {
 	caption string
 	buttons func() []terminal.ControlButton
 }
 
-// show begins to show the screen. end must be called, before anything else is said.
-func show(ctx context.Context, t terminal.Turn, s *session, o displayOptions) *display {
+// startDisplay starts to show the screen. The caller calls end before it sends anything else.
+func startDisplay(ctx context.Context, t terminal.Turn, s *session, o displayOptions) *display {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &display{t: t, s: s, buttons: o.buttons, cancel: cancel, caption: o.caption}
 	d.work.Go(func() { d.run(ctx) })
@@ -47,7 +47,7 @@ func (d *display) end() {
 	d.work.Wait()
 }
 
-// setCaption emits a new caption, which a channel that cannot edit shows as a message.
+// setCaption emits a new caption. A channel that cannot edit messages shows it as a message.
 func (d *display) setCaption(text string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,7 +58,7 @@ func (d *display) setCaption(text string) error {
 func (d *display) run(ctx context.Context) {
 	for {
 		change := d.s.changed()
-		d.s.awaitQuiet(ctx, drawnQuiet, refresh)
+		d.s.awaitQuiet(ctx, screenQuiet, maxScreenAge)
 		if ctx.Err() != nil {
 			return
 		}
@@ -72,9 +72,9 @@ func (d *display) run(ctx context.Context) {
 }
 
 func (d *display) emit() {
-	d.mu.Lock() // also while the frame is emitted, so that no older caption follows a newer one
+	d.mu.Lock() // also during Emit, so that no older caption follows a newer one
 	defer d.mu.Unlock()
-	// A frame that is refused does not end the turn: the next one follows soon.
+	// A refused frame does not end the turn: the next one follows soon.
 	_ = d.t.Emit(terminal.Frame{
 		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(),
 	})

@@ -14,8 +14,8 @@ type Terminal struct{ s *session }
 
 // OpenTerminal starts a program on a terminal.
 func OpenTerminal(t terminal.Turn, args ...string) (Terminal, error) {
-	s, err := open(openOptions{
-		keep: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: process.Size{Rows: 40, Columns: 160}, idle: time.Hour, log: newChatLog(), died: func(*session) {},
+	s, err := openSession(openOptions{
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: process.Size{Rows: 40, Columns: 160}, idle: time.Hour, log: newChatLog(), onExit: func(*session) {},
 	})
 	return Terminal{s}, err
 }
@@ -23,7 +23,7 @@ func OpenTerminal(t terminal.Turn, args ...string) (Terminal, error) {
 // Press sends a key and returns when the screen has changed.
 func (t Terminal) Press(ctx context.Context, key string) {
 	change := t.s.changed()
-	t.s.press(ctx, key)
+	t.s.pressKeys(ctx, key)
 	<-change
 }
 

@@ -6,4 +6,4 @@ import "slices"
 var PauseAfter = pauseAfter
 
 // Pieces returns the parts of a text that a repair tries.
-func Pieces(text string) []string { return slices.Collect(pieces(text)) }
+func Pieces(text string) []string { return slices.Collect(findPieces(text)) }

@@ -2,19 +2,19 @@ package keys
 
 import "strings"
 
-const sureToComplete = "\n\nAre you sure you want to mark the task as complete? " +
+const confirmQuestion = "\n\nAre you sure you want to mark the task as complete? " +
 	"This will trigger your solution to be graded and you won't be able to make any further corrections. "
 
-// Completion remembers whether an agent has said that its task is complete, which it has to confirm
-// with its next response. The zero value is the beginning of a task.
+// Completion stores whether an agent has announced that its task is complete, which its next
+// response must confirm. The zero value is the start of a task.
 type Completion struct{ announced bool }
 
-// Feedback returns what the agent is told after a response in a format has been carried out, or
-// done if the response has confirmed that the task is complete. It calls output for the output of
-// the terminal, at most once, and not at all after an error or at the end.
+// Feedback returns the text for the agent after a response was executed; done reports that the
+// response has confirmed that the task is complete. It calls output at most once, and not at all
+// after an error or at the end.
 func (c *Completion) Feedback(r Response, f Format, output func() string) (text string, done bool) {
-	if r.Error != "" { // which leaves what was announced as it is
-		return parsingErrors(r, f), false
+	if r.Error != "" { // an error does not withdraw the announcement
+		return parseErrorText(r, f), false
 	}
 	confirmed := c.announced
 	c.announced = r.TaskComplete
@@ -26,18 +26,18 @@ func (c *Completion) Feedback(r Response, f Format, output func() string) (text 
 		if f == XML {
 			again = "If so, include <task_complete>true</task_complete> again."
 		}
-		return "Current terminal state:\n" + output() + sureToComplete + again, false
+		return "Current terminal state:\n" + output() + confirmQuestion + again, false
 	case len(r.Warnings) > 0:
-		return "Previous response had warnings:\nWARNINGS: " + list(r.Warnings) + "\n\n" + output(), false
+		return "Previous response had warnings:\nWARNINGS: " + bulletList(r.Warnings) + "\n\n" + output(), false
 	}
 	return output(), false
 }
 
-// parsingErrors is what an agent is told whose response could not be read.
-func parsingErrors(r Response, f Format) string {
+// parseErrorText returns the text for an agent whose response could not be parsed.
+func parseErrorText(r Response, f Format) string {
 	text := "Previous response had parsing errors:\nERROR: " + r.Error
 	if len(r.Warnings) > 0 {
-		text += "\nWARNINGS: " + list(r.Warnings)
+		text += "\nWARNINGS: " + bulletList(r.Warnings)
 	}
 	text += "\n\nPlease fix these issues and provide a proper "
 	if f != XML {
@@ -46,5 +46,5 @@ func parsingErrors(r Response, f Format) string {
 	return text + "response."
 }
 
-// list makes a list of warnings, one a line.
-func list(warnings []string) string { return "- " + strings.Join(warnings, "\n- ") }
+// bulletList returns the warnings, one per line.
+func bulletList(warnings []string) string { return "- " + strings.Join(warnings, "\n- ") }

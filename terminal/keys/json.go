@@ -9,49 +9,50 @@ import (
 )
 
 const (
-	addedBraces = "AUTO-CORRECTED: Fixed incomplete JSON by adding missing closing brace" +
+	warnBracesAdded = "AUTO-CORRECTED: Fixed incomplete JSON by adding missing closing brace" +
 		" - please fix this in future responses"
-	extracted = "AUTO-CORRECTED: Extracted JSON from mixed content - please fix this in future responses"
+	warnExtracted = "AUTO-CORRECTED: Extracted JSON from mixed content - please fix this in future responses"
 )
 
-// Of JSON that is invalid an error quotes all, or the beginning if it has maxQuoted characters.
+// An error quotes invalid JSON completely if it is shorter than maxQuoted characters, else its
+// first quotedStart characters.
 const (
 	maxQuoted   = 200
 	quotedStart = 100
 )
 
-// parseJSON reads a response in JSON and repairs one that cannot be read. A repair that does not
-// help leaves the first result as it was.
+// parseJSON parses a response in JSON and tries to repair an invalid one. If no repair helps, it
+// returns the first result.
 func parseJSON(text string) Response {
-	first := readJSON(text)
+	first := readObject(text)
 	if first.Error == "" {
 		return first
 	}
-	// This changes nothing for a text in which an object ends, whatever is wrong with it.
+	// This has no effect on a text that contains a complete object.
 	if lacking := strings.Count(text, "{") - strings.Count(text, "}"); lacking > 0 {
-		if r := readJSON(text + strings.Repeat("}", lacking)); r.Error == "" {
-			return corrected(r, addedBraces)
+		if r := readObject(text + strings.Repeat("}", lacking)); r.Error == "" {
+			return withWarning(r, warnBracesAdded)
 		}
 	}
-	for piece := range pieces(text) {
+	for piece := range findPieces(text) {
 		if !json.Valid([]byte(piece)) {
 			continue
 		}
-		if r := readJSON(piece); r.Error == "" {
-			return corrected(r, extracted)
+		if r := readObject(piece); r.Error == "" {
+			return withWarning(r, warnExtracted)
 		}
 		break
 	}
 	return first
 }
 
-func corrected(r Response, warning string) Response {
+func withWarning(r Response, warning string) Response {
 	r.Warnings = slices.Insert(r.Warnings, 0, warning)
 	return r
 }
 
-// readJSON reads the first object of a text.
-func readJSON(text string) (r Response) {
+// readObject parses the first object of a text.
+func readObject(text string) (r Response) {
 	start, end, ok := findObject(text)
 	if !ok {
 		r.warn("No valid JSON object found")
@@ -65,15 +66,15 @@ func readJSON(text string) (r Response) {
 		r.warn("Extra text detected after JSON object")
 	}
 	if err := json.Unmarshal([]byte(text[start:end]), &json.RawMessage{}); err != nil {
-		r.Error = invalidJSON(err, text[start:end])
+		r.Error = invalidJSONError(err, text[start:end])
 		return r
 	}
 	r.Error = r.readFields(splitObject(value(text[start:end])))
 	return r
 }
 
-// invalidJSON is the error of a text that is not JSON.
-func invalidJSON(reason error, text string) string {
+// invalidJSONError returns the error for a text that is not JSON.
+func invalidJSONError(reason error, text string) string {
 	if utf8.RuneCountInString(text) < maxQuoted {
 		return fmt.Sprintf("Invalid JSON: %v | Content: %s", reason, text)
 	}
@@ -88,7 +89,7 @@ func invalidJSON(reason error, text string) string {
 	return fmt.Sprintf("Invalid JSON: %v | Content preview: %s...", reason, text)
 }
 
-// readFields reads the response from the fields of its object and returns the error, or "".
+// readFields sets the response from the fields of its object and returns the error, or "".
 func (r *Response) readFields(fields object) string {
 	var missing []string
 	for _, name := range required {
@@ -125,7 +126,7 @@ func (r *Response) readFields(fields object) string {
 	return problem
 }
 
-// readComplete reads the field task_complete, which is "" if it is absent.
+// readComplete parses the field task_complete, which is "" if absent.
 func (r *Response) readComplete(v value) bool {
 	switch v.kind() {
 	case 0, 'n', 'f':
@@ -140,7 +141,7 @@ func (r *Response) readComplete(v value) bool {
 	return v.kind() == '0' && strings.ContainsAny(digits, "123456789")
 }
 
-// readCommands reads the commands up to the first that is wrong, and returns what is wrong with it.
+// readCommands parses the commands up to the first invalid one, and returns what is wrong with it.
 func (r *Response) readCommands(list []value) (problem string) {
 	for i, v := range list {
 		n := i + 1
@@ -176,8 +177,8 @@ func (r *Response) readCommands(list []value) (problem string) {
 	return ""
 }
 
-// object is a JSON object with its keys in order. Of a repeated key the last value counts, at the
-// first place.
+// object is a JSON object with its keys in order. A repeated key has its last value at its first
+// position.
 type object struct {
 	keys   []string
 	values map[string]value
@@ -197,10 +198,10 @@ func splitObject(valid value) object {
 	return o
 }
 
-// value is a JSON value as it was written; "" is one that is absent.
+// value is the source text of a JSON value; "" if absent.
 type value string
 
-// split returns the elements of a list, or the keys and the values of an object by turns.
+// split returns the elements of an array, or the alternating keys and values of an object.
 func (v value) split() []value {
 	var parts []value
 	depth, start, inString := 0, 0, false
@@ -230,7 +231,7 @@ func (v value) split() []value {
 	return parts
 }
 
-// kind returns the first byte of a value, '0' for all numbers, and 0 for one that is absent.
+// kind returns the first byte of a value, '0' for all numbers, and 0 if absent.
 func (v value) kind() byte {
 	switch {
 	case v == "":
@@ -241,7 +242,7 @@ func (v value) kind() byte {
 	return v[0]
 }
 
-// text returns the content of a string and other values as they were written. Null is empty.
+// text returns the content of a string, "" for null, and the source text of other values.
 func (v value) text() string {
 	if v.kind() == '"' && strings.IndexByte(string(v), '\\') < 0 {
 		return string(v[1 : len(v)-1])

@@ -12,12 +12,12 @@ import (
 const (
 	noNewline = " should end with newline when followed by another command. " +
 		"Otherwise the two commands will be concatenated together on the same line."
-	addedBraces = "AUTO-CORRECTED: Fixed incomplete JSON by adding missing closing brace - please fix this in future responses"
-	extracted   = "AUTO-CORRECTED: Extracted JSON from mixed content - please fix this in future responses"
-	extraBefore = "Extra text detected before JSON object"
-	extraAfter  = "Extra text detected after JSON object"
-	wrongOrder  = "Fields appear in wrong order. Found: plan → analysis → commands, expected: analysis → plan → commands"
-	listing     = `{"keystrokes":"ls\n","duration":0.1}`
+	warnBracesAdded = "AUTO-CORRECTED: Fixed incomplete JSON by adding missing closing brace - please fix this in future responses"
+	warnExtracted   = "AUTO-CORRECTED: Extracted JSON from mixed content - please fix this in future responses"
+	extraBefore     = "Extra text detected before JSON object"
+	extraAfter      = "Extra text detected after JSON object"
+	wrongOrder      = "Fields appear in wrong order. Found: plan → analysis → commands, expected: analysis → plan → commands"
+	listing         = `{"keystrokes":"ls\n","duration":0.1}`
 )
 
 // reading is a response and what is to be read in it.
@@ -92,9 +92,9 @@ func TestAnObjectIsFoundInTheTextOfAResponse(t *testing.T) {
 		{"thoughts are text before", "<think>x</think>" + whole, plain(extraBefore)},
 		{"empty", "", none},
 		{"no braces", "I do not know", none},
-		{"a closing brace first hides the next object", "} " + whole, plain(extracted)},
+		{"a closing brace first hides the next object", "} " + whole, plain(warnExtracted)},
 		{"a closing brace first and an opening one", "} { " + whole, plain(extraBefore)},
-		{"a quotation mark in prose opens a string", `5" ` + whole, plain(extracted)},
+		{"a quotation mark in prose opens a string", `5" ` + whole, plain(warnExtracted)},
 		{"a backslash hides a quotation mark in prose", `5\" ` + whole, plain(extraBefore)},
 		{"a backslash hides a brace in prose", `\{ ` + whole, plain(extraBefore)},
 		{"a backslash hides a character of many bytes", `\é ` + whole, plain(extraBefore)},
@@ -219,21 +219,21 @@ func TestAResponseThatCannotBeReadIsRepaired(t *testing.T) {
 	}
 	const letter = "invalid character 'a' looking for beginning of object key string"
 	checkReadings(t, keys.JSON, []reading{
-		{"a brace is lacking", whole[:len(whole)-1], plain(addedBraces)},
-		{"a brace is lacking, and text before", "So: " + whole[:len(whole)-1], plain(addedBraces, extraBefore)},
+		{"a brace is lacking", whole[:len(whole)-1], plain(warnBracesAdded)},
+		{"a brace is lacking, and text before", "So: " + whole[:len(whole)-1], plain(warnBracesAdded, extraBefore)},
 		{"a brace too few, and one in a string", `{"analysis":"{","plan":"p","commands":[]`, keys.Response{
-			Analysis: "{", Plan: "p", Warnings: []string{addedBraces, extraAfter},
+			Analysis: "{", Plan: "p", Warnings: []string{warnBracesAdded, extraAfter},
 		}},
 		{"a bracket is lacking", `{"analysis":"a","plan":"p","commands":[`, none},
 		{"a quotation mark is lacking", `{"analysis":"a","plan":"p","commands":[],"x":"`, none},
-		{"an object that is none comes first", "{a} " + whole, plain(extracted)},
+		{"an object that is none comes first", "{a} " + whole, plain(warnExtracted)},
 		{"another object comes first", `{"x":1} ` + whole, keys.Response{
 			Error: "Missing required fields: analysis, plan, commands", Warnings: []string{extraAfter},
 		}},
 		{"another object comes second", "{a} " + `{"x":1} ` + whole, bad(letter, "{a}", extraAfter)},
 		{"two levels of braces", "{a} " + deep, bad(letter, "{a}", extraAfter)},
-		{"a brace that begins no piece", "{ {a} " + whole, plain(extracted)},
-		{"many braces that begin no piece", "{{{ " + whole + " }", plain(extracted)},
-		{"the text around a piece is not warned of", "x {a} " + whole + " y", plain(extracted)},
+		{"a brace that begins no piece", "{ {a} " + whole, plain(warnExtracted)},
+		{"many braces that begin no piece", "{{{ " + whole + " }", plain(warnExtracted)},
+		{"the text around a piece is not warned of", "x {a} " + whole + " y", plain(warnExtracted)},
 	})
 }

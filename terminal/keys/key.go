@@ -16,8 +16,8 @@ type Modes struct {
 }
 
 // Encode returns the bytes that a terminal sends for keystrokes: those of a key if the whole text
-// is the name of one, and nil for a key without bytes. Everything else is text, in which each line
-// end is sent as the Enter key does, because programs in raw mode tell CR from LF.
+// is the name of a key, and nil for a key without bytes. Everything else is text, in which each
+// line end is sent as the Enter key, because programs in raw mode distinguish CR from LF.
 func Encode(keystrokes string, m Modes) []byte {
 	if b, ok := encodeKey(keystrokes, m); ok {
 		return b
@@ -36,7 +36,7 @@ func IsKey(keystrokes string) bool {
 	return ok
 }
 
-// The modifiers of a key, as the parameter of its sequence has them, less one.
+// The modifiers of a key: the parameter of its sequence minus one.
 const (
 	shift = 1
 	meta  = 2
@@ -47,9 +47,9 @@ const escape = "\x1b"
 
 // key is a key with a name.
 type key struct {
-	plain                string // what it sends; "": nothing
-	appCursor, appKeypad string // what it sends in a mode, if that differs
-	// number and final make the sequence with modifiers: ESC [ number ; modifiers final.
+	plain                string // bytes without modifiers; "" if none
+	appCursor, appKeypad string // bytes in these modes, if different
+	// number and final form the sequence with modifiers: ESC [ number ; modifiers final.
 	number int
 	final  string
 }
@@ -57,7 +57,7 @@ type key struct {
 // longestName is the length of the longest name in keys, or of User999.
 const longestName = len("PageDown")
 
-// encodeKey returns the bytes of a key. It reports false if there is no key with this name.
+// encodeKey returns the bytes of a key. ok is false if there is no key of this name.
 func encodeKey(name string, m Modes) (b []byte, ok bool) {
 	if b, ok := hexByte(name); ok {
 		return b, true
@@ -74,7 +74,7 @@ func encodeKey(name string, m Modes) (b []byte, ok bool) {
 		return encodeCharacter(c, modifiers)
 	}
 	if len(name) != utf8.RuneCountInString(name) {
-		return nil, false // no name has letters whose lower case is ASCII, as that of the Kelvin sign
+		return nil, false // key names are ASCII, but the lower case of some other letters (the Kelvin sign) is ASCII too
 	}
 	k, ok := keys[strings.ToLower(name)]
 	if !ok {
@@ -101,7 +101,8 @@ func cutModifiers(name string) (modifiers int, rest string) {
 	return modifiers, name
 }
 
-// encode returns the bytes of a named key. Only keys whose sequence has modifiers know Shift.
+// encode returns the bytes of a named key. Shift is only valid for keys whose sequence has
+// modifiers.
 func (k key) encode(modifiers int, m Modes) (b []byte, ok bool) {
 	switch {
 	case modifiers != 0 && k.final != "":
@@ -137,7 +138,7 @@ func encodeCharacter(c rune, modifiers int) (b []byte, ok bool) {
 	if modifiers&ctrl != 0 {
 		code, ok := controlCode(c)
 		if !ok {
-			return nil, strings.ContainsRune(withoutCode, c)
+			return nil, strings.ContainsRune(silentControls, c)
 		}
 		sent = string(rune(code))
 	}
@@ -147,11 +148,10 @@ func encodeCharacter(c rune, modifiers int) (b []byte, ok bool) {
 	return []byte(sent), true
 }
 
-// withoutCode are the characters that are keys together with Ctrl and yet send nothing, as tmux has
-// them.
-const withoutCode = "!#()+,-.0123456789:;<=>'`/"
+// silentControls are the characters that send nothing together with Ctrl, as in tmux.
+const silentControls = "!#()+,-.0123456789:;<=>'`/"
 
-// controlCode returns what a character sends together with Ctrl.
+// controlCode returns the byte of a character together with Ctrl.
 func controlCode(c rune) (code byte, ok bool) {
 	switch {
 	case c >= 'a' && c <= 'z':
@@ -184,9 +184,9 @@ func isUserKey(name string) bool {
 }
 
 // keys are the keys by their names in lower case.
-var keys = makeKeys()
+var keys = newKeys()
 
-func makeKeys() map[string]key {
+func newKeys() map[string]key {
 	all := map[string]key{
 		"enter": {plain: "\r"}, "kpenter": {plain: "\r", appKeypad: escape + "OM"},
 		"tab": {plain: "\t"}, "btab": {plain: escape + "[Z"},

@@ -1,6 +1,7 @@
-// Package keys puts a terminal screen into a chat. In the protocol keys an agent sees the screen
-// and answers with keystrokes; in the protocol screen a person does, without an agent. The terminal
-// of a chat outlives its turns. The package knows nothing of chat networks, queues or storage.
+// Package keys shows a terminal screen in a chat. In the protocol keys an agent reads the screen
+// and answers with keystrokes; in the protocol screen a person does so, without an agent. The
+// terminal of a chat outlives its turns. The package knows nothing of chat networks, queues or
+// storage.
 package keys
 
 import (
@@ -10,7 +11,7 @@ import (
 	"nanobot/terminal"
 )
 
-// Protocol talks with agents that see a terminal and answer with keystrokes.
+// Protocol runs agents that read a terminal screen and answer with keystrokes.
 type Protocol struct {
 	*terminals
 }
@@ -23,48 +24,49 @@ var (
 	_ terminal.CommandStopper     = (*Protocol)(nil)
 )
 
-// New returns a protocol that has no terminal yet.
+// New returns a protocol without any terminals.
 func New(cfg config.Terminal) *Protocol { return &Protocol{newTerminals(cfg)} }
 
-// Turn has the agent work on a message, on the terminal of the chat.
+// Turn lets the agent work on a message in the terminal of the chat.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	return p.onTerminal(ctx, t, []string{p.set.Shell}, func(s *session, opened bool) (terminal.Outcome, error) {
+	return p.withTerminal(ctx, t, []string{p.settings.Shell}, func(s *session, opened bool) (terminal.Outcome, error) {
 		if opened {
 			s.awaitPrompt(ctx)
 		}
-		x := &turn{t: t, set: p.set, s: s}
+		x := &turn{t: t, settings: p.settings, s: s}
 		return x.run(ctx)
 	})
 }
 
-// terminals keeps one terminal for each chat. Both protocols have it.
+// terminals has one terminal per chat. Both protocols use it.
 type terminals struct {
-	set  *Settings
-	kept *terminal.Pool[*session]
-	logs chatLogs
+	settings *Settings
+	pool     *terminal.Pool[*session]
+	logs     chatLogs
 }
 
 func newTerminals(cfg config.Terminal) *terminals {
 	set := SettingsOf(cfg)
-	return &terminals{set: set, kept: &terminal.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
+	return &terminals{settings: set, pool: &terminal.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
 }
 
 // Pool returns the pool of the chats' terminals.
-func (p *terminals) Pool() terminal.ProcessPool { return pool{p.kept, p} }
+func (p *terminals) Pool() terminal.ProcessPool { return chatPool{p.pool, p} }
 
-// pool is the pool of terminals, which ends the log of a chat with its terminal.
-type pool struct {
+// chatPool is the pool of terminals. It removes the log of a chat together with its terminal.
+type chatPool struct {
 	*terminal.Pool[*session]
 	terminals *terminals
 }
 
 // End ends the terminal of a chat, unless a turn uses it.
-func (p pool) End(chat string) {
+func (p chatPool) End(chat string) {
 	p.Pool.End(chat)
-	p.terminals.logs.forget(chat)
+	p.terminals.logs.remove(chat)
 }
 
-// StartAfresh ends the terminal of a chat and its log. A turn that uses the terminal ends first.
+// StartAfresh ends the terminal of a chat and removes its log. A turn that uses the terminal ends
+// first.
 func (p *terminals) StartAfresh(chat string) {
 	if s := p.find(chat); s != nil {
 		s.expire()
@@ -72,7 +74,7 @@ func (p *terminals) StartAfresh(chat string) {
 	p.Pool().End(chat)
 }
 
-// Stop interrupts the program that runs in the terminal of a chat between turns, unless that is the
+// StopCommands interrupts the program in the terminal of a chat between turns, unless it is the
 // shell itself.
 func (p *terminals) StopCommands(chat string) (ended int) {
 	s := p.find(chat)
@@ -86,10 +88,10 @@ func (p *terminals) StopCommands(chat string) (ended int) {
 	return 1
 }
 
-// onTerminal runs a turn on the terminal of its chat, which is opened if there is none. args is the
-// program to open it with; nil: the agent's command.
-func (p *terminals) onTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
-	kept, err := p.kept.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
+// withTerminal runs a turn in the terminal of its chat, which is opened if necessary. args is the
+// program of a new terminal; nil means the agent's command.
+func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
+	kept, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
 	if err != nil {
 		return t.EmitStopped(ctx)
 	}
@@ -98,12 +100,12 @@ func (p *terminals) onTerminal(ctx context.Context, t terminal.Turn, args []stri
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
-	s.setTurn(true)
-	defer s.setTurn(false)
+	s.setInTurn(true)
+	defer s.setInTurn(false)
 	return run(s, opened)
 }
 
-// session returns the terminal of the chat.
+// session returns the terminal of the chat and opens it if necessary.
 func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session], args []string) (_ *session, opened bool, err error) {
 	if s, ok := kept.Process(); ok && s.Reusable() {
 		t.AttachProcess(s.agent.Pid())
@@ -113,25 +115,25 @@ func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session],
 		kept.RemoveProcess()
 	}
 	chat := t.Envelope.SessionKey
-	log := p.logs.use(chat)
-	s, err := open(openOptions{
-		keep: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: p.set.size(), idle: p.set.idle(), log: log,
-		died: func(s *session) {
-			p.kept.ReportDeath(chat, s)
-			p.logs.end(chat, log)
+	log := p.logs.openLog(chat)
+	s, err := openSession(openOptions{
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: p.settings.size(), idle: p.settings.idle(), log: log,
+		onExit: func(s *session) {
+			p.pool.ReportDeath(chat, s)
+			p.logs.closeLog(chat, log)
 		},
 	})
 	if err != nil {
-		p.logs.end(chat, log)
+		p.logs.closeLog(chat, log)
 		return nil, false, err
 	}
 	kept.SetProcess(s)
 	return s, true, nil
 }
 
-// find returns the terminal of a chat whose program runs, or nil.
+// find returns the running terminal of a chat, or nil.
 func (p *terminals) find(chat string) *session {
-	s, ok := p.kept.Find(chat)
+	s, ok := p.pool.Find(chat)
 	if !ok || s.isDead() {
 		return nil
 	}

@@ -11,26 +11,27 @@ import (
 )
 
 const (
-	// dialogueHead and dialogueTail are how many bytes of a dialogue's beginning and end are kept.
+	// dialogueHead and dialogueTail are how many bytes of the start and the end of a dialogue are
+	// stored.
 	dialogueHead, dialogueTail = 64 << 10, 448 << 10
-	// mostEnded is how many chats without a terminal have a log.
-	mostEnded = 16
+	// maxEndedLogs limits the logs of chats whose terminal has ended.
+	maxEndedLogs = 16
 )
 
-// chatLog is what /log sends: the dialogue between the agent, the terminal and the person, and a
-// recording of the terminal.
+// chatLog is the content of /log: the dialogue between the agent, the terminal and the person, and
+// a recording of the terminal.
 type chatLog struct {
 	mu        sync.Mutex
 	dialogue  *process.Bounded
-	recording *recording // of the newest terminal; nil: there was none
-	terminals int        // that have not ended; the mutex of chatLogs guards it
+	recording *recording // of the newest terminal; nil if there was none
+	terminals int        // number of running terminals; protected by the mutex of chatLogs
 }
 
 func newChatLog() *chatLog {
 	return &chatLog{dialogue: process.NewBounded(dialogueHead, dialogueTail)}
 }
 
-// startRecording begins the recording of a new terminal, in place of that of the one before.
+// startRecording starts the recording of a new terminal, which replaces the previous recording.
 func (l *chatLog) startRecording(size process.Size) *recording {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,8 +39,8 @@ func (l *chatLog) startRecording(size process.Size) *recording {
 	return l.recording
 }
 
-// add adds a paragraph to the dialogue.
-func (l *chatLog) add(heading, text string) {
+// addEntry adds an entry to the dialogue.
+func (l *chatLog) addEntry(heading, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fmt.Fprintf(l.dialogue, "== %s  %s\n", time.Now().UTC().Format(time.DateTime), heading)
@@ -49,7 +50,7 @@ func (l *chatLog) add(heading, text string) {
 	fmt.Fprintln(l.dialogue)
 }
 
-// files returns the content of the dialogue and of the recording.
+// files returns the dialogue and the recording.
 func (l *chatLog) files() (dialogue string, cast []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,18 +60,18 @@ func (l *chatLog) files() (dialogue string, cast []byte) {
 	return l.dialogue.String(), cast
 }
 
-// chatLogs are the logs of the chats. Those of chats without a terminal are bounded in number.
+// chatLogs are the logs of the chats. The number of logs without a terminal is limited.
 type chatLogs struct {
 	mu    sync.Mutex
 	logs  map[string]*chatLog
-	ended []string // chats without a terminal, the oldest first
+	ended []string // chats without a terminal, oldest first
 }
 
-// use returns the log of a chat whose terminal is opened.
-func (c *chatLogs) use(chat string) *chatLog {
+// openLog returns the log of a chat that opens a terminal.
+func (c *chatLogs) openLog(chat string) *chatLog {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unlist(chat)
+	c.removeEnded(chat)
 	if c.logs == nil {
 		c.logs = map[string]*chatLog{}
 	}
@@ -90,8 +91,9 @@ func (c *chatLogs) find(chat string) *chatLog {
 	return c.logs[chat]
 }
 
-// end says that the terminal of a log has ended. Nothing happens if the chat has another log.
-func (c *chatLogs) end(chat string, l *chatLog) {
+// closeLog records that a terminal of the log has ended. It does nothing if the chat has another
+// log by now.
+func (c *chatLogs) closeLog(chat string, l *chatLog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.logs[chat] != l {
@@ -101,20 +103,20 @@ func (c *chatLogs) end(chat string, l *chatLog) {
 		return
 	}
 	c.ended = append(c.ended, chat)
-	for len(c.ended) > mostEnded {
+	for len(c.ended) > maxEndedLogs {
 		delete(c.logs, c.ended[0])
 		c.ended = c.ended[1:]
 	}
 }
 
-// forget removes the log of a chat that starts afresh.
-func (c *chatLogs) forget(chat string) {
+// remove removes the log of a chat.
+func (c *chatLogs) remove(chat string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unlist(chat)
+	c.removeEnded(chat)
 	delete(c.logs, chat)
 }
 
-func (c *chatLogs) unlist(chat string) {
+func (c *chatLogs) removeEnded(chat string) {
 	c.ended = slices.DeleteFunc(c.ended, func(name string) bool { return name == chat })
 }

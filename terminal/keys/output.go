@@ -11,34 +11,34 @@ const (
 	newHeading    = "New Terminal Output:\n"
 )
 
-// Of an output of more than maxOutput bytes an agent is shown the first and the last half.
+// maxOutput limits the bytes of output for an agent. From a longer output, the middle is cut out.
 const maxOutput = 10000
 
-// Output tells an agent what its terminal shows: the output that is new since the last time if that
-// can be told, and otherwise the screen. The zero value is ready to use.
+// Output selects the terminal output for an agent: the output since the last call if that is known,
+// else the screen. The zero value is ready to use.
 type Output struct {
-	earlier string // the buffer of the last time
+	earlier string // the buffer of the last call
 	started bool
 }
 
-// Next returns the text for the agent. The buffer is the scrollback and the screen, visible is the
-// screen alone.
+// Next returns the text for the agent. buffer is the scrollback and the screen, visible the screen
+// alone.
 func (o *Output) Next(buffer, visible string) string {
 	buffer = strings.TrimSpace(buffer)
 	earlier, started := o.earlier, o.started
 	o.earlier, o.started = strings.Clone(buffer), true
 	if started && strings.HasPrefix(buffer, earlier) {
-		// The line that was the last is repeated: it has the prompt and what was typed behind it.
+		// The last line is repeated, because it has the prompt and the command that was typed.
 		fresh := buffer[max(0, strings.LastIndexByte(earlier, '\n')):]
 		if strings.TrimSpace(fresh) != "" {
-			return limit(newHeading + fresh)
+			return cutMiddle(newHeading + fresh)
 		}
 	}
-	return limit(screenHeading + visible)
+	return cutMiddle(screenHeading + visible)
 }
 
-// limit cuts out the middle of a text that is too long, at the boundaries of characters.
-func limit(text string) string {
+// cutMiddle removes the middle of a text that is too long, at character boundaries.
+func cutMiddle(text string) string {
 	if len(text) <= maxOutput {
 		return text
 	}

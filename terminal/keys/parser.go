@@ -2,7 +2,7 @@ package keys
 
 import "nanobot/terminal"
 
-// Parser reads a response for `nanobot parse`, with the default format first.
+// Parser parses a response for `nanobot parse`. The default format comes first.
 func Parser() terminal.Parser {
 	return terminal.Parser{
 		Object:  `{"analysis":…,"plan":…,"commands":[{"keystrokes":…,"duration":1}],"task_complete":false,"error":"","warnings":[…]}`,

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// mostPrevious bounds what a prompt tells of the previous steps, in bytes. The oldest go first.
-const mostPrevious = 12 << 10
+// maxPrevious limits the previous steps in a prompt, in bytes. The oldest are removed first.
+const maxPrevious = 12 << 10
 
-// introduction is what a model must know in any format.
+// introduction is the part of the prompt that is the same for all formats.
 const introduction = `You solve a task by typing into a Linux terminal. You are shown what the terminal shows, and you
 answer with the next keystrokes. They are typed, and you are shown the terminal again, until the task is done.
 
@@ -25,7 +25,7 @@ How keystrokes work:
 
 `
 
-// jsonFormat and xmlFormat say how a response is written.
+// jsonFormat and xmlFormat describe the format of a response.
 const (
 	jsonFormat = `Answer with one JSON object and nothing else:
 
@@ -58,11 +58,11 @@ Text between tags is taken as it is: do not write &lt; or &amp; for < and &. "du
 `
 )
 
-// prompt is what an agent reads that is started for each step.
+// prompt is the input of an agent that is started for each step.
 type prompt struct {
 	format Format
-	steps  []string // what was done, the oldest first
-	size   int      // of steps, in bytes
+	steps  []string // previous steps, oldest first
+	size   int      // size of steps in bytes
 }
 
 // text returns the prompt of a step.
@@ -84,25 +84,25 @@ func (p *prompt) text(r request) string {
 
 const stateHeading = "Current terminal state:\n"
 
-// add remembers a step.
-func (p *prompt) add(step int, r Response) {
+// addStep adds a step to the next prompts.
+func (p *prompt) addStep(step int, r Response) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s\n", step, clip(oneLine(r.Analysis), longestCaption))
+	fmt.Fprintf(&b, "%d. %s\n", step, truncate(oneLine(r.Analysis), maxCaption))
 	if plan := oneLine(r.Plan); plan != "" {
-		fmt.Fprintf(&b, "   plan: %s\n", clip(plan, longestCaption))
+		fmt.Fprintf(&b, "   plan: %s\n", truncate(plan, maxCaption))
 	}
 	if r.Error != "" {
-		fmt.Fprintf(&b, "   not understood: %s\n", clip(oneLine(r.Error), longestCaption))
+		fmt.Fprintf(&b, "   not understood: %s\n", truncate(oneLine(r.Error), maxCaption))
 	}
 	for _, c := range r.Commands {
 		b.WriteString("   keystrokes: ")
 		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)                     // a model writes what it reads
-		_ = e.Encode(clip(c.Keys, longestCaption)) // a string always has a JSON form
+		e.SetEscapeHTML(false)                     // a model imitates the escapes that it reads
+		_ = e.Encode(truncate(c.Keys, maxCaption)) // encoding a string never fails
 	}
-	text := clip(b.String(), mostPrevious/utf8.UTFMax)
+	text := truncate(b.String(), maxPrevious/utf8.UTFMax)
 	p.steps = append(p.steps, text)
-	for p.size += len(text); p.size > mostPrevious && len(p.steps) > 1; p.steps = p.steps[1:] {
+	for p.size += len(text); p.size > maxPrevious && len(p.steps) > 1; p.steps = p.steps[1:] {
 		p.size -= len(p.steps[0])
 	}
 }

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// segmentSize is how many bytes of output a segment of a recording has at most, with markSize
-	// for each time. A recording keeps the last two segments.
-	segmentSize, markSize = 512 << 10, 32
+	// segmentSize limits the bytes of a segment, with timestampSize for each timestamp. A recording
+	// has at most two segments.
+	segmentSize, timestampSize = 512 << 10, 32
 	// resolution is the shortest time between two events of a recording.
 	resolution = 20 * time.Millisecond
 )
 
-// recording is the output of a terminal with its times. Of a long one only the end is kept; it then
-// begins with the screen as it was there.
+// recording is the output of a terminal with timestamps. If it is long, only the end is stored,
+// starting with the screen at that time.
 type recording struct {
 	size process.Size
 
@@ -31,17 +31,17 @@ type recording struct {
 	segments []segment
 }
 
-// segment is a part of a recording that can be played on its own.
+// segment is a part of a recording that can be played by itself.
 type segment struct {
-	began  time.Time
-	redraw []byte // draws the screen that the segment begins with
-	output []byte
-	marks  []mark
+	began      time.Time
+	redraw     []byte // draws the screen at the start of the segment
+	output     []byte
+	timestamps []timestamp
 }
 
-// mark says when the output up to an offset was read.
-type mark struct {
-	at  time.Duration // since the segment began
+// timestamp is the time at which the output up to an offset was read.
+type timestamp struct {
+	at  time.Duration // since the start of the segment
 	end int
 }
 
@@ -49,22 +49,22 @@ func newRecording(size process.Size) *recording {
 	return &recording{size: size, segments: []segment{{began: time.Now()}}}
 }
 
-// add appends output, which the screen has not drawn yet.
-func (r *recording) add(output []byte, before *screen.Screen) {
+// addOutput appends output. before is the screen without this output.
+func (r *recording) addOutput(output []byte, before *screen.Screen) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := &r.segments[len(r.segments)-1]
-	if len(last.output)+len(output)+markSize*len(last.marks) > segmentSize {
-		r.segments = []segment{*last, {began: time.Now(), redraw: redraw(before.Snapshot())}}
+	if len(last.output)+len(output)+timestampSize*len(last.timestamps) > segmentSize {
+		r.segments = []segment{*last, {began: time.Now(), redraw: redrawSequence(before.Snapshot())}}
 		last = &r.segments[1]
 	}
 	last.output = append(last.output, output...)
 	at := time.Since(last.began)
-	if n := len(last.marks); n > 0 && at-last.marks[n-1].at < resolution {
-		last.marks[n-1].end = len(last.output)
+	if n := len(last.timestamps); n > 0 && at-last.timestamps[n-1].at < resolution {
+		last.timestamps[n-1].end = len(last.output)
 		return
 	}
-	last.marks = append(last.marks, mark{at: at, end: len(last.output)})
+	last.timestamps = append(last.timestamps, timestamp{at: at, end: len(last.output)})
 }
 
 // asciicast returns the recording in the format of asciinema, version 2.
@@ -73,16 +73,16 @@ func (r *recording) asciicast() []byte {
 	defer r.mu.Unlock()
 	began := r.segments[0].began
 	var b bytes.Buffer
-	header, _ := json.Marshal(map[string]any{ // of plain values, so it cannot fail
+	header, _ := json.Marshal(map[string]any{ // plain values cannot fail
 		"version": 2, "width": r.size.Columns, "height": r.size.Rows, "timestamp": began.Unix(),
 		"env": map[string]string{"TERM": "xterm-256color"},
 	})
 	b.Write(append(header, '\n'))
-	var held []byte // the beginning of a character that goes on in the next event
+	var held []byte // an incomplete character that continues in the next event
 	writeEvent(&b, 0, r.segments[0].redraw)
 	for _, s := range r.segments {
 		start := 0
-		for _, m := range s.marks {
+		for _, m := range s.timestamps {
 			text := append(held, s.output[start:m.end]...)
 			start = m.end
 			whole := wholeCharacters(text)
@@ -93,7 +93,7 @@ func (r *recording) asciicast() []byte {
 	return b.Bytes()
 }
 
-// writeEvent writes output as one line.
+// writeEvent writes an output event as one line.
 func writeEvent(b *bytes.Buffer, at time.Duration, output []byte) {
 	if len(output) == 0 {
 		return
@@ -102,7 +102,7 @@ func writeEvent(b *bytes.Buffer, at time.Duration, output []byte) {
 	fmt.Fprintf(b, "[%.3f, \"o\", %s]\n", at.Seconds(), text)
 }
 
-// wholeCharacters returns how much of the bytes does not end within a character.
+// wholeCharacters returns the length of p without an incomplete character at its end.
 func wholeCharacters(p []byte) int {
 	for i := 1; i <= min(len(p), utf8.UTFMax-1); i++ {
 		if c := p[len(p)-i]; utf8.RuneStart(c) {
@@ -115,8 +115,8 @@ func wholeCharacters(p []byte) int {
 	return len(p)
 }
 
-// redraw returns output that draws a screen.
-func redraw(s *screen.Snapshot) []byte {
+// redrawSequence returns output that draws a screen.
+func redrawSequence(s *screen.Snapshot) []byte {
 	var b bytes.Buffer
 	b.WriteString("\x1b[2J")
 	for row, line := range s.Lines {

@@ -8,30 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// Response is one answer of an agent as it was read. Commands and Warnings of a Response that Parse
-// returns are never nil, so that both are lists in JSON.
+// Response is a parsed response of an agent. Parse never returns nil for Commands and Warnings, so
+// that both are arrays in JSON.
 type Response struct {
 	Analysis     string       `json:"analysis"`
 	Plan         string       `json:"plan"`
-	Commands     []Keystrokes `json:"commands"`      // none if there is an Error
-	TaskComplete bool         `json:"task_complete"` // false if there is an Error
+	Commands     []Keystrokes `json:"commands"`      // empty if Error is set
+	TaskComplete bool         `json:"task_complete"` // false if Error is set
 	Error        string       `json:"error"`
 	Warnings     []string     `json:"warnings"`
 }
 
-// Keystrokes is what an agent wants to be typed, and the seconds to wait after it. Duration is
-// finite and as the agent wrote it, so it can be negative or a year.
+// Keystrokes is an input of the agent and the seconds to wait after it. Duration is finite but
+// otherwise unchecked, so it can be negative or a year.
 type Keystrokes struct {
 	Keys     string  `json:"keystrokes"`
 	Duration float64 `json:"duration"`
 }
 
-// Format is how agents write their responses.
+// Format is the format of an agent's responses.
 type Format string
 
 // The formats.
 const (
-	Auto Format = "auto" // JSON or XML, by what the response looks like
+	Auto Format = "auto" // JSON or XML, detected from the response
 	JSON Format = "json"
 	XML  Format = "xml"
 )
@@ -39,25 +39,25 @@ const (
 // Formats returns the names of the formats, the default first.
 func Formats() []string { return []string{string(Auto), string(JSON), string(XML)} }
 
-// Parse reads a response in linear time, whatever its text. It also returns the format in which the
-// response was read, which is JSON or XML.
+// Parse parses a response in linear time, whatever its text. It also returns the format of the
+// response, JSON or XML.
 func Parse(f Format, text string) (Response, Format) {
-	text = strings.TrimPrefix(text, "\uFEFF") // a byte order mark is no text
+	text = strings.TrimPrefix(text, "\uFEFF") // drop a byte order mark
 	if !utf8.ValidString(text) {
 		text = string([]rune(text)) // U+FFFD for each byte that is invalid
 	}
 	switch f {
 	case JSON:
-		return finish(parseJSON(text)), JSON
+		return withoutNilLists(parseJSON(text)), JSON
 	case XML:
-		return finish(parseXML(text)), XML
+		return withoutNilLists(parseXML(text)), XML
 	case Auto:
 	}
 	return parseAuto(text)
 }
 
-// parseAuto takes the format whose beginning comes first, unless only the other format can be read.
-// The thoughts of a model are no part of its response.
+// parseAuto uses the format whose opening comes first, unless only the other format can be parsed.
+// The thoughts of a model are not part of its response.
 func parseAuto(text string) (Response, Format) {
 	text = skipThoughts(text)
 	first, second := JSON, XML
@@ -76,7 +76,7 @@ func parseAuto(text string) (Response, Format) {
 	return r, first
 }
 
-// skipThoughts returns what follows <think>…</think> at the beginning of a text.
+// skipThoughts removes <think>…</think> from the beginning of a text.
 func skipThoughts(text string) string {
 	thoughts, ok := strings.CutPrefix(strings.TrimSpace(text), "<think>")
 	if !ok {
@@ -88,8 +88,8 @@ func skipThoughts(text string) string {
 	return text
 }
 
-// finish makes empty lists of those that are nil.
-func finish(r Response) Response {
+// withoutNilLists replaces nil lists by empty ones.
+func withoutNilLists(r Response) Response {
 	if r.Commands == nil {
 		r.Commands = []Keystrokes{}
 	}
@@ -107,19 +107,20 @@ func (r *Response) warn(format string, args ...any) {
 // defaultDuration is the wait after keystrokes without a usable duration, in seconds.
 const defaultDuration = 1.0
 
-// parseSeconds reads a decimal number. Infinity, NaN and hexadecimal numbers are none.
+// parseSeconds parses a decimal number. Infinity, NaN and hexadecimal numbers are invalid.
 func parseSeconds(s string) (seconds float64, ok bool) {
 	if strings.Trim(s, "0123456789+-.eE") != "" {
 		return defaultDuration, false
 	}
 	seconds, err := strconv.ParseFloat(s, 64)
-	if err != nil { // which covers numbers that are too large for a float64
+	if err != nil { // includes numbers that are too large for a float64
 		return defaultDuration, false
 	}
 	return seconds, true
 }
 
-// checkNewline warns of command n, counted from 1, if the next one would continue its line.
+// checkNewline adds a warning if command n, counted from 1, does not end its line and another
+// command follows.
 func (r *Response) checkNewline(n int, keystrokes string, last bool) {
 	if last || keystrokes == "" || strings.HasSuffix(keystrokes, "\n") || IsKey(keystrokes) {
 		return
@@ -128,8 +129,7 @@ func (r *Response) checkNewline(n int, keystrokes string, last bool) {
 		"Otherwise the two commands will be concatenated together on the same line.", n)
 }
 
-// checkOrder warns of the required parts of a response if they are there in another order than the
-// one expected.
+// checkOrder adds a warning if the required parts are not in the expected order.
 func (r *Response) checkOrder(what string, found []string) {
 	var expected []string
 	for _, name := range required {
@@ -143,5 +143,5 @@ func (r *Response) checkOrder(what string, found []string) {
 	}
 }
 
-// required are the names of the parts that each response has, in their order.
+// required are the names of the required parts of a response, in order.
 var required = []string{"analysis", "plan", "commands"}

@@ -10,10 +10,10 @@ import (
 	"nanobot/terminal"
 )
 
-// A turn without an agent ends when the program has written nothing for turnQuiet.
+// turnQuiet is the pause in the output that ends a turn without an agent.
 const turnQuiet = 2 * time.Second
 
-// Screen puts a program with a terminal screen into a chat, with a person at the keyboard.
+// Screen shows a terminal program in a chat, with a person at the keyboard.
 type Screen struct {
 	*terminals
 }
@@ -25,13 +25,13 @@ var (
 	_ terminal.Restarter          = (*Screen)(nil)
 )
 
-// NewScreen returns a protocol that has no terminal yet.
+// NewScreen returns a protocol without any terminals.
 func NewScreen(cfg config.Terminal) *Screen { return &Screen{newTerminals(cfg)} }
 
-// Turn types a message and shows the screen until the program is quiet. The program lives on.
+// Turn types a message and shows the screen until the output pauses. The program keeps running.
 func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	return p.onTerminal(ctx, t, nil, func(s *session, opened bool) (terminal.Outcome, error) {
-		d := show(ctx, t, s, displayOptions{buttons: func() []terminal.ControlButton { return keyRow }})
+	return p.withTerminal(ctx, t, nil, func(s *session, opened bool) (terminal.Outcome, error) {
+		d := startDisplay(ctx, t, s, displayOptions{buttons: func() []terminal.ControlButton { return keyButtons }})
 		defer d.end()
 		p.typeMessage(ctx, t, s, opened)
 		s.awaitTurnQuiet(ctx)
@@ -40,42 +40,42 @@ func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 	})
 }
 
-// typeMessage types the message of a turn, before everything that is written after it.
+// typeMessage types the message of a turn before any later input.
 func (p *Screen) typeMessage(ctx context.Context, t terminal.Turn, s *session, opened bool) {
-	s.order.Lock()
-	defer s.order.Unlock()
+	s.typingMu.Lock()
+	defer s.typingMu.Unlock()
 	if opened {
 		s.awaitPrompt(ctx)
 	}
 	command, args := splitCommand(t.Envelope.Text)
-	// /screen only shows, and a file without words types nothing.
+	// /screen only shows the screen, and a file without a text types nothing.
 	if command == screenCommand || len(t.Envelope.Media) > 0 && strings.TrimSpace(args) == "" {
 		return
 	}
-	s.typeCommand(ctx, command, args)
+	s.typeInput(ctx, command, args)
 }
 
-// awaitTurnQuiet returns when the program is quiet or has ended, or when ctx ends.
+// awaitTurnQuiet returns when the output pauses, when the program has exited, or when ctx ends.
 func (s *session) awaitTurnQuiet(ctx context.Context) {
 	for ctx.Err() == nil && !s.isDead() && s.quietFor() < turnQuiet {
 		s.awaitQuiet(ctx, turnQuiet, time.Hour)
 	}
 }
 
-// showEnd leaves the screen in the chat when a turn ends.
+// showEnd sends the screen as the last message of a turn.
 func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {
-	frame := terminal.Frame{Kind: terminal.Message, Screen: s.snapshot(), Buttons: keyRow}
+	frame := terminal.Frame{Kind: terminal.Message, Screen: s.snapshot(), Buttons: keyButtons}
 	if files := t.Envelope.Media; len(files) > 0 {
 		frame.Text = "Your files are here: " + strings.Join(files, ", ")
 	}
 	out := terminal.Outcome{Status: terminal.Done}
 	switch {
 	case s.isDead():
-		frame.Text, frame.Buttons = "The program has ended ("+s.ended.Description()+").", nil
-		if !s.ended.OK() {
-			out = terminal.Outcome{Status: terminal.Failed, ExitCode: s.ended.Code, Signal: s.ended.Signal}
+		frame.Text, frame.Buttons = "The program has ended ("+s.exit.Description()+").", nil
+		if !s.exit.OK() {
+			out = terminal.Outcome{Status: terminal.Failed, ExitCode: s.exit.Code, Signal: s.exit.Signal}
 		}
-	case errors.Is(context.Cause(ctx), terminal.ErrTimeout): // the program is not to blame that it goes on
+	case errors.Is(context.Cause(ctx), terminal.ErrTimeout): // not an error: the program may run longer than a turn
 	case ctx.Err() != nil:
 		s.interrupt()
 		return t.EmitStopped(ctx)
@@ -83,8 +83,8 @@ func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (term
 	return out, t.Emit(frame)
 }
 
-// splitCommand returns the command that a message begins with, without the slash, if it is one of
-// the commands that type something.
+// splitCommand returns the command at the start of a message, without the slash, if it is /key,
+// /type or /screen.
 func splitCommand(text string) (command, args string) {
 	word, args := strings.TrimSpace(text), ""
 	if at := strings.IndexAny(word, " \t\r\n"); at >= 0 {
@@ -103,8 +103,7 @@ func (p *Screen) Controls() []terminal.Command {
 	return commandList(screenCommand, keyCommand, typeCommand, logCommand)
 }
 
-// AcceptsControl accepts what is typed while a turn shows the screen; otherwise it gets a turn of
-// its own, which does.
+// AcceptsControl accepts input while a turn shows the screen. Other input gets a turn of its own.
 func (p *Screen) AcceptsControl(chat, command string) bool {
 	s := p.find(chat)
 	switch command {

@@ -14,68 +14,69 @@ import (
 )
 
 const (
-	// hangup is how long the programs of a terminal that is closed have to end before they are
-	// killed.
-	hangup = 2 * time.Second
-	// readSize is how much is read from the pseudo-terminal at once. The kernel hands out 4 KiB.
+	// hangupGrace is the time between SIGHUP and SIGKILL when a terminal is closed.
+	hangupGrace = 2 * time.Second
+	// readSize is the size of one read from the pseudo-terminal. The kernel returns up to 4 KiB.
 	readSize = 16 << 10
 )
 
-// session is a program on a pseudo-terminal, with the screen that it draws. It lives until it is
-// closed or the program exits.
+// session is a program on a pseudo-terminal, with its screen. It lives until it is closed or the
+// program exits.
 type session struct {
-	agent     *terminal.Agent
-	input     *inputQueue
-	log       *chatLog
-	recording *recording
-	idle      time.Duration   // without input of a person, after which they hand back
-	first     <-chan struct{} // closed at the first output
-	typing    sync.WaitGroup  // the writer
-	dead      chan struct{}   // closed when all processes are dead; ended is set by then
-	ended     terminal.AgentExit
+	agent       *terminal.Agent
+	input       *inputQueue
+	log         *chatLog
+	recording   *recording
+	idleTime    time.Duration   // without input, after which a person hands the terminal back
+	firstOutput <-chan struct{} // closed at the first output
+	typing      sync.WaitGroup  // the goroutine that writes input
+	dead        chan struct{}   // closed when all processes are dead and exit is set
+	exit        terminal.AgentExit
 
-	// order is held by who types several keys, so that others type before or after all of them.
-	order sync.Mutex
+	// typingMu is held while several keys are typed, so that the input of others comes before or
+	// after all of them.
+	typingMu sync.Mutex
 
-	mu       sync.Mutex
-	screen   *screen.Screen
-	active   time.Time     // of the last output or keystroke
-	change   chan struct{} // closed at the next output; nil: nobody waits
-	takeover takeover
-	hasTurn  bool // a turn of the chat uses the session
-	expired  bool // the chat starts afresh, so that no other turn may use the session
+	mu           sync.Mutex
+	screen       *screen.Screen
+	lastActivity time.Time     // time of the last output or keystroke
+	change       chan struct{} // closed at the next output; nil if nobody waits
+	takeover     takeover
+	hasTurn      bool // a turn is using the session
+	expired      bool // the chat starts afresh: no other turn may use the session
 }
 
-// openOptions says what a session is made of.
+// openOptions configures a session.
 type openOptions struct {
-	keep func(terminal.PersistentOptions) (*terminal.Agent, error)
-	args []string // the program; nil: the agent's command
-	env  []string // of the program, before what a terminal adds
-	size process.Size
-	idle time.Duration
-	log  *chatLog
-	died func(*session) // called once, when everything in the terminal has ended
+	launch func(terminal.PersistentOptions) (*terminal.Agent, error)
+	args   []string // the program; nil means the agent's command
+	env    []string // environment of the program, without the variables of a terminal
+	size   process.Size
+	idle   time.Duration
+	log    *chatLog
+	onExit func(*session) // called once, when all processes in the terminal have exited
 }
 
-// open starts a program on a terminal.
-func open(o openOptions) (*session, error) {
-	agent, err := o.keep(terminal.PersistentOptions{Args: o.args, Env: terminalEnv(o.env), Terminal: &o.size})
+// openSession starts a program on a terminal.
+func openSession(o openOptions) (*session, error) {
+	agent, err := o.launch(terminal.PersistentOptions{Args: o.args, Env: terminalEnv(o.env), Terminal: &o.size})
 	if err != nil {
 		return nil, err
 	}
 	first := make(chan struct{})
 	s := &session{
-		agent: agent, log: o.log, idle: o.idle, dead: make(chan struct{}), active: time.Now(), change: first, first: first,
+		agent: agent, log: o.log, idleTime: o.idle, dead: make(chan struct{}), lastActivity: time.Now(), change: first, firstOutput: first,
 		screen: screen.New(int(o.size.Columns), int(o.size.Rows)),
 		input:  newInputQueue(agent),
 	}
 	s.recording = o.log.startRecording(o.size)
 	s.typing.Go(s.input.run)
-	go s.run(o.died) // Close waits for it
+	go s.run(o.onExit) // Close waits for it
 	return s, nil
 }
 
-// terminalEnv is what a program on the terminal finds in its environment beside that of the agent.
+// terminalEnv returns the environment variables that a program on a terminal needs in addition to
+// env.
 func terminalEnv(env []string) []string {
 	add := []string{"TERM=xterm-256color"}
 	isLocale := func(v string) bool {
@@ -88,56 +89,56 @@ func terminalEnv(env []string) []string {
 	return add
 }
 
-// run reads the program's output and cleans up after its end.
+// run reads the output until the program has exited, and then cleans up.
 func (s *session) run(died func(*session)) {
 	buf := make([]byte, readSize)
 	for {
 		n, err := s.agent.Stdout.Read(buf)
 		if n > 0 {
-			s.draw(buf[:n])
+			s.handleOutput(buf[:n])
 		}
-		if err != nil { // a terminal that cannot be read has ended, whatever the reason
+		if err != nil { // any read error means that the terminal has ended
 			break
 		}
 	}
-	// A terminal that every process has closed is of no use, even if a process lives.
-	stop := time.AfterFunc(hangup, func() { s.agent.Stop(hangup) })
-	s.ended = s.agent.Wait()
+	// A terminal that every process has closed is of no use, even if a process still runs.
+	stop := time.AfterFunc(hangupGrace, func() { s.agent.Stop(hangupGrace) })
+	s.exit = s.agent.Wait()
 	stop.Stop()
 	s.input.close()
 	s.typing.Wait()
-	s.wake()
+	s.notifyWatchers()
 	died(s)
 	close(s.dead)
 }
 
-// draw shows output on the screen, and answers the queries in it.
-func (s *session) draw(output []byte) {
+// handleOutput draws output on the screen and replies to the terminal queries in it.
+func (s *session) handleOutput(output []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recording.add(output, s.screen)
+	s.recording.addOutput(output, s.screen)
 	_, _ = s.screen.Write(output)
 	if replies := s.screen.TakeReplies(); len(replies) > 0 {
-		s.input.add(replies, mostReplies)
+		s.input.add(replies, maxReplies)
 	}
-	s.active = time.Now()
-	s.wakeLocked()
+	s.lastActivity = time.Now()
+	s.notifyWatchersLocked()
 }
 
-func (s *session) wake() {
+func (s *session) notifyWatchers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wakeLocked()
+	s.notifyWatchersLocked()
 }
 
-func (s *session) wakeLocked() {
+func (s *session) notifyWatchersLocked() {
 	if s.change != nil {
 		close(s.change)
 		s.change = nil
 	}
 }
 
-// changed returns a channel that is closed at the next output or at the program's end.
+// changed returns a channel that is closed at the next output or when the program exits.
 func (s *session) changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,10 +148,9 @@ func (s *session) changed() <-chan struct{} {
 	return s.change
 }
 
-// Close ends the program and everything that was started in the terminal. It returns when all of it
-// is dead.
+// Close ends all processes in the terminal and returns when they are dead.
 func (s *session) Close() {
-	s.agent.Stop(hangup)
+	s.agent.Stop(hangupGrace)
 	<-s.dead
 }
 
@@ -161,7 +161,7 @@ func (s *session) Reusable() bool {
 	return !s.expired && !s.isDead()
 }
 
-// expire keeps other turns from using the session.
+// expire keeps later turns from using the session.
 func (s *session) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,12 +177,12 @@ func (s *session) isDead() bool {
 	}
 }
 
-// errShellExited says that the terminal's program has ended.
+// errShellExited means that the terminal's program has exited.
 var errShellExited = errors.New("the shell has exited")
 
-// whileAlive returns a context that ends with errShellExited when the program does. stop must be
-// called.
-func (s *session) whileAlive(ctx context.Context) (_ context.Context, stop func()) {
+// untilExit returns a context that ends with errShellExited when the program exits. The caller
+// calls stop.
+func (s *session) untilExit(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -198,16 +198,16 @@ func (s *session) whileAlive(ctx context.Context) (_ context.Context, stop func(
 	}
 }
 
-// interrupt drops what was typed and not read, and sends Ctrl-C to what runs in the terminal, or
-// SIGINT if that does not read.
+// interrupt discards unread input and sends Ctrl-C to the program in the terminal, or SIGINT if the
+// program does not read.
 func (s *session) interrupt() {
-	if !s.input.drop() {
-		s.input.add([]byte{interruptKey}, mostQueued)
+	if !s.input.discard() {
+		s.input.add([]byte{interruptKey}, maxQueued)
 		return
 	}
-	// The first time makes room for what is just being written. Errors say that the program has
-	// ended meanwhile.
-	for range mostFlushes {
+	// The first call makes room for the write in progress. Errors mean that the program has exited
+	// meanwhile.
+	for range maxFlushes {
 		_ = s.agent.DiscardInput()
 		if s.input.awaitWritten(flushPause) {
 			break
@@ -218,15 +218,15 @@ func (s *session) interrupt() {
 }
 
 const (
-	// mostFlushes and flushPause bound how long interrupt waits for a write to end.
-	mostFlushes, flushPause = 10, 20 * time.Millisecond
+	// maxFlushes and flushPause limit how long interrupt waits for a write to end.
+	maxFlushes, flushPause = 10, 20 * time.Millisecond
 )
 
 // interruptKey is the byte that Ctrl-C sends.
 const interruptKey = 3
 
-// setTurn says whether a turn uses the session, and shows its screen.
-func (s *session) setTurn(on bool) {
+// setInTurn sets whether a turn is using the session and shows its screen.
+func (s *session) setInTurn(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hasTurn = on
@@ -238,7 +238,7 @@ func (s *session) inTurn() bool {
 	return s.hasTurn
 }
 
-// snapshot returns the screen as it is.
+// snapshot returns a copy of the screen.
 func (s *session) snapshot() *screen.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,9 +252,10 @@ func (s *session) text() (buffer, visible string) {
 	return s.screen.Buffer(), s.screen.Text()
 }
 
-// press sends keystrokes, by the modes that the program has set by now. It returns when the program
-// has been given all of them, or does not read. It reports false if too much waits already.
-func (s *session) press(ctx context.Context, keystrokes string) bool {
+// pressKeys sends keystrokes, encoded for the modes that the program has set by now. It returns
+// when the program was given all of them, or does not read. It reports false if the input queue is
+// full.
+func (s *session) pressKeys(ctx context.Context, keystrokes string) bool {
 	s.mu.Lock()
 	modes := Modes{ApplicationCursor: s.screen.ApplicationCursor(), ApplicationKeypad: s.screen.ApplicationKeypad()}
 	s.mu.Unlock()
@@ -266,7 +267,7 @@ func (s *session) press(ctx context.Context, keystrokes string) bool {
 	return s.write(ctx, p)
 }
 
-// typeText types a text as it is, even one that is the name of a key. The Enter key sends CR.
+// typeText types a text, even if it is the name of a key. Line ends are sent as Enter (CR).
 func (s *session) typeText(ctx context.Context, text string) bool {
 	return s.write(ctx, []byte(lineEnds.Replace(text)))
 }
@@ -275,19 +276,19 @@ func (s *session) write(ctx context.Context, p []byte) bool {
 	ok := s.input.write(ctx, p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.active = time.Now()
+	s.lastActivity = time.Now()
 	return ok
 }
 
-// quietFor returns how long nothing was typed and nothing was written.
+// quietFor returns the time since the last input or output.
 func (s *session) quietFor() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Since(s.active)
+	return time.Since(s.lastActivity)
 }
 
-// awaitQuiet returns when nothing was typed or written for the time quiet, when the program has
-// ended, or after the limit.
+// awaitQuiet returns when there was no input or output for the time quiet, when the program has
+// exited, or after the limit.
 func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
 	end := time.NewTimer(limit)
 	defer end.Stop()
@@ -309,20 +310,20 @@ func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
 }
 
 const (
-	// firstOutput is how long a program that was just started has to write something.
-	firstOutput = 5 * time.Second
+	// firstOutputTimeout is how long a program that was just started has to print something.
+	firstOutputTimeout = 5 * time.Second
 	// promptQuiet is the pause after which a shell has drawn its prompt, which takes several
 	// writes.
 	promptQuiet = 150 * time.Millisecond
 )
 
-// awaitPrompt waits until a program that was just started has drawn its first screen.
+// awaitPrompt waits until a new program has drawn its first screen.
 func (s *session) awaitPrompt(ctx context.Context) {
 	select {
-	case <-s.first:
-	case <-time.After(firstOutput):
+	case <-s.firstOutput:
+	case <-time.After(firstOutputTimeout):
 	case <-s.dead:
 	case <-ctx.Done():
 	}
-	s.awaitQuiet(ctx, promptQuiet, firstOutput)
+	s.awaitQuiet(ctx, promptQuiet, firstOutputTimeout)
 }

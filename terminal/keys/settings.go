@@ -10,7 +10,7 @@ import (
 	"nanobot/terminal/process"
 )
 
-// Name and ScreenName are the protocols' names in the configuration. Both have the section of Name.
+// Name and ScreenName are the protocols' names in the configuration. Both use the section keys.
 const (
 	Name       = "keys"
 	ScreenName = "screen"
@@ -22,7 +22,7 @@ const (
 	turnAgent = "turn"
 )
 
-// Settings is the section of an agent that says how its terminal and its dialogue are.
+// Settings is the section keys of an agent.
 type Settings struct {
 	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"How the agent is run: line is one process for each message, which reads and prints one JSON line for each step; turn is one process for each step, which reads a prompt and prints a response."`
 	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"Format of the agent's responses. auto accepts both; xml needs agent to be turn."`
@@ -45,7 +45,7 @@ func Describe() terminal.Description {
 			SectionDescription: "For the protocols keys and screen: the terminal, and how the agent that uses it is run.",
 		},
 		Open:        func(t config.Terminal) terminal.Protocol { return New(t) },
-		AssessTrial: judge,
+		AssessTrial: assessTrial,
 		TrialText:   func(config.Terminal) string { return "Print the word ready in the terminal, and nothing else." },
 		Parser:      Parser(),
 	}
@@ -59,7 +59,7 @@ func DescribeScreen() terminal.Description {
 			DefaultCommand: func(t config.Terminal) string { return "exec " + terminal.ShellQuote(SettingsOf(t).Shell) },
 		},
 		Open:        func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
-		AssessTrial: judge, TrialText: func(config.Terminal) string { return "/screen" },
+		AssessTrial: assessTrial, TrialText: func(config.Terminal) string { return "/screen" },
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Settings) size() process.Size {
 
 func (s *Settings) idle() time.Duration { return time.Duration(s.Idle) * time.Second }
 
-// Check finds what cannot work.
+// Check reports settings that cannot work.
 func (s *Settings) Check(config.Scope) []config.Problem {
 	var all []config.Problem
 	if s.Agent == lineAgent && s.Format == string(XML) {
@@ -100,7 +100,7 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	return all
 }
 
-// Warnings is about a shell that is not there.
+// Warnings reports a shell that does not exist.
 func (s *Settings) Warnings(at config.Scope) []string {
 	if _, err := os.Stat(s.Shell); err != nil {
 		return []string{at.Key("shell") + " is " + s.Shell + ", which is not there: no terminal can be opened"}

@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// takeover says whether a person has taken the terminal over from the agent.
+// takeover is whether a person has taken over the terminal from the agent.
 type takeover struct {
-	taken    bool
-	used     time.Time     // the last input of the person
-	handBack chan struct{} // closed when the person hands the terminal back
-	count    int           // how often the terminal was taken over
+	taken      bool
+	lastInput  time.Time     // time of the person's last input
+	handedBack chan struct{} // closed when the terminal is handed back
+	count      int           // number of takeovers so far
 }
 
-// takeOver gives the terminal to the person. It reports false if the person has it already.
+// takeOver gives the terminal to the person. It reports false if the person already has it.
 func (s *session) takeOver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.takeover.taken {
 		return false
 	}
-	s.takeover = takeover{taken: true, used: time.Now(), handBack: make(chan struct{}), count: s.takeover.count + 1}
-	s.wakeLocked() // the buttons change
+	s.takeover = takeover{taken: true, lastInput: time.Now(), handedBack: make(chan struct{}), count: s.takeover.count + 1}
+	s.notifyWatchersLocked() // to update the buttons
 	return true
 }
 
-// handBack gives the terminal back to the agent. It reports false if the agent has it already.
+// handBack gives the terminal back to the agent. It reports false if the agent already has it.
 func (s *session) handBack() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.takeover.taken {
 		return false
 	}
-	close(s.takeover.handBack)
+	close(s.takeover.handedBack)
 	s.takeover = takeover{count: s.takeover.count}
-	s.wakeLocked()
+	s.notifyWatchersLocked()
 	return true
 }
 
@@ -51,15 +51,15 @@ func (s *session) takeovers() int {
 	return s.takeover.count
 }
 
-// recordUserInput notes that the person has typed something.
+// recordUserInput records the time of the person's input.
 func (s *session) recordUserInput() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.takeover.used = time.Now()
+	s.takeover.lastInput = time.Now()
 }
 
-// awaitHandBack waits until the person hands the terminal back. A person without input for the
-// session's idle time hands back, too; it reports true then.
+// awaitHandBack waits until the terminal is handed back. It hands the terminal back itself, and
+// returns true, if there is no input for the session's idle time.
 func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 	for {
 		s.mu.Lock()
@@ -68,13 +68,13 @@ func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 		if !now.taken {
 			return false
 		}
-		rest := s.idle - time.Since(now.used)
+		rest := s.idleTime - time.Since(now.lastInput)
 		if rest <= 0 {
 			s.handBack()
 			return true
 		}
 		select {
-		case <-now.handBack:
+		case <-now.handedBack:
 		case <-time.After(rest):
 		case <-s.dead:
 			return false
@@ -84,9 +84,9 @@ func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 	}
 }
 
-// InUse reports whether a person uses the terminal between turns, so that the pool keeps it.
+// InUse reports whether a person uses the terminal between turns. The pool does not end it then.
 func (s *session) InUse() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.takeover.taken && time.Since(s.takeover.used) < s.idle
+	return s.takeover.taken && time.Since(s.takeover.lastInput) < s.idleTime
 }

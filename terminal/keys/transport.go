@@ -14,28 +14,27 @@ import (
 	"nanobot/terminal/process"
 )
 
-// exitGrace is how long an agent has to exit when its input has ended, before it gets SIGTERM, and
-// then before it gets SIGKILL.
+// exitGrace is how long an agent has to exit after its input is closed, before SIGTERM, and then
+// before SIGKILL.
 const exitGrace = 3 * time.Second
 
-// request is what an agent is told in one step.
+// request is the input of an agent for one step.
 type request struct {
 	Instruction string `json:"instruction"`
 	Screen      string `json:"screen"`
 	Step        int    `json:"step"`
 }
 
-// transport is how an agent is run and talked with.
+// transport runs an agent and exchanges requests and responses with it.
 type transport interface {
-	// start is called once, before the first request. When ctx ends, the agent is ended.
+	// start is called once, before the first request. The end of ctx ends the agent.
 	start(ctx context.Context) error
-	// respond hands the agent a request and returns its response. When ctx ends, the agent is
-	// ended.
+	// respond sends a request to the agent and returns its response. The end of ctx ends the agent.
 	respond(ctx context.Context, r request) (string, error)
-	// recordStep is told what was understood of a response and carried out.
+	// recordStep is called with the parsed response after it was executed.
 	recordStep(step int, r Response)
-	// finish lets the agent end by itself, and kill ends it. Both return when it is dead, and may
-	// be called after each other.
+	// finish lets the agent exit by itself, kill kills it. Both return when it is dead, and may be
+	// called one after the other.
 	finish() terminal.AgentExit
 	kill() terminal.AgentExit
 }
@@ -47,11 +46,11 @@ func newTransport(t terminal.Turn, set *Settings) transport {
 	return &lineTransport{t: t}
 }
 
-// exitedError says that the agent has ended before its task was complete.
-type exitedError struct{ ended terminal.AgentExit }
+// exitedError means that the agent has exited before its task was complete.
+type exitedError struct{ exit terminal.AgentExit }
 
 func (e *exitedError) Error() string {
-	return "The agent has ended before the task was complete (" + e.ended.Description() + ")"
+	return "The agent has ended before the task was complete (" + e.exit.Description() + ")"
 }
 
 func isLongLine(err error) bool {
@@ -59,20 +58,20 @@ func isLongLine(err error) bool {
 	return errors.As(err, &long)
 }
 
-// logStderr hands the agent's standard error to the log.
+// logStderr logs the agent's standard error.
 func logStderr(t terminal.Turn, ended terminal.AgentExit) {
 	if text := ended.Stderr.String(); text != "" {
-		_ = t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text}) // a log frame is never refused
+		_ = t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text}) // log frames are never refused
 	}
 }
 
-// lineTransport runs one process for a turn, which reads and prints a line for each step.
+// lineTransport runs one process per turn, which reads and prints one line per step.
 type lineTransport struct {
 	t     terminal.Turn
 	agent *terminal.Agent // nil before start
 	lines *terminal.LineReader
 	input *inputQueue
-	write sync.WaitGroup // the writer of input
+	write sync.WaitGroup // the goroutine that writes input
 	wait  func() terminal.AgentExit
 }
 
@@ -83,8 +82,9 @@ func (l *lineTransport) respond(ctx context.Context, r request) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	// An agent may print before it has read everything. One that is gone is noticed by its output.
-	l.input.add(line, mostQueued)
+	// The input is queued, since an agent may print before it has read everything. The end of the
+	// output shows that the agent has exited.
+	l.input.add(line, maxQueued)
 	for {
 		answer, err := l.lines.Next()
 		switch {
@@ -103,7 +103,7 @@ func (l *lineTransport) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.agent, l.lines = agent, terminal.NewLineReader(&lineGuard{from: agent.Stdout, most: l.t.MaxLine}, l.t.MaxLine)
+	l.agent, l.lines = agent, terminal.NewLineReader(&lineLimiter{from: agent.Stdout, most: l.t.MaxLine}, l.t.MaxLine)
 	l.input = newInputQueue(agent)
 	l.write.Go(l.input.run)
 	l.wait = sync.OnceValue(func() terminal.AgentExit {
@@ -115,14 +115,14 @@ func (l *lineTransport) start(ctx context.Context) error {
 	return nil
 }
 
-// lineGuard ends the output within a line that is too long: its end may never come.
-type lineGuard struct {
+// lineLimiter ends the output within a line that is too long, because the line may never end.
+type lineLimiter struct {
 	from io.Reader
 	most int
-	line int // bytes of the line that is being read
+	line int // length of the current line so far
 }
 
-func (g *lineGuard) Read(p []byte) (int, error) {
+func (g *lineLimiter) Read(p []byte) (int, error) {
 	if g.line > g.most+len("\r") {
 		return 0, io.ErrUnexpectedEOF
 	}
@@ -135,7 +135,7 @@ func (g *lineGuard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// encodeLine writes a request as one line.
+// encodeLine encodes a request as one line.
 func encodeLine(r request) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -148,13 +148,12 @@ func encodeLine(r request) ([]byte, error) {
 
 func (l *lineTransport) recordStep(int, Response) {}
 
-// finish closes the agent's input, which tells it that there is nothing more to do. What is still
-// to be written is dropped.
+// finish closes the agent's input, which signals the end of the task. Queued input is discarded.
 func (l *lineTransport) finish() terminal.AgentExit {
 	if l.agent == nil {
 		return terminal.AgentExit{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
 	}
-	l.input.drop()
+	l.input.discard()
 	l.agent.CloseInput()
 	timer := time.AfterFunc(exitGrace, func() { l.agent.Stop(exitGrace) })
 	defer timer.Stop()
@@ -169,7 +168,7 @@ func (l *lineTransport) kill() terminal.AgentExit {
 	return l.finish()
 }
 
-// turnTransport runs one process for each step, which reads a prompt and prints a response.
+// turnTransport runs one process per step, which reads a prompt and prints a response.
 type turnTransport struct {
 	t      terminal.Turn
 	prompt prompt
@@ -201,7 +200,7 @@ func (p *turnTransport) respond(ctx context.Context, r request) (string, error) 
 	return string(answer), nil
 }
 
-func (p *turnTransport) recordStep(step int, r Response) { p.prompt.add(step, r) }
+func (p *turnTransport) recordStep(step int, r Response) { p.prompt.addStep(step, r) }
 
 func (p *turnTransport) finish() terminal.AgentExit {
 	if p.last.Stderr == nil {

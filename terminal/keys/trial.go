@@ -7,8 +7,8 @@ import (
 	"nanobot/terminal"
 )
 
-// judge is satisfied when the agent has said that its task is done, or when there is a screen.
-func judge(t *terminal.Trial) terminal.Finding {
+// assessTrial passes if the turn has ended without an error.
+func assessTrial(t *terminal.Trial) terminal.Finding {
 	for _, f := range t.Frames {
 		if f.Kind == terminal.Error {
 			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.StderrSuffix(), Fix: t.ByHand}

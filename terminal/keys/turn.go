@@ -11,76 +11,77 @@ import (
 	"nanobot/terminal/process"
 )
 
-// longestWait is how long a response may have the terminal wait after one command.
-const longestWait = 60 * time.Second
+// maxWait limits the wait after one command.
+const maxWait = 60 * time.Second
 
-// turn is one message worked on by an agent: step by step it is told what the terminal shows, and
+// turn is the processing of one message by an agent: in each step the agent gets the screen, and
 // its keystrokes are typed.
 type turn struct {
-	t   terminal.Turn
-	set *Settings
-	s   *session
+	t        terminal.Turn
+	settings *Settings
+	s        *session
 
-	agent      transport
-	display    *display
-	output     Output
-	completion Completion
-	analysis   string // of the last response that had one
-	known      int    // how often the terminal was taken over, as far as the agent knows
+	agent          transport
+	display        *display
+	output         Output
+	completion     Completion
+	analysis       string // of the last response that had one
+	knownTakeovers int    // number of takeovers that the agent knows of
 }
 
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
-	x.agent, x.known = newTransport(x.t, x.set), x.s.takeovers()
-	x.display = show(ctx, x.t, x.s, displayOptions{caption: "Working…", buttons: x.buttons})
+	x.agent, x.knownTakeovers = newTransport(x.t, x.settings), x.s.takeovers()
+	x.display = startDisplay(ctx, x.t, x.s, displayOptions{caption: "Working…", buttons: x.buttons})
 	defer x.display.end()
-	x.s.log.add("task", x.instruction())
-	out, err := x.work(ctx)
-	x.s.log.add("end: "+string(out.Status), "")
+	x.s.log.addEntry("task", x.instruction())
+	out, err := x.runSteps(ctx)
+	x.s.log.addEntry("end: "+string(out.Status), "")
 	if err == nil && x.s.isTaken() && !x.s.isDead() {
-		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: stillYours})
+		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: stillTakenOver})
 	}
 	return out, err
 }
 
-// stillYours is what a person is told who has the terminal when a turn ends.
-const stillYours = "The terminal is still yours: what you write is typed. /give hands it back to the agent."
+// stillTakenOver is the message to a person who still has the terminal when a turn ends.
+const stillTakenOver = "The terminal is still yours: what you write is typed. /give hands it back to the agent."
 
-// work takes the steps. When it returns, the agent's processes are dead.
-func (x *turn) work(ctx context.Context) (terminal.Outcome, error) {
+// runSteps runs the steps. When it returns, the agent's processes are dead.
+func (x *turn) runSteps(ctx context.Context) (terminal.Outcome, error) {
 	if err := x.agent.start(ctx); err != nil {
 		return terminal.Outcome{}, err
 	}
 	text := x.output.Next(x.s.text())
 	for step := 1; ; step++ {
-		if step > x.set.MaxSteps {
-			return x.failNow(fmt.Sprintf("Stopped after %d steps", x.set.MaxSteps))
+		if step > x.settings.MaxSteps {
+			return x.endKilled(fmt.Sprintf("Stopped after %d steps", x.settings.MaxSteps))
 		}
-		answer, err := x.ask(ctx, request{Instruction: x.instruction(), Screen: text, Step: step})
+		answer, err := x.askAgent(ctx, request{Instruction: x.instruction(), Screen: text, Step: step})
 		if err != nil {
-			return x.broken(ctx, err)
+			return x.endBroken(ctx, err)
 		}
-		response, format := Parse(Format(x.set.Format), answer)
+		response, format := Parse(Format(x.settings.Format), answer)
 		x.logStep(step, text, answer, response)
-		if err := x.report(response); err != nil {
+		if err := x.showPlan(response); err != nil {
 			x.agent.kill()
 			return terminal.Outcome{}, err
 		}
-		x.carryOut(ctx, &response)
+		x.typeCommands(ctx, &response)
 		if ctx.Err() != nil || x.s.isDead() {
-			return x.broken(ctx, errShellExited)
+			return x.endBroken(ctx, errShellExited)
 		}
 		var done bool
 		text, done = x.completion.Feedback(response, format, func() string { return x.output.Next(x.s.text()) })
 		if done {
-			return x.complete()
+			return x.endComplete()
 		}
 		x.agent.recordStep(step, response)
 	}
 }
 
-// ask hands a request to the agent and returns its answer. The agent is ended when the shell is.
-func (x *turn) ask(ctx context.Context, r request) (string, error) {
-	ctx, stop := x.s.whileAlive(ctx)
+// askAgent sends a request to the agent and returns its response. The agent is ended if the shell
+// exits.
+func (x *turn) askAgent(ctx context.Context, r request) (string, error) {
+	ctx, stop := x.s.untilExit(ctx)
 	defer stop()
 	answer, err := x.agent.respond(ctx, r)
 	if err != nil && ctx.Err() != nil {
@@ -89,7 +90,7 @@ func (x *turn) ask(ctx context.Context, r request) (string, error) {
 	return answer, err
 }
 
-// instruction is the person's message, with the files that came with it.
+// instruction returns the person's message with the paths of its files.
 func (x *turn) instruction() string {
 	if len(x.t.Envelope.Media) == 0 {
 		return x.t.Envelope.Text
@@ -99,61 +100,62 @@ func (x *turn) instruction() string {
 
 // logStep adds a step to the log.
 func (x *turn) logStep(step int, told, answer string, r Response) {
-	x.s.log.add(fmt.Sprintf("step %d: told to the agent", step), told)
-	x.s.log.add(fmt.Sprintf("step %d: response", step), answer)
+	x.s.log.addEntry(fmt.Sprintf("step %d: told to the agent", step), told)
+	x.s.log.addEntry(fmt.Sprintf("step %d: response", step), answer)
 	if r.Error != "" {
-		x.s.log.add(fmt.Sprintf("step %d: not understood", step), r.Error)
+		x.s.log.addEntry(fmt.Sprintf("step %d: not understood", step), r.Error)
 	}
 }
 
-// report shows the agent's analysis and plan.
-func (x *turn) report(r Response) error {
+// showPlan shows the agent's analysis and plan.
+func (x *turn) showPlan(r Response) error {
 	if strings.TrimSpace(r.Analysis) != "" {
 		x.analysis = r.Analysis
 	}
 	if r.Error != "" {
 		return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "debug", Text: "response not understood: " + r.Error})
 	}
-	caption := captionOf(r)
+	caption := captionFor(r)
 	if caption == "" {
 		return nil
 	}
 	return x.display.setCaption(caption)
 }
 
-// longestCaption bounds what is shown of an analysis and of a plan, in characters.
-const longestCaption = 300
+// maxCaption limits the characters of an analysis and of a plan that are shown.
+const maxCaption = 300
 
-func captionOf(r Response) string {
+func captionFor(r Response) string {
 	var parts []string
 	for _, text := range []string{r.Analysis, r.Plan} {
 		if text = strings.TrimSpace(text); text != "" {
-			parts = append(parts, clip(text, longestCaption))
+			parts = append(parts, truncate(text, maxCaption))
 		}
 	}
 	return strings.Join(parts, "\n\n")
 }
 
-// clip cuts a text that has too many characters.
-func clip(text string, most int) string {
+// truncate shortens a text to most characters.
+func truncate(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
 	return text
 }
 
-// carryOut types the commands of a response, and waits as long as each wants. When a person takes
-// the terminal over, the rest of the commands is dropped: they were meant for another screen.
-func (x *turn) carryOut(ctx context.Context, r *Response) {
+// typeCommands types the commands of a response and waits after each as long as it requests. When a
+// person takes over the terminal, the remaining commands are dropped: they were meant for another
+// screen.
+func (x *turn) typeCommands(ctx context.Context, r *Response) {
 	for i, c := range r.Commands {
 		if x.awaitHandBack(ctx) {
 			x.dropCommands(r, i)
 			return
 		}
-		if !x.s.press(ctx, c.Keys) {
+		if !x.s.pressKeys(ctx, c.Keys) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("Command %d was not typed: the program does not read its input.", i+1))
 		}
-		x.wait(ctx, c.Duration)
+		x.waitAfter(ctx, c.Duration)
 		if ctx.Err() != nil || x.s.isDead() {
 			return
 		}
@@ -163,8 +165,8 @@ func (x *turn) carryOut(ctx context.Context, r *Response) {
 	}
 }
 
-// dropCommands tells the agent that a person has used the terminal, and that its commands from the
-// i-th on were not carried out. Its task may not be complete any more.
+// dropCommands adds a warning for the agent that a person has used the terminal, and that its
+// commands from the i-th on were not executed. The task may no longer be complete.
 func (x *turn) dropCommands(r *Response, i int) {
 	warning := "The user has typed into the terminal."
 	switch last := len(r.Commands); last - i {
@@ -178,16 +180,16 @@ func (x *turn) dropCommands(r *Response, i int) {
 	r.Commands, r.TaskComplete = r.Commands[:i], false
 }
 
-// pauseAfter is how long a command wants to wait, within bounds.
+// pauseAfter returns the requested wait within its limits.
 func pauseAfter(seconds float64) time.Duration {
-	if seconds >= longestWait.Seconds() {
-		return longestWait
+	if seconds >= maxWait.Seconds() {
+		return maxWait
 	}
 	return time.Duration(max(seconds, 0) * float64(time.Second))
 }
 
-// wait lasts as long as a command wants.
-func (x *turn) wait(ctx context.Context, seconds float64) {
+// waitAfter waits as long as a command requests.
+func (x *turn) waitAfter(ctx context.Context, seconds float64) {
 	timer := time.NewTimer(pauseAfter(seconds))
 	defer timer.Stop()
 	select {
@@ -197,28 +199,29 @@ func (x *turn) wait(ctx context.Context, seconds float64) {
 	}
 }
 
-// awaitHandBack waits while a person has the terminal, which is not the agent's time. It reports
-// whether one has or had since the last time; the agent is then shown the whole screen.
+// awaitHandBack waits while a person has the terminal; this time does not count for the agent's
+// timeout. It reports whether there was a takeover since the last call; the next output for the
+// agent is the whole screen then.
 func (x *turn) awaitHandBack(ctx context.Context) (had bool) {
 	if x.s.isTaken() {
 		resume := x.t.PauseTimeout()
 		idle := x.s.awaitHandBack(ctx)
 		resume()
 		if idle {
-			// A message that cannot be stored ends the turn when the next frame is emitted.
+			// If the message cannot be stored, the next frame ends the turn.
 			_ = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: "You have typed nothing for a while, so the agent goes on. /take takes the terminal over again."})
 		}
 	}
 	count := x.s.takeovers()
-	if count == x.known {
+	if count == x.knownTakeovers {
 		return false
 	}
-	x.known, x.output = count, Output{}
+	x.knownTakeovers, x.output = count, Output{}
 	return true
 }
 
-// complete ends a turn whose task is done.
-func (x *turn) complete() (terminal.Outcome, error) {
+// endComplete ends a turn whose task is done.
+func (x *turn) endComplete() (terminal.Outcome, error) {
 	x.display.end()
 	text := strings.TrimSpace(x.analysis)
 	if text == "" {
@@ -229,46 +232,46 @@ func (x *turn) complete() (terminal.Outcome, error) {
 	return terminal.Outcome{Status: terminal.Done}, err
 }
 
-// broken ends a turn that cannot go on.
-func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) {
+// endBroken ends a turn that cannot continue.
+func (x *turn) endBroken(ctx context.Context, err error) (terminal.Outcome, error) {
 	var exited *exitedError
 	switch {
 	case ctx.Err() != nil:
-		return x.stop(ctx)
+		return x.endStopped(ctx)
 	case errors.As(err, &exited):
-		if short := exited.ended.Shortage(); short != nil {
+		if short := exited.exit.Shortage(); short != nil {
 			return terminal.Outcome{}, short
 		}
-		exited.ended.Forced = false // an agent that has closed its output was ended by us, and has ended itself
-		return x.fail(exited.Error(), exited.ended)
+		exited.exit.Forced = false // the gateway ended it only because it had closed its output
+		return x.endFailed(exited.Error(), exited.exit)
 	case errors.Is(err, errShellExited):
 		<-x.s.dead
-		return x.failNow("The shell of the terminal has ended (" + x.s.ended.Description() + ")")
+		return x.endKilled("The shell of the terminal has ended (" + x.s.exit.Description() + ")")
 	case isLongLine(err):
-		return x.failNow("The agent's response is too long: " + err.Error())
+		return x.endKilled("The agent's response is too long: " + err.Error())
 	}
 	x.agent.kill()
 	return terminal.Outcome{}, err
 }
 
-// failNow ends the agent, and the turn with an error.
-func (x *turn) failNow(why string) (terminal.Outcome, error) {
+// endKilled kills the agent and ends the turn with an error.
+func (x *turn) endKilled(why string) (terminal.Outcome, error) {
 	killed := x.agent.kill()
-	return x.fail(why, terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: killed.Stderr}})
+	return x.endFailed(why, terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: killed.Stderr}})
 }
 
-// fail ends the turn of an agent that has ended with an error.
-func (x *turn) fail(why string, ended terminal.AgentExit) (terminal.Outcome, error) {
+// endFailed ends the turn with an error after the agent has exited.
+func (x *turn) endFailed(why string, ended terminal.AgentExit) (terminal.Outcome, error) {
 	x.display.end()
-	x.s.log.add("error", why)
+	x.s.log.addEntry("error", why)
 	end := terminal.NewFinalResponse(x.t.MaxOutput)
 	end.AddError(terminal.Frame{Text: why})
 	return end.Emit(x.t, ended)
 }
 
-// stop ends a turn whose time is up or that was stopped. What the agent runs in the terminal is
-// interrupted, since nobody waits for it any more.
-func (x *turn) stop(ctx context.Context) (terminal.Outcome, error) {
+// endStopped ends a turn that was stopped or timed out. The program in the terminal is interrupted,
+// unless a person has taken over.
+func (x *turn) endStopped(ctx context.Context) (terminal.Outcome, error) {
 	x.agent.kill()
 	x.display.end()
 	if !x.s.isTaken() {

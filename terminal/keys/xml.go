@@ -10,15 +10,15 @@ const (
 	closeResponse = "</response>"
 )
 
-// sectionNames are the parts of a response in XML.
+// sectionNames are the sections of a response in XML.
 var sectionNames = append(slices.Clone(required), "task_complete")
 
 const emptyCommands = "Commands section is empty; not taking any action. " +
 	"If you want to wait a specific amount of time please use `sleep`, " +
 	"but if you're waiting for a command to finish then continue to wait."
 
-// parseXML reads a response in XML. Tags are found as text: models write shell commands with < and
-// & into them, which no parser of XML would take.
+// parseXML parses a response in XML. Tags are searched as text, because models write shell commands
+// with < and & into them, which an XML parser would reject.
 func parseXML(text string) (r Response) {
 	content, ok := r.findResponse(text)
 	if !ok {
@@ -42,7 +42,7 @@ func parseXML(text string) (r Response) {
 	return r
 }
 
-// findResponse returns what is inside the response tag. It reports false if that is nothing.
+// findResponse returns the content of the response tag. It reports false if the content is empty.
 func (r *Response) findResponse(text string) (content string, ok bool) {
 	before, rest, ok := strings.Cut(text, openResponse)
 	if !ok {
@@ -62,26 +62,26 @@ func (r *Response) findResponse(text string) (content string, ok bool) {
 	return content, strings.TrimSpace(content) != ""
 }
 
-// sections are the sections of a response. Those inside of another section do not count: keystrokes
-// that write a file may have any tags.
+// sections are the sections of a response. Sections inside another section do not count: keystrokes
+// that write a file may contain any tags.
 type sections struct {
 	first   map[string]section
 	count   map[string]int
-	outside []string // the text around the sections
+	outside []string // the text between the sections
 }
 
-// section is the content of a section, and where its tag is.
+// section is the content of a section and the position of its tag.
 type section struct {
 	content string
 	at      int
-	closed  bool // it has a closing tag and is not a tag like <plan/>
+	closed  bool // has a closing tag, unlike <plan/>
 }
 
 // findSections finds the sections in the content of a response.
 func findSections(content string) sections {
 	s := sections{first: map[string]section{}, count: map[string]int{}}
-	unclosed := map[string]bool{} // sections without a closing tag in the rest of the content
-	outside := 0                  // where the text that is in no section begins
+	unclosed := map[string]bool{} // sections without a closing tag from here on
+	outside := 0                  // start of the text outside of sections
 	for i := 0; i < len(content); {
 		k := strings.IndexByte(content[i:], '<')
 		if k < 0 {
@@ -116,8 +116,8 @@ func findSections(content string) sections {
 	return s
 }
 
-// sectionTag returns the name of the section whose tag a text begins with, or "", the length of
-// the tag, and whether it is a tag like <plan/>.
+// sectionTag returns the name of the section whose tag is at the beginning of a text, or "", the
+// length of the tag, and whether it is a tag like <plan/>.
 func sectionTag(text string) (name string, length int, single bool) {
 	for _, name := range sectionNames {
 		rest, ok := strings.CutPrefix(text[1:], name)
@@ -134,7 +134,8 @@ func sectionTag(text string) (name string, length int, single bool) {
 	return "", 0, false
 }
 
-// checkSections warns of sections that are missing, unknown, repeated or in a wrong order.
+// checkSections adds warnings for sections that are missing, unknown, repeated or in the wrong
+// order.
 func (r *Response) checkSections(s sections) {
 	for _, name := range required {
 		if _, ok := s.first[name]; !ok {
@@ -163,8 +164,8 @@ func (r *Response) checkSections(s sections) {
 	r.checkOrder("Sections", found)
 }
 
-// unknownTags returns the names of the opening tags in some texts that are not those of sections,
-// each name once. What is in a comment is no tag.
+// unknownTags returns the distinct names of opening tags in texts that are not section tags.
+// Comments are skipped.
 func unknownTags(texts []string) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -189,14 +190,14 @@ func unknownTags(texts []string) []string {
 	return names
 }
 
-// tagName returns the name of the opening tag whose < is followed by a text, or "" if that begins
-// no tag. A tag ends before the next one, so that no text is looked at twice.
+// tagName returns the name of the opening tag whose < precedes the text, or "" if it is not a tag.
+// A tag ends before the next <, so that no text is read twice.
 func tagName(text string) string {
 	end := strings.IndexAny(text, "<>")
 	if end < 0 || text[end] == '<' {
 		return ""
 	}
-	name, _ := cutAny(text[:end], blanks+"/")
+	name, _ := cutBeforeAny(text[:end], blanks+"/")
 	if name == "" || strings.Trim(name, nameCharacters) != "" || strings.Trim(name[:1], nameStart) != "" {
 		return ""
 	}
@@ -208,7 +209,7 @@ const (
 	nameCharacters = nameStart + "0123456789.:-"
 )
 
-// checkEscapes warns of what looks escaped in the commands, because they are read verbatim.
+// checkEscapes adds warnings for XML escapes in the commands, because commands are read verbatim.
 func (r *Response) checkEscapes(commands string) {
 	for _, e := range [][2]string{{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}, {"&quot;", `"`}, {"&apos;", "'"}} {
 		if strings.Contains(commands, e[0]) {

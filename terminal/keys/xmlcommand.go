@@ -9,16 +9,16 @@ const (
 	closeCommand    = "</command>"
 )
 
-// element is a tag <keystrokes …> with its content and the text around it up to its neighbours.
+// element is a tag <keystrokes …> with its content and the text between it and its neighbours.
 type element struct {
 	before, attributes, content, after string
 }
 
-// findElements finds the keystrokes of a section up to the first that are not closed. A tag without
-// content, <keystrokes/>, is closed.
+// findElements returns the keystrokes of a section up to the first that are not closed. The tag
+// <keystrokes/> counts as closed.
 func findElements(commands string) []element {
 	var found []element
-	between := 0 // where the text that is in no keystrokes begins
+	between := 0 // start of the text outside of keystrokes
 	for i := 0; ; {
 		k := strings.Index(commands[i:], openKeystrokes)
 		if k < 0 {
@@ -32,7 +32,7 @@ func findElements(commands string) []element {
 		}
 		attributes := commands[i : i+n]
 		if attributes != "" && !isBlank(attributes[0]) && attributes[0] != '/' {
-			continue // another tag, whose name only begins the same
+			continue // another tag whose name starts the same
 		}
 		e := element{before: commands[between:start], attributes: attributes}
 		i += n + 1
@@ -59,7 +59,7 @@ func findElements(commands string) []element {
 	return found
 }
 
-// readKeystrokes reads the commands of a section.
+// readKeystrokes parses the commands of a section.
 func (r *Response) readKeystrokes(commands string) {
 	found := findElements(commands)
 	for i, e := range found {
@@ -79,7 +79,7 @@ func (r *Response) readKeystrokes(commands string) {
 	}
 }
 
-// duration returns what the tag <duration> of the same <command> says.
+// duration returns the content of the tag <duration> in the same <command>.
 func (e *element) duration() (written string, ok bool) {
 	opened := strings.LastIndex(e.before, openCommand)
 	if opened < strings.LastIndex(e.before, closeCommand) || opened < 0 {
@@ -96,8 +96,8 @@ func (e *element) duration() (written string, ok bool) {
 	return "", false
 }
 
-// readAttributes returns the duration among the attributes of command n and warns of attributes
-// that are not written as they should be.
+// readAttributes returns the duration among the attributes of command n, and adds warnings for
+// malformed attributes.
 func (r *Response) readAttributes(n int, text string) (duration string, ok bool) {
 	all := splitAttributes(text)
 	for _, a := range all {
@@ -123,13 +123,13 @@ func (r *Response) readAttributes(n int, text string) (duration string, ok bool)
 	return "", false
 }
 
-// attribute is an attribute of a tag. Its quote is the character around the value, or 0.
+// attribute is an attribute of a tag. quote is the character around the value, or 0.
 type attribute struct {
 	name, value string
 	quote       byte
 }
 
-// splitAttributes splits the attributes of a tag. A quote that is not closed does not count as one.
+// splitAttributes parses the attributes of a tag. An unclosed quote does not count as one.
 func splitAttributes(text string) []attribute {
 	var all []attribute
 	for {
@@ -137,7 +137,7 @@ func splitAttributes(text string) []attribute {
 			return all
 		}
 		var a attribute
-		a.name, text = cutAny(text, "="+blanks)
+		a.name, text = cutBeforeAny(text, "="+blanks)
 		rest, ok := strings.CutPrefix(strings.TrimLeft(text, blanks), "=")
 		if !ok {
 			all = append(all, a) // without a value
@@ -153,7 +153,7 @@ func splitAttributes(text string) []attribute {
 			}
 			a.quote = 0
 		}
-		a.value, text = cutAny(text, blanks)
+		a.value, text = cutBeforeAny(text, blanks)
 		all = append(all, a)
 	}
 }
@@ -162,8 +162,8 @@ const blanks = " \t\r\n"
 
 func isBlank(c byte) bool { return strings.IndexByte(blanks, c) >= 0 }
 
-// cutAny cuts a text before the first of some characters.
-func cutAny(text, chars string) (before, rest string) {
+// cutBeforeAny cuts a text before the first of some characters.
+func cutBeforeAny(text, chars string) (before, rest string) {
 	if i := strings.IndexAny(text, chars); i >= 0 {
 		return text[:i], text[i:]
 	}

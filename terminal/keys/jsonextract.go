@@ -2,16 +2,16 @@ package keys
 
 import "iter"
 
-// findObject returns where the first JSON object of a text begins and ends, by its braces outside
-// strings. Prose before the object is read by the same rules: a quotation mark opens a string, and
-// a closing brace too many hides the next opening one.
+// findObject returns the position of the first JSON object in a text, by counting braces outside
+// strings. Text before the object follows the same rules: a quotation mark starts a string, and an
+// extra closing brace hides the next opening one.
 func findObject(text string) (start, end int, ok bool) {
 	depth, inString := 0, false
 	start = -1
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\\':
-			i++ // it hides the next character
+			i++ // skips the escaped character
 		case c == '"':
 			inString = !inString
 		case inString:
@@ -30,13 +30,13 @@ func findObject(text string) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// pieces returns the parts of a text from a { to its } with at most one level of braces between,
-// from left to right, without those that are inside another. Strings are not heeded. Each byte is
-// looked at once: only the two innermost open braces can still begin a piece.
-func pieces(text string) iter.Seq[string] {
+// findPieces returns the substrings from a { to its } with at most one level of braces between,
+// from left to right and without nested ones. Strings are ignored. Each byte is read once: only the
+// two innermost open braces can start a piece.
+func findPieces(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		var open []int     // at most two: an opening brace, and one inside of it
-		var inner []string // closed inside of open[0]: pieces of their own if open[0] begins none
+		var open []int     // at most two: an opening brace and one inside it
+		var inner []string // closed inside open[0]; pieces themselves if open[0] is never closed
 		flush := func() bool {
 			for _, p := range inner {
 				if !yield(p) {
