@@ -1,16 +1,16 @@
 package screen
 
 const (
-	maxArguments = 32    // those that follow are ignored
-	maxArgument  = 65535 // larger values are this one
+	maxArguments = 32    // further ones are ignored
+	maxArgument  = 65535 // larger values are clamped
 )
 
 // arguments are the parameters of a control sequence.
 type arguments struct {
-	value [maxArguments]int32 // -1 if it is empty
-	colon [maxArguments]bool  // whether a colon stands before it
+	value [maxArguments]int32 // -1 if empty
+	colon [maxArguments]bool  // preceded by a colon instead of a semicolon
 	last  int                 // index of the last one
-	full  bool                // there were more
+	full  bool                // more than maxArguments
 }
 
 func (a *arguments) reset() {
@@ -28,10 +28,10 @@ func (a *arguments) get(i, other int) int {
 	return int(a.value[i])
 }
 
-// positive returns parameter i, which counts something: 0 and nothing stand for 1.
+// positive returns a count in parameter i: 0, empty and missing mean 1.
 func (a *arguments) positive(i int) int { return max(a.get(i, 1), 1) }
 
-func (a *arguments) next(colon bool) {
+func (a *arguments) addArgument(colon bool) {
 	if a.last+1 >= maxArguments {
 		a.full = true
 		return
@@ -40,7 +40,7 @@ func (a *arguments) next(colon bool) {
 	a.value[a.last], a.colon[a.last] = -1, colon
 }
 
-func (a *arguments) digit(b byte) {
+func (a *arguments) addDigit(b byte) {
 	if a.full {
 		return
 	}

@@ -2,20 +2,20 @@ package screen
 
 import "unicode/utf8"
 
-// maxCluster bounds a character with its combining marks, in bytes, as tmux does.
+// maxCluster limits a character with its combining marks, in bytes, as tmux does.
 const maxCluster = 32
 
-// minClusters is how many clusters there are at least before unused ones are dropped.
+// minClusters is the number of clusters below which unused ones are not dropped.
 const minClusters = 1024
 
-// clusters holds the characters that have combining marks. Cells refer to them by index, entries
-// are never changed, and those that no cell uses any more are dropped when there are too many.
+// clusters are the characters with combining marks. Cells refer to them by index. Entries never
+// change; unused ones are dropped when there are too many.
 type clusters struct {
-	text  []string
+	texts []string
 	limit int
 }
 
-func (c *clusters) at(r rune) string { return c.text[r-clusterBase] }
+func (c *clusters) text(r rune) string { return c.texts[r-clusterBase] }
 
 // appendCell appends the characters of a cell to text.
 func (c *clusters) appendCell(text []byte, r rune) []byte {
@@ -27,7 +27,7 @@ func (c *clusters) appendCell(text []byte, r rune) []byte {
 	case r < utf8.RuneSelf:
 		return append(text, byte(r))
 	case r >= clusterBase:
-		return append(text, c.at(r)...)
+		return append(text, c.text(r)...)
 	}
 	return utf8.AppendRune(text, r)
 }
@@ -37,8 +37,8 @@ func (s *Screen) combine(mark rune) {
 	s.addMark(s.grid.rows[s.cursor.row], s.cursor.col, mark)
 }
 
-// addMark adds a combining mark to the character that ends before col. Without one, or when the
-// character has too many marks already, the mark is dropped.
+// addMark adds a combining mark to the character that ends before col. If there is none, or if it
+// has too many marks already, the mark is dropped.
 func (s *Screen) addMark(r *row, col int, mark rune) {
 	col--
 	if col > 0 && r.cells[col].rune == wideTail {
@@ -51,18 +51,18 @@ func (s *Screen) addMark(r *row, col int, mark rune) {
 	if len(text)+utf8.RuneLen(mark) > maxCluster {
 		return
 	}
-	if len(s.clusters.text) >= max(s.clusters.limit, minClusters) {
+	if len(s.clusters.texts) >= max(s.clusters.limit, minClusters) {
 		s.dropClusters()
 	}
-	s.clusters.text = append(s.clusters.text, string(utf8.AppendRune(text, mark)))
-	r.cells[col].rune = clusterBase + rune(len(s.clusters.text)-1)
-	r.used, r.rich = max(r.used, col+1), true
+	s.clusters.texts = append(s.clusters.texts, string(utf8.AppendRune(text, mark)))
+	r.cells[col].rune = clusterBase + rune(len(s.clusters.texts)-1)
+	r.used, r.styled = max(r.used, col+1), true
 }
 
-// dropClusters forgets the clusters that no cell uses. The limit leaves room for as many again, so
-// the cost of the search is spread over at least as many additions.
+// dropClusters removes the clusters that no cell uses. The limit then allows as many again, which
+// spreads the cost of the search over at least as many additions.
 func (s *Screen) dropClusters() {
-	old := s.clusters.text
+	old := s.clusters.texts
 	var live []string
 	for _, g := range []*grid{s.main, s.alternate} {
 		if g == nil {
@@ -77,6 +77,6 @@ func (s *Screen) dropClusters() {
 			}
 		}
 	}
-	s.clusters.text = live
+	s.clusters.texts = live
 	s.clusters.limit = 2 * len(live)
 }

@@ -8,18 +8,19 @@ import (
 	"unicode"
 )
 
-// DefaultForeground and DefaultBackground are what the default colours look like: light on dark.
-// Programs can ask for them to choose colours that can be read.
+// DefaultForeground and DefaultBackground are the default colours, light on dark. Programs query
+// them to choose readable colours.
 const (
 	DefaultForeground = rgbColor | 0xd4d4d4
 	DefaultBackground = rgbColor | 0x1e1e1e
 )
 
-// maxTitle bounds a title, in bytes.
+// maxTitle limits a title, in bytes.
 const maxTitle = 1024
 
-// command executes an OSC: titles and queries of colours. An answer ends as the query does.
-func (s *Screen) command(text []byte, end string) {
+// executeOSC executes an operating system command: titles and colour queries. The reply has the
+// terminator of the query.
+func (s *Screen) executeOSC(text []byte, end string) {
 	number, rest, found := bytes.Cut(text, []byte(";"))
 	n, err := strconv.ParseUint(string(number), 10, 16)
 	if err != nil || !found {
@@ -33,7 +34,7 @@ func (s *Screen) command(text []byte, end string) {
 		if i, err := strconv.ParseUint(index, 10, 8); err == nil && query == "?" {
 			s.replyColor("4;"+strconv.Itoa(int(i)), Palette(uint8(i)), end)
 		}
-	case 10, 12: // the cursor has the colour of the text
+	case 10, 12: // the cursor has the colour of text
 		if string(rest) == "?" {
 			s.replyColor(strconv.Itoa(int(n)), DefaultForeground, end)
 		}

@@ -1,10 +1,10 @@
 package screen
 
-// erased is the style of cells that are erased: only the background colour is kept.
-func (s *Screen) erased() pen { return pen{background: s.cursor.pen.background} }
+// erasedPen returns the style of erased cells, which keep only the background colour.
+func (s *Screen) erasedPen() pen { return pen{background: s.cursor.pen.background} }
 
-// scrollUp scrolls the scroll region. On the main screen, the lines that leave go to the
-// scrollback, also from a region that does not begin at the top.
+// scrollUp scrolls the scroll region. On the main screen, lines that scroll out go to the
+// scrollback, even if the region does not start at the top.
 func (s *Screen) scrollUp(n int, p pen) {
 	for range min(n, s.bottom-s.top+1) {
 		if s.grid == s.main {
@@ -16,18 +16,18 @@ func (s *Screen) scrollUp(n int, p pen) {
 
 func (s *Screen) scrollDown(n int) {
 	for range min(n, s.bottom-s.top+1) {
-		s.grid.scrollDown(s.top, s.bottom, s.erased())
+		s.grid.scrollDown(s.top, s.bottom, s.erasedPen())
 	}
 }
 
-// insertLines is IL, deleteLines is DL. Like in xterm, and unlike in tmux, they do nothing outside
-// the scroll region, because that is what programs are written for.
+// insertLines is IL, deleteLines is DL. As in xterm and unlike tmux, they do nothing outside the
+// scroll region, because programs expect that.
 func (s *Screen) insertLines(n int) {
 	if s.cursor.row < s.top || s.cursor.row > s.bottom {
 		return
 	}
 	for range min(n, s.bottom-s.cursor.row+1) {
-		s.grid.scrollDown(s.cursor.row, s.bottom, s.erased())
+		s.grid.scrollDown(s.cursor.row, s.bottom, s.erasedPen())
 	}
 }
 
@@ -36,32 +36,32 @@ func (s *Screen) deleteLines(n int) {
 		return
 	}
 	for range min(n, s.bottom-s.cursor.row+1) {
-		s.grid.scrollUp(s.cursor.row, s.bottom, s.erased())
+		s.grid.scrollUp(s.cursor.row, s.bottom, s.erasedPen())
 	}
 }
 
 // insertCharacters is ICH, deleteCharacters is DCH, eraseCharacters is ECH. They do nothing while
-// the cursor waits behind the last column.
+// the cursor is pending after the last column.
 func (s *Screen) insertCharacters(n int) {
 	if s.cursor.col < s.cols {
-		s.grid.rows[s.cursor.row].insert(s.cursor.col, n, s.erased())
+		s.grid.rows[s.cursor.row].insert(s.cursor.col, n, s.erasedPen())
 	}
 }
 
 func (s *Screen) deleteCharacters(n int) {
 	if s.cursor.col < s.cols {
-		s.grid.rows[s.cursor.row].remove(s.cursor.col, n, s.erased())
+		s.grid.rows[s.cursor.row].remove(s.cursor.col, n, s.erasedPen())
 	}
 }
 
 func (s *Screen) eraseCharacters(n int) {
 	if s.cursor.col < s.cols {
-		s.grid.rows[s.cursor.row].erase(s.cursor.col, min(s.cursor.col+n, s.cols), s.erased())
+		s.grid.rows[s.cursor.row].erase(s.cursor.col, min(s.cursor.col+n, s.cols), s.erasedPen())
 	}
 }
 
-// eraseInLine is EL. To the right of the last column there is nothing to erase: a colour reset with
-// EL behind a line as long as the screen must not erase its last character.
+// eraseInLine is EL. A cursor after the last column erases nothing: EL after a line that fills the
+// row must not erase its last character.
 func (s *Screen) eraseInLine(how int) {
 	from, to := 0, s.cols
 	switch how {
@@ -76,7 +76,7 @@ func (s *Screen) eraseInLine(how int) {
 	if from == 0 && to == s.cols {
 		s.eraseRows(s.cursor.row, s.cursor.row+1)
 	} else if from < to {
-		s.grid.rows[s.cursor.row].erase(from, to, s.erased())
+		s.grid.rows[s.cursor.row].erase(from, to, s.erasedPen())
 	}
 }
 
@@ -101,18 +101,18 @@ func (s *Screen) eraseInDisplay(how int) {
 }
 
 func (s *Screen) eraseRows(from, to int) {
-	s.grid.cut(from)
+	s.grid.unwrapAbove(from)
 	for _, r := range s.grid.rows[from:to] {
-		r.wipe(s.erased())
+		r.reset(s.erasedPen())
 	}
 }
 
-// eraseScreen blanks the screen. On the main screen its lines go to the scrollback first, so that
-// "clear" loses nothing unless it asks for that with ED 3.
+// eraseScreen erases the screen. On the main screen the lines go to the scrollback first, so that
+// "clear" loses nothing unless it also sends ED 3.
 func (s *Screen) eraseScreen() {
 	if s.grid == s.main {
 		last := s.rows
-		for last > 0 && !s.grid.rows[last-1].written() {
+		for last > 0 && !s.grid.rows[last-1].hasText() {
 			last--
 		}
 		for _, r := range s.grid.rows[:last] {
@@ -127,7 +127,7 @@ func (s *Screen) alignmentTest() {
 	s.top, s.bottom = 0, s.rows-1
 	s.cursor.col, s.cursor.row = 0, 0
 	for _, r := range s.grid.rows {
-		r.wipe(pen{})
+		r.reset(pen{})
 		for i := range r.cells {
 			r.cells[i].rune = 'E'
 		}
@@ -169,13 +169,13 @@ func (s *Screen) moveDown(n int) {
 	s.cursor.col = min(s.cursor.col, s.cols-1)
 }
 
-// moveRight is CUF. CUB is counted from behind the last column if the cursor waits there, so that
-// the kernel's echo of a backspace erases the character that was typed last.
+// moveRight is CUF, moveLeft is CUB. CUB counts from after the last column if the cursor is there,
+// so that the kernel's echo of a backspace erases the last typed character.
 func (s *Screen) moveRight(n int) { s.cursor.col = min(s.cursor.col+n, s.cols-1) }
 
 func (s *Screen) moveLeft(n int) { s.cursor.col = max(s.cursor.col-n, 0) }
 
-// setRegion is DECSTBM, from 0, both inclusive.
+// setRegion is DECSTBM, counted from 0, both inclusive.
 func (s *Screen) setRegion(top, bottom int) {
 	bottom = min(bottom, s.rows-1)
 	if top >= bottom {

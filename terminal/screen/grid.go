@@ -22,13 +22,13 @@ type cell struct {
 type row struct {
 	cells   []cell
 	used    int  // cells from here on are blank
-	wide    bool // there may be wide characters
-	rich    bool // there may be styles or characters other than ASCII
+	wide    bool // may contain wide characters
+	styled  bool // may contain styles or non-ASCII characters
 	wrapped bool // the next row continues this one
 }
 
-// grid is a screenful of rows. They are a window that moves through a buffer of twice the size, so
-// that scrolling the whole screen need not move each of them.
+// grid is a screenful of rows. The rows are a window into a buffer of twice the size, so that
+// scrolling the whole screen does not move each row.
 type grid struct {
 	rows   []*row
 	buffer []*row
@@ -44,11 +44,11 @@ func newGrid(cols, rows int) *grid {
 	return g
 }
 
-// erase blanks the columns from to to, exclusive, in the given style. A wide character that is half
-// inside becomes blank.
+// erase blanks the columns [from, to) in the given style. A wide character that is half inside
+// becomes blank.
 func (r *row) erase(from, to int, p pen) {
-	r.split(from)
-	r.split(to)
+	r.splitWide(from)
+	r.splitWide(to)
 	if p == (pen{}) {
 		to = min(to, r.used)
 		if from >= to {
@@ -59,7 +59,7 @@ func (r *row) erase(from, to int, p pen) {
 			r.used = from
 		}
 		if r.used == 0 {
-			r.wide, r.rich = false, false
+			r.wide, r.styled = false, false
 		}
 		return
 	}
@@ -67,22 +67,22 @@ func (r *row) erase(from, to int, p pen) {
 		r.cells[i] = cell{pen: p}
 	}
 	r.used = max(r.used, to)
-	r.rich = true
+	r.styled = true
 }
 
-// split blanks the wide character that covers both col-1 and col.
-func (r *row) split(col int) {
+// splitWide blanks the wide character that covers both col-1 and col.
+func (r *row) splitWide(col int) {
 	if !r.wide || col <= 0 || col >= len(r.cells) || r.cells[col].rune != wideTail {
 		return
 	}
 	r.cells[col-1], r.cells[col] = cell{}, cell{}
 }
 
-// insert shifts the columns from col on to the right by n; those that leave the row are lost.
+// insert shifts the columns from col on to the right by n. Columns that leave the row are lost.
 func (r *row) insert(col, n int, p pen) {
 	n = min(n, len(r.cells)-col)
-	r.split(col)
-	r.split(len(r.cells) - n)
+	r.splitWide(col)
+	r.splitWide(len(r.cells) - n)
 	copy(r.cells[col+n:], r.cells[col:len(r.cells)-n])
 	if r.used > col {
 		r.used = min(r.used+n, len(r.cells))
@@ -91,15 +91,15 @@ func (r *row) insert(col, n int, p pen) {
 		r.cells[i] = cell{pen: p}
 	}
 	if p != (pen{}) {
-		r.used, r.rich = max(r.used, col+n), true
+		r.used, r.styled = max(r.used, col+n), true
 	}
 }
 
-// remove shifts the columns behind col+n to the left by n.
+// remove shifts the columns after col+n to the left by n.
 func (r *row) remove(col, n int, p pen) {
 	n = min(n, len(r.cells)-col)
-	r.split(col)
-	r.split(col + n)
+	r.splitWide(col)
+	r.splitWide(col + n)
 	copy(r.cells[col:], r.cells[col+n:])
 	tail := r.cells[len(r.cells)-n:]
 	for i := range tail {
@@ -107,13 +107,13 @@ func (r *row) remove(col, n int, p pen) {
 	}
 	switch {
 	case p != (pen{}):
-		r.used, r.rich = len(r.cells), true
+		r.used, r.styled = len(r.cells), true
 	case r.used > col:
 		r.used = max(col, r.used-n)
 	}
 }
 
-// trimmed returns how many columns there are without trailing blanks in the default style.
+// trimmed returns the number of columns without trailing blanks in the default style.
 func (r *row) trimmed() int {
 	n := r.used
 	for n > 0 && (r.cells[n-1] == cell{} || r.cells[n-1] == cell{rune: ' '}) {
@@ -122,27 +122,27 @@ func (r *row) trimmed() int {
 	return n
 }
 
-// written reports whether there is a character, be it a space, in the row.
-func (r *row) written() bool {
+// hasText reports whether the row contains a character, including spaces.
+func (r *row) hasText() bool {
 	return slices.ContainsFunc(r.cells[:r.used], func(c cell) bool { return c.rune != blankCell })
 }
 
-// scrollUp moves the rows from top to bottom, inclusive, up by one; the row that leaves becomes the
-// blank row at the bottom.
+// scrollUp moves the rows from top to bottom, inclusive, up by one. The first row is reused as the
+// blank last row.
 func (g *grid) scrollUp(top, bottom int, p pen) {
-	g.cut(top)
+	g.unwrapAbove(top)
 	first := g.rows[top]
 	if top == 0 && bottom == len(g.rows)-1 {
-		g.slide()
+		g.slideWindow()
 	} else {
 		copy(g.rows[top:bottom], g.rows[top+1:bottom+1])
 	}
 	g.rows[bottom] = first
-	first.wipe(p)
+	first.reset(p)
 }
 
-// slide moves the window by one row.
-func (g *grid) slide() {
+// slideWindow moves the window by one row.
+func (g *grid) slideWindow() {
 	n := len(g.rows)
 	if cap(g.rows) == n {
 		copy(g.buffer, g.rows)
@@ -153,24 +153,24 @@ func (g *grid) slide() {
 
 // scrollDown is the reverse of scrollUp.
 func (g *grid) scrollDown(top, bottom int, p pen) {
-	g.cut(top)
+	g.unwrapAbove(top)
 	last := g.rows[bottom]
 	copy(g.rows[top+1:bottom+1], g.rows[top:bottom])
 	g.rows[top] = last
-	last.wipe(p)
+	last.reset(p)
 }
 
-// cut notes that the row at top no longer continues the one above.
-func (g *grid) cut(top int) {
+// unwrapAbove records that the row at top no longer continues the one above.
+func (g *grid) unwrapAbove(top int) {
 	if top > 0 {
 		g.rows[top-1].wrapped = false
 	}
 }
 
-// wipe makes the row as good as new.
-func (r *row) wipe(p pen) {
+// reset makes the row blank.
+func (r *row) reset(p pen) {
 	clear(r.cells[:r.used])
-	r.used, r.wide, r.rich, r.wrapped = 0, false, false, false
+	r.used, r.wide, r.styled, r.wrapped = 0, false, false, false
 	if p != (pen{}) {
 		r.erase(0, len(r.cells), p)
 	}

@@ -4,16 +4,16 @@ import "bytes"
 
 const (
 	maxHistory = 10_000
-	// maxHistoryBytes bounds the scrollback of output that is made to be large: every cell with
-	// another style and many combining marks. Lines of 200 plain characters take 2.5 MB.
+	// maxHistoryBytes limits the scrollback of hostile output, in which every cell has another
+	// style and many combining marks. 10,000 lines of 200 plain characters take 2.5 MB.
 	maxHistoryBytes = 16 << 20
 )
 
-// line is a row in the scrollback: the text as it is, and the styles.
+// line is a row in the scrollback: its text and its styles.
 type line struct {
 	text    []byte
-	styles  []span // empty if all of the line has the default style
-	wrapped bool   // the next line continues this one; only then there may be trailing blanks
+	styles  []span // empty if the whole line has the default style
+	wrapped bool   // the next line continues this one; only such lines have trailing blanks
 }
 
 // span is a number of bytes in one style.
@@ -37,8 +37,8 @@ type history struct {
 	bytes int
 }
 
-// at returns line i; number count is the slot behind the newest. A remainder would take longer than
-// all else that is done to scroll a short line.
+// at returns line i; count is the slot after the newest line. It avoids the remainder operator,
+// which would dominate the time to scroll a short line.
 func (h *history) at(i int) *line {
 	i += h.first
 	if i >= len(h.lines) {
@@ -47,7 +47,7 @@ func (h *history) at(i int) *line {
 	return &h.lines[i]
 }
 
-// dropFirst gives up the oldest line.
+// dropFirst drops the oldest line.
 func (h *history) dropFirst() {
 	h.first++
 	if h.first == len(h.lines) {
@@ -58,14 +58,14 @@ func (h *history) dropFirst() {
 
 // push appends a row as the newest line.
 func (h *history) push(r *row, c *clusters) {
-	l := h.slot()
+	l := h.nextSlot()
 	l.encode(r, c)
-	h.account(l)
+	h.addSlot(l)
 }
 
-// slot returns a line to be overwritten: a new one, or the oldest if there are too many. Its memory
-// is used again, so that a flood allocates next to nothing.
-func (h *history) slot() *line {
+// nextSlot returns a line to be overwritten: a new one, or the oldest if the ring is full. Its
+// memory is reused, so that a flood of output hardly allocates.
+func (h *history) nextSlot() *line {
 	switch {
 	case h.count == maxHistory:
 		h.dropFirst()
@@ -77,7 +77,7 @@ func (h *history) slot() *line {
 	return l
 }
 
-// grow makes room for more lines. The ring is full here.
+// grow enlarges the ring, which is full.
 func (h *history) grow() {
 	lines := make([]line, min(max(2*len(h.lines), 64), maxHistory))
 	for i := range h.count {
@@ -87,8 +87,9 @@ func (h *history) grow() {
 	h.lines, h.first = lines, 0
 }
 
-// account adds the line that slot returned, and drops the oldest lines while all take too much.
-func (h *history) account(l *line) {
+// addSlot adds the line that nextSlot returned, and drops the oldest lines while the total is too
+// large.
+func (h *history) addSlot(l *line) {
 	h.bytes += l.size()
 	h.count++
 	for h.bytes > maxHistoryBytes && h.count > 1 {
@@ -107,7 +108,7 @@ func (l *line) encode(r *row, c *clusters) {
 	if !r.wrapped {
 		n = r.trimmed()
 	}
-	l.wrapped = r.wrapped && n >= len(r.cells)-1 // unless its end was erased
+	l.wrapped = r.wrapped && n >= len(r.cells)-1 // false if its end was erased
 
 	// A short line must not keep the memory of a long one.
 	if cap(l.text) > 4*n+64 {
@@ -117,7 +118,7 @@ func (l *line) encode(r *row, c *clusters) {
 	if cap(l.text) < n {
 		l.text = make([]byte, 0, n)
 	}
-	if r.rich {
+	if r.styled {
 		l.encodeRich(r.cells[:n], c)
 		return
 	}

@@ -11,9 +11,9 @@ func (s *Screen) setMode(mode int, on bool) {
 	}
 }
 
-// setPrivateMode is DECSET and DECRST. Modes of the mouse, of focus and of keyboards change nothing
-// on a screen and are ignored. So is DECCOLM, which xterm ignores too: terminfo's initialization
-// string has it, and would clear the screen.
+// setPrivateMode is DECSET and DECRST. Mouse, focus and keyboard modes do not change the screen and
+// are ignored. So is DECCOLM, as in xterm: terminfo's initialization string contains it, and it
+// would clear the screen.
 func (s *Screen) setPrivateMode(mode int, on bool) {
 	switch mode {
 	case 1:
@@ -24,11 +24,11 @@ func (s *Screen) setPrivateMode(mode int, on bool) {
 	case 7:
 		s.modes.noWrap = !on
 	case 25:
-		s.modes.hide = !on
+		s.modes.cursorHidden = !on
 	case 66:
 		s.modes.appKeypad = on
 	case 2004:
-		s.modes.paste = on
+		s.modes.bracketedPaste = on
 	case 47, 1047:
 		s.showAlternate(on)
 	case 1048:
@@ -42,7 +42,7 @@ func (s *Screen) setPrivateMode(mode int, on bool) {
 	}
 }
 
-// switchAlternate is mode 1049: the cursor belongs to the screen.
+// switchAlternate is mode 1049, which also saves and restores the cursor.
 func (s *Screen) switchAlternate(on bool) {
 	if on && !s.Alternate() {
 		s.savedMain, s.hasSavedMain = s.cursor, true
@@ -65,7 +65,7 @@ func (s *Screen) showAlternate(on bool) {
 		}
 		s.grid = s.alternate
 		for _, r := range s.grid.rows {
-			r.wipe(pen{})
+			r.reset(pen{})
 		}
 	}
 }
@@ -114,11 +114,11 @@ func (s *Screen) privateMode(mode int) (on, known bool) {
 	case 7:
 		return !s.modes.noWrap, true
 	case 25:
-		return !s.modes.hide, true
+		return !s.modes.cursorHidden, true
 	case 66:
 		return s.modes.appKeypad, true
 	case 2004:
-		return s.modes.paste, true
+		return s.modes.bracketedPaste, true
 	case 47, 1047, 1049:
 		return s.Alternate(), true
 	}

@@ -2,7 +2,7 @@ package screen
 
 import "unicode/utf8"
 
-// state is what the parser expects next.
+// state is the state of the parser.
 type state uint8
 
 const (
@@ -17,28 +17,28 @@ const (
 )
 
 const (
-	// maxCommand is how much of an OSC is kept, in bytes. Longer ones are titles that nobody can
-	// read or clipboard contents, which are ignored anyway.
+	// maxCommand limits the bytes of an OSC that are stored. Longer ones are unreadable titles or
+	// clipboard contents, which are ignored anyway.
 	maxCommand = 2048
-	// maxString is the length at which a control string counts as never closed, as in tmux.
+	// maxString is the length at which a control string counts as unterminated, as in tmux.
 	maxString = 1 << 20
 )
 
 // parser splits the output into characters, controls and sequences.
 type parser struct {
 	state         state
-	prefix        byte // one of < = > ? behind CSI, or 0
+	prefix        byte // one of < = > ? after CSI, or 0
 	intermediates [2]byte
-	intermediate  int // how many there are
+	intermediate  int // number of intermediates
 	args          arguments
-	command       []byte // of an OSC
-	length        int    // of a control string so far
-	closing       bool   // an OSC has ended: if with ESC, a backslash completes it
+	command       []byte // content of an OSC
+	length        int    // length of the control string so far
+	closing       bool   // an OSC was ended by ESC, and a backslash completes it
 	partial       [utf8.UTFMax]byte
 	partialLen    int
 }
 
-// Write interprets output of a program. It never fails. Characters and sequences may be cut
+// Write interprets output of a program. It never fails. Characters and sequences may be split
 // anywhere between calls. Write must not be called concurrently with any other method.
 func (s *Screen) Write(p []byte) (int, error) {
 	written := len(p)
@@ -48,19 +48,19 @@ func (s *Screen) Write(p []byte) (int, error) {
 	for len(p) > 0 {
 		switch {
 		case s.parser.state == ground:
-			p = p[s.text(p):]
+			p = p[s.writeText(p):]
 		case s.parser.state >= operatingSystemCommand:
 			p = p[s.controlString(p):]
 		default:
-			s.step(p[0])
+			s.writeByte(p[0])
 			p = p[1:]
 		}
 	}
 	return written, nil
 }
 
-// text interprets output outside of sequences and returns how many bytes it has used.
-func (s *Screen) text(p []byte) int {
+// writeText interprets output outside of sequences and returns how many bytes it has consumed.
+func (s *Screen) writeText(p []byte) int {
 	if s.parser.partialLen > 0 {
 		return s.completeRune(p[0])
 	}
@@ -81,35 +81,35 @@ func (s *Screen) text(p []byte) int {
 			s.lineFeed()
 			i++
 		case b < 0x80:
-			s.control(b)
+			s.executeControl(b)
 			i++
 			if s.parser.state != ground {
 				return i
 			}
 		default:
-			i += s.character(p[i:])
+			i += s.writeCharacter(p[i:])
 		}
 	}
 }
 
-// character prints the character at the beginning of p, which is not ASCII, and returns its length.
-// If the rest of it is still to come, it is kept for completeRune.
-func (s *Screen) character(p []byte) int {
+// writeCharacter prints the non-ASCII character at the beginning of p and returns its length. An
+// incomplete character is stored for completeRune.
+func (s *Screen) writeCharacter(p []byte) int {
 	r, size := utf8.DecodeRune(p)
 	if r == utf8.RuneError && size == 1 {
 		if !utf8.FullRune(p) {
 			s.parser.partialLen = copy(s.parser.partial[:], p)
 			return len(p)
 		}
-		size = badPrefix(p)
+		size = invalidPrefixLen(p)
 	}
 	s.print(r)
 	return size
 }
 
-// badPrefix returns how many bytes at the beginning of p one replacement character stands for: as
-// many as could begin a character, as Unicode recommends.
-func badPrefix(p []byte) int {
+// invalidPrefixLen returns how many bytes at the beginning of p one replacement character stands
+// for: the longest prefix that could start a character, as Unicode recommends.
+func invalidPrefixLen(p []byte) int {
 	n := 1
 	for n < len(p) && !utf8.FullRune(p[:n+1]) {
 		n++
@@ -117,8 +117,8 @@ func badPrefix(p []byte) int {
 	return n
 }
 
-// completeRune adds one byte to a character that was cut, and returns 0 if it does not belong to
-// it.
+// completeRune adds one byte to an incomplete character. It returns 0 if the byte does not belong
+// to it.
 func (s *Screen) completeRune(b byte) int {
 	pr := &s.parser
 	pr.partial[pr.partialLen] = b
@@ -136,8 +136,8 @@ func (s *Screen) completeRune(b byte) int {
 	return 0
 }
 
-// control executes a control character; it may be in the middle of a sequence.
-func (s *Screen) control(b byte) {
+// executeControl executes a control character, which may be in the middle of a sequence.
+func (s *Screen) executeControl(b byte) {
 	if b != 0x1b {
 		s.last = 0
 	}
@@ -161,10 +161,10 @@ func (s *Screen) control(b byte) {
 	}
 }
 
-// step interprets one byte of a sequence.
-func (s *Screen) step(b byte) {
+// writeByte interprets one byte of a sequence.
+func (s *Screen) writeByte(b byte) {
 	if b < 0x20 {
-		s.control(b)
+		s.executeControl(b)
 		return
 	}
 	if b >= 0x7f {
@@ -213,7 +213,7 @@ func (s *Screen) escapeByte(b byte) {
 	case b == '\\':
 		s.parser.state = ground
 		if closing {
-			s.command(s.parser.command, "\x1b\\")
+			s.executeOSC(s.parser.command, "\x1b\\")
 		}
 	default:
 		s.parser.state = ground
@@ -237,9 +237,9 @@ func (s *Screen) csiByte(b byte) {
 	case pr.state == csiIntermediate:
 		pr.state = csiIgnore
 	case b <= '9':
-		pr.args.digit(b)
+		pr.args.addDigit(b)
 	case b == ';', b == ':':
-		pr.args.next(b == ':')
+		pr.args.addArgument(b == ':')
 	case pr.prefix == 0 && pr.args.last == 0 && pr.args.value[0] < 0: // < = > ?
 		pr.prefix = b
 	default:
@@ -247,9 +247,9 @@ func (s *Screen) csiByte(b byte) {
 	}
 }
 
-// controlString reads on in a control string and returns how many bytes it has used. Any ESC ends
-// one, complete or not: otherwise a string that binary output has opened would swallow all that
-// follows.
+// controlString reads a control string and returns how many bytes it has consumed. Any ESC ends the
+// string, complete or not: otherwise a string that binary output has opened would swallow all later
+// output.
 func (s *Screen) controlString(p []byte) int {
 	pr := &s.parser
 	n := 0
@@ -272,12 +272,12 @@ func (s *Screen) controlString(p []byte) int {
 	case b == '\a' && pr.state == operatingSystemCommand:
 		pr.state = ground
 		s.last = 0
-		s.command(pr.command, "\a")
+		s.executeOSC(pr.command, "\a")
 	case b == '\a':
 		pr.length++
 	default:
 		closing := pr.state == operatingSystemCommand
-		s.control(b)
+		s.executeControl(b)
 		pr.closing = closing
 	}
 	return n + 1

@@ -2,7 +2,7 @@ package screen
 
 import "unicode/utf8"
 
-// lineDrawing is what the characters from _ to ~ stand for in DEC's line drawing set.
+// lineDrawing are the characters from _ to ~ in DEC's line drawing set.
 var lineDrawing = [...]rune{
 	' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼',
 	'⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
@@ -26,8 +26,8 @@ func (s *Screen) printASCII(text []byte) {
 		from := s.cursor.col
 		n := min(len(text), s.cols-from)
 		if r.wide {
-			r.split(from)
-			r.split(from + n)
+			r.splitWide(from)
+			r.splitWide(from + n)
 		}
 		cells := r.cells[from : from+n]
 		for i, b := range text[:n] {
@@ -35,7 +35,7 @@ func (s *Screen) printASCII(text []byte) {
 		}
 		s.cursor.col = from + n
 		r.used = max(r.used, from+n)
-		r.rich = r.rich || p != (pen{})
+		r.styled = r.styled || p != (pen{})
 		text = text[n:]
 	}
 }
@@ -54,7 +54,7 @@ func (s *Screen) print(r rune) {
 		w = s.widths.width(r)
 	}
 	if w == 0 {
-		if combines(r) {
+		if isCombining(r) {
 			s.combine(r)
 		}
 		return
@@ -74,29 +74,29 @@ func (s *Screen) print(r rune) {
 	if s.modes.insert {
 		line.insert(col, w, pen{})
 	}
-	line.split(col)
-	line.split(col + w)
+	line.splitWide(col)
+	line.splitWide(col + w)
 	line.cells[col] = cell{rune: r, pen: s.cursor.pen}
 	if w == 2 {
 		line.cells[col+1] = cell{rune: wideTail, pen: s.cursor.pen}
 		line.wide = true
 	}
 	line.used = max(line.used, col+w)
-	line.rich = line.rich || r >= utf8.RuneSelf || s.cursor.pen != (pen{})
+	line.styled = line.styled || r >= utf8.RuneSelf || s.cursor.pen != (pen{})
 	s.cursor.col += w
 	if s.modes.noWrap {
 		s.cursor.col = min(s.cursor.col, s.cols-1)
 	}
 }
 
-// wrap continues in the next line. If that scrolls, the new line has the default background.
+// wrap moves to the next line. If that scrolls, the new line has the default background.
 func (s *Screen) wrap() {
 	s.grid.rows[s.cursor.row].wrapped = true
 	s.index(pen{})
 	s.cursor.col = 0
 }
 
-// repeat is REP. Like tmux, it does not go beyond the end of the line.
+// repeat is REP. As in tmux, it stops at the end of the line.
 func (s *Screen) repeat(n int) {
 	if s.last == 0 {
 		return
@@ -107,9 +107,9 @@ func (s *Screen) repeat(n int) {
 	}
 }
 
-// lineFeed is LF, VT and FF. The line stays wrapped if it was: editors move down with LF.
+// lineFeed is LF, VT and FF. A wrapped line stays wrapped, because editors move down with LF.
 func (s *Screen) lineFeed() {
-	s.index(s.erased())
+	s.index(s.erasedPen())
 	if s.modes.newline {
 		s.cursor.col = 0
 	}
@@ -130,13 +130,14 @@ func (s *Screen) index(p pen) {
 func (s *Screen) reverseIndex() {
 	switch {
 	case s.cursor.row == s.top:
-		s.grid.scrollDown(s.top, s.bottom, s.erased())
+		s.grid.scrollDown(s.top, s.bottom, s.erasedPen())
 	case s.cursor.row > 0:
 		s.cursor.row--
 	}
 }
 
-// backspace is BS. At the start of a line that continues the one above, it goes back there.
+// backspace is BS. At the start of a line that continues the one above, it moves to the end of that
+// line.
 func (s *Screen) backspace() {
 	if s.cursor.col > 0 {
 		s.cursor.col--

@@ -1,8 +1,8 @@
 package screen
 
-// Resize changes the dimensions, clamped as in New. Lines of the main screen that were wrapped are
-// wrapped anew at the new width, and the line of the cursor stays visible. The alternate screen is
-// only cut or extended, because the program that shows it draws it again.
+// Resize changes the dimensions, clamped as in New. Wrapped lines of the main screen are wrapped
+// again at the new width, and the line of the cursor stays visible. The alternate screen is only
+// cropped or extended, because its program draws it again.
 func (s *Screen) Resize(cols, rows int) {
 	cols, rows = clampSide(cols), clampSide(rows)
 	if cols == s.cols && rows == s.rows {
@@ -12,7 +12,7 @@ func (s *Screen) Resize(cols, rows int) {
 	main, alternate := &s.cursor, s.Alternate()
 	if alternate {
 		main = &s.savedMain
-		if !s.hasSavedMain { // the last row is as good as any
+		if !s.hasSavedMain { // without a saved cursor, assume the last row
 			main = &cursor{row: s.rows - 1}
 		}
 		s.alternate = s.crop(s.alternate, cols, rows)
@@ -40,8 +40,8 @@ func (s *Screen) resizeTabs(cols int) {
 	s.tabs = tabs
 }
 
-// crop returns the alternate screen at another size. If the cursor would be below the last row,
-// rows at the top are lost.
+// crop returns the alternate screen at another size. Rows at the top are dropped if the cursor
+// would be below the last row.
 func (s *Screen) crop(g *grid, cols, rows int) *grid {
 	n := newGrid(cols, rows)
 	skip := max(0, s.cursor.row-(rows-1))
@@ -52,20 +52,20 @@ func (s *Screen) crop(g *grid, cols, rows int) *grid {
 		}
 		from := g.rows[i+skip]
 		if cols < len(from.cells) {
-			from.split(cols)
+			from.splitWide(cols)
 		}
 		copy(to.cells, from.cells)
-		to.used, to.wide, to.rich = min(from.used, cols), from.wide, from.rich
+		to.used, to.wide, to.styled = min(from.used, cols), from.wide, from.styled
 	}
 	return n
 }
 
-// place is a position in lines, by index and column.
-type place struct {
+// position is a position in lines, by index and column.
+type position struct {
 	line, col int
 }
 
-// reflow wraps the scrollback and the main screen anew and moves the cursor c with its character.
+// reflow wraps the scrollback and the main screen again and moves the cursor c with its character.
 func (s *Screen) reflow(cols, rows int, c *cursor) {
 	content := s.rows
 	for content > c.row+1 && s.main.rows[content-1].used == 0 {
@@ -79,17 +79,18 @@ func (s *Screen) reflow(cols, rows int, c *cursor) {
 	for i, r := range s.main.rows[:content] {
 		lines[s.history.count+i].encode(r, &s.clusters)
 	}
-	top := place{line: s.history.count}
-	at := place{s.history.count + c.row, c.col}
+	top := position{line: s.history.count}
+	at := position{s.history.count + c.row, c.col}
 	if cols != s.cols {
-		marks := []mark{{from: top, to: &top}, {from: at, to: &at}}
-		w := wrapper{cols: cols, widths: &s.widths, marks: marks}
+		marks := []trackedPosition{{from: top, to: &top}, {from: at, to: &at}}
+		w := wrapper{cols: cols, widths: &s.widths, tracked: marks}
 		lines = w.wrap(lines)
 	}
-	// The screen shows what it showed, and more of the scrollback if it was full and there is room.
+	// The first visible line stays the same. A screen that was full also shows more of the
+	// scrollback if there is room.
 	first := top.line
 	if n := len(lines) - first; n > rows {
-		first = min(len(lines)-rows, at.line) // what is below a cursor at the top is lost
+		first = min(len(lines)-rows, at.line) // lines below a cursor at the top are lost
 	} else if full {
 		first = max(0, len(lines)-rows)
 	}
@@ -99,9 +100,9 @@ func (s *Screen) reflow(cols, rows int, c *cursor) {
 	}
 	s.history.clear()
 	for _, l := range lines[:first] {
-		slot := s.history.slot()
+		slot := s.history.nextSlot()
 		*slot = l
-		s.history.account(slot)
+		s.history.addSlot(slot)
 	}
 	c.row, c.col = at.line-first, at.col
 }

@@ -6,18 +6,18 @@
 package screen
 
 const (
-	// maxSide bounds both dimensions, so that a grid takes at most 16 MB.
+	// maxSide limits both dimensions, so that a grid takes at most 16 MB.
 	maxSide = 1000
-	// maxReplies bounds the answers that nobody has taken yet, in bytes.
+	// maxReplies limits the replies that were not taken yet, in bytes.
 	maxReplies = 4096
 )
 
 // Screen is an emulated terminal. It is not safe for concurrent use; a Snapshot is.
 type Screen struct {
 	cols, rows   int
-	grid         *grid // main or alternate, whichever is shown
+	grid         *grid // main or alternate, whichever is visible
 	main         *grid
-	alternate    *grid // nil until it is used
+	alternate    *grid // nil until used
 	history      history
 	clusters     clusters
 	widths       widthCache
@@ -36,7 +36,7 @@ type Screen struct {
 	version      uint64
 }
 
-// cursor is all that DECSC saves.
+// cursor is the state that DECSC saves.
 type cursor struct {
 	col, row int // col == cols means that the next character wraps
 	pen      pen
@@ -47,8 +47,8 @@ type cursor struct {
 
 // modes are the terminal modes that change how output is interpreted or how keys are encoded.
 type modes struct {
-	insert, noWrap, newline           bool
-	appCursor, appKeypad, paste, hide bool
+	insert, noWrap, newline                            bool
+	appCursor, appKeypad, bracketedPaste, cursorHidden bool
 }
 
 // New returns a blank terminal with 10,000 lines of scrollback. Both dimensions are clamped to the
@@ -67,10 +67,10 @@ func clampSide(n int) int { return min(max(n, 1), maxSide) }
 // Size returns the dimensions of the screen.
 func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 
-// Cursor returns the position of the cursor, from 0, and whether it is visible. A cursor that waits
-// behind the last column for the next character is reported in the last column.
+// Cursor returns the position of the cursor, counted from 0, and whether it is visible. A cursor
+// that is pending after the last column is reported in the last column.
 func (s *Screen) Cursor() (col, row int, visible bool) {
-	return min(s.cursor.col, s.cols-1), s.cursor.row, !s.modes.hide
+	return min(s.cursor.col, s.cols-1), s.cursor.row, !s.modes.cursorHidden
 }
 
 // ApplicationCursor reports whether cursor keys send ESC O instead of ESC [ (DECCKM).
@@ -79,8 +79,8 @@ func (s *Screen) ApplicationCursor() bool { return s.modes.appCursor }
 // ApplicationKeypad reports whether the keypad is in application mode (DECKPAM).
 func (s *Screen) ApplicationKeypad() bool { return s.modes.appKeypad }
 
-// BracketedPaste reports whether the program wants pasted text marked (mode 2004).
-func (s *Screen) BracketedPaste() bool { return s.modes.paste }
+// BracketedPaste reports whether pasted text should be bracketed (mode 2004).
+func (s *Screen) BracketedPaste() bool { return s.modes.bracketedPaste }
 
 // Alternate reports whether the alternate screen is shown.
 func (s *Screen) Alternate() bool { return s.grid != s.main }
@@ -88,12 +88,12 @@ func (s *Screen) Alternate() bool { return s.grid != s.main }
 // Title returns the window title that the program has set.
 func (s *Screen) Title() string { return s.title }
 
-// Version grows with every call that could have changed the visible screen.
+// Version increases with every call that may have changed the visible screen.
 func (s *Screen) Version() uint64 { return s.version }
 
-// TakeReplies returns the answers to queries since its last call, nil if there are none. They must
-// be written to the pseudo-terminal: programs that ask who the terminal is wait for them. Answers
-// that would exceed 4 KiB are dropped.
+// TakeReplies returns the replies to queries since the last call, or nil. The caller writes them to
+// the pseudo-terminal, because programs that query the terminal wait for them. Replies beyond 4 KiB
+// are dropped.
 func (s *Screen) TakeReplies() []byte {
 	replies := s.replies
 	s.replies = nil
@@ -113,8 +113,8 @@ func (s *Screen) resetTabs() {
 	}
 }
 
-// reset is RIS. Unlike tmux, and like xterm, it also leaves the alternate screen: people type
-// "reset" to get a usable terminal back. The scrollback stays.
+// reset is RIS. As in xterm and unlike tmux, it also leaves the alternate screen, because people
+// type "reset" to get a usable terminal back. The scrollback stays.
 func (s *Screen) reset() {
 	s.grid = s.main
 	s.alternate = nil
@@ -132,6 +132,6 @@ func (s *Screen) softReset() {
 	s.cursor.pen = pen{}
 	s.cursor.graphics, s.cursor.shift, s.cursor.origin = [2]bool{}, 0, false
 	s.saved = cursor{}
-	paste := s.modes.paste
-	s.modes = modes{paste: paste}
+	paste := s.modes.bracketedPaste
+	s.modes = modes{bracketedPaste: paste}
 }

@@ -45,7 +45,7 @@ func (s *Screen) plainEscape(final byte) {
 	}
 }
 
-// restoreCursor is DECRC. The screen may have become smaller meanwhile.
+// restoreCursor is DECRC. The screen may be smaller than when the cursor was saved.
 func (s *Screen) restoreCursor(c cursor) {
 	s.cursor = c
 	s.cursor.col, s.cursor.row = min(c.col, s.cols-1), min(c.row, s.rows-1)
@@ -126,9 +126,9 @@ func (s *Screen) editSequence(final byte, a *arguments) bool {
 	case 'P':
 		s.deleteCharacters(a.positive(0))
 	case 'S':
-		s.scrollUp(a.positive(0), s.erased())
+		s.scrollUp(a.positive(0), s.erasedPen())
 	case 'T', '^':
-		if a.count() == 1 { // with five parameters T starts highlight tracking of the mouse
+		if a.count() == 1 { // with five parameters, T starts highlight mouse tracking
 			s.scrollDown(a.positive(0))
 		}
 	case 'X':
@@ -177,9 +177,9 @@ func (s *Screen) clearTabs(how int) {
 	}
 }
 
-// privateSequence executes CSI with one of < = > ? before its parameters. All others, such as those
-// of the kitty keyboard protocol, are ignored; an unprefixed sequence of the same name means
-// something else.
+// privateSequence executes CSI with one of < = > ? before its parameters. Unknown ones, such as
+// those of the kitty keyboard protocol, are ignored, because the sequence without the prefix has
+// another meaning.
 func (s *Screen) privateSequence(prefix, final byte, a *arguments) {
 	switch {
 	case prefix == '?' && (final == 'h' || final == 'l'):
@@ -198,8 +198,8 @@ func (s *Screen) privateSequence(prefix, final byte, a *arguments) {
 }
 
 const (
-	// deviceAttributes says VT100 with advanced video, and secondaryAttributes is tmux's: programs
-	// know not to expect more of those.
+	// deviceAttributes identifies a VT100 with advanced video, and secondaryAttributes is the reply
+	// of tmux, from which programs expect no further features.
 	deviceAttributes    = "\x1b[?1;2c"
 	secondaryAttributes = "\x1b[>84;0;0c"
 )

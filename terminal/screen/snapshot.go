@@ -5,14 +5,14 @@ import "bytes"
 // Snapshot is a copy of the visible screen. It never changes and can be shared by goroutines.
 type Snapshot struct {
 	Cols, Rows           int
-	Lines                [][]Run // one for each row; the widths of each add up to Cols
+	Lines                [][]Run // one per row; the widths of each row add up to Cols
 	CursorCol, CursorRow int
 	CursorVisible        bool
 	Title                string
 }
 
-// Run is a part of a line in one style. Blank columns are spaces, and a wide character takes two
-// columns of Width. The character at a visible cursor is a run of its own.
+// Run is a part of a line in one style. Blank columns are spaces, and a wide character counts as
+// two columns. The character at a visible cursor is a separate run.
 type Run struct {
 	Text  string
 	Width int
@@ -27,7 +27,7 @@ func (s *Screen) Snapshot() *Snapshot {
 	for i, r := range s.grid.rows {
 		cursor, behind := -1, -1
 		if n.CursorVisible && i == n.CursorRow {
-			cursor, behind = r.character(n.CursorCol)
+			cursor, behind = r.characterBounds(n.CursorCol)
 		}
 		from := 0
 		for from < s.cols {
@@ -47,8 +47,8 @@ func (s *Screen) Snapshot() *Snapshot {
 	return n
 }
 
-// character returns the first column of the character at col, and the column behind it.
-func (r *row) character(col int) (from, to int) {
+// characterBounds returns the first column of the character at col, and the column after it.
+func (r *row) characterBounds(col int) (from, to int) {
 	from, to = col, col+1
 	for from > 0 && r.cells[from].rune == wideTail {
 		from--
@@ -59,12 +59,12 @@ func (r *row) character(col int) (from, to int) {
 	return from, to
 }
 
-// Text returns the visible rows, without trailing blanks and without empty lines at the end.
-func (s *Screen) Text() string { return finishText(s.appendText(nil)) }
+// Text returns the visible rows without trailing blanks and without empty lines at the end.
+func (s *Screen) Text() string { return trimEmptyLines(s.appendText(nil)) }
 
-// Buffer returns the scrollback and the visible rows in the form of Text.
+// Buffer returns the scrollback and the visible rows, in the form of Text.
 func (s *Screen) Buffer() string {
-	return finishText(s.appendText(s.history.appendText(nil)))
+	return trimEmptyLines(s.appendText(s.history.appendText(nil)))
 }
 
 func (s *Screen) appendText(text []byte) []byte {
@@ -79,4 +79,4 @@ func (s *Screen) appendText(text []byte) []byte {
 	return text
 }
 
-func finishText(text []byte) string { return string(bytes.TrimRight(text, "\n")) }
+func trimEmptyLines(text []byte) string { return string(bytes.TrimRight(text, "\n")) }

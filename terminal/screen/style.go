@@ -1,6 +1,6 @@
 package screen
 
-// Color is the default colour (the zero value), one of the palette of 256, or a 24-bit colour.
+// Color is the default colour (the zero value), one of the 256 palette colours, or a 24-bit colour.
 type Color uint32
 
 const (
@@ -16,7 +16,7 @@ func TrueColor(r, g, b uint8) Color {
 	return rgbColor | Color(r)<<16 | Color(g)<<8 | Color(b)
 }
 
-// RGB returns the components of the colour. ok is false for the default colour, which has none.
+// RGB returns the components of the colour. ok is false for the default colour.
 func (c Color) RGB() (r, g, b uint8, ok bool) {
 	switch {
 	case c == 0:
@@ -44,7 +44,7 @@ func cubeLevel(n int) uint8 {
 	return uint8(55 + 40*n)
 }
 
-// ansi is xterm's default for the first 16 colours.
+// ansi are xterm's defaults for the first 16 colours.
 var ansi = [16][3]uint8{
 	{0, 0, 0},
 	{205, 0, 0},
@@ -64,7 +64,7 @@ var ansi = [16][3]uint8{
 	{255, 255, 255},
 }
 
-// Style is how text is shown.
+// Style is the appearance of text.
 type Style struct {
 	Foreground, Background                                         Color
 	Bold, Faint, Italic, Underline, Blink, Reverse, Hidden, Strike bool
@@ -122,19 +122,19 @@ func (s *Screen) setStyle(a *arguments) {
 				s.cursor.pen.attributes &^= underline
 			}
 		default:
-			s.cursor.pen.apply(n)
+			s.cursor.pen.applySGR(n)
 		}
 		i = next
 	}
 }
 
-// switchedOff has what the parameters from 22 to 29 reset.
-var switchedOff = [...]attributes{
+// resetAttributes are the attributes that the parameters 22 to 29 reset.
+var resetAttributes = [...]attributes{
 	bold | faint, italic, underline, blink, 0, reverse, hidden, strike,
 }
 
-// apply sets what one parameter of SGR stands for.
-func (p *pen) apply(n int) {
+// applySGR applies one SGR parameter.
+func (p *pen) applySGR(n int) {
 	switch {
 	case n == 0:
 		*p = pen{}
@@ -155,7 +155,7 @@ func (p *pen) apply(n int) {
 	case n == 21: // double
 		p.attributes |= underline
 	case n >= 22 && n <= 29:
-		p.attributes &^= switchedOff[n-22]
+		p.attributes &^= resetAttributes[n-22]
 	case n >= 30 && n <= 37:
 		p.foreground = Palette(uint8(n - 30))
 	case n == 39:
@@ -171,8 +171,8 @@ func (p *pen) apply(n int) {
 	}
 }
 
-// color reads the colour that follows parameter i, which is 38, 48 or 58: either in the
-// subparameters up to next (38:5:n, 38:2:r:g:b, 38:2:space:r:g:b) or in the parameters behind it.
+// color parses the colour after parameter i, which is 38, 48 or 58: either in the subparameters up
+// to next (38:5:n, 38:2:r:g:b, 38:2:space:r:g:b) or in the following parameters.
 func (a *arguments) color(i, next int) (c Color, after int, ok bool) {
 	if next > i+1 {
 		c, ok = a.subColor(i+1, next)
@@ -180,10 +180,10 @@ func (a *arguments) color(i, next int) (c Color, after int, ok bool) {
 	}
 	switch a.get(i+1, 0) {
 	case 5:
-		c, ok = indexed(a.get(i+2, 0))
+		c, ok = paletteColorOf(a.get(i+2, 0))
 		return c, i + 3, ok
 	case 2:
-		c, ok = components(a.get(i+2, 0), a.get(i+3, 0), a.get(i+4, 0))
+		c, ok = rgbColorOf(a.get(i+2, 0), a.get(i+3, 0), a.get(i+4, 0))
 		return c, i + 5, ok
 	}
 	return 0, i + 1, false
@@ -192,17 +192,17 @@ func (a *arguments) color(i, next int) (c Color, after int, ok bool) {
 func (a *arguments) subColor(from, to int) (Color, bool) {
 	switch {
 	case a.get(from, 0) == 5 && to >= from+2:
-		return indexed(a.get(from+1, 0))
+		return paletteColorOf(a.get(from+1, 0))
 	case a.get(from, 0) == 2 && to >= from+5: // with a colour space, which is ignored
-		return components(a.get(from+2, 0), a.get(from+3, 0), a.get(from+4, 0))
+		return rgbColorOf(a.get(from+2, 0), a.get(from+3, 0), a.get(from+4, 0))
 	case a.get(from, 0) == 2 && to == from+4:
-		return components(a.get(from+1, 0), a.get(from+2, 0), a.get(from+3, 0))
+		return rgbColorOf(a.get(from+1, 0), a.get(from+2, 0), a.get(from+3, 0))
 	}
 	return 0, false
 }
 
-func indexed(n int) (Color, bool) { return Palette(uint8(n & 0xff)), n <= 255 }
+func paletteColorOf(n int) (Color, bool) { return Palette(uint8(n & 0xff)), n <= 255 }
 
-func components(r, g, b int) (Color, bool) {
+func rgbColorOf(r, g, b int) (Color, bool) {
 	return TrueColor(uint8(r&0xff), uint8(g&0xff), uint8(b&0xff)), max(r, g, b) <= 255
 }

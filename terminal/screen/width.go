@@ -6,8 +6,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Width returns how many columns a character takes: 2 if it is wide, 0 if it combines with the
-// character before it or is invisible, else 1.
+// Width returns the columns of a character: 2 if it is wide, 0 if it combines with the character
+// before it or is invisible, else 1.
 func Width(r rune) int {
 	if w, ok := commonWidth(r); ok {
 		return w
@@ -28,8 +28,8 @@ func Width(r rune) int {
 	}
 }
 
-// commonWidth knows the ranges of the most frequent characters. Looking one up in Unicode's tables
-// takes longer than printing it.
+// commonWidth returns the width of the most frequent characters. A lookup in Unicode's tables takes
+// longer than printing the character.
 func commonWidth(r rune) (width int, ok bool) {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:
@@ -46,9 +46,9 @@ func commonWidth(r rune) (width int, ok bool) {
 	return 0, false
 }
 
-// combines reports whether a character of no width is kept. Format characters such as those that
-// set the direction of writing are dropped: a screen has fixed columns.
-func combines(r rune) bool {
+// isCombining reports whether a character of width 0 is stored. Format characters, such as those
+// for the writing direction, are dropped, because a screen has fixed columns.
+func isCombining(r rune) bool {
 	switch {
 	case r < 0x300:
 		return false
@@ -60,7 +60,7 @@ func combines(r rune) bool {
 	return !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// widthCache remembers the width of other characters that were printed recently.
+// widthCache caches the widths of less frequent characters.
 type widthCache [256]struct {
 	rune  rune
 	width int8

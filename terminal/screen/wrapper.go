@@ -2,20 +2,20 @@ package screen
 
 import "unicode/utf8"
 
-// wrapper wraps lines at another width.
+// wrapper wraps lines at a new width.
 type wrapper struct {
-	cols   int
-	widths *widthCache
-	marks  []mark
-	lines  []line
-	line   line // being filled
-	col    int  // where the next character goes
+	cols    int
+	widths  *widthCache
+	tracked []trackedPosition
+	lines   []line
+	line    line // the line that is being filled
+	col     int  // column of the next character
 }
 
-// mark is a place in the old lines whose place in the new lines is wanted.
-type mark struct {
-	from place
-	to   *place
+// trackedPosition is a position in the old lines that is translated to the new lines.
+type trackedPosition struct {
+	from position
+	to   *position
 	done bool
 }
 
@@ -26,22 +26,22 @@ func (w *wrapper) wrap(lines []line) []line {
 		continued := i > 0 && lines[i-1].wrapped
 		// No character has more columns than bytes.
 		if !continued && !l.wrapped && len(l.text) <= w.cols {
-			w.resolve(i, 0, maxSide+1)
+			w.trackColumns(i, 0, maxSide+1)
 			w.lines = append(w.lines, *l)
 			continue
 		}
-		w.add(i, l)
+		w.addLine(i, l)
 		if !l.wrapped || i == len(lines)-1 {
-			w.finish(l.wrapped)
+			w.endLine(l.wrapped)
 		}
 	}
 	return w.lines
 }
 
-// add appends the characters of old line i.
-func (w *wrapper) add(i int, l *line) {
+// addLine appends the characters of old line i.
+func (w *wrapper) addLine(i int, l *line) {
 	col := 0
-	for part := range l.parts() {
+	for part := range l.styledTexts() {
 		for text := part.text; len(text) > 0; {
 			r, size := utf8.DecodeRune(text)
 			width := 1
@@ -49,9 +49,9 @@ func (w *wrapper) add(i int, l *line) {
 				width = w.widths.width(r)
 			}
 			if w.col+width > w.cols && width <= w.cols {
-				w.finish(true)
+				w.endLine(true)
 			}
-			w.resolve(i, col, col+width)
+			w.trackColumns(i, col, col+width)
 			if width <= w.cols {
 				w.line.appendText(text[:size], part.pen)
 				w.col += width
@@ -60,22 +60,22 @@ func (w *wrapper) add(i int, l *line) {
 			text = text[size:]
 		}
 	}
-	w.resolve(i, col, maxSide+1)
+	w.trackColumns(i, col, maxSide+1)
 }
 
-// resolve finds the marks of old line i in the columns from col to end, exclusive, which go where
-// the next character goes.
-func (w *wrapper) resolve(i, col, end int) {
-	for j := range w.marks {
-		m := &w.marks[j]
+// trackColumns translates the tracked positions in the columns [col, end) of old line i to the
+// position of the next character.
+func (w *wrapper) trackColumns(i, col, end int) {
+	for j := range w.tracked {
+		m := &w.tracked[j]
 		if !m.done && m.from.line == i && m.from.col >= col && m.from.col < end {
 			m.done = true
-			*m.to = place{len(w.lines), min(w.col+m.from.col-col, w.cols)}
+			*m.to = position{len(w.lines), min(w.col+m.from.col-col, w.cols)}
 		}
 	}
 }
 
-func (w *wrapper) finish(wrapped bool) {
+func (w *wrapper) endLine(wrapped bool) {
 	w.line.wrapped = wrapped
 	w.lines = append(w.lines, w.line)
 	w.line, w.col = line{}, 0
@@ -98,32 +98,32 @@ func (l *line) appendText(text []byte, p pen) {
 	}
 }
 
-// part is a piece of a line in one style.
-type part struct {
+// styledText is a part of a line in one style.
+type styledText struct {
 	text []byte
 	pen  pen
 }
 
-// parts iterates over the line by style.
-func (l *line) parts() func(yield func(part) bool) {
-	return func(yield func(part) bool) {
+// styledTexts iterates over the parts of the line by style.
+func (l *line) styledTexts() func(yield func(styledText) bool) {
+	return func(yield func(styledText) bool) {
 		text := l.text
 		for _, s := range l.styles {
-			if !yield(part{text[:s.bytes], s.pen}) {
+			if !yield(styledText{text[:s.bytes], s.pen}) {
 				return
 			}
 			text = text[s.bytes:]
 		}
 		if len(text) > 0 {
-			yield(part{text, pen{}})
+			yield(styledText{text, pen{}})
 		}
 	}
 }
 
-// decode writes a line to a blank row.
+// decode writes a line into a blank row.
 func (s *Screen) decode(l *line, r *row) {
 	col := 0
-	for part := range l.parts() {
+	for part := range l.styledTexts() {
 		for _, c := range string(part.text) {
 			width := 1
 			if c >= utf8.RuneSelf {
@@ -145,5 +145,5 @@ func (s *Screen) decode(l *line, r *row) {
 			r.used = col
 		}
 	}
-	r.wrapped, r.rich = l.wrapped, true
+	r.wrapped, r.styled = l.wrapped, true
 }

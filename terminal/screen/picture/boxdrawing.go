@@ -13,8 +13,8 @@ const (
 	double
 )
 
-// arms has the weights of the arms to the left, right, up and down for U+2500 and the following, or
-// 0000 for those that are drawn in another way.
+// arms are the weights of the arms to the left, right, up and down for U+2500 and the following
+// characters; 0000 for those that are drawn in another way.
 const arms = "" +
 	"1100 2200 0011 0022 0000 0000 0000 0000 " + // U+2500
 	"0000 0000 0000 0000 0101 0201 0102 0202 " + // U+2508
@@ -36,14 +36,14 @@ const arms = "" +
 // halfLine is half the thickness of a line by weight.
 var halfLine = [...]int{none: 0, light: 1, heavy: 2, double: 1}
 
-// The lines of a double line have these distances from the middle.
+// The two lines of a double line have these distances from the middle.
 const (
 	doubleInner = 1
 	doubleOuter = 3
 )
 
 // boxDrawing draws one of U+2500 to U+257F.
-func (p *pencil) boxDrawing(r rune) {
+func (p *cellPainter) boxDrawing(r rune) {
 	n := int(r - 0x2500)
 	switch {
 	case n >= 0x04 && n <= 0x0b: // three or four dashes
@@ -63,14 +63,14 @@ func (p *pencil) boxDrawing(r rune) {
 	}
 }
 
-// cross draws the four arms of a character, each seen from its own direction.
-func (p *pencil) cross(left, right, up, down int) {
+// cross draws the four arms of a character, each from its own perspective.
+func (p *cellPainter) cross(left, right, up, down int) {
 	across := arm{before: up, after: down}
-	p.arm(across.to(right, left, false))
-	p.arm(across.to(left, right, true))
+	p.arm(across.withWeights(right, left, false))
+	p.arm(across.withWeights(left, right, true))
 	across = arm{before: left, after: right, vertical: true}
-	p.arm(across.to(down, up, false))
-	p.arm(across.to(up, down, true))
+	p.arm(across.withWeights(down, up, false))
+	p.arm(across.withWeights(up, down, true))
 }
 
 // arm is a line from the middle of the cell to one side: to the right, unless it is vertical or
@@ -80,14 +80,14 @@ type arm struct {
 	vertical, backwards             bool
 }
 
-// to returns an arm of the same direction, or the opposite one.
-func (a arm) to(weight, opposite int, backwards bool) arm {
+// withWeights returns an arm in the same direction, or backwards.
+func (a arm) withWeights(weight, opposite int, backwards bool) arm {
 	a.weight, a.opposite, a.backwards = weight, opposite, backwards
 	return a
 }
 
-// rect returns the part of the cell that begins at start, along the arm from the middle, and goes
-// from one distance to another across it.
+// rect returns the rectangle that starts at start, measured along the arm from the middle, and
+// spans from and to across it.
 func (a arm) rect(start, from, to int) image.Rectangle {
 	end := cellHeight // beyond the cell
 	if a.backwards {
@@ -100,7 +100,7 @@ func (a arm) rect(start, from, to int) image.Rectangle {
 	return r.Add(image.Pt(cellWidth/2, cellHeight/2))
 }
 
-func (p *pencil) arm(a arm) {
+func (p *cellPainter) arm(a arm) {
 	fill := func(start, from, to int) {
 		r := a.rect(start, from, to)
 		p.rect(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
@@ -116,7 +116,7 @@ func (p *pencil) arm(a arm) {
 	}
 }
 
-// start returns where a simple line begins: it fills the corner with the lines across it, and does
+// start returns the start of a single line: it fills the corner with the lines across it, and does
 // not cross a double line that it only touches.
 func (a arm) start() int {
 	switch {
@@ -128,8 +128,8 @@ func (a arm) start() int {
 	return -max(halfLine[a.before], halfLine[a.after])
 }
 
-// railStart returns where one line of a double line begins: near is the weight of the arm across it
-// on its own side, far that on the other side.
+// railStart returns the start of one line of a double line. near is the weight of the arm across on
+// the same side, far that on the other side.
 func railStart(near, far int) int {
 	switch {
 	case near == double:
@@ -141,7 +141,7 @@ func railStart(near, far int) int {
 }
 
 // dashes draws n dashes from side to side.
-func (p *pencil) dashes(n int, vertical bool, weight int) {
+func (p *cellPainter) dashes(n int, vertical bool, weight int) {
 	side := cellWidth
 	if vertical {
 		side = cellHeight
@@ -159,10 +159,10 @@ func (p *pencil) dashes(n int, vertical bool, weight int) {
 
 // arc draws a rounded corner: U+256D to U+2570 have arms down and right, down and left, up and
 // left, up and right.
-func (p *pencil) arc(n int) {
+func (p *cellPainter) arc(n int) {
 	const radius = cellWidth / 2
 	right, down := n == 0x6d || n == 0x70, n <= 0x6e
-	p.cover(func(x, y float64) float64 {
+	p.blendCell(func(x, y float64) float64 {
 		if !right {
 			x = cellWidth - x
 		}
@@ -179,10 +179,10 @@ func (p *pencil) arc(n int) {
 }
 
 // diagonals draws U+2571 (rising), U+2572 (falling) or both.
-func (p *pencil) diagonals(rising, falling bool) {
+func (p *cellPainter) diagonals(rising, falling bool) {
 	const w, h = cellWidth, cellHeight
 	length := math.Hypot(w, h)
-	p.cover(func(x, y float64) float64 {
+	p.blendCell(func(x, y float64) float64 {
 		var a float64
 		if falling {
 			a = max(a, 1.3-math.Abs(h*x-w*y)/length)

@@ -39,7 +39,7 @@ var fonts = sync.OnceValues(func() ([]*opentype.Font, error) {
 // faces rasterises glyphs for one picture.
 type faces struct {
 	fonts  []*opentype.Font
-	faces  [4]font.Face // regular, bold, italic, bold italic; nil until it is used
+	faces  [4]font.Face // regular, bold, italic, bold italic; nil until used
 	glyphs map[glyphKey]*glyph
 	known  map[rune]bool
 	buffer sfnt.Buffer
@@ -63,8 +63,8 @@ func newFaces() (*faces, error) {
 	return &faces{fonts: all, glyphs: map[glyphKey]*glyph{}, known: map[rune]bool{}}, nil
 }
 
-// has reports whether the fonts have a glyph. All four have the same ones.
-func (f *faces) has(r rune) bool {
+// hasGlyph reports whether the fonts have a glyph. All four fonts have the same glyphs.
+func (f *faces) hasGlyph(r rune) bool {
 	known, ok := f.known[r]
 	if !ok {
 		index, err := f.fonts[0].GlyphIndex(&f.buffer, r)
@@ -96,7 +96,7 @@ func (f *faces) rasterise(key glyphKey) *glyph {
 		options := &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull}
 		var err error
 		face, err = opentype.NewFace(f.fonts[key.face], options)
-		if err != nil { // only for options that are wrong
+		if err != nil { // only for invalid options
 			return &glyph{mask: &image.Alpha{}}
 		}
 		f.faces[key.face] = face
@@ -105,9 +105,9 @@ func (f *faces) rasterise(key glyphKey) *glyph {
 	if !ok {
 		return &glyph{mask: &image.Alpha{}}
 	}
-	owned := image.NewAlpha(at) // the face uses its mask again
+	owned := image.NewAlpha(at) // the face reuses its mask
 	draw.Draw(owned, at, mask, from, draw.Src)
-	for i, a := range owned.Pix { // 16 shades are enough for the eye, and leave fewer colours
+	for i, a := range owned.Pix { // 16 shades suffice, and leave fewer colours for the palette
 		owned.Pix[i] = a&0xf0 | a>>4
 	}
 	return &glyph{mask: owned}

@@ -5,7 +5,7 @@ import (
 	"image/color"
 )
 
-// withPalette returns the picture with a palette, if 256 colours are enough: that makes a PNG of
+// withPalette returns the picture with a palette if 256 colours suffice, which makes the PNG of a
 // text three times smaller.
 func withPalette(img *image.RGBA) image.Image {
 	indexed := image.NewPaletted(img.Rect, nil)

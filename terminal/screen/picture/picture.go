@@ -1,4 +1,5 @@
-// Package picture draws a terminal screen as a PNG.
+// Package picture draws a terminal screen as a PNG. It knows nothing of terminals, only of
+// snapshots of their screens.
 package picture
 
 import (
@@ -18,12 +19,12 @@ import (
 const (
 	cellWidth  = 10
 	cellHeight = 20
-	// maxCells bounds a picture to 16 million pixels, which take 64 MB while it is drawn.
+	// maxCells limits a picture to 16 million pixels, which take 64 MB while it is drawn.
 	maxCells = 80_000
 )
 
-// Encode writes the screen to w as a PNG. It fails if the screen has more than 80,000 cells or if w
-// does.
+// Encode writes the screen to w as a PNG. It fails if the screen has more than 80,000 cells, or if
+// w fails.
 func Encode(w io.Writer, s *screen.Snapshot) error {
 	if s.Cols*s.Rows > maxCells {
 		return fmt.Errorf("draw screen: %d×%d characters are too many", s.Cols, s.Rows)
@@ -45,7 +46,7 @@ func Encode(w io.Writer, s *screen.Snapshot) error {
 	return nil
 }
 
-// canvas is a picture being drawn.
+// canvas is the picture that is being drawn.
 type canvas struct {
 	image *image.RGBA
 	faces *faces
@@ -86,15 +87,15 @@ func (c *canvas) drawCharacter(box image.Rectangle, text string, style screen.St
 		return
 	}
 	if len(text) > 1 {
-		text = norm.NFC.String(text) // the font has composed characters, and no marks
+		text = norm.NFC.String(text) // the font has composed characters, but no combining marks
 	}
 	r, size := utf8.DecodeRuneInString(text)
-	p := pencil{image: c.image, box: box, color: front}
+	p := cellPainter{image: c.image, box: box, color: front}
 	if r != ' ' && !p.drawShape(r) {
 		c.drawGlyph(box, r, style, front)
 	}
 	for _, mark := range text[size:] {
-		if c.faces.has(mark) { // those of other scripts would only hide the character
+		if c.faces.hasGlyph(mark) { // a hollow box would only hide the character
 			c.drawGlyph(box, mark, style, front)
 		}
 	}
@@ -106,10 +107,10 @@ func (c *canvas) drawCharacter(box image.Rectangle, text string, style screen.St
 	}
 }
 
-// drawGlyph draws a glyph of the font, or a hollow box if the font has none.
+// drawGlyph draws a glyph of the font, or a hollow box if the font lacks the character.
 func (c *canvas) drawGlyph(box image.Rectangle, r rune, style screen.Style, front color.RGBA) {
-	if !c.faces.has(r) {
-		p := pencil{image: c.image, box: box, color: front}
+	if !c.faces.hasGlyph(r) {
+		p := cellPainter{image: c.image, box: box, color: front}
 		p.hollowBox()
 		return
 	}
@@ -123,7 +124,7 @@ func (c *canvas) fill(r image.Rectangle, with color.RGBA) {
 	draw.Draw(c.image, r, image.NewUniform(with), image.Point{}, draw.Src)
 }
 
-// colors returns the colours of text and background in a style.
+// colors returns the text and background colours of a style.
 func colors(s screen.Style) (front, back color.RGBA) {
 	front = rgba(s.Foreground, screen.DefaultForeground)
 	back = rgba(s.Background, screen.DefaultBackground)
@@ -131,7 +132,7 @@ func colors(s screen.Style) (front, back color.RGBA) {
 		front, back = back, front
 	}
 	if s.Faint {
-		front = mix(front, back)
+		front = blendHalf(front, back)
 	}
 	return front, back
 }
@@ -144,7 +145,7 @@ func rgba(c, other screen.Color) color.RGBA {
 	return color.RGBA{r, g, b, 0xff}
 }
 
-func mix(a, b color.RGBA) color.RGBA {
+func blendHalf(a, b color.RGBA) color.RGBA {
 	half := func(x, y uint8) uint8 { return uint8((int(x) + int(y)) / 2) }
 	return color.RGBA{half(a.R, b.R), half(a.G, b.G), half(a.B, b.B), 0xff}
 }

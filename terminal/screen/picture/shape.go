@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// pencil draws the characters that must join their neighbours without gaps, or that the font lacks,
-// into the box of a cell.
-type pencil struct {
+// cellPainter draws, into the box of a cell, the characters that must join their neighbours without
+// gaps or that the font lacks.
+type cellPainter struct {
 	image *image.RGBA
 	box   image.Rectangle
 	color color.RGBA
 }
 
-// drawShape reports whether it has drawn the character: box drawing, blocks, Braille and the scan
-// lines of DEC terminals.
-func (p *pencil) drawShape(r rune) bool {
+// drawShape draws box drawing characters, blocks, Braille and the scan lines of DEC terminals. It
+// reports false for other characters.
+func (p *cellPainter) drawShape(r rune) bool {
 	switch {
 	case r >= 0x2500 && r <= 0x257f:
 		p.boxDrawing(r)
@@ -33,8 +33,8 @@ func (p *pencil) drawShape(r rune) bool {
 	return true
 }
 
-// rect fills a rectangle in coordinates of the cell.
-func (p *pencil) rect(x0, y0, x1, y1 int) {
+// rect fills a rectangle in the cell's coordinates.
+func (p *cellPainter) rect(x0, y0, x1, y1 int) {
 	r := image.Rect(x0, y0, x1, y1).Add(p.box.Min).Intersect(p.box)
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		for x := r.Min.X; x < r.Max.X; x++ {
@@ -43,9 +43,9 @@ func (p *pencil) rect(x0, y0, x1, y1 int) {
 	}
 }
 
-// cover blends every pixel of the cell with the coverage that f returns for its centre, from 0 to
-// 1.
-func (p *pencil) cover(f func(x, y float64) float64) {
+// blendCell blends every pixel of the cell with the coverage, from 0 to 1, that f returns for its
+// centre.
+func (p *cellPainter) blendCell(f func(x, y float64) float64) {
 	for y := range cellHeight {
 		for x := range cellWidth {
 			a := min(max(f(float64(x)+0.5, float64(y)+0.5), 0), 1)
@@ -56,7 +56,7 @@ func (p *pencil) cover(f func(x, y float64) float64) {
 	}
 }
 
-func (p *pencil) blend(x, y int, a float64) {
+func (p *cellPainter) blend(x, y int, a float64) {
 	old := p.image.RGBAAt(x, y)
 	mix := func(from, to uint8) uint8 {
 		return uint8(math.Round(float64(from)*(1-a) + float64(to)*a))
@@ -65,8 +65,8 @@ func (p *pencil) blend(x, y int, a float64) {
 	p.image.SetRGBA(x, y, color.RGBA{r, g, b, 0xff})
 }
 
-// hollowBox stands for a character that cannot be drawn.
-func (p *pencil) hollowBox() {
+// hollowBox draws the placeholder for a missing character.
+func (p *cellPainter) hollowBox() {
 	left, right := 2, p.box.Dx()-2
 	const top, bottom = 5, baseline
 	p.rect(left, top, right, top+1)
@@ -76,7 +76,7 @@ func (p *pencil) hollowBox() {
 }
 
 // block draws U+2580 + n.
-func (p *pencil) block(n int) {
+func (p *cellPainter) block(n int) {
 	const w, h = cellWidth, cellHeight
 	switch {
 	case n == 0x00:
@@ -88,7 +88,7 @@ func (p *pencil) block(n int) {
 	case n == 0x10:
 		p.rect(w/2, 0, w, h)
 	case n <= 0x13: // shades
-		p.cover(func(_, _ float64) float64 { return float64(n-0x10) / 4 })
+		p.blendCell(func(_, _ float64) float64 { return float64(n-0x10) / 4 })
 	case n == 0x14:
 		p.rect(0, 0, w, eighths(h, 1))
 	case n == 0x15:
@@ -101,7 +101,7 @@ func (p *pencil) block(n int) {
 func eighths(side, n int) int { return (side*n + 4) / 8 }
 
 // quadrants draws U+2596 + n. The bits are upper left, upper right, lower left, lower right.
-func (p *pencil) quadrants(n int) {
+func (p *cellPainter) quadrants(n int) {
 	const w, h = cellWidth / 2, cellHeight / 2
 	set := [...]int{4, 8, 1, 1 | 4 | 8, 1 | 8, 1 | 2 | 4, 1 | 2 | 8, 2, 2 | 4, 2 | 4 | 8}[n]
 	for i := range 4 {
@@ -113,7 +113,7 @@ func (p *pencil) quadrants(n int) {
 }
 
 // braille draws the dots of U+2800 + n.
-func (p *pencil) braille(n int) {
+func (p *cellPainter) braille(n int) {
 	dots := [8]image.Point{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}}
 	for i, at := range dots {
 		if n&(1<<i) != 0 {
