@@ -20,7 +20,7 @@ var onlyWith = map[string]string{
 	"Agents in Python":          `true`,
 	"Agents that need no":       `true`,
 	"The network":               `true`,
-	"What all of a bot":         `true`,
+	"Limits for the whole bot":  `true`,
 }
 
 // trial is what is tried of a paragraph.
