@@ -128,14 +128,14 @@ func (n telegramNetwork) loseNextReceipt() {
 
 // passing are the methods that change nothing a person sees for longer than a moment, and the one
 // that takes the buttons off a message, which comes before or after an edit that does the same.
-var passing = []string{
+var sessionMemory = []string{
 	"editMessageReplyMarkup", "getMe", "getUpdates", "getWebhookInfo", "deleteWebhook", "sendChatAction", "getFile", "getChat", telegramtest.Download,
 }
 
 func (n telegramNetwork) transcript() string {
 	var all record
 	for _, c := range n.api.Calls("") {
-		if slices.Contains(passing, c.Method) {
+		if slices.Contains(sessionMemory, c.Method) {
 			continue
 		}
 		about := noMessage

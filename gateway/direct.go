@@ -16,70 +16,69 @@ import (
 	"nanobot/terminal"
 )
 
-// Direct runs turns without keeping anything: what the agent says is sent as it comes. It is for a
-// chat in which somebody sits and watches, and is safe for concurrent use.
+// Direct runs turns without a store: the agent's output is sent immediately. It is for a chat in a
+// terminal, and is safe for concurrent use.
 type Direct struct {
 	Runner *terminal.Runner
 	// HideProgress drops progress frames.
 	HideProgress bool
-	// ShowCaptions shows the text above a screen that changes as progress, without the screen.
+	// ShowCaptions shows the changing text above a screen as progress, without the screen.
 	ShowCaptions bool
-	// Answer, if not nil, reads what the person says to a question of the agent; io.EOF when they
-	// leave instead. Otherwise nobody answers.
+	// Answer, if not nil, reads the person's answer to a question, or returns io.EOF when they
+	// leave. If it is nil, questions are not answered.
 	Answer func(ctx context.Context) (string, error)
-	// Listen, if not nil, reads what the person says while a turn waits for their messages; io.EOF
-	// when they leave instead. Otherwise nobody says anything.
+	// Listen, if not nil, reads the person's messages while a turn waits for them, or returns
+	// io.EOF when they leave. If it is nil, there are no messages.
 	Listen func(ctx context.Context) (channels.Incoming, error)
 	Log    *zap.Logger
 
 	memories sync.Map   // by chat
-	asking   sync.Mutex // held while a question is open, and while a message is read
+	inputMu  sync.Mutex // locked while a question is open, and while a message is read
 }
 
-// Close waits for the turns that run and ends the agents that are kept.
+// Close waits for the running turns and ends the persistent agents.
 func (g *Direct) Close() { g.Runner.Close() }
 
-// passing is the memory of a chat for as long as somebody sits and watches.
-type passing struct {
+// sessionMemory is the memory of a chat until the program ends.
+type sessionMemory struct {
 	mu            sync.Mutex
 	text, lasting string
 }
 
-// Load returns what was saved last.
-func (p *passing) Load(context.Context) (string, error) {
+// Load returns the state that was saved last.
+func (p *sessionMemory) Load(context.Context) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text, nil
 }
 
-// Save keeps something for the next turns.
-func (p *passing) Save(_ context.Context, s string) error {
+// Save stores the state for the next turns.
+func (p *sessionMemory) Save(_ context.Context, s string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text = s
 	return nil
 }
 
-// LoadLasting returns what was saved last of what stays.
-func (p *passing) LoadLasting(context.Context) (string, error) {
+// LoadLasting returns the lasting state that was saved last.
+func (p *sessionMemory) LoadLasting(context.Context) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lasting, nil
 }
 
-// SaveLasting keeps something for good.
-func (p *passing) SaveLasting(_ context.Context, s string) error {
+// SaveLasting stores state that outlives a new conversation.
+func (p *sessionMemory) SaveLasting(_ context.Context, s string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lasting = s
 	return nil
 }
 
-// Turn works on one incoming message: it runs the agent and sends what it says to the channel as it
-// comes. The error says what the gateway could not do; the chat has been told that something went
-// wrong.
+// Turn works on one incoming message: it runs the agent and sends its output to the channel
+// immediately. An error means that the gateway has failed; the chat was told.
 func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Incoming) (terminal.Outcome, error) {
-	// What was printed before a stop is still delivered, so sending outlives the turn's context.
+	// Output printed before a stop is still delivered, so sending outlives the turn's context.
 	sending := context.WithoutCancel(ctx)
 	r := reply{ch: ch, in: in}
 	run := rand.Text()
@@ -89,22 +88,22 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
-	known, _ := g.memories.LoadOrStore(in.Chat, &passing{})
-	req.Memory = known.(*passing)
-	var boards boardNews
+	known, _ := g.memories.LoadOrStore(in.Chat, &sessionMemory{})
+	req.Memory = known.(*sessionMemory)
+	var boards boardDiff
 	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
 		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
 			return nil
 		}
-		if f.Board { // shown whole again and again it would fill the terminal
-			if f.Text = boards.next(f.Text); f.Text == "" || f.Screen != nil && !g.ShowCaptions {
+		if f.Board { // the whole board, repeated, would fill the terminal
+			if f.Text = boards.newLines(f.Text); f.Text == "" || f.Screen != nil && !g.ShowCaptions {
 				return nil
 			}
 		}
 		if f.Kind == terminal.Progress {
 			f.Screen, f.Buttons = nil, nil
 		}
-		return r.send(sending, turn.FrameMessage(g.retain(in.Chat.ID, f, log)))
+		return r.send(sending, turn.FrameMessage(g.saveProtocolFiles(in.Chat.ID, f, log)))
 	})
 	if err != nil {
 		log.Error("turn failed", zap.Duration("took", time.Since(began)), zap.Error(err))
@@ -117,17 +116,17 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	return out, nil
 }
 
-// boardNews finds what is new on a board.
-type boardNews struct{ shown []string } // the lines of the board before
+// boardDiff finds the new lines of a board.
+type boardDiff struct{ shown []string } // the lines of the previous board
 
-// next returns the lines of a board that the one before did not have.
-func (b *boardNews) next(text string) string {
+// newLines returns the lines of a board that the previous one did not have.
+func (b *boardDiff) newLines(text string) string {
 	lines := strings.Split(text, "\n")
 	before := b.shown
 	b.shown = slices.Clone(lines)
 	fresh := slices.DeleteFunc(lines, func(line string) bool {
 		at := slices.Index(before, line)
-		if at >= 0 { // it counts once: the same line may be there again
+		if at >= 0 { // each line counts once, since it may be repeated
 			before = slices.Delete(before, at, at+1)
 		}
 		return at >= 0
@@ -135,7 +134,7 @@ func (b *boardNews) next(text string) string {
 	return strings.TrimSpace(strings.Join(fresh, "\n"))
 }
 
-// reply sends to the chat that a message came from.
+// reply sends messages to the chat of an incoming message.
 type reply struct {
 	ch channels.Channel
 	in channels.Incoming

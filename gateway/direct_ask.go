@@ -11,18 +11,18 @@ import (
 	"nanobot/terminal"
 )
 
-// errLeft says that the person wants no more of it.
+// errLeft says that the person has left.
 var errLeft = errors.New("nobody answers")
 
-// ask puts a question to the person who sits and watches, and takes what they say next for the
-// answer. One who leaves instead of it stops the turn.
+// ask asks the person at the terminal a question and reads the answer. A person who leaves instead
+// stops the turn.
 func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 	if g.Answer == nil {
 		return nil
 	}
 	return func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-		g.asking.Lock()
-		defer g.asking.Unlock()
+		g.inputMu.Lock()
+		defer g.inputMu.Unlock()
 		if err := ctx.Err(); err != nil {
 			return terminal.Answer{}, err
 		}
@@ -34,7 +34,7 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			said, err := g.Answer(ctx)
 			if errors.Is(err, io.EOF) {
 				stop()
-				<-ctx.Done() // the agent was told to stop, before it hears that there is no answer
+				<-ctx.Done() // the agent must be told to stop before it learns that there is no answer
 				return terminal.Answer{}, errLeft
 			}
 			if err != nil {

@@ -16,14 +16,14 @@ import (
 	"nanobot/terminal"
 )
 
-// controlTimeout is how long a protocol may take for a command.
+// controlTimeout bounds the time that a protocol may take for a command.
 const controlTimeout = 10 * time.Second
 
-// Controls returns the commands that the agent's protocol carries out itself.
+// Controls returns the commands of the agent's protocol.
 func (g *Direct) Controls() []terminal.Command { return g.Runner.Controls() }
 
-// Control has the agent's protocol carry out a message, if it accepts it, and sends what it
-// replies. It reports false for a message that is to get a turn.
+// Control has the agent's protocol carry out a message, if the protocol accepts it, and sends the
+// reply. It reports false for a message that is to get a turn.
 func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.Incoming) (bool, error) {
 	request := intake.ParseControl(g.Runner.Controls(), in.Chat.String(), in.Text)
 	if len(in.Media) > 0 || !g.Runner.AcceptsControl(request.Chat, request.Command) {

@@ -14,9 +14,9 @@ import (
 	"nanobot/terminal"
 )
 
-// retain copies the files that the protocol itself has written, and removes when the frame was
-// shown, into the chat's folder: whoever is shown only their paths must find them there later.
-func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal.Frame {
+// saveProtocolFiles copies files that the protocol itself has written into the chat's folder. The
+// protocol removes them after the frame was shown, and the person sees only their paths.
+func (g *Direct) saveProtocolFiles(chat string, f terminal.Frame, log *zap.Logger) terminal.Frame {
 	var kept []terminal.File
 	for _, file := range f.Checked {
 		if f.ProtocolDir != "" && filepath.Dir(file.Path) == f.ProtocolDir {
@@ -34,8 +34,8 @@ func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal
 	return f
 }
 
-// writeToChat writes a file into the chat's folder, under its own name or with a number behind it,
-// and returns its path.
+// writeToChat writes a file into the chat's folder, with a number behind its name if the name is
+// taken, and returns its path.
 func (g *Direct) writeToChat(chat, name string, content io.Reader) (path string, err error) {
 	root, err := g.Runner.UserRoot(chat)
 	if err != nil {
@@ -54,8 +54,8 @@ func (g *Direct) writeToChat(chat, name string, content io.Reader) (path string,
 	return filepath.Join(root.Name(), name), nil
 }
 
-// createNew creates a file that is not there yet: name.ext, name-2.ext and so on. Nothing that has
-// the name is opened, links least of all.
+// createNew creates a new file: name.ext, name-2.ext and so on. It never opens an existing file and
+// does not follow symbolic links.
 func createNew(root *os.Root, name string) (*os.File, string, error) {
 	ext := filepath.Ext(name)
 	for i, try := 2, name; ; i++ {

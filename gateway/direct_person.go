@@ -15,9 +15,9 @@ import (
 	"nanobot/terminal"
 )
 
-// awaitPerson returns terminal.Request.AwaitPerson: what the person says while the turn waits is
-// offered to the agent's protocol, unless it waits for something else, such as the answer to a
-// question. One who leaves before they have said anything stops the turn.
+// awaitPerson returns terminal.Request.AwaitPerson. While the turn waits, the person's messages are
+// offered to the agent's protocol, except answers to questions. A person who leaves without a
+// message stops the turn.
 func (g *Direct) awaitPerson(r reply, stop func()) func(context.Context) func(context.Context) error {
 	if g.Listen == nil {
 		return nil
@@ -37,13 +37,13 @@ func (g *Direct) awaitPerson(r reply, stop func()) func(context.Context) func(co
 	}
 }
 
-// listen offers what the person says until ctx ends or they leave.
+// listen offers the person's messages until ctx ends or they leave.
 func (g *Direct) listen(ctx context.Context, r reply, stop func()) {
-	heard, blank := false, "" // blank lines, which are no message, but may be within what the lines make up
+	heard, blank := false, "" // blank lines are not messages, but may be part of a text of several lines
 	for {
-		g.asking.Lock()
+		g.inputMu.Lock()
 		in, err := g.Listen(ctx)
-		g.asking.Unlock()
+		g.inputMu.Unlock()
 		if errors.Is(err, io.EOF) && !heard {
 			stop()
 		}
@@ -58,7 +58,7 @@ func (g *Direct) listen(ctx context.Context, r reply, stop func()) {
 			in.Text = blank + in.Text
 		}
 		blank = ""
-		// It was taken from the terminal, and goes nowhere else when the wait ends now.
+		// The message was read from the terminal, and would be lost if the wait ended now.
 		read, err := g.offer(context.WithoutCancel(ctx), r, in)
 		if err != nil {
 			g.Log.Warn("chat not notified", zap.Error(err))
@@ -68,9 +68,8 @@ func (g *Direct) listen(ctx context.Context, r reply, stop func()) {
 	}
 }
 
-// offer offers what the person said to the agent's protocol: as a command, else as a message. It
-// reports whether it was a message that the turn reads. The error says that the person could not be
-// told.
+// offer passes a message to the agent's protocol: as a command, else as a message. It reports
+// whether the turn has read it. An error means that the person could not be told.
 func (g *Direct) offer(ctx context.Context, r reply, in channels.Incoming) (read bool, err error) {
 	if done, err := g.Control(ctx, r.ch, in); done || err != nil {
 		return false, err

@@ -1,6 +1,6 @@
-// Package gateway carries messages from the channels to the agents and their answers back. It
-// composes the stages that do so: intake, lanes, turn and outbox. It never learns a channel's or a
-// protocol's name: what differs between them is behind their contracts.
+// Package gateway carries messages from the channels to the agents and the answers back. It
+// composes the stages intake, lanes, turn and outbox. It does not know the names of channels and
+// protocols: their differences are behind their contracts.
 package gateway
 
 import (
@@ -29,71 +29,70 @@ import (
 	"nanobot/terminal"
 )
 
-// Settings are what may change while the gateway runs.
+// Settings may change while the gateway runs.
 type Settings struct {
-	// Agents are the agents by name, with store.DefaultAgent among them.
+	// Agents are the agents by name, including store.DefaultAgent.
 	Agents map[string]Agent
-	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in
-	// it has no access control.
+	// AllowFrom lists the admitted people by channel; * admits everybody. A channel that is missing
+	// has no access control.
 	AllowFrom     map[string][]string
 	WhileRunning  intake.WhileRunning
 	QueueLimit    int
 	RatePerMinute int
 	OnCrash       turn.OnCrash
-	AtMostOnce    bool // which way to err when the outcome of a send is unknown
+	AtMostOnce    bool // do not repeat a send with an unknown outcome
 	DrainTimeout  time.Duration
 	Runbooks      Runbooks
 }
 
-// Runbooks is what the settings say about runbooks.
+// Runbooks are the settings of runbooks.
 type Runbooks struct {
 	Folder string
-	// Approvers are the people (channel:userid) who may decide in runs; none: all.
+	// Approvers are the people (channel:userid) who may decide in runs; empty: everybody.
 	Approvers []string
-	// CheckShell has the command of a shell step executed again that an agent says to have
-	// succeeded.
+	// CheckShell has the command of a shell step executed again after an agent reports its success.
 	CheckShell bool
 }
 
-// Agent is what the settings say about one agent.
+// Agent is the settings of one agent.
 type Agent struct {
 	Runner      *terminal.Runner
 	Progress    turn.Progress
 	PassHistory int
-	// Injectable says that the protocol takes messages while the agent runs, which is used if
-	// Settings.WhileRunning says so.
+	// Injectable says that the protocol accepts messages while the agent runs. It has an effect
+	// only if Settings.WhileRunning is intake.Inject.
 	Injectable bool
-	// Approvers are the people (channel:userid) who may permit what the agent asks for; none: all
-	// who may talk to the bot.
+	// Approvers are the people (channel:userid) who may grant permissions to the agent; empty:
+	// everybody with access.
 	Approvers []string
 	Launch    audit.Launch // how Runner starts the agent, for Options.Audit
 }
 
-// Options is what a gateway is made of.
+// Options configures a Gateway.
 type Options struct {
 	Channels      map[string]channels.Channel
 	Store         store.Store
 	MaxConcurrent int
 	Settings      Settings
 	Log           *zap.Logger
-	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on
-	// without it. 0 is fifteen seconds, which is longer than an agent that does not obey takes to
-	// be killed: one that is kept is given ten seconds.
+	// AbandonAfter is how long a turn that was told to stop may take before its chat continues
+	// without it. 0 means 15 seconds, which is longer than killing an agent takes: a persistent
+	// agent has ten seconds to end by itself.
 	AbandonAfter time.Duration
-	// NotifyAfter is how long ago the beginning of an answer may have been shown for its end to be
-	// an edit of that, which nobody is notified of. Later it is a new message. 0 is twenty seconds.
+	// NotifyAfter is the age of a streamed answer's first part from which on the complete answer is
+	// sent as a new message. An edit would notify nobody. 0 means 20 seconds.
 	NotifyAfter time.Duration
-	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are
-	// then traced, too.
-	Watch events.Func
-	Audit audit.Func // who started what
+	// Events, if not nil, observes the gateway, from many goroutines. It must not block. Turns are
+	// traced only if it is set.
+	Events events.Func
+	Audit  audit.Func // records who started which agent
 }
 
-// Gateway carries messages from its channels to the agent and back and loses none of them: what is
-// received is on disk before it is acknowledged, what is to be sent is on disk before it is sent.
+// Gateway carries messages between channels and agents and loses none: incoming messages are on
+// disk before they are acknowledged, outgoing messages before they are sent.
 type Gateway struct {
 	o        Options
-	settings atomic.Pointer[applied]
+	settings atomic.Pointer[appliedSettings]
 	intake   *intake.Intake
 	lanes    *lanes.Lanes[*turn.Turn]
 	turns    *turn.Stage
@@ -101,15 +100,15 @@ type Gateway struct {
 	runbooks *chatrun.Runbooks
 	rates    toolRates
 
-	mu     sync.Mutex
-	health map[string]ChannelHealth
-	gone   map[string]bool // channels whose loop has ended too early
+	mu         sync.Mutex
+	health     map[string]ChannelHealth
+	endedLoops map[string]bool // channels whose loop has ended too early
 }
 
-// errShutdown is the cause by which turns end that outlast the drain.
-var errShutdown = errors.New("the gateway shuts down")
+// errShutdown is the cause with which turns end that outlast DrainTimeout.
+var errShutdown = errors.New("the gateway is shutting down")
 
-// New returns a gateway. Run does the work.
+// New returns a gateway that does nothing before Run.
 func New(o Options) *Gateway {
 	if o.AbandonAfter == 0 {
 		o.AbandonAfter = 15 * time.Second
@@ -119,7 +118,7 @@ func New(o Options) *Gateway {
 	}
 	g := &Gateway{
 		o: o, rates: newToolRates(),
-		health: map[string]ChannelHealth{}, gone: map[string]bool{},
+		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
 	}
 	for name, ch := range o.Channels {
 		if r, ok := ch.(channels.Rememberer); ok {
@@ -127,10 +126,10 @@ func New(o Options) *Gateway {
 		}
 	}
 	g.outbox = outbox.New(outbox.Options{
-		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.set().AtMostOnce }, Log: o.Log, Events: o.Watch,
+		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, Log: o.Log, Events: o.Events,
 	})
 	g.runbooks = chatrun.New(chatrun.Options{
-		Runs: runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.set().Runbooks.Folder) },
+		Runs: runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.currentSettings().Runbooks.Folder) },
 		Questions: o.Store, Outbox: g.outbox, Log: o.Log,
 	})
 	g.turns = turn.New(turn.Options{
@@ -144,37 +143,36 @@ func New(o Options) *Gateway {
 			return now == agent, err
 		},
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
-		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Watch, Audit: o.Audit, Log: o.Log,
+		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
-		AgentInfo: g.about, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
+		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Runbooks: g.runbooks,
-		Events:   o.Watch, Audit: o.Audit, Log: o.Log,
+		Events:   o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	g.Reload(o.Settings)
 	return g
 }
 
-// Reload changes the settings. Turns that run keep those they began with; when the last of them has
-// ended, their runners are closed. It is for one goroutine.
+// Reload changes the settings. Running turns keep the settings that they started with; at the end
+// of the last one, their runners are closed. Only one goroutine may call it.
 func (g *Gateway) Reload(s Settings) {
-	g.settings.Store(&applied{s, intakeSettings(s)}) // before the last runner is closed, which nobody must find then
+	g.settings.Store(&appliedSettings{s, intakeSettings(s)}) // before a runner is closed, so that nobody can find a closed one
 	g.turns.Reload(turnSettings(s))
 	g.intake.RecheckAccess()
 }
 
-// applied are settings, and those of intake that follow from them.
-type applied struct {
+// appliedSettings are the settings, with the settings of intake that follow from them.
+type appliedSettings struct {
 	Settings
 	intake intake.Settings
 }
 
-func (g *Gateway) set() *Settings { return &g.settings.Load().Settings }
+func (g *Gateway) currentSettings() *Settings { return &g.settings.Load().Settings }
 
-// intakeSettings are the settings of intake.
 func intakeSettings(s Settings) intake.Settings {
 	set := intake.Settings{
 		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Agents: map[string]intake.Agent{},
@@ -186,7 +184,6 @@ func intakeSettings(s Settings) intake.Settings {
 	return set
 }
 
-// turnSettings are the settings of turns.
 func turnSettings(s Settings) turn.Settings {
 	t := turn.Settings{OnCrash: s.OnCrash, Agents: map[string]turn.AgentSettings{}}
 	for name, agent := range s.Agents {
@@ -198,8 +195,8 @@ func turnSettings(s Settings) turn.Settings {
 	return t
 }
 
-// about is what an agent told of itself in a chat last.
-func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error) {
+// agentInfo returns the information that an agent has reported last in a chat.
+func (g *Gateway) agentInfo(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error) {
 	if t, ok := g.lanes.RunningTurn(chat); ok && t.Agent() == agent {
 		if now, ok := t.AgentInfo(); ok {
 			return now, nil
@@ -208,28 +205,28 @@ func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (
 	return g.turns.StoredAgentInfo(ctx, chat, agent)
 }
 
-// Knows reports whether a person may talk to the bot, so that a channel need not go to any length
-// for others. When that cannot be found out, they may not.
-func (g *Gateway) Knows(channel, user string) bool {
+// IsAdmitted reports whether a person has access, so that a channel can save effort for others. It
+// reports false if the store cannot tell.
+func (g *Gateway) IsAdmitted(channel, user string) bool {
 	ok, err := g.intake.Admits(context.Background(), channel, user)
 	return ok && err == nil
 }
 
-// Run works until ctx ends, then drains: nothing is received any more, turns may end within
-// DrainTimeout, what is left is killed and stays on disk for the next start. When the cause of
-// ctx's end is store.ErrUnusable, turns are killed at once. ready, if not nil, is called when the
-// past is cleaned up and the channels are about to run.
+// Run works until ctx ends, then drains: it receives nothing more, turns may end within
+// DrainTimeout, and the remaining ones are killed and stay on disk for the next start. If the cause
+// of ctx is store.ErrUnusable, turns are killed at once. ready, if not nil, is called after the
+// recovery, before the channels run.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
-	// killed ends when turns must not be waited for any longer.
+	// killed ends when the gateway no longer waits for turns.
 	killed, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
 	defer context.AfterFunc(ctx, func() {
-		if errors.Is(context.Cause(ctx), store.ErrUnusable) { // what turns say could not be stored
+		if errors.Is(context.Cause(ctx), store.ErrUnusable) { // the output of turns cannot be stored any more
 			kill(errShutdown)
 		}
 	})()
 	defer g.turns.Close()
-	// Sends outlive the intake: what turns say while they drain is still delivered.
+	// Sending outlives the intake: the output of draining turns is still delivered.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
 	var sends sync.WaitGroup
 	sends.Go(func() { g.outbox.Run(sending) })
@@ -238,15 +235,15 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer sends.Wait()
 	defer stopSending()
 	if !g.recover(ctx) {
-		return nil // told to end before it began
+		return nil // ctx ended before the recovery was complete
 	}
 	for name := range g.o.Channels {
-		g.channelIs(name, nil)
+		g.setChannelHealth(name, nil)
 	}
 	if ready != nil {
 		ready()
 	}
-	// Access is watched as long as turns run, also while they drain.
+	// Access is watched while turns run, including the drain.
 	watching, unwatch := context.WithCancel(killed)
 	var background sync.WaitGroup
 	background.Go(func() { g.intake.WatchRevoked(watching) })
@@ -261,7 +258,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
 		})
 		if err != nil {
-			return nil //nolint:nilerr // told to end
+			return nil //nolint:nilerr // ctx has ended
 		}
 		return g.outbox.Resume(ctx)
 	})
@@ -272,18 +269,19 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 	err := work.Wait()
 	g.turns.EndPersonWaits()
-	patience := time.AfterFunc(g.set().DrainTimeout, func() { kill(errShutdown) })
+	patience := time.AfterFunc(g.currentSettings().DrainTimeout, func() { kill(errShutdown) })
 	defer patience.Stop()
 	g.drain(killed)
 	return err
 }
 
-// recover cleans up what an earlier run has left: its agents are killed, its sends resolved, its
-// turns reported or run again. Everything else that is pending enters the same lanes as what comes
-// in. It reports false when ctx ends before that is done.
+// recover cleans up after an earlier run: its agents are killed, its sends resolved, its turns
+// reported or retried. All other pending messages are claimed by the lanes like new ones. It
+// reports false when ctx ends before.
 func (g *Gateway) recover(ctx context.Context) bool {
 	var adopted store.Adopted
-	// A step that is done is not done again: what a later one sends is not from the earlier run.
+	// A completed step is not repeated: later steps send messages that are not from the earlier
+	// run.
 	for _, step := range []func() error{
 		func() (err error) { adopted, err = g.o.Store.Adopt(ctx); return err },
 		func() error { return g.turns.KillLeftover(ctx, adopted.Inbounds) },
@@ -302,7 +300,7 @@ func (g *Gateway) recover(ctx context.Context) bool {
 	return true
 }
 
-// drain waits for turns, and for what they said to be sent, until ctx ends.
+// drain waits for the turns and for their output to be sent, until ctx ends.
 func (g *Gateway) drain(ctx context.Context) {
 	g.lanes.WaitForTurns()
 	g.intake.IdleControls(ctx)
@@ -310,10 +308,10 @@ func (g *Gateway) drain(ctx context.Context) {
 	g.outbox.Idle(ctx)
 }
 
-// listen runs a channel for as long as the gateway runs. One that fails is tried again, and
-// disturbs no other.
+// listen runs a channel as long as the gateway runs. A channel that fails is restarted with
+// backoff, and does not affect other channels.
 func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) error {
-	defer g.leave(ctx, name)
+	defer g.markEnded(ctx, name)
 	if r, ok := ch.(channels.Resumer); ok {
 		for {
 			cursor, err := g.o.Store.Cursor(ctx, name)
@@ -336,16 +334,16 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 	pause := backoff.NewExponentialBackOff()
 	for {
 		began := time.Now()
-		g.channelIs(name, nil)
+		g.setChannelHealth(name, nil)
 		err := g.runChannel(ctx, ch)
 		if ctx.Err() != nil {
-			return nil // it ended because it was told to
+			return nil // it was told to end
 		}
 		if time.Since(began) > time.Minute {
 			pause.Reset()
 		}
 		wait := pause.NextBackOff()
-		g.channelIs(name, err)
+		g.setChannelHealth(name, err)
 		g.o.Log.Error("channel failed, will retry", zap.String("channel", name), zap.Duration("after", wait), zap.Error(err))
 		if !retry.Sleep(ctx, wait) {
 			return nil
@@ -362,7 +360,7 @@ func (g *Gateway) runChannel(ctx context.Context, ch channels.Channel) (err erro
 	return ch.Run(ctx, g.intake.Receive)
 }
 
-// retention is how long finished rows are kept: /status and the transcript look back this far.
+// retention is how long finished rows are kept, for /status and the history.
 var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 
 func (g *Gateway) prune(ctx context.Context) error {

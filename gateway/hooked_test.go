@@ -326,7 +326,7 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 		}
 	})
 	r.net.Say("slow", "u", "linger")
-	r.awaitTrue("the turn", func() bool { return len(r.gw.Working()[store.DefaultAgent].PIDs) == 1 })
+	r.awaitTrue("the turn", func() bool { return len(r.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
 	r.net.Say("slow", "u", "/stop")
 	<-slow
 	for i := range 3 { // one after the other, each with a claim of its own
@@ -346,7 +346,7 @@ func TestCommandsCountTowardsTheRateAndStopIsAlwaysHeard(t *testing.T) {
 	r.settings.RatePerMinute = 2
 	r.start()
 	r.net.Say("1", "u", "work")
-	r.awaitTrue("the turn", func() bool { return len(r.gw.Working()[store.DefaultAgent].PIDs) == 1 })
+	r.awaitTrue("the turn", func() bool { return len(r.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
 	for range 4 {
 		r.net.Say("2", "u", "/whoami") // the fourth is message number five
 	}

@@ -7,8 +7,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// channelMemory is what the store keeps for one channel. Its values are memories of a chat that has
-// no ID, which no network has.
+// channelMemory is the storage of one channel. Its values are memories of a chat without an ID,
+// which no network has.
 type channelMemory struct {
 	store   store.Store
 	channel string

@@ -99,7 +99,7 @@ func (r *rig) start() *rig {
 	all := map[string]channels.Channel{"net": ch}
 	maps.Copy(all, r.also)
 	r.gw = gateway.New(gateway.Options{
-		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Watch: r.watch, Audit: r.audit,
+		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Events: r.watch, Audit: r.audit,
 	})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r.cancel, r.crash = func() { cancel(nil) }, cancel

@@ -17,22 +17,22 @@ import (
 	"nanobot/terminal"
 )
 
-// The errors of the tools of a chat are for the agent: they say what it can do.
+// The errors of a chat's tools are read by the agent: they say what it can do.
 var (
-	errNoAccess = errors.New("nobody who has written in this chat lately may talk to the bot any more, so nothing can be sent to it")
-	errNoAsking = errors.New("no turn runs in this chat now, so there is nothing that a question could be about; send a message instead, and the person can write back")
-	errNoBoard  = errors.New("no turn runs in this chat now, so there is no progress to show; send a message if the person must know")
-	errNoAgent  = errors.New("the agent that this process belongs to is not configured any more, so no files can be sent")
-	errNoRoom   = errors.New("the bot cannot store messages at the moment; wait a little and try again")
+	errNoAccess    = errors.New("nobody who has written in this chat lately has access to the bot any more, so nothing can be sent to it")
+	errNoTurnToAsk = errors.New("no turn runs in this chat now, so there is nothing that a question could be about; send a message instead, and the person can write back")
+	errNoBoard     = errors.New("no turn runs in this chat now, so there is no progress to show; send a message if the person must know")
+	errNoAgent     = errors.New("the agent that this process belongs to is no longer configured, so no files can be sent")
+	errNoRoom      = errors.New("the bot cannot store messages at the moment; wait a little and try again")
 )
 
-// toolChat is a chat as the tools of a process act in it: in the turn that runs, as if its agent
-// had said it, and between turns by the outbox.
+// toolChat is the chat of a tool's process. During a turn, tools act through the turn, like its
+// agent; between turns they use the outbox.
 type toolChat struct {
 	g     *Gateway
 	chat  channels.Chat
 	owner terminal.Owner
-	dir   string // where relative paths begin; "": where the agent works
+	dir   string // base of relative paths; "": the working directory of the agent
 }
 
 var _ tools.Chat = (*toolChat)(nil)
@@ -46,7 +46,7 @@ func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := c.g.rates.messages.admit(c.chat); err != nil {
+	if err := c.g.rates.messages.allow(c.chat); err != nil {
 		return err
 	}
 	files, err := c.openFiles(ctx, m.Files)
@@ -54,7 +54,7 @@ func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 		return err
 	}
 	defer terminal.CloseMedia(files)
-	f := terminal.Frame{Kind: terminal.Message, Text: terminal.Clean(textOf(m)), Checked: files}
+	f := terminal.Frame{Kind: terminal.Message, Text: terminal.Clean(messageText(m)), Checked: files}
 	if err := c.emit(f); !errors.Is(err, turn.ErrNotRunning) {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 	return err
 }
 
-// emit says something in the turn that runs.
+// emit passes a frame to the running turn.
 func (c *toolChat) emit(f terminal.Frame) error {
 	t, ok := c.g.lanes.RunningTurn(c.chat)
 	if !ok {
@@ -77,9 +77,9 @@ func (c *toolChat) emit(f terminal.Frame) error {
 	return t.EmitForTool(f)
 }
 
-// textOf is the text of a message with the captions of its files. A network shows one text with an
-// album, so that of several captions each names its file.
-func textOf(m tools.Message) string {
+// messageText returns the text of a message with the captions of its files. An album has only one
+// text, so several captions each name their file.
+func messageText(m tools.Message) string {
 	var captions []string
 	for _, f := range m.Files {
 		if strings.TrimSpace(f.Caption) != "" {
@@ -95,12 +95,13 @@ func textOf(m tools.Message) string {
 	return strings.Join(captions, "\n")
 }
 
-// openFiles opens the files of a message if all of them may be sent and the network takes them.
+// openFiles opens the files of a message, if all of them may be sent and the network accepts their
+// sizes.
 func (c *toolChat) openFiles(ctx context.Context, files []tools.File) ([]terminal.File, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	agent, err := c.g.agentOf(ctx, c.owner)
+	agent, err := c.g.ownerAgent(ctx, c.owner)
 	if err != nil {
 		return nil, err
 	}
@@ -126,31 +127,31 @@ func (c *toolChat) openFiles(ctx context.Context, files []tools.File) ([]termina
 	return open, nil
 }
 
-// Ask puts a question and waits for the answer.
+// Ask asks a question and waits for the answer.
 func (c *toolChat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return terminal.Answer{}, err
 	}
 	t, ok := c.g.lanes.RunningTurn(c.chat)
 	if !ok {
-		return terminal.Answer{}, errNoAsking
+		return terminal.Answer{}, errNoTurnToAsk
 	}
-	if err := c.g.rates.messages.admit(c.chat); err != nil {
+	if err := c.g.rates.messages.allow(c.chat); err != nil {
 		return terminal.Answer{}, err
 	}
 	a, err := t.AskForTool(ctx, q)
 	if errors.Is(err, turn.ErrNotRunning) {
-		err = errNoAsking
+		err = errNoTurnToAsk
 	}
 	return a, err
 }
 
-// Progress shows what the agent does.
+// Progress shows the progress of the agent.
 func (c *toolChat) Progress(ctx context.Context, text string) error {
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return err
 	}
-	if err := c.g.rates.progress.admit(c.chat); err != nil {
+	if err := c.g.rates.progress.allow(c.chat); err != nil {
 		return err
 	}
 	err := c.emit(terminal.Frame{Kind: terminal.Progress, Text: terminal.Clean(text)})
@@ -160,7 +161,7 @@ func (c *toolChat) Progress(ctx context.Context, text string) error {
 	return err
 }
 
-// Search finds messages of the chat that contain all words of a query.
+// Search returns messages of the chat that contain all words of a query.
 func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools.Found, error) {
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return nil, err
@@ -176,14 +177,13 @@ func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools
 	return found, nil
 }
 
-// recentPeople is how many messages of a chat are looked at to tell whether anybody in it may talk
-// to the bot.
-const recentPeople = 20
+// recentMessages is the number of a chat's latest messages whose senders are checked for access.
+const recentMessages = 20
 
-// checkAccess refuses what a tool wants in a chat if nobody who has written there lately may talk
-// to the bot. It returns the newest message of the chat.
+// checkAccess returns an error if none of the senders of the chat's latest messages has access.
+// Otherwise it returns the latest message of a person with access.
 func (g *Gateway) checkAccess(ctx context.Context, chat channels.Chat) (last int64, err error) {
-	recent, err := g.o.Store.Recent(ctx, chat, recentPeople)
+	recent, err := g.o.Store.Recent(ctx, chat, recentMessages)
 	if err != nil {
 		return 0, err
 	}
@@ -204,9 +204,9 @@ func (g *Gateway) checkAccess(ctx context.Context, chat channels.Chat) (last int
 	return 0, errNoAccess
 }
 
-// agentOf returns the agent that a process belongs to. One that was started by no agent has the
-// rights of the one that answers in the chat.
-func (g *Gateway) agentOf(ctx context.Context, o terminal.Owner) (Agent, error) {
+// ownerAgent returns the agent that a process belongs to. A process that no agent has started has
+// the rights of the chat's chosen agent.
+func (g *Gateway) ownerAgent(ctx context.Context, o terminal.Owner) (Agent, error) {
 	name := o.Agent
 	if name == "" && o.Channel == "" {
 		name = store.DefaultAgent
@@ -217,7 +217,7 @@ func (g *Gateway) agentOf(ctx context.Context, o terminal.Owner) (Agent, error) 
 			return Agent{}, err
 		}
 	}
-	agent, ok := g.set().Agents[name]
+	agent, ok := g.currentSettings().Agents[name]
 	if !ok {
 		return Agent{}, errNoAgent
 	}

@@ -10,18 +10,18 @@ import (
 	"nanobot/gateway/tools"
 )
 
-// longestDecision is how long a tool waits for people to decide. The question stays open after it.
-const longestDecision = time.Hour
+// decisionTimeout is how long a tool waits for a decision. The question stays open afterwards.
+const decisionTimeout = time.Hour
 
 var (
 	errDraining  = errors.New("the bot is about to restart, and the question stays open")
 	errUndecided = errors.New("nobody has decided within an hour, and the question stays open")
 )
 
-// decideForTool has the people of a chat approve or reject the present step of one of its runs, and
-// waits for that. The clock of the chat's turn stands still meanwhile.
+// decideForTool asks the people of a chat to approve or reject the current step of a run, and waits
+// for the decision. The clock of the chat's turn is paused meanwhile.
 func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run string, step int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, longestDecision, errUndecided)
+	ctx, cancel := context.WithTimeoutCause(ctx, decisionTimeout, errUndecided)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -36,7 +36,7 @@ func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run str
 	return err
 }
 
-// admitQuestion refuses a question of a tool that may not be put to a chat.
+// admitQuestion returns an error if a tool must not ask a question in a chat.
 func (g *Gateway) admitQuestion(ctx context.Context, chat channels.Chat) error {
 	_, err := g.checkAccess(ctx, chat)
 	switch {
@@ -45,5 +45,5 @@ func (g *Gateway) admitQuestion(ctx context.Context, chat channels.Chat) error {
 	case err != nil:
 		return err
 	}
-	return g.rates.messages.admit(chat)
+	return g.rates.messages.allow(chat)
 }

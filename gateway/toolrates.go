@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// toolMessages and toolProgress are how many messages and updates of the progress the tools of
-	// a chat may send at once, and toolMessageEvery and toolProgressEvery how soon another one.
+	// toolMessages and toolProgress are the bursts of messages and progress updates that the tools
+	// of a chat may send. toolMessageEvery and toolProgressEvery are the intervals afterwards.
 	toolMessages, toolMessageEvery  = 20, time.Minute / 30
 	toolProgress, toolProgressEvery = 60, time.Minute / 120
-	// toolWrites and toolWriteEvery are the same for runbooks that are stored and runs that begin,
-	// which stay on disk.
+	// toolWrites and toolWriteEvery are the same for stored runbooks and new runs, which stay on
+	// disk.
 	toolWrites, toolWriteEvery = 60, time.Minute / 30
-	mostChatRates              = 1000 // chats that are remembered
+	maxChatRates               = 1000 // chats with a limiter
 )
 
-// toolRates bound what tools send.
+// toolRates are the rate limits of tools.
 type toolRates struct{ messages, progress, writes chatRates }
 
 func newToolRates() toolRates {
 	return toolRates{
-		messages: chatRates{what: "messages", burst: toolMessages, every: toolMessageEvery},
-		progress: chatRates{what: "updates of the progress", burst: toolProgress, every: toolProgressEvery},
-		writes:   chatRates{what: "runbooks and runs", burst: toolWrites, every: toolWriteEvery},
+		messages: chatRates{unit: "messages", burst: toolMessages, every: toolMessageEvery},
+		progress: chatRates{unit: "updates of the progress", burst: toolProgress, every: toolProgressEvery},
+		writes:   chatRates{unit: "runbooks and runs", burst: toolWrites, every: toolWriteEvery},
 	}
 }
 
-// chatRates is a token bucket for each chat, whatever connections it has.
+// chatRates is a token bucket per chat, shared by all its connections.
 type chatRates struct {
-	what  string
+	unit  string
 	burst int
 	every time.Duration
 
@@ -44,13 +44,13 @@ type chatRates struct {
 	chats map[channels.Chat]*rate.Limiter
 }
 
-// admit refuses what is too much. The error says how long to wait.
-func (r *chatRates) admit(chat channels.Chat) error {
+// allow returns an error if a chat exceeds its rate. The error says how long to wait.
+func (r *chatRates) allow(chat channels.Chat) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l, ok := r.chats[chat]
 	if !ok {
-		r.forgetIdle()
+		r.dropIdle()
 		l = rate.NewLimiter(rate.Every(r.every), r.burst)
 		r.chats[chat] = l
 	}
@@ -61,15 +61,15 @@ func (r *chatRates) admit(chat channels.Chat) error {
 	}
 	reserved.Cancel()
 	return &tools.TooManyError{Reason: fmt.Sprintf("Too many %s: %d at once and %d a minute are allowed in a chat. Wait %d s, then try again.",
-		r.what, r.burst, time.Minute/r.every, int(math.Ceil(wait.Seconds())))}
+		r.unit, r.burst, time.Minute/r.every, int(math.Ceil(wait.Seconds())))}
 }
 
-// forgetIdle forgets chats that may send as much as any new one, when many are remembered.
-func (r *chatRates) forgetIdle() {
+// dropIdle removes the limiters of idle chats, when there are many.
+func (r *chatRates) dropIdle() {
 	if r.chats == nil {
 		r.chats = map[channels.Chat]*rate.Limiter{}
 	}
-	if len(r.chats) < mostChatRates {
+	if len(r.chats) < maxChatRates {
 		return
 	}
 	for chat, l := range r.chats {

@@ -13,26 +13,26 @@ import (
 	"nanobot/terminal"
 )
 
-// ToolCaller is the process that uses tools.
+// ToolCaller is a process that uses tools.
 type ToolCaller struct {
-	// Owner is the chat that it acts for, and the agent that it belongs to; "": it belongs to none.
-	// The zero Owner acts for no chat.
+	// Owner is the chat that the process acts for, and its agent; the agent may be "". The zero
+	// Owner acts for no chat.
 	Owner terminal.Owner
-	Dir   string // its working folder; "": not known
+	Dir   string // its working directory; "": unknown
 }
 
-// chat is the chat that the process acts for; zero: none.
+// chat returns the chat that the process acts for; zero: none.
 func (c ToolCaller) chat() channels.Chat {
 	return channels.Chat{Channel: c.Owner.Channel, ID: c.Owner.ChatID}
 }
 
 // ServeTools serves the tools to a process until the connection or ctx ends.
 func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c ToolCaller) error {
-	set := g.set().Runbooks
+	set := g.currentSettings().Runbooks
 	o := tools.Options{
 		Runs: runbook.Runs{Records: g.o.Store}, Folder: runbook.Folder(set.Folder), Log: g.o.Log,
 		Audit:      func(tool string, err error) { g.auditTool(c, tool, err) },
-		AdmitWrite: func() error { return g.rates.writes.admit(c.chat()) },
+		AdmitWrite: func() error { return g.rates.writes.allow(c.chat()) },
 		Decide: func(ctx context.Context, run string, step int) error {
 			return g.decideForTool(ctx, c.chat(), run, step)
 		},
@@ -42,9 +42,9 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 	}
 	if set.CheckShell {
 		o.CheckShell = func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
-			place, err := g.placeOf(ctx, c.Owner)
+			place, err := g.ownerExecEnv(ctx, c.Owner)
 			if err != nil {
-				return runbook.ShellProof{ExitCode: notRun, Stderr: "nanobot: the command did not run: " + err.Error() + "\n"}, ctx.Err()
+				return runbook.ShellProof{ExitCode: exitNotRun, Stderr: "nanobot: the command did not run: " + err.Error() + "\n"}, ctx.Err()
 			}
 			return shellstep.Run(ctx, shellstep.ExecEnv(place, run), command, timeout)
 		}
@@ -52,13 +52,13 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 	return tools.Serve(ctx, conn, o)
 }
 
-// notRun is the exit status of a command that could not be executed, as shells have it.
-const notRun = 126
+// exitNotRun is the exit status of a command that could not be executed, as in shells.
+const exitNotRun = 126
 
-// placeOf is where the agent of a process works, or for a process that acts for no chat, where the
-// local chat's agent does.
-func (g *Gateway) placeOf(ctx context.Context, o terminal.Owner) (terminal.ExecEnv, error) {
-	agent, err := g.agentOf(ctx, o)
+// ownerExecEnv returns the execution environment of a process's agent, or that of the local chat
+// for a process without a chat.
+func (g *Gateway) ownerExecEnv(ctx context.Context, o terminal.Owner) (terminal.ExecEnv, error) {
+	agent, err := g.ownerAgent(ctx, o)
 	if err != nil {
 		return terminal.ExecEnv{}, err
 	}
@@ -68,7 +68,7 @@ func (g *Gateway) placeOf(ctx context.Context, o terminal.Owner) (terminal.ExecE
 	return agent.Runner.ExecEnv(o.Channel, o.ChatID)
 }
 
-// auditTool writes down that a tool was used.
+// auditTool records the use of a tool.
 func (g *Gateway) auditTool(c ToolCaller, tool string, err error) {
 	if g.o.Audit == nil {
 		return

@@ -80,7 +80,7 @@ func (n *notifier) stopping(g *gateway.Gateway) {
 	}
 	n.over = true
 	const spare = 15 * time.Second // to close what is open
-	n.tell(sdnotify.SdNotifyStopping, "STATUS=ending, turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.Patience()+spare).Microseconds()))
+	n.tell(sdnotify.SdNotifyStopping, "STATUS=ending, turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.ShutdownTimeout()+spare).Microseconds()))
 }
 
 // run keeps the status up to date, and the watchdog fed for as long as the gateway is alive, until
@@ -102,8 +102,8 @@ func (n *notifier) run(ctx context.Context, g *gateway.Gateway) {
 		defer t.Stop()
 		hungry = t.C
 	}
-	pulse, last := g.Pulse(), ""
-	defer pulse.End()
+	pulse, last := g.Liveness(), ""
+	defer pulse.Wait()
 	for {
 		select {
 		case <-status.C:
@@ -116,12 +116,12 @@ func (n *notifier) run(ctx context.Context, g *gateway.Gateway) {
 	}
 }
 
-// feed feeds the watchdog if there is a pulse. It returns what is wrong, which is logged when it
+// feed notifies the watchdog if the gateway is alive. It returns what is wrong, which is logged when it
 // changes.
-func (n *notifier) feed(ctx context.Context, pulse *gateway.Pulse, within time.Duration, last string) (wrong string) {
+func (n *notifier) feed(ctx context.Context, pulse *gateway.Liveness, within time.Duration, last string) (wrong string) {
 	soon, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	err := pulse.Take(soon)
+	err := pulse.Check(soon)
 	if ctx.Err() != nil {
 		return ""
 	}
@@ -152,7 +152,7 @@ func (n *notifier) refresh(ctx context.Context, g *gateway.Gateway) {
 func (n *notifier) line(ctx context.Context, g *gateway.Gateway) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	b, err := g.Brief(ctx)
+	b, err := g.Summary(ctx)
 	var parts []string
 	if n.failed {
 		parts = append(parts, "the config has a mistake, the last good one stays")

@@ -82,7 +82,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	h := host{supervisor: d.supervisor, socket: socketPath(socket)}
 	var g *gateway.Gateway
 	files := dbfile.NewWatch()
-	settings, open, err := prepare(d.cfg, starting{h, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log})
+	settings, open, err := prepare(d.cfg, starting{h, func(channel, user string) bool { return g.IsAdmitted(channel, user) }, files, d.log})
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, fun
 		return gateway.New(o), func(context.Context) {}
 	}
 	c, m := console.New(o.Store, d.log), metrics.New()
-	o.Watch = func(e events.Event) { c.Watch(e); m.Watch(e) }
+	o.Events = func(e events.Event) { c.Observe(e); m.Observe(e) }
 	g := gateway.New(o)
 	return g, page.watch(g, c, m, o.Channels)
 }

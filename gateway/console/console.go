@@ -54,7 +54,7 @@ func New(s store.Store, log *zap.Logger) *Console {
 }
 
 // Watch notes that something happened.
-func (c *Console) Watch(e events.Event) {
+func (c *Console) Observe(e events.Event) {
 	if e.Inbound == 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func (c *Console) tell(ctx context.Context, ids []int64, publish func(event stri
 	for _, id := range ids {
 		inbound, found, err := c.store.Inbound(ctx, id)
 		if err != nil {
-			c.Watch(events.Event{Inbound: id})
+			c.Observe(events.Event{Inbound: id})
 		}
 		if found {
 			inbounds = append(inbounds, inbound)
@@ -114,7 +114,7 @@ func (c *Console) tell(ctx context.Context, ids []int64, publish func(event stri
 	turns, err := c.listed(ctx, inbounds)
 	if err != nil {
 		for _, inbound := range inbounds {
-			c.Watch(events.Event{Inbound: inbound.ID})
+			c.Observe(events.Event{Inbound: inbound.ID})
 		}
 	}
 	for _, t := range turns {

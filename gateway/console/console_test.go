@@ -62,7 +62,7 @@ func newRig(t *testing.T, script string) *rig {
 	client := &http.Client{Transport: &http.Transport{}}
 	g := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: r.net.URL, Client: client}},
-		Store:    st, MaxConcurrent: 2, Log: zap.NewNop(), Watch: c.Watch,
+		Store:    st, MaxConcurrent: 2, Log: zap.NewNop(), Events: c.Observe,
 		Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner}, "coder": {Runner: runner}}, WhileRunning: "queue", QueueLimit: 9, OnCrash: "report", DrainTimeout: time.Second},
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -81,7 +81,7 @@ func (w *watched) Deliveries(context.Context, int64) ([]store.Delivery, error) {
 // change says that turns have changed.
 func (w *watched) change(ids ...int64) {
 	for _, id := range ids {
-		w.Watch(events.Event{Type: events.Started, Inbound: id})
+		w.Observe(events.Event{Type: events.Started, Inbound: id})
 	}
 }
 

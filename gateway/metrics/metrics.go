@@ -37,7 +37,7 @@ func New() *Metrics {
 }
 
 // Watch counts an event.
-func (m *Metrics) Watch(e events.Event) {
+func (m *Metrics) Observe(e events.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch e.Type {
@@ -104,7 +104,7 @@ func state(ctx context.Context, g *gateway.Gateway, p *page) {
 	if !h.Oldest.IsZero() {
 		waited = max(0, time.Since(h.Oldest).Seconds())
 	}
-	working := g.Working()
+	working := g.Activity()
 	agents := slices.Sorted(maps.Keys(working))
 	p.family("nanobot_turns_running", "gauge", "Turns that run, by agent.")
 	for _, agent := range agents {

@@ -59,7 +59,7 @@ func newRig(t *testing.T, command string, settings gateway.Settings) *rig {
 	m := metrics.New()
 	g := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: r.net.URL}}, Store: st, MaxConcurrent: 1,
-		Log: zap.NewNop(), Watch: m.Watch, Settings: settings,
+		Log: zap.NewNop(), Events: m.Observe, Settings: settings,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -103,9 +103,9 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	r.start()
 	r.net.Say("1", "u", "one")
 	r.awaitFile("up")
-	for deadline := time.Now().Add(patience); len(r.gw.Working()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(r.gw.Activity()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d agents at work", len(r.gw.Working()[store.DefaultAgent].PIDs))
+			t.Fatalf("%d agents at work", len(r.gw.Activity()[store.DefaultAgent].PIDs))
 		}
 	}
 	if err := r.gw.Retry(t.Context(), 1); !errors.Is(err, gateway.ErrNotNow) {

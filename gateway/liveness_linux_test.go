@@ -12,8 +12,8 @@ import (
 // of a full disk.
 func TestAStoreWhoseWritesAreRefusedHasAPulse(t *testing.T) {
 	r := newRig(t, "true").start()
-	p := r.gw.Pulse()
-	defer p.End()
+	p := r.gw.Liveness()
+	defer p.Wait()
 	if got := take(t, p, patience); got != "" {
 		t.Fatal(got)
 	}

@@ -14,10 +14,10 @@ import (
 	"nanobot/gateway/turn"
 )
 
-// ErrNotNow says that a turn is not in a state for what is asked.
-var ErrNotNow = errors.New("the turn is not in a state for that")
+// ErrNotNow says that the state of a turn does not allow the operation.
+var ErrNotNow = errors.New("the state of the turn does not allow that")
 
-// Stop ends a turn that runs, or drops one that waits.
+// Stop ends a running turn, or drops a waiting one.
 func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 	i, found, err := g.o.Store.Inbound(ctx, inbound)
 	if err != nil {
@@ -33,11 +33,11 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 			return fmt.Errorf("stop turn %d: %w", inbound, err)
 		}
 		if n > 0 {
-			g.o.Watch.Report(events.Event{Type: events.Dropped, Chat: i.In.Chat, Inbound: inbound, Reason: events.Cancelled})
+			g.o.Events.Report(events.Event{Type: events.Dropped, Chat: i.In.Chat, Inbound: inbound, Reason: events.Cancelled})
 			return nil
 		}
 	}
-	g.lanes.AwaitClaim() // it may have begun just now
+	g.lanes.AwaitClaim() // it may have been claimed just now
 	for _, t := range g.lanes.RunningTurns() {
 		if t.Inbound().ID == inbound && !t.AgentEnded() {
 			t.Cancel(turn.ErrStopped)
@@ -47,7 +47,7 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 	return fmt.Errorf("stop turn %d: %w", inbound, ErrNotNow)
 }
 
-// Retry runs a turn again that has ended.
+// Retry runs an ended turn again.
 func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
 	i, found, err := g.o.Store.Inbound(ctx, inbound)
 	if err != nil {
@@ -61,7 +61,7 @@ func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
 		return fmt.Errorf("retry turn %d: %w", inbound, err)
 	}
 	if !ok {
-		return fmt.Errorf("retry turn %d: %w: its sender has no access any more", inbound, ErrNotNow)
+		return fmt.Errorf("retry turn %d: %w: the sender no longer has access", inbound, ErrNotNow)
 	}
 	defer g.lanes.Lock(i.In.Chat)()
 	err = g.o.Store.Restart(ctx, inbound)
@@ -72,12 +72,12 @@ func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
 		return fmt.Errorf("retry turn %d: %w", inbound, err)
 	}
 	g.auditOperator(i, "/retry")
-	g.o.Watch.Report(events.Event{Type: events.Queued, Chat: i.In.Chat, Inbound: inbound})
+	g.o.Events.Report(events.Event{Type: events.Queued, Chat: i.In.Chat, Inbound: inbound})
 	g.lanes.Wake()
 	return nil
 }
 
-// Trace returns what was seen of a turn, also while it runs.
+// Trace returns the trace of a turn, which may be running.
 func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error) {
 	for _, t := range g.lanes.RunningTurns() {
 		if t.Inbound().ID == inbound {
@@ -95,20 +95,20 @@ func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error
 	return trace, nil
 }
 
-// Working are the turns of one agent that run.
-type Working struct {
+// AgentActivity is the running turns of one agent.
+type AgentActivity struct {
 	Turns int
 	PIDs  []int // of their processes; a turn may have none yet
 }
 
-// Working returns what runs by agent. All agents that are configured are in it.
-func (g *Gateway) Working() map[string]Working {
-	all := map[string]Working{}
-	for name := range g.set().Agents {
-		all[name] = Working{}
+// Activity returns the running turns by agent, for all configured agents.
+func (g *Gateway) Activity() map[string]AgentActivity {
+	all := map[string]AgentActivity{}
+	for name := range g.currentSettings().Agents {
+		all[name] = AgentActivity{}
 	}
 	for _, t := range g.lanes.RunningTurns() {
-		if t.AgentEnded() { // its process is gone
+		if t.AgentEnded() { // its process has ended
 			continue
 		}
 		w := all[t.Agent()]
@@ -121,40 +121,39 @@ func (g *Gateway) Working() map[string]Working {
 	return all
 }
 
-// auditOperator writes down what an operator does to a turn.
+// auditOperator records an operator's command about a turn.
 func (g *Gateway) auditOperator(inbound store.Inbound, command string) {
 	r := audit.Record{Event: audit.Command, Decision: "operator", Command: command, Run: inbound.ID}
 	g.o.Audit.Record(channels.Incoming{Chat: inbound.In.Chat, ID: inbound.In.ID}, r)
 }
 
-// ChannelHealth is how a channel is.
+// ChannelHealth is the state of a channel.
 type ChannelHealth struct {
 	OK    bool      `json:"ok"`
 	Error string    `json:"error,omitempty"`
 	Since time.Time `json:"since"`
 }
 
-// Health is how the gateway is.
+// Health is the state of the gateway.
 type Health struct {
 	OK       bool                     `json:"ok"`
 	Channels map[string]ChannelHealth `json:"channels"`
-	Store    string                   `json:"store,omitempty"` // why it cannot be written to; "" when it can
+	Store    string                   `json:"store,omitempty"` // why it cannot be written to; "": it can
 	Running  int                      `json:"running"`
 	Waiting  int                      `json:"waiting"`
-	Oldest   time.Time                `json:"oldest,omitzero"` // when the one came in that waits longest
+	Oldest   time.Time                `json:"oldest,omitzero"` // when the longest waiting message was received
 }
 
-// probe is the name under which the store is written to, to see whether it can be. It is no
-// channel.
-const probe = "health check"
+// probeName is the cursor that is written to test the store. It is not the name of a channel.
+const probeName = "health check"
 
-// Health looks whether all is well: every channel runs, and the store takes what is written to it.
+// Health checks that every channel runs and that the store can be written to.
 func (g *Gateway) Health(ctx context.Context) Health {
-	h := Health{OK: true, Channels: g.channelsNow(), Running: len(g.lanes.RunningTurns())}
+	h := Health{OK: true, Channels: g.channelHealth(), Running: len(g.lanes.RunningTurns())}
 	for _, c := range h.Channels {
 		h.OK = h.OK && c.OK
 	}
-	if err := g.write(ctx); err != nil {
+	if err := g.probeStore(ctx); err != nil {
 		h.OK, h.Store = false, err.Error()
 	}
 	var err error
@@ -167,8 +166,8 @@ func (g *Gateway) Health(ctx context.Context) Health {
 	return h
 }
 
-// channelIs notes how a channel is.
-func (g *Gateway) channelIs(name string, err error) {
+// setChannelHealth records the state of a channel.
+func (g *Gateway) setChannelHealth(name string, err error) {
 	h := ChannelHealth{OK: err == nil, Since: time.Now().UTC()}
 	if err != nil {
 		h.Error = err.Error()

@@ -50,11 +50,11 @@ func illRig(t *testing.T, s *ill) *rig {
 }
 
 // take takes a pulse that may take a while, or hardly any time when it must not come.
-func take(t *testing.T, p *gateway.Pulse, within time.Duration) string {
+func take(t *testing.T, p *gateway.Liveness, within time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	if err := p.Take(ctx); err != nil {
+	if err := p.Check(ctx); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -65,8 +65,8 @@ func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
 	r := newRig(t, `read -r line; echo '{"type":"message","text":"up"}'; exec sleep 300`)
 	r.slots, r.settings.DrainTimeout = 1, time.Millisecond
 	r.start()
-	p := r.gw.Pulse()
-	defer p.End()
+	p := r.gw.Liveness()
+	defer p.Wait()
 	r.net.Say("a", "7", "work")
 	r.awaitText("a", "up")
 	r.net.Say("b", "7", "work")
@@ -90,10 +90,10 @@ func TestADispatcherThatHangsHasNoPulse(t *testing.T) {
 	t.Parallel()
 	s := &ill{claims: make(chan struct{}), claimed: make(chan struct{}, 1)}
 	r := illRig(t, s).start()
-	p := r.gw.Pulse()
-	defer p.End()
+	p := r.gw.Liveness()
+	defer p.Wait()
 	<-s.claimed
-	if got := take(t, p, 50*time.Millisecond); got != "the dispatcher does not turn" {
+	if got := take(t, p, 50*time.Millisecond); got != "the dispatcher hangs" {
 		t.Errorf("got %q", got)
 	}
 	close(s.claims)
@@ -106,8 +106,8 @@ func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
 	t.Parallel()
 	s := &ill{}
 	r := illRig(t, s).start()
-	p := r.gw.Pulse()
-	defer p.End()
+	p := r.gw.Liveness()
+	defer p.Wait()
 	answer, asked := make(chan error), atomic.Int32{}
 	slow := func() error { asked.Add(1); return <-answer }
 	s.writes.Store(&slow)
@@ -127,10 +127,10 @@ func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
 		t.Errorf("answered, but: %s", got)
 	}
 	for reason, want := range map[error]string{
-		errors.New("database is locked (5)"):                           "the store takes no write: database is locked (5)",
+		errors.New("database is locked (5)"):                           "the store cannot be written to: database is locked (5)",
 		fmt.Errorf("%w: database or disk is full (13)", store.ErrFull): "",
-		errors.New("disk I/O error (266)"):                             "the store takes no write: disk I/O error (266)", // a read
-		errors.New("disk I/O error: read-only (522)"):                  "the store takes no write: disk I/O error: read-only (522)",
+		errors.New("disk I/O error (266)"):                             "the store cannot be written to: disk I/O error (266)", // a read
+		errors.New("disk I/O error: read-only (522)"):                  "the store cannot be written to: disk I/O error: read-only (522)",
 	} {
 		fail := func() error { return reason }
 		s.writes.Store(&fail)
@@ -162,20 +162,20 @@ func TestAChannelThatRetriesHasAPulseAndOneWhoseLoopIsGoneHasNot(t *testing.T) {
 	r := newRig(t, "true")
 	r.also = map[string]channels.Channel{"mortal": m}
 	r.start()
-	p := r.gw.Pulse()
-	defer p.End()
+	p := r.gw.Liveness()
+	defer p.Wait()
 	<-m.tried
 	<-m.tried
 	if got := take(t, p, patience); got != "" {
 		t.Errorf("while it retries: %s", got)
 	}
-	b, err := r.gw.Brief(t.Context())
+	b, err := r.gw.Summary(t.Context())
 	if err != nil || !b.Channels["net"].OK {
 		t.Errorf("it is %+v, %v", b, err)
 	}
 	close(m.die)
 	deadline := time.Now().Add(patience)
-	for !strings.Contains(take(t, p, patience), "the loop of channel mortal is gone") {
+	for !strings.Contains(take(t, p, patience), "the loop of channel mortal has ended") {
 		if time.Now().After(deadline) {
 			t.Fatal("it is never missed")
 		}
