@@ -9,29 +9,58 @@ import (
 	"testing"
 )
 
-// TestEveryTestThatTheDocsNameExists keeps the claims of the pages tied to the tests that show them.
-func TestEveryTestThatTheDocsNameExists(t *testing.T) {
-	root := filepath.Join("..", "..")
-	defined := map[string]bool{}
+// testNames returns the names of all tests, fuzz targets and benchmarks of the repository.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
 	definition := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		source, err := os.ReadFile(path)
 		for _, m := range definition.FindAllSubmatch(source, -1) {
-			defined[string(m[1])] = true
+			names[string(m[1])] = true
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	return names
+}
+
+// TestEveryTestThatTheDocsNameExists keeps the claims of the pages tied to the tests that show them.
+func TestEveryTestThatTheDocsNameExists(t *testing.T) {
+	t.Parallel()
+	defined := testNames(t)
 	named := regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w+`)
 	for _, p := range docsPages(t) {
 		for _, name := range named.FindAllString(p.text, -1) {
 			if !defined[name] && name != "TestName" { // for the reader to replace
 				t.Errorf("%s names %s, which does not exist", p.path, name)
+			}
+		}
+	}
+}
+
+// TestEveryFilterOfTheScriptsSelectsATest finds a -run or -bench that selects nothing since a test was
+// renamed, in the scripts and in the page that names their commands.
+func TestEveryFilterOfTheScriptsSelectsATest(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for name := range testNames(t) {
+		all.WriteString(name + "\n")
+	}
+	root := filepath.Join("..", "..")
+	files, err := filepath.Glob(filepath.Join(root, ".ci", "*"))
+	must(t, err)
+	filter := regexp.MustCompile(`-(?:run|bench) (?:'([^']+)'|(\w+))`)
+	for _, path := range append(files, filepath.Join(root, "Makefile"), filepath.Join(root, "docs", "performance.md")) {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		for _, m := range filter.FindAllStringSubmatch(string(text), -1) {
+			for word := range strings.SplitSeq(m[1]+m[2], "|") {
+				if !strings.Contains(all.String(), strings.Trim(word, "^$")) {
+					t.Errorf("%s selects %q, and no test has that in its name", path, word)
+				}
 			}
 		}
 	}
