@@ -17,11 +17,13 @@ func newBackup(std stdio) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "backup [flags] FILE",
-		Short: "Write the state to one file, while the daemon runs",
-		Long: `Backup writes a compressed tar archive with everything that "nanobot restore" needs: the messages, what is still to be delivered with its files,
-who may talk to the bot, the web's conversations and the key of its sessions. It is of one moment, is checked, and appears as FILE only once it
-is complete. It holds what people wrote: keep it as you keep the state. The config, the secrets that it names and the workspace are not in it.
-- writes to standard output.
+		Short: "Save the state to one file, while the daemon runs",
+		Long: `Backup writes a compressed tar archive for "nanobot restore": messages, undelivered replies with their files,
+the access list, conversations of the web chat and its sign-in key. The archive is a consistent snapshot, is
+checked, and appears as FILE only when it is complete. With - it goes to standard output.
+
+The archive contains what people wrote, so protect it like the state. It does not contain the config, its
+secrets or the workspace; copy those separately.
 
 Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 		Example: `  nanobot backup /var/backups/mybot-$(date +%F).tar.gz
@@ -42,8 +44,8 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 			return backup.WriteFile(ctx, o, args[0], force)
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
-	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it is there")
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE if it exists")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }

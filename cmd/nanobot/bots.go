@@ -17,15 +17,16 @@ func newBots(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bots",
 		Short: "Run many bots on one server",
-		Long: `Bots makes, starts, stops and removes named bots on a server with systemd. A bot has its config and its tokens in /etc/nanobot/NAME, its state
-in /var/lib/nanobot/NAME, a user of its own, and runs as nanobot@NAME.service. All but status and list need root.`,
+		Long: `Bots creates, starts, stops and removes named bots on a server with systemd. Each bot runs as
+nanobot@NAME.service under its own user, with its config and tokens in /etc/nanobot/NAME and its state in
+/var/lib/nanobot/NAME. Everything but status and list needs root.`,
 		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
   nanobot bots start faq
   nanobot bots list`,
-		Args: cobra.NoArgs,
+		Args: requireSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().StringVar(&s.Root, "root", "/", "the root of the server's files, for preparing another machine's")
+	cmd.PersistentFlags().StringVar(&s.Root, "root", "/", "root folder of the server's files, to prepare the image of another machine")
 	cmd.PersistentFlags().BoolVar(&s.JSON, "json", false, "print JSON")
 	_ = cmd.MarkPersistentFlagDirname("root")
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return s.ResolveRoot() }
@@ -38,25 +39,26 @@ func newBotsCreate(s *bots.Server) *cobra.Command {
 	known := protocolNames()
 	cmd := &cobra.Command{
 		Use:   "create [flags] NAME",
-		Short: "Make a bot",
-		Long: `Create writes the config of a new bot to /etc/nanobot/NAME/config.json, its tokens to /etc/nanobot/NAME/credentials, which only root can read and
-systemd hands to the bot, and with --template a first agent beside it. It never changes a bot that is there.`,
+		Short: "Create a bot",
+		Long: `Create writes the config of a new bot to /etc/nanobot/NAME/config.json and its tokens to
+/etc/nanobot/NAME/credentials, which only root can read and systemd passes to the bot. With --template it also
+writes a first agent. It never changes an existing bot. Start the bot with: nanobot bots start NAME`,
 		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
   pass show bots/helper | nanobot bots create helper --template python --` + tokenFlagExample() + ` -`,
 		Args: oneBot,
 		RunE: func(_ *cobra.Command, args []string) error { return s.Create(args[0], d) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&d.Command, "command", "", "the agent's shell command; {message} is the user's text, best after --, grep's -e or as --name={message}")
-	flags.StringVar(&d.Protocol, "protocol", "", "how its output is read: "+strings.Join(known, ", ")+" (default: "+parts().Default().Terminal.Protocol+"; "+starter.Protocol+" with --template)")
+	flags.StringVar(&d.Command, "command", "", "the agent's shell command; {message} is the user's text, best placed after --, after -e of grep, or as --name={message}")
+	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+parts().Default().Terminal.Protocol+"; "+starter.Protocol+" with --template)")
 	flags.StringVar(&d.Template, "template", "", "write a first agent: "+strings.Join(starter.Names(), ", "))
 	for _, n := range networks {
 		if n.Token != "" {
-			d.TokenFiles[n.Name] = flags.String(bots.TokenFlag(n.Name), "", "file with the token of "+n.Token+"; -: stdin")
+			d.TokenFiles[n.Name] = flags.String(bots.TokenFlag(n.Name), "", "file with the token of "+n.Token+", or - for stdin")
 		}
 	}
-	flags.StringArrayVar(&d.Allow, "allow", nil, "id of a user who may talk to the bot, or *; may be repeated (default: whoever is paired)")
-	flags.BoolVar(&d.KeepState, "keep-state", false, "take over the people and messages of a bot that had this name before")
+	flags.StringArrayVar(&d.Allow, "allow", nil, "ID of a user who may talk to the bot, or * for everybody; may be repeated (default: only paired users)")
+	flags.BoolVar(&d.KeepState, "keep-state", false, "keep the users and messages of a removed bot of the same name")
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(starter.Names(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -87,8 +89,8 @@ func newBotsList(s *bots.Server) *cobra.Command {
 func newBotsStatus(s *bots.Server) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [flags] [NAME]…",
-		Short: "Say how bots are",
-		Long:  `Status shows the bots that are named, or all. Exit status: 0 all of them are active, 1 one is not.`,
+		Short: "Show the state of bots",
+		Long:  `Status shows the state of the named bots, or of all bots. Exit status: 0 all are active, 1 at least one is not.`,
 		RunE:  func(cmd *cobra.Command, args []string) error { return s.Status(cmd.Context(), args) },
 	}
 }
@@ -98,8 +100,8 @@ func newBotsStart(s *bots.Server) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start [flags] NAME…",
 		Short: "Start bots, now and after each reboot",
-		Long: `Start has systemd start the bots now and whenever the server starts, but for those whose config has a mistake. Exit status: 0 all run, 1 one
-does not, 78 all run but those with a bad config.`,
+		Long: `Start starts bots now and after each reboot. It skips bots with a mistake in their config.
+Exit status: 0 all are running, 1 at least one is not, 78 all are running except those with a bad config.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.Start(cmd.Context(), args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
@@ -110,8 +112,8 @@ func newBotsStop(s *bots.Server) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "stop [flags] NAME…",
-		Short: "Stop bots until they are started again",
-		Long:  `Stop has systemd end the bots and not start them after a reboot. Messages that come meanwhile are answered when they are started again.`,
+		Short: "Stop bots, now and after each reboot",
+		Long:  `Stop stops bots until you start them again; a reboot does not. Messages that arrive meanwhile are answered after the start.`,
 		RunE:  func(cmd *cobra.Command, args []string) error { return s.Stop(cmd.Context(), args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
@@ -123,12 +125,12 @@ func newBotsRemove(s *bots.Server) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove [flags] NAME",
 		Short: "Stop a bot and remove it",
-		Long: `Remove stops a bot and removes its config, its tokens, and what systemctl edit has changed for it alone. What it has received and kept stays unless
---purge is said, now or later.`,
+		Long: `Remove stops a bot and removes its config, its tokens and its own systemctl edit overrides. Its state (messages
+and files) stays, unless you add --purge, now or later.`,
 		Args: oneBot,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.Remove(cmd.Context(), args[0], o) },
 	}
-	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&o.Purge, "purge", false, "remove its state, too: messages, files of its users, everything")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask for confirmation")
+	cmd.Flags().BoolVar(&o.Purge, "purge", false, "also remove its state: messages, files of its users, everything")
 	return cmd
 }

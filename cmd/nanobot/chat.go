@@ -30,9 +30,9 @@ func newChat(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [flags]",
 		Short: "Talk to the agent in this terminal",
-		Long: `Chat talks to the configured agent in this terminal. Without any config it talks to a built-in demo agent.
-Ctrl-C stops a running turn; at the prompt, or pressed again, it leaves, as Ctrl-D does. Lines that are
-pasted together are one message. When input is piped in, each line is a message. Root can do this with its own bots only.`,
+		Long: `Chat talks to the configured agent in this terminal. Without a config it talks to a built-in demo agent.
+Ctrl-C stops a running turn; pressed again or at the prompt, it leaves the chat, as does Ctrl-D. Lines pasted
+together are one message. From a pipe, each line is a message. Root can use it only with bots that run as root.`,
 		Example: `  nanobot chat
   nanobot chat --command 'python3 agent.py' --protocol rich
   printf 'hello\nand goodbye\n' | nanobot chat`,

@@ -12,11 +12,13 @@ func newCheckConfig(std stdio) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "check-config [flags]",
-		Short: "Check a config and say everything that is wrong with it",
-		Long: `Check-config reads the config as the other commands do, the environment included, and reports every mistake with its
-place and what would be right. It refuses what serve refuses at its start: secrets that cannot be read, tokens of the wrong form, a sandbox that is
-not there. Only a systemd credential (cred:NAME) is not looked for outside the service, and a config without a channel is good for run and chat.
-Exit status: 0 good, 78 bad.`,
+		Short: "Check a config and report every mistake in it",
+		Long: `Check-config reads the config and the environment as "nanobot serve" does and reports every mistake with its
+position and the correction. It also finds secrets that cannot be read, malformed tokens and a missing sandbox.
+There are two exceptions: a systemd credential (cred:NAME) is checked only inside the service, and a config
+without a channel is accepted, since run and chat need none.
+
+Exit status: 0 the config is good, 78 it has mistakes.`,
 		Example: "  nanobot check-config --config /etc/nanobot/mybot/config.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -38,7 +40,7 @@ Exit status: 0 good, 78 bad.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }
@@ -46,7 +48,7 @@ Exit status: 0 good, 78 bad.`,
 func newSchema(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
-		Short:   "Print the config's JSON Schema",
+		Short:   "Print the JSON Schema of the config",
 		Example: "  nanobot schema > nanobot.schema.json   # then add \"$schema\": \"./nanobot.schema.json\" to the config",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -31,14 +31,15 @@ func newDemo(std stdio) *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
-		Short: "See it work in a browser: no config, no token",
-		Long: `Demo runs the daemon with the web page and some built-in agents, on this machine only, and prints a link that lets one browser in.
-Say album, slow, ask, markdown, fail or help, or send files. Ctrl-C ends it; the chats stay.`,
+		Short: "Try nanobot in a browser, without config or token",
+		Long: `Demo runs the daemon with the web chat and a few built-in agents, on this machine only, prints a sign-in link
+and opens it in your browser. Write album, slow, ask, markdown, fail or help, or send files. Ctrl-C ends the demo
+and keeps the chats.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), listen, !quiet, std) },
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address of the page; port 0: any that is free")
-	cmd.Flags().BoolVar(&quiet, "no-browser", false, "only print the link")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address of the web chat; port 0 means any free port")
+	cmd.Flags().BoolVar(&quiet, "no-browser", false, "print the link without opening a browser")
 	return cmd
 }
 

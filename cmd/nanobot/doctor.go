@@ -28,13 +28,13 @@ func newDoctor(std stdio) *cobra.Command {
 	o := doctor.Options{Out: std.out, Listen: 5 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "doctor [flags]",
-		Short: "Find out whether the bot would work, and what to do if not",
-		Long: `Doctor makes the checks of the start, asks the chat networks about the bot, and sends the agent one harmless message in a chat of its own. It
-works while the daemon runs and does not disturb it. For root it judges by the rights of the user whom the state belongs to, if nobody else than
-root can change the config. Each line is ok, warn or fail, with what to do about it; --json prints
-[{"check":…,"status":"ok|warn|fail","detail":…,"fix":…}].
+		Short: "Check whether the bot works, and explain how to fix it",
+		Long: `Doctor repeats the checks of the daemon's start, asks the chat networks about the bot, and sends the agent a
+harmless message in a separate chat. You can run it while the daemon runs. As root it checks with the permissions
+of the state's owner, provided that only root can change the config. Each line is ok, warn or fail, with the fix.
+With --json it prints [{"check":…,"status":"ok|warn|fail","detail":…,"fix":…}].
 
-Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state.`,
+Exit status: 0 no check failed, 1 a check failed, 78 bad config or a damaged state.`,
 		Example: `  nanobot doctor
   nanobot doctor --config /etc/nanobot/mybot/config.json --no-turn`,
 		Args: cobra.NoArgs,
@@ -46,11 +46,11 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&noTurn, "no-turn", false, "do not run the agent")
 	cmd.Flags().StringVar(&o.OnlyAgent, "only-agent", "", "only run this agent")
-	cmd.Flags().DurationVar(&o.CheckTime, "check-time", doctor.DefaultCheckTime, "how long the databases may be checked")
+	cmd.Flags().DurationVar(&o.CheckTime, "check-time", doctor.DefaultCheckTime, "time limit for checking the databases")
 	_ = cmd.Flags().MarkHidden("only-agent")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd

@@ -11,7 +11,7 @@ import (
 	"nanobot/config"
 )
 
-// agentFlags are what run and chat let one say about the agent without a config.
+// agentFlags are the flags of run and chat that choose or replace the configured agent.
 type agentFlags struct {
 	config, agent, command, protocol, chat string
 	timeout                                int
@@ -20,13 +20,13 @@ type agentFlags struct {
 
 func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here if there is one)")
-	flags.StringVar(&f.agent, "agent", config.DefaultAgent, "which of the configured agents")
+	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json if it exists)")
+	flags.StringVar(&f.agent, "agent", config.DefaultAgent, "name of a configured agent")
 	flags.StringVar(&f.command, "command", "", "run this command instead of the configured agent")
-	flags.StringVar(&f.protocol, "protocol", "", "how it is talked with: "+strings.Join(protocolNames(), ", "))
-	flags.IntVar(&f.timeout, "timeout", 0, "seconds the agent may run")
-	flags.StringVar(&f.chat, "chat", "local", "id of the chat, which has a folder of its own for the agent's data")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show the log, with the agent's log frames, on stderr")
+	flags.StringVar(&f.protocol, "protocol", "", "protocol of the agent: "+strings.Join(protocolNames(), ", "))
+	flags.IntVar(&f.timeout, "timeout", 0, "time limit of a turn in seconds")
+	flags.StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the log, including the agent's log frames, on stderr")
 	_ = cmd.MarkFlagFilename("config", "json")
 	_ = cmd.RegisterFlagCompletionFunc("agent", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		cfg, err := loadConfig(configPath(f.config))
@@ -38,7 +38,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(protocolNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// load reads the config that the flags name and lays the flags over it.
+// load reads the config and applies the flags to it.
 func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	cfg, err := loadConfig(configPath(f.config))
 	if err != nil {
@@ -75,7 +75,7 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	return cfg, nil
 }
 
-// chooseAgent returns the config with the section of an agent in the place of terminal.
+// chooseAgent returns the config with the agent's section as its terminal section.
 func chooseAgent(cfg *config.Config, name string) (*config.Config, error) {
 	own, ok := cfg.ForAgent(name)
 	if ok {

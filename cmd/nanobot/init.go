@@ -18,8 +18,9 @@ func newInit(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [flags] [FOLDER]",
 		Short: "Write a config and a first agent",
-		Long: `Init writes a commented config.json into a folder, this one if none is named, and a working micro-agent into its folder work, which is the
-workspace: what an agent can write to does not hold the config. It never overwrites anything.`,
+		Long: `Init writes a commented config.json to FOLDER (default: this folder) and a small working agent to its subfolder
+work. That subfolder is the workspace, so the agent cannot write to the config. Init never overwrites a file.
+Then try the agent with: nanobot chat`,
 		Example: `  nanobot init --template python mybot
   cd mybot && nanobot chat`,
 		Args: func(_ *cobra.Command, args []string) error {

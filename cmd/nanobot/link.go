@@ -18,14 +18,16 @@ func newLink(std stdio) *cobra.Command {
 	var list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "link [flags]",
-		Short: "Let somebody into the web chat, list who is in, and sign people out",
-		Long: `Link prints an address that lets one browser in, once, within 15 minutes; the browser stays in for 30 days. It works while the
-daemon runs, for the user that the daemon runs as, and for root if nobody else can change the config. People with the role chat see the chats
-that they began, on every browser that came in under the same user name; operators see all chats, and what the daemon does.
+		Short: "Make sign-in links for the web chat, list and revoke them",
+		Long: `Link prints a one-time link that signs one browser in to the web chat. The link is valid for 15 minutes, the
+sign-in for 30 days. A user with the role chat sees their own chats, in every browser signed in under the same
+name. Operators see all chats and the activity of the daemon.
 
-With --list it shows the links that were not used yet and the browsers that are signed in. With --revoke it withdraws a link or signs a browser
-out, by its ID, or all links and browsers of a user, by name. Pages that are open are signed out within a second. A user who has neither a
-link nor a browser left has lost access: waiting messages are dropped and running turns are stopped, as with nanobot pair --revoke.`,
+--list shows unused links and signed-in browsers. --revoke revokes a link or signs a browser out by its ID, or all
+links and browsers of a user by name; open pages are signed out within a second. A user without any link or
+browser has lost access: their waiting messages are dropped and their running turns are stopped.
+
+Run it while the daemon runs, as the daemon's user, or as root if only root can change the config.`,
 		Example: `  nanobot link --role operator
   nanobot link --user ann
   nanobot link --list
@@ -52,12 +54,12 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 			return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
-	cmd.Flags().StringVar(&role, "role", string(httpd.Chat), "what they may do: chat or operator")
-	cmd.Flags().StringVar(&user, "user", "", "who they are: letters, digits, - and _ (default: somebody new, or the operator)")
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	cmd.Flags().StringVar(&role, "role", string(httpd.Chat), "role of the user: chat or operator")
+	cmd.Flags().StringVar(&user, "user", "", "name of the user: letters, digits, - and _ (default: a new guest, or operator)")
 	cmd.Flags().BoolVar(&list, "list", false, "list unused links and signed-in browsers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
-	cmd.Flags().StringVar(&revoke, "revoke", "", "withdraw a link or sign a browser out: an ID of --list, a user's name for all of theirs, or * for everybody")
+	cmd.Flags().StringVar(&revoke, "revoke", "", "revoke access: an ID of --list, the name of a user, or * for everybody")
 	_ = cmd.MarkFlagFilename("config", "json")
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{string(httpd.Chat), string(httpd.Operator)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

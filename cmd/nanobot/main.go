@@ -17,9 +17,9 @@ import (
 )
 
 func main() {
-	// Before anything is read that is secret. The helper of agents has no secrets, and must be
-	// dumpable to map users in a namespace. Nor has what connects an agent with the daemon, which
-	// must be able to see it in /proc: that may hide what is not dumpable.
+	// The process makes itself undumpable before it reads any secret. Two commands have no secrets
+	// and stay dumpable: the sandbox helper, which maps users in a namespace, and mcp on the
+	// daemon's socket, whose process the daemon looks up in /proc.
 	if len(os.Args) < 2 || os.Args[1] != sandbox.Command && (os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
 		if err := hideMemory(); err != nil {
 			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read this process's environment:", err)
@@ -28,7 +28,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// stdio is where a command reads and writes.
+// stdio has the standard streams of a command.
 type stdio struct {
 	in       *os.File
 	out, err io.Writer
@@ -60,26 +60,33 @@ func run(ctx context.Context, args []string, std stdio) int {
 		fmt.Fprintln(std.err, "nanobot:", status.Err)
 	}
 	if status.Status == exit.Usage {
-		fmt.Fprintln(std.err, `Run "nanobot --help" or "nanobot COMMAND --help" for how to use it.`)
+		fmt.Fprintln(std.err, `Run "nanobot --help" or "nanobot COMMAND --help" to see how to use it.`)
 	}
 	return status.Status
 }
 
 func newRoot(std stdio) *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "nanobot",
 		Short: "Put any command-line program into a chat",
-		Long: `nanobot puts any command-line program into a chat. It starts your program for each message, hands it
-the message as one line of JSON, and shows what it prints: text, live progress, pictures and files.`,
-		Example: `  nanobot demo                     see it work in a browser
-  nanobot chat                     talk to a built-in demo agent in this terminal
-  nanobot init --template python   write a first agent and its config
-  nanobot run --command 'fortune' hello`,
+		Long: `nanobot puts any command-line program into a chat. It starts your program for each message, passes it
+the message as one line of JSON, and shows its output in the chat: text, live progress, pictures and files.`,
+		Example: `  nanobot demo                            try it in a browser
+  nanobot chat                            talk to a built-in demo agent in this terminal
+  nanobot init --template python mybot    write your first agent and its config
+  nanobot run --command fortune hello     send one message to a command`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: requireSubcommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return printVersion(std.out)
+			}
+			return cmd.Help()
+		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Error{Status: exit.Usage, Err: err} })
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
+	root.SetFlagErrorFunc(explainFlagError)
 	root.AddCommand(
 		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std), newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
 	)

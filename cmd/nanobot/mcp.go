@@ -29,9 +29,9 @@ func newMCP(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp [flags]",
 		Short: "Serve the chat and the runbooks to an agent as MCP tools",
-		Long: `Mcp is a server of the Model Context Protocol on stdin and stdout. An agent that the daemon has started sends messages and files
-to its chat with it, asks questions there, and executes runbooks. It connects to the daemon at $NANOBOT_SOCKET, or to the one that holds
-the state of the config. Without a daemon it serves the runbooks alone. Messages of its own go to stderr.`,
+		Long: `Mcp is a Model Context Protocol server on stdin and stdout. With its tools an agent that the daemon has started
+sends messages and files to its chat, asks questions there and executes runbooks. It connects to the daemon at
+$NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only the runbooks. It logs to stderr.`,
 		Example: `  claude mcp add nanobot -- nanobot mcp --config /etc/nanobot/mybot/config.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +42,7 @@ the state of the config. Without a daemon it serves the runbooks alone. Messages
 			return serveMCP(ctx, path, std)
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }

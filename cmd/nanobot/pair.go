@@ -23,11 +23,12 @@ func newPair(std stdio) *cobra.Command {
 	person := personExamples()[0]
 	cmd := &cobra.Command{
 		Use:   "pair [flags] [CODE | CHANNEL:ID]",
-		Short: "Let somebody in by pairing code or by id",
-		Long: `Pair lets in somebody who is not in allowFrom: by the code that the bot gave them, or by their id, whether or
-not they have written yet. Who has written within the last 15 minutes is told so by the bot, and their newest message is answered.
-With --revoke their waiting messages are dropped and their running turn is stopped. All of it works while the daemon runs, which
-notices at once, for the user that the daemon runs as, and for root if nobody else can change the config.`,
+		Short: "Let somebody talk to the bot, by pairing code or ID",
+		Long: `Pair gives access to somebody who is not in allowFrom: by the code that the bot sent them, or by their ID, even
+before they have written. If they wrote within the last 15 minutes, the bot tells them and answers their newest
+message. With --revoke their waiting messages are dropped and their running turn is stopped.
+
+Run it while the daemon runs, as the daemon's user, or as root if only root can change the config.`,
 		Example: `  nanobot pair K7QX3TBA
   nanobot pair ` + person + `
   nanobot pair --list
@@ -62,9 +63,9 @@ notices at once, for the user that the daemon runs as, and for root if nobody el
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
-	cmd.Flags().BoolVar(&list, "list", false, "list who is let in, and which codes are open")
-	cmd.Flags().StringVar(&revoke, "revoke", "", "shut somebody out again: CHANNEL:ID")
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	cmd.Flags().BoolVar(&list, "list", false, "list who has access, and the open codes")
+	cmd.Flags().StringVar(&revoke, "revoke", "", "revoke the access of CHANNEL:ID")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }

@@ -21,11 +21,11 @@ func newParse(std stdio) *cobra.Command {
 	names, objects, formats := parsers()
 	cmd := &cobra.Command{
 		Use:   "parse --protocol NAME [flags] [FILE|-]",
-		Short: "Show how the output of an agent is read",
-		Long: `Parse reads what an agent has printed from a file or from stdin, and prints what a protocol finds in it as one
-JSON object. Nothing is run, and no config is read.
+		Short: "Show how nanobot reads the output of an agent",
+		Long: `Parse reads the output of an agent from a file or from stdin and prints, as one JSON object, what a protocol
+finds in it. It runs nothing and reads no config.
 ` + objects + `
-Exit status: 0 the output can be read, 1 it cannot, 2 wrong usage.`,
+Exit status: 0 the output is valid, 1 it is not, 2 wrong usage.`,
 		Example: fmt.Sprintf(`  python3 agent.py < envelope.json | nanobot parse --protocol %s
   nanobot parse --protocol %[1]s output.txt`, names[len(names)-1]),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -51,8 +51,8 @@ Exit status: 0 the output can be read, 1 it cannot, 2 wrong usage.`,
 			return printParsed(std.out, object, ok)
 		},
 	}
-	cmd.Flags().StringVar(&protocol, "protocol", "", "the protocol of the agent: "+strings.Join(names, ", "))
-	cmd.Flags().StringVar(&format, "format", "", "the format of the output, if the protocol has several"+formats)
+	cmd.Flags().StringVar(&protocol, "protocol", "", "protocol of the agent: "+strings.Join(names, ", "))
+	cmd.Flags().StringVar(&format, "format", "", "format of the output, if the protocol has several"+formats)
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		p, _ := findProtocol(protocol)

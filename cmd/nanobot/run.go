@@ -29,11 +29,11 @@ func newRun(std stdio) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "run [flags] [TEXT|-]",
-		Short: "Send one message to the agent and print what comes back",
-		Long: `Run sends one message to the agent and prints what the chat would see on stdout, progress on stderr.
-With --json it prints one object a line on stdout, as it happens:
+		Short: "Send one message to the agent and print the reply",
+		Long: `Run sends one message to the agent and prints the reply on stdout and progress on stderr.
+With --json it prints everything on stdout as it happens, one object per line:
   {"kind":"progress|message|error","text":…,"media":[…],"code":…}
-Root can do this with its own bots only.
+Root can use it only with bots that run as root.
 
 Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeout, 130 interrupted.`,
 		Example: `  nanobot run 'hello there'
@@ -67,8 +67,8 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().StringArrayVar(&media, "media", nil, "file to send along; may be repeated")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.Flags().StringArrayVar(&media, "media", nil, "file to send with the message; may be repeated")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 

@@ -28,11 +28,11 @@ import (
 func newRunbook(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runbook",
-		Short: "Run procedures whose steps must be proved in order",
-		Long: `A runbook is a Markdown document whose steps must be proved in order: by a command that succeeds, by a person who approves, or by a
-comment. A run keeps a record of each proof, chained by hashes, so that a record that is changed, dropped or moved is found. Runbooks are
-the files *.md in the folder runbooks of the workspace.`,
-		Args: cobra.NoArgs,
+		Short: "Run procedures step by step, with a proof of each step",
+		Long: `A runbook is a Markdown document whose steps need a proof, in order: a command that succeeds, the approval of a
+person, or a comment. A run records each proof in a hash chain, which reveals a record that is changed, removed
+or moved. Runbooks are the files *.md in the folder runbooks of the workspace.`,
+		Args: requireSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newRunbookList(std), newRunbookCheck(std), newRunbookRun(std), newRunbookVerify(std), newRunbookExport(std))
@@ -46,7 +46,7 @@ type runbookFlags struct {
 }
 
 func (f *runbookFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
+	cmd.Flags().StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	_ = cmd.MarkFlagFilename("config", "json")
 }
@@ -73,9 +73,9 @@ func newRunbookCheck(std stdio) *cobra.Command {
 	var flags runbookFlags
 	cmd := &cobra.Command{
 		Use:   "check [flags] FILE",
-		Short: "Say how a runbook is understood and what is wrong with it",
-		Long: `Check reads a runbook and prints its steps with their challenges, its errors and its warnings. FILE is a path or the name of a
-runbook of the workspace. Exit status: 1 if there are errors.`,
+		Short: "Show the steps of a runbook and the mistakes in it",
+		Long: `Check reads a runbook and prints its steps with their challenges, its errors and its warnings. FILE is a path or
+the name of a runbook in the workspace. Exit status: 0 no errors, 1 errors.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := runbook.ReadFile(args[0], runbook.MaxText+1) // one more, so that it is refused
@@ -101,10 +101,11 @@ func newRunbookVerify(std stdio) *cobra.Command {
 	var flags runbookFlags
 	cmd := &cobra.Command{
 		Use:   "verify [flags] RUN|FILE",
-		Short: "Check the records of a run, or of a file of runbook export",
-		Long: `Verify recomputes the hash of every record, follows the chain, and compares the records with the text that the run began with. It
-prints the last hash, which was printed at the end of the run: whoever rewrites all records is found out by that. A file needs neither a
-config nor a state. Exit status: 1 if a record is wrong or missing; its step is named.`,
+		Short: "Verify the records of a run or of an exported file",
+		Long: `Verify recomputes the hash chain of the records and compares the records with the text of the runbook at the
+start of the run. It prints the last hash. Compare it with the hash printed at the end of the run, which reveals
+a chain that was rewritten as a whole. A file of "nanobot runbook export" needs neither config nor state.
+Exit status: 0 all records are right, 1 a record is wrong or missing; its step is named.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := os.Stat(args[0]); err == nil || strings.ContainsAny(args[0], "./") {
@@ -123,7 +124,7 @@ func newRunbookExport(std stdio) *cobra.Command {
 	var flags runbookFlags
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN",
-		Short: "Print a run and its records as JSON, for runbook verify",
+		Short: "Print a run and its records as JSON, for verify",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
@@ -156,13 +157,15 @@ func newRunbookRun(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] NAME | run [flags] --resume RUN",
 		Short: "Execute a runbook step by step",
-		Long: `Run executes a runbook of the workspace. It runs the commands of shell steps itself, in the workspace, under the limits and in the
-sandbox of the agent, and puts questions in this terminal. Answers are lines on stdin: approve or reject, the text of a comment; after a
-failure retry or abort, and after the third also skip REASON. At the end of stdin the run stays waiting, and --resume goes on with it, as
-after an interrupt or a crash; a command that was running then is run again.
+		Long: `Run executes a runbook of the workspace. It runs the commands of shell steps in the workspace, with the limits
+and the sandbox of the agent, and asks questions in this terminal. Answer with a line: approve or reject, or the
+text of a comment; after a failure retry or abort, and after the third failure also skip REASON.
 
-With --json it prints one object a line, at last {"kind":"run","run":…,"status":"complete|failed|declined|waiting"}.
-Exit status: 0 only if the run is complete; 130 interrupted.`,
+At the end of input the run waits. Continue it with --resume, also after an interrupt or a crash; a command that
+was running is then run again.
+
+With --json it prints one object per line, the last is {"kind":"run","run":…,"status":"complete|failed|declined|waiting"}.
+Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 		Example: `  nanobot runbook run deploy
   printf 'approve\nlooks good to me\n' | nanobot runbook run --json deploy
   nanobot runbook run --resume 3f9c0a71de52`,
@@ -187,7 +190,7 @@ Exit status: 0 only if the run is complete; 130 interrupted.`,
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&resume, "resume", "", "go on with this run")
+	cmd.Flags().StringVar(&resume, "resume", "", "continue this run")
 	return cmd
 }
 

@@ -32,16 +32,17 @@ func newServe(std stdio) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
-		Short: "Run the daemon: every enabled channel",
-		Long: `Serve answers on every enabled channel until it is told to end. SIGTERM lets running turns finish; SIGHUP reads the config
-again (access lists, the terminal section, queues and the log level) and keeps the last good one if there is a mistake in it.`,
+		Short: "Run the daemon, with all enabled channels",
+		Long: `Serve answers messages on all enabled channels until it is stopped. After SIGTERM, running turns may finish.
+SIGHUP reloads the config (access lists, the terminal section, queues and the log level); if the new config has a
+mistake, the old one stays in use.`,
 		Example: "  nanobot serve --config /etc/nanobot/mybot/config.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), configPath(path), std)
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }
