@@ -109,7 +109,7 @@ func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 	if choices := found["choices"].([]any); len(choices) != 2 {
 		t.Fatalf("kairos_search: %v", found)
 	}
-	shown, _ := c.call("kairos_begin", map[string]any{"uri": runbook.Workspace("two").StepURI(2)})
+	shown, _ := c.call("kairos_begin", map[string]any{"uri": runbook.WorkspaceSource("two").StepURI(2)})
 	if shown["message"] != "Redirected to step 1 of this protocol chain." {
 		t.Errorf("kairos_begin: %v", shown)
 	}
@@ -117,10 +117,10 @@ func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 	if end["next_action"] != "Run complete." {
 		t.Errorf("kairos_next: %v", end)
 	}
-	if got, isError := c.call("kairos_attest", map[string]any{"uri": runbook.Workspace("two").StepURI(1), "outcome": "success", "message": "fine"}); isError || got["total_rated"] != 1.0 {
+	if got, isError := c.call("kairos_attest", map[string]any{"uri": runbook.WorkspaceSource("two").StepURI(1), "outcome": "success", "message": "fine"}); isError || got["total_rated"] != 1.0 {
 		t.Errorf("kairos_attest: %v", got)
 	}
-	if got, isError := c.call("kairos_dump", map[string]any{"uri": runbook.MintedAs("Mine").StepURI(1), "protocol": true}); isError || got["label"] != "Mine" {
+	if got, isError := c.call("kairos_dump", map[string]any{"uri": runbook.MintedSource("Mine").StepURI(1), "protocol": true}); isError || got["label"] != "Mine" {
 		t.Errorf("kairos_dump: %v", got)
 	}
 	if err := c.Close(); err != nil || stderr.Len() > 0 {
@@ -140,7 +140,7 @@ func TestMCPExecutesTheCommandsThatAgentsReport(t *testing.T) {
 	path := mcpBot(t, `"agentShell": "check"`)
 	cmd, _ := mcpCommand(path)
 	c := connectMCP(t, &mcp.CommandTransport{Command: cmd})
-	shown, _ := c.call("kairos_begin", map[string]any{"uri": runbook.Workspace("two").StepURI(1)})
+	shown, _ := c.call("kairos_begin", map[string]any{"uri": runbook.WorkspaceSource("two").StepURI(1)})
 	if got := c.prove(shown, 0); got["error_code"] != "COMMAND_FAILED" {
 		t.Errorf("an agent that lies is told %v", got)
 	}
@@ -277,7 +277,7 @@ func TestMCPIsAPipeToTheDaemon(t *testing.T) {
 		served <- tools.Serve(t.Context(), p.daemon, tools.Options{Runs: runbook.Runs{Records: records}, Folder: runbook.Folder(filepath.Join(filepath.Dir(path), "runbooks"))})
 	}()
 	c := connectMCP(t, &mcp.IOTransport{Reader: p.out, Writer: p.in})
-	shown, _ := c.call("kairos_begin", map[string]any{"uri": runbook.Workspace("two").StepURI(1)})
+	shown, _ := c.call("kairos_begin", map[string]any{"uri": runbook.WorkspaceSource("two").StepURI(1)})
 	c.prove(shown, 0)
 	if err := c.Close(); err != nil {
 		t.Error(err)

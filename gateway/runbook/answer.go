@@ -2,7 +2,7 @@ package runbook
 
 import "fmt"
 
-// The codes of answers that say an error.
+// The error codes of answers.
 const (
 	MissingField       = "MISSING_FIELD"
 	NonceMismatch      = "NONCE_MISMATCH"
@@ -17,46 +17,46 @@ const (
 	MissingProof       = "MISSING_PROOF"
 )
 
-// Outcome is what a transition did.
+// Outcome is the effect of a transition.
 type Outcome int
 
 const (
-	// Shown is an answer that only shows the present step.
+	// Shown means that the answer only shows the current step.
 	Shown Outcome = iota
-	// Advanced is a step that was accepted.
+	// Advanced means that a step was accepted.
 	Advanced
-	// Repeated is a solution that was accepted before.
+	// Repeated means that the same solution was accepted before.
 	Repeated
-	// Refused is an answer that says an error.
+	// Refused means that the answer has an error.
 	Refused
-	// NeedsPerson is a solution that is right so far, but the people of the run's chat must
+	// NeedsPerson means that the solution is correct so far, but the people of the run's chat must
 	// approve.
 	NeedsPerson
-	// NeedsConfirmation is an error only for want of a confirmation: who can ask the person may do
-	// so instead of storing the run with the failure.
+	// NeedsConfirmation means that only a confirmation is missing. A caller that can ask the person
+	// may do so instead of storing the run with the failure.
 	NeedsConfirmation
-	// NeedsApproval is an approval that was counted, and more are needed.
+	// NeedsApproval means that the approval was counted and more are needed.
 	NeedsApproval
 )
 
-// Answer is the result of a transition in the form of the tools kairos_begin and kairos_next.
+// Answer is the result of a transition, in the form of the tools kairos_begin and kairos_next.
 type Answer struct {
 	MustObey    bool         `json:"must_obey"`
 	CurrentStep *CurrentStep `json:"current_step,omitempty"`
 	Challenge   *Challenge   `json:"challenge,omitempty"`
 	NextAction  string       `json:"next_action"`
 	Run         string       `json:"run"`
-	ProofHash   string       `json:"proof_hash,omitempty"` // of the record just made
+	ProofHash   string       `json:"proof_hash,omitempty"` // of the new record
 	Message     string       `json:"message,omitempty"`
 	ErrorCode   string       `json:"error_code,omitempty"`
-	RetryCount  *int         `json:"retry_count,omitempty"` // in answers that say an error
+	RetryCount  *int         `json:"retry_count,omitempty"` // only in answers with an error
 
 	Outcome Outcome `json:"-"`
-	// Cause is the error code before it became MAX_RETRIES_EXCEEDED.
+	// Cause is the error code before it was replaced by MAX_RETRIES_EXCEEDED.
 	Cause string `json:"-"`
 }
 
-// CurrentStep is a step as an agent sees it.
+// CurrentStep is a step as shown to an agent.
 type CurrentStep struct {
 	URI      string `json:"uri"`
 	Content  string `json:"content"`
@@ -64,31 +64,31 @@ type CurrentStep struct {
 }
 
 const (
-	runComplete = "Run complete."
-	completed   = "Protocol completed. No further steps."
-	redirected  = "Redirected to step 1 of this protocol chain."
+	runComplete       = "Run complete."
+	completedMessage  = "Protocol completed. No further steps."
+	redirectedMessage = "Redirected to step 1 of this protocol chain."
 
-	adviseNonce    = "use nonce and proof_hash from THIS response's challenge"
-	adviseSolution = "include solution matching challenge"
-	advisePrevious = "complete previous step first"
+	retryWithNonce    = "use nonce and proof_hash from THIS response's challenge"
+	retryWithSolution = "include solution matching challenge"
+	completePrevious  = "complete previous step first"
 )
 
 // URI returns the URI of a step of the run.
 func (r Run) URI(step int) string { return r.Source.StepURI(step) }
 
-// show returns the answer that shows the present step.
-func (r Run) show(outcome Outcome) Answer {
+// showAnswer returns the answer that shows the current step.
+func (r Run) showAnswer(outcome Outcome) Answer {
 	a := Answer{MustObey: true, Run: r.ID, Outcome: outcome}
-	step, ok := r.Present()
+	step, ok := r.CurrentStep()
 	if !ok {
 		last := r.book.Steps[len(r.book.Steps)-1]
-		a.CurrentStep = r.currentStep(last)
-		a.Message, a.NextAction = completed, runComplete
+		a.CurrentStep = r.stepView(last)
+		a.Message, a.NextAction = completedMessage, runComplete
 		return a
 	}
-	challenge := step.handOut()
+	challenge := step.challenge()
 	challenge.Nonce, challenge.ProofHash = r.Issued.Nonce, r.LastHash()
-	a.CurrentStep, a.Challenge = r.currentStep(step), &challenge
+	a.CurrentStep, a.Challenge = r.stepView(step), &challenge
 	a.NextAction = fmt.Sprintf("call kairos_next with %s and solution matching challenge", r.URI(r.Step))
 	if r.Status == Complete {
 		a.NextAction = runComplete
@@ -96,8 +96,8 @@ func (r Run) show(outcome Outcome) Answer {
 	return a
 }
 
-// currentStep returns a step as an agent sees it: its label if it has no text.
-func (r Run) currentStep(s Step) *CurrentStep {
+// stepView returns a step as shown to an agent: its text, or its label if it has no text.
+func (r Run) stepView(s Step) *CurrentStep {
 	content := s.Body
 	if content == "" {
 		content = s.Label
@@ -105,10 +105,10 @@ func (r Run) currentStep(s Step) *CurrentStep {
 	return &CurrentStep{r.URI(s.Index), content, "text/markdown"}
 }
 
-// refusal is why a solution is not accepted.
+// refusal is the reason why a solution is not accepted.
 type refusal struct {
 	code, message string
-	advice        string // behind the URI in next_action; empty is adviseNonce
+	nextAction    string // follows the URI in next_action; "" means retryWithNonce
 }
 
 // retryAction returns the next_action of an error.
@@ -116,26 +116,26 @@ func (r Run) retryAction(advice string) string {
 	return fmt.Sprintf("retry kairos_next with %s -- %s", r.URI(min(r.Step, len(r.book.Steps))), advice)
 }
 
-// tell returns the answer that says an error without counting it.
-func (r Run) tell(why refusal) Answer {
-	a := r.show(Refused)
+// errorAnswer returns an answer with an error that is not counted as a failure.
+func (r Run) errorAnswer(why refusal) Answer {
+	a := r.showAnswer(Refused)
 	failures := r.Issued.Failures
 	a.Message, a.ErrorCode, a.RetryCount, a.Cause = why.message, why.code, &failures, why.code
 	if r.Status != Complete {
-		a.NextAction = r.retryAction(why.advice)
+		a.NextAction = r.retryAction(why.nextAction)
 	}
 	return a
 }
 
-// fail counts a failure of the present challenge and returns the answer that says it.
-func (r *Run) fail(why refusal) Answer {
+// failAnswer counts a failure of the current challenge and returns the answer with the error.
+func (r *Run) failAnswer(why refusal) Answer {
 	if r.Status == Waiting {
 		r.Issued.Failures++
 	}
-	if why.advice == "" {
-		why.advice = adviseNonce
+	if why.nextAction == "" {
+		why.nextAction = retryWithNonce
 	}
-	a := r.tell(why)
+	a := r.errorAnswer(why)
 	if n := r.Issued.Failures; n >= maxFailures {
 		a.MustObey = false
 		a.ErrorCode = MaxRetriesExceeded

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Challenge is what is handed out for a step: how to prove it.
+// Challenge is the challenge of a step as shown to an agent.
 type Challenge struct {
 	Type        string              `json:"type"`
 	Description string              `json:"description"`
@@ -16,7 +16,7 @@ type Challenge struct {
 	UserInput   *UserInputChallenge `json:"user_input,omitempty"`
 	Comment     *CommentChallenge   `json:"comment,omitempty"`
 	Nonce       string              `json:"nonce"`
-	ProofHash   string              `json:"proof_hash"` // the one that the solution has to carry
+	ProofHash   string              `json:"proof_hash"` // required in the solution
 }
 
 // ShellChallenge is a command that must be executed.
@@ -31,7 +31,7 @@ type MCPChallenge struct {
 	ExpectedResult json.RawMessage `json:"expected_result,omitempty"`
 }
 
-// UserInputChallenge is a question to a person, or to several.
+// UserInputChallenge is a question to one or several people.
 type UserInputChallenge struct {
 	Prompt    string `json:"prompt"`
 	Approvals int    `json:"approvals,omitempty"` // only if more than one person must approve
@@ -42,16 +42,16 @@ type CommentChallenge struct {
 	MinLength float64 `json:"min_length"`
 }
 
-// noDefinition is the description of a step that asks for no proof.
+// noDefinition is the description of a step that needs no proof.
 const noDefinition = "Provide a verification comment describing how you completed this step"
 
-// Timeout returns how long the command of a shell challenge may take.
+// Timeout returns the time limit of a shell challenge's command.
 func (d *Definition) Timeout() time.Duration {
 	return time.Duration(min(d.TimeoutSeconds*float64(time.Second), math.MaxInt64/2))
 }
 
-// handOut returns the challenge of a step without its nonce and hash.
-func (s *Step) handOut() Challenge {
+// challenge returns the challenge of a step without its nonce and hash.
+func (s *Step) challenge() Challenge {
 	d := s.Challenge
 	if d == nil {
 		return Challenge{Type: Comment, Description: noDefinition}
@@ -77,5 +77,5 @@ func (s *Step) handOut() Challenge {
 	return c
 }
 
-// formatNumber writes a number without an exponent.
+// formatNumber formats a number without an exponent.
 func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	defaultTimeout   = 30 // seconds of a shell command
+	defaultTimeout   = 30 // seconds for a shell command
 	defaultMinLength = 10 // characters of a comment
 	defaultPrompt    = "Confirm completion"
-	// maxApprovals is more people than a chat has that approves something.
+	// maxApprovals is more people than any chat has approvers.
 	maxApprovals = 100
 )
 
-// The reasons why a block that mentions a challenge has none.
+// The reasons why a block that mentions a challenge is not one.
 var (
 	errBrokenJSON    = errors.New("its JSON cannot be read")
 	errNoChallenge   = errors.New(`the object has no "challenge"`)
@@ -28,7 +28,7 @@ var (
 	errNotLast       = errors.New("it is not the last thing in a step")
 )
 
-// object is a JSON object whose names are told apart by case.
+// object is a JSON object with case-sensitive names.
 type object map[string]json.RawMessage
 
 // readObject returns nil unless the text is one JSON object.
@@ -40,7 +40,7 @@ func readObject(text []byte) object {
 	return o
 }
 
-// text returns a string of the object, or "".
+// text returns a string field, or "".
 func (o object) text(name string) string {
 	var s string
 	if json.Unmarshal(o[name], &s) != nil {
@@ -49,7 +49,7 @@ func (o object) text(name string) string {
 	return s
 }
 
-// number returns a number of the object, and whether there is one.
+// number returns a numeric field, and whether there is one.
 func (o object) number(name string) (float64, bool) {
 	raw := bytes.TrimSpace(o[name])
 	var f float64
@@ -59,12 +59,12 @@ func (o object) number(name string) (float64, bool) {
 	return f, true
 }
 
-// is reports whether a value of the object is a literal, such as `true`.
-func (o object) is(name, literal string) bool {
+// isLiteral reports whether a field is a literal such as `true`.
+func (o object) isLiteral(name, literal string) bool {
 	return string(bytes.TrimSpace(o[name])) == literal
 }
 
-// extractChallenge returns the definition in the text of a block, with `required` settled.
+// extractChallenge returns the definition in a block's text, with an explicit `required`.
 func extractChallenge(text []byte) (json.RawMessage, error) {
 	if !json.Valid(text) {
 		return nil, errBrokenJSON
@@ -80,12 +80,12 @@ func extractChallenge(text []byte) (json.RawMessage, error) {
 	if inner == nil {
 		return nil, errNoObject
 	}
-	return settleRequired(outer["challenge"], !inner.is("required", "false")), nil
+	return normalizeRequired(outer["challenge"], !inner.isLiteral("required", "false")), nil
 }
 
-// settleRequired returns a definition on one line with `required` true or false. All else stays as
-// it is written, the order too.
-func settleRequired(definition []byte, required bool) json.RawMessage {
+// normalizeRequired returns a definition on one line with `required` true or false. Everything else
+// stays as written, in the same order.
+func normalizeRequired(definition []byte, required bool) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(definition))
 	_, _ = decoder.Token() // the opening brace; the text is known to be an object
 	out := bytes.NewBufferString("{")
@@ -97,7 +97,7 @@ func settleRequired(definition []byte, required bool) json.RawMessage {
 		if name == "required" {
 			there, value = true, strconv.AppendBool(nil, required)
 		}
-		out.Write(marshal(name))
+		out.Write(mustEncode(name))
 		out.WriteByte(':')
 		_ = json.Compact(out, value)
 		out.WriteByte(',')
@@ -111,7 +111,7 @@ func settleRequired(definition []byte, required bool) json.RawMessage {
 	return out.Bytes()
 }
 
-// encode returns a value as JSON on one line, without the escapes that only HTML needs.
+// encode returns a value as JSON on one line, without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -120,8 +120,8 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// marshal is encode for values that cannot fail.
-func marshal(v any) []byte {
+// mustEncode is encode for values that cannot fail.
+func mustEncode(v any) []byte {
 	b, err := encode(v)
 	if err != nil {
 		panic(fmt.Sprintf("encode %T: %v", v, err))
@@ -129,43 +129,43 @@ func marshal(v any) []byte {
 	return b
 }
 
-// readDefinition reads a definition and says what is wrong with it.
+// readDefinition parses a definition and returns its errors.
 func readDefinition(raw json.RawMessage) (Definition, []string) {
 	o := readObject(raw)
-	d := Definition{Type: Shell, Required: !o.is("required", "false")}
+	d := Definition{Type: Shell, Required: !o.isLiteral("required", "false")}
 	if _, ok := o["type"]; ok {
 		d.Type = o.text("type")
 	}
 	field := readObject(o[d.Type])
-	var wrong mistakes
+	var wrong definitionErrors
 	switch d.Type {
 	case Shell:
-		d.Command = wrong.text(field, Shell, "cmd")
-		d.TimeoutSeconds = wrong.number(field, "timeout_seconds", defaultTimeout)
+		d.Command = wrong.requireText(field, Shell, "cmd")
+		d.TimeoutSeconds = wrong.readNumber(field, "timeout_seconds", defaultTimeout)
 	case MCP:
-		d.Tool = wrong.text(field, MCP, "tool_name")
+		d.Tool = wrong.requireText(field, MCP, "tool_name")
 		d.ExpectedResult = field["expected_result"]
 	case UserInput:
 		if d.Prompt = field.text("prompt"); d.Prompt == "" {
 			d.Prompt = defaultPrompt
 		}
-		d.Approvals = wrong.approvals(field)
+		d.Approvals = wrong.readApprovals(field)
 	case Comment:
-		d.MinLength = wrong.number(field, "min_length", defaultMinLength)
+		d.MinLength = wrong.readNumber(field, "min_length", defaultMinLength)
 	default:
 		wrong.add("the challenge has the unknown type %s. The types are shell, mcp, user_input and comment.", o["type"])
 	}
 	return d, wrong.list
 }
 
-// mistakes are what is wrong with a definition.
-type mistakes struct{ list []string }
+// definitionErrors collects the errors of a definition.
+type definitionErrors struct{ list []string }
 
-func (m *mistakes) add(format string, args ...any) {
+func (m *definitionErrors) add(format string, args ...any) {
 	m.list = append(m.list, fmt.Sprintf(format, args...))
 }
 
-func (m *mistakes) text(field object, kind, name string) string {
+func (m *definitionErrors) requireText(field object, kind, name string) string {
 	s := field.text(name)
 	if s == "" {
 		m.add("the %s challenge needs `%s`, which is a text that is not empty.", kind, name)
@@ -173,7 +173,7 @@ func (m *mistakes) text(field object, kind, name string) string {
 	return s
 }
 
-func (m *mistakes) number(field object, name string, absent float64) float64 {
+func (m *definitionErrors) readNumber(field object, name string, absent float64) float64 {
 	raw, there := field[name]
 	if !there {
 		return absent
@@ -190,7 +190,7 @@ func (m *mistakes) number(field object, name string, absent float64) float64 {
 	return f
 }
 
-func (m *mistakes) approvals(field object) int {
+func (m *definitionErrors) readApprovals(field object) int {
 	raw, there := field["approvals"]
 	if !there {
 		return 1

@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// extension is what the names of runbooks' files end with.
+// extension is the file name extension of runbooks.
 const extension = ".md"
 
 // Folder is a folder of runbooks.
 type Folder string
 
-// Names returns the names of the runbooks, in order. A folder that does not exist has none.
+// Names returns the names of the runbooks, sorted. A folder that does not exist has none.
 func (f Folder) Names() ([]string, error) {
 	entries, err := os.ReadDir(string(f))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -33,9 +33,9 @@ func (f Folder) Names() ([]string, error) {
 	return names, nil
 }
 
-// Read reads the text of a runbook by its name, with or without the extension, and returns the name
-// without it. It reads one byte more than a runbook may have, so that Parse refuses it. The error
-// of a runbook that does not exist is fs.ErrNotExist.
+// Read returns the text of a runbook and its name without the extension; name may have the
+// extension. It reads up to one byte more than MaxText, so that Parse refuses a longer text. The
+// error of a missing runbook is fs.ErrNotExist.
 func (f Folder) Read(name string) (text, short string, err error) {
 	short = strings.TrimSuffix(name, extension)
 	if short == "" || short[0] == '.' || strings.ContainsAny(short, `/\`) {
@@ -48,8 +48,8 @@ func (f Folder) Read(name string) (text, short string, err error) {
 	return text, short, err
 }
 
-// Load reads a runbook by its name and parses it. The error of one that cannot be executed is a
-// *RefusedText.
+// Load reads and parses a runbook. The error of a runbook that cannot be executed is an
+// *InvalidTextError.
 func (f Folder) Load(name string) (Runbook, Source, error) {
 	text, short, err := f.Read(name)
 	if err != nil {
@@ -57,12 +57,12 @@ func (f Folder) Load(name string) (Runbook, Source, error) {
 	}
 	book, mistakes, _ := Parse(text)
 	if len(mistakes) > 0 {
-		return Runbook{}, "", fmt.Errorf("runbook %s cannot be run: %w", short, &RefusedText{Problems: mistakes})
+		return Runbook{}, "", fmt.Errorf("runbook %s cannot be run: %w", short, &InvalidTextError{Problems: mistakes})
 	}
-	return book, Workspace(short), nil
+	return book, WorkspaceSource(short), nil
 }
 
-// ReadFile reads a regular file, or its first bytes if it has more than limit.
+// ReadFile reads up to limit bytes of a regular file.
 func ReadFile(path string, limit int64) (string, error) { return readRegular(path, 0, limit) }
 
 func readRegular(path string, flags int, limit int64) (string, error) {

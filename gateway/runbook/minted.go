@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Minted is a runbook that an agent stored.
+// Minted is a runbook that an agent has stored.
 type Minted struct {
 	Version  int       `json:"version"`
 	Text     string    `json:"text"`
@@ -21,38 +21,38 @@ type Minted struct {
 	Runbook Runbook `json:"-"`
 }
 
-// Source returns where the runbook comes from, which its URIs are made of.
-func (m Minted) Source() Source { return MintedAs(m.Runbook.Label) }
+// Source returns the source of the runbook, which determines its URIs.
+func (m Minted) Source() Source { return MintedSource(m.Runbook.Label) }
 
-// Minting is a runbook to be stored.
-type Minting struct {
+// MintRequest is a runbook to be stored.
+type MintRequest struct {
 	Text  string
 	Model string
-	Force bool // replaces the one with the same label
+	Force bool // replaces a runbook with the same label
 }
 
-// RefusedText is a runbook with errors.
-type RefusedText struct{ Problems []Problem }
+// InvalidTextError means that a runbook's text has errors.
+type InvalidTextError struct{ Problems []Problem }
 
-// Error names the first problem with its line.
-func (e *RefusedText) Error() string {
+// Error returns the first problem with its line.
+func (e *InvalidTextError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Problems[0].Line, e.Problems[0].Message)
 }
 
-// ErrDuplicate is that there is a runbook with the same label.
+// ErrDuplicate means that there is a runbook with the same label.
 var ErrDuplicate = errors.New("there is a runbook with this label")
 
 func mintedKey(label string) string { return mintedPrefix + hashText(label) }
 
-// Mint stores a runbook. The error is a *RefusedText, or ErrDuplicate with the stored runbook. That
-// the workspace has no runbook of this label is checked by the caller.
-func (s Runs) Mint(ctx context.Context, m Minting) (Minted, error) {
+// Mint stores a runbook. The error is an *InvalidTextError, or ErrDuplicate together with the
+// stored runbook. The caller checks that no runbook of the workspace has this label.
+func (s Runs) Mint(ctx context.Context, m MintRequest) (Minted, error) {
 	book, mistakes, _ := Parse(m.Text)
 	if len(mistakes) > 0 {
-		return Minted{}, &RefusedText{mistakes}
+		return Minted{}, &InvalidTextError{mistakes}
 	}
 	minted := Minted{Version: runVersion, Text: book.Text, Model: m.Model, MintedAt: s.env().Now.UTC(), Runbook: book}
-	value, key := string(marshal(minted)), mintedKey(book.Label)
+	value, key := string(mustEncode(minted)), mintedKey(book.Label)
 	for {
 		old, err := s.Records.LoadRecord(ctx, key)
 		if err != nil {
@@ -82,7 +82,8 @@ func decodeMinted(value string) (Minted, error) {
 	return m, nil
 }
 
-// ListMinted returns the minted runbooks, by label. The error says which ones cannot be read.
+// ListMinted returns the minted runbooks, sorted by label. The error names those that cannot be
+// read.
 func (s Runs) ListMinted(ctx context.Context) ([]Minted, error) {
 	values, err := s.Records.ListRecords(ctx, mintedPrefix)
 	if err != nil {

@@ -389,7 +389,7 @@ func TestTransitionsOfOneStateDoNotTouchEachOther(t *testing.T) {
 
 func TestARunThatCannotAnswerSaysWhy(t *testing.T) {
 	g := begin(t, deploy)
-	other := runbook.Workspace("other").StepURI(1)
+	other := runbook.WorkspaceSource("other").StepURI(1)
 	if _, _, err := runbook.Next(g.run, runbook.Call{URI: other}, g.env()); !errors.Is(err, runbook.ErrUnknownURI) {
 		t.Errorf("a URI of another runbook: %v", err)
 	}
@@ -410,7 +410,7 @@ func TestURIsAreStableAndTellStepsApart(t *testing.T) {
 		t.Errorf("the URI is now %s", got)
 	}
 	seen := map[string]bool{}
-	for _, s := range []runbook.Source{source, runbook.Workspace("b"), runbook.MintedAs("deploy"), runbook.MintedAs("b")} {
+	for _, s := range []runbook.Source{source, runbook.WorkspaceSource("b"), runbook.MintedSource("deploy"), runbook.MintedSource("b")} {
 		for i := 1; i <= 20; i++ {
 			uri := s.StepURI(i)
 			if seen[uri] || s.StepIndex(strings.ToUpper(uri[len("kairos://mem/"):]), 20) != 0 || s.StepIndex(uri, 20) != i || s.StepIndex(uri, i-1) != 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown finds the blocks of CommonMark. Headings that are underlined are left out, because
-// the line `---` after a paragraph is mostly meant to be a rule; so are inline elements.
+// markdown parses the blocks of CommonMark. It omits underlined headings, because `---` after a
+// paragraph is mostly meant to be a rule, and inline elements.
 var markdown = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(parser.NewThematicBreakParser(), 200),
@@ -32,10 +32,10 @@ var markdown = sync.OnceValue(func() parser.Parser {
 type outline struct {
 	source       string
 	bytes        []byte // the same as source
-	lines        []int  // where each line begins
+	lines        []int  // start of each line
 	titles       []section
 	introduction string
-	before       []ast.Node // the blocks of the introduction
+	introNodes   []ast.Node // the blocks of the introduction
 	steps        []section
 }
 
@@ -43,11 +43,11 @@ type outline struct {
 type section struct {
 	label      string
 	line       int // of the heading
-	start, end int // of the text behind the heading
+	start, end int // of the text after the heading
 	nodes      []ast.Node
 }
 
-// readOutline parses a document. Only headings that stand in no list, quote or code block count.
+// readOutline parses a document. Headings inside lists, quotes or code blocks do not count.
 func readOutline(source string) *outline {
 	o := &outline{source: source, bytes: []byte(source), lines: []int{0}}
 	for i := range len(source) {
@@ -59,7 +59,7 @@ func readOutline(source string) *outline {
 	for n := document.FirstChild(); n != nil; n = n.NextSibling() {
 		o.addBlock(n)
 	}
-	o.finish()
+	o.endSections()
 	return o
 }
 
@@ -73,19 +73,20 @@ func (o *outline) addBlock(n ast.Node) {
 		}
 		o.titles = append(o.titles, s)
 		if len(o.titles) == 1 && len(o.steps) == 0 {
-			return // it is no part of the introduction
+			return // not part of the introduction
 		}
 	}
 	if len(o.steps) == 0 {
-		o.before = append(o.before, n)
+		o.introNodes = append(o.introNodes, n)
 		return
 	}
 	last := &o.steps[len(o.steps)-1]
 	last.nodes = append(last.nodes, n)
 }
 
-// finish ends each section where the next one begins. Without an H2 the title is the only step.
-func (o *outline) finish() {
+// endSections ends each section where the next one starts. Without an H2 the title is the only
+// step.
+func (o *outline) endSections() {
 	for i := range o.steps {
 		o.steps[i].end = len(o.source)
 		if i+1 < len(o.steps) {
@@ -100,12 +101,12 @@ func (o *outline) finish() {
 	switch {
 	case len(o.steps) == 0:
 		title.end = len(o.source)
-		for _, n := range o.before {
+		for _, n := range o.introNodes {
 			if n.Pos() >= title.start {
 				title.nodes = append(title.nodes, n)
 			}
 		}
-		o.before = o.before[:len(o.before)-len(title.nodes)]
+		o.introNodes = o.introNodes[:len(o.introNodes)-len(title.nodes)]
 		o.introduction, o.steps = head, []section{title}
 	case title.line < o.steps[0].line:
 		o.introduction = head + o.source[title.start:o.lineStart(o.steps[0].line)]
@@ -114,12 +115,12 @@ func (o *outline) finish() {
 	}
 }
 
-// lineAt returns the number of the line that has a position; the first one is 1.
+// lineAt returns the line number of a position, counted from 1.
 func (o *outline) lineAt(position int) int {
 	return max(1, sort.Search(len(o.lines), func(i int) bool { return o.lines[i] > position }))
 }
 
-// lineStart returns where a line begins, or the end of the text behind the last one.
+// lineStart returns the start of a line, or the end of the text after the last line.
 func (o *outline) lineStart(line int) int {
 	if line > len(o.lines) {
 		return len(o.source)
@@ -127,7 +128,7 @@ func (o *outline) lineStart(line int) int {
 	return o.lines[line-1]
 }
 
-// lastBlock returns the fenced block that ends a section, which may be in a list, or nil.
+// lastBlock returns the fenced block at the end of a section, which may be inside a list, or nil.
 func (s section) lastBlock() *ast.FencedCodeBlock {
 	if len(s.nodes) == 0 {
 		return nil
@@ -149,9 +150,8 @@ func (o *outline) isJSON(block *ast.FencedCodeBlock) bool {
 	return len(info) == 0 || strings.EqualFold(string(info), "json")
 }
 
-// eachCode calls a function with the code blocks, which are fenced or indented, and the HTML in
-// some blocks.
-func eachCode(nodes []ast.Node, do func(ast.Node)) {
+// walkCode calls do with every code block, fenced or indented, and every HTML block.
+func walkCode(nodes []ast.Node, do func(ast.Node)) {
 	for _, n := range nodes {
 		//nolint:errcheck // the function returns none
 		ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

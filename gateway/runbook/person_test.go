@@ -33,7 +33,7 @@ func (g *rig) decline(d runbook.Refusal) (runbook.Answer, error) {
 	})
 }
 
-func (g *rig) skip(s runbook.Skipping) (runbook.Answer, error) {
+func (g *rig) skip(s runbook.SkipDecision) (runbook.Answer, error) {
 	g.t.Helper()
 	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Skip(r, s, env)
@@ -80,7 +80,7 @@ func TestTheGatewayAndPeopleProveSteps(t *testing.T) {
 	if a, err = g.prove(runbook.Proof{Step: 2, By: "agent", Type: runbook.MCP, Value: runbook.MCPProof{Tool: "deploy", Success: true}}); err != nil || a.Outcome != runbook.Advanced {
 		t.Errorf("%v, %s", err, asJSON(a))
 	}
-	if _, err = g.prove(runbook.Proof{Step: 3, By: "gateway", Type: runbook.UserInput, Value: map[string]string{"confirmation": "yes"}}); !errors.Is(err, runbook.ErrNotAsked) {
+	if _, err = g.prove(runbook.Proof{Step: 3, By: "gateway", Type: runbook.UserInput, Value: map[string]string{"confirmation": "yes"}}); !errors.Is(err, runbook.ErrNotRequired) {
 		t.Errorf("the gateway approved: %v", err)
 	}
 	if a, err = g.approve(runbook.Approval{Step: 3, By: "net:7"}); err != nil || a.Outcome != runbook.Advanced {
@@ -89,7 +89,7 @@ func TestTheGatewayAndPeopleProveSteps(t *testing.T) {
 	if r := g.lastRecord(); r.By != "net:7" || string(r.UserInput) != `{"confirmation":"approved","timestamp":"2026-11-16T11:00:00.000Z"}` {
 		t.Errorf("%+v", r)
 	}
-	if _, err = g.approve(runbook.Approval{Step: 4, By: "net:7"}); !errors.Is(err, runbook.ErrNotAsked) {
+	if _, err = g.approve(runbook.Approval{Step: 4, By: "net:7"}); !errors.Is(err, runbook.ErrNotRequired) {
 		t.Errorf("a comment was approved: %v", err)
 	}
 	if a, err = g.prove(runbook.Proof{Step: 4, By: "net:7", Type: runbook.Comment, Value: runbook.CommentProof{Text: "all is well"}}); err != nil || a.NextAction != "Run complete." {
@@ -163,7 +163,7 @@ func TestARefusalCountsAndMayEndTheRun(t *testing.T) {
 	for want, d := range map[string]runbook.Refusal{
 		"USER_DECLINED: User declined confirmation.":        {Step: 1, By: "net:7"},
 		"USER_DECLINED: User cancelled or did not confirm.": {Step: 1, Cancelled: true},
-		"ELICITATION_FAILED: the client cannot ask":         {Step: 1, Unasked: "the client cannot ask"},
+		"ELICITATION_FAILED: the client cannot ask":         {Step: 1, NotAskedReason: "the client cannot ask"},
 	} {
 		g := begin(t, text)
 		a, err := g.decline(d)
@@ -211,7 +211,7 @@ func TestTwoPeopleApprove(t *testing.T) {
 
 	g = inChat(t, "# B\n"+section("Ask", both))
 	g.approve(runbook.Approval{Step: 1, By: "net:7"})
-	for _, nobody := range []runbook.Refusal{{Step: 1, By: "agent", Cancelled: true}, {Step: 1, By: "agent", Unasked: "the disk is full"}} {
+	for _, nobody := range []runbook.Refusal{{Step: 1, By: "agent", Cancelled: true}, {Step: 1, By: "agent", NotAskedReason: "the disk is full"}} {
 		if g.decline(nobody); len(g.run.Approvals) != 1 {
 			t.Fatalf("an approval is lost that nobody has withdrawn: %+v", nobody)
 		}
@@ -227,14 +227,14 @@ func TestTwoPeopleApprove(t *testing.T) {
 
 func TestAPersonSkipsAStepAfterTheThirdFailure(t *testing.T) {
 	g := inChat(t, deploy)
-	skipping := runbook.Skipping{Step: 1, By: "net:7", Reason: "the machine is gone"}
+	skipping := runbook.SkipDecision{Step: 1, By: "net:7", Reason: "the machine is gone"}
 	for range 3 {
 		if _, err := g.skip(skipping); err == nil || g.run.CanSkip() {
 			t.Fatal("skipped too soon")
 		}
 		g.send(1, g.sign(broken))
 	}
-	for _, bad := range []runbook.Skipping{{Step: 1, By: "net:7"}, {Step: 1, By: "agent", Reason: "x"}, {Step: 1, Reason: "x"}, {Step: 2, By: "net:7", Reason: "x"}} {
+	for _, bad := range []runbook.SkipDecision{{Step: 1, By: "net:7"}, {Step: 1, By: "agent", Reason: "x"}, {Step: 1, Reason: "x"}, {Step: 2, By: "net:7", Reason: "x"}} {
 		if _, err := g.skip(bad); err == nil {
 			t.Errorf("skipped: %+v", bad)
 		}
@@ -260,12 +260,12 @@ func TestAPersonSkipsAStepAfterTheThirdFailure(t *testing.T) {
 
 func TestAGateOfAChatIsNeverSkipped(t *testing.T) {
 	text := "# B\n" + section("Ask", `{"type":"user_input","user_input":{"approvals":2}}`)
-	skipping := runbook.Skipping{Step: 1, By: "net:7", Reason: "the agent has failed"}
+	skipping := runbook.SkipDecision{Step: 1, By: "net:7", Reason: "the agent has failed"}
 	g := inChat(t, text)
 	for range 5 { // by an agent
 		g.send(1, g.sign(solution{"type": "user_input"}))
 	}
-	if _, err := g.skip(skipping); !errors.Is(err, runbook.ErrGate) || g.run.CanSkip() {
+	if _, err := g.skip(skipping); !errors.Is(err, runbook.ErrPeopleOnly) || g.run.CanSkip() {
 		t.Errorf("%v, it can be skipped: %v", err, g.run.CanSkip())
 	}
 	g = begin(t, text) // for which no people of a chat can be asked
@@ -283,10 +283,10 @@ func TestAStepThatAsksForNoProofCannotBeSkipped(t *testing.T) {
 	for range 3 {
 		g.send(1, solution{"nonce": "x"})
 	}
-	if _, err := g.skip(runbook.Skipping{Step: 2, By: "net:7", Reason: "x"}); !errors.Is(err, runbook.ErrNotAsked) {
+	if _, err := g.skip(runbook.SkipDecision{Step: 2, By: "net:7", Reason: "x"}); !errors.Is(err, runbook.ErrNotRequired) {
 		t.Errorf("%v", err)
 	}
-	if _, err := g.decline(runbook.Refusal{Step: 2}); !errors.Is(err, runbook.ErrNotAsked) {
+	if _, err := g.decline(runbook.Refusal{Step: 2}); !errors.Is(err, runbook.ErrNotRequired) {
 		t.Errorf("%v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// PruneAgentRuns removes the runs that agents began and nobody has worked on for so long. An agent
-// can begin many, and nobody else knows of them. The runs of people stay.
+// PruneAgentRuns removes runs started by agents that are unused for age. An agent can start many of
+// them, and nobody else knows of them. Runs of people are kept.
 func (s Runs) PruneAgentRuns(ctx context.Context, age time.Duration) error {
 	values, err := s.Records.ListRecords(ctx, runPrefix)
 	if err != nil {
@@ -26,10 +26,10 @@ func (s Runs) PruneAgentRuns(ctx context.Context, age time.Duration) error {
 	return nil
 }
 
-// lastUsed is a time since which nothing has happened in a run, but for failed attempts.
+// lastUsed returns the time of the last change of a run, except for failed attempts.
 func (r Run) lastUsed() time.Time {
 	last := r.Began
-	for _, t := range []time.Time{r.Ended, r.Issued.Expires.Add(-nonceLife)} { // zero times are before all
+	for _, t := range []time.Time{r.Ended, r.Issued.Expires.Add(-nonceLifetime)} { // zero times are before all others
 		if t.After(last) {
 			last = t
 		}

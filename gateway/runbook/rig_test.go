@@ -43,7 +43,7 @@ type rig struct {
 	first runbook.Answer
 }
 
-var source = runbook.Workspace("deploy")
+var source = runbook.WorkspaceSource("deploy")
 
 func begin(t testing.TB, text string) *rig { return beginAs(t, runbook.Start{Runbook: parse(t, text)}) }
 
@@ -134,7 +134,7 @@ var (
 func (g *rig) solve() runbook.Answer {
 	g.t.Helper()
 	step := g.run.Step
-	present, _ := g.run.Present()
+	present, _ := g.run.CurrentStep()
 	for _, s := range answers {
 		if present.Challenge != nil && s["type"] == present.Challenge.Type {
 			a := g.send(step, g.sign(s))

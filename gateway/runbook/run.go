@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Genesis is the hash that the first record of a run follows: the sha256 of "genesis".
+// Genesis is the hash that precedes the first record of a run: the SHA-256 of "genesis".
 const Genesis = "aeebad4a796fcc2e15dc4c6061b45ed9b373f26adfc798ca7d2d8cc58182718e"
 
 const (
 	runVersion = 1
-	// nonceLife is how long a nonce is good.
-	nonceLife = time.Hour
-	// maxFailures is the number of failures from which a person may skip a step.
+	// nonceLifetime is how long a nonce is valid.
+	nonceLifetime = time.Hour
+	// maxFailures is the number of failures after which a person may skip a step.
 	maxFailures = 3
 )
 
@@ -27,48 +27,48 @@ type Status string
 
 // The states of a run. All but Waiting are final.
 const (
-	Waiting  Status = "waiting" // a step is to be proved
+	Waiting  Status = "waiting" // waits for the proof of a step
 	Complete Status = "complete"
 	Failed   Status = "failed"   // aborted
 	Declined Status = "declined" // by a person
 )
 
-// Who proved a step, if it was no person. A person is named by channel:id.
+// Authors of a proof other than people, who are named by channel:id.
 const (
 	ByAgent   = "agent"
 	ByGateway = "gateway"
 )
 
-// Run is one execution of a runbook. It is a value: a transition returns a changed copy. All of its
-// state is in its JSON, so a run that was stored and loaded gives the same answers.
+// Run is one execution of a runbook. It is a value: a transition returns a changed copy. Its JSON
+// has the complete state, so a stored and reloaded run gives the same answers.
 type Run struct {
 	Version int       `json:"version"`
 	ID      string    `json:"run"`
 	Source  Source    `json:"source"`
-	Text    string    `json:"text"`           // of the runbook when the run began
+	Text    string    `json:"text"`           // of the runbook at the start of the run
 	Hash    string    `json:"hash"`           // of that text
-	By      string    `json:"by"`             // who began it: agent, gateway or channel:id
-	Chat    string    `json:"chat,omitempty"` // the chat that it belongs to; its people prove user_input
+	By      string    `json:"by"`             // agent, gateway or channel:id
+	Chat    string    `json:"chat,omitempty"` // the chat of the run, whose people prove user_input
 	Began   time.Time `json:"began"`
 	Status  Status    `json:"status"`
-	Reason  string    `json:"reason,omitempty"` // why it ended, unless it is complete
+	Reason  string    `json:"reason,omitempty"` // why it ended, unless complete
 	EndedBy string    `json:"ended_by,omitempty"`
 	Ended   time.Time `json:"ended,omitzero"`
 
-	Step      int        `json:"step"` // the present one, or one more than there are
+	Step      int        `json:"step"` // the current step, or one more than there are steps
 	Issued    Issued     `json:"issued,omitzero"`
-	Approvals []Approved `json:"approvals,omitempty"` // of the present step
+	Approvals []Approved `json:"approvals,omitempty"` // of the current step
 	Accepted  []Accepted `json:"accepted,omitempty"`
 	Records   []Entry    `json:"records,omitempty"`
 	Rating    *Rating    `json:"rating,omitempty"`
-	// Driver is for who executes the run, such as the message with its buttons; the engine ignores
-	// it.
+	// Driver is for the package that drives the run, such as the message with its buttons. The
+	// engine ignores it.
 	Driver json.RawMessage `json:"driver,omitempty"`
 
-	book Runbook // read from Text
+	book Runbook // parsed from Text
 }
 
-// Issued is the challenge of the present step that was handed out.
+// Issued is the challenge that was issued for the current step.
 type Issued struct {
 	Nonce    string    `json:"nonce"`
 	Expires  time.Time `json:"expires"`
@@ -82,21 +82,21 @@ type Approved struct {
 	At           string `json:"timestamp"`
 }
 
-// Accepted is a step that is done, so that the same solution can be sent again.
+// Accepted is a finished step, stored so that its solution can be repeated.
 type Accepted struct {
 	Step      int    `json:"step"`
 	Nonce     string `json:"nonce"`
-	Previous  string `json:"previous"`             // the hash that the solution carried
-	ProofHash string `json:"proof_hash,omitempty"` // of its record, if it has one
+	Previous  string `json:"previous"`             // the hash in the solution
+	ProofHash string `json:"proof_hash,omitempty"` // of its record, if any
 }
 
-// Env is what a transition needs from outside: the time, and chance for nonces.
+// Env is the external input of a transition: the time, and randomness for nonces.
 type Env struct {
 	Now    time.Time
-	Random io.Reader // nil is crypto/rand
+	Random io.Reader // nil means crypto/rand
 }
 
-// now returns the time as it is stored.
+// now returns the time in the form in which it is stored.
 func (e Env) now() time.Time { return e.Now.UTC().Round(0) }
 
 // randomHex returns n random bytes in hex.
@@ -112,10 +112,10 @@ func (e Env) randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// Encode returns the run as the text that is stored.
-func (r Run) Encode() string { return string(marshal(r)) }
+// Encode returns the run in the form in which it is stored.
+func (r Run) Encode() string { return string(mustEncode(r)) }
 
-// DecodeRun reads a run that was stored.
+// DecodeRun parses a stored run.
 func DecodeRun(text string) (Run, error) {
 	var r Run
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -135,11 +135,11 @@ func DecodeRun(text string) (Run, error) {
 
 var errDamaged = errors.New("its text is damaged")
 
-// Runbook returns the runbook with the text that the run began with.
+// Runbook returns the runbook with its text at the start of the run.
 func (r Run) Runbook() Runbook { return r.book }
 
-// Present returns the present step, and false if there is none, because all are done.
-func (r Run) Present() (Step, bool) {
+// CurrentStep returns the current step, and false if all steps are done.
+func (r Run) CurrentStep() (Step, bool) {
 	if r.Step > len(r.book.Steps) {
 		return Step{}, false
 	}
@@ -156,46 +156,45 @@ func lastHash(records []Entry) string {
 	return records[len(records)-1].ProofHash
 }
 
-// HasNonce reports whether the run has issued a nonce: that of the present step or of one that is
-// done.
+// HasNonce reports whether the run has issued a nonce, for the current step or a finished one.
 func (r Run) HasNonce(nonce string) bool {
 	return nonce != "" && (r.Issued.Nonce == nonce || slices.ContainsFunc(r.Accepted, func(a Accepted) bool { return a.Nonce == nonce }))
 }
 
-// issue makes a new challenge for the present step.
-func (r *Run) issue(env Env) {
-	r.Issued = Issued{Nonce: env.randomHex(16), Expires: env.now().Add(nonceLife)}
+// issueNonce issues a new challenge for the current step.
+func (r *Run) issueNonce(env Env) {
+	r.Issued = Issued{Nonce: env.randomHex(16), Expires: env.now().Add(nonceLifetime)}
 }
 
-// refresh replaces a challenge that has expired. Its failures are forgotten.
-func (r *Run) refresh(env Env) {
-	if _, ok := r.Present(); ok && !env.Now.Before(r.Issued.Expires) {
-		r.issue(env)
+// refreshNonce replaces an expired challenge and resets its failures.
+func (r *Run) refreshNonce(env Env) {
+	if _, ok := r.CurrentStep(); ok && !env.Now.Before(r.Issued.Expires) {
+		r.issueNonce(env)
 	}
 }
 
-// enter makes a step the present one. A run is complete behind its last step, and on it if it asks
-// for no proof.
-func (r *Run) enter(step int, env Env) {
+// enterStep makes a step the current one. A run is complete after its last step, or on it if that
+// needs no proof.
+func (r *Run) enterStep(step int, env Env) {
 	r.Step, r.Issued, r.Approvals = step, Issued{}, nil
-	present, ok := r.Present()
+	present, ok := r.CurrentStep()
 	if ok {
-		r.issue(env)
+		r.issueNonce(env)
 	}
-	if !ok || step == len(r.book.Steps) && !present.asksProof() {
-		r.end(Complete, "", "", env)
+	if !ok || step == len(r.book.Steps) && !present.needsProof() {
+		r.endRun(Complete, "", "", env)
 	}
 }
 
-func (r *Run) end(status Status, by, reason string, env Env) {
+func (r *Run) endRun(status Status, by, reason string, env Env) {
 	if r.Status == Waiting {
 		r.Status, r.EndedBy, r.Reason, r.Ended = status, by, reason, env.now()
 	}
 }
 
-// accept marks the present step as done and enters the next one. The proof hash is empty if nothing
+// acceptStep marks the current step as finished and enters the next one. proofHash is "" if nothing
 // was recorded.
-func (r *Run) accept(previous, proofHash string, env Env) {
+func (r *Run) acceptStep(previous, proofHash string, env Env) {
 	r.Accepted = append(slices.Clip(r.Accepted), Accepted{r.Step, r.Issued.Nonce, previous, proofHash})
-	r.enter(r.Step+1, env)
+	r.enterStep(r.Step+1, env)
 }

@@ -1,37 +1,37 @@
-// Package runbook reads runbooks and executes them: a runbook is a Markdown document whose steps
-// must be proved in order, and a run is one execution of it. The engine is a state machine whose
-// transitions are pure functions; it asks nobody, runs no command and knows neither chats nor MCP.
+// Package runbook parses and executes runbooks: a runbook is a Markdown document whose steps must
+// be proved in order, and a run is one execution of it. The engine is a state machine whose
+// transitions are pure functions. It asks nobody, runs no commands, and knows neither chats nor
+// MCP.
 package runbook
 
 import "encoding/json"
 
-// Runbook is a document that was read.
+// Runbook is a parsed runbook.
 type Runbook struct {
-	Label        string // of its H1
-	Introduction string // what stands before the first H2
+	Label        string // the text of its H1
+	Introduction string // the text before the first H2
 	Text         string // the whole document
-	Hash         string // sha256 of the text, in hex
+	Hash         string // SHA-256 of the text, in hex
 	Steps        []Step
 }
 
 // Step is one section of a runbook, in the form that `nanobot runbook check --json` prints.
 type Step struct {
-	Index int    `json:"index"` // the first one is 1
+	Index int    `json:"index"` // counted from 1
 	Label string `json:"label"`
 	Body  string `json:"body"` // without the challenge
-	// Definition is the challenge as it was written, but for `required`, which is always there. It
-	// is nil if the step asks for no proof.
-	Definition json.RawMessage `json:"challenge,omitempty"`
-	// Challenge is the definition that was read, with its defaults; nil if the step asks for no
+	// Definition is the challenge as written, with an explicit `required`; nil if the step needs no
 	// proof.
+	Definition json.RawMessage `json:"challenge,omitempty"`
+	// Challenge is the parsed definition with its defaults; nil if the step needs no proof.
 	Challenge *Definition `json:"-"`
 	Line      int         `json:"-"` // of the heading
 }
 
-// Problem is a mistake in a runbook's text.
+// Problem is an error or a warning about a runbook's text.
 type Problem struct {
 	Line    int    `json:"line"`
-	Step    string `json:"step"` // the label of the step; empty outside the steps
+	Step    string `json:"step"` // the label of the step; "" outside the steps
 	Message string `json:"message"`
 }
 
@@ -43,7 +43,7 @@ const (
 	Comment   = "comment"
 )
 
-// Definition is a challenge that was read.
+// Definition is a parsed challenge.
 type Definition struct {
 	Type     string
 	Required bool
@@ -52,13 +52,13 @@ type Definition struct {
 	TimeoutSeconds float64 // of a shell challenge
 
 	Tool           string          // of an mcp challenge
-	ExpectedResult json.RawMessage // of an mcp challenge; nil if it was not defined
+	ExpectedResult json.RawMessage // of an mcp challenge; nil if not defined
 
 	Prompt    string // of a user_input challenge
-	Approvals int    // how many people must approve a user_input challenge
+	Approvals int    // people who must approve a user_input challenge
 
 	MinLength float64 // of a comment challenge
 }
 
-// asksProof reports whether a step must be proved.
-func (s *Step) asksProof() bool { return s.Challenge != nil }
+// needsProof reports whether the step must be proved.
+func (s *Step) needsProof() bool { return s.Challenge != nil }

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Records is what is needed of the store: named values that several processes change. Its methods
-// are those of the gateway's store.
+// Records is the part of the store that runs need: named values that several processes change. The
+// gateway's store implements it.
 type Records interface {
 	// LoadRecord returns the value of a key, or "".
 	LoadRecord(ctx context.Context, key string) (string, error)
-	// ListRecords returns the keys that begin with a prefix, and their values.
+	// ListRecords returns the keys with a prefix, and their values.
 	ListRecords(ctx context.Context, prefix string) (map[string]string, error)
-	// SwapRecord replaces the value of a key if it is the old one, and reports whether it was. ""
-	// is a key that is not there.
+	// SwapRecord replaces the value of a key if it is old, and reports whether it was. "" stands
+	// for a missing key.
 	SwapRecord(ctx context.Context, key, old, value string) (bool, error)
 }
 
@@ -28,11 +28,11 @@ const (
 	mintedPrefix = "runbook/minted/"
 )
 
-// Runs are the stored runs and the minted runbooks. Several processes may use the same store.
+// Runs are the stored runs and minted runbooks. Several processes may use the same store.
 type Runs struct {
 	Records Records
-	Now     func() time.Time // nil is time.Now
-	Random  io.Reader        // nil is crypto/rand
+	Now     func() time.Time // nil means time.Now
+	Random  io.Reader        // nil means crypto/rand
 }
 
 func (s Runs) env() Env {
@@ -43,10 +43,10 @@ func (s Runs) env() Env {
 	return Env{Now: now(), Random: s.Random}
 }
 
-// NewID returns the ID of a run that is to begin.
+// NewID returns an ID for a new run.
 func (s Runs) NewID() string { return s.env().randomHex(6) }
 
-// Begin begins a run and stores it. The error of an ID that another run has is ErrExists.
+// Begin starts a run and stores it. The error is ErrExists if another run has the ID.
 func (s Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
 	for {
 		r, a := Begin(start, s.env())
@@ -56,7 +56,7 @@ func (s Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
 		}
 		if start.ID != "" {
 			return r, a, ErrExists
-		} // else another run has the same random ID
+		} // otherwise another run has the same random ID: try again
 	}
 }
 
@@ -81,9 +81,9 @@ func (s Runs) load(ctx context.Context, id string) (Run, string, error) {
 	return r, value, err
 }
 
-// Apply changes a run by a transition and stores it. If another process has changed the run
-// meanwhile, the transition is tried again on the changed one, so it must have no other effects
-// than its results. If it returns an error, nothing is stored.
+// Apply applies a transition to a run and stores the result. If another process has changed the run
+// meanwhile, the transition is repeated on the new state, so it must have no side effects. If it
+// returns an error, nothing is stored.
 func (s Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (Run, error)) (Run, error) {
 	for {
 		before, old, err := s.load(ctx, id)
@@ -107,30 +107,30 @@ func (s Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (R
 
 // Next is the transition Next on a stored run.
 func (s Runs) Next(ctx context.Context, id string, call Call) (Run, Answer, error) {
-	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Next(r, call, env) })
+	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Next(r, call, env) })
 }
 
 // Prove is the transition Prove on a stored run.
 func (s Runs) Prove(ctx context.Context, id string, p Proof) (Run, Answer, error) {
-	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Prove(r, p, env) })
+	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Prove(r, p, env) })
 }
 
 // Approve is the transition Approve on a stored run.
 func (s Runs) Approve(ctx context.Context, id string, a Approval) (Run, Answer, error) {
-	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Approve(r, a, env) })
+	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Approve(r, a, env) })
 }
 
 // Decline is the transition Decline on a stored run.
 func (s Runs) Decline(ctx context.Context, id string, d Refusal) (Run, Answer, error) {
-	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Decline(r, d, env) })
+	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Decline(r, d, env) })
 }
 
 // Skip is the transition Skip on a stored run.
-func (s Runs) Skip(ctx context.Context, id string, k Skipping) (Run, Answer, error) {
-	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Skip(r, k, env) })
+func (s Runs) Skip(ctx context.Context, id string, k SkipDecision) (Run, Answer, error) {
+	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Skip(r, k, env) })
 }
 
-func (s Runs) answer(ctx context.Context, id string, transition func(Run, Env) (Run, Answer, error)) (Run, Answer, error) {
+func (s Runs) applyTransition(ctx context.Context, id string, transition func(Run, Env) (Run, Answer, error)) (Run, Answer, error) {
 	var a Answer
 	r, err := s.Apply(ctx, id, func(r Run, env Env) (after Run, err error) {
 		after, a, err = transition(r, env)
@@ -139,7 +139,7 @@ func (s Runs) answer(ctx context.Context, id string, transition func(Run, Env) (
 	return r, a, err
 }
 
-// List returns all runs, the oldest first. The error says which ones cannot be read.
+// List returns all runs, oldest first. The error names those that cannot be read.
 func (s Runs) List(ctx context.Context) ([]Run, error) {
 	values, err := s.Records.ListRecords(ctx, runPrefix)
 	if err != nil {
@@ -160,8 +160,8 @@ func (s Runs) List(ctx context.Context) ([]Run, error) {
 	return runs, errors.Join(broken...)
 }
 
-// WithNonce returns the run that has issued a nonce, or ErrNoRun.
-func (s Runs) WithNonce(ctx context.Context, nonce string) (Run, error) {
+// FindByNonce returns the run that has issued a nonce, or ErrNoRun.
+func (s Runs) FindByNonce(ctx context.Context, nonce string) (Run, error) {
 	values, err := s.Records.ListRecords(ctx, runPrefix)
 	if err != nil || nonce == "" {
 		return Run{}, cmp.Or(err, ErrNoRun)

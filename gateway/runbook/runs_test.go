@@ -102,7 +102,7 @@ func TestNothingIsStoredWhenATransitionFails(t *testing.T) {
 	runs, m := newRuns()
 	r, _, _ := runs.Begin(t.Context(), runbook.Start{Runbook: parse(t, deploy), Source: source})
 	before := maps.Clone(m.values)
-	if _, _, err := runs.Approve(t.Context(), r.ID, runbook.Approval{Step: 1, By: "net:7"}); !errors.Is(err, runbook.ErrNotAsked) || !maps.Equal(before, m.values) {
+	if _, _, err := runs.Approve(t.Context(), r.ID, runbook.Approval{Step: 1, By: "net:7"}); !errors.Is(err, runbook.ErrNotRequired) || !maps.Equal(before, m.values) {
 		t.Errorf("%v", err)
 	}
 	if _, _, err := runs.Next(t.Context(), "none", runbook.Call{}); !errors.Is(err, runbook.ErrNoRun) || !strings.Contains(err.Error(), "kairos_begin") {
@@ -120,7 +120,7 @@ func TestAStoredRunGoesThroughAllTransitions(t *testing.T) {
 			r, a, err = runs.Prove(t.Context(), r.ID, failing)
 			must(t, a, err)
 		}
-		r, a, err = runs.Skip(t.Context(), r.ID, runbook.Skipping{Step: 1, By: "net:7", Reason: "later"})
+		r, a, err = runs.Skip(t.Context(), r.ID, runbook.SkipDecision{Step: 1, By: "net:7", Reason: "later"})
 		must(t, a, err)
 		time.Sleep(2 * time.Hour) // of synctest: the nonce expires
 		old := signed(r, uploaded)
@@ -153,12 +153,12 @@ func TestARunIsFoundByItsNonces(t *testing.T) {
 	first := a.Issued.Nonce
 	a, _, _ = runs.Next(t.Context(), a.ID, runbook.Call{URI: source.StepURI(1), Solution: signed(a, built)})
 	for nonce, want := range map[string]string{first: a.ID, a.Issued.Nonce: a.ID, b.Issued.Nonce: b.ID} {
-		if r, err := runs.WithNonce(t.Context(), nonce); err != nil || r.ID != want {
+		if r, err := runs.FindByNonce(t.Context(), nonce); err != nil || r.ID != want {
 			t.Errorf("%v, %s, want %s", err, r.ID, want)
 		}
 	}
 	for _, nonce := range []string{"", "x", "make", a.ID} {
-		if _, err := runs.WithNonce(t.Context(), nonce); !errors.Is(err, runbook.ErrNoRun) {
+		if _, err := runs.FindByNonce(t.Context(), nonce); !errors.Is(err, runbook.ErrNoRun) {
 			t.Errorf("%q: %v", nonce, err)
 		}
 	}
@@ -187,25 +187,25 @@ func TestADamagedRunIsNotLoaded(t *testing.T) {
 func TestMintedRunbooksAreStoredByTheirLabel(t *testing.T) {
 	runs, m := newRuns()
 	ctx := t.Context()
-	first, err := runs.Mint(ctx, runbook.Minting{Text: deploy, Model: "model"})
-	if err != nil || first.Runbook.Label != "Deploy" || first.Source() != runbook.MintedAs("Deploy") {
+	first, err := runs.Mint(ctx, runbook.MintRequest{Text: deploy, Model: "model"})
+	if err != nil || first.Runbook.Label != "Deploy" || first.Source() != runbook.MintedSource("Deploy") {
 		t.Fatalf("%v, %+v", err, first)
 	}
-	if again, err := runs.Mint(ctx, runbook.Minting{Text: "# Deploy\n"}); !errors.Is(err, runbook.ErrDuplicate) || again.Text != deploy {
+	if again, err := runs.Mint(ctx, runbook.MintRequest{Text: "# Deploy\n"}); !errors.Is(err, runbook.ErrDuplicate) || again.Text != deploy {
 		t.Errorf("the same label: %v, %+v", err, again)
 	}
 	changed := strings.Replace(deploy, "Build", "Compile", 1)
-	m.between = func() { must1(runs.Mint(ctx, runbook.Minting{Text: "# Deploy\nbetween", Force: true})) }
-	if _, err := runs.Mint(ctx, runbook.Minting{Text: changed, Force: true}); err != nil {
+	m.between = func() { must1(runs.Mint(ctx, runbook.MintRequest{Text: "# Deploy\nbetween", Force: true})) }
+	if _, err := runs.Mint(ctx, runbook.MintRequest{Text: changed, Force: true}); err != nil {
 		t.Error(err)
 	}
-	must1(runs.Mint(ctx, runbook.Minting{Text: "# Another"}))
+	must1(runs.Mint(ctx, runbook.MintRequest{Text: "# Another"}))
 	list, err := runs.ListMinted(ctx)
 	if err != nil || len(list) != 2 || list[0].Runbook.Label != "Another" || list[1].Text != changed || len(list[1].Runbook.Steps) != 4 {
 		t.Errorf("%v, %+v", err, list)
 	}
-	var refused *runbook.RefusedText
-	if _, err := runs.Mint(ctx, runbook.Minting{Text: "# A\n## B\n```\n{\"challenge\":{}}\n```"}); !errors.As(err, &refused) || !strings.HasPrefix(err.Error(), `line 3: Step "B": `) {
+	var refused *runbook.InvalidTextError
+	if _, err := runs.Mint(ctx, runbook.MintRequest{Text: "# A\n## B\n```\n{\"challenge\":{}}\n```"}); !errors.As(err, &refused) || !strings.HasPrefix(err.Error(), `line 3: Step "B": `) {
 		t.Errorf("%v", err)
 	}
 	m.values["runbook/minted/x"] = `{"version":1,"text":"none"}`
@@ -228,7 +228,7 @@ func TestProcessesShareTheSQLiteStore(t *testing.T) {
 	}
 	a, b := open(false), open(true) // the daemon, and a command beside it
 	text := "# B\n" + section("Ask", `{"type":"user_input","user_input":{"approvals":3}}`) + section("Build", buildChallenge)
-	must1(a.Mint(t.Context(), runbook.Minting{Text: text}))
+	must1(a.Mint(t.Context(), runbook.MintRequest{Text: text}))
 	minted := must1(b.ListMinted(t.Context()))[0]
 	r, _, err := b.Begin(t.Context(), runbook.Start{Runbook: minted.Runbook, Source: source, Chat: "net:1"})
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Source says where a runbook comes from. Its steps have the same URIs as long as the source and
-// their position stay the same, whatever the text.
+// Source identifies the origin of a runbook. The URI of a step depends only on the source and the
+// step's position, not on the text.
 type Source string
 
-// Workspace returns the source of a runbook in the workspace's folder, by its file name.
-func Workspace(name string) Source { return Source("workspace/" + name) }
+// WorkspaceSource returns the source of a runbook in the workspace's folder, by its file name.
+func WorkspaceSource(name string) Source { return Source("workspace/" + name) }
 
-// MintedAs returns the source of a minted runbook, by its label.
-func MintedAs(label string) Source { return Source("minted/" + label) }
+// MintedSource returns the source of a minted runbook, by its label.
+func MintedSource(label string) Source { return Source("minted/" + label) }
 
 const uriPrefix = "kairos://mem/"
 
@@ -25,7 +25,7 @@ var uriForm = regexp.MustCompile(`^kairos://mem/[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}
 // IsURI reports whether a text has the form of a step's URI.
 func IsURI(text string) bool { return uriForm.MatchString(text) }
 
-// StepUUID returns the UUID of a step: version 8 of RFC 9562, made of a hash.
+// StepUUID returns the UUID of a step: version 8 of RFC 9562, derived from a hash.
 func (s Source) StepUUID(index int) string {
 	h := sha256.Sum256([]byte("nanobot runbook step\x00" + string(s) + "\x00" + strconv.Itoa(index)))
 	h[6] = h[6]&0x0f | 0x80
@@ -36,7 +36,7 @@ func (s Source) StepUUID(index int) string {
 // StepURI returns the URI of a step.
 func (s Source) StepURI(index int) string { return uriPrefix + s.StepUUID(index) }
 
-// StepIndex returns which of so many steps a URI names, or 0.
+// StepIndex returns the step, of steps in total, that a URI names, or 0.
 func (s Source) StepIndex(uri string, steps int) int {
 	for i := 1; i <= steps; i++ {
 		if strings.EqualFold(s.StepURI(i), uri) {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Export is a run as `nanobot runbook export` prints it: all that is needed to verify it.
+// Export is the output of `nanobot runbook export`: everything that is needed to verify a run.
 type Export struct {
 	Version int             `json:"version"`
 	Run     string          `json:"run"`
@@ -16,13 +16,13 @@ type Export struct {
 	Records []Entry         `json:"records"`
 }
 
-// ExportedRunbook is the runbook with the text that the run began with.
+// ExportedRunbook is the runbook with its text at the start of the run.
 type ExportedRunbook struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
 }
 
-// Export returns the run's records with the text that they prove.
+// Export returns the records of the run and the text that they prove.
 func (r Run) Export() Export {
 	return Export{
 		Version: runVersion, Run: r.ID, Runbook: ExportedRunbook{r.book.Label, r.Text}, Status: r.Status,
@@ -31,9 +31,9 @@ func (r Run) Export() Export {
 }
 
 // Encode returns the export as one line of JSON.
-func (e Export) Encode() string { return string(marshal(e)) }
+func (e Export) Encode() string { return string(mustEncode(e)) }
 
-// DecodeExport reads an export.
+// DecodeExport parses an export.
 func DecodeExport(text string) (Export, error) {
 	var e Export
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -42,15 +42,15 @@ func DecodeExport(text string) (Export, error) {
 	return e, nil
 }
 
-// WrongRecord is a step whose record is wrong or missing.
-type WrongRecord struct {
-	Step    int    `json:"step"` // 0 if no record can be blamed
+// RecordError means that the record of a step is wrong or missing.
+type RecordError struct {
+	Step    int    `json:"step"` // 0 if it is about no record
 	Label   string `json:"label"`
 	Message string `json:"message"`
 }
 
-// Error names the step.
-func (w *WrongRecord) Error() string {
+// Error returns the message with the step.
+func (w *RecordError) Error() string {
 	if w.Step == 0 {
 		return w.Message
 	}
@@ -58,20 +58,20 @@ func (w *WrongRecord) Error() string {
 }
 
 // Verify checks the records of a run against the runbook's text, and returns the hash of the last
-// record. The error is a *WrongRecord. Who rewrites all records is found out by the hash that the
-// chat was told.
+// record. The error is a *RecordError. If all records were rewritten, the returned hash differs
+// from the one in the chat.
 func Verify(e Export) (string, error) {
 	if e.Version != runVersion {
-		return "", &WrongRecord{Message: fmt.Sprintf("version %d is unknown", e.Version)}
+		return "", &RecordError{Message: fmt.Sprintf("version %d is unknown", e.Version)}
 	}
 	book, mistakes, _ := Parse(e.Runbook.Text)
 	if len(mistakes) > 0 || book.Text != e.Runbook.Text || book.Label != e.Runbook.Label {
-		return "", &WrongRecord{Message: "the runbook's text or label was changed"}
+		return "", &RecordError{Message: "the runbook's text or label was changed"}
 	}
 	v := verifier{Export: e, book: book, previous: Genesis}
 	for _, s := range book.Steps {
-		if s.asksProof() {
-			v.asked = append(v.asked, s)
+		if s.needsProof() {
+			v.proofSteps = append(v.proofSteps, s)
 		}
 	}
 	if wrong := v.verify(); wrong != nil {
@@ -80,8 +80,8 @@ func Verify(e Export) (string, error) {
 	return v.previous, nil
 }
 
-// Verify checks the records of a run that is stored. Of an open run it also finds the last record
-// dropped.
+// Verify checks the records of a stored run. For an open run it also detects that the last record
+// was removed.
 func (r Run) Verify() (string, error) {
 	last, err := Verify(r.Export())
 	if err != nil {
@@ -93,87 +93,87 @@ func (r Run) Verify() (string, error) {
 			continue
 		}
 		if recorded >= len(r.Records) || r.Records[recorded].ProofHash != a.ProofHash {
-			return "", &WrongRecord{a.Step, r.book.Steps[a.Step-1].Label, "its record is not the one that was accepted"}
+			return "", &RecordError{a.Step, r.book.Steps[a.Step-1].Label, "its record is not the one that was accepted"}
 		}
 		recorded++
 	}
 	if recorded < len(r.Records) {
-		return "", &WrongRecord{Message: "there are more records than steps that were accepted"}
+		return "", &RecordError{Message: "there are more records than steps that were accepted"}
 	}
 	return last, nil
 }
 
-// verifier follows the chain of an export.
+// verifier follows the hash chain of an export.
 type verifier struct {
 	Export
-	book     Runbook
-	asked    []Step // the steps that ask for a proof
-	previous string // the hash of the last record
+	book       Runbook
+	proofSteps []Step // the steps that need a proof
+	previous   string // the hash of the last record
 }
 
-func (v *verifier) verify() *WrongRecord {
+func (v *verifier) verify() *RecordError {
 	for i, entry := range v.Records {
 		if wrong := v.verifyEntry(i, entry); wrong != nil {
 			return wrong
 		}
 		v.previous = entry.ProofHash
 	}
-	if v.Status == Complete && len(v.Records) < len(v.asked) {
-		return blame(v.asked[len(v.Records)], "its record is missing")
+	if v.Status == Complete && len(v.Records) < len(v.proofSteps) {
+		return stepError(v.proofSteps[len(v.Records)], "its record is missing")
 	}
 	return nil
 }
 
-func blame(s Step, message string) *WrongRecord { return &WrongRecord{s.Index, s.Label, message} }
+func stepError(s Step, message string) *RecordError { return &RecordError{s.Index, s.Label, message} }
 
-// verifyEntry checks one record: first its hash, then its step, then its place in the chain.
-func (v *verifier) verifyEntry(i int, entry Entry) *WrongRecord {
+// verifyEntry checks one record: its hash, its step, and its position in the chain.
+func (v *verifier) verifyEntry(i int, entry Entry) *RecordError {
 	record, err := entry.Parse()
-	if i >= len(v.asked) {
-		return &WrongRecord{record.Step, record.Label, "its record was added"}
+	if i >= len(v.proofSteps) {
+		return &RecordError{record.Step, record.Label, "its record was added"}
 	}
-	step := v.asked[i]
+	step := v.proofSteps[i]
 	if hashText(entry.Record) != entry.ProofHash || err != nil {
-		return blame(step, "its record was changed: the hash differs")
+		return stepError(step, "its record was changed: the hash differs")
 	}
 	if record.Step != step.Index {
-		return v.misplaced(i, record)
+		return v.misplacedError(i, record)
 	}
 	if record.Previous != v.previous {
 		if i > 0 {
-			step = v.asked[i-1]
-			return blame(step, fmt.Sprintf("its record was changed: the record of step %d, %s, follows another one", record.Step, record.Label))
+			step = v.proofSteps[i-1]
+			return stepError(step, fmt.Sprintf("its record was changed: the record of step %d, %s, follows another one", record.Step, record.Label))
 		}
-		return blame(step, "its record is not the first one of the run")
+		return stepError(step, "its record is not the first one of the run")
 	}
-	if err := v.compare(record, step); err != nil {
-		return blame(step, "its record was changed: "+err.Error())
+	if err := v.compareRecord(record, step); err != nil {
+		return stepError(step, "its record was changed: "+err.Error())
 	}
 	return nil
 }
 
-// misplaced says what is wrong with a record that stands where another one is expected.
-func (v *verifier) misplaced(i int, record Record) *WrongRecord {
-	if record.Step < v.asked[i].Index {
-		return &WrongRecord{record.Step, record.Label, "its record was added or moved"}
+// misplacedError returns what is wrong with a record in the position of another one.
+func (v *verifier) misplacedError(i int, record Record) *RecordError {
+	if record.Step < v.proofSteps[i].Index {
+		return &RecordError{record.Step, record.Label, "its record was added or moved"}
 	}
 	for _, entry := range v.Records[i+1:] {
-		if later, err := entry.Parse(); err == nil && later.Step == v.asked[i].Index {
-			return blame(v.asked[i], "its record was moved")
+		if later, err := entry.Parse(); err == nil && later.Step == v.proofSteps[i].Index {
+			return stepError(v.proofSteps[i], "its record was moved")
 		}
 	}
-	if !v.asks(record.Step) {
-		return &WrongRecord{record.Step, record.Label, "its record was added: the step asks for no proof"}
+	if !v.needsProof(record.Step) {
+		return &RecordError{record.Step, record.Label, "its record was added: the step asks for no proof"}
 	}
-	return blame(v.asked[i], "its record is missing")
+	return stepError(v.proofSteps[i], "its record is missing")
 }
 
-func (v *verifier) asks(step int) bool {
-	return step >= 1 && step <= len(v.book.Steps) && v.book.Steps[step-1].asksProof()
+func (v *verifier) needsProof(step int) bool {
+	return step >= 1 && step <= len(v.book.Steps) && v.book.Steps[step-1].needsProof()
 }
 
-// compare checks that a record is one of this run, about this step.
-func (v *verifier) compare(r Record, s Step) error {
+// compareRecord checks that a record belongs to this run and this step.
+func (v *verifier) compareRecord(r Record, s Step) error {
 	var challenge bytes.Buffer
 	if json.Compact(&challenge, r.Challenge) != nil || !bytes.Equal(challenge.Bytes(), s.Definition) {
 		return errors.New("the challenge is not that of the runbook")
@@ -191,17 +191,17 @@ func (v *verifier) compare(r Record, s Step) error {
 	return compareStatus(r, s)
 }
 
-// compareStatus checks that the recorded solution is what the status says.
+// compareStatus checks that the status matches the recorded solution.
 func compareStatus(r Record, s Step) error {
-	why := s.Challenge.judge(r.solution())
+	why := s.Challenge.checkSolution(r.solution())
 	var fits bool
 	switch r.Status {
 	case Succeeded:
-		fits = why == nil && approvers(r) >= s.Challenge.Approvals
+		fits = why == nil && countApprovers(r) >= s.Challenge.Approvals
 	case FailedProof:
 		fits = why != nil && why.code == CommandFailed && !s.Challenge.Required
 	case SkippedProof:
-		fits = r.Reason != "" && len(r.solution()) == 1 // the type alone
+		fits = r.Reason != "" && len(r.solution()) == 1 // only the type
 	}
 	if !fits {
 		return errors.New("the status is not what the solution says")
@@ -209,8 +209,8 @@ func compareStatus(r Record, s Step) error {
 	return nil
 }
 
-// approvers returns how many people a record names.
-func approvers(r Record) int {
+// countApprovers returns the number of people in a record.
+func countApprovers(r Record) int {
 	var input userInput
 	if json.Unmarshal(r.UserInput, &input) != nil || len(input.Approvals) == 0 {
 		return 1

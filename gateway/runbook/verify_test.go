@@ -38,7 +38,7 @@ func copyOf(t *testing.T, e runbook.Export) runbook.Export {
 func blamed(t *testing.T, e runbook.Export) (string, string) {
 	t.Helper()
 	_, err := runbook.Verify(e)
-	var wrong *runbook.WrongRecord
+	var wrong *runbook.RecordError
 	if err == nil || !errors.As(err, &wrong) {
 		t.Errorf("it verifies: %v", err)
 		return "", ""

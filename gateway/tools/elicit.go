@@ -50,7 +50,7 @@ func newForm(r runbook.Run, step runbook.Step) *mcp.ElicitParams {
 // confirm has the client ask its user to approve the present step. An approval becomes the
 // solution; all else is the answer.
 func (p *proving) confirm(ctx context.Context, before runbook.Run) (a any, done bool, err error) {
-	step, _ := before.Present()
+	step, _ := before.CurrentStep()
 	waiting, cancel := p.untilEnd(ctx)
 	defer cancel()
 	said, err := p.elicit(waiting, newForm(before, step))
@@ -62,7 +62,7 @@ func (p *proving) confirm(ctx context.Context, before runbook.Run) (a any, done 
 	case waiting.Err() != nil:
 		return nil, true, waiting.Err()
 	case err != nil:
-		why.Unasked = sentence(err)
+		why.NotAskedReason = sentence(err)
 	case said.Action == "accept" && said.Content[confirmation] == "approved":
 		return nil, false, p.setField(runbook.UserInput, map[string]string{
 			confirmation: "approved", "timestamp": time.Now().UTC().Format(time.RFC3339),

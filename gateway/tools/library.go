@@ -43,7 +43,7 @@ func (s *session) workspace() ([]book, error) {
 			continue
 		}
 		r, mistakes, _ := runbook.Parse(text)
-		books = append(books, book{r, runbook.Workspace(short), len(mistakes) > 0})
+		books = append(books, book{r, runbook.WorkspaceSource(short), len(mistakes) > 0})
 	}
 	return books, nil
 }

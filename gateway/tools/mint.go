@@ -35,7 +35,7 @@ func (s *session) mint(ctx context.Context, c call) (any, error) {
 	}
 	read, mistakes, warnings := runbook.Parse(m.Text)
 	if len(mistakes) > 0 {
-		return nil, refuseText(&runbook.RefusedText{Problems: mistakes})
+		return nil, refuseText(&runbook.InvalidTextError{Problems: mistakes})
 	}
 	if err := s.checkRoom(ctx, read.Label, read.Text); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *session) mint(ctx context.Context, c call) (any, error) {
 	}
 	stored, err := s.o.Runs.Mint(ctx, m)
 	b := book{stored.Runbook, stored.Source(), false}
-	var refused *runbook.RefusedText
+	var refused *runbook.InvalidTextError
 	switch {
 	case errors.Is(err, runbook.ErrDuplicate):
 		return nil, &failure{
@@ -66,24 +66,24 @@ func (s *session) mint(ctx context.Context, c call) (any, error) {
 	return result, nil
 }
 
-func readMinting(args arguments) (runbook.Minting, error) {
+func readMinting(args arguments) (runbook.MintRequest, error) {
 	text, err := args.text("markdown_doc", maxLine)
 	if err != nil {
-		return runbook.Minting{}, err
+		return runbook.MintRequest{}, err
 	}
 	if len(text) > runbook.MaxText {
-		return runbook.Minting{}, &failure{Code: storeFailed, Message: fmt.Sprintf("markdown_doc has %d bytes, and at most %d are accepted. Shorten it.", len(text), runbook.MaxText)}
+		return runbook.MintRequest{}, &failure{Code: storeFailed, Message: fmt.Sprintf("markdown_doc has %d bytes, and at most %d are accepted. Shorten it.", len(text), runbook.MaxText)}
 	}
 	model, err := args.text("llm_model_id", 200)
 	if err != nil {
-		return runbook.Minting{}, err
+		return runbook.MintRequest{}, err
 	}
 	force, err := args.flag("force_update")
-	return runbook.Minting{Text: text, Model: model, Force: force}, err
+	return runbook.MintRequest{Text: text, Model: model, Force: force}, err
 }
 
 // refuseText returns the failure of a document that is no runbook.
-func refuseText(e *runbook.RefusedText) error {
+func refuseText(e *runbook.InvalidTextError) error {
 	lines := make([]string, 0, len(e.Problems))
 	for _, p := range e.Problems {
 		lines = append(lines, fmt.Sprintf("line %d: %s", p.Line, p.Message))

@@ -117,11 +117,11 @@ func TestAStepFurtherOnSaysWhatIsMissing(t *testing.T) {
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
-	c.call("kairos_next", args{"uri": runbook.Workspace("ship").StepURI(3), "solution": shown.solution("shell", shell(0))}).refused("MISSING_PROOF").want(
+	c.call("kairos_next", args{"uri": runbook.WorkspaceSource("ship").StepURI(3), "solution": shown.solution("shell", shell(0))}).refused("MISSING_PROOF").want(
 		"message", `Proof of work missing for Test. Execute "make test" and report the result before continuing.`,
 		"next_action", "retry kairos_next with "+shown.str("current_step.uri")+" -- complete previous step first", "retry_count", 0)
 	// The step after the one to be proved means the latter.
-	c.call("kairos_next", args{"uri": runbook.Workspace("ship").StepURI(2), "solution": shown.solution("shell", shell(0))}).ok().want("challenge.type", "mcp")
+	c.call("kairos_next", args{"uri": runbook.WorkspaceSource("ship").StepURI(2), "solution": shown.solution("shell", shell(0))}).ok().want("challenge.type", "mcp")
 }
 
 func TestAFailedStepThatIsNotRequiredIsRecordedAsFailed(t *testing.T) {
@@ -155,7 +155,7 @@ func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
 		refused("NONCE_MISMATCH").want("run", two.str("run"))
 	c.call("kairos_next", args{"uri": one.str("current_step.uri"), "run": "nosuchrun", "solution": args{}}).fails("NOT_FOUND", "Call kairos_begin")
 	c.call("kairos_next", args{"uri": one.str("current_step.uri"), "run": 7}).fails("INVALID_ARGUMENT", "run must be a string")
-	c.call("kairos_next", args{"uri": runbook.Workspace("other").StepURI(1), "run": one.str("run")}).fails("NOT_FOUND", "names no step")
+	c.call("kairos_next", args{"uri": runbook.WorkspaceSource("other").StepURI(1), "run": one.str("run")}).fails("NOT_FOUND", "names no step")
 }
 
 func TestAnAcceptedSolutionMayBeSentAgain(t *testing.T) {
@@ -376,7 +376,7 @@ func TestRunsAndRunbooksHaveARate(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
-	uri := runbook.Workspace("ship").StepURI(1)
+	uri := runbook.WorkspaceSource("ship").StepURI(1)
 	for range 60 {
 		c.call("kairos_begin", args{"uri": uri}).ok()
 	}

@@ -93,7 +93,7 @@ var errForeignCommand = &failure{
 // isForeignCommand reports whether the present step has a command, in a run that agents did not
 // begin: who began it has it executed, and an agent cannot say how it ended.
 func (p *proving) isForeignCommand(r runbook.Run) bool {
-	step, ok := r.Present()
+	step, ok := r.CurrentStep()
 	return ok && r.By != p.by && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Shell
 }
 
@@ -124,7 +124,7 @@ func (p *proving) check(ctx context.Context, before runbook.Run) error {
 	if err != nil || now.Issued.Nonce != before.Issued.Nonce { // another call has proved the step meanwhile
 		return err
 	}
-	step, _ := before.Present()
+	step, _ := before.CurrentStep()
 	var seen runbook.ShellProof
 	err = whileWaiting(ctx, p.req, func(ctx context.Context) (err error) {
 		seen, err = p.o.CheckShell(ctx, p.run, step.Challenge.Command, step.Challenge.Timeout())
@@ -160,7 +160,7 @@ func (p *proving) decide(ctx context.Context, before runbook.Run) (any, bool, er
 	}
 	p.decided = true
 	if p.o.Decide == nil {
-		return p.refuse(ctx, runbook.Refusal{Step: before.Step, Unasked: "The chat's people cannot be asked here."})
+		return p.refuse(ctx, runbook.Refusal{Step: before.Step, NotAskedReason: "The chat's people cannot be asked here."})
 	}
 	waiting, cancel := p.untilEnd(ctx)
 	defer cancel()
@@ -169,7 +169,7 @@ func (p *proving) decide(ctx context.Context, before runbook.Run) (any, bool, er
 	case waiting.Err() != nil:
 		return nil, true, waiting.Err()
 	case errors.As(err, new(*UnaskedError)):
-		return p.refuse(ctx, runbook.Refusal{Step: before.Step, Unasked: sentence(err)})
+		return p.refuse(ctx, runbook.Refusal{Step: before.Step, NotAskedReason: sentence(err)})
 	case errors.As(err, new(*TooManyError)):
 		return nil, true, &failure{Code: rateLimited, Message: sentence(err)}
 	case err != nil: // and the question may be open

@@ -15,7 +15,7 @@ func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
-	book := runbook.Workspace("ship")
+	book := runbook.WorkspaceSource("ship")
 
 	first := c.call("kairos_begin", args{"uri": book.StepURI(1)}).ok().want(
 		"must_obey", true, "current_step", args{"uri": book.StepURI(1), "content": "Do Test.", "mimeType": "text/markdown"},
@@ -60,7 +60,7 @@ func TestTextsAreNotEscapedForHTML(t *testing.T) {
 func TestARunBeginsWithStep1WhicheverStepIsNamed(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
-	book := runbook.Workspace("ship")
+	book := runbook.WorkspaceSource("ship")
 	r.connect(r.options(), nil).call("kairos_begin", args{"uri": strings.ToUpper(book.StepURI(3)[13:])}).fails("INVALID_URI", "")
 	r.connect(r.options(), nil).call("kairos_begin", args{"uri": book.StepURI(3)}).ok().want(
 		"current_step.uri", book.StepURI(1), "message", "Redirected to step 1 of this protocol chain.",
@@ -71,7 +71,7 @@ func TestBadAndUnknownURIsAreResultsWithIsError(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
-	unknown := runbook.Workspace("other").StepURI(1)
+	unknown := runbook.WorkspaceSource("other").StepURI(1)
 	for _, tool := range []string{"kairos_begin", "kairos_next", "kairos_attest", "kairos_dump"} {
 		with := func(uri any) args {
 			return args{"uri": uri, "solution": args{}, "outcome": "success", "message": "well"}
@@ -86,13 +86,13 @@ func TestBadAndUnknownURIsAreResultsWithIsError(t *testing.T) {
 		c.call(tool, with(unknown)).fails("NOT_FOUND", "")
 		c.call(tool, []int{1}).fails("INVALID_ARGUMENT", "object")
 	}
-	c.call("kairos_next", args{"uri": runbook.Workspace("ship").StepURI(1)}).fails("NOT_FOUND", "Call kairos_begin")
+	c.call("kairos_next", args{"uri": runbook.WorkspaceSource("ship").StepURI(1)}).fails("NOT_FOUND", "Call kairos_begin")
 }
 
 func TestMintStoresARunbookOnce(t *testing.T) {
 	r := newRig(t)
 	c := r.connect(r.options(), nil)
-	book := runbook.MintedAs("Ship")
+	book := runbook.MintedSource("Ship")
 	minted := c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship"), "llm_model_id": "m"}).ok().want("status", "stored", "items.0", args{
 		"uri": book.StepURI(1), "memory_uuid": book.StepUUID(1), "label": "Test", "tags": []string{},
 	}, "items.3.label", "Sum up", "items.4", nil, "warnings", nil)
@@ -138,7 +138,7 @@ func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
 	c := r.connect(r.options(), nil)
 	for _, force := range []bool{false, true} {
 		c.call("kairos_mint", args{"markdown_doc": "# Ship\n\n## Cheat\n", "force_update": force}).
-			fails("DUPLICATE_CHAIN", "workspace").want("items.0.uri", runbook.Workspace("ship").StepURI(1))
+			fails("DUPLICATE_CHAIN", "workspace").want("items.0.uri", runbook.WorkspaceSource("ship").StepURI(1))
 		c.call("kairos_mint", args{"markdown_doc": "# Broken\n", "force_update": force}).fails("DUPLICATE_CHAIN", "workspace")
 	}
 	c.begin("Ship").want("challenge.type", "shell")
@@ -147,7 +147,7 @@ func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
 func TestTheNumberOfStoredRunbooksIsLimited(t *testing.T) {
 	r := newRig(t)
 	for i := range 1000 {
-		if _, err := r.runs().Mint(t.Context(), runbook.Minting{Text: fmt.Sprintf("# %d", i)}); err != nil {
+		if _, err := r.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestTheSizeOfStoredRunbooksIsLimited(t *testing.T) {
 	r := newRig(t)
 	long := "\n```\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 255) + "```\n"
 	for i := range 16 {
-		if _, err := r.runs().Mint(t.Context(), runbook.Minting{Text: fmt.Sprintf("# %d\n%s", i, long)}); err != nil {
+		if _, err := r.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d\n%s", i, long)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
 	if got := labels(nil); len(got) != 3 {
 		t.Errorf("without a query: %q", got)
 	}
-	c.call("kairos_search", args{"query": "towel"}).want("choices.0.label", "Pack", "choices.0.uri", runbook.MintedAs("Holiday").StepURI(1))
+	c.call("kairos_search", args{"query": "towel"}).want("choices.0.label", "Pack", "choices.0.uri", runbook.MintedSource("Holiday").StepURI(1))
 	c.call("kairos_search", args{"query": 1}).fails("INVALID_ARGUMENT", "query")
 	c.call("kairos_search", args{"query": strings.Repeat("x ", 1000)}).fails("TOO_LARGE", "query")
 }
@@ -221,7 +221,7 @@ func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
 	text := fourSteps("Ship") + "## Done\n\nRest.\n"
 	r.write("ship", text)
 	c := r.connect(r.options(), nil)
-	book := runbook.Workspace("ship")
+	book := runbook.WorkspaceSource("ship")
 	c.call("kairos_dump", args{"uri": book.StepURI(1)}).ok().want(
 		"markdown_doc", "Do Test.", "uri", book.StepURI(1), "label", "Test", "chain_label", "Ship",
 		"position", args{"step_index": 1, "step_count": 5}, "challenge.type", "shell", "challenge.shell.cmd", "make test",
@@ -232,7 +232,7 @@ func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
 	)
 	again := strings.Replace(whole.str("markdown_doc"), "# Ship", "# Again", 1)
 	c.call("kairos_mint", args{"markdown_doc": again}).ok()
-	minted := runbook.MintedAs("Again")
+	minted := runbook.MintedSource("Again")
 	for i := 1; i <= 5; i++ {
 		was, is := c.call("kairos_dump", args{"uri": book.StepURI(i)}), c.call("kairos_dump", args{"uri": minted.StepURI(i)})
 		is.want("markdown_doc", was.at("markdown_doc"), "label", was.at("label"), "challenge", was.at("challenge"))

@@ -65,7 +65,7 @@ func (s *session) findRun(ctx context.Context, args arguments, uri, nonce string
 	if r, err := s.o.Runs.Load(ctx, last); ok && err == nil && r.HasNonce(nonce) {
 		return last, nil // without looking through all runs
 	}
-	r, err := s.o.Runs.WithNonce(ctx, nonce)
+	r, err := s.o.Runs.FindByNonce(ctx, nonce)
 	switch {
 	case err == nil && s.owns(r):
 		return r.ID, nil

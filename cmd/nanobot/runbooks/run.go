@@ -35,7 +35,7 @@ func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) 
 	}
 	shown := 0
 	for {
-		if step, ok := r.Present(); ok && step.Index != shown && (r.Status == runbook.Waiting || r.Status == runbook.Complete) {
+		if step, ok := r.CurrentStep(); ok && step.Index != shown && (r.Status == runbook.Waiting || r.Status == runbook.Complete) {
 			shown = step.Index
 			if err := d.Printer.Step(r, step); err != nil {
 				return r, err
@@ -63,7 +63,7 @@ func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) 
 // advance brings a run on by one proof, failure or decision. A step that has failed is tried again
 // only if the person says so, also in a run that is resumed.
 func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error) {
-	step, _ := r.Present()
+	step, _ := r.CurrentStep()
 	if r.Issued.Failures > 0 {
 		next, retry, err := d.recover(ctx, r)
 		if err != nil || !retry {
@@ -166,7 +166,7 @@ func (d *Driver) recover(ctx context.Context, r runbook.Run) (next runbook.Run, 
 		return next, false, err
 	}
 	reason := strings.TrimSpace(strings.TrimPrefix(answer, "skip"))
-	next, a, err := d.Runs.Skip(done, r.ID, runbook.Skipping{Step: r.Step, By: d.By, Reason: reason})
+	next, a, err := d.Runs.Skip(done, r.ID, runbook.SkipDecision{Step: r.Step, By: d.By, Reason: reason})
 	if err != nil {
 		return r, false, err
 	}

@@ -63,7 +63,7 @@ type Printing struct {
 
 func printVerified(e runbook.Export, last string, wrong error, p Printing) error {
 	v := verified{Run: e.Run, Status: e.Status, Valid: wrong == nil, Records: len(e.Records), ProofHash: last}
-	var record *runbook.WrongRecord
+	var record *runbook.RecordError
 	if errors.As(wrong, &record) {
 		v.Step, v.Label, v.Message = record.Step, record.Label, record.Message
 	} else if wrong != nil {

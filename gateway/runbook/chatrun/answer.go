@@ -79,9 +79,9 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (R
 	}
 	result, end, err := b.carryOut(ctx, r, decision{q, step, s})
 	switch {
-	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotAsked):
+	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotRequired):
 		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, alreadyDecided)
-	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrGate):
+	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrPeopleOnly):
 		return Result{Reply: nothingWaits}, nil
 	case errors.Is(err, errUnrelated):
 		return Result{Unrelated: true}, nil
@@ -177,7 +177,7 @@ func (b *Runbooks) apply(ctx context.Context, run string, s decision, transition
 
 // carryOut changes a run as a person says. end is how the question ended; "": it is still open.
 func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
-	present, _ := r.Present()
+	present, _ := r.CurrentStep()
 	word, reason, _ := strings.Cut(s.Text, " ")
 	reason = strings.TrimSpace(reason)
 	skips := reason != "" && strings.EqualFold(word, skipOption) && slices.Contains(s.question.Options, skipOption)
@@ -248,7 +248,7 @@ func (b *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason s
 		return Result{Reply: reasonNeeded}, "", nil
 	}
 	err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
-		now, _, err := runbook.Skip(now, runbook.Skipping{Step: s.step, By: s.by(), Reason: reason}, env)
+		now, _, err := runbook.Skip(now, runbook.SkipDecision{Step: s.step, By: s.by(), Reason: reason}, env)
 		return now, true, err
 	})
 	return Result{}, fmt.Sprintf("%s: %s", skipOption, channels.Literal(channels.FirstLine(reason, longestName))), err
@@ -266,7 +266,7 @@ func (b *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (resu
 		return Result{}, "Commented", err
 	}
 	if a.Cause == runbook.CommentTooShort {
-		step, _ := r.Present()
+		step, _ := r.CurrentStep()
 		return Result{Reply: fmt.Sprintf("The comment must have at least %g characters.", step.Challenge.MinLength)}, "", nil
 	}
 	return Result{Reply: a.Message}, "", nil

@@ -98,7 +98,7 @@ func (b *Runbooks) usage(ctx context.Context, chat channels.Chat) (string, error
 
 // takesComment reports whether the present step of a run is proved by a comment.
 func takesComment(r runbook.Run) bool {
-	step, ok := r.Present()
+	step, ok := r.CurrentStep()
 	return ok && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Comment
 }
 

@@ -118,7 +118,7 @@ func (e *execution) begin(ctx context.Context, name string) (bool, error) {
 
 // cannotRun tells why a runbook cannot be run.
 func cannotRun(name string, err error) string {
-	var refused *runbook.RefusedText
+	var refused *runbook.InvalidTextError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("There is no runbook %q. /runbooks lists them.", terminal.OneLine(name, longestLabel))
@@ -185,7 +185,7 @@ func (e *execution) takeUp(ctx context.Context) (err error) {
 
 // finish gives the last step to the agent if that asks for no proof: the run is complete before.
 func (e *execution) finish(ctx context.Context) error {
-	step, ok := e.run.Present()
+	step, ok := e.run.CurrentStep()
 	if d := driverOf(e.run); !ok || d.Finished || d.Reported || e.run.Status != runbook.Complete || !IsExecuted(e.run) {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 // promptText gives the present step of a run to the agent. shown has its challenge.
 func promptText(r runbook.Run, shown runbook.Answer) string {
-	step, _ := r.Present()
+	step, _ := r.CurrentStep()
 	book := r.Runbook()
 	parts := []string{fmt.Sprintf("Runbook %q, step %d of %d: %s", book.Label, step.Index, len(book.Steps), step.Label)}
 	if step.Index == 1 && book.Introduction != "" {

@@ -104,7 +104,7 @@ func (b *Runbooks) closeQuestion(ctx context.Context, q store.Question, how stri
 
 // options are what can be chosen at the present step of a run.
 func options(r runbook.Run) []string {
-	if step, _ := r.Present(); isGate(step) {
+	if step, _ := r.CurrentStep(); isGate(step) {
 		return []string{approveOption, rejectOption}
 	}
 	return []string{retryOption, skipOption, abortOption}

@@ -44,7 +44,7 @@ func (e *execution) tellEnded() error {
 	if e.x.Inbound.Attempt == 1 || driverOf(e.run).Reporter == e.attempt() {
 		return nil
 	}
-	name := strings.TrimPrefix(string(e.run.Source), string(runbook.Workspace("")))
+	name := strings.TrimPrefix(string(e.run.Source), string(runbook.WorkspaceSource("")))
 	return e.tell(fmt.Sprintf("This run has ended. /run %s begins a new one.", terminal.Visible(terminal.OneLine(name, longestLabel))))
 }
 

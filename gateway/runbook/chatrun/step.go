@@ -19,7 +19,7 @@ import (
 // advance brings a run on by one proof or failure. It reports true if a person has to decide, who
 // was asked.
 func (e *execution) advance(ctx context.Context) (waits bool, err error) {
-	step, _ := e.run.Present()
+	step, _ := e.run.CurrentStep()
 	if isGate(step) || e.run.CanSkip() && !driverOf(e.run).Retry {
 		return true, e.ask(ctx, e.run, e.again)
 	}

@@ -42,7 +42,7 @@ func checklist(r runbook.Run) string {
 // marksOf returns the mark of each step.
 func marksOf(r runbook.Run) map[int]string {
 	marks := map[int]string{}
-	_, last := r.Present()
+	_, last := r.CurrentStep()
 	for _, s := range r.Runbook().Steps {
 		switch {
 		case last && s.Index == r.Step && r.Status == runbook.Complete && !driverOf(r).Finished:
@@ -74,7 +74,7 @@ func marksOf(r runbook.Run) map[int]string {
 
 // questionText asks what is to be decided at the present step.
 func questionText(r runbook.Run) string {
-	step, _ := r.Present()
+	step, _ := r.CurrentStep()
 	var parts []string
 	if !IsExecuted(r) {
 		parts = append(parts, agentRuns(r))
@@ -103,7 +103,7 @@ func questionText(r runbook.Run) string {
 // agentRuns tells people that it is an agent that executes the run, and what it may have made up.
 func agentRuns(r runbook.Run) string {
 	text := "🤖 The agent executes this run."
-	if r.Source == runbook.MintedAs(r.Runbook().Label) {
+	if r.Source == runbook.MintedSource(r.Runbook().Label) {
 		text += " It was written by an agent."
 	}
 	if hasReported(r) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Rating is what an agent thinks of a run.
+// Rating is an agent's rating of a run.
 type Rating struct {
 	URI          string  `json:"uri"`
 	Outcome      string  `json:"outcome"` // success or failure
@@ -21,8 +21,8 @@ type Attested struct {
 	TotalFailed int      `json:"total_failed"`
 }
 
-// Attest rates a run. A failure ends an open run; a success is not believed while steps are
-// unproved. RatedAt is set here.
+// Attest rates a run. A failure ends an open run; a success is refused while steps are unproved.
+// RatedAt is set here.
 func Attest(r Run, rating Rating, env Env) (Run, Attested, error) {
 	switch {
 	case r.Source.StepIndex(rating.URI, len(r.book.Steps)) == 0:
@@ -33,23 +33,23 @@ func Attest(r Run, rating Rating, env Env) (Run, Attested, error) {
 		return r, Attested{}, errNoMessage
 	}
 	rating.RatedAt = env.Now.UTC().Format(time.RFC3339)
-	if step, ok := r.unproved(); ok && rating.Outcome == "success" {
+	if step, ok := r.firstUnproved(); ok && rating.Outcome == "success" {
 		rating.Message = fmt.Sprintf("Not accepted: step %d, %s, is not proved.", step.Index, step.Label)
 		return r, Attested{Results: []Rating{rating}, TotalFailed: 1}, nil
 	}
 	r.Rating = &rating
 	if rating.Outcome == "failure" {
-		r.end(Failed, ByAgent, rating.Message, env)
+		r.endRun(Failed, ByAgent, rating.Message, env)
 	} else {
-		r.end(Complete, "", "", env) // the steps that are left ask for no proof
+		r.endRun(Complete, "", "", env) // the remaining steps need no proof
 	}
 	return r, Attested{Results: []Rating{rating}, TotalRated: 1}, nil
 }
 
-// unproved returns the first step whose proof is missing.
-func (r Run) unproved() (Step, bool) {
+// firstUnproved returns the first step whose proof is missing.
+func (r Run) firstUnproved() (Step, bool) {
 	for _, s := range r.book.Steps[r.Step-1:] {
-		if s.asksProof() {
+		if s.needsProof() {
 			return s, true
 		}
 	}

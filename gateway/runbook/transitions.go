@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Proof is a proof that the gateway made or saw: it needs no nonce.
+// Proof is a proof made or observed by the gateway, which needs no nonce.
 type Proof struct {
-	Step  int    // which step was proved; ErrStale unless it is the present one
+	Step  int    // the proved step; ErrStale unless it is the current one
 	By    string // gateway, agent or channel:id
 	Type  string
-	Value any // the solution's field of that type, such as ShellProof
+	Value any // the field of the solution of that type, such as ShellProof
 }
 
-// ShellProof is what was seen of a command.
+// ShellProof is the observed result of a command.
 type ShellProof struct {
 	ExitCode        int     `json:"exit_code"`
 	Stdout          string  `json:"stdout"`
@@ -23,7 +23,7 @@ type ShellProof struct {
 	DurationSeconds float64 `json:"duration_seconds"`
 }
 
-// MCPProof is what was seen of a tool call.
+// MCPProof is the observed result of a tool call.
 type MCPProof struct {
 	Tool      string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -36,33 +36,33 @@ type CommentProof struct {
 	Text string `json:"text"`
 }
 
-// open returns the present step for a transition that names it. A challenge that has expired stays:
-// a command may take longer than an hour, and so may a person; and an agent that waits for the
-// person can then send its solution again.
-func (r Run) open(step int) (Step, error) {
+// openStep returns the current step for a transition that names it. An expired challenge stays
+// valid here: a command or a person may take longer than an hour, and an agent that waits for the
+// person can then repeat its solution.
+func (r Run) openStep(step int) (Step, error) {
 	if r.Status == Failed || r.Status == Declined {
 		return Step{}, ErrEnded
 	}
-	present, ok := r.Present()
+	present, ok := r.CurrentStep()
 	if !ok || r.Status != Waiting || step != r.Step {
 		return Step{}, ErrStale
 	}
 	return present, nil
 }
 
-// Prove proves the present step with what the gateway saw. A step that asks for no proof accepts
-// any. People approve with Approve.
+// Prove proves the current step with an observation of the gateway. A step that needs no proof
+// accepts any. People approve with Approve.
 func Prove(r Run, p Proof, env Env) (Run, Answer, error) {
-	step, err := r.open(p.Step)
+	step, err := r.openStep(p.Step)
 	if err != nil {
 		return r, Answer{}, err
 	}
-	if !step.asksProof() {
-		r.accept(r.LastHash(), "", env)
-		return r, r.show(Advanced), nil
+	if !step.needsProof() {
+		r.acceptStep(r.LastHash(), "", env)
+		return r, r.showAnswer(Advanced), nil
 	}
 	if step.Challenge.Type == UserInput || p.Type == UserInput {
-		return r, Answer{}, ErrNotAsked
+		return r, Answer{}, ErrNotRequired
 	}
 	raw, err := encode(map[string]any{"type": p.Type, p.Type: p.Value})
 	if err != nil {
@@ -72,7 +72,7 @@ func Prove(r Run, p Proof, env Env) (Run, Answer, error) {
 	if solution == nil {
 		return r, Answer{}, errUnreadable
 	}
-	a := r.conclude(step.Challenge.judge(solution), proof{by: p.By, solution: solution}, env)
+	a := r.recordOrFail(step.Challenge.checkSolution(solution), proof{by: p.By, solution: solution}, env)
 	return r, a, nil
 }
 
@@ -80,36 +80,35 @@ func Prove(r Run, p Proof, env Env) (Run, Answer, error) {
 type Approval struct {
 	Step         int
 	By           string // channel:id
-	Confirmation string // what the person said; "" is `approved`
+	Confirmation string // the person's words; "" means `approved`
 }
 
 // userInput is the recorded solution of a step that people approved.
 type userInput struct {
 	Confirmation string     `json:"confirmation"`
 	Timestamp    string     `json:"timestamp"`
-	Approvals    []Approved `json:"approvals,omitempty"` // all of them, if several were needed
+	Approvals    []Approved `json:"approvals,omitempty"` // all approvals, if several were needed
 }
 
-// Approve counts the approval of a person, once. With the last one that the step needs it is
-// proved.
+// Approve counts the approval of a person, once. The last approval that the step needs proves it.
 func Approve(r Run, a Approval, env Env) (Run, Answer, error) {
-	step, err := r.open(a.Step)
+	step, err := r.openStep(a.Step)
 	if err != nil {
 		return r, Answer{}, err
 	}
-	if !step.asksProof() || step.Challenge.Type != UserInput {
-		return r, Answer{}, ErrNotAsked
+	if !step.needsProof() || step.Challenge.Type != UserInput {
+		return r, Answer{}, ErrNotRequired
 	}
 	if a.Confirmation == "" {
 		a.Confirmation = "approved"
 	}
-	at := env.Now.UTC().Format(timeForm)
+	at := env.Now.UTC().Format(timeFormat)
 	if !slices.ContainsFunc(r.Approvals, func(b Approved) bool { return b.By == a.By }) {
 		r.Approvals = append(slices.Clip(r.Approvals), Approved{a.By, a.Confirmation, at})
 	}
 	need := step.Challenge.Approvals
 	if len(r.Approvals) < need {
-		answer := r.show(NeedsApproval)
+		answer := r.showAnswer(NeedsApproval)
 		answer.Message = fmt.Sprintf("%d of %d approvals.", len(r.Approvals), need)
 		return r, answer, nil
 	}
@@ -117,44 +116,44 @@ func Approve(r Run, a Approval, env Env) (Run, Answer, error) {
 	if need > 1 {
 		value.Approvals = r.Approvals
 	}
-	solution := object{"type": marshal(UserInput), UserInput: marshal(value)}
-	answer := r.record(proof{status: Succeeded, by: a.By, solution: solution}, env)
+	solution := object{"type": mustEncode(UserInput), UserInput: mustEncode(value)}
+	answer := r.recordProof(proof{status: Succeeded, by: a.By, solution: solution}, env)
 	return r, answer, nil
 }
 
-// Refusal is a question that was not answered with an approval.
+// Refusal is the result of a question that did not end with an approval.
 type Refusal struct {
-	Step      int
-	By        string
-	Cancelled bool   // the person went away
-	Unasked   string // why the question could not be put, if so
-	End       bool   // ends the run
+	Step           int
+	By             string
+	Cancelled      bool   // the person did not decide
+	NotAskedReason string // why the question could not be asked; "" if it was
+	End            bool   // ends the run
 }
 
-// Decline counts a refusal as a failure of the step, and may end the run. Only a person who says no
-// withdraws what others have approved.
+// Decline counts a refusal as a failure of the step, and ends the run if d.End is set. Only a
+// person who refuses withdraws the approvals of others.
 func Decline(r Run, d Refusal, env Env) (Run, Answer, error) {
-	step, err := r.open(d.Step)
+	step, err := r.openStep(d.Step)
 	if err != nil {
 		return r, Answer{}, err
 	}
-	if !step.asksProof() {
-		return r, Answer{}, ErrNotAsked
+	if !step.needsProof() {
+		return r, Answer{}, ErrNotRequired
 	}
 	why := refusal{code: UserDeclined, message: "User declined confirmation."}
 	switch {
-	case d.Unasked != "":
-		why = refusal{code: ElicitationFailed, message: d.Unasked}
+	case d.NotAskedReason != "":
+		why = refusal{code: ElicitationFailed, message: d.NotAskedReason}
 	case d.Cancelled:
 		why.message = "User cancelled or did not confirm."
 	default:
 		r.Approvals = nil
 	}
-	a := r.fail(why)
+	a := r.failAnswer(why)
 	if d.End {
 		a.MustObey = true
 		a.ErrorCode, a.Message, a.NextAction = why.code, why.message, "Run ended."
-		r.end(Declined, d.By, why.message, env)
+		r.endRun(Declined, d.By, why.message, env)
 	}
 	return r, a, nil
 }
@@ -168,42 +167,43 @@ var (
 )
 
 var (
-	// ErrTooSoon is a step that has not failed often enough to be skipped.
+	// ErrTooSoon means that a step has not failed often enough to be skipped.
 	ErrTooSoon = fmt.Errorf("a step can be skipped after %d failures", maxFailures)
-	// ErrGate is a step that the people of the run's chat approve or reject, and cannot skip.
-	ErrGate = errors.New("a step that people approve cannot be skipped")
+	// ErrPeopleOnly means that only the people of the run's chat can approve or reject the step,
+	// and that it cannot be skipped.
+	ErrPeopleOnly = errors.New("a step that people approve cannot be skipped")
 )
 
-// CanSkip reports whether the present step has failed so often that a person may skip it. A step
-// that the people of a chat approve never has: an agent can fail there as often as it likes, and
-// one person could then decide alone what is for several.
+// CanSkip reports whether the current step has failed so often that a person may skip it. A step
+// that the people of a chat approve cannot be skipped: an agent could make it fail, and then one
+// person could decide in place of several.
 func (r Run) CanSkip() bool {
-	return r.Status == Waiting && r.Issued.Failures >= maxFailures && !r.isGate()
+	return r.Status == Waiting && r.Issued.Failures >= maxFailures && !r.isPeopleStep()
 }
 
-// isGate reports whether the present step is proved by the people of the run's chat alone.
-func (r Run) isGate() bool {
-	step, ok := r.Present()
+// isPeopleStep reports whether only the people of the run's chat can prove the current step.
+func (r Run) isPeopleStep() bool {
+	step, ok := r.CurrentStep()
 	return ok && r.Chat != "" && step.Challenge != nil && step.Challenge.Type == UserInput
 }
 
-// Skipping is the decision of a person to go on without a proof.
-type Skipping struct {
+// SkipDecision is a person's decision to continue without a proof.
+type SkipDecision struct {
 	Step   int
 	By     string
 	Reason string
 }
 
-// Skip records that a person skipped the present step.
-func Skip(r Run, s Skipping, env Env) (Run, Answer, error) {
-	step, err := r.open(s.Step)
+// Skip records that a person has skipped the current step.
+func Skip(r Run, s SkipDecision, env Env) (Run, Answer, error) {
+	step, err := r.openStep(s.Step)
 	switch {
 	case err != nil:
 		return r, Answer{}, err
-	case !step.asksProof():
-		return r, Answer{}, ErrNotAsked
-	case r.isGate():
-		return r, Answer{}, ErrGate
+	case !step.needsProof():
+		return r, Answer{}, ErrNotRequired
+	case r.isPeopleStep():
+		return r, Answer{}, ErrPeopleOnly
 	case !r.CanSkip():
 		return r, Answer{}, ErrTooSoon
 	case s.Reason == "":
@@ -211,7 +211,7 @@ func Skip(r Run, s Skipping, env Env) (Run, Answer, error) {
 	case s.By == "" || s.By == ByAgent:
 		return r, Answer{}, errNoPerson
 	}
-	a := r.record(proof{status: SkippedProof, by: s.By, reason: s.Reason}, env)
+	a := r.recordProof(proof{status: SkippedProof, by: s.By, reason: s.Reason}, env)
 	return r, a, nil
 }
 
@@ -220,6 +220,6 @@ func Abort(r Run, by, reason string, env Env) (Run, error) {
 	if r.Status != Waiting {
 		return r, ErrEnded
 	}
-	r.end(Failed, by, reason, env)
+	r.endRun(Failed, by, reason, env)
 	return r, nil
 }

@@ -7,14 +7,14 @@ import (
 
 const commandFailed = "Proof of work failed. Fix and retry."
 
-// identify checks that a solution belongs to the present challenge.
-func (r Run) identify(solution object) *refusal {
+// checkNonce checks that a solution belongs to the current challenge.
+func (r Run) checkNonce(solution object) *refusal {
 	hash := solution.text("proof_hash")
 	switch {
 	case solution == nil:
-		return &refusal{MissingField, "Solution is required for steps 2+. Use kairos_begin for step 1.", adviseSolution}
+		return &refusal{MissingField, "Solution is required for steps 2+. Use kairos_begin for step 1.", retryWithSolution}
 	case solution.text("nonce") != r.Issued.Nonce:
-		why := wrongNonce()
+		why := nonceMismatch()
 		return &why
 	case hash == "":
 		return &refusal{code: MissingField, message: "Include proof_hash in solution (use challenge.proof_hash for step 1)."}
@@ -24,12 +24,12 @@ func (r Run) identify(solution object) *refusal {
 	return nil
 }
 
-func wrongNonce() refusal {
+func nonceMismatch() refusal {
 	return refusal{code: NonceMismatch, message: "Nonce mismatch. Use the nonce from the current step challenge."}
 }
 
-// judge checks that a solution solves a challenge.
-func (d *Definition) judge(solution object) *refusal {
+// checkSolution checks that a solution solves the challenge.
+func (d *Definition) checkSolution(solution object) *refusal {
 	got := Shell
 	if raw, ok := solution["type"]; ok {
 		if got = solution.text("type"); got == "" {
@@ -42,20 +42,20 @@ func (d *Definition) judge(solution object) *refusal {
 	field := readObject(solution[d.Type])
 	switch d.Type {
 	case Shell:
-		return judgeShell(field)
+		return checkShell(field)
 	case MCP:
-		return d.judgeMCP(field)
+		return d.checkMCP(field)
 	case UserInput:
 		if field.text("confirmation") == "" {
 			return &refusal{code: MissingField, message: "User input proof requires user_input.confirmation"}
 		}
 	default:
-		return d.judgeComment(field)
+		return d.checkComment(field)
 	}
 	return nil
 }
 
-func judgeShell(field object) *refusal {
+func checkShell(field object) *refusal {
 	if field == nil {
 		return &refusal{code: MissingField, message: "Shell proof requires shell field with exit_code"}
 	}
@@ -65,20 +65,20 @@ func judgeShell(field object) *refusal {
 	return nil
 }
 
-func (d *Definition) judgeMCP(field object) *refusal {
+func (d *Definition) checkMCP(field object) *refusal {
 	if field == nil {
 		return &refusal{code: MissingField, message: "MCP proof requires mcp field"}
 	}
 	if tool := field.text("tool_name"); tool != d.Tool {
 		return &refusal{code: MCPToolMismatch, message: fmt.Sprintf("Expected MCP tool: %s, got: %s", d.Tool, tool)}
 	}
-	if !field.is("success", "true") {
+	if !field.isLiteral("success", "true") {
 		return &refusal{code: CommandFailed, message: commandFailed}
 	}
 	return nil
 }
 
-func (d *Definition) judgeComment(field object) *refusal {
+func (d *Definition) checkComment(field object) *refusal {
 	text := field.text("text")
 	if text == "" {
 		return &refusal{code: MissingField, message: "Comment proof requires comment.text"}

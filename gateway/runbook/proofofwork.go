@@ -10,37 +10,37 @@ import (
 )
 
 var (
-	// oldForm is a line such as `- **PROOF OF WORK:** make test`.
+	// oldForm matches a line such as `- **PROOF OF WORK:** make test`.
 	oldForm = regexp.MustCompile(`(?i)^[ \t]*(?:[-*+•>][ \t]*)?(\*\*)?[ \t]*PROOF[ \t]+OF[ \t]+WORK[ \t]*(\*\*)?[ \t]*:[ \t]*(\*\*)?[ \t]*(.*?)[ \t]*$`)
-	// oldTimeout is a command in the old form with its time.
+	// oldTimeout matches a command in the old form with a time limit.
 	oldTimeout = regexp.MustCompile(`(?i)^timeout[ \t]+([0-9]+)(ms|s|m|h)?[ \t]+(.+)$`)
 )
 
 const oldDefaultTimeout = 60 // seconds
 
-// seconds are the seconds of a unit of time.
-var seconds = map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}
+// unitSeconds are the seconds of a time unit.
+var unitSeconds = map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}
 
-// findOldForm takes the first line in the old form out of a section. It returns the other lines,
-// the definition, which is nil if there is no such line, and the line's number.
+// findOldForm removes the first line in the old form from a section. It returns the other lines,
+// the definition, nil if there is no such line, and the line's number.
 func (r *textReader) findOldForm(s section) (string, json.RawMessage, int) {
 	code := r.codeLines(s)
 	for line := r.lineAt(s.start); line <= len(r.lines) && r.lineStart(line) < s.end; line++ {
 		start, end := r.lineStart(line), r.lineStart(line+1)
 		command := readOldForm(strings.TrimSuffix(r.source[start:end], "\n"))
 		if command != "" && !code[line] {
-			return r.source[s.start:start] + r.source[end:s.end], defineCommand(command), line
+			return r.source[s.start:start] + r.source[end:s.end], commandDefinition(command), line
 		}
 	}
 	return r.source[s.start:s.end], nil, s.line
 }
 
-// codeLines returns the lines of fenced blocks and of HTML.
+// codeLines returns the lines of fenced blocks and HTML.
 func (r *textReader) codeLines(s section) map[int]bool {
 	lines := map[int]bool{}
-	eachCode(s.nodes, func(n ast.Node) {
+	walkCode(s.nodes, func(n ast.Node) {
 		if n.Kind() == ast.KindCodeBlock {
-			return // an indented line counts
+			return // an indented line may be in the old form
 		}
 		for i := range n.Lines().Len() {
 			lines[r.lineAt(n.Lines().At(i).Start)] = true
@@ -59,7 +59,7 @@ func readOldForm(line string) string {
 		return ""
 	}
 	opened, closed, command := m[1] != "", m[2] != "" || m[3] != "", m[4]
-	if opened && !closed { // the command is bold, too
+	if opened && !closed { // the command is bold too
 		command = strings.TrimSpace(strings.TrimSuffix(command, "**"))
 	}
 	if !opened && m[3] != "" { // the asterisks belong to the command
@@ -68,8 +68,8 @@ func readOldForm(line string) string {
 	return command
 }
 
-// defineCommand returns the definition for a command in the old form.
-func defineCommand(command string) json.RawMessage {
+// commandDefinition returns the definition for a command in the old form.
+func commandDefinition(command string) json.RawMessage {
 	type shell struct {
 		Command string  `json:"cmd"`
 		Timeout float64 `json:"timeout_seconds"`
@@ -78,16 +78,16 @@ func defineCommand(command string) json.RawMessage {
 	if m := oldTimeout.FindStringSubmatch(command); m != nil {
 		is.Timeout, is.Command = oldSeconds(m[1], strings.ToLower(m[2])), m[3]
 	}
-	return marshal(struct {
+	return mustEncode(struct {
 		Type     string `json:"type"`
 		Shell    shell  `json:"shell"`
 		Required bool   `json:"required"`
 	}{Shell, is, true})
 }
 
-// oldSeconds returns a time in the old form in seconds.
+// oldSeconds converts a time limit in the old form to seconds.
 func oldSeconds(digits, unit string) float64 {
-	const most = 1e12 // so that the product is finite
+	const most = 1e12 // keeps the product finite
 	n, _ := strconv.ParseFloat(digits, 64)
 	switch n = min(n, most); {
 	case n == 0:
@@ -95,6 +95,6 @@ func oldSeconds(digits, unit string) float64 {
 	case unit == "ms":
 		return max(1, n/1000)
 	default:
-		return n * seconds[unit]
+		return n * unitSeconds[unit]
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// warnIgnored warns of code blocks that mention a challenge, except the one that is the challenge:
-// nobody would be asked for a proof.
-func (r *textReader) warnIgnored(nodes []ast.Node, challenge ast.Node, step string) {
-	eachCode(nodes, func(n ast.Node) {
+// warnIgnoredBlocks warns about code blocks that mention a challenge but are not the step's
+// challenge, because nobody would be asked for that proof.
+func (r *textReader) warnIgnoredBlocks(nodes []ast.Node, challenge ast.Node, step string) {
+	walkCode(nodes, func(n ast.Node) {
 		text := n.Lines().Value(r.bytes)
 		if n == challenge || n.Kind() == ast.KindHTMLBlock || !bytes.Contains(text, []byte(`"challenge"`)) {
 			return
 		}
-		r.warn(r.lineAt(n.Pos()), step, fmt.Sprintf(
+		r.addWarning(r.lineAt(n.Pos()), step, fmt.Sprintf(
 			`The block mentions "challenge" but stays text, so nobody is asked for a proof: %v.`, r.whyIgnored(n, text)))
 	})
 }
 
-// whyIgnored returns why a code block is no challenge.
+// whyIgnored returns why a code block is not a challenge.
 func (r *textReader) whyIgnored(n ast.Node, text []byte) error {
 	block, fenced := n.(*ast.FencedCodeBlock)
 	if !fenced {
