@@ -12,9 +12,9 @@ import (
 	"nanobot/terminal"
 )
 
-// exchanged returns a folder and a link beside it, and a function that exchanges the two. Each
+// swappedFolder returns a folder and a link beside it, and a function that exchanges the two. Each
 // leads to a file a.png, of which that by the link is longer.
-func exchanged(t *testing.T) (folder, link string, exchange func() error) {
+func swappedFolder(t *testing.T) (folder, link string, exchange func() error) {
 	t.Helper()
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
@@ -39,8 +39,8 @@ func exchanged(t *testing.T) (folder, link string, exchange func() error) {
 	return folder, link, func() error { return unix.Renameat2(unix.AT_FDCWD, folder, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE) }
 }
 
-func TestALinkThatComesAfterLinksWereFollowedIsNot(t *testing.T) {
-	folder, link, exchange := exchanged(t)
+func TestALinkCreatedAfterResolvingIsNotFollowed(t *testing.T) {
+	folder, link, exchange := swappedFolder(t)
 	path := filepath.Join(folder, "a.png")
 	if f, err := terminal.Inspect(path); err != nil || f.Size != 1 {
 		t.Errorf("%+v, %v", f, err)
@@ -56,8 +56,8 @@ func TestALinkThatComesAfterLinksWereFollowedIsNot(t *testing.T) {
 	}
 }
 
-func TestAFolderThatIsExchangedForALinkWhileAFileIsCheckedIsNotLeft(t *testing.T) {
-	folder, _, exchange := exchanged(t)
+func TestAFolderReplacedByALinkDuringTheCheckIsNotLeft(t *testing.T) {
+	folder, _, exchange := swappedFolder(t)
 	over := make(chan struct{})
 	var agent sync.WaitGroup
 	agent.Go(func() {

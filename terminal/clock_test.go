@@ -26,7 +26,7 @@ func TestOthersCanStopTheClockOfATurn(t *testing.T) {
 		pause time.Duration
 		want  terminal.Status
 	}{"for long enough": {20 * time.Minute, terminal.Done}, "for too short": {time.Minute, terminal.TimedOut}} {
-		b := newBench(t, "plain", "true")
+		b := newTurnRig(t, "plain", "true")
 		b.opts.Config.Timeout, b.opts.Protocol = 600, slow(25*time.Minute)
 		synctest.Test(t, func(t *testing.T) {
 			b.req.OnClockStart = func(pause func() (resume func())) {

@@ -22,7 +22,7 @@ func must(t *testing.T, err error) {
 }
 
 // settle waits until what is written from now on is clearly newer than all that was written before.
-func (b *bench) settle() {
+func (b *turnRig) settle() {
 	b.t.Helper()
 	first := b.clock()
 	for b.clock().Sub(first) < terminal.ClockGranularity+time.Millisecond {
@@ -30,7 +30,7 @@ func (b *bench) settle() {
 }
 
 // clock is the file system's.
-func (b *bench) clock() time.Time {
+func (b *turnRig) clock() time.Time {
 	b.t.Helper()
 	probe := b.write(".clock", "x")
 	info, err := os.Stat(probe)
@@ -41,7 +41,7 @@ func (b *bench) clock() time.Time {
 }
 
 // spellings are texts that have the path of a file in them.
-func spellings(t *testing.T, b *bench, path string) map[string]string {
+func spellings(t *testing.T, b *turnRig, path string) map[string]string {
 	t.Helper()
 	link := filepath.Join(b.workspace, "link.png")
 	must(t, os.Symlink(path, link))
@@ -74,8 +74,8 @@ func spellings(t *testing.T, b *bench, path string) map[string]string {
 	}
 }
 
-func TestAPathOfTheUsersOwnTextIsNoFoundPath(t *testing.T) {
-	b := newBench(t, "plain", "")
+func TestAPathInTheUsersOwnTextIsNotSent(t *testing.T) {
+	b := newTurnRig(t, "plain", "")
 	must(t, os.Mkdir(filepath.Join(b.workspace, "sub"), 0o700))
 	path := b.write("sub/old.png", "x")
 	texts := spellings(t, b, path)
@@ -88,7 +88,7 @@ func TestAPathOfTheUsersOwnTextIsNoFoundPath(t *testing.T) {
 	}
 	for name, text := range texts {
 		b.req.Text, b.req.ReplyTo, b.req.History, b.req.PersonTexts = text, nil, nil, nil
-		b.run().says("done", "message: "+path)
+		b.run().expectFrames("done", "message: "+path)
 		if t.Failed() {
 			t.Fatal("typed ", name)
 		}
@@ -98,20 +98,20 @@ func TestAPathOfTheUsersOwnTextIsNoFoundPath(t *testing.T) {
 		}
 	}
 	b.req.Text, b.req.ReplyTo, b.req.History = "hello", nil, []terminal.HistoryEntry{{Role: "user", Text: path}}
-	b.run().says("done", "message: "+path)
+	b.run().expectFrames("done", "message: "+path)
 	b.req.History, b.req.PersonTexts = nil, func() []string { return []string{path[:3], path[3:]} }
-	b.run().says("done", "message: "+path)
+	b.run().expectFrames("done", "message: "+path)
 	for _, u := range []terminal.User{{Name: path}, {Username: path}, {ID: path}} {
 		b.req.Text, b.req.PersonTexts, b.req.User = "hello", nil, &u
-		b.run().says("done", "message: "+path)
+		b.run().expectFrames("done", "message: "+path)
 	}
 	b.req.User = nil
 	b.req.PersonTexts = func() []string { return []string{"and " + path} }
-	b.run().says("done", "message: "+path)
+	b.run().expectFrames("done", "message: "+path)
 }
 
 func TestAnAnswerToAQuestionIsTheUsersOwnText(t *testing.T) {
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	path := b.write("old.png", "x")
 	b.settle()
 	b.opts.Config.Interactive = true
@@ -120,45 +120,45 @@ func TestAnAnswerToAQuestionIsTheUsersOwnText(t *testing.T) {
 		b.req.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 			return terminal.Answer{Text: c.answer}, nil
 		}
-		b.run().says("done", "message: "+path+c.want)
+		b.run().expectFrames("done", "message: "+path+c.want)
 	}
 }
 
 func TestAFileWrittenDuringTheTurnIsFoundThoughItsPathWasTyped(t *testing.T) {
-	b := newBench(t, "plain", "")
+	b := newTurnRig(t, "plain", "")
 	path := b.write("out.png", "old")
 	old := b.write("old.png", "x")
 	b.settle()
 	b.req.Text = fmt.Sprintf("draw it to %s, or from %s", path, old)
 	for _, script := range []string{"echo new > %[1]s", "rm -f %[1]s; cp -p %[2]s %[1]s", "mv %[1]s x && mv x %[1]s"} {
 		b.opts.Config.Command = fmt.Sprintf(script+"; echo made %[1]s of %[2]s", path, old)
-		b.run().says("done", "message: made "+path+" of "+old+" [out.png]")
+		b.run().expectFrames("done", "message: made "+path+" of "+old+" [out.png]")
 	}
 }
 
 // A name alone is no path: who asks for a file by its name is to get it.
 func TestAFileThatWasAskedForByNameIsFound(t *testing.T) {
-	b := newBench(t, "plain", "echo $PWD/report.pdf")
+	b := newTurnRig(t, "plain", "echo $PWD/report.pdf")
 	b.write("report.pdf", "x")
 	b.settle()
 	b.req.Text = "send me report.pdf"
-	b.run().says("done", "message: "+b.workspace+"/report.pdf [report.pdf]")
+	b.run().expectFrames("done", "message: "+b.workspace+"/report.pdf [report.pdf]")
 }
 
 // An agent that names a file on purpose has decided to send it.
 func TestAFileInAFrameIsSentThoughItsPathWasTyped(t *testing.T) {
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	path := b.write("a.png", "x")
 	b.settle()
 	b.req.Text = path
 	b.opts.Config.Command = frame(m{"type": "message", "text": "here", "media": []string{path}})
-	b.run().says("done", "message: here [a.png]")
+	b.run().expectFrames("done", "message: here [a.png]")
 }
 
 // Somebody may write more paths than anybody looks at: then nothing that was there before counts as
 // found, and it takes no time.
 func TestATextFullOfPathsHidesNone(t *testing.T) {
-	b := newBench(t, "plain", "")
+	b := newTurnRig(t, "plain", "")
 	path := b.write("old.png", "x")
 	link := filepath.Join(b.workspace, "link.png")
 	must(t, os.Symlink(path, link))
@@ -166,31 +166,31 @@ func TestATextFullOfPathsHidesNone(t *testing.T) {
 	b.opts.Config.Command = "echo " + path
 	for _, decoy := range []string{"/a/b/c.png ", "x/y ", "/a.png/", "/a.png\n"} {
 		b.req.Text = strings.Repeat(decoy, 1<<18/len(decoy)) + " " + link
-		b.run().says("done", "message: "+path)
+		b.run().expectFrames("done", "message: "+path)
 	}
 }
 
 // A path with letters that Unicode writes in two ways is the same path to an agent that normalises
 // its input.
-func TestAPathIsTheSameHoweverItsLettersAreWritten(t *testing.T) {
-	b := newBench(t, "plain", "")
+func TestAPathIsRecognizedInAnyUnicodeForm(t *testing.T) {
+	b := newTurnRig(t, "plain", "")
 	path := b.write(norm.NFC.String("caf\u00e9.png"), "x")
 	b.settle()
 	b.opts.Config.Command = "echo " + path
 	for _, text := range []string{norm.NFC.String(path), norm.NFD.String(path), strings.ReplaceAll(path, "\u00e9", "%C3%A9"), strings.ReplaceAll(path, "\u00e9", "&eacute;")} {
 		b.req.Text = text
-		b.run().says("done", "message: "+path)
+		b.run().expectFrames("done", "message: "+path)
 	}
 }
 
 // Archives and clocks that were wrong leave files with times in the future.
 func TestAFileFromTheFutureIsNotWrittenDuringTheTurn(t *testing.T) {
-	b := newBench(t, "plain", "")
+	b := newTurnRig(t, "plain", "")
 	path := b.write("old.png", "x")
 	future := time.Now().Add(24 * time.Hour)
 	must(t, os.Chtimes(path, future, future))
 	b.settle()
 	b.req.Text = path
 	b.opts.Config.Command = "echo " + path
-	b.run().says("done", "message: "+path)
+	b.run().expectFrames("done", "message: "+path)
 }

@@ -19,5 +19,5 @@ func closed(f File, err error) (File, error) {
 	return f, err
 }
 
-// Coarse is how far a file's time may be behind that of the turn in which it was written.
+// ClockGranularity is how far a file's time may be behind that of the turn in which it was written.
 const ClockGranularity = clockGranularity

@@ -28,9 +28,9 @@ func injected(i int) string {
 }
 
 func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
-	b := newBench(t, "rich", "head -n 101 > heard")
+	b := newTurnRig(t, "rich", "head -n 101 > heard")
 	b.req.Injections, b.req.Text = waiting(100), strings.Repeat("a large envelope ", 1<<16)
-	b.run().says("done", "message: (no output)")
+	b.run().expectFrames("done", "message: (no output)")
 	raw, _ := os.ReadFile(filepath.Join(b.workspace, "heard"))
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
 	if len(lines) != 101 || !strings.HasPrefix(lines[0], `{"version":1,"text":"a large envelope `) {
@@ -51,10 +51,10 @@ func TestAnInjectionCarriesMediaIfItMay(t *testing.T) {
 		inject := make(chan terminal.Injection, 1)
 		inject <- terminal.Injection{Text: "look <é>", Media: []string{"/a b.jpg"}}
 		close(inject) // no more to come is no reason to end anything
-		b := newBench(t, "rich", listening+hear)
+		b := newTurnRig(t, "rich", listening+hear)
 		b.req.Injections, b.opts.Config.PassMedia = inject, pass
 		media := map[bool]string{true: `["/a b.jpg"]`, false: "[]"}[pass]
-		b.run().says("done", "message: (no output)").heard(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
+		b.run().expectFrames("done", "message: (no output)").expectInput(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
 	}
 }
 
@@ -73,23 +73,23 @@ func TestAnInjectionReachesAnAgentAtWorkAndBetweenAnswers(t *testing.T) {
 		}
 		return nil
 	}
-	b.run().heard(injected(0), `{"type":"answer","id":"q","text":"yes"}`, injected(1))
+	b.run().expectInput(injected(0), `{"type":"answer","id":"q","text":"yes"}`, injected(1))
 }
 
 func TestWhatTheAgentNeverReadIsLeftOrCounted(t *testing.T) {
 	for range 20 {
-		b := newBench(t, "rich", listening+strings.Repeat(hear, 5))
+		b := newTurnRig(t, "rich", listening+strings.Repeat(hear, 5))
 		inject := waiting(10)
 		b.req.Injections = inject
-		b.run().heard(injected(0), injected(1), injected(2), injected(3), injected(4))
+		b.run().expectInput(injected(0), injected(1), injected(2), injected(3), injected(4))
 		if left := len(inject); left+b.out.Unread != 5 {
 			t.Fatalf("%d left, %d unread, want 5", left, b.out.Unread)
 		}
 	}
 }
 
-func TestAnAgentThatNeverReadsIsNotDrowned(t *testing.T) {
-	b := newBench(t, "rich", frame(m{"type": "progress", "text": "deaf"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "bye"}))
+func TestAnAgentThatNeverReadsGetsNoMoreInjections(t *testing.T) {
+	b := newTurnRig(t, "rich", frame(m{"type": "progress", "text": "deaf"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "bye"}))
 	inject, large := make(chan terminal.Injection), strings.Repeat("x", 100<<10) // more than a pipe holds
 	first, over, taken := make(chan struct{}), make(chan struct{}), 0
 	var sender sync.WaitGroup
@@ -113,7 +113,7 @@ func TestAnAgentThatNeverReadsIsNotDrowned(t *testing.T) {
 		<-first
 		return os.WriteFile(b.workspace+"/go", nil, 0o600)
 	}
-	b.run().says("done", "progress: deaf", "message: bye")
+	b.run().expectFrames("done", "progress: deaf", "message: bye")
 	close(over)
 	sender.Wait()
 	if taken != 1 || b.out.Unread != 1 {
@@ -122,20 +122,20 @@ func TestAnAgentThatNeverReadsIsNotDrowned(t *testing.T) {
 }
 
 func TestAnAgentThatReadsToTheEndEndsWithItsTimeOrItsOutput(t *testing.T) {
-	b := newBench(t, "rich", "cat >/dev/null")
+	b := newTurnRig(t, "rich", "cat >/dev/null")
 	b.opts.Config.Timeout, b.req.Injections = 1, waiting(3)
-	b.run().says("timeout", "error: Timed out after 1 s.")
+	b.run().expectFrames("timeout", "error: Timed out after 1 s.")
 
-	b = newBench(t, "rich", "echo done; exec 1>&- 2>&-; cat >/dev/null")
+	b = newTurnRig(t, "rich", "echo done; exec 1>&- 2>&-; cat >/dev/null")
 	b.req.Injections = waiting(3)
-	b.run().says("done", "message: done")
+	b.run().expectFrames("done", "message: done")
 }
 
 func TestPlainModeIgnoresInjections(t *testing.T) {
-	b := newBench(t, "plain", "wc -l")
+	b := newTurnRig(t, "plain", "wc -l")
 	inject := waiting(3)
 	b.req.Injections = inject
-	b.run().says("done", "message: 1")
+	b.run().expectFrames("done", "message: 1")
 	if len(inject) != 3 {
 		t.Errorf("%d left of 3", len(inject))
 	}
@@ -143,20 +143,20 @@ func TestPlainModeIgnoresInjections(t *testing.T) {
 
 func TestALaunchIsToldOnceWithItsProcess(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
-		b := newBench(t, protocol, "echo $$")
+		b := newTurnRig(t, protocol, "echo $$")
 		var pids []string
 		b.req.OnLaunch = func(pid int) { pids = append(pids, strconv.Itoa(pid)) }
 		b.run()
-		b.says("done", "message: "+strings.Join(pids, " "))
+		b.expectFrames("done", "message: "+strings.Join(pids, " "))
 	}
-	b := newBench(t, "rich", "true")
+	b := newTurnRig(t, "rich", "true")
 	b.opts.Config.Shell = "/no/such/shell"
 	b.req.OnLaunch = func(int) { t.Error("told of a process that never was") }
 	b.run()
 }
 
 func TestTheEnvelopeCarriesTheHistory(t *testing.T) {
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	zone := time.FixedZone("", 2*60*60)
 	b.req.History = []terminal.HistoryEntry{
 		{Role: "user", Text: "hi", Media: []string{"/a.jpg"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 678, zone)},

@@ -53,7 +53,7 @@ func TestFindMediaFindsNothingElse(t *testing.T) {
 	}
 }
 
-func TestFindMediaLooksAtNothingTwice(t *testing.T) {
+func TestFindMediaScansNoByteTwice(t *testing.T) {
 	for _, piece := range []string{"(/", "(/x", "url(/assets/xxxxxx)", "'/`/\"/", " /x.", "/.png/"} {
 		lineartest.Check(t, piece, 1<<20, func(n int) { terminal.FindMediaPaths([]byte(strings.Repeat(piece, n/len(piece)))) })
 	}
@@ -74,7 +74,7 @@ func FuzzFindMedia(f *testing.F) {
 }
 
 func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
-	b := newBench(t, "plain", "echo \"made '$PWD/a b.png' and ($PWD/c.pdf), again $PWD/c.pdf; /tmp/not-there.png\"")
+	b := newTurnRig(t, "plain", "echo \"made '$PWD/a b.png' and ($PWD/c.pdf), again $PWD/c.pdf; /tmp/not-there.png\"")
 	b.write("a b.png", "x")
 	b.write("c.pdf", "x")
 	b.run()
@@ -85,7 +85,7 @@ func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
 		t.Errorf("text that only looks like a path is no mistake: %s", b.frames[0].Text)
 	}
 
-	b = newBench(t, "plain", "for i in $(seq 100); do echo $PWD/$i.png; done")
+	b = newTurnRig(t, "plain", "for i in $(seq 100); do echo $PWD/$i.png; done")
 	for i := range 100 {
 		b.write(fmt.Sprintf("%d.png", i+1), "x")
 	}
@@ -96,9 +96,9 @@ func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
 }
 
 func TestMediaInPlainLinesOfARichAgentAreFound(t *testing.T) {
-	b := newBench(t, "rich", frame(m{"type": "message", "text": "m"})+"echo $PWD/a.png")
+	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "m"})+"echo $PWD/a.png")
 	path := b.write("a.png", "x")
-	b.run().says("done", "message: m", "message: "+path+" [a.png]")
+	b.run().expectFrames("done", "message: m", "message: "+path+" [a.png]")
 }
 
 func names(files []terminal.File) string {
@@ -110,7 +110,7 @@ func names(files []terminal.File) string {
 }
 
 func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	outside := t.TempDir() // neither the workspace nor the configured root
 	b.opts.Config.MediaRoots = []string{b.workspace}
 	must := func(err error) {
@@ -150,17 +150,17 @@ func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
 		b.workspace + "/" + strings.Repeat("x", 300): "file name too long",
 	} {
 		b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": []string{path, good}})
-		b.run().says("done", fmt.Sprintf("message: look\n⚠ %q was not sent: %s. [good.png]", path, why))
+		b.run().expectFrames("done", fmt.Sprintf("message: look\n⚠ %q was not sent: %s. [good.png]", path, why))
 	}
 	inside := filepath.Join(b.workspace, "inside.png")
 	b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": []string{inside}})
-	b.run().says("done", "message:  [good.png]")
+	b.run().expectFrames("done", "message:  [good.png]")
 }
 
 func TestRefusalsHideFoldersFromThoseWhoMayNotSeeThem(t *testing.T) {
-	b := newBench(t, "rich", frame(m{"type": "message", "text": "", "media": []string{"/secret/place/x.png"}}))
+	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "", "media": []string{"/secret/place/x.png"}}))
 	b.opts.Config.RevealErrors.All = false
-	b.run().says("done", `message: ⚠ "x.png" was not sent: no such file.`)
+	b.run().expectFrames("done", `message: ⚠ "x.png" was not sent: no such file.`)
 }
 
 func TestManyRefusalsAreSummedUp(t *testing.T) {
@@ -168,7 +168,7 @@ func TestManyRefusalsAreSummedUp(t *testing.T) {
 	for i := range 50 {
 		media = append(media, fmt.Sprintf("/none/%d.png", i))
 	}
-	b := newBench(t, "rich", frame(m{"type": "message", "text": "", "media": media})).run()
+	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "", "media": media})).run()
 	if text := b.frames[0].Text; !strings.HasSuffix(text, "⚠ and 45 more were not sent.") {
 		t.Error(text)
 	}
@@ -176,7 +176,7 @@ func TestManyRefusalsAreSummedUp(t *testing.T) {
 
 func TestMediaWithOddNamesArrive(t *testing.T) {
 	for _, name := range []string{"a b.png", `quo"te's.png`, "new\nline.png", "日本.png", "-dash.png", "$(id).png", "no-extension"} {
-		b := newBench(t, "rich", "")
+		b := newTurnRig(t, "rich", "")
 		path := b.write(name, "x")
 		b.opts.Config.Command = frame(m{"type": "message", "text": "t", "media": []string{path}})
 		if b.run(); len(b.frames[0].Checked) != 1 || filepath.Base(b.frames[0].Checked[0].Path) != name || b.frames[0].Text != "t" {
@@ -205,11 +205,11 @@ func TestUnreadableMediaAreRefused(t *testing.T) {
 		}
 		return
 	}
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	path := b.write("locked.png", "x")
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
 	b.opts.Config.Command = frame(m{"type": "message", "text": "t", "media": []string{path}})
-	b.run().says("done", fmt.Sprintf("message: t\n⚠ %q was not sent: not readable.", path))
+	b.run().expectFrames("done", fmt.Sprintf("message: t\n⚠ %q was not sent: not readable.", path))
 }

@@ -13,25 +13,25 @@ import (
 )
 
 func TestTheMessageIsInTheAgentsEnvironment(t *testing.T) {
-	b := newBench(t, "plain", `printf '%s|' "$NANOBOT_TEXT" "$NANOBOT_CHAT_ID" "$NANOBOT_USER_ID" "$NANOBOT_USER_NAME" "$NANOBOT_USER_DATA_DIR" "${NANOBOT_TEXT_TRUNCATED-whole}"`)
+	b := newTurnRig(t, "plain", `printf '%s|' "$NANOBOT_TEXT" "$NANOBOT_CHAT_ID" "$NANOBOT_USER_ID" "$NANOBOT_USER_NAME" "$NANOBOT_USER_DATA_DIR" "${NANOBOT_TEXT_TRUNCATED-whole}"`)
 	b.opts.Environ = append(b.opts.Environ, "NANOBOT_TEXT=another message's", "NANOBOT_USER_ID=0")
 	b.req.Text, b.req.ChatID = "-rve $(touch pwned)\n'x' \x00é", "42"
 	b.req.User = &terminal.User{ID: "7", Name: "Ada\x00 L.", Username: "ada"}
 	dir := filepath.Join(b.workspace, "users", "42")
-	b.run().says("done", "message: -rve $(touch pwned)\n'x' é|42|7|Ada L.|"+dir+"|whole|")
+	b.run().expectFrames("done", "message: -rve $(touch pwned)\n'x' é|42|7|Ada L.|"+dir+"|whole|")
 	b.req.User = &terminal.User{ID: "7", Username: "ada"}
 	b.req.Text = "hi"
-	b.run().says("done", "message: hi|42|7|ada|"+dir+"|whole|")
+	b.run().expectFrames("done", "message: hi|42|7|ada|"+dir+"|whole|")
 	b.req.User = nil
-	b.run().says("done", "message: hi|42|||"+dir+"|whole|")
+	b.run().expectFrames("done", "message: hi|42|||"+dir+"|whole|")
 }
 
 func TestATextTooLongForAVariableIsCutAndTheTurnGoesOn(t *testing.T) {
-	b := newBench(t, "plain", `printf %s "$NANOBOT_TEXT" > cut; cat > envelope; printf %s "${NANOBOT_TEXT_TRUNCATED-whole}"`)
+	b := newTurnRig(t, "plain", `printf %s "$NANOBOT_TEXT" > cut; cat > envelope; printf %s "${NANOBOT_TEXT_TRUNCATED-whole}"`)
 	name := len("NANOBOT_TEXT=")
 	for size, truncated := range map[int]string{128<<10 - 1 - name: "whole", 128<<10 - name: "1", 1 << 20: "1"} {
 		b.req.Text = strings.Repeat("x", size%2) + strings.Repeat("é", size/2) // cut within a character
-		b.run().says("done", "message: "+truncated)
+		b.run().expectFrames("done", "message: "+truncated)
 		cut, _ := os.ReadFile(filepath.Join(b.workspace, "cut"))
 		if !strings.HasPrefix(b.req.Text, string(cut)) || !utf8.Valid(cut) || (truncated == "whole") != (len(cut) == size) || len(cut) < min(size, 128<<10-1-name)-3 {
 			t.Errorf("%d bytes: %d arrived", size, len(cut))
@@ -46,23 +46,23 @@ func TestATextTooLongForAVariableIsCutAndTheTurnGoesOn(t *testing.T) {
 func TestStdinIsWhatTheConfigSays(t *testing.T) {
 	for stdin, want := range map[string]string{"text": "two\nlines -x \"", "none": "(no output)"} {
 		for _, protocol := range []string{"plain", "rich"} {
-			b := newBench(t, protocol, "cat")
+			b := newTurnRig(t, protocol, "cat")
 			b.opts.Config.Stdin = stdin
 			b.req.Text = "two\nlines -x \""
-			b.run().says("done", "message: "+want)
+			b.run().expectFrames("done", "message: "+want)
 		}
 	}
 	for _, stdin := range []string{"", "envelope"} {
-		b := newBench(t, "plain", "cat -- - {message}.txt")
+		b := newTurnRig(t, "plain", "cat -- - {message}.txt")
 		b.write("hello.txt", "")
 		b.opts.Config.Stdin = stdin
 		if b.run(); len(b.frames) != 1 || !strings.Contains(b.frames[0].Text, `"text":"hello"`) {
 			t.Errorf("%q: %v", stdin, b.frames)
 		}
 	}
-	b := newBench(t, "plain", `read -r line; printf '<%s>' "$line"`)
+	b := newTurnRig(t, "plain", `read -r line; printf '<%s>' "$line"`)
 	b.opts.Config.Stdin, b.req.Text = "text", "one line"
-	b.run().says("done", "message: <one line>")
+	b.run().expectFrames("done", "message: <one line>")
 }
 
 // keeping is a protocol whose agent could outlive the turn.
@@ -80,8 +80,8 @@ func (k keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, err
 	return terminal.Outcome{Status: terminal.Done}, err
 }
 
-func TestAnAgentThatIsKeptHasOnlyTheVariablesOfItsChat(t *testing.T) {
-	b := newBench(t, "plain", `env`)
+func TestAPersistentAgentHasOnlyTheVariablesOfItsChat(t *testing.T) {
+	b := newTurnRig(t, "plain", `env`)
 	var said string
 	b.opts.Protocol = keeping{&said}
 	b.req.Text, b.req.ChatID, b.req.User = "secret of one message", "42", &terminal.User{ID: "7", Name: "Ada"}

@@ -33,7 +33,7 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 		"not taken":     {protocol: "rich", script: `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/1.png\"]}"`, open: 1, err: refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, c.protocol, c.script)
+			b := newTurnRig(t, c.protocol, c.script)
 			for i := range 30 {
 				b.write(fmt.Sprintf("%d.png", i+1), "x")
 			}
@@ -61,7 +61,7 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 }
 
 func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
-	b := newBench(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
+	b := newTurnRig(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
 	b.write("a.png", "x")
 	b.emit = func(terminal.Frame) error { panic("on purpose") }
 	func() {
@@ -78,8 +78,8 @@ func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
 }
 
 // An agent may put another file in the place of the one that was checked.
-func TestWhatIsReadIsTheFileThatWasChecked(t *testing.T) {
-	b := newBench(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
+func TestTheOpenFileIsTheOneThatWasChecked(t *testing.T) {
+	b := newTurnRig(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
 	path, other := b.write("a.png", "checked"), b.write("other", "other")
 	b.emit = func(f terminal.Frame) error {
 		if err := os.Rename(other, path); err != nil {
@@ -90,13 +90,13 @@ func TestWhatIsReadIsTheFileThatWasChecked(t *testing.T) {
 		}
 		return nil
 	}
-	b.run().says("done", "message: t [a.png]")
+	b.run().expectFrames("done", "message: t [a.png]")
 }
 
 // An agent that names thousands of files must not use up the file descriptors of all chats.
 func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	var media []string
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	for i := range 123 {
 		media = append(media, b.write(fmt.Sprintf("%d.png", i), "x"))
 	}
@@ -147,7 +147,7 @@ func TestAnAgentThatIsAnotherUserSendsOnlyWhatThatUserMayRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/open.png\",\"$PWD/secret.png\",\"$PWD/closed/open.png\"]}"`)
+	b := newTurnRig(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/open.png\",\"$PWD/secret.png\",\"$PWD/closed/open.png\"]}"`)
 	b.opts.Config.User = "nobody"
 	for _, at := range []string{b.workspace, filepath.Dir(b.workspace)} {
 		if err := errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)); err != nil {

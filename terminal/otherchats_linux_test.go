@@ -16,7 +16,7 @@ import (
 const otherChats = "it belongs to another chat"
 
 // chatFile writes a file into the folder of a chat and returns its path.
-func (b *bench) chatFile(chat, name, content string) string {
+func (b *turnRig) chatFile(chat, name, content string) string {
 	b.t.Helper()
 	if err := os.MkdirAll(filepath.Join(b.workspace, "users", chat), 0o700); err != nil {
 		b.t.Fatal(err)
@@ -24,8 +24,8 @@ func (b *bench) chatFile(chat, name, content string) string {
 	return b.write(filepath.Join("users", chat, name), content)
 }
 
-// waysInto are paths by which chat 8 may try to get at the photo of chat 7.
-func waysInto(t *testing.T, b *bench, photo string) map[string]string {
+// pathsInto are paths by which chat 8 may try to get at the photo of chat 7.
+func pathsInto(t *testing.T, b *turnRig, photo string) map[string]string {
 	t.Helper()
 	outside := t.TempDir()
 	mine := filepath.Dir(b.chatFile("8", "mine.png", "mine"))
@@ -75,9 +75,9 @@ func relativeToHere(t *testing.T, path string) string {
 }
 
 func TestNoFileOfAnotherChatIsSentWhateverMediaRootsSays(t *testing.T) {
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	photo := b.chatFile("7", "photo.png", "of chat 7")
-	ways := waysInto(t, b, photo)
+	ways := pathsInto(t, b, photo)
 	b.req.ChatID = "8"
 	mine := filepath.Join(b.workspace, "users/8/mine.png")
 	for name, roots := range map[string][]string{
@@ -98,8 +98,8 @@ func TestNoFileOfAnotherChatIsSentWhateverMediaRootsSays(t *testing.T) {
 }
 
 func TestAPathIntoAnotherChatInPlainTextIsNotSent(t *testing.T) {
-	b := newBench(t, "plain", "")
-	ways := waysInto(t, b, b.chatFile("7", "photo.png", "of chat 7"))
+	b := newTurnRig(t, "plain", "")
+	ways := pathsInto(t, b, b.chatFile("7", "photo.png", "of chat 7"))
 	b.req.ChatID, b.opts.Config.MediaRoots = "8", []string{"/"}
 	for way, path := range ways {
 		b.opts.Config.Command = "echo " + path
@@ -110,8 +110,8 @@ func TestAPathIntoAnotherChatInPlainTextIsNotSent(t *testing.T) {
 }
 
 // What is said of a path into another chat's folder must not tell whether there is a file.
-func TestWhatIsInAnotherChatsFolderIsNotGivenAway(t *testing.T) {
-	b := newBench(t, "rich", "")
+func TestFilesInAnotherChatsFolderKeepTheirOwner(t *testing.T) {
+	b := newTurnRig(t, "rich", "")
 	photo := b.chatFile("7", "photo.png", "of chat 7")
 	b.req.ChatID = "8"
 	said := func(path string) string {
@@ -124,8 +124,8 @@ func TestWhatIsInAnotherChatsFolderIsNotGivenAway(t *testing.T) {
 	}
 }
 
-func TestAFileWithSeveralNamesIsSentUnlessOneIsOutOfBounds(t *testing.T) {
-	b := newBench(t, "rich", "")
+func TestAHardLinkIsSentUnlessAnotherNameIsPrivate(t *testing.T) {
+	b := newTurnRig(t, "rich", "")
 	b.req.ChatID = "8"
 	state := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(state, "spool", "deep"), 0o700))
@@ -141,12 +141,12 @@ func TestAFileWithSeveralNamesIsSentUnlessOneIsOutOfBounds(t *testing.T) {
 		media = append(media, filepath.Join(b.workspace, name))
 	}
 	b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": media})
-	b.run().says("done", fmt.Sprintf("message: ⚠ %q was not sent: one of the gateway's own files. [good.png] [second.png] [twice.png]", media[0]))
+	b.run().expectFrames("done", fmt.Sprintf("message: ⚠ %q was not sent: one of the gateway's own files. [good.png] [second.png] [twice.png]", media[0]))
 }
 
 // An agent may put a link in the place of its own chat's folder.
 func TestTheFolderOfAChatIsNotWhereALinkLeads(t *testing.T) {
-	b := newBench(t, "rich", `rm -r users/8 && ln -s 7 users/8 && echo '{"type":"message","text":"","media":["'$PWD'/users/8/photo.png"]}'`)
+	b := newTurnRig(t, "rich", `rm -r users/8 && ln -s 7 users/8 && echo '{"type":"message","text":"","media":["'$PWD'/users/8/photo.png"]}'`)
 	b.chatFile("7", "photo.png", "of chat 7")
 	b.req.ChatID = "8"
 	if b.run(); len(b.frames) != 1 || len(b.frames[0].Checked) != 0 || !strings.Contains(b.frames[0].Text, otherChats) {
@@ -155,8 +155,8 @@ func TestTheFolderOfAChatIsNotWhereALinkLeads(t *testing.T) {
 }
 
 // A search that would take too long, or that cannot be made, must not end in the file being sent.
-func TestAFileWithSeveralNamesIsRefusedWhereTheSearchIsTooLong(t *testing.T) {
-	b := newBench(t, "rich", "")
+func TestAHardLinkIsRefusedWhenTheSearchTakesTooLong(t *testing.T) {
+	b := newTurnRig(t, "rich", "")
 	for i := range 20 {
 		b.chatFile("7", fmt.Sprint(i), "x")
 	}
@@ -182,7 +182,7 @@ func TestALinkThatChangesWhileAFileIsCheckedLeadsToNoOtherChat(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	mine, other := b.chatFile("8", "a.png", "m"), b.chatFile("7", "a.png", "of chat 7")
 	one, two := filepath.Join(b.workspace, "one.png"), filepath.Join(b.workspace, "two.png")
 	must(t, os.Symlink(mine, one))

@@ -20,7 +20,7 @@ func (s sends) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame(s))
 }
 
-func TestFilesOfTheProtocolsOwnMayBeSentFromAnywhereButNotLinks(t *testing.T) {
+func TestFilesWrittenByTheProtocolMayBeSentFromAnywhereExceptLinks(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

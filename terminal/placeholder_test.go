@@ -66,7 +66,7 @@ func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
 }
 
 func checkOneWord(t *testing.T, here, shell, command, text string, warned bool) {
-	b := newBench(t, "plain", "{ "+command+"\n} > out")
+	b := newTurnRig(t, "plain", "{ "+command+"\n} > out")
 	b.write("script.sh", standIn[len("#!/bin/sh\n"):])
 	got := filepath.Join(b.workspace, "got")
 	b.opts.Config.Shell = shell

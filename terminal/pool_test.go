@@ -308,7 +308,7 @@ func TestATurnThatIsStoppedWhileItWaitsLeavesTheProcessToExpire(t *testing.T) {
 	}
 }
 
-func TestThePeopleOfAProcessAreTheirsWhoHadATurn(t *testing.T) {
+func TestTheUsersOfAProcessAreThoseWhoHadATurn(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
 		for _, user := range []*terminal.User{{ID: "ann"}, {ID: "bob"}, nil, {ID: "ann"}} {
 			e, err := p.Acquire(t.Context(), "a", user)

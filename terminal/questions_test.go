@@ -25,15 +25,15 @@ const hear = "read -r line; printf '%s\\n' \"$line\" >> heard\n"
 const listening = "read -r envelope\n"
 
 // newAsker is an agent that may ask.
-func newAsker(t *testing.T, script string, ask terminal.Ask) *bench {
+func newAsker(t *testing.T, script string, ask terminal.Ask) *turnRig {
 	t.Helper()
-	b := newBench(t, "rich", listening+script)
+	b := newTurnRig(t, "rich", listening+script)
 	b.opts.Config.Interactive, b.req.Ask = true, ask
 	return b
 }
 
-// heard checks what the agent noted.
-func (b *bench) heard(want ...string) *bench {
+// expectInput checks what the agent noted.
+func (b *turnRig) expectInput(want ...string) *turnRig {
 	b.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(b.workspace, "heard"))
 	if err != nil && !os.IsNotExist(err) {
@@ -46,7 +46,7 @@ func (b *bench) heard(want ...string) *bench {
 }
 
 // warnings returns what was logged as a warning of the agent.
-func (b *bench) warnings() (texts []string) {
+func (b *turnRig) warnings() (texts []string) {
 	for _, e := range b.logs.FilterLevelExact(zapcore.WarnLevel).All() {
 		texts = append(texts, e.ContextMap()["text"].(string))
 	}
@@ -67,7 +67,7 @@ func TestAnAnswerComesBackAsALine(t *testing.T) {
 		asked = q
 		return terminal.Answer{Text: "yes & \"so\"\n<é>"}, nil
 	})
-	b.run().says("done", "message: deleted").heard(`{"type":"answer","id":"q1","text":"yes & \"so\"\n<é>"}`)
+	b.run().expectFrames("done", "message: deleted").expectInput(`{"type":"answer","id":"q1","text":"yes & \"so\"\n<é>"}`)
 	if want := (terminal.Question{ID: "q1", Text: "Sure?", Options: []string{"yes", "no", "3", "true"}}); !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %+v", asked)
 	}
@@ -88,7 +88,7 @@ func TestQuestionsMayBeAnsweredInReverseOrder(t *testing.T) {
 		}
 		return nil
 	}
-	b.run().heard(`{"type":"answer","id":"b","text":"to second"}`, `{"type":"answer","id":"a","text":"to first"}`)
+	b.run().expectInput(`{"type":"answer","id":"b","text":"to second"}`, `{"type":"answer","id":"a","text":"to first"}`)
 }
 
 func TestAnIDIsAnsweredAsWrittenAndAMissingOneIsMadeUp(t *testing.T) {
@@ -112,7 +112,7 @@ func TestAnIDIsAnsweredAsWrittenAndAMissingOneIsMadeUp(t *testing.T) {
 	for i, id := range want {
 		lines = append(lines, fmt.Sprintf(`{"type":"answer","id":%s,"text":"%d"}`, id, i))
 	}
-	b.heard(lines...)
+	b.expectInput(lines...)
 	if asked["1"] != "7" || asked["4"] != `{"a":1}` || asked["5"] != "ask-6" {
 		t.Errorf("asked %v", asked)
 	}
@@ -125,11 +125,11 @@ func TestAfterAQuestionThatNobodyAnsweredTheNextOneCanBe(t *testing.T) {
 		}
 		return terminal.Answer{Text: "said to " + q.Text}, nil
 	})
-	b.run().heard(`{"type":"answer","id":"a","text":"","error":"timeout"}`, `{"type":"answer","id":"b","text":"said to ?"}`)
+	b.run().expectInput(`{"type":"answer","id":"a","text":"","error":"timeout"}`, `{"type":"answer","id":"b","text":"said to ?"}`)
 }
 
 func TestWhereNobodyCanBeAskedTheAgentIsToldAtOnce(t *testing.T) {
-	newAsker(t, question("a", "x")+hear, nil).run().heard(`{"type":"answer","id":"a","text":"","error":"timeout"}`)
+	newAsker(t, question("a", "x")+hear, nil).run().expectInput(`{"type":"answer","id":"a","text":"","error":"timeout"}`)
 }
 
 func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
@@ -141,7 +141,7 @@ func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
 			stop()
 			return untilTheEnd(ctx, q)
 		})
-	if b.runUntil(ctx).says("stopped", "message: bye", "error: Stopped."); asked != 1 {
+	if b.runUntil(ctx).expectFrames("stopped", "message: bye", "error: Stopped."); asked != 1 {
 		t.Errorf("asked %d times", asked)
 	}
 }
@@ -149,7 +149,7 @@ func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
 func TestATimeoutEndsAnOpenQuestion(t *testing.T) {
 	b := newAsker(t, question("a", "x")+"cat >/dev/null", untilTheEnd)
 	b.opts.Config.Timeout = 1
-	b.run().says("timeout", "error: Timed out after 1 s.")
+	b.run().expectFrames("timeout", "error: Timed out after 1 s.")
 }
 
 func TestAnAgentMayExitWhileAQuestionIsOpen(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAnAgentMayExitWhileAQuestionIsOpen(t *testing.T) {
 		}
 		return untilTheEnd(ctx, q)
 	}
-	if b.run().says("done", "message: never mind"); !over {
+	if b.run().expectFrames("done", "message: never mind"); !over {
 		t.Error("the question is still open")
 	}
 }
@@ -212,7 +212,7 @@ func TestAnswersThatTheAgentDoesNotReadHoldUpNothing(t *testing.T) {
 			b := newAsker(t, asks+ending+frame(m{"type": "message", "text": "bye"}), func(context.Context, terminal.Question) (terminal.Answer, error) {
 				return terminal.Answer{Text: strings.Repeat("x", 1<<20)}, nil
 			})
-			b.run().says("done", "message: bye")
+			b.run().expectFrames("done", "message: bye")
 		})
 	}
 }
@@ -236,7 +236,7 @@ func TestAnAgentThatMayNotAskIsNamedInTheLog(t *testing.T) {
 			return terminal.Answer{}, nil
 		})
 		b.opts.Config.Interactive, b.req.Injections = false, inject
-		b.run().says("done", "message: m")
+		b.run().expectFrames("done", "message: m")
 		if w := b.warnings(); !slices.Equal(w, []string{`ask frame "q 1" ignored: terminal.interactive is off`}) {
 			t.Errorf("logged %q", w)
 		}

@@ -24,7 +24,7 @@ import (
 
 // supervised gives a workbench a supervisor and a workspace outside the temp folders, which every
 // sandbox lets an agent use.
-func (b *bench) supervised() *bench {
+func (b *turnRig) supervised() *turnRig {
 	b.t.Helper()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.t.Cleanup(supervisor.Close)
@@ -41,7 +41,7 @@ func (b *bench) supervised() *bench {
 }
 
 // sandboxed switches the kernel's sandbox on, if the kernel has it.
-func (b *bench) sandboxed() *bench {
+func (b *turnRig) sandboxed() *turnRig {
 	b.t.Helper()
 	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
 		b.t.Skip(err)
@@ -52,13 +52,13 @@ func (b *bench) sandboxed() *bench {
 
 func TestAPlainAndARichAgentAreConfined(t *testing.T) {
 	const look = `cat ../secret 2>/dev/null; echo mine > users/local/f; cat users/local/f; ulimit -n`
-	b := newBench(t, "plain", look).supervised().sandboxed()
+	b := newTurnRig(t, "plain", look).supervised().sandboxed()
 	b.opts.Config.Limits.Files = 99
-	b.run().says(terminal.Done, "message: mine\n99")
-	b = newBench(t, "rich", "read -r line; "+look).supervised().sandboxed()
+	b.run().expectFrames(terminal.Done, "message: mine\n99")
+	b = newTurnRig(t, "rich", "read -r line; "+look).supervised().sandboxed()
 	b.opts.Config.Limits.Files = 99
-	b.run().says(terminal.Done, "message: mine\n99")
-	newBench(t, "plain", look).supervised().run().says(terminal.Done, "message: secretmine\n"+strings.TrimSpace(limit(t)))
+	b.run().expectFrames(terminal.Done, "message: mine\n99")
+	newTurnRig(t, "plain", look).supervised().run().expectFrames(terminal.Done, "message: secretmine\n"+strings.TrimSpace(limit(t)))
 }
 
 // limit is how many files a child of ours may have open.
@@ -74,9 +74,9 @@ func limit(t *testing.T) string {
 }
 
 func TestAnAgentThatUsesTooMuchIsNamed(t *testing.T) {
-	b := newBench(t, "plain", "while :; do :; done").supervised()
+	b := newTurnRig(t, "plain", "while :; do :; done").supervised()
 	b.opts.Config.Limits.CPU = 1
-	b.run().says(terminal.Failed, "message: Killed by SIGXCPU")
+	b.run().expectFrames(terminal.Failed, "message: Killed by SIGXCPU")
 	if b.out.CPU < 500*time.Millisecond {
 		t.Errorf("used %v", b.out.CPU)
 	}
@@ -88,15 +88,15 @@ func TestWhatATurnUsedIsInItsOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := ours.Maxrss<<10 + 50<<20
-	b := newBench(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).supervised().run()
+	b := newTurnRig(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).supervised().run()
 	if b.out.Memory < size || b.out.CPU <= 0 || b.out.CPU > time.Minute {
 		t.Errorf("used %+v", b.out)
 	}
 }
 
-func TestWhoLeavesAnAgentsGroupDiesWithItsTurn(t *testing.T) {
-	b := newBench(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").supervised()
-	b.run().says(terminal.Done, "message: up")
+func TestAProcessThatLeavesTheAgentsGroupDiesWithTheTurn(t *testing.T) {
+	b := newTurnRig(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").supervised()
+	b.run().expectFrames(terminal.Done, "message: up")
 	pid, err := os.ReadFile(filepath.Join(b.workspace, "pid"))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may become somebody else")
 	}
-	b := newBench(t, "plain", `id -un; cat users/local/in.txt; echo made > users/local/out.png; echo $PWD/users/local/out.png $HOME`).supervised()
+	b := newTurnRig(t, "plain", `id -un; cat users/local/in.txt; echo made > users/local/out.png; echo $PWD/users/local/out.png $HOME`).supervised()
 	// The way to the checkout may be closed to others, and the temp folder is not.
 	b.workspace = t.TempDir()
 	b.opts.Workspace = b.workspace
@@ -128,11 +128,11 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 	}
 	b.opts.Config.User, b.req.Media = "nobody", []string{media}
 	b.opts.Config.Env = map[string]string{"HOME": "/chosen"}
-	b.run().says(terminal.Done, "message: nobody\nfor you\n"+b.workspace+"/users/local/out.png /chosen [out.png]")
+	b.run().expectFrames(terminal.Done, "message: nobody\nfor you\n"+b.workspace+"/users/local/out.png /chosen [out.png]")
 }
 
-func TestARunnerThatCannotConfineRefuses(t *testing.T) {
-	b := newBench(t, "plain", "true").supervised()
+func TestARunnerWithoutItsRequiredSandboxRefuses(t *testing.T) {
+	b := newTurnRig(t, "plain", "true").supervised()
 	for _, sandbox := range []string{"no-such-wrapper", "landlok", "no-such-wrapper --flag", "Landlock"} {
 		b.opts.Config.Sandbox = sandbox
 		for _, b.opts.Config.SandboxRequired = range []bool{false, true} {
@@ -184,9 +184,9 @@ func (k *keeper) Close() {
 	k.agent.Wait()
 }
 
-func TestAKeptAgentAndItsCommandsAreConfined(t *testing.T) {
+func TestAPersistentAgentAndItsCommandsAreSandboxed(t *testing.T) {
 	const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
-	b := newBench(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").supervised().sandboxed()
+	b := newTurnRig(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").supervised().sandboxed()
 	k := &keeper{}
 	b.opts.Protocol, b.opts.Config.Limits.Files = k, 98
 	r, err := terminal.NewRunner(b.opts)
@@ -214,7 +214,7 @@ func TestAKeptAgentAndItsCommandsAreConfined(t *testing.T) {
 // An agent that puts a link in the place of its chat's folder must not get what it leads to.
 func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 	for _, at := range []string{"users", "users/local"} {
-		b := newBench(t, "plain", "cat ../secret users/local/secret; true").supervised().sandboxed()
+		b := newTurnRig(t, "plain", "cat ../secret users/local/secret; true").supervised().sandboxed()
 		link := filepath.Join(b.workspace, at)
 		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
 			t.Fatal(err)
@@ -238,8 +238,8 @@ func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 }
 
 // The link may come while the turn runs: by then the folder is not a root of its own.
-func TestAChatsFolderIsNoRootOfItsOwn(t *testing.T) {
-	b := newBench(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).supervised()
+func TestTheFolderOfAChatIsNotAMediaRoot(t *testing.T) {
+	b := newTurnRig(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).supervised()
 	b.opts.Config.MediaRoots = nil
 	if err := os.WriteFile(filepath.Join(filepath.Dir(b.workspace), "secret.png"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
 		elsewhere + "/in": false, elsewhere: true, dir: true,
 	} {
 		p := &places{}
-		b := newBench(t, "plain", "true")
+		b := newTurnRig(t, "plain", "true")
 		b.opts.Workspace, b.opts.Config.Cwd, b.opts.Protocol = link, cwd, p
 		b.run()
 		if want := map[bool][]string{false: {link}, true: {link, cwd}}[own]; b.err != nil || !slices.Equal(p.roots, want) {
@@ -295,14 +295,14 @@ func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
 // A config that only says where secrets are may be read, and no config may be changed.
 func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
 	for _, harmless := range []bool{false, true} {
-		b := newBench(t, "plain", "cat config.json; { echo evil > config.json; rm -f config.json; mv config.json x; } 2>/dev/null; echo tried").supervised().sandboxed()
+		b := newTurnRig(t, "plain", "cat config.json; { echo evil > config.json; rm -f config.json; mv config.json x; } 2>/dev/null; echo tried").supervised().sandboxed()
 		file := b.write("config.json", "good ")
 		b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
 		want := "message: tried"
 		if harmless {
 			b.opts.Readable, want = []string{file}, "message: good tried"
 		}
-		b.run().says(terminal.Done, want)
+		b.run().expectFrames(terminal.Done, want)
 		if got, err := os.ReadFile(file); string(got) != "good " {
 			t.Errorf("the config is %q, %v", got, err)
 		}
@@ -313,22 +313,22 @@ func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
 // files beside it.
 func TestAFolderThatMayBeReadCannotBeChanged(t *testing.T) {
 	const attack = `cat runbooks/a.md 2>/dev/null; { echo evil > runbooks/a.md; echo evil > runbooks/b.md; rm -rf runbooks; mv runbooks x; mkdir runbooks; } 2>/dev/null; echo tried`
-	b := newBench(t, "plain", attack).supervised().sandboxed()
+	b := newTurnRig(t, "plain", attack).supervised().sandboxed()
 	folder := filepath.Join(b.workspace, "runbooks")
 	b.opts.Private, b.opts.Readable, b.opts.Config.SandboxRequired = []string{folder}, []string{folder}, true
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	file := b.write("runbooks/a.md", "good ")
-	b.run().says(terminal.Done, "message: good tried")
+	b.run().expectFrames(terminal.Done, "message: good tried")
 	names, err := filepath.Glob(filepath.Join(folder, "*"))
 	if got, _ := os.ReadFile(file); string(got) != "good " || err != nil || len(names) != 1 {
 		t.Errorf("the runbook is %q, and the folder has %q, %v", got, names, err)
 	}
-	other := newBench(t, "plain", "echo x > made && cat made").supervised().sandboxed()
+	other := newTurnRig(t, "plain", "echo x > made && cat made").supervised().sandboxed()
 	other.opts.Private = []string{filepath.Join(other.workspace, "runbooks")}
 	other.opts.Readable = other.opts.Private
-	other.run().says(terminal.Done, "message: x")
+	other.run().expectFrames(terminal.Done, "message: x")
 }
 
 // An agent starts nanobot mcp to reach its tools, wherever the program is.
@@ -337,16 +337,16 @@ func TestAnAgentInASandboxCanStartTheGatewaysProgramIfItServesTools(t *testing.T
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho started\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, "plain", program+` 2>/dev/null || echo refused; { echo x >> `+program+`; } 2>/dev/null && echo changed`).supervised().sandboxed()
+	b := newTurnRig(t, "plain", program+` 2>/dev/null || echo refused; { echo x >> `+program+`; } 2>/dev/null && echo changed`).supervised().sandboxed()
 	b.opts.Program = program
-	b.run().says(terminal.Failed, "message: refused\nExit code: 2")
+	b.run().expectFrames(terminal.Failed, "message: refused\nExit code: 2")
 	b.opts.Socket = filepath.Join(b.workspace, "socket")
-	b.run().says(terminal.Failed, "message: started\nExit code: 2")
+	b.run().expectFrames(terminal.Failed, "message: started\nExit code: 2")
 }
 
 // A command outside of turns runs where the agent of the chat does, and in its sandbox.
-func TestAPlaceIsThatOfAnAgent(t *testing.T) {
-	b := newBench(t, "plain", "true").supervised().sandboxed()
+func TestTheExecEnvIsThatOfTheAgent(t *testing.T) {
+	b := newTurnRig(t, "plain", "true").supervised().sandboxed()
 	secret := b.write("secret", "hush")
 	b.opts.Private = []string{secret}
 	b.opts.Config.Env = map[string]string{"OWN": "own"}
@@ -367,11 +367,11 @@ func TestAPlaceIsThatOfAnAgent(t *testing.T) {
 
 // Each chat's temporary files are its own, and can be sent from where the agent says that they are.
 func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
-	b := newBench(t, "plain", `echo $TMPDIR $TMP $TEMP; ls $TMPDIR; echo x > $TMPDIR/a.png; echo $TMPDIR/a.png`).supervised().sandboxed()
+	b := newTurnRig(t, "plain", `echo $TMPDIR $TMP $TEMP; ls $TMPDIR; echo x > $TMPDIR/a.png; echo $TMPDIR/a.png`).supervised().sandboxed()
 	temp := filepath.Join(b.workspace, "users", "local", ".tmp")
-	b.run().says(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]")
-	b.run().says(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]") // nothing is left of the turn before
-	b = newBench(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).supervised().sandboxed()
+	b.run().expectFrames(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]")
+	b.run().expectFrames(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]") // nothing is left of the turn before
+	b = newTurnRig(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).supervised().sandboxed()
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -379,14 +379,14 @@ func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
 	if strings.Contains(strings.Join(r.MissingFeatures(), ""), "no mount namespaces") {
 		t.Skip("there is no /tmp of its own here")
 	}
-	b.run().says(terminal.Done, "message:  [made.png]")
+	b.run().expectFrames(terminal.Done, "message:  [made.png]")
 	if _, err := os.Stat("/tmp/made.png"); err == nil {
 		t.Error("it is in everybody's /tmp")
 	}
 }
 
 // Where the agent has a /tmp of its own, no path that it names leads to a file in everybody's.
-func TestAFileInEverybodysTempFolderIsNotTakenForTheAgents(t *testing.T) {
+func TestAFileInTheSharedTempFolderIsNotTheAgents(t *testing.T) {
 	host, err := os.MkdirTemp("/tmp", "everybodys-")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(host) })
@@ -396,7 +396,7 @@ func TestAFileInEverybodysTempFolderIsNotTakenForTheAgents(t *testing.T) {
 		for way, path := range map[string]string{"its path": host + "/a.png", "a link": "/users/local/link.png", "a process": "/proc/self/root" + host + "/a.png", "dots": "/usr/../" + host + "/a.png"} {
 			for _, roots := range [][]string{nil, {"/tmp"}, {"/"}} {
 				for _, made := range []bool{true, false} {
-					b := newBench(t, "rich", "")
+					b := newTurnRig(t, "rich", "")
 					if user != "" {
 						if os.Geteuid() != 0 {
 							continue
@@ -457,7 +457,7 @@ func openWorkspace(t *testing.T) string {
 }
 
 func TestTheLastExitIsToldWhileTheAnswerIsStillEmitted(t *testing.T) {
-	b := newBench(t, "rich", frame(m{"type": "message", "text": "hi"}))
+	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "hi"}))
 	b.opts.Supervisor = process.NewSupervisor(process.SupervisorOptions{})
 	t.Cleanup(b.opts.Supervisor.Close)
 	if !strings.Contains(b.opts.Supervisor.Describe(), "control group of its own") {
@@ -469,5 +469,5 @@ func TestTheLastExitIsToldWhileTheAnswerIsStillEmitted(t *testing.T) {
 		<-exited // otherwise the turn never ends
 		return nil
 	}
-	b.run().says("done", "message: hi")
+	b.run().expectFrames("done", "message: hi")
 }

@@ -11,8 +11,8 @@ import (
 	"nanobot/terminal"
 )
 
-func TestFilesThatAnAgentNamesElsewhereObeyTheSameRules(t *testing.T) {
-	b := newBench(t, "plain", "true")
+func TestOpenMediaChecksFilesByTheSameRules(t *testing.T) {
+	b := newTurnRig(t, "plain", "true")
 	outside, private := t.TempDir(), filepath.Join(b.workspace, "config.json")
 	b.opts.Private, b.opts.Config.MediaRoots = []string{private}, []string{b.workspace}
 	owner := terminal.Owner{Agent: "default", Channel: "cli", ChatID: "local"}
@@ -71,7 +71,7 @@ func TestFilesThatAnAgentNamesElsewhereObeyTheSameRules(t *testing.T) {
 }
 
 func TestAFileOutsideTheWorkspaceIsToBeCopied(t *testing.T) {
-	b := newBench(t, "plain", "true")
+	b := newTurnRig(t, "plain", "true")
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// bench is an agent on a workbench: a shell script, how it is configured, and what came of it.
-type bench struct {
+// turnRig is an agent on a workbench: a shell script, how it is configured, and what came of it.
+type turnRig struct {
 	t         *testing.T
 	workspace string
 	opts      terminal.Options
@@ -44,12 +44,12 @@ type bench struct {
 	logs   *observer.ObservedLogs
 }
 
-func newBench(t *testing.T, protocol, script string) *bench {
+func newTurnRig(t *testing.T, protocol, script string) *turnRig {
 	t.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol, cfg.Timeout = script, protocol, 600 // only what hangs takes so long
 	core, logs := observer.New(zapcore.DebugLevel)
-	b := &bench{t: t, workspace: t.TempDir(), logs: logs}
+	b := &turnRig{t: t, workspace: t.TempDir(), logs: logs}
 	b.opts = terminal.Options{
 		Config: cfg, Workspace: b.workspace, Environ: os.Environ(), Log: zap.New(core),
 		Protocol: map[string]terminal.Protocol{"plain": plain.Protocol{}, "rich": rich.Protocol{}}[protocol],
@@ -59,13 +59,13 @@ func newBench(t *testing.T, protocol, script string) *bench {
 }
 
 // run makes one turn and gathers what is emitted.
-func (b *bench) run() *bench {
+func (b *turnRig) run() *turnRig {
 	b.t.Helper()
 	return b.runUntil(b.t.Context())
 }
 
 // runUntil is run with a context that may end before the turn.
-func (b *bench) runUntil(ctx context.Context) *bench {
+func (b *turnRig) runUntil(ctx context.Context) *turnRig {
 	b.t.Helper()
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
@@ -82,8 +82,8 @@ func (b *bench) runUntil(ctx context.Context) *bench {
 	return b
 }
 
-// says checks what was emitted, a line a frame: kind, text, and the base names of files.
-func (b *bench) says(status terminal.Status, want ...string) *bench {
+// expectFrames checks what was emitted, a line a frame: kind, text, and the base names of files.
+func (b *turnRig) expectFrames(status terminal.Status, want ...string) *turnRig {
 	b.t.Helper()
 	if b.err != nil {
 		b.t.Fatalf("turn: %v", b.err)
@@ -113,7 +113,7 @@ func short(s string) string {
 }
 
 // write puts a file into the workspace and returns its path.
-func (b *bench) write(name, content string) string {
+func (b *turnRig) write(name, content string) string {
 	b.t.Helper()
 	path := filepath.Join(b.workspace, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -45,7 +45,7 @@ func TestPlainOutputIsOneMessageAtTheEnd(t *testing.T) {
 		{"terminal escapes", "printf '\\033[1;31mred\\033[0m \\033]0;title\\007x\\a\\302\\2331m £'", "done", "message: red x1m £"},
 		{"no newline at the end", "printf abc", "done", "message: abc"},
 	} {
-		t.Run(tc.name, func(t *testing.T) { newBench(t, "plain", tc.script).run().says(tc.status, tc.want) })
+		t.Run(tc.name, func(t *testing.T) { newTurnRig(t, "plain", tc.script).run().expectFrames(tc.status, tc.want) })
 	}
 }
 
@@ -98,21 +98,21 @@ func TestRichFramesComeInOrderAndPlainLinesAtTheEnd(t *testing.T) {
 		{"CRLF and BOM", `printf '\357\273\277{"type":"message","text":"a"}\r\n{"type":"message","text":"b"}\r\n'`, "done", []string{"message: a", "message: b"}},
 		{"NUL in a frame", frame(m{"type": "message", "text": "a\x00b"}), "done", []string{"message: a\uFFFDb"}},
 	} {
-		t.Run(tc.name, func(t *testing.T) { newBench(t, "rich", tc.script).run().says(tc.status, tc.want...) })
+		t.Run(tc.name, func(t *testing.T) { newTurnRig(t, "rich", tc.script).run().expectFrames(tc.status, tc.want...) })
 	}
 }
 
 type m = map[string]any
 
 func TestAMessageIsEmittedWhileTheAgentStillRuns(t *testing.T) {
-	b := newBench(t, "rich", frame(m{"type": "message", "text": "first"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "second"}))
+	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "first"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "second"}))
 	b.emit = func(f terminal.Frame) error {
 		if f.Text == "first" {
 			return os.WriteFile(b.workspace+"/go", nil, 0o600) // without this the agent never ends
 		}
 		return nil
 	}
-	b.run().says("done", "message: first", "message: second")
+	b.run().expectFrames("done", "message: first", "message: second")
 }
 
 func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
@@ -120,7 +120,7 @@ func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
 	for _, level := range []any{"debug", "info", "warning", "error", "loud", nil} {
 		script += frame(m{"type": "log", "text": fmt.Sprint(level), "level": level})
 	}
-	b := newBench(t, "rich", script).run()
+	b := newTurnRig(t, "rich", script).run()
 	got := map[string]zapcore.Level{}
 	for _, e := range b.logs.FilterMessage("agent").All() {
 		got[e.ContextMap()["text"].(string)] = e.Level
@@ -133,7 +133,7 @@ func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
 
 // timeOutAfter runs the agent until its time is up, which must not be before it has made a file. On
 // a busy machine that takes some seconds.
-func (b *bench) timeOutAfter(file string) {
+func (b *turnRig) timeOutAfter(file string) {
 	b.t.Helper()
 	for b.opts.Config.Timeout = 2; b.opts.Config.Timeout <= 512; b.opts.Config.Timeout *= 2 {
 		b.run()
@@ -154,10 +154,10 @@ func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, "rich", strings.Replace(script, "echo before;", "echo before; touch printed;", 1))
+			b := newTurnRig(t, "rich", strings.Replace(script, "echo before;", "echo before; touch printed;", 1))
 			b.req.Text = strings.Repeat("x", 1<<20)
 			b.timeOutAfter("printed")
-			b.says("timeout", "message: before", fmt.Sprintf("error: Timed out after %d s.", b.opts.Config.Timeout))
+			b.expectFrames("timeout", "message: before", fmt.Sprintf("error: Timed out after %d s.", b.opts.Config.Timeout))
 			if f := b.frames[1]; f.Code != "TIMEOUT" {
 				t.Errorf("code %q", f.Code)
 			}
@@ -167,7 +167,7 @@ func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
 
 func TestATimeoutFiresWhileOutputFloodsIn(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
-		b := newBench(t, protocol, "yes flood | head -c 60000; touch printed; exec yes flood")
+		b := newTurnRig(t, protocol, "yes flood | head -c 60000; touch printed; exec yes flood")
 		b.opts.Config.MaxOutput = 4096
 		b.timeOutAfter("printed")
 		if b.out.Status != terminal.TimedOut || len(b.frames) != 2 {
@@ -181,14 +181,14 @@ func TestATimeoutFiresWhileOutputFloodsIn(t *testing.T) {
 
 func TestAStopIsToldAndWhatWasPrintedArrives(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b := newBench(t, "rich", "echo plain; exec 2>/dev/null; trap 'echo cleaned up; exit 0' TERM\n"+frame(m{"type": "message", "text": "ready"})+"while :; do sleep 0.01; done")
+	b := newTurnRig(t, "rich", "echo plain; exec 2>/dev/null; trap 'echo cleaned up; exit 0' TERM\n"+frame(m{"type": "message", "text": "ready"})+"while :; do sleep 0.01; done")
 	b.emit = func(terminal.Frame) error { cancel(); return nil }
-	b.runUntil(ctx).says("stopped", "message: ready", "message: plain\ncleaned up", "error: Stopped.")
+	b.runUntil(ctx).expectFrames("stopped", "message: ready", "message: plain\ncleaned up", "error: Stopped.")
 }
 
 func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {
 	broken := errors.New("outbox is broken")
-	b := newBench(t, "rich", "sleep 300 & "+frame(m{"type": "message", "text": "m"})+"sleep 300")
+	b := newTurnRig(t, "rich", "sleep 300 & "+frame(m{"type": "message", "text": "m"})+"sleep 300")
 	b.emit = func(terminal.Frame) error { return broken }
 	if b.run(); !errors.Is(b.err, broken) {
 		t.Fatalf("got %v", b.err)
@@ -196,19 +196,19 @@ func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {
 }
 
 func TestALongLineIsSkippedWholeAndNamed(t *testing.T) {
-	b := newBench(t, "rich", frame(m{"type": "message", "text": "before"})+
+	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "before"})+
 		"head -c 100000000 /dev/zero | tr '\\0' x; echo\n"+frame(m{"type": "message", "text": "after"}))
-	b.run().says("done", "message: before", "message: after", "message: ⚠ a line of 100000000 bytes was skipped, the limit is 16777216.")
+	b.run().expectFrames("done", "message: before", "message: after", "message: ⚠ a line of 100000000 bytes was skipped, the limit is 16777216.")
 }
 
 func TestALineOfExactlyTheLimitArrives(t *testing.T) {
-	b := newBench(t, "plain", "head -c 2000 /dev/zero | tr '\\0' x; printf '\\r\\n'; head -c 2001 /dev/zero | tr '\\0' y; echo; echo end")
+	b := newTurnRig(t, "plain", "head -c 2000 /dev/zero | tr '\\0' x; printf '\\r\\n'; head -c 2001 /dev/zero | tr '\\0' y; echo; echo end")
 	b.opts.Config.MaxLine = 2000
-	b.run().says("done", "message: "+strings.Repeat("x", 2000)+"\nend\n⚠ a line of 2001 bytes was skipped, the limit is 2000.")
+	b.run().expectFrames("done", "message: "+strings.Repeat("x", 2000)+"\nend\n⚠ a line of 2001 bytes was skipped, the limit is 2000.")
 }
 
 func TestMuchPlainTextKeepsBothEnds(t *testing.T) {
-	b := newBench(t, "plain", "seq 1 100000")
+	b := newTurnRig(t, "plain", "seq 1 100000")
 	b.opts.Config.MaxOutput = 1024
 	b.run()
 	text := b.frames[0].Text
@@ -233,9 +233,9 @@ func TestHiddenInternalsBecomeOneFriendlyLine(t *testing.T) {
 		{"other chat listed", "exit 3", config.Reveal{Chats: []string{"cli:other"}}, "failed", "message: " + friendly},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, "rich", tc.script)
+			b := newTurnRig(t, "rich", tc.script)
 			b.opts.Config.RevealErrors = tc.reveal
-			b.run().says(tc.status, tc.want)
+			b.run().expectFrames(tc.status, tc.want)
 			logged := b.logs.FilterField(zap.String("text", "STDERR: /etc/secret\nExit code: 3")).Len()
 			if tc.name == "failure" && logged != 1 {
 				t.Error("the operator was not told")
@@ -245,10 +245,10 @@ func TestHiddenInternalsBecomeOneFriendlyLine(t *testing.T) {
 }
 
 func TestASwitchedOffAgentIsPolite(t *testing.T) {
-	b := newBench(t, "plain", "echo never")
+	b := newTurnRig(t, "plain", "echo never")
 	off := false
 	b.opts.Config.Enabled = &off
-	b.run().says("failed", "message: This bot is switched off at the moment.")
+	b.run().expectFrames("failed", "message: This bot is switched off at the moment.")
 }
 
 // TestManyTinyFramesArrive prints 200,000 frames, or a million with NANOBOT_LONG=1.
@@ -257,7 +257,7 @@ func TestManyTinyFramesArrive(t *testing.T) {
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		frames = 1_000_000
 	}
-	b := newBench(t, "rich", `exec awk 'BEGIN { for (i = 0; i < `+strconv.Itoa(frames)+`; i++) print "{\"type\":\"progress\",\"text\":\"" i "\"}" }'`)
+	b := newTurnRig(t, "rich", `exec awk 'BEGIN { for (i = 0; i < `+strconv.Itoa(frames)+`; i++) print "{\"type\":\"progress\",\"text\":\"" i "\"}" }'`)
 	n := 0
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
@@ -278,7 +278,7 @@ func TestManyTinyFramesArrive(t *testing.T) {
 }
 
 func TestManyErrorFramesStayBounded(t *testing.T) {
-	b := newBench(t, "rich", `exec awk 'BEGIN { for (i = 0; i < 100000; i++) print "{\"type\":\"error\",\"text\":\"" i "\"}" }'`)
+	b := newTurnRig(t, "rich", `exec awk 'BEGIN { for (i = 0; i < 100000; i++) print "{\"type\":\"error\",\"text\":\"" i "\"}" }'`)
 	b.opts.Config.MaxOutput = 2048
 	b.run()
 	if text := b.frames[0].Text; len(text) > 3000 || !strings.HasPrefix(text, "Error: 0\n") || !strings.HasSuffix(text, "Error: 99999") {
@@ -293,7 +293,7 @@ func TestADescendantNeverHangsTheTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			b := newBench(t, "rich", left+" echo $! > pid\n"+frame(m{"type": "message", "text": "m"}))
+			b := newTurnRig(t, "rich", left+" echo $! > pid\n"+frame(m{"type": "message", "text": "m"}))
 			t.Cleanup(func() {
 				pid, _ := os.ReadFile(filepath.Join(b.workspace, "pid"))
 				if n, err := strconv.Atoi(strings.TrimSpace(string(pid))); err == nil {
@@ -301,7 +301,7 @@ func TestADescendantNeverHangsTheTurn(t *testing.T) {
 				}
 			})
 			b.opts.Config.RevealErrors.All = false
-			b.run().says("done", "message: m")
+			b.run().expectFrames("done", "message: m")
 			if took := time.Since(began); took > 5*time.Minute {
 				t.Errorf("took %s", took)
 			}
@@ -310,11 +310,11 @@ func TestADescendantNeverHangsTheTurn(t *testing.T) {
 }
 
 func TestAnAgentHasNoTerminalToWaitFor(t *testing.T) {
-	newBench(t, "plain", "read x 2>/dev/null < /dev/tty || echo none").run().says("done", "message: none")
+	newTurnRig(t, "plain", "read x 2>/dev/null < /dev/tty || echo none").run().expectFrames("done", "message: none")
 }
 
 func TestUserTextThatIsNotUTF8IsMendedInTheEnvelope(t *testing.T) {
-	b := newBench(t, "rich", "")
+	b := newTurnRig(t, "rich", "")
 	b.req.Text = "a\xff\xfeb"
 	if got := b.envelope()["text"]; got != "a\uFFFD\uFFFDb" {
 		t.Errorf("got %q", got)

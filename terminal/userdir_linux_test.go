@@ -13,7 +13,7 @@ import (
 
 // An agent exchanges the folder of its chat, or that of all chats, for a link as fast as it can: to
 // elsewhere, or to another chat.
-func TestAFolderThatIsExchangedForALinkMeanwhileIsNotLeft(t *testing.T) {
+func TestAFolderReplacedByALinkIsNotLeft(t *testing.T) {
 	for which, to := range map[string]string{"users": "../outside", "users/chat": "../../outside", "./users/chat": "other"} {
 		t.Run(which+" "+to, func(t *testing.T) {
 			dir := t.TempDir()

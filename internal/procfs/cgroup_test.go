@@ -8,7 +8,7 @@ import (
 	"nanobot/internal/procfs"
 )
 
-func TestOurOwnGroupIsFound(t *testing.T) {
+func TestOurOwnCgroupIsFound(t *testing.T) {
 	const v1 = "36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
 	for _, tc := range []struct{ mounts, own, want string }{
 		{"30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", "0::/system.slice/bot.service\n", "/sys/fs/cgroup/system.slice/bot.service"},

@@ -33,7 +33,7 @@ func TestAProcessThatIsBeingReleasedHasNoSession(t *testing.T) {
 	}
 }
 
-func TestAProcessIsDescribedAsTheKernelHasIt(t *testing.T) {
+func TestReadStatMatchesTheKernel(t *testing.T) {
 	children := procfs.OpenOwnChildren()
 	defer children.Close()
 	before := procfs.TicksSinceBoot()
@@ -83,7 +83,7 @@ func TestAProcessIsDescribedAsTheKernelHasIt(t *testing.T) {
 	}
 }
 
-func TestTheHolderOfALockIsFound(t *testing.T) {
+func TestTheProcessThatHoldsALockIsFound(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func TestRunReturnsWhenTheLastTaskHasEnded(t *testing.T) {
 	})
 }
 
-func TestIdleWaitsForWhatIsQueuedAndEndsWithItsContext(t *testing.T) {
+func TestWaitIdleWaitsForQueuedTasksAndEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := tasks.New()
 		if !g.WaitIdle(t.Context()) {

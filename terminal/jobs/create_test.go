@@ -24,11 +24,11 @@ func TestArgumentsArePassedAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, e := s.whole(jobs.Command{Line: self, Args: args, Env: []string{role + "=arguments"}})
+	text, e := s.runToEnd(jobs.Command{Line: self, Args: args, Env: []string{role + "=arguments"}})
 	want := `"two words"` + "\n" + `"it's \"quoted\""` + "\n" + `"$HOME"` + "\n" + "\"`id`\"\n" + `"*"` + "\n" + `"a;b|c&d"` + "\n" +
 		`""` + "\n" + `"\\"` + "\n" + `"-c"` + "\n" + `"--"` + "\n" + `"new\nline"` + "\n" + `"ünï"` + "\n"
-	if text != want || show(e) != "code 0" {
-		t.Fatalf("%s: got %s", show(e), text)
+	if text != want || formatExit(e) != "code 0" {
+		t.Fatalf("%s: got %s", formatExit(e), text)
 	}
 }
 
@@ -55,8 +55,8 @@ func TestALineWithoutArgumentsIsForTheShellUnlessItIsAProgram(t *testing.T) {
 		"kill -TERM $$":                    " SIGTERM",
 	} {
 		for _, args := range [][]string{nil, {}} {
-			text, e := s.whole(jobs.Command{Line: line, Args: args, Env: path})
-			if got := text + " " + show(e); got != want {
+			text, e := s.runToEnd(jobs.Command{Line: line, Args: args, Env: path})
+			if got := text + " " + formatExit(e); got != want {
 				t.Errorf("%q: got %q, want %q", line, got, want)
 			}
 		}
@@ -70,7 +70,7 @@ func TestTheShellIsTheSessions(t *testing.T) {
 	table := jobs.NewTable(jobs.Options{Dir: dir, Shell: shell})
 	t.Cleanup(table.Close)
 	s := session{table, t, dir}
-	if text, _ := s.whole(jobs.Command{Line: "some line"}); text != "-c some line\n" {
+	if text, _ := s.runToEnd(jobs.Command{Line: "some line"}); text != "-c some line\n" {
 		t.Fatalf("got %q", text)
 	}
 }
@@ -140,7 +140,7 @@ func TestTheFolderIsInsideTheRoots(t *testing.T) {
 		"": at("work"), at("work"): at("work"), at("work/deep/../deep/"): at("work/deep"), at("more"): at("more"), at("work/in"): at("work/deep"),
 		at("outside/back"): at("work/deep"), at("linked"): at("real"), at("real"): at("real"),
 	} {
-		if text, _ := s.whole(jobs.Command{Line: "pwd", Args: []string{"-P"}, Dir: dir}); text != want+"\n" {
+		if text, _ := s.runToEnd(jobs.Command{Line: "pwd", Args: []string{"-P"}, Dir: dir}); text != want+"\n" {
 			t.Errorf("%q: got %q, want %q", dir, text, want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestTheFolderIsInsideTheRoots(t *testing.T) {
 			t.Errorf("%q: id %q, error %v, want one that says %q", dir, id, err, says)
 		}
 	}
-	if text, _ := s.whole(jobs.Command{Line: "pwd", Args: []string{"-L"}, Dir: at("work/in")}); text != at("work/in")+"\n" {
+	if text, _ := s.runToEnd(jobs.Command{Line: "pwd", Args: []string{"-L"}, Dir: at("work/in")}); text != at("work/in")+"\n" {
 		t.Errorf("by its name: got %q", text)
 	}
 }
@@ -178,10 +178,10 @@ func TestTheEnvironmentIsTheCommandsAlone(t *testing.T) {
 	}
 }
 
-func TestThereIsNoInput(t *testing.T) {
+func TestJobsHaveNoInput(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	text, e := s.whole(jobs.Command{Line: "readlink /proc/self/fd/0; cat; echo end"})
-	if text != "/dev/null\nend\n" || show(e) != "code 0" {
-		t.Fatalf("got %q, %s", text, show(e))
+	text, e := s.runToEnd(jobs.Command{Line: "readlink /proc/self/fd/0; cat; echo end"})
+	if text != "/dev/null\nend\n" || formatExit(e) != "code 0" {
+		t.Fatalf("got %q, %s", text, formatExit(e))
 	}
 }

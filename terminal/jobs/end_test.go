@@ -21,39 +21,39 @@ func TestTheExitIsACodeOrASignal(t *testing.T) {
 	} {
 		id := s.script(line)
 		e := s.wait(id)
-		if show(e) != want || (e.Code == nil) == (e.Signal == nil) {
-			t.Errorf("%s: %s", line, show(e))
+		if formatExit(e) != want || (e.Code == nil) == (e.Signal == nil) {
+			t.Errorf("%s: %s", line, formatExit(e))
 		}
 	}
 }
 
 func TestAllWaitersAreAnsweredAlsoLateOnes(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	open := s.valve("go")
+	open := s.newGate("go")
 	id := s.script("read -r x < go; exit 7")
 	var g sync.WaitGroup
 	for range 50 {
 		g.Go(func() {
-			if e, err := s.Wait(context.Background(), id); err != nil || show(e) != "code 7" {
-				t.Errorf("%s, %v", show(e), err)
+			if e, err := s.Wait(context.Background(), id); err != nil || formatExit(e) != "code 7" {
+				t.Errorf("%s, %v", formatExit(e), err)
 			}
 		})
 	}
 	open()
 	g.Wait()
-	if e := s.wait(id); show(e) != "code 7" {
-		t.Errorf("afterwards: %s", show(e))
+	if e := s.wait(id); formatExit(e) != "code 7" {
+		t.Errorf("afterwards: %s", formatExit(e))
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if e, err := s.Wait(over, id); err != nil || show(e) != "code 7" {
-		t.Errorf("in no time: %s, %v", show(e), err)
+	if e, err := s.Wait(over, id); err != nil || formatExit(e) != "code 7" {
+		t.Errorf("in no time: %s, %v", formatExit(e), err)
 	}
 }
 
 func TestACancelledWaitLeavesTheJobAlone(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	open := s.valve("go")
+	open := s.newGate("go")
 	id := s.script("echo up; read -r x < go; echo done")
 	s.untilHas(id, "up")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -70,8 +70,8 @@ func TestACancelledWaitLeavesTheJobAlone(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	open()
-	if e := s.wait(id); show(e) != "code 0" || s.out(id).Text != "up\ndone\n" {
-		t.Fatalf("%s: %q", show(e), s.out(id).Text)
+	if e := s.wait(id); formatExit(e) != "code 0" || s.out(id).Text != "up\ndone\n" {
+		t.Fatalf("%s: %q", formatExit(e), s.out(id).Text)
 	}
 }
 
@@ -88,10 +88,10 @@ func TestAGrandchildDelaysTheEndOnlyALittle(t *testing.T) {
 		s := newSession(t, jobs.Limits{})
 		began := time.Now()
 		e := s.wait(s.script(line + " echo $! > pid; exit 6"))
-		if took := time.Since(began); show(e) != "code 6" || took > 4*time.Minute {
-			t.Errorf("%s: %s after %v", name, show(e), took)
+		if took := time.Since(began); formatExit(e) != "code 6" || took > 4*time.Minute {
+			t.Errorf("%s: %s after %v", name, formatExit(e), took)
 		}
-		if pid := s.noted("pid"); lives(pid) {
+		if pid := s.readPid("pid"); isAlive(pid) {
 			t.Errorf("%s: process %d lives on", name, pid)
 		}
 	}
@@ -102,16 +102,16 @@ func TestAProcessThatLeftTheSessionDoesNotDelayTheEnd(t *testing.T) {
 	s := newSession(t, jobs.Limits{Grace: 300 * time.Millisecond})
 	id := s.script(leaves + "until [ -s pid ]; do sleep 0.01; done; exit 6")
 	e := s.wait(id)
-	_ = syscall.Kill(s.noted("pid"), syscall.SIGKILL)
-	if show(e) != "code 6" {
-		t.Error(show(e))
+	_ = syscall.Kill(s.readPid("pid"), syscall.SIGKILL)
+	if formatExit(e) != "code 6" {
+		t.Error(formatExit(e))
 	}
 	id = s.script("rm pid; " + leaves + "wait")
 	s.untilHas(id, "up")
-	err := s.Kill(soon(t), id)
-	_ = syscall.Kill(s.noted("pid"), syscall.SIGKILL)
-	if err != nil || show(s.wait(id)) != "SIGTERM" {
-		t.Error(err, show(s.wait(id)))
+	err := s.Kill(testContext(t), id)
+	_ = syscall.Kill(s.readPid("pid"), syscall.SIGKILL)
+	if err != nil || formatExit(s.wait(id)) != "SIGTERM" {
+		t.Error(err, formatExit(s.wait(id)))
 	}
 }
 
@@ -136,16 +136,16 @@ func TestKillIsPoliteThenNotAndKeepsTheID(t *testing.T) {
 			e, _ := s.Wait(context.Background(), id)
 			waited <- e
 		}()
-		if err := s.Kill(soon(t), id); err != nil {
+		if err := s.Kill(testContext(t), id); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		o := s.out(id)
 		said := strings.ReplaceAll(o.Text, "Terminated\n", "") // some shells say so of their children
-		if o.Exit == nil || said != tc.text || show(*o.Exit) != tc.exit || show(<-waited) != tc.exit || show(s.wait(id)) != tc.exit {
+		if o.Exit == nil || said != tc.text || formatExit(*o.Exit) != tc.exit || formatExit(<-waited) != tc.exit || formatExit(s.wait(id)) != tc.exit {
 			t.Errorf("%s: got %+v", name, o)
 		}
 		for range 3 {
-			if err := s.Kill(soon(t), id); err != nil || s.out(id).Text != o.Text || show(s.wait(id)) != tc.exit {
+			if err := s.Kill(testContext(t), id); err != nil || s.out(id).Text != o.Text || formatExit(s.wait(id)) != tc.exit {
 				t.Errorf("%s, again: %v", name, err)
 			}
 		}
@@ -161,8 +161,8 @@ func TestAKillThatIsNotAwaitedStillHappens(t *testing.T) {
 	if err := s.Kill(over, id); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if e := s.wait(id); show(e) != "SIGKILL" {
-		t.Fatal(show(e))
+	if e := s.wait(id); formatExit(e) != "SIGKILL" {
+		t.Fatal(formatExit(e))
 	}
 }
 
@@ -176,11 +176,11 @@ func TestReleaseKillsForgetsAndAnswersWaiters(t *testing.T) {
 		go func() {
 			ctx := announce{context.Background(), ready}
 			e, err := s.Wait(ctx, id)
-			answers <- fmt.Sprint(show(e), err)
+			answers <- fmt.Sprint(formatExit(e), err)
 		}()
 		<-ready
 	}
-	if err := s.Release(soon(t), id); err != nil {
+	if err := s.Release(testContext(t), id); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
@@ -188,7 +188,7 @@ func TestReleaseKillsForgetsAndAnswersWaiters(t *testing.T) {
 			t.Errorf("a waiter is told %s", a)
 		}
 	}
-	if lives(pid) {
+	if isAlive(pid) {
 		t.Error("its child lives on")
 	}
 	s.mustUnknown(id)
@@ -207,7 +207,7 @@ func (a announce) Done() <-chan struct{} {
 
 func TestAReleasedIDIsUnknownBeforeTheJobIsDead(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 1, Grace: time.Minute})
-	open := s.valve("go")
+	open := s.newGate("go")
 	id := s.script("trap '' TERM; echo up; read -r x < go")
 	s.untilHas(id, "up")
 	over, cancel := context.WithCancel(context.Background())

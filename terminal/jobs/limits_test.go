@@ -16,7 +16,7 @@ import (
 	"nanobot/terminal/jobs"
 )
 
-func TestASessionHasSoManyJobs(t *testing.T) {
+func TestTheJobsOfASessionAreLimited(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 2})
 	one, other := s.script("sleep 300"), s.script("sleep 300")
 	id, err := s.Create(jobs.Command{Line: "true", Env: usualEnv})
@@ -24,14 +24,14 @@ func TestASessionHasSoManyJobs(t *testing.T) {
 		t.Fatalf("id %q, %v", id, err)
 	}
 	for _, id := range []string{other, one} {
-		if err := s.Release(soon(t), id); err != nil {
+		if err := s.Release(testContext(t), id); err != nil {
 			t.Fatal(err)
 		}
 		s.script("sleep 300")
 	}
 }
 
-func TestTheOldestThatHasEndedMakesRoom(t *testing.T) {
+func TestTheOldestEndedJobMakesRoom(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 4})
 	running, first, second, third := s.script("sleep 300"), s.script("exit 1"), s.script("exit 2"), s.script("exit 3")
 	for _, id := range []string{third, second, first} {
@@ -66,10 +66,10 @@ func TestAllJobsCanBeKilledAtOnce(t *testing.T) {
 	s.script("exit 0") // the session is not over
 }
 
-func TestTheNextMayBeginWhenOneIsReleased(t *testing.T) {
+func TestAReleasedJobMakesRoomForTheNext(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 1})
 	for range 300 {
-		if err := s.Release(soon(t), s.create(jobs.Command{Line: "true"})); err != nil {
+		if err := s.Release(testContext(t), s.create(jobs.Command{Line: "true"})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +92,7 @@ func TestManyAtOnceNeverPassTheLimit(t *testing.T) {
 	}
 }
 
-func TestAJobIsEndedWhenItsTimeIsOver(t *testing.T) {
+func TestAJobIsEndedAfterItsMaximumRuntime(t *testing.T) {
 	for grace, lines := range map[time.Duration]map[string]string{
 		time.Minute: {
 			"exec sleep 300":                          "SIGTERM timed out",
@@ -113,30 +113,30 @@ func TestAJobIsEndedWhenItsTimeIsOver(t *testing.T) {
 			ids[line] = s.script(line)
 		}
 		for line, want := range lines {
-			if e := s.wait(ids[line]); show(e) != want {
-				t.Errorf("%s: %s", line, show(e))
+			if e := s.wait(ids[line]); formatExit(e) != want {
+				t.Errorf("%s: %s", line, formatExit(e))
 			}
 		}
 	}
 }
 
-func TestAJobHasSoMuchMemory(t *testing.T) {
+func TestTheMemoryOfAJobIsLimited(t *testing.T) {
 	s := newSession(t, jobs.Limits{Memory: 64 << 20})
 	const hungry = "import sys; x = bytearray(int(sys.argv[1]) << 20); print('fed')"
 	for name, c := range map[string]jobs.Command{
 		"itself":       {Line: "python3", Args: []string{"-c", hungry, "300"}},
 		"its children": {Line: fmt.Sprintf("sh -c \"python3 -c \\\"%s\\\" 300\"; exit 1", hungry)},
 	} {
-		text, e := s.whole(c)
-		if !strings.Contains(text, "MemoryError") || show(e) != "code 1" {
-			t.Errorf("%s: %s, %s", name, show(e), text)
+		text, e := s.runToEnd(c)
+		if !strings.Contains(text, "MemoryError") || formatExit(e) != "code 1" {
+			t.Errorf("%s: %s, %s", name, formatExit(e), text)
 		}
 	}
-	if text, e := s.whole(jobs.Command{Line: "python3", Args: []string{"-c", hungry, "10"}}); text != "fed\n" || show(e) != "code 0" {
-		t.Errorf("a modest one: %s, %s", show(e), text)
+	if text, e := s.runToEnd(jobs.Command{Line: "python3", Args: []string{"-c", hungry, "10"}}); text != "fed\n" || formatExit(e) != "code 0" {
+		t.Errorf("a modest one: %s, %s", formatExit(e), text)
 	}
-	if text, e := s.whole(jobs.Command{Line: "ulimit -d; ulimit -d unlimited; ulimit -d"}); !strings.HasPrefix(text, "65536\n") {
-		t.Errorf("the limit is %s, %s", text, show(e))
+	if text, e := s.runToEnd(jobs.Command{Line: "ulimit -d; ulimit -d unlimited; ulimit -d"}); !strings.HasPrefix(text, "65536\n") {
+		t.Errorf("the limit is %s, %s", text, formatExit(e))
 	}
 }
 
@@ -155,7 +155,7 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	} {
 		id, pid := s.script(line), 0
 		fmt.Sscan(s.untilHas(id, "\n"), &pid)
-		if !lives(pid) {
+		if !isAlive(pid) {
 			t.Fatalf("%s: process %d does not live", line, pid)
 		}
 		pids, ids = append(pids, pid), append(ids, id)
@@ -175,7 +175,7 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	}
 	s.Close()
 	for _, pid := range pids {
-		if lives(pid) {
+		if isAlive(pid) {
 			t.Errorf("process %d lives on", pid)
 		}
 	}
@@ -213,8 +213,8 @@ func TestFinishedJobsLeaveNoFileAndNoProcess(t *testing.T) {
 		ids = append(ids, s.script(fmt.Sprintf("echo out; echo err >&2; exit %d", i)))
 	}
 	for i, id := range ids {
-		if e := s.wait(id); show(e) != fmt.Sprintf("code %d", i) {
-			t.Errorf("%d: %s", i, show(e))
+		if e := s.wait(id); formatExit(e) != fmt.Sprintf("code %d", i) {
+			t.Errorf("%d: %s", i, formatExit(e))
 		}
 	}
 	if after := openFiles(t); after > before {
@@ -248,10 +248,10 @@ func TestAJobDiesWithItsGateway(t *testing.T) {
 	eventually(t, "it began", func() bool {
 		b, err := os.ReadFile(note)
 		n, _ := fmt.Sscan(string(b), &pid)
-		return err == nil && n == 1 && lives(pid)
+		return err == nil && n == 1 && isAlive(pid)
 	})
 	gateway.Kill()
-	eventually(t, "it is dead", func() bool { return !lives(pid) })
+	eventually(t, "it is dead", func() bool { return !isAlive(pid) })
 }
 
 func eventually(t *testing.T, what string, ok func() bool) {
@@ -263,7 +263,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func TestEverythingAtOnce(t *testing.T) {
+func TestJobsWorkUnderConcurrentCalls(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 6, Grace: 100 * time.Millisecond})
 	var g sync.WaitGroup
 	for i := range 12 {

@@ -88,15 +88,15 @@ func (s session) out(id string) jobs.Output {
 // wait waits for the end, which must come soon.
 func (s session) wait(id string) jobs.Exit {
 	s.t.Helper()
-	e, err := s.Wait(soon(s.t), id)
+	e, err := s.Wait(testContext(s.t), id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return e
 }
 
-// whole runs a command to its end.
-func (s session) whole(c jobs.Command) (string, jobs.Exit) {
+// runToEnd runs a command to its end.
+func (s session) runToEnd(c jobs.Command) (string, jobs.Exit) {
 	s.t.Helper()
 	id := s.create(c)
 	e := s.wait(id)
@@ -106,7 +106,7 @@ func (s session) whole(c jobs.Command) (string, jobs.Exit) {
 // patience is how long a test waits for what must come. Only a test that fails takes so long.
 const patience = 5 * time.Minute
 
-func soon(t *testing.T) context.Context {
+func testContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
@@ -131,8 +131,8 @@ func (s session) untilHas(id, part string) string {
 	return s.until(id, func(text string) bool { return strings.Contains(text, part) })
 }
 
-// show writes an exit as a status in words.
-func show(e jobs.Exit) string {
+// formatExit writes an exit as a status in words.
+func formatExit(e jobs.Exit) string {
 	s := ""
 	if e.Code != nil {
 		s += fmt.Sprintf("code %d", *e.Code)
@@ -146,13 +146,13 @@ func show(e jobs.Exit) string {
 	return s
 }
 
-func lives(pid int) bool {
+func isAlive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// noted returns the process id that a job has written to a file.
-func (s session) noted(file string) (pid int) {
+// readPid returns the process id that a job has written to a file.
+func (s session) readPid(file string) (pid int) {
 	s.t.Helper()
 	b, err := os.ReadFile(filepath.Join(s.dir, file))
 	if _, serr := fmt.Sscan(string(b), &pid); err != nil || serr != nil {

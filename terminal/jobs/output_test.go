@@ -18,14 +18,14 @@ func TestBothOutputsComeInTheOrderOfWriting(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&want, "out %d\nerr %d\n", i+1, i+1)
 	}
-	text, _ := s.whole(jobs.Command{Line: "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo out $i; echo err $i >&2; done"})
+	text, _ := s.runToEnd(jobs.Command{Line: "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo out $i; echo err $i >&2; done"})
 	if text != want.String() {
 		t.Fatalf("got %q", text)
 	}
 }
 
-// valve is a named pipe on which a script waits until the test says go.
-func (s session) valve(name string) (open func()) {
+// newGate is a named pipe on which a script waits until the test says go.
+func (s session) newGate(name string) (open func()) {
 	file := filepath.Join(s.dir, name)
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		s.t.Fatal(err)
@@ -39,18 +39,18 @@ func (s session) valve(name string) (open func()) {
 
 func TestOutputCanBeReadWhileItRuns(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	open := s.valve("go")
+	open := s.newGate("go")
 	id := s.script("echo first; read -r x < go; echo second; exit 5")
 	s.until(id, func(text string) bool { return text == "first\n" })
 	if o := s.out(id); o.Exit != nil || o.Truncated {
 		t.Fatalf("while it runs: %+v", o)
 	}
 	open()
-	if e := s.wait(id); show(e) != "code 5" {
-		t.Fatal(show(e))
+	if e := s.wait(id); formatExit(e) != "code 5" {
+		t.Fatal(formatExit(e))
 	}
 	for range 2 { // reading does not use it up
-		if o := s.out(id); o.Text != "first\nsecond\n" || o.Exit == nil || show(*o.Exit) != "code 5" || o.Truncated {
+		if o := s.out(id); o.Text != "first\nsecond\n" || o.Exit == nil || formatExit(*o.Exit) != "code 5" || o.Truncated {
 			t.Fatalf("at the end: %+v", o)
 		}
 	}
@@ -96,7 +96,7 @@ func TestTheLimitCountsBytesAndCutsNoCharacter(t *testing.T) {
 		if o.Text != tc.want || o.Truncated != tc.cut {
 			t.Errorf("%s, %d bytes: got %q, %v, want %q, %v", tc.print, tc.keep, o.Text, o.Truncated, tc.want, tc.cut)
 		}
-		if err := s.Release(soon(t), id); err != nil {
+		if err := s.Release(testContext(t), id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestACharacterSplitBetweenTwoWritesIsOne(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	for _, keep := range []int{4, 1 << 10} {
 		valve := fmt.Sprint("go", keep)
-		open := s.valve(valve)
+		open := s.newGate(valve)
 		id := s.create(jobs.Command{
 			Line: `printf 'ab\360\237\230'; printf 'up' > ` + valve + `up; read -r x < ` + valve + `; printf '\200'`, MaxOutput: &keep,
 		})
@@ -127,7 +127,7 @@ func TestACharacterSplitBetweenTwoWritesIsOne(t *testing.T) {
 
 func TestTruncatedStaysTrue(t *testing.T) {
 	s := newSession(t, jobs.Limits{Output: 1000})
-	open := s.valve("go")
+	open := s.newGate("go")
 	id := s.script("seq 1 1000; read -r x < go; echo é")
 	text := s.until(id, func(text string) bool { return strings.HasSuffix(text, "1000\n") })
 	if o := s.out(id); !o.Truncated || len(text) != 1000 {
@@ -141,7 +141,7 @@ func TestTruncatedStaysTrue(t *testing.T) {
 	}
 }
 
-func TestWhoeverKnowsOfTheExitCanReadAllOutput(t *testing.T) {
+func TestAfterTheExitAllOutputCanBeRead(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	for range 30 {
 		id := s.create(jobs.Command{Line: "seq", Args: []string{"1", "10000"}})
@@ -155,7 +155,7 @@ func TestWhoeverKnowsOfTheExitCanReadAllOutput(t *testing.T) {
 			}
 			break
 		}
-		if err := s.Release(soon(t), id); err != nil {
+		if err := s.Release(testContext(t), id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,14 +163,14 @@ func TestWhoeverKnowsOfTheExitCanReadAllOutput(t *testing.T) {
 
 func TestAJobThatClosesItsOutputIsStillWaitedFor(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	open := s.valve("go")
+	open := s.newGate("go")
 	id := s.script("echo bye; exec 1>&- 2>&-; read -r x < go; exit 4")
 	s.untilHas(id, "bye")
 	if o := s.out(id); o.Exit != nil {
 		t.Fatalf("%+v", o)
 	}
 	open()
-	if e := s.wait(id); show(e) != "code 4" {
-		t.Fatal(show(e))
+	if e := s.wait(id); formatExit(e) != "code 4" {
+		t.Fatal(formatExit(e))
 	}
 }

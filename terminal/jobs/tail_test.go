@@ -69,7 +69,7 @@ var awkward = []string{
 	"\xc3", "\xc3\xc3\xc3\xa9", "\x00\x00\x00",
 }
 
-func TestATailIsWhatAModelSays(t *testing.T) {
+func TestATailEqualsASimpleModel(t *testing.T) {
 	for _, text := range awkward {
 		for keep := range 16 {
 			for piece := 1; piece < 9; piece++ {

@@ -13,8 +13,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// grouped returns a supervisor with cgroups, and their folder.
-func grouped(t *testing.T) (supervisor *process.Supervisor, base string) {
+// newCgroupSupervisor returns a supervisor with cgroups, and their folder.
+func newCgroupSupervisor(t *testing.T) (supervisor *process.Supervisor, base string) {
 	t.Helper()
 	supervisor = process.NewSupervisor(process.SupervisorOptions{})
 	t.Cleanup(supervisor.Close)
@@ -25,8 +25,8 @@ func grouped(t *testing.T) (supervisor *process.Supervisor, base string) {
 	return supervisor, base
 }
 
-// set writes into a file of a control group.
-func set(t *testing.T, value string, path ...string) {
+// writeCgroupFile writes into a file of a control group.
+func writeCgroupFile(t *testing.T, value string, path ...string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(path...), []byte(value), 0); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func groupOf(t *testing.T, supervisor *process.Supervisor) string {
 	return said
 }
 
-func TestWhatCannotBeBoundedIsNotStarted(t *testing.T) {
+func TestAChildIsNotStartedWithoutItsLimits(t *testing.T) {
 	limited := process.Options{Args: []string{"true"}, Processes: 5}
 	none := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer none.Close()
@@ -54,22 +54,22 @@ func TestWhatCannotBeBoundedIsNotStarted(t *testing.T) {
 			t.Errorf("%s: it was started", supervisor.Describe())
 		}
 	}
-	supervisor, base := grouped(t)
+	supervisor, base := newCgroupSupervisor(t)
 	limited.Supervisor = supervisor
 	if _, can := supervisor.CanLimit(); !can {
 		if _, err := process.Start(limited); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("without what counts processes: %v", err)
 		}
 	}
-	set(t, "0", base, "cgroup.max.descendants")
+	writeCgroupFile(t, "0", base, "cgroup.max.descendants")
 	if _, err := process.Start(limited); !errors.Is(err, unix.EAGAIN) {
 		t.Errorf("without a group: %v", err)
 	}
 }
 
-func TestWhatIsNotBoundedIsStartedWithoutAGroupIfNeedBe(t *testing.T) {
-	supervisor, base := grouped(t)
-	set(t, "0", base, "cgroup.max.descendants")
+func TestAChildWithoutLimitsMayStartWithoutACgroup(t *testing.T) {
+	supervisor, base := newCgroupSupervisor(t)
+	writeCgroupFile(t, "0", base, "cgroup.max.descendants")
 	first := startSupervised(t, supervisor, "read -r line")
 	if got := groupOf(t, supervisor); strings.Contains(got, filepath.Base(base)) {
 		t.Errorf("there was a group: %s", got)
@@ -78,8 +78,8 @@ func TestWhatIsNotBoundedIsStartedWithoutAGroupIfNeedBe(t *testing.T) {
 	first.Wait()
 }
 
-func TestAGroupInWhichNothingCanBeStartedIsNotUsedAgain(t *testing.T) {
-	supervisor, base := grouped(t)
+func TestACgroupInWhichNothingCanBeStartedIsNotReused(t *testing.T) {
+	supervisor, base := newCgroupSupervisor(t)
 	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/1") {
 		t.Fatalf("the first is in %s", got)
 	}
@@ -94,8 +94,8 @@ func TestAGroupInWhichNothingCanBeStartedIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-func TestAFrozenGroupIsNotUsedAgain(t *testing.T) {
-	supervisor, base := grouped(t)
+func TestAFrozenCgroupIsNotReused(t *testing.T) {
+	supervisor, base := newCgroupSupervisor(t)
 	c := startSupervised(t, supervisor, "echo $$ > "+filepath.Dir(base)+"/cgroup.procs; echo 1 > "+base+"/1/cgroup.freeze")
 	readAll(t, c)
 	if e := c.Wait(); !e.OK() {
@@ -106,8 +106,8 @@ func TestAFrozenGroupIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-func TestWhoAsksIsToldWhenNoProcessIsLeft(t *testing.T) {
-	supervisor, _ := grouped(t)
+func TestOnCgroupEmptyIsCalledWhenNoProcessIsLeft(t *testing.T) {
+	supervisor, _ := newCgroupSupervisor(t)
 	for script, want := range map[string]bool{"echo hi": true, "sleep 300 & echo hi": false} {
 		empty := make(chan struct{}, 1)
 		c, err := process.Start(process.Options{

@@ -36,7 +36,7 @@ func askController(controller string) {
 
 // A group that has processes hands no controllers down, so who has one for itself goes into
 // another.
-func TestControllersAreHadInAGroupOfOurOwn(t *testing.T) {
+func TestControllersAreEnabledInOurOwnCgroup(t *testing.T) {
 	_, top, err := procfs.OwnCgroup()
 	if err != nil {
 		t.Skip(err)
@@ -86,9 +86,9 @@ func TestControllersAreHadInAGroupOfOurOwn(t *testing.T) {
 	}
 }
 
-// beFirst makes the test binary the first process of a container, to which every orphaned process
+// runAsInit makes the test binary the first process of a container, to which every orphaned process
 // is reparented.
-func beFirst() {
+func runAsInit() {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		fmt.Println(err)
 		return
@@ -130,8 +130,8 @@ func leaves(t *testing.T, base, then string) string {
 }
 
 // Who may write where we may can go to our own group, in which nobody is counted or killed.
-func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
-	supervisor, base := grouped(t)
+func TestAProcessThatLeavesItsCgroupDiesWithTheChild(t *testing.T) {
+	supervisor, base := newCgroupSupervisor(t)
 	elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
 	await(t, elder, "up")
 	const stay = `sh -c "echo \$\$; echo >&3; exec sleep 300" & exit`
@@ -156,8 +156,8 @@ func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
 }
 
 // Programs that make control groups themselves do so too, and are none of another child's business.
-func TestWhoLeavesItsControlGroupLivesAsLongAsTheChild(t *testing.T) {
-	supervisor, base := grouped(t)
+func TestAProcessThatLeavesItsCgroupLivesAsLongAsTheChild(t *testing.T) {
+	supervisor, base := newCgroupSupervisor(t)
 	c := startSupervised(t, supervisor, "setsid sh -c '"+leaves(t, base, `sh -c "echo \$\$; exec sleep 300" & exit`)+"' & wait; exec sleep 300")
 	pid := pidFrom(t, c)
 	for range 3 {
@@ -175,9 +175,9 @@ func TestWhoLeavesItsControlGroupLivesAsLongAsTheChild(t *testing.T) {
 	}
 }
 
-// usurp makes the test binary an agent that waits for its program's death to take what tells that
-// it lives.
-func usurp() {
+// takeLockOfKilledProgram makes the test binary an agent that waits for the death of its program to
+// take its lock.
+func takeLockOfKilledProgram() {
 	_, group, err := procfs.OwnCgroup()
 	if err != nil {
 		return
@@ -192,8 +192,8 @@ func usurp() {
 	base.Close()
 }
 
-func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
-	killed, about, pid := own(t, "setsid env -i "+os.Args[0]+" usurp")
+func TestAProcessThatTakesTheLockOfAStaleCgroupDiesAtTheNextStart(t *testing.T) {
+	killed, about, pid := startSupervisorProgram(t, "setsid env -i "+os.Args[0]+" usurp")
 	killed.Kill()
 	_, base, ok := strings.Cut(about, " under ")
 	if !ok {
@@ -219,7 +219,7 @@ func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
 }
 
 // A group that is named as we are may have limits that somebody has set for us and our children.
-func TestAGroupOfOurNameIsNotLeft(t *testing.T) {
+func TestACgroupNamedLikeOursIsNotLeft(t *testing.T) {
 	_, top, err := procfs.OwnCgroup()
 	if err != nil {
 		t.Skip(err)

@@ -25,9 +25,9 @@ func init() {
 	}
 }
 
-// hang makes the test binary a program that starts a child in a folder which does not answer, and
-// others meanwhile.
-func hang(dir string, noGroups bool) {
+// runHungStart makes the test binary a program that starts a child in a folder which does not
+// answer, and others meanwhile.
+func runHungStart(dir string, noGroups bool) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: noGroups})
 	older, err := process.Start(process.Options{Args: []string{"sleep", "300"}, Supervisor: supervisor})
 	if err != nil {
@@ -37,7 +37,7 @@ func hang(dir string, noGroups bool) {
 	done := make(chan bool)
 	go func() {
 		defer close(done)
-		fmt.Println("being started:", awaitHalfBorn(older.Pid()))
+		fmt.Println("being started:", awaitStartingChild(older.Pid()))
 		older.Kill()
 		fmt.Println("an older one:", older.Wait().Signal)
 		c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", escapes["by setsid"]}, Supervisor: supervisor, Grace: 50 * time.Millisecond})
@@ -57,8 +57,8 @@ func hang(dir string, noGroups bool) {
 	supervisor.Close()
 }
 
-// awaitHalfBorn waits for another child of the first thread that has a session of its own.
-func awaitHalfBorn(known int) bool {
+// awaitStartingChild waits for another child of the first thread that has a session of its own.
+func awaitStartingChild(known int) bool {
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", os.Getpid()))
 		for _, word := range strings.Fields(string(b)) {
@@ -94,7 +94,7 @@ func hungFolder(t *testing.T) (dir string, fail func()) {
 	return dir, fail
 }
 
-func TestAStartThatHangsKeepsNobodyElse(t *testing.T) {
+func TestAHungStartBlocksNoOtherStart(t *testing.T) {
 	for _, how := range []string{"groups", "subreaper"} {
 		dir, fail := hungFolder(t)
 		cmd := exec.Command(os.Args[0], "hang", dir, how)

@@ -9,7 +9,7 @@ import (
 // called.
 type input struct {
 	file *os.File
-	// counts says that what the child has not read is counted at the end.
+	// countUnread says that what the child has not read is counted at the end.
 	countUnread    bool
 	initialWritten chan struct{} // closed after writing Options.Input, also if that failed
 	done           chan struct{} // closed when no more writes will come

@@ -37,7 +37,7 @@ func await(t *testing.T, c *process.Child, word string) {
 	}
 }
 
-func TestWhatIsWrittenComesBehindTheInputInOrder(t *testing.T) {
+func TestWritesFollowTheInputInOrder(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
 	c := startOpen(t, "cat", big)
 	want := string(big)

@@ -10,7 +10,7 @@ import (
 	"nanobot/internal/procfs"
 )
 
-func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
+func TestOnlyTheRecordedProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		moment func(ticks int64) string

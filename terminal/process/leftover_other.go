@@ -10,5 +10,5 @@ func sameBoot(string) bool { return false }
 // KillRun kills nothing: leftover processes cannot be identified on this system.
 func KillRun(string, Record) {}
 
-// KillOwned kills nothing: leftover processes cannot be identified on this system.
+// KillPersistent kills nothing: leftover processes cannot be identified on this system.
 func KillPersistent(string) {}

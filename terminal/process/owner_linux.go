@@ -14,7 +14,7 @@ import (
 const (
 	// maxAncestors bounds the length of an ancestry.
 	maxAncestors = 1000
-	// maxLooks bounds how often the ancestors of a process are read again because one of them has
+	// maxOwnerAttempts bounds how often the ancestors of a process are read again because one of them has
 	// died meanwhile, or because a child is being started that the process may descend from.
 	maxOwnerAttempts = 50
 )
@@ -138,7 +138,7 @@ func (r *subreaper) addKnownOwners(pid int, owners map[string]bool) {
 	}
 }
 
-// ownerWhere returns the owner of the child for which a condition holds, or "".
+// ownerOfChildWhere returns the owner of the child for which a condition holds, or "".
 func (r *subreaper) ownerOfChildWhere(is func(*supervisedChild) bool) (owner string) {
 	d := descendants{subreaper: r}
 	d.anyChild(func(c *supervisedChild) bool {

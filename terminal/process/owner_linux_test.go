@@ -78,7 +78,7 @@ func TestTheOwnerOfEveryDescendantIsFound(t *testing.T) {
 	})
 }
 
-func TestAnOrphanWithoutATraceIsTheOnlyPossibleOwners(t *testing.T) {
+func TestAnUnmarkedReparentedProcessBelongsToTheOnlyPossibleOwner(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
 	_, pid := startOwned(t, supervisor, "owner", reparentedScript("env -i setsid"))
@@ -98,7 +98,7 @@ func waitATick() {
 	}
 }
 
-func TestAnOrphanThatAnEndedChildMayHaveLeftHasNoOwner(t *testing.T) {
+func TestAReparentedProcessOfAnEndedChildMayHaveNoOwner(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
 	older, _ := startOwned(t, supervisor, "older", "echo $$; exec sleep 300")
@@ -118,7 +118,7 @@ func TestAnOrphanThatAnEndedChildMayHaveLeftHasNoOwner(t *testing.T) {
 	checkOwner(t, supervisor, "when no reparented process is left", pid, "owner")
 }
 
-func TestAMarkOfAnotherChildIsOfNoUse(t *testing.T) {
+func TestACopiedMarkOfAnotherChildGivesNoOwner(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		_, victim := startOwned(t, supervisor, "victim", "echo $$; exec sleep 300")
 		mark := markOf(t, victim)
@@ -157,7 +157,7 @@ func TestAChildWithoutAnOwnerHasNone(t *testing.T) {
 	})
 }
 
-func TestOthersAreNoDescendants(t *testing.T) {
+func TestOtherProcessesAreNoDescendants(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
 	for _, pid := range []int{1, os.Getpid(), os.Getppid()} {

@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && other(os.Args[1:]) {
+	if len(os.Args) > 1 && runHelperCommand(os.Args[1:]) {
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -51,8 +51,8 @@ func readAll(t *testing.T, c *process.Child) string {
 	return string(b)
 }
 
-// slowly reads a little at a time and gives the child every chance to be long gone.
-func slowly(r io.Reader, pause time.Duration) string {
+// readSlowly reads a little at a time and gives the child every chance to be long gone.
+func readSlowly(r io.Reader, pause time.Duration) string {
 	var b bytes.Buffer
 	buf := make([]byte, 4096)
 	for {
@@ -80,17 +80,17 @@ func TestEveryLineArrivesHoweverSlowTheReader(t *testing.T) {
 		}
 	}
 	c := start(t, "seq 1 10000")
-	if got := slowly(c.Stdout, 20*time.Millisecond); got != want.String() {
+	if got := readSlowly(c.Stdout, 20*time.Millisecond); got != want.String() {
 		t.Fatalf("slow reader: got %d bytes, want %d", len(got), want.Len())
 	}
 	c.Wait()
 }
 
-func TestABacklogBehindAGrandchildIsReadBySlowReaders(t *testing.T) {
+func TestSlowReadersGetTheBacklogOfADescendant(t *testing.T) {
 	// The child is gone at once; what it left in the pipe and a grandchild holds open must arrive
 	// whole, although each pause of the reader is longer than the grace period.
 	c := startWith(t, "head -c 30000 /dev/zero | tr '\\0' x; sleep 300 & exit 0", 20*time.Millisecond, nil)
-	if got := slowly(c.Stdout, 50*time.Millisecond); len(got) != 30000 {
+	if got := readSlowly(c.Stdout, 50*time.Millisecond); len(got) != 30000 {
 		t.Fatalf("got %d bytes, want 30000", len(got))
 	}
 	if e := c.Wait(); !e.OK() {
@@ -98,7 +98,7 @@ func TestABacklogBehindAGrandchildIsReadBySlowReaders(t *testing.T) {
 	}
 }
 
-func TestAGrandchildThatStillWritesIsHeardOut(t *testing.T) {
+func TestOutputOfADescendantThatStillWritesIsRead(t *testing.T) {
 	c := startWith(t, "(for i in 1 2 3 4 5; do sleep 0.1; echo $i; done) & exit 0", time.Minute, nil)
 	if got := readAll(t, c); got != "1\n2\n3\n4\n5\n" {
 		t.Fatalf("got %q", got)

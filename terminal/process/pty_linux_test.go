@@ -25,14 +25,14 @@ func onTerminal(what string) {
 	case "describe":
 		describeTerminal()
 	case "flood":
-		_, _ = os.Stdout.Write(flood())
+		_, _ = os.Stdout.Write(floodText())
 	case "watch-size":
 		watchSize()
 	case "read-raw":
 		rawTerminal()
 		fmt.Print("up\n")
 		sum := sha256.New()
-		_, err := io.CopyN(sum, os.Stdin, int64(len(typed())))
+		_, err := io.CopyN(sum, os.Stdin, int64(len(typedText())))
 		fmt.Printf("%x %v\n", sum.Sum(nil), err)
 	case "never-read":
 		rawTerminal()
@@ -91,11 +91,11 @@ func rawTerminal() {
 	}
 }
 
-// flood is more than a pseudo-terminal holds.
-func flood() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 64<<10/16) }
+// floodText is more than a pseudo-terminal holds.
+func floodText() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 64<<10/16) }
 
-// typed has every byte.
-func typed() []byte {
+// typedText has every byte.
+func typedText() []byte {
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
@@ -163,7 +163,7 @@ func awaitLine(t *testing.T, lines *bufio.Reader, want string) {
 	}
 }
 
-func TestATerminalIsAllThatAProgramExpects(t *testing.T) {
+func TestATerminalHasTheModesThatProgramsExpect(t *testing.T) {
 	c := startOwn(t, "describe")
 	want := "0 terminal: true nonblocking: false <nil>\n1 terminal: true nonblocking: false <nil>\n2 terminal: true nonblocking: false <nil>\n" +
 		"size: 40 160\nsession leader: true foreground: true\non /dev/tty\non stderr\n"
@@ -177,12 +177,12 @@ func TestATerminalIsAllThatAProgramExpects(t *testing.T) {
 
 // The kernel reports the end of the output only when all of it was read.
 func TestWhatIsWrittenJustBeforeTheExitIsRead(t *testing.T) {
-	want := string(flood())
+	want := string(floodText())
 	for i := range 50 {
 		c := startOwn(t, "flood")
 		var got string
 		if i%5 == 4 {
-			got = slowly(c.Stdout, 5*time.Millisecond)
+			got = readSlowly(c.Stdout, 5*time.Millisecond)
 		} else {
 			got = readAll(t, c)
 		}
@@ -195,7 +195,7 @@ func TestWhatIsWrittenJustBeforeTheExitIsRead(t *testing.T) {
 	}
 }
 
-func TestABacklogOnATerminalBehindADescendantIsReadBySlowReaders(t *testing.T) {
+func TestSlowReadersGetTheTerminalBacklogOfADescendant(t *testing.T) {
 	c := startTerminal(t, process.Options{Grace: 20 * time.Millisecond}, "/bin/sh", "-c",
 		"trap '' HUP; head -c 3000 /dev/zero | tr '\\0' x; sleep 300 & exit 0")
 	var got bytes.Buffer
@@ -297,15 +297,15 @@ func TestBackspaceErasesAWholeCharacter(t *testing.T) {
 	}
 }
 
-func TestWhatIsTypedComesWholeHoweverLong(t *testing.T) {
+func TestLongTypedInputArrivesWhole(t *testing.T) {
 	c := startOwn(t, "read-raw")
 	await(t, c, "up\r")
 	written := make(chan error, 1)
 	go func() {
-		_, err := c.Write(typed())
+		_, err := c.Write(typedText())
 		written <- err
 	}()
-	if got, want := readAsPlain(t, c), fmt.Sprintf("%x <nil>\n", sha256.Sum256(typed())); got != want {
+	if got, want := readAsPlain(t, c), fmt.Sprintf("%x <nil>\n", sha256.Sum256(typedText())); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if err := <-written; err != nil {
@@ -319,7 +319,7 @@ func TestTypingIntoAProgramThatDoesNotReadEndsWithIt(t *testing.T) {
 	written := make(chan error, 2)
 	for range cap(written) {
 		go func() {
-			_, err := c.Write(typed())
+			_, err := c.Write(typedText())
 			written <- err
 		}()
 	}
@@ -452,7 +452,7 @@ func TestAKillReachesTheJobsOfATerminal(t *testing.T) {
 	}
 }
 
-func TestWhatAProgramOnATerminalUsesIsTold(t *testing.T) {
+func TestTheUsageOfAProgramOnATerminalIsKnown(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		c := startTerminal(t, process.Options{Supervisor: supervisor}, "/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
 		readAll(t, c)

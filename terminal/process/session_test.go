@@ -80,7 +80,7 @@ func TestTheWholeSessionIsReached(t *testing.T) {
 	}
 }
 
-func TestThoseWhoWereAskedToStopAreHeardOut(t *testing.T) {
+func TestOutputAfterStopIsRead(t *testing.T) {
 	const says = "(trap 'for w in good bye now; do sleep 0.3; echo $w; done; exit' TERM; echo up; while :; do sleep 0.01; done) 2>/dev/null & wait"
 	c := startJob(t, says, process.Options{MaxLinger: 50 * time.Millisecond})
 	await(t, c, "up")
@@ -112,7 +112,7 @@ func TestAKillEndsThePatience(t *testing.T) {
 	c.Wait()
 }
 
-func TestThoseWhoHoldNoOutputHaveTheirTimeToo(t *testing.T) {
+func TestProcessesWithoutOutputHaveThePatienceOfStopToo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "said")
 	c := startJob(t, "(trap 'sleep 0.5; echo bye > "+file+"; exit' TERM; echo up; exec >/dev/null 2>&1; while :; do sleep 0.01; done) & wait", process.Options{})
 	await(t, c, "up")

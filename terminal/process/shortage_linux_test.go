@@ -14,9 +14,9 @@ import (
 	"nanobot/terminal/process"
 )
 
-// bePoor makes the test binary a program that starts children with few file descriptors left: none
-// at first, then one more each time, until there are enough. It says what is wrong.
-func bePoor(terminal bool) {
+// runWithFewFiles makes the test binary a program that starts children with few file descriptors
+// left: none at first, then one more each time, until there are enough. It says what is wrong.
+func runWithFewFiles(terminal bool) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	grouped := strings.Contains(supervisor.Describe(), "control group of its own")
 	script := process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo $line; cat /proc/self/cgroup"}, Input: []byte("hello\n"), Supervisor: supervisor}
@@ -44,7 +44,7 @@ func bePoor(terminal bool) {
 	}
 	short, most := 0, len(taken)
 	for left := 0; ; left++ {
-		before := open()
+		before := countOpenFiles()
 		c, err := process.Start(script)
 		if err == nil {
 			b, _ := io.ReadAll(c.Stdout)
@@ -59,7 +59,7 @@ func bePoor(terminal bool) {
 		if errno, ok := process.Shortage(err); !ok || errno != syscall.EMFILE {
 			fmt.Printf("with %d left: %v\n", left, err)
 		}
-		if after := open(); after != before {
+		if after := countOpenFiles(); after != before {
 			fmt.Printf("with %d left: %d files became %d\n", left, before, after)
 		}
 		short++
@@ -71,8 +71,8 @@ func bePoor(terminal bool) {
 	}
 }
 
-// open counts open file descriptors without one of its own.
-func open() (n int) {
+// countOpenFiles counts open file descriptors without one of its own.
+func countOpenFiles() (n int) {
 	for fd := range 200 {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
 			n++
@@ -97,7 +97,7 @@ func TestAStartForWantOfFilesIsAShortageAndLeavesNothingOpen(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatPassesByItselfIsAShortage(t *testing.T) {
+func TestOnlyTemporaryErrorsAreShortages(t *testing.T) {
 	for errno, want := range map[syscall.Errno]bool{
 		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EAGAIN: true, syscall.ENOMEM: true, syscall.ETXTBSY: true,
 		syscall.ENOENT: false, syscall.EACCES: false, syscall.E2BIG: false, syscall.ENOEXEC: false, syscall.EPERM: false,

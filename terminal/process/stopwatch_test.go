@@ -8,7 +8,7 @@ import (
 	"nanobot/terminal/process"
 )
 
-func TestAStopwatchRingsOnceWhenItsTimeIsUp(t *testing.T) {
+func TestAStopwatchCallsItsFunctionOnce(t *testing.T) {
 	for _, d := range []time.Duration{time.Millisecond, time.Second, 7300 * time.Millisecond, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			began, rung := time.Now(), []time.Duration(nil)
@@ -29,7 +29,7 @@ func TestAStopwatchRingsOnceWhenItsTimeIsUp(t *testing.T) {
 	}
 }
 
-func TestAStopwatchThatIsStoppedDoesNotRing(t *testing.T) {
+func TestAStoppedStopwatchDoesNotCallItsFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := process.NewStopwatch(10*time.Second, func() { t.Error("it rang") })
 		time.Sleep(9 * time.Second)
@@ -64,7 +64,7 @@ func TestAPauseDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestAStopwatchThatIsStoppedInAPauseDoesNotRing(t *testing.T) {
+func TestAStopwatchStoppedInAPauseDoesNotCallItsFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := process.NewStopwatch(time.Second, func() { t.Error("it rang") })
 		resume := s.Pause()

@@ -19,8 +19,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// other makes the test binary another program, if the first argument names one.
-func other(args []string) bool {
+// runHelperCommand makes the test binary another program, if the first argument names one.
+func runHelperCommand(args []string) bool {
 	switch args[0] {
 	case "own-supervisor":
 		ownSupervisor(args[1])
@@ -29,17 +29,17 @@ func other(args []string) bool {
 		fmt.Println(supervisor.Describe())
 		supervisor.Close()
 	case "usurp":
-		usurp()
+		takeLockOfKilledProgram()
 	case "ask-controller":
 		askController(args[1])
 	case "hang":
-		hang(args[1], args[2] == "subreaper")
+		runHungStart(args[1], args[2] == "subreaper")
 	case "be-poor":
-		bePoor(args[1] == "terminal")
+		runWithFewFiles(args[1] == "terminal")
 	case "on-terminal":
 		onTerminal(args[1])
 	case "be-first":
-		beFirst()
+		runAsInit()
 	default:
 		return false
 	}
@@ -122,7 +122,7 @@ func runs(pid int) bool {
 	return pid > 1 && err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-func TestWhoeverLeavesTheGroupDiesWithTheChild(t *testing.T) {
+func TestAProcessThatLeavesTheGroupDiesWithTheChild(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		for name, script := range escapes {
 			c := startSupervised(t, supervisor, script)
@@ -138,7 +138,7 @@ func TestWhoeverLeavesTheGroupDiesWithTheChild(t *testing.T) {
 	})
 }
 
-func TestWithoutASupervisorThoseWhoLeaveLiveOn(t *testing.T) {
+func TestWithoutASupervisorProcessesOutsideTheGroupSurvive(t *testing.T) {
 	c := startSupervised(t, nil, escapes["by setsid"])
 	pid := pidFrom(t, c)
 	readAll(t, c)
@@ -151,7 +151,7 @@ func TestWithoutASupervisorThoseWhoLeaveLiveOn(t *testing.T) {
 	}
 }
 
-func TestAKillReachesThoseWhoHaveLeft(t *testing.T) {
+func TestKillReachesProcessesOutsideTheGroup(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		c := startSupervised(t, supervisor, "setsid sh -c 'echo $$; exec sleep 300' & sleep 300")
 		pid := pidFrom(t, c)
@@ -189,7 +189,7 @@ func TestTheEndOfOneChildIsNotThatOfAnothersProcesses(t *testing.T) {
 	})
 }
 
-func TestWhoHidesBehindAnElderIsKnownByItsParents(t *testing.T) {
+func TestADescendantIsFoundByItsParentsAmongOlderChildren(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
 		await(t, elder, "up")
@@ -272,7 +272,7 @@ func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
 	})
 }
 
-func TestGroupsAreUsedAgainAndRemovedAtTheEnd(t *testing.T) {
+func TestCgroupsAreReusedAndRemovedAtTheEnd(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	_, base, ok := strings.Cut(supervisor.Describe(), " under ")
 	if !ok {
@@ -292,8 +292,9 @@ func TestGroupsAreUsedAgainAndRemovedAtTheEnd(t *testing.T) {
 	}
 }
 
-// own starts a program that has a supervisor and a process that has left its process group.
-func own(t *testing.T, script string) (owner *killtest.Child, about string, pid int) {
+// startSupervisorProgram starts a program that has a supervisor and a process that has left its
+// process group.
+func startSupervisorProgram(t *testing.T, script string) (owner *killtest.Child, about string, pid int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "own-supervisor", script)
 	out, err := cmd.StdoutPipe()
@@ -317,13 +318,13 @@ func own(t *testing.T, script string) (owner *killtest.Child, about string, pid 
 	return owner, about, pid
 }
 
-func TestWhatAKilledProgramLeftInItsGroupsDiesAtTheNextStart(t *testing.T) {
-	killed, about, pid := own(t, "setsid sh -c 'echo $$; exec sleep 300'")
+func TestProcessesInStaleCgroupsDieAtTheNextStart(t *testing.T) {
+	killed, about, pid := startSupervisorProgram(t, "setsid sh -c 'echo $$; exec sleep 300'")
 	_, base, ok := strings.Cut(about, " under ")
 	if !ok {
 		t.Skip(about)
 	}
-	_, _, spared := own(t, "setsid sh -c 'echo $$; exec sleep 300'")
+	_, _, spared := startSupervisorProgram(t, "setsid sh -c 'echo $$; exec sleep 300'")
 	killed.Kill()
 	if !runs(pid) {
 		t.Fatal("it died with the program: that proves nothing")
@@ -340,7 +341,7 @@ func TestWhatAKilledProgramLeftInItsGroupsDiesAtTheNextStart(t *testing.T) {
 	}
 }
 
-func TestWhatWasUsedIsTold(t *testing.T) {
+func TestTheUsageOfAChildIsKnown(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
 		var ours unix.Rusage // a peak below our own could not be told from it
@@ -361,7 +362,7 @@ func TestWhatWasUsedIsTold(t *testing.T) {
 	})
 }
 
-func TestWhatALivingChildUsesIsTold(t *testing.T) {
+func TestTheUsageOfARunningChildIsKnown(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		c := startSupervised(t, supervisor, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo up; exec sleep 300")
 		await(t, c, "up")

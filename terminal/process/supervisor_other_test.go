@@ -2,4 +2,4 @@
 
 package process_test
 
-func other([]string) bool { return false }
+func runHelperCommand([]string) bool { return false }

@@ -1,6 +1,6 @@
 package sandbox
 
-// Divide is what becomes of limits where control groups count memory or processes.
+// AssignLimits is what becomes of limits where control groups count memory or processes.
 func AssignLimits(o Options, memory, processes bool) (help, group Limits, lacks []string) {
 	s := &Sandbox{o: o, helperLimits: o.Limits}
 	if o.User != "" {

@@ -39,9 +39,9 @@ func becomeFiltered(word, test string) {
 	fmt.Println("no filter:", err)
 }
 
-// again runs a test once more in another process: behind a filter of system calls, and as another
-// user than root if there is one.
-func again(t *testing.T, test, filter string, user *syscall.Credential) {
+// runTestAgain runs a test once more in another process: behind a filter of system calls, and as
+// another user than root if there is one.
+func runTestAgain(t *testing.T, test, filter string, user *syscall.Credential) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "filtered", filter, test)
 	cmd.Env = append(os.Environ(), "TEST_AGAIN="+filter)
@@ -84,7 +84,7 @@ func openPlace(t *testing.T, user *syscall.Credential) (home, place string) {
 	return "", ""
 }
 
-func TestLandlockWorksWhereAServiceMayNotChangeItsPowers(t *testing.T) {
-	landlocked(t)
-	again(t, "TestLandlockLetsNothingOutOfTheFoldersOfTheAgent", "capset", nil)
+func TestLandlockWorksWhereCapsetIsForbidden(t *testing.T) {
+	newLandlockOptions(t)
+	runTestAgain(t, "TestLandlockLetsNothingOutOfTheFoldersOfTheAgent", "capset", nil)
 }

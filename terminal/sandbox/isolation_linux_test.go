@@ -43,7 +43,7 @@ type surroundings struct {
 
 func (l layout) build(t *testing.T) surroundings {
 	t.Helper()
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	s := surroundings{layout: l, dir: dir, o: o}
 	for _, d := range []string{"work/data", "readable/deep", "more/conf"} {
 		must(t, os.MkdirAll(filepath.Join(dir, d), 0o700))
@@ -123,7 +123,7 @@ func (s surroundings) attack(t *testing.T) {
 	for name, attack := range attacks {
 		script += "echo; echo == " + name + "\n( " + attack + " )\n" + `grep evil $C && echo CHANGED` + "\n"
 	}
-	r := tryFor(t, c, chatOf(t, c, s.o, "1"), script+"echo DONE")
+	r := runScriptFor(t, c, chatOf(t, c, s.o, "1"), script+"echo DONE")
 	if !strings.HasSuffix(r.out, "DONE") {
 		t.Fatalf("the attack did not run: %+v", r)
 	}
@@ -142,17 +142,17 @@ func (s surroundings) attack(t *testing.T) {
 
 // The hardened units forbid namespaces and mounts.
 func TestTheConfigIsSafeWithoutNamespacesToo(t *testing.T) {
-	landlocked(t)
-	again(t, "TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets", "mount", nil)
+	newLandlockOptions(t)
+	runTestAgain(t, "TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets", "mount", nil)
 }
 
 var nobody = &syscall.Credential{Uid: 65534, Gid: 65534}
 
 func TestTheConfigIsSafeFromAnAgentOfTheGatewaysOwnUser(t *testing.T) {
-	landlocked(t)
+	newLandlockOptions(t)
 	needRoot(t)
 	for _, filter := range []string{"nothing", "mount"} {
-		again(t, "TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets", filter, nobody)
+		runTestAgain(t, "TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets", filter, nobody)
 	}
 }
 

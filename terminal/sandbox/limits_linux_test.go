@@ -12,7 +12,7 @@ import (
 
 const mib = 1 << 20
 
-func TestTheLimitsOfAProcessBite(t *testing.T) {
+func TestTheLimitsOfAProcessAreEnforced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits sandbox.Limits
 		script string
@@ -39,10 +39,10 @@ func TestTheLimitsOfAProcessBite(t *testing.T) {
 			func(r trial) bool { return strings.HasSuffix(r.out, "too many open files") && len(r.out) < 100 },
 		},
 	} {
-		if r := try(t, sandbox.Options{Limits: tc.limits}, tc.script); !tc.bitten(r) {
+		if r := runScript(t, sandbox.Options{Limits: tc.limits}, tc.script); !tc.bitten(r) {
 			t.Errorf("%s: out %.200q, err %.200q, exit %+v", name, r.out, r.err, r.exit)
 		}
-		if r := try(t, sandbox.Options{Limits: tc.limits}, "cat; exit 3"); r.out != "input" || r.exit.Code != 3 {
+		if r := runScript(t, sandbox.Options{Limits: tc.limits}, "cat; exit 3"); r.out != "input" || r.exit.Code != 3 {
 			t.Errorf("%s: one that stays within: %+v", name, r)
 		}
 	}
@@ -50,10 +50,10 @@ func TestTheLimitsOfAProcessBite(t *testing.T) {
 
 func TestMemoryIsEnoughForWhatReservesMuch(t *testing.T) {
 	limits := sandbox.Limits{Memory: 512 * mib}
-	if r := try(t, sandbox.Options{Limits: limits}, os.Args[0]+" agent /dev/null"); r.out != "go input <nil>" {
+	if r := runScript(t, sandbox.Options{Limits: limits}, os.Args[0]+" agent /dev/null"); r.out != "go input <nil>" {
 		t.Errorf("go: %+v", r)
 	}
-	if r := try(t, sandbox.Options{Limits: limits}, need(t, "node")+" -e 'console.log(1+1)'"); r.out != "2" {
+	if r := runScript(t, sandbox.Options{Limits: limits}, requireProgram(t, "node")+" -e 'console.log(1+1)'"); r.out != "2" {
 		t.Errorf("node: %+v", r)
 	}
 }
@@ -63,31 +63,31 @@ func TestTheProcessesOfAnotherUserAreBounded(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
 	o := sandbox.Options{Limits: sandbox.Limits{Processes: 20}, User: "nobody", Supervisor: supervisor}
-	r := try(t, o, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done; echo all")
+	r := runScript(t, o, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done; echo all")
 	if n := len(strings.Fields(r.out)); n < 5 || n > 20 || r.exit.OK() {
 		t.Errorf("%d processes, exit %+v, %q", n, r.exit, r.err)
 	}
 }
 
 // What a control group counts is for all processes together.
-func TestTheLimitsOfAControlGroupBite(t *testing.T) {
+func TestTheLimitsOfACgroupAreEnforced(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	memory, processes := supervisor.CanLimit()
 	if !memory || !processes {
 		t.Skipf("memory %v, processes %v: the control groups that this machine lets us make do not count them (%s)", memory, processes, supervisor.Describe())
 	}
-	r := try(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
+	r := runScript(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
 	if r.out == "200000000" || r.exit.Usage.Memory < 32*mib {
 		t.Errorf("memory: %+v", r)
 	}
-	r = try(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")
+	r = runScript(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")
 	if n := len(strings.Fields(r.out)); n < 5 || n > 20 {
 		t.Errorf("%d processes: %+v", n, r)
 	}
 }
 
-func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
+func TestMissingFeaturesAreReportedAndRefusedIfRequired(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
 	for _, tc := range []struct {
@@ -117,7 +117,7 @@ func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
 }
 
 // An agent of our own user may write where we may, and so leave its control group.
-func TestAnAgentThatMayLeaveItsGroupIsBoundedBesideItAndWarnedOf(t *testing.T) {
+func TestAnAgentThatMayLeaveItsCgroupAlsoHasRlimitsAndIsWarnedOf(t *testing.T) {
 	limits := sandbox.Limits{Memory: 64 * mib, Processes: 20, CPU: 3}
 	inGroup := sandbox.Limits{Memory: 64 * mib, Processes: 20}
 	help, group, lacks := sandbox.AssignLimits(sandbox.Options{Limits: limits}, true, true)
@@ -128,7 +128,7 @@ func TestAnAgentThatMayLeaveItsGroupIsBoundedBesideItAndWarnedOf(t *testing.T) {
 	if help != (sandbox.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
 		t.Errorf("another user: help %+v, group %+v, %q", help, group, lacks)
 	}
-	o, _ := landlocked(t)
+	o, _ := newLandlockOptions(t)
 	o.Limits = limits
 	if help, group, lacks = sandbox.AssignLimits(o, true, true); help != (sandbox.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
 		t.Errorf("a sandbox: help %+v, group %+v, %q", help, group, lacks)

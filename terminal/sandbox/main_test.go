@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	case "filtered":
 		filtered(os.Args[2], os.Args[3])
 	case "files":
-		hoardFiles()
+		openManyFiles()
 	case "dial":
 		dial(os.Args[2])
 	default:
@@ -53,8 +53,8 @@ func agent(file string) {
 	fmt.Println("go", string(in), err)
 }
 
-// hoardFiles opens files until it cannot, and says how many.
-func hoardFiles() {
+// openManyFiles opens files until it cannot, and says how many.
+func openManyFiles() {
 	var open []*os.File
 	for range 100000 {
 		f, err := os.Open("/dev/null")
@@ -82,8 +82,8 @@ type trial struct {
 	exit     process.Exit
 }
 
-// try runs a shell script in a sandbox and gathers what it says.
-func try(t *testing.T, o sandbox.Options, script string) trial {
+// runScript runs a shell script in a sandbox and gathers what it says.
+func runScript(t *testing.T, o sandbox.Options, script string) trial {
 	t.Helper()
 	if o.Shell == "" {
 		o.Shell = "/bin/sh"
@@ -92,7 +92,7 @@ func try(t *testing.T, o sandbox.Options, script string) trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tryFor(t, c, chatOf(t, c, o, "1"), script)
+	return runScriptFor(t, c, chatOf(t, c, o, "1"), script)
 }
 
 // chatOf prepares a chat of the workspace.
@@ -112,8 +112,8 @@ func chatOf(t *testing.T, c *sandbox.Sandbox, o sandbox.Options, name string) sa
 	return chat
 }
 
-// tryFor runs a shell script for a chat, in its workspace if it has one.
-func tryFor(t *testing.T, c *sandbox.Sandbox, chat sandbox.ChatDirs, script string) trial {
+// runScriptFor runs a shell script for a chat, in its workspace if it has one.
+func runScriptFor(t *testing.T, c *sandbox.Sandbox, chat sandbox.ChatDirs, script string) trial {
 	t.Helper()
 	dir := "/"
 	if chat.Dir != "" {
@@ -169,7 +169,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-func need(t *testing.T, program string) string {
+func requireProgram(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// landlocked returns options for a sandbox of the kernel around a new folder.
-func landlocked(t *testing.T) (sandbox.Options, string) {
+// newLandlockOptions returns options for a sandbox of the kernel around a new folder.
+func newLandlockOptions(t *testing.T) (sandbox.Options, string) {
 	t.Helper()
 	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
 		t.Skip(err)
@@ -36,7 +36,7 @@ func landlocked(t *testing.T) (sandbox.Options, string) {
 }
 
 func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	user := filepath.Join(dir, "user")
 	if err := os.Mkdir(user, 0o700); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 		{"sleep 60 & kill $! && echo killed", "killed"},
 		{"cat /etc/passwd | head -n 1 | cut -c 1-5", "root:"},
 	} {
-		r := try(t, o, tc.script)
+		r := runScript(t, o, tc.script)
 		if tc.out == "" && (r.exit.OK() || r.out != "") || tc.out != "" && (!r.exit.OK() || r.out != tc.out) {
 			t.Errorf("%s: out %q, err %q, exit %+v", tc.script, r.out, r.err, r.exit)
 		}
@@ -79,7 +79,7 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 // What is on a disk is there for root to read, past all files. Where no disk is, another device
 // shows the same.
 func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
-	o, _ := landlocked(t)
+	o, _ := newLandlockOptions(t)
 	disks, _ := filepath.Glob("/dev/[hsv]d[a-z]")
 	tried := 0
 	for _, device := range append(disks, "/dev/nvme0n1", "/dev/mem", "/dev/fuse", "/dev/kvm", "/dev/loop-control") {
@@ -89,7 +89,7 @@ func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
 		}
 		_ = f.Close()
 		tried++
-		if r := try(t, o, "exec 3< "+device+"; echo open"); r.out != "" || r.exit.OK() {
+		if r := runScript(t, o, "exec 3< "+device+"; echo open"); r.out != "" || r.exit.OK() {
 			t.Errorf("%s: %+v", device, r)
 		}
 	}
@@ -99,7 +99,7 @@ func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
 }
 
 func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	if c, err := sandbox.New(o); err != nil || strings.Contains(strings.Join(c.MissingFeatures(), ""), "sockets") {
 		t.Skip("this kernel cannot", err)
 	}
@@ -109,7 +109,7 @@ func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := try(t, o, os.Args[0]+" dial "+address)
+		r := runScript(t, o, os.Args[0]+" dial "+address)
 		_ = l.Close()
 		if !strings.HasSuffix(r.out, answer) {
 			t.Errorf("%s: %+v", address, r)
@@ -118,9 +118,9 @@ func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
 }
 
 // Powers come to a program by being root's, and by being handed on.
-func TestLandlockTakesAwayThePowersThatAreHandedOn(t *testing.T) {
+func TestLandlockDropsInheritedCapabilities(t *testing.T) {
 	needRoot(t)
-	o, _ := landlocked(t)
+	o, _ := newLandlockOptions(t)
 	for _, user := range []uint32{0, 65534} {
 		c, err := sandbox.New(o)
 		if err != nil {
@@ -148,7 +148,7 @@ func TestLandlockTakesAwayThePowersThatAreHandedOn(t *testing.T) {
 }
 
 func TestPathsThatAreNamedAreOpen(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	for _, name := range []string{"more", "readable"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
@@ -158,17 +158,17 @@ func TestPathsThatAreNamedAreOpen(t *testing.T) {
 		}
 	}
 	o.Paths = []string{dir + "/more", dir + "/readable:ro", dir + "/secret", dir + "/missing"}
-	r := try(t, o, "cd "+dir+"; cat more/f readable/f secret; echo x > more/g; echo y > secret; echo z > readable/g")
+	r := runScript(t, o, "cd "+dir+"; cat more/f readable/f secret; echo x > more/g; echo y > secret; echo z > readable/g")
 	if r.out != "morereadablesecret" || r.exit.OK() {
 		t.Errorf("%+v", r)
 	}
-	if r := try(t, o, "cat "+dir+"/more/g "+dir+"/secret"); r.out != "x\ny" {
+	if r := runScript(t, o, "cat "+dir+"/more/g "+dir+"/secret"); r.out != "x\ny" {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	file := filepath.Join(dir, "work", "f")
 	o.Paths = []string{os.Args[0] + ":ro"}
 	agents := map[string]string{"go": os.Args[0] + " agent " + file}
@@ -184,7 +184,7 @@ func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 	}
 	for name, command := range agents {
 		_ = os.Remove(file)
-		r := try(t, o, command)
+		r := runScript(t, o, command)
 		b, _ := os.ReadFile(file)
 		if !strings.HasPrefix(r.out, name+" input") || !r.exit.OK() || string(b) != "input" {
 			t.Errorf("%s: %+v wrote %q", name, r, b)
@@ -226,7 +226,7 @@ func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, dir := landlocked(t)
+			o, dir := newLandlockOptions(t)
 			want := harm(t, &o, dir)
 			c, err := sandbox.New(o)
 			if err != nil || !strings.Contains(strings.Join(c.MissingFeatures(), "\n"), want) {
@@ -243,7 +243,7 @@ func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
 // A config that the operator replaces while an agent runs loses its mount, so its place is worth a
 // word even where it is safe.
 func TestAConfigInTheWorkspaceIsWarnedOf(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	must(t, os.WriteFile(dir+"/work/config.json", nil, 0o600))
 	o.ReadOnly, o.Private = []string{dir + "/work/config.json"}, []string{dir + "/secret", dir + "/missing"}
 	o.Required = true
@@ -257,8 +257,8 @@ func TestAConfigInTheWorkspaceIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestOfManyFoldersOnlySomeAreNamed(t *testing.T) {
-	o, dir := landlocked(t)
+func TestLongListsOfFoldersAreAbbreviated(t *testing.T) {
+	o, dir := newLandlockOptions(t)
 	for i := range 9 {
 		o.Private = append(o.Private, fmt.Sprintf("%s/work/%d/missing", dir, i))
 	}
@@ -271,7 +271,7 @@ func TestOfManyFoldersOnlySomeAreNamed(t *testing.T) {
 // The modes of files let the user come to them.
 func TestPrivateFilesAreKeptFromAnotherUserToo(t *testing.T) {
 	needRoot(t)
-	landlocked(t)
+	newLandlockOptions(t)
 	home, _ := openPlace(t, nobody)
 	work := home + "/work"
 	must(t, os.MkdirAll(work+"/open", 0o755))
@@ -284,7 +284,7 @@ func TestPrivateFilesAreKeptFromAnotherUserToo(t *testing.T) {
 		Sandbox: sandbox.Landlock, User: "nobody", Workspace: work, Dirs: []string{work}, Required: true,
 		Private: []string{work + "/token", work + "/open/token"},
 	}
-	r := try(t, o, "id -un; cat token open/token open/note; echo evil > token; mv open/token x; rm -f open/token; echo evil > open/token; mv open closed")
+	r := runScript(t, o, "id -un; cat token open/token open/note; echo evil > token; mv open/token x; rm -f open/token; echo evil > open/token; mv open closed")
 	if r.out != "nobody\nopen/note" {
 		t.Errorf("%+v", r)
 	}
@@ -295,7 +295,7 @@ func TestPrivateFilesAreKeptFromAnotherUserToo(t *testing.T) {
 	}
 }
 
-func link(t *testing.T, to, dir string) string {
+func makeLink(t *testing.T, to, dir string) string {
 	t.Helper()
 	at := filepath.Join(dir, "link")
 	if err := os.Symlink(to, at); err != nil {
@@ -314,7 +314,7 @@ func TestAnOwnCommandIsPutInFront(t *testing.T) {
 		{sandbox.Options{Sandbox: "env A=1", Limits: sandbox.Limits{Files: 77}}, `echo "$A"; ulimit -n`, "1\n77"},
 		{sandbox.Options{Sandbox: "none"}, `cat`, "input"},
 	} {
-		if r := try(t, tc.o, tc.script); r.out != tc.want || !r.exit.OK() {
+		if r := runScript(t, tc.o, tc.script); r.out != tc.want || !r.exit.OK() {
 			t.Errorf("%+v: %+v", tc.o, r)
 		}
 	}
@@ -322,7 +322,7 @@ func TestAnOwnCommandIsPutInFront(t *testing.T) {
 
 // What is below a folder of the agent's may be a link by now that the agent has put there.
 func TestNoLinkWithinTheAgentsFoldersOpensAnother(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	link, inTemp := filepath.Join(dir, "work", "link"), filepath.Join(t.TempDir(), "link")
 	for _, at := range []string{link, inTemp} {
 		if err := os.Symlink(dir, at); err != nil {
@@ -331,29 +331,29 @@ func TestNoLinkWithinTheAgentsFoldersOpensAnother(t *testing.T) {
 	}
 	o.Dirs = append(o.Dirs, link)
 	o.Paths = []string{inTemp, link + ":ro"}
-	if r := try(t, o, "cat "+dir+"/secret"); r.out != "" || r.exit.OK() {
+	if r := runScript(t, o, "cat "+dir+"/secret"); r.out != "" || r.exit.OK() {
 		t.Errorf("%+v", r)
 	}
 }
 
 // The agent's folder may be known by a link, and a path below it by another way.
 func TestNoLinkOpensAnotherFolderThoughTheAgentsOwnIsALink(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	sub, temp := filepath.Join(dir, "work", "sub"), filepath.Join(dir, "work", "temp")
 	for _, at := range []string{sub, temp} {
 		if err := os.Symlink("..", at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o.Dirs = []string{link(t, filepath.Join(dir, "work"), outside(t))}
+	o.Dirs = []string{makeLink(t, filepath.Join(dir, "work"), outside(t))}
 	t.Setenv("TMPDIR", temp)
-	o.Paths = []string{link(t, filepath.Join(sub, "work", ".."), outside(t)), filepath.Join(sub, "secret") + ":ro", sub}
-	if r := try(t, o, "cat "+dir+"/secret"); r.out != "" || r.exit.OK() {
+	o.Paths = []string{makeLink(t, filepath.Join(sub, "work", ".."), outside(t)), filepath.Join(sub, "secret") + ":ro", sub}
+	if r := runScript(t, o, "cat "+dir+"/secret"); r.out != "" || r.exit.OK() {
 		t.Errorf("%+v", r)
 	}
 	o.Paths = nil
 	t.Setenv("TMPDIR", "")
-	if r := try(t, o, "echo x > "+o.Dirs[0]+"/f && cat "+dir+"/work/f"); r.out != "x" {
+	if r := runScript(t, o, "echo x > "+o.Dirs[0]+"/f && cat "+dir+"/work/f"); r.out != "x" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// entryByEntry says that this process can have no mount namespaces, by the filter that it runs
-// behind.
-func entryByEntry() bool { return os.Getenv("TEST_AGAIN") == "mount" }
+// withoutMountNamespace says that this process can have no mount namespaces, by the filter that it
+// runs behind.
+func withoutMountNamespace() bool { return os.Getenv("TEST_AGAIN") == "mount" }
 
 // What the agent needs it still has, whatever is kept from it.
 func TestAnAgentInASandboxCanWork(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	lacks := strings.Join(c.MissingFeatures(), "\n")
-	if got := strings.Contains(lacks, "is granted to the agent entry by entry, because there are no mount namespaces here ("); got != entryByEntry() {
+	if got := strings.Contains(lacks, "is granted to the agent entry by entry, because there are no mount namespaces here ("); got != withoutMountNamespace() {
 		t.Errorf("it lacks %s", lacks)
 	}
 	chat := chatOf(t, c, s.o, "1")
@@ -48,8 +48,8 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 		{"python3 -c 'import os,pty; m,s=pty.openpty(); os.write(s,b\"tty\"); print(os.read(m,9).decode())'", "tty", false},
 		{"echo x > /tmp/f && cat $TMPDIR/f /tmp/f", "x\nx", true},
 	} {
-		r := tryFor(t, c, chat, tc.script)
-		if tc.anew && entryByEntry() {
+		r := runScriptFor(t, c, chat, tc.script)
+		if tc.anew && withoutMountNamespace() {
 			if r.exit.OK() {
 				t.Errorf("%s: without namespaces this is not to be had: %+v", tc.script, r)
 			}
@@ -73,17 +73,17 @@ func TestNoChatSeesAnothersFiles(t *testing.T) {
 	undumpable(t)
 	for _, user := range []string{"", "nobody"} {
 		for _, kind := range []string{sandbox.Landlock, ""} {
-			if user == "" && kind == "" || user != "" && (os.Geteuid() != 0 || entryByEntry() && kind == "") {
+			if user == "" && kind == "" || user != "" && (os.Geteuid() != 0 || withoutMountNamespace() && kind == "") {
 				continue // nothing is kept apart there, or cannot be
 			}
-			t.Run(user+" "+kind, func(t *testing.T) { keepsApart(t, user, kind) })
+			t.Run(user+" "+kind, func(t *testing.T) { checkChatsSeparated(t, user, kind) })
 		}
 	}
 }
 
-func keepsApart(t *testing.T, user, kind string) {
+func checkChatsSeparated(t *testing.T, user, kind string) {
 	t.Helper()
-	landlocked(t)
+	newLandlockOptions(t)
 	var work string
 	if user == "" {
 		work = filepath.Join(outside(t), "work")
@@ -115,7 +115,7 @@ func keepsApart(t *testing.T, user, kind string) {
 			t.Fatalf("%q, %v, %v", b[:n], err, other.Wait().Stderr)
 		}
 	}
-	r := tryFor(t, c, one, "exec 2>&1; O="+two.Dir+" P="+strconv.Itoa(other.Pid())+"\n"+snoop+"echo DONE")
+	r := runScriptFor(t, c, one, "exec 2>&1; O="+two.Dir+" P="+strconv.Itoa(other.Pid())+"\n"+snoop+"echo DONE")
 	other.Kill()
 	other.Wait()
 	if !strings.HasSuffix(r.out, "DONE") || strings.Contains(r.out, "hush") || strings.Contains(r.out, "traced") || strings.Contains(r.out, "private"+strconv.Itoa(other.Pid())) {
@@ -129,12 +129,12 @@ func keepsApart(t *testing.T, user, kind string) {
 }
 
 func TestChatsAreKeptApartWithoutNamespacesAndWithoutRoot(t *testing.T) {
-	landlocked(t)
+	newLandlockOptions(t)
 	for _, test := range []string{"TestNoChatSeesAnothersFiles", "TestAnAgentInASandboxCanWork"} {
-		again(t, test, "mount", nil)
+		runTestAgain(t, test, "mount", nil)
 		if os.Geteuid() == 0 {
-			again(t, test, "nothing", nobody)
-			again(t, test, "mount", nobody)
+			runTestAgain(t, test, "nothing", nobody)
+			runTestAgain(t, test, "mount", nobody)
 		}
 	}
 }
@@ -149,20 +149,20 @@ func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	const lack = "terminal.user: chats are not kept apart"
-	if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), lack); got != entryByEntry() {
+	if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), lack); got != withoutMountNamespace() {
 		t.Errorf("%v", c.MissingFeatures())
 	}
 	o.Required = true
-	if _, err := sandbox.New(o); (err != nil && strings.Contains(err.Error(), lack)) != entryByEntry() {
+	if _, err := sandbox.New(o); (err != nil && strings.Contains(err.Error(), lack)) != withoutMountNamespace() {
 		t.Errorf("%v", err)
 	}
-	if !entryByEntry() {
-		again(t, "TestChatsOfOneUserNeedNamespaces", "mount", nil)
+	if !withoutMountNamespace() {
+		runTestAgain(t, "TestChatsOfOneUserNeedNamespaces", "mount", nil)
 	}
 }
 
 // A command in front of agents of one user has to keep their processes apart.
-func TestACommandThatLeavesChatsTogetherIsNotEnough(t *testing.T) {
+func TestASandboxCommandMustSeparateProcessesOfChats(t *testing.T) {
 	needRoot(t)
 	dir := openDir(t)
 	for kind, want := range map[string]bool{
@@ -182,7 +182,7 @@ func TestACommandThatLeavesChatsTogetherIsNotEnough(t *testing.T) {
 }
 
 func TestTemporaryFilesOfAnEarlierAgentGo(t *testing.T) {
-	o, dir := landlocked(t)
+	o, dir := newLandlockOptions(t)
 	c, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -26,23 +26,23 @@ func TestAConfinedAgentHasItsTerminal(t *testing.T) {
 			if user != "" && os.Geteuid() != 0 {
 				continue
 			}
-			t.Run(user+" "+kind, func(t *testing.T) { hasTerminal(t, user, kind) })
+			t.Run(user+" "+kind, func(t *testing.T) { checkTerminal(t, user, kind) })
 		}
 	}
 }
 
 func TestAConfinedAgentHasItsTerminalWithoutNamespacesAndWithoutRoot(t *testing.T) {
-	again(t, "TestAConfinedAgentHasItsTerminal", "mount", nil)
+	runTestAgain(t, "TestAConfinedAgentHasItsTerminal", "mount", nil)
 	if os.Geteuid() == 0 {
-		again(t, "TestAConfinedAgentHasItsTerminal", "nothing", nobody)
-		again(t, "TestAConfinedAgentHasItsTerminal", "mount", nobody)
+		runTestAgain(t, "TestAConfinedAgentHasItsTerminal", "nothing", nobody)
+		runTestAgain(t, "TestAConfinedAgentHasItsTerminal", "mount", nobody)
 	}
 }
 
-func hasTerminal(t *testing.T, user, kind string) {
+func checkTerminal(t *testing.T, user, kind string) {
 	t.Helper()
 	if kind == sandbox.Landlock {
-		landlocked(t)
+		newLandlockOptions(t)
 	}
 	work := filepath.Join(outside(t), "work")
 	if user != "" {

@@ -24,7 +24,7 @@ func TestTheAgentIsAnotherUser(t *testing.T) {
 	for _, name := range []string{"nobody", nobody.Uid} {
 		for _, kind := range []string{"none", sandbox.Landlock} {
 			o := sandbox.Options{User: name, Dirs: []string{dir}, Sandbox: kind}
-			r := try(t, o, "id -un; id -u; echo $HOME $USER $LOGNAME; cat /etc/shadow 2>/dev/null; cat /proc/self/status | grep -i capeff")
+			r := runScript(t, o, "id -un; id -u; echo $HOME $USER $LOGNAME; cat /etc/shadow 2>/dev/null; cat /proc/self/status | grep -i capeff")
 			want := "nobody\n" + nobody.Uid + "\n" + nobody.HomeDir + " nobody nobody\nCapEff:\t0000000000000000"
 			if r.out != want {
 				t.Errorf("%s, %s: %q, %q", name, kind, r.out, r.err)
@@ -33,7 +33,7 @@ func TestTheAgentIsAnotherUser(t *testing.T) {
 	}
 }
 
-func TestTheGroupsOfTheUserComeAlong(t *testing.T) {
+func TestTheAgentHasTheGroupsOfItsUser(t *testing.T) {
 	needRoot(t)
 	out, err := exec.Command("sh", "-c", "getent group | awk -F: '$4 != \"\" {split($4, m, \",\"); print m[1]}' | grep -v root | head -n 1").Output()
 	name := strings.TrimSpace(string(out))
@@ -44,7 +44,7 @@ func TestTheGroupsOfTheUserComeAlong(t *testing.T) {
 	if err != nil || len(strings.Fields(string(want))) < 2 {
 		t.Skip(err, string(want))
 	}
-	r := try(t, sandbox.Options{User: name}, "id -G")
+	r := runScript(t, sandbox.Options{User: name}, "id -G")
 	if got := strings.Fields(r.out); !sameSet(got, strings.Fields(string(want))) {
 		t.Errorf("%s: %v, want %s", name, got, want)
 	}
@@ -66,7 +66,7 @@ func sameSet(a, b []string) bool {
 	return true
 }
 
-func TestAUserWhoCannotBeIsAMistake(t *testing.T) {
+func TestAnUnusableUserIsAnError(t *testing.T) {
 	if _, err := sandbox.New(sandbox.Options{User: "no-such-user"}); err == nil || !strings.Contains(err.Error(), "useradd") {
 		t.Error(err)
 	}
@@ -85,7 +85,7 @@ func TestOnlyRootRunsAgentsAsOthers(t *testing.T) {
 	needRoot(t)
 	// The test binary runs as nobody and has to refuse to become root.
 	c, err := process.Start(process.Options{
-		Path: "/proc/self/exe", Args: []string{"test", "-test.run=TestNobodyIsRefused"}, Dir: "/", Env: append(os.Environ(), "AS_NOBODY=1"),
+		Path: "/proc/self/exe", Args: []string{"test", "-test.run=TestAnUnprivilegedUserCannotRunAgentsAsRoot"}, Dir: "/", Env: append(os.Environ(), "AS_NOBODY=1"),
 		User: &syscall.Credential{Uid: 65534, Gid: 65534}, StderrTail: 1 << 10,
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestOnlyRootRunsAgentsAsOthers(t *testing.T) {
 	}
 }
 
-func TestNobodyIsRefused(t *testing.T) {
+func TestAnUnprivilegedUserCannotRunAgentsAsRoot(t *testing.T) {
 	if os.Getenv("AS_NOBODY") == "" {
 		t.Skip("it is run by another test")
 	}
@@ -157,7 +157,7 @@ func TestTheChatsFolderAndItsFilesAreGivenToTheUser(t *testing.T) {
 	if err := c.ChownToAgent(chat, []string{chat + "/soft"}); err == nil {
 		t.Error("a link out of the folder was followed")
 	}
-	r := try(t, o, "cd "+chat+" && cat media/photo.jpg && echo made > new && ls ..; cat "+dir+"/ours hard")
+	r := runScript(t, o, "cd "+chat+" && cat media/photo.jpg && echo made > new && ls ..; cat "+dir+"/ours hard")
 	if r.out != "photo" || r.exit.OK() {
 		t.Errorf("%+v", r)
 	}
@@ -172,7 +172,7 @@ func TestTheChatsFolderAndItsFilesAreGivenToTheUser(t *testing.T) {
 	}
 }
 
-func TestAUserWhoCouldMoveTheWorkspaceIsRefused(t *testing.T) {
+func TestAUserWhoCouldReplaceTheWorkspaceIsRefused(t *testing.T) {
 	needRoot(t)
 	const nobody = 65534
 	for name, tc := range map[string]struct {
@@ -206,7 +206,7 @@ func TestAUserWhoCouldMoveTheWorkspaceIsRefused(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceByALinkIsRefusedIfEitherEndCouldBeMoved(t *testing.T) {
+func TestALinkedWorkspaceIsRefusedIfEitherEndCouldBeReplaced(t *testing.T) {
 	needRoot(t)
 	for _, open := range []string{"", "links", "above", "above/work"} {
 		dir := openDir(t)
