@@ -255,7 +255,7 @@ func TestAPersonWithoutAccessIsSentNothingByTools(t *testing.T) {
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
 	for tool, args := range map[string]map[string]any{"send_message": {"text": "secret"}, "search_history": {"query": ""}} {
-		if got, isError := c.call(tool, args); !isError || !strings.Contains(fmt.Sprint(got), "may talk to the bot any more") {
+		if got, isError := c.call(tool, args); !isError || !strings.Contains(fmt.Sprint(got), "has access to the bot any more") {
 			t.Errorf("%s says %v", tool, got)
 		}
 	}
