@@ -85,9 +85,9 @@ type endless struct {
 	begun func()
 }
 
-func (s endless) Keep(ctx context.Context, file *os.File, most int64) (string, error) {
+func (s endless) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
 	if checked, err := file.Stat(); err != nil || checked.Size() < 1<<20 {
-		return s.Store.Keep(ctx, file, most)
+		return s.Store.SaveCopy(ctx, file, most)
 	}
 	s.begun()
 	<-ctx.Done()

@@ -135,8 +135,8 @@ func (m *crashing) SwapRecord(ctx context.Context, key, old, value string) (swap
 	return swapped && err == nil, err
 }
 
-func (m *crashing) Keep(ctx context.Context, f *os.File, most int64) (path string, err error) {
-	err = m.write("Keep", func() (err error) { path, err = m.Store.Keep(ctx, f, most); return err })
+func (m *crashing) SaveCopy(ctx context.Context, f *os.File, most int64) (path string, err error) {
+	err = m.write("Keep", func() (err error) { path, err = m.Store.SaveCopy(ctx, f, most); return err })
 	return path, err
 }
 

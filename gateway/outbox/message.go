@@ -122,7 +122,7 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		if m.CopyContext != nil {
 			copying = m.CopyContext(f.Size)
 		}
-		path, err := o.o.Store.Keep(copying, open, most)
+		path, err := o.o.Store.SaveCopy(copying, open, most)
 		why := ""
 		switch {
 		case err == nil:

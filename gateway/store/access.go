@@ -7,47 +7,46 @@ import (
 	"nanobot/channels"
 )
 
-// Pairing is a user who was let in by pairing, or waits for it.
+// Pairing is a user who was admitted by pairing, or waits for it.
 type Pairing struct {
 	Channel string
 	User    channels.User
-	Code    string    // "" once accepted
-	Since   time.Time // when the code was made, or accepted
-	// Message is the newest message of a paired user who has not been answered yet, without its
-	// media; nil if there is none.
+	Code    string    // "" after it was accepted
+	Since   time.Time // when the code was created or accepted
+	// Message is the newest unhandled message of the user, without its media; nil: there is none.
 	Message *channels.Incoming
-	// Told says that a paired user who was let in knows it.
+	// Told says that the admitted user was told so.
 	Told bool
 }
 
 // CodeLimits bound the pairing codes of a channel.
 type CodeLimits struct {
-	Life    time.Duration // how long a code can be used
-	Open    int           // how many can be used at the same time: one more ends the oldest
-	PerHour int           // how many are made within an hour
+	Life    time.Duration // how long a code is valid
+	Open    int           // valid codes at the same time; a further one ends the oldest
+	PerHour int           // new codes within an hour
 }
 
-// PairingRequest is a message of somebody who is not admitted, and what they are told.
+// PairingRequest is a message of a person without access, and the possible answers.
 type PairingRequest struct {
 	In channels.Incoming
-	// Cursor, if not "", is stored for the channel in the same step.
+	// Cursor, if not "", is stored for the channel in the same transaction.
 	Cursor string
-	Code   string // what a new code would be
+	Code   string // the code to give out, if a new one is needed
 	Limits CodeLimits
-	// Coded is said when the code was given out, Later when there are too many codes.
+	// Coded is sent if the code was given out, Later if there are too many codes.
 	Coded, Later []channels.Outgoing
 }
 
-// PairingResult says what became of a pairing request.
+// PairingResult is the result of a pairing request.
 type PairingResult int
 
 // The results of a pairing request.
 const (
-	PairingSeen     PairingResult = iota // the same message was seen before; nothing was changed but the cursor
-	PairingSilent                        // nothing is said: they have a code, or were told lately to try later
-	PairingCoded                         // they were given the code
-	PairingDeferred                      // they were told to try later
-	AlreadyAdmitted                      // they have been let in; nothing was changed
+	PairingSeen     PairingResult = iota // a duplicate; only the cursor was changed
+	PairingSilent                        // no answer: the person has a code, or was told lately to try later
+	PairingCoded                         // the person got the code
+	PairingDeferred                      // the person was told to try later
+	AlreadyAdmitted                      // the person has access; nothing was changed
 )
 
 // Revoked is the status of an inbound message whose sender has lost access.
@@ -56,47 +55,46 @@ const Revoked = "revoked"
 // Person is a user of a channel.
 type Person struct{ Channel, User string }
 
-// Access is who may talk to the bot beyond the configuration.
+// Access stores who has access besides the people in the configuration.
 type Access interface {
 	Allowed(ctx context.Context, channel, user string) (bool, error)
-	// RequestPairing takes a message of somebody who is not let in. They are given a code, or told
-	// to try later if too many codes were made, but no more than once an hour. What is kept is
-	// bounded, however many write however much: that the message was seen, for a day at most; and
-	// the newest text of who has an open code, as long as that is open. What is said to strangers
-	// is forgotten once it is sent.
+	// RequestPairing handles a message of a person without access. The person gets a code, or is
+	// told at most once an hour to try later if there are too many codes. The stored data is
+	// bounded: message ids are kept for at most a day, and the newest text of a person only while
+	// their code is valid. Messages to strangers are removed when they are sent.
 	RequestPairing(ctx context.Context, r PairingRequest) (PairingResult, error)
-	// Accept lets in whom a code was made for within ttl, once. Case and space around the code do
-	// not matter.
+	// Accept admits the person whose code was created within ttl, once. Case and surrounding space
+	// are ignored.
 	Accept(ctx context.Context, code string, ttl time.Duration) (Pairing, bool, error)
-	// Admit lets in a user by id, also one who has never been heard of. It reports false for a user
-	// who was in already.
+	// Admit admits a user by id, who need not have written before. It reports false for a user who
+	// was admitted already.
 	Admit(ctx context.Context, p Person, ttl time.Duration) (Pairing, bool, error)
-	// PairingsToGreet returns the paired users who were let in and have not been told, or whose
-	// message was not received, of all channels for the zero Person. Those who have not written
-	// lately are not among them.
+	// PairingsToGreet returns the admitted users who were not told yet, or whose message was not
+	// handled yet; for the zero Person those of all channels. Users who have not written lately are
+	// omitted.
 	PairingsToGreet(ctx context.Context, p Person) ([]Pairing, error)
-	// Greet puts into the outbox what a paired user is told who was let in, once. It reports false
-	// when they were told before.
+	// Greet stores the greeting of an admitted user in the outbox, once. It reports false when they
+	// were greeted before.
 	Greet(ctx context.Context, p Person, parts []channels.Outgoing) (bool, error)
-	// ForgetMessage forgets a paired user's message, once it is received.
+	// ForgetMessage removes a paired user's message after it was handled.
 	ForgetMessage(ctx context.Context, p Person) error
 	Pairings(ctx context.Context) ([]Pairing, error)
-	// Revoke forgets a paired user and, if dismiss is set because nothing else lets them in, ends
-	// their work as Dismiss does, in one step.
+	// Revoke removes a paired user. With dismiss, which is set if nothing else admits them, it also
+	// dismisses them in the same transaction.
 	Revoke(ctx context.Context, p Person, dismiss bool) (bool, error)
-	// Dismiss ends the work of somebody who has lost access: their pending inbound messages are
-	// Dead, what answers them or is about them and is not sent yet fails, what is being sent is not
-	// tried again, and of their running inbound messages the questions are closed and nothing more
-	// is taken for the outbox. Those have the status Revoked from then on, also when they are
-	// finished. No inbound message of another person is touched.
+	// Dismiss ends the work of a person who has lost access: their pending inbound messages become
+	// Dead, unsent answers to them fail, and sends in progress are not retried. The questions of
+	// their running inbound messages are closed, and further output is refused; these messages get
+	// the status Revoked, which also replaces the status of Finish. Other people's messages are not
+	// affected.
 	Dismiss(ctx context.Context, p Person) error
-	// Dismissed returns the running inbound messages and the deliveries being sent that Dismiss has
-	// met.
+	// Dismissed returns the running inbound messages and the deliveries being sent of dismissed
+	// people.
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
-	// BusyUnpaired returns the users of a channel who have pending or running inbound messages, or
-	// who are to be sent something, but for those who were let in by pairing.
+	// BusyUnpaired returns the users of a channel who have pending or running inbound messages or
+	// unsent deliveries, except paired users.
 	BusyUnpaired(ctx context.Context, channel string) ([]string, error)
-	// PruneCodes removes codes that are older than life, with the texts of their users, and
-	// what else is kept of strangers for a time that has passed.
+	// PruneCodes removes codes older than life, with their users' texts, and other expired data of
+	// strangers.
 	PruneCodes(ctx context.Context, life time.Duration) error
 }

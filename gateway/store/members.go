@@ -6,22 +6,23 @@ import "context"
 // the owner of what is claimed through it. What a member has claimed, no other member can finish,
 // requeue or settle, nor add messages to its turn.
 type Members interface {
-	// Member returns the name of this handle's member. No two handles have the same, so that a
-	// daemon that was started again is another member.
+	// Member returns the name of this handle's member. Names are unique, so that a restarted daemon
+	// is another member.
 	Member() string
-	// Adopt takes over what members that are gone have claimed and not ended, and returns it: it
-	// belongs to this member then, and the former owner cannot change it any more. The next Adopt
-	// does not return it again. An engine for one daemon takes every other member for gone.
+	// Adopt takes over the claimed and unfinished work of members that are gone, and returns it:
+	// this member becomes its owner, and the former owner can no longer change it (fencing). The
+	// next Adopt does not return it again. An engine for one daemon considers every other member
+	// gone.
 	Adopt(ctx context.Context) (Adopted, error)
 }
 
-// Adopted is what Adopt has taken over, oldest first.
+// Adopted is the work that Adopt has taken over, oldest first.
 type Adopted struct {
-	// Inbounds were running. Each has the process of its agent; one without has the Start of the
-	// gateway that left it.
+	// Inbounds were running. Each has the process of its agent; without an agent, it has the Start
+	// of the gateway that left it.
 	Inbounds []Inbound
 	// Deliveries were being sent.
 	Deliveries []Delivery
-	// Transients are those of turns that no member runs.
+	// Transients are the transient messages of turns that no member runs.
 	Transients []Transient
 }

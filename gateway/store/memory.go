@@ -16,32 +16,32 @@ type Entry struct {
 	Inbound int64     `json:"-"`
 }
 
-// SearchDepth is how many turns of a chat are searched.
+// SearchDepth bounds the turns of a chat that are searched.
 const SearchDepth = 10_000
 
-// Transcripts are the conversations of chats, without progress. A user's message is part of it once
-// its turn has begun.
+// Transcripts are the conversations of chats, without progress. A user's message is included when
+// its turn has started.
 type Transcripts interface {
-	// History returns the entries of the last n turns of a chat since it was started afresh, oldest
-	// first; without those of one inbound message.
+	// History returns the entries of the last turns of a chat since the last StartAfresh, oldest
+	// first, without those of one inbound message.
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
-	// Search returns the entries of a chat since it was started afresh whose text contains all of
-	// the words, without regard to case: the newest first, and limit at most. Of a long
-	// conversation only the last SearchDepth turns are searched.
+	// Search returns the entries of a chat since the last StartAfresh whose text contains all
+	// words, ignoring case: the newest first, at most limit. Only the last SearchDepth turns are
+	// searched.
 	Search(ctx context.Context, chat channels.Chat, words []string, limit int) ([]Entry, error)
-	// StartAfresh forgets what was said so far, for History, and what is remembered of the chat but
-	// for what is Lasting.
+	// StartAfresh hides the conversation so far from History, and removes the chat's memories
+	// except the Lasting ones.
 	StartAfresh(ctx context.Context, chat channels.Chat) error
 }
 
-// Lasting leads the keys of memories that stay when a chat is started afresh.
+// Lasting is the prefix of the keys of memories that survive StartAfresh.
 const Lasting = "lasting:"
 
-// Memories are what is known of a chat beyond what was said, until it is started afresh. Those of
-// the zero Chat are the gateway's own.
+// Memories are named values of a chat, until StartAfresh. Those of the zero Chat belong to the
+// gateway.
 type Memories interface {
-	// Recall returns what is remembered under a key, or "".
+	// Recall returns the value of a key, or "".
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
-	// Remember replaces it; "" removes it.
+	// Remember replaces the value of a key; "" removes it.
 	Remember(ctx context.Context, chat channels.Chat, key, value string) error
 }

@@ -7,39 +7,38 @@ import (
 	"nanobot/channels"
 )
 
-// Question is something the agent asked the person.
+// Question is a question of an agent to a person.
 type Question struct {
 	ID      string
 	Inbound int64
 	Chat    channels.Chat
 	Text    string
 	Options []string
-	// Within is how long it takes answers, 0 for ever; as it is read from the store, what is left
-	// of that. Expired says that the time is up.
+	// Within is how long the question accepts answers, 0: without limit. Read from the store, it is
+	// the remaining time. Expired says that the time is up.
 	Within  time.Duration
 	Expired bool
-	// Approval says that only the approvers of the agent that asks may answer.
+	// Approval says that only the approvers of the asking agent may answer.
 	Approval bool
-	Answer   *string // nil until it is answered
-	By       string  // who answered
-	// What the store knows of it: whether it takes no answer any more, for whatever reason but
-	// time; whether none was asked in its chat since; and what became of the last part of its
-	// outbound message, with the network's id of that, or "".
+	Answer   *string // nil before it is answered
+	By       string  // the user who answered
+	// Closed says that the question accepts no answers, for another reason than time. Newest says
+	// that it is the last question of its chat. Outbound is the state of the last part of its
+	// message, and Receipt the network's id of that part, or "".
 	Closed, Newest bool
 	Outbound       State
 	Receipt        string
 }
 
-// Questions are open and answered questions.
+// Questions stores open and answered questions.
 type Questions interface {
-	// Ask stores a question and the outbound message that carries it. The outbound message's Claim
-	// is ignored.
+	// Ask stores a question and its outbound message, whose Claim is ignored.
 	Ask(ctx context.Context, q Question, l Outbound) error
-	// Answer records the first answer. It reports false when there is no such open question, or it
+	// Answer stores the first answer. It reports false when there is no such open question, or it
 	// has expired.
 	Answer(ctx context.Context, id, answer, by string) (bool, error)
-	// Withdraw closes an open question without an answer, also one that has expired. It reports
-	// false when there is no such one.
+	// Withdraw closes an open question without an answer, also an expired one. It reports false
+	// when there is no such question.
 	Withdraw(ctx context.Context, id string) (bool, error)
 	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired,
 	// oldest first.

@@ -1,7 +1,7 @@
-// Package store is the contract of what the gateway keeps on disk: the inbox, parts of messages,
-// the outbox, cursors, transcripts, memories, records, access, questions and the spool of files on
-// their way out. Every method that changes something returns once the change is durable. It knows
-// nothing of agents or networks. The engines are in folders of their own.
+// Package store is the contract of the gateway's durable state: the inbox, parts of messages, the
+// outbox, cursors, transcripts, memories, records, access, questions and the spool of files to
+// send. Every method that changes something returns when the change is durable. It does not know
+// agents or networks. The engines are in folders of their own.
 package store
 
 import (
@@ -12,37 +12,37 @@ import (
 	"nanobot/internal/sparse"
 )
 
-// ErrLocked says that another daemon works on the same state.
+// ErrLocked says that another daemon uses the same state.
 var ErrLocked = errors.New("another nanobot is running on this state")
 
-// ErrUnusable says that a store cannot be worked with any more: it was removed, replaced or
+// ErrUnusable says that the store can no longer be used, because it was removed, replaced or
 // damaged.
 var ErrUnusable = errors.New("the state cannot be used any more")
 
-// ErrState says that a change asked for is not possible: there is no such row, or it is not in a
-// state to be changed so.
+// ErrState says that a change is impossible: there is no such row, or its state does not allow the
+// change.
 var ErrState = errors.New("not in a state for that")
 
-// ErrFull says that a change was refused because the disk takes no more. The store works again when
-// there is room.
+// ErrFull says that a change was refused because the disk is full. The store works again when there
+// is room.
 var ErrFull = errors.New("the disk of the state is full")
 
-// ErrUnavailable says that the spool cannot take a file now, but may later: its disk is full,
-// read-only or fails, or the process lacks file descriptors or memory.
+// ErrUnavailable says that the spool cannot accept a file now, but may later: its disk is full,
+// read-only or failing, or the process lacks file descriptors or memory.
 var ErrUnavailable = errors.New("the spool takes no files now")
 
-// ErrTooLarge says that a file is larger than was allowed, and ErrNoRoom that it would leave too
+// ErrTooLarge says that a file exceeds the given limit, and ErrNoRoom that it would leave too
 // little room on the disk.
 var (
 	ErrTooLarge = errors.New("the file is too large")
 	ErrNoRoom   = sparse.ErrNoSpace
 )
 
-// ErrChanged says that a file was changed before or while it was copied into the spool.
+// ErrChanged says that a file has changed before or while it was copied into the spool.
 var ErrChanged = errors.New("it changed before it was copied")
 
-// Store is an engine. Its methods may be called from many goroutines. All times are by the store's
-// clock: who calls it hands over durations only, so that the clocks of members do not matter.
+// Store is an engine. Its methods may be called from many goroutines. All times are those of the
+// store's clock: callers pass only durations, so that the clocks of members do not matter.
 type Store interface {
 	Members
 	Inbox
@@ -56,14 +56,14 @@ type Store interface {
 	Tokens
 	Spool
 	Views
-	// Prune removes finished rows beyond the retention, and files that nothing refers to any more.
+	// Prune removes finished rows beyond the retention, and files without references.
 	Prune(ctx context.Context, keep Retention) error
 	Close() error
 }
 
-// Retention says which finished rows are kept: those younger than Age, and at most Count of each
-// table; 0 is no limit. That a message was received is remembered for longer, and what an
-// unfinished or interrupted inbound message has sent is kept with it.
+// Retention says which finished rows are kept: those younger than Age, and at most Count per table;
+// 0 means no limit. The ids of received messages are kept for longer, and the deliveries of an
+// unfinished or interrupted inbound message are kept with it.
 type Retention struct {
 	Age   time.Duration
 	Count int

@@ -7,27 +7,26 @@ import (
 	"nanobot/channels"
 )
 
-// TurnFilter says which turns are looked for.
+// TurnFilter selects turns.
 type TurnFilter struct {
-	Chat    channels.Chat // zero: of all chats
-	Agent   string        // "": of all agents
-	Outcome string        // the state of a turn that is not done, the status of one that is; "": any
-	Before  int64         // only those with a lower id; 0: all
+	Chat    channels.Chat // zero: all chats
+	Agent   string        // "": all agents
+	Outcome string        // the state of an unfinished turn, or the status of a finished one; "": any
+	Before  int64         // only turns with a lower id; 0: all
 	Limit   int
 }
 
-// Views are for those who look at the whole.
+// Views are queries across all chats, for the console and the health check.
 type Views interface {
-	// Turns returns the inbound messages that are, were or wait to be turns, newest first.
+	// Turns returns the inbound messages that have, had or wait for a turn, newest first.
 	Turns(ctx context.Context, f TurnFilter) ([]Inbound, error)
-	// Deliveries returns what the agent said in a turn, in order.
+	// Deliveries returns the deliveries of a turn, in order.
 	Deliveries(ctx context.Context, inbound int64) ([]Delivery, error)
-	// CountDeliveries counts the same of several turns, by state. A turn that said nothing is not
-	// in it.
+	// CountDeliveries counts the deliveries of several turns by state. Turns without deliveries are
+	// omitted.
 	CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[State]int, error)
-	// Trace returns what Finish was given to keep of a turn, or "".
+	// Trace returns the trace that was stored by Finish, or "".
 	Trace(ctx context.Context, inbound int64) (string, error)
-	// Oldest returns when the pending inbound message came in that waits longest; zero when there
-	// is none.
+	// Oldest returns when the longest waiting inbound message was received; zero: none waits.
 	Oldest(ctx context.Context) (time.Time, error)
 }

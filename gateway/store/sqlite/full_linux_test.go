@@ -138,7 +138,7 @@ func TestOnAFullDiskACopyIsNotHalf(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := storetest.Keep(ctx, s, big, 0); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := storetest.SaveCopy(ctx, s, big, 0); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want ENOSPC", err)
 	}
 	left, err := os.ReadDir(filepath.Join(dir, "spool"))
@@ -189,13 +189,13 @@ func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
 		return path
 	}
 	before := freeOn(t, dir)
-	if kept, err := storetest.Keep(ctx, s, file("fits", before-1<<20), 0); !errors.Is(err, store.ErrNoRoom) || freeOn(t, dir) < before {
+	if kept, err := storetest.SaveCopy(ctx, s, file("fits", before-1<<20), 0); !errors.Is(err, store.ErrNoRoom) || freeOn(t, dir) < before {
 		t.Errorf("kept %q: %v; %d bytes are free, %d were", kept, err, freeOn(t, dir), before)
 	}
 	third := file("third", before/3)
 	var kept, refused atomic.Int64
 	err := side(8, func(int) error {
-		_, err := storetest.Keep(ctx, s, third, 0)
+		_, err := storetest.SaveCopy(ctx, s, third, 0)
 		switch {
 		case err == nil:
 			kept.Add(1)
@@ -252,7 +252,7 @@ func TestAFileThatGrowsWhileItIsCopiedDoesNotFillTheDisk(t *testing.T) {
 		}
 	})
 	for range 30 {
-		if kept, err := storetest.Keep(ctx, s, path, 0); err == nil {
+		if kept, err := storetest.SaveCopy(ctx, s, path, 0); err == nil {
 			if err := os.RemoveAll(filepath.Dir(kept)); err != nil {
 				t.Error(err)
 			}

@@ -33,8 +33,8 @@ func newSpool(dir string) spool { return spool{dir: dir, room: &sparse.DiskSpace
 // fresh begins the name of a folder whose copy is not complete.
 const fresh = "new-"
 
-// Keep copies a file into the spool.
-func (s *Store) Keep(ctx context.Context, file *os.File, most int64) (string, error) {
+// SaveCopy copies a file into the spool.
+func (s *Store) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
 	kept, err := s.spool.keep(ctx, file, most, s.now())
 	if err != nil {
 		return "", fmt.Errorf("keep a copy of %s: %w", file.Name(), unavailable(err))

@@ -35,7 +35,7 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 		}
 	}
 	file := filepath.Join(checked, "a.txt")
-	if _, err := storetest.Keep(ctx, s, file, 0); err != nil {
+	if _, err := storetest.SaveCopy(ctx, s, file, 0); err != nil {
 		t.Fatal(err)
 	}
 	link := filepath.Join(dir, "link")
@@ -45,7 +45,7 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 	if err := unix.Renameat2(unix.AT_FDCWD, checked, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
 		t.Skip(err)
 	}
-	if kept, err := storetest.Keep(ctx, s, file, 0); !errors.Is(err, unix.ELOOP) {
+	if kept, err := storetest.SaveCopy(ctx, s, file, 0); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("kept %q: %v", kept, err)
 	}
 }
@@ -83,7 +83,7 @@ func TestALinkThatCameAfterTheCheckTellsNothingOfWhatItLeadsTo(t *testing.T) {
 		if err := errors.Join(os.Rename(own, own+"-away"), os.Symlink(private, own)); err != nil {
 			t.Fatal(err)
 		}
-		if kept, err := s.Keep(ctx, file, 0); !errors.Is(err, unix.ELOOP) {
+		if kept, err := s.SaveCopy(ctx, file, 0); !errors.Is(err, unix.ELOOP) {
 			t.Errorf("%s is there: kept %q: %v", name, kept, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestNoCopyIsMadeThroughALinkThatComesAndGoes(t *testing.T) {
 	})
 	made, refused := 0, 0
 	for made < 200 || refused < 200 {
-		kept, err := storetest.Keep(ctx, s, filepath.Join(folder, "a.txt"), 0)
+		kept, err := storetest.SaveCopy(ctx, s, filepath.Join(folder, "a.txt"), 0)
 		if err != nil {
 			refused++
 			continue

@@ -165,7 +165,7 @@ func (b *bench) keep(name, content string) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), name)
 	b.must(os.WriteFile(path, []byte(content), 0o600))
-	kept, err := Keep(ctx, b, path, 0)
+	kept, err := SaveCopy(ctx, b, path, 0)
 	b.must(err)
 	return kept
 }

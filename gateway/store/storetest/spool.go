@@ -18,7 +18,7 @@ var spoolTests = []test{
 	{"overwriting or deleting the original changes nothing", func(b *bench) {
 		path := filepath.Join(b.TempDir(), "a b.png")
 		b.must(os.WriteFile(path, []byte("first"), 0o600))
-		kept, err := Keep(ctx, b, path, 0)
+		kept, err := SaveCopy(ctx, b, path, 0)
 		b.must(err)
 		b.equal("the name", filepath.Base(kept), "a b.png")
 		b.must(os.WriteFile(path, []byte("other"), 0o600))
@@ -60,7 +60,7 @@ var spoolTests = []test{
 		b.must(os.Symlink(file, link))
 		b.must(syscall.Mkfifo(pipe, 0o600))
 		for _, path := range []string{link, pipe, dir, filepath.Join(dir, "missing"), "/dev/null"} {
-			if kept, err := Keep(ctx, b, path, 0); err == nil {
+			if kept, err := SaveCopy(ctx, b, path, 0); err == nil {
 				b.Errorf("%s was kept as %s", path, kept)
 			}
 		}
@@ -76,11 +76,11 @@ var spoolTests = []test{
 		defer checked.Close()
 		b.must(os.Remove(file))
 		b.must(os.Link(private, file))
-		if kept, err := b.Keep(ctx, checked, 0); !errors.Is(err, store.ErrChanged) {
+		if kept, err := b.SaveCopy(ctx, checked, 0); !errors.Is(err, store.ErrChanged) {
 			b.Errorf("it was kept as %s: %v", kept, err)
 		}
 		b.equal("copies", b.copies(), 0)
-		kept, err := Keep(ctx, b, file, 0)
+		kept, err := SaveCopy(ctx, b, file, 0)
 		b.must(err)
 		b.holds(kept, "y")
 	}},
@@ -89,7 +89,7 @@ var spoolTests = []test{
 		b.must(os.WriteFile(path, []byte("x"), 0o600))
 		ended, end := context.WithCancel(ctx)
 		end()
-		if _, err := Keep(ended, b, path, 0); err == nil {
+		if _, err := SaveCopy(ended, b, path, 0); err == nil {
 			b.Fatal("it was kept")
 		}
 		b.equal("copies", b.copies(), 0)
@@ -97,11 +97,11 @@ var spoolTests = []test{
 	{"a file that is too large is refused before anything is copied", func(b *bench) {
 		path := filepath.Join(b.TempDir(), "big")
 		b.must(os.WriteFile(path, []byte("12345"), 0o600))
-		if kept, err := Keep(ctx, b, path, 4); !errors.Is(err, store.ErrTooLarge) {
+		if kept, err := SaveCopy(ctx, b, path, 4); !errors.Is(err, store.ErrTooLarge) {
 			b.Errorf("it was kept as %s: %v", kept, err)
 		}
 		b.equal("copies", b.copies(), 0)
-		kept, err := Keep(ctx, b, path, 5)
+		kept, err := SaveCopy(ctx, b, path, 5)
 		b.must(err)
 		b.holds(kept, "12345")
 	}},
@@ -115,7 +115,7 @@ var spoolTests = []test{
 		if blocks := info.Sys().(*syscall.Stat_t).Blocks; blocks > 1<<11 {
 			b.Skip("this file system has no holes")
 		}
-		kept, err := Keep(ctx, b, path, 0)
+		kept, err := SaveCopy(ctx, b, path, 0)
 		b.must(err)
 		got, err := os.Stat(b.path(kept))
 		b.must(err)
@@ -171,15 +171,15 @@ var spoolTests = []test{
 	}},
 }
 
-// Keep opens a file without following symbolic links, as it is opened to be checked, and copies it
+// SaveCopy opens a file without following symbolic links, as it is opened to be checked, and copies it
 // into a spool.
-func Keep(ctx context.Context, s store.Spool, path string, most int64) (string, error) {
+func SaveCopy(ctx context.Context, s store.Spool, path string, most int64) (string, error) {
 	file, err := nofollow.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	return s.Keep(ctx, file, most)
+	return s.SaveCopy(ctx, file, most)
 }
 
 // files is one network call with files.
