@@ -15,74 +15,74 @@ import (
 	"nanobot/terminal"
 )
 
-// What people are told.
+// Replies to people.
 const (
-	onlyApprovers = "Only approvers can decide this."
-	notOpen       = "This question is not open any more."
-	reasonNeeded  = "Why do you skip it? Send /run skip and the reason, such as /run skip done by hand."
-	nothingWaits  = "There is no step here that can be skipped or commented on now."
+	onlyApprovers    = "Only approvers can decide this."
+	notOpen          = "This question is not open any more."
+	skipReasonNeeded = "Why do you skip it? Send /run skip and the reason, such as /run skip done by hand."
+	nothingToSkip    = "There is no step here that can be skipped or commented on now."
 )
 
-// How questions end without an answer of their own.
+// Outcomes of questions that were not answered themselves.
 const (
 	alreadyDecided = "decided already"
 	askedAgain     = "asked again below"
 )
 
-// Statement is what a person says to a question about a run.
+// Statement is a person's answer to a question about a run.
 type Statement struct {
 	In   channels.Incoming
-	Text string // one of the options, or words of their own
-	// Approver says that the person may decide.
+	Text string // one of the options, or free text
+	// Approver means that the person may decide.
 	Approver bool
 }
 
-// Result is what follows from what a person said.
+// Result is the effect of a person's answer.
 type Result struct {
-	// Reply is what the person is told; "": nothing.
+	// Reply is the reply to the person; "" for none.
 	Reply string
-	// Continue says that the run goes on in a turn of the message, which is then handed on as a
-	// press of Press, if that is not "".
+	// Continue means that the run continues in a turn of the message, which is passed on as a press
+	// of Press, if that is not "".
 	Continue bool
 	Press    string
-	// Unrelated says that the words have nothing to do with the run, Refused that the person may
-	// not decide, and Decided that the run was changed.
+	// Unrelated means that the text is not about the run, Refused that the person may not decide,
+	// and Decided that the run was changed.
 	Unrelated, Refused, Decided bool
 }
 
-// by names the person in records.
+// by returns the person's name in records.
 func (s Statement) by() string { return s.In.Chat.Channel + ":" + s.In.User.ID }
 
-// name is what the person is called in the chat.
+// name returns the person's name for the chat.
 func (s Statement) name() string {
 	u := s.In.User
-	return channels.Literal(channels.FirstLine(cmp.Or(u.Name, u.Username, u.ID), longestName))
+	return channels.Literal(channels.FirstLine(cmp.Or(u.Name, u.Username, u.ID), maxName))
 }
 
-// longestName bounds what is shown of a person's name, in runes.
-const longestName = 80
+// maxName limits a person's name, in runes.
+const maxName = 80
 
-// Answer carries out what a person says to a question about a run. It may be called again with the
-// same message.
+// Answer handles a person's answer to a question about a run. It may be called again with the same
+// message.
 func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (Result, error) {
 	run, step, _ := parseQuestion(q.ID)
 	r, err := b.o.Runs.Load(ctx, run)
 	switch {
-	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged), err == nil && chatOf(r) != s.In.Chat:
+	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged), err == nil && runChat(r) != s.In.Chat:
 		return Result{Reply: notOpen}, nil
 	case err != nil:
 		return Result{}, err
 	case driverOf(r).Decided == q.ID:
-		return b.decidedBefore(ctx, r, q, s)
+		return b.repeatDecided(ctx, r, q, s)
 	case q.Closed:
 		return Result{Reply: notOpen}, nil
 	}
-	result, end, err := b.carryOut(ctx, r, decision{q, step, s})
+	result, end, err := b.applyDecision(ctx, r, decision{q, step, s})
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotRequired):
 		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, alreadyDecided)
 	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrPeopleOnly):
-		return Result{Reply: nothingWaits}, nil
+		return Result{Reply: nothingToSkip}, nil
 	case errors.Is(err, errUnrelated):
 		return Result{Unrelated: true}, nil
 	case err != nil:
@@ -90,11 +90,11 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (R
 	case end == "":
 		return result, b.askAfterPress(ctx, r.ID, s)
 	}
-	return b.conclude(ctx, r, q, end+" (by "+s.name()+")")
+	return b.closeDecided(ctx, r, q, end+" (by "+s.name()+")")
 }
 
-// askAfterPress asks a question again that a press has not ended, where a press removes the
-// buttons.
+// askAfterPress repeats a question that a press has not ended, on networks where a press removes
+// the buttons.
 func (b *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) error {
 	if s.In.Press == "" || b.o.Outbox.KeepsButtons(s.In.Chat) {
 		return nil
@@ -103,15 +103,15 @@ func (b *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) e
 	if err != nil || r.Status != runbook.Waiting {
 		return err
 	}
-	return b.ask(ctx, r, true)
+	return b.askCurrentStep(ctx, r, true)
 }
 
-// conclude closes a question that was decided, and has the run go on.
-func (b *Runbooks) conclude(ctx context.Context, r runbook.Run, q store.Question, how string) (Result, error) {
+// closeDecided closes a question that was decided, and lets the run continue.
+func (b *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Question, how string) (Result, error) {
 	if err := b.closeQuestion(ctx, q, how); err != nil {
 		return Result{}, err
 	}
-	waited := b.changes.notify(r.ID)
+	waited := b.decisions.notify(r.ID)
 	result := Result{Decided: true}
 	switch {
 	case IsExecuted(r):
@@ -128,10 +128,10 @@ func (b *Runbooks) conclude(ctx context.Context, r runbook.Run, q store.Question
 	return result, nil
 }
 
-// decidedBefore is for a question that was decided and with which no turn has gone on yet: perhaps
-// a crash came between the decision and its turn. The network then brings the same message again,
-// or the person presses again.
-func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Question, s Statement) (Result, error) {
+// repeatDecided handles a question that was decided, but whose run no turn has continued yet,
+// perhaps because of a crash in between. The network then delivers the message again, or the person
+// presses again.
+func (b *Runbooks) repeatDecided(ctx context.Context, r runbook.Run, q store.Question, s Statement) (Result, error) {
 	message := driverOf(r).Message
 	known, err := b.o.Questions.Known(ctx, s.In.Chat, message)
 	if err != nil {
@@ -139,7 +139,7 @@ func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Que
 	}
 	result := Result{}
 	if !known || message == "" {
-		if result, err = b.conclude(ctx, r, q, alreadyDecided); err != nil {
+		if result, err = b.closeDecided(ctx, r, q, alreadyDecided); err != nil {
 			return Result{}, err
 		}
 	}
@@ -149,19 +149,19 @@ func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Que
 	return result, nil
 }
 
-// errUnrelated is that somebody's words have nothing to do with a run.
+// errUnrelated means that a text is not about the run.
 var errUnrelated = errors.New("it is not about the run")
 
-// decision is what a person says to a question about a step.
+// decision is a person's answer to a question about a step.
 type decision struct {
 	question store.Question
 	step     int
 	Statement
 }
 
-// apply changes a run by a transition. If that ends the question, the run says so: transition
-// reports it.
-func (b *Runbooks) apply(ctx context.Context, run string, s decision, transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error)) error {
+// applyAndDecide applies a transition, which also reports whether it decides the question. If so,
+// the run records that.
+func (b *Runbooks) applyAndDecide(ctx context.Context, run string, s decision, transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error)) error {
 	_, err := b.o.Runs.Apply(ctx, run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 		after, decided, err := transition(r, env)
 		if err != nil || !decided {
@@ -175,8 +175,9 @@ func (b *Runbooks) apply(ctx context.Context, run string, s decision, transition
 	return err
 }
 
-// carryOut changes a run as a person says. end is how the question ended; "": it is still open.
-func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
+// applyDecision changes a run according to a person's answer. end is how the question ended; "" if
+// it is still open.
+func (b *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	present, _ := r.CurrentStep()
 	word, reason, _ := strings.Cut(s.Text, " ")
 	reason = strings.TrimSpace(reason)
@@ -195,12 +196,12 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 	case approveOption:
 		return b.approve(ctx, r, s)
 	case rejectOption:
-		err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+		err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 			now, _, err := runbook.Decline(now, runbook.Refusal{Step: s.step, By: s.by(), End: true}, env)
 			return now, true, err
 		})
 	case retryOption:
-		err = b.apply(ctx, r.ID, s, func(now runbook.Run, _ runbook.Env) (runbook.Run, bool, error) {
+		err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, _ runbook.Env) (runbook.Run, bool, error) {
 			if now.Step != s.step || now.Status != runbook.Waiting {
 				return now, false, runbook.ErrStale
 			}
@@ -210,7 +211,7 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 			return now, true, nil
 		})
 	case abortOption:
-		err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+		err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 			if now.Step != s.step {
 				return now, false, runbook.ErrStale
 			}
@@ -223,11 +224,11 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 	return Result{}, s.Text, err
 }
 
-// approve counts the approval of a person. If somebody else has to approve, too, they are asked.
+// approve counts the approval of a person. Other people may have to approve too.
 func (b *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	before := len(r.Approvals)
 	var a runbook.Answer
-	err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+	err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
 		before = len(now.Approvals)
 		after, a, err = runbook.Approve(now, runbook.Approval{Step: s.step, By: s.by()}, env)
 		r = after
@@ -245,20 +246,20 @@ func (b *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (resu
 // skip records that a person skips the step.
 func (b *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string, err error) {
 	if reason == "" {
-		return Result{Reply: reasonNeeded}, "", nil
+		return Result{Reply: skipReasonNeeded}, "", nil
 	}
-	err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+	err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 		now, _, err := runbook.Skip(now, runbook.SkipDecision{Step: s.step, By: s.by(), Reason: reason}, env)
 		return now, true, err
 	})
-	return Result{}, fmt.Sprintf("%s: %s", skipOption, channels.Literal(channels.FirstLine(reason, longestName))), err
+	return Result{}, fmt.Sprintf("%s: %s", skipOption, channels.Literal(channels.FirstLine(reason, maxName))), err
 }
 
-// comment proves the step with what a person wrote.
+// comment proves the step with a person's text.
 func (b *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	proof := runbook.Proof{Step: s.step, By: s.by(), Type: runbook.Comment, Value: runbook.CommentProof{Text: s.Text}}
 	var a runbook.Answer
-	err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+	err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
 		after, a, err = runbook.Prove(now, proof, env)
 		return after, a.Outcome == runbook.Advanced, err
 	})

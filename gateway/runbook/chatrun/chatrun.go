@@ -1,7 +1,8 @@
-// Package chatrun executes runs of runbooks in chats. A message begins or resumes a run; its turn
-// executes steps until a person has to decide, and then ends: the question stays open, other
-// messages get their turns meanwhile, and the answer is the next message of the run. All state is
-// in the run, so that a turn can be cut off anywhere. Who may decide is checked by others.
+// Package chatrun executes runs of runbooks in chats. A message starts or resumes a run; its turn
+// executes steps until a person has to decide, and then ends. The question stays open, other
+// messages get their turns meanwhile, and the answer is the next message of the run. The run has
+// the complete state, so a turn can be interrupted anywhere. The package does not check who may
+// decide.
 package chatrun
 
 import (
@@ -22,7 +23,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Questions are those that were put to people.
+// Questions is the store of the questions to people.
 type Questions interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
@@ -31,28 +32,28 @@ type Questions interface {
 	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
 }
 
-// Outbox puts questions to people.
+// Outbox sends questions to people.
 type Outbox interface {
 	Ask(ctx context.Context, q outbox.Question) error
 	ShowOutcome(q store.Question, how string)
-	// KeepsButtons reports whether the buttons of a question stay when one is pressed.
+	// KeepsButtons reports whether the buttons of a question remain when one is pressed.
 	KeepsButtons(chat channels.Chat) bool
 }
 
-// Options is what runs are executed with.
+// Options configures the execution of runs.
 type Options struct {
 	Runs      runbook.Runs
-	Folder    func() runbook.Folder // of the runbooks, by the present settings
+	Folder    func() runbook.Folder // the folder of runbooks in the current settings
 	Questions Questions
 	Outbox    Outbox
 	Log       *zap.Logger
 }
 
-// Runbooks are the runbooks and runs of all chats. Its methods may be called from many goroutines.
+// Runbooks are the runbooks and runs of all chats. Its methods are safe for concurrent use.
 type Runbooks struct {
-	o       Options
-	changes changes
-	asking  sync.Mutex // held while a question is put for an agent
+	o         Options
+	decisions decisions
+	askMu     sync.Mutex // held while a question is asked for an agent
 }
 
 // New returns the runbooks of all chats.
@@ -64,46 +65,47 @@ func (b *Runbooks) Available() bool {
 	return err == nil && info.IsDir()
 }
 
-// driver is what is stored with a run about its execution.
+// driver is the state of an execution that is stored with its run.
 type driver struct {
-	// Inbound is the message that began the run; 0: an agent executes the run.
+	// Inbound is the message that started the run; 0 if an agent executes it.
 	Inbound int64 `json:"inbound,omitempty"`
-	// Asked counts the questions of the run, and Question is the newest.
+	// Asked counts the questions of the run; Question is the newest.
 	Asked    int    `json:"asked,omitempty"`
 	Question string `json:"question,omitempty"`
-	// Decided is a question that a person has decided and with which no turn has gone on yet, and
-	// Message the id of their message.
+	// Decided is a question that a person has decided and whose run no turn has continued yet;
+	// Message is the ID of the person's message.
 	Decided string `json:"decided,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Failure is why the present step was not proved, and Retry that a person wants another try.
+	// Failure is why the current step was not proved; Retry means that a person has asked for
+	// another try.
 	Failure string `json:"failure,omitempty"`
 	Retry   bool   `json:"retry,omitempty"`
-	// Finished says that the agent was given the last step, which asks for no proof, and Reported
-	// that the chat was told the end of the run, in the attempt at a message that Reporter names.
+	// Finished means that the agent was given the last step, which needs no proof. Reported means
+	// that the chat was told the end of the run, in the attempt of a message that Reporter names.
 	Finished bool   `json:"finished,omitempty"`
 	Reported bool   `json:"reported,omitempty"`
 	Reporter string `json:"reporter,omitempty"`
 }
 
 func driverOf(r runbook.Run) (d driver) {
-	_ = json.Unmarshal(r.Driver, &d) // no other driver writes there
+	_ = json.Unmarshal(r.Driver, &d) // no other package writes it
 	return d
 }
 
 func (d driver) encode() json.RawMessage {
-	text, _ := json.Marshal(d) // it has only strings and numbers
+	text, _ := json.Marshal(d) // strings and numbers cannot fail
 	return text
 }
 
-// IsExecuted reports whether the gateway executes a run, and not an agent.
+// IsExecuted reports whether the gateway executes a run, rather than an agent.
 func IsExecuted(r runbook.Run) bool { return driverOf(r).Inbound != 0 }
 
-// update changes what is stored with a run.
-func (b *Runbooks) update(ctx context.Context, id string, change func(r runbook.Run, d *driver) error) (runbook.Run, error) {
+// updateDriver changes the driver state of a run.
+func (b *Runbooks) updateDriver(ctx context.Context, id string, change func(r runbook.Run, d *driver) error) (runbook.Run, error) {
 	return b.o.Runs.Apply(ctx, id, changeDriver(change))
 }
 
-// changeDriver is the transition that changes what is stored with a run.
+// changeDriver returns the transition that changes the driver state of a run.
 func changeDriver(change func(r runbook.Run, d *driver) error) func(runbook.Run, runbook.Env) (runbook.Run, error) {
 	return func(r runbook.Run, _ runbook.Env) (runbook.Run, error) {
 		d := driverOf(r)
@@ -116,14 +118,14 @@ func changeDriver(change func(r runbook.Run, d *driver) error) func(runbook.Run,
 }
 
 const (
-	// chatPrefix leads the keys under which the newest runs of a chat are listed.
+	// chatPrefix is the prefix of the keys that list the newest runs of a chat.
 	chatPrefix = "runbook/chat/"
-	// mostListed is how many runs of a chat are listed, if not more of them wait.
-	mostListed = 20
+	// maxListed limits the runs of a chat in its list, unless more of them wait.
+	maxListed = 20
 )
 
-// list returns the newest runs of a chat that the gateway executes, the newest first.
-func (b *Runbooks) list(ctx context.Context, chat channels.Chat) ([]runbook.Run, error) {
+// listRuns returns the runs in the chat's list that the gateway executes, newest first.
+func (b *Runbooks) listRuns(ctx context.Context, chat channels.Chat) ([]runbook.Run, error) {
 	ids, err := b.o.Runs.Records.LoadRecord(ctx, chatPrefix+chat.String())
 	if err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (b *Runbooks) list(ctx context.Context, chat channels.Chat) ([]runbook.Run,
 	for _, id := range strings.Fields(ids) {
 		r, err := b.o.Runs.Load(ctx, id)
 		switch {
-		case errors.Is(err, runbook.ErrNoRun): // a crash came before its begin
+		case errors.Is(err, runbook.ErrNoRun): // a crash came before the run was stored
 		case errors.Is(err, runbook.ErrDamaged):
 			b.o.Log.Error("run not listed", zap.String("runbook_run", id), zap.Error(err))
 		case err != nil:
@@ -144,8 +146,8 @@ func (b *Runbooks) list(ctx context.Context, chat channels.Chat) ([]runbook.Run,
 	return runs, nil
 }
 
-// addListed lists a run that is about to begin.
-func (b *Runbooks) addListed(ctx context.Context, chat channels.Chat, id string) error {
+// addToList adds a run that is about to start.
+func (b *Runbooks) addToList(ctx context.Context, chat channels.Chat, id string) error {
 	key := chatPrefix + chat.String()
 	for {
 		old, err := b.o.Runs.Records.LoadRecord(ctx, key)
@@ -163,10 +165,10 @@ func (b *Runbooks) addListed(ctx context.Context, chat channels.Chat, id string)
 	}
 }
 
-// dropEnded shortens a list of runs by the oldest ones that have ended, so that all that wait can
-// be found.
+// dropEnded removes the oldest ended runs from a list that is too long, so that all waiting runs
+// can be found.
 func (b *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error) {
-	for i := len(ids) - 1; i > 0 && len(ids) > mostListed; i-- {
+	for i := len(ids) - 1; i > 0 && len(ids) > maxListed; i-- {
 		r, err := b.o.Runs.Load(ctx, ids[i])
 		switch {
 		case err == nil && r.Status == runbook.Waiting:
@@ -179,9 +181,9 @@ func (b *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error
 	return ids, nil
 }
 
-// newest returns the newest run of a chat of which something is so.
-func (b *Runbooks) newest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool, error) {
-	runs, err := b.list(ctx, chat)
+// findNewest returns the newest run of a chat that matches.
+func (b *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool, error) {
+	runs, err := b.listRuns(ctx, chat)
 	at := slices.IndexFunc(runs, so)
 	if err != nil || at < 0 {
 		return runbook.Run{}, false, err
@@ -189,57 +191,57 @@ func (b *Runbooks) newest(ctx context.Context, chat channels.Chat, so func(runbo
 	return runs[at], true, nil
 }
 
-// resumable returns the newest run of a chat that waits, or whose end the chat was not told because
-// of a crash; or the one with an ID if that is so.
-func (b *Runbooks) resumable(ctx context.Context, chat channels.Chat, id string) (runbook.Run, bool, error) {
-	return b.newest(ctx, chat, func(r runbook.Run) bool {
+// findResumable returns the newest run of a chat, or the run id, that waits or whose end was not
+// reported because of a crash.
+func (b *Runbooks) findResumable(ctx context.Context, chat channels.Chat, id string) (runbook.Run, bool, error) {
+	return b.findNewest(ctx, chat, func(r runbook.Run) bool {
 		return (r.Status == runbook.Waiting || !driverOf(r).Reported) && (id == "" || r.ID == id)
 	})
 }
 
-// changes tells those who wait for a run that a person has decided something.
-type changes struct {
+// decisions notifies the goroutines that wait for a decision about a run.
+type decisions struct {
 	mu    sync.Mutex
-	waits map[string]*waiters
+	byRun map[string]*waiters
 }
 
-// waiters are those who wait for the next decision about a run.
+// waiters are the goroutines that wait for the next decision about a run.
 type waiters struct {
 	decided chan struct{}
 	count   int
 }
 
-// next returns a channel that is closed at the next decision about a run. leave is called by who
-// waits for it no more.
-func (c *changes) next(run string) (decided <-chan struct{}, leave func()) {
+// wait returns a channel that is closed at the next decision about a run. The caller calls leave
+// when it no longer waits.
+func (c *decisions) wait(run string) (decided <-chan struct{}, leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waits == nil {
-		c.waits = map[string]*waiters{}
+	if c.byRun == nil {
+		c.byRun = map[string]*waiters{}
 	}
-	w := c.waits[run]
+	w := c.byRun[run]
 	if w == nil {
 		w = &waiters{decided: make(chan struct{})}
-		c.waits[run] = w
+		c.byRun[run] = w
 	}
 	w.count++
 	return w.decided, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if w.count--; w.count == 0 && c.waits[run] == w {
-			delete(c.waits, run)
+		if w.count--; w.count == 0 && c.byRun[run] == w {
+			delete(c.byRun, run)
 		}
 	}
 }
 
-// notify reports whether anybody was waiting for the decision.
-func (c *changes) notify(run string) (waited bool) {
+// notify wakes the waiters of a run and reports whether there were any.
+func (c *decisions) notify(run string) (waited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w, waited := c.waits[run]
+	w, waited := c.byRun[run]
 	if waited {
 		close(w.decided)
-		delete(c.waits, run)
+		delete(c.byRun, run)
 	}
 	return waited
 }

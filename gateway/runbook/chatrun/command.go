@@ -13,7 +13,7 @@ import (
 	"nanobot/terminal"
 )
 
-// The words that follow /run and name no runbook.
+// Subcommands of /run, which cannot be names of runbooks.
 const (
 	resumeWord  = "resume"
 	skipWord    = "skip"
@@ -22,7 +22,7 @@ const (
 
 const nothingToResume = "No run waits here. /runbooks lists what can be run."
 
-// List tells which runbooks there are, and returns the names of those that can be run.
+// List returns a text that lists the runbooks, and the names of those that can be run.
 func (b *Runbooks) List() (text string, runnable []string) {
 	folder := b.o.Folder()
 	names, err := folder.Names()
@@ -41,7 +41,7 @@ func (b *Runbooks) List() (text string, runnable []string) {
 		}
 		book, _, err := folder.Load(name)
 		if err != nil {
-			lines = append(lines, fmt.Sprintf("- %s: %s", terminal.CodeSpan(name), terminal.OneLine(cannotRun(name, err), 200)))
+			lines = append(lines, fmt.Sprintf("- %s: %s", terminal.CodeSpan(name), terminal.OneLine(cannotRunText(name, err), 200)))
 			continue
 		}
 		runnable = append(runnable, name)
@@ -49,21 +49,21 @@ func (b *Runbooks) List() (text string, runnable []string) {
 		if n := len(book.Steps); n > 1 {
 			steps = fmt.Sprintf("%d steps", n)
 		}
-		lines = append(lines, fmt.Sprintf("- %s: %s (%s)", terminal.CodeSpan(name), terminal.OneLine(book.Label, longestLabel), steps))
+		lines = append(lines, fmt.Sprintf("- %s: %s (%s)", terminal.CodeSpan(name), terminal.OneLine(book.Label, maxLabel), steps))
 	}
 	return strings.Join(lines, "\n"), runnable
 }
 
-// Command carries out what follows /run.
+// Command handles the arguments of /run.
 func (b *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 	word, rest, _ := strings.Cut(s.Text, " ")
 	rest = strings.TrimSpace(rest)
 	switch strings.ToLower(word) {
 	case "":
-		text, err := b.usage(ctx, s.In.Chat)
+		text, err := b.usageText(ctx, s.In.Chat)
 		return Result{Reply: text}, err
 	case resumeWord:
-		_, ok, err := b.resumable(ctx, s.In.Chat, rest)
+		_, ok, err := b.findResumable(ctx, s.In.Chat, rest)
 		if err != nil || !ok {
 			return Result{Reply: nothingToResume}, err
 		}
@@ -73,56 +73,56 @@ func (b *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 		return b.answerNewest(ctx, s, runbook.Run.CanSkip)
 	case commentWord:
 		s.Text = rest
-		return b.answerNewest(ctx, s, takesComment)
+		return b.answerNewest(ctx, s, needsComment)
 	}
 	if _, _, err := b.o.Folder().Load(s.Text); err != nil {
-		return Result{Reply: cannotRun(s.Text, err)}, nil
+		return Result{Reply: cannotRunText(s.Text, err)}, nil
 	}
 	return Result{Continue: true}, nil
 }
 
-// usage tells what /run does, and which runs wait.
-func (b *Runbooks) usage(ctx context.Context, chat channels.Chat) (string, error) {
-	runs, err := b.list(ctx, chat)
+// usageText describes /run and lists the waiting runs.
+func (b *Runbooks) usageText(ctx context.Context, chat channels.Chat) (string, error) {
+	runs, err := b.listRuns(ctx, chat)
 	if err != nil {
 		return "", err
 	}
 	lines := []string{"To run a runbook, send /run and its name. /runbooks lists them."}
 	for _, r := range runs {
 		if r.Status == runbook.Waiting {
-			lines = append(lines, fmt.Sprintf("The run %s of %q waits at step %d of %d. To go on, send /run resume %[1]s", r.ID, title(r), r.Step, len(r.Runbook().Steps)))
+			lines = append(lines, fmt.Sprintf("The run %s of %q waits at step %d of %d. To go on, send /run resume %[1]s", r.ID, runTitle(r), r.Step, len(r.Runbook().Steps)))
 		}
 	}
 	return strings.Join(lines, "\n"), nil
 }
 
-// takesComment reports whether the present step of a run is proved by a comment.
-func takesComment(r runbook.Run) bool {
+// needsComment reports whether the current step of a run is proved by a comment.
+func needsComment(r runbook.Run) bool {
 	step, ok := r.CurrentStep()
 	return ok && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Comment
 }
 
-// answerNewest answers the open question about the chat's newest run that fits, or the one that
-// this message has decided before.
+// answerNewest answers the open question about the newest run of the chat that fits, or the
+// question that the same message has already decided.
 func (b *Runbooks) answerNewest(ctx context.Context, s Statement, fits func(runbook.Run) bool) (Result, error) {
-	r, ok, err := b.newest(ctx, s.In.Chat, func(r runbook.Run) bool {
+	r, ok, err := b.findNewest(ctx, s.In.Chat, func(r runbook.Run) bool {
 		return s.In.ID != "" && driverOf(r).Message == s.In.ID
 	})
 	question := driverOf(r).Decided
 	if err == nil && !ok {
-		r, ok, err = b.newest(ctx, s.In.Chat, fits)
+		r, ok, err = b.findNewest(ctx, s.In.Chat, fits)
 		question = driverOf(r).Question
 	}
 	if err != nil || !ok {
-		return Result{Reply: nothingWaits}, err
+		return Result{Reply: nothingToSkip}, err
 	}
 	q, found, err := b.o.Questions.Question(ctx, question)
 	if err != nil || !found {
-		return Result{Reply: nothingWaits}, err
+		return Result{Reply: nothingToSkip}, err
 	}
 	result, err := b.Answer(ctx, q, s)
 	if result.Unrelated {
-		return Result{Reply: nothingWaits}, nil
+		return Result{Reply: nothingToSkip}, nil
 	}
 	return result, err
 }

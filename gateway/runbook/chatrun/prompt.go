@@ -8,7 +8,7 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// promptText gives the present step of a run to the agent. shown has its challenge.
+// promptText returns the prompt for the current step of a run. shown has its challenge.
 func promptText(r runbook.Run, shown runbook.Answer) string {
 	step, _ := r.CurrentStep()
 	book := r.Runbook()
@@ -19,7 +19,7 @@ func promptText(r runbook.Run, shown runbook.Answer) string {
 	if step.Body != "" {
 		parts = append(parts, step.Body)
 	}
-	if how := howToProve(step, r, shown); how != "" {
+	if how := proofInstructions(step, r, shown); how != "" {
 		parts = append(parts, how)
 	}
 	if failure := driverOf(r).Failure; failure != "" {
@@ -28,8 +28,8 @@ func promptText(r runbook.Run, shown runbook.Answer) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// howToProve tells the agent how the step will be proved.
-func howToProve(step runbook.Step, r runbook.Run, shown runbook.Answer) string {
+// proofInstructions tells the agent how the step will be proved.
+func proofInstructions(step runbook.Step, r runbook.Run, shown runbook.Answer) string {
 	if step.Challenge == nil {
 		return ""
 	}
@@ -43,7 +43,7 @@ func howToProve(step runbook.Step, r runbook.Run, shown runbook.Answer) string {
 			"type": runbook.MCP, "nonce": shown.Challenge.Nonce, "proof_hash": shown.Challenge.ProofHash,
 			runbook.MCP: map[string]any{"tool_name": c.Tool, "arguments": "…", "result": "…", "success": true},
 		}
-		text, _ := json.Marshal(solution) // it has only strings and a boolean
+		text, _ := json.Marshal(solution) // strings and a boolean cannot fail
 		return fmt.Sprintf("Call the tool %s. Then prove that with the tool kairos_next: uri %s, run %s, and this solution with the arguments and the result:\n\n%s",
 			c.Tool, r.URI(step.Index), r.ID, text)
 	}

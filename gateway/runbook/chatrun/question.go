@@ -12,11 +12,11 @@ import (
 	"nanobot/gateway/store"
 )
 
-// questionPrefix leads the ids of questions about runs. The run, the number of the step and the
+// questionPrefix is the prefix of question IDs about runs. The run, the number of the step and the
 // number of the question follow.
 const questionPrefix = "run."
 
-// What people can choose.
+// The options of a question.
 const (
 	approveOption = "Approve"
 	rejectOption  = "Reject"
@@ -25,7 +25,7 @@ const (
 	abortOption   = "Abort"
 )
 
-// IsQuestion reports whether a question is about a run, by its id.
+// IsQuestion reports whether a question is about a run, by its ID.
 func (b *Runbooks) IsQuestion(question string) bool {
 	return strings.HasPrefix(question, questionPrefix)
 }
@@ -44,16 +44,16 @@ func parseQuestion(id string) (run string, step int, ok bool) {
 	return parts[1], step, err == nil
 }
 
-// ask asks what is to be decided at the present step of a run, unless that question is open. With
-// again it is asked below all that was said since. Other changes of the run meanwhile are
-// runbook.ErrStale.
-func (b *Runbooks) ask(ctx context.Context, r runbook.Run, again bool) error {
+// askCurrentStep asks for a decision about the current step of a run, unless that question is open.
+// With again, an open question is repeated below later messages. If the run has changed meanwhile,
+// it returns runbook.ErrStale.
+func (b *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again bool) error {
 	id, ask, err := b.openQuestion(ctx, r, again)
 	if err != nil || !ask {
 		return err
 	}
 	if id == "" {
-		r, err = b.update(ctx, r.ID, func(now runbook.Run, d *driver) error {
+		r, err = b.updateDriver(ctx, r.ID, func(now runbook.Run, d *driver) error {
 			if now.Step != r.Step || now.Status != runbook.Waiting {
 				return runbook.ErrStale
 			}
@@ -67,12 +67,12 @@ func (b *Runbooks) ask(ctx context.Context, r runbook.Run, again bool) error {
 		}
 		id = driverOf(r).Question
 	}
-	q := outbox.Question{Question: store.Question{ID: id, Chat: chatOf(r), Text: questionText(r), Options: options(r), Approval: true}}
+	q := outbox.Question{Question: store.Question{ID: id, Chat: runChat(r), Text: questionText(r), Options: stepOptions(r), Approval: true}}
 	return b.o.Outbox.Ask(ctx, q)
 }
 
-// openQuestion looks at the newest question of a run. It reports whether one must be asked, and
-// returns the id of one that was to be asked before a crash.
+// openQuestion checks the newest question of a run. It reports whether a question must be asked,
+// and returns the ID of one that a crash kept from being asked.
 func (b *Runbooks) openQuestion(ctx context.Context, r runbook.Run, again bool) (id string, ask bool, err error) {
 	d := driverOf(r)
 	_, step, ok := parseQuestion(d.Question)
@@ -93,7 +93,7 @@ func (b *Runbooks) openQuestion(ctx context.Context, r runbook.Run, again bool) 
 	return "", true, b.closeQuestion(ctx, q, askedAgain)
 }
 
-// closeQuestion has a question take no more answers, and its message say how it ended.
+// closeQuestion closes a question and shows in its message how it ended.
 func (b *Runbooks) closeQuestion(ctx context.Context, q store.Question, how string) error {
 	closed, err := b.o.Questions.Withdraw(ctx, q.ID)
 	if err == nil && closed {
@@ -102,19 +102,21 @@ func (b *Runbooks) closeQuestion(ctx context.Context, q store.Question, how stri
 	return err
 }
 
-// options are what can be chosen at the present step of a run.
-func options(r runbook.Run) []string {
-	if step, _ := r.CurrentStep(); isGate(step) {
+// stepOptions returns the options at the current step of a run.
+func stepOptions(r runbook.Run) []string {
+	if step, _ := r.CurrentStep(); isPeopleStep(step) {
 		return []string{approveOption, rejectOption}
 	}
 	return []string{retryOption, skipOption, abortOption}
 }
 
-// isGate reports whether a step is proved by people.
-func isGate(s runbook.Step) bool { return s.Challenge != nil && s.Challenge.Type == runbook.UserInput }
+// isPeopleStep reports whether people prove a step.
+func isPeopleStep(s runbook.Step) bool {
+	return s.Challenge != nil && s.Challenge.Type == runbook.UserInput
+}
 
-// chatOf is the chat that a run belongs to.
-func chatOf(r runbook.Run) channels.Chat {
+// runChat returns the chat of a run.
+func runChat(r runbook.Run) channels.Chat {
 	channel, id, _ := strings.Cut(r.Chat, ":")
 	return channels.Chat{Channel: channel, ID: id}
 }

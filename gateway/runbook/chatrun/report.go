@@ -13,7 +13,7 @@ import (
 	"nanobot/terminal"
 )
 
-// report tells the chat how a run has ended, with its records as a document, once.
+// report tells the chat once how a run has ended, with its records as a document.
 func (e *execution) report(ctx context.Context) error {
 	if driverOf(e.run).Reported || !IsExecuted(e.run) {
 		return nil
@@ -24,31 +24,31 @@ func (e *execution) report(ctx context.Context) error {
 	}
 	defer remove()
 	frame := terminal.Frame{Kind: terminal.Message, Text: reportText(e.run), Sequence: reportSequence, Checked: []terminal.File{file}}
-	if err := e.x.Emit(frame); err != nil {
+	if err := e.turn.Emit(frame); err != nil {
 		return err
 	}
-	return e.store(ctx, changeDriver(func(_ runbook.Run, d *driver) error {
-		d.Reported, d.Reporter = true, e.attempt()
+	return e.applyDurably(ctx, changeDriver(func(_ runbook.Run, d *driver) error {
+		d.Reported, d.Reporter = true, e.attemptID()
 		return nil
 	}))
 }
 
-// attempt names the attempt at the message that the turn works on.
-func (e *execution) attempt() string {
-	return fmt.Sprintf("%d.%d", e.x.Inbound.ID, e.x.Inbound.Attempt)
+// attemptID identifies the attempt at the message of the turn.
+func (e *execution) attemptID() string {
+	return fmt.Sprintf("%d.%d", e.turn.Inbound.ID, e.turn.Inbound.Attempt)
 }
 
-// tellEnded tells a person who wants a message again by which a run went on that the run has ended
-// since. What people have approved once is not begun again by accident.
-func (e *execution) tellEnded() error {
-	if e.x.Inbound.Attempt == 1 || driverOf(e.run).Reporter == e.attempt() {
+// sendEnded tells a person who repeats a message of a run that the run has ended since. Steps that
+// people approved must not start again by accident.
+func (e *execution) sendEnded() error {
+	if e.turn.Inbound.Attempt == 1 || driverOf(e.run).Reporter == e.attemptID() {
 		return nil
 	}
 	name := strings.TrimPrefix(string(e.run.Source), string(runbook.WorkspaceSource("")))
-	return e.tell(fmt.Sprintf("This run has ended. /run %s begins a new one.", terminal.Visible(terminal.OneLine(name, longestLabel))))
+	return e.sendNote(fmt.Sprintf("This run has ended. /run %s begins a new one.", terminal.Visible(terminal.OneLine(name, maxLabel))))
 }
 
-// reportText says how a run has ended.
+// reportText describes how a run has ended.
 func reportText(r runbook.Run) string {
 	lines := []string{checklist(r), ""}
 	switch r.Status {
@@ -57,12 +57,12 @@ func reportText(r runbook.Run) string {
 	case runbook.Declined:
 		lines = append(lines, fmt.Sprintf("The run was declined at step %d by %s.", r.Step, terminal.Visible(r.EndedBy)))
 	default:
-		lines = append(lines, fmt.Sprintf("The run was ended at step %d by %s: %s.", r.Step, terminal.Visible(r.EndedBy), terminal.OneLine(r.Reason, longestBody)))
+		lines = append(lines, fmt.Sprintf("The run was ended at step %d by %s: %s.", r.Step, terminal.Visible(r.EndedBy), terminal.OneLine(r.Reason, maxBody)))
 	}
 	return strings.Join(append(lines, fmt.Sprintf("Run %s, last hash %s.", terminal.CodeSpan(r.ID), terminal.CodeSpan(r.LastHash()))), "\n")
 }
 
-// recordsFile writes the export of a run to a file, which exists until remove is called.
+// recordsFile writes the export of a run to a file. remove deletes it.
 func recordsFile(r runbook.Run) (file terminal.File, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "nanobot-run-")
 	if err != nil {
@@ -86,6 +86,6 @@ func recordsFile(r runbook.Run) (file terminal.File, remove func(), err error) {
 	return terminal.File{Path: path, Size: int64(len(content)), Open: open}, remove, nil
 }
 
-func sayRun(r runbook.Run) []zap.Field {
+func runFields(r runbook.Run) []zap.Field {
 	return []zap.Field{zap.String("runbook_run", r.ID), zap.Int("step", r.Step), zap.Int("failures", r.Issued.Failures)}
 }

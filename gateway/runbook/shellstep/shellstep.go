@@ -1,5 +1,5 @@
-// Package shellstep runs the commands of shell steps, so that nobody can forge their proof. It does
-// not know which run a step belongs to.
+// Package shellstep runs the commands of shell steps, so that an agent cannot forge their proof. It
+// does not know which run a step belongs to.
 package shellstep
 
 import (
@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// maxOutput is how many of the first and of the last bytes are recorded of each output stream.
+	// maxOutput is how many of the first and of the last bytes of each output stream are recorded.
 	maxOutput = 8 << 10
-	// The exit statuses of a command that was killed after its time, and of one that could not be
-	// started, as shells have them.
+	// Exit statuses of a command that timed out, and of one that could not be started, as in
+	// shells.
 	timedOut, notRun = 124, 126
 )
 
-// ExecEnv returns the environment for the commands of a run: that of the agent, with the run's name
-// in the environment. What a crash has left of a command of the run is killed.
+// ExecEnv returns the environment for the commands of a run: that of the agent plus the run's mark.
+// Processes that a crash has left behind from this run are killed.
 func ExecEnv(p terminal.ExecEnv, run string) terminal.ExecEnv {
 	mark := "runbook-" + run
 	process.KillRun(mark, process.NewNotStartedRecord())
@@ -30,8 +30,8 @@ func ExecEnv(p terminal.ExecEnv, run string) terminal.ExecEnv {
 	return p
 }
 
-// Run executes a command and returns what was seen of it. The error is that ctx has ended: the
-// proof then says nothing.
+// Run runs a command and returns the observed result. The only error is that ctx has ended; the
+// proof is meaningless then.
 func Run(ctx context.Context, place terminal.ExecEnv, command string, timeout time.Duration) (runbook.ShellProof, error) {
 	began := time.Now()
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{ExecEnv: place, Timeout: timeout, Head: maxOutput, Tail: maxOutput})

@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// longestLabel and longestBody bound what is shown of a step in a chat, in characters.
-	longestLabel, longestBody = 80, 1500
-	// mostSteps is how many steps a checklist shows.
-	mostSteps = 12
+	// maxLabel and maxBody limit the characters of a step that are shown in a chat.
+	maxLabel, maxBody = 80, 1500
+	// maxChecklist limits the steps of a checklist.
+	maxChecklist = 12
 )
 
-// title names a run's runbook.
-func title(r runbook.Run) string { return terminal.OneLine(r.Runbook().Label, longestLabel) }
+// runTitle returns the name of a run's runbook.
+func runTitle(r runbook.Run) string { return terminal.OneLine(r.Runbook().Label, maxLabel) }
 
-// checklist shows which steps are done. Of a long runbook it shows the steps around the present
-// one.
+// checklist lists the steps and their states. For a long runbook it lists the steps around the
+// current one.
 func checklist(r runbook.Run) string {
 	steps := r.Runbook().Steps
-	first := max(0, min(r.Step-mostSteps/2, len(steps)-mostSteps))
-	last := min(first+mostSteps, len(steps))
-	lines := []string{fmt.Sprintf("**%s**", terminal.Visible(title(r)))}
+	first := max(0, min(r.Step-maxChecklist/2, len(steps)-maxChecklist))
+	last := min(first+maxChecklist, len(steps))
+	lines := []string{fmt.Sprintf("**%s**", terminal.Visible(runTitle(r)))}
 	if first > 0 {
 		lines = append(lines, fmt.Sprintf("… %d before", first))
 	}
-	marks := marksOf(r)
+	marks := stepMarks(r)
 	for _, s := range steps[first:last] {
-		lines = append(lines, fmt.Sprintf("%s %d. %s", marks[s.Index], s.Index, terminal.OneLine(s.Label, longestLabel)))
+		lines = append(lines, fmt.Sprintf("%s %d. %s", marks[s.Index], s.Index, terminal.OneLine(s.Label, maxLabel)))
 	}
 	if last < len(steps) {
 		lines = append(lines, fmt.Sprintf("… %d more", len(steps)-last))
@@ -39,8 +39,8 @@ func checklist(r runbook.Run) string {
 	return strings.Join(lines, "\n")
 }
 
-// marksOf returns the mark of each step.
-func marksOf(r runbook.Run) map[int]string {
+// stepMarks returns the mark of each step.
+func stepMarks(r runbook.Run) map[int]string {
 	marks := map[int]string{}
 	_, last := r.CurrentStep()
 	for _, s := range r.Runbook().Steps {
@@ -60,7 +60,7 @@ func marksOf(r runbook.Run) map[int]string {
 	for _, e := range r.Records {
 		record, err := e.Parse()
 		if err != nil {
-			continue // verifying finds it
+			continue // verification reports it
 		}
 		switch record.Status {
 		case runbook.SkippedProof:
@@ -72,19 +72,19 @@ func marksOf(r runbook.Run) map[int]string {
 	return marks
 }
 
-// questionText asks what is to be decided at the present step.
+// questionText returns the question about the current step.
 func questionText(r runbook.Run) string {
 	step, _ := r.CurrentStep()
 	var parts []string
 	if !IsExecuted(r) {
-		parts = append(parts, agentRuns(r))
+		parts = append(parts, agentNotice(r))
 	}
 	parts = append(parts, checklist(r))
 	if step.Body != "" {
-		parts = append(parts, terminal.Shorten(step.Body, longestBody))
+		parts = append(parts, terminal.Shorten(step.Body, maxBody))
 	}
-	if isGate(step) {
-		parts = append(parts, terminal.Shorten(step.Challenge.Prompt, longestBody))
+	if isPeopleStep(step) {
+		parts = append(parts, terminal.Shorten(step.Challenge.Prompt, maxBody))
 		if step.Challenge.Approvals > 1 {
 			parts = append(parts, fmt.Sprintf("%d people have to approve.", step.Challenge.Approvals))
 		}
@@ -100,27 +100,27 @@ func questionText(r runbook.Run) string {
 	return strings.Join(append(parts, "To skip the step, send /run skip and the reason."), "\n\n")
 }
 
-// agentRuns tells people that it is an agent that executes the run, and what it may have made up.
-func agentRuns(r runbook.Run) string {
+// agentNotice tells people that an agent executes the run, and what only the agent claims.
+func agentNotice(r runbook.Run) string {
 	text := "🤖 The agent executes this run."
 	if r.Source == runbook.MintedSource(r.Runbook().Label) {
 		text += " It was written by an agent."
 	}
-	if hasReported(r) {
+	if hasAgentShellProof(r) {
 		text += " The agent has reported itself how its commands ended."
 	}
 	return text
 }
 
-// hasReported reports whether a command was executed by the agent, and not by nanobot.
-func hasReported(r runbook.Run) bool {
+// hasAgentShellProof reports whether the agent, and not the gateway, has run a command.
+func hasAgentShellProof(r runbook.Run) bool {
 	return slices.ContainsFunc(r.Records, func(e runbook.Entry) bool {
 		record, err := e.Parse()
 		return err == nil && record.Type == runbook.Shell && record.By == runbook.ByAgent
 	})
 }
 
-// shellFailure tells what was wrong with a command.
+// shellFailure describes the failure of a command.
 func shellFailure(command string, p runbook.ShellProof) string {
 	text := fmt.Sprintf("The command %s ended with exit status %d.", terminal.CodeSpan(terminal.OneLine(command, 200)), p.ExitCode)
 	output := strings.TrimRight(p.Stdout, "\n")
@@ -130,14 +130,14 @@ func shellFailure(command string, p runbook.ShellProof) string {
 	if output == "" {
 		return text + " It printed nothing."
 	}
-	return text + "\n\n" + terminal.CodeBlock("", lastLines(output))
+	return text + "\n\n" + terminal.CodeBlock("", lastCharacters(output))
 }
 
-// lastLines are the last characters of a command's output.
-func lastLines(output string) string {
+// lastCharacters returns the end of a command's output.
+func lastCharacters(output string) string {
 	runes := []rune(terminal.Clean(output))
-	if len(runes) <= longestBody {
+	if len(runes) <= maxBody {
 		return string(runes)
 	}
-	return "…" + string(runes[len(runes)-longestBody:])
+	return "…" + string(runes[len(runes)-maxBody:])
 }

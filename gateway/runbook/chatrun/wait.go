@@ -1,0 +1,104 @@
+package chatrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"nanobot/gateway/runbook"
+)
+
+// maxOpen limits the steps of agent-executed runs that wait for the people of a chat at the same
+// time.
+const maxOpen = 5
+
+// ErrManyOpen means that too many steps wait for the people of a chat. The text is for the agent.
+var ErrManyOpen = fmt.Errorf("%d questions about runs are open in this chat already; wait until one is decided, or end a run with kairos_attest", maxOpen)
+
+// Decide asks the people of a run's chat to approve its current step, unless that question is open,
+// and waits for the decision. If ctx ends first, the question stays open. admit is called before a
+// question is asked; its error is returned, as is ErrManyOpen.
+func (b *Runbooks) Decide(ctx context.Context, run string, step int, admit func() error) error {
+	for {
+		done, err := b.awaitDecision(ctx, stepRef{run, step}, admit)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// stepRef is a step that people decide about.
+type stepRef struct {
+	run  string
+	step int
+}
+
+// awaitDecision asks about a step and waits for the next decision about its run. done means that
+// the step was already decided.
+func (b *Runbooks) awaitDecision(ctx context.Context, s stepRef, admit func() error) (done bool, err error) {
+	decided, leave := b.decisions.wait(s.run)
+	defer leave()
+	r, err := b.o.Runs.Load(ctx, s.run)
+	if err != nil || r.Step != s.step || r.Status != runbook.Waiting {
+		return true, err
+	}
+	err = b.askForAgent(ctx, r, admit)
+	switch {
+	case errors.Is(err, runbook.ErrStale): // decided since Load
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	select {
+	case <-decided:
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// askForAgent asks about the current step of a run on behalf of an agent, unless that question is
+// open.
+func (b *Runbooks) askForAgent(ctx context.Context, r runbook.Run, admit func() error) error {
+	b.askMu.Lock() // so that concurrent questions do not exceed maxOpen together
+	defer b.askMu.Unlock()
+	_, needed, err := b.openQuestion(ctx, r, false)
+	if err != nil || !needed {
+		return err
+	}
+	open, err := b.countOpen(ctx, r)
+	if err != nil {
+		return err
+	}
+	if open >= maxOpen {
+		return ErrManyOpen
+	}
+	if err := admit(); err != nil {
+		return err
+	}
+	return b.askCurrentStep(ctx, r, false)
+}
+
+// countOpen counts the agent-executed runs of the chat with an open question about their current
+// step.
+func (b *Runbooks) countOpen(ctx context.Context, of runbook.Run) (open int, err error) {
+	questions, err := b.o.Questions.OpenQuestions(ctx, runChat(of))
+	if err != nil {
+		return 0, err
+	}
+	for _, q := range questions {
+		run, step, ok := parseQuestion(q.ID)
+		if !ok || run == of.ID {
+			continue
+		}
+		r, err := b.o.Runs.Load(ctx, run)
+		switch {
+		case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged):
+		case err != nil:
+			return 0, err
+		case !IsExecuted(r) && r.Status == runbook.Waiting && r.Step == step:
+			open++
+		}
+	}
+	return open, nil
+}
