@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// arguments are those of a call. One that is null is absent.
+// arguments are the arguments of a call. A null argument counts as missing.
 type arguments map[string]json.RawMessage
 
-// readArguments reads the arguments of a call, which may have none.
+// readArguments decodes the arguments of a call, which may be missing.
 func readArguments(raw json.RawMessage) (arguments, error) {
 	var a arguments
 	if len(raw) == 0 {
@@ -26,9 +26,9 @@ func readArguments(raw json.RawMessage) (arguments, error) {
 	return a, nil
 }
 
-// read reads an argument into a value, which stays as it is if the argument is absent. Kind says
-// what it must be.
-func (a arguments) read(name, kind string, into any) error {
+// decode decodes an argument into a value, which is unchanged if the argument is missing. kind
+// describes the expected type in the error.
+func (a arguments) decode(name, kind string, into any) error {
 	raw, ok := a[name]
 	if !ok {
 		return nil
@@ -39,17 +39,17 @@ func (a arguments) read(name, kind string, into any) error {
 	return nil
 }
 
-// text returns an argument that is a string of at most limit bytes, or "".
+// text returns a string argument of at most limit bytes, or "".
 func (a arguments) text(name string, limit int) (string, error) {
 	var text string
-	if err := a.read(name, "a string", &text); err != nil {
+	if err := a.decode(name, "a string", &text); err != nil {
 		return "", err
 	}
 	return text, checkLength(name, text, limit)
 }
 
-// required returns an argument that is a string which is not blank, of at most limit bytes.
-func (a arguments) required(name string, limit int) (string, error) {
+// requiredText returns a string argument that is not blank, of at most limit bytes.
+func (a arguments) requiredText(name string, limit int) (string, error) {
 	text, err := a.text(name, limit)
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = &failure{Code: invalidArgument, Message: name + " is required, and must not be empty."}
@@ -64,16 +64,16 @@ func checkLength(name, text string, limit int) error {
 	return nil
 }
 
-// flag returns an argument that is true or false.
+// flag returns a boolean argument.
 func (a arguments) flag(name string) (bool, error) {
 	var yes bool
-	err := a.read(name, "true or false", &yes)
+	err := a.decode(name, "true or false", &yes)
 	return yes, err
 }
 
-// number returns an argument that is a number, or the default.
+// number returns a numeric argument, or the default.
 func (a arguments) number(name string, absent float64) (float64, error) {
 	number := absent
-	err := a.read(name, "a number", &number)
+	err := a.decode(name, "a number", &number)
 	return number, err
 }

@@ -10,32 +10,32 @@ import (
 // tool is one tool of the server.
 type tool struct {
 	name, title string
-	description string // for a model
-	schema      string // of its arguments, as JSON
-	reads       bool   // it changes nothing
+	description string // for the model
+	schema      string // JSON Schema of its arguments
+	readOnly    bool   // changes nothing
 	execute     func(context.Context, call) (any, error)
 }
 
-// describe returns what a client is told of the tool.
+// describe returns the MCP description of the tool.
 func (t tool) describe() *mcp.Tool {
 	harmless := false
 	return &mcp.Tool{
 		Name: t.name, Title: t.title, Description: t.description, InputSchema: json.RawMessage(t.schema),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.reads, DestructiveHint: &harmless, OpenWorldHint: &harmless},
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &harmless, OpenWorldHint: &harmless},
 	}
 }
 
 // tools returns the tools of the connection.
 func (s *session) tools() []tool {
 	all := []tool{
-		{"kairos_search", "Find runbooks", describeSearch, schemaSearch, true, s.search},
-		{"kairos_begin", "Begin a run", describeBegin, schemaBegin, false, s.begin},
-		{"kairos_next", "Prove a step", describeNext, schemaNext, false, s.next},
-		{"kairos_attest", "Rate a run", describeAttest, schemaAttest, false, s.attest},
-		{"kairos_mint", "Store a runbook", describeMint, schemaMint, false, s.mint},
-		{"kairos_dump", "Read a runbook", describeDump, schemaDump, true, s.dump},
+		{"kairos_search", "Find runbooks", describeSearch, schemaSearch, true, s.kairosSearch},
+		{"kairos_begin", "Begin a run", describeBegin, schemaBegin, false, s.kairosBegin},
+		{"kairos_next", "Prove a step", describeNext, schemaNext, false, s.kairosNext},
+		{"kairos_attest", "Rate a run", describeAttest, schemaAttest, false, s.kairosAttest},
+		{"kairos_mint", "Store a runbook", describeMint, schemaMint, false, s.kairosMint},
+		{"kairos_dump", "Read a runbook", describeDump, schemaDump, true, s.kairosDump},
 	}
-	if s.o.Chat == nil {
+	if s.options.Chat == nil {
 		return all
 	}
 	return append(
@@ -48,11 +48,11 @@ func (s *session) tools() []tool {
 	)
 }
 
-// instructions returns what a client may tell its model of the server as a whole.
+// instructions returns the server's instructions for the model.
 func (s *session) instructions() string {
 	text := "Runbooks are procedures whose steps must be proved in order. Find one with kairos_search, begin a run with " +
 		"kairos_begin, prove each step with kairos_next, and follow next_action of each result. Errors say what to do."
-	if s.o.Chat != nil {
+	if s.options.Chat != nil {
 		text += " The other tools act in the chat that you work for: send_message, send_files, ask_user, progress, search_history. " +
 			"Your final answer is sent to that chat anyway, so do not send it with send_message."
 	}
@@ -76,8 +76,8 @@ const (
 		`with challenge.nonce and challenge.proof_hash copied from the last result. Report what really happened: proofs are recorded. ` +
 		`For user_input ask the user, and send what they said; in a run of a chat the call waits until the people of the chat have decided. ` +
 		`If the result has error_code, nothing was accepted: follow next_action.`
-	// The engine answers each solution that lacks something or has the wrong type, so the schema
-	// accepts all of them.
+	// The schema accepts every solution, because the engine has an answer to solutions that are
+	// incomplete or of the wrong type.
 	schemaNext = `{"type": "object", "properties": {
 		"uri": {"type": "string", "description": "URI of the step to be proved: current_step.uri of the last result."},
 		"solution": {"description": "An object that proves the step.", "properties": {

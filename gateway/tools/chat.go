@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxMessage  = 256 << 10 // a channel sends what its network does not take as a document
+	maxMessage  = 256 << 10 // channels send longer texts as documents
 	maxFiles    = 50
 	maxPath     = 4 << 10 // PATH_MAX of Linux
 	maxCaption  = 4 << 10
@@ -21,34 +21,34 @@ const (
 	maxProgress = 1 << 10
 	maxQuery    = 1 << 10
 
-	defaultFound, maxFound = 20, 100
-	maxFoundText           = 8 << 10 // of each message that was found
+	defaultHistory, maxHistory = 20, 100
+	maxHistoryText             = 8 << 10 // of each message in a result
 
-	longestQuestion = 24 * time.Hour
+	maxQuestionTimeout = 24 * time.Hour
 )
 
-type sent struct {
+type sendResult struct {
 	Sent  bool `json:"sent"`
 	Files int  `json:"files,omitempty"`
 }
 
-// sendMessage posts a text.
+// sendMessage sends a text.
 func (s *session) sendMessage(ctx context.Context, c call) (any, error) {
-	text, err := c.args.required("text", maxMessage)
+	text, err := c.args.requiredText("text", maxMessage)
 	if err != nil {
 		return nil, err
 	}
 	return s.send(ctx, Message{Text: text})
 }
 
-// sendFiles posts files, as albums where the network has them.
+// sendFiles sends files, as albums where the network has them.
 func (s *session) sendFiles(ctx context.Context, c call) (any, error) {
 	text, err := c.args.text("text", maxMessage)
 	if err != nil {
 		return nil, err
 	}
 	var files []File
-	if err := c.args.read("files", `a list of objects like {"path": "out.png", "caption": "The result"}`, &files); err != nil {
+	if err := c.args.decode("files", `a list of objects like {"path": "out.png", "caption": "The result"}`, &files); err != nil {
 		return nil, err
 	}
 	if len(files) == 0 || len(files) > maxFiles {
@@ -66,13 +66,13 @@ func (s *session) sendFiles(ctx context.Context, c call) (any, error) {
 }
 
 func (s *session) send(ctx context.Context, m Message) (any, error) {
-	if err := s.o.Chat.Send(ctx, m); err != nil {
+	if err := s.options.Chat.Send(ctx, m); err != nil {
 		return nil, chatFailure(ctx, notSent, err)
 	}
-	return sent{true, len(m.Files)}, nil
+	return sendResult{true, len(m.Files)}, nil
 }
 
-// chatFailure returns the failure of a chat that could not do what it was asked to.
+// chatFailure converts an error of the chat to a failure.
 func chatFailure(ctx context.Context, code string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -80,40 +80,40 @@ func chatFailure(ctx context.Context, code string, err error) error {
 	if errors.As(err, new(*TooManyError)) {
 		code = rateLimited
 	}
-	return &failure{Code: code, Message: sentence(err)}
+	return &failure{Code: code, Message: toSentence(err)}
 }
 
-type answered struct {
+type askResult struct {
 	Answer string `json:"answer"`
 	By     string `json:"by"`
 }
 
-// askUser puts a question and waits for the answer.
+// askUser asks a question and waits for the answer.
 func (s *session) askUser(ctx context.Context, c call) (any, error) {
 	q, err := readQuestion(c.args)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.untilEnd(ctx)
+	ctx, cancel := s.untilInputEnds(ctx)
 	defer cancel()
 	var answer terminal.Answer
-	err = whileWaiting(ctx, c.req, func(ctx context.Context) (err error) {
-		answer, err = s.o.Chat.Ask(ctx, q)
+	err = withProgress(ctx, c.req, func(ctx context.Context) (err error) {
+		answer, err = s.options.Chat.Ask(ctx, q)
 		return err
 	})
 	if err != nil {
 		return nil, chatFailure(ctx, notAnswered, err)
 	}
-	return answered{answer.Text, answer.By}, nil
+	return askResult{answer.Text, answer.By}, nil
 }
 
 func readQuestion(args arguments) (terminal.Question, error) {
 	var q terminal.Question
 	var err error
-	if q.Text, err = args.required("question", maxQuestion); err != nil {
+	if q.Text, err = args.requiredText("question", maxQuestion); err != nil {
 		return q, err
 	}
-	if err = args.read("options", "a list of strings", &q.Options); err != nil {
+	if err = args.decode("options", "a list of strings", &q.Options); err != nil {
 		return q, err
 	}
 	if len(q.Options) > maxOptions {
@@ -128,54 +128,54 @@ func readQuestion(args arguments) (terminal.Question, error) {
 	if err != nil {
 		return q, err
 	}
-	if seconds < 0 || seconds > longestQuestion.Seconds() {
-		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("timeout_seconds must be from 0 to %.0f.", longestQuestion.Seconds())}
+	if seconds < 0 || seconds > maxQuestionTimeout.Seconds() {
+		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("timeout_seconds must be from 0 to %.0f.", maxQuestionTimeout.Seconds())}
 	}
 	q.Timeout = time.Duration(seconds * float64(time.Second))
 	return q, nil
 }
 
-type shown struct {
+type progressResult struct {
 	Shown bool `json:"shown"`
 }
 
-// progress shows what the agent does now.
+// progress shows what the agent is doing.
 func (s *session) progress(ctx context.Context, c call) (any, error) {
-	text, err := c.args.required("text", maxProgress)
+	text, err := c.args.requiredText("text", maxProgress)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.o.Chat.Progress(ctx, text); err != nil {
+	if err := s.options.Chat.Progress(ctx, text); err != nil {
 		return nil, chatFailure(ctx, notShown, err)
 	}
-	return shown{true}, nil
+	return progressResult{true}, nil
 }
 
-type history struct {
+type historyResult struct {
 	Messages []Found `json:"messages"`
 }
 
-// searchHistory finds messages of the chat.
+// searchHistory searches the messages of the chat.
 func (s *session) searchHistory(ctx context.Context, c call) (any, error) {
 	query, err := c.args.text("query", maxQuery)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := c.args.number("limit", defaultFound)
+	limit, err := c.args.number("limit", defaultHistory)
 	if err != nil {
 		return nil, err
 	}
-	if limit < 1 || limit > maxFound {
-		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("limit must be from 1 to %d.", maxFound)}
+	if limit < 1 || limit > maxHistory {
+		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("limit must be from 1 to %d.", maxHistory)}
 	}
-	found, err := s.o.Chat.Search(ctx, query, int(limit))
+	found, err := s.options.Chat.Search(ctx, query, int(limit))
 	if err != nil {
 		return nil, chatFailure(ctx, notSearched, err)
 	}
-	h := history{Messages: make([]Found, 0, len(found))}
+	h := historyResult{Messages: make([]Found, 0, len(found))}
 	for _, f := range found {
-		if len(f.Text) > maxFoundText {
-			f.Text = strings.ToValidUTF8(f.Text[:maxFoundText], "") + " […]"
+		if len(f.Text) > maxHistoryText {
+			f.Text = strings.ToValidUTF8(f.Text[:maxHistoryText], "") + " […]"
 		}
 		h.Messages = append(h.Messages, f)
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-type position struct {
+type stepPosition struct {
 	Index int `json:"step_index"`
 	Count int `json:"step_count"`
 }
@@ -15,7 +15,7 @@ type dumpedStep struct {
 	URI        string          `json:"uri"`
 	Label      string          `json:"label"`
 	ChainLabel string          `json:"chain_label"`
-	Position   position        `json:"position"`
+	Position   stepPosition    `json:"position"`
 	Challenge  json.RawMessage `json:"challenge,omitempty"`
 }
 
@@ -27,13 +27,13 @@ type dumpedBook struct {
 	Count      int    `json:"step_count"`
 }
 
-// dump returns the text of a step, or of a whole runbook.
-func (s *session) dump(ctx context.Context, c call) (any, error) {
+// kairosDump returns the text of a step or of a whole runbook.
+func (s *session) kairosDump(ctx context.Context, c call) (any, error) {
 	whole, err := c.args.flag("protocol")
 	if err != nil {
 		return nil, err
 	}
-	b, step, err := s.find(ctx, c.args)
+	b, step, err := s.findStep(ctx, c.args)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +42,6 @@ func (s *session) dump(ctx context.Context, c call) (any, error) {
 	}
 	return dumpedStep{
 		Text: step.Body, URI: b.stepURI(step.Index), Label: step.Label, ChainLabel: b.Label,
-		Position: position{step.Index, len(b.Steps)}, Challenge: step.Definition,
+		Position: stepPosition{step.Index, len(b.Steps)}, Challenge: step.Definition,
 	}, nil
 }

@@ -19,26 +19,26 @@ func canElicit(req *mcp.CallToolRequest) bool {
 		return false
 	}
 	e := p.Capabilities.Elicitation
-	return e.Form != nil || e.URL == nil // a client of an older version says neither
+	return e.Form != nil || e.URL == nil // older clients declare neither
 }
 
-// severalRounds is the version of the protocol from which on a server does not call the client: the
-// result says what is needed, and the client repeats the call with it.
-const severalRounds = "2026-07-28"
+// noServerCalls is the protocol version from which on servers do not call clients: a result states
+// the required input, and the client repeats the call with it.
+const noServerCalls = "2026-07-28"
 
-// inputNeeded is the result that has the client show a form and repeat the call.
-type inputNeeded struct{ form *mcp.ElicitParams }
+// inputRequired is the result that makes the client show a form and repeat the call.
+type inputRequired struct{ form *mcp.ElicitParams }
 
-func (*inputNeeded) Error() string { return "the client must ask its user" }
+func (*inputRequired) Error() string { return "the client must ask its user" }
 
-func (n *inputNeeded) result() *mcp.CallToolResult {
+func (n *inputRequired) result() *mcp.CallToolResult {
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{confirmation: n.form}}
 }
 
 const confirmation = "confirmation"
 
-// newForm returns the form that asks for the approval of a step.
-func newForm(r runbook.Run, step runbook.Step) *mcp.ElicitParams {
+// approvalForm returns the form that asks for the approval of a step.
+func approvalForm(r runbook.Run, step runbook.Step) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
 		Mode:    "form",
 		Message: fmt.Sprintf("%s\n\nStep %d of %s: %s", step.Challenge.Prompt, step.Index, r.Runbook().Label, step.Label),
@@ -47,14 +47,14 @@ func newForm(r runbook.Run, step runbook.Step) *mcp.ElicitParams {
 	}
 }
 
-// confirm has the client ask its user to approve the present step. An approval becomes the
-// solution; all else is the answer.
-func (p *proving) confirm(ctx context.Context, before runbook.Run) (a any, done bool, err error) {
+// confirmByForm lets the client ask its user to approve the current step. An approval becomes the
+// solution; anything else is the answer.
+func (p *proofCall) confirmByForm(ctx context.Context, before runbook.Run) (a any, done bool, err error) {
 	step, _ := before.CurrentStep()
-	waiting, cancel := p.untilEnd(ctx)
+	waiting, cancel := p.untilInputEnds(ctx)
 	defer cancel()
-	said, err := p.elicit(waiting, newForm(before, step))
-	if input, ok := err.(*inputNeeded); ok { //nolint:errorlint // it is made here
+	said, err := p.elicit(waiting, approvalForm(before, step))
+	if input, ok := err.(*inputRequired); ok { //nolint:errorlint // it is made here
 		return nil, true, input
 	}
 	why := runbook.Refusal{Step: before.Step}
@@ -62,7 +62,7 @@ func (p *proving) confirm(ctx context.Context, before runbook.Run) (a any, done 
 	case waiting.Err() != nil:
 		return nil, true, waiting.Err()
 	case err != nil:
-		why.NotAskedReason = sentence(err)
+		why.NotAskedReason = toSentence(err)
 	case said.Action == "accept" && said.Content[confirmation] == "approved":
 		return nil, false, p.setField(runbook.UserInput, map[string]string{
 			confirmation: "approved", "timestamp": time.Now().UTC().Format(time.RFC3339),
@@ -71,31 +71,32 @@ func (p *proving) confirm(ctx context.Context, before runbook.Run) (a any, done 
 	default:
 		why.Cancelled = true
 	}
-	return p.refuse(ctx, why)
+	return p.countRefusal(ctx, why)
 }
 
-// elicit shows a form. With a client of a newer version that is the result of this call, and the
-// form's content comes with the next one.
-func (p *proving) elicit(ctx context.Context, form *mcp.ElicitParams) (said *mcp.ElicitResult, err error) {
-	if p.req.Session.InitializeParams().ProtocolVersion >= severalRounds {
+// elicit shows a form. For a newer client the form is the result of this call, and its content
+// comes with the next call.
+func (p *proofCall) elicit(ctx context.Context, form *mcp.ElicitParams) (said *mcp.ElicitResult, err error) {
+	if p.req.Session.InitializeParams().ProtocolVersion >= noServerCalls {
 		if said, ok := p.req.Params.InputResponses[confirmation].(*mcp.ElicitResult); ok {
 			return said, nil
 		}
-		return nil, &inputNeeded{form}
+		return nil, &inputRequired{form}
 	}
-	err = whileWaiting(ctx, p.req, func(ctx context.Context) (err error) {
+	err = withProgress(ctx, p.req, func(ctx context.Context) (err error) {
 		said, err = p.req.Session.Elicit(ctx, form)
 		return err
 	})
 	return said, err
 }
 
-// heartbeat is how often a client is told that a call goes on. Clients give up on calls that are
-// silent for a minute.
-const heartbeat = 15 * time.Second
+// progressInterval is how often a client is notified that a call is still running. Clients abandon
+// calls that are silent for a minute.
+const progressInterval = 15 * time.Second
 
-// whileWaiting calls f, and meanwhile tells a client that wants to know it that the call goes on.
-func whileWaiting(ctx context.Context, req *mcp.CallToolRequest, f func(context.Context) error) error {
+// withProgress calls f, and meanwhile sends progress notifications if the client has asked for
+// them.
+func withProgress(ctx context.Context, req *mcp.CallToolRequest, f func(context.Context) error) error {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return f(ctx)
@@ -103,7 +104,7 @@ func whileWaiting(ctx context.Context, req *mcp.CallToolRequest, f func(context.
 	beats, stop := context.WithCancel(ctx)
 	var beating errgroup.Group
 	beating.Go(func() error {
-		ticker := time.NewTicker(heartbeat)
+		ticker := time.NewTicker(progressInterval)
 		defer ticker.Stop()
 		for n := 1.0; ; n++ {
 			select {

@@ -2,27 +2,27 @@ package tools
 
 import "encoding/json"
 
-// maxID is the length of the longest id that is echoed in the refusal of a message.
+// maxID limits the ID that is echoed in the refusal of a message.
 const maxID = 256
 
-// idScanner finds the id of a JSON-RPC message without keeping the message.
+// idScanner finds the ID of a JSON-RPC message without storing the message.
 type idScanner struct {
 	depth    int
 	inString bool
 	escaped  bool
-	token    []byte // the string, number or word at depth 1 that is being read
-	key      string // the token before the colon
+	token    []byte // the current string, number or word at depth 1
+	key      string // the token before the last colon
 	id       []byte
 }
 
-// scanID reads a message, or its beginning.
+// scanID scans a message or its beginning.
 func scanID(message []byte) *idScanner {
 	var s idScanner
 	s.feed(message)
 	return &s
 }
 
-// ID returns the id as JSON: a string or a number, or null if none was found.
+// ID returns the ID as JSON: a string or a number, or null if none was found.
 func (s *idScanner) ID() json.RawMessage {
 	if len(s.id) == 0 || len(s.id) > maxID || !json.Valid(s.id) {
 		return json.RawMessage("null")
@@ -33,19 +33,19 @@ func (s *idScanner) ID() json.RawMessage {
 	return s.id
 }
 
-// feed reads the next bytes of the message.
+// feed scans the next bytes of the message.
 func (s *idScanner) feed(p []byte) {
 	for _, b := range p {
 		if s.inString {
-			s.readString(b)
+			s.readStringByte(b)
 		} else {
-			s.read(b)
+			s.readByte(b)
 		}
 	}
 }
 
-func (s *idScanner) readString(b byte) {
-	s.keep(b)
+func (s *idScanner) readStringByte(b byte) {
+	s.appendToken(b)
 	switch {
 	case s.escaped:
 		s.escaped = false
@@ -56,7 +56,7 @@ func (s *idScanner) readString(b byte) {
 	}
 }
 
-func (s *idScanner) read(b byte) {
+func (s *idScanner) readByte(b byte) {
 	switch b {
 	case ' ', '\t', '\r', '\n':
 	case '{', '[':
@@ -72,18 +72,18 @@ func (s *idScanner) read(b byte) {
 		}
 	default:
 		s.inString = b == '"'
-		s.keep(b)
+		s.appendToken(b)
 	}
 }
 
-// keep adds a byte to the token, which may grow one byte too long.
-func (s *idScanner) keep(b byte) {
+// appendToken adds a byte to the token, which may become one byte too long.
+func (s *idScanner) appendToken(b byte) {
 	if s.depth == 1 && len(s.token) <= maxID {
 		s.token = append(s.token, b)
 	}
 }
 
-// endValue is called at the end of each value. Values inside others have no key and no token.
+// endValue is called at the end of each value. Nested values have no key and no token.
 func (s *idScanner) endValue() {
 	if s.key == `"id"` {
 		s.id = s.token

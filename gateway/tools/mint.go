@@ -11,7 +11,7 @@ import (
 
 const (
 	maxMinted      = 1000    // runbooks that agents can store
-	maxMintedBytes = 4 << 20 // of all of them, because each search reads them
+	maxMintedBytes = 4 << 20 // total size, because each search reads all of them
 )
 
 type mintedItem struct {
@@ -27,24 +27,24 @@ type mintResult struct {
 	Warnings []runbook.Problem `json:"warnings,omitempty"`
 }
 
-// mint stores a runbook.
-func (s *session) mint(ctx context.Context, c call) (any, error) {
+// kairosMint stores a runbook.
+func (s *session) kairosMint(ctx context.Context, c call) (any, error) {
 	m, err := readMinting(c.args)
 	if err != nil {
 		return nil, err
 	}
 	read, mistakes, warnings := runbook.Parse(m.Text)
 	if len(mistakes) > 0 {
-		return nil, refuseText(&runbook.InvalidTextError{Problems: mistakes})
+		return nil, textFailure(&runbook.InvalidTextError{Problems: mistakes})
 	}
-	if err := s.checkRoom(ctx, read.Label, read.Text); err != nil {
+	if err := s.checkMintLimits(ctx, read.Label, read.Text); err != nil {
 		return nil, err
 	}
 	if err := s.admitWrite(); err != nil {
 		return nil, err
 	}
-	stored, err := s.o.Runs.Mint(ctx, m)
-	b := book{stored.Runbook, stored.Source(), false}
+	stored, err := s.options.Runs.Mint(ctx, m)
+	b := libraryEntry{stored.Runbook, stored.Source(), false}
 	var refused *runbook.InvalidTextError
 	switch {
 	case errors.Is(err, runbook.ErrDuplicate):
@@ -53,11 +53,11 @@ func (s *session) mint(ctx context.Context, c call) (any, error) {
 			Message: "There is a runbook with this label. Call kairos_mint with force_update true to replace it, or choose another H1.",
 		}
 	case errors.As(err, &refused):
-		return nil, refuseText(refused)
+		return nil, textFailure(refused)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, &failure{Code: storeFailed, Message: sentence(err)}
+		return nil, &failure{Code: storeFailed, Message: toSentence(err)}
 	}
 	result := mintResult{Status: "stored", Warnings: warnings}
 	for _, step := range b.Steps {
@@ -82,8 +82,8 @@ func readMinting(args arguments) (runbook.MintRequest, error) {
 	return runbook.MintRequest{Text: text, Model: model, Force: force}, err
 }
 
-// refuseText returns the failure of a document that is no runbook.
-func refuseText(e *runbook.InvalidTextError) error {
+// textFailure returns the failure of a text with errors.
+func textFailure(e *runbook.InvalidTextError) error {
 	lines := make([]string, 0, len(e.Problems))
 	for _, p := range e.Problems {
 		lines = append(lines, fmt.Sprintf("line %d: %s", p.Line, p.Message))
@@ -91,9 +91,10 @@ func refuseText(e *runbook.InvalidTextError) error {
 	return &failure{Code: storeFailed, Message: strings.Join(lines, "\n")}
 }
 
-// checkRoom refuses the label of a runbook of the workspace, and a new one if there are too many.
-func (s *session) checkRoom(ctx context.Context, label, text string) error {
-	ours, err := s.workspace()
+// checkMintLimits refuses the label of a workspace runbook, and a new runbook if too much is
+// stored.
+func (s *session) checkMintLimits(ctx context.Context, label, text string) error {
+	ours, err := s.workspaceRunbooks()
 	if err != nil {
 		return err
 	}
@@ -105,13 +106,13 @@ func (s *session) checkRoom(ctx context.Context, label, text string) error {
 			}
 		}
 	}
-	minted, err := s.minted(ctx)
+	minted, err := s.mintedRunbooks(ctx)
 	if err != nil {
 		return err
 	}
 	size, number := len(text), 1
 	for _, b := range minted {
-		if b.Label == label { // it is replaced, or a duplicate
+		if b.Label == label { // replaced, or a duplicate
 			continue
 		}
 		size, number = size+len(b.Text), number+1

@@ -11,7 +11,7 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// The codes of results with isError.
+// The error codes of results with isError.
 const (
 	invalidArgument = "INVALID_ARGUMENT"
 	invalidURI      = "INVALID_URI"
@@ -40,7 +40,7 @@ type failure struct {
 	Items   []item `json:"items,omitempty"`
 }
 
-// item is a step of a runbook in the way of kairos_mint.
+// item is a step of a runbook in the form of kairos_mint.
 type item struct {
 	Label string `json:"label"`
 	URI   string `json:"uri"`
@@ -48,25 +48,26 @@ type item struct {
 
 func (f *failure) Error() string { return f.Code + ": " + f.Message }
 
-// explain returns the failure that an error is, and whether it is a fault of ours or of the store.
-func explain(err error) (f *failure, fault bool) {
+// toFailure converts an error to a failure, and reports whether the gateway or the store is at
+// fault.
+func toFailure(err error) (f *failure, fault bool) {
 	switch {
 	case errors.As(err, &f):
 		return f, false
 	case errors.Is(err, runbook.ErrNoRun):
-		return &failure{Code: notFound, Message: sentence(runbook.ErrNoRun)}, false
+		return &failure{Code: notFound, Message: toSentence(runbook.ErrNoRun)}, false
 	case errors.Is(err, runbook.ErrEnded):
-		return &failure{Code: runEnded, Message: sentence(runbook.ErrEnded)}, false
+		return &failure{Code: runEnded, Message: toSentence(runbook.ErrEnded)}, false
 	case errors.Is(err, runbook.ErrUnknownURI):
-		return &failure{Code: notFound, Message: sentence(runbook.ErrUnknownURI)}, false
+		return &failure{Code: notFound, Message: toSentence(runbook.ErrUnknownURI)}, false
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return &failure{Code: cancelled, Message: "The call was cancelled."}, false
 	}
-	return &failure{Code: internalError, Message: sentence(err)}, true
+	return &failure{Code: internalError, Message: toSentence(err)}, true
 }
 
-// sentence returns the text of an error with a capital letter and a full stop.
-func sentence(err error) string {
+// toSentence returns the text of an error with a capital letter and a full stop.
+func toSentence(err error) string {
 	text := err.Error()
 	if text == "" {
 		return ""

@@ -9,16 +9,16 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// begin begins a run, which belongs to the connection's chat.
-func (s *session) begin(ctx context.Context, c call) (any, error) {
-	b, step, err := s.find(ctx, c.args)
+// kairosBegin starts a run, which belongs to the connection's chat.
+func (s *session) kairosBegin(ctx context.Context, c call) (any, error) {
+	b, step, err := s.findStep(ctx, c.args)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.admitWrite(); err != nil {
 		return nil, err
 	}
-	r, a, err := s.o.Runs.Begin(ctx, runbook.Start{
+	r, a, err := s.options.Runs.Begin(ctx, runbook.Start{
 		Runbook: b.Runbook, Source: b.source, By: s.by, Chat: s.chat, Step: step.Index,
 	})
 	if err != nil {
@@ -26,33 +26,35 @@ func (s *session) begin(ctx context.Context, c call) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begun[b.source] = begunRun{r.ID, len(b.Steps)}
+	s.lastRuns[b.source] = startedRun{r.ID, len(b.Steps)}
 	return a, nil
 }
 
-// owns reports whether a run is one of this connection's chat, or, if the connection acts for none,
-// one that an agent began for none. Any other run does not exist for the connection: `nanobot
-// runbook run` proves its own runs.
-func (s *session) owns(r runbook.Run) bool { return r.Chat == s.chat && (s.chat != "" || r.By == s.by) }
+// ownsRun reports whether a run belongs to the connection's chat or, if the connection acts for no
+// chat, was started by an agent without a chat. Other runs do not exist for the connection:
+// `nanobot runbook run` proves its own runs.
+func (s *session) ownsRun(r runbook.Run) bool {
+	return r.Chat == s.chat && (s.chat != "" || r.By == s.by)
+}
 
-// load returns a run of this connection.
-func (s *session) load(ctx context.Context, id string) (runbook.Run, error) {
-	r, err := s.o.Runs.Load(ctx, id)
-	if err == nil && !s.owns(r) {
+// loadRun returns a run of this connection.
+func (s *session) loadRun(ctx context.Context, id string) (runbook.Run, error) {
+	r, err := s.options.Runs.Load(ctx, id)
+	if err == nil && !s.ownsRun(r) {
 		return runbook.Run{}, runbook.ErrNoRun
 	}
 	return r, err
 }
 
-// findRun returns the ID of the run that a call is about: the one that it names, else the one that
-// has issued the nonce, else the last one that this connection began on the URI's runbook.
+// findRun returns the ID of the run of a call: the run that it names, else the one that has issued
+// the nonce, else the last one that this connection has started from the URI's runbook.
 func (s *session) findRun(ctx context.Context, args arguments, uri, nonce string) (string, error) {
 	named, err := args.text("run", 100)
 	if err != nil {
 		return "", err
 	}
 	if named != "" {
-		_, err := s.load(ctx, named)
+		_, err := s.loadRun(ctx, named)
 		if errors.Is(err, runbook.ErrNoRun) {
 			return "", &failure{Code: notFound, Message: fmt.Sprintf("There is no run %q. Call kairos_begin to begin one.", named)}
 		}
@@ -60,26 +62,26 @@ func (s *session) findRun(ctx context.Context, args arguments, uri, nonce string
 	}
 	last, ok := s.lastRun(uri)
 	if nonce == "" {
-		return last, noRunUnless(ok)
+		return last, noRunError(ok)
 	}
-	if r, err := s.o.Runs.Load(ctx, last); ok && err == nil && r.HasNonce(nonce) {
-		return last, nil // without looking through all runs
+	if r, err := s.options.Runs.Load(ctx, last); ok && err == nil && r.HasNonce(nonce) {
+		return last, nil // without a search through all runs
 	}
-	r, err := s.o.Runs.FindByNonce(ctx, nonce)
+	r, err := s.options.Runs.FindByNonce(ctx, nonce)
 	switch {
-	case err == nil && s.owns(r):
+	case err == nil && s.ownsRun(r):
 		return r.ID, nil
 	case err == nil || errors.Is(err, runbook.ErrNoRun):
-		return last, noRunUnless(ok)
+		return last, noRunError(ok)
 	}
 	return "", err
 }
 
-// lastRun returns the last run that this connection began on the runbook of a URI.
+// lastRun returns the last run that this connection has started from the runbook of a URI.
 func (s *session) lastRun(uri string) (id string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for source, b := range s.begun {
+	for source, b := range s.lastRuns {
 		if source.StepIndex(uri, b.steps) > 0 {
 			return b.id, true
 		}
@@ -87,18 +89,18 @@ func (s *session) lastRun(uri string) (id string, ok bool) {
 	return "", false
 }
 
-func noRunUnless(ok bool) error {
+func noRunError(ok bool) error {
 	if ok {
 		return nil
 	}
 	return &failure{Code: notFound, Message: "This connection has begun no run of this runbook. Call kairos_begin with its URI, or say which run with run."}
 }
 
-// maxSolution is the size of the largest solution: a run keeps those of all its steps.
+// maxSolution limits a solution, since a run stores those of all its steps.
 const maxSolution = 64 << 10
 
-// readSolution returns the solution of a call, or nil, and its nonce. Some models send an object as
-// the text of its JSON.
+// readSolution returns the solution of a call, or nil, and its nonce. Some models send the JSON of
+// an object as a string.
 func readSolution(args arguments) (solution json.RawMessage, nonce string, err error) {
 	solution = args["solution"]
 	var text string
@@ -110,13 +112,13 @@ func readSolution(args arguments) (solution json.RawMessage, nonce string, err e
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(solution, &fields) == nil {
-		_ = json.Unmarshal(fields["nonce"], &nonce) // one that is not a string is no nonce
+		_ = json.Unmarshal(fields["nonce"], &nonce) // only a string is a nonce
 	}
 	return solution, nonce, nil
 }
 
-// next proves the present step of a run.
-func (s *session) next(ctx context.Context, c call) (any, error) {
+// kairosNext proves the current step of a run.
+func (s *session) kairosNext(ctx context.Context, c call) (any, error) {
 	uri, err := readURI(c.args)
 	if err != nil {
 		return nil, err
@@ -129,33 +131,33 @@ func (s *session) next(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := proving{session: s, req: c.req, run: id, call: runbook.Call{URI: uri, Solution: solution}}
+	p := proofCall{session: s, req: c.req, run: id, call: runbook.Call{URI: uri, Solution: solution}}
 	return p.prove(ctx)
 }
 
-// maxRemark is the size of the largest message of kairos_attest.
-const maxRemark = 8 << 10
+// maxRating limits the message of kairos_attest.
+const maxRating = 8 << 10
 
-// errForeignRun refuses to end a run that a person began.
-var errForeignRun = &failure{
+// errPersonsRun refuses to end a run that a person has started.
+var errPersonsRun = &failure{
 	Code:    notAllowed,
 	Message: "A person began this run, so only a person can end it. Tell the chat why the run should end.",
 }
 
-// attest rates a run.
-func (s *session) attest(ctx context.Context, c call) (any, error) {
+// kairosAttest rates a run.
+func (s *session) kairosAttest(ctx context.Context, c call) (any, error) {
 	uri, err := readURI(c.args)
 	if err != nil {
 		return nil, err
 	}
 	rating := runbook.Rating{URI: uri}
-	if rating.Outcome, err = c.args.required("outcome", 20); err != nil {
+	if rating.Outcome, err = c.args.requiredText("outcome", 20); err != nil {
 		return nil, err
 	}
 	if rating.Outcome != "success" && rating.Outcome != "failure" {
 		return nil, &failure{Code: invalidArgument, Message: "outcome must be success or failure."}
 	}
-	if rating.Message, err = c.args.required("message", maxRemark); err != nil {
+	if rating.Message, err = c.args.requiredText("message", maxRating); err != nil {
 		return nil, err
 	}
 	if rating.QualityBonus, err = c.args.number("quality_bonus", 0); err != nil {
@@ -166,9 +168,9 @@ func (s *session) attest(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	var attested runbook.Attested
-	_, err = s.o.Runs.Apply(ctx, id, func(r runbook.Run, env runbook.Env) (after runbook.Run, err error) {
+	_, err = s.options.Runs.Apply(ctx, id, func(r runbook.Run, env runbook.Env) (after runbook.Run, err error) {
 		if r.By != s.by && r.Status == runbook.Waiting && rating.Outcome == "failure" {
-			return r, errForeignRun
+			return r, errPersonsRun
 		}
 		after, attested, err = runbook.Attest(r, rating, env)
 		return after, err

@@ -10,10 +10,10 @@ import (
 	"unicode"
 )
 
-// maxChoices is how many runbooks a search with words returns.
+// maxChoices limits the runbooks that a search with words returns.
 const maxChoices = 50
 
-type choice struct {
+type searchChoice struct {
 	URI        string   `json:"uri"`
 	Label      string   `json:"label"`
 	ChainLabel string   `json:"chain_label"`
@@ -24,43 +24,43 @@ type choice struct {
 }
 
 type searchResult struct {
-	MustObey   bool     `json:"must_obey"`
-	Message    string   `json:"message"`
-	NextAction string   `json:"next_action"`
-	Choices    []choice `json:"choices"`
+	MustObey   bool           `json:"must_obey"`
+	Message    string         `json:"message"`
+	NextAction string         `json:"next_action"`
+	Choices    []searchChoice `json:"choices"`
 }
 
-// search finds runbooks by the words of their labels and texts. Without words it lists all.
-func (s *session) search(ctx context.Context, c call) (any, error) {
+// kairosSearch finds runbooks by words in their labels and texts. Without words it lists all.
+func (s *session) kairosSearch(ctx context.Context, c call) (any, error) {
 	query, err := c.args.text("query", 1<<10)
 	if err != nil {
 		return nil, err
 	}
-	books, err := s.library(ctx)
+	books, err := s.allRunbooks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	words := splitWords(query)
-	choices := []choice{}
+	choices := []searchChoice{}
 	for _, b := range books {
 		score := b.score(words)
 		if score == 0 {
 			continue
 		}
 		uri := b.stepURI(1)
-		choices = append(choices, choice{
+		choices = append(choices, searchChoice{
 			URI: uri, Label: b.Steps[0].Label, ChainLabel: b.Label, Score: score, Role: "match", Tags: []string{},
 			NextAction: fmt.Sprintf("call kairos_begin with %s to execute this protocol", uri),
 		})
 	}
-	slices.SortStableFunc(choices, func(a, b choice) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(choices, func(a, b searchChoice) int { return cmp.Compare(b.Score, a.Score) })
 	if len(words) > 0 {
 		choices = choices[:min(len(choices), maxChoices)]
 	}
 	return newSearchResult(choices), nil
 }
 
-func newSearchResult(choices []choice) searchResult {
+func newSearchResult(choices []searchChoice) searchResult {
 	r := searchResult{MustObey: true, Choices: choices}
 	switch len(choices) {
 	case 0:
@@ -81,9 +81,9 @@ func splitWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// score says how well a runbook matches some words, from 0 (not at all) to 1. A word counts most in
-// the runbook's label, and less where it is only the beginning of a word.
-func (b book) score(words []string) float64 {
+// score rates how well a runbook matches some words, from 0 (not at all) to 1. A word counts most
+// in the runbook's label, and less if it is only a prefix of a word.
+func (b libraryEntry) score(words []string) float64 {
 	if len(words) == 0 {
 		return 1
 	}
@@ -106,7 +106,7 @@ func (b book) score(words []string) float64 {
 	return math.Round(sum/float64(len(words))*1000) / 1000
 }
 
-// matchWord returns 1 if a word is among some, and less if one of them only begins with it.
+// matchWord returns 1 if a word is in the list, and less if it is only a prefix of one.
 func matchWord(word string, among []string) float64 {
 	best := 0.0
 	for _, w := range among {

@@ -20,8 +20,8 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// Serve serves one connection until it ends or ctx does, and closes it. When it returns, nothing of
-// the connection runs any more. A client that goes away is no error.
+// Serve serves one connection until it or ctx ends, and closes it. When it returns, all goroutines
+// of the connection have ended. A client that disconnects is no error.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
 	if o.Chat != nil && o.Chat.Name() == "" {
 		return errors.Join(errors.New("serve tools: the chat has no name"), conn.Close())
@@ -29,7 +29,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
 	input, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	s := newSession(o)
-	s.untilEnd = func(ctx context.Context) (context.Context, context.CancelFunc) {
+	s.untilInputEnds = func(ctx context.Context) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(ctx)
 		stop := context.AfterFunc(input, cancel)
 		return ctx, func() { stop(); cancel() }
@@ -48,14 +48,14 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
 	if !stop() {
 		<-closed
 	}
-	if err = errors.Join(err, lines.Close()); isGone(err) {
+	if err = errors.Join(err, lines.Close()); isClientGone(err) {
 		return nil
 	}
 	return err
 }
 
-// isGone reports whether an error is that the client has closed its end.
-func isGone(err error) bool {
+// isClientGone reports whether an error means that the client has disconnected.
+func isClientGone(err error) bool {
 	for _, gone := range []error{io.EOF, io.ErrClosedPipe, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET} {
 		if errors.Is(err, gone) {
 			return true
@@ -64,36 +64,36 @@ func isGone(err error) bool {
 	return false
 }
 
-// session is a connection that is served.
+// session is a connection that is being served.
 type session struct {
-	o    Options
-	chat string // its name, or "" if the connection acts for none
-	by   string // who begins its runs
-	log  *zap.Logger
-	// untilEnd returns a context that ends with the client's input, too: nobody waits for the
-	// answer of a person or a command then.
-	untilEnd func(context.Context) (context.Context, context.CancelFunc)
+	options Options
+	chat    string // channel:id, or "" if the connection acts for no chat
+	by      string // author of its runs
+	log     *zap.Logger
+	// untilInputEnds returns a context that also ends with the client's input, because nobody waits
+	// for the answer of a person or a command then.
+	untilInputEnds func(context.Context) (context.Context, context.CancelFunc)
 
-	writes   *rate.Limiter // of runbooks and runs, unless Options.AdmitWrite bounds them
-	checking chan struct{} // holds a value while a command is executed
+	writeLimit  *rate.Limiter // limits runbooks and runs, unless Options.AdmitWrite does
+	commandSlot chan struct{} // has a value while a command is running
 
-	mu    sync.Mutex
-	begun map[runbook.Source]begunRun // the last one of each runbook
+	mu       sync.Mutex
+	lastRuns map[runbook.Source]startedRun // the last run of each runbook
 }
 
-// begunRun is a run that the connection began.
-type begunRun struct {
+// startedRun is a run that the connection has started.
+type startedRun struct {
 	id    string
 	steps int
 }
 
-// writesPerMinute is how many runbooks a connection may store and runs begin.
+// writesPerMinute limits the runbooks that a connection stores and the runs that it starts.
 const writesPerMinute = 60
 
 func newSession(o Options) *session {
 	s := &session{
-		o: o, by: cmp.Or(o.By, runbook.ByAgent), log: cmp.Or(o.Log, zap.NewNop()), checking: make(chan struct{}, 1), begun: map[runbook.Source]begunRun{},
-		writes: rate.NewLimiter(rate.Every(time.Minute/writesPerMinute), writesPerMinute),
+		options: o, by: cmp.Or(o.By, runbook.ByAgent), log: cmp.Or(o.Log, zap.NewNop()), commandSlot: make(chan struct{}, 1), lastRuns: map[runbook.Source]startedRun{},
+		writeLimit: rate.NewLimiter(rate.Every(time.Minute/writesPerMinute), writesPerMinute),
 	}
 	if o.Chat != nil {
 		s.chat = o.Chat.Name()
@@ -101,15 +101,15 @@ func newSession(o Options) *session {
 	return s
 }
 
-// server returns the server of the connection with its tools.
+// server returns the MCP server of the connection with its tools.
 func (s *session) server() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "nanobot", Title: "nanobot", Version: "1"}, &mcp.ServerOptions{
 		Instructions: s.instructions(),
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // which never change
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the tools never change
 	})
 	server.AddReceivingMiddleware(s.recoverPanics)
 	for _, t := range s.tools() {
-		server.AddTool(t.describe(), s.handle(t))
+		server.AddTool(t.describe(), s.toolHandler(t))
 	}
 	return server
 }
@@ -135,20 +135,20 @@ type call struct {
 	req  *mcp.CallToolRequest
 }
 
-// handle returns how the calls of a tool are executed. Its errors are results with isError.
-func (s *session) handle(t tool) mcp.ToolHandler {
+// toolHandler returns the handler for calls of a tool. Errors become results with isError.
+func (s *session) toolHandler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		began := time.Now()
 		value, err := s.execute(ctx, t, req)
-		var input *inputNeeded
+		var input *inputRequired
 		if errors.As(err, &input) {
 			return input.result(), nil
 		}
-		s.report(t.name, began, cmp.Or(err, refusalOf(value)))
+		s.reportCall(t.name, began, cmp.Or(err, answerError(value)))
 		if err == nil {
 			return encodeResult(value, false)
 		}
-		f, fault := explain(err)
+		f, fault := toFailure(err)
 		if fault {
 			s.log.Error("tool failed", zap.String("tool", t.name), zap.Error(err))
 		}
@@ -170,33 +170,33 @@ func (s *session) execute(ctx context.Context, t tool, req *mcp.CallToolRequest)
 	return t.execute(ctx, call{args, req})
 }
 
-// report tells the audit log of a call.
-func (s *session) report(tool string, began time.Time, err error) {
-	if s.o.Audit != nil {
-		s.o.Audit(tool, err)
+// reportCall records a call in the audit log.
+func (s *session) reportCall(tool string, began time.Time, err error) {
+	if s.options.Audit != nil {
+		s.options.Audit(tool, err)
 	}
 	s.log.Debug("tool called", zap.String("tool", tool), zap.String("chat", s.chat), zap.Duration("took", time.Since(began)), zap.Error(err))
 }
 
-// refusalOf returns the error that the answer of a run says, or nil.
-func refusalOf(value any) error {
+// answerError returns the error in the answer of a run, or nil.
+func answerError(value any) error {
 	if a, ok := value.(runbook.Answer); ok && a.ErrorCode != "" {
 		return &failure{Code: a.ErrorCode, Message: a.Message}
 	}
 	return nil
 }
 
-// admit refuses a call if there were too many of its kind.
+// admitWrite refuses to store a runbook or start a run above the rate limit.
 func (s *session) admitWrite() error {
-	if s.o.AdmitWrite != nil {
+	if s.options.AdmitWrite != nil {
 		var tooMany *TooManyError
-		err := s.o.AdmitWrite()
+		err := s.options.AdmitWrite()
 		if errors.As(err, &tooMany) {
 			return &failure{Code: rateLimited, Message: tooMany.Reason}
 		}
 		return err
 	}
-	r := s.writes.Reserve()
+	r := s.writeLimit.Reserve()
 	wait := r.Delay()
 	if wait == 0 {
 		return nil

@@ -16,34 +16,32 @@ import (
 )
 
 const (
-	// maxLine is the length of the longest message that is read. The largest runbook takes six
-	// times its size if a client escapes each of its characters.
+	// maxLine limits the messages that are read. The largest runbook takes six times its size if a
+	// client escapes every character.
 	maxLine = 2 << 20
-	// maxCalls is how many calls of a connection are executed at the same time, and maxCallBytes
-	// how long they may be together.
+	// maxCalls limits the concurrent calls of a connection, maxCallBytes their total length.
 	maxCalls, maxCallBytes = 64, 8 << 20
-	// maxUnread is how many answers may wait for a client to read them before its next call is
-	// read.
+	// maxUnread limits the answers that the client has not read before its next call is read.
 	maxUnread = 8
-	// endGrace is how long the calls that are being executed at the end of the input may take.
-	// Those that wait for a person or a command are cancelled at once.
-	endGrace = 10 * time.Second
-	// codeTooLarge is the JSON-RPC error of a message that is too long, and codeBusy that of a call
-	// too many; both are in the range that JSON-RPC leaves to servers.
+	// answerGrace is how long running calls may take after the end of the input. Calls that wait
+	// for a person or a command are cancelled at once.
+	answerGrace = 10 * time.Second
+	// codeTooLarge is the JSON-RPC error of a message that is too long, codeBusy that of too many
+	// calls. Both are in the range for server-defined errors.
 	codeTooLarge, codeBusy = -32001, -32002
 )
 
 // lineConn is a connection whose messages are lines of JSON. The SDK's IOTransport ends at the
-// first line that is not a message, and drops the answers to calls that came right before the end
-// of the input; lineConn refuses the line, and answers first.
+// first line that is not a message, and drops the answers to calls right before the end of the
+// input; lineConn refuses such a line, and answers all calls first.
 type lineConn struct {
-	stream io.ReadWriteCloser
-	input  *bufio.Reader
-	ended  func() // called at the end of the input
+	stream     io.ReadWriteCloser
+	input      *bufio.Reader
+	onInputEnd func() // called at the end of the input
 
-	writing sync.Mutex
+	writeMu sync.Mutex
 	mu      sync.Mutex
-	calls   map[jsonrpc.ID]callState // that have no answer yet
+	calls   map[jsonrpc.ID]callState // calls without an answer so far
 	changed chan struct{}            // gets a value when a call was answered
 
 	closing  sync.Once
@@ -51,10 +49,10 @@ type lineConn struct {
 	closeErr error
 }
 
-// callState is a call that has no answer yet.
+// callState is a call without an answer so far.
 type callState struct {
-	executed bool // false while the answer is written
-	size     int  // of its line
+	executing bool // false while its answer is being written
+	size      int  // length of its line
 }
 
 var (
@@ -64,7 +62,7 @@ var (
 
 func newLineConn(stream io.ReadWriteCloser, ended func()) *lineConn {
 	return &lineConn{
-		stream: stream, input: bufio.NewReaderSize(stream, 64<<10), ended: ended,
+		stream: stream, input: bufio.NewReaderSize(stream, 64<<10), onInputEnd: ended,
 		calls: map[jsonrpc.ID]callState{}, changed: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
@@ -72,7 +70,7 @@ func newLineConn(stream io.ReadWriteCloser, ended func()) *lineConn {
 // Connect returns the connection itself.
 func (c *lineConn) Connect(context.Context) (mcp.Connection, error) { return c, nil }
 
-// SessionID returns "": only HTTP has sessions.
+// SessionID returns "", since only HTTP has sessions.
 func (c *lineConn) SessionID() string { return "" }
 
 // Close closes the stream, which ends reads and writes.
@@ -94,13 +92,13 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if !ok {
 		return c.writeLine(line)
 	}
-	c.note(func() { c.calls[answer.ID] = callState{} }) // so that a client may send the next call as soon as it has read this
-	defer c.note(func() { delete(c.calls, answer.ID) })
+	c.updateCalls(func() { c.calls[answer.ID] = callState{} }) // a client may send the next call as soon as it has read this answer
+	defer c.updateCalls(func() { delete(c.calls, answer.ID) })
 	return c.writeLine(line)
 }
 
-// note changes the calls.
-func (c *lineConn) note(change func()) {
+// updateCalls changes the calls and notifies those who wait for a change.
+func (c *lineConn) updateCalls(change func()) {
 	c.mu.Lock()
 	change()
 	c.mu.Unlock()
@@ -111,8 +109,8 @@ func (c *lineConn) note(change func()) {
 }
 
 func (c *lineConn) writeLine(line []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
 	_, err := c.stream.Write(append(line, '\n'))
 	return err
 }
@@ -120,9 +118,9 @@ func (c *lineConn) writeLine(line []byte) error {
 // Read returns the next message. At the end of the input it waits for the answers to all calls.
 func (c *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
-		m, err := c.next()
+		m, err := c.readMessage()
 		if err != nil {
-			c.finish()
+			c.awaitAnswers()
 			if c.isClosed() {
 				err = io.EOF
 			}
@@ -143,10 +141,10 @@ func (c *lineConn) isClosed() bool {
 	}
 }
 
-// finish waits until all calls are answered.
-func (c *lineConn) finish() {
-	c.ended()
-	grace := time.NewTimer(endGrace)
+// awaitAnswers waits until all calls are answered.
+func (c *lineConn) awaitAnswers() {
+	c.onInputEnd()
+	grace := time.NewTimer(answerGrace)
 	defer grace.Stop()
 	for c.isBusy() {
 		select {
@@ -166,55 +164,56 @@ func (c *lineConn) isBusy() bool {
 	return len(c.calls) > 0
 }
 
-// next reads a line. The message is nil if the line was refused or blank.
-func (c *lineConn) next() (jsonrpc.Message, error) {
-	c.awaitReader()
+// readMessage reads a line. The message is nil if the line was blank or refused.
+func (c *lineConn) readMessage() (jsonrpc.Message, error) {
+	c.awaitClient()
 	line, skipped, err := c.readLine()
 	switch {
 	case err != nil:
 		return nil, err
 	case skipped != nil:
-		return nil, c.refuse(skipped, codeTooLarge, fmt.Sprintf("The message is longer than %d bytes. Send less.", maxLine))
+		return nil, c.refuseLine(skipped, codeTooLarge, fmt.Sprintf("The message is longer than %d bytes. Send less.", maxLine))
 	case len(bytes.TrimSpace(line)) == 0:
 		return nil, nil //nolint:nilnil // there is nothing to answer
-	case !json.Valid(line): // which also limits how deeply it is nested
-		return nil, c.refuse(scanID(line), jsonrpc.CodeParseError, "The line is not JSON.")
+	case !json.Valid(line): // also limits the nesting depth
+		return nil, c.refuseLine(scanID(line), jsonrpc.CodeParseError, "The line is not JSON.")
 	}
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		return nil, c.refuse(scanID(line), jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message: "+err.Error())
+		return nil, c.refuseLine(scanID(line), jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message: "+err.Error())
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && !c.admit(r, len(line)) {
-		return nil, c.refuse(scanID(line), codeBusy, fmt.Sprintf("%d calls, or %d bytes of them, are being executed. Wait for their answers.", maxCalls, maxCallBytes))
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && !c.admitCall(r, len(line)) {
+		return nil, c.refuseLine(scanID(line), codeBusy, fmt.Sprintf("%d calls, or %d bytes of them, are being executed. Wait for their answers.", maxCalls, maxCallBytes))
 	}
 	return m, nil
 }
 
-// admit notes a call, unless there are too many.
-func (c *lineConn) admit(r *jsonrpc.Request, size int) bool {
+// admitCall registers a call, unless there are too many.
+func (c *lineConn) admitCall(r *jsonrpc.Request, size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	executed, bytes := 0, size
 	for _, call := range c.calls {
 		bytes += call.size
-		if call.executed {
+		if call.executing {
 			executed++
 		}
 	}
 	if executed >= maxCalls || executed > 0 && bytes > maxCallBytes {
 		return false
 	}
-	c.calls[r.ID] = callState{executed: true, size: size}
+	c.calls[r.ID] = callState{executing: true, size: size}
 	return true
 }
 
-// awaitReader waits while many answers are not read by the client, so that they do not pile up.
-func (c *lineConn) awaitReader() {
+// awaitClient waits while the client leaves too many answers unread, so that they do not
+// accumulate.
+func (c *lineConn) awaitClient() {
 	unread := func() (n int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, call := range c.calls {
-			if !call.executed {
+			if !call.executing {
 				n++
 			}
 		}
@@ -229,8 +228,8 @@ func (c *lineConn) awaitReader() {
 	}
 }
 
-// readLine reads a line. One that is too long is skipped, and what was seen of it is returned. The
-// last one may lack its newline.
+// readLine reads a line. A line that is too long is skipped, and returned as the result of scanning
+// it. The last line may lack its newline.
 func (c *lineConn) readLine() (line []byte, skipped *idScanner, err error) {
 	for {
 		part, err := c.input.ReadSlice('\n')
@@ -252,8 +251,8 @@ func (c *lineConn) readLine() (line []byte, skipped *idScanner, err error) {
 	}
 }
 
-// refuse answers a line that is not executed, with its id if it has one.
-func (c *lineConn) refuse(s *idScanner, code int, message string) error {
+// refuseLine answers a line that is not executed, with its ID if it has one.
+func (c *lineConn) refuseLine(s *idScanner, code int, message string) error {
 	type wireError struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
