@@ -13,16 +13,17 @@ import (
 	"nanobot/internal/peersocket"
 )
 
-// welcomeTimeout is how long a daemon may take to answer: it may be starting.
+// welcomeTimeout is how long the daemon may take to answer, since it may be starting.
 const welcomeTimeout = 30 * time.Second
 
-// Dial connects to a daemon's socket. The error says why the daemon turns this process away.
+// Dial connects to the daemon's socket. The error has the reason if the daemon refuses this
+// process.
 func Dial(ctx context.Context, path string, h Hello) (net.Conn, error) {
 	conn, err := peersocket.Dial(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	in, err := greet(ctx, conn, h)
+	in, err := handshake(ctx, conn, h)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -30,8 +31,8 @@ func Dial(ctx context.Context, path string, h Hello) (net.Conn, error) {
 	return dialledConn{in, conn}, nil
 }
 
-// greet says hello and waits for the welcome.
-func greet(ctx context.Context, conn net.Conn, h Hello) (*bufio.Reader, error) {
+// handshake sends the hello and waits for the welcome.
+func handshake(ctx context.Context, conn net.Conn, h Hello) (*bufio.Reader, error) {
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	if err := conn.SetDeadline(time.Now().Add(welcomeTimeout)); err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func greet(ctx context.Context, conn net.Conn, h Hello) (*bufio.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, unsaid := conn.Write(append(line, '\n')) // it may be turned away before, and the answer says why
+	_, unsaid := conn.Write(append(line, '\n')) // the daemon may refuse the process before reading, and its answer has the reason
 	in := bufio.NewReaderSize(conn, maxHello)
 	if line, err = in.ReadSlice('\n'); err != nil {
 		return nil, errors.Join(fmt.Errorf("the daemon does not answer: %w", cmp.Or(unsaid, err)), context.Cause(ctx))
@@ -55,11 +56,11 @@ func greet(ctx context.Context, conn net.Conn, h Hello) (*bufio.Reader, error) {
 	return in, conn.SetDeadline(time.Time{})
 }
 
-// dialledConn is a connection of which something may have been read already.
+// dialledConn is a connection whose first bytes are in a buffer.
 type dialledConn struct {
 	in *bufio.Reader
 	*net.UnixConn
 }
 
-// Read reads what was read already, and then from the connection.
+// Read returns the buffered bytes first, and then reads from the connection.
 func (c dialledConn) Read(p []byte) (int, error) { return c.in.Read(p) }

@@ -1,11 +1,11 @@
-// Package toolsocket accepts the connections of processes that want to use the tools of a chat, and
-// decides by the process which chat that is. It knows nothing of what the tools do.
+// Package toolsocket accepts connections of processes that use the tools of a chat, and decides
+// which chat each process acts for. It knows nothing of the tools themselves.
 //
-// A connection begins with one line of JSON from each side: Hello, which has the token of a chat if
-// the process has one, and Welcome, which names the chat or says why the process is turned away. A
-// process of an agent acts for its own chat only: the kernel says which process has connected, and
-// the supervisor whose it is. Its token need not be there, and must not be another chat's. Any
-// other process of our user, or of root, acts for the chat whose token it has, or for none.
+// A connection starts with one line of JSON from each side: Hello, with the token of a chat if the
+// process has one, and Welcome, with the chat or the reason for a refusal. A process of an agent
+// acts only for its own chat: the kernel reports which process has connected, and the supervisor
+// which agent it descends from. It needs no token, and must not present another chat's. Any other
+// process of the daemon's user, or of root, acts for the chat whose token it has, or for none.
 package toolsocket
 
 import (
@@ -27,11 +27,11 @@ import (
 )
 
 const (
-	// mostConnections and mostPerGroup bound the connections at the same time: of all, of each
-	// chat, and of each user's processes that have not said hello. One more than mostPerGroup is
-	// refused, one more than mostConnections waits to be accepted.
-	mostConnections, mostPerGroup = 512, 16
-	// helloTimeout is how long a process may take to say who it is.
+	// maxConnections limits all connections, maxPerGroup those of each chat, and those of each
+	// user's processes before their hello. A connection beyond maxPerGroup is refused, one beyond
+	// maxConnections waits to be accepted.
+	maxConnections, maxPerGroup = 512, 16
+	// helloTimeout is how long a process may take to send its hello.
 	helloTimeout = 10 * time.Second
 	maxHello     = 16 << 10
 )
@@ -44,34 +44,34 @@ type Hello struct {
 
 // Welcome is the first line of the server.
 type Welcome struct {
-	Chat  string `json:"chat,omitempty"`  // channel:id; "": the process acts for none
-	Error string `json:"error,omitempty"` // why it is turned away
+	Chat  string `json:"chat,omitempty"`  // channel:id; "" if the process acts for none
+	Error string `json:"error,omitempty"` // reason for the refusal
 }
 
-// Caller is a process that was let in.
+// Caller is a process that was admitted.
 type Caller struct {
-	// Owner is the chat that it acts for, and the agent that it belongs to. Without a chat it acts
-	// for none, and without an agent it was not started by one.
+	// Owner is the chat that the process acts for, and the agent that it descends from. Either may
+	// be missing.
 	Owner terminal.Owner
-	Dir   string // its working folder, as it says
+	Dir   string // its working folder, as the process reports it
 }
 
-// Refusal is a process that was turned away.
+// Refusal is a process that was refused.
 type Refusal struct {
 	Peer   peersocket.Peer
-	Owner  terminal.Owner // as far as it is known
+	Owner  terminal.Owner // as far as known
 	Reason string
 }
 
-// Options is what a server needs.
+// Options configures a server.
 type Options struct {
 	// OwnerOf is process.Supervisor.OwnerOf.
 	OwnerOf func(pid int) (owner string, descends bool, err error)
 	// ChatOfToken is store.Tokens.ChatOfToken.
 	ChatOfToken func(ctx context.Context, token string) (channels.Chat, bool, error)
-	// Serve serves a process that was let in until the connection or ctx ends, and closes it.
+	// Serve serves an admitted process until the connection or ctx ends, and closes the connection.
 	Serve func(ctx context.Context, conn io.ReadWriteCloser, c Caller) error
-	// Refused is told of each process that was turned away; nil: nobody is.
+	// Refused, if not nil, is called for each refused process.
 	Refused func(Refusal)
 	Log     *zap.Logger
 }
@@ -80,21 +80,22 @@ type Options struct {
 type server struct {
 	Options
 	mu     sync.Mutex
-	counts map[string]int // of connections, by group
-	// recorded bounds how many refusals are logged and told: anybody on the machine can cause them.
-	recorded *rate.Limiter
+	counts map[string]int // connections by group
+	// recordLimit limits the refusals that are logged and reported, since anybody on the machine
+	// can cause them.
+	recordLimit *rate.Limiter
 }
 
-// mostRecorded is how many refusals are recorded at once, and then a minute.
-const mostRecorded = 60
+// maxRecorded is how many refusals are recorded at once, and then per minute.
+const maxRecorded = 60
 
 // Run serves the connections to a socket until ctx ends. It closes the listener, and returns when
 // no connection is left.
 func Run(ctx context.Context, l *peersocket.Listener, o Options) error {
-	s := &server{Options: o, counts: map[string]int{}, recorded: rate.NewLimiter(rate.Every(time.Minute/mostRecorded), mostRecorded)}
-	defer func() { _ = l.Close() }() // also when the next line is doing so
+	s := &server{Options: o, counts: map[string]int{}, recordLimit: rate.NewLimiter(rate.Every(time.Minute/maxRecorded), maxRecorded)}
+	defer func() { _ = l.Close() }() // Close may be called twice
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
-	slots := make(chan struct{}, mostConnections)
+	slots := make(chan struct{}, maxConnections)
 	var work sync.WaitGroup
 	defer work.Wait()
 	for {
@@ -110,77 +111,78 @@ func Run(ctx context.Context, l *peersocket.Listener, o Options) error {
 				return nil
 			}
 			s.Log.Warn("connection of a tool not accepted, will retry", zap.Error(err))
-			pause(ctx)
+			pauseBriefly(ctx)
 			continue
 		}
 		work.Go(func() {
 			defer func() { <-slots }()
-			s.handle(ctx, conn)
+			s.serveConn(ctx, conn)
 		})
 	}
 }
 
-// pause waits a little: there may be no file descriptors.
-func pause(ctx context.Context) {
+// pauseBriefly waits before the next attempt, since there may be no free file descriptors.
+func pauseBriefly(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	<-ctx.Done()
 }
 
-// handle serves one connection.
-func (s *server) handle(ctx context.Context, conn *peersocket.Conn) {
+// serveConn serves one connection.
+func (s *server) serveConn(ctx context.Context, conn *peersocket.Conn) {
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	in := bufio.NewReaderSize(conn, maxHello)
-	caller, leave, refusal := s.greet(ctx, conn, in)
+	caller, leave, refusal := s.admitConn(ctx, conn, in)
 	defer leave()
 	switch {
-	case ctx.Err() != nil || errors.Is(refusal, errSilent):
+	case ctx.Err() != nil || errors.Is(refusal, errNoHello):
 		return
 	case refusal != nil:
-		s.refuse(conn, caller, refusal.Error())
+		s.refuseConn(conn, caller, refusal.Error())
 		return
 	}
-	if write(conn, Welcome{Chat: chatOf(caller.Owner)}) != nil || conn.SetDeadline(time.Time{}) != nil {
+	if writeWelcome(conn, Welcome{Chat: ownerChat(caller.Owner)}) != nil || conn.SetDeadline(time.Time{}) != nil {
 		return
 	}
 	err := s.Serve(ctx, bufferedConn{in, conn}, caller)
 	if err != nil && ctx.Err() == nil {
-		s.Log.Debug("connection of a tool ended", zap.String("chat", chatOf(caller.Owner)), zap.Error(err))
+		s.Log.Debug("connection of a tool ended", zap.String("chat", ownerChat(caller.Owner)), zap.Error(err))
 	}
 }
 
-// errSilent is a process that is gone, or no client of ours.
-var errSilent = errors.New("it says no hello")
+// errNoHello means that the process has exited, or is not a client of this protocol.
+var errNoHello = errors.New("it says no hello")
 
-// greet tells who has connected, reads the hello and counts the connection until leave is called. A
-// connection is counted before its hello is read, so that nobody keeps others out with silent ones.
-func (s *server) greet(ctx context.Context, conn *peersocket.Conn, in *bufio.Reader) (c Caller, leave func(), refusal error) {
+// admitConn identifies the process, reads its hello, and counts the connection until leave is
+// called. The connection is counted before its hello is read, so that silent connections cannot
+// lock out others.
+func (s *server) admitConn(ctx context.Context, conn *peersocket.Conn, in *bufio.Reader) (c Caller, leave func(), refusal error) {
 	_ = conn.SetDeadline(time.Now().Add(helloTimeout))
 	p, refusal := s.identify(conn)
 	c.Owner = p.owner
 	if refusal != nil {
 		return c, func() {}, refusal
 	}
-	leave, refusal = s.enter(p.group())
+	leave, refusal = s.countConn(p.countGroup())
 	if refusal != nil {
 		return c, leave, refusal
 	}
 	hello, err := readHello(in)
 	if err != nil {
-		return c, leave, errSilent
+		return c, leave, errNoHello
 	}
 	c.Dir = hello.Dir
 	if c.Owner, refusal = s.ownerByToken(ctx, p, hello.Token); refusal != nil || !p.outside {
 		return c, leave, refusal
 	}
-	leave() // it is counted for its chat from now on
-	leave, refusal = s.enter(chatOf(c.Owner))
+	leave() // now counted for its chat
+	leave, refusal = s.countConn(ownerChat(c.Owner))
 	return c, leave, refusal
 }
 
-// chatOf names the chat of an owner; "": it has none.
-func chatOf(o terminal.Owner) string {
+// ownerChat returns the chat of an owner, or "".
+func ownerChat(o terminal.Owner) string {
 	if o.Channel == "" {
 		return ""
 	}
@@ -195,7 +197,7 @@ func readHello(in *bufio.Reader) (h Hello, err error) {
 	return h, json.Unmarshal(line, &h)
 }
 
-func write(w io.Writer, welcome Welcome) error {
+func writeWelcome(w io.Writer, welcome Welcome) error {
 	line, err := json.Marshal(welcome)
 	if err != nil {
 		return err
@@ -204,24 +206,24 @@ func write(w io.Writer, welcome Welcome) error {
 	return err
 }
 
-// bufferedConn is a connection of which something may have been read already.
+// bufferedConn is a connection whose first bytes are in a buffer.
 type bufferedConn struct {
 	in *bufio.Reader
 	*peersocket.Conn
 }
 
-// Read reads what was read already, and then from the connection.
+// Read returns the buffered bytes first, and then reads from the connection.
 func (c bufferedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// refuse turns a process away.
-func (s *server) refuse(conn *peersocket.Conn, c Caller, reason string) {
-	defer func() { _ = write(conn, Welcome{Error: reason}) }()
-	if !s.recorded.Allow() {
+// refuseConn refuses a process.
+func (s *server) refuseConn(conn *peersocket.Conn, c Caller, reason string) {
+	defer func() { _ = writeWelcome(conn, Welcome{Error: reason}) }()
+	if !s.recordLimit.Allow() {
 		return
 	}
 	peer, _ := conn.Peer()
 	s.Log.Warn("process refused that wanted to use tools", zap.Int("pid", peer.Pid), zap.Int("uid", peer.UID),
-		zap.String("chat", chatOf(c.Owner)), zap.String("reason", reason))
+		zap.String("chat", ownerChat(c.Owner)), zap.String("reason", reason))
 	if s.Refused != nil {
 		s.Refused(Refusal{Peer: peer, Owner: c.Owner, Reason: reason})
 	}
