@@ -61,7 +61,7 @@ func demo(ctx context.Context, listen string, browse bool, std stdio) error {
 	d := daemon{cfg: &cfg, reload: func(*gateway.Gateway, host) error { return nil }, supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true})}
 	defer d.supervisor.Close()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
-	door := filepath.Join(cfg.Gateway.StateDir, state.Door)
+	door := filepath.Join(cfg.Gateway.StateDir, state.OpenPage)
 	defer os.Remove(door) //nolint:errcheck // what it leads to is used up, or will be too old
 	d.ready = func(s *site) {
 		base := "http://" + s.server.Addr().String()

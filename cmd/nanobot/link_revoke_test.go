@@ -101,7 +101,7 @@ func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
 	if all := b.grants(); len(all) != 2 {
 		t.Errorf("listed are %+v", all)
 	}
-	if out, status := b.linkCommand("--revoke", "ann"); status != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "withdrawn") || !strings.Contains(out, "signed out") {
+	if out, status := b.linkCommand("--revoke", "ann"); status != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "revoked") || !strings.Contains(out, "signed out") {
 		t.Errorf("--revoke says %q, status %d", out, status)
 	}
 	b.start()

@@ -273,10 +273,10 @@ func (n *newcomer) serve(server *exampleServer) {
 
 	server.say("2", "@bob:example.org", "let me in")
 	server.answered("@bob:example.org", "This bot is private")
-	n.says(0, []string{"example:@ann:example.org\tin allowFrom of the config", "example:@bob:example.org\twaits"}, "pair", "--list")
+	n.says(0, []string{"example:@ann:example.org\tin allowFrom of the config", "example:@bob:example.org\twaiting"}, "pair", "--list")
 	n.says(0, []string{"example:@bob:example.org may talk to the bot now."}, "pair", "example:@bob:example.org")
 	server.answered("@bob:example.org", "E> you said let me in")
-	n.says(0, []string{"example:@bob:example.org is shut out."}, "pair", "--revoke", "example:@bob:example.org")
+	n.says(0, []string{"example:@bob:example.org has no access any more."}, "pair", "--revoke", "example:@bob:example.org")
 	record, err := os.ReadFile(filepath.Join(n.dir, ".nanobot", "audit.jsonl"))
 	must(t, err)
 	if !strings.Contains(string(record), `"@bob:example.org"`) {

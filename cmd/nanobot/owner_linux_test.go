@@ -121,7 +121,7 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 			trap("http.key", file)
 			expect("http://127.0.0.1:8080/in/", "link")
 			trap("audit.jsonl", filepath.Join(s.victim, "new"))
-			expect("telegram:8 is shut out", "pair", "--revoke", "telegram:8")
+			expect("telegram:8 has no access any more", "pair", "--revoke", "telegram:8")
 			trap("agents.txt", filepath.Join(s.victim, "agents"))
 			expect("open state: ", "pair", "--list")
 			entries, err := os.ReadDir(s.victim)
@@ -144,7 +144,7 @@ func TestRootTakesNoStateThatSomebodyElseCanReplace(t *testing.T) {
 	must(t, os.Rename(s.state, s.state+".old"))
 	must(t, os.Symlink(s.victim, s.state))
 	for _, args := range [][]string{{"pair", "--list"}, {"link"}} {
-		if out, err := s.root(args...); err == nil || !strings.Contains(out, "who could put anything there") {
+		if out, err := s.root(args...); err == nil || !strings.Contains(out, "who could replace it") {
 			t.Errorf("%v: %v, %s", args, err, out)
 		}
 	}

@@ -214,7 +214,7 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	text := b.await("1", "nanobot pair ").Text
 	_, code, _ := strings.Cut(text, "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
-	if out, err := b.again("pair", "--list"); err != nil || !strings.Contains(out, "net:7\twaits, code "+code) {
+	if out, err := b.again("pair", "--list"); err != nil || !strings.Contains(out, "net:7\twaiting, code "+code) {
 		t.Errorf("list: %q, %v", out, err)
 	}
 	if out, err := b.again("pair", strings.ToLower(code)); err != nil || !strings.Contains(out, "net:7 may talk to the bot now") {
@@ -222,10 +222,10 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	}
 	b.await("1", "You have been let in.")
 	b.await("1", "welcome") // to what was said before
-	if out, err := b.again("pair", code); err == nil || !strings.Contains(out, "is not known") {
+	if out, err := b.again("pair", code); err == nil || !strings.Contains(out, "is unknown") {
 		t.Errorf("the code worked twice: %q, %v", out, err)
 	}
-	if out, err := b.again("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "shut out") {
+	if out, err := b.again("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "has no access any more") {
 		t.Errorf("revoke: %q, %v", out, err)
 	}
 	b.net.Say("1", "7", "hello?")

@@ -87,7 +87,7 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	if !b.api.AwaitPending(0, telegramtest.Patience) {
 		t.Fatal("it was not received")
 	}
-	if out := b.pair("--list"); !strings.Contains(out, "telegram:7\tin allowFrom") || !strings.Contains(out, `telegram:8 ("Eve")`+"\twaits, code "+code) {
+	if out := b.pair("--list"); !strings.Contains(out, "telegram:7\tin allowFrom") || !strings.Contains(out, `telegram:8 ("Eve")`+"\twaiting, code "+code) {
 		t.Errorf("the list is %q", out)
 	}
 	if out := b.pair(code); !strings.Contains(out, "telegram:8") {
@@ -100,10 +100,10 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	if got := strings.Join(shown, "|"); got != welcomed(code)+"|you said let me in|you said thanks" {
 		t.Errorf("the chat shows %q", got)
 	}
-	if out := b.pair("--list"); !strings.Contains(out, `telegram:8 ("Eve")`+"\tlet in ") {
+	if out := b.pair("--list"); !strings.Contains(out, `telegram:8 ("Eve")`+"\tpaired ") {
 		t.Errorf("the list is %q", out)
 	}
-	if out, err := b.operate(code); err == nil || !strings.Contains(out, "is not known or has ended") {
+	if out, err := b.operate(code); err == nil || !strings.Contains(out, "is unknown or has expired") {
 		t.Errorf("the code again: %s, %v", out, err)
 	}
 }
@@ -115,7 +115,7 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 	if out := b.pair("telegram:9"); out != "telegram:9 may talk to the bot now.\n" {
 		t.Errorf("the operator is told %q", out)
 	}
-	if out := b.pair("telegram:9"); out != "telegram:9 was let in already.\n" {
+	if out := b.pair("telegram:9"); out != "telegram:9 has access already.\n" {
 		t.Errorf("then the operator is told %q", out)
 	}
 	b.api.Say(9, "hello")
@@ -199,7 +199,7 @@ func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
 	b.api.Post(telegramtest.Post{Chat: group, From: 7, Text: "@nano_test_bot quick"})
 	b.api.Say(8, "quick") // in a chat of its own, which has ended by then
 	b.api.WaitFor(t, 8, "quick")
-	if out := b.pair("--revoke", "telegram:8"); out != "telegram:8 is shut out.\n" {
+	if out := b.pair("--revoke", "telegram:8"); out != "telegram:8 has no access any more.\n" {
 		t.Errorf("the operator is told %q", out)
 	}
 	sent := b.api.Shown(group)
@@ -217,7 +217,7 @@ func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
 	if runs := b.await("runs"); len(runs) != 3 {
 		t.Errorf("the agent ran %d times", len(runs))
 	}
-	if out, err := b.operate("--revoke", "telegram:8"); err == nil || !strings.Contains(out, "was not let in") {
+	if out, err := b.operate("--revoke", "telegram:8"); err == nil || !strings.Contains(out, "has no access") {
 		t.Errorf("once more: %v, %s", err, out)
 	}
 	if out, err := b.operate("--revoke", "telegram:7"); err == nil || !strings.Contains(out, "allowFrom") {
@@ -312,7 +312,7 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := b.pair("--list"); strings.Count(out, "waits, code") != 20 || strings.Contains(out, "telegram:100\t") {
+	if out := b.pair("--list"); strings.Count(out, "waiting, code") != 20 || strings.Contains(out, "telegram:100\t") {
 		t.Errorf("the list is %q", out)
 	}
 	b.pair("telegram:120")

@@ -1,5 +1,5 @@
-// Package access changes and lists who may talk to a bot whose daemon may be running. It knows
-// neither channels by name, other than the web chat, nor flags of the command line.
+// Package access lists and changes who may talk to a bot, also while its daemon runs. Of the
+// channels it knows only the web chat, and it knows no flags of the command line.
 package access
 
 import (
@@ -19,12 +19,12 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// Options is what the commands need.
+// Options are the parameters of all functions.
 type Options struct {
 	Config *config.Config
-	// OpenStore opens the state beside the daemon.
+	// OpenStore opens the state while the daemon may be running.
 	OpenStore func(ctx context.Context) (store.Store, error)
-	// Record records that the operator let somebody in or shut them out.
+	// Record writes to the audit log that the operator granted or revoked access.
 	Record   func(decision string, g store.Pairing)
 	Out, Err io.Writer
 }
@@ -42,13 +42,13 @@ func (o Options) withStore(ctx context.Context, f func(store.Store) error) error
 	return err
 }
 
-// longestStop is how long a daemon may take to stop a turn, which is killed after ten seconds.
-const longestStop = 20 * time.Second
+// stopTimeout is how long awaitStopped waits. The daemon kills a turn after ten seconds.
+const stopTimeout = 20 * time.Second
 
-// awaitStopped waits until the daemon, if one runs, has ended the turns of people who have lost
-// access.
+// awaitStopped waits until a running daemon has ended the turns of people who have lost access. It
+// reports false if they have not ended in time.
 func (o Options) awaitStopped(ctx context.Context, s store.Store) bool {
-	for until := time.Now().Add(longestStop); time.Now().Before(until); {
+	for until := time.Now().Add(stopTimeout); time.Now().Before(until); {
 		turns, sends, err := s.Dismissed(ctx)
 		if err != nil || len(turns)+len(sends) == 0 || !daemonRuns(o.Config.Gateway.StateDir) {
 			return err == nil

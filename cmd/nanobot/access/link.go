@@ -21,7 +21,7 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// ListLinks prints the links that were not used yet and the browsers that are signed in.
+// ListLinks prints the unused links and the signed-in browsers.
 func ListLinks(ctx context.Context, o Options, asJSON bool) error {
 	var all []httpd.Grant
 	err := o.withGrants(ctx, func(g httpd.Grants) (err error) {
@@ -50,8 +50,8 @@ func ListLinks(ctx context.Context, o Options, asJSON bool) error {
 	return w.Flush()
 }
 
-// withGrants calls f with the links and sessions of the open state. Those of an earlier version are
-// imported first.
+// withGrants calls f with the links and sessions of the state. It imports those of an earlier
+// version first.
 func (o Options) withGrants(ctx context.Context, f func(httpd.Grants) error) error {
 	return o.withStore(ctx, func(s store.Store) error {
 		if err := httpd.Import(ctx, s, o.Config.Gateway.StateDir); err != nil {
@@ -61,23 +61,24 @@ func (o Options) withGrants(ctx context.Context, f func(httpd.Grants) error) err
 	})
 }
 
-// RevokeLinks withdraws a link or signs a browser out, by its id, or all of a user, by name, or all
-// of everybody. A user who has no way in any more loses the turns that wait and run as well.
+// RevokeLinks revokes a link or signs a browser out by its ID, or does so for all of a user by name
+// or of everybody. For a user without any access left it also drops waiting messages and stops
+// running turns.
 func RevokeLinks(ctx context.Context, o Options, who string) error {
 	var revoked []httpd.Grant
-	out := map[string]bool{} // who has no way in any more
+	lostAccess := map[string]bool{}
 	err := o.withGrants(ctx, func(grants httpd.Grants) (err error) {
 		revoked, err = grants.Revoke(ctx, who)
 		for _, g := range revoked {
 			if err != nil {
 				break
 			}
-			if _, checked := out[g.User]; checked {
+			if _, checked := lostAccess[g.User]; checked {
 				continue
 			}
 			var left bool
 			left, err = hasWebAccess(ctx, o.Config, grants, g.User)
-			out[g.User] = !left
+			lostAccess[g.User] = !left
 		}
 		return err
 	})
@@ -85,7 +86,7 @@ func RevokeLinks(ctx context.Context, o Options, who string) error {
 		o.Record(audit.Revoked, store.Pairing{Channel: web.Name, User: channels.User{ID: g.User}})
 		done := "signed out"
 		if g.Kind == httpd.LinkGrant {
-			done = "withdrawn"
+			done = "revoked"
 		}
 		fmt.Fprintf(o.Out, "%s %s of %s: %s.\n", g.Kind, g.ID, g.User, done)
 	}
@@ -93,10 +94,10 @@ func RevokeLinks(ctx context.Context, o Options, who string) error {
 		return err
 	}
 	if len(revoked) == 0 {
-		return fmt.Errorf("there is no link, browser or user %q; nanobot link --list shows them", who)
+		return fmt.Errorf("there is no link, browser or user %q; see nanobot link --list", who)
 	}
-	for _, user := range slices.Sorted(maps.Keys(out)) {
-		if !out[user] {
+	for _, user := range slices.Sorted(maps.Keys(lostAccess)) {
+		if !lostAccess[user] {
 			continue
 		}
 		if err := o.dismissWebUser(ctx, user); err != nil {
@@ -106,8 +107,8 @@ func RevokeLinks(ctx context.Context, o Options, who string) error {
 	return nil
 }
 
-// hasWebAccess tells whether a user can still get into the web chat. The token of scripts speaks
-// for the user called operator.
+// hasWebAccess reports whether a user still has access to the web chat. Scripts with the token are
+// the user named operator.
 func hasWebAccess(ctx context.Context, cfg *config.Config, grants httpd.Grants, user string) (bool, error) {
 	if cfg.HTTP.Token != "" && strings.EqualFold(user, string(httpd.Operator)) {
 		return true, nil
@@ -116,18 +117,19 @@ func hasWebAccess(ctx context.Context, cfg *config.Config, grants httpd.Grants, 
 	return slices.ContainsFunc(left, func(g httpd.Grant) bool { return g.User == user }), err
 }
 
-// dismissWebUser ends the work of a web user who has lost access, and waits until the daemon has.
+// dismissWebUser drops the messages and turns of a web user who has lost access, and waits for the
+// daemon.
 func (o Options) dismissWebUser(ctx context.Context, user string) error {
 	return o.withStore(ctx, func(s store.Store) error {
 		err := s.Dismiss(ctx, store.Person{Channel: web.Name, User: user})
 		if err == nil && !o.awaitStopped(ctx, s) {
-			fmt.Fprintln(o.Err, "A running turn has not ended yet; nothing that it says is sent.")
+			fmt.Fprintln(o.Err, "A running turn has not ended yet; its output is not sent.")
 		}
 		return err
 	})
 }
 
-// PrintLink makes a link into the web chat, whose address starts with base, and prints it.
+// PrintLink makes a sign-in link that starts with the address base, and prints it.
 func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Role) error {
 	var code, id string
 	err := o.withGrants(ctx, func(g httpd.Grants) (err error) {
@@ -142,13 +144,13 @@ func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Rol
 	if _, err := fmt.Fprintln(o.Out, base+httpd.EnterPath+code); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Err, "It lets one browser in (role %s), once, within %d minutes. To withdraw it: nanobot link --revoke %s\n",
+	fmt.Fprintf(o.Err, "It signs one browser in (role %s), once, within %d minutes. To revoke it: nanobot link --revoke %s\n",
 		role, int(httpd.LinkLife.Minutes()), id)
 	return nil
 }
 
-// Address is where browsers find the page. A name that is configured for a server which only this
-// machine can reach is that of what stands in front of it, with TLS.
+// Address returns the address of the web chat for browsers. If the server listens on loopback and
+// http.hosts is set, the first host is that of a reverse proxy with TLS.
 func Address(h config.HTTP) (string, error) {
 	host, port, err := net.SplitHostPort(h.Listen)
 	if err != nil {

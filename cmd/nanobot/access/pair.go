@@ -14,7 +14,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Accept lets in the person who was given a pairing code.
+// Accept gives access to the person who received a pairing code.
 func Accept(ctx context.Context, o Options, code string) error {
 	return o.withStore(ctx, func(s store.Store) error {
 		g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), intake.CodeLifetime)
@@ -22,14 +22,14 @@ func Accept(ctx context.Context, o Options, code string) error {
 			return err
 		}
 		if !ok {
-			return fmt.Errorf("code %q is not known or has ended (a code is good for %d minutes, and of too many the oldest ends); "+
-				"have them write to the bot again, or let them in by id: nanobot pair CHANNEL:ID", code, int(intake.CodeLifetime.Minutes()))
+			return fmt.Errorf("code %q is unknown or has expired (a code is valid for %d minutes, and the oldest expires when there are too many); "+
+				"ask them to write to the bot again, or use their ID: nanobot pair CHANNEL:ID", code, int(intake.CodeLifetime.Minutes()))
 		}
-		return o.letIn(g)
+		return o.reportPaired(g)
 	})
 }
 
-// Admit lets a person in, whether or not they have written yet.
+// Admit gives access to a person, whether or not they have written yet.
 func Admit(ctx context.Context, o Options, who store.Person) error {
 	return o.withStore(ctx, func(s store.Store) error {
 		g, ok, err := s.Admit(ctx, who, intake.CodeLifetime)
@@ -37,22 +37,22 @@ func Admit(ctx context.Context, o Options, who store.Person) error {
 			return err
 		}
 		if !ok {
-			_, err = fmt.Fprintf(o.Out, "%s was let in already.\n", name(g))
+			_, err = fmt.Fprintf(o.Out, "%s has access already.\n", personName(g))
 			return err
 		}
-		return o.letIn(g)
+		return o.reportPaired(g)
 	})
 }
 
-// letIn records and prints that a person was let in.
-func (o Options) letIn(g store.Pairing) error {
+// reportPaired records and prints that a person has access now.
+func (o Options) reportPaired(g store.Pairing) error {
 	o.Record(audit.Paired, g)
-	_, err := fmt.Fprintf(o.Out, "%s may talk to the bot now.\n", name(g))
+	_, err := fmt.Fprintf(o.Out, "%s may talk to the bot now.\n", personName(g))
 	return err
 }
 
-// ListPeople prints who is let in and which codes are open. allowFrom has the people of the config,
-// by channel.
+// ListPeople prints who has access and which codes are open. allowFrom has the user IDs in the
+// config, by channel.
 func ListPeople(ctx context.Context, o Options, allowFrom map[string][]string) error {
 	return o.withStore(ctx, func(s store.Store) error {
 		pairings, err := s.Pairings(ctx)
@@ -66,25 +66,26 @@ func ListPeople(ctx context.Context, o Options, allowFrom map[string][]string) e
 			}
 		}
 		for _, g := range pairings {
-			state := "let in " + g.Since.Local().Format(time.DateTime)
+			state := "paired " + g.Since.Local().Format(time.DateTime)
 			if g.Code != "" {
 				left := intake.CodeLifetime - time.Since(g.Since)
 				if left <= 0 {
 					continue
 				}
-				state = fmt.Sprintf("waits, code %s, good for %s", g.Code, max(left.Round(time.Minute), time.Minute))
+				state = fmt.Sprintf("waiting, code %s, valid for %s", g.Code, max(left.Round(time.Minute), time.Minute))
 			}
-			lines = append(lines, name(g)+"\t"+state)
+			lines = append(lines, personName(g)+"\t"+state)
 		}
 		if len(lines) == 0 {
-			lines = []string{"Nobody is let in, and nobody waits."}
+			lines = []string{"Nobody has access yet, and nobody is waiting."}
 		}
 		_, err = fmt.Fprintln(o.Out, strings.Join(lines, "\n"))
 		return err
 	})
 }
 
-// Revoke shuts a person out again. listed says that the config lets them in, so that they stay in.
+// Revoke revokes the access of a person. listed says that the config has them in allowFrom, so that
+// they keep it.
 func Revoke(ctx context.Context, o Options, who store.Person, listed bool) error {
 	return o.withStore(ctx, func(s store.Store) error {
 		name := who.Channel + ":" + who.User
@@ -97,23 +98,24 @@ func Revoke(ctx context.Context, o Options, who store.Person, listed bool) error
 		}
 		switch {
 		case listed:
-			return fmt.Errorf("%s is let in by allowFrom in %s, and stays in until it is taken out there and the config is read again (SIGHUP)", name, o.Config.File())
+			return fmt.Errorf("%s is in allowFrom of %s; remove it there and reload the config (SIGHUP)", name, o.Config.File())
 		case !ok:
-			return fmt.Errorf("%s was not let in by nanobot pair, and is not in allowFrom", name)
+			return fmt.Errorf("%s has no access: it was not paired and is not in allowFrom", name)
 		}
-		end := "is shut out."
+		end := "has no access any more."
 		if !o.awaitStopped(ctx, s) {
-			end = "is shut out. A running turn has not ended yet; nothing that it says is sent."
+			end = "has no access any more. A running turn has not ended yet; its output is not sent."
 		}
 		_, err = fmt.Fprintf(o.Out, "%s %s\n", name, end)
 		return err
 	})
 }
 
-func name(g store.Pairing) string {
+// personName returns the ID and the display name of a person.
+func personName(g store.Pairing) string {
 	name := g.Channel + ":" + g.User.ID
 	if g.User.Name != "" {
-		name += fmt.Sprintf(" (%q)", g.User.Name) // quoted: it is what a stranger typed
+		name += fmt.Sprintf(" (%q)", g.User.Name) // quoted, because strangers choose it
 	}
 	return name
 }

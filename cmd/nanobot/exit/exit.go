@@ -11,7 +11,7 @@ const (
 	Lost        = 74 // EX_IOERR: the state was removed or replaced while the daemon ran; systemd restarts on it
 	Config      = 78 // EX_CONFIG: systemd is told not to restart on it
 	Timeout     = 124
-	NotRun      = 126 // the agent's command is there and could not be run, as shells have it
+	NotRun      = 126 // the agent's command exists but cannot be run, as in shells
 	Interrupted = 130
 )
 

@@ -1,5 +1,5 @@
-// Package starter has the first agents that nanobot init and nanobot bots create write, one for
-// each language. It starts none of them.
+// Package starter has the example agents that "nanobot init" and "nanobot bots create" write, one
+// per language. It does not run them.
 package starter
 
 import (
@@ -22,11 +22,11 @@ var templates embed.FS
 // Agent is the first agent in one language.
 type Agent struct {
 	File    string // its name in the workspace
-	Command string // what starts it there
+	Command string // the command that runs it there
 	source  string // its name among the templates
 }
 
-// Protocol is what all these agents speak.
+// Protocol is the protocol of all these agents.
 const Protocol = rich.Name
 
 var agents = map[string]Agent{
@@ -76,7 +76,7 @@ func Write(folder string, a Agent) error {
 	if err := WriteNew(agentPath, agent, 0o755); err != nil {
 		return err
 	}
-	// A token will stand in the config one day.
+	// Mode 0600: users will add tokens to the config.
 	text := strings.NewReplacer("{{command}}", a.Command, "{{workspace}}", WorkDir).Replace(string(cfg))
 	if err := WriteNew(cfgPath, []byte(text), 0o600); err != nil {
 		err = errors.Join(err, os.Remove(agentPath))
@@ -92,7 +92,7 @@ func Write(folder string, a Agent) error {
 func WriteNew(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is already there and stays as it is; name another folder", path)
+		return fmt.Errorf("%s exists already and is not changed; name another folder", path)
 	}
 	if err != nil {
 		return fmt.Errorf("write starter: %w", err)

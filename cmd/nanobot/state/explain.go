@@ -14,8 +14,8 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// Explain adds the exit status, and what the operator can do, to an error of a state that cannot be
-// used. It returns other errors as they are.
+// Explain adds the exit status and the next step to an error of a state that cannot be used. It
+// returns other errors unchanged.
 func Explain(cfg *config.Config, err error) error {
 	dir := cfg.Gateway.StateDir
 	var steps string
@@ -23,13 +23,13 @@ func Explain(cfg *config.Config, err error) error {
 	switch {
 	case errors.Is(err, dbfile.ErrLost):
 		status = exit.Lost
-		steps = fmt.Sprintf("Nothing was confirmed since. Put the state back into %s before the next start, or let it begin a new one there.", dir)
+		steps = fmt.Sprintf("No message was confirmed since then. Put the state back into %s before the next start, or let the bot start with a new one there.", dir)
 	case errors.Is(err, dbfile.ErrDamaged):
 		steps = fmt.Sprintf(`To restore it, stop the daemon, run "nanobot restore FILE" with a file of "nanobot backup", and start the daemon again.
-To begin anew without it, stop the daemon and move %s, and what has that name with -wal and -shm behind it, out of its folder.`, damagedFile(dir, err))
+To start with an empty one, stop the daemon and move %s, and the files of that name with -wal and -shm, out of its folder.`, damagedFile(dir, err))
 	case errors.Is(err, dbfile.ErrNewer):
-		steps = fmt.Sprintf(`Use the newer nanobot again. To stay with this one, stop the daemon, run "nanobot restore FILE" with a copy that was made before the
-change, in %s or by "nanobot backup", and start the daemon again.`, filepath.Join(dir, sqlite.Copies))
+		steps = fmt.Sprintf(`Use the newer nanobot again. To stay with this version, stop the daemon, run "nanobot restore FILE" with a copy from before the
+upgrade, in %s or made by "nanobot backup", and start the daemon again.`, filepath.Join(dir, sqlite.Copies))
 	case errors.Is(err, dbfile.ErrUnopened):
 		steps = "Run this as the user that the daemon runs as, or give that user the state: chown -hR USER " + format.ShellWord(dir)
 	default:

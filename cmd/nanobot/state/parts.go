@@ -1,5 +1,5 @@
-// Package state knows the files of nanobot in the state folder, and what to do when they cannot be
-// used. It neither opens nor changes them.
+// Package state lists the files of nanobot in the state folder, and explains errors of a state that
+// cannot be used. It neither opens nor changes the files.
 package state
 
 import (
@@ -9,7 +9,7 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// Part is a file or a folder of nanobot's own in stateDir.
+// Part is a file or folder of nanobot in stateDir.
 type Part struct {
 	Name string
 	Copy Copy
@@ -20,19 +20,19 @@ type Copy int
 
 // The ways to copy a part.
 const (
-	NotCopied Copy = iota // of use to this run of the daemon only, or no state
-	Plain                 // file by file, before the databases: what is removed from it is in a database by then
-	Snapshot              // by the package that owns the format
-	Byproduct             // of a snapshot: it belongs to its database
+	NotCopied Copy = iota // needed only while the daemon runs, or not part of the state
+	Plain                 // copied file by file before the databases: content that moves to a database meanwhile is copied there
+	Snapshot              // copied by the package that owns the format
+	Byproduct             // part of a database, contained in its snapshot
 )
 
-// Door is the page by which the demo opens a browser.
-const Door = "open.html"
+// OpenPage is the page with which the demo opens a browser.
+const OpenPage = "open.html"
 
-// Socket is the file that names the socket of the daemon that runs.
+// Socket is the file with the path of the running daemon's socket.
 const Socket = "socket"
 
-// Web is the folder of the web channel's conversations, which are a database.
+// Web is the folder of the web channel's conversations, a database and files.
 const Web = web.StateFolder
 
 // Parts returns all parts of the state. The folder may hold other files, because it may be the
@@ -43,7 +43,7 @@ func Parts(channelFolders []string) []Part {
 		all = append(all, Part{name, Plain})
 	}
 	return append(all, []Part{
-		{httpd.KeyFile, Plain}, // this and the next three only until they are in the database
+		{httpd.KeyFile, Plain}, // this and the next three are files of earlier versions, until they are imported
 		{httpd.SignedOutFile, Plain},
 		{httpd.LinkFolder, Plain},
 		{httpd.SessionFolder, Plain},
@@ -64,10 +64,10 @@ func Parts(channelFolders []string) []Part {
 		{httpd.SignedOutLock, NotCopied},
 		{"history", NotCopied},
 		{"history.new", NotCopied},
-		{Door, NotCopied},
+		{OpenPage, NotCopied},
 		{Socket, NotCopied},
 	}...)
 }
 
-// Replaced reports whether a restore replaces the part by the backup's.
+// Replaced reports whether a restore replaces the part.
 func (p Part) Replaced() bool { return p.Copy != NotCopied }

@@ -1,5 +1,5 @@
-// Package systemd knows where systemd's units expect the files of a bot, and asks systemctl about
-// units. It neither makes nor removes bots, and it does not notify systemd of the daemon's state.
+// Package systemd knows the paths of a bot's files in systemd's units, and calls systemctl. It
+// neither creates nor removes bots, and it does not notify systemd of the daemon's state.
 package systemd
 
 import (
@@ -16,7 +16,7 @@ type Bot struct {
 }
 
 // botName matches a name that is valid as a folder's, as a unit's and, after nanobot-, as a user's,
-// which has at most 31 characters. It is never taken for a flag.
+// which has at most 31 characters. It cannot be mistaken for a flag.
 var botName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,22}$`)
 
 // ValidName reports whether a bot can have this name.
@@ -44,7 +44,7 @@ func (b Bot) Dir() string { return filepath.Join(b.Root, "etc/nanobot", b.Name) 
 // Config returns the path of the bot's config.
 func (b Bot) Config() string { return filepath.Join(b.Dir(), "config.json") }
 
-// Credentials returns the folder of the secrets that systemd hands to the bot.
+// Credentials returns the folder of the secrets that systemd passes to the bot.
 func (b Bot) Credentials() string { return filepath.Join(b.Dir(), "credentials") }
 
 // State returns the bot's state folder.
@@ -83,14 +83,14 @@ func (b Bot) Unit() string {
 func (b Bot) SetEnviron() {
 	for name, dir := range map[string]string{"STATE_DIRECTORY": b.State(), "CREDENTIALS_DIRECTORY": b.Credentials()} {
 		_, err := os.Stat(dir)
-		if there := err == nil || dir == b.State() && b.IsService(); there && os.Getenv(name) == "" {
+		if exists := err == nil || dir == b.State() && b.IsService(); exists && os.Getenv(name) == "" {
 			_ = os.Setenv(name, dir)
 		}
 	}
 }
 
-// IsService reports whether systemd starts the bot, as far as can be told: a daemon that was
-// started by hand has its state beside the config.
+// IsService guesses whether systemd runs the bot: a daemon that was started by hand has its state
+// in .nanobot beside the config.
 func (b Bot) IsService() bool {
 	_, err := os.Stat(filepath.Join(b.Dir(), ".nanobot"))
 	return err != nil && Manager{b.Root}.Runs()

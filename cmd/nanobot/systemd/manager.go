@@ -14,15 +14,15 @@ import (
 	"nanobot/cmd/nanobot/format"
 )
 
-// Manager is the systemd of a server, which is called by systemctl.
+// Manager calls systemctl for the server with this root folder.
 type Manager struct{ Root string }
 
 // Booted is the folder that exists where systemd runs this machine, see sd_booted(3). Only tests
 // change it.
 var Booted = "/run/systemd/system"
 
-// Runs reports whether systemd runs this machine and the root is this machine's: systemctl can
-// manage no other.
+// Runs reports whether systemd manages this machine and Root belongs to this machine, since
+// systemctl cannot manage another one.
 func (m Manager) Runs() bool {
 	here, err := os.Stat(Booted)
 	if err != nil || !here.IsDir() {
@@ -33,23 +33,23 @@ func (m Manager) Runs() bool {
 }
 
 // ErrNotRunning is the error of calls where systemd does not run this machine.
-var ErrNotRunning = errors.New("systemd does not run here, so there is nothing that could start or stop bots; nanobot serve --config FILE runs one by hand")
+var ErrNotRunning = errors.New("systemd does not run here, so bots cannot be started or stopped; run one by hand with: nanobot serve --config FILE")
 
 // Call runs systemctl and returns its output.
 func (m Manager) Call(ctx context.Context, args ...string) (string, error) {
 	if !m.Runs() {
 		return "", ErrNotRunning
 	}
-	var out, said bytes.Buffer
+	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "systemctl", append([]string{"--no-pager"}, args...)...)
-	cmd.Stdout, cmd.Stderr = &out, &said
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		if text := format.OneLine(said.String()); text != "" {
+		if text := format.OneLine(stderr.String()); text != "" {
 			err = errors.New(text)
 		}
-		return out.String(), fmt.Errorf("systemctl %s: %w", strings.Join(args, " "), err)
+		return stdout.String(), fmt.Errorf("systemctl %s: %w", strings.Join(args, " "), err)
 	}
-	return out.String(), nil
+	return stdout.String(), nil
 }
 
 // UnitState is what systemd reports about a unit.
@@ -59,7 +59,7 @@ type UnitState struct {
 	State   string // active, inactive, failed, activating …
 	Sub     string
 	Result  string // success, exit-code, watchdog …
-	Status  string // what the daemon says of itself
+	Status  string // the status text of the daemon (sd_notify)
 	Exit    int
 	PID     int
 	Restart int // how often it was restarted
@@ -70,10 +70,10 @@ func (u UnitState) Active() bool {
 	return u.State == "active" || u.State == "activating" || u.State == "reloading"
 }
 
-// Crashes reports whether the unit has ended by itself and waits to be restarted.
+// Crashes reports whether the unit has exited and waits for its automatic restart.
 func (u UnitState) Crashes() bool { return strings.HasPrefix(u.Sub, "auto-restart") }
 
-// UnitProperties are the properties that Show asks for.
+// UnitProperties are the properties that Show requests.
 const UnitProperties = "Id,LoadState,UnitFileState,ActiveState,SubState,Result,StatusText,ExecMainStatus,MainPID,NRestarts"
 
 // Show asks systemd about units. Where systemd does not run the result is empty.
@@ -93,7 +93,7 @@ func (m Manager) Show(ctx context.Context, units ...string) (map[string]UnitStat
 			p[name] = value
 		}
 		number := func(name string) int {
-			n, _ := strconv.Atoi(p[name]) // what systemd does not tell is 0
+			n, _ := strconv.Atoi(p[name]) // a missing property is 0
 			return n
 		}
 		all[p["Id"]] = UnitState{

@@ -12,9 +12,9 @@ import (
 	"nanobot/config"
 )
 
-// CheckConfig refuses, for root, a config that others than root have written: it could make root's
-// tools run programs, and read and send files. The commands run, chat and serve do not call it,
-// since that is what they are asked to do.
+// CheckConfig returns an error if root uses a config that another user can write: the config could
+// make root run programs and send files. The commands run, chat and serve do not call it, since
+// they run the configured program on purpose.
 func CheckConfig(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -23,26 +23,26 @@ func CheckConfig(path string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the config as root: %w", err)
-	case !h.Exists: // and nobody has the time to put one there
+	case !h.Exists: // not read again: another user could write one meanwhile
 		return config.Mistakes{{File: path, Want: `no such file; run "nanobot init" to write one`}}
 	case h.UID != 0:
-		return fmt.Errorf("%s belongs to user %d, and root does not do what others have written; as that user: %s nanobot …, or, where the daemon is root as well: chown root %s", path, h.UID, RunAs(h.UID), format.ShellWord(path))
+		return fmt.Errorf("%s belongs to user %d, and root does not follow the config of another user; run it as that user: %s nanobot …, or, if the daemon also runs as root: chown root %s", path, h.UID, RunAs(h.UID), format.ShellWord(path))
 	}
 	return nil
 }
 
-// CheckAgent refuses to let root run the agent of another user's bot: the daemon could not use the
-// files that the agent makes.
+// CheckAgent returns an error if root would run the agent of another user's bot: the daemon could
+// not use the files that the agent makes.
 func CheckAgent(cfg *config.Config) error {
 	if os.Geteuid() != 0 || cfg.File() == "" {
 		return nil
 	}
 	if b, ok := systemd.FindBot(cfg.File()); ok && b.IsService() {
-		return fmt.Errorf("this is root, and %s belongs to %s, which has a user of its own; write to the bot, and see journalctl -u %[2]s -n 50", cfg.File(), b.Unit())
+		return fmt.Errorf("this is root, and %s belongs to %s, which has its own user; write to the bot instead, and see journalctl -u %[2]s -n 50", cfg.File(), b.Unit())
 	}
 	info, err := os.Stat(cfg.Gateway.StateDir)
 	if err != nil {
-		return nil //nolint:nilerr // no daemon has been here
+		return nil //nolint:nilerr // no daemon has used this state yet
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != 0 {
 		return fmt.Errorf("this is root, and the state in %s belongs to user %d; as that user: %s nanobot …", cfg.Gateway.StateDir, stat.Uid, RunAs(int(stat.Uid)))
@@ -50,7 +50,7 @@ func CheckAgent(cfg *config.Config) error {
 	return nil
 }
 
-// RunAs returns what root types in front of a command to run it as another user.
+// RunAs returns the command prefix with which root runs a command as another user.
 func RunAs(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return "runuser -u " + format.ShellWord(u.Username) + " --"
@@ -58,8 +58,8 @@ func RunAs(uid int) string {
 	return fmt.Sprintf("setpriv --reuid %d --regid %[1]d --clear-groups --", uid)
 }
 
-// LoadConfig reads the config of a bot for a command that works beside its daemon. For the config
-// of a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd does.
+// LoadConfig reads the config of a bot for a command that works while the daemon runs. For the
+// config of a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd does.
 func LoadConfig(path string, parts config.Parts) (*config.Config, error) {
 	if err := CheckConfig(path); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package trust decides which files root may rely on, by their owners and modes, and lets root give
-// up its rights to work as the owner of a state. It changes no file.
+// Package trust decides by owners and modes which files root may trust, and drops root's privileges
+// to work as the owner of a state. It changes no file.
 package trust
 
 import (
@@ -17,18 +17,18 @@ import (
 // Owner is the user and group that own a path.
 type Owner struct {
 	UID, GID int
-	Exists   bool // false: the path does not exist, and they own the nearest folder above it
+	Exists   bool // false if the path does not exist; then UID and GID own its parent folder
 }
 
 // maxLinks is how many symbolic links Linux follows in one path.
 const maxLinks = 40
 
-// OwnerOf returns the owner of a path, if root may rely on it. Whoever owns a folder or a symbolic
-// link on the way to the path, or can write to one of root's, can replace the path by anything. So
-// each of them must be root's and writable by nobody else, or belong to the owner of the path.
+// OwnerOf returns the owner of a path, if root may trust the path. A user who owns a folder or
+// symbolic link in the path, or can write to one of root's folders, can replace the target. So each
+// of them must belong to the target's owner, or to root and be writable by root only.
 func OwnerOf(path string) (Owner, error) {
-	owners := map[int]string{} // of what is on the way
-	_, h, err := walk(path, func(at string, h Owner, _ bool) error {
+	owners := map[int]string{} // of the folders and links in the path
+	_, h, err := walkPath(path, func(at string, h Owner, _ bool) error {
 		owners[h.UID] = at
 		return nil
 	})
@@ -37,28 +37,27 @@ func OwnerOf(path string) (Owner, error) {
 	}
 	for uid, at := range owners {
 		if uid != 0 && uid != h.UID {
-			return Owner{}, fmt.Errorf("%s belongs to user %d, but lies beyond %s of user %d, who could put anything there; give both to the user that the daemon runs as", path, h.UID, at, uid)
+			return Owner{}, fmt.Errorf("%s belongs to user %d, but %s in its path belongs to user %d, who could replace it; give both to the user that the daemon runs as", path, h.UID, at, uid)
 		}
 	}
 	return h, nil
 }
 
-// ResolveLinks returns a path without symbolic links. It refuses links that another user than root
-// has made.
+// ResolveLinks returns a path without symbolic links. It refuses links that do not belong to root.
 func ResolveLinks(path string) (string, error) {
-	end, _, err := walk(path, func(at string, h Owner, link bool) error {
+	end, _, err := walkPath(path, func(at string, h Owner, link bool) error {
 		if link && h.UID != 0 {
-			return fmt.Errorf("%s is a link that user %d has made", at, h.UID)
+			return fmt.Errorf("%s is a link of user %d", at, h.UID)
 		}
 		return nil
 	})
 	return end, err
 }
 
-// walk resolves a path as the kernel does. It calls see for each folder and symbolic link on the
-// way, and returns where the path ends and the owner of that. It refuses folders of root's that
-// others can write to.
-func walk(path string, see func(at string, h Owner, link bool) error) (at string, h Owner, err error) {
+// walkPath resolves a path as the kernel does. It calls visit for each folder and symbolic link in
+// the path, and returns the resolved path and its owner. It refuses folders of root that other
+// users can write to.
+func walkPath(path string, visit func(at string, h Owner, link bool) error) (at string, h Owner, err error) {
 	at, rest := "/", SplitPath(path)
 	if !filepath.IsAbs(path) {
 		here, err := os.Getwd()
@@ -68,14 +67,14 @@ func walk(path string, see func(at string, h Owner, link bool) error) (at string
 		rest = append(SplitPath(here), rest...)
 	}
 	for links := 0; ; {
-		now, to, err := look(at, len(rest) == 0)
+		now, to, err := inspect(at, len(rest) == 0)
 		if errors.Is(err, fs.ErrNotExist) {
-			h, _, err = look(filepath.Dir(at), true)
+			h, _, err = inspect(filepath.Dir(at), true)
 			h.Exists = false
 			return at, h, err
 		}
 		if err == nil {
-			err = see(at, now, to != "")
+			err = visit(at, now, to != "")
 		}
 		if err != nil {
 			return "", h, err
@@ -93,30 +92,29 @@ func walk(path string, see func(at string, h Owner, link bool) error) (at string
 		if h = now; len(rest) == 0 {
 			return at, h, nil
 		}
-		at, rest = filepath.Join(at, rest[0]), rest[1:] // a ".." means what it says, since no link is in front of it
+		at, rest = filepath.Join(at, rest[0]), rest[1:] // ".." is the parent, since at has no links
 	}
 }
 
-// look returns the owner of a path, and the target if the path is a symbolic link. end says that it
-// is the last of its path.
-func look(at string, end bool) (h Owner, to string, err error) {
+// inspect returns the owner of a path, and the target if the path is a symbolic link. end says that
+// the path is complete.
+func inspect(at string, end bool) (h Owner, to string, err error) {
 	info, err := os.Lstat(at)
 	if err != nil {
 		return h, "", err
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return h, "", fmt.Errorf("whose %s is cannot be told", at)
+		return h, "", fmt.Errorf("the owner of %s is unknown", at)
 	}
 	h = Owner{int(stat.Uid), int(stat.Gid), true}
 	if info.Mode().Type() == fs.ModeSymlink {
 		to, err = os.Readlink(at)
 		return h, to, err
 	}
-	// In a sticky folder everybody can put something beside what is there, and nobody into its
-	// place.
+	// In a sticky folder other users can add entries but not replace those of root.
 	if open := info.Mode().Perm()&0o022 != 0; open && h.UID == 0 && (end || info.Mode()&fs.ModeSticky == 0) {
-		return h, "", fmt.Errorf("others than root can write to %s, and could put anything there; chmod go-w %s", at, format.ShellWord(at))
+		return h, "", fmt.Errorf("other users than root can write to %s and replace files in it; chmod go-w %s", at, format.ShellWord(at))
 	}
 	return h, "", nil
 }

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Do calls a function with the rights of the user. Nothing else may run in this process meanwhile.
+// Do calls a function with the permissions of the user. No other goroutine may run meanwhile.
 func (u User) Do(do func()) error {
 	if u.UID == 0 {
 		do()

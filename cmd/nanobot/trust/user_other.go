@@ -2,7 +2,7 @@
 
 package trust
 
-// Do calls a function. Only Linux has bots of other users, which systemd runs.
+// Do calls a function. Bots of other users exist only with systemd on Linux.
 func (User) Do(do func()) error {
 	do()
 	return nil
