@@ -6,77 +6,78 @@ import (
 	"time"
 )
 
-// bucket is what calls of one kind in one channel have left. It is guarded by its limits.
+// bucket is a rate limit for calls of one kind in one channel. It is protected by rateLimits.mu.
 type bucket struct {
-	key    string
-	known  bool // Discord has said what there is
-	limit  int
-	left   int
-	flying int       // calls that are not answered
-	reset  time.Time // when it is full again
-	until  time.Time // Discord has asked to wait until then
-	used   time.Time
-	change chan struct{} // closed when something changed that somebody waits for
+	key          string
+	limitKnown   bool // a response has named the limit
+	limit        int
+	remaining    int
+	inFlight     int       // calls without a response yet
+	resetAt      time.Time // when the limit is full again
+	blockedUntil time.Time // no call before: Discord has asked to wait
+	usedAt       time.Time
+	changed      chan struct{} // nil, or closed when waiting calls should try again
 }
 
-// delay is how long a call must wait. While nothing is known one call goes ahead and finds out.
-func (b *bucket) delay(now time.Time) delay {
-	if d := b.until.Sub(now); d > 0 {
-		return delay{wait: d, why: "Discord asks to wait with calls of this kind"}
+// delay returns how long a call must wait. While the limit is unknown, one call goes ahead to learn
+// it.
+func (b *bucket) delay(now time.Time) callDelay {
+	if d := b.blockedUntil.Sub(now); d > 0 {
+		return callDelay{wait: d, reason: "Discord asks to wait with calls of this kind"}
 	}
-	if b.known && !now.Before(b.reset) {
-		b.left = max(b.limit-b.flying, 0)
+	if b.limitKnown && !now.Before(b.resetAt) {
+		b.remaining = max(b.limit-b.inFlight, 0)
 	}
 	switch {
-	case !b.known && b.flying == 0, b.known && b.left > 0:
-		return delay{}
-	case b.known && now.Before(b.reset):
-		return delay{wait: b.reset.Sub(now), why: "Discord allows no more calls of this kind for now"}
+	case !b.limitKnown && b.inFlight == 0, b.limitKnown && b.remaining > 0:
+		return callDelay{}
+	case b.limitKnown && now.Before(b.resetAt):
+		return callDelay{wait: b.resetAt.Sub(now), reason: "Discord allows no more calls of this kind for now"}
 	}
-	if b.change == nil {
-		b.change = make(chan struct{})
+	if b.changed == nil {
+		b.changed = make(chan struct{})
 	}
-	return delay{wait: callTimeout, why: "another call must be answered first", change: b.change}
+	return callDelay{wait: callTimeout, reason: "another call must be answered first", changed: b.changed}
 }
 
-func (b *bucket) take() {
-	b.flying++
-	b.left--
+func (b *bucket) consume() {
+	b.inFlight++
+	b.remaining--
 }
 
-// learn takes in what an answer says. Answers may come in another order than they were made: within
-// a window the lowest count is the newest.
-func (b *bucket) learn(h http.Header, now time.Time) {
-	limit, ok := number(h, "X-RateLimit-Limit")
-	left, ok2 := number(h, "X-RateLimit-Remaining")
-	after, ok3 := number(h, "X-RateLimit-Reset-After")
+// updateFromHeaders reads the limit from a response. Responses may arrive out of order: within a
+// window the lowest count is the newest.
+func (b *bucket) updateFromHeaders(h http.Header, now time.Time) {
+	limit, ok := headerNumber(h, "X-RateLimit-Limit")
+	left, ok2 := headerNumber(h, "X-RateLimit-Remaining")
+	after, ok3 := headerNumber(h, "X-RateLimit-Reset-After")
 	if !ok || !ok2 || !ok3 {
 		return
 	}
-	reset := now.Add(seconds(after))
-	if !b.known || !now.Before(b.reset) {
-		b.left = max(int(left)-b.flying, 0)
+	reset := now.Add(durationOf(after))
+	if !b.limitKnown || !now.Before(b.resetAt) {
+		b.remaining = max(int(left)-b.inFlight, 0)
 	} else {
-		b.left = min(b.left, int(left))
+		b.remaining = min(b.remaining, int(left))
 	}
-	b.known, b.limit, b.reset = true, max(int(limit), 1), reset
+	b.limitKnown, b.limit, b.resetAt = true, max(int(limit), 1), reset
 }
 
-func (b *bucket) hold(until time.Time) {
-	if until.After(b.until) {
-		b.until = until
-	}
-}
-
-func (b *bucket) wake() {
-	if b.change != nil {
-		close(b.change)
-		b.change = nil
+func (b *bucket) block(until time.Time) {
+	if until.After(b.blockedUntil) {
+		b.blockedUntil = until
 	}
 }
 
-// number reads a header.
-func number(h http.Header, name string) (float64, bool) {
+func (b *bucket) notifyWaiters() {
+	if b.changed != nil {
+		close(b.changed)
+		b.changed = nil
+	}
+}
+
+// headerNumber reads a number from a header.
+func headerNumber(h http.Header, name string) (float64, bool) {
 	n, err := strconv.ParseFloat(h.Get(name), 64)
 	return n, err == nil
 }

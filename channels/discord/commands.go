@@ -26,17 +26,17 @@ const (
 // maxDescription is how long the description of a command may be.
 const maxDescription = 100
 
-// isCommandName reports whether Discord takes a name for a command. A pattern that counts to 32
-// would be a megabyte of memory.
+// isCommandName reports whether Discord accepts a command name. A regular expression with a
+// repetition of 32 would need a megabyte of memory.
 func isCommandName(name string) bool {
 	strange := func(r rune) bool { return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 	n := utf8.RuneCountInString(name)
 	return n >= 1 && n <= 32 && !strings.ContainsFunc(name, strange)
 }
 
-// commands is what we want to be offered when somebody types a slash: the gateway's commands, and
-// one for the agent.
-func (c *Channel) commands() []*discordgo.ApplicationCommand {
+// wantedCommands returns the slash commands of the bot: the gateway's commands, and one for the
+// agent.
+func (c *Channel) wantedCommands() []*discordgo.ApplicationCommand {
 	all := []*discordgo.ApplicationCommand{{Name: askCommand, Description: "ask the agent", Options: []*discordgo.ApplicationCommandOption{
 		{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what to ask", Required: true},
 		{Type: discordgo.ApplicationCommandOptionAttachment, Name: fileOption, Description: "a file to go with it"},
@@ -44,7 +44,7 @@ func (c *Channel) commands() []*discordgo.ApplicationCommand {
 	for _, m := range c.menu {
 		name := strings.ToLower(m.Name)
 		if isCommandName(name) && name != askCommand {
-			command := &discordgo.ApplicationCommand{Name: name, Description: short(m.Help, name)}
+			command := &discordgo.ApplicationCommand{Name: name, Description: shortDescription(m.Help, name)}
 			if m.Args {
 				command.Options = []*discordgo.ApplicationCommandOption{
 					{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what follows the command"},
@@ -63,8 +63,8 @@ func (c *Channel) commands() []*discordgo.ApplicationCommand {
 	return all
 }
 
-// short is a description of the length that Discord takes.
-func short(help, name string) string {
+// shortDescription shortens a description to Discord's limit.
+func shortDescription(help, name string) string {
 	text := []rune(strings.TrimSpace(help))
 	switch {
 	case len(text) == 0:
@@ -75,17 +75,17 @@ func short(help, name string) string {
 	return string(text)
 }
 
-// register tells Discord our commands if they are not what it knows. Without them the bot works as
-// well.
-func (c *Channel) register(ctx context.Context, app flake) {
+// registerCommands registers the commands if they differ from the registered ones. The bot also
+// works without them.
+func (c *Channel) registerCommands(ctx context.Context, app snowflake) {
 	pause := c.newRetrier("commands not registered, will retry")
 	for {
-		err := c.registerOnce(ctx, app)
-		var no *refusal
+		err := c.updateCommands(ctx, app)
+		var no *apiError
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if errors.As(err, &no) && no.final() {
+		if errors.As(err, &no) && no.isPermanent() {
 			c.log.Warn("commands not registered", zap.Error(err))
 			return
 		}
@@ -95,7 +95,7 @@ func (c *Channel) register(ctx context.Context, app flake) {
 	}
 }
 
-func (c *Channel) registerOnce(ctx context.Context, app flake) error {
+func (c *Channel) updateCommands(ctx context.Context, app snowflake) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	id := app.String()
@@ -105,8 +105,8 @@ func (c *Channel) registerOnce(ctx context.Context, app flake) error {
 		return err
 	}
 	var there []*discordgo.ApplicationCommand
-	_ = json.Unmarshal(raw, &there) // what cannot be decoded is not what we want
-	wanted := c.commands()
+	_ = json.Unmarshal(raw, &there) // undecodable commands are replaced
+	wanted := c.wantedCommands()
 	if slices.Equal(summaries(there), summaries(wanted)) {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (c *Channel) registerOnce(ctx context.Context, app flake) error {
 	})
 }
 
-// summaries are what commands say, as far as we set it, in alphabetical order.
+// summaries returns the fields of commands that this package sets, sorted.
 func summaries(all []*discordgo.ApplicationCommand) []string {
 	var out []string
 	for _, c := range all {

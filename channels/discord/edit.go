@@ -9,24 +9,23 @@ import (
 	"nanobot/channels"
 )
 
-// Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of
-// o is shown.
+// Edit replaces the text and the buttons of a message. Files of o are ignored.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
 	if err := checkMessage(o.Chat, id); err != nil {
 		return err
 	}
 	rows := components(o.Buttons)
 	if rows == nil {
-		rows = []discordgo.MessageComponent{} // none, and not those that there are
+		rows = []discordgo.MessageComponent{} // removes the buttons; nil would keep them
 	}
-	err := c.api.edit(ctx, &discordgo.MessageEdit{Channel: o.Chat.ID, ID: id, Content: &o.Text, AllowedMentions: nobody, Components: &rows})
-	if gone(err) {
+	err := c.api.editMessage(ctx, &discordgo.MessageEdit{Channel: o.Chat.ID, ID: id, Content: &o.Text, AllowedMentions: noMentions, Components: &rows})
+	if isUnknownMessage(err) {
 		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
 	return sendError(err)
 }
 
-func (a *api) edit(ctx context.Context, m *discordgo.MessageEdit) error {
+func (a *api) editMessage(ctx context.Context, m *discordgo.MessageEdit) error {
 	return a.call(ctx, route{editMessage, m.Channel}, nil, func(l library) (any, error) { return l.ChannelMessageEditComplex(m, l.options...) })
 }
 
@@ -43,28 +42,28 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 	err := c.api.call(ctx, route{deleteMessage, chat.ID}, nil, func(l library) (any, error) {
 		return nil, l.ChannelMessageDelete(chat.ID, id, l.options...)
 	})
-	if gone(err) {
+	if isUnknownMessage(err) {
 		return nil
 	}
 	return sendError(err)
 }
 
-// checkMessage refuses what cannot be a message that we have sent.
+// checkMessage returns an error for an ID that cannot be a message of Discord.
 func checkMessage(chat channels.Chat, id string) error {
-	if parseFlake(chat.ID) == 0 || parseFlake(id) == 0 {
+	if parseSnowflake(chat.ID) == 0 || parseSnowflake(id) == 0 {
 		return &channels.SendError{Err: fmt.Errorf("%q in %q is no message of Discord's", id, chat.ID), Permanent: true}
 	}
 	return nil
 }
 
-// Typing shows for some ten seconds that somebody is typing. It is left out while the chat must be
-// left alone.
+// Typing shows for about ten seconds that the bot is typing. It does nothing while the rate limit
+// of the chat is exhausted.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
-	if parseFlake(chat.ID) == 0 {
+	if parseSnowflake(chat.ID) == 0 {
 		return fmt.Errorf("%q is no chat of Discord's", chat.ID)
 	}
 	r := route{startTyping, chat.ID}
-	if c.api.limits.held(r) {
+	if c.api.limits.mustWait(r) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -9,14 +9,14 @@ import (
 	"nanobot/channels"
 )
 
-// What Discord says in its own numbers.
+// Error codes of Discord.
 const (
 	unknownMessage = 10008
 	entityTooLarge = 40005
-	cannotReply    = 160002 // without the permission to read what was said
+	cannotReply    = 160002 // the bot lacks the permission to read the history
 )
 
-// sendError says what a failed call means for the gateway.
+// sendError converts the error of a call to a channels.SendError.
 func sendError(err error) error {
 	if err == nil {
 		return nil
@@ -25,36 +25,35 @@ func sendError(err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	var no *refusal
-	var none *silence
+	var no *apiError
+	var none *noResponseError
 	switch {
 	case errors.As(err, &no):
-		return &channels.SendError{Err: err, Permanent: no.final(), After: no.After, Unknown: no.Status >= 500}
+		return &channels.SendError{Err: err, Permanent: no.isPermanent(), After: no.RetryAfter, Unknown: no.Status >= 500}
 	case errors.As(err, &none):
 		return &channels.SendError{Err: err, Unknown: none.Written}
 	}
 	return &channels.SendError{Err: err}
 }
 
-// final tells whether the same call would be refused again. A wrong token is not final: the
-// operator mends it, and what waits is sent. Nor is what is not Discord's answer.
-func (e *refusal) final() bool {
+// isPermanent tells whether the same call would be refused again. A wrong token is not permanent,
+// because the operator can fix it, nor is a response that is not Discord's.
+func (e *apiError) isPermanent() bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusConflict:
 		return false
 	}
-	return e.Status >= 400 && e.Status < 500 && !e.Foreign
+	return e.Status >= 400 && e.Status < 500 && !e.NotDiscord
 }
 
-// about tells whether a refusal is about a field of the request, or has a certain number.
-func (e *refusal) about(field string, code int) bool {
-	return e.final() && (code != 0 && e.Code == code || strings.Contains(e.Details, `"`+field+`"`))
+// concerns tells whether an error has the given code or is about the given field of the request.
+func (e *apiError) concerns(field string, code int) bool {
+	return e.isPermanent() && (code != 0 && e.Code == code || strings.Contains(e.Details, `"`+field+`"`))
 }
 
-// tooLarge tells whether a request was refused for its size, by Discord or by what is in front of
-// it.
-func tooLarge(err error) bool {
-	var no *refusal
+// isTooLarge tells whether a request was refused for its size, by Discord or a proxy.
+func isTooLarge(err error) bool {
+	var no *apiError
 	return errors.As(err, &no) && (no.Status == http.StatusRequestEntityTooLarge || no.Code == entityTooLarge)
 }
 
@@ -63,8 +62,8 @@ func isFileError(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
-// gone tells whether a message does not exist.
-func gone(err error) bool {
-	var no *refusal
+// isUnknownMessage tells whether a message does not exist.
+func isUnknownMessage(err error) bool {
+	var no *apiError
 	return errors.As(err, &no) && no.Code == unknownMessage
 }

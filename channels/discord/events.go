@@ -9,43 +9,43 @@ import (
 	"go.uber.org/zap"
 )
 
-// happen takes in one event.
-func (in *intake) happen(ctx context.Context, e event) {
+// handleEvent processes one gateway event.
+func (in *receiver) handleEvent(ctx context.Context, e event) {
 	var err error
 	switch e.name {
 	case "READY":
-		err = decoded(e, func(r ready) { in.begin(ctx, r) })
+		err = decodeEvent(e, func(r ready) { in.handleReady(ctx, r) })
 	case "RESUMED":
 		in.c.log.Info("connected again")
 	case "GUILD_CREATE":
-		err = decoded(e, in.arrive)
+		err = decodeEvent(e, in.handleGuildCreate)
 	case "GUILD_UPDATE":
-		err = decoded(e, in.c.world.addGuild)
+		err = decodeEvent(e, in.c.guilds.addGuild)
 	case "GUILD_DELETE":
-		err = decoded(e, in.leave)
+		err = decodeEvent(e, in.handleGuildDelete)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		err = decoded(e, func(p place) {
-			in.c.world.add(p)
-			in.c.world.open(p.ID)
+		err = decodeEvent(e, func(p channelObject) {
+			in.c.guilds.addChannel(p)
+			in.c.guilds.markReadable(p.ID)
 		})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		err = decoded(e, func(p place) {
-			in.abandon(p.ID)
-			in.c.world.drop(p.ID)
+		err = decodeEvent(e, func(p channelObject) {
+			in.cancelHistorySearch(p.ID)
+			in.c.guilds.removeChannel(p.ID)
 		})
 	case "THREAD_LIST_SYNC":
-		err = decoded(e, func(s server) {
+		err = decodeEvent(e, func(s guildObject) {
 			for _, p := range s.Threads {
-				in.c.world.add(p)
+				in.c.guilds.addChannel(p)
 			}
 		})
 	case "MESSAGE_CREATE":
-		err = decoded(e, func(m message) { in.hear(ctx, &m) })
+		err = decodeEvent(e, func(m message) { in.handleMessage(ctx, &m) })
 	case "INTERACTION_CREATE":
-		if e.use != nil {
-			in.interact(ctx, e.use)
+		if e.interaction != nil {
+			in.handleInteraction(ctx, e.interaction)
 		} else {
-			err = decoded(e, func(interaction) {}) // of a kind that we do not offer, or it is told what is wrong with it
+			err = decodeEvent(e, func(interaction) {}) // an unsupported type, or undecodable: then the error is logged
 		}
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func (in *intake) happen(ctx context.Context, e event) {
 	}
 }
 
-func decoded[T any](e event, do func(T)) error {
+func decodeEvent[T any](e event, do func(T)) error {
 	var t T
 	if err := json.Unmarshal(e.data, &t); err != nil {
 		return err
@@ -62,50 +62,51 @@ func decoded[T any](e event, do func(T)) error {
 	return nil
 }
 
-// ready is how a new session begins.
+// ready is the payload of a READY event.
 type ready struct {
-	User   user     `json:"user"`
-	Guilds []server `json:"guilds"`
+	User   user          `json:"user"`
+	Guilds []guildObject `json:"guilds"`
 	App    struct {
-		ID flake `json:"id"`
+		ID snowflake `json:"id"`
 	} `json:"application"`
 }
 
-// begin begins a session of which we do not know what was said before. The servers come one by one.
-func (in *intake) begin(ctx context.Context, r ready) {
+// handleReady starts a new session, in which earlier messages may have been missed. The guilds
+// follow in GUILD_CREATE events.
+func (in *receiver) handleReady(ctx context.Context, r ready) {
 	in.c.log.Info("connected", zap.String("bot", r.User.Username), zap.Int("servers", len(r.Guilds)))
-	in.c.world.introduce(r.User.ID)
-	if in.since.IsZero() {
-		in.m.begin(in.c.api.theirs(in.began))
-		in.from = in.m.mark
+	in.c.guilds.setBotID(r.User.ID)
+	if in.sessionStart.IsZero() {
+		in.state.initWatermark(in.c.api.discordTime(in.startedAt))
+		in.missedSince = in.state.watermark
 	} else {
-		in.from = in.mark(nil)
+		in.missedSince = in.watermark(nil)
 	}
-	in.since = time.Now()
-	clear(in.caught)
+	in.sessionStart = time.Now()
+	clear(in.searched)
 	for _, s := range r.Guilds {
-		if _, ok := in.awaited[s.ID]; !ok {
-			in.awaited[s.ID] = in.from
+		if _, ok := in.pendingGuilds[s.ID]; !ok {
+			in.pendingGuilds[s.ID] = in.missedSince
 		}
 	}
-	maps.DeleteFunc(in.awaited, func(id, _ flake) bool { return !r.has(id) })
-	for id, l := range in.lines {
-		if l.past != nil { // it goes on to the end, which a call that is under way may not reach any more
-			in.caught[id] = true
-			l.unhold()
+	maps.DeleteFunc(in.pendingGuilds, func(id, _ snowflake) bool { return !r.has(id) })
+	for id, l := range in.queues {
+		if l.history != nil { // the running call may miss the newest messages, so the search is repeated
+			in.searched[id] = true
+			l.dropLiveMessages()
 		}
 	}
-	for _, c := range in.m.chats {
-		in.recall(c.id, c.thread, in.from)
+	for _, c := range in.state.chats {
+		in.startHistorySearch(c.id, c.thread, in.missedSince)
 	}
-	if !in.greeted {
-		in.greeted = true
-		in.side.Go(func() error { in.c.register(ctx, r.App.ID); return nil })
-		in.lookUp(ctx)
+	if !in.startupDone {
+		in.startupDone = true
+		in.background.Go(func() error { in.c.registerCommands(ctx, r.App.ID); return nil })
+		in.searchDirectMessages(ctx)
 	}
 }
 
-func (r ready) has(guild flake) bool {
+func (r ready) has(guild snowflake) bool {
 	for _, s := range r.Guilds {
 		if s.ID == guild {
 			return true
@@ -114,66 +115,66 @@ func (r ready) has(guild flake) bool {
 	return false
 }
 
-// arrive takes in a server. One that we have just been invited to has no past for us.
-func (in *intake) arrive(s server) {
+// handleGuildCreate adds a guild and searches the history of its channels. A guild that has just
+// invited the bot has no missed messages.
+func (in *receiver) handleGuildCreate(s guildObject) {
 	if s.Unavailable {
 		return
 	}
-	in.c.world.addGuild(s)
-	from, ok := in.awaited[s.ID]
-	delete(in.awaited, s.ID)
+	in.c.guilds.addGuild(s)
+	from, ok := in.pendingGuilds[s.ID]
+	delete(in.pendingGuilds, s.ID)
 	if !ok {
 		return
 	}
-	for _, places := range [][]place{s.Channels, s.Threads} {
+	for _, places := range [][]channelObject{s.Channels, s.Threads} {
 		for _, p := range places {
 			if p.Last > from && hasMessages(p.Type) {
-				in.recall(p.ID, isThread(p.Type), from)
+				in.startHistorySearch(p.ID, isThread(p.Type), from)
 			}
 		}
 	}
 }
 
-// leave takes note that a server is gone: for good, or because of an outage.
-func (in *intake) leave(s server) {
+// handleGuildDelete removes a guild that the bot has left, or waits for one that has an outage.
+func (in *receiver) handleGuildDelete(s guildObject) {
 	if s.Unavailable {
-		in.awaited[s.ID], in.since = in.mark(nil), time.Now()
-		maps.DeleteFunc(in.caught, func(id flake, _ bool) bool { return in.c.world.isIn(id, s.ID) })
+		in.pendingGuilds[s.ID], in.sessionStart = in.watermark(nil), time.Now()
+		maps.DeleteFunc(in.searched, func(id snowflake, _ bool) bool { return in.c.guilds.isInGuild(id, s.ID) })
 		return
 	}
-	delete(in.awaited, s.ID)
-	for id := range in.lines {
-		if in.c.world.isIn(id, s.ID) {
-			in.abandon(id)
+	delete(in.pendingGuilds, s.ID)
+	for id := range in.queues {
+		if in.c.guilds.isInGuild(id, s.ID) {
+			in.cancelHistorySearch(id)
 		}
 	}
-	in.c.world.dropGuild(s.ID)
+	in.c.guilds.removeGuild(s.ID)
 }
 
-// note keeps the mark when there was no message to keep it with for a while. That waits for no
-// message, and no message for it.
-func (in *intake) note(ctx context.Context) {
-	if in.c.keep == nil || in.since.IsZero() || in.keeping || in.m.saved < in.m.listed {
+// saveCursor stores the watermark in the background when it has moved far without a message.
+func (in *receiver) saveCursor(ctx context.Context) {
+	if in.c.saveCursor == nil || in.sessionStart.IsZero() || in.savingCursor || in.state.savedVersion < in.state.chatsVersion {
 		return
 	}
-	mark := in.mark(nil)
-	if mark <= in.kept || mark.back(noteEvery) < in.kept {
+	mark := in.watermark(nil)
+	if mark <= in.savedWatermark || mark.minus(cursorInterval) < in.savedWatermark {
 		return
 	}
-	in.keeping = true
-	cursor := in.m.cursor(mark)
-	in.aside(ctx, func() func() {
-		err := in.c.keep(ctx, cursor)
+	in.savingCursor = true
+	cursor := in.state.formatCursor(mark)
+	in.runInBackground(ctx, func() func() {
+		err := in.c.saveCursor(ctx, cursor)
 		return func() {
-			in.keeping = false
+			in.savingCursor = false
 			if err != nil {
-				in.c.log.Debug("cursor not kept", zap.Error(err))
+				in.c.log.Debug("cursor not stored", zap.Error(err))
 				return
 			}
-			in.m.mark, in.kept = max(in.m.mark, mark), max(in.kept, mark)
+			in.state.watermark, in.savedWatermark = max(in.state.watermark, mark), max(in.savedWatermark, mark)
 		}
 	})
 }
 
-// noteEvery is how far the mark moves before it is kept without a message.
-const noteEvery = 10 * time.Minute
+// cursorInterval is how far the watermark moves before it is stored without a message.
+const cursorInterval = 10 * time.Minute

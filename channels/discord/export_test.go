@@ -13,11 +13,11 @@ func NewTransport(base, token string, client *http.Client) http.RoundTripper {
 }
 
 // WithRecord is the context of a request whose outcome the transport records.
-func WithRecord(ctx context.Context) context.Context { return withRecord(ctx, &record{}) }
+func WithRecord(ctx context.Context) context.Context { return withRecord(ctx, &callRecord{}) }
 
 // RouteOf returns the name of the route that a request was made for, and its major parameter.
 func RouteOf(req *http.Request) (name, major string) {
-	if o, ok := req.Context().Value(recordKey{}).(*record); ok {
+	if o, ok := req.Context().Value(callRecordKey{}).(*callRecord); ok {
 		return o.route.name, o.route.major
 	}
 	return "", ""

@@ -7,54 +7,54 @@ import (
 	"strings"
 )
 
-// forUs tells whether a message is to be taken at all.
-func (c *Channel) forUs(m *message, r room) bool {
+// isForBot tells whether a message is to be received at all.
+func (c *Channel) isForBot(m *message, r channelInfo) bool {
 	switch {
-	case !isSpoken(m) || m.isEmpty():
+	case !isUserMessage(m) || m.isEmpty():
 		return false
 	case r.guild == 0:
 		return true
 	case c.o.Groups == "off":
 		return false
 	}
-	return c.o.Groups == "all" || c.addressed(m, r)
+	return c.o.Groups == "all" || c.addressesBot(m, r)
 }
 
-// addressed tells whether a message on a server speaks to the bot: by its name, by its role's, as a
-// reply, or in a thread that the bot has begun.
-func (c *Channel) addressed(m *message, r room) bool {
-	me := c.world.self()
+// addressesBot tells whether a message on a server mentions the bot or its role, replies to the
+// bot, or is in a thread that the bot has opened.
+func (c *Channel) addressesBot(m *message, r channelInfo) bool {
+	me := c.guilds.botID()
 	if r.owner != 0 && r.owner == me {
 		return true
 	}
 	if m.Referenced != nil && m.Referenced.Author.ID == me {
 		return true
 	}
-	own := c.world.guild(r.guild).role
+	own := c.guilds.guild(r.guild).botRole
 	return slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == me }) ||
 		own != 0 && slices.Contains(m.MentionRoles, own)
 }
 
-// A mention as it is written: of a user (in an old form with an exclamation mark), of a role; and
-// an emoji of a server's own.
+// The notation of mentions of users (with an exclamation mark in an old form) and roles, and of
+// custom emoji.
 var (
 	mention = regexp.MustCompile(`<@(!|&)?(\d+)>`)
 	emoji   = regexp.MustCompile(`<a?:(\w+):\d+>`)
 )
 
-// spoken returns what a message says as people see it: names in place of ids, and without what only
-// addressed it to the bot.
-func (c *Channel) spoken(m *message, r room) string {
-	me := c.world.self()
-	own := c.world.guild(r.guild).role
+// contentText returns the text of a message as people see it: names instead of IDs, without
+// mentions of the bot.
+func (c *Channel) contentText(m *message, r channelInfo) string {
+	me := c.guilds.botID()
+	own := c.guilds.guild(r.guild).botRole
 	text := emoji.ReplaceAllString(m.Content, ":$1:")
 	cut := false
 	text = mention.ReplaceAllStringFunc(text, func(word string) string {
 		parts := mention.FindStringSubmatch(word)
-		id := parseFlake(parts[2])
+		id := parseSnowflake(parts[2])
 		if r.guild != 0 && (parts[1] != "&" && id == me || parts[1] == "&" && own != 0 && id == own) {
 			cut = true
-			return gap
+			return mentionPlaceholder
 		}
 		for _, u := range m.Mentions {
 			if parts[1] != "&" && u.ID == id {
@@ -66,9 +66,9 @@ func (c *Channel) spoken(m *message, r room) string {
 	if !cut {
 		return text
 	}
-	text = strings.NewReplacer(gap+" ", "", " "+gap, "", gap, "").Replace(text)
+	text = strings.NewReplacer(mentionPlaceholder+" ", "", " "+mentionPlaceholder, "", mentionPlaceholder, "").Replace(text)
 	return strings.TrimSpace(text)
 }
 
-// gap stands where the bot was mentioned. No message contains it.
-const gap = "\x00"
+// mentionPlaceholder temporarily replaces a mention of the bot. No message contains it.
+const mentionPlaceholder = "\x00"

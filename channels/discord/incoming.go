@@ -11,13 +11,13 @@ import (
 	"nanobot/channels"
 )
 
-// hasFiles tells whether there is something to be downloaded.
+// hasFiles tells whether a message has files to download.
 func (c *Channel) hasFiles(m *message) bool {
 	some := len(m.files()) > 0 || m.Referenced != nil && len(m.Referenced.files()) > 0
-	return some && c.known(m.Author)
+	return some && c.isKnownUser(m.Author)
 }
 
-// files are the files of a message and of those that it forwards.
+// files returns the attachments of a message and of the messages that it forwards.
 func (m *message) files() []attachment {
 	all := slices.Clone(m.Attachments)
 	for _, s := range m.Snapshots {
@@ -26,18 +26,18 @@ func (m *message) files() []attachment {
 	return all
 }
 
-// text is what a message says, with what it forwards.
-func (c *Channel) text(m *message, r room) string {
-	lines := []string{c.spoken(m, r), m.inWords()}
+// fullText returns the text of a message with the messages that it forwards.
+func (c *Channel) fullText(m *message, r channelInfo) string {
+	lines := []string{c.contentText(m, r), m.describeExtras()}
 	for _, s := range m.Snapshots {
-		lines = append(lines, c.spoken(&s.Message, r), s.Message.inWords())
+		lines = append(lines, c.contentText(&s.Message, r), s.Message.describeExtras())
 	}
-	return joined(lines...)
+	return joinLines(lines...)
 }
 
-// incoming makes what the gateway gets of a message. Its files are on disk when it returns; of one
-// that is not, the text says why, and so does a message in the chat.
-func (c *Channel) incoming(ctx context.Context, m *message, r room, at flake) channels.Incoming {
+// newIncoming converts a message. It returns when the files are downloaded; for a failed download,
+// the text and a reply in the chat give the reason.
+func (c *Channel) newIncoming(ctx context.Context, m *message, r channelInfo, at snowflake) channels.Incoming {
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
 		ID:   m.ID.String(),
@@ -48,29 +48,29 @@ func (c *Channel) incoming(ctx context.Context, m *message, r room, at flake) ch
 	}
 	fetch := c.hasFiles(m)
 	if q := m.Referenced; q != nil {
-		in.ReplyTo = &channels.Quote{ID: q.ID.String(), Text: c.text(q, r)}
+		in.ReplyTo = &channels.Quote{ID: q.ID.String(), Text: c.fullText(q, r)}
 		if fetch {
-			files, problems := c.saveAll(ctx, in, q.files())
-			in.ReplyTo.Media, in.ReplyTo.Text = files, joined(append([]string{in.ReplyTo.Text}, problems...)...)
+			files, problems := c.downloadAll(ctx, in, q.files())
+			in.ReplyTo.Media, in.ReplyTo.Text = files, joinLines(append([]string{in.ReplyTo.Text}, problems...)...)
 		}
 	}
-	in.Text = c.text(m, r)
+	in.Text = c.fullText(m, r)
 	if fetch {
-		files, problems := c.saveAll(ctx, in, m.files())
-		in.Media, in.Text = files, joined(append([]string{in.Text}, problems...)...)
-		c.complain(ctx, in, problems)
+		files, problems := c.downloadAll(ctx, in, m.files())
+		in.Media, in.Text = files, joinLines(append([]string{in.Text}, problems...)...)
+		c.reportMissingFiles(ctx, in, problems)
 	}
 	return in
 }
 
-// saveAll downloads files. Of those that it cannot, problems tell.
-func (c *Channel) saveAll(ctx context.Context, in channels.Incoming, files []attachment) (paths, problems []string) {
+// downloadAll downloads files. problems describe the downloads that failed.
+func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (paths, problems []string) {
 	for _, f := range files {
 		path, err := c.download(ctx, in.Chat.ID, f)
 		switch {
 		case err == nil:
 			paths = append(paths, path)
-		case errors.Is(err, errTooBig):
+		case errors.Is(err, errFileTooLarge):
 			problems = append(problems, fmt.Sprintf("⚠ %q (%s) was not received: it is larger than %s.", f.Name, channels.HumanSize(f.Size), channels.HumanSize(maxDownload)))
 		default:
 			if ctx.Err() == nil {
@@ -82,13 +82,13 @@ func (c *Channel) saveAll(ctx context.Context, in channels.Incoming, files []att
 	return paths, problems
 }
 
-// complain tells the sender which files we do not have. It carries a nonce that is made of the
-// message, so that it is said once even if the message is looked at again.
-func (c *Channel) complain(ctx context.Context, in channels.Incoming, problems []string) {
+// reportMissingFiles tells the sender which files were not received. Its nonce is derived from the
+// message, so that it is sent once even if the message is processed again.
+func (c *Channel) reportMissingFiles(ctx context.Context, in channels.Incoming, problems []string) {
 	if len(problems) == 0 || ctx.Err() != nil {
 		return
 	}
-	plan, err := c.Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: joined(problems...), ReplyTo: in.ID})
+	plan, err := c.Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: joinLines(problems...), ReplyTo: in.ID})
 	if err == nil && len(plan) > 0 {
 		plan[0].Key = "files of " + in.ID
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)

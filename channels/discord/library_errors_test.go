@@ -10,7 +10,7 @@ import (
 )
 
 // These tests show what the calls of github.com/bwmarrin/discordgo return when something is wrong,
-// and so why transport.go and refusal.go exist.
+// and so why transport.go and apierror.go exist.
 
 // A send that may have been carried out must not be repeated like one that was never made.
 func TestTheErrorsOfTheLibraryDoNotTellWhetherARequestWasSent(t *testing.T) {

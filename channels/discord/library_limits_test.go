@@ -13,7 +13,7 @@ import (
 )
 
 // These tests show how the rate limiter of github.com/bwmarrin/discordgo waits, and so why
-// limits.go exists.
+// ratelimits.go exists.
 
 // offline is a session of the library whose calls are answered by a function.
 func offline(t *testing.T, answer roundTrip) *discordgo.Session {

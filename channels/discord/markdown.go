@@ -112,9 +112,9 @@ func write(t markdown.Text) string {
 	return w.out.String()
 }
 
-// withoutUnwritableItalics removes the italics that Discord has no delimiters for. Next to bold text
-// they need underscores, which Discord does not take next to letters and digits. It also returns the
-// places where bold text begins or ends.
+// withoutUnwritableItalics removes the italics that Discord has no delimiters for. Next to bold
+// text they need underscores, which Discord does not take next to letters and digits. It also
+// returns the places where bold text begins or ends.
 func withoutUnwritableItalics(t markdown.Text) (markdown.Text, map[int]bool) {
 	edges := map[int]bool{}
 	for _, m := range t.Marks {
@@ -237,8 +237,8 @@ func (w *writer) boldDelimiters() (open, shut string) {
 	return "**", "**"
 }
 
-// italicDelimiters returns asterisks, or underscores where an asterisk of bold text would be next to
-// them.
+// italicDelimiters returns asterisks, or underscores where an asterisk of bold text would be next
+// to them.
 func (w *writer) italicDelimiters(m markdown.Mark) (open, shut string) {
 	if !w.boldEdges[m.Start] && !w.boldEdges[m.End] {
 		return "*", "*"
@@ -353,7 +353,8 @@ func (w *writer) writeWords(words string, at int) {
 	}
 }
 
-// writeAddress writes an address of the web. Angle brackets keep a delimiter that follows out of it.
+// writeAddress writes an address of the web. Angle brackets keep a delimiter that follows out of
+// it.
 func (w *writer) writeAddress(address string, delimited bool) {
 	switch {
 	case strings.HasSuffix(address, "://"): // no address yet, but with a delimiter behind it

@@ -9,16 +9,16 @@ import (
 )
 
 func (c *Channel) newRetrier(what string) *httpclient.Retrier {
-	return httpclient.NewRetrier(c.log, what, c.o.Timing.Pause, waitOf)
+	return httpclient.NewRetrier(c.log, what, c.o.Timing.Pause, retryAfter)
 }
 
-// waitOf is how long an error asks to wait.
-func waitOf(err error) time.Duration {
-	var no *refusal
+// retryAfter returns the delay that an error demands.
+func retryAfter(err error) time.Duration {
+	var no *apiError
 	var se *channels.SendError
 	switch {
 	case errors.As(err, &no):
-		return no.After
+		return no.RetryAfter
 	case errors.As(err, &se):
 		return se.After
 	}

@@ -21,12 +21,12 @@ const (
 	editOriginal   = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original"
 )
 
-// route is what a call's rate limit is counted by: its name, and the argument that Discord calls
-// the major parameter, which is the channel, or the id and token of an interaction or webhook.
+// route identifies the rate limit of a call: the name, and the major parameter, which is the
+// channel, or the ID and token of an interaction or webhook.
 type route struct{ name, major string }
 
-// isInteraction tells whether a call answers an interaction. Those do not count toward what a bot
-// may do in all.
+// isInteraction tells whether a call answers an interaction. Discord does not count these toward
+// the global rate limit.
 func (r route) isInteraction() bool {
 	return strings.Contains(r.name, " /webhooks/") || strings.Contains(r.name, " /interactions/")
 }

@@ -6,37 +6,37 @@ import (
 	"nanobot/channels"
 )
 
-// screenCaption is how long the text above a screen may be, in code points. More would leave too
-// little room for the rows.
-const screenCaption = 500
+// maxScreenCaption is the longest text above a screen, in code points. More would leave too little
+// space for the rows.
+const maxScreenCaption = 500
 
-// cutScreen makes the parts of a message that shows a screen. Text that is too long to stand above
-// the screen is sent before it, but for progress, which is one message: its text is cut.
-func cutScreen(m channels.Message) []part {
+// splitScreen returns the parts of a message that shows a screen. Text too long for a caption is
+// sent before the screen; in progress, which is one message, it is shortened.
+func splitScreen(m channels.Message) []messagePart {
 	words := layout.Text(m.Text)
 	caption := write(words)
-	var parts []part
-	if channels.Runes(caption) > screenCaption {
+	var parts []messagePart
+	if channels.Runes(caption) > maxScreenCaption {
 		if m.Kind == channels.Progress {
-			caption = split(words, screenCaption)[0] + "…"
+			caption = split(words, maxScreenCaption)[0] + "…"
 		} else {
 			above := m
 			above.Screen, above.Media = nil, nil
-			parts, caption = cut(above), ""
+			parts, caption = splitMessage(above), ""
 		}
 	}
-	files, refused := sendable(m.Media)
-	shown := part{text: screenText(caption, m.Screen)}
-	groups := grouped(files)
+	files, refused := dropOversized(m.Media)
+	shown := messagePart{text: screenText(caption, m.Screen)}
+	groups := groupFiles(files)
 	if len(groups) > 0 {
 		shown.files, groups = groups[0], groups[1:]
 	}
 	parts = append(parts, shown)
 	for _, g := range groups {
-		parts = append(parts, part{files: g})
+		parts = append(parts, messagePart{files: g})
 	}
 	if refused != "" {
-		parts = say(parts, refused)
+		parts = appendNotice(parts, refused)
 	}
 	return parts
 }

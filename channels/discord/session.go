@@ -17,61 +17,60 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// intents are what we want to hear of: servers with their channels and threads, messages, and what
-// is in them.
+// intents select the events: guilds with channels and threads, messages, and their content.
 const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages | discordgo.IntentMessageContent
 
-// resumeTries is how often a session is tried to be resumed before it is given up.
-const resumeTries = 3
+// maxResumes is how often a session is resumed without success before a new one is started.
+const maxResumes = 3
 
-// steady is how long a connection lasts before trouble counts as over.
-const steady = time.Minute
+// stableAfter is how long a connection must last to reset the retry delay.
+const stableAfter = time.Minute
 
-// event is something that happened, in the order in which the gateway told.
+// event is one dispatch event of the gateway.
 type event struct {
-	name string
-	data json.RawMessage
-	use  *use // of a command or a button
+	name        string
+	data        json.RawMessage
+	interaction *receivedInteraction // of a command or a button
 }
 
-// session is our standing with the gateway. It outlives connections: one that broke off is resumed,
-// and the gateway tells what happened meanwhile. It is used from one goroutine.
+// session is a gateway session. It outlives connections: after a disconnect it is resumed, and the
+// gateway sends the missed events. It is used from one goroutine.
 type session struct {
 	c      *Channel
 	events chan<- event
 
-	id, url    string // "": there is none, and a new one must be begun
-	seq        atomic.Int64
-	asked      bool       // the gateway was reached, and asked for a session
-	failed     int        // how often it could not be resumed in a row
-	astray     bool       // where to resume nobody was reached: try where new sessions begin
-	identified time.Time  // when the last one was begun
-	answer     func(*use) // tells Discord at the side that an interaction was heard
-	last       *use
+	id, resumeURL   string // "": a new session is needed
+	seq             atomic.Int64
+	handshakeSent   bool                       // Identify or Resume was sent on the last connection
+	failedResumes   int                        // consecutive failed resumes
+	useDefaultURL   bool                       // resumeURL cannot be reached: try the gateway's default URL
+	identifiedAt    time.Time                  // when the last session was started
+	startAnswer     func(*receivedInteraction) // answers an interaction in the background
+	lastInteraction *receivedInteraction
 }
 
-// run keeps a connection until ctx ends or Discord refuses us for good.
+// run stays connected until ctx ends or Discord refuses the bot permanently.
 func (s *session) run(ctx context.Context) error {
 	network := s.c.newRetrier("no connection, will retry")
 	var side sync.WaitGroup
 	defer side.Wait()
-	s.answer = func(u *use) { side.Go(func() { s.c.answer(ctx, u) }) }
+	s.startAnswer = func(u *receivedInteraction) { side.Go(func() { s.c.answerInteraction(ctx, u) }) }
 	for ctx.Err() == nil {
 		began := time.Now()
 		ready, err := s.connect(ctx)
 		if ctx.Err() != nil {
-			return nil // it ended because it was told to
+			return nil // normal shutdown
 		}
-		if final := refusedForGood(err); final != nil {
+		if final := permanentError(err); final != nil {
 			return final
 		}
-		if !ready && !errors.Is(err, errInvalid) { // which has been waited for already
-			s.fail()
+		if !ready && !errors.Is(err, errInvalidSession) { // handleInvalidSession has waited already
+			s.recordFailure()
 			httpclient.Sleep(ctx, network.Next(err))
 			continue
 		}
 		s.c.log.Info("connection lost, connecting anew", zap.Duration("after", time.Since(began)), zap.Error(err))
-		if time.Since(began) > steady {
+		if time.Since(began) > stableAfter {
 			network.Reset()
 		}
 		if time.Since(began) < time.Second {
@@ -81,27 +80,27 @@ func (s *session) run(ctx context.Context) error {
 	return nil
 }
 
-// fail takes note that the gateway did not let us in. A session that was not asked for, because the
-// network was gone, is kept: what happens meanwhile is told when it is resumed.
-func (s *session) fail() {
-	if !s.asked {
-		s.astray = !s.astray
+// recordFailure counts a connection without Ready. If the gateway was not even reached, the session
+// is kept: the missed events arrive when it is resumed.
+func (s *session) recordFailure() {
+	if !s.handshakeSent {
+		s.useDefaultURL = !s.useDefaultURL
 		return
 	}
-	if s.failed++; s.failed >= resumeTries {
-		s.forget()
+	if s.failedResumes++; s.failedResumes >= maxResumes {
+		s.reset()
 	}
 }
 
-func (s *session) forget() {
-	s.id, s.url, s.failed = "", "", 0
+func (s *session) reset() {
+	s.id, s.resumeURL, s.failedResumes = "", "", 0
 	s.seq.Store(0)
 }
 
-// connect keeps one connection until it breaks, and reports whether the gateway has let us in.
+// connect keeps one connection until it breaks, and reports whether the session became ready.
 func (s *session) connect(ctx context.Context) (ready bool, err error) {
-	s.asked = false
-	address, err := s.address(ctx)
+	s.handshakeSent = false
+	address, err := s.gatewayURL(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -115,38 +114,38 @@ func (s *session) connect(ctx context.Context) (ready bool, err error) {
 	var side sync.WaitGroup
 	defer side.Wait()
 	defer end(nil)
-	side.Go(func() { // which makes read return
+	side.Go(func() { // closing the connection makes read return
 		<-ctx.Done()
 		k.close(run.Err() != nil)
 	})
-	every, err := k.hello(s.c.o.Timing.Handshake)
+	every, err := k.awaitHello(s.c.o.Timing.Handshake)
 	if err != nil {
 		return false, err
 	}
 	side.Go(func() {
-		if err := k.beat(ctx, every); err != nil {
+		if err := k.sendHeartbeats(ctx, every); err != nil {
 			end(err)
 		}
 	})
-	patience := time.AfterFunc(s.c.o.Timing.Handshake, func() { end(errSilent) })
+	patience := time.AfterFunc(s.c.o.Timing.Handshake, func() { end(errNotReady) })
 	defer patience.Stop()
-	if err := s.introduce(k); err != nil {
+	if err := s.identifyOrResume(k); err != nil {
 		return false, err
 	}
-	s.asked = true
-	ready, err = s.listen(ctx, k, patience)
+	s.handshakeSent = true
+	ready, err = s.readEvents(ctx, k, patience)
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause // and not that the connection was closed because of it
+		err = cause // instead of the read error that it caused
 	}
 	return ready, err
 }
 
-// address is where to connect to. For a new session its turn is waited for.
-func (s *session) address(ctx context.Context) (string, error) {
-	if s.id != "" && !s.astray {
-		return s.url, nil
+// gatewayURL returns the URL to connect to. For a new session it waits until Discord allows one.
+func (s *session) gatewayURL(ctx context.Context) (string, error) {
+	if s.id != "" && !s.useDefaultURL {
+		return s.resumeURL, nil
 	}
-	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !httpclient.Sleep(ctx, wait) {
+	if wait := time.Until(s.identifiedAt.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !httpclient.Sleep(ctx, wait) {
 		return "", ctx.Err()
 	}
 	var gateway struct {
@@ -162,7 +161,7 @@ func (s *session) address(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if wait := seconds(float64(gateway.Limit.ResetAfter) / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
+	if wait := durationOf(float64(gateway.Limit.ResetAfter) / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
 		s.c.log.Warn("Discord allows no more sessions for now, will wait", zap.Duration("after", wait))
 		if !httpclient.Sleep(ctx, wait) {
 			return "", ctx.Err()
@@ -171,57 +170,57 @@ func (s *session) address(ctx context.Context) (string, error) {
 	return gateway.URL, nil
 }
 
-// introduce asks for a new session, or for the old one.
-func (s *session) introduce(k *socket) error {
+// identifyOrResume requests a new session, or resumes the old one.
+func (s *session) identifyOrResume(k *socket) error {
 	if s.id != "" {
 		return k.send(opResume, map[string]any{"token": s.c.o.Token, "session_id": s.id, "seq": s.seq.Load()})
 	}
-	s.identified = time.Now()
+	s.identifiedAt = time.Now()
 	return k.send(opIdentify, map[string]any{
 		"token": s.c.o.Token, "intents": intents,
 		"properties": map[string]string{"os": runtime.GOOS, "browser": "nanobot", "device": "nanobot"},
 	})
 }
 
-// listen passes on events until the connection breaks.
-func (s *session) listen(ctx context.Context, k *socket, patience *time.Timer) (ready bool, err error) {
+// readEvents passes on events until the connection breaks.
+func (s *session) readEvents(ctx context.Context, k *socket, patience *time.Timer) (ready bool, err error) {
 	for {
 		f, err := k.read()
 		if errors.Is(err, errUndecodable) {
-			s.c.log.Error("undecodable frame skipped") // to ask for it again would bring it again
+			s.c.log.Error("undecodable frame skipped") // a resume would repeat it
 			continue
 		}
 		if err != nil {
-			s.closed(err)
+			s.handleClose(err)
 			return ready, err
 		}
 		switch f.Op {
 		case opDispatch:
-			patience.Stop() // how long it takes us to take something in is not the gateway's fault
+			patience.Stop() // the time to process an event does not count
 			if f.Type == "READY" || f.Type == "RESUMED" {
-				s.admitted(f)
+				s.recordReady(f)
 				ready = true
 			}
 			e := event{name: f.Type, data: f.Data}
 			if f.Type == "INTERACTION_CREATE" {
-				e.use = s.heard(f.Data)
+				e.interaction = s.receiveInteraction(f.Data)
 			}
 			select {
 			case s.events <- e:
 			case <-ctx.Done():
 				return ready, ctx.Err()
 			}
-			s.seq.Store(f.Seq) // not before: when this connection breaks, the next one goes on here
-			if !ready {        // a session that is resumed begins with all that was missed
+			s.seq.Store(f.Seq) // only now: the next connection resumes after this event
+			if !ready {        // a resumed session starts with the missed events
 				patience.Reset(s.c.o.Timing.Handshake)
 			}
 		case opHeartbeat:
-			err = k.heartbeat()
+			err = k.sendHeartbeat()
 		case opReconnect:
 			err = errReconnect
-		case opInvalid:
-			err = s.invalid(ctx, f)
-		case opAck:
+		case opInvalidSession:
+			err = s.handleInvalidSession(ctx, f)
+		case opHeartbeatAck:
 			k.acked.Store(true)
 		}
 		if err != nil {
@@ -230,9 +229,9 @@ func (s *session) listen(ctx context.Context, k *socket, patience *time.Timer) (
 	}
 }
 
-// admitted notes what is needed to resume.
-func (s *session) admitted(f frame) {
-	s.failed, s.astray = 0, false
+// recordReady stores the session ID and URL for a resume.
+func (s *session) recordReady(f frame) {
+	s.failedResumes, s.useDefaultURL = 0, false
 	if f.Type == "RESUMED" {
 		return
 	}
@@ -241,31 +240,30 @@ func (s *session) admitted(f frame) {
 		URL string `json:"resume_gateway_url"`
 	}
 	if err := json.Unmarshal(f.Data, &ready); err != nil || ready.URL == "" {
-		return // the next connection begins a new one
+		return // the next connection starts a new session
 	}
-	s.id, s.url = ready.ID, ready.URL
+	s.id, s.resumeURL = ready.ID, ready.URL
 }
 
-// invalid waits as long as Discord wants us to before we try again, some time that differs from bot
-// to bot.
-func (s *session) invalid(ctx context.Context, f frame) error {
+// handleInvalidSession waits for a random time, as Discord demands, before the next connection.
+func (s *session) handleInvalidSession(ctx context.Context, f frame) error {
 	var resumable bool
-	_ = json.Unmarshal(f.Data, &resumable) // what cannot be read means no
+	_ = json.Unmarshal(f.Data, &resumable) // undecodable means false
 	if !resumable {
-		s.forget()
+		s.reset()
 	}
 	httpclient.Sleep(ctx, time.Duration(rand.Float64()*float64(s.c.o.Timing.Identify)))
-	return errInvalid
+	return errInvalidSession
 }
 
-// closed looks at the code with which the gateway has closed the connection.
-func (s *session) closed(err error) {
+// handleClose forgets the session if the gateway's close code says that it cannot be resumed.
+func (s *session) handleClose(err error) {
 	var c *websocket.CloseError
 	if !errors.As(err, &c) {
 		return
 	}
 	switch c.Code {
 	case 4003, 4007, 4009: // not authenticated, wrong sequence, session timed out
-		s.forget()
+		s.reset()
 	}
 }

@@ -17,29 +17,29 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// The gateway's operations.
+// Opcodes of the gateway.
 const (
-	opDispatch  = 0
-	opHeartbeat = 1
-	opIdentify  = 2
-	opResume    = 6
-	opReconnect = 7
-	opInvalid   = 9
-	opHello     = 10
-	opAck       = 11
+	opDispatch       = 0
+	opHeartbeat      = 1
+	opIdentify       = 2
+	opResume         = 6
+	opReconnect      = 7
+	opInvalidSession = 9
+	opHello          = 10
+	opHeartbeatAck   = 11
 )
 
 const (
-	// writeTimeout is how long it may take to hand a frame to the network.
+	// writeTimeout bounds the writing of a frame.
 	writeTimeout = 10 * time.Second
-	// maxFrame bounds a frame. A large server with all its channels is some megabytes.
+	// maxFrame bounds a frame. A large guild with all its channels has some megabytes.
 	maxFrame = 64 << 20
-	// closeResumable is a code with which a connection is closed that is to be resumed. 1000 and
-	// 1001 would end the session.
+	// closeResumable is a close code after which the session can be resumed. 1000 and 1001 would
+	// end it.
 	closeResumable = 4000
 )
 
-// frame is what goes over the gateway, in both directions.
+// frame is a gateway payload.
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
@@ -49,18 +49,18 @@ type frame struct {
 
 // socket is one connection to the gateway.
 type socket struct {
-	ws    *websocket.Conn
-	write sync.Mutex
-	seq   *atomic.Int64 // the last event that was taken in
-	acked atomic.Bool   // the last heartbeat was answered
+	ws      *websocket.Conn
+	writeMu sync.Mutex
+	seq     *atomic.Int64 // sequence number of the last processed event
+	acked   atomic.Bool   // the last heartbeat was acknowledged
 }
 
 var (
-	errUndecodable = errors.New("undecodable frame")
-	errReconnect   = errors.New("the gateway asks to reconnect")
-	errInvalid     = errors.New("the gateway has forgotten the session")
-	errZombie      = errors.New("the gateway does not answer heartbeats")
-	errSilent      = errors.New("the gateway does not let us in in time")
+	errUndecodable    = errors.New("undecodable frame")
+	errReconnect      = errors.New("the gateway asks to reconnect")
+	errInvalidSession = errors.New("the gateway has forgotten the session")
+	errNoHeartbeatAck = errors.New("the gateway does not answer heartbeats")
+	errNotReady       = errors.New("the gateway did not start the session in time")
 )
 
 // dial connects to the gateway.
@@ -74,7 +74,7 @@ func dial(ctx context.Context, address string, timeout time.Duration) (*websocke
 	}
 	u.RawQuery = "v=10&encoding=json"
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
-	ws, resp, err := dialer.DialContext(ctx, u.String(), http.Header{"User-Agent": {agent}})
+	ws, resp, err := dialer.DialContext(ctx, u.String(), http.Header{"User-Agent": {userAgent}})
 	if resp != nil && err != nil {
 		return nil, fmt.Errorf("connect to the gateway: %s", resp.Status)
 	}
@@ -99,16 +99,16 @@ func (k *socket) read() (frame, error) {
 }
 
 func (k *socket) send(op int, data any) error {
-	k.write.Lock()
-	defer k.write.Unlock()
+	k.writeMu.Lock()
+	defer k.writeMu.Unlock()
 	if err := k.ws.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
 	return k.ws.WriteJSON(map[string]any{"op": op, "d": data})
 }
 
-// hello waits for the greeting and returns how often to send a heartbeat.
-func (k *socket) hello(timeout time.Duration) (time.Duration, error) {
+// awaitHello waits for the Hello payload and returns the heartbeat interval.
+func (k *socket) awaitHello(timeout time.Duration) (time.Duration, error) {
 	if err := k.ws.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return 0, err
 	}
@@ -125,37 +125,38 @@ func (k *socket) hello(timeout time.Duration) (time.Duration, error) {
 	return time.Duration(hello.Interval * float64(time.Millisecond)), k.ws.SetReadDeadline(time.Time{})
 }
 
-// beat sends heartbeats until ctx ends or one was not answered before the next is due. The first
-// comes early, at a random time, so that not all bots beat at once after an outage.
-func (k *socket) beat(ctx context.Context, every time.Duration) error {
+// sendHeartbeats sends heartbeats until ctx ends or one is not acknowledged before the next is due.
+// The first is sent after a random part of the interval, so that not all bots send at once after an
+// outage.
+func (k *socket) sendHeartbeats(ctx context.Context, every time.Duration) error {
 	k.acked.Store(true)
 	for wait := time.Duration(rand.Float64() * float64(every)); ; wait = every {
 		if !httpclient.Sleep(ctx, wait) {
 			return nil
 		}
 		if !k.acked.Swap(false) {
-			return errZombie
+			return errNoHeartbeatAck
 		}
-		if err := k.heartbeat(); err != nil {
+		if err := k.sendHeartbeat(); err != nil {
 			return fmt.Errorf("send a heartbeat: %w", err)
 		}
 	}
 }
 
-func (k *socket) heartbeat() error {
+func (k *socket) sendHeartbeat() error {
 	if seq := k.seq.Load(); seq > 0 {
 		return k.send(opHeartbeat, seq)
 	}
 	return k.send(opHeartbeat, nil)
 }
 
-// close ends the connection. An end for good also ends the session, so that the bot is not shown as
-// present any more.
+// close closes the connection. With forGood it also ends the session, so that the bot is shown as
+// offline.
 func (k *socket) close(forGood bool) {
 	code := closeResumable
 	if forGood {
 		code = websocket.CloseNormalClosure
 	}
-	_ = k.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second)) // the other side may be gone
+	_ = k.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second)) // the peer may be gone
 	_ = k.ws.Close()
 }

@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// maxThreadName is how long the name of a thread may be, and what is shown of it anywhere.
+	// maxThreadName is the longest name of a thread, as much as Discord's apps show.
 	maxThreadName = 60
-	// archiveAfter is how many minutes a thread stays in the list after the last word. Who writes
-	// in it later brings it back.
+	// archiveAfter is after how many minutes without a message a thread is archived. A later
+	// message reopens it.
 	archiveAfter = 1440
-	// alreadyThread is what Discord says when a message has a thread already.
-	alreadyThread = 160004
-	threadTries   = 3
+	// threadExists is Discord's error code for a message that already has a thread.
+	threadExists = 160004
+	threadTries  = 3
 )
 
-// opensThread tells whether what is said in a channel begins a conversation in a thread of its own.
-func (c *Channel) opensThread(r room) bool {
+// opensThread tells whether a message in a channel starts a new thread.
+func (c *Channel) opensThread(r channelInfo) bool {
 	return c.o.Thread && r.guild != 0 && (r.kind == discordgo.ChannelTypeGuildText || r.kind == discordgo.ChannelTypeGuildNews)
 }
 
-// openThread begins a thread at a message and returns it, with its id. If that cannot be done the
-// conversation stays where it is.
-func (c *Channel) openThread(ctx context.Context, m *message, r room) (room, flake) {
-	me := c.world.self()
-	r2 := room{guild: r.guild, parent: m.Channel, owner: me, kind: discordgo.ChannelTypeGuildPublicThread}
+// openThread starts a thread at a message and returns it with its ID. If that fails, the
+// conversation stays in the channel.
+func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (channelInfo, snowflake) {
+	me := c.guilds.botID()
+	r2 := channelInfo{guild: r.guild, parent: m.Channel, owner: me, kind: discordgo.ChannelTypeGuildPublicThread}
 	if r.kind == discordgo.ChannelTypeGuildNews {
 		r2.kind = discordgo.ChannelTypeGuildNewsThread
 	}
-	thread := &discordgo.ThreadStart{Name: threadName(c.spoken(m, r)), AutoArchiveDuration: archiveAfter}
+	thread := &discordgo.ThreadStart{Name: threadName(c.contentText(m, r)), AutoArchiveDuration: archiveAfter}
 	at := route{startThread, m.Channel.String()}
 	for try := 1; ; try++ {
 		attempt, cancel := context.WithTimeout(ctx, callTimeout)
@@ -44,12 +44,12 @@ func (c *Channel) openThread(ctx context.Context, m *message, r room) (room, fla
 			return l.MessageThreadStartComplex(at.major, m.ID.String(), thread, l.options...)
 		})
 		cancel()
-		var no *refusal
-		if err == nil || errors.As(err, &no) && no.Code == alreadyThread {
-			c.world.add(place{ID: m.ID, Type: r2.kind, Guild: r2.guild, Parent: r2.parent, Owner: me})
+		var no *apiError
+		if err == nil || errors.As(err, &no) && no.Code == threadExists {
+			c.guilds.addChannel(channelObject{ID: m.ID, Type: r2.kind, Guild: r2.guild, Parent: r2.parent, Owner: me})
 			return r2, m.ID
 		}
-		if no != nil && no.final() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, waitOf(err))) {
+		if no != nil && no.isPermanent() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, retryAfter(err))) {
 			if ctx.Err() == nil {
 				c.log.Warn("no thread opened, the conversation stays in the channel", zap.Stringer("id", m.ID), zap.Error(err))
 			}
@@ -58,7 +58,7 @@ func (c *Channel) openThread(ctx context.Context, m *message, r room) (room, fla
 	}
 }
 
-// threadName is the beginning of what was said.
+// threadName is the beginning of the text.
 func threadName(text string) string {
 	name := []rune(strings.Join(strings.Fields(text), " "))
 	if len(name) > maxThreadName {

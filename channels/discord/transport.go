@@ -13,42 +13,41 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// maxAnswer bounds what is read of an answer. A hundred messages are some hundred kilobytes.
+// maxAnswer bounds a response body. A page of 100 messages has some hundred kilobytes.
 const maxAnswer = 32 << 20
 
-// record is the outcome of one call, as the transport saw it. Every decision after a call is made
-// by it and none by what the library returns: the errors of the library do not tell whether a
-// request was sent, contain secrets, and are also made of answers that are only too new for its
-// types.
-type record struct {
+// callRecord is the outcome of one call as the transport saw it. It alone decides what follows a
+// call, never the library's result: the library's errors do not tell whether a request was sent,
+// contain secrets, and also occur for responses that are only too new for its types.
+type callRecord struct {
 	httpclient.Outcome
-	route route // which was called
+	route route // of the call
 }
 
-// recordKey is where a request's context has the *record that the transport fills in.
-type recordKey struct{}
+// callRecordKey is the context key of the *callRecord that the transport fills in.
+type callRecordKey struct{}
 
-// withRecord returns the context of a call whose record the transport fills in.
-func withRecord(ctx context.Context, o *record) context.Context {
-	return context.WithValue(ctx, recordKey{}, o)
+// withRecord returns a context with a record that the transport fills in.
+func withRecord(ctx context.Context, o *callRecord) context.Context {
+	return context.WithValue(ctx, callRecordKey{}, o)
 }
 
-// transport sends requests that are made for the addresses of the library, which are variables that
-// all bots of a process share, to where the API is. The token is added here, so that neither the
-// library nor another server gets to see it.
+// transport redirects the library's requests to the configured API: the library's addresses are
+// package variables, shared by all bots of a process. It adds the token, so that neither the
+// library nor another server sees it.
 type transport struct {
 	base, token string
-	next        *httpclient.Client // it follows no redirection
+	next        *httpclient.Client // follows no redirects
 }
 
 var errNotAPI = errors.New("not a call of Discord's API")
 
-// RoundTrip sends a request and fills in the record of its context. The library gets the status,
-// and an empty object in place of the body: it fails to decode messages with components that it
-// does not know, and panics if GET /gateway/bot is answered with null. It gets no headers either:
-// there is no redirection to follow and no rate limit to wait for.
+// RoundTrip sends a request and fills in the record of its context. The library gets the status and
+// an empty object as the body: it cannot decode messages with unknown components, and panics if GET
+// /gateway/bot returns null. It gets no headers, so it follows no redirect and waits for no rate
+// limit.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	got, ok := req.Context().Value(recordKey{}).(*record)
+	got, ok := req.Context().Value(callRecordKey{}).(*callRecord)
 	path, isAPI := strings.CutPrefix(req.URL.String(), discordgo.EndpointAPI)
 	address, err := url.Parse(t.base + "/" + path)
 	if !ok || !isAPI || err != nil {
@@ -71,8 +70,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// withoutSecrets removes the token and the path and query of an address from an error: they may
-// contain the token of an interaction or the signature of an attachment.
+// withoutSecrets removes the token and the path and query of a URL from an error: they may contain
+// the token of an interaction or the signature of an attachment.
 func withoutSecrets(err error, token string, address *url.URL) error {
 	return httpclient.Redact(err, token, address.RequestURI(), address.EscapedPath(), address.Path, address.RawQuery)
 }

@@ -9,40 +9,40 @@ import (
 	"nanobot/channels"
 )
 
-// These types hold what is read of Discord's objects and nothing else: what a later API adds, or
-// the library cannot decode, must not cost a message.
+// These types have only the used fields of Discord's objects, so that fields that a later API adds
+// or the library cannot decode do not make a message undecodable.
 
 type user struct {
-	ID         flake  `json:"id"`
-	Username   string `json:"username"`
-	GlobalName string `json:"global_name"`
-	Bot        bool   `json:"bot"`
+	ID         snowflake `json:"id"`
+	Username   string    `json:"username"`
+	GlobalName string    `json:"global_name"`
+	Bot        bool      `json:"bot"`
 }
 
-// member is a user on a server.
+// member is a user on a guild.
 type member struct {
 	User *user  `json:"user"`
 	Nick string `json:"nick"`
 }
 
 type attachment struct {
-	ID   flake  `json:"id"`
-	Name string `json:"filename"`
-	Size int64  `json:"size"`
-	URL  string `json:"url"`
+	ID   snowflake `json:"id"`
+	Name string    `json:"filename"`
+	Size int64     `json:"size"`
+	URL  string    `json:"url"`
 }
 
 type message struct {
-	ID           flake                 `json:"id"`
-	Channel      flake                 `json:"channel_id"`
-	Guild        flake                 `json:"guild_id"` // only in events
+	ID           snowflake             `json:"id"`
+	Channel      snowflake             `json:"channel_id"`
+	Guild        snowflake             `json:"guild_id"` // only in events
 	Type         discordgo.MessageType `json:"type"`
 	Author       user                  `json:"author"`
 	Member       *member               `json:"member"`
-	Webhook      flake                 `json:"webhook_id"`
+	Webhook      snowflake             `json:"webhook_id"`
 	Content      string                `json:"content"`
 	Mentions     []user                `json:"mentions"`
-	MentionRoles []flake               `json:"mention_roles"`
+	MentionRoles []snowflake           `json:"mention_roles"`
 	Attachments  []attachment          `json:"attachments"`
 	Embeds       []embed               `json:"embeds"`
 	Stickers     []sticker             `json:"sticker_items"`
@@ -51,7 +51,7 @@ type message struct {
 	Snapshots    []snapshot            `json:"message_snapshots"`
 }
 
-// snapshot is a message that was forwarded.
+// snapshot is a forwarded message.
 type snapshot struct {
 	Message message `json:"message"`
 }
@@ -81,42 +81,42 @@ type pollText struct {
 	Text string `json:"text"`
 }
 
-// place is a channel or thread as Discord describes it.
-type place struct {
-	ID     flake                 `json:"id"`
+// channelObject is a channel or thread in Discord's API.
+type channelObject struct {
+	ID     snowflake             `json:"id"`
 	Type   discordgo.ChannelType `json:"type"`
-	Guild  flake                 `json:"guild_id"`
-	Parent flake                 `json:"parent_id"`
-	Owner  flake                 `json:"owner_id"`
-	Last   flake                 `json:"last_message_id"`
+	Guild  snowflake             `json:"guild_id"`
+	Parent snowflake             `json:"parent_id"`
+	Owner  snowflake             `json:"owner_id"`
+	Last   snowflake             `json:"last_message_id"`
 }
 
-// server is what Discord's API calls a guild.
-type server struct {
-	ID          flake   `json:"id"`
-	Unavailable bool    `json:"unavailable"`
-	Tier        int     `json:"premium_tier"`
-	Roles       []role  `json:"roles"`
-	Channels    []place `json:"channels"`
-	Threads     []place `json:"threads"`
+// guildObject is a guild in Discord's API.
+type guildObject struct {
+	ID          snowflake       `json:"id"`
+	Unavailable bool            `json:"unavailable"`
+	Tier        int             `json:"premium_tier"`
+	Roles       []role          `json:"roles"`
+	Channels    []channelObject `json:"channels"`
+	Threads     []channelObject `json:"threads"`
 }
 
 type role struct {
-	ID   flake `json:"id"`
+	ID   snowflake `json:"id"`
 	Tags struct {
-		Bot flake `json:"bot_id"`
+		Bot snowflake `json:"bot_id"`
 	} `json:"tags"`
 }
 
 // interaction is a use of a command or a press of a button.
 type interaction struct {
-	ID        flake                     `json:"id"`
-	App       flake                     `json:"application_id"`
+	ID        snowflake                 `json:"id"`
+	App       snowflake                 `json:"application_id"`
 	Type      discordgo.InteractionType `json:"type"`
 	Token     string                    `json:"token"`
-	Guild     flake                     `json:"guild_id"`
-	ChannelID flake                     `json:"channel_id"`
-	Channel   *place                    `json:"channel"`
+	Guild     snowflake                 `json:"guild_id"`
+	ChannelID snowflake                 `json:"channel_id"`
+	Channel   *channelObject            `json:"channel"`
 	Member    *member                   `json:"member"`
 	User      *user                     `json:"user"`
 	Message   *message                  `json:"message"`
@@ -141,12 +141,12 @@ type option struct {
 // text is an option's value if it is a string, or "".
 func (o option) text() string {
 	var s string
-	_ = json.Unmarshal(o.Value, &s) // what is no string is none
+	_ = json.Unmarshal(o.Value, &s) // other types count as ""
 	return s
 }
 
-// by is who has sent an interaction.
-func (i *interaction) by() (user, *member) {
+// sentBy returns the user of an interaction.
+func (i *interaction) sentBy() (user, *member) {
 	switch {
 	case i.Member != nil && i.Member.User != nil:
 		return *i.Member.User, i.Member
@@ -156,7 +156,7 @@ func (i *interaction) by() (user, *member) {
 	return user{}, nil
 }
 
-// sender is who has said something, by the name that others see.
+// sender converts a user, with the name that others see.
 func sender(u user, m *member) channels.User {
 	name := cmp.Or(u.GlobalName, u.Username)
 	if m != nil {
@@ -174,7 +174,7 @@ func isThread(t discordgo.ChannelType) bool {
 	}
 }
 
-// hasMessages tells whether people can write in a channel of this type. A forum has none itself;
+// hasMessages tells whether people can write in a channel of this type. A forum has no messages;
 // its posts are threads.
 func hasMessages(t discordgo.ChannelType) bool {
 	switch t {

@@ -17,33 +17,33 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// fileNote tells about a file that is sent along.
-type fileNote struct {
+// attachmentName names an uploaded file.
+type attachmentName struct {
 	ID   string `json:"id"`
 	Name string `json:"filename"`
 }
 
-// postFiles makes a call with files when not too many others do.
-func (c *Channel) postFiles(ctx context.Context, r route, m creation, files []channels.File) (sent, error) {
+// postFiles makes a call with files when an upload slot is free.
+func (c *Channel) postFiles(ctx context.Context, r route, m messageRequest, files []channels.File) (messageResponse, error) {
 	var uploads []httpclient.Upload
 	for i, f := range files {
 		name := downloads.Name(strings.ToValidUTF8(f.Name, "_"), "file")
-		m.Attachments = append(m.Attachments, fileNote{strconv.Itoa(i), name})
+		m.Attachments = append(m.Attachments, attachmentName{strconv.Itoa(i), name})
 		uploads = append(uploads, httpclient.Upload{Field: "files[" + strconv.Itoa(i) + "]", Name: name, File: f})
 	}
-	c.api.limits.await(ctx, r) // others may send their files meanwhile
+	c.api.limits.awaitBucket(ctx, r) // before taking a slot, so that other chats can use it
 	select {
-	case c.upload <- struct{}{}:
-		defer func() { <-c.upload }()
+	case c.uploadSlots <- struct{}{}:
+		defer func() { <-c.uploadSlots }()
 	case <-ctx.Done():
-		return sent{}, ctx.Err()
+		return messageResponse{}, ctx.Err()
 	}
 	return c.api.upload(ctx, r, m, uploads)
 }
 
-// upload posts a message with files when its turn has come. It streams the files: the library would
-// hold the whole request in memory.
-func (a *api) upload(ctx context.Context, r route, m creation, files []httpclient.Upload) (sent, error) {
+// upload posts a message with files once the rate limit allows. It streams the files: the library
+// would hold the whole request in memory.
+func (a *api) upload(ctx context.Context, r route, m messageRequest, files []httpclient.Upload) (messageResponse, error) {
 	body, err := httpclient.NewForm(func(w *multipart.Writer) error {
 		head := textproto.MIMEHeader{}
 		head.Set("Content-Disposition", `form-data; name="payload_json"`)
@@ -55,16 +55,16 @@ func (a *api) upload(ctx context.Context, r route, m creation, files []httpclien
 		return json.NewEncoder(part).Encode(m)
 	}, files)
 	if err != nil {
-		return sent{}, fmt.Errorf("%s: %w", r.name, err)
+		return messageResponse{}, fmt.Errorf("%s: %w", r.name, err)
 	}
 	defer body.Close()
-	var s sent
-	err = a.perform(ctx, r, &s, func(ctx context.Context) {
+	var s messageResponse
+	err = a.callWithPermit(ctx, r, &s, func(ctx context.Context) {
 		req, err := body.Request(ctx, http.MethodPost, discordgo.EndpointChannelMessages(r.major))
 		if err != nil {
 			return
 		}
-		req.Header.Set("User-Agent", agent)
+		req.Header.Set("User-Agent", userAgent)
 		if resp, err := a.client.Do(req); err == nil {
 			resp.Body.Close()
 		}

@@ -10,8 +10,7 @@ import (
 
 const wrongToken = "Discord does not take the token: check channels.discord.token and apiBase; a new token is made in the Developer Portal → your application → Bot → Reset Token"
 
-// remedies say what to do when the gateway refuses us for good, by the code with which it closes
-// the connection.
+// remedies tell the operator what to do after a permanent close code of the gateway.
 var remedies = map[int]string{
 	4004: wrongToken,
 	4010: "Discord does not take what this version asks for (shard); use a newer nanobot",
@@ -21,13 +20,13 @@ var remedies = map[int]string{
 	4014: "Discord does not let the bot read messages: switch on Developer Portal → your application → Bot → Privileged Gateway Intents → Message Content Intent",
 }
 
-// refusedForGood returns what to tell the operator if trying again cannot help, or nil.
-func refusedForGood(err error) error {
+// permanentError returns an error for the operator if a retry cannot help, or nil.
+func permanentError(err error) error {
 	var c *websocket.CloseError
 	if errors.As(err, &c) && remedies[c.Code] != "" {
 		return fmt.Errorf("%s: the gateway closed the connection with %d %s", remedies[c.Code], c.Code, c.Text)
 	}
-	var no *refusal
+	var no *apiError
 	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
 		return fmt.Errorf("%s: %w", wrongToken, no)
 	}

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// isEmpty tells whether there is nothing in a message that we could pass on.
+// isEmpty tells whether a message has no content that can be received.
 func (m *message) isEmpty() bool {
-	return m.Content == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && m.inWords() == ""
+	return m.Content == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && m.describeExtras() == ""
 }
 
-// inWords puts into text what is neither text nor a file.
-func (m *message) inWords() string {
+// describeExtras returns the stickers, embeds and poll of a message as text.
+func (m *message) describeExtras() string {
 	var lines []string
 	for _, s := range m.Stickers {
 		lines = append(lines, "Sticker: "+s.Name)
 	}
 	for _, e := range m.Embeds {
-		lines = append(lines, e.inWords(m.Content))
+		lines = append(lines, e.describe(m.Content))
 	}
 	if m.Poll != nil {
 		lines = append(lines, "Poll: "+m.Poll.Question.Text)
@@ -25,11 +25,11 @@ func (m *message) inWords() string {
 			lines = append(lines, "- "+a.Text.Text)
 		}
 	}
-	return joined(lines...)
+	return joinLines(lines...)
 }
 
-// inWords is what an embed says. Its address is mostly in the message already.
-func (e embed) inWords(content string) string {
+// describe returns an embed as text. Its URL is left out if the message contains it.
+func (e embed) describe(content string) string {
 	lines := []string{e.Title, e.Description}
 	for _, f := range e.Fields {
 		lines = append(lines, f.Name+": "+f.Value)
@@ -37,10 +37,10 @@ func (e embed) inWords(content string) string {
 	if !strings.Contains(content, e.URL) {
 		lines = append(lines, e.URL)
 	}
-	return joined(lines...)
+	return joinLines(lines...)
 }
 
-// joined puts the lines that say something below each other.
-func joined(lines ...string) string {
+// joinLines joins the lines that are not blank.
+func joinLines(lines ...string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "" }), "\n")
 }

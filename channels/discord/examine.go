@@ -18,12 +18,11 @@ const (
 	checkClock   = Name + ".clock"
 )
 
-// The flags by which an application says that it may read messages: one for those that were
-// verified, one for those on few servers.
+// The application flags of the Message Content Intent: for verified bots, and for bots on few
+// guilds.
 const readsMessages, readsMessagesLimited = 1 << 18, 1 << 19
 
-// Examine asks Discord about the bot: whether it takes the token, and whether the switch that lets
-// the bot read messages is on.
+// Examine checks whether Discord accepts the token and whether the Message Content Intent is on.
 func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channels.Finding {
 	defer c.api.http.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -36,7 +35,7 @@ func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channel
 		me := discordgo.EndpointApplication("@me") // Session.Application takes no context, and asks an older route
 		return l.RequestWithBucketID(http.MethodGet, me, nil, me, l.options...)
 	})
-	var no *refusal
+	var no *apiError
 	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
 		return []channels.Finding{{
 			Check: checkToken, Status: channels.Bad, Detail: "Discord does not take the token: " + no.Error(),
@@ -45,7 +44,7 @@ func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channel
 	}
 	if err != nil {
 		fix := "check the network, the proxy variables and channels.discord.apiBase, and try again"
-		if errors.As(err, &no) && no.After > 0 {
+		if errors.As(err, &no) && no.RetryAfter > 0 {
 			fix = "wait as long as it says, and try again"
 		}
 		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error(), Fix: fix}}

@@ -1,0 +1,87 @@
+package discord
+
+import (
+	"context"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// handleMessage processes a MESSAGE_CREATE event. While the history of the chat is being searched,
+// the message waits behind the search.
+func (in *receiver) handleMessage(ctx context.Context, m *message) {
+	in.state.newestMessage = max(in.state.newestMessage, m.ID)
+	if !isUserMessage(m) {
+		return
+	}
+	in.c.guilds.markReadable(m.Channel) // Discord does not report when a role grants access
+	if _, ok := in.c.guilds.channel(m.Channel); !ok {
+		if m.Guild == 0 { // earlier direct messages may have been missed
+			in.startHistorySearch(m.Channel, false, in.missedSince)
+		} else { // a thread that is not in the cache
+			in.startHistorySearch(m.Channel, true, m.ID-1)
+		}
+	}
+	if l := in.queues[m.Channel]; l != nil && l.history != nil {
+		l.addLive(&entry{message: m})
+		return
+	}
+	in.acceptMessage(ctx, m)
+}
+
+// acceptMessage appends a message to the queue of its chat, if it is for the bot and was not
+// accepted before.
+func (in *receiver) acceptMessage(ctx context.Context, m *message) {
+	r, ok := in.c.guilds.channel(m.Channel)
+	if !ok {
+		r = channelInfo{guild: m.Guild}
+	}
+	if !in.c.isForBot(m, r) || !in.state.markAccepted(m.ID) {
+		return
+	}
+	at := m.Channel
+	switch {
+	case in.c.opensThread(r):
+		at = m.ID // a thread has the ID of its first message
+		in.state.touchChat(chat{at, true})
+	case r.guild == 0 || isThread(r.kind):
+		in.state.touchChat(chat{at, r.guild != 0})
+	}
+	e := in.newEntry()
+	e.message, e.channel = m, r
+	l := in.queueOf(at)
+	l.entries = append(l.entries, e)
+	in.prepareMessage(ctx, e)
+}
+
+// prepareMessage builds the incoming message of an entry: in the background if it opens a thread or
+// downloads files.
+func (in *receiver) prepareMessage(ctx context.Context, e *entry) {
+	if !in.c.opensThread(e.channel) && !in.c.hasFiles(e.message) {
+		e.incoming = in.c.newIncoming(ctx, e.message, e.channel, e.message.Channel)
+		close(e.ready)
+		return
+	}
+	in.runInBackground(ctx, func() func() {
+		r, at := e.channel, e.message.Channel
+		if in.c.opensThread(r) {
+			r, at = in.c.openThread(ctx, e.message, r)
+		}
+		e.incoming = in.c.newIncoming(ctx, e.message, r, at)
+		if ctx.Err() != nil { // a file may be missing only because of the shutdown
+			return nil
+		}
+		close(e.ready)
+		return func() {}
+	})
+}
+
+// isUserMessage tells whether a message was written by a person. Joins, pins, bots and webhooks are
+// excluded.
+func isUserMessage(m *message) bool {
+	switch m.Type {
+	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply:
+		return !m.Author.Bot && m.Webhook == 0 && m.Author.ID != 0
+	default:
+		return false
+	}
+}

@@ -1,0 +1,116 @@
+package discord
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// maxReceives bounds concurrent Receive calls. It is well above the number of messages that one
+// group commit of the store takes.
+const maxReceives = 128
+
+// receiveOutcome is the result of one Receive call.
+type receiveOutcome struct {
+	queue     *chatQueue
+	watermark snowflake // the watermark in the message's cursor
+	err       error
+}
+
+// deliverReady starts Receive for the first message of each chat that is complete. A chat whose
+// message fails waits; other chats continue.
+func (in *receiver) deliverReady(ctx context.Context) {
+	now := time.Now()
+	for id, l := range in.queues {
+		if now.Before(l.retryAt) {
+			continue
+		}
+		l.retryAt = time.Time{}
+		switch {
+		case l.receiving || len(in.receiving) == maxReceives:
+		case len(l.entries) > 0:
+			if e := l.entries[0]; e.isReady() && in.state.savedVersion >= e.chatsVersion && !in.receiving[e.incoming.Chat.ID] {
+				in.deliverFirst(ctx, l)
+			}
+		case len(l.live) == 0 && l.history == nil:
+			delete(in.queues, id)
+		}
+	}
+}
+
+// deliverFirst receives the first message of a chat in its own goroutine. Its cursor is the
+// watermark that holds once this message is stored. If a later message is stored earlier, the
+// stored cursor moves back a little, which is harmless: the messages since are fetched again and
+// recognised by ID.
+func (in *receiver) deliverFirst(ctx context.Context, l *chatQueue) {
+	e := l.entries[0]
+	mark := in.watermark(e)
+	e.incoming.Cursor = in.state.formatCursor(mark)
+	l.receiving = true
+	in.receiving[e.incoming.Chat.ID] = true
+	message := e.incoming
+	in.background.Go(func() error {
+		err := in.receive(ctx, message)
+		in.outcomes <- receiveOutcome{l, mark, err} // never blocks: its capacity is maxReceives
+		return nil
+	})
+}
+
+// handleOutcome removes a received message from its queue, or schedules a retry.
+func (in *receiver) handleOutcome(ctx context.Context, o receiveOutcome) {
+	l := o.queue
+	e := l.entries[0]
+	l.receiving = false
+	delete(in.receiving, e.incoming.Chat.ID)
+	if o.err != nil {
+		in.postponeQueue(ctx, l, o.err)
+		return
+	}
+	l.entries = slices.Delete(l.entries, 0, 1)
+	in.state.watermark, in.savedWatermark = max(in.state.watermark, o.watermark), max(in.savedWatermark, o.watermark)
+	if e.interaction != nil {
+		in.background.Go(func() error { in.c.showReceived(ctx, e.interaction); return nil })
+	}
+	l.failed = false
+	if !in.hasFailedQueue() {
+		in.receiveRetrier.Reset()
+	}
+}
+
+// postponeQueue delays the next attempt to receive the first message of a chat. All failing chats
+// share one retry time, because they mostly fail for the same reason.
+func (in *receiver) postponeQueue(ctx context.Context, l *chatQueue, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if now := time.Now(); !now.Before(in.receiveRetryAt) {
+		in.receiveRetryAt = now.Add(in.receiveRetrier.Next(err))
+	}
+	l.failed, l.retryAt = true, in.receiveRetryAt
+}
+
+// hasFailedQueue tells whether the first message of any chat has failed and waits for a retry.
+func (in *receiver) hasFailedQueue() bool {
+	for _, l := range in.queues {
+		if l.failed {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitReceives waits for the running Receive calls when Run ends.
+func (in *receiver) awaitReceives(ctx context.Context) {
+	for len(in.receiving) > 0 {
+		in.handleOutcome(ctx, <-in.outcomes)
+	}
+}
+
+func (e *entry) isReady() bool {
+	select {
+	case <-e.ready:
+		return true
+	default:
+		return false
+	}
+}

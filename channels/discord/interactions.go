@@ -1,0 +1,268 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/httpclient"
+)
+
+const (
+	// responseTimeout is how long Discord waits for the response to an interaction.
+	responseTimeout = 3 * time.Second
+	// tokenLifetime is how long a response can be edited, a little below Discord's 15 minutes.
+	tokenLifetime = 14 * time.Minute
+	// alreadyAnswered is Discord's error code for an interaction that already has a response.
+	alreadyAnswered = 40060
+	// maxQuotedRunes is how much of a command's text is shown.
+	maxQuotedRunes = 1500
+)
+
+// receivedInteraction is one use of a command or a button.
+type receivedInteraction struct {
+	*interaction
+	receivedAt   time.Time
+	reply        *commandMessage // of a command: the message that shows it
+	acked        chan struct{}
+	acknowledged bool // Discord accepted the response; valid when acked is closed
+}
+
+// receiveInteraction decodes an interaction as soon as it arrives, ahead of queued events, and
+// acknowledges it, because Discord waits only three seconds. The answers follow as separate
+// messages, which need no interaction token.
+func (s *session) receiveInteraction(data json.RawMessage) *receivedInteraction {
+	var i interaction
+	if json.Unmarshal(data, &i) != nil || i.Type != discordgo.InteractionApplicationCommand && i.Type != discordgo.InteractionMessageComponent {
+		return nil
+	}
+	if s.lastInteraction != nil && s.lastInteraction.ID == i.ID { // repeated after a reconnect
+		return s.lastInteraction
+	}
+	u := &receivedInteraction{interaction: &i, receivedAt: time.Now(), acked: make(chan struct{})}
+	if i.Type == discordgo.InteractionApplicationCommand && !s.c.declines(u) {
+		u.reply = s.c.commandMessages.add(i.ID)
+	}
+	s.lastInteraction = u
+	s.startAnswer(u)
+	return u
+}
+
+// declines tells whether an interaction comes from a server while the bot answers only direct
+// messages.
+func (c *Channel) declines(u *receivedInteraction) bool { return u.Guild != 0 && c.o.Groups == "off" }
+
+func (c *Channel) answerInteraction(ctx context.Context, u *receivedInteraction) {
+	if c.declines(u) {
+		c.declineInteraction(ctx, u)
+	} else {
+		c.acknowledge(ctx, u)
+	}
+}
+
+// handleInteraction queues a use of a command or a button.
+func (in *receiver) handleInteraction(ctx context.Context, u *receivedInteraction) {
+	i := u.interaction
+	if in.c.declines(u) || !in.state.markAccepted(i.ID) {
+		return
+	}
+	if i.Guild == 0 || i.isThread() {
+		in.state.touchChat(chat{i.ChannelID, i.Guild != 0})
+	}
+	e := in.newEntry()
+	e.interaction = u
+	l := in.queueOf(i.ChannelID)
+	if l.history != nil {
+		l.addLive(e)
+	} else {
+		l.entries = append(l.entries, e)
+	}
+	in.prepareInteraction(ctx, e)
+}
+
+// prepareInteraction builds the incoming message of an interaction: in the background if it has
+// files.
+func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
+	u, _ := e.interaction.sentBy()
+	e.incoming = e.interaction.incoming()
+	files := e.interaction.files()
+	if len(files) == 0 || !in.c.isKnownUser(u) {
+		close(e.ready)
+		return
+	}
+	in.runInBackground(ctx, func() func() {
+		paths, problems := in.c.downloadAll(ctx, e.incoming, files)
+		if ctx.Err() != nil {
+			return nil
+		}
+		e.incoming.Media = paths
+		e.incoming.Text = joinLines(append([]string{e.incoming.Text}, problems...)...)
+		in.c.reportMissingFiles(ctx, e.incoming, problems)
+		close(e.ready)
+		return func() {}
+	})
+}
+
+func (i *interaction) isThread() bool { return i.Channel != nil && isThread(i.Channel.Type) }
+
+// incoming converts an interaction to a message. It has the interaction's own ID, because a button
+// can be pressed again.
+func (i *interaction) incoming() channels.Incoming {
+	by, m := i.sentBy()
+	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m)}
+	if i.isThread() {
+		in.ThreadID = in.Chat.ID
+	}
+	if i.Type == discordgo.InteractionMessageComponent {
+		in.ID, in.Press = "press-"+i.ID.String(), strings.TrimPrefix(i.pressedData(), keepButtonsPrefix)
+		return in
+	}
+	in.ID, in.Text = commandPrefix+i.ID.String(), i.commandText()
+	return in
+}
+
+// pressedData is the data of the pressed button or of the chosen option.
+func (i *interaction) pressedData() string {
+	if len(i.Data.Values) > 0 {
+		return i.Data.Values[0]
+	}
+	return i.Data.CustomID
+}
+
+// commandText is the text of a command: free text for the agent, or a gateway command as it would
+// be typed.
+func (i *interaction) commandText() string {
+	var words []string
+	for _, o := range i.Data.Options {
+		if text := o.text(); text != "" && o.Name != fileOption {
+			words = append(words, text)
+		}
+	}
+	text := strings.Join(words, " ")
+	if i.Data.Name == askCommand {
+		return text
+	}
+	return strings.TrimSpace("/" + i.Data.Name + " " + text)
+}
+
+// files are the attachments of a command.
+func (i *interaction) files() []attachment {
+	var all []attachment
+	for _, o := range i.Data.Options {
+		if f, ok := i.Data.Resolved.Attachments[o.text()]; ok {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// acknowledge responds to an interaction. For a command Discord then shows that the bot is
+// thinking.
+func (c *Channel) acknowledge(ctx context.Context, u *receivedInteraction) {
+	defer close(u.acked)
+	kind := discordgo.InteractionResponseDeferredMessageUpdate
+	if u.reply != nil {
+		defer u.reply.markCreated()
+		kind = discordgo.InteractionResponseDeferredChannelMessageWithSource
+	}
+	var response struct {
+		Resource struct {
+			Message struct {
+				ID snowflake `json:"id"`
+			} `json:"message"`
+		} `json:"resource"`
+	}
+	err := c.respondToInteraction(ctx, u, &discordgo.InteractionResponse{Type: kind}, &response)
+	u.acknowledged = err == nil
+	if u.reply != nil {
+		u.reply.id = response.Resource.Message.ID
+	}
+	if err != nil && ctx.Err() == nil { // the interaction is still received
+		c.log.Warn("interaction not acknowledged", zap.Stringer("id", u.ID), zap.Error(err))
+	}
+}
+
+// toLibrary converts an interaction to the library's type. The library puts the token into URLs as
+// it is, so it is escaped here.
+func (i *interaction) toLibrary() *discordgo.Interaction {
+	return &discordgo.Interaction{ID: i.ID.String(), AppID: i.App.String(), Token: url.PathEscape(i.Token)}
+}
+
+// respondToInteraction sends the response to an interaction, with retries until responseTimeout.
+func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteraction, response *discordgo.InteractionResponse, into any) error {
+	ctx, cancel := context.WithDeadline(ctx, u.receivedAt.Add(responseTimeout))
+	defer cancel()
+	i := u.toLibrary()
+	// The library's method has no parameter for with_response, which makes Discord return the ID
+	// of the created message.
+	withResponse := func(r *discordgo.RequestConfig) { r.Request.URL.RawQuery = "with_response=true" }
+	for {
+		err := c.api.call(ctx, route{callback, i.ID + "/" + i.Token}, into, func(l library) (any, error) {
+			return nil, l.InteractionRespond(i, response, append(l.options, withResponse)...)
+		})
+		var no *apiError
+		switch {
+		case err == nil || errors.As(err, &no) && no.Code == alreadyAnswered: // by an earlier try whose response was lost
+			return nil
+		case no != nil && no.isPermanent(), !httpclient.Sleep(ctx, max(100*time.Millisecond, retryAfter(err))):
+			return err
+		}
+	}
+}
+
+// declineInteraction tells the user of a command on a server that the bot answers only direct
+// messages. Only that user sees it.
+func (c *Channel) declineInteraction(ctx context.Context, u *receivedInteraction) {
+	response := &discordgo.InteractionResponse{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: &discordgo.InteractionResponseData{
+		Content: "I answer in direct messages only.", Flags: discordgo.MessageFlagsEphemeral,
+	}}
+	if err := c.respondToInteraction(ctx, u, response, nil); err != nil && ctx.Err() == nil {
+		c.log.Debug("interaction not declined", zap.Stringer("id", u.ID), zap.Error(err))
+	}
+}
+
+// showReceived shows that an interaction was received: a command's message shows its text, and the
+// buttons of a pressed message are removed unless the pressed button stays.
+func (c *Channel) showReceived(ctx context.Context, u *receivedInteraction) {
+	<-u.acked
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	by, _ := u.sentBy()
+	var err error
+	switch {
+	case u.reply != nil && u.acknowledged && time.Since(u.receivedAt) < tokenLifetime:
+		i := u.toLibrary()
+		err = c.api.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil, func(l library) (any, error) {
+			return l.InteractionResponseEdit(i, &discordgo.WebhookEdit{Content: new(u.quotedCommand()), AllowedMentions: noMentions}, l.options...)
+		})
+	case u.reply == nil && strings.HasPrefix(u.pressedData(), keepButtonsPrefix): // its buttons stay
+	case u.reply == nil && u.Message != nil && c.isKnownUser(by):
+		err = c.api.editMessage(ctx, &discordgo.MessageEdit{
+			Channel: u.ChannelID.String(), ID: u.Message.ID.String(), Components: &[]discordgo.MessageComponent{},
+		})
+	}
+	if err != nil {
+		c.log.Debug("interaction not shown as received", zap.Stringer("id", u.ID), zap.Error(err))
+	}
+}
+
+// quotedCommand is the text of a command as a quotation.
+func (i *interaction) quotedCommand() string {
+	text := []rune(cmp.Or(i.commandText(), "…"))
+	if len(text) > maxQuotedRunes {
+		text = append(text[:maxQuotedRunes:maxQuotedRunes], '…')
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, f := range i.files() {
+		lines = append(lines, "📎 "+f.Name)
+	}
+	return "> " + strings.Join(lines, "\n> ")
+}
