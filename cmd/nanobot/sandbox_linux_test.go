@@ -80,12 +80,12 @@ func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}}`), 0o600))
 	must(t, os.Link(path, filepath.Join(dir, "other")))
 	p := startProgram(t, "serve", "--config", path)
-	if got := p.status(); got != exit.Config || !strings.Contains(p.log(), path+" has another name somewhere (a hard link)") {
+	if got := p.status(); got != exit.Config || !strings.Contains(p.log(), path+" has another hard link") {
 		t.Errorf("status %d:\n%s", got, p.log())
 	}
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}}`), 0o600))
 	all, _, _ := examined(t, path, false)
-	all.expect(t, "isolation", channels.Doubtful, path+" has another name somewhere (a hard link)")
+	all.expect(t, "isolation", channels.Doubtful, path+" has another hard link")
 }
 
 func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {

@@ -14,8 +14,9 @@ import (
 const (
 	// maxAncestors bounds the length of an ancestry.
 	maxAncestors = 1000
-	// maxOwnerAttempts bounds how often the ancestors of a process are read again because one of them has
-	// died meanwhile, or because a child is being started that the process may descend from.
+	// maxOwnerAttempts bounds how often the ancestors of a process are read again because one of
+	// them has died meanwhile, or because a child is being started that the process may descend
+	// from.
 	maxOwnerAttempts = 50
 )
 

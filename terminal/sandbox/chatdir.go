@@ -59,8 +59,8 @@ func (w *agentUser) owns(info fs.FileInfo) bool {
 }
 
 func (w *agentUser) replaceError(dir, path string, info fs.FileInfo) error {
-	return fmt.Errorf("%s could put a link in the place of %s, by which root would write elsewhere, because %s is open to it (%v); "+
-		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to let its group write there", w.name, path, dir, info.Mode())
+	return fmt.Errorf("%s could replace %s by a symbolic link, through which root would write elsewhere, because it may write to %s (%v); "+
+		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to keep it writable for its group", w.name, path, dir, info.Mode())
 }
 
 // openChatDir opens the folder of a chat after making the agent's user its owner. The parent folder

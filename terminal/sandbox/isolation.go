@@ -47,12 +47,12 @@ func (s *Sandbox) planIsolation() {
 	s.planTempDirs()
 	if s.o.Sandbox != Landlock {
 		if s.isolation.namespace == noNamespace {
-			s.missing = append(s.missing, "terminal.user: chats are not kept apart, because their agents are one user and there are no mount namespaces here ("+s.isolation.namespaceError+
+			s.missing = append(s.missing, "terminal.user: chats are not kept apart, because their agents run as the same user and there are no mount namespaces here ("+s.isolation.namespaceError+
 				`): an agent can read and write other chats' folders and temporary files; allow namespaces (CAP_SYS_ADMIN), or set terminal.sandbox to "landlock"`)
 		}
 		if s.usesCommand() && !ownProcesses.MatchString(s.o.Sandbox) {
-			s.missing = append(s.missing, "terminal.sandbox: agents of all chats are one user, and this command does not give each its own processes, so one can reach another chat's files by way "+
-				`of /proc while that chat's agent runs; bwrap --unshare-pid --proc /proc does, and terminal.sandbox "landlock" keeps them apart, too`)
+			s.missing = append(s.missing, "terminal.sandbox: agents of all chats run as the same user, and this command creates no PID namespace, so an agent can reach another chat's files through "+
+				`/proc while that chat's agent runs; use bwrap --unshare-pid --proc /proc, or set terminal.sandbox to "landlock"`)
 		}
 		return
 	}
@@ -152,7 +152,7 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 	links = slices.DeleteFunc(links, func(link string) bool { return !g.writes(link) })
 	info, err := os.Lstat(end)
 	if p.checkHardLinks && err == nil && hasHardLinks(info) && g.onSameDevice(info) && (!p.readable || s.mayWrite(end)) {
-		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s has another name somewhere (a hard link), by which the agent may reach it; copy it: cp -p %[1]s %[1]s.new && mv %[1]s.new %[1]s", p.path))
+		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s has another hard link, through which the agent may reach it; replace it by a copy: cp -p %[1]s %[1]s.new && mv %[1]s.new %[1]s", p.path))
 	}
 	if state != "" && end != state && within(state, end) {
 		return
@@ -162,14 +162,14 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 		return
 	}
 	if users := s.usersDir(); users != "" && (within(users, end) || slices.ContainsFunc(links, func(l string) bool { return within(users, l) })) {
-		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s lies in the folder of a chat, which that chat's agent may change; put it outside the workspace, such as into %s",
+		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is in the folder of a chat, whose agent may change it; move it out of the workspace, for example to %s",
 			p.path, filepath.Dir(s.o.Workspace)))
 	}
 	if p.path != s.o.State && slices.ContainsFunc(slices.Concat(s.o.Dirs, s.o.Paths), func(dir string) bool {
 		real, _, err := nofollow.Resolve(strings.TrimSuffix(dir, ":ro"))
 		return err == nil && within(end, real)
 	}) {
-		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is kept from the agent, and terminal.sandboxPaths or the workspace is in it; put it elsewhere, such as into %s",
+		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is hidden from the agent, but terminal.sandboxPaths or the workspace is in it; move it, for example to %s",
 			p.path, filepath.Dir(s.o.Workspace)))
 	}
 	there := err == nil || p.path == s.o.State // which is created before an agent starts
@@ -190,8 +190,8 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 		}
 	}
 	if g.writes(filepath.Dir(end)) && err == nil && !info.IsDir() {
-		s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s lies where the agent may write, and is kept from it by a mount, which ends for agents that are running when another file is moved "+
-			"into its place; put it outside the workspace and terminal.sandboxPaths, such as into %s", p.path, filepath.Dir(s.o.Workspace)))
+		s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s lies where the agent may write, and is protected by a mount, which ends for running agents when another file "+
+			"replaces it; move it out of the workspace and terminal.sandboxPaths, for example to %s", p.path, filepath.Dir(s.o.Workspace)))
 	}
 }
 
@@ -232,12 +232,12 @@ func (s *Sandbox) noteSplitGrants(g grantedDirs) {
 	if split = slices.Compact(split); len(split) == 0 {
 		return
 	}
-	because := "a link or a file that is not there yet lies in it"
+	because := "it contains a symbolic link or a file that does not exist yet"
 	if s.isolation.namespace == noNamespace {
 		because = "there are no mount namespaces here (" + s.isolation.namespaceError + ")"
 	}
-	s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s is granted to the agent entry by entry, because %s: directly in it the agent can neither list, make, rename nor delete anything, "+
-		"but it can use what is there. Give it a subfolder to work in, which has to be there when it starts", abbreviateList(split), because))
+	s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s is granted to the agent entry by entry, because %s: directly in it, the agent can use existing entries, "+
+		"but cannot list, create, rename or delete any. Give it a subfolder to work in, which must exist when it starts", abbreviateList(split), because))
 }
 
 // planTempDirs decides what agents see at /tmp and /var/tmp, which are shared by all users.

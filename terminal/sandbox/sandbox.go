@@ -94,7 +94,7 @@ func New(o Options) (*Sandbox, error) {
 	s.checkSandbox()
 	s.planIsolation()
 	if o.Required && len(s.missing) > 0 {
-		return nil, errors.New("terminal.sandboxRequired is true, and this machine lacks what it takes: " + strings.Join(s.missing, "; "))
+		return nil, errors.New("terminal.sandboxRequired is true, and this machine does not support: " + strings.Join(s.missing, "; "))
 	}
 	return s, nil
 }
@@ -118,8 +118,8 @@ const memorySlack = 4
 func (s *Sandbox) assignLimits(memory, processes bool) {
 	held := s.staysInCgroup()
 	if !held && (memory && s.o.Memory > 0 || processes && s.o.Processes > 0) {
-		s.caveats = append(s.caveats, "terminal.limits: the agent runs as the gateway's own user, so it may leave the control group that keeps memory and processes, unless "+
-			`the sandbox keeps it from /sys/fs/cgroup; terminal.sandbox "landlock" does, and so does terminal.user`)
+		s.caveats = append(s.caveats, "terminal.limits: the agent runs as the gateway's own user, so it may leave the control group that limits its memory and processes, unless "+
+			`its sandbox has no access to /sys/fs/cgroup; to prevent that, set terminal.sandbox to "landlock", or set terminal.user`)
 	}
 	switch {
 	case s.o.Memory == 0:
@@ -128,19 +128,19 @@ func (s *Sandbox) assignLimits(memory, processes bool) {
 	case memory:
 		s.helperLimits.Memory, s.cgroupLimits.Memory = memorySlack*s.o.Memory, s.o.Memory
 	default:
-		s.caveats = append(s.caveats, "terminal.limits.memory: there is no control group that counts memory here (with systemd, Delegate=yes makes one), "+
-			"so it bounds each process of the agent, and counts what a program has only set aside too; Node and Go set aside much")
+		s.caveats = append(s.caveats, "terminal.limits.memory: there is no control group that counts memory (systemd creates one with Delegate=yes), "+
+			"so the limit applies to each process of the agent, and includes memory that is reserved and not used; Node and Go reserve much")
 	}
 	switch {
 	case s.o.Processes == 0:
 	case processes:
 		s.helperLimits.Processes, s.cgroupLimits.Processes = 0, s.o.Processes
 	case s.user != nil && s.user.uid != 0:
-		s.caveats = append(s.caveats, "terminal.limits.processes: there is no control group that counts processes here (with systemd, Delegate=yes makes one), "+
-			"so it bounds all processes and threads of terminal.user together")
+		s.caveats = append(s.caveats, "terminal.limits.processes: there is no control group that counts processes (systemd creates one with Delegate=yes), "+
+			"so the limit applies to all processes and threads of terminal.user together")
 	default:
 		s.helperLimits.Processes = 0
-		s.missing = append(s.missing, "terminal.limits.processes: needs a control group that counts processes (with systemd, Delegate=yes makes one), or terminal.user")
+		s.missing = append(s.missing, "terminal.limits.processes: needs a control group that counts processes (systemd creates one with Delegate=yes), or terminal.user")
 	}
 }
 

@@ -195,34 +195,34 @@ func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 	}
 }
 
-// What can be kept from the agent by no means is said, and refused where the sandbox is required.
+// Private files that cannot be protected are reported, and refused where the sandbox is required.
 func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, o *sandbox.Options, dir string) string{
 		"a hard link to a secret": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.Link(dir+"/secret", dir+"/work/mine"))
 			o.Private = []string{dir + "/secret"}
-			return dir + "/secret has another name somewhere (a hard link), by which the agent may reach it; copy it: cp -p"
+			return dir + "/secret has another hard link, through which the agent may reach it; replace it by a copy: cp -p"
 		},
 		"a hard link to the config": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.Link(dir+"/secret", dir+"/elsewhere"))
 			o.ReadOnly = []string{dir + "/secret"}
-			return dir + "/secret has another name somewhere"
+			return dir + "/secret has another hard link"
 		},
 		"the config in a chat's folder": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
 			must(t, os.WriteFile(dir+"/work/users/1/config.json", nil, 0o600))
 			o.ReadOnly = []string{dir + "/work/users/1/config.json"}
-			return "config.json lies in the folder of a chat, which that chat's agent may change; put it outside the workspace, such as into " + dir
+			return "config.json is in the folder of a chat, whose agent may change it; move it out of the workspace, for example to " + dir
 		},
 		"a link in a chat's folder": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
 			must(t, os.Symlink(dir+"/secret", dir+"/work/users/1/secret"))
 			o.Private = []string{dir + "/work/users/1/secret"}
-			return "users/1/secret lies in the folder of a chat"
+			return "users/1/secret is in the folder of a chat"
 		},
 		"a secret that is named as a path for the agent": func(_ *testing.T, o *sandbox.Options, dir string) string {
 			o.Private, o.Paths = []string{dir + "/secret"}, []string{dir + "/secret:ro"}
-			return dir + "/secret is kept from the agent, and terminal.sandboxPaths or the workspace is in it"
+			return dir + "/secret is hidden from the agent, but terminal.sandboxPaths or the workspace is in it"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestAConfigInTheWorkspaceIsWarnedOf(t *testing.T) {
 	o.ReadOnly, o.Private = []string{dir + "/work/config.json"}, []string{dir + "/secret", dir + "/missing"}
 	o.Required = true
 	c, err := sandbox.New(o)
-	if err != nil || len(c.MissingFeatures()) != 1 || !strings.Contains(c.MissingFeatures()[0], dir+"/work/config.json lies where the agent may write") || !strings.Contains(c.MissingFeatures()[0], "such as into "+dir) {
+	if err != nil || len(c.MissingFeatures()) != 1 || !strings.Contains(c.MissingFeatures()[0], dir+"/work/config.json lies where the agent may write") || !strings.Contains(c.MissingFeatures()[0], "for example to "+dir) {
 		t.Error(err, c.MissingFeatures())
 	}
 	o.ReadOnly = []string{dir + "/secret"}

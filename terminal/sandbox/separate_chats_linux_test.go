@@ -139,7 +139,7 @@ func TestChatsAreKeptApartWithoutNamespacesAndWithoutRoot(t *testing.T) {
 	}
 }
 
-// One user's chats cannot be kept apart by the modes of files.
+// File modes cannot separate chats whose agents run as the same user.
 func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
 	needRoot(t)
 	dir := openDir(t)
@@ -161,7 +161,7 @@ func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
 	}
 }
 
-// A command in front of agents of one user has to keep their processes apart.
+// A sandbox command for agents of one user must separate their processes.
 func TestASandboxCommandMustSeparateProcessesOfChats(t *testing.T) {
 	needRoot(t)
 	dir := openDir(t)
@@ -171,11 +171,11 @@ func TestASandboxCommandMustSeparateProcessesOfChats(t *testing.T) {
 		o := sandbox.Options{User: "nobody", Sandbox: kind, Workspace: dir, Dirs: []string{dir}}
 		c, err := sandbox.New(o)
 		must(t, err)
-		if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), "by way of /proc"); got != want {
+		if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), "through /proc"); got != want {
 			t.Errorf("%q lacks %v", kind, c.MissingFeatures())
 		}
 		o.Required = true
-		if _, err := sandbox.New(o); want != (err != nil && strings.Contains(err.Error(), "by way of /proc")) {
+		if _, err := sandbox.New(o); want != (err != nil && strings.Contains(err.Error(), "through /proc")) {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}

@@ -29,7 +29,7 @@ func lookupUser(name string) (*agentUser, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		if u, err = user.LookupId(name); err != nil {
-			return nil, fmt.Errorf("there is no user %q on this machine; useradd --system %[1]s makes one", name)
+			return nil, fmt.Errorf("there is no user %q on this machine; create it with useradd --system %[1]s", name)
 		}
 	}
 	if u.Uid == strconv.Itoa(os.Geteuid()) {
