@@ -204,7 +204,7 @@ func TestTheOldFormIsAShellChallenge(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedNamesItsStep(t *testing.T) {
+func TestErrorsNameTheirStep(t *testing.T) {
 	for challenge, want := range map[string]string{
 		`{"type":"docker"}`:                    `unknown type "docker"`,
 		`{"type":"Shell","shell":{"cmd":"x"}}`: `unknown type "Shell"`,

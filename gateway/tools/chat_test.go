@@ -41,7 +41,7 @@ func TestMessagesAndFilesGoToTheChat(t *testing.T) {
 	c.call("search_history", args{"query": "x"}).fails("NOT_SEARCHED", "")
 }
 
-func TestWhatTheChatCannotTakeIsRefusedWithAWord(t *testing.T) {
+func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
 	r := newRig(t)
 	k := &chat{name: "telegram:1"}
 	c := r.connect(r.inChat(k), nil)
@@ -126,7 +126,7 @@ func TestProgressAndHistory(t *testing.T) {
 	c.call("search_history", args{"query": "x"}).ok().want("messages", []string{})
 }
 
-func TestAnAgentThatFloodsTheChatIsToldToWait(t *testing.T) {
+func TestAnAgentThatFloodsTheChatIsRateLimited(t *testing.T) {
 	r := newRig(t)
 	tooMany := &tools.TooManyError{Reason: "too many messages. Wait 2 s, then try again."}
 	k := &chat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, tooMany }}
@@ -293,7 +293,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("RUN_ENDED", "kairos_begin")
 }
 
-func TestAChatThatDoesNotDecideIsToldOf(t *testing.T) {
+func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 	r := newRig(t)
 	r.write("gate", gate)
 	p := &people{rig: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}

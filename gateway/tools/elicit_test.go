@@ -80,7 +80,7 @@ func TestAConfirmationThatIsNotGivenIsCounted(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatCannotBePutSaysWhy(t *testing.T) {
+func TestAnAgentLearnsWhyAQuestionCouldNotBeAsked(t *testing.T) {
 	r := newRig(t)
 	r.write("gate", gate)
 	for name, o := range map[string]*mcp.ClientOptions{
@@ -157,7 +157,7 @@ func TestAClientThatGoesAwayDuringAQuestionIsNotCounted(t *testing.T) {
 	}
 }
 
-func TestAClientIsToldThatALongCallGoesOn(t *testing.T) {
+func TestALongCallSendsProgressNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.write("ship", fourSteps("Ship"))

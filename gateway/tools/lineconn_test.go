@@ -203,9 +203,9 @@ func TestALineThatIsTooLongIsSkippedAndItsIDAnswered(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedBeforeTheEndOfTheInputIsAnswered is a client that writes all it has and then
+// TestCallsBeforeTheEndOfTheInputAreAnswered is a client that writes all it has and then
 // reads.
-func TestWhatWasAskedBeforeTheEndOfTheInputIsAnswered(t *testing.T) {
+func TestCallsBeforeTheEndOfTheInputAreAnswered(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.dial(t.Context(), r.options())
@@ -345,7 +345,7 @@ func TestAClientThatDoesNotReadIsLeft(t *testing.T) {
 	_ = ours.Close()
 }
 
-func TestWhatIsNotUTF8IsReplacedBeforeItIsRecorded(t *testing.T) {
+func TestInvalidUTF8IsReplacedBeforeItIsRecorded(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	shown := r.connect(r.options(), nil).begin("Ship")

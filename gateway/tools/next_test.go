@@ -112,7 +112,7 @@ func TestTheThirdFailureLeavesItToTheAgent(t *testing.T) {
 	c.next(shown, "shell", shell(0)).ok().want("challenge.type", "mcp")
 }
 
-func TestAStepFurtherOnSaysWhatIsMissing(t *testing.T) {
+func TestALaterStepNamesTheMissingProof(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
@@ -326,7 +326,7 @@ func TestTheSameProofSentTwiceAtOnceIsCheckedOnce(t *testing.T) {
 	}
 }
 
-func TestAFaultOfTheStoreIsToldAndLosesNothing(t *testing.T) {
+func TestAnErrorOfTheStoreIsReportedAndLosesNothing(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)

@@ -108,7 +108,7 @@ func TestMintStoresARunbookOnce(t *testing.T) {
 	c.next(before, "shell", shell(1)).refused("COMMAND_FAILED").want("challenge.shell.cmd", "make test") // it keeps its text
 }
 
-func TestMintRefusesWhatIsNoRunbook(t *testing.T) {
+func TestMintRefusesInvalidRunbooks(t *testing.T) {
 	r := newRig(t)
 	c := r.connect(r.options(), nil)
 	for name, doc := range map[string]string{

@@ -227,7 +227,7 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 	}
 }
 
-func TestAProcessThatIsGoneIsRefusedWhoeverHasItsPidNow(t *testing.T) {
+func TestAnExitedProcessIsRefusedEvenIfItsPIDIsReused(t *testing.T) {
 	r := newRig(t)
 	gone := make(chan struct{})
 	r.change(func() {
@@ -255,7 +255,7 @@ func TestAProcessThatIsGoneIsRefusedWhoeverHasItsPidNow(t *testing.T) {
 	_ = out.Close()
 }
 
-func TestWhatIsNoClientIsLetGo(t *testing.T) {
+func TestAConnectionWithoutAHelloIsClosed(t *testing.T) {
 	r := newRig(t)
 	for _, line := range []string{"", "GET / HTTP/1.1\r\n", "{}{}\n", `"text"` + "\n", strings.Repeat("x", 100_000) + "\n"} {
 		c, err := net.Dial("unix", r.path)
@@ -274,7 +274,7 @@ func TestWhatIsNoClientIsLetGo(t *testing.T) {
 	}
 }
 
-func TestWhatFollowsTheHelloAtOnceIsNotLost(t *testing.T) {
+func TestBytesRightAfterTheHelloAreNotLost(t *testing.T) {
 	r := newRig(t)
 	r.change(func() {
 		r.serve = func(_ context.Context, conn io.ReadWriteCloser, _ toolsocket.Caller) error {

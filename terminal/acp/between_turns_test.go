@@ -8,7 +8,7 @@ import (
 	"nanobot/terminal"
 )
 
-func TestStopBetweenTurnsEndsWhatWasLeftRunning(t *testing.T) {
+func TestStopBetweenTurnsKillsCommandsThatStillRun(t *testing.T) {
 	d := newDesk(t, "", unasked)
 	p, other := d.person("a"), d.person("b")
 	file, others := p.file("pid"), p.file("others")

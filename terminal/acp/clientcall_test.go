@@ -80,7 +80,7 @@ func tried(p *person) (did string, h *heard) {
 	return strings.TrimSpace(did), h
 }
 
-func TestWhatTheConfigurationSaysBindsCallsThatTheAgentDoesNotAskFor(t *testing.T) {
+func TestRulesAlsoApplyToCallsWithoutAPermissionRequest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		permissions string
@@ -168,7 +168,7 @@ func permission(id, kind string, paths ...string) string {
 		strings.Join(locations, ",") + `]},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"ever","name":"For ever","kind":"allow_always"},{"optionId":"no","name":"No","kind":"reject_once"}]}` + "\n"
 }
 
-func TestAPermissionCoversWhatItWasGivenForAndNothingElse(t *testing.T) {
+func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 	t.Parallel()
 	const yes, no, ever = "Yes", "No", "For ever"
 	for name, c := range map[string]struct {

@@ -156,7 +156,7 @@ func TestOtherCommandsGoToTheAgent(t *testing.T) {
 	newDesk(t, "").person("a").says("/review all of it").is(terminal.Done, "You said: /review all of it")
 }
 
-func TestWhatIsKnownOfASessionIsTold(t *testing.T) {
+func TestSessionDetailsAreReported(t *testing.T) {
 	p := newDesk(t, "-list -models").person("a")
 	p.says(`raw {"sessionUpdate":"session_info_update","title":"Fix the tests"}
 raw {"sessionUpdate":"usage_update","used":12345,"size":200000}

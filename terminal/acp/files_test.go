@@ -165,7 +165,7 @@ func TestLinesAreReadAsAsked(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsExplained(t *testing.T) {
+func TestReadErrorsAreExplained(t *testing.T) {
 	w := newWorld(t)
 	w.put(w.Dir+"/binary", "a\xff\xfeb")
 	w.put(w.Dir+"/big", strings.Repeat("0123456789abcde\n", maxRead/16+1))

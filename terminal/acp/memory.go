@@ -33,7 +33,7 @@ func (p *Protocol) storedSession(ctx context.Context, m terminal.Memory) (sessio
 		return "", fmt.Errorf("read what is known of the conversation: %w", err)
 	}
 	var known sessionRecord
-	_ = json.Unmarshal([]byte(s), &known) // what is not ours is as good as nothing
+	_ = json.Unmarshal([]byte(s), &known) // an invalid value counts as empty
 	if known.Agent != p.commandHash {
 		return "", nil
 	}
@@ -64,7 +64,7 @@ func (x *turn) pastSessions(ctx context.Context) (all []sessionRecord, err error
 	if err != nil {
 		return nil, fmt.Errorf("read what is known of earlier conversations: %w", err)
 	}
-	_ = json.Unmarshal([]byte(s), &all) // what is not ours is as good as nothing
+	_ = json.Unmarshal([]byte(s), &all) // an invalid value counts as empty
 	return all, nil
 }
 

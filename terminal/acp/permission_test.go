@@ -146,7 +146,7 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 	flush(t, v)
 }
 
-func TestThatNobodyIsThereIsSaidOnce(t *testing.T) {
+func TestThatNobodyCanBeAskedIsReportedOnce(t *testing.T) {
 	turn, r := newChat(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
@@ -232,7 +232,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 	})
 }
 
-func TestAQuestionComesBehindWhatWasSaidAndShowsWhatIsMeant(t *testing.T) {
+func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 	turn, r := newChat(t)
 	var questions []terminal.Question
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {

@@ -11,7 +11,7 @@ import (
 	"nanobot/terminal"
 )
 
-func TestAPastThatComesBehindTheAnswerIsHidden(t *testing.T) {
+func TestAReplayAfterTheResponseIsHidden(t *testing.T) {
 	d := newDesk(t, "-load -behind")
 	p := d.person("a")
 	p.says("say one")
@@ -25,7 +25,7 @@ func TestAPastThatComesBehindTheAnswerIsHidden(t *testing.T) {
 	}
 }
 
-func TestAPastThatNeverEndsIsHeardOutForAWhile(t *testing.T) {
+func TestAnEndlessReplayIsLimited(t *testing.T) {
 	begin, _, _ := strings.Cut(initializeResponse, "hear; say")
 	d := scripted(t, begin+`
 hear; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}'
@@ -56,7 +56,7 @@ func TestResumingWaitsForNothing(t *testing.T) {
 	p.says("history").is(terminal.Done, "prompts so far: 2")
 }
 
-func TestAnAgentThatDoesNotSurviveItsPastBeginsAnew(t *testing.T) {
+func TestAnAgentThatCrashesWhileItRestoresASessionIsRestarted(t *testing.T) {
 	for _, way := range []string{"exit", "hang"} {
 		t.Run(way, func(t *testing.T) {
 			d := newDesk(t, "-load -on-load "+way)
@@ -94,7 +94,7 @@ func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
 	p.saysUntil(endsSoon{t.Context()}, "history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
 }
 
-func TestAnAgentThatDoesNotBeginIsGivenUp(t *testing.T) {
+func TestAnAgentThatDoesNotGetReadyIsEnded(t *testing.T) {
 	t.Parallel()
 	// The shell must have started and printed by then, also on a busy machine.
 	const seconds = 15

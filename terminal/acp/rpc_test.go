@@ -64,7 +64,7 @@ read -r _; echo '{"jsonrpc":"2.0","id":3,"error":"just words"}'`)
 	d.person("a").says("hello").is(terminal.Failed, "hi").fails(terminal.Failed, "Just words")
 }
 
-func TestAnAgentMayCancelWhatItAskedFor(t *testing.T) {
+func TestAnAgentMayCancelItsRequest(t *testing.T) {
 	d := scripted(t, initializeResponse+`
 say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
 until [ -e asked ]; do sleep 0.01; done
@@ -114,7 +114,7 @@ i=0; while [ $i -lt 256 ]; do i=$((i+1)); hear; done; hear; touch over`)
 	}
 }
 
-func TestAnAgentThatCannotBeTalkedWithAnyMore(t *testing.T) {
+func TestAnAgentThatClosesItsConnectionIsReplaced(t *testing.T) {
 	for name, end := range map[string]string{
 		"stdin closed":       "exec 0<&-; chunk words; sleep 600",
 		"stdout closed":      "chunk words; exec 1>&-; sleep 600",

@@ -93,7 +93,7 @@ func pidIn(t *testing.T, file string) int {
 	return pid
 }
 
-func TestInternalsAreOnlyForThoseWhoMaySeeThem(t *testing.T) {
+func TestErrorDetailsAreShownOnlyIfAllowed(t *testing.T) {
 	d := newDesk(t, "", func(c *config.Terminal) { c.RevealErrors = config.Reveal{} })
 	h := d.person("a").says("stderr my secret\nexit 3").fails(terminal.Failed, "The agent ended. Your next message starts a new conversation")
 	if text := h.text(terminal.Error); strings.Contains(text, "secret") || strings.Contains(text, "Exit code") {
@@ -266,7 +266,7 @@ func TestAnAgentThatReleasesNoTerminalCanGoOn(t *testing.T) {
 	}
 }
 
-func TestWhatIsSwitchedOffIsUnknown(t *testing.T) {
+func TestDisabledMethodsAreUnknown(t *testing.T) {
 	d := newDesk(t, "", func(c *config.Terminal) { settings(c).Files, settings(c).Terminals = false, false })
 	h := d.person("a").says("call fs/read_text_file {\"sessionId\":\"SESSION\",\"path\":\"/etc/hostname\"}\ncall terminal/create {\"sessionId\":\"SESSION\",\"command\":\"ls\"}")
 	if n := strings.Count(h.text(terminal.Message), "-32601"); n != 2 {

@@ -58,7 +58,7 @@ func (s *shellOf) create(params string) string {
 	return p.TerminalID
 }
 
-func TestATerminalRunsWhatIsAskedFor(t *testing.T) {
+func TestATerminalRunsTheRequestedCommand(t *testing.T) {
 	s := newShell(t)
 	for name, c := range map[string]struct {
 		params, want string

@@ -112,7 +112,7 @@ func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
 	}
 }
 
-func TestALongPlanShowsWhatIsToBeDone(t *testing.T) {
+func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 	turn, r := newChat(t)
 	v := newView(turn, nil)
 	var entries []string
@@ -204,7 +204,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	flush(t, v)
 }
 
-func TestWhatATerminalPrintedLastIsSeen(t *testing.T) {
+func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 	for name, end := range map[string]func(v *view, table *jobs.Table, id string){
 		"though it is released at once": func(v *view, table *jobs.Table, id string) {
 			v.saveTail(id)
@@ -236,7 +236,7 @@ func TestWhatATerminalPrintedLastIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhatAToolMadeIsSentOnceAndWhatItReadIsNot(t *testing.T) {
+func TestResultsOfAToolAreSentOnceAndFilesThatItReadAreNot(t *testing.T) {
 	turn, r := newChat(t)
 	v := newView(turn, nil)
 	image := fmt.Sprintf(`[{"type":"content","content":{"type":"text","text":"here"}},{"type":"content","content":{"type":"image","mimeType":"image/png","data":%q}}]`,

@@ -145,9 +145,9 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 	return known != "", err
 }
 
-// showNotice says something of our own at the beginning of what the agent says.
+// showNotice shows a text of the gateway before the agent's answer.
 func (x *turn) showNotice(text string) {
-	_ = x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text}) // it is said once more
+	_ = x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text}) // the message below repeats it
 	raw, err := json.Marshal(map[string]any{
 		"sessionUpdate": "agent_message_chunk", "content": map[string]string{"type": "text", "text": text + "\n\n"},
 	})

@@ -26,7 +26,7 @@ func TestAnAgentIsKeptFromTurnToTurn(t *testing.T) {
 	}
 }
 
-func TestWhyAnAgentStoppedIsSaidInWords(t *testing.T) {
+func TestStopReasonsAreExplained(t *testing.T) {
 	p := newDesk(t, "").person("a")
 	for _, c := range []struct {
 		reason, said string
@@ -64,7 +64,7 @@ func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
 }
 
 // The time is up when the agent has spoken, however long that took.
-func TestTimeoutIsToldAsSuch(t *testing.T) {
+func TestATimeoutIsReportedAsATimeout(t *testing.T) {
 	p := newDesk(t, "", func(c *config.Terminal) { c.Timeout = 300 }).person("a")
 	ctx, end := context.WithCancelCause(t.Context())
 	p.saw = func(f terminal.Frame) {
@@ -125,7 +125,7 @@ func TestStopWhileTheAgentBegins(t *testing.T) {
 	}
 }
 
-func TestWhatComesAfterTheAnswerIsShownInTheNextTurn(t *testing.T) {
+func TestUpdatesAfterTheResponseAreShownInTheNextTurn(t *testing.T) {
 	p := newDesk(t, "").person("a")
 	p.says("late by the way\nsay done").is(terminal.Done, "done")
 	eventually(t, "the late words have come", func() bool {

@@ -163,7 +163,7 @@ func TestOddUpdatesAreTolerated(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfEmitIsKeptAndEndsTheShow(t *testing.T) {
+func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := newChat(t)
 		r.fail = errors.New("the disk is gone")

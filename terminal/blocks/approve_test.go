@@ -70,7 +70,7 @@ func TestAlwaysHoldsForTheTypeOfCommandAndTheSession(t *testing.T) {
 	same(t, "runs", r.get("ran"), "x\nx\nx\n")
 }
 
-func TestNothingIsAskedAboutWhatCannotBeDone(t *testing.T) {
+func TestNoApprovalIsAskedForACommandThatWouldFail(t *testing.T) {
 	r := newRig(t, "[DELETE_FILE path=\"none\"]\n[DELETE_FILE path=\"/etc/passwd\"]\n[EDIT_FILE path=\"f\" start_line=\"9\" end_line=\"9\"]\nx\n[/EDIT_FILE]", doneBlock)
 	r.settings.Approve = "all"
 	r.put("f", "one\n")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestADiffOfASessionIsWhatGitUnderstands(t *testing.T) {
+func TestGitAppliesTheDiffOfASession(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git, which is to apply the diff, is not here")
 	}

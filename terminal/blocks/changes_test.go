@@ -183,7 +183,7 @@ func TestAFolderThatTakesThePlaceOfAFileIsUndone(t *testing.T) {
 	}
 }
 
-func TestUndoLeavesWhatWasChangedSince(t *testing.T) {
+func TestUndoDoesNotTouchFilesThatHaveChangedSince(t *testing.T) {
 	s := newStory(t)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		s.put("ws/"+name, "before")
@@ -254,7 +254,7 @@ func TestAnInterruptedCommandIsSensiblyUndone(t *testing.T) {
 	s.undoes(blocks.Undone{Removed: []string{"other/file"}, Refused: map[string]string{"script": "the command that changed it was interrupted"}})
 }
 
-func TestWhatCannotBeSavedMustNotBeTouched(t *testing.T) {
+func TestAFileThatCannotBeSavedIsNotChanged(t *testing.T) {
 	s := newStory(t)
 	s.must(os.Link(s.path("ws/state/db"), s.path("ws/hard")))
 	s.link("../outside/file", "ws/out")

@@ -95,7 +95,7 @@ func TestAnAgentWithAnotherWorkspaceNeitherResumesNorUndoes(t *testing.T) {
 	same(t, "a file that no task has touched", r.get("pb/LICENSE"), "mine")
 }
 
-func TestWhatACommandPutsInTheWayDoesNotMakeTheChatUnusable(t *testing.T) {
+func TestFilesThatACommandPutsIntoTheSessionsFolderDoNotBlockTheChat(t *testing.T) {
 	const spoil = "cd users/1/blocks; rm -rf outbox sessions; ln -s / outbox; mkfifo sessions; mkdir -p inbox/processed/x; ln -s /etc/passwd inbox/a.txt"
 	r := newRig(t, "[RUN_COMMAND]\n"+spoil+"\n[/RUN_COMMAND]", doneBlock)
 	r.start()

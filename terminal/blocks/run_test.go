@@ -18,7 +18,7 @@ func ran(r *rig, commands ...string) string {
 	return results(r.outboxes()[1])
 }
 
-func TestTheOutputOfACommandIsToldAsItIs(t *testing.T) {
+func TestTheModelGetsTheOutputOfACommandUnchanged(t *testing.T) {
 	r := newRig(t)
 	r.settings.OutputLimit = 20
 	for command, want := range map[string]string{

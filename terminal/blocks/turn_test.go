@@ -81,7 +81,7 @@ func TestASessionEndsAfterSoManyRounds(t *testing.T) {
 	same(t, "the outbox of the next round is there", r.session().SequenceNumber, 4)
 }
 
-func TestAResponseWithoutCommandsIsToldToTheModel(t *testing.T) {
+func TestTheModelLearnsThatItsResponseHasNoCommands(t *testing.T) {
 	r := newRig(t, "Sure! I would create a file.", "[RUN_COMMAND]\nls", doneBlock)
 	r.done("go")
 	same(t, "results", results(r.outboxes()[1]), "[FAILED] PARSE_ERROR: No commands found in the response")

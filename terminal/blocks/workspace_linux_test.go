@@ -93,7 +93,7 @@ func TestALinkThatIsSwappedInLeadsNowhere(t *testing.T) {
 	}
 }
 
-func TestAFIFOThatIsSwappedInHoldsNobodyUp(t *testing.T) {
+func TestAFIFOThatIsSwappedInDoesNotBlock(t *testing.T) {
 	w := newWorld(t)
 	w.must(syscall.Mkfifo(w.path("ws/fifo"), 0o600))
 	for path, use := range map[string]string{"ws/sub": "sub/file", "ws/file": "file"} {
@@ -129,7 +129,7 @@ func TestAMountLeadsToNoFileOfTheGateway(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsToldBeforeAnythingIsTouched(t *testing.T) {
+func TestAFullDiskIsReportedBeforeAFileIsChanged(t *testing.T) {
 	s := newStory(t)
 	s.put("ws/large", strings.Repeat("x", 1<<20))
 	s.put("ws/small", "x")

@@ -141,7 +141,7 @@ func TestAProgramThatRunsIsNotReplacedForAnotherUser(t *testing.T) {
 	}
 }
 
-func TestWhatIsUndoneForAnotherUserIsHis(t *testing.T) {
+func TestRestoredFilesBelongToTheUserOfTheAgent(t *testing.T) {
 	s := newStory(t)
 	s.put("ws/open", "text")
 	s.setAccess("ws/open", 0, 0, 0o666)

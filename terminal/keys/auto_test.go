@@ -7,7 +7,7 @@ import (
 	"nanobot/terminal/keys"
 )
 
-func TestTheFormatIsToldFromTheText(t *testing.T) {
+func TestTheFormatIsDetectedFromTheText(t *testing.T) {
 	inJSON, inXML := withCommands(listing), inCommands(xmlListing)
 	bad := "{a} <response>"
 	for text, want := range map[string]keys.Format{

@@ -13,7 +13,7 @@ const (
 	sureXML  = "Current terminal state:\nOUT" + sure + "If so, include <task_complete>true</task_complete> again."
 )
 
-func TestTheAgentIsToldWhatItsResponseLedTo(t *testing.T) {
+func TestTheAgentGetsTheResultOfItsResponse(t *testing.T) {
 	type step struct {
 		r    keys.Response
 		want string

@@ -71,7 +71,7 @@ func TestAKeyIsSentByItsNameInAnyCase(t *testing.T) {
 	}
 }
 
-func TestTheModesOfATerminalChangeWhatKeysSend(t *testing.T) {
+func TestTheModesOfATerminalChangeTheBytesOfKeys(t *testing.T) {
 	cursor := map[string]string{"Up": "\x1bOA", "Down": "\x1bOB", "Right": "\x1bOC", "Left": "\x1bOD"}
 	keypad := map[string]string{
 		"KP0": "\x1bOp", "KP1": "\x1bOq", "KP2": "\x1bOr", "KP3": "\x1bOs", "KP4": "\x1bOt", "KP5": "\x1bOu", "KP6": "\x1bOv", "KP7": "\x1bOw",
@@ -90,7 +90,7 @@ func TestTheModesOfATerminalChangeWhatKeysSend(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoKeyIsText(t *testing.T) {
+func TestUnknownKeyNamesAreText(t *testing.T) {
 	for written, want := range map[string]string{
 		"": "", "ls -la\n": "ls -la\r", "a\r\nb\nc\rd\n\n": "a\rb\rc\rd\r\r", "\n\r": "\r\r", "é狐": "é狐", "\x03": "\x03", "i": "i", " ": " ",
 		"C-x\n": "C-x\r", "Left Left": "Left Left", "Esc": "Esc", "Return": "Return", "Ctrl-D": "Ctrl-D", "-x": "-x", "--help\n": "--help\r", "-": "-",

@@ -9,7 +9,7 @@ import (
 	"nanobot/terminal/keys"
 )
 
-func TestOutputIsWhatIsNewOrElseTheScreen(t *testing.T) {
+func TestTheOutputIsTheNewPartOrElseTheScreen(t *testing.T) {
 	const screen = "Current Terminal Screen:\nthe screen"
 	fresh := func(s string) string { return "New Terminal Output:\n" + s }
 	for name, steps := range map[string][]struct{ buffer, want string }{

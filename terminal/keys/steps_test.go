@@ -114,7 +114,7 @@ func (r *rig) awaitDeath(pid string) {
 	})
 }
 
-func TestWhatEndsATurnWithAnError(t *testing.T) {
+func TestErrorsThatEndATurn(t *testing.T) {
 	t.Parallel()
 	step := respond("", command{Keystrokes: "", Duration: 0})
 	for name, c := range map[string]struct {
@@ -154,7 +154,7 @@ func TestWhatEndsATurnWithAnError(t *testing.T) {
 	}
 }
 
-func TestAResponseThatIsNotUnderstoodIsToldWhy(t *testing.T) {
+func TestTheAgentLearnsWhyItsResponseIsInvalid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{"so I think", respond("", command{Keystrokes: "echo a", Duration: 0}, command{Keystrokes: "\n", Duration: 0}), taskDone(""), taskDone("")}})
 	r.turn(t.Context(), "try")

@@ -146,7 +146,7 @@ func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
 	r.awaitContent("out", "kept\n")
 }
 
-func TestStopDropsWhatWasStillToBeTyped(t *testing.T) {
+func TestStopDiscardsInputThatIsStillQueued(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "stty raw; echo begun > begun; sleep 1000\n", Duration: 1}, command{Keystrokes: strings.Repeat("echo bad >> bad\n", 10_000), Duration: 60})}})
 	r.start()
@@ -318,7 +318,7 @@ func newScreen(t *testing.T, program string) *rig {
 	return r
 }
 
-func TestAScreenTypesWhatAPersonWritesAndLeavesTheScreenInTheChat(t *testing.T) {
+func TestAScreenTypesMessagesAndShowsTheScreenInTheChat(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "exec bash")
 	if out := r.turn(t.Context(), "echo $((40+2))"); out.Status != terminal.Done {
@@ -375,7 +375,7 @@ func TestAPasswordIsNotInTheLog(t *testing.T) {
 	}
 }
 
-func TestStopBetweenTurnsInterruptsWhatRuns(t *testing.T) {
+func TestStopBetweenTurnsInterruptsTheProgram(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "exec bash")
 	r.turn(t.Context(), "sleep 1000; echo $? > status")

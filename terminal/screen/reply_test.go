@@ -46,7 +46,7 @@ func TestQueriesAreAnswered(t *testing.T) {
 	}
 }
 
-func TestRepliesThatNobodyTakesAreBounded(t *testing.T) {
+func TestRepliesThatAreNotTakenAreLimited(t *testing.T) {
 	s := screen.New(20, 5)
 	write(t, s, strings.Repeat("\x1b[6n", 10_000))
 	if n := len(s.TakeReplies()); n > 4096 || n < 4000 {

@@ -1,5 +1,6 @@
-// Package acptest is an agent of the Agent Client Protocol for tests: strict with its client, and
-// doing what its prompt says. It is run as a process of its own, by a test binary that calls Main.
+// Package acptest is a scripted agent of the Agent Client Protocol for tests. It checks its client
+// strictly and executes the steps in its prompt. A test binary that calls Main runs it as a
+// separate process.
 package acptest
 
 import (
@@ -17,10 +18,10 @@ import (
 	"time"
 )
 
-// exitBroken is how the agent ends when its client breaks the protocol.
+// exitBroken is the exit status after the client has violated the protocol.
 const exitBroken = 99
 
-// options are what the agent can do, and its bad habits.
+// options are the agent's capabilities and its deviations from the protocol.
 type options struct {
 	dir                                      string
 	resume, load, list, end                  bool
@@ -61,7 +62,7 @@ func (o *options) parse(args []string) error {
 	return f.Parse(args)
 }
 
-// agent is one run of it.
+// agent is one run of the agent.
 type agent struct {
 	options
 	in  *bufio.Reader
@@ -69,7 +70,7 @@ type agent struct {
 
 	mu       sync.Mutex
 	next     int
-	pending  map[string]waiting
+	pending  map[string]pendingCall
 	sessions map[string]*session
 	signedIn bool
 	caps     struct {
@@ -81,8 +82,8 @@ type agent struct {
 	}
 }
 
-// waiting is a call to the client that it has not answered.
-type waiting struct {
+// pendingCall is a call that the client has not answered.
+type pendingCall struct {
 	method string
 	answer chan message
 }
@@ -97,7 +98,7 @@ type message struct {
 	Error   *Problem        `json:"error,omitempty"`
 }
 
-// Problem is an error answer.
+// Problem is a JSON-RPC error.
 type Problem struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -107,7 +108,7 @@ func (p *Problem) Error() string { return fmt.Sprintf("%d %s", p.Code, p.Message
 
 // Main runs the agent until its stdin ends and returns its exit status.
 func Main(args []string) int {
-	a := &agent{in: bufio.NewReader(os.Stdin), out: os.Stdout, pending: map[string]waiting{}, sessions: map[string]*session{}}
+	a := &agent{in: bufio.NewReader(os.Stdin), out: os.Stdout, pending: map[string]pendingCall{}, sessions: map[string]*session{}}
 	if err := a.parse(args); err != nil {
 		return 2
 	}
@@ -115,12 +116,12 @@ func Main(args []string) int {
 		a.dir = filepath.Join(os.TempDir(), "acptest")
 	}
 	if a.noisy {
-		a.noise("Starting up, please wait...")
+		a.printNoise("Starting up, please wait...")
 	}
 	for {
 		line, err := a.in.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			a.take(line)
+			a.handleLine(line)
 		}
 		if err == nil {
 			continue
@@ -132,8 +133,8 @@ func Main(args []string) int {
 	}
 }
 
-// broken ends the agent, because its client did wrong.
-func (a *agent) broken(format string, args ...any) {
+// failClient records a violation by the client and ends the agent.
+func (a *agent) failClient(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	fmt.Fprintln(os.Stderr, "the client broke the protocol:", text)
 	_ = os.MkdirAll(a.dir, 0o700)
@@ -144,54 +145,54 @@ func (a *agent) broken(format string, args ...any) {
 	os.Exit(exitBroken)
 }
 
-func (a *agent) take(line []byte) {
+func (a *agent) handleLine(line []byte) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil || m.JSONRPC != "2.0" {
-		a.broken("no JSON-RPC: %.200s", line)
+		a.failClient("no JSON-RPC: %.200s", line)
 	}
 	switch {
 	case m.Method == "":
-		a.answered(m)
+		a.handleResponse(m)
 	case m.ID == nil:
-		a.notified(m)
+		a.handleNotification(m)
 	default:
-		if name, ok := calls[m.Method]; ok {
+		if name, ok := requestShapes[m.Method]; ok {
 			if err := Check(name, m.Params); err != nil {
-				a.broken("%s: %v", m.Method, err)
+				a.failClient("%s: %v", m.Method, err)
 			}
 		}
-		if m.Method == "session/prompt" { // the only one that lasts
-			go a.answer(m)
+		if m.Method == "session/prompt" { // the only long-running request
+			go a.handleRequest(m)
 			return
 		}
-		a.answer(m)
+		a.handleRequest(m)
 	}
 }
 
-// answered takes the client's answer to a call of ours.
-func (a *agent) answered(m message) {
+// handleResponse handles the client's response to a call.
+func (a *agent) handleResponse(m message) {
 	a.mu.Lock()
 	w, ok := a.pending[string(m.ID)]
 	delete(a.pending, string(m.ID))
 	a.mu.Unlock()
 	if !ok {
-		a.broken("answer to nothing: %s", m.ID)
+		a.failClient("answer to nothing: %s", m.ID)
 	}
-	if name, known := answers[w.method]; known && m.Error == nil {
+	if name, known := responseShapes[w.method]; known && m.Error == nil {
 		if err := Check(name, m.Result); err != nil {
-			a.broken("answer to %s: %v", w.method, err)
+			a.failClient("answer to %s: %v", w.method, err)
 		}
 	}
 	w.answer <- m
 }
 
-func (a *agent) notified(m message) {
-	name, ok := calls[m.Method]
+func (a *agent) handleNotification(m message) {
+	name, ok := requestShapes[m.Method]
 	if !ok {
 		return
 	}
 	if err := Check(name, m.Params); err != nil {
-		a.broken("%s: %v", m.Method, err)
+		a.failClient("%s: %v", m.Method, err)
 	}
 	var p struct {
 		SessionID string `json:"sessionId"`
@@ -204,15 +205,15 @@ func (a *agent) notified(m message) {
 	}
 }
 
-// answer answers a request of the client.
-func (a *agent) answer(m message) {
-	result, err := a.serve(m.Method, m.Params)
+// handleRequest handles a request of the client.
+func (a *agent) handleRequest(m message) {
+	result, err := a.serveMethod(m.Method, m.Params)
 	reply := message{ID: m.ID}
 	var problem *Problem
 	switch {
 	case err == nil:
 		raw, _ := json.Marshal(result)
-		if name, ok := sent[m.Method]; ok && !a.version {
+		if name, ok := agentShapes[m.Method]; ok && !a.version {
 			if cerr := Check(name, raw); cerr != nil {
 				panic("acptest itself is wrong: " + cerr.Error())
 			}
@@ -224,7 +225,7 @@ func (a *agent) answer(m message) {
 		reply.Error = &Problem{Code: -32603, Message: err.Error()}
 	}
 	a.write(reply)
-	a.after(m)
+	a.sendLate(m)
 }
 
 // write sends one message as one line.
@@ -239,15 +240,16 @@ func (a *agent) write(m message) {
 	_, _ = a.out.Write(append(b, '\n'))
 }
 
-func (a *agent) noise(text string) {
+func (a *agent) printNoise(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	fmt.Fprintln(a.out, text)
 }
 
-// call asks the client for something. Ids are strings and numbers in turn, for both are allowed.
+// call calls a method of the client. IDs alternate between strings and numbers, since both are
+// allowed.
 func (a *agent) call(method string, params any) (json.RawMessage, error) {
-	m, _ := a.begin(method, params)
+	m, _ := a.startCall(method, params)
 	w := <-m
 	if w.Error != nil {
 		return nil, w.Error
@@ -255,7 +257,7 @@ func (a *agent) call(method string, params any) (json.RawMessage, error) {
 	return w.Result, nil
 }
 
-func (a *agent) begin(method string, params any) (answer chan message, id json.RawMessage) {
+func (a *agent) startCall(method string, params any) (answer chan message, id json.RawMessage) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		panic(err)
@@ -267,7 +269,7 @@ func (a *agent) begin(method string, params any) (answer chan message, id json.R
 	if a.next%2 == 0 {
 		id = json.RawMessage(fmt.Sprintf(`"call-%d"`, a.next))
 	}
-	a.pending[string(id)] = waiting{method, answer}
+	a.pending[string(id)] = pendingCall{method, answer}
 	a.mu.Unlock()
 	a.write(message{ID: id, Method: method, Params: raw})
 	return answer, id
@@ -282,8 +284,8 @@ func (a *agent) update(session string, update any) {
 	a.write(message{Method: "session/update", Params: raw})
 }
 
-// Broken returns what a client did wrong to agents that kept their sessions in dir; "" when
-// nothing.
+// Broken returns the client's violation of the protocol towards agents with the session folder dir,
+// or "".
 func Broken(dir string) string {
 	b, _ := os.ReadFile(filepath.Join(dir, "broken"))
 	return strings.TrimSpace(string(b))

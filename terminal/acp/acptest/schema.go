@@ -15,8 +15,8 @@ import (
 //go:embed schema.json
 var schema []byte
 
-// calls names the shape of what the client sends by method: of its requests and notifications.
-var calls = map[string]string{
+// requestShapes are the schema names of the client's requests and notifications by method.
+var requestShapes = map[string]string{
 	"initialize": "InitializeRequest", "authenticate": "AuthenticateRequest", "session/new": "NewSessionRequest",
 	"session/load": "LoadSessionRequest", "session/resume": "ResumeSessionRequest", "session/list": "ListSessionsRequest",
 	"session/close": "CloseSessionRequest", "session/set_mode": "SetSessionModeRequest",
@@ -24,17 +24,16 @@ var calls = map[string]string{
 	"session/cancel": "CancelNotification", "$/cancel_request": "CancelRequestNotification",
 }
 
-// answers names the shape of what the client answers by method.
-var answers = map[string]string{
+// responseShapes are the schema names of the client's responses by method.
+var responseShapes = map[string]string{
 	"fs/read_text_file": "ReadTextFileResponse", "fs/write_text_file": "WriteTextFileResponse",
 	"session/request_permission": "RequestPermissionResponse", "terminal/create": "CreateTerminalResponse",
 	"terminal/output": "TerminalOutputResponse", "terminal/release": "ReleaseTerminalResponse",
 	"terminal/wait_for_exit": "WaitForTerminalExitResponse", "terminal/kill": "KillTerminalResponse",
 }
 
-// sent names the shape of what this agent sends, so that it does not teach the client a language of
-// its own.
-var sent = map[string]string{
+// agentShapes are the schema names of this agent's messages, which are checked as well.
+var agentShapes = map[string]string{
 	"initialize": "InitializeResponse", "authenticate": "AuthenticateResponse", "session/new": "NewSessionResponse",
 	"session/load": "LoadSessionResponse", "session/resume": "ResumeSessionResponse", "session/list": "ListSessionsResponse",
 	"session/close": "CloseSessionResponse", "session/set_mode": "SetSessionModeResponse",
@@ -52,7 +51,7 @@ var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 
 var compiling sync.Mutex
 
-// Check says what is wrong with a value that should have the shape of this name.
+// Check validates a value against the schema of this name.
 func Check(name string, value json.RawMessage) error {
 	compiling.Lock()
 	defer compiling.Unlock()

@@ -8,10 +8,10 @@ import (
 )
 
 // command LINE runs a command in a terminal of the client and says what came of it.
-func (r *run) command(line string) error {
+func (r *promptRun) command(line string) error {
 	id, err := r.create(line)
 	if err != nil {
-		r.say(r.s, "error "+err.Error()+"\n")
+		r.sendText(r.s, "error "+err.Error()+"\n")
 		return nil //nolint:nilerr // it was said
 	}
 	at := fields{"sessionId": r.s.ID, "terminalId": id}
@@ -42,11 +42,11 @@ func (r *run) command(line string) error {
 	case out.ExitStatus.ExitCode != nil:
 		end = strconv.Itoa(*out.ExitStatus.ExitCode)
 	}
-	r.say(r.s, fmt.Sprintf("%s(exit %s)\n", out.Output, end))
+	r.sendText(r.s, fmt.Sprintf("%s(exit %s)\n", out.Output, end))
 	return nil
 }
 
-func (r *run) create(line string) (string, error) {
+func (r *promptRun) create(line string) (string, error) {
 	result, err := r.call("terminal/create", fields{"sessionId": r.s.ID, "command": line})
 	if err != nil {
 		return "", err
@@ -60,7 +60,7 @@ func (r *run) create(line string) (string, error) {
 }
 
 // embed ID LINE begins a tool call with a command that runs in it, and leaves it running.
-func (r *run) embed(rest string) error {
+func (r *promptRun) embed(rest string) error {
 	id, line, _ := strings.Cut(rest, " ")
 	terminal, err := r.create(line)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *run) embed(rest string) error {
 }
 
 // read PATH [LINE LIMIT] says what is in a file.
-func (r *run) read(rest string) error {
+func (r *promptRun) read(rest string) error {
 	f := strings.Fields(rest)
 	p := fields{"sessionId": r.s.ID, "path": f[0]}
 	if len(f) == 3 {
@@ -82,40 +82,40 @@ func (r *run) read(rest string) error {
 	}
 	result, err := r.call("fs/read_text_file", p)
 	if err != nil {
-		r.say(r.s, "error "+err.Error()+"\n")
+		r.sendText(r.s, "error "+err.Error()+"\n")
 		return nil //nolint:nilerr // it was said
 	}
 	var out struct{ Content string }
 	_ = json.Unmarshal(result, &out)
-	r.say(r.s, out.Content)
+	r.sendText(r.s, out.Content)
 	return nil
 }
 
 // write PATH TEXT writes a file.
-func (r *run) write(rest string) error {
+func (r *promptRun) write(rest string) error {
 	path, text, _ := strings.Cut(rest, " ")
 	if _, err := r.call("fs/write_text_file", fields{"sessionId": r.s.ID, "path": path, "content": text}); err != nil {
-		r.say(r.s, "error "+err.Error()+"\n")
+		r.sendText(r.s, "error "+err.Error()+"\n")
 		return nil //nolint:nilerr // it was said
 	}
-	r.say(r.s, "written\n")
+	r.sendText(r.s, "written\n")
 	return nil
 }
 
 // spawn LINE asks for a command and does not wait for the answer.
-func (r *run) spawn(line string) error {
-	answer, _ := r.begin("terminal/create", fields{"sessionId": r.s.ID, "command": line})
+func (r *promptRun) spawn(line string) error {
+	answer, _ := r.startCall("terminal/create", fields{"sessionId": r.s.ID, "command": line})
 	r.begun = append(r.begun, answer)
 	return nil
 }
 
 // gather waits for what spawn asked for, and says the answers.
-func (r *run) gather(string) error {
+func (r *promptRun) gather(string) error {
 	for _, answer := range r.begun {
 		if m := <-answer; m.Error != nil {
-			r.say(r.s, "error "+m.Error.Error()+"\n")
+			r.sendText(r.s, "error "+m.Error.Error()+"\n")
 		} else {
-			r.say(r.s, "`"+string(m.Result)+"`\n")
+			r.sendText(r.s, "`"+string(m.Result)+"`\n")
 		}
 	}
 	r.begun = nil

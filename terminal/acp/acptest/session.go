@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// session is one conversation.
+// session is one stored conversation.
 type session struct {
 	ID    string   `json:"id"`
 	Cwd   string   `json:"cwd"`
@@ -19,14 +19,14 @@ type session struct {
 	Mode  string   `json:"mode"`
 	Model string   `json:"model"`
 
-	servers   json.RawMessage // the MCP servers that it was opened with last
+	servers   json.RawMessage // the MCP servers of the last open
 	cancelled <-chan struct{} // closed by cancel
 	cancel    context.CancelFunc
 	terminals []string
-	late      []string // what is said when the prompt is answered
+	late      []string // texts to send after the response
 }
 
-// isCancelled says whether the client has cancelled the prompt.
+// isCancelled reports whether the client has cancelled the prompt.
 func (s *session) isCancelled() bool {
 	select {
 	case <-s.cancelled:
@@ -56,8 +56,8 @@ func (a *agent) session(id string) *session {
 	return a.sessions[id]
 }
 
-// keep makes a session known to this run.
-func (a *agent) keep(s *session) *session {
+// addSession registers a session.
+func (a *agent) addSession(s *session) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancelled, s.cancel = ctx.Done(), cancel
 	a.mu.Lock()
@@ -66,8 +66,8 @@ func (a *agent) keep(s *session) *session {
 	return s
 }
 
-// open brings back a session of an earlier run.
-func (a *agent) open(id string) (*session, error) {
+// loadSession loads a session of an earlier run.
+func (a *agent) loadSession(id string) (*session, error) {
 	b, err := os.ReadFile(a.file(id))
 	if err != nil {
 		return nil, &Problem{-32002, "no such session: " + id}
@@ -76,13 +76,13 @@ func (a *agent) open(id string) (*session, error) {
 	if err := json.Unmarshal(b, s); err != nil {
 		return nil, err
 	}
-	return a.keep(s), nil
+	return a.addSession(s), nil
 }
 
 type fields = map[string]any
 
-// serve carries out a request.
-func (a *agent) serve(method string, params json.RawMessage) (any, error) {
+// serveMethod executes a request.
+func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) {
 	var p struct {
 		SessionID          string          `json:"sessionId"`
 		Cwd                string          `json:"cwd"`
@@ -147,19 +147,19 @@ func (a *agent) serve(method string, params json.RawMessage) (any, error) {
 	return nil, &Problem{-32601, "unknown method " + method}
 }
 
-// checkServers ends the agent if it is handed an MCP server that it has not said to take, or one
-// whose program is not an absolute path, which the schema only describes.
+// checkServers fails the client if it passes an MCP server of a type that the agent has not
+// announced, or one whose program is not an absolute path, which the schema cannot express.
 func (a *agent) checkServers(method string, raw json.RawMessage) {
 	var servers []struct{ Type, Name, Command string }
 	if err := json.Unmarshal(raw, &servers); err != nil {
-		a.broken("%s: %v", method, err)
+		a.failClient("%s: %v", method, err)
 	}
 	for _, s := range servers {
 		switch {
 		case s.Type == "" && !filepath.IsAbs(s.Command):
-			a.broken("%s: the program of %s is %q", method, s.Name, s.Command)
+			a.failClient("%s: the program of %s is %q", method, s.Name, s.Command)
 		case s.Type == "http" && !a.http, s.Type == "sse" && !a.sse:
-			a.broken("%s: %s is of type %s", method, s.Name, s.Type)
+			a.failClient("%s: %s is of type %s", method, s.Name, s.Type)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func (a *agent) newSession(cwd string, servers json.RawMessage) (any, error) {
 	if a.auth != "" && !a.signedIn {
 		return nil, &Problem{-32000, "Authentication required"}
 	}
-	s := a.keep(&session{ID: "sess_" + rand.Text(), Cwd: cwd, Mode: "code", Model: "small", servers: servers})
+	s := a.addSession(&session{ID: "sess_" + rand.Text(), Cwd: cwd, Mode: "code", Model: "small", servers: servers})
 	a.save(s)
 	if a.early {
 		a.update(s.ID, fields{"sessionUpdate": "available_commands_update", "availableCommands": []any{fields{"name": "review", "description": "look at a change"}}})
@@ -234,7 +234,7 @@ func (a *agent) bringBack(id string, servers json.RawMessage, replay bool) (any,
 	case "hang":
 		select {}
 	}
-	s, err := a.open(id)
+	s, err := a.loadSession(id)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (a *agent) bringBack(id string, servers json.RawMessage, replay bool) (any,
 	return a.state(s), nil
 }
 
-// replay says again what was said.
+// replay sends the updates of earlier prompts again.
 func (a *agent) replay(s *session, pause time.Duration) {
 	for _, said := range s.Said {
 		for _, u := range []fields{

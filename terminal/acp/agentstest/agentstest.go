@@ -1,5 +1,5 @@
-// Package agentstest has what tests with real agents need: it installs them from npm, and is the
-// model that they talk with, on loopback.
+// Package agentstest supports tests with real agents: it installs them from npm, and provides a
+// language model on loopback for them.
 package agentstest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Agent is how a real agent is started.
+// Agent is the command line of a real agent.
 type Agent struct {
 	Command string
 	Env     map[string]string
@@ -34,8 +34,8 @@ func OpenCode(t testing.TB, url string) Agent {
 	}}
 }
 
-// MCPClient installs the client of the Model Context Protocol from npm and returns the folder that
-// has its node_modules.
+// MCPClient installs the Model Context Protocol client from npm and returns the folder with its
+// node_modules.
 func MCPClient(t testing.TB) string {
 	t.Helper()
 	installOnce(t, "@modelcontextprotocol/sdk@1.32.2", filepath.Join("node_modules", "@modelcontextprotocol", "sdk"))
@@ -48,11 +48,11 @@ func install(t testing.TB, pkg, program string) string {
 	return installOnce(t, pkg, filepath.Join("node_modules", ".bin", program))
 }
 
-// folder is where packages are installed. It is kept between runs.
+// folder is the installation folder, which is kept between runs.
 func folder() string { return filepath.Join(os.TempDir(), "nanobot-agents") }
 
-// installOnce installs a package from npm, unless what it brings is there, and returns the path of
-// that.
+// installOnce installs a package from npm unless it is installed, and returns the path of the
+// requested file.
 func installOnce(t testing.TB, pkg, brings string) string {
 	t.Helper()
 	path := filepath.Join(folder(), brings)

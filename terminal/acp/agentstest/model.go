@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// Request is what an agent sends to the model.
+// Request is a request of an agent to the model.
 type Request struct {
 	Body  string
-	Tools []string // names of the tools that the model may call
+	Tools []string // tools that the model may call
 }
 
-// Tool returns the name of the tool that ends like this in any case, or "".
+// Tool returns the first tool whose name ends with the suffix, ignoring case, or "".
 func (r Request) Tool(suffix string) string {
 	for _, name := range r.Tools {
 		if strings.HasSuffix(strings.ToLower(name), strings.ToLower(suffix)) {
@@ -26,25 +26,25 @@ func (r Request) Tool(suffix string) string {
 	return ""
 }
 
-// ToolResults counts the results of tool calls that the request has.
+// ToolResults counts the results of tool calls in the request.
 func (r Request) ToolResults() int {
 	return strings.Count(r.Body, `"type":"tool_result"`) + strings.Count(r.Body, `"role":"tool"`)
 }
 
-// Reply is what the model does: call a tool, or say something.
+// Reply is the model's reply: a tool call or a text.
 type Reply struct {
-	Tool  string // "": say Text
+	Tool  string // "" for a text
 	Input any
 	Text  string
 }
 
-// model is a language model in the two dialects that agents speak.
+// model is a language model with the APIs of Anthropic and OpenAI.
 type model struct {
 	reply func(Request) Reply
 	t     testing.TB
 }
 
-// NewModel returns a server that is a language model on loopback and does what reply says.
+// NewModel returns a server on loopback that replies as a language model with the results of reply.
 func NewModel(t testing.TB, reply func(Request) Reply) *httptest.Server {
 	m := &model{reply: reply, t: t}
 	mux := http.NewServeMux()
@@ -62,14 +62,14 @@ func NewModel(t testing.TB, reply func(Request) Reply) *httptest.Server {
 	return s
 }
 
-// input writes the input of a tool as the string that both dialects have.
+// input encodes the input of a tool as a string, as both APIs do.
 func (r Reply) input() string {
 	input, _ := json.Marshal(r.Input)
 	quoted, _ := json.Marshal(string(input))
 	return string(quoted)
 }
 
-// messages speaks Anthropic's dialect.
+// messages implements Anthropic's API.
 func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var q struct {
@@ -107,7 +107,7 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// completions speaks OpenAI's dialect.
+// completions implements OpenAI's API.
 func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var q struct {
