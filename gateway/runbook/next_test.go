@@ -81,14 +81,14 @@ func TestARunIsProvedStepByStep(t *testing.T) {
 }
 
 func TestEachCheckAnswersInItsOrder(t *testing.T) {
-	without := func(g *rig, s solution, names ...string) solution {
+	without := func(g *fixture, s solution, names ...string) solution {
 		s = g.sign(s)
 		for _, n := range names {
 			delete(s, n)
 		}
 		return s
 	}
-	with := func(g *rig, s solution, name string, value any) solution {
+	with := func(g *fixture, s solution, name string, value any) solution {
 		s = g.sign(s)
 		s[name] = value
 		return s
@@ -108,43 +108,43 @@ func TestEachCheckAnswersInItsOrder(t *testing.T) {
 	comment := func(v any) solution { return solution{"type": "comment", "comment": v} }
 	for name, c := range map[string]struct {
 		step          int
-		solution      func(*rig) solution
+		solution      func(*fixture) solution
 		code, message string // "" is accepted
 	}{
-		"empty":                  {1, func(*rig) solution { return solution{} }, "NONCE_MISMATCH", nonce},
-		"no nonce":               {1, func(g *rig) solution { return without(g, built, "nonce", "proof_hash", "shell") }, "NONCE_MISMATCH", nonce},
-		"another nonce":          {1, func(g *rig) solution { return with(g, built, "nonce", strings.Repeat("0", 32)) }, "NONCE_MISMATCH", nonce},
-		"a nonce that is a list": {1, func(g *rig) solution { return with(g, built, "nonce", []string{g.run.Issued.Nonce}) }, "NONCE_MISMATCH", nonce},
-		"no hash":                {1, func(g *rig) solution { return without(g, mcp(1), "proof_hash") }, "MISSING_FIELD", noHash},
-		"an empty hash":          {1, func(g *rig) solution { return with(g, built, "proof_hash", "") }, "MISSING_FIELD", noHash},
-		"another hash":           {1, func(g *rig) solution { return with(g, mcp(1), "proof_hash", "x") }, "PROOF_HASH_MISMATCH", badHash},
-		"genesis again":          {2, func(g *rig) solution { return with(g, uploaded, "proof_hash", runbook.Genesis) }, "PROOF_HASH_MISMATCH", badHash},
-		"another type":           {1, func(g *rig) solution { return g.sign(mcp(1)) }, "TYPE_MISMATCH", "Expected proof type: shell, got: mcp"},
-		"no type":                {2, func(g *rig) solution { return g.sign(solution{"mcp": uploaded["mcp"]}) }, "TYPE_MISMATCH", "Expected proof type: mcp, got: shell"},
-		"a type that is no text": {2, func(g *rig) solution { return with(g, uploaded, "type", 7) }, "TYPE_MISMATCH", "Expected proof type: mcp, got: 7"},
-		"shell without type":     {1, func(g *rig) solution { return g.sign(shell(solution{"exit_code": 0.0})) }, "", ""},
-		"no shell":               {1, func(g *rig) solution { return g.sign(solution{}) }, "MISSING_FIELD", noShell},
-		"shell is null":          {1, func(g *rig) solution { return g.sign(shell(nil)) }, "MISSING_FIELD", noShell},
-		"exit code 1":            {1, func(g *rig) solution { return g.sign(shell(solution{"exit_code": 1})) }, "COMMAND_FAILED", failed},
-		"exit code as text":      {1, func(g *rig) solution { return g.sign(shell(solution{"exit_code": "0"})) }, "COMMAND_FAILED", failed},
-		"exit code false":        {1, func(g *rig) solution { return g.sign(shell(solution{"exit_code": false})) }, "COMMAND_FAILED", failed},
-		"exit code null":         {1, func(g *rig) solution { return g.sign(shell(solution{"exit_code": nil})) }, "COMMAND_FAILED", failed},
-		"no exit code":           {1, func(g *rig) solution { return g.sign(shell(solution{})) }, "COMMAND_FAILED", failed},
-		"another spelling":       {1, func(g *rig) solution { return g.sign(shell(solution{"Exit_Code": 0})) }, "COMMAND_FAILED", failed},
-		"no mcp":                 {2, func(g *rig) solution { return g.sign(solution{"type": "mcp"}) }, "MISSING_FIELD", "MCP proof requires mcp field"},
-		"another tool":           {2, func(g *rig) solution { return g.sign(mcp(solution{"tool_name": "x", "success": false})) }, "MCP_TOOL_MISMATCH", "Expected MCP tool: deploy, got: x"},
-		"no success":             {2, func(g *rig) solution { return g.sign(mcp(solution{"tool_name": "deploy"})) }, "COMMAND_FAILED", failed},
-		"success as text":        {2, func(g *rig) solution { return g.sign(mcp(solution{"tool_name": "deploy", "success": "true"})) }, "COMMAND_FAILED", failed},
-		"success without result": {2, func(g *rig) solution { return g.sign(mcp(solution{"tool_name": "deploy", "success": true})) }, "", ""},
-		"no user_input":          {3, func(g *rig) solution { return g.sign(solution{"type": "user_input"}) }, "MISSING_FIELD", noInput},
-		"empty confirmation":     {3, func(g *rig) solution { return g.sign(input(solution{"confirmation": ""})) }, "MISSING_FIELD", noInput},
-		"confirmation true":      {3, func(g *rig) solution { return g.sign(input(solution{"confirmation": true})) }, "MISSING_FIELD", noInput},
-		"any confirmation":       {3, func(g *rig) solution { return g.sign(input(solution{"confirmation": "no"})) }, "", ""},
-		"no comment":             {4, func(g *rig) solution { return g.sign(solution{"type": "comment"}) }, "MISSING_FIELD", noText},
-		"empty comment":          {4, func(g *rig) solution { return g.sign(comment(solution{"text": ""})) }, "MISSING_FIELD", noText},
-		"short comment":          {4, func(g *rig) solution { return g.sign(comment(solution{"text": "äöü狐"})) }, "COMMENT_TOO_SHORT", "Comment must be at least 5 characters"},
-		"characters, not bytes":  {4, func(g *rig) solution { return g.sign(comment(solution{"text": "äöü狐👩"})) }, "", ""},
-		"not trimmed":            {4, func(g *rig) solution { return g.sign(comment(solution{"text": "    a"})) }, "", ""},
+		"empty":                  {1, func(*fixture) solution { return solution{} }, "NONCE_MISMATCH", nonce},
+		"no nonce":               {1, func(g *fixture) solution { return without(g, built, "nonce", "proof_hash", "shell") }, "NONCE_MISMATCH", nonce},
+		"another nonce":          {1, func(g *fixture) solution { return with(g, built, "nonce", strings.Repeat("0", 32)) }, "NONCE_MISMATCH", nonce},
+		"a nonce that is a list": {1, func(g *fixture) solution { return with(g, built, "nonce", []string{g.run.Issued.Nonce}) }, "NONCE_MISMATCH", nonce},
+		"no hash":                {1, func(g *fixture) solution { return without(g, mcp(1), "proof_hash") }, "MISSING_FIELD", noHash},
+		"an empty hash":          {1, func(g *fixture) solution { return with(g, built, "proof_hash", "") }, "MISSING_FIELD", noHash},
+		"another hash":           {1, func(g *fixture) solution { return with(g, mcp(1), "proof_hash", "x") }, "PROOF_HASH_MISMATCH", badHash},
+		"genesis again":          {2, func(g *fixture) solution { return with(g, uploaded, "proof_hash", runbook.Genesis) }, "PROOF_HASH_MISMATCH", badHash},
+		"another type":           {1, func(g *fixture) solution { return g.sign(mcp(1)) }, "TYPE_MISMATCH", "Expected proof type: shell, got: mcp"},
+		"no type":                {2, func(g *fixture) solution { return g.sign(solution{"mcp": uploaded["mcp"]}) }, "TYPE_MISMATCH", "Expected proof type: mcp, got: shell"},
+		"a type that is no text": {2, func(g *fixture) solution { return with(g, uploaded, "type", 7) }, "TYPE_MISMATCH", "Expected proof type: mcp, got: 7"},
+		"shell without type":     {1, func(g *fixture) solution { return g.sign(shell(solution{"exit_code": 0.0})) }, "", ""},
+		"no shell":               {1, func(g *fixture) solution { return g.sign(solution{}) }, "MISSING_FIELD", noShell},
+		"shell is null":          {1, func(g *fixture) solution { return g.sign(shell(nil)) }, "MISSING_FIELD", noShell},
+		"exit code 1":            {1, func(g *fixture) solution { return g.sign(shell(solution{"exit_code": 1})) }, "COMMAND_FAILED", failed},
+		"exit code as text":      {1, func(g *fixture) solution { return g.sign(shell(solution{"exit_code": "0"})) }, "COMMAND_FAILED", failed},
+		"exit code false":        {1, func(g *fixture) solution { return g.sign(shell(solution{"exit_code": false})) }, "COMMAND_FAILED", failed},
+		"exit code null":         {1, func(g *fixture) solution { return g.sign(shell(solution{"exit_code": nil})) }, "COMMAND_FAILED", failed},
+		"no exit code":           {1, func(g *fixture) solution { return g.sign(shell(solution{})) }, "COMMAND_FAILED", failed},
+		"another spelling":       {1, func(g *fixture) solution { return g.sign(shell(solution{"Exit_Code": 0})) }, "COMMAND_FAILED", failed},
+		"no mcp":                 {2, func(g *fixture) solution { return g.sign(solution{"type": "mcp"}) }, "MISSING_FIELD", "MCP proof requires mcp field"},
+		"another tool":           {2, func(g *fixture) solution { return g.sign(mcp(solution{"tool_name": "x", "success": false})) }, "MCP_TOOL_MISMATCH", "Expected MCP tool: deploy, got: x"},
+		"no success":             {2, func(g *fixture) solution { return g.sign(mcp(solution{"tool_name": "deploy"})) }, "COMMAND_FAILED", failed},
+		"success as text":        {2, func(g *fixture) solution { return g.sign(mcp(solution{"tool_name": "deploy", "success": "true"})) }, "COMMAND_FAILED", failed},
+		"success without result": {2, func(g *fixture) solution { return g.sign(mcp(solution{"tool_name": "deploy", "success": true})) }, "", ""},
+		"no user_input":          {3, func(g *fixture) solution { return g.sign(solution{"type": "user_input"}) }, "MISSING_FIELD", noInput},
+		"empty confirmation":     {3, func(g *fixture) solution { return g.sign(input(solution{"confirmation": ""})) }, "MISSING_FIELD", noInput},
+		"confirmation true":      {3, func(g *fixture) solution { return g.sign(input(solution{"confirmation": true})) }, "MISSING_FIELD", noInput},
+		"any confirmation":       {3, func(g *fixture) solution { return g.sign(input(solution{"confirmation": "no"})) }, "", ""},
+		"no comment":             {4, func(g *fixture) solution { return g.sign(solution{"type": "comment"}) }, "MISSING_FIELD", noText},
+		"empty comment":          {4, func(g *fixture) solution { return g.sign(comment(solution{"text": ""})) }, "MISSING_FIELD", noText},
+		"short comment":          {4, func(g *fixture) solution { return g.sign(comment(solution{"text": "äöü狐"})) }, "COMMENT_TOO_SHORT", "Comment must be at least 5 characters"},
+		"characters, not bytes":  {4, func(g *fixture) solution { return g.sign(comment(solution{"text": "äöü狐👩"})) }, "", ""},
+		"not trimmed":            {4, func(g *fixture) solution { return g.sign(comment(solution{"text": "    a"})) }, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := begin(t, deploy)
@@ -353,7 +353,7 @@ func TestAStepWithoutAChallengeAcceptsAnything(t *testing.T) {
 
 func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
 	a := begin(t, deploy)
-	b := &rig{t: t, now: began, count: 9999}
+	b := &fixture{t: t, now: began, count: 9999}
 	b.run, b.first = runbook.Begin(runbook.Start{Runbook: parse(t, deploy), Source: source}, b.env())
 	if a.run.ID == b.run.ID || a.first.Challenge.Nonce == b.first.Challenge.Nonce {
 		t.Fatal("they have the same ID or nonce")

@@ -12,35 +12,35 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-func (g *rig) prove(p runbook.Proof) (runbook.Answer, error) {
+func (g *fixture) prove(p runbook.Proof) (runbook.Answer, error) {
 	g.t.Helper()
 	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Prove(r, p, env)
 	})
 }
 
-func (g *rig) approve(a runbook.Approval) (runbook.Answer, error) {
+func (g *fixture) approve(a runbook.Approval) (runbook.Answer, error) {
 	g.t.Helper()
 	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Approve(r, a, env)
 	})
 }
 
-func (g *rig) decline(d runbook.Refusal) (runbook.Answer, error) {
+func (g *fixture) decline(d runbook.Refusal) (runbook.Answer, error) {
 	g.t.Helper()
 	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Decline(r, d, env)
 	})
 }
 
-func (g *rig) skip(s runbook.SkipDecision) (runbook.Answer, error) {
+func (g *fixture) skip(s runbook.SkipDecision) (runbook.Answer, error) {
 	g.t.Helper()
 	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Skip(r, s, env)
 	})
 }
 
-func (g *rig) lastRecord() runbook.Record {
+func (g *fixture) lastRecord() runbook.Record {
 	g.t.Helper()
 	if len(g.run.Records) == 0 {
 		g.t.Fatal("nothing is recorded")
@@ -53,7 +53,7 @@ func (g *rig) lastRecord() runbook.Record {
 }
 
 // inChat begins a run that belongs to a chat.
-func inChat(t *testing.T, text string) *rig {
+func inChat(t *testing.T, text string) *fixture {
 	return beginAs(t, runbook.Start{Runbook: parse(t, text), By: "net:7", Chat: "net:1"})
 }
 
@@ -308,7 +308,7 @@ func TestShowIssuesANewChallengeOnlyWhenTheOldOneHasExpired(t *testing.T) {
 }
 
 func TestAttestRatesARun(t *testing.T) {
-	rate := func(g *rig, outcome, message string) (runbook.Attested, error) {
+	rate := func(g *fixture, outcome, message string) (runbook.Attested, error) {
 		r, a, err := runbook.Attest(g.run, runbook.Rating{URI: g.uri(1), Outcome: outcome, Message: message, QualityBonus: 0.5}, g.env())
 		g.run = load(t, r)
 		return a, err

@@ -70,7 +70,7 @@ func must[T any](t testing.TB, v T, err error) T {
 }
 
 func signed(r runbook.Run, s solution) json.RawMessage {
-	g := rig{run: r}
+	g := fixture{run: r}
 	return json.RawMessage(asJSON(g.sign(s)))
 }
 

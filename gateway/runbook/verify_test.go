@@ -14,7 +14,7 @@ import (
 )
 
 // done is a complete run with a step that asks for no proof in the middle.
-func done(t *testing.T) *rig {
+func done(t *testing.T) *fixture {
 	g := begin(t, "# B\n"+section("One", buildChallenge)+section("Read", "")+section("Two", mintChallenge)+section("Three", approveChallenge)+section("Four", commentChallenge))
 	g.solveAll()
 	return g
@@ -163,7 +163,7 @@ func TestADroppedMovedOrAddedRecordIsNamed(t *testing.T) {
 func TestARecordOfAnotherRunOrTextIsFound(t *testing.T) {
 	g := done(t)
 	e := g.run.Export()
-	other := &rig{t: t, now: began, count: 777}
+	other := &fixture{t: t, now: began, count: 777}
 	other.run, _ = runbook.Begin(runbook.Start{Runbook: g.run.Runbook(), Source: source}, other.env())
 	other.solveAll()
 	for i := range e.Records {

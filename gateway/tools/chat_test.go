@@ -13,14 +13,14 @@ import (
 	"nanobot/terminal"
 )
 
-func (r *rig) inChat(c *chat) tools.Options {
+func (r *fixture) inChat(c *chat) tools.Options {
 	o := r.options()
 	o.Chat = c
 	return o
 }
 
 func TestMessagesAndFilesGoToTheChat(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	k := &chat{name: "telegram:1"}
 	c := r.connect(r.inChat(k), nil)
 	c.call("send_message", args{"text": "# Hello\n<b> & more"}).ok().want("sent", true)
@@ -42,7 +42,7 @@ func TestMessagesAndFilesGoToTheChat(t *testing.T) {
 }
 
 func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	k := &chat{name: "telegram:1"}
 	c := r.connect(r.inChat(k), nil)
 	many := make([]args, 51)
@@ -85,7 +85,7 @@ func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
 }
 
 func TestAQuestionWaitsForItsAnswer(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	var asked []terminal.Question
 	k := &chat{name: "telegram:1", ask: func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = append(asked, q)
@@ -103,7 +103,7 @@ func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 }
 
 func TestProgressAndHistory(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	k := &chat{name: "telegram:1", found: []tools.Found{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
 	c := r.connect(r.inChat(k), nil)
@@ -127,7 +127,7 @@ func TestProgressAndHistory(t *testing.T) {
 }
 
 func TestAnAgentThatFloodsTheChatIsRateLimited(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	tooMany := &tools.TooManyError{Reason: "too many messages. Wait 2 s, then try again."}
 	k := &chat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, tooMany }}
 	c := r.connect(r.inChat(k), nil)
@@ -145,7 +145,7 @@ func TestAnAgentThatFloodsTheChatIsRateLimited(t *testing.T) {
 
 // TestAChatSeesItsOwnRunsAlone tries to use the run of one chat from another, and without any.
 func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	connections := map[string]*client{
 		"one":   r.connect(r.inChat(&chat{name: "telegram:1"}), nil),
@@ -186,7 +186,7 @@ func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
 }
 
 // beginFor begins a run that a person drives, in a chat or at a terminal.
-func (r *rig) beginFor(by, chat string) runbook.Run {
+func (r *fixture) beginFor(by, chat string) runbook.Run {
 	r.Helper()
 	book, source, err := runbook.Folder(r.folder).Load("ship")
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *rig) beginFor(by, chat string) runbook.Run {
 // TestAnAgentReportsNoCommandsInARunThatAPersonBegan is the run of /run: nanobot executes its
 // commands itself, and an agent proves only what is an agent's to prove.
 func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	run := r.beginFor("telegram:7", "telegram:1")
 	c := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
@@ -227,7 +227,7 @@ func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
 }
 
 func TestAnAgentDoesNotEndARunThatAPersonBegan(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	run := r.beginFor("telegram:7", "telegram:1")
 	c := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
@@ -239,7 +239,7 @@ func TestAnAgentDoesNotEndARunThatAPersonBegan(t *testing.T) {
 }
 
 func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	run := r.beginFor("cli:1000", "")
 	c := r.connect(r.options(), nil)
@@ -250,7 +250,7 @@ func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
 
 // people decide on the steps of a chat's runs.
 type people struct {
-	rig    *rig
+	rig    *fixture
 	decide func(run string, step int) error
 	asked  []int
 }
@@ -261,7 +261,7 @@ func (p *people) run(_ context.Context, run string, step int) error {
 }
 
 func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", gate+step("After", commentChallenge))
 	p := &people{rig: r}
 	o := r.inChat(&chat{name: "telegram:1"})
@@ -294,7 +294,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 }
 
 func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", gate)
 	p := &people{rig: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}
 	o := r.inChat(&chat{name: "telegram:1"})
@@ -318,7 +318,7 @@ func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 // TestAnApprovalOutlivesACallThatEndsEarly is a gate of two people: the daemon restarts, or the
 // store fails, when one of them has approved.
 func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", "# Gate\n\n"+step("Ask", `{"type": "user_input", "user_input": {"prompt": "Ship it?", "approvals": 2}}`))
 	p := &people{rig: r}
 	o := r.inChat(&chat{name: "telegram:1"})

@@ -28,7 +28,7 @@ const gate = "# Gate\n\n## Approve\n\n```json\n{\"challenge\": " + inputChalleng
 func TestAClientThatCanElicitIsAskedForAMissingConfirmation(t *testing.T) {
 	for name, version := range versions {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newFixture(t)
 			r.write("gate", gate)
 			var asked *mcp.ElicitParams
 			c := r.connectAs(version, r.options(), &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -66,7 +66,7 @@ func TestAConfirmationThatIsNotGivenIsCounted(t *testing.T) {
 			}},
 		} {
 			t.Run(name+"/"+row.name, func(t *testing.T) {
-				r := newRig(t)
+				r := newFixture(t)
 				r.write("gate", gate)
 				c := r.connectAs(version, r.options(), row.o)
 				shown := c.begin("Gate")
@@ -81,7 +81,7 @@ func TestAConfirmationThatIsNotGivenIsCounted(t *testing.T) {
 }
 
 func TestAnAgentLearnsWhyAQuestionCouldNotBeAsked(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", gate)
 	for name, o := range map[string]*mcp.ClientOptions{
 		"the form is broken": {ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -100,7 +100,7 @@ func TestAnAgentLearnsWhyAQuestionCouldNotBeAsked(t *testing.T) {
 // TestOnlyARightSolutionIsAskedFor checks that nobody is bothered by a solution that is wrong
 // anyway.
 func TestOnlyARightSolutionIsAskedFor(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", gate)
 	r.write("pair", strings.ReplaceAll(strings.Replace(gate, "# Gate", "# Pair", 1), `"Ship it?"`, `"Ship it?", "approvals": 2`))
 	c := r.connectAs("2025-11-25", r.options(), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -117,7 +117,7 @@ func TestOnlyARightSolutionIsAskedFor(t *testing.T) {
 // TestAnAnswerThatComesTooLateChangesNothing has another connection prove the step while the user
 // is asked.
 func TestAnAnswerThatComesTooLateChangesNothing(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", gate+step("After", commentChallenge))
 	other := r.connect(r.options(), nil)
 	var shown, proved result
@@ -131,7 +131,7 @@ func TestAnAnswerThatComesTooLateChangesNothing(t *testing.T) {
 
 // TestAClientThatGoesAwayDuringAQuestionIsNotCounted leaves the server while its user is asked.
 func TestAClientThatGoesAwayDuringAQuestionIsNotCounted(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", gate)
 	asked, answered := make(chan struct{}), make(chan struct{})
 	c := r.connectAs("2025-11-25", r.options(), &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -159,7 +159,7 @@ func TestAClientThatGoesAwayDuringAQuestionIsNotCounted(t *testing.T) {
 
 func TestALongCallSendsProgressNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := newFixture(t)
 		r.write("ship", fourSteps("Ship"))
 		var told []float64
 		o := r.options()

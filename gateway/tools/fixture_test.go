@@ -64,53 +64,53 @@ func (m *memory) SwapRecord(_ context.Context, key, old, value string) (bool, er
 	return true, nil
 }
 
-// rig is a store and a folder that several connections use.
-type rig struct {
+// fixture is a store and a folder that several connections use.
+type fixture struct {
 	*testing.T
 	store  *memory
 	folder string
 	ahead  time.Duration // how much the clock is ahead
 }
 
-func newRig(t *testing.T) *rig {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return &rig{T: t, store: &memory{values: map[string]string{}}, folder: t.TempDir()}
+	return &fixture{T: t, store: &memory{values: map[string]string{}}, folder: t.TempDir()}
 }
 
-func (r *rig) runs() runbook.Runs {
+func (r *fixture) runs() runbook.Runs {
 	return runbook.Runs{Records: r.store, Now: func() time.Time { return time.Now().Add(r.ahead) }}
 }
 
 // write puts a runbook into the workspace.
-func (r *rig) write(name, text string) {
+func (r *fixture) write(name, text string) {
 	r.Helper()
 	if err := os.WriteFile(filepath.Join(r.folder, name+".md"), []byte(text), 0o600); err != nil {
 		r.Fatal(err)
 	}
 }
 
-func (r *rig) options() tools.Options {
+func (r *fixture) options() tools.Options {
 	return tools.Options{Runs: r.runs(), Folder: runbook.Folder(r.folder)}
 }
 
 // client is a connection to a server.
 type client struct {
-	*rig
+	*fixture
 	*mcp.ClientSession
 	served chan error
 }
 
 // connect connects a client of the SDK to a server with these options.
-func (r *rig) connect(o tools.Options, co *mcp.ClientOptions) *client {
+func (r *fixture) connect(o tools.Options, co *mcp.ClientOptions) *client {
 	r.Helper()
 	return r.connectAs("", o, co)
 }
 
 // connectAs is connect with a version of the protocol.
-func (r *rig) connectAs(version string, o tools.Options, co *mcp.ClientOptions) *client {
+func (r *fixture) connectAs(version string, o tools.Options, co *mcp.ClientOptions) *client {
 	r.Helper()
 	ours, theirs := net.Pipe()
-	c := &client{rig: r, served: make(chan error, 1)}
+	c := &client{fixture: r, served: make(chan error, 1)}
 	go func() { c.served <- tools.Serve(r.Context(), theirs, o) }()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, co).
 		Connect(r.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, &mcp.ClientSessionOptions{ProtocolVersion: version})
@@ -132,7 +132,7 @@ type args = map[string]any
 
 // result is the result of a call.
 type result struct {
-	*rig
+	*fixture
 	isError bool
 	text    string
 	fields  args
@@ -149,7 +149,7 @@ func (c *client) call(tool string, a any) result {
 	return c.read(got)
 }
 
-func (r *rig) read(got *mcp.CallToolResult) result {
+func (r *fixture) read(got *mcp.CallToolResult) result {
 	r.Helper()
 	if len(got.Content) != 1 {
 		r.Fatalf("the result has %d contents, not one", len(got.Content))
@@ -158,7 +158,7 @@ func (r *rig) read(got *mcp.CallToolResult) result {
 	if !ok {
 		r.Fatalf("the content is a %T", got.Content[0])
 	}
-	res := result{rig: r, isError: got.IsError, text: text.Text}
+	res := result{fixture: r, isError: got.IsError, text: text.Text}
 	if err := json.Unmarshal([]byte(text.Text), &res.fields); err != nil {
 		r.Fatalf("the text %q is not JSON: %v", text.Text, err)
 	}

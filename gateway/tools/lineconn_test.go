@@ -19,14 +19,14 @@ import (
 
 // raw is a client that writes and reads lines.
 type raw struct {
-	*rig
+	*fixture
 	conn   *net.UnixConn
 	lines  *bufio.Reader
 	served chan error
 }
 
 // dial connects a raw client over a pair of sockets.
-func (r *rig) dial(ctx context.Context, o tools.Options) *raw {
+func (r *fixture) dial(ctx context.Context, o tools.Options) *raw {
 	r.Helper()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *rig) dial(ctx context.Context, o tools.Options) *raw {
 		f.Close()
 		ends[i] = c.(*net.UnixConn)
 	}
-	c := &raw{rig: r, conn: ends[0], lines: bufio.NewReader(ends[0]), served: make(chan error, 1)}
+	c := &raw{fixture: r, conn: ends[0], lines: bufio.NewReader(ends[0]), served: make(chan error, 1)}
 	go func() { c.served <- tools.Serve(ctx, ends[1], o) }()
 	r.Cleanup(func() {
 		_ = c.conn.Close()
@@ -116,7 +116,7 @@ func (c *raw) ping() {
 }
 
 func TestALineThatIsNoMessageIsRefusedAndTheNextOneAnswered(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	c := r.dial(t.Context(), r.options())
 	c.hello()
 	for _, row := range []struct {
@@ -150,7 +150,7 @@ func TestALineThatIsNoMessageIsRefusedAndTheNextOneAnswered(t *testing.T) {
 }
 
 func TestCallsOfTheWrongFormAreAnswered(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	c := r.dial(t.Context(), r.options())
 	c.hello()
 	for _, line := range []string{
@@ -180,7 +180,7 @@ func TestCallsOfTheWrongFormAreAnswered(t *testing.T) {
 }
 
 func TestALineThatIsTooLongIsSkippedAndItsIDAnswered(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	c := r.dial(t.Context(), r.options())
 	c.hello()
 	long := strings.Repeat(`x\"}]`, 900_000)
@@ -206,7 +206,7 @@ func TestALineThatIsTooLongIsSkippedAndItsIDAnswered(t *testing.T) {
 // TestCallsBeforeTheEndOfTheInputAreAnswered is a client that writes all it has and then
 // reads.
 func TestCallsBeforeTheEndOfTheInputAreAnswered(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.dial(t.Context(), r.options())
 	const calls = 50
@@ -259,7 +259,7 @@ func TestTheEndOfAClientEndsItsQuestions(t *testing.T) {
 		"shut down": func(_ *raw, cancel context.CancelFunc) { cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newFixture(t)
 			k, asked, gone := waitingChat()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -277,7 +277,7 @@ func TestTheEndOfAClientEndsItsQuestions(t *testing.T) {
 }
 
 func TestACancelledCallEndsItsQuestionAlone(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	k, asked, gone := waitingChat()
 	c := r.dial(t.Context(), r.inChat(k))
 	c.hello()
@@ -296,7 +296,7 @@ func TestACancelledCallEndsItsQuestionAlone(t *testing.T) {
 }
 
 func TestTooManyCallsAtOnceAreRefused(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("gate", gate)
 	shown := r.connect(r.inChat(&chat{name: "telegram:1"}), nil).begin("Gate")
 	asked, gone := make(chan struct{}, 100), make(chan struct{}, 100)
@@ -329,7 +329,7 @@ func TestTooManyCallsAtOnceAreRefused(t *testing.T) {
 }
 
 func TestAClientThatDoesNotReadIsLeft(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ours, theirs := net.Pipe() // which has no buffer
 	served := make(chan error, 1)
@@ -346,7 +346,7 @@ func TestAClientThatDoesNotReadIsLeft(t *testing.T) {
 }
 
 func TestInvalidUTF8IsReplacedBeforeItIsRecorded(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	shown := r.connect(r.options(), nil).begin("Ship")
 	c := r.dial(t.Context(), r.options())

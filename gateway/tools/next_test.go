@@ -70,7 +70,7 @@ func TestEachCheckOfASolutionAnswersWithItsCode(t *testing.T) {
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			r := newRig(t)
+			r := newFixture(t)
 			definitions := map[string]string{"shell": shellChallenge, "mcp": mcpChallenge, "user_input": inputChallenge, "comment": commentChallenge}
 			fields := map[string]any{
 				"shell": shell(0), "mcp": args{"tool_name": "deploy", "success": true}, "user_input": args{"confirmation": "yes"}, "comment": args{"text": testComment},
@@ -98,7 +98,7 @@ func TestEachCheckOfASolutionAnswersWithItsCode(t *testing.T) {
 }
 
 func TestTheThirdFailureLeavesItToTheAgent(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
@@ -113,7 +113,7 @@ func TestTheThirdFailureLeavesItToTheAgent(t *testing.T) {
 }
 
 func TestALaterStepNamesTheMissingProof(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
@@ -125,7 +125,7 @@ func TestALaterStepNamesTheMissingProof(t *testing.T) {
 }
 
 func TestAFailedStepThatIsNotRequiredIsRecordedAsFailed(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("lint", "# Lint\n\n"+step("Lint", `{"type": "shell", "shell": {"cmd": "lint"}, "required": false}`)+"## Rest\n\nNothing to prove.\n")
 	c := r.connect(r.options(), nil)
 	end := c.next(c.begin("Lint"), "shell", shell(1)).ok().want("next_action", "Run complete.", "challenge.type", "comment")
@@ -136,7 +136,7 @@ func TestAFailedStepThatIsNotRequiredIsRecordedAsFailed(t *testing.T) {
 }
 
 func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	one, two := c.begin("Ship"), c.begin("Ship")
@@ -159,7 +159,7 @@ func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
 }
 
 func TestAnAcceptedSolutionMayBeSentAgain(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
@@ -175,7 +175,7 @@ func TestAnAcceptedSolutionMayBeSentAgain(t *testing.T) {
 }
 
 func TestAnExpiredNonceBringsANewChallenge(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	shown := r.connect(r.options(), nil).begin("Ship")
 	r.ahead = time.Hour + time.Second
@@ -188,7 +188,7 @@ func TestAnExpiredNonceBringsANewChallenge(t *testing.T) {
 }
 
 func TestARunGoesOnOverAnotherConnection(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	shown := r.connect(r.options(), nil).begin("Ship")
 	c := r.connect(r.options(), nil)
@@ -197,7 +197,7 @@ func TestARunGoesOnOverAnotherConnection(t *testing.T) {
 }
 
 func TestASolutionMayBeTheTextOfItsJSON(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
@@ -206,7 +206,7 @@ func TestASolutionMayBeTheTextOfItsJSON(t *testing.T) {
 }
 
 func TestASolutionHasALimit(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
@@ -215,7 +215,7 @@ func TestASolutionHasALimit(t *testing.T) {
 }
 
 func TestAttestRatesARun(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	r.write("one", "# One\n\n"+step("Only", shellChallenge))
 	c := r.connect(r.options(), nil)
@@ -258,7 +258,7 @@ func (k *checker) run(_ context.Context, run, command string, timeout time.Durat
 }
 
 func TestAnAgentThatLiesAboutACommandIsFoundOut(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	k := &checker{proof: runbook.ShellProof{ExitCode: 3, Stderr: "broken"}}
 	o := r.options()
@@ -291,7 +291,7 @@ func TestAnAgentThatLiesAboutACommandIsFoundOut(t *testing.T) {
 
 // TestTheSameProofSentTwiceAtOnceIsCheckedOnce holds the command until both calls are there.
 func TestTheSameProofSentTwiceAtOnceIsCheckedOnce(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	begun, release := make(chan struct{}, 2), make(chan struct{})
 	o := r.options()
@@ -327,7 +327,7 @@ func TestTheSameProofSentTwiceAtOnceIsCheckedOnce(t *testing.T) {
 }
 
 func TestAnErrorOfTheStoreIsReportedAndLosesNothing(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
@@ -343,7 +343,7 @@ func TestAnErrorOfTheStoreIsReportedAndLosesNothing(t *testing.T) {
 }
 
 func TestEachCallIsAudited(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	var mu sync.Mutex
 	var seen []string
@@ -373,7 +373,7 @@ func TestEachCallIsAudited(t *testing.T) {
 }
 
 func TestRunsAndRunbooksHaveARate(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	uri := runbook.WorkspaceSource("ship").StepURI(1)
@@ -385,7 +385,7 @@ func TestRunsAndRunbooksHaveARate(t *testing.T) {
 }
 
 func TestAChatWithoutANameIsNotServed(t *testing.T) {
-	o := newRig(t).options()
+	o := newFixture(t).options()
 	o.Chat = &chat{}
 	closed := false
 	if err := tools.Serve(t.Context(), closer{&closed}, o); err == nil || !closed {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	book := runbook.WorkspaceSource("ship")
@@ -49,7 +49,7 @@ func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
 
 // TestTextsAreNotEscapedForHTML reads the text of a result as a model does.
 func TestTextsAreNotEscapedForHTML(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("html", "# A & B\n\n## <One>\n\nUse a < b && c > d.\n")
 	got := r.connect(r.options(), nil).begin("A & B")
 	if !strings.Contains(got.text, "Use a < b && c > d.") {
@@ -58,7 +58,7 @@ func TestTextsAreNotEscapedForHTML(t *testing.T) {
 }
 
 func TestARunBeginsWithStep1WhicheverStepIsNamed(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	book := runbook.WorkspaceSource("ship")
 	r.connect(r.options(), nil).call("kairos_begin", args{"uri": strings.ToUpper(book.StepURI(3)[13:])}).fails("INVALID_URI", "")
@@ -68,7 +68,7 @@ func TestARunBeginsWithStep1WhicheverStepIsNamed(t *testing.T) {
 }
 
 func TestBadAndUnknownURIsAreResultsWithIsError(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
 	unknown := runbook.WorkspaceSource("other").StepURI(1)
@@ -90,7 +90,7 @@ func TestBadAndUnknownURIsAreResultsWithIsError(t *testing.T) {
 }
 
 func TestMintStoresARunbookOnce(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	c := r.connect(r.options(), nil)
 	book := runbook.MintedSource("Ship")
 	minted := c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship"), "llm_model_id": "m"}).ok().want("status", "stored", "items.0", args{
@@ -109,7 +109,7 @@ func TestMintStoresARunbookOnce(t *testing.T) {
 }
 
 func TestMintRefusesInvalidRunbooks(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	c := r.connect(r.options(), nil)
 	for name, doc := range map[string]string{
 		"no H1": "## Step\n", "two H1": "# A\n\n# B\n", "": "", "unknown type": "# A\n\n" + step("One", `{"type": "magic"}`),
@@ -132,7 +132,7 @@ func TestMintRefusesInvalidRunbooks(t *testing.T) {
 }
 
 func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	r.write("broken", "# Broken\n\n"+step("One", `{"type": "magic"}`))
 	c := r.connect(r.options(), nil)
@@ -145,7 +145,7 @@ func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
 }
 
 func TestTheNumberOfStoredRunbooksIsLimited(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for i := range 1000 {
 		if _, err := r.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d", i)}); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestTheSizeOfStoredRunbooksIsLimited(t *testing.T) {
 	if os.Getenv("NANOBOT_LONG") == "" {
 		t.Skip("reading 4 MiB of Markdown again and again takes ten seconds with the race detector")
 	}
-	r := newRig(t)
+	r := newFixture(t)
 	long := "\n```\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 255) + "```\n"
 	for i := range 16 {
 		if _, err := r.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d\n%s", i, long)}); err != nil {
@@ -173,7 +173,7 @@ func TestTheSizeOfStoredRunbooksIsLimited(t *testing.T) {
 }
 
 func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship the website"))
 	r.write("review", "# Review\n\n## Read the website\n\nLook at every deployment.\n")
 	r.write("broken", "# Broken website\n\n# Twice\n")
@@ -217,7 +217,7 @@ func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
 }
 
 func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	text := fourSteps("Ship") + "## Done\n\nRest.\n"
 	r.write("ship", text)
 	c := r.connect(r.options(), nil)
@@ -241,7 +241,7 @@ func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
 }
 
 func TestTheToolsOfAChatAreThereOnlyWithAChat(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	names := func(o tools.Options) (names []string) {
 		list, err := r.connect(o, nil).ListTools(t.Context(), nil)
 		if err != nil {

@@ -16,9 +16,9 @@ const allCommands = "[CREATE_FILE path=\"new\"]\none\n[/CREATE_FILE]\n" +
 	"[RUN_COMMAND]\necho ran > ran\n[/RUN_COMMAND]\n" +
 	"[DELETE_FILE path=\"gone\"]\n"
 
-func approving(t *testing.T, approve string, answers ...string) *rig {
+func approving(t *testing.T, approve string, answers ...string) *fixture {
 	t.Helper()
-	r := newRig(t, allCommands, doneBlock)
+	r := newFixture(t, allCommands, doneBlock)
 	r.settings.Approve = approve
 	r.put("old", "1\n2\n")
 	r.put("gone", "x")
@@ -58,7 +58,7 @@ func TestNoAnswerAndNobodyToAskAreRefusals(t *testing.T) {
 
 func TestAlwaysHoldsForTheTypeOfCommandAndTheSession(t *testing.T) {
 	run := "[RUN_COMMAND]\necho x >> ran\n[/RUN_COMMAND]\n"
-	r := newRig(t, run+run, run, doneBlock)
+	r := newFixture(t, run+run, run, doneBlock)
 	r.settings.Approve = "run"
 	r.answering("Always in this session")
 	r.done("go")
@@ -71,7 +71,7 @@ func TestAlwaysHoldsForTheTypeOfCommandAndTheSession(t *testing.T) {
 }
 
 func TestNoApprovalIsAskedForACommandThatWouldFail(t *testing.T) {
-	r := newRig(t, "[DELETE_FILE path=\"none\"]\n[DELETE_FILE path=\"/etc/passwd\"]\n[EDIT_FILE path=\"f\" start_line=\"9\" end_line=\"9\"]\nx\n[/EDIT_FILE]", doneBlock)
+	r := newFixture(t, "[DELETE_FILE path=\"none\"]\n[DELETE_FILE path=\"/etc/passwd\"]\n[EDIT_FILE path=\"f\" start_line=\"9\" end_line=\"9\"]\nx\n[/EDIT_FILE]", doneBlock)
 	r.settings.Approve = "all"
 	r.put("f", "one\n")
 	r.answering("Yes", "Yes", "Yes")
@@ -82,7 +82,7 @@ func TestNoApprovalIsAskedForACommandThatWouldFail(t *testing.T) {
 }
 
 func TestATurnThatIsRunAgainAsksTheSameQuestions(t *testing.T) {
-	r := newRig(t, "[RUN_COMMAND]\necho 1 >> ran\n[/RUN_COMMAND]\n[MESSAGE]\nhi\n[/MESSAGE]\n[RUN_COMMAND]\necho 2 >> ran\n[/RUN_COMMAND]")
+	r := newFixture(t, "[RUN_COMMAND]\necho 1 >> ran\n[/RUN_COMMAND]\n[MESSAGE]\nhi\n[/MESSAGE]\n[RUN_COMMAND]\necho 2 >> ran\n[/RUN_COMMAND]")
 	r.settings.Approve = "run"
 	stored := map[string]string{} // the answers that survive a crash
 	var asked []string

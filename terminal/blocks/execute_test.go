@@ -25,7 +25,7 @@ func TestAQueuedFileIsCheckedAgainWhenItIsRead(t *testing.T) {
 		fmt.Fprintf(&response, "[READ_FILE path=\"%s\"]\n", name)
 	}
 	response.WriteString("[RUN_COMMAND]\nln -sf /etc/passwd outside; ln -sf users/1/secret own; rm folder; mkdir folder; rm gone; ln -sf stays within\n[/RUN_COMMAND]")
-	r := newRig(t, response.String(), doneBlock)
+	r := newFixture(t, response.String(), doneBlock)
 	for _, name := range names {
 		r.put(name, "the "+name)
 	}
@@ -64,7 +64,7 @@ func TestTheModelIsToldWhyAFileCommandFailed(t *testing.T) {
 	}
 	response.WriteString("[EDIT_FILE path=\"none\" start_line=\"1\" end_line=\"1\"]\n[/EDIT_FILE]\n[READ_FILE path=\"none\"]\n[DELETE_FILE path=\"none\"]\n")
 	want.WriteString("[FAILED] EDIT_FILE: File 'none' not found\n[FAILED] READ_FILE: File 'none' not found\n[FAILED] DELETE_FILE: File 'none' not found")
-	r := newRig(t, response.String(), doneBlock)
+	r := newFixture(t, response.String(), doneBlock)
 	outside := t.TempDir()
 	r.put(filepath.Join(outside, "secret"), "secret")
 	for name, target := range map[string]string{"link": outside, "dangling": filepath.Join(outside, "none")} {
@@ -86,14 +86,14 @@ func TestTheModelIsToldWhyAFileCommandFailed(t *testing.T) {
 
 func TestAFileThatTheSystemRefusesIsAFailure(t *testing.T) {
 	long := strings.Repeat("x", 300)
-	r := newRig(t, strings.Replace(everyFileCommand(long), "[READ_FILE path=\""+long+"\"]\n", "", 1), doneBlock)
+	r := newFixture(t, strings.Replace(everyFileCommand(long), "[READ_FILE path=\""+long+"\"]\n", "", 1), doneBlock)
 	r.done("go")
 	same(t, "results", results(r.outboxes()[1]), "[FAILED] CREATE_FILE: Failed to create '"+long+"': file name too long\n"+
 		"[FAILED] EDIT_FILE: Failed to edit '"+long+"': file name too long\n[FAILED] DELETE_FILE: Failed to delete '"+long+"': file name too long")
 }
 
 func TestAFileThatChangesDuringTheQuestionIsLeftAlone(t *testing.T) {
-	r := newRig(t, "[CREATE_FILE path=\"a\"]\nnew\n[/CREATE_FILE]\n[EDIT_FILE path=\"b\" start_line=\"1\" end_line=\"1\"]\nnew\n[/EDIT_FILE]\n[CREATE_FILE path=\"c\"]\nnew\n[/CREATE_FILE]", doneBlock)
+	r := newFixture(t, "[CREATE_FILE path=\"a\"]\nnew\n[/CREATE_FILE]\n[EDIT_FILE path=\"b\" start_line=\"1\" end_line=\"1\"]\nnew\n[/EDIT_FILE]\n[CREATE_FILE path=\"c\"]\nnew\n[/CREATE_FILE]", doneBlock)
 	r.settings.Approve = "all"
 	r.put("a", "old\n")
 	r.put("b", "old\n")
@@ -114,7 +114,7 @@ func TestAFileThatChangesDuringTheQuestionIsLeftAlone(t *testing.T) {
 }
 
 func TestAnOutboxShowsSoManyFilesAndSoMuchOfThem(t *testing.T) {
-	r := newRig(t, "[READ_FILE path=\"big\"]\n[READ_FILE path=\"binary\"]\n[READ_FILE path=\"exact\"]\n[READ_FILE path=\"big\"]", doneBlock)
+	r := newFixture(t, "[READ_FILE path=\"big\"]\n[READ_FILE path=\"binary\"]\n[READ_FILE path=\"exact\"]\n[READ_FILE path=\"big\"]", doneBlock)
 	line := strings.Repeat("x", 99) + "\n"
 	r.put("big", strings.Repeat(line, 1000)+"y")
 	r.put("exact", strings.Repeat(line, 1000))

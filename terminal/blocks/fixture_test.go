@@ -23,11 +23,11 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// patience is how long a test waits for what must happen. Only what hangs takes so long.
-const patience = 2 * time.Minute
+// testTimeout limits the wait for an event that must happen. Only a test that hangs reaches it.
+const testTimeout = 2 * time.Minute
 
-// TestMain makes the test binary the model, the gateway of the kill loop, and the helper that
-// confines agents, too.
+// TestMain also lets the test binary run as the model, the gateway of the kill loop, and the
+// sandbox helper.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// supervisor is that of all tests: a process has one, since it waits for orphans.
+// supervisor is shared by all tests: a process has only one, since it reaps all descendants.
 var supervisor *process.Supervisor
 
 // scriptedModel records the outbox in a folder and prints the response that is there for it. When
@@ -80,8 +80,8 @@ func scriptedModel(dir string) int {
 	return 0
 }
 
-// rig is a session, and what came of it.
-type rig struct {
+// fixture is a session, and what came of it.
+type fixture struct {
 	t         *testing.T
 	model     string // the folder of the scripted model
 	workspace string
@@ -101,9 +101,9 @@ type rig struct {
 	wake   chan struct{}
 }
 
-func newRig(t *testing.T, responses ...string) *rig {
+func newFixture(t *testing.T, responses ...string) *fixture {
 	t.Helper()
-	r := &rig{
+	r := &fixture{
 		t: t, model: t.TempDir(), workspace: t.TempDir(), settings: blocks.NewSettings(), config: config.Default().Terminal,
 		chat: "1", run: "run-1", wake: make(chan struct{}), sent: map[string]string{},
 	}
@@ -116,7 +116,7 @@ func newRig(t *testing.T, responses ...string) *rig {
 }
 
 // script changes what the model does, and forgets what it was told.
-func (r *rig) script(then string, responses ...string) {
+func (r *fixture) script(then string, responses ...string) {
 	r.t.Helper()
 	old, _ := filepath.Glob(filepath.Join(r.model, "*"))
 	for _, name := range old {
@@ -131,7 +131,7 @@ func (r *rig) script(then string, responses ...string) {
 }
 
 // put writes a file, by an absolute path or in the workspace.
-func (r *rig) put(path, content string) {
+func (r *fixture) put(path, content string) {
 	r.t.Helper()
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.workspace, path)
@@ -145,7 +145,7 @@ func (r *rig) put(path, content string) {
 }
 
 // get reads a file of the workspace.
-func (r *rig) get(path string) string {
+func (r *fixture) get(path string) string {
 	r.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(r.workspace, path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -158,7 +158,7 @@ func (r *rig) get(path string) string {
 }
 
 // start makes the runner, once everything is configured.
-func (r *rig) start() {
+func (r *fixture) start() {
 	r.t.Helper()
 	if r.runner != nil {
 		return
@@ -175,7 +175,7 @@ func (r *rig) start() {
 }
 
 // turn works on a message.
-func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
+func (r *fixture) turn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
@@ -188,7 +188,7 @@ func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
 }
 
 // done is a turn that must end well.
-func (r *rig) done(text string) {
+func (r *fixture) done(text string) {
 	r.t.Helper()
 	if out := r.turn(r.t.Context(), text); out.Status != terminal.Done {
 		r.t.Fatalf("%q ended as %s: %s", text, out.Status, r.last())
@@ -196,13 +196,13 @@ func (r *rig) done(text string) {
 }
 
 // next is done for a message of its own.
-func (r *rig) next(text string) {
+func (r *fixture) next(text string) {
 	r.t.Helper()
 	r.run += "+"
 	r.done(text)
 }
 
-func (r *rig) emit(f terminal.Frame) error {
+func (r *fixture) emit(f terminal.Frame) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.frames = append(r.frames, f)
@@ -219,7 +219,7 @@ func (r *rig) emit(f terminal.Frame) error {
 }
 
 // answering has the person answer questions in this order.
-func (r *rig) answering(answers ...string) {
+func (r *fixture) answering(answers ...string) {
 	r.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -236,9 +236,9 @@ func (r *rig) answering(answers ...string) {
 }
 
 // await waits for a frame.
-func (r *rig) await(what string, match func(terminal.Frame) bool) terminal.Frame {
+func (r *fixture) await(what string, match func(terminal.Frame) bool) terminal.Frame {
 	r.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(testTimeout)
 	for {
 		r.mu.Lock()
 		i, wake := slices.IndexFunc(r.frames, match), r.wake
@@ -259,8 +259,8 @@ func (r *rig) await(what string, match func(terminal.Frame) bool) terminal.Frame
 }
 
 // poll waits for what only the file system tells.
-func (r *rig) poll(what string, done func() bool) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+func (r *fixture) poll(what string, done func() bool) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return
 		}
@@ -269,7 +269,7 @@ func (r *rig) poll(what string, done func() bool) {
 }
 
 // texts are the messages and errors so far.
-func (r *rig) texts() (all []string) {
+func (r *fixture) texts() (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range r.frames {
@@ -281,7 +281,7 @@ func (r *rig) texts() (all []string) {
 }
 
 // last is the last message or error.
-func (r *rig) last() string {
+func (r *fixture) last() string {
 	all := r.texts()
 	if len(all) == 0 {
 		return ""
@@ -290,7 +290,7 @@ func (r *rig) last() string {
 }
 
 // outboxes are what the model was told.
-func (r *rig) outboxes() (all []string) {
+func (r *fixture) outboxes() (all []string) {
 	r.t.Helper()
 	names, _ := filepath.Glob(filepath.Join(r.model, "outbox-*"))
 	slices.Sort(names)
@@ -305,7 +305,7 @@ func (r *rig) outboxes() (all []string) {
 }
 
 // folder is the chat's folder of sessions.
-func (r *rig) folder(parts ...string) string {
+func (r *fixture) folder(parts ...string) string {
 	return filepath.Join(append([]string{r.workspace, "users", r.chat, "blocks"}, parts...)...)
 }
 

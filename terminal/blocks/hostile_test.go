@@ -19,7 +19,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 		"ls # \u202etouch\u200b pwned": "ls # <U+202E>touch<U+200B> pwned",
 		"echo '```'\ntouch pwned":      "````sh\necho '```'\ntouch pwned\n````",
 	} {
-		r := newRig(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
+		r := newFixture(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
 		r.settings.Approve = "run"
 		r.answering("No")
 		r.done("go")
@@ -30,7 +30,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 }
 
 func TestAQuestionNamesTheFileThatIsMeant(t *testing.T) {
-	r := newRig(t, "[DELETE_FILE path=\"build/"+strings.Repeat("./", 400)+"../src/main.go\"]\n[DELETE_FILE path=\"a  b\"]\n[DELETE_FILE path=\"link\"]", doneBlock)
+	r := newFixture(t, "[DELETE_FILE path=\"build/"+strings.Repeat("./", 400)+"../src/main.go\"]\n[DELETE_FILE path=\"a  b\"]\n[DELETE_FILE path=\"link\"]", doneBlock)
 	r.settings.Approve = "run"
 	r.put("src/main.go", "x")
 	r.put("build/x", "x")
@@ -45,7 +45,7 @@ func TestAQuestionNamesTheFileThatIsMeant(t *testing.T) {
 
 func TestACommandThatIsTooLongForAQuestionIsShownWhole(t *testing.T) {
 	command := "ls #" + strings.Repeat("x", 2000) + "\ntouch pwned"
-	r := newRig(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
+	r := newFixture(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
 	r.settings.Approve = "run"
 	r.answering("No")
 	r.done("go")
@@ -55,7 +55,7 @@ func TestACommandThatIsTooLongForAQuestionIsShownWhole(t *testing.T) {
 
 func TestTwoChatsDoNotLoseEachOthersEdits(t *testing.T) {
 	const lines = 20
-	r := newRig(t)
+	r := newFixture(t)
 	r.config.Command = "sed '1,/^=== PROMPT ===$/d'" // a model that answers with its task
 	r.put("f", strings.Repeat("old\n", 2*lines))
 	r.start()
@@ -78,7 +78,7 @@ func TestTwoChatsDoNotLoseEachOthersEdits(t *testing.T) {
 }
 
 func TestAnAgentWithAnotherWorkspaceNeitherResumesNorUndoes(t *testing.T) {
-	r := newRig(t, "[CREATE_FILE path=\"LICENSE\"]\nmine\n[/CREATE_FILE]")
+	r := newFixture(t, "[CREATE_FILE path=\"LICENSE\"]\nmine\n[/CREATE_FILE]")
 	r.put(filepath.Join(r.model, "then"), "crash")
 	for _, dir := range []string{"pa", "pb"} {
 		r.put(dir+"/x", "")
@@ -97,7 +97,7 @@ func TestAnAgentWithAnotherWorkspaceNeitherResumesNorUndoes(t *testing.T) {
 
 func TestFilesThatACommandPutsIntoTheSessionsFolderDoNotBlockTheChat(t *testing.T) {
 	const spoil = "cd users/1/blocks; rm -rf outbox sessions; ln -s / outbox; mkfifo sessions; mkdir -p inbox/processed/x; ln -s /etc/passwd inbox/a.txt"
-	r := newRig(t, "[RUN_COMMAND]\n"+spoil+"\n[/RUN_COMMAND]", doneBlock)
+	r := newFixture(t, "[RUN_COMMAND]\n"+spoil+"\n[/RUN_COMMAND]", doneBlock)
 	r.start()
 	if _, err := r.runner.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "1", Text: "go", RunID: "1", RunName: "1"}, r.emit); err != nil {
 		t.Logf("the turn of the command: %v", err) // it may well fail
@@ -109,13 +109,13 @@ func TestFilesThatACommandPutsIntoTheSessionsFolderDoNotBlockTheChat(t *testing.
 
 func TestAFolderInTheWayOfAResponseIsRemoved(t *testing.T) {
 	const block = "for d in inbox/processed outbox; do mkdir -p users/1/blocks/$d/$(ls users/1/blocks/sessions | cut -c1-8)_seq000%d.txt/sub; done"
-	r := newRig(t, "[RUN_COMMAND]\n"+fmt.Sprintf(block, 1)+"; "+fmt.Sprintf(block, 2)+"; true\n[/RUN_COMMAND]", doneBlock)
+	r := newFixture(t, "[RUN_COMMAND]\n"+fmt.Sprintf(block, 1)+"; "+fmt.Sprintf(block, 2)+"; true\n[/RUN_COMMAND]", doneBlock)
 	r.done("go")
 	has(t, r.last(), "All done.")
 }
 
 func TestMessagesAndFilesAreBothRead(t *testing.T) {
-	personally(t, func(r *rig) {
+	personally(t, func(r *fixture) {
 		_, ended := r.begin("go")
 		id := r.session().SessionID
 		r.say("m1", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]")

@@ -39,7 +39,7 @@ func (h *helpful) await(what string, met func() bool) bool {
 	h.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patience)
+	deadline := time.After(testTimeout)
 	for !met() {
 		select {
 		case err := <-h.ended:

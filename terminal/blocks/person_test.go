@@ -15,10 +15,10 @@ import (
 )
 
 // personally runs a turn in which a person answers, in a bubble where time costs nothing.
-func personally(t *testing.T, story func(r *rig)) {
+func personally(t *testing.T, story func(r *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := newFixture(t)
 		r.settings.Agent = "person"
 		r.config.Command = "true"
 		story(r)
@@ -26,7 +26,7 @@ func personally(t *testing.T, story func(r *rig)) {
 }
 
 // begin begins a turn. ended is closed when it has ended.
-func (r *rig) begin(text string) (stop context.CancelFunc, ended chan terminal.Outcome) {
+func (r *fixture) begin(text string) (stop context.CancelFunc, ended chan terminal.Outcome) {
 	r.t.Helper()
 	r.start()
 	ctx, stop := context.WithCancel(r.t.Context())
@@ -37,7 +37,7 @@ func (r *rig) begin(text string) (stop context.CancelFunc, ended chan terminal.O
 }
 
 // say has the person send a message, which must be read.
-func (r *rig) say(id, text string, media ...string) {
+func (r *fixture) say(id, text string, media ...string) {
 	r.t.Helper()
 	read, err := r.runner.ReadMessage(r.t.Context(), terminal.PersonMessage{Chat: "cli:" + r.chat, ID: id, Text: text, Media: media})
 	if err != nil || !read {
@@ -52,7 +52,7 @@ func isWithin(d time.Duration) {
 }
 
 func TestAPersonBringsTheAnswersOfAModel(t *testing.T) {
-	personally(t, func(r *rig) {
+	personally(t, func(r *fixture) {
 		_, ended := r.begin("make a file")
 		id := r.session().SessionID
 		same(t, "messages", strings.Join(r.texts(), "|"), "Round 1: give this file to the model, and send me its answer, as text or as a .txt or .md file.")
@@ -90,7 +90,7 @@ func TestAPersonBringsTheAnswersOfAModel(t *testing.T) {
 }
 
 func TestAMessageThatIsOfferedAgainRoundsLaterIsReadOnce(t *testing.T) {
-	personally(t, func(r *rig) {
+	personally(t, func(r *fixture) {
 		stop, ended := r.begin("go")
 		for _, id := range []string{"m1", "m2", "m3"} {
 			r.say(id, "[CREATE_FILE path=\""+id+"\"]\n[/CREATE_FILE]")
@@ -106,7 +106,7 @@ func TestAMessageThatIsOfferedAgainRoundsLaterIsReadOnce(t *testing.T) {
 }
 
 func TestMessagesAreNumberedOverAllAttempts(t *testing.T) {
-	personally(t, func(r *rig) {
+	personally(t, func(r *fixture) {
 		stop, ended := r.begin("go")
 		r.say("m1", "[MESSAGE]\nsame words\n[/MESSAGE]")
 		isWithin(3 * time.Second)
@@ -129,7 +129,7 @@ func TestMessagesAreNumberedOverAllAttempts(t *testing.T) {
 }
 
 func TestAFileThatIsSavedInTheInboxIsAnAnswer(t *testing.T) {
-	personally(t, func(r *rig) {
+	personally(t, func(r *fixture) {
 		_, ended := r.begin("go")
 		r.put(r.folder("inbox", "second.txt"), "[DONE]\nready\n[/DONE]")
 		r.put(r.folder("inbox", "first.txt"), "[CREATE_FILE path=\"a\"]\nunfin")
@@ -163,7 +163,7 @@ func TestAFileThatIsSavedInTheInboxIsAnAnswer(t *testing.T) {
 }
 
 func TestATurnThatWaitsForAPersonCanBeStoppedAndResumed(t *testing.T) {
-	personally(t, func(r *rig) {
+	personally(t, func(r *fixture) {
 		stop, ended := r.begin("go")
 		r.say("m1", "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")
 		stop() // before the messages are joined
@@ -188,7 +188,7 @@ func TestATurnThatWaitsForAPersonCanBeStoppedAndResumed(t *testing.T) {
 }
 
 func TestCommandsAndWrongFilesAreAnsweredWhileTheTurnWaits(t *testing.T) {
-	personally(t, func(r *rig) {
+	personally(t, func(r *fixture) {
 		stop, ended := r.begin("go")
 		defer func() { stop(); <-ended }()
 		r.say("1", "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")

@@ -30,7 +30,7 @@ func TestAResponseThatWaitsIsExecutedAfterItsLastResult(t *testing.T) {
 			"lastResults": []fields{{"commandType": "RUN_COMMAND", "summary": "one", "success": false, "output": "x"}, {"commandType": "READ_FILE", "summary": "two", "success": true, "output": ""}},
 		}, "3\n", "[FAILED] RUN_COMMAND: one\n  Output: x\n[OK] READ_FILE: two\n", "b", true},
 	} {
-		r := newRig(t, doneBlock)
+		r := newFixture(t, doneBlock)
 		r.put("a", "A")
 		r.put("b", "B")
 		r.leave(id, tc.more)
@@ -52,7 +52,7 @@ func TestAResponseThatWaitsIsExecutedAfterItsLastResult(t *testing.T) {
 
 func TestACommandThatHadBegunIsRepeatedOnlyIfThatIsHarmless(t *testing.T) {
 	const before, after = "[MESSAGE]\nfirst\n[/MESSAGE]\n", "[CREATE_FILE path=\"after\"]\nafter\n[/CREATE_FILE]"
-	r := newRig(t)
+	r := newFixture(t)
 	for id, tc := range map[string]struct{ command, result, file string }{
 		"0000000a": {"[CREATE_FILE path=\"f\"]\nnew\n[/CREATE_FILE]", "[OK] CREATE_FILE: Created 'f'", "new"},
 		"0000000b": {"[READ_FILE path=\"f\"]", "[OK] READ_FILE: Queued 'f' for next outbox", "old\n"},
@@ -83,7 +83,7 @@ func TestACommandThatHadBegunIsRepeatedOnlyIfThatIsHarmless(t *testing.T) {
 }
 
 func TestAnOutboxThatExistsIsNotWrittenAgain(t *testing.T) {
-	r := newRig(t, doneBlock)
+	r := newFixture(t, doneBlock)
 	const id = "0000000a"
 	result := []fields{{"commandType": "READ_FILE", "summary": "done", "success": true, "output": ""}}
 	// The response was executed and the next outbox written; the session file does not say so yet.

@@ -11,7 +11,7 @@ import (
 )
 
 // ran executes RUN_COMMANDs in one response and returns what the model is told of them.
-func ran(r *rig, commands ...string) string {
+func ran(r *fixture, commands ...string) string {
 	r.t.Helper()
 	r.script("", "[RUN_COMMAND]\n"+strings.Join(commands, "\n[/RUN_COMMAND]\n[RUN_COMMAND]\n")+"\n[/RUN_COMMAND]", doneBlock)
 	r.next("run it")
@@ -19,7 +19,7 @@ func ran(r *rig, commands ...string) string {
 }
 
 func TestTheModelGetsTheOutputOfACommandUnchanged(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.settings.OutputLimit = 20
 	for command, want := range map[string]string{
 		"true":                           "[OK] RUN_COMMAND: Ran 'true' (exit code 0)",
@@ -37,7 +37,7 @@ func TestTheModelGetsTheOutputOfACommandUnchanged(t *testing.T) {
 }
 
 func TestACommandIsOneArgumentOfTheShellAsItIs(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	// How the shell takes the first of them depends on the shell.
 	for _, command := range []string{"-x", "echo  'a  b' \"$0\" $#\n# comment\n\techo \\\\ '*'", "exit 300"} {
 		shell := exec.Command("/bin/sh", "-c", command)
@@ -60,7 +60,7 @@ func TestACommandIsOneArgumentOfTheShellAsItIs(t *testing.T) {
 }
 
 func TestACommandRunsInTheWorkspaceWithTheAgentsEnvironment(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.config.Env = map[string]string{"OF_THE_AGENT": "yes"}
 	workspace, err := filepath.EvalSymlinks(r.workspace)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestACommandRunsInTheWorkspaceWithTheAgentsEnvironment(t *testing.T) {
 const survivors = `for p in $(cat pid child 2>/dev/null); do grep -s "^State:.[^ZX]" /proc/$p/status; done; cat pid child 2>/dev/null | wc -w`
 
 // ended checks that none of so many processes has survived.
-func ended(r *rig, results string, processes int) {
+func ended(r *fixture, results string, processes int) {
 	r.t.Helper()
 	_, printed, _ := strings.Cut(results, "| wc -w' (exit code 0)\n  Output: ")
 	same(r.t, "processes that run, and how many there were", strings.TrimSpace(printed), strconv.Itoa(processes))
@@ -92,7 +92,7 @@ func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newFixture(t)
 			r.settings.Timeout = 1
 			command := "echo $$ > pid\n" + command
 			got := ran(r, command, survivors)
@@ -106,7 +106,7 @@ func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 }
 
 func TestABackgroundProcessNeitherOutlivesNorDelaysItsCommand(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.settings.Timeout = 3600
 	got := ran(r, "sleep 1000 & echo $! > pid; setsid sleep 1000 & echo $! > child; echo here", survivors)
 	has(t, got, "(exit code 0)\n  Output: here")
@@ -114,7 +114,7 @@ func TestABackgroundProcessNeitherOutlivesNorDelaysItsCommand(t *testing.T) {
 }
 
 func TestAFloodCostsBoundedMemory(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	got := ran(r, "head -c 300000000 /dev/zero | tr '\\0' x; head -c 30000000 /dev/zero | tr '\\0' y >&2")
@@ -127,7 +127,7 @@ func TestAFloodCostsBoundedMemory(t *testing.T) {
 }
 
 func TestACommandThatIsTooLongIsNotRun(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	got := ran(r, "echo "+strings.Repeat("x", 200_000))
 	has(t, got, "[FAILED] RUN_COMMAND: Failed to run 'echo xxx", fmt.Sprintf("': the command is longer than %d bytes", 128<<10-1))
 }

@@ -16,7 +16,7 @@ func TestACommandRunsInTheSandboxAndTheLimitsOfTheAgent(t *testing.T) {
 	const look = "[RUN_COMMAND]\ncat ../secret 2>/dev/null || echo denied\n[/RUN_COMMAND]\n[RUN_COMMAND]\necho new > ../made 2>/dev/null; echo mine > f; cat f\n[/RUN_COMMAND]\n[RUN_COMMAND]\nulimit -n\n[/RUN_COMMAND]"
 	for kind, want := range map[string][]string{sandbox.Landlock: {"denied", "(none)", "99"}, "none": {"secret", "new\n", "98"}} {
 		dir := sandboxtest.Outside(t)
-		r := newRig(t, look, doneBlock)
+		r := newFixture(t, look, doneBlock)
 		r.workspace = filepath.Join(dir, "work")
 		r.put("../secret", "secret")
 		r.put("old", "")

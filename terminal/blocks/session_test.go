@@ -30,7 +30,7 @@ type session struct {
 }
 
 // sessions reads the session files, the newest first.
-func (r *rig) sessions() (all []session) {
+func (r *fixture) sessions() (all []session) {
 	r.t.Helper()
 	names, _ := filepath.Glob(r.folder("sessions", "*.json"))
 	for _, name := range names {
@@ -49,7 +49,7 @@ func (r *rig) sessions() (all []session) {
 }
 
 // session reads the only session file.
-func (r *rig) session() session {
+func (r *fixture) session() session {
 	r.t.Helper()
 	all := r.sessions()
 	if len(all) != 1 {
@@ -63,7 +63,7 @@ type fields map[string]any
 
 // leave leaves an unfinished session behind, as a gateway that was killed does: the model has been
 // given outbox 1. more replaces fields of the session file.
-func (r *rig) leave(id string, more fields) {
+func (r *fixture) leave(id string, more fields) {
 	r.t.Helper()
 	s := fields{
 		"sessionId": id, "task": "task of " + id, "sequenceNumber": 1, "isComplete": false, "createdAt": "2026-01-02T03:04:05Z", "updatedAt": "2026-01-02T03:04:05Z",
@@ -82,7 +82,7 @@ func (r *rig) leave(id string, more fields) {
 func roundName(id string, sequence any) string { return fmt.Sprintf("%s_seq%04d.txt", id, sequence) }
 
 // file reads a file of the chat's folder of sessions.
-func (r *rig) file(parts ...string) string {
+func (r *fixture) file(parts ...string) string {
 	r.t.Helper()
 	rel, err := filepath.Rel(r.workspace, r.folder(parts...))
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *rig) file(parts ...string) string {
 }
 
 // raw reads the fields of the only session file, as they are.
-func (r *rig) raw() fields {
+func (r *fixture) raw() fields {
 	r.t.Helper()
 	var f fields
 	if err := json.Unmarshal([]byte(r.file("sessions", r.session().SessionID+".json")), &f); err != nil {
@@ -102,7 +102,7 @@ func (r *rig) raw() fields {
 }
 
 func TestASessionFileHasTheFieldsOfTheSpecification(t *testing.T) {
-	r := newRig(t, "[READ_FILE path=\"a\"]\n[READ_FILE path=\"none\"]\n[RUN_COMMAND]\necho out\n[/RUN_COMMAND]")
+	r := newFixture(t, "[READ_FILE path=\"a\"]\n[READ_FILE path=\"none\"]\n[RUN_COMMAND]\necho out\n[/RUN_COMMAND]")
 	r.put("a", "one")
 	r.put(filepath.Join(r.model, "then"), "crash")
 	began := time.Now()
@@ -150,7 +150,7 @@ func utc(t *testing.T, value any) time.Time {
 }
 
 func TestNamesFrom10000OnHaveFiveDigits(t *testing.T) {
-	r := newRig(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]", doneBlock)
+	r := newFixture(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]", doneBlock)
 	const id = "0000000a"
 	r.leave(id, fields{"sequenceNumber": 9999})
 	r.next("/resume")
@@ -162,7 +162,7 @@ func TestNamesFrom10000OnHaveFiveDigits(t *testing.T) {
 }
 
 func TestTheNewestUnfinishedSessionIsResumed(t *testing.T) {
-	r := newRig(t, doneBlock)
+	r := newFixture(t, doneBlock)
 	for id, more := range map[string]fields{
 		"0000000a": {"createdAt": "2026-01-04T00:00:00Z"},
 		"0000000b": {"createdAt": "2026-01-05T00:00:00Z", "isComplete": true},

@@ -13,7 +13,7 @@ import (
 const doneBlock = "[DONE]\nAll done.\n[/DONE]\n"
 
 func TestASessionGoesOnUntilDone(t *testing.T) {
-	r := newRig(t,
+	r := newFixture(t,
 		"I begin.\n[CREATE_FILE path=\"src/a.txt\"]\none\ntwo\n[/CREATE_FILE]\n[MESSAGE]\nhalfway\n[/MESSAGE]\n[READ_FILE path=\"src/a.txt\"]",
 		"[EDIT_FILE path=\"src/a.txt\" start_line=\"2\" end_line=\"2\"]\n2\n[/EDIT_FILE]\n[RUN_COMMAND]\ncat src/a.txt; echo oops >&2; exit 3\n[/RUN_COMMAND]\n[DELETE_FILE path=\"old.txt\"]",
 		doneBlock+"[CREATE_FILE path=\"after.txt\"]\nstill executed\n[/CREATE_FILE]",
@@ -48,14 +48,14 @@ func TestASessionGoesOnUntilDone(t *testing.T) {
 }
 
 func TestTheBoardNamesTheRoundAndEachResult(t *testing.T) {
-	r := newRig(t, "[CREATE_FILE path=\"a_b_c.txt\"]\n[/CREATE_FILE]\n[READ_FILE path=\"none\"]", doneBlock)
+	r := newFixture(t, "[CREATE_FILE path=\"a_b_c.txt\"]\n[/CREATE_FILE]\n[READ_FILE path=\"none\"]", doneBlock)
 	r.done("go")
 	f := r.await("a board", func(f terminal.Frame) bool { return f.Board && strings.Contains(f.Text, "Round 2") })
 	has(t, f.Text, "Round 1\n✅ `Created 'a_b_c.txt'`\n❌ `File 'none' not found`\nRound 2")
 }
 
 func TestAFailedAgentExecutesNothingAndTheSessionIsResumed(t *testing.T) {
-	r := newRig(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")
+	r := newFixture(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")
 	r.put(filepath.Join(r.model, "then"), "crash")
 	out := r.turn(t.Context(), "go")
 	same(t, "status", out.Status, terminal.Failed)
@@ -72,7 +72,7 @@ func TestAFailedAgentExecutesNothingAndTheSessionIsResumed(t *testing.T) {
 }
 
 func TestASessionEndsAfterSoManyRounds(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.settings.MaxRounds = 3
 	out := r.turn(t.Context(), "go")
 	same(t, "status", out.Status, terminal.Failed)
@@ -82,14 +82,14 @@ func TestASessionEndsAfterSoManyRounds(t *testing.T) {
 }
 
 func TestTheModelLearnsThatItsResponseHasNoCommands(t *testing.T) {
-	r := newRig(t, "Sure! I would create a file.", "[RUN_COMMAND]\nls", doneBlock)
+	r := newFixture(t, "Sure! I would create a file.", "[RUN_COMMAND]\nls", doneBlock)
 	r.done("go")
 	same(t, "results", results(r.outboxes()[1]), "[FAILED] PARSE_ERROR: No commands found in the response")
 	same(t, "results", results(r.outboxes()[2]), "[FAILED] PARSE_ERROR: RUN_COMMAND missing closing tag")
 }
 
 func TestAnAgentThatFloodsOrHangsEndsWithTheTurn(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.script("flood")
 	r.config.MaxLine = 1 << 20
 	out := r.turn(t.Context(), "go")
@@ -114,7 +114,7 @@ func TestTenMegabytesAreExecuted(t *testing.T) {
 	for range 2000 {
 		many.WriteString("[READ_FILE path=\"big\"]\n")
 	}
-	r := newRig(t, "[CREATE_FILE path=\"big\"]\n"+body+"[/CREATE_FILE]", many.String(), doneBlock)
+	r := newFixture(t, "[CREATE_FILE path=\"big\"]\n"+body+"[/CREATE_FILE]", many.String(), doneBlock)
 	r.done("go")
 	same(t, "content", r.get("big"), strings.TrimSuffix(body, "\n"))
 	has(t, results(r.outboxes()[2]), "[FAILED] PARSE_ERROR: Only the first 1000 of 2000 commands were executed")
@@ -122,7 +122,7 @@ func TestTenMegabytesAreExecuted(t *testing.T) {
 }
 
 func TestATaskThatIsDoneIsNotDoneAgain(t *testing.T) {
-	r := newRig(t, "[RUN_COMMAND]\necho x >> ran\n[/RUN_COMMAND]"+"\n"+doneBlock)
+	r := newFixture(t, "[RUN_COMMAND]\necho x >> ran\n[/RUN_COMMAND]"+"\n"+doneBlock)
 	r.done("go")
 	r.done("go") // the same message, run again
 	same(t, "runs", r.get("ran"), "x\n")
@@ -130,7 +130,7 @@ func TestATaskThatIsDoneIsNotDoneAgain(t *testing.T) {
 }
 
 func TestAFileThatIsTooLargeIsNotEditedAndOneThatCannotBeKeptIsNotTouched(t *testing.T) {
-	r := newRig(t, "[EDIT_FILE path=\"large\" start_line=\"1\" end_line=\"1\"]\nx\n[/EDIT_FILE]\n[DELETE_FILE path=\"huge\"]", doneBlock)
+	r := newFixture(t, "[EDIT_FILE path=\"large\" start_line=\"1\" end_line=\"1\"]\nx\n[/EDIT_FILE]\n[DELETE_FILE path=\"huge\"]", doneBlock)
 	for name, size := range map[string]int64{"large": 17 << 20, "huge": 1 << 40} { // sparse
 		r.put(name, "")
 		if err := os.Truncate(filepath.Join(r.workspace, name), size); err != nil {
@@ -143,7 +143,7 @@ func TestAFileThatIsTooLargeIsNotEditedAndOneThatCannotBeKeptIsNotTouched(t *tes
 }
 
 func TestATaskNamesTheFilesThatCameWithIt(t *testing.T) {
-	r := newRig(t, doneBlock)
+	r := newFixture(t, doneBlock)
 	r.put("users/1/photo.png", "x")
 	r.media = []string{filepath.Join(r.workspace, "users/1/photo.png")}
 	r.config.PassMedia = true
@@ -152,7 +152,7 @@ func TestATaskNamesTheFilesThatCameWithIt(t *testing.T) {
 }
 
 func TestSessionsOfDifferentChatsShareOnlyTheWorkspace(t *testing.T) {
-	r := newRig(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")
+	r := newFixture(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")
 	r.put(filepath.Join(r.model, "then"), "crash")
 	_ = r.turn(t.Context(), "first chat")
 	first := "users/1/blocks/sessions/" + r.session().SessionID + ".json"

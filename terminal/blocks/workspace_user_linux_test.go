@@ -192,7 +192,7 @@ func TestCommandsOfAnotherUserCanUseTheFilesThatWereMadeForIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t)
+	r := newFixture(t)
 	r.config.User = "nobody"
 	r.config.Command = `cat > /dev/null; if [ -e kept ]; then printf '[DONE]\n[/DONE]\n'; else cat <<'END'
 [CREATE_FILE path="made/new"]

@@ -24,10 +24,10 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// patience is how long a test waits for what must happen. Only what hangs takes so long.
-const patience = 2 * time.Minute
+// testTimeout limits the wait for an event that must happen. Only a test that hangs reaches it.
+const testTimeout = 2 * time.Minute
 
-// TestMain makes the test binary the scripted agent, and the helper that confines agents, too.
+// TestMain makes the test binary the scripted agent, and the sandbox helper.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "scripted-agent":
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// supervisor is that of all tests: a process has one, since it waits for orphans.
+// supervisor is shared by all tests: a process has only one, since it reaps all descendants.
 var supervisor *process.Supervisor
 
 // script is what a scripted agent does. The last response is repeated.
@@ -155,8 +155,8 @@ func encode(v any) string {
 	return string(raw)
 }
 
-// rig is an agent on a terminal, and what came of it.
-type rig struct {
+// fixture is an agent on a terminal, and what came of it.
+type fixture struct {
 	t        *testing.T
 	dir      string // of the scripted agent
 	work     string // where the shell begins
@@ -172,9 +172,9 @@ type rig struct {
 	wake   chan struct{}
 }
 
-func newRig(t *testing.T, s script) *rig {
+func newFixture(t *testing.T, s script) *fixture {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), work: t.TempDir(), settings: keys.NewSettings(), config: config.Default().Terminal, chat: "local", wake: make(chan struct{})}
+	r := &fixture{t: t, dir: t.TempDir(), work: t.TempDir(), settings: keys.NewSettings(), config: config.Default().Terminal, chat: "local", wake: make(chan struct{})}
 	if s.Turn {
 		r.settings.Agent = "turn"
 	}
@@ -186,7 +186,7 @@ func newRig(t *testing.T, s script) *rig {
 }
 
 // script changes what the agent does, and forgets what it was told.
-func (r *rig) script(s script) {
+func (r *fixture) script(s script) {
 	r.t.Helper()
 	told, _ := filepath.Glob(filepath.Join(r.dir, "request-*"))
 	for _, name := range told {
@@ -200,7 +200,7 @@ func (r *rig) script(s script) {
 }
 
 // start makes the runner, once everything is configured.
-func (r *rig) start() {
+func (r *fixture) start() {
 	r.t.Helper()
 	if r.runner != nil {
 		return
@@ -224,7 +224,7 @@ func (r *rig) start() {
 }
 
 // turn works on a message.
-func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
+func (r *fixture) turn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
@@ -236,7 +236,7 @@ func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
 	return out
 }
 
-func (r *rig) emit(f terminal.Frame) error {
+func (r *fixture) emit(f terminal.Frame) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.frames = append(r.frames, f)
@@ -246,9 +246,9 @@ func (r *rig) emit(f terminal.Frame) error {
 }
 
 // await waits for a frame.
-func (r *rig) await(what string, match func(terminal.Frame) bool) terminal.Frame {
+func (r *fixture) await(what string, match func(terminal.Frame) bool) terminal.Frame {
 	r.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(testTimeout)
 	for {
 		r.mu.Lock()
 		i := slices.IndexFunc(r.frames, match)
@@ -270,7 +270,7 @@ func (r *rig) await(what string, match func(terminal.Frame) bool) terminal.Frame
 }
 
 // awaitScreen waits for a board that shows a text.
-func (r *rig) awaitScreen(text string) {
+func (r *fixture) awaitScreen(text string) {
 	r.t.Helper()
 	r.await("a screen with "+text, func(f terminal.Frame) bool { return f.Screen != nil && strings.Contains(screenText(f), text) })
 }
@@ -289,7 +289,7 @@ func screenText(f terminal.Frame) string {
 }
 
 // requests are what the agent was told. For an agent of lines it is decoded.
-func (r *rig) requests() []string {
+func (r *fixture) requests() []string {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.dir, "request-*"))
 	if err != nil {
@@ -313,7 +313,7 @@ func (r *rig) requests() []string {
 }
 
 // last is the text of the last message or error.
-func (r *rig) last() string {
+func (r *fixture) last() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range slices.Backward(r.frames) {
@@ -325,7 +325,7 @@ func (r *rig) last() string {
 }
 
 // control carries out a command of a person.
-func (r *rig) control(name, args string) terminal.ControlReply {
+func (r *fixture) control(name, args string) terminal.ControlReply {
 	r.t.Helper()
 	if !r.runner.AcceptsControl("cli:"+r.chat, name) {
 		r.t.Fatalf("the command %q is not accepted", name)
@@ -338,7 +338,7 @@ func (r *rig) control(name, args string) terminal.ControlReply {
 }
 
 // awaitContent waits until a file in the folder where the shell begins has a content.
-func (r *rig) awaitContent(name, want string) {
+func (r *fixture) awaitContent(name, want string) {
 	r.t.Helper()
 	var raw []byte
 	defer func() {
@@ -353,7 +353,7 @@ func (r *rig) awaitContent(name, want string) {
 }
 
 // awaitFile waits until a program has written a file.
-func (r *rig) awaitFile(name string) string {
+func (r *fixture) awaitFile(name string) string {
 	r.t.Helper()
 	path := filepath.Join(r.work, name)
 	var raw []byte
@@ -365,9 +365,9 @@ func (r *rig) awaitFile(name string) string {
 }
 
 // poll waits for what only the file system or the kernel tells.
-func (r *rig) poll(what string, done func() bool) {
+func (r *fixture) poll(what string, done func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return
 		}

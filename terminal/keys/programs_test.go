@@ -14,7 +14,7 @@ import (
 func makeFIFO(path string) error { return syscall.Mkfifo(path, 0o600) }
 
 // play has an agent type commands, one step after the other.
-func (r *rig) play(steps ...command) {
+func (r *fixture) play(steps ...command) {
 	r.t.Helper()
 	s := script{}
 	for _, c := range steps {
@@ -35,21 +35,21 @@ func after(told, keystrokes string) command { return command{keystrokes, 0.1, to
 func TestLessIsPagedThrough(t *testing.T) {
 	t.Parallel()
 	need(t, "less")
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	r.play(after("$", "seq 1 500 | less\n"), after("\n39\n:", "Space"), after("\n78\n:", "G"), after("\n500\n(END)", "q"), after("$", "echo left > left\n"))
 	r.awaitContent("left", "left\n")
 }
 
 func TestAJobIsSuspendedAndResumed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	r.play(after("$", "sh -c 'echo be''gun; exec cat > typed'\n"), after("begun", "C-z"), after("Stopped", "fg; echo fi''n\n"), after("exec cat", "back\n"), after("back", "C-d"), after("fin", ""))
 	r.awaitContent("typed", "back\n")
 }
 
 func TestTheShellCompletesAndRemembers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	if err := os.WriteFile(filepath.Join(r.work, "a-long-name"), []byte("content\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +60,14 @@ func TestTheShellCompletesAndRemembers(t *testing.T) {
 
 func TestABinaryOnTheScreenLeavesAUsableTerminal(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	r.play(after("$", "head -c 300000 /bin/bash; tput reset; echo fi''n\n"), after("fin", "C-c"), after("$", "echo fine > fine\n"))
 	r.awaitContent("fine", "fine\n")
 }
 
 func TestAFloodIsLimited(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	r.play(after("$", "seq 1 200000; echo fi''n\n"), after("\nfin\n", ""))
 	told := r.requests()
 	for i, text := range told {
@@ -82,7 +82,7 @@ func TestAFloodIsLimited(t *testing.T) {
 
 func TestALongTextIsTypedWhole(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	text := strings.Repeat("0123456789abcde\n", 5_000)
 	r.play(after("$", "sh -c 'echo be''gun; exec cat > typed'; echo fi''n\n"), after("begun", text), after("abcde", "C-d"), after("fin", ""))
 	r.awaitContent("typed", text)
@@ -90,14 +90,14 @@ func TestALongTextIsTypedWhole(t *testing.T) {
 
 func TestAProgramThatDoesNotReadHoldsUpNothingForEver(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	r.play(after("$", "stty raw; echo be''gun; sleep 1000\n"), after("begun", strings.Repeat("x", 100_000)))
 	r.runner.EndIdleAgent("cli:local")
 }
 
 func TestProgramsFindATerminal(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	r.settings.Cols, r.settings.Rows = 100, 30
 	r.play(after("$", "{ echo $TERM; stty size; locale charmap; tty | cut -c1-9; echo $LANG$LC_ALL$LC_CTYPE | grep -c .; } > about\n"))
 	r.awaitContent("about", "xterm-256color\n30 100\nUTF-8\n/dev/pts/\n1\n")

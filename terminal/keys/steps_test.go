@@ -18,7 +18,7 @@ import (
 
 func TestTheAgentsKeystrokesReachTheShell(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{
+	r := newFixture(t, script{Responses: []string{
 		respond("I see a prompt", command{Keystrokes: "echo $((6*7)) > answer\n", Duration: 0.5}),
 		taskDone("It is written"), taskDone("It is 42"),
 	}})
@@ -45,7 +45,7 @@ func TestTheAgentsKeystrokesReachTheShell(t *testing.T) {
 func TestVimCreatesTheFileOfTheExample(t *testing.T) {
 	t.Parallel()
 	need(t, "vim")
-	r := newRig(t, script{Responses: []string{
+	r := newFixture(t, script{Responses: []string{
 		respond("", command{Keystrokes: "vim test.py\n", Duration: 0.5}, command{Keystrokes: "i", Duration: 0.1}, command{Keystrokes: "print('hello')", Duration: 0.1}, command{Keystrokes: "Escape", Duration: 0.1}, command{Keystrokes: ":wq\n", Duration: 0.3}),
 		respond("", command{Keystrokes: "test -s test.py && echo rea''dy\n", Duration: 1}),
 		taskDone(""), taskDone(""),
@@ -66,7 +66,7 @@ func need(t *testing.T, program string) {
 
 func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "cd /; x=kept\n", Duration: 0.2}), taskDone("")}})
+	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "cd /; x=kept\n", Duration: 0.2}), taskDone("")}})
 	r.turn(t.Context(), "one")
 	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo $x in $PWD > " + r.work + "/out\n", Duration: 0.5}), taskDone("")}})
 	r.turn(t.Context(), "two")
@@ -81,7 +81,7 @@ func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
 
 func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{
+	r := newFixture(t, script{Responses: []string{
 		respond("", command{Keystrokes: "sleep 1000 & setsid sh -c 'echo $$ > detached; exec sleep 1000' & nohup sleep 1000 >/dev/null & sleep 1000\n", Duration: 0.3}),
 		respond("", command{Keystrokes: "C-z", Duration: 0.3}, command{Keystrokes: "jobs -p > pids; echo $$ >> pids; sync\n", Duration: 1}),
 		taskDone(""), taskDone(""),
@@ -98,7 +98,7 @@ func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 }
 
 // shellOf returns the process id of the shell.
-func shellOf(r *rig) string {
+func shellOf(r *fixture) string {
 	r.t.Helper()
 	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo $$ > " + r.work + "/pid\n", Duration: 0.3}), taskDone("")}})
 	r.turn(r.t.Context(), "pid")
@@ -106,7 +106,7 @@ func shellOf(r *rig) string {
 }
 
 // awaitDeath waits until there is no such process.
-func (r *rig) awaitDeath(pid string) {
+func (r *fixture) awaitDeath(pid string) {
 	r.t.Helper()
 	r.poll("the end of process "+pid, func() bool {
 		n, err := strconv.Atoi(pid)
@@ -136,7 +136,7 @@ func TestErrorsThatEndATurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, c.script)
+			r := newFixture(t, c.script)
 			r.settings.MaxSteps = c.maxSteps
 			r.config.MaxLine = 1 << 20
 			out := r.turn(t.Context(), "try")
@@ -156,7 +156,7 @@ func TestErrorsThatEndATurn(t *testing.T) {
 
 func TestTheAgentLearnsWhyItsResponseIsInvalid(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{"so I think", respond("", command{Keystrokes: "echo a", Duration: 0}, command{Keystrokes: "\n", Duration: 0}), taskDone(""), taskDone("")}})
+	r := newFixture(t, script{Responses: []string{"so I think", respond("", command{Keystrokes: "echo a", Duration: 0}, command{Keystrokes: "\n", Duration: 0}), taskDone(""), taskDone("")}})
 	r.turn(t.Context(), "try")
 	told := r.requests()
 	if want := "Previous response had parsing errors:\nERROR: No valid JSON found in response\nWARNINGS: - No valid JSON object found\n\nPlease fix these issues and provide a proper JSON response."; told[1] != want {
@@ -170,7 +170,7 @@ func TestTheAgentLearnsWhyItsResponseIsInvalid(t *testing.T) {
 func TestAnAgentOfStepsReadsAPrompt(t *testing.T) {
 	t.Parallel()
 	task := "Do {this}\n\nCurrent terminal state:\nnothing"
-	r := newRig(t, script{Turn: true, Responses: []string{
+	r := newFixture(t, script{Turn: true, Responses: []string{
 		`<think>{"no"}</think> <response><analysis>A</analysis><plan>P</plan><commands><keystrokes duration="0.3">echo one
 </keystrokes></commands></response>`,
 		taskDone(""),
@@ -208,7 +208,7 @@ func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, s)
+			r := newFixture(t, s)
 			r.start()
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan terminal.Outcome)
@@ -229,7 +229,7 @@ func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 
 func TestATurnThatTakesTooLongEnds(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "sleep 1000\n", Duration: 60})}})
+	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "sleep 1000\n", Duration: 60})}})
 	r.config.Timeout = 2
 	if out := r.turn(t.Context(), "work"); out.Status != terminal.TimedOut || !strings.Contains(r.last(), "Timed out after 2 s.") {
 		t.Errorf("ended %s: %s", out.Status, r.last())

@@ -16,7 +16,7 @@ import (
 )
 
 // background runs a turn beside the test and returns a channel with its outcome.
-func (r *rig) background(text string) <-chan terminal.Outcome {
+func (r *fixture) background(text string) <-chan terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	ended := make(chan terminal.Outcome, 1)
@@ -26,7 +26,7 @@ func (r *rig) background(text string) <-chan terminal.Outcome {
 
 func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{
+	r := newFixture(t, script{Responses: []string{
 		respond("one", command{Keystrokes: "echo begun > begun; read line < go; echo $line > first\n", Duration: 3}, command{Keystrokes: "echo never > never\n"}),
 		respond("two", command{Keystrokes: "echo agent > second\n", Duration: 0.5}),
 		taskDone(""), taskDone("all done"),
@@ -84,7 +84,7 @@ func hasButton(label, command string) func(terminal.Frame) bool {
 
 func TestAPersonWhoForgetsTheTerminalHandsItBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{
+	r := newFixture(t, script{Responses: []string{
 		respond("one", command{Keystrokes: "echo begun > begun\n", Duration: 0.1}, command{Keystrokes: "", Duration: 3}), respond("two", command{Keystrokes: "echo on > on\n", Duration: 0}), taskDone(""), taskDone(""),
 	}})
 	r.settings.Idle = 1
@@ -103,7 +103,7 @@ func TestAPersonWhoForgetsTheTerminalHandsItBack(t *testing.T) {
 
 func TestATakeoverThatIsOverConcernsNoLaterResponse(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{
+	r := newFixture(t, script{Responses: []string{
 		respond("one", command{Keystrokes: "echo begun > begun; read x < go\n", Duration: 1}), respond("two", command{Keystrokes: "echo two > two\n", Duration: 0.3}), taskDone(""), taskDone(""),
 	}})
 	if err := makeFIFO(r.work + "/go"); err != nil {
@@ -130,7 +130,7 @@ func TestATakeoverThatIsOverConcernsNoLaterResponse(t *testing.T) {
 
 func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{taskDone("")}})
+	r := newFixture(t, script{Responses: []string{taskDone("")}})
 	r.settings.Idle, r.settings.MaxKept = 2, 1
 	r.turn(t.Context(), "open")
 	r.control("take", "")
@@ -148,7 +148,7 @@ func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
 
 func TestStopDiscardsInputThatIsStillQueued(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "stty raw; echo begun > begun; sleep 1000\n", Duration: 1}, command{Keystrokes: strings.Repeat("echo bad >> bad\n", 10_000), Duration: 60})}})
+	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "stty raw; echo begun > begun; sleep 1000\n", Duration: 1}, command{Keystrokes: strings.Repeat("echo bad >> bad\n", 10_000), Duration: 60})}})
 	r.start()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan terminal.Outcome)
@@ -167,7 +167,7 @@ func TestStopDiscardsInputThatIsStillQueued(t *testing.T) {
 
 func TestATerminalThatEveryProcessHasClosedEnds(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "exec sleep 1000 <&- >&- 2>&-\n", Duration: 30})}})
+	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "exec sleep 1000 <&- >&- 2>&-\n", Duration: 30})}})
 	if out := r.turn(t.Context(), "close"); out.Status != terminal.Failed || !strings.Contains(r.last(), "The shell of the terminal has ended") {
 		t.Errorf("ended %s: %s", out.Status, r.last())
 	}
@@ -175,7 +175,7 @@ func TestATerminalThatEveryProcessHasClosedEnds(t *testing.T) {
 
 func TestAFreshStartEndsTheTerminalWhenItsTurnHasEnded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "echo $$ > pid; read x < go\n", Duration: 0.1}), respond("", command{Keystrokes: "echo on > on\n", Duration: 0.3}), taskDone(""), taskDone("")}, After: []string{"", "go\n$"}})
+	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "echo $$ > pid; read x < go\n", Duration: 0.1}), respond("", command{Keystrokes: "echo on > on\n", Duration: 0.3}), taskDone(""), taskDone("")}, After: []string{"", "go\n$"}})
 	if err := makeFIFO(r.work + "/go"); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestAFreshStartEndsTheTerminalWhenItsTurnHasEnded(t *testing.T) {
 
 func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{taskDone("")}})
+	r := newFixture(t, script{Responses: []string{taskDone("")}})
 	r.start()
 	for _, name := range []string{"screen", "key", "type", "take", "give"} {
 		if reply := r.control(name, "x"); !strings.HasPrefix(reply.Text, "No terminal is open.") {
@@ -228,7 +228,7 @@ func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 
 func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("I print ä", command{Keystrokes: "printf 'caf\\303\\251 \\033[31mred\\033[m\\n'\n", Duration: 0.5}), taskDone(""), taskDone("")}})
+	r := newFixture(t, script{Responses: []string{respond("I print ä", command{Keystrokes: "printf 'caf\\303\\251 \\033[31mred\\033[m\\n'\n", Duration: 0.5}), taskDone(""), taskDone("")}})
 	r.turn(t.Context(), "print")
 	reply := r.control("screen", "")
 	if len(reply.Files) != 1 || reply.Screen == nil {
@@ -273,7 +273,7 @@ func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
 
 func TestALogOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "exit\n", Duration: 30})}})
+	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "exit\n", Duration: 30})}})
 	r.turn(t.Context(), "leave")
 	if reply := r.control("log", ""); len(reply.Files) != 2 {
 		t.Errorf("/log: %+v", reply)
@@ -286,7 +286,7 @@ func TestALogOutlivesItsTerminal(t *testing.T) {
 
 func TestALongRecordingKeepsItsEnd(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{
+	r := newFixture(t, script{Responses: []string{
 		respond("", command{Keystrokes: "seq 1 200000; echo fi''nished; touch done\n", Duration: 1}), respond("", command{Keystrokes: "", Duration: 1}), taskDone(""), taskDone(""),
 	}})
 	r.turn(t.Context(), "count")
@@ -302,7 +302,7 @@ func TestALongRecordingKeepsItsEnd(t *testing.T) {
 }
 
 // awaitLast waits until the screen shows a text.
-func (r *rig) awaitLast(text string) {
+func (r *fixture) awaitLast(text string) {
 	r.t.Helper()
 	r.poll("a screen with "+text, func() bool {
 		return strings.Contains(screenText(terminal.Frame{Screen: r.control("screen", "").Screen}), text)
@@ -310,9 +310,9 @@ func (r *rig) awaitLast(text string) {
 }
 
 // newScreen is a program in a chat without an agent.
-func newScreen(t *testing.T, program string) *rig {
+func newScreen(t *testing.T, program string) *fixture {
 	t.Helper()
-	r := newRig(t, script{})
+	r := newFixture(t, script{})
 	r.config.Command = program
 	r.protocol = keys.NewScreen(r.config)
 	return r

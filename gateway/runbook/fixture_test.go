@@ -33,9 +33,9 @@ const (
 var deploy = "# Deploy\n\n" + section("Build", buildChallenge) + section("Upload", mintChallenge) +
 	section("Ask", approveChallenge) + section("Report", commentChallenge)
 
-// rig executes a run. Each transition is done twice, with the run in memory and with one that was
+// fixture executes a run. Each transition is done twice, with the run in memory and with one that was
 // stored and loaded, and both must agree.
-type rig struct {
+type fixture struct {
 	t     testing.TB
 	run   runbook.Run
 	now   time.Time
@@ -45,16 +45,18 @@ type rig struct {
 
 var source = runbook.WorkspaceSource("deploy")
 
-func begin(t testing.TB, text string) *rig { return beginAs(t, runbook.Start{Runbook: parse(t, text)}) }
+func begin(t testing.TB, text string) *fixture {
+	return beginAs(t, runbook.Start{Runbook: parse(t, text)})
+}
 
-func beginAs(t testing.TB, start runbook.Start) *rig {
-	g := &rig{t: t, now: began, count: uint64(len(t.Name()))}
+func beginAs(t testing.TB, start runbook.Start) *fixture {
+	g := &fixture{t: t, now: began, count: uint64(len(t.Name()))}
 	start.Source = source
 	g.run, g.first = runbook.Begin(start, g.env())
 	return g
 }
 
-func (g *rig) env() runbook.Env {
+func (g *fixture) env() runbook.Env {
 	return runbook.Env{Now: g.now, Random: rand.NewChaCha8([32]byte{byte(g.count), byte(g.count >> 8)})}
 }
 
@@ -67,7 +69,7 @@ func load(t testing.TB, r runbook.Run) runbook.Run {
 	return loaded
 }
 
-func (g *rig) do(transition func(runbook.Run, runbook.Env) (runbook.Run, runbook.Answer, error)) (runbook.Answer, error) {
+func (g *fixture) do(transition func(runbook.Run, runbook.Env) (runbook.Run, runbook.Answer, error)) (runbook.Answer, error) {
 	g.t.Helper()
 	g.count++
 	before, stored := g.run.Encode(), load(g.t, g.run)
@@ -91,13 +93,13 @@ func asJSON(v any) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(b))
 }
 
-func (g *rig) uri(step int) string { return source.StepURI(step) }
+func (g *fixture) uri(step int) string { return source.StepURI(step) }
 
 // solution is the fields of a solution.
 type solution map[string]any
 
 // sign adds the nonce and the hash of the present challenge.
-func (g *rig) sign(s solution) solution {
+func (g *fixture) sign(s solution) solution {
 	signed := solution{"nonce": g.run.Issued.Nonce, "proof_hash": g.run.LastHash()}
 	for name, value := range s {
 		signed[name] = value
@@ -106,7 +108,7 @@ func (g *rig) sign(s solution) solution {
 }
 
 // send calls Next for a step with a solution as it is; nil is none.
-func (g *rig) send(step int, s solution) runbook.Answer {
+func (g *fixture) send(step int, s solution) runbook.Answer {
 	g.t.Helper()
 	var raw json.RawMessage
 	if s != nil {
@@ -131,7 +133,7 @@ var (
 )
 
 // solve proves the present step with a right solution, as an agent does.
-func (g *rig) solve() runbook.Answer {
+func (g *fixture) solve() runbook.Answer {
 	g.t.Helper()
 	step := g.run.Step
 	present, _ := g.run.CurrentStep()
@@ -148,7 +150,7 @@ func (g *rig) solve() runbook.Answer {
 }
 
 // solveAll proves all steps that are left.
-func (g *rig) solveAll() {
+func (g *fixture) solveAll() {
 	g.t.Helper()
 	for g.run.Status == runbook.Waiting {
 		g.solve()
@@ -156,7 +158,7 @@ func (g *rig) solveAll() {
 }
 
 // refused checks an answer that says an error.
-func (g *rig) refused(a runbook.Answer, code, message string, count int) {
+func (g *fixture) refused(a runbook.Answer, code, message string, count int) {
 	g.t.Helper()
 	action := fmt.Sprintf("retry kairos_next with %s -- use nonce and proof_hash from THIS response's challenge", g.uri(g.run.Step))
 	g.refusedWith(a, code, message, action)
@@ -165,7 +167,7 @@ func (g *rig) refused(a runbook.Answer, code, message string, count int) {
 	}
 }
 
-func (g *rig) refusedWith(a runbook.Answer, code, message, action string) {
+func (g *fixture) refusedWith(a runbook.Answer, code, message, action string) {
 	g.t.Helper()
 	if a.ErrorCode != code || a.Message != message || a.NextAction != action || a.ProofHash != "" {
 		g.t.Errorf("%s\nwant %s: %s\n%s", asJSON(a), code, message, action)
