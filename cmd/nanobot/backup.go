@@ -33,7 +33,7 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody reads holds up
-			cfg, err := loadBesideDaemon(path)
+			cfg, err := loadForCommand(path)
 			if err != nil {
 				return err
 			}

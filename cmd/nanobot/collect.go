@@ -26,7 +26,7 @@ type collector struct {
 	cycles int // in a row that came soon after one another
 }
 
-// collected takes note of a collection, and returns the GC percent from here on. live is what the
+// collected counts a garbage collection and returns the GC percent from now on. live is what the
 // runtime takes the percentage of: the bytes on the heap, on stacks and in globals.
 func (c *collector) collected(now time.Time, live uint64) int {
 	if now.Sub(c.last) > busyInterval {
@@ -39,16 +39,15 @@ func (c *collector) collected(now time.Time, live uint64) int {
 	return int(min(max(busyGarbage*100/live, usualGCPercent), busyGCPercent))
 }
 
-// paceCollections lets a busy daemon collect garbage less often, unless the operator has said how
-// often. A finalizer that is set again and again tells it of each collection, so that an idle
-// daemon need not wake up for it.
-func paceCollections() {
+// tuneGarbageCollector makes a busy daemon collect garbage less often, unless GOGC is set. A
+// finalizer that sets itself again runs after each collection, so an idle daemon needs no timer.
+func tuneGarbageCollector() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	c, percent := collector{last: time.Now()}, usualGCPercent
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
-	type cycle struct{ _ [16]byte } // not so small that the allocator puts it together with others
+	type cycle struct{ _ [16]byte } // large enough that the tiny allocator does not combine it with other objects
 	var collected func(*cycle)
 	collected = func(at *cycle) {
 		metrics.Read(live)

@@ -76,7 +76,7 @@ func withWiring(o doctor.Options) doctor.Options {
 	o.Prepare = func(cfg *config.Config) (doctor.Prepared, error) {
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
 		defer supervisor.Close()
-		settings, open, err := prepare(cfg, starting{host{supervisor: supervisor}, noUser, dbfile.NewWatch(), zap.NewNop()})
+		settings, open, err := prepare(cfg, starting{host{supervisor: supervisor}, knowsNobody, dbfile.NewWatch(), zap.NewNop()})
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
@@ -90,7 +90,7 @@ func withWiring(o doctor.Options) doctor.Options {
 		return newRunnerWith(cfg, wrap(protocol), host{supervisor: supervisor}, zap.NewNop())
 	}
 	o.OpenStore = func(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) { return openStore(ctx, cfg, true) }
-	o.PrivateFiles = private
+	o.PrivateFiles = privatePaths
 	o.Operator = localUser()
 	return o
 }

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// isJournal tells whether a file is systemd's journal: systemd names the device and inode that it
-// connected.
+// isJournal reports whether a file is connected to systemd's journal: JOURNAL_STREAM has the device
+// and inode of the connection.
 func isJournal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
@@ -20,12 +20,11 @@ func isJournal(f *os.File) bool {
 	return ok && os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", s.Dev, s.Ino)
 }
 
-// journalEncoder puts syslog's number of the level before each line. The journal takes it off again
-// and files the line under it, so that journalctl -p warning finds what it should, and what is kept
-// is the line alone.
+// journalEncoder writes the syslog priority before each line. The journal strips it and stores it as
+// the priority of the line, for journalctl -p warning.
 type journalEncoder struct{ zapcore.Encoder }
 
-// Clone keeps the numbers in loggers that are made of this one.
+// Clone is for loggers that are derived from this one.
 func (e journalEncoder) Clone() zapcore.Encoder { return journalEncoder{e.Encoder.Clone()} }
 
 // EncodeEntry encodes a line.

@@ -41,7 +41,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 			if asJSON && !list {
 				return exit.Usagef("link: --json goes with --list")
 			}
-			cfg, err := loadBesideDaemon(path)
+			cfg, err := loadForCommand(path)
 			if err != nil {
 				return err
 			}

@@ -71,7 +71,7 @@ func TestADaemonWhoseStateIsTakenAwayConfirmsNothingAndEnds(t *testing.T) {
 			}
 		})
 	}
-	if lookEvery+lostPatience > 4*time.Second {
+	if stateCheckInterval+lostStateTimeout > 4*time.Second {
 		t.Error("that takes longer than 5 s")
 	}
 }

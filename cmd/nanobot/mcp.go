@@ -55,7 +55,7 @@ func serveMCP(ctx context.Context, path string, std stdio) error {
 	var cfg *config.Config
 	if os.Getenv(config.SocketVariable) == "" { // an agent in a sandbox may not read the config
 		var err error
-		if cfg, err = loadBesideDaemon(path); err != nil {
+		if cfg, err = loadForCommand(path); err != nil {
 			return err
 		}
 	}

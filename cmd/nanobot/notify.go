@@ -16,46 +16,45 @@ import (
 	"nanobot/gateway"
 )
 
-// statusEvery is how often the line that systemctl status shows may change.
-const statusEvery = 10 * time.Second
+// statusInterval is how often the status line of systemctl status may change.
+const statusInterval = 10 * time.Second
 
-// notifier tells the service manager that started us, if one did, how we are, in the way of
-// sd_notify. Where there is none, nothing is sent and nothing wakes up.
+// notifier reports the daemon's state to systemd by sd_notify(3). Without systemd it sends nothing
+// and starts no timer.
 type notifier struct {
 	log *zap.Logger
 
 	mu     sync.Mutex
-	up     bool   // READY was said
-	over   bool   // STOPPING was said
-	failed bool   // the last reload did
-	status string // what was last said
+	up     bool   // READY was sent
+	over   bool   // STOPPING was sent
+	failed bool   // the last reload failed
+	status string // the status line sent last
 }
 
-// tell sends assignments, one a line. The caller holds the lock, so that they arrive in the order
-// in which things happen.
-func (n *notifier) tell(lines ...string) {
+// notify sends assignments, one per line. The caller holds the lock, so that they are sent in order.
+func (n *notifier) notify(lines ...string) {
 	if _, err := sdnotify.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		n.log.Warn("the service manager cannot be told how we are", zap.Error(err))
 	}
 }
 
-// ready says that the config is good and the channels run, or try to.
+// ready reports that the daemon has started.
 func (n *notifier) ready(ctx context.Context, g *gateway.Gateway) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.over {
 		n.up, n.status = true, n.line(ctx, g)
-		n.tell(sdnotify.SdNotifyReady, "STATUS="+n.status)
+		n.notify(sdnotify.SdNotifyReady, "STATUS="+n.status)
 	}
 }
 
-// reload says that the config is read again while f does it.
+// reload reports a reload while f does it.
 func (n *notifier) reload(ctx context.Context, g *gateway.Gateway, f func(*gateway.Gateway) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	speak := n.up && !n.over
 	if speak {
-		n.tell(sdnotify.SdNotifyReloading, strings.TrimSpace(sdnotify.SdNotifyMonotonicUsec()))
+		n.notify(sdnotify.SdNotifyReloading, strings.TrimSpace(sdnotify.SdNotifyMonotonicUsec()))
 	}
 	err := f(g)
 	if err != nil {
@@ -66,7 +65,7 @@ func (n *notifier) reload(ctx context.Context, g *gateway.Gateway, f func(*gatew
 	n.failed = err != nil
 	if speak {
 		n.status = n.line(ctx, g)
-		n.tell(sdnotify.SdNotifyReady, "STATUS="+n.status)
+		n.notify(sdnotify.SdNotifyReady, "STATUS="+n.status)
 	}
 }
 
@@ -80,7 +79,7 @@ func (n *notifier) stopping(g *gateway.Gateway) {
 	}
 	n.over = true
 	const spare = 15 * time.Second // to close what is open
-	n.tell(sdnotify.SdNotifyStopping, "STATUS=ending, turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.ShutdownTimeout()+spare).Microseconds()))
+	n.notify(sdnotify.SdNotifyStopping, "STATUS=ending, turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.ShutdownTimeout()+spare).Microseconds()))
 }
 
 // run keeps the status up to date, and the watchdog fed for as long as the gateway is alive, until
@@ -89,7 +88,7 @@ func (n *notifier) run(ctx context.Context, g *gateway.Gateway) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
 	}
-	status := time.NewTicker(statusEvery)
+	status := time.NewTicker(statusInterval)
 	defer status.Stop()
 	limit, err := sdnotify.SdWatchdogEnabled(false)
 	if err != nil {
@@ -128,7 +127,7 @@ func (n *notifier) feed(ctx context.Context, pulse *gateway.Liveness, within tim
 	if err == nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.tell(sdnotify.SdNotifyWatchdog)
+		n.notify(sdnotify.SdNotifyWatchdog)
 		return ""
 	}
 	if err.Error() != last {
@@ -143,7 +142,7 @@ func (n *notifier) refresh(ctx context.Context, g *gateway.Gateway) {
 	defer n.mu.Unlock()
 	if line := n.line(ctx, g); n.up && !n.over && line != n.status {
 		n.status = line
-		n.tell("STATUS=" + line)
+		n.notify("STATUS=" + line)
 	}
 }
 

@@ -45,7 +45,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 					return exit.Usagef("pair: %w", err)
 				}
 			}
-			cfg, err := loadBesideDaemon(path)
+			cfg, err := loadForCommand(path)
 			if err != nil {
 				return err
 			}

@@ -26,8 +26,8 @@ func parts() config.Parts {
 // loadConfig reads a config with the environment of this process.
 func loadConfig(path string) (*config.Config, error) { return config.Load(path, os.Environ(), parts()) }
 
-// loadBesideDaemon reads the config for a command that works beside the daemon.
-func loadBesideDaemon(flag string) (*config.Config, error) {
+// loadForCommand reads the config for a command that works while the daemon may be running.
+func loadForCommand(flag string) (*config.Config, error) {
 	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"), parts())
 }
 

@@ -176,7 +176,7 @@ func TestTheStateFolderIsPrivateUnlessAgentsWorkInIt(t *testing.T) {
 			if c.cwd != "" {
 				cfg.Terminal.Cwd = filepath.Join(dir, c.cwd)
 			}
-			paths := private(&cfg)
+			paths := privatePaths(&cfg)
 			if got := slices.Contains(paths, cfg.Gateway.StateDir); got != c.whole {
 				t.Errorf("the whole folder: %v", got)
 			}

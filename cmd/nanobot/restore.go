@@ -32,7 +32,7 @@ Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damage
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody writes holds up
-			cfg, err := loadBesideDaemon(path)
+			cfg, err := loadForCommand(path)
 			if err != nil {
 				return err
 			}

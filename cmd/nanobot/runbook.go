@@ -58,7 +58,7 @@ func newRunbookList(std stdio) *cobra.Command {
 		Short: "List the runbooks of the workspace",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			cfg, err := loadBesideDaemon(flags.config)
+			cfg, err := loadForCommand(flags.config)
 			if err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ the name of a runbook in the workspace. Exit status: 0 no errors, 1 errors.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := runbook.ReadFile(args[0], runbook.MaxText+1) // one more, so that it is refused
 			if errors.Is(err, fs.ErrNotExist) && !strings.Contains(args[0], "/") && configPath(flags.config) != "" {
-				cfg, err := loadBesideDaemon(flags.config)
+				cfg, err := loadForCommand(flags.config)
 				if err != nil {
 					return err
 				}
@@ -138,7 +138,7 @@ func newRunbookExport(std stdio) *cobra.Command {
 
 // withRuns calls f with the runs of the state, as the user that the state belongs to.
 func withRuns(ctx context.Context, path string, std stdio, f func(runbook.Runs) error) error {
-	cfg, err := loadBesideDaemon(path)
+	cfg, err := loadForCommand(path)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 			if len(args)+btoi(resume != "") != 1 {
 				return exit.Usagef("runbook run: give the NAME of a runbook, or --resume RUN")
 			}
-			cfg, err := loadBesideDaemon(flags.config)
+			cfg, err := loadForCommand(flags.config)
 			if err != nil {
 				return err
 			}

@@ -57,23 +57,23 @@ func serve(ctx context.Context, path string, std stdio) error {
 	}
 	d := daemon{cfg: cfg, ready: func(*site) {}, supervisor: process.NewSupervisor(process.SupervisorOptions{})}
 	defer d.supervisor.Close()
-	paceCollections()
+	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	d.reload = func(g *gateway.Gateway, h host) error { return reload(path, g, h, d.level, d.log) }
 	return d.run(ctx)
 }
 
-// daemon is everything that serve runs.
+// daemon is the running program of serve and demo.
 type daemon struct {
 	cfg        *config.Config
 	log        *zap.Logger
 	level      zap.AtomicLevel
 	reload     func(*gateway.Gateway, host) error
-	ready      func(*site) // called once it answers
+	ready      func(*site) // called once the daemon is ready
 	supervisor *process.Supervisor
 }
 
-// run answers on every enabled channel until it is told to end.
+// run answers messages on all enabled channels until it is stopped.
 func (d daemon) run(ctx context.Context) (err error) {
 	for _, w := range d.cfg.Warnings() {
 		d.log.Warn(w)
@@ -92,7 +92,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second one ends us at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		sd.stopping(g)
 		return nil
 	})
-	// The page outlives the intake: what turns say while they drain is still seen.
+	// The web page is served until the turns are drained, so that people see their output.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	work.Go(func() error { return page.run(serving) })
@@ -146,7 +146,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	return state.Explain(d.cfg, err)
 }
 
-// openSocket opens the socket of the tools; nil: there is none.
+// openSocket opens the socket of the MCP tools, or returns nil if there is none.
 func (d daemon) openSocket() *peersocket.Listener {
 	if !d.supervisor.KnowsOwners() {
 		d.log.Info("agents have no tools of the chat, because it cannot be told here which chat a process works for")
@@ -155,7 +155,7 @@ func (d daemon) openSocket() *peersocket.Listener {
 	return openSocket(d.cfg, socketParents(os.Getenv, os.Geteuid() == 0), d.log)
 }
 
-// newGateway returns the gateway, and what tells the page of it as long as that is served.
+// newGateway returns the gateway, and a function that sends its events to the page until ctx ends.
 func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, func(context.Context)) {
 	if page == nil {
 		return gateway.New(o), func(context.Context) {}
@@ -166,7 +166,7 @@ func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, fun
 	return g, page.watch(g, c, m, o.Channels)
 }
 
-// closeChannels lets go of what channels keep.
+// closeChannels closes the channels that hold resources.
 func closeChannels(open map[string]channels.Channel) error {
 	var all []error
 	for name, ch := range open {
@@ -209,7 +209,7 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// reload reads the config again. A mistake in it changes nothing.
+// reload reads the config again. If it has a mistake, nothing changes.
 func reload(path string, g *gateway.Gateway, h host, level zap.AtomicLevel, log *zap.Logger) error {
 	cfg, err := loadConfig(path)
 	if err != nil {

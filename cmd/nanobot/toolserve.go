@@ -19,7 +19,7 @@ import (
 	"nanobot/internal/peersocket"
 )
 
-// serveTools serves the tools to agents until ctx ends. Without a socket it does nothing.
+// serveTools serves the MCP tools to agents until ctx ends. Without a socket it does nothing.
 func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gateway.Gateway, o gateway.Options) error {
 	if l == nil {
 		return nil
@@ -48,17 +48,16 @@ func dialDaemon(ctx context.Context, cfg *config.Config) (net.Conn, error) {
 		}
 	}
 	hello := toolsocket.Hello{Token: os.Getenv(config.TokenVariable)}
-	hello.Dir, _ = os.Getwd() // without it, relative paths begin where the agent works
+	hello.Dir, _ = os.Getwd() // without it, relative paths start in the agent's working directory
 	return toolsocket.Dial(ctx, path, hello)
 }
 
-// announcedWithin is how long a daemon that has locked its state may take to say where its socket
-// is.
-const announcedWithin = 5 * time.Second
+// socketFileTimeout is how long a daemon may take from locking its state to announceSocket.
+const socketFileTimeout = 5 * time.Second
 
-// findSocket returns the socket of the daemon that works on a state.
+// findSocket returns the socket of the daemon that has locked a state.
 func findSocket(ctx context.Context, stateDir string) (string, error) {
-	for deadline := time.Now().Add(announcedWithin); ; {
+	for deadline := time.Now().Add(socketFileTimeout); ; {
 		pid, err := doctor.DaemonOf(stateDir)
 		if err != nil {
 			return "", fmt.Errorf("tell whether a daemon runs: %w", err)
@@ -66,7 +65,7 @@ func findSocket(ctx context.Context, stateDir string) (string, error) {
 		if pid == 0 {
 			return "", errNoDaemon
 		}
-		path, err := announcedSocket(stateDir)
+		path, err := readAnnouncedSocket(stateDir)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return path, err
 		}
@@ -81,8 +80,8 @@ func findSocket(ctx context.Context, stateDir string) (string, error) {
 	}
 }
 
-// announcedSocket returns the socket that announceSocket has named.
-func announcedSocket(stateDir string) (string, error) {
+// readAnnouncedSocket returns the path that announceSocket has written.
+func readAnnouncedSocket(stateDir string) (string, error) {
 	folder, err := os.OpenRoot(stateDir)
 	if err != nil {
 		return "", err

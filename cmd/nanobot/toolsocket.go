@@ -17,16 +17,16 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// openSocket opens the socket by which agents reach the daemon's tools, in the first folder that
-// will do. A daemon without one runs all the same: nil, and the log says why.
+// openSocket listens on the socket of the MCP tools, in the first suitable folder. If there is none
+// it logs the reason and returns nil; the daemon then runs without tools.
 func openSocket(cfg *config.Config, parents []string, log *zap.Logger) *peersocket.Listener {
 	var wrong []error
 	for _, parent := range parents {
-		err := fitForSocket(cfg, parent)
+		err := checkSocketFolder(cfg, parent)
 		if err == nil {
 			var l *peersocket.Listener
 			if l, err = peersocket.Listen(parent); err == nil {
-				noteHidden(cfg, parent, log)
+				warnHiddenSocket(cfg, parent, log)
 				return l
 			}
 		}
@@ -36,7 +36,7 @@ func openSocket(cfg *config.Config, parents []string, log *zap.Logger) *peersock
 	return nil
 }
 
-// socketPath is where a socket is; "": there is none.
+// socketPath returns the path of a socket, or "" for nil.
 func socketPath(l *peersocket.Listener) string {
 	if l == nil {
 		return ""
@@ -50,8 +50,8 @@ func closeSocket(l *peersocket.Listener) {
 	}
 }
 
-// socketParents returns the folders where a socket may be, best first. Agents can write neither to
-// systemd's nor, in a sandbox or as another user, to the others.
+// socketParents returns the folders for a socket, best first. Agents cannot write to systemd's
+// folder, nor, in a sandbox or as another user, to the others.
 func socketParents(getenv func(string) string, root bool) []string {
 	runtime, _, _ := strings.Cut(getenv("RUNTIME_DIRECTORY"), ":") // systemd lists all of them
 	all := []string{runtime, getenv("XDG_RUNTIME_DIR")}
@@ -61,9 +61,9 @@ func socketParents(getenv func(string) string, root bool) []string {
 	return slices.DeleteFunc(append(all, os.TempDir()), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
-// fitForSocket returns why agents could not reach a socket in a folder, or could replace it.
-func fitForSocket(cfg *config.Config, parent string) error {
-	if holdsAny(cfg.Workspace, parent) {
+// checkSocketFolder returns an error if agents could replace a socket in a folder, or not reach it.
+func checkSocketFolder(cfg *config.Config, parent string) error {
+	if containsAny(cfg.Workspace, parent) {
 		return errors.New("it is in the workspace, where agents write")
 	}
 	if !anyAgent(cfg, func(t config.Terminal) bool { return t.User != "" }) {
@@ -83,10 +83,10 @@ func fitForSocket(cfg *config.Config, parent string) error {
 	}
 }
 
-// noteHidden says when agents do not see the folder of the socket.
-func noteHidden(cfg *config.Config, parent string, log *zap.Logger) {
+// warnHiddenSocket logs a warning if agents may not see the folder of the socket.
+func warnHiddenSocket(cfg *config.Config, parent string, log *zap.Logger) {
 	apart := func(t config.Terminal) bool { return t.User != "" || t.Sandbox == sandbox.Landlock }
-	if anyAgent(cfg, apart) && (holdsAny("/tmp", parent) || holdsAny("/var/tmp", parent)) {
+	if anyAgent(cfg, apart) && (containsAny("/tmp", parent) || containsAny("/var/tmp", parent)) {
 		log.Warn("agents may have a folder for temporary files of their own, and then cannot reach the tools of the chat, because the socket is in ours; "+
 			"set XDG_RUNTIME_DIR to another folder", zap.String("folder", parent))
 	}
@@ -100,9 +100,9 @@ func anyAgent(cfg *config.Config, is func(config.Terminal) bool) bool {
 	})
 }
 
-// announceSocket writes into the folder of the state where the socket is, for tools that are not
-// started by an agent, and removes the socket of a daemon that was killed. The function it returns
-// takes that back. The state must be locked.
+// announceSocket writes the path of the socket to a file in the state folder, for MCP servers that
+// no agent started, and removes the socket of a daemon that was killed. withdraw removes the file.
+// The caller must hold the lock of the state.
 func announceSocket(dir string, l *peersocket.Listener, log *zap.Logger) (withdraw func()) {
 	folder, err := os.OpenRoot(dir)
 	if err != nil {
@@ -132,7 +132,7 @@ func announceSocket(dir string, l *peersocket.Listener, log *zap.Logger) (withdr
 	}
 }
 
-// readSocketFile returns the path in the file of the state.
+// readSocketFile returns the socket path in the file of the state folder.
 func readSocketFile(folder *os.Root) (string, error) {
 	info, err := folder.Lstat(state.Socket)
 	if err != nil {

@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// lookEvery is how often a daemon looks whether its state is still there.
-	lookEvery = time.Second
-	// lostPatience is how long a daemon without a state may take to end what runs. It is to have
-	// ended within five seconds.
-	lostPatience = 2 * time.Second
+	// stateCheckInterval is how often the daemon checks that its state still exists.
+	stateCheckInterval = time.Second
+	// lostStateTimeout is how long running work may continue after the state was lost. The daemon
+	// must have exited within five seconds.
+	lostStateTimeout = 2 * time.Second
 )
 
 // watchState returns store.ErrUnusable when the state was removed, replaced or damaged while the
 // daemon runs.
 func (d daemon) watchState(ctx context.Context, w *dbfile.Watch) error {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(stateCheckInterval)
 	defer look.Stop()
 	for last := ""; ; {
 		select {
 		case <-w.Failed():
-			return lost(w)
+			return stateLostError(w)
 		case <-look.C:
 			text := ""
 			if err := w.Check(); err != nil {
 				text = err.Error()
 			}
-			if text != "" && text != last && w.Err() == nil { // once an error, not once a look
+			if text != "" && text != last && w.Err() == nil { // logged when the error changes
 				d.log.Warn("the state cannot be looked at, will retry", zap.String("error", text))
 			}
 			last = text
@@ -47,20 +47,20 @@ func (d daemon) watchState(ctx context.Context, w *dbfile.Watch) error {
 	}
 }
 
-// lost is why a daemon ends whose state cannot be used any more.
-func lost(w *dbfile.Watch) error { return fmt.Errorf("%w: %w", store.ErrUnusable, w.Err()) }
+// stateLostError returns the error of a daemon whose state can no longer be used.
+func stateLostError(w *dbfile.Watch) error { return fmt.Errorf("%w: %w", store.ErrUnusable, w.Err()) }
 
-// verifyState reads the databases through once: at the start there is no time for large ones.
+// verifyState checks the databases completely, after the start: large ones would delay it.
 func (d daemon) verifyState(ctx context.Context, w *dbfile.Watch) {
 	for _, path := range []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), state.WebHistory(d.cfg.Gateway.StateDir)} {
 		if _, err := dbfile.Check(ctx, path); err != nil {
-			_ = w.Judge(path, err) // all else is met by who works with it
+			_ = w.Judge(path, err) // other errors are reported by the operations that meet them
 		}
 	}
 }
 
-// wait waits until everything has ended. Without a state nothing can be saved, so what does not end
-// soon then dies with the process.
+// wait waits until all goroutines have ended. After the state was lost nothing can be saved, so it
+// returns after lostStateTimeout at the latest.
 func (d daemon) wait(work *errgroup.Group, w *dbfile.Watch) error {
 	done := make(chan error, 1)
 	go func() { done <- work.Wait() }()
@@ -73,7 +73,7 @@ func (d daemon) wait(work *errgroup.Group, w *dbfile.Watch) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(lostPatience):
-		return lost(w)
+	case <-time.After(lostStateTimeout):
+		return stateLostError(w)
 	}
 }

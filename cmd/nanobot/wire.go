@@ -52,7 +52,7 @@ var protocols = []terminal.Description{
 	blocks.Describe(),
 }
 
-// openChannels makes the channels that are enabled. The error names every one that cannot be made.
+// openChannels opens the enabled channels. The error names every channel that cannot be opened.
 func openChannels(cfg *config.Config, knows func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
 	var wrong []error
@@ -71,7 +71,7 @@ func openChannels(cfg *config.Config, knows func(channel, user string) bool, sta
 	return open, errors.Join(wrong...)
 }
 
-// visitor tells a channel who makes a request that the HTTP server has let through.
+// visitor returns the user of a request that the HTTP server has authenticated.
 func visitor(r *http.Request) (user string, operator bool) {
 	id := httpd.IdentityOf(r.Context())
 	return id.User, id.Role == httpd.Operator
@@ -79,13 +79,13 @@ func visitor(r *http.Request) (user string, operator bool) {
 
 var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
 
-// host is what agents are started with.
+// host has the parts of the daemon that agents are started with.
 type host struct {
 	supervisor *process.Supervisor
-	socket     string // where the daemon serves its tools; "": nowhere
+	socket     string // path of the socket of the MCP tools; "" if there is none
 }
 
-// newSettings is what a configuration says about a gateway that may be running already.
+// newSettings returns the settings of a gateway that a reload can change.
 func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings, error) {
 	agents, err := newAgents(cfg, h, log)
 	if err != nil {
@@ -108,9 +108,9 @@ func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings,
 	return s, nil
 }
 
-// runbooksFolder is the folder of the runbooks that chats have. Where agents are confined it must
-// be there already, and in the workspace it must be no link to another place: otherwise an agent
-// could make one that leads to files which it must not read. "": there is none.
+// runbooksFolder returns the folder of the runbooks, or "" for none. With sandboxed agents the folder
+// must exist, and within the workspace it must not be a symbolic link to the outside: an agent could
+// otherwise make a link to files that it must not read.
 func runbooksFolder(cfg *config.Config) string {
 	folder := cfg.Runbooks.Folder
 	if !slices.ContainsFunc(cfg.AgentNames(), func(name string) bool {
@@ -120,13 +120,13 @@ func runbooksFolder(cfg *config.Config) string {
 		return folder
 	}
 	real, err := filepath.EvalSymlinks(folder)
-	if err != nil || holdsAny(cfg.Workspace, folder) && !holdsAny(cfg.Workspace, real) {
+	if err != nil || containsAny(cfg.Workspace, folder) && !containsAny(cfg.Workspace, real) {
 		return ""
 	}
 	return real
 }
 
-// newAgents makes the agents of a configuration. The error names every one that cannot be made.
+// newAgents makes the agents of a config. The error names every agent that cannot be made.
 func newAgents(cfg *config.Config, h host, log *zap.Logger) (map[string]gateway.Agent, error) {
 	agents := map[string]gateway.Agent{}
 	var wrong []error
@@ -145,17 +145,17 @@ func newAgents(cfg *config.Config, h host, log *zap.Logger) (map[string]gateway.
 	return agents, errors.Join(wrong...)
 }
 
-// starting is what the parts of a daemon are made with.
+// starting has the parameters of prepare.
 type starting struct {
 	host  host
-	knows func(channel, user string) bool // tells whether a user may talk to the bot, once the gateway runs
+	knows func(channel, user string) bool // reports whether a user has access, once the gateway runs
 	state *dbfile.Watch
 	log   *zap.Logger
 }
 
-// prepare makes of a config what serve runs, before anything is touched: it reads the secrets,
-// finds out whether the agent can be confined, and makes the channels. Its error names everything
-// that is wrong and ends the program with status 78.
+// prepare makes the settings and channels of a config before the daemon changes anything: it reads
+// the secrets, checks the sandbox, and opens the channels. Its error names all mistakes and ends
+// the program with status 78.
 func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.host, s.log)
 	open, wrong := openChannels(cfg, s.knows, s.state, s.log)
@@ -170,22 +170,22 @@ func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]chann
 	return settings, open, nil
 }
 
-// checkStart refuses what serve refuses at its start. Credentials are looked for only where systemd
-// hands them out.
+// checkStart returns the error with which serve would refuse to start. It reads credentials only
+// where systemd provides them.
 func checkStart(cfg *config.Config) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	_, open, err := prepare(cfg.WithoutCredentials(), starting{host{supervisor: supervisor}, noUser, dbfile.NewWatch(), zap.NewNop()})
+	_, open, err := prepare(cfg.WithoutCredentials(), starting{host{supervisor: supervisor}, knowsNobody, dbfile.NewWatch(), zap.NewNop()})
 	if err != nil {
 		return err
 	}
 	return closeChannels(open)
 }
 
-// noUser knows nobody: it is for channels that are only made to be looked at.
-func noUser(_, _ string) bool { return false }
+// knowsNobody is the access list of channels that are opened only to be checked.
+func knowsNobody(_, _ string) bool { return false }
 
-// openStore opens the state for a tool that works beside a running daemon, if shared, or for the
+// openStore opens the state: shared for a command that works while the daemon runs, else for the
 // daemon.
 func openStore(ctx context.Context, cfg *config.Config, shared bool) (*sqlite.Store, error) {
 	return openWatched(ctx, cfg, sqlite.Options{Shared: shared})
@@ -199,7 +199,7 @@ func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sq
 	return s, nil
 }
 
-// newDirect puts together what run and chat need.
+// newDirect makes the gateway of run and chat, which stores nothing.
 func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
 	runner, err := newRunner(cfg, host{supervisor: supervisor}, log)
 	if err != nil {
@@ -236,7 +236,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Readable: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
+		Secrets: cfg.OwnSecrets(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
 		Agent: cfg.AgentName(), Socket: h.socket, Log: log,
 	})
 	if err != nil {
@@ -251,34 +251,34 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 	return runner, nil
 }
 
-// harmless names what agents may read and not change: the runbooks, and the config if it only says
-// where secrets are.
-func harmless(cfg *config.Config) []string {
+// readablePaths returns the paths that agents may read but not change: the runbooks, and the config
+// if it has only references to secrets.
+func readablePaths(cfg *config.Config) []string {
 	if cfg.HoldsSecrets() || cfg.File() == "" {
 		return []string{cfg.Runbooks.Folder}
 	}
 	return []string{cfg.Runbooks.Folder, cfg.File()}
 }
 
-// private names what agents must not change or send, nor read but for what is harmless: the config,
-// key files, runbooks, and our own state. Its folder is private as a whole, with files that are not
-// there yet: SQLite, for instance, would read a journal that an agent puts beside the database.
-// Where agents work in that folder, only the files that the state may have are private.
-func private(cfg *config.Config) []string {
+// privatePaths returns the paths that agents must not change, send or, except for readablePaths,
+// read: the config, key files, runbooks and the state. The state folder is private as a whole, since
+// SQLite would read a journal that an agent puts beside the database. If agents work in that folder,
+// only the files of the state are private.
+func privatePaths(cfg *config.Config) []string {
 	dir := cfg.Gateway.StateDir
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File(), cfg.Runbooks.Folder)
 	for _, p := range state.Parts(stateFolders()) {
 		paths = append(paths, filepath.Join(dir, p.Name))
 	}
-	if !holdsAny(dir, filepath.Join(cfg.Workspace, "users"), cfg.Terminal.Cwd) {
+	if !containsAny(dir, filepath.Join(cfg.Workspace, "users"), cfg.Terminal.Cwd) {
 		paths = append(paths, dir)
 	}
 	return paths
 }
 
-// holdsAny reports whether one of the paths is a folder or in it, as they are written or behind
-// symbolic links. They need not exist.
-func holdsAny(folder string, paths ...string) bool {
+// containsAny reports whether a folder contains or is one of the paths, as written or with symbolic
+// links resolved. The paths need not exist.
+func containsAny(folder string, paths ...string) bool {
 	actual := func(path string) string {
 		if end, _, err := nofollow.Resolve(path); err == nil {
 			return end

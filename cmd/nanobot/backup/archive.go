@@ -40,12 +40,11 @@ const (
 	// ManifestFile is the name of the first file in a backup.
 	ManifestFile   = "nanobot-backup.json"
 	manifestFormat = 1
-	// staged is the prefix of folders that a backup or a restore uses.
-	staged = ".staged-"
-	// spare is how much disk space a backup leaves free for the daemon.
-	spare = 64 << 20
-	// stageTries is how often a folder is read anew because something in it was renamed or removed
-	// meanwhile.
+	// stagePrefix is the prefix of the temporary folders of a backup or restore.
+	stagePrefix = ".stagePrefix-"
+	// diskHeadroom is how many bytes of disk space a backup leaves free for the daemon.
+	diskHeadroom = 64 << 20
+	// stageTries is how often a folder is read again after an entry was renamed or removed meanwhile.
 	stageTries = 20
 )
 
@@ -56,7 +55,7 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, stage.close()) }()
-	if err := a.room(stage.path); err != nil {
+	if err := a.checkSpace(stage.path); err != nil {
 		return 0, err
 	}
 	for _, p := range a.parts {
@@ -91,9 +90,9 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 	return len(lacking), a.pack(ctx, w, stage.path, media)
 }
 
-// room refuses a backup that would fill the daemon's disk.
-func (a archive) room(stage string) error {
-	need := int64(spare)
+// checkSpace refuses a backup that would fill the daemon's disk.
+func (a archive) checkSpace(stage string) error {
+	need := int64(diskHeadroom)
 	for _, path := range []string{filepath.Join(a.dir, sqlite.Database), state.WebHistory(a.dir)} {
 		if info, err := os.Stat(path); err == nil {
 			need += info.Size()
@@ -109,7 +108,7 @@ func checkFree(folder string, need int64) error {
 		return err
 	}
 	if free := int64(s.Bavail) * int64(s.Bsize); free < need { //nolint:unconvert // another type elsewhere
-		return fmt.Errorf("%s needs %s for a while, and %s are free: %w", folder, format.Size(uint64(need)), format.Size(uint64(free)), unix.ENOSPC)
+		return fmt.Errorf("%s needs %s temporarily, but only %s are free: %w", folder, format.Size(uint64(need)), format.Size(uint64(free)), unix.ENOSPC)
 	}
 	return nil
 }
@@ -144,7 +143,7 @@ func (a archive) pack(ctx context.Context, w io.Writer, stage string, media []st
 		}
 		rel := filepath.Join(state.Web, history.Files, filepath.Base(id))
 		if err = packFile(ctx, t, filepath.Join(a.dir, rel), rel); errors.Is(err, fs.ErrNotExist) {
-			err = nil // it was forgotten meanwhile, for its age
+			err = nil // it has expired meanwhile
 		}
 	}
 	return errors.Join(err, t.Close(), zip.Close())

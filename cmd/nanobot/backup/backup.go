@@ -23,7 +23,7 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// Options says of which state a backup is made, or where one is restored.
+// Options name the state of a backup or restore.
 type Options struct {
 	Config  *config.Config
 	Version string // of nanobot; it is written into the backup
@@ -42,7 +42,7 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !force {
-		return fmt.Errorf("%s is there already; choose another name, or --force", path)
+		return fmt.Errorf("%s exists already; choose another name, or use --force", path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // for its owner only
 	if err != nil {
@@ -68,7 +68,7 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 	if err = errors.Join(err, dbfile.SyncFolder(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
-	fmt.Fprintf(o.Stderr, "%s: %.1f MiB. It holds what people wrote, and keys: keep it safe.\n", path, float64(info.Size())/(1<<20))
+	fmt.Fprintf(o.Stderr, "%s: %.1f MiB. It contains messages and keys: keep it safe.\n", path, float64(info.Size())/(1<<20))
 	return nil
 }
 
@@ -135,7 +135,7 @@ func writeAsOwner(ctx context.Context, o Options, f *os.File) error {
 	err = cmd.Run()
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() > 0 {
-		return exit.Error{Status: ended.ExitCode()} // it has said why
+		return exit.Error{Status: ended.ExitCode()} // the child has printed the reason
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func Restore(ctx context.Context, o Options, path string) error {
 	case err != nil:
 		return fmt.Errorf("restore %s: %w", path, err)
 	}
-	fmt.Fprintf(o.Stderr, "Restored. What was there before is in %s; remove it when all is well. Start the daemon again.\n", aside)
+	fmt.Fprintf(o.Stderr, "Restored. The old state is in %s; remove it when everything works. Now start the daemon again.\n", aside)
 	return nil
 }
 
@@ -83,12 +83,12 @@ func (a archive) restore(ctx context.Context, from io.Reader) (aside string, err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s: %w", filepath.Join(state.Web, history.Database), err)
 	}
-	return a.swap(stage.path, whole)
+	return a.replaceState(stage.path, whole)
 }
 
-// swap replaces the state by what is staged. A marker file exists meanwhile, so that nobody uses a
-// state that is only half replaced.
-func (a archive) swap(from string, whole bool) (aside string, err error) {
+// replaceState moves the staged files into the state. A marker file exists meanwhile, so that no
+// daemon uses a half-replaced state.
+func (a archive) replaceState(from string, whole bool) (aside string, err error) {
 	mark := filepath.Join(a.dir, sqlite.Unfinished)
 	if err := ignoreExisting(storeFile(mark, strings.NewReader("run nanobot restore again\n"))); err != nil {
 		return "", err
@@ -145,7 +145,7 @@ func (a archive) unpack(ctx context.Context, from io.Reader, to string) (whole b
 			return false, err
 		}
 	}
-	if _, err := io.Copy(io.Discard, zip); err != nil { // with its checksum
+	if _, err := io.Copy(io.Discard, zip); err != nil { // checks the gzip checksum
 		return false, dbfile.Damaged("the backup is cut short or damaged: %w", err)
 	}
 	return true, nil
@@ -170,10 +170,10 @@ func readManifest(t *tar.Reader) error {
 func (a archive) unpackFile(t *tar.Reader, h *tar.Header, to string) error {
 	name := filepath.FromSlash(h.Name)
 	first, _, _ := strings.Cut(name, string(filepath.Separator))
-	if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || filepath.Clean(name) != name || !a.holds(first) {
+	if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || filepath.Clean(name) != name || !a.contains(first) {
 		return dbfile.Damaged("the backup holds %q, which does not belong there", h.Name)
 	}
-	// A long file of zeros takes no room in an archive, but does here.
+	// A large file of zeros is small in an archive and large on disk.
 	if err := checkFree(to, h.Size); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (a archive) unpackFile(t *tar.Reader, h *tar.Header, to string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	content := &source{Reader: t}
+	content := &errorRecorder{Reader: t}
 	err := storeFile(path, content)
 	if content.err != nil {
 		return dbfile.Damaged("the backup is cut short or damaged: %w", content.err)
@@ -189,13 +189,13 @@ func (a archive) unpackFile(t *tar.Reader, h *tar.Header, to string) error {
 	return err
 }
 
-// source records the error of a reader, to tell a damaged backup from a full disk.
-type source struct {
+// errorRecorder records the error of a reader, to tell a damaged backup from a full disk.
+type errorRecorder struct {
 	io.Reader
 	err error
 }
 
-func (s *source) Read(b []byte) (int, error) {
+func (s *errorRecorder) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
@@ -203,8 +203,8 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// holds reports whether the part of the state with this name belongs to a backup.
-func (a archive) holds(name string) bool {
+// contains reports whether a backup may contain the part of the state with this name.
+func (a archive) contains(name string) bool {
 	for _, p := range a.parts {
 		if p.Name == name {
 			return p.Copy == state.Plain || p.Copy == state.Snapshot

@@ -33,14 +33,14 @@ func newStage(state string) (*stage, error) {
 		_ = lock.Close()
 		return nil, fmt.Errorf("another backup or restore of %s is under way: %w", state, err)
 	}
-	left, _ := filepath.Glob(filepath.Join(folder, staged+"*"))
+	left, _ := filepath.Glob(filepath.Join(folder, stagePrefix+"*"))
 	for _, path := range left {
 		if err := os.RemoveAll(path); err != nil {
 			_ = lock.Close()
 			return nil, err
 		}
 	}
-	path, err := os.MkdirTemp(folder, staged)
+	path, err := os.MkdirTemp(folder, stagePrefix)
 	if err != nil {
 		_ = lock.Close()
 		return nil, err

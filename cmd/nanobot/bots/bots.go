@@ -17,7 +17,7 @@ import (
 
 // Server is a server with systemd and the named bots on it.
 type Server struct {
-	Root     string // of its file system; another one than / is of a machine that is being prepared
+	Root     string // root folder of its file system; not / for the image of another machine
 	JSON     bool   // print JSON
 	In       io.Reader
 	Out, Err io.Writer
@@ -46,8 +46,8 @@ func (s *Server) bot(name string) (systemd.Bot, error) {
 	return systemd.Bot{Root: s.Root, Name: name}, nil
 }
 
-// existing returns a bot that must exist.
-func (s *Server) existing(name string) (systemd.Bot, error) {
+// requireBot returns the bot with a name, or an error if there is none.
+func (s *Server) requireBot(name string) (systemd.Bot, error) {
 	f, err := s.bot(name)
 	if err != nil {
 		return f, err
@@ -58,8 +58,8 @@ func (s *Server) existing(name string) (systemd.Bot, error) {
 	return f, nil
 }
 
-// all returns the bots of the server, in order. It leaves out configs whose folder has no valid
-// name, and says so.
+// all returns the bots of the server, sorted by name. It skips folders without a valid name, with a
+// warning.
 func (s *Server) all() ([]systemd.Bot, error) {
 	configs, err := filepath.Glob(filepath.Join(s.Root, "etc/nanobot", "[^.]*", "config.json"))
 	if err != nil {
@@ -78,18 +78,18 @@ func (s *Server) all() ([]systemd.Bot, error) {
 	return all, nil
 }
 
-// chosen returns the bots that are named, or all.
-func (s *Server) chosen(names []string, all bool) (some []systemd.Bot, err error) {
+// selectBots returns the named bots, or all.
+func (s *Server) selectBots(names []string, all bool) (some []systemd.Bot, err error) {
 	switch {
 	case all && len(names) > 0:
 		return nil, exit.Usagef("give names or --all, not both")
 	case all:
 		return s.all()
 	case len(names) == 0:
-		return nil, exit.Usagef("name a bot, or say --all")
+		return nil, exit.Usagef("name a bot, or use --all")
 	}
 	for _, name := range names {
-		f, err := s.existing(name)
+		f, err := s.requireBot(name)
 		if err != nil {
 			return nil, err
 		}

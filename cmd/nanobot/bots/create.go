@@ -48,7 +48,7 @@ func (s *Server) Create(name string, d Draft) error {
 	if err := s.write(f, d); err != nil {
 		return suggestSudo(err)
 	}
-	if told, _ := present(f.UnitOverrides()); len(told) > 0 {
+	if told, _ := existingPaths(f.UnitOverrides()); len(told) > 0 {
 		fmt.Fprintf(s.Err, "Its unit is not as the others': %s is there already.\n", strings.Join(told, ", "))
 	}
 	if s.JSON {
@@ -98,7 +98,7 @@ func (s *Server) check(d Draft) error {
 				flags = append(flags, "--"+TokenFlag(n.Name))
 			}
 		}
-		return exit.Usagef("--allow is of a chat network: say %s, too", strings.Join(flags, " or "))
+		return exit.Usagef("--allow needs a chat network: add %s", strings.Join(flags, " or "))
 	}
 	for _, file := range named {
 		if file == "-" {
@@ -118,7 +118,7 @@ func (s *Server) write(f systemd.Bot, d Draft) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := makeOpen(filepath.Dir(f.Dir())); err != nil {
+	if err := makePublicFolder(filepath.Dir(f.Dir())); err != nil {
 		return err
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(f.Dir()), ".new-")
@@ -130,32 +130,31 @@ func (s *Server) write(f systemd.Bot, d Draft) (err error) {
 	if err != nil {
 		return err
 	}
-	files := map[string]written{"config.json": {text, 0o644}}
+	files := map[string]newFile{"config.json": {text, 0o644}}
 	if a, ok := starter.Find(d.Template); ok {
 		agent, err := a.Source()
 		if err != nil {
 			return err
 		}
-		files[a.File] = written{agent, 0o755}
+		files[a.File] = newFile{agent, 0o755}
 	}
 	if err := os.Mkdir(filepath.Join(tmp, "credentials"), 0o700); err != nil {
 		return err
 	}
 	for network, token := range tokens {
-		files["credentials/"+network] = written{[]byte(token + "\n"), 0o600}
+		files["credentials/"+network] = newFile{[]byte(token + "\n"), 0o600}
 	}
 	for name, w := range files {
 		if err := starter.WriteNew(filepath.Join(tmp, name), w.content, w.mode); err != nil {
 			return err
 		}
-		// Whatever the umask: the bot's own user must be able to read the one, and nobody the
-		// other.
+		// The umask must not matter: the bot's user reads the config, and only root the credentials.
 		if err := os.Chmod(filepath.Join(tmp, name), w.mode); err != nil {
 			return err
 		}
 	}
 	if _, err := config.Load(filepath.Join(tmp, "config.json"), nil, s.Parts); err != nil {
-		return misuse(err)
+		return asUsageError(err)
 	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
@@ -163,12 +162,12 @@ func (s *Server) write(f systemd.Bot, d Draft) (err error) {
 	return os.Rename(tmp, f.Dir())
 }
 
-// makeOpen makes a folder that everybody may enter, whatever the umask, and the missing folders
+// makePublicFolder makes a folder that everybody may enter, whatever the umask, and the missing folders
 // above it: the bot's own user must be able to enter it.
-func makeOpen(dir string) error {
+func makePublicFolder(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeOpen(filepath.Dir(dir)); err != nil {
+		if err := makePublicFolder(filepath.Dir(dir)); err != nil {
 			return err
 		}
 		err = os.Mkdir(dir, 0o755)
@@ -182,15 +181,15 @@ func makeOpen(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// written is the content and mode of a new file.
-type written struct {
+// newFile is the content and mode of a file to write.
+type newFile struct {
 	content []byte
 	mode    fs.FileMode
 }
 
-// misuse turns mistakes in the config into mistakes in the flags that it was made of. The file is
-// gone, so its name and lines are left out.
-func misuse(err error) error {
+// asUsageError turns mistakes in a new config into a usage error of its flags. The file is removed,
+// so its name and lines are left out.
+func asUsageError(err error) error {
 	var mistakes config.Mistakes
 	if !errors.As(err, &mistakes) {
 		return err

@@ -23,13 +23,13 @@ type View struct {
 	Channels []string `json:"channels"`
 	Problem  string   `json:"problem,omitempty"` // with the config: what is wrong with it, or why it cannot be read
 	State    string   `json:"state"`             // active, inactive, failed …; unknown where systemd does not run
-	Enabled  bool     `json:"enabled"`           // comes back after a reboot
+	Enabled  bool     `json:"enabled"`           // starts after a reboot
 	PID      int      `json:"pid,omitempty"`
 	Restarts int      `json:"restarts,omitempty"`
 	Result   string   `json:"result,omitempty"` // of what has failed, or failed just now and is tried again
 	Exit     int      `json:"exit,omitempty"`
-	Status   string   `json:"status,omitempty"` // what the daemon says of itself
-	bad      bool     // is the config, and not merely out of reach
+	Status   string   `json:"status,omitempty"` // the status text of the daemon
+	bad      bool     // the config has mistakes, and is not only unreadable
 }
 
 // List prints all bots of the server.
@@ -44,11 +44,11 @@ func (s *Server) List() error {
 // Status prints the bots that are named, or all. It returns a silent exit.Error unless all of them
 // are active.
 func (s *Server) Status(ctx context.Context, names []string) error {
-	chosen, err := s.chosen(names, len(names) == 0)
+	chosen, err := s.selectBots(names, len(names) == 0)
 	if err != nil {
 		return err
 	}
-	views, err := s.look(ctx, chosen)
+	views, err := s.queryUnits(ctx, chosen)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (s *Server) Status(ctx context.Context, names []string) error {
 	return nil
 }
 
-// look asks systemd about bots, once for all of them.
-func (s *Server) look(ctx context.Context, chosen []systemd.Bot) ([]View, error) {
+// queryUnits asks systemd about all bots by one call.
+func (s *Server) queryUnits(ctx context.Context, chosen []systemd.Bot) ([]View, error) {
 	units := make([]string, len(chosen))
 	for i, f := range chosen {
 		units[i] = f.Unit()
@@ -95,7 +95,7 @@ func (s *Server) look(ctx context.Context, chosen []systemd.Bot) ([]View, error)
 }
 
 func (s *Server) show(chosen []systemd.Bot) error {
-	views, err := s.look(context.Background(), chosen)
+	views, err := s.queryUnits(context.Background(), chosen)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) print(views []View) error {
 		return format.WriteJSON(s.Out, views)
 	}
 	if len(views) == 0 {
-		_, err := fmt.Fprintln(s.Out, "There are no bots here. Make one:  nanobot bots create NAME --command …")
+		_, err := fmt.Fprintln(s.Out, "There are no bots here. Create one:  nanobot bots create NAME --command …")
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)

@@ -25,22 +25,22 @@ func (s *Server) Remove(ctx context.Context, name string, o RemoveOptions) error
 	if err != nil {
 		return err
 	}
-	gone, stays, err := remains(f, o.Purge)
+	gone, stays, err := listRemains(f, o.Purge)
 	if err != nil {
 		return err
 	}
-	if !o.Yes && !s.agreed(f, gone) {
+	if !o.Yes && !s.confirmRemoval(f, gone) {
 		return errors.New("nothing was removed; --yes does it without asking")
 	}
 	return s.remove(ctx, f, gone, stays)
 }
 
-// remains returns the paths of a bot that exist: those to remove, and those that stay.
-func remains(b systemd.Bot, purge bool) (gone, stays []string, err error) {
-	if gone, err = present(append(b.UnitOverrides(), b.Dir())); err != nil {
+// listRemains returns the existing paths of a bot: those to remove, and those that stay.
+func listRemains(b systemd.Bot, purge bool) (gone, stays []string, err error) {
+	if gone, err = existingPaths(append(b.UnitOverrides(), b.Dir())); err != nil {
 		return nil, nil, err
 	}
-	if stays, err = present(b.StateDirs()); err != nil {
+	if stays, err = existingPaths(b.StateDirs()); err != nil {
 		return nil, nil, err
 	}
 	if purge {
@@ -63,8 +63,8 @@ func hasConfig(b systemd.Bot) bool {
 	return err == nil
 }
 
-// present returns those of the paths that exist.
-func present(paths []string) ([]string, error) {
+// existingPaths returns those of the paths that exist.
+func existingPaths(paths []string) ([]string, error) {
 	there := []string{}
 	for _, path := range paths {
 		switch _, err := os.Lstat(path); {
@@ -77,10 +77,10 @@ func present(paths []string) ([]string, error) {
 	return there, nil
 }
 
-// agreed asks the operator.
-func (s *Server) agreed(f systemd.Bot, gone []string) bool {
+// confirmRemoval asks the operator.
+func (s *Server) confirmRemoval(f systemd.Bot, gone []string) bool {
 	fmt.Fprintf(s.Err, "Stop %s and remove %s? [y/N] ", f.Name, strings.Join(gone, ", "))
-	line, _ := bufio.NewReader(s.In).ReadString('\n') // nothing said is no
+	line, _ := bufio.NewReader(s.In).ReadString('\n') // end of input means no
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return true
@@ -88,14 +88,14 @@ func (s *Server) agreed(f systemd.Bot, gone []string) bool {
 	return false
 }
 
-// remove stops first: what runs would write its state anew.
+// remove stops the bot first: a running bot would write its state again.
 func (s *Server) remove(ctx context.Context, f systemd.Bot, gone, stays []string) error {
 	m := systemd.Manager{Root: s.Root}
 	if m.Runs() {
 		if _, err := m.Call(ctx, "disable", "--now", f.Unit()); err != nil {
 			return fmt.Errorf("%w; nothing was removed", err)
 		}
-		_, _ = m.Call(ctx, "reset-failed", f.Unit()) // it refuses where nothing has failed
+		_, _ = m.Call(ctx, "reset-failed", f.Unit()) // it fails if the unit has not failed
 	}
 	for _, path := range gone {
 		if err := os.RemoveAll(path); err != nil {
@@ -103,7 +103,7 @@ func (s *Server) remove(ctx context.Context, f systemd.Bot, gone, stays []string
 		}
 	}
 	if m.Runs() {
-		if _, err := m.Call(ctx, "daemon-reload"); err != nil { // or what is gone of the unit would hold on
+		if _, err := m.Call(ctx, "daemon-reload"); err != nil { // otherwise removed drop-ins stay in effect
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (s *Server) remove(ctx context.Context, f systemd.Bot, gone, stays []string
 	}
 	fmt.Fprintf(s.Out, "Removed %s.\n", strings.Join(gone, ", "))
 	if len(stays) > 0 {
-		fmt.Fprintf(s.Out, "Its people and messages stay in %s.\n", strings.Join(stays, ", "))
+		fmt.Fprintf(s.Out, "Its users and messages stay in %s.\n", strings.Join(stays, ", "))
 	}
 	return nil
 }

@@ -11,25 +11,25 @@ import (
 	"nanobot/config"
 )
 
-// Start has systemd start the bots that are named, or all, now and after each reboot.
+// Start starts the named bots, or all, now and after each reboot.
 func (s *Server) Start(ctx context.Context, names []string, all bool) error {
-	chosen, err := s.chosen(names, all)
+	chosen, err := s.selectBots(names, all)
 	if err != nil {
 		return err
 	}
 	return s.start(ctx, chosen)
 }
 
-// Stop has systemd stop the bots that are named, or all, until they are started again.
+// Stop stops the named bots, or all, until they are started again.
 func (s *Server) Stop(ctx context.Context, names []string, all bool) error {
-	chosen, err := s.chosen(names, all)
+	chosen, err := s.selectBots(names, all)
 	if err != nil {
 		return err
 	}
-	return s.each(ctx, chosen, "disable")
+	return s.callSystemctl(ctx, chosen, "disable")
 }
 
-// start starts the bots whose config is good. A bad one does not keep the others from it.
+// start starts the bots whose config has no mistakes, and returns the mistakes of the others.
 func (s *Server) start(ctx context.Context, chosen []systemd.Bot) error {
 	var good []systemd.Bot
 	var mistakes config.Mistakes
@@ -44,7 +44,7 @@ func (s *Server) start(ctx context.Context, chosen []systemd.Bot) error {
 	if len(mistakes) > 0 && len(good) == 0 {
 		return mistakes
 	}
-	err := s.each(ctx, good, "enable")
+	err := s.callSystemctl(ctx, good, "enable")
 	switch {
 	case len(mistakes) == 0:
 		return err
@@ -54,19 +54,20 @@ func (s *Server) start(ctx context.Context, chosen []systemd.Bot) error {
 	return fmt.Errorf("%w\n%s", err, mistakes.Error()) // not wrapped, since not all of it is about configs
 }
 
-// atOnce is how many units are started or stopped at the same time: a stop may wait for the drain,
+// maxParallel is how many units are started or stopped at the same time: a stop may wait for the drain,
 // and bots do not wait for each other's.
-const atOnce = 64
+const maxParallel = 64
 
-// each enables or disables bots, now. One that cannot does not keep the others from it.
-func (s *Server) each(ctx context.Context, chosen []systemd.Bot, verb string) error {
+// callSystemctl enables or disables bots and starts or stops them. A failure does not stop the
+// others.
+func (s *Server) callSystemctl(ctx context.Context, chosen []systemd.Bot, verb string) error {
 	m := systemd.Manager{Root: s.Root}
 	if !m.Runs() {
 		return systemd.ErrNotRunning
 	}
 	failed := make([]error, len(chosen))
 	var work errgroup.Group
-	work.SetLimit(atOnce)
+	work.SetLimit(maxParallel)
 	for i, f := range chosen {
 		work.Go(func() error {
 			if _, err := m.Call(ctx, verb, "--now", f.Unit()); err != nil {

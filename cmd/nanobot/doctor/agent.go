@@ -21,10 +21,10 @@ import (
 	"nanobot/terminal/process"
 )
 
-// harmless is the message that the agent is tried with, unless its protocol has a better one.
-const harmless = "This is a check by the operator. Please answer with one word: ok"
+// trialText is the message that the agent is tried with, unless its protocol has a better one.
+const trialText = "This is a check by the operator. Please answer with one word: ok"
 
-// checkAgent runs the agent once, as a message would, in a chat that is gone afterwards.
+// checkAgent runs one turn of the agent, in a chat that is removed afterwards.
 func (d *doctor) checkAgent(ctx context.Context) {
 	const check = "agent"
 	t := d.cfg.Terminal
@@ -44,12 +44,12 @@ func (d *doctor) checkAgent(ctx context.Context) {
 		d.report(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which makes it, or make it by hand")
 		return
 	case err != nil:
-		d.report(check, channels.Doubtful, "not run: "+err.Error(), withSudo(err, "see that the workspace can be entered"))
+		d.report(check, channels.Doubtful, "not run: "+err.Error(), suggestSudo(err, "see that the workspace can be entered"))
 		return
 	}
 	if os.Geteuid() == 0 {
 		if why := d.notAsRoot(); why != "" {
-			d.report(check, channels.Doubtful, "not run, because this is root: "+why, d.byHand())
+			d.report(check, channels.Doubtful, "not run, because this is root: "+why, d.manualCommand())
 			return
 		}
 		if d.user.UID != 0 {
@@ -62,19 +62,19 @@ func (d *doctor) checkAgent(ctx context.Context) {
 		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct "+d.key("protocol"))
 		return
 	}
-	text := harmless
+	text := trialText
 	if protocol.TrialText != nil {
 		text = protocol.TrialText(t)
 	}
 	r := d.tryTurn(ctx, text)
-	status, detail, fix := r.judge(protocol, t.Timeout)
+	status, detail, fix := r.assess(protocol, t.Timeout)
 	// An agent may print what it was given. Elsewhere in what is found these values are no secrets,
 	// but words.
-	d.report(check, status, hiding(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
+	d.report(check, status, redactor(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
 }
 
-// byHand returns how the operator can see what the agent does.
-func (d *doctor) byHand() string {
+// manualCommand returns the fix that tells the operator how to try the agent by hand.
+func (d *doctor) manualCommand() string {
 	if d.unitName != "" {
 		return fmt.Sprintf("write to the bot and see what it answers; journalctl -u %s -n 50 shows the rest", d.unitName)
 	}
@@ -95,16 +95,16 @@ func (d *doctor) byHand() string {
 // key names a setting of the agent that is looked at.
 func (d *doctor) key(name string) string { return d.cfg.AgentKey() + "." + name }
 
-// trial is the result of the turn with the harmless message.
+// trial is the result of the turn with trialText.
 type trial struct {
 	terminal.Trial
 	err error
 }
 
-// tryTurn sends the agent a message in a chat that is gone afterwards.
+// tryTurn sends the agent a message in a chat that is removed afterwards.
 func (d *doctor) tryTurn(ctx context.Context, text string) (r trial) {
 	var output recording
-	r.ByHand = d.byHand()
+	r.ByHand = d.manualCommand()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &output} })
@@ -114,7 +114,7 @@ func (d *doctor) tryTurn(ctx context.Context, text string) (r trial) {
 	}
 	defer runner.Close()
 	chat := "doctor-" + rand.Text()
-	defer d.forget(chat)()
+	defer d.removeChat(chat)()
 	began := time.Now()
 	r.Outcome, r.err = runner.Turn(ctx, terminal.Request{
 		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&d.Operator),
@@ -126,9 +126,9 @@ func (d *doctor) tryTurn(ctx context.Context, text string) (r trial) {
 	return r
 }
 
-// forget returns a function that removes a chat's folder, and the folder above it if that did not
+// removeChat returns a function that removes a chat's folder, and its parent if that did not
 // exist before.
-func (d *doctor) forget(chat string) func() {
+func (d *doctor) removeChat(chat string) func() {
 	users := filepath.Join(d.cfg.Workspace, "users")
 	_, err := os.Stat(users)
 	return func() {
@@ -169,7 +169,7 @@ func (e *recorder) Pool() terminal.ProcessPool {
 // recording is the beginning of an agent's output.
 type recording struct{ bytes.Buffer }
 
-// maxRecorded is more than an agent prints that answers the harmless message.
+// maxRecorded is more than an agent prints in answer to trialText.
 const maxRecorded = 1 << 20
 
 // Write accepts everything and keeps the first maxRecorded bytes.

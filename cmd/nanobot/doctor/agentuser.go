@@ -46,15 +46,15 @@ func (d *doctor) notAsRoot() string {
 // turnAs runs the agent as the daemon's user, by starting this program again: without root's rights
 // or a way to get them back, and without root's environment and terminal.
 func (d *doctor) turnAs(ctx context.Context) {
-	found, err := d.ask(ctx)
+	found, err := d.runAsUser(ctx)
 	if err != nil {
-		d.report("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv did not get to user %d: %v", d.user.UID, err), d.byHand())
+		d.report("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv did not get to user %d: %v", d.user.UID, err), d.manualCommand())
 	}
 	d.found = append(d.found, found...)
 }
 
-// ask returns the findings of this program when it runs as the daemon's user.
-func (d *doctor) ask(ctx context.Context) (found []channels.Finding, err error) {
+// runAsUser returns the findings of this program when it runs as the daemon's user.
+func (d *doctor) runAsUser(ctx context.Context) (found []channels.Finding, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (d *doctor) ask(ctx context.Context) (found []channels.Finding, err error) 
 	if bad := json.Unmarshal(out, &found); bad == nil && len(found) > 0 {
 		return found, nil // a failed check is an exit status, too
 	}
-	return nil, fmt.Errorf("%w", cmp.Or(err, errors.New("it said nothing")))
+	return nil, fmt.Errorf("%w", cmp.Or(err, errors.New("it printed nothing")))
 }
 
 // plainEnv returns the environment for another user's agent, with the variables that override the

@@ -13,8 +13,8 @@ import (
 // Below the first limit the disk is nearly full: a busy day's messages and files still fit. Below
 // the second, the next write may fail.
 const (
-	scarce = 512 << 20
-	full   = 32 << 20
+	lowSpace = 512 << 20
+	noSpace  = 32 << 20
 	// fewFiles is the same for files, where a file system counts them.
 	fewFiles, noFiles = 5000, 100
 )
@@ -23,7 +23,7 @@ func (d *doctor) checkDisk() {
 	seen := map[unix.Fsid]bool{}
 	for _, path := range []string{d.cfg.Gateway.StateDir, d.cfg.Workspace} {
 		if _, err := os.Stat(path); err != nil {
-			path, _ = existing(path)
+			path, _ = nearestFolder(path)
 		}
 		var s unix.Statfs_t
 		if err := unix.Statfs(path, &s); err != nil {
@@ -34,17 +34,17 @@ func (d *doctor) checkDisk() {
 			continue // the same file system
 		}
 		seen[s.Fsid] = true
-		d.found = append(d.found, space(path, s.Bavail*uint64(s.Bsize), s.Files, s.Ffree))
+		d.found = append(d.found, assessSpace(path, s.Bavail*uint64(s.Bsize), s.Files, s.Ffree))
 	}
 }
 
-// space judges how many bytes and, where the file system counts them, files are free in a folder.
-func space(path string, bytes, files, free uint64) channels.Finding {
+// assessSpace assesses the free bytes of a folder's file system and, if it counts them, free files.
+func assessSpace(path string, bytes, files, free uint64) channels.Finding {
 	f := channels.Finding{Check: "disk", Status: channels.Good, Detail: fmt.Sprintf("%s: %s free", path, format.Size(bytes))}
 	switch {
-	case bytes < full || files > 0 && free < noFiles:
+	case bytes < noSpace || files > 0 && free < noFiles:
 		f.Status = channels.Bad
-	case bytes < scarce || files > 0 && free < fewFiles:
+	case bytes < lowSpace || files > 0 && free < fewFiles:
 		f.Status = channels.Doubtful
 	default:
 		return f

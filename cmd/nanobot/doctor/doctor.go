@@ -1,5 +1,5 @@
-// Package doctor finds out whether a bot would work, and what to do if not. It repairs nothing, and
-// it makes no channel or protocol: the wiring of the program hands them in.
+// Package doctor checks whether a bot works, and explains how to fix it. It repairs nothing, and
+// makes no channel or protocol itself: its options provide them.
 package doctor
 
 import (
@@ -26,12 +26,12 @@ import (
 // DefaultCheckTime is enough to check databases of some hundred megabytes.
 const DefaultCheckTime = 20 * time.Second
 
-// Options says what a doctor examines, and hands it what only the wiring of the program knows.
+// Options say what to examine, and provide what only the wiring of the program knows.
 type Options struct {
 	Path      string        // of the config
 	Turn      bool          // run the agent
 	OnlyAgent string        // run this agent and make no other check; "": make all
-	Listen    time.Duration // how long to wait for others who use the bot's token
+	Listen    time.Duration // how long to watch for another program with the bot's token
 	CheckTime time.Duration // how long the databases may be checked; 0: DefaultCheckTime
 	Out       io.Writer
 	JSON      bool // print JSON
@@ -61,7 +61,7 @@ type Prepared struct {
 	Lacks    []string                    // what this machine lacks of the configured isolation
 }
 
-// doctor finds out whether a bot would work.
+// doctor holds the state of one examination.
 type doctor struct {
 	Options
 
@@ -127,7 +127,7 @@ func (d *doctor) examine(ctx context.Context) int {
 	}
 	for _, check := range []func(){
 		d.findUser,
-		func() { d.checkReading(bot) },
+		func() { d.checkReadable(bot) },
 		func() { d.checkUnit(ctx, bot, isBot) },
 		d.findDaemon,
 		d.checkWorkspace,
@@ -217,14 +217,14 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	prepared, err := d.Prepare(cfg)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			d.report(check, channels.Bad, strings.TrimSpace(line), withSudo(err, "correct it in "+d.Path+", or put the secret that it names there"))
+			d.report(check, channels.Bad, strings.TrimSpace(line), suggestSudo(err, "correct it in "+d.Path+", or put the secret that it names there"))
 		}
 		return nil, false
 	}
 	if len(prepared.Channels) == 0 {
 		d.report(check, channels.Doubtful, "no channel is enabled, so serve does not start; run and chat work", "enable one under channels in "+d.Path)
 	}
-	d.warn(bot, isBot)
+	d.reportWarnings(bot, isBot)
 	for _, lack := range prepared.Lacks {
 		d.report("isolation", channels.Doubtful, lack, "see that this machine has it, or change it in "+d.Path+"; a service of systemd's may have more than is seen from here")
 	}

@@ -100,7 +100,7 @@ func TestSpace(t *testing.T) {
 		{10 << 30, 1000, 300, channels.Doubtful, "300 files"},
 		{10 << 30, 1000, 0, channels.Bad, "0 files"},
 	} {
-		if f := space("/x", c.bytes, c.files, c.free); f.Status != c.status || !strings.Contains(f.Detail, c.words) {
+		if f := assessSpace("/x", c.bytes, c.files, c.free); f.Status != c.status || !strings.Contains(f.Detail, c.words) {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -108,12 +108,12 @@ func TestSpace(t *testing.T) {
 
 func TestAUnitThatDoesNotStayUpIsAFailure(t *testing.T) {
 	u := systemd.UnitState{Load: "loaded", File: "enabled", State: "activating", Sub: "auto-restart", Result: "exit-code", Exit: 200, Restart: 2}
-	status, detail, fix := judgeUnit(u, "nanobot@faq.service")
+	status, detail, fix := assessUnit(u, "nanobot@faq.service")
 	if status != channels.Bad || !strings.Contains(detail, "exit-code, exit status 200") || !strings.Contains(fix, "journalctl -u nanobot@faq.service") {
 		t.Error(status, detail, fix)
 	}
 	u.Sub = "start"
-	if status, detail, _ := judgeUnit(u, "nanobot@faq.service"); status != channels.Doubtful || !strings.Contains(detail, "restarted 2 times") {
+	if status, detail, _ := assessUnit(u, "nanobot@faq.service"); status != channels.Doubtful || !strings.Contains(detail, "restarted 2 times") {
 		t.Error(status, detail)
 	}
 }

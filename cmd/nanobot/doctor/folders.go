@@ -17,11 +17,11 @@ import (
 func (d *doctor) checkWorkspace() {
 	const check = "workspace"
 	if folder, err := os.Stat(d.cfg.Workspace); d.checkFolder(check, d.cfg.Workspace) && err == nil {
-		// Who has run the agent by hand may have made this one, and shut the daemon out.
+		// A user who ran the agent by hand may own this folder, which locks the daemon out.
 		users := filepath.Join(d.cfg.Workspace, "users")
 		if err := d.writable(users); err != nil {
 			d.report(check, channels.Bad, fmt.Sprintf("%s cannot be written to by the daemon, so nobody gets an answer: %v", users, err),
-				handOver(users, trust.FileUID(folder)))
+				chownCommand(users, trust.FileUID(folder)))
 		}
 	}
 	d.forAgents(d.checkCwd)
@@ -56,9 +56,9 @@ func (d *doctor) writable(path string) error {
 	return nil
 }
 
-// handOver returns the command that gives a folder to a user. It names the folder without symbolic
+// chownCommand returns the command that gives a folder to a user. It names the folder without symbolic
 // links: chown -R does not follow one, and the agent could have made it.
-func handOver(path string, uid int) string {
+func chownCommand(path string, uid int) string {
 	actual, err := trust.ResolveLinks(path)
 	if err != nil {
 		return "see whose doing that is: " + err.Error()
@@ -72,7 +72,7 @@ func (d *doctor) checkFolder(check, path string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		parent, ok := existing(path)
+		parent, ok := nearestFolder(path)
 		if ok && !d.service { // systemd makes those of a service
 			ok = d.user.Access(parent, unix.W_OK|unix.X_OK) == nil
 		}
@@ -95,7 +95,7 @@ func (d *doctor) checkFolder(check, path string) bool {
 		if d.user.UID != 0 {
 			uid, who = d.user.UID, "the daemon is"
 		}
-		fix := handOver(path, uid) + "; each folder above it must be open to that user, too"
+		fix := chownCommand(path, uid) + "; each folder above it must be open to that user, too"
 		if uid == dynamicUser {
 			fix = "name a folder in the service's state, as nanobot bots create does"
 		}
@@ -110,8 +110,8 @@ func (d *doctor) checkFolder(check, path string) bool {
 	return true
 }
 
-// existing returns the nearest folder above a path that exists, and whether it is writable.
-func existing(path string) (string, bool) {
+// nearestFolder returns the nearest folder above a path that exists, and whether it is writable.
+func nearestFolder(path string) (string, bool) {
 	for {
 		path = filepath.Dir(path)
 		if info, err := os.Stat(path); err == nil {

@@ -54,12 +54,12 @@ func (d *doctor) secrets() *strings.Replacer {
 			values = append(values, v)
 		}
 	}
-	return hiding(values)
+	return redactor(values)
 }
 
-// hiding returns a replacer of values in a text. Short values are no secrets, and are parts of
-// words.
-func hiding(values []string) *strings.Replacer {
+// redactor returns a replacer that hides values in a text. Values of less than six characters are
+// parts of words and not secret.
+func redactor(values []string) *strings.Replacer {
 	var pairs []string
 	for _, v := range values {
 		if len(v) >= 6 {

@@ -39,9 +39,9 @@ func (d *doctor) findUser() {
 	}
 }
 
-// checkReading checks that the daemon can read the config and the files of secrets. Credentials of
+// checkReadable checks that the daemon can read the config and the files of secrets. Credentials of
 // systemd need no rights.
-func (d *doctor) checkReading(bot systemd.Bot) {
+func (d *doctor) checkReadable(bot systemd.Bot) {
 	if d.service {
 		d.checkHidden()
 	}
@@ -60,7 +60,7 @@ func (d *doctor) checkReading(bot systemd.Bot) {
 		if err == nil {
 			continue
 		}
-		closed := d.closed(path)
+		closed := d.closedFolder(path)
 		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.user.GID, format.ShellWord(path)) // its own it could change
 		switch {
 		case d.service && path != d.cfg.File():
@@ -79,9 +79,8 @@ func (d *doctor) checkReading(bot systemd.Bot) {
 	}
 }
 
-// closed returns the first folder on the way to a path that the daemon cannot enter; "": it can
-// enter all.
-func (d *doctor) closed(path string) string {
+// closedFolder returns the first folder above a path that the daemon cannot enter, or "".
+func (d *doctor) closedFolder(path string) string {
 	all := trust.SplitPath(filepath.Dir(path))
 	for n := range all {
 		if at := "/" + filepath.Join(all[:n+1]...); errors.Is(d.user.Access(at, unix.X_OK), unix.EACCES) {
@@ -112,23 +111,23 @@ func asCredential(b systemd.Bot) string {
 	return "put each secret into a file " + format.ShellWord(filepath.Join(b.Credentials(), "NAME")) + ` and write "cred:NAME" in the config`
 }
 
-// warn reports the warnings of the config. It does not suggest to make the config readable by its
-// owner only: with DynamicUser= the bot could not start then.
-func (d *doctor) warn(bot systemd.Bot, isBot bool) {
+// reportWarnings reports the warnings of the config. It does not suggest to make the config readable
+// by its owner only: with DynamicUser= the bot could not start.
+func (d *doctor) reportWarnings(bot systemd.Bot, isBot bool) {
 	for _, w := range d.cfg.Warnings() {
 		fix := "change it in " + d.Path + " if that is not meant"
 		if before, found := strings.CutSuffix(w, ": chmod o-r "+d.cfg.File()); found && isBot {
 			w, fix = before, asCredential(bot)
 		}
 		if strings.HasSuffix(w, unix.EACCES.Error()) {
-			fix = withSudo(unix.EACCES, fix)
+			fix = suggestSudo(unix.EACCES, fix)
 		}
 		d.report("config", channels.Doubtful, w, fix)
 	}
 }
 
-// withSudo returns what to do about missing permissions, or otherwise for other errors.
-func withSudo(err error, otherwise string) string {
+// suggestSudo returns the fix for missing permissions, or otherwise for other errors.
+func suggestSudo(err error, otherwise string) string {
 	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
 		return "run this with sudo, or as the user that the daemon runs as"
 	}

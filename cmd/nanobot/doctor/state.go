@@ -27,7 +27,7 @@ import (
 func (d *doctor) checkState(ctx context.Context) {
 	const check = "state"
 	dir := d.cfg.Gateway.StateDir
-	if above := d.closed(dir); above != "" && d.service && d.user.UID != 0 {
+	if above := d.closedFolder(dir); above != "" && d.service && d.user.UID != 0 {
 		d.report(check, channels.Bad, above+" is closed to the bot, which cannot start", "chmod a+x "+format.ShellWord(above))
 	}
 	if !d.checkFolder(check, dir) {
@@ -40,13 +40,13 @@ func (d *doctor) checkState(ctx context.Context) {
 	for _, path := range d.ownFiles() {
 		if info, err := os.Stat(path); err == nil && trust.FileUID(info) != trust.FileUID(folder) {
 			d.report(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, and its folder to user %d", path, trust.FileUID(info), trust.FileUID(folder)),
-				handOver(dir, trust.FileUID(folder)))
+				chownCommand(dir, trust.FileUID(folder)))
 			return
 		}
 	}
 	path := filepath.Join(dir, sqlite.Database)
 	if err := dbfile.Inspect(path); dbfile.Unusable(err) {
-		d.unusable(err)
+		d.reportUnusable(err)
 		return
 	}
 	if info, err := os.Lstat(path); err != nil || trust.FileUID(info) != os.Geteuid() {
@@ -58,7 +58,7 @@ func (d *doctor) checkState(ctx context.Context) {
 	}
 	s, err := d.OpenStore(ctx, d.cfg)
 	if dbfile.Unusable(err) {
-		d.unusable(err)
+		d.reportUnusable(err)
 		return
 	}
 	if err != nil {
@@ -72,8 +72,8 @@ func (d *doctor) checkState(ctx context.Context) {
 	d.checkDatabases(ctx, path, state.WebHistory(dir))
 }
 
-// unusable reports why the state cannot be used, and what to do about it.
-func (d *doctor) unusable(err error) {
+// reportUnusable reports why the state cannot be used, and what to do about it.
+func (d *doctor) reportUnusable(err error) {
 	d.damaged = true
 	var status exit.Error
 	if !errors.As(err, &status) {
@@ -95,7 +95,7 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case dbfile.Unusable(err):
-			d.unusable(fmt.Errorf("%s: %w", path, err))
+			d.reportUnusable(fmt.Errorf("%s: %w", path, err))
 		case err != nil:
 			d.report(check, channels.Bad, fmt.Sprintf("%s: %v", path, err), "see that the disk is not full and the folder is the daemon's own")
 		case !r.Whole:
@@ -112,7 +112,7 @@ func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) {
 	missing, all, err := s.MissingCopies(ctx)
 	switch {
 	case dbfile.Unusable(err):
-		d.unusable(err)
+		d.reportUnusable(err)
 	case err != nil:
 		d.report("state", channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own")
 	case missing > 0:

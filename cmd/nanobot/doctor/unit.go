@@ -32,12 +32,12 @@ func (d *doctor) checkUnit(ctx context.Context, bot systemd.Bot, isBot bool) {
 		return
 	}
 	d.unit = all[unit]
-	status, detail, fix := judgeUnit(d.unit, unit)
+	status, detail, fix := assessUnit(d.unit, unit)
 	d.report(check, status, detail, fix)
 }
 
-// judgeUnit judges the state of a unit.
-func judgeUnit(u systemd.UnitState, unit string) (status channels.Verdict, detail, fix string) {
+// assessUnit assesses the state of a unit.
+func assessUnit(u systemd.UnitState, unit string) (status channels.Verdict, detail, fix string) {
 	look := fmt.Sprintf("journalctl -u %s -n 50 says why", unit)
 	switch {
 	case u.Load == "not-found":

@@ -7,9 +7,9 @@ import (
 	"nanobot/terminal"
 )
 
-// judge judges the agent by its turn. What the output of an agent that has ended well should look
-// like is for its protocol to say.
-func (r *trial) judge(protocol terminal.Description, timeout int) (status channels.Verdict, detail, fix string) {
+// assess assesses the agent by its turn. If the agent has succeeded, its protocol assesses the
+// output.
+func (r *trial) assess(protocol terminal.Description, timeout int) (status channels.Verdict, detail, fix string) {
 	switch out := r.Outcome; {
 	case r.err != nil:
 		return channels.Bad, "cannot be run: " + r.err.Error(), "correct terminal.command, terminal.cwd or terminal.shell"
