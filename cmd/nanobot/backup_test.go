@@ -303,7 +303,7 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	cfg, state := stopped(t)
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
 	succeed(t, "backup", "--config", cfg, file)
-	if out, status := command(t, "backup", "--config", cfg, file); status != exit.Failed || !strings.Contains(out, "there already") {
+	if out, status := command(t, "backup", "--config", cfg, file); status != exit.Failed || !strings.Contains(out, "exists already") {
 		t.Errorf("a backup was overwritten: %d %s", status, out)
 	}
 	succeed(t, "backup", "--config", cfg, "--force", file)
