@@ -21,7 +21,7 @@ import (
 // TestTheClientFromNPMCallsEveryTool does so for a chat and without one.
 func TestTheClientFromNPMCallsEveryTool(t *testing.T) {
 	modules := agentstest.MCPClient(t)
-	r := newRig(t)
+	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	chat := r.inChat(&chat{name: "web:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{Text: "a", By: "web:7"}, nil
