@@ -14,54 +14,54 @@ import (
 )
 
 const (
-	// actionEvery is a little less than the five seconds for which Telegram shows an action.
-	actionEvery = 4 * time.Second
-	// smallUpload is about what is sent before anybody looks.
-	smallUpload = 1 << 20
+	// actionInterval is a little less than the five seconds for which Telegram shows an action.
+	actionInterval = 4 * time.Second
+	// minShownUpload is the smallest upload whose progress is shown. Smaller ones are fast.
+	minShownUpload = 1 << 20
 )
 
-// Typing shows for some five seconds that somebody is typing. It is left out while the chat must be
-// left alone.
+// Typing shows for about five seconds that the bot is typing. It does nothing while the chat is
+// blocked.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
-	to, err := parsePlace(chat.ID)
+	to, err := parseChatAddress(chat.ID)
 	if err != nil {
 		return err
 	}
-	to.chat = c.current(ctx, to.chat)
-	return c.act(ctx, to, models.ChatActionTyping)
+	to.chat = c.currentChat(ctx, to.chat)
+	return c.showAction(ctx, to, models.ChatActionTyping)
 }
 
-// act shows what the bot is about, unless the chat must be left alone.
-func (c *Channel) act(ctx context.Context, to place, action models.ChatAction) error {
-	if c.pace.held(to.chat) {
+// showAction shows the bot's activity, unless the chat is blocked.
+func (c *Channel) showAction(ctx context.Context, to chatAddress, action models.ChatAction) error {
+	if c.pace.isBlocked(to.chat) {
 		return nil
 	}
 	err := executeWithTimeout(ctx, c.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
 		ChatID: to.chat, MessageThreadID: to.thread, Action: action,
 	})
-	var no *refusal
+	var no *apiError
 	if errors.As(err, &no) {
-		c.pace.hold(to.chat, no.wait(), false)
+		c.pace.block(to.chat, no.retryDelay(), false)
 	}
 	return err
 }
 
-// announce shows, until done is called, what sort of file is on its way, if that takes a while.
-func (c *Channel) announce(ctx context.Context, p *post) (done func()) {
+// showUploadAction shows an upload action until done is called, if the upload takes a while.
+func (c *Channel) showUploadAction(ctx context.Context, p *outgoingPost) (done func()) {
 	var size int64
 	for _, f := range p.files {
 		size += f.Size
 	}
-	if size < smallUpload {
+	if size < minShownUpload {
 		return func() {}
 	}
-	to, action := p.to, p.action()
+	to, action := p.destination, p.action()
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {
-			_ = c.act(ctx, to, action) // if it fails the upload will say why
-			if !httpclient.Sleep(ctx, actionEvery) {
+			_ = c.showAction(ctx, to, action) // the upload reports errors
+			if !httpclient.Sleep(ctx, actionInterval) {
 				return
 			}
 		}
@@ -73,10 +73,10 @@ func (c *Channel) announce(ctx context.Context, p *post) (done func()) {
 }
 
 // action is what Telegram calls the sending of such a file; an album is what its first item is.
-func (p *post) action() models.ChatAction {
-	as := p.as
+func (p *outgoingPost) action() models.ChatAction {
+	as := p.sendAs
 	if as == asAlbum {
-		as = single(p.files[0])
+		as = sendAsOf(p.files[0])
 	}
 	switch as {
 	case asPhoto:

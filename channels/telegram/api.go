@@ -24,9 +24,8 @@ import (
 //     confirms updates before they are stored (library_loop_test.go);
 //   - downloads, for which the library has no method.
 //
-// All requests go through one transport. Whether a call was refused, or may have been carried out,
-// is decided by the outcome that the transport has recorded, and never by an error of the library.
-// No error contains the token.
+// All requests go through one transport. The outcome that it records decides whether a call was
+// refused or may have been executed, never an error of the library. No error contains the token.
 type api struct {
 	*transport
 	base, token string
@@ -45,21 +44,21 @@ func newAPI(base, token string, client *http.Client) (*api, error) {
 		bot.WithDefaultHandler(func(context.Context, *bot.Bot, *models.Update) {}),
 	)
 	if err != nil {
-		return nil, errors.New(a.clean(err.Error()))
+		return nil, errors.New(a.redact(err.Error()))
 	}
 	return a, nil
 }
 
-// callTimeout is how long a call may take that moves no file.
+// callTimeout is the timeout of a call without files.
 const callTimeout = 30 * time.Second
 
-// execute makes a call that has an effect, by a method of the library. The call has succeeded when
-// Telegram says so, also if its answer is too new for the library's types: otherwise a message
-// would count as not sent and go out twice.
-func execute[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*record, error) {
-	got := &record{}
+// execute makes a call with an effect, by a method of the library. The call has succeeded when
+// Telegram says so, even if the library cannot decode the result: otherwise a sent message would
+// count as failed and be sent twice.
+func execute[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*callRecord, error) {
+	got := &callRecord{}
 	_, err := method(a.bot, withRecord(ctx, got), params)
-	return got, a.check(got, err)
+	return got, a.checkResponse(got, err)
 }
 
 // executeWithTimeout is execute within callTimeout.
@@ -72,29 +71,29 @@ func executeWithTimeout[P, R any](ctx context.Context, a *api, method func(*bot.
 
 // query makes a call for its result, by a method of the library, and decodes the result as T.
 func query[T, R any](ctx context.Context, a *api, method func(context.Context) (R, error)) (*T, error) {
-	got := &record{}
+	got := &callRecord{}
 	_, err := method(withRecord(ctx, got))
-	if err := a.check(got, err); err != nil {
+	if err := a.checkResponse(got, err); err != nil {
 		return nil, err
 	}
 	return decode[T](a, got)
 }
 
-// decode decodes the result of a call. T has only the fields that are read: what a later Bot API
-// adds or changes elsewhere is no error.
-func decode[T any](a *api, got *record) (*T, error) {
+// decode decodes the result of a call. T has only the used fields, so changes of other fields are
+// no error.
+func decode[T any](a *api, got *callRecord) (*T, error) {
 	var result *T
 	err := json.Unmarshal(got.result, &result)
 	if err == nil && result == nil {
 		err = errNoResult
 	}
 	if err != nil {
-		return nil, a.undecodable(got, err)
+		return nil, a.undecodableResult(got, err)
 	}
 	return result, nil
 }
 
-// botUser is the bot itself.
+// botUser is the bot's own account.
 type botUser struct {
 	ID       int64  `json:"id"`
 	Username string `json:"username"`
@@ -106,12 +105,12 @@ func (a *api) getMe(ctx context.Context) (*botUser, error) {
 	defer cancel()
 	me, err := query[botUser](ctx, a, a.bot.GetMe)
 	if err == nil && me.ID == 0 {
-		return nil, a.silent("getMe", errNoID, true)
+		return nil, a.noResponse("getMe", errNoID, true)
 	}
 	return me, err
 }
 
-// webhookInfo is what Telegram knows of the bot's webhook.
+// webhookInfo is the state of the bot's webhook.
 type webhookInfo struct {
 	URL       string `json:"url"` // "": none is set
 	Pending   int    `json:"pending_update_count"`
@@ -125,7 +124,7 @@ func (a *api) getWebhookInfo(ctx context.Context) (*webhookInfo, error) {
 	return query[webhookInfo](ctx, a, a.bot.GetWebhookInfo)
 }
 
-// storedFile is a file that can be downloaded.
+// storedFile is a downloadable file.
 type storedFile struct {
 	Path string `json:"file_path"`
 	Size int64  `json:"file_size"`
@@ -137,10 +136,11 @@ func (a *api) getFile(ctx context.Context, id string) (*storedFile, error) {
 	})
 }
 
-// getUpdates asks for updates, undecoded: one that cannot be decoded must not cost the others.
+// getUpdates returns updates without decoding them, so that an undecodable update does not affect
+// the others.
 func (a *api) getUpdates(ctx context.Context, params map[string]any) ([]json.RawMessage, error) {
 	body, err := httpclient.NewJSON(params)
-	got, err := a.post(ctx, "getUpdates", body, err)
+	got, err := a.postByHand(ctx, "getUpdates", body, err)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +151,9 @@ func (a *api) getUpdates(ctx context.Context, params map[string]any) ([]json.Raw
 	return *updates, nil
 }
 
-// sentID returns the id of the message that a call has sent, of an album that of the first. A
-// result without one is an error: the message cannot be named, and may not even exist.
-func (a *api) sentID(got *record, err error) (int, error) {
+// sentID returns the ID of the message that a call has sent; for an album, of the first. A result
+// without an ID is an error, because the message may not exist.
+func (a *api) sentID(got *callRecord, err error) (int, error) {
 	if err != nil {
 		return 0, err
 	}
@@ -170,24 +170,25 @@ func (a *api) sentID(got *record, err error) (int, error) {
 		err = errNoID
 	}
 	if err != nil {
-		return 0, a.undecodable(got, err)
+		return 0, a.undecodableResult(got, err)
 	}
 	return sent.ID, nil
 }
 
-// post makes a call by hand, with a body that it closes, unless the body could not be made.
-func (a *api) post(ctx context.Context, method string, body *httpclient.Body, err error) (*record, error) {
-	got := &record{}
+// postByHand makes a call without the library. It closes the body. err is the error of creating the
+// body.
+func (a *api) postByHand(ctx context.Context, method string, body *httpclient.Body, err error) (*callRecord, error) {
+	got := &callRecord{}
 	if err != nil {
 		return got, fmt.Errorf("%s: %w", method, err)
 	}
 	defer body.Close()
 	req, err := body.Request(withRecord(ctx, got), http.MethodPost, a.base+"/bot"+a.token+"/"+method)
 	if err != nil {
-		return got, a.silent(method, err, false)
+		return got, a.noResponse(method, err, false)
 	}
 	if resp, err := a.Do(req); err == nil {
 		resp.Body.Close()
 	}
-	return got, a.check(got, nil)
+	return got, a.checkResponse(got, nil)
 }

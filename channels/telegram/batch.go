@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// acceptAll accepts the updates of one poll, which are at most batchSize. Chats are accepted side
-// by side, so that they share commits of the store; within a chat each update waits for the one
-// before it. It reports whether all are stored, and gives up only when ctx ends.
-func (in *intake) acceptAll(ctx context.Context, updates []*update) bool {
+// acceptBatch accepts the updates of one poll, at most batchSize. Chats are accepted in parallel,
+// so that they share group commits of the store; within a chat each update waits for the one before
+// it. It retries until ctx ends, and reports whether all updates are stored.
+func (in *receiver) acceptBatch(ctx context.Context, updates []*update) bool {
 	in.beginPoll()
 	defer in.endPoll()
-	b := newBatch(updates, in.c.cursor)
+	b := newBatch(updates, in.c.lastStored)
 	var names []string
 	chats := map[string][]int{} // positions in the batch
 	for i, u := range updates {
-		if !in.prepare(ctx, u) {
-			b.stored(i)
+		if !in.prepareUpdate(ctx, u) {
+			b.markStored(i)
 			continue
 		}
 		name := u.chat()
@@ -33,13 +33,13 @@ func (in *intake) acceptAll(ctx context.Context, updates []*update) bool {
 	for _, name := range names {
 		work.Go(func() error {
 			for _, i := range chats[name] {
-				if !in.insist(ctx, func() error {
-					return in.accept(ctx, updates[i], func() string { return in.c.writeCursor(b.cursor(i)) })
+				if !in.retry(ctx, func() error {
+					return in.acceptUpdate(ctx, updates[i], func() string { return in.c.formatCursor(b.cursor(i)) })
 				}) {
 					failed.Store(true)
 					break
 				}
-				b.stored(i)
+				b.markStored(i)
 			}
 			return nil
 		})
@@ -48,39 +48,38 @@ func (in *intake) acceptAll(ctx context.Context, updates []*update) bool {
 	return !failed.Load()
 }
 
-// batch knows which updates of a poll are stored. The cursor lies behind an update only if all
-// before it are stored, so that it never passes a message that is not.
+// batch records which updates of a poll are stored. The cursor passes an update only if all updates
+// before it are stored.
 type batch struct {
-	mu      sync.Mutex
-	updates []*update
-	done    []bool
-	prefix  int   // so many from the beginning are stored
-	before  int64 // the cursor before the batch; 0: there is none
+	mu             sync.Mutex
+	updates        []*update
+	isStored       []bool
+	storedPrefix   int   // number of leading updates that are stored
+	previousCursor int64 // the cursor before the batch; 0: none
 }
 
 func newBatch(updates []*update, before int64) *batch {
-	return &batch{updates: updates, done: make([]bool, len(updates)), before: before}
+	return &batch{updates: updates, isStored: make([]bool, len(updates)), previousCursor: before}
 }
 
-func (b *batch) stored(i int) {
+func (b *batch) markStored(i int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.done[i] = true
-	for b.prefix < len(b.done) && b.done[b.prefix] {
-		b.prefix++
+	b.isStored[i] = true
+	for b.storedPrefix < len(b.isStored) && b.isStored[b.storedPrefix] {
+		b.storedPrefix++
 	}
 }
 
-// cursor returns the id of the last update that the cursor may pass when the update at a position
-// is stored with it; 0 if there is none.
+// cursor returns the update ID to store as the cursor with the update at a position; 0: none.
 func (b *batch) cursor(i int) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch b.prefix {
+	switch b.storedPrefix {
 	case i:
 		return b.updates[i].ID
 	case 0:
-		return b.before
+		return b.previousCursor
 	}
-	return b.updates[b.prefix-1].ID
+	return b.updates[b.storedPrefix-1].ID
 }

@@ -188,7 +188,7 @@ func TestHealthTellsOfAnOutageAndOfAConflict(t *testing.T) {
 			{down, 40 * time.Second, ""},
 			{down, 40 * time.Second, "no route to host"},
 			{idle, 2 * time.Minute, ""}, // the longest pause between two tries is a minute and a half
-			{taken, 3 * time.Second, "somebody else polls"},
+			{taken, 3 * time.Second, "another program polls"},
 			{idle, 40 * time.Second, ""},
 		} {
 			poll.Store(step.poll)

@@ -9,25 +9,24 @@ import (
 	"nanobot/channels"
 )
 
-// Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of
-// o is shown.
+// Edit replaces the text and the buttons of a message. Files of o are ignored.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
-	p, message, err := about(o, id)
+	p, message, err := postForMessage(o, id)
 	if err != nil {
 		return &channels.SendError{Err: err, Permanent: true}
 	}
-	p.as, p.files, p.edits = asText, nil, true
-	err = c.insist(ctx, p, func() error {
+	p.sendAs, p.files, p.isEdit = asText, nil, true
+	err = c.callWithRepairs(ctx, p, func() error {
 		_, err := execute(ctx, c.api, (*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
-			ChatID: p.to.chat, MessageID: message, Text: valid(p.words.Text), Entities: messageEntities(p.words.Entities),
+			ChatID: p.destination.chat, MessageID: message, Text: validUTF8(p.text.Text), Entities: messageEntities(p.text.Entities),
 			LinkPreviewOptions: noPreview(), ReplyMarkup: keyboard(o.Buttons),
 		})
 		return err
 	})
 	switch {
-	case unchanged(err):
+	case isNotModified(err):
 		return nil
-	case gone(err):
+	case isMessageGone(err):
 		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
 	return sendError(err)
@@ -40,26 +39,26 @@ func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (
 
 // Remove deletes a message.
 func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
-	p, message, err := about(channels.Outgoing{Chat: chat}, id)
+	p, message, err := postForMessage(channels.Outgoing{Chat: chat}, id)
 	if err != nil {
 		return &channels.SendError{Err: err, Permanent: true}
 	}
-	err = c.insist(ctx, p, func() error {
-		_, err := execute(ctx, c.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: p.to.chat, MessageID: message})
+	err = c.callWithRepairs(ctx, p, func() error {
+		_, err := execute(ctx, c.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: p.destination.chat, MessageID: message})
 		return err
 	})
-	if gone(err) {
+	if isMessageGone(err) {
 		return nil
 	}
 	return sendError(err)
 }
 
-// about is a call about a message that was sent.
-func about(o channels.Outgoing, id string) (p *post, message int, err error) {
-	if p, err = newPost(o); err != nil {
+// postForMessage returns a post for a call about an existing message.
+func postForMessage(o channels.Outgoing, id string) (p *outgoingPost, message int, err error) {
+	if p, err = newOutgoingPost(o); err != nil {
 		return nil, 0, err
 	}
-	p.to.chat, message, err = parseMessageID(p.home, id)
-	p.pinned = true
+	p.destination.chat, message, err = parseMessageID(p.originalChat, id)
+	p.fixedChat = true
 	return p, message, err
 }

@@ -10,7 +10,7 @@ import (
 	"nanobot/channels"
 )
 
-// sendError says what a failed call means for the gateway.
+// sendError converts the error of a call to a channels.SendError.
 func sendError(err error) error {
 	if err == nil {
 		return nil
@@ -19,23 +19,23 @@ func sendError(err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	var no *refusal
-	var none *silence
+	var no *apiError
+	var none *noResponseError
 	switch {
-	case errors.Is(err, errMoved):
+	case errors.Is(err, errMigrated):
 		return &channels.SendError{Err: err, Permanent: true}
 	case errors.As(err, &no):
-		return &channels.SendError{Err: err, Permanent: no.final(), Unknown: no.unknown(), After: no.wait()}
+		return &channels.SendError{Err: err, Permanent: no.isPermanent(), Unknown: no.isOutcomeUnknown(), After: no.retryDelay()}
 	case errors.As(err, &none):
 		return &channels.SendError{Err: err, Unknown: none.Written}
 	}
 	return &channels.SendError{Err: err}
 }
 
-// final tells whether the same call would be refused again. A wrong token is not final: the
-// operator mends it, and what waits is sent.
-func (e *refusal) final() bool {
-	if e.Foreign {
+// isPermanent tells whether the same call would be refused again. A wrong token is not permanent,
+// because the operator can fix it.
+func (e *apiError) isPermanent() bool {
+	if e.NotTelegram {
 		return e.Code == http.StatusRequestEntityTooLarge
 	}
 	switch e.Code {
@@ -45,90 +45,90 @@ func (e *refusal) final() bool {
 	return e.Code >= 400 && e.Code < 500
 }
 
-// unknown tells whether the call may have been carried out all the same. The Bot API answers 500,
-// and a proxy in front of it 502, 503 or 504, also after the message was sent, and nothing in the
-// answer tells that from a call that never arrived.
-func (e *refusal) unknown() bool { return e.Code >= http.StatusInternalServerError }
+// isOutcomeUnknown tells whether the call may have been executed in spite of the error. The Bot API
+// returns 500, and a proxy 502, 503 or 504, also after a message was sent.
+func (e *apiError) isOutcomeUnknown() bool { return e.Code >= http.StatusInternalServerError }
 
-// wait is how long Telegram asks us to wait.
-func (e *refusal) wait() time.Duration {
+// retryDelay is how long Telegram asks to wait.
+func (e *apiError) retryDelay() time.Duration {
 	if e.Code != http.StatusTooManyRequests {
 		return 0
 	}
 	return max(e.RetryAfter, time.Second)
 }
 
-// refusedFormat tells whether it is the entities that Telegram does not like.
-func refusedFormat(err error) bool {
-	var no *refusal
-	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says("entit", "can't parse")
+// isFormatRefused tells whether Telegram has refused the entities.
+func isFormatRefused(err error) bool {
+	var no *apiError
+	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.mentions("entit", "can't parse")
 }
 
-// refusedAs tells whether a file may go as a document what was refused as a photo, a video or a
-// voice message.
-func refusedAs(err error) bool {
-	var no *refusal
-	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says(
+// isMediaTypeRefused tells whether a file that was refused as a photo, video or voice message may
+// be sent as a document.
+func isMediaTypeRefused(err error) bool {
+	var no *apiError
+	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.mentions(
 		"PHOTO_", "IMAGE_PROCESS_FAILED", "VOICE_MESSAGES_FORBIDDEN", "WEBPAGE_MEDIA_EMPTY", "MEDIA_INVALID",
 		"VIDEO_CONTENT_TYPE_INVALID", "too big for a photo", "wrong type of the web page content", "not enough rights to send photos",
 		"wrong file type", "type of file mismatch", "photo has unacceptable",
 	)
 }
 
-// refusedFile tells whether it may be a file that Telegram does not take, or that we cannot read.
-func refusedFile(err error) bool {
-	var no *refusal
+// isFileRefused tells whether Telegram may have refused a file, or the file cannot be read.
+func isFileRefused(err error) bool {
+	var no *apiError
 	if errors.As(err, &no) {
-		return no.Code == http.StatusBadRequest && !no.says(notTheFile...) || no.Code == http.StatusRequestEntityTooLarge
+		return no.Code == http.StatusBadRequest && !no.mentions(chatErrors...) || no.Code == http.StatusRequestEntityTooLarge
 	}
-	return unreadable(err)
+	return isUnreadable(err)
 }
 
-// notTheFile is in refusals that every other message to the chat would meet with.
-var notTheFile = []string{
+// chatErrors are descriptions of errors that every message to the chat would cause.
+var chatErrors = []string{
 	"chat not found", "thread not found", "TOPIC_CLOSED", "TOPIC_DELETED", "CHAT_WRITE_FORBIDDEN", "PEER_ID_INVALID",
 }
 
-var item = regexp.MustCompile(`message #([0-9]+)`)
+var albumItemPattern = regexp.MustCompile(`message #([0-9]+)`)
 
-// itemOf returns which item of an album was refused, counted from 1, or 0 if Telegram does not say.
-func itemOf(err error) int {
-	var no *refusal
+// refusedItem returns which item of an album was refused, counted from 1, or 0 if Telegram does not
+// say.
+func refusedItem(err error) int {
+	var no *apiError
 	if !errors.As(err, &no) {
 		return 0
 	}
-	if m := item.FindStringSubmatch(no.Description); m != nil {
+	if m := albumItemPattern.FindStringSubmatch(no.Description); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}
 	return 0
 }
 
-// flooded tells whether Telegram was sent too much.
-func flooded(err error) bool {
-	var no *refusal
-	return errors.As(err, &no) && no.wait() > 0
+// isRateLimited tells whether Telegram asks to wait.
+func isRateLimited(err error) bool {
+	var no *apiError
+	return errors.As(err, &no) && no.retryDelay() > 0
 }
 
 // migratedTo returns the new id of a group that became a supergroup, or 0.
 func migratedTo(err error) int64 {
-	var no *refusal
+	var no *apiError
 	if errors.As(err, &no) {
 		return no.MigrateTo
 	}
 	return 0
 }
 
-// gone tells whether a message that should be deleted or edited does not exist, or not where we
-// could.
-func gone(err error) bool {
-	var no *refusal
-	return errors.Is(err, errMoved) || errors.As(err, &no) && no.Code == http.StatusBadRequest &&
-		no.says("message to delete not found", "message to edit not found", "MESSAGE_ID_INVALID")
+// isMessageGone tells whether a message to delete or edit does not exist, or not in a chat that the
+// bot can reach.
+func isMessageGone(err error) bool {
+	var no *apiError
+	return errors.Is(err, errMigrated) || errors.As(err, &no) && no.Code == http.StatusBadRequest &&
+		no.mentions("message to delete not found", "message to edit not found", "MESSAGE_ID_INVALID")
 }
 
-// unchanged tells whether an edit was refused only because it changes nothing.
-func unchanged(err error) bool {
-	var no *refusal
-	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says("message is not modified")
+// isNotModified tells whether an edit was refused only because it changes nothing.
+func isNotModified(err error) bool {
+	var no *apiError
+	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.mentions("message is not modified")
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// forUs tells whether a message is to be taken at all. Of an album one part that is for us is
-// enough.
-func (c *Channel) forUs(m *message) bool {
+// isForBot tells whether a message is to be received at all. For an album, one part is enough.
+func (c *Channel) isForBot(m *message) bool {
 	switch {
 	case m.Chat.Type == models.ChatTypeChannel, m.IsAutoForward: // a channel's post, or its copy in the discussion group
 		return false
-	case m.Text == "" && m.Caption == "" && m.media() == nil && m.inWords() == "": // somebody came, a topic was made
+	case m.Text == "" && m.Caption == "" && m.attachedFile() == nil && m.describeExtras() == "": // a service message, such as a join or a new topic
 		return false
 	case m.SenderChat == nil && (m.From == nil || m.From.IsBot):
 		return false
@@ -23,54 +22,54 @@ func (c *Channel) forUs(m *message) bool {
 	case c.o.Groups == "off":
 		return false
 	}
-	if to, ok := c.command(m); ok && to != "" {
-		return c.isMe(to)
+	if to, ok := c.commandTarget(m); ok && to != "" {
+		return c.isBotName(to)
 	}
-	return c.o.Groups == "all" || c.addressed(m)
+	return c.o.Groups == "all" || c.addressesBot(m)
 }
 
-// addressed tells whether a message in a group speaks to the bot: by its name, as a reply, or with
-// one of our commands.
-func (c *Channel) addressed(m *message) bool {
-	if r := m.reply(); r != nil && r.From != nil && r.From.ID == c.me.ID {
+// addressesBot tells whether a message in a group mentions the bot, replies to it, or is one of its
+// commands.
+func (c *Channel) addressesBot(m *message) bool {
+	if r := m.repliedTo(); r != nil && r.From != nil && r.From.ID == c.botUser.ID {
 		return true
 	}
-	text, marks := m.words()
+	text, marks := m.textAndEntities()
 	for _, e := range marks {
 		switch e.Type {
 		case models.MessageEntityTypeMention:
-			if c.isMe(strings.TrimPrefix(slice(text, e), "@")) {
+			if c.isBotName(strings.TrimPrefix(entityText(text, e), "@")) {
 				return true
 			}
 		case models.MessageEntityTypeTextMention:
-			if e.User != nil && e.User.ID == c.me.ID {
+			if e.User != nil && e.User.ID == c.botUser.ID {
 				return true
 			}
 		case models.MessageEntityTypeBotCommand:
-			if c.known(slice(text, e)) && e.Offset == 0 {
+			if c.isMenuCommand(entityText(text, e)) && e.Offset == 0 {
 				return true
 			}
-		default: // formatting and links speak to nobody
+		default: // formatting and links
 		}
 	}
 	return false
 }
 
-// command returns whom a message that starts with a command names: /cmd@whom.
-func (c *Channel) command(m *message) (whom string, ok bool) {
-	text, marks := m.words()
+// commandTarget returns the bot that a leading command names: /cmd@target.
+func (c *Channel) commandTarget(m *message) (whom string, ok bool) {
+	text, marks := m.textAndEntities()
 	for _, e := range marks {
 		if e.Type == models.MessageEntityTypeBotCommand && e.Offset == 0 {
-			_, whom, _ = strings.Cut(slice(text, e), "@")
+			_, whom, _ = strings.Cut(entityText(text, e), "@")
 			return whom, true
 		}
 	}
 	return "", false
 }
 
-// known tells whether a command without a name is in our menu. Others may be meant for other bots
-// of the group.
-func (c *Channel) known(command string) bool {
+// isMenuCommand tells whether a command without a bot name is in the menu. Other commands may be
+// for other bots of the group.
+func (c *Channel) isMenuCommand(command string) bool {
 	name := strings.ToLower(strings.TrimPrefix(command, "/"))
 	for _, m := range c.menu {
 		if strings.ToLower(m.Name) == name {
@@ -80,27 +79,27 @@ func (c *Channel) known(command string) bool {
 	return name == "start"
 }
 
-func (c *Channel) isMe(username string) bool {
-	return c.me.Username != "" && strings.EqualFold(username, c.me.Username)
+func (c *Channel) isBotName(username string) bool {
+	return c.botUser.Username != "" && strings.EqualFold(username, c.botUser.Username)
 }
 
-// spoken returns what a message says without what only addressed it to the bot.
-func (c *Channel) spoken(m *message) string {
-	text, marks := m.words()
+// contentText returns the text of a message without mentions of the bot.
+func (c *Channel) contentText(m *message) string {
+	text, marks := m.textAndEntities()
 	units := utf16.Encode([]rune(text))
 	cut := false
 	for _, e := range slices.Backward(marks) {
 		from, to := e.Offset, e.Offset+e.Length
-		word := slice(text, e)
+		word := entityText(text, e)
 		if word == "" {
 			continue
 		}
 		switch {
-		case e.Type == models.MessageEntityTypeMention && m.isGroup() && c.isMe(strings.TrimPrefix(word, "@")),
-			e.Type == models.MessageEntityTypeTextMention && m.isGroup() && e.User != nil && e.User.ID == c.me.ID:
+		case e.Type == models.MessageEntityTypeMention && m.isGroup() && c.isBotName(strings.TrimPrefix(word, "@")),
+			e.Type == models.MessageEntityTypeTextMention && m.isGroup() && e.User != nil && e.User.ID == c.botUser.ID:
 		case e.Type == models.MessageEntityTypeBotCommand && strings.Contains(word, "@"):
 			name, whom, _ := strings.Cut(word, "@")
-			if !c.isMe(whom) {
+			if !c.isBotName(whom) {
 				continue
 			}
 			from += len(utf16.Encode([]rune(name)))
@@ -119,8 +118,8 @@ func (c *Channel) spoken(m *message) string {
 	return strings.TrimSpace(string(utf16.Decode(units)))
 }
 
-// slice returns what an entity covers, or "". Telegram counts in UTF-16 units.
-func slice(text string, e entity) string {
+// entityText returns the text that an entity covers, or "". Offsets are in UTF-16 units.
+func entityText(text string, e entity) string {
 	units := utf16.Encode([]rune(text))
 	if e.Offset < 0 || e.Length < 0 || e.Offset > len(units) || e.Length > len(units)-e.Offset {
 		return ""

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// health is what stands in the way of receiving, at one step of it.
+// health is the current failure of one step of receiving.
 type health struct {
 	mu    sync.Mutex
 	err   error
 	since time.Time
 }
 
-// outage is how long a step may fail before it is worth a word: most of it is over in seconds.
-const outage = time.Minute
+// outageAfter is how long a step may fail before Health reports it: most failures end in seconds.
+const outageAfter = time.Minute
 
-// set notes how the last try went.
+// set records the result of the last attempt.
 func (h *health) set(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -28,17 +28,17 @@ func (h *health) set(err error) {
 	h.err = err
 }
 
-// Health says why nothing can be received just now. A conflict with another program does not pass
-// by itself, and counts at once.
+// Health returns the error that prevents receiving. A conflict with another program does not end by
+// itself, so it is reported at once.
 func (c *Channel) Health() error {
-	return cmp.Or(c.well.lasting(), c.stored.lasting())
+	return cmp.Or(c.connectionHealth.lastingError(), c.storageHealth.lastingError())
 }
 
-func (h *health) lasting() error {
+func (h *health) lastingError() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var no *refusal
-	if errors.As(h.err, &no) && no.Code == http.StatusConflict || time.Since(h.since) >= outage {
+	var no *apiError
+	if errors.As(h.err, &no) && no.Code == http.StatusConflict || time.Since(h.since) >= outageAfter {
 		return h.err
 	}
 	return nil

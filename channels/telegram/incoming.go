@@ -13,24 +13,24 @@ import (
 	"nanobot/channels"
 )
 
-// part is an update as a part of a message. prefix stands before its id; see recognise.
-func (c *Channel) part(u *update, prefix, group string) channels.Incoming {
+// newPart converts an update to a part of a message. prefix precedes its ID; see loadIdentity.
+func (c *Channel) newPart(u *update, prefix, group string) channels.Incoming {
 	m := u.Message
 	return channels.Incoming{
-		Chat: channels.Chat{Channel: Name, ID: m.place().String()}, ID: prefix + m.name(), User: sender(m),
+		Chat: channels.Chat{Channel: Name, ID: m.address().String()}, ID: prefix + m.gatewayID(), User: sender(m),
 		Part: &channels.Part{Group: group}, Raw: u.raw,
 	}
 }
 
-// incoming makes one message of one, or of the parts of an album. Its files are on disk when it
-// returns; of one that is not, the text says why.
-func (c *Channel) incoming(ctx context.Context, parts []*message) channels.Incoming {
+// newIncoming converts a message, or the parts of an album, to one incoming message. It returns
+// when the files are downloaded; for a failed download, the text gives the reason.
+func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.Incoming {
 	slices.SortStableFunc(parts, func(a, b *message) int { return a.ID - b.ID })
 	first := parts[0]
-	at := first.place()
+	at := first.address()
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
-		ID:   c.messageName(first),
+		ID:   c.gatewayID(first),
 		User: sender(first),
 	}
 	if at.thread != 0 {
@@ -38,43 +38,44 @@ func (c *Channel) incoming(ctx context.Context, parts []*message) channels.Incom
 	}
 	var lines []string
 	for _, m := range parts {
-		lines = append(lines, c.spoken(m), m.inWords())
-		if r := m.reply(); r != nil && in.ReplyTo == nil {
-			in.ReplyTo = c.quote(ctx, in, m, r)
+		lines = append(lines, c.contentText(m), m.describeExtras())
+		if r := m.repliedTo(); r != nil && in.ReplyTo == nil {
+			in.ReplyTo = c.newQuote(ctx, in, m, r)
 		}
 	}
 	for _, m := range parts {
-		path, problem := c.save(ctx, in, m)
+		path, problem := c.downloadMedia(ctx, in, m)
 		if path != "" {
 			in.Media = append(in.Media, path)
 		}
 		lines = append(lines, problem)
 	}
-	in.Text = joined(lines)
+	in.Text = joinLines(lines)
 	return in
 }
 
-// joined puts the lines that say something below each other.
-func joined(lines []string) string {
+// joinLines joins the lines that are not empty.
+func joinLines(lines []string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n")
 }
 
-// quote is the message that another replies to: the part that was pointed at, or all of it.
-func (c *Channel) quote(ctx context.Context, in channels.Incoming, m, r *message) *channels.Quote {
-	q := &channels.Quote{ID: c.messageName(r)}
-	text, _ := r.words()
+// newQuote converts the message that another replies to: the quoted part, or the whole text.
+func (c *Channel) newQuote(ctx context.Context, in channels.Incoming, m, r *message) *channels.Quote {
+	q := &channels.Quote{ID: c.gatewayID(r)}
+	text, _ := r.textAndEntities()
 	if m.Quote != nil && m.Quote.Text != "" {
 		text = m.Quote.Text
 	}
-	path, problem := c.save(ctx, in, r)
+	path, problem := c.downloadMedia(ctx, in, r)
 	if path != "" {
 		q.Media = []string{path}
 	}
-	q.Text = joined([]string{text, r.inWords(), problem})
+	q.Text = joinLines([]string{text, r.describeExtras(), problem})
 	return q
 }
 
-// sender is who said something. Who speaks for a group or a channel is that group or channel.
+// sender returns the author of a message. For an anonymous administrator or a channel, that is the
+// group or channel.
 func sender(m *message) channels.User {
 	if m.SenderChat != nil {
 		return channels.User{ID: strconv.FormatInt(m.SenderChat.ID, 10), Name: channels.SteadyName(m.SenderChat.Title)}
@@ -82,26 +83,27 @@ func sender(m *message) channels.User {
 	if m.From == nil {
 		return channels.User{}
 	}
-	return m.From.user()
+	return m.From.toUser()
 }
 
-func (u *user) user() channels.User {
+func (u *user) toUser() channels.User {
 	return channels.User{
 		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.SteadyName(u.FirstName + " " + u.LastName)), Username: u.Username,
 	}
 }
 
-// save downloads a message's file, if it has one. If that fails, problem says so to the reader.
-func (c *Channel) save(ctx context.Context, in channels.Incoming, m *message) (path, problem string) {
-	f := m.media()
+// downloadMedia downloads a message's file, if it has one. problem is a notice for the reader about
+// a failed download.
+func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *message) (path, problem string) {
+	f := m.attachedFile()
 	if f == nil {
 		return "", ""
 	}
 	if c.o.Known != nil && !c.o.Known(in.User.ID) {
-		return "", fmt.Sprintf("⚠ %q was not received: its sender is not known to the bot.", f.called(""))
+		return "", fmt.Sprintf("⚠ %q was not received: its sender is not known to the bot.", f.displayName(""))
 	}
-	path, err := c.download(ctx, in.Chat.ID, c.messageName(m), f)
-	var big *tooBig
+	path, err := c.download(ctx, in.Chat.ID, c.gatewayID(m), f)
+	var big *tooBigError
 	switch {
 	case err == nil:
 		return path, ""
@@ -110,19 +112,19 @@ func (c *Channel) save(ctx context.Context, in channels.Incoming, m *message) (p
 		if f.Size > 0 {
 			size = " (" + channels.HumanSize(f.Size) + ")"
 		}
-		problem = fmt.Sprintf("⚠ %q%s was not received: %s.", f.called(""), size, big.rule())
+		problem = fmt.Sprintf("⚠ %q%s was not received: %s.", f.displayName(""), size, big.explain())
 	default:
-		problem = fmt.Sprintf("⚠ %q was not received: its download failed.", f.called(""))
+		problem = fmt.Sprintf("⚠ %q was not received: its download failed.", f.displayName(""))
 	}
 	if ctx.Err() == nil {
 		c.log.Error("file not downloaded", zap.Stringer("chat", in.Chat), zap.String("id", in.ID), zap.Error(err))
-		c.tell(ctx, in, problem)
+		c.notifySender(ctx, in, problem)
 	}
 	return "", problem
 }
 
-// tell says something to who sent a message. It is not tried again: the agent is told as well.
-func (c *Channel) tell(ctx context.Context, in channels.Incoming, text string) {
+// notifySender replies to the sender of a message. It is not retried: the agent is told as well.
+func (c *Channel) notifySender(ctx context.Context, in channels.Incoming, text string) {
 	_, err := c.Send(ctx, channels.Outgoing{Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID})
 	if err != nil {
 		c.log.Warn("sender not told that a file was not received", zap.Stringer("chat", in.Chat), zap.Error(err))

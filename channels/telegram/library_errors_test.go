@@ -9,7 +9,7 @@ import (
 )
 
 // These tests show what the calls of github.com/go-telegram/bot return when something is wrong, and
-// so why transport.go and refusal.go exist.
+// so why transport.go and apierror.go exist.
 
 // offline is a bot of the library whose calls are answered by a function.
 func offline(t *testing.T, answer watch) *bot.Bot {

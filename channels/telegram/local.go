@@ -9,8 +9,8 @@ import (
 	"nanobot/channels/downloads"
 )
 
-// localError is why a file of a local Bot API server cannot be had. The path is left out: it
-// contains the token.
+// localError is the error of copying a file of a local Bot API server. It has no path, because the
+// path contains the token.
 type localError struct{ err error }
 
 func (e *localError) Error() string {
@@ -22,12 +22,12 @@ func (c *Channel) localError(err error) error {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	return &localError{errors.New(c.api.clean(err.Error()))}
+	return &localError{errors.New(c.api.redact(err.Error()))}
 }
 
-// adopt copies a file that a local Bot API server has on this disk into a chat's folder. Its own
-// path contains the token, which is for nobody else, and the file itself stays the server's.
-func (c *Channel) adopt(stored string, folder *downloads.Folder, name string) (string, error) {
+// copyLocalFile copies a file of a local Bot API server into a chat's folder. The original path
+// contains the token, so it is not passed on, and the file belongs to the server.
+func (c *Channel) copyLocalFile(stored string, folder *downloads.Folder, name string) (string, error) {
 	info, err := os.Lstat(stored)
 	switch {
 	case err != nil:
@@ -35,7 +35,7 @@ func (c *Channel) adopt(stored string, folder *downloads.Folder, name string) (s
 	case !info.Mode().IsRegular():
 		return "", c.localError(errors.New("it is not a regular file"))
 	}
-	if err := c.within(info.Size()); err != nil {
+	if err := c.checkSize(info.Size()); err != nil {
 		return "", err
 	}
 	if path, ok := folder.Find(name, info.Size()); ok && info.Size() > 0 {
@@ -48,7 +48,7 @@ func (c *Channel) adopt(stored string, folder *downloads.Folder, name string) (s
 	defer from.Close()
 	return folder.Save(name, func(to io.Writer) error {
 		if _, err := io.Copy(to, from); err != nil {
-			return errors.New(c.api.clean(err.Error()))
+			return errors.New(c.api.redact(err.Error()))
 		}
 		return nil
 	})

@@ -25,8 +25,9 @@ const (
 
 var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// menuOf makes a menu of commands. Those that Telegram does not take can still be typed.
-func menuOf(commands []channels.Command) []models.BotCommand {
+// telegramMenu converts commands to a menu. Commands that Telegram does not accept can still be
+// typed.
+func telegramMenu(commands []channels.Command) []models.BotCommand {
 	var menu []models.BotCommand
 	for _, c := range commands {
 		again := func(m models.BotCommand) bool { return m.Command == c.Name }
@@ -45,18 +46,18 @@ func menuOf(commands []channels.Command) []models.BotCommand {
 // SetMenu sets the commands that Telegram shows beside the input field.
 func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
 
-// showMenu tells Telegram our commands, until it listens or does not like them. Without them the
-// bot works as well.
-func (c *Channel) showMenu(ctx context.Context) {
-	menu := menuOf(c.menu)
+// publishMenu sets the command menu, with retries until Telegram accepts or refuses it. The bot
+// also works without it.
+func (c *Channel) publishMenu(ctx context.Context) {
+	menu := telegramMenu(c.menu)
 	if len(menu) == 0 {
 		return
 	}
 	retrier := c.newRetrier("command menu not set, will retry")
 	for {
 		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu})
-		var no *refusal
-		if errors.As(err, &no) && no.final() {
+		var no *apiError
+		if errors.As(err, &no) && no.isPermanent() {
 			c.log.Warn("command menu not set", zap.Error(err))
 			return
 		}
@@ -66,14 +67,14 @@ func (c *Channel) showMenu(ctx context.Context) {
 	}
 }
 
-// SetChatMenu adds commands to the menu in one chat. The topics of a forum share one.
+// SetChatMenu adds commands to the menu of one chat. All topics of a forum share one menu.
 func (c *Channel) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
-	to, err := parsePlace(chat.ID)
+	to, err := parseChatAddress(chat.ID)
 	if err != nil {
 		return err
 	}
-	scope := &models.BotCommandScopeChat{ChatID: c.current(ctx, to.chat)}
-	all, plain := menuOf(slices.Concat(c.menu, commands)), menuOf(c.menu)
+	scope := &models.BotCommandScopeChat{ChatID: c.currentChat(ctx, to.chat)}
+	all, plain := telegramMenu(slices.Concat(c.menu, commands)), telegramMenu(c.menu)
 	if len(all) == len(plain) {
 		return executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope})
 	}

@@ -12,41 +12,40 @@ import (
 	"nanobot/channels"
 )
 
-// moves are the groups that became supergroups. Telegram gives such a group another id, numbers its
-// messages anew and refuses what is sent to the old id. To the people in it, it is the same chat.
-// So it stays the same for the gateway: it keeps its old id, and with it its history, its folder
-// and what waits in it, and only calls go to the new one.
-type moves struct {
-	saving sync.Mutex // held while they are saved, so that the last state is saved last
+// migrations are the groups that became supergroups. Telegram gives such a group a new ID, numbers
+// its messages anew and refuses calls to the old ID. For the gateway the chat keeps its old ID, and
+// with it its history, folder and queue; only calls use the new ID.
+type migrations struct {
+	saveMu sync.Mutex // locked while saving, so that the newest state is saved last
 	mu     sync.Mutex
 	loaded bool
-	to     map[int64]int64 // where calls go instead
-	from   map[int64]int64 // by which id a supergroup is known to the gateway; this is what is kept
+	newIDs map[int64]int64 // old ID → new ID, for calls
+	oldIDs map[int64]int64 // new ID → old ID, for the gateway; this map is stored
 }
 
-// movesKey is where the moves are in the channel's memory, as JSON.
-const movesKey = "moved"
+// migrationsKey is the memory key of the migrations, as JSON.
+const migrationsKey = "moved"
 
-func newMoves(from map[int64]int64) *moves {
-	v := &moves{to: map[int64]int64{}, from: map[int64]int64{}}
+func newMigrations(from map[int64]int64) *migrations {
+	v := &migrations{newIDs: map[int64]int64{}, oldIDs: map[int64]int64{}}
 	v.add(from)
 	return v
 }
 
-func (v *moves) add(from map[int64]int64) {
+func (v *migrations) add(from map[int64]int64) {
 	for to, from := range from {
-		v.to[from], v.from[to] = to, from
+		v.newIDs[from], v.oldIDs[to] = to, from
 	}
 }
 
-// load adds what earlier runs have kept. It reads the memory once.
-func (v *moves) load(ctx context.Context, memory channels.Memory) error {
+// load adds the migrations of earlier runs. It reads the memory once.
+func (v *migrations) load(ctx context.Context, memory channels.Memory) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.loaded || memory == nil {
 		return nil
 	}
-	kept, err := memory.Load(ctx, movesKey)
+	kept, err := memory.Load(ctx, migrationsKey)
 	from := map[int64]int64{}
 	if err == nil && kept != "" {
 		err = json.Unmarshal([]byte(kept), &from)
@@ -59,8 +58,9 @@ func (v *moves) load(ctx context.Context, memory channels.Memory) error {
 	return nil
 }
 
-// moved returns what a service message says of a move. Both the group and the supergroup get one.
-func (m *message) moved() (from, to int64, ok bool) {
+// migration returns the migration in a service message. Both the group and the supergroup receive
+// one.
+func (m *message) migration() (from, to int64, ok bool) {
 	switch {
 	case m.MigrateTo != 0:
 		return m.Chat.ID, m.MigrateTo, true
@@ -70,47 +70,48 @@ func (m *message) moved() (from, to int64, ok bool) {
 	return 0, 0, false
 }
 
-// locate learns from an update what it says of a move, and notes in its messages by which id their
-// chat is known. It is called for one update after the other, in their order.
-func (v *moves) locate(u *update) {
+// resolveChat records the migration in an update, and sets the original chat of its messages. It is
+// called for one update after the other, in order.
+func (v *migrations) resolveChat(u *update) {
 	m := u.Message
-	if u.Press != nil {
-		m = u.Press.Message
+	if u.CallbackQuery != nil {
+		m = u.CallbackQuery.Message
 	}
 	if m == nil {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if from, to, ok := m.moved(); ok {
-		v.to[from], v.from[to] = to, from
+	if from, to, ok := m.migration(); ok {
+		v.newIDs[from], v.oldIDs[to] = to, from
 	}
 	for ; m != nil; m = m.ReplyTo {
-		m.home = v.from[m.Chat.ID]
+		m.originalChat = v.oldIDs[m.Chat.ID]
 	}
 }
 
-// save makes durable what messages say of a move. When it returns nil they may be confirmed.
-func (v *moves) save(ctx context.Context, memory channels.Memory, messages ...*message) error {
+// saveIfMigrated stores the migrations if a message contains one. When it returns nil, the messages
+// may be confirmed.
+func (v *migrations) saveIfMigrated(ctx context.Context, memory channels.Memory, messages ...*message) error {
 	for _, m := range messages {
-		if _, _, ok := m.moved(); ok {
+		if _, _, ok := m.migration(); ok {
 			return v.saveAll(ctx, memory)
 		}
 	}
 	return nil
 }
 
-func (v *moves) saveAll(ctx context.Context, memory channels.Memory) error {
+func (v *migrations) saveAll(ctx context.Context, memory channels.Memory) error {
 	if err := v.load(ctx, memory); err != nil {
 		return err
 	}
-	v.saving.Lock()
-	defer v.saving.Unlock()
+	v.saveMu.Lock()
+	defer v.saveMu.Unlock()
 	v.mu.Lock()
-	b, err := json.Marshal(v.from)
+	b, err := json.Marshal(v.oldIDs)
 	v.mu.Unlock()
 	if err == nil {
-		err = memory.Save(ctx, movesKey, string(b))
+		err = memory.Save(ctx, migrationsKey, string(b))
 	}
 	if err != nil {
 		return fmt.Errorf("keep which groups have moved: %w", err)
@@ -118,36 +119,36 @@ func (v *moves) saveAll(ctx context.Context, memory channels.Memory) error {
 	return nil
 }
 
-// redirect notes what a refused call says of a move. For what comes from the supergroup it is too
-// late: it may have been received under its own id already.
-func (v *moves) redirect(from, to int64) {
+// recordNewID records the new ID from a refused call. Messages of the supergroup keep its new ID,
+// because some may have been received with it already.
+func (v *migrations) recordNewID(from, to int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.to[from] = to
+	v.newIDs[from] = to
 }
 
-// current returns where calls to a chat go.
-func (v *moves) current(chat int64) int64 {
+// currentID returns the ID to which calls for a chat go.
+func (v *migrations) currentID(chat int64) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if to, ok := v.to[chat]; ok {
+	if to, ok := v.newIDs[chat]; ok {
 		return to
 	}
 	return chat
 }
 
-// current returns where calls to a chat go. If it cannot be read which groups have moved, Telegram
-// refuses the call and says where the chat is.
-func (c *Channel) current(ctx context.Context, chat int64) int64 {
-	_ = c.moves.load(ctx, c.memory)
-	return c.moves.current(chat)
+// currentChat returns the ID to which calls for a chat go. If the migrations cannot be loaded,
+// Telegram refuses the call and returns the new ID.
+func (c *Channel) currentChat(ctx context.Context, chat int64) int64 {
+	_ = c.migrations.load(ctx, c.memory)
+	return c.migrations.currentID(chat)
 }
 
-// errMoved says that a message cannot be changed any more.
-var errMoved = errors.New("the message stayed behind in a group that became a supergroup")
+// errMigrated is the error of a change to a message from before the migration.
+var errMigrated = errors.New("the message stayed behind in a group that became a supergroup")
 
-// messageID names a message for the gateway, which knows its chat as home: by its number, with the
-// chat before it if that is another one. A number alone would mean a message from before the move.
+// messageID returns the gateway's ID of a message: its number, with the chat before it if that
+// differs from the original chat. A number alone would mean a message from before the migration.
 func messageID(home, chat int64, number int) string {
 	if chat == home {
 		return strconv.Itoa(number)
@@ -155,10 +156,10 @@ func messageID(home, chat int64, number int) string {
 	return fmt.Sprintf("%d/%d", chat, number)
 }
 
-// parseMessageID returns the chat in which a message is, and its number.
+// parseMessageID returns the chat and the number of a message.
 func parseMessageID(home int64, id string) (chat int64, number int, err error) {
 	chat = home
-	if _, rest, found := strings.Cut(id, botMark); found {
+	if _, rest, found := strings.Cut(id, botSeparator); found {
 		id = rest
 	}
 	if before, after, found := strings.Cut(id, "/"); found {

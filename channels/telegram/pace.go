@@ -22,40 +22,40 @@ const (
 	chatBurst    = 3
 	groupEvery   = 4 * time.Second
 	groupBurst   = 5
-	idleAfter    = 2 * time.Minute
-	longestPause = 5 * time.Second
+	chatIdleTime = 2 * time.Minute
+	maxPause     = 5 * time.Second
 )
 
-// pacer makes calls wait their turn. A chat's limits are forgotten when it was idle for long enough
-// that they are full again.
+// pacer delays calls to stay within Telegram's rate limits. The limits of an idle chat are removed
+// once they are full again.
 type pacer struct {
-	off     bool
+	unpaced bool
 	overall *rate.Limiter
 
-	mu    sync.Mutex
-	chats map[int64]*pacing
-	swept time.Time
+	mu      sync.Mutex
+	chats   map[int64]*chatLimits
+	sweptAt time.Time
 }
 
-type pacing struct {
-	limits []*rate.Limiter
-	used   time.Time
-	until  time.Time // Telegram has asked to wait until then
-	edits  time.Time // and with edits, which must not keep an answer waiting, until then
+type chatLimits struct {
+	limiters          []*rate.Limiter
+	usedAt            time.Time
+	blockedUntil      time.Time // no call before: Telegram has asked to wait
+	editsBlockedUntil time.Time // the same for edits, which must not delay an answer
 }
 
 func newPacer(off bool) *pacer {
-	return &pacer{off: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*pacing{}}
+	return &pacer{unpaced: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*chatLimits{}}
 }
 
-// wait returns when a call that sends n messages to a chat may be made. A chat that Telegram has
-// asked to wait for long is not waited for, nor a turn that comes so late that less time would be
-// left for the call than was spent on waiting.
+// wait waits until a call that sends n messages to a chat may be made. It returns an error instead
+// if the chat is blocked for long, or if less time would be left for the call than was spent
+// waiting.
 func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	pause, turn, err := p.turn(ctx, chat, n, edit)
+	pause, turn, err := p.reserve(ctx, chat, n, edit)
 	if err != nil {
 		return err
 	}
@@ -64,13 +64,13 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 			return ctx.Err()
 		}
 	}
-	if p.off {
+	if p.unpaced {
 		return nil
 	}
-	// Of what all chats share it is taken only now, so that those who have waited do not all go at
+	// The global limit is reserved only now, so that calls that have waited do not all start at
 	// once.
 	p.mu.Lock()
-	turn, err = book(ctx, time.Now(), 0, n, p.overall)
+	turn, err = reserveWithin(ctx, time.Now(), 0, n, p.overall)
 	p.mu.Unlock()
 	if err == nil && turn > 0 && !httpclient.Sleep(ctx, turn) {
 		return ctx.Err()
@@ -78,54 +78,54 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	return err
 }
 
-// turn takes a chat's next turn and returns how long the chat must be left alone, and how long
-// after that the turn is.
-func (p *pacer) turn(ctx context.Context, id int64, n int, edit bool) (pause, turn time.Duration, err error) {
+// reserve reserves a chat's next call. It returns how long the chat is blocked, and how long after
+// that the call may be made.
+func (p *pacer) reserve(ctx context.Context, id int64, n int, edit bool) (pause, turn time.Duration, err error) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sweep(now)
-	chat := p.chat(id)
-	chat.used = now
-	pause = max(chat.until.Sub(now), 0)
+	p.dropIdleChats(now)
+	chat := p.limitsOf(id)
+	chat.usedAt = now
+	pause = max(chat.blockedUntil.Sub(now), 0)
 	if edit {
-		pause = max(chat.edits.Sub(now), pause)
+		pause = max(chat.editsBlockedUntil.Sub(now), pause)
 	}
-	if pause > longestPause {
+	if pause > maxPause {
 		return 0, 0, &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", id), After: pause}
 	}
-	if !p.off {
-		turn, err = book(ctx, now, pause, n, chat.limits...)
+	if !p.unpaced {
+		turn, err = reserveWithin(ctx, now, pause, n, chat.limiters...)
 	}
 	return pause, turn, err
 }
 
-// book takes a turn within limits and returns how long after the pause it is. One that is not
-// waited for is not taken.
-func book(ctx context.Context, now time.Time, pause time.Duration, n int, limits ...*rate.Limiter) (turn time.Duration, err error) {
+// reserveWithin reserves n messages and returns the delay after the pause. Nothing is reserved if
+// the delay is too long.
+func reserveWithin(ctx context.Context, now time.Time, pause time.Duration, n int, limits ...*rate.Limiter) (turn time.Duration, err error) {
 	at := now.Add(pause)
 	for _, l := range limits {
-		turn = max(turn, due(l, at, n))
+		turn = max(turn, delayOf(l, at, n))
 	}
 	if end, ok := ctx.Deadline(); ok && pause+turn > end.Sub(now)/2 {
 		return 0, &channels.SendError{Err: errors.New("too much waits to be sent"), After: max(pause+turn, time.Second)}
 	}
 	turn = 0
 	for _, l := range limits {
-		turn = max(turn, take(l, at, n))
+		turn = max(turn, consume(l, at, n))
 	}
 	return turn, nil
 }
 
-// due is how long after a time n messages may be sent.
-func due(l *rate.Limiter, at time.Time, n int) time.Duration {
+// delayOf returns how long after a time n messages may be sent.
+func delayOf(l *rate.Limiter, at time.Time, n int) time.Duration {
 	short := float64(min(n, l.Burst())) - l.TokensAt(at)
 	return time.Duration(max(short, 0) / float64(l.Limit()) * float64(time.Second))
 }
 
-// take is due, and counts the messages. More than a bucket holds is a debt, which the next call
-// waits for.
-func take(l *rate.Limiter, at time.Time, n int) time.Duration {
+// consume returns the same as delayOf, and counts the messages. Messages beyond the burst become a
+// debt that delays the next call.
+func consume(l *rate.Limiter, at time.Time, n int) time.Duration {
 	now := min(n, l.Burst())
 	turn := l.ReserveN(at, now).DelayFrom(at)
 	for range n - now {
@@ -134,54 +134,53 @@ func take(l *rate.Limiter, at time.Time, n int) time.Duration {
 	return turn
 }
 
-func (p *pacer) chat(id int64) *pacing {
+func (p *pacer) limitsOf(id int64) *chatLimits {
 	one := p.chats[id]
 	if one == nil {
-		one = &pacing{limits: []*rate.Limiter{rate.NewLimiter(1, chatBurst)}}
+		one = &chatLimits{limiters: []*rate.Limiter{rate.NewLimiter(1, chatBurst)}}
 		if id < 0 {
-			one.limits = append(one.limits, rate.NewLimiter(rate.Every(groupEvery), groupBurst))
+			one.limiters = append(one.limiters, rate.NewLimiter(rate.Every(groupEvery), groupBurst))
 		}
 		p.chats[id] = one
 	}
 	return one
 }
 
-func (p *pacer) sweep(now time.Time) {
-	if now.Sub(p.swept) < idleAfter {
+func (p *pacer) dropIdleChats(now time.Time) {
+	if now.Sub(p.sweptAt) < chatIdleTime {
 		return
 	}
-	p.swept = now
+	p.sweptAt = now
 	for id, one := range p.chats {
-		if now.Sub(one.used) > idleAfter && now.After(one.until) && now.After(one.edits) {
+		if now.Sub(one.usedAt) > chatIdleTime && now.After(one.blockedUntil) && now.After(one.editsBlockedUntil) {
 			delete(p.chats, id)
 		}
 	}
 }
 
-// hold keeps a chat waiting for as long as Telegram has asked, which may be longer for one call
-// than for the next.
-func (p *pacer) hold(chat int64, d time.Duration, edit bool) {
+// block blocks a chat for as long as Telegram has asked. Edits are blocked separately.
+func (p *pacer) block(chat int64, d time.Duration, edit bool) {
 	if d <= 0 {
 		return
 	}
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.chat(chat)
-	one.used = now
-	which := &one.until
+	one := p.limitsOf(chat)
+	one.usedAt = now
+	which := &one.blockedUntil
 	if edit {
-		which = &one.edits
+		which = &one.editsBlockedUntil
 	}
 	if until := now.Add(d); until.After(*which) {
 		*which = until
 	}
 }
 
-// held tells whether a chat must be left alone.
-func (p *pacer) held(chat int64) bool {
+// isBlocked tells whether Telegram has asked to wait with a chat.
+func (p *pacer) isBlocked(chat int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.chats[chat]
-	return one != nil && time.Now().Before(one.until)
+	return one != nil && time.Now().Before(one.blockedUntil)
 }

@@ -8,105 +8,108 @@ import (
 	"nanobot/channels"
 )
 
-// pending is a message that is durable in parts and not received whole yet. It is protected by
-// intake.mu; once ready is closed, the chat's goroutine owns it.
-type pending struct {
-	group    string // names its parts
-	updates  []int64
-	messages []*message // several of an album
-	joining  int        // parts that are being stored
-	touched  time.Time  // when its last part came
-	awaits   bool       // other parts may have been held up by a restart or a refused delivery
-	deadline time.Time  // when awaits ends by itself; zero: stopAwaiting ends it
-	closed   bool       // it takes no more parts
-	changed  chan struct{}
-	ready    chan struct{} // closed when whole is made
-	whole    channels.Incoming
-	ignored  bool // it is not for the bot
+// pendingMessage is a message whose parts are durable and that was not received as a whole yet. It
+// is protected by receiver.mu; once ready is closed, the chat's goroutine owns it.
+type pendingMessage struct {
+	group       string // the group of its parts
+	updates     []int64
+	messages    []*message // several for an album
+	storing     int        // parts that are being stored
+	lastPartAt  time.Time  // when its last part arrived
+	awaitsParts bool       // parts may be missing because of a restart or a refused delivery
+	deadline    time.Time  // when awaitsParts ends; zero: stopAwaiting ends it
+	closed      bool       // no more parts are added
+	changed     chan struct{}
+	ready       chan struct{} // closed when whole is complete
+	whole       channels.Incoming
+	ignored     bool // the message is not for the bot
 }
 
-// albumLimit is how many files Telegram puts in an album.
-const albumLimit = 10
+// maxAlbum is the largest number of files in an album of Telegram.
+const maxAlbum = 10
 
-func newPending(group string) *pending {
-	return &pending{group: group, changed: make(chan struct{}, 1), ready: make(chan struct{})}
+func newPendingMessage(group string) *pendingMessage {
+	return &pendingMessage{group: group, changed: make(chan struct{}, 1), ready: make(chan struct{})}
 }
 
-// takes tells whether a message is another part of the album.
-func (p *pending) takes(m *message) bool {
-	return m.Group != "" && !p.closed && len(p.messages)+p.joining < albumLimit && p.messages[0].Group == m.Group
+// accepts tells whether a message is another part of the album.
+func (p *pendingMessage) accepts(m *message) bool {
+	return m.Group != "" && !p.closed && len(p.messages)+p.storing < maxAlbum && p.messages[0].Group == m.Group
 }
 
-// wake has the album's goroutine look again whether it is complete.
-func (p *pending) wake() {
+// recheck makes the album's goroutine check again whether it is complete.
+func (p *pendingMessage) recheck() {
 	select {
 	case p.changed <- struct{}{}:
 	default:
 	}
 }
 
-// isComplete tells whether a message has all its parts, or else when it is thought to. The caller
-// holds intake.mu.
-func (in *intake) isComplete(p *pending) (now bool, after time.Duration) {
+// isComplete tells whether a message has all its parts, or after which time to check again. The
+// caller holds receiver.mu.
+func (in *receiver) isComplete(p *pendingMessage) (now bool, after time.Duration) {
 	switch {
-	case p.joining > 0:
-		return false, longTime
-	case p.messages[0].Group == "" || len(p.messages) >= albumLimit:
+	case p.storing > 0:
+		return false, recheckInterval
+	case p.messages[0].Group == "" || len(p.messages) >= maxAlbum:
 		return true, 0
-	case (p.awaits || !in.polled.IsZero()) && !in.isPollBlocked(): // the next poll may bring more
-		if p.awaits && !p.deadline.IsZero() {
+	case (p.awaitsParts || !in.pollStart.IsZero()) && !in.isPollBlocked(): // the next poll may have more parts
+		if p.awaitsParts && !p.deadline.IsZero() {
 			after = time.Until(p.deadline)
 			return after <= 0, after
 		}
-		return false, longTime
+		return false, recheckInterval
 	}
-	after = time.Until(p.touched.Add(in.c.o.Timing.Quiet))
+	after = time.Until(p.lastPartAt.Add(in.c.o.Timing.Quiet))
 	return after <= 0, after
 }
 
-const longTime = time.Hour
+const recheckInterval = time.Hour
 
-// awaitResend has an album wait for a part that could not be stored until Telegram has delivered it
-// again. The caller holds intake.mu.
-func (in *intake) awaitResend(p *pending) {
-	if !p.awaits {
-		p.awaits, p.deadline = true, time.Now().Add(in.c.o.Timing.Resend)
+// awaitResend makes an album wait for a part that could not be stored until Telegram has delivered
+// it again. The caller holds receiver.mu.
+func (in *receiver) awaitResend(p *pendingMessage) {
+	if !p.awaitsParts {
+		p.awaitsParts, p.deadline = true, time.Now().Add(in.c.o.Timing.Resend)
 	}
 }
 
-// isPollBlocked reports whether the poll cannot end before a pending message is received. An album
-// that waited for the next poll then would wait for ever. The caller holds intake.mu.
-func (in *intake) isPollBlocked() bool { return in.c.hook == nil && in.pending >= pollLimit }
+// isPollBlocked reports whether the poll waits for a pending message. An album that waited for the
+// next poll then would cause a deadlock. The caller holds receiver.mu.
+func (in *receiver) isPollBlocked() bool {
+	return in.c.webhook == nil && in.pendingCount >= maxPendingPoll
+}
 
-// wakeOpen has all albums that take parts checked for completeness. The caller holds intake.mu.
-func (in *intake) wakeOpen() {
+// recheckAlbums makes all open albums check whether they are complete. The caller holds
+// receiver.mu.
+func (in *receiver) recheckAlbums() {
 	for _, q := range in.chats {
 		for _, p := range q.pending {
 			if !p.closed {
-				p.wake()
+				p.recheck()
 			}
 		}
 	}
 }
 
-// complete waits until a message has all its parts, and makes the whole message of them.
-func (in *intake) complete(ctx context.Context, p *pending) {
+// completeMessage waits until a message has all its parts, and builds the whole message.
+func (in *receiver) completeMessage(ctx context.Context, p *pendingMessage) {
 	if !in.awaitParts(ctx, p) {
 		return
 	}
-	p.ignored = !slices.ContainsFunc(p.messages, in.c.forUs)
+	p.ignored = !slices.ContainsFunc(p.messages, in.c.isForBot)
 	if !p.ignored {
-		p.whole = in.c.incoming(ctx, p.messages)
+		p.whole = in.c.newIncoming(ctx, p.messages)
 		p.whole.Part = &channels.Part{Group: p.group, Last: true}
 	}
-	if ctx.Err() == nil { // otherwise a file may be missing only because we are told to end
+	if ctx.Err() == nil { // otherwise a file may be missing only because of the shutdown
 		close(p.ready)
 	}
 }
 
 // awaitParts waits until a message has all its parts, and closes it. It reports false if ctx ends
-// before.
-func (in *intake) awaitParts(ctx context.Context, p *pending) bool {
+// first.
+func (in *receiver) awaitParts(ctx context.Context, p *pendingMessage) bool {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -127,85 +130,85 @@ func (in *intake) awaitParts(ctx context.Context, p *pending) bool {
 	return false
 }
 
-// drain hands on what is pending of a chat, in order, until nothing is left or ctx ends.
-func (in *intake) drain(ctx context.Context, q *chatQueue) {
-	defer in.leave(q)
-	for p := in.first(q); p != nil; p = in.next(q) {
+// drainQueue receives the pending messages of a chat in order, until none is left or ctx ends.
+func (in *receiver) drainQueue(ctx context.Context, q *chatQueue) {
+	defer in.releaseQueue(q)
+	for p := in.firstPending(q); p != nil; p = in.nextPending(q) {
 		select {
 		case <-p.ready:
 		case <-ctx.Done():
 			return
 		}
-		if !in.insist(ctx, func() error { return in.handOn(ctx, p) }) {
+		if !in.retry(ctx, func() error { return in.receiveWhole(ctx, p) }) {
 			return
 		}
 	}
 }
 
-// handOn has the whole message received, which removes its parts.
-func (in *intake) handOn(ctx context.Context, p *pending) error {
+// receiveWhole receives the whole message, which removes its parts.
+func (in *receiver) receiveWhole(ctx context.Context, p *pendingMessage) error {
 	if !p.ignored {
 		return in.receive(ctx, p.whole)
 	}
-	if err := in.c.moves.save(ctx, in.c.memory, p.messages...); err != nil {
+	if err := in.c.migrations.saveIfMigrated(ctx, in.c.memory, p.messages...); err != nil {
 		return err
 	}
-	return in.c.memory.DropParts(ctx, channels.Chat{Channel: Name, ID: p.messages[0].place().String()}, p.group)
+	return in.c.memory.DropParts(ctx, channels.Chat{Channel: Name, ID: p.messages[0].address().String()}, p.group)
 }
 
-func (in *intake) first(q *chatQueue) *pending {
+func (in *receiver) firstPending(q *chatQueue) *pendingMessage {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return q.pending[0]
 }
 
-// next removes the first pending message of a chat and returns the one behind it, or nil.
-func (in *intake) next(q *chatQueue) *pending {
+// nextPending removes the first pending message of a chat and returns the next, or nil.
+func (in *receiver) nextPending(q *chatQueue) *pendingMessage {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	q.pending = slices.Delete(q.pending, 0, 1)
-	in.pending--
+	in.pendingCount--
 	if len(q.pending) == 0 {
 		return nil
 	}
 	return q.pending[0]
 }
 
-// anyAwaits tells whether an album may have lost its other parts to a restart.
-func (in *intake) anyAwaits() bool {
+// anyAwaitsParts tells whether parts of an album may be missing because of a restart.
+func (in *receiver) anyAwaitsParts() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, q := range in.chats {
-		if slices.ContainsFunc(q.pending, func(p *pending) bool { return p.awaits }) {
+		if slices.ContainsFunc(q.pending, func(p *pendingMessage) bool { return p.awaitsParts }) {
 			return true
 		}
 	}
 	return false
 }
 
-// stopAwaiting ends the waiting for parts that were held up by a restart.
-func (in *intake) stopAwaiting() {
+// stopAwaiting ends the wait for parts that were delayed by a restart.
+func (in *receiver) stopAwaiting() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, q := range in.chats {
 		for _, p := range q.pending {
-			if p.awaits {
-				p.awaits, p.touched = false, time.Now()
-				p.wake()
+			if p.awaitsParts {
+				p.awaitsParts, p.lastPartAt = false, time.Now()
+				p.recheck()
 			}
 		}
 	}
 }
 
-// beginPoll says that updates of a poll are about to be accepted. Until endPoll no album is thought
-// to be complete, because nothing more is polled: its other parts cannot come.
-func (in *intake) beginPoll() {
+// beginPoll marks that a batch is being accepted. Until endPoll no album counts as complete,
+// because its other parts cannot arrive without another poll.
+func (in *receiver) beginPoll() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.polled = time.Now()
+	in.pollStart = time.Now()
 }
 
-func (in *intake) endPoll() {
+func (in *receiver) endPoll() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, q := range in.chats {
@@ -213,11 +216,11 @@ func (in *intake) endPoll() {
 			if p.closed {
 				continue
 			}
-			if !p.touched.Before(in.polled) {
-				p.touched = time.Now()
+			if !p.lastPartAt.Before(in.pollStart) {
+				p.lastPartAt = time.Now()
 			}
-			p.wake()
+			p.recheck()
 		}
 	}
-	in.polled = time.Time{}
+	in.pollStart = time.Time{}
 }

@@ -13,27 +13,25 @@ import (
 )
 
 const (
-	// mark leads what may have been sent before. There is room for it in every part, so that a
-	// repetition fits as well.
-	mark      = "↻ "
-	markUnits = 2
-	// Telegram counts UTF-16 units after the formatting was taken out: 4096 of a text, 1024 of a
-	// caption.
-	textLimit    = 4096 - markUnits
-	captionLimit = 1024 - markUnits
-	// bubbles is how many messages a text may fill before it becomes a document.
-	bubbles = 4
-	// maxUpload is what Telegram takes in one request, maxPhoto what it takes as a photo,
-	// localUpload what a Bot API server of one's own takes.
-	maxUpload   = 50 << 20
-	maxPhoto    = 10 << 20
-	localUpload = 2000 << 20
-	// maxData is what a button carries, in bytes.
-	maxData = 64
+	// repeatMark precedes a text that may have been sent before. Every part has space for it.
+	repeatMark      = "↻ "
+	repeatMarkUnits = 2
+	// Telegram counts UTF-16 units without formatting: 4096 for a text, 1024 for a caption.
+	textLimit    = 4096 - repeatMarkUnits
+	captionLimit = 1024 - repeatMarkUnits
+	// maxTextMessages is how many messages a text may fill before it becomes a document.
+	maxTextMessages = 4
+	// maxUpload is Telegram's limit for one request, maxPhoto for a photo, and maxLocalUpload the
+	// limit of a local Bot API server.
+	maxUpload      = 50 << 20
+	maxPhoto       = 10 << 20
+	maxLocalUpload = 2000 << 20
+	// maxButtonData is the longest data of a button, in bytes.
+	maxButtonData = 64
 )
 
-// The ways in which a part goes out. A file's way is the name of its parameter, but for sound,
-// which Send looks into.
+// The ways to send a part. For a file it is the name of the parameter, except for asOgg, which Send
+// resolves by the file's content.
 const (
 	asText      = "text"
 	asAlbum     = "album"
@@ -46,42 +44,43 @@ const (
 	asOgg       = "ogg"
 )
 
-// form is what Plan leaves for Send beside the text and the files.
-type form struct {
+// storedForm is the data that Plan passes to Send besides the text and the files. It is stored as
+// JSON.
+type storedForm struct {
 	As       string            `json:"as"`
 	Entities []entities.Entity `json:"entities,omitempty"`
 }
 
-// part is one call in the making.
-type part struct {
-	as    string
-	words entities.Text
-	files []channels.File
+// messagePart is the content of one call.
+type messagePart struct {
+	sendAs string
+	text   entities.Text
+	files  []channels.File
 }
 
-// Plan renders a message and cuts it into calls: bubbles of text, or a document with the beginning
-// as its caption where that would be too many, then albums and single files. What Telegram would
-// not take is named instead.
+// Plan renders a message and splits it into calls: texts, or a document with the beginning as its
+// caption if there would be too many texts, then albums and single files. Files above the limit are
+// replaced by a notice.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.Presentable(m)
-	to, err := parsePlace(m.Chat.ID)
+	to, err := parseChatAddress(m.Chat.ID)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range m.Buttons {
-		if len(buttonData(b)) > maxData {
-			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxData)
+		if len(buttonData(b)) > maxButtonData {
+			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxButtonData)
 		}
 	}
-	parts := cut(m, c.maxUpload())
+	parts := splitMessage(m, c.maxUpload())
 	var out []channels.Outgoing
 	for i, p := range parts {
-		f, err := json.Marshal(form{As: p.as, Entities: p.words.Entities})
+		f, err := json.Marshal(storedForm{As: p.sendAs, Entities: p.text.Entities})
 		if err != nil {
 			return nil, fmt.Errorf("store the form: %w", err)
 		}
-		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.words.Text, Media: p.files, Form: f}
-		if i == 0 && (to.group() || to.thread != 0) { // between two people it is clear what answers what
+		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text.Text, Media: p.files, Form: f}
+		if i == 0 && (to.isGroup() || to.thread != 0) { // in a private chat replies are obvious
 			if _, _, err := parseMessageID(to.chat, m.ReplyTo); err == nil {
 				o.ReplyTo = m.ReplyTo
 			}
@@ -96,84 +95,86 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 
 // FileLimit is the same in all chats.
 func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
-	return c.maxUpload(), fileLimit(c.maxUpload())
+	return c.maxUpload(), describeLimit(c.maxUpload())
 }
 
-func fileLimit(most int64) string { return fmt.Sprintf("Telegram takes files up to %d MB", most>>20) }
+func describeLimit(most int64) string {
+	return fmt.Sprintf("Telegram takes files up to %d MB", most>>20)
+}
 
-// maxUpload is what a file may weigh. Whether another server than Telegram's takes more we see when
-// it does not.
+// maxUpload is the largest file to send. Whether a server other than Telegram's has a lower limit
+// shows when it refuses.
 func (c *Channel) maxUpload() int64 {
 	if c.o.APIBase == DefaultAPI {
 		return maxUpload
 	}
-	return localUpload
+	return maxLocalUpload
 }
 
-// cut makes the parts of a message: the text, or the document that stands for it, then the files. A
-// text that fits is the caption of the first of them.
-func cut(m channels.Message, most int64) []part {
+// splitMessage returns the parts of a message: the text, or the document that replaces it, then the
+// files. A text that fits is the caption of the first file.
+func splitMessage(m channels.Message, most int64) []messagePart {
 	if m.Screen != nil {
-		return cutScreen(m, most)
+		return splitScreen(m, most)
 	}
-	files, refused := sendable(m.Media, most)
-	words, doc := read(m.Text)
-	rest := albums(files)
+	files, refused := dropOversized(m.Media, most)
+	words, doc := renderText(m.Text)
+	rest := groupFiles(files)
 	if doc != nil {
-		parts := append([]part{{asDocument, entities.Write(words), []channels.File{*doc}}}, rest...)
-		return below(parts, markdown.Plain(refused), m.Buttons)
+		parts := append([]messagePart{{asDocument, entities.Write(words), []channels.File{*doc}}}, rest...)
+		return appendText(parts, markdown.Plain(refused), m.Buttons)
 	}
 	words.Text = strings.Trim(words.Text+"\n"+refused, "\n")
 	fits := len(rest) > 0 && channels.UTF16(words.Text) <= captionLimit
 	switch {
-	case fits && len(m.Buttons) > 0 && rest[len(rest)-1].as == asAlbum:
-		return below(rest, words, m.Buttons)
+	case fits && len(m.Buttons) > 0 && rest[len(rest)-1].sendAs == asAlbum:
+		return appendText(rest, words, m.Buttons)
 	case fits:
-		rest[0].words = entities.Write(words)
+		rest[0].text = entities.Write(words)
 		return rest
 	}
-	return below(append(texts(words), rest...), markdown.Text{}, m.Buttons)
+	return appendText(append(textParts(words), rest...), markdown.Text{}, m.Buttons)
 }
 
-// texts makes a part of each bubble of a text.
-func texts(words markdown.Text) (parts []part) {
+// textParts splits a text into parts.
+func textParts(words markdown.Text) (parts []messagePart) {
 	for _, t := range entities.Split(words, textLimit) {
-		parts = append(parts, part{as: asText, words: t})
+		parts = append(parts, messagePart{sendAs: asText, text: t})
 	}
 	return parts
 }
 
-// below puts a text behind the parts, and sees to it that buttons have a message to be under, which
-// an album is not.
-func below(parts []part, words markdown.Text, buttons []channels.Button) []part {
-	if len(buttons) > 0 && words.Text == "" && len(parts) > 0 && parts[len(parts)-1].as == asAlbum {
+// appendText adds a text after the parts. If the last part is an album, which cannot have buttons,
+// it adds a text for the buttons.
+func appendText(parts []messagePart, words markdown.Text, buttons []channels.Button) []messagePart {
+	if len(buttons) > 0 && words.Text == "" && len(parts) > 0 && parts[len(parts)-1].sendAs == asAlbum {
 		words.Text = "👇"
 	}
-	return append(parts, texts(words)...)
+	return append(parts, textParts(words)...)
 }
 
-// read makes text of Markdown. A text too long for a few bubbles comes back as a document, with its
-// beginning.
-func read(source string) (markdown.Text, *channels.File) {
+// renderText renders Markdown. A text that is too long for maxTextMessages is returned as a
+// document, with its beginning.
+func renderText(source string) (markdown.Text, *channels.File) {
 	if strings.TrimSpace(source) == "" {
 		return markdown.Text{}, nil
 	}
-	// A text is not read when it is out of the question that it fits.
-	if len(source) <= 16*bubbles*textLimit {
+	// A text that cannot fit is not even parsed.
+	if len(source) <= 16*maxTextMessages*textLimit {
 		words := entities.Read(source)
-		if channels.UTF16(words.Text) <= bubbles*textLimit && len(entities.Split(words, textLimit)) <= bubbles {
+		if channels.UTF16(words.Text) <= maxTextMessages*textLimit && len(entities.Split(words, textLimit)) <= maxTextMessages {
 			return words, nil
 		}
 	}
 	return entities.Beginning(source, captionLimit), markdown.Document(source)
 }
 
-// sendable returns the files that Telegram takes, and what to say of those that it does not.
-func sendable(files []channels.File, most int64) (good []channels.File, refused string) {
+// dropOversized returns the files within the limit, and a notice about the others.
+func dropOversized(files []channels.File, most int64) (good []channels.File, refused string) {
 	var lines []string
 	for _, f := range files {
 		if f.Size > most {
-			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), fileLimit(most)))
+			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), describeLimit(most)))
 			continue
 		}
 		good = append(good, f)
@@ -181,11 +182,12 @@ func sendable(files []channels.File, most int64) (good []channels.File, refused 
 	return good, strings.Join(lines, "\n")
 }
 
-// albums groups files. What cannot be in an album with photos and videos goes alone, behind them.
-func albums(files []channels.File) []part {
+// groupFiles groups files into albums. Files that cannot be in an album with photos and videos are
+// sent alone, after them.
+func groupFiles(files []channels.File) []messagePart {
 	gathered := slices.Clone(files)
 	for i, f := range gathered {
-		if as := single(f); as != asPhoto && as != asVideo {
+		if as := sendAsOf(f); as != asPhoto && as != asVideo {
 			gathered[i].Kind = channels.Document
 		}
 	}
@@ -193,16 +195,16 @@ func albums(files []channels.File) []part {
 	for i, f := range gathered {
 		original[f] = files[i]
 	}
-	_, groups := channels.Albums{Limit: albumLimit, Caption: captionLimit, Measure: channels.UTF16}.Plan("", gathered)
-	var out []part
+	_, groups := channels.Albums{Limit: maxAlbum, Caption: captionLimit, Measure: channels.UTF16}.Plan("", gathered)
+	var out []messagePart
 	for _, g := range groups {
-		for _, fit := range bySize(g.Files) {
+		for _, fit := range splitBySize(g.Files) {
 			for i, f := range fit {
 				fit[i] = original[f]
 			}
-			p := part{as: asAlbum, files: fit}
+			p := messagePart{sendAs: asAlbum, files: fit}
 			if len(fit) == 1 {
-				p.as = single(fit[0])
+				p.sendAs = sendAsOf(fit[0])
 			}
 			out = append(out, p)
 		}
@@ -210,9 +212,9 @@ func albums(files []channels.File) []part {
 	return out
 }
 
-// bySize cuts a group so that each piece fits into a request to Telegram itself. What is heavier
-// than that goes alone.
-func bySize(files []channels.File) (pieces [][]channels.File) {
+// splitBySize splits a group so that each piece fits in one request to Telegram. A larger file is
+// sent alone.
+func splitBySize(files []channels.File) (pieces [][]channels.File) {
 	var piece []channels.File
 	var size int64
 	for _, f := range files {
@@ -226,8 +228,8 @@ func bySize(files []channels.File) (pieces [][]channels.File) {
 	return append(pieces, piece)
 }
 
-// single is the way in which a file goes out alone, by what Telegram shows in which way.
-func single(f channels.File) string {
+// sendAsOf returns the way to send a single file, by its kind and extension.
+func sendAsOf(f channels.File) string {
 	ext := strings.ToLower(filepath.Ext(f.Name))
 	switch f.Kind {
 	case channels.Image:

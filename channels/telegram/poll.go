@@ -11,23 +11,22 @@ import (
 	"github.com/go-telegram/bot"
 )
 
-// poller asks for updates and has them accepted. The next poll confirms them, because they are
-// stored by then.
+// poller polls for updates. The next poll confirms them, because they are stored by then.
 type poller struct {
-	c        *Channel
-	in       *intake
-	complete chan<- struct{} // nil, or closed when Telegram has handed out all that it had
-	top      int64           // the last update that is stored
-	resumed  bool            // an update came that no earlier run has received
+	c            *Channel
+	receiver     *receiver
+	complete     chan<- struct{} // nil, or closed when Telegram has no more waiting updates
+	lastUpdate   int64           // ID of the last stored update
+	sawNewUpdate bool            // an update arrived that no earlier run has received
 }
 
 // run polls until ctx ends. It returns an error only if Telegram does not know the token.
 func (p *poller) run(ctx context.Context) error {
 	network := p.c.newRetrier("poll failed, will retry")
-	fresh := true // nothing was polled yet, and no webhook removed
+	fresh := true // no poll has succeeded yet, and no webhook was removed
 	for ctx.Err() == nil {
 		batch, err := p.poll(ctx)
-		if fresh && hooked(err) {
+		if fresh && isWebhookConflict(err) {
 			if err = p.c.removeWebhook(ctx); err == nil {
 				fresh = false
 				continue
@@ -39,14 +38,14 @@ func (p *poller) run(ctx context.Context) error {
 		}
 		if err == nil {
 			network.Reset()
-			p.c.well.set(nil)
+			p.c.connectionHealth.set(nil)
 			continue
 		}
-		if wrong := wrongToken(err); wrong != nil {
+		if wrong := tokenError(err); wrong != nil {
 			return wrong
 		}
-		err = explain(err)
-		p.c.well.set(err)
+		err = explainConflict(err)
+		p.c.connectionHealth.set(err)
 		if !network.Wait(ctx, err) {
 			return nil
 		}
@@ -54,15 +53,15 @@ func (p *poller) run(ctx context.Context) error {
 	return nil
 }
 
-// poll asks for updates, and confirms those that are stored.
+// poll requests updates, and confirms the stored ones.
 func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	wait := p.c.o.Timing.Poll
 	if p.complete != nil {
-		wait = 0 // an album waits for what there is now
+		wait = 0 // an album waits for the updates that are there already
 	}
-	offset := int64(0) // whatever Telegram has for us
-	if p.top != 0 {
-		offset = p.top + 1
+	offset := int64(0) // all waiting updates
+	if p.lastUpdate != 0 {
+		offset = p.lastUpdate + 1
 	}
 	params := map[string]any{
 		"offset": offset, "timeout": int(wait / time.Second), "limit": batchSize, "allowed_updates": allowedUpdates,
@@ -71,37 +70,37 @@ func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	defer cancel()
 	batch, err := p.c.api.getUpdates(call, params)
 	if err != nil && ctx.Err() == nil && call.Err() != nil {
-		p.c.api.http.CloseIdleConnections() // what made this poll hang would make the next one hang
+		p.c.api.http.CloseIdleConnections() // the same connection would make the next poll hang
 		return nil, errStalled
 	}
 	return batch, err
 }
 
-// batchSize is the most that Telegram hands out at once.
+// batchSize is the largest number of updates that Telegram returns.
 const batchSize = 100
 
-var errStalled = errors.New("getUpdates: no answer in time; connecting anew")
+var errStalled = errors.New("getUpdates: no response in time; reconnecting")
 
-// hooked tells whether a poll was refused because a webhook is set.
-func hooked(err error) bool {
-	var no *refusal
-	return errors.As(err, &no) && no.Code == http.StatusConflict && no.says("webhook")
+// isWebhookConflict tells whether a poll was refused because a webhook is set.
+func isWebhookConflict(err error) bool {
+	var no *apiError
+	return errors.As(err, &no) && no.Code == http.StatusConflict && no.mentions("webhook")
 }
 
-// explain says in plain words what stands in the way of polling.
-func explain(err error) error {
-	var no *refusal
+// explainConflict adds the likely cause to a conflict error.
+func explainConflict(err error) error {
+	var no *apiError
 	switch {
-	case hooked(err):
-		return fmt.Errorf("somebody has set a webhook for this bot while we poll; a token serves one program only: %w", err)
+	case isWebhookConflict(err):
+		return fmt.Errorf("another program has set a webhook for this bot; only one program can use a token: %w", err)
 	case errors.As(err, &no) && no.Code == http.StatusConflict:
-		return fmt.Errorf("somebody else polls with this bot's token; a token serves one program only: %w", err)
+		return fmt.Errorf("another program polls with this bot's token; only one program can use a token: %w", err)
 	}
 	return err
 }
 
-// removeWebhook takes away what an earlier run in webhook mode, or another program before us, has
-// left. What Telegram has not delivered yet is polled.
+// removeWebhook removes the webhook of an earlier run or of another program. Updates that were not
+// delivered yet are polled.
 func (c *Channel) removeWebhook(ctx context.Context) error {
 	err := executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err == nil {
@@ -110,28 +109,28 @@ func (c *Channel) removeWebhook(ctx context.Context) error {
 	return err
 }
 
-// accept has a batch accepted. An update without a number is skipped.
+// accept accepts a batch. Updates without an ID are skipped.
 func (p *poller) accept(ctx context.Context, batch []json.RawMessage) error {
 	last := int64(0)
 	var fresh []*update
 	for _, raw := range batch {
-		u, ok := p.in.decode(raw)
+		u, ok := p.receiver.decodeUpdate(raw)
 		if u.ID == 0 {
 			continue
 		}
 		last = u.ID
-		if !p.isOld(u.ID) {
+		if !p.wasReceived(u.ID) {
 			if !ok {
-				u.Message, u.Press = nil, nil
+				u.Message, u.CallbackQuery = nil, nil
 			}
 			fresh = append(fresh, u)
 		}
 	}
 	if len(fresh) > 0 {
-		if !p.in.acceptAll(ctx, fresh) {
-			return nil // told to end
+		if !p.receiver.acceptBatch(ctx, fresh) {
+			return nil // shutting down
 		}
-		p.c.cursor = last
+		p.c.lastStored = last
 	}
 	if p.complete != nil && len(batch) < batchSize {
 		close(p.complete)
@@ -139,10 +138,10 @@ func (p *poller) accept(ctx context.Context, batch []json.RawMessage) error {
 	}
 	switch {
 	case last != 0:
-		p.top = last
+		p.lastUpdate = last
 	case len(batch) > 0:
-		if p.top > 0 {
-			p.top++ // step over it, or it would come for ever
+		if p.lastUpdate > 0 {
+			p.lastUpdate++ // skip it, or Telegram would return it forever
 		}
 		return errUnnumbered
 	}
@@ -151,15 +150,15 @@ func (p *poller) accept(ctx context.Context, batch []json.RawMessage) error {
 
 var errUnnumbered = errors.New("getUpdates: no update has an update_id")
 
-// resumeWindow is how far below the cursor an update is one that was received before. Telegram
-// numbers updates anew when there were none for a week: what is further away is new.
+// resumeWindow is how far below the cursor an update ID counts as received before. After a week
+// without updates Telegram restarts at a random ID, so IDs further away are new.
 const resumeWindow = 1000
 
-// isOld tells whether an earlier run has received an update.
-func (p *poller) isOld(id int64) bool {
-	if !p.resumed && id <= p.c.cursor && id > p.c.cursor-resumeWindow {
+// wasReceived tells whether an earlier run has received an update.
+func (p *poller) wasReceived(id int64) bool {
+	if !p.sawNewUpdate && id <= p.c.lastStored && id > p.c.lastStored-resumeWindow {
 		return true
 	}
-	p.resumed = true
+	p.sawNewUpdate = true
 	return false
 }

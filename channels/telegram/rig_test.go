@@ -75,7 +75,7 @@ func newRigOn(t *testing.T, s *telegramtest.Server, h *home, change ...func(*tel
 		Folder: channelstest.Folder(h.dir, "media"),
 		// Parts that come with one poll are one album however short this is; see endless for parts
 		// that come one by one.
-		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, EarlierState: h.earlier(),
+		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, LegacyState: h.earlier(),
 	}
 	for _, f := range change {
 		f(&o)

@@ -14,8 +14,8 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// Run receives until ctx ends, by polling or by webhook. It returns an error only if Telegram does
-// not know the token, or if Remember was not called. Everything else is retried until ctx ends.
+// Run receives updates until ctx ends, by polling or by webhook. It returns an error only if
+// Telegram does not know the token or Remember was not called. Other failures are retried.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil
@@ -24,46 +24,46 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if c.memory == nil {
 		return errNoMemory
 	}
-	err := c.identify(ctx)
+	err := c.fetchBotUser(ctx)
 	if err == nil {
-		err = c.work(ctx, receive)
+		err = c.receiveUpdates(ctx, receive)
 	}
 	if ctx.Err() != nil {
-		return nil // told to end
+		return nil // normal shutdown
 	}
 	return err
 }
 
-// work receives once it is known who we are.
-func (c *Channel) work(ctx context.Context, receive channels.Receive) error {
+// receiveUpdates restores pending messages and receives updates until ctx ends.
+func (c *Channel) receiveUpdates(ctx context.Context, receive channels.Receive) error {
 	ctx, cancel := context.WithCancel(ctx)
-	in := newIntake(c, receive)
-	defer in.end()
+	in := newReceiver(c, receive)
+	defer in.awaitTasks()
 	defer cancel()
-	parts, err := c.remember(ctx, receive)
+	parts, err := c.loadState(ctx, receive)
 	if err != nil {
 		return err
 	}
-	in.restore(ctx, parts)
-	in.begin(func() { c.showMenu(ctx) })
-	return in.listen(ctx)
+	in.restorePending(ctx, parts)
+	in.startTask(func() { c.publishMenu(ctx) })
+	return in.run(ctx)
 }
 
-// remember reads the channel's memory, with what earlier versions have left, until that succeeds or
-// ctx ends. It returns the parts that are gathered.
-func (c *Channel) remember(ctx context.Context, receive channels.Receive) (parts []channels.Incoming, err error) {
+// loadState loads the channel's memory and imports the files of earlier versions, with retries
+// until ctx ends. It returns the stored parts of pending messages.
+func (c *Channel) loadState(ctx context.Context, receive channels.Receive) (parts []channels.Incoming, err error) {
 	for retrier := c.newRetrier("cannot read what earlier runs have left, will retry"); ; {
-		err = c.importEarlier(ctx, receive)
+		err = c.importLegacyState(ctx, receive)
 		if err == nil {
-			err = c.recognise(ctx)
+			err = c.loadIdentity(ctx)
 		}
 		if err == nil {
-			err = c.moves.load(ctx, c.memory)
+			err = c.migrations.load(ctx, c.memory)
 		}
 		if err == nil {
 			parts, err = c.memory.Parts(ctx)
 		}
-		c.stored.set(err)
+		c.storageHealth.set(err)
 		if err == nil {
 			return parts, nil
 		}
@@ -73,13 +73,13 @@ func (c *Channel) remember(ctx context.Context, receive channels.Receive) (parts
 	}
 }
 
-// listen accepts what Telegram delivers until ctx ends, and looks after the webhook. At the end the
-// webhook stays, so that Telegram keeps for us what comes meanwhile.
-func (in *intake) listen(ctx context.Context) error {
+// run receives updates until ctx ends, and maintains the webhook. The webhook stays registered
+// afterwards, so that Telegram queues updates for the next run.
+func (in *receiver) run(ctx context.Context) error {
 	c := in.c
 	work, ctx := errgroup.WithContext(ctx)
-	var complete chan struct{} // closed when Telegram has nothing more for albums that a restart cut off
-	if in.anyAwaits() {
+	var complete chan struct{} // closed when Telegram has sent the rest of albums that a restart interrupted
+	if in.anyAwaitsParts() {
 		complete = make(chan struct{})
 		work.Go(func() error {
 			select {
@@ -90,58 +90,58 @@ func (in *intake) listen(ctx context.Context) error {
 			return nil
 		})
 	}
-	if c.hook == nil {
-		p := &poller{c: c, in: in, complete: complete}
+	if c.webhook == nil {
+		p := &poller{c: c, receiver: in, complete: complete}
 		work.Go(func() error { return p.run(ctx) })
 		return work.Wait()
 	}
-	deliver := deliverFunc(func(request context.Context, raw []byte) error { return in.deliver(ctx, request, raw) })
-	c.webhook.Store(&deliver)
-	defer c.webhook.Store(nil)
-	work.Go(func() error { return c.keepHook(ctx, complete) })
+	deliver := deliverFunc(func(request context.Context, raw []byte) error { return in.handleDelivery(ctx, request, raw) })
+	c.deliverUpdate.Store(&deliver)
+	defer c.deliverUpdate.Store(nil)
+	work.Go(func() error { return c.maintainWebhook(ctx, complete) })
 	return work.Wait()
 }
 
-// identify asks who we are. Without its name a bot cannot tell when it is spoken to.
-func (c *Channel) identify(ctx context.Context) error {
+// fetchBotUser fetches the bot's own account. Its username is needed to recognise mentions.
+func (c *Channel) fetchBotUser(ctx context.Context) error {
 	retrier := c.newRetrier("cannot reach Telegram, will retry")
 	for {
 		me, err := c.api.getMe(ctx)
 		if err == nil {
-			c.me = *me
-			c.log.Info("connected", zap.String("bot", "@"+c.me.Username))
-			c.well.set(nil)
+			c.botUser = *me
+			c.log.Info("connected", zap.String("bot", "@"+c.botUser.Username))
+			c.connectionHealth.set(nil)
 			return nil
 		}
-		if wrong := wrongToken(err); wrong != nil {
+		if wrong := tokenError(err); wrong != nil {
 			return wrong
 		}
-		c.well.set(err)
+		c.connectionHealth.set(err)
 		if !retrier.Wait(ctx, err) {
 			return ctx.Err()
 		}
 	}
 }
 
-// wrongToken returns what to tell the operator if Telegram does not know the token.
-func wrongToken(err error) error {
-	var no *refusal
+// tokenError returns an error for the operator if Telegram does not know the token, or nil.
+func tokenError(err error) error {
+	var no *apiError
 	if errors.As(err, &no) && (no.Code == http.StatusUnauthorized || no.Code == http.StatusNotFound) {
 		return fmt.Errorf("the server does not know this bot: check channels.telegram.token and apiBase: %w", no)
 	}
 	return nil
 }
 
-// allowedUpdates are the kinds of update that we want, whichever way they come.
+// allowedUpdates are the kinds of updates that polls and the webhook request.
 var allowedUpdates = []string{"message", "callback_query"}
 
 func (c *Channel) newRetrier(what string) *httpclient.Retrier { return newRetrier(c.log, what) }
 
 func newRetrier(log *zap.Logger, what string) *httpclient.Retrier {
 	return httpclient.NewRetrier(log, what, time.Second/2, func(err error) time.Duration {
-		var no *refusal
+		var no *apiError
 		if errors.As(err, &no) {
-			return no.wait()
+			return no.retryDelay()
 		}
 		return 0
 	})

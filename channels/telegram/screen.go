@@ -8,32 +8,32 @@ import (
 	"nanobot/channels/telegram/entities"
 )
 
-// screenCaption is how long the text above a screen may be, in UTF-16 units. More would leave too
-// little room for the rows.
-const screenCaption = 1024
+// maxScreenCaption is the longest text above a screen, in UTF-16 units. More would leave too little
+// space for the rows.
+const maxScreenCaption = 1024
 
-// cutScreen makes the parts of a message that shows a screen. Text that is too long to stand above
-// the screen is sent before it, but for progress, which is one message: its text is cut.
-func cutScreen(m channels.Message, most int64) []part {
-	files, refused := sendable(m.Media, most)
+// splitScreen returns the parts of a message that shows a screen. Text too long for a caption is
+// sent before the screen; in progress, which is one message, it is shortened.
+func splitScreen(m channels.Message, most int64) []messagePart {
+	files, refused := dropOversized(m.Media, most)
 	caption := entities.Read(m.Text)
-	var parts []part
-	if channels.UTF16(caption.Text) > screenCaption {
+	var parts []messagePart
+	if channels.UTF16(caption.Text) > maxScreenCaption {
 		if m.Kind == channels.Progress {
-			caption = caption.Split(screenCaption, entities.Cost)[0]
+			caption = caption.Split(maxScreenCaption, entities.Cost)[0]
 			caption.Text += "…"
 		} else {
 			words := m
 			words.Screen, words.Media, words.Buttons = nil, nil, nil
-			parts, caption = cut(words, most), markdown.Text{}
+			parts, caption = splitMessage(words, most), markdown.Text{}
 		}
 	}
-	parts = append(parts, part{as: asText, words: screenWords(entities.Write(caption), m.Screen)})
-	return below(append(parts, albums(files)...), markdown.Plain(refused), m.Buttons)
+	parts = append(parts, messagePart{sendAs: asText, text: renderScreen(entities.Write(caption), m.Screen)})
+	return appendText(append(parts, groupFiles(files)...), markdown.Plain(refused), m.Buttons)
 }
 
-// screenWords renders a screen below its caption as one text that fits a message.
-func screenWords(caption entities.Text, s *channels.Screen) entities.Text {
+// renderScreen renders a screen below its caption as one text that fits a message.
+func renderScreen(caption entities.Text, s *channels.Screen) entities.Text {
 	const breaks = 4 // between caption, notes and rows
 	view := s.View(channels.ScreenRoom{
 		Limit:   textLimit - channels.UTF16(caption.Text) - 1 - channels.ViewNotes - breaks,

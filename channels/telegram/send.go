@@ -41,131 +41,131 @@ type media struct {
 }
 
 // post is one part on its way: what Plan decided, and what Telegram's answers have changed of it.
-type post struct {
-	o      channels.Outgoing
-	home   int64 // the chat as the gateway knows it
-	to     place
-	pinned bool // the call is about a message, which is in that chat and no other
-	edits  bool // the call is an edit
-	as     string
-	words  entities.Text
-	files  []channels.File
+type outgoingPost struct {
+	outgoing     channels.Outgoing
+	originalChat int64 // the chat ID that the gateway uses
+	destination  chatAddress
+	fixedChat    bool // the call is about an existing message, so its chat cannot change
+	isEdit       bool // the call is an edit
+	sendAs       string
+	text         entities.Text
+	files        []channels.File
 
-	refused []string // what to say of files that are not sent
-	parted  bool     // an item of the album goes alone
+	notices    []string // about files that are not sent
+	albumSplit bool     // an item of the album is sent alone
 }
 
-// Send makes one call. Where Telegram refuses only the formatting, or the way a file is shown, or
-// has moved the chat, the call is made again in a way that it takes: nothing was sent before. A
-// file that it does not take at all is named instead. Only an album that is not taken as one is
-// more than one call; see deliver.
+// Send makes one call. If Telegram refuses only the formatting or the media type, or the chat has
+// migrated, it repeats the call with the problem fixed. A file that Telegram refuses is replaced by
+// a notice. Only a refused album needs more than one call; see sendParts.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
-	p, err := newPost(o)
+	p, err := newOutgoingPost(o)
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
-	id, err := c.deliver(ctx, p)
+	id, err := c.sendParts(ctx, p)
 	if err != nil {
 		return channels.Receipt{}, sendError(err)
 	}
-	return channels.Receipt{ID: messageID(p.home, p.to.chat, id)}, nil
+	return channels.Receipt{ID: messageID(p.originalChat, p.destination.chat, id)}, nil
 }
 
-func newPost(o channels.Outgoing) (*post, error) {
-	to, err := parsePlace(o.Chat.ID)
+func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
+	to, err := parseChatAddress(o.Chat.ID)
 	if err != nil {
 		return nil, err
 	}
-	f := form{As: asText}
+	f := storedForm{As: asText}
 	if len(o.Form) > 0 {
 		if err := json.Unmarshal(o.Form, &f); err != nil {
 			return nil, fmt.Errorf("read the stored form: %w", err)
 		}
 	}
-	p := &post{o: o, home: to.chat, to: to, as: f.As, words: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
+	p := &outgoingPost{outgoing: o, originalChat: to.chat, destination: to, sendAs: f.As, text: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
 	if o.Repeat {
-		p.words = marked(p.words)
+		p.text = markRepeated(p.text)
 	}
 	return p, nil
 }
 
-// marked leads a text with the mark of a repetition.
-func marked(t entities.Text) entities.Text {
+// markRepeated adds the mark of a repetition to a text.
+func markRepeated(t entities.Text) entities.Text {
 	if t.Text == "" {
-		return entities.Text{Text: strings.TrimSpace(mark)}
+		return entities.Text{Text: strings.TrimSpace(repeatMark)}
 	}
-	out := entities.Text{Text: mark + t.Text}
+	out := entities.Text{Text: repeatMark + t.Text}
 	for _, e := range t.Entities {
-		e.Offset += markUnits
+		e.Offset += repeatMarkUnits
 		out.Entities = append(out.Entities, e)
 	}
 	return out
 }
 
-// mostTries is more than there are ways to mend a call.
-const mostTries = 5
+// maxTries is more than the number of ways to repair a call.
+const maxTries = 5
 
-// insist makes a call until it is taken or refused for a reason that we can do nothing about.
-func (c *Channel) insist(ctx context.Context, p *post, call func() error) error {
+// callWithRepairs repeats a call until it succeeds or fails for a reason that cannot be repaired.
+func (c *Channel) callWithRepairs(ctx context.Context, p *outgoingPost, call func() error) error {
 	for tries := 1; ; tries++ {
-		now := c.current(ctx, p.to.chat)
-		if p.pinned && now != p.to.chat {
-			return errMoved
+		now := c.currentChat(ctx, p.destination.chat)
+		if p.fixedChat && now != p.destination.chat {
+			return errMigrated
 		}
-		p.to.chat = now
-		if err := c.pace.wait(ctx, p.to.chat, max(len(p.files), 1), p.edits); err != nil {
+		p.destination.chat = now
+		if err := c.pace.wait(ctx, p.destination.chat, max(len(p.files), 1), p.isEdit); err != nil {
 			return err
 		}
 		err := call()
 		switch to := migratedTo(err); {
-		case err == nil || tries == mostTries:
+		case err == nil || tries == maxTries:
 			return err
-		case to != 0 && to != p.to.chat:
-			c.moves.redirect(p.to.chat, to)
-		case refusedFormat(err) && len(p.words.Entities) > 0:
-			p.words = p.words.Plain()
-		case refusedAs(err) && p.asDocument():
+		case to != 0 && to != p.destination.chat:
+			c.migrations.recordNewID(p.destination.chat, to)
+		case isFormatRefused(err) && len(p.text.Entities) > 0:
+			p.text = p.text.Plain()
+		case isMediaTypeRefused(err) && p.switchToDocument():
 		default:
-			var no *refusal
+			var no *apiError
 			if errors.As(err, &no) {
-				c.pace.hold(p.to.chat, no.wait(), p.edits)
+				c.pace.block(p.destination.chat, no.retryDelay(), p.isEdit)
 			}
 			return err
 		}
 	}
 }
 
-// asDocument turns a photo, a video or sound into a document, and reports whether that is a change.
-func (p *post) asDocument() bool {
-	switch p.as {
+// switchToDocument sends a photo, video or audio file as a document, and reports whether that is a
+// change.
+func (p *outgoingPost) switchToDocument() bool {
+	switch p.sendAs {
 	case asText, asDocument, asAlbum:
 		return false
 	}
-	p.as = asDocument
+	p.sendAs = asDocument
 	return true
 }
 
-// post makes the call and returns the id of what was sent, of an album that of the first.
-func (c *Channel) post(ctx context.Context, p *post) (int, error) {
-	if p.as == asText {
-		return c.api.sentID(execute(ctx, c.api, (*bot.Bot).SendMessage, p.message()))
+// sendOnce makes the call and returns the ID of the sent message; for an album, of the first.
+func (c *Channel) sendOnce(ctx context.Context, p *outgoingPost) (int, error) {
+	if p.sendAs == asText {
+		return c.api.sentID(execute(ctx, c.api, (*bot.Bot).SendMessage, p.textParams()))
 	}
 	select {
-	case c.upload <- struct{}{}:
-		defer func() { <-c.upload }()
+	case c.uploadSlots <- struct{}{}:
+		defer func() { <-c.uploadSlots }()
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	defer c.announce(ctx, p)()
-	r := p.request()
-	if p.as == asAlbum {
-		files := p.album(&r)
+	defer c.showUploadAction(ctx, p)()
+	r := p.newRequest()
+	if p.sendAs == asAlbum {
+		files := p.addAlbum(&r)
 		return c.api.sentID(c.api.upload(ctx, "sendMediaGroup", r, files))
 	}
-	r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
-	r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument
-	file := httpclient.Upload{Field: p.as, Name: fileName(p.files[0]), File: p.files[0]}
-	return c.api.sentID(c.api.upload(ctx, methodOf[p.as], r, []httpclient.Upload{file}))
+	r.Caption, r.CaptionEntities = p.text.Text, p.text.Entities
+	r.Streaming, r.NoDetection = p.sendAs == asVideo, p.sendAs == asDocument
+	file := httpclient.Upload{Field: p.sendAs, Name: fileName(p.files[0]), File: p.files[0]}
+	return c.api.sentID(c.api.upload(ctx, methodOf[p.sendAs], r, []httpclient.Upload{file}))
 }
 
 var methodOf = map[string]string{
@@ -173,16 +173,16 @@ var methodOf = map[string]string{
 	asVoice: "sendVoice", asDocument: "sendDocument",
 }
 
-// album puts the items of an album into a request and returns their files. One caption alone is
+// addAlbum adds the items of an album to a request and returns their files. A single caption is
 // shown below the album.
-func (p *post) album(r *request) []httpclient.Upload {
+func (p *outgoingPost) addAlbum(r *request) []httpclient.Upload {
 	var files []httpclient.Upload
 	for i, f := range p.files {
 		field := "file" + strconv.Itoa(i)
-		item := media{Type: single(f), Media: "attach://" + field}
+		item := media{Type: sendAsOf(f), Media: "attach://" + field}
 		item.Streaming = item.Type == asVideo
 		if i == 0 {
-			item.Caption, item.CaptionEntities = p.words.Text, p.words.Entities
+			item.Caption, item.CaptionEntities = p.text.Text, p.text.Entities
 		}
 		r.Media = append(r.Media, item)
 		files = append(files, httpclient.Upload{Field: field, Name: fileName(f), File: f})
@@ -190,26 +190,26 @@ func (p *post) album(r *request) []httpclient.Upload {
 	return files
 }
 
-// message is the parameters of a call that sends text.
-func (p *post) message() *bot.SendMessageParams {
+// textParams returns the parameters of a call that sends text.
+func (p *outgoingPost) textParams() *bot.SendMessageParams {
 	return &bot.SendMessageParams{
-		ChatID: p.to.chat, MessageThreadID: p.to.thread, Text: valid(p.words.Text), Entities: messageEntities(p.words.Entities),
-		LinkPreviewOptions: noPreview(), DisableNotification: p.silent(), ReplyParameters: p.reply(), ReplyMarkup: keyboard(p.o.Buttons),
+		ChatID: p.destination.chat, MessageThreadID: p.destination.thread, Text: validUTF8(p.text.Text), Entities: messageEntities(p.text.Entities),
+		LinkPreviewOptions: noPreview(), DisableNotification: p.isSilent(), ReplyParameters: p.replyParameters(), ReplyMarkup: keyboard(p.outgoing.Buttons),
 	}
 }
 
-// request is what all calls that send files have in common.
-func (p *post) request() request {
-	return request{Chat: p.to.chat, Thread: p.to.thread, Silent: p.silent(), Reply: p.reply(), Keyboard: keyboard(p.o.Buttons)}
+// newRequest returns the parameters that all calls with files share.
+func (p *outgoingPost) newRequest() request {
+	return request{Chat: p.destination.chat, Thread: p.destination.thread, Silent: p.isSilent(), Reply: p.replyParameters(), Keyboard: keyboard(p.outgoing.Buttons)}
 }
 
-// silent tells whether nobody is to be notified.
-func (p *post) silent() bool { return p.o.Kind == channels.Progress }
+// isSilent tells whether the message is sent without a notification.
+func (p *outgoingPost) isSilent() bool { return p.outgoing.Kind == channels.Progress }
 
-// reply points at the message that is answered, if there is one and it is in the same chat.
-func (p *post) reply() *models.ReplyParameters {
-	chat, id, err := parseMessageID(p.home, p.o.ReplyTo)
-	if err != nil || chat != p.to.chat {
+// replyParameters refers to the answered message, if it is in the same chat.
+func (p *outgoingPost) replyParameters() *models.ReplyParameters {
+	chat, id, err := parseMessageID(p.originalChat, p.outgoing.ReplyTo)
+	if err != nil || chat != p.destination.chat {
 		return nil
 	}
 	return &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
@@ -219,16 +219,16 @@ func noPreview() *models.LinkPreviewOptions {
 	return &models.LinkPreviewOptions{IsDisabled: new(true)}
 }
 
-// valid returns a text in which each byte that is not UTF-8 is U+FFFD, which leaves the offsets of
-// entities as they are. The library sends texts as they are, and Telegram refuses other bytes.
-func valid(text string) string {
+// validUTF8 replaces each invalid byte by U+FFFD, which keeps the offsets of entities. The library
+// sends texts unchanged, and Telegram refuses invalid UTF-8.
+func validUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text
 	}
 	return string([]rune(text))
 }
 
-// messageEntities returns entities as the library sends them.
+// messageEntities converts entities to the library's type.
 func messageEntities(from []entities.Entity) []models.MessageEntity {
 	var out []models.MessageEntity
 	for _, e := range from {
@@ -240,14 +240,14 @@ func messageEntities(from []entities.Entity) []models.MessageEntity {
 }
 
 const (
-	// rowWidth is about how many letters fit beside each other on a phone, gaps included.
+	// rowWidth is about how many letters fit in a row on a phone, gaps included.
 	rowWidth = 28
-	// maxLabel is where a label is cut; the text below which the buttons are says it all.
+	// maxLabel is the longest label; the text above the buttons has the full choice.
 	maxLabel   = 60
 	maxButtons = 100
 )
 
-// keyboard lays out buttons in rows. It returns nil if there are none: the library would send a nil
+// keyboard lays out buttons in rows. It returns nil without buttons: the library would send a nil
 // pointer as null.
 func keyboard(buttons []channels.Button) models.ReplyMarkup {
 	if len(buttons) == 0 {

@@ -63,7 +63,7 @@ func open(o channels.Opening, timing Timing) (channels.Channel, error) {
 	}
 	return New(Options{
 		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Known: o.Known, Log: o.Log, Timing: timing,
-		WebhookURL: s.WebhookURL, WebhookSecret: secret, EarlierState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
+		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
 	})
 }
 
@@ -108,8 +108,8 @@ func (s *Settings) Check(at config.Scope) []config.Problem {
 
 var (
 	// hookPath has nothing that a proxy may rewrite or a router takes for a pattern.
-	hookPath   = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
-	hookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	webhookPathPattern   = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
+	webhookSecretPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
 // checkWebhook finds what Telegram would refuse, or could not reach us by.
@@ -117,14 +117,14 @@ func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
 	var all []config.Problem
 	key := []string{"webhookUrl"}
 	if s.WebhookURL != "" {
-		if want := s.wantHook(); want != "" {
+		if want := s.webhookURLProblem(); want != "" {
 			all = append(all, config.Problem{Path: key, Want: want, Hide: config.LooksSecret(s.WebhookURL)})
 		}
 	} else if s.Enabled && s.Mode == "webhook" {
 		all = append(all, config.Problem{Path: key, Because: []string{"mode"}, Want: fmt.Sprintf(`must be set, because %s is "webhook"`, at.Key("mode"))})
 	}
 	secret := string(s.WebhookSecret)
-	if !s.WebhookSecret.IsReference() && secret != "" && (len(secret) > 256 || !hookSecret.MatchString(secret)) {
+	if !s.WebhookSecret.IsReference() && secret != "" && (len(secret) > 256 || !webhookSecretPattern.MatchString(secret)) {
 		all = append(all, config.Problem{Path: []string{"webhookSecret"}, Want: "must be 1 to 256 letters, digits, _ or -"})
 	}
 	return all
@@ -132,14 +132,14 @@ func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
 
 // wantHook says what the webhook's address should be, or "". A Bot API server of one's own takes
 // any.
-func (s *Settings) wantHook() string {
+func (s *Settings) webhookURLProblem() string {
 	u, err := url.Parse(s.WebhookURL)
 	base, _ := url.Parse(s.APIBase)
 	telegrams := base == nil || s.APIBase == "" || strings.EqualFold(base.Hostname(), "api.telegram.org")
 	switch {
 	case err != nil || !config.IsURL(s.WebhookURL) || u.User != nil:
 		return `must be an address such as "https://bot.example.com/telegram"`
-	case u.RawQuery != "" || u.Fragment != "" || !hookPath.MatchString(u.EscapedPath()):
+	case u.RawQuery != "" || u.Fragment != "" || !webhookPathPattern.MatchString(u.EscapedPath()):
 		return "must have a path of letters, digits and . _ ~ - only, and nothing behind it"
 	case telegrams && u.Scheme != "https":
 		return `must begin with "https://", which is all that Telegram delivers to`

@@ -1,9 +1,8 @@
-// Package telegram is the channel to Telegram, through the Bot API. It polls for updates or has
-// them delivered to a webhook, confirms one only when it is safe, gathers albums, and sends text,
-// files and albums within the limits of the network. It knows nothing of agents or of how what it
-// receives is stored.
+// Package telegram is the channel to Telegram, through the Bot API. It receives updates by polling
+// or by webhook, confirms an update only when it is stored, assembles albums, and sends text, files
+// and albums within the limits of the network. It knows nothing of agents, queues or storage.
 //
-// The library go-telegram/bot makes the calls, but for uploads, getUpdates and downloads: see api.
+// The library go-telegram/bot makes all calls except uploads, getUpdates and downloads: see api.
 package telegram
 
 import (
@@ -30,68 +29,66 @@ import (
 // Name is the channel's name in envelopes and chat keys.
 const Name = "telegram"
 
-// DefaultAPI is where Telegram's own Bot API is.
+// DefaultAPI is the address of Telegram's own Bot API.
 const DefaultAPI = "https://api.telegram.org"
 
-// Options is what a channel is made of.
+// Options configures a channel.
 type Options struct {
 	Token   string
 	APIBase string // "" is DefaultAPI
 	Mode    string // "" or poll, webhook
-	Groups  string // when group messages are taken: "" or mention, all, off
-	// WebhookURL is where Telegram reaches what Mount returns; WebhookSecret is what it says to
-	// prove itself. "" is one that is made of the token.
+	Groups  string // which group messages are accepted: "" or mention, all, off
+	// WebhookURL is the public URL of the handler that Mount returns. Telegram sends WebhookSecret
+	// with each update; "" means a secret derived from the token.
 	WebhookURL, WebhookSecret string
-	// EarlierState is a folder in which earlier versions kept what is in the channel's memory now.
-	// Run imports what is there. "" is none.
-	EarlierState string
-	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
+	// LegacyState is a folder in which earlier versions kept the data that is now in the channel's
+	// memory. Run imports it. "" means none.
+	LegacyState string
+	// Folder creates and opens the download folder of a chat, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// MaxDownload is how many bytes a file that is sent to the bot may have; 0: as many as the
-	// server hands out.
+	// MaxDownload is the largest accepted file in bytes; 0: the limit of the server.
 	MaxDownload int64
-	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are
-	// downloaded, and their presses leave the buttons in place; what they say is received all the
-	// same.
+	// Known, if not nil, tells whether a user may talk to the bot. Messages of other users are
+	// received without their files, and their button presses leave the buttons in place.
 	Known  func(userID string) bool
 	Log    *zap.Logger
-	Client *http.Client // nil: one of its own
+	Client *http.Client // nil: a client of its own
 	Timing Timing
-	// Unpaced leaves out the pacing, for servers without limits.
+	// Unpaced turns off the rate limits, for servers without limits.
 	Unpaced bool
 }
 
-// Timing is how long the channel waits for what. Zero values are the defaults.
+// Timing sets timeouts and intervals. Zero values are the defaults.
 type Timing struct {
-	Poll   time.Duration // how long Telegram holds a poll open: 50 s, the most it takes
-	Margin time.Duration // how much longer a poll may take before it counts as stalled: 10 s
-	Quiet  time.Duration // after which an album counts as complete: 1 s
-	Resend time.Duration // within which Telegram delivers again what a webhook did not take: 130 s, since it waits up to 120 s
-	Watch  time.Duration // how often Telegram is asked about the webhook: 1 min
+	Poll   time.Duration // timeout of a long poll: 50 s, Telegram's maximum
+	Margin time.Duration // additional time after which a poll counts as stalled: 10 s
+	Quiet  time.Duration // time without a new part after which an album counts as complete: 1 s
+	Resend time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
+	Watch  time.Duration // interval of webhook checks: 1 min
 }
 
 // Channel is a bot on Telegram. See New.
 type Channel struct {
-	o         Options
-	log       *zap.Logger
-	api       *api
-	pace      *pacer
-	upload    chan struct{} // one for each upload that may run
-	fetch     chan struct{} // one for each download that may run
-	downloads *downloads.Folders
-	moves     *moves
-	hook      *hook                       // nil: we poll
-	webhook   atomic.Pointer[deliverFunc] // nil while Run does not run
-	memory    channels.Memory
-	earlier   *earlierState
+	o             Options
+	log           *zap.Logger
+	api           *api
+	pace          *pacer
+	uploadSlots   chan struct{} // semaphore: one element per running upload
+	downloadSlots chan struct{} // semaphore: one element per running download
+	downloads     *downloads.Folders
+	migrations    *migrations
+	webhook       *webhook                    // nil in poll mode
+	deliverUpdate atomic.Pointer[deliverFunc] // nil unless Run is running
+	memory        channels.Memory
+	legacy        *legacyState
 
-	menu   []channels.Command
-	resume string  // the cursor that Run begins with
-	cursor int64   // all updates up to this one are stored; only Run touches it once it runs
-	me     botUser // the bot itself; only Run touches it
-	prefix string  // what stands before message ids; see recognise
-	well   health  // of the connection to Telegram
-	stored health  // of what is received: whether it can be stored
+	menu             []channels.Command
+	resumeCursor     string  // the cursor from Resume, until loadIdentity has parsed it
+	lastStored       int64   // all updates up to this one are stored; only Run uses it once it runs
+	botUser          botUser // the bot's own account; only Run uses it
+	idPrefix         string  // prefix of message IDs; see loadIdentity
+	connectionHealth health  // of the connection to Telegram
+	storageHealth    health  // of storing received messages
 }
 
 var (
@@ -108,13 +105,12 @@ var (
 	_ channels.Examiner    = (*Channel)(nil)
 )
 
-// uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of
-// chats.
-const uploadsAtOnce, downloadsAtOnce = 16, 4
+// maxUploads and maxDownloads bound connections and disk traffic across all chats.
+const maxUploads, maxDownloads = 16, 4
 
 var tokenForm = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
-// New returns a channel. It makes no network call: Run finds out whether the token is good.
+// New returns a channel. It makes no network call: Run checks the token.
 func New(o Options) (*Channel, error) {
 	o.Token = strings.TrimSpace(o.Token)
 	o.APIBase = strings.TrimRight(cmp.Or(o.APIBase, DefaultAPI), "/")
@@ -128,7 +124,7 @@ func New(o Options) (*Channel, error) {
 	switch {
 	case o.Token == "":
 		return nil, errors.New("token: must be set; @BotFather on Telegram gives you one")
-	case !tokenForm.MatchString(o.Token): // it is not shown: it may be a good one with something around it
+	case !tokenForm.MatchString(o.Token): // not shown: it may contain a valid token
 		return nil, errors.New("token: must look like 123456789:AAE… as @BotFather gave it")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.Hidden))
@@ -139,16 +135,16 @@ func New(o Options) (*Channel, error) {
 	case o.Folder == nil:
 		return nil, errors.New("no folder for files")
 	}
-	var h *hook
+	var h *webhook
 	if o.Mode == "webhook" {
-		if h, err = newHook(o); err != nil {
+		if h, err = newWebhook(o); err != nil {
 			return nil, err
 		}
 	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	earlier, err := readEarlier(o.EarlierState)
+	earlier, err := readLegacyState(o.LegacyState)
 	if err != nil {
 		return nil, err
 	}
@@ -157,47 +153,46 @@ func New(o Options) (*Channel, error) {
 		return nil, err
 	}
 	return &Channel{
-		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
-		api: calls, pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
-		moves: newMoves(earlier.moved), earlier: earlier, downloads: downloads.New(o.Folder),
+		o: o, webhook: h, log: o.Log.With(zap.String("channel", Name)),
+		api: calls, pace: newPacer(o.Unpaced), uploadSlots: make(chan struct{}, maxUploads), downloadSlots: make(chan struct{}, maxDownloads),
+		migrations: newMigrations(earlier.moved), legacy: earlier, downloads: downloads.New(o.Folder),
 	}, nil
 }
 
-// Resume is told which update was received last.
-func (c *Channel) Resume(cursor string) { c.resume = cursor }
+// Resume sets the cursor of the last stored update. It must be called before Run.
+func (c *Channel) Resume(cursor string) { c.resumeCursor = cursor }
 
-// Remember is given the channel's memory.
+// Remember sets the channel's memory. It must be called before Run.
 func (c *Channel) Remember(m channels.Memory) { c.memory = m }
 
-// place is where a message goes: a chat and, of a forum, a topic.
-type place struct {
+// chatAddress is a chat and, in a forum, a topic.
+type chatAddress struct {
 	chat   int64
 	thread int
 }
 
-// parsePlace reads a chat's id. A topic is a chat of its own, -100123_45.
-func parsePlace(id string) (place, error) {
+// parseChatAddress parses the gateway's chat ID. A topic is a chat of its own: -100123_45.
+func parseChatAddress(id string) (chatAddress, error) {
 	chat, thread, topic := strings.Cut(id, "_")
-	var p place
+	var p chatAddress
 	var err error
 	if p.chat, err = strconv.ParseInt(chat, 10, 64); err != nil || p.chat == 0 {
-		return place{}, fmt.Errorf("%q is no chat of Telegram's", id)
+		return chatAddress{}, fmt.Errorf("%q is no chat of Telegram's", id)
 	}
 	if topic {
 		if p.thread, err = strconv.Atoi(thread); err != nil || p.thread <= 0 {
-			return place{}, fmt.Errorf("%q is no topic of Telegram's", id)
+			return chatAddress{}, fmt.Errorf("%q is no topic of Telegram's", id)
 		}
 	}
 	return p, nil
 }
 
-func (p place) String() string {
+func (p chatAddress) String() string {
 	if p.thread == 0 {
 		return strconv.FormatInt(p.chat, 10)
 	}
 	return fmt.Sprintf("%d_%d", p.chat, p.thread)
 }
 
-// group tells whether it is more than one person's. Telegram gives negative ids to groups of all
-// sorts.
-func (p place) group() bool { return p.chat < 0 }
+// isGroup tells whether the chat is a group. Telegram gives negative IDs to groups of all kinds.
+func (p chatAddress) isGroup() bool { return p.chat < 0 }

@@ -13,7 +13,7 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// maxAnswer bounds what is read of an answer. A hundred updates are some hundred kilobytes.
+// maxAnswer bounds a response body. A batch of 100 updates has some hundred kilobytes.
 const maxAnswer = 32 << 20
 
 // transport makes the requests of all calls, those of the library included, and records the outcome
@@ -24,37 +24,37 @@ type transport struct {
 
 var _ bot.HttpClient = (*transport)(nil)
 
-// record is the outcome of one call, as the transport saw it. Every decision after a call is made
-// by it and none by what the library returns: the errors of the library do not tell whether a
-// request was sent, and are also made of answers that are only too new for its types.
-type record struct {
+// callRecord is the outcome of one call as the transport saw it. It alone decides what follows a
+// call, never the library's result: the library's errors do not tell whether a request was sent,
+// and also occur for responses that are only too new for its types.
+type callRecord struct {
 	httpclient.Outcome
 	method string          // "": no request was made
-	result json.RawMessage // as Telegram sent it; see check
+	result json.RawMessage // set by checkResponse
 }
 
-// recordKey is where a request's context has the *record that the transport fills in.
-type recordKey struct{}
+// callRecordKey is the context key of the *callRecord that the transport fills in.
+type callRecordKey struct{}
 
-// withRecord returns the context of a call whose record the transport fills in.
-func withRecord(ctx context.Context, o *record) context.Context {
-	return context.WithValue(ctx, recordKey{}, o)
+// withRecord returns a context with a record that the transport fills in.
+func withRecord(ctx context.Context, o *callRecord) context.Context {
+	return context.WithValue(ctx, callRecordKey{}, o)
 }
 
-// nothing is what the library gets in place of each answer. What it would decode is not used, and a
-// result that is new to it could make it fail.
-const nothing = `{"ok":true,"result":null}`
+// emptyResult is the response body that the library gets. It would decode the real one in vain, and
+// could fail on new fields.
+const emptyResult = `{"ok":true,"result":null}`
 
 // Do makes a request and fills in the record of its context.
 func (t *transport) Do(req *http.Request) (*http.Response, error) {
-	got, ok := req.Context().Value(recordKey{}).(*record)
+	got, ok := req.Context().Value(callRecordKey{}).(*callRecord)
 	if !ok {
-		got = &record{}
+		got = &callRecord{}
 	}
 	got.method = path.Base(req.URL.Path)
 	got.Outcome = t.http.Fetch(req, maxAnswer)
 	if got.Err != nil {
 		return nil, got.Err
 	}
-	return &http.Response{StatusCode: got.Status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(nothing)), Request: req}, nil
+	return &http.Response{StatusCode: got.Status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(emptyResult)), Request: req}, nil
 }

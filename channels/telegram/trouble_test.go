@@ -84,7 +84,7 @@ func TestTroubleOfTheNetworkIsSurvived(t *testing.T) {
 
 func TestAConflictIsExplained(t *testing.T) {
 	for description, want := range map[string]string{
-		"Conflict: terminated by other getUpdates request; make sure that only one bot instance is running": "somebody else polls",
+		"Conflict: terminated by other getUpdates request; make sure that only one bot instance is running": "another program polls",
 		"Conflict: can't use getUpdates method while webhook is active":                                     "a webhook is set",
 	} {
 		r := newRig(t)
@@ -108,7 +108,7 @@ func TestAStalledPollIsCutAndMadeAnew(t *testing.T) {
 	r.server.Say(person, "hello")
 	r.run()
 	r.wait(1)
-	if log := r.logged(); !strings.Contains(log, "no answer in time") {
+	if log := r.logged(); !strings.Contains(log, "no response in time") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// update is one thing that happened. These types hold what is read of an update and nothing else:
-// what a later Bot API adds, or the library cannot decode, must not cost a message.
+// update is one update of the Bot API. These types have only the used fields, so that fields that a
+// later Bot API adds or the library cannot decode do not make a message undecodable.
 type update struct {
-	ID      int64    `json:"update_id"`
-	Message *message `json:"message"`
-	Press   *press   `json:"callback_query"`
+	ID            int64          `json:"update_id"`
+	Message       *message       `json:"message"`
+	CallbackQuery *callbackQuery `json:"callback_query"`
 
 	raw json.RawMessage // as Telegram sent it
 }
 
-// chat returns the chat that an update with a message or a press is from.
+// chat returns the chat of an update with a message or a callback query.
 func (u *update) chat() string {
-	if u.Press != nil {
-		return u.Press.Message.place().String()
+	if u.CallbackQuery != nil {
+		return u.CallbackQuery.Message.address().String()
 	}
-	return u.Message.place().String()
+	return u.Message.address().String()
 }
 
-// press is a callback query: somebody pressed a button.
-type press struct {
+// callbackQuery is a press of a button.
+type callbackQuery struct {
 	ID      string   `json:"id"`
 	From    user     `json:"from"`
 	Message *message `json:"message"`
@@ -85,18 +85,18 @@ type message struct {
 	MigrateFrom  int64           `json:"migrate_from_chat_id"`
 	TopicCreated json.RawMessage `json:"forum_topic_created"`
 
-	home int64 // the id by which its chat is known, if that is another one
+	originalChat int64 // the chat ID that the gateway uses, if it differs
 }
 
-// entity is a part of a text that means something, such as a mention. Telegram counts its place in
-// UTF-16 units.
+// entity is a part of a text with a meaning, such as a mention. Its offset and length are in UTF-16
+// units.
 type entity struct {
 	Type   models.MessageEntityType `json:"type"`
 	Offset int                      `json:"offset"`
 	Length int                      `json:"length"`
 	User   *struct {
 		ID int64 `json:"id"`
-	} `json:"user"` // whom a mention without a username names
+	} `json:"user"` // of a mention without a username
 }
 
 type contact struct {
@@ -121,7 +121,7 @@ type dice struct {
 	Value int    `json:"value"`
 }
 
-// quote is the part of a message that a reply points at.
+// quote is the part of a message that a reply quotes.
 type quote struct {
 	Text string `json:"text"`
 }
@@ -133,7 +133,7 @@ type poll struct {
 	} `json:"options"`
 }
 
-// file is what all kinds of media have in common.
+// file has the fields that all kinds of media share.
 type file struct {
 	ID         string `json:"file_id"`
 	Name       string `json:"file_name"`
@@ -144,56 +144,56 @@ type file struct {
 	IsAnimated bool   `json:"is_animated"`
 	IsVideo    bool   `json:"is_video"`
 
-	kind string // what it is called if it has no name
-	ext  string // what kind of file it is if nothing else says so
+	kind string // base name of a file without a name
+	ext  string // default extension
 }
 
-func (m *message) place() place {
-	p := place{chat: cmp.Or(m.home, m.Chat.ID)}
-	if m.IsTopic { // a thread of replies in a group without topics is no chat of its own
+func (m *message) address() chatAddress {
+	p := chatAddress{chat: cmp.Or(m.originalChat, m.Chat.ID)}
+	if m.IsTopic { // a reply thread in a group without topics is not a chat of its own
 		p.thread = m.Thread
 	}
 	return p
 }
 
-// setHome sets the chat of a message, and of the messages that it replies to, to the one that it
-// was known by when it was stored.
-func (m *message) setHome(chat string) {
-	at, err := parsePlace(chat)
+// setOriginalChat sets the chat of a message, and of the messages that it replies to, to the one
+// that it was stored with.
+func (m *message) setOriginalChat(chat string) {
+	at, err := parseChatAddress(chat)
 	if err != nil {
 		return
 	}
 	for ; m != nil; m = m.ReplyTo {
 		if m.Chat.ID != at.chat {
-			m.home = at.chat
+			m.originalChat = at.chat
 		}
 	}
 }
 
-// hasFiles tells whether files are to be downloaded for a message.
+// hasFiles tells whether a message has files to download.
 func (m *message) hasFiles() bool {
-	return m.media() != nil || m.reply() != nil && m.reply().media() != nil
+	return m.attachedFile() != nil || m.repliedTo() != nil && m.repliedTo().attachedFile() != nil
 }
 
-// name is the message's id for the gateway.
-func (m *message) name() string { return messageID(m.place().chat, m.Chat.ID, m.ID) }
+// gatewayID is the ID of a message for the gateway, without a bot prefix.
+func (m *message) gatewayID() string { return messageID(m.address().chat, m.Chat.ID, m.ID) }
 
-// isGroup tells whether a message is from a group of any sort.
+// isGroup tells whether a message is from a group or supergroup.
 func (m *message) isGroup() bool {
 	return m.Chat.Type == models.ChatTypeGroup || m.Chat.Type == models.ChatTypeSupergroup
 }
 
-// reply returns the message that this one replies to, or nil. In a topic what replies to nothing
-// seems to reply to the message that made the topic.
-func (m *message) reply() *message {
+// repliedTo returns the message that this one replies to, or nil. In a topic, a message that
+// replies to nothing seems to reply to the message that created the topic.
+func (m *message) repliedTo() *message {
 	if m.ReplyTo == nil || m.ReplyTo.TopicCreated != nil || m.IsTopic && m.ReplyTo.ID == m.Thread {
 		return nil
 	}
 	return m.ReplyTo
 }
 
-// media returns the message's file, or nil.
-func (m *message) media() *file {
+// attachedFile returns the message's file, or nil.
+func (m *message) attachedFile() *file {
 	if len(m.Photo) > 0 {
 		largest := m.Photo[0]
 		for _, p := range m.Photo[1:] {
@@ -237,29 +237,29 @@ func stickerExt(f *file) string {
 	return ".webp"
 }
 
-// called returns the name of a file: the sender's, or one by its kind with the extension of where
-// Telegram keeps it.
-func (f *file) called(stored string) string {
+// displayName returns the name of a file: the sender's, or its kind with the extension of the
+// stored file.
+func (f *file) displayName(stored string) string {
 	if f.Name != "" {
 		return f.Name
 	}
 	ext := path.Ext(stored)
-	if ext == "" || ext == ".oga" { // Telegram's word for a voice message, which few programs know
+	if ext == "" || ext == ".oga" { // Telegram's extension of voice messages, which few programs know
 		ext = f.ext
 	}
 	return f.kind + ext
 }
 
-// words returns what a message says, as it was written.
-func (m *message) words() (string, []entity) {
+// textAndEntities returns the text or the caption of a message.
+func (m *message) textAndEntities() (string, []entity) {
 	if m.Text != "" {
 		return m.Text, m.Entities
 	}
 	return m.Caption, m.CaptionMarks
 }
 
-// inWords puts into text what is neither text nor a file.
-func (m *message) inWords() string {
+// describeExtras returns a contact, location, dice, poll or sticker as text.
+func (m *message) describeExtras() string {
 	switch {
 	case m.Contact != nil:
 		c := m.Contact

@@ -22,8 +22,8 @@ import (
 )
 
 // upload makes a call with files.
-func (a *api) upload(ctx context.Context, method string, params any, files []httpclient.Upload) (*record, error) {
-	fields, err := fieldsOf(params)
+func (a *api) upload(ctx context.Context, method string, params any, files []httpclient.Upload) (*callRecord, error) {
+	fields, err := formFields(params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -35,16 +35,16 @@ func (a *api) upload(ctx context.Context, method string, params any, files []htt
 		}
 		return nil
 	}, files)
-	return a.post(ctx, method, form, err)
+	return a.postByHand(ctx, method, form, err)
 }
 
-// fileName is a name that stays one line of a form.
+// fileName returns a file name that is valid in a form header.
 func fileName(f channels.File) string {
 	return strings.ToValidUTF8(downloads.Name(f.Name, "file"), "_")
 }
 
-// fieldsOf writes parameters as the fields of a form: strings as they are, everything else as JSON.
-func fieldsOf(params any) (map[string]string, error) {
+// formFields encodes parameters as form fields: strings unchanged, everything else as JSON.
+func formFields(params any) (map[string]string, error) {
 	encoded, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func fieldsOf(params any) (map[string]string, error) {
 	return fields, nil
 }
 
-// fitting is the way in which a file can go out that was to go in the given way.
-func fitting(as string, f channels.File) (string, error) {
+// checkSendAs returns how a file can be sent, by its content.
+func checkSendAs(as string, f channels.File) (string, error) {
 	switch as {
 	case asOgg:
 		if opus, err := isOpus(f); err != nil || opus {
@@ -88,7 +88,7 @@ func fitting(as string, f channels.File) (string, error) {
 	return as, file.Close()
 }
 
-// isOpus tells whether sound is what Telegram plays as a voice message: its first page names the
+// isOpus tells whether Telegram plays an Ogg file as a voice message: its first page names the
 // codec.
 func isOpus(f channels.File) (bool, error) {
 	file, err := os.Open(f.Path)
@@ -104,9 +104,8 @@ func isOpus(f channels.File) (bool, error) {
 	return bytes.Contains(head[:n], []byte("OpusHead")), nil
 }
 
-// isPhoto tells whether a picture has the proportions that Telegram takes as a photo: width and
-// height of 10000 in total, and no more than 20 times one another. Of a format that we cannot read
-// Telegram is the judge.
+// isPhoto tells whether a picture has the dimensions of a photo: width and height of at most 10000
+// in total, and a ratio of at most 20. For an unknown format Telegram decides.
 func isPhoto(f channels.File) (bool, error) {
 	var from io.Reader = strings.NewReader(f.Content)
 	if f.Path != "" {

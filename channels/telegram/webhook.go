@@ -17,18 +17,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// hook is where Telegram delivers updates, in webhook mode.
-type hook struct{ url, pattern, secret string }
+// webhook is the endpoint for updates in webhook mode.
+type webhook struct{ url, pattern, secret string }
 
 const (
 	secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 	// maxUpdate bounds one update. A real one, with the longest text and a quoted one, is some ten
 	// kilobytes.
 	maxUpdate = 4 << 20
-	// bodyTimeout is how long an update may take to come in once its secret was seen.
+	// bodyTimeout bounds the reading of an update once its secret was checked.
 	bodyTimeout = 15 * time.Second
-	// answerTimeout is how long Telegram may wait. After 60 s it hangs up and delivers again by
-	// itself.
+	// answerTimeout bounds a delivery. After 60 s Telegram closes the connection and delivers the
+	// update again.
 	answerTimeout = 50 * time.Second
 )
 
@@ -37,8 +37,8 @@ var (
 	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
-// newHook checks what the operator says about the webhook.
-func newHook(o Options) (*hook, error) {
+// newWebhook checks the webhook options.
+func newWebhook(o Options) (*webhook, error) {
 	u, err := url.Parse(o.WebhookURL)
 	switch {
 	case o.WebhookURL == "":
@@ -50,12 +50,12 @@ func newHook(o Options) (*hook, error) {
 	case o.WebhookSecret != "" && (len(o.WebhookSecret) > 256 || !secretForm.MatchString(o.WebhookSecret)):
 		return nil, errors.New("webhookSecret: must be 1 to 256 letters, digits, _ or -")
 	}
-	h := &hook{url: o.WebhookURL, pattern: "POST " + u.Path, secret: o.WebhookSecret}
+	h := &webhook{url: o.WebhookURL, pattern: "POST " + u.Path, secret: o.WebhookSecret}
 	if u.Path == "" || strings.HasSuffix(u.Path, "/") {
-		h.pattern = "POST /" + strings.TrimPrefix(u.Path, "/") + "{$}" // this path, and not all below it
+		h.pattern = "POST /" + strings.TrimPrefix(u.Path, "/") + "{$}" // only this path, no subpaths
 	}
 	if h.secret == "" {
-		// Nobody who sees it can tell the token, and there is nothing to configure.
+		// The secret does not reveal the token, and needs no configuration.
 		mac := hmac.New(sha256.New, []byte(o.Token))
 		mac.Write([]byte("nanobot: telegram webhook"))
 		h.secret = hex.EncodeToString(mac.Sum(nil))
@@ -63,33 +63,33 @@ func newHook(o Options) (*hook, error) {
 	return h, nil
 }
 
-// Mount returns where the webhook is, if there is one.
+// Mount returns the pattern and the handler of the webhook, or "" and nil in poll mode.
 func (c *Channel) Mount() (pattern string, h http.Handler) {
-	if c.hook == nil {
+	if c.webhook == nil {
 		return "", nil
 	}
-	return c.hook.pattern, http.HandlerFunc(c.serveHook)
+	return c.webhook.pattern, http.HandlerFunc(c.serveWebhook)
 }
 
-// deliverFunc has an update accepted, and waits until it is safe or ctx ends.
+// deliverFunc accepts an update, and waits until it is stored or ctx ends.
 type deliverFunc func(ctx context.Context, raw []byte) error
 
-// serveHook takes one delivery. It answers 200 when the update is safe: received, pending, or
-// nothing for us. After everything else Telegram delivers it again, and holds back what follows in
-// that chat.
-func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
-	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(c.hook.secret)) != 1 {
-		w.Header().Set("Connection", "close") // or the server would read on to use the connection again
+// serveWebhook handles one delivery. It responds with 200 when the update is safe: received,
+// pending, or not for the bot. After any other status Telegram delivers the update again, and holds
+// back later updates of that chat.
+func (c *Channel) serveWebhook(w http.ResponseWriter, r *http.Request) {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(c.webhook.secret)) != 1 {
+		w.Header().Set("Connection", "close") // otherwise the server would read the body to reuse the connection
 		http.Error(w, "wrong secret", http.StatusUnauthorized)
 		return
 	}
-	deliver := c.webhook.Load()
+	deliver := c.deliverUpdate.Load()
 	if deliver == nil {
-		comeAgain(w)
+		refuseForNow(w)
 		return
 	}
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // where there is none, the server's own must do
+	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not supported by all writers; then the server's own timeout applies
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxUpdate))
 	_ = conn.SetReadDeadline(time.Time{})
 	var tooBig *http.MaxBytesError
@@ -103,52 +103,51 @@ func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if (*deliver)(r.Context(), body) != nil {
-		comeAgain(w)
+		refuseForNow(w)
 	}
 }
 
-// comeAgain refuses for now. Telegram waits as long as it is told, and otherwise longer each time,
-// up to two minutes.
-func comeAgain(w http.ResponseWriter) {
+// refuseForNow asks Telegram to deliver again in a second. Without Retry-After it would wait longer
+// each time, up to two minutes.
+func refuseForNow(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, "try again", http.StatusServiceUnavailable)
 }
 
-var errLate = errors.New("not taken in time")
+var errAcceptTimeout = errors.New("not accepted in time")
 
-var errClosed = errors.New("shutting down")
+var errShuttingDown = errors.New("shutting down")
 
-// deliver has an update accepted, as a deliverFunc. running is the context of Run.
-func (in *intake) deliver(running, ctx context.Context, raw []byte) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errLate)
+// handleDelivery accepts an update, as a deliverFunc. running is the context of Run.
+func (in *receiver) handleDelivery(running, ctx context.Context, raw []byte) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errAcceptTimeout)
 	defer cancel()
 	outcome := make(chan error, 1)
-	if !in.begin(func() { outcome <- in.acceptOne(running, raw) }) {
-		return errClosed
+	if !in.startTask(func() { outcome <- in.acceptDelivery(running, raw) }) {
+		return errShuttingDown
 	}
 	select {
 	case err := <-outcome:
 		return err
 	case <-running.Done():
-		return errClosed
+		return errShuttingDown
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// acceptOne accepts an update that is delivered by itself. Why updates are not received is logged
-// once.
-func (in *intake) acceptOne(ctx context.Context, raw []byte) error {
-	u, ok := in.decode(raw)
-	if !ok || !in.prepare(ctx, u) {
+// acceptDelivery accepts an update from the webhook. Repeated errors are logged once.
+func (in *receiver) acceptDelivery(ctx context.Context, raw []byte) error {
+	u, ok := in.decodeUpdate(raw)
+	if !ok || !in.prepareUpdate(ctx, u) {
 		return nil
 	}
-	err := in.accept(ctx, u, func() string { return "" })
+	err := in.acceptUpdate(ctx, u, func() string { return "" })
 	switch {
 	case err == nil:
-		in.refused.over(in)
+		in.webhookFailures.resolve(in)
 	case ctx.Err() == nil:
-		in.refused.log(in, err, func() {
+		in.webhookFailures.report(in, err, func() {
 			in.c.log.Warn("message not received, Telegram will deliver it again", zap.Error(err))
 		})
 	}

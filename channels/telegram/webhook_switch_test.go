@@ -48,7 +48,7 @@ func TestAWebhookThatSomebodySetsWhileWePollIsTheirs(t *testing.T) {
 	if n := len(r.server.Calls("deleteWebhook")); n != 0 {
 		t.Errorf("it was removed %d times", n)
 	}
-	if log := r.logged(); !strings.Contains(log, "somebody has set a webhook") {
+	if log := r.logged(); !strings.Contains(log, "another program has set a webhook") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }

@@ -10,38 +10,38 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// keepHook registers the webhook, and looks after it until ctx ends. complete, if not nil, is
-// closed once the parts of albums that a restart cut off have come, or will not. It returns an
-// error only if Telegram does not know the token.
-func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error {
+// maintainWebhook registers the webhook, and checks it until ctx ends. complete, if not nil, is
+// closed once the rest of albums that a restart interrupted has arrived or can no longer arrive. It
+// returns an error only if Telegram does not know the token.
+func (c *Channel) maintainWebhook(ctx context.Context, complete chan<- struct{}) error {
 	began := time.Now().Unix()
-	c.hurry(ctx)
-	if err := c.register(ctx); err != nil {
+	c.renewWebhook(ctx)
+	if err := c.registerWebhook(ctx); err != nil {
 		return err
 	}
 	if complete != nil {
-		c.awaitRest(ctx)
+		c.awaitBacklog(ctx)
 		close(complete)
 	}
 	for httpclient.Sleep(ctx, c.o.Timing.Watch) {
 		info, err := c.api.getWebhookInfo(ctx)
 		if err != nil {
-			if wrong := wrongToken(err); wrong != nil {
+			if wrong := tokenError(err); wrong != nil {
 				return wrong
 			}
-			c.well.set(err)
-			continue // what cannot be asked now is asked next time
+			c.connectionHealth.set(err)
+			continue // the next check tries again
 		}
-		c.well.set(nil)
+		c.connectionHealth.set(nil)
 		if failed := info.LastError; failed > began {
 			began = failed
-			c.log.Warn("Telegram cannot deliver to the webhook, and tries again", zap.String("url", c.hook.url),
+			c.log.Warn("Telegram cannot deliver to the webhook, and tries again", zap.String("url", c.webhook.url),
 				zap.String("reason", info.Reason), zap.Int("waiting", info.Pending))
 		}
-		if info.URL != c.hook.url {
-			c.log.Warn("somebody has changed this bot's webhook; setting it again. A token serves one program only",
+		if info.URL != c.webhook.url {
+			c.log.Warn("another program has changed this bot's webhook; setting it again",
 				zap.Bool("removed", info.URL == ""))
-			if err := c.register(ctx); err != nil {
+			if err := c.registerWebhook(ctx); err != nil {
 				return err
 			}
 		}
@@ -49,13 +49,13 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 	return nil
 }
 
-// hurry has Telegram deliver at once what it could not while we were away. It waits up to two
-// minutes before it tries again, and setting the same webhook once more does not change that: only
-// a new one does. Nothing is dropped.
-func (c *Channel) hurry(ctx context.Context) {
+// renewWebhook makes Telegram deliver waiting updates at once. After failed deliveries Telegram
+// waits up to two minutes, and setting the same webhook again does not change that: only deleting
+// it first does. No update is dropped.
+func (c *Channel) renewWebhook(ctx context.Context) {
 	info, err := c.api.getWebhookInfo(ctx)
-	if err != nil || info.URL != c.hook.url || info.Pending == 0 {
-		return // what is wrong, if anything, comes to light when the webhook is set
+	if err != nil || info.URL != c.webhook.url || info.Pending == 0 {
+		return // registerWebhook reports errors
 	}
 	err = executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err != nil && ctx.Err() == nil {
@@ -63,36 +63,35 @@ func (c *Channel) hurry(ctx context.Context) {
 	}
 }
 
-// maxConnections is how many chats Telegram may speak for at once. Updates of one chat come one
-// after the other.
+// maxConnections is how many updates Telegram may deliver at the same time. Updates of one chat
+// arrive one after the other.
 const maxConnections = 40
 
-// register tells Telegram where to deliver, until it agrees.
-func (c *Channel) register(ctx context.Context) error {
+// registerWebhook registers the webhook, with retries until ctx ends.
+func (c *Channel) registerWebhook(ctx context.Context) error {
 	retrier := c.newRetrier("webhook not registered, will retry")
 	params := &bot.SetWebhookParams{
-		URL: c.hook.url, SecretToken: c.hook.secret, MaxConnections: maxConnections, AllowedUpdates: allowedUpdates,
+		URL: c.webhook.url, SecretToken: c.webhook.secret, MaxConnections: maxConnections, AllowedUpdates: allowedUpdates,
 	}
 	for {
 		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetWebhook, params)
 		if err == nil {
-			c.log.Info("webhook registered", zap.String("url", c.hook.url))
-			c.well.set(nil)
+			c.log.Info("webhook registered", zap.String("url", c.webhook.url))
+			c.connectionHealth.set(nil)
 			return nil
 		}
-		if wrong := wrongToken(err); wrong != nil {
+		if wrong := tokenError(err); wrong != nil {
 			return wrong
 		}
-		c.well.set(err)
+		c.connectionHealth.set(err)
 		if !retrier.Wait(ctx, err) {
 			return ctx.Err()
 		}
 	}
 }
 
-// awaitRest waits until Telegram has nothing more for us, or has had the time to try everything
-// again.
-func (c *Channel) awaitRest(ctx context.Context) {
+// awaitBacklog waits until Telegram has no waiting updates, or for Timing.Resend.
+func (c *Channel) awaitBacklog(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timing.Resend)
 	defer cancel()
 	for {

@@ -78,7 +78,7 @@ func TestTheWebhookIsLookedAfter(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	r.server.Say(person, "still there?")
 	r.wait(2)
-	if log := r.logged(); !strings.Contains(log, "somebody has changed this bot's webhook") {
+	if log := r.logged(); !strings.Contains(log, "another program has changed this bot's webhook") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }

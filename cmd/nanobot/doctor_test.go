@@ -133,7 +133,7 @@ func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
 	other := setup{agent: echo}.write(t, b.api)
 	cmd := programCommand("doctor", "--no-turn", "--config", other)
 	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "somebody else polls with this bot's token") {
+	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "another program polls with this bot's token") {
 		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 }

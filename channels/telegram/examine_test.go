@@ -115,7 +115,7 @@ func TestExamineFindsALeftOverWebhook(t *testing.T) {
 	if _, polled := found["telegram.poller"]; polled {
 		t.Error("it polls although a webhook is set")
 	}
-	expect(t, examine(t, s, channels.Examination{Running: true}), "telegram.webhook", channels.Bad, "somebody has set a webhook")
+	expect(t, examine(t, s, channels.Examination{Running: true}), "telegram.webhook", channels.Bad, "another program has set a webhook")
 }
 
 func TestExamineInWebhookMode(t *testing.T) {
@@ -145,7 +145,7 @@ func TestExamineFindsASecondPoller(t *testing.T) {
 	r.run()
 	s.AwaitPoll(t)
 	found := examine(t, s, channels.Examination{Listen: 20 * time.Second})
-	expect(t, found, "telegram.poller", channels.Bad, "somebody else polls")
+	expect(t, found, "telegram.poller", channels.Bad, "another program polls")
 }
 
 func TestExamineDoesNotPollWhileOurDaemonRuns(t *testing.T) {

@@ -92,7 +92,7 @@ func (m *cutMemory) DropParts(ctx context.Context, chat channels.Chat, group str
 func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes int) (got []string, killed bool) {
 	t.Helper()
 	ch, err := telegram.New(telegram.Options{
-		Token: "1:abc", Folder: channelstest.Folder(dir), EarlierState: filepath.Join(dir, "state"), Groups: "all",
+		Token: "1:abc", Folder: channelstest.Folder(dir), LegacyState: filepath.Join(dir, "state"), Groups: "all",
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if path.Base(req.URL.Path) == "getUpdates" {
 				return hold(req, 5*time.Second, `{"ok":true,"result":[]}`)
@@ -226,7 +226,7 @@ func TestEarlierStateThatCannotBeReadIsRefused(t *testing.T) {
 	for _, name := range []string{"bot.json", "moved.json"} {
 		dir := t.TempDir()
 		writeFiles(t, dir, map[string]string{name: "{"})
-		_, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.Folder(""), EarlierState: dir})
+		_, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.Folder(""), LegacyState: dir})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: New returned %v", name, err)
 		}

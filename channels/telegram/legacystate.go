@@ -18,48 +18,48 @@ import (
 	"nanobot/channels"
 )
 
-// earlierState is what earlier versions kept in files of their own: which bot the folder began
-// with, which groups have moved, and updates that were confirmed and not received yet.
+// legacyState is the data that earlier versions kept in files: the bot that the folder was created
+// with, the migrated groups, and updates that were confirmed and not received yet.
 //
-// The updates of one message are a file: NUMBER.open of an album that may get more parts,
-// NUMBER.sealed of any other message, NUMBER.done of an album that was received, because the store
-// knew only its first part. Those of a bot that the folder did not begin with are in bot-ID/.
-type earlierState struct {
+// The updates of one message are a file: NUMBER.open for an album that may get more parts,
+// NUMBER.sealed for any other message, NUMBER.done for an album that was received, because the
+// store knew only its first part. The files of a bot other than the first are in bot-ID/.
+type legacyState struct {
 	dir   string
-	bot   int64           // 0: none is kept
-	moved map[int64]int64 // by which id a supergroup is known
+	bot   int64           // 0: unknown
+	moved map[int64]int64 // new ID → old ID of a supergroup
 }
 
 const (
-	earlierMoves = "moved.json"
-	earlierBot   = "bot.json"
-	openFile     = ".open"
-	sealedFile   = ".sealed"
-	doneFile     = ".done"
-	// unfinishedFile begins the names of files that were not written to their end.
+	legacyMigrationsFile = "moved.json"
+	legacyBotFile        = "bot.json"
+	openFile             = ".open"
+	sealedFile           = ".sealed"
+	doneFile             = ".done"
+	// unfinishedFile is the name prefix of incompletely written files.
 	unfinishedFile = ".slip-"
 )
 
-// readEarlier reads what decides how updates are imported. It changes nothing.
-func readEarlier(dir string) (*earlierState, error) {
-	e := &earlierState{dir: dir}
+// readLegacyState reads the bot and the migrated groups. It changes nothing.
+func readLegacyState(dir string) (*legacyState, error) {
+	e := &legacyState{dir: dir}
 	if dir == "" {
 		return e, nil
 	}
 	var bot struct {
 		ID int64 `json:"id"`
 	}
-	if err := readJSON(filepath.Join(dir, earlierMoves), &e.moved); err != nil {
+	if err := readJSON(filepath.Join(dir, legacyMigrationsFile), &e.moved); err != nil {
 		return nil, fmt.Errorf("read which groups have moved: %w", err)
 	}
-	if err := readJSON(filepath.Join(dir, earlierBot), &bot); err != nil {
+	if err := readJSON(filepath.Join(dir, legacyBotFile), &bot); err != nil {
 		return nil, fmt.Errorf("read which bot this state is of: %w", err)
 	}
 	e.bot = bot.ID
 	return e, nil
 }
 
-// readJSON reads a file, if it is there.
+// readJSON reads a file, if it exists.
 func readJSON(path string, into any) error {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,11 +74,11 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// importEarlier moves what earlier versions kept into the channel's memory. A file is removed once
-// its content is durable there, and importing it again changes nothing, so that it may be cut off
-// at any point.
-func (c *Channel) importEarlier(ctx context.Context, receive channels.Receive) error {
-	e := c.earlier
+// importLegacyState moves the data of earlier versions into the channel's memory. A file is removed
+// once its content is durable there, and importing it again changes nothing, so an interrupted
+// import is repeated.
+func (c *Channel) importLegacyState(ctx context.Context, receive channels.Receive) error {
+	e := c.legacy
 	if _, err := os.Stat(e.dir); e.dir == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (c *Channel) importEarlier(ctx context.Context, receive channels.Receive) e
 		}
 	}
 	if len(e.moved) > 0 {
-		if err := c.moves.saveAll(ctx, c.memory); err != nil {
+		if err := c.migrations.saveAll(ctx, c.memory); err != nil {
 			return err
 		}
 	}
@@ -99,14 +99,14 @@ func (c *Channel) importEarlier(ctx context.Context, receive channels.Receive) e
 	for _, folder := range append(folders, e.dir) {
 		prefix := ""
 		if id, ok := strings.CutPrefix(filepath.Base(folder), "bot-"); ok && folder != e.dir {
-			prefix = id + botMark
+			prefix = id + botSeparator
 		}
-		if err := c.importUpdates(ctx, folder, prefix, receive); err != nil {
+		if err := c.importLegacyUpdates(ctx, folder, prefix, receive); err != nil {
 			return err
 		}
 	}
-	// What is left is what could not be read.
-	for _, name := range []string{earlierMoves, earlierBot} {
+	// Only unreadable files are left, which keep their folder.
+	for _, name := range []string{legacyMigrationsFile, legacyBotFile} {
 		_ = os.Remove(filepath.Join(e.dir, name))
 	}
 	for _, folder := range append(folders, e.dir) {
@@ -116,19 +116,19 @@ func (c *Channel) importEarlier(ctx context.Context, receive channels.Receive) e
 	return nil
 }
 
-// earlierFile is the file of one message.
-type earlierFile struct {
+// legacyFile is the file of one message.
+type legacyFile struct {
 	path    string
 	updates []*update
 }
 
-// importUpdates imports the files of a folder, the oldest message first.
-func (c *Channel) importUpdates(ctx context.Context, folder, prefix string, receive channels.Receive) error {
+// importLegacyUpdates imports the files of a folder, the oldest message first.
+func (c *Channel) importLegacyUpdates(ctx context.Context, folder, prefix string, receive channels.Receive) error {
 	names, err := os.ReadDir(folder)
 	if err != nil {
 		return err
 	}
-	var files []earlierFile
+	var files []legacyFile
 	for _, n := range names {
 		path := filepath.Join(folder, n.Name())
 		if strings.HasPrefix(n.Name(), unfinishedFile) {
@@ -138,27 +138,27 @@ func (c *Channel) importUpdates(ctx context.Context, folder, prefix string, rece
 		if !slices.Contains([]string{openFile, sealedFile, doneFile}, filepath.Ext(path)) {
 			continue
 		}
-		f, err := readUpdates(path)
-		if err != nil { // it must not keep the others from being received
+		f, err := readLegacyUpdates(path)
+		if err != nil { // the others are still imported
 			c.log.Error("update of an earlier version cannot be read and stays there", zap.String("file", path), zap.Error(err))
 			continue
 		}
 		files = append(files, f)
 	}
-	slices.SortFunc(files, func(a, b earlierFile) int { return cmp.Compare(a.updates[0].ID, b.updates[0].ID) })
+	slices.SortFunc(files, func(a, b legacyFile) int { return cmp.Compare(a.updates[0].ID, b.updates[0].ID) })
 	for _, f := range files {
-		if err := c.importFile(ctx, f, prefix, receive); err != nil {
+		if err := c.importLegacyFile(ctx, f, prefix, receive); err != nil {
 			return err
 		}
-		if err := os.Remove(f.path); err != nil { // it is imported once more at the next start, which changes nothing
+		if err := os.Remove(f.path); err != nil { // the next start imports it again, which changes nothing
 			c.log.Warn("imported update of an earlier version cannot be removed", zap.String("file", f.path), zap.Error(err))
 		}
 	}
 	return nil
 }
 
-func readUpdates(path string) (earlierFile, error) {
-	f := earlierFile{path: path}
+func readLegacyUpdates(path string) (legacyFile, error) {
+	f := legacyFile{path: path}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return f, err
@@ -180,26 +180,26 @@ func readUpdates(path string) (earlierFile, error) {
 	return f, nil
 }
 
-// importFile gathers the parts of a message. Those of one that was received before are dropped,
-// which makes all of them known.
-func (c *Channel) importFile(ctx context.Context, f earlierFile, prefix string, receive channels.Receive) error {
+// importLegacyFile stores the parts of a message. The parts of a message that was received before
+// are dropped, which records their IDs.
+func (c *Channel) importLegacyFile(ctx context.Context, f legacyFile, prefix string, receive channels.Receive) error {
 	var parts []channels.Incoming
 	var first *message
 	for _, u := range f.updates {
-		c.moves.locate(u)
+		c.migrations.resolveChat(u)
 		if u.Message == nil {
-			continue // an earlier version took it for more
+			continue // not a message: nothing to receive
 		}
 		if first == nil || u.Message.ID < first.ID {
 			first = u.Message
 		}
-		parts = append(parts, c.part(u, prefix, ""))
+		parts = append(parts, c.newPart(u, prefix, ""))
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	group := parts[0].ID
-	received, err := c.memory.Known(ctx, parts[0].Chat, prefix+first.name())
+	received, err := c.memory.Known(ctx, parts[0].Chat, prefix+first.gatewayID())
 	if err != nil {
 		return err
 	}
