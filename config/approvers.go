@@ -33,7 +33,7 @@ func (c *Config) wrongApprover(entry string) string {
 		return `must be a channel and a user id, such as "telegram:123456"`
 	case !slices.Contains(names, channel):
 		return fmt.Sprintf("there is no channel %q; it must be %s", shorten(channel), orList(names))
-	case strings.TrimSpace(user) == "" || strings.ContainsFunc(user, unseen):
+	case strings.TrimSpace(user) == "" || strings.ContainsFunc(user, isInvisible):
 		return fmt.Sprintf("must have a user id after %q, without spaces", channel+":")
 	case user == "*":
 		return "must name one person; with an empty list everybody who may talk to the bot can approve"

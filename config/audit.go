@@ -17,8 +17,8 @@ type Audit struct {
 // no file.
 func (a Audit) On() bool { return a.File != "" && a.File != AuditOff }
 
-// settle makes the path absolute. That of a log that is off stays as it is.
-func (a *Audit) settle(workspace, stateDir, home string) {
+// resolvePaths makes the path absolute. That of a log that is off stays as it is.
+func (a *Audit) resolvePaths(workspace, stateDir, home string) {
 	switch {
 	case strings.TrimSpace(a.File) == "":
 		a.File = absolute(stateDir, "audit.jsonl", home)

@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// combinations finds what has the right shape and still cannot work.
-func combinations(c *Config) []fault {
+// checkCombinations finds what has the right shape and still cannot work.
+func checkCombinations(c *Config) []fault {
 	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkSecrets(c))
 	for _, agent := range c.agentSections() {
 		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent), checkMCPServers(c, agent))
@@ -172,7 +172,7 @@ func checkSecrets(c *Config) []fault {
 			}
 		} else if name := shellVariable.FindStringSubmatch(string(s)); name != nil {
 			all = append(all, fault{path: path, want: fmt.Sprintf(`is taken as it stands; write "env:%s" for the variable's value`, name[1])})
-		} else if strings.ContainsFunc(string(s), unseen) && !freeText(path) {
+		} else if strings.ContainsFunc(string(s), isInvisible) && !freeText(path) {
 			all = append(all, fault{path: path, want: "must not contain spaces, line ends or invisible characters"})
 		}
 	})
@@ -183,5 +183,5 @@ func checkSecrets(c *Config) []fault {
 // here.
 var shellVariable = regexp.MustCompile(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
 
-// unseen are the characters that come along when a key is copied from a page or a file.
-func unseen(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+// isInvisible are the characters that come along when a key is copied from a page or a file.
+func isInvisible(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }

@@ -218,7 +218,7 @@ func (e *environment) origin(path []string) (v variable, value any, found bool) 
 		if found && len(candidate.path) <= len(v.path) {
 			continue
 		}
-		if got, ok := dig(candidate.value, path[len(candidate.path):]); ok {
+		if got, ok := valueAt(candidate.value, path[len(candidate.path):]); ok {
 			v, value, found = candidate, got, true
 		}
 	}
@@ -235,8 +235,8 @@ func (e *environment) below(path []string) (v variable, found bool) {
 	return v, found
 }
 
-// dig follows a path through maps and lists.
-func dig(value any, path []string) (any, bool) {
+// valueAt follows a path through maps and lists.
+func valueAt(value any, path []string) (any, bool) {
 	for _, key := range path {
 		switch t := value.(type) {
 		case map[string]any:

@@ -36,8 +36,8 @@ func checkSandbox(t agentSection) []fault {
 	return all
 }
 
-// settleSandbox makes the paths of the sandbox absolute.
-func (t *Terminal) settleSandbox(workspace, home string) {
+// resolveSandboxPaths makes the paths of the sandbox absolute.
+func (t *Terminal) resolveSandboxPaths(workspace, home string) {
 	for i, path := range t.SandboxPaths {
 		path, readOnly := strings.CutSuffix(path, ReadOnly)
 		t.SandboxPaths[i] = absolute(workspace, path, home)

@@ -49,15 +49,15 @@ func Load(path string, environ []string, parts Parts) (*Config, error) {
 	for _, f := range faults {
 		mistakes = append(mistakes, f.Mistake)
 	}
-	for _, f := range combinations(c) {
-		if !spoilt(f.path, faults) && (f.because == nil || !spoilt(f.because, faults)) {
+	for _, f := range checkCombinations(c) {
+		if !hasFault(f.path, faults) && (f.because == nil || !hasFault(f.because, faults)) {
 			mistakes = append(mistakes, src.locate(f))
 		}
 	}
 	if len(mistakes) > 0 {
 		return nil, mistakes.sorted()
 	}
-	if err := c.settle(path, environ); err != nil {
+	if err := c.resolvePaths(path, environ); err != nil {
 		return nil, Mistakes{{File: path, Want: err.Error()}}
 	}
 	c.literals = src.doc != nil && literal(src.doc.root, root)
@@ -160,9 +160,9 @@ func (s sources) check(merged map[string]any) ([]located, error) {
 	return all, nil
 }
 
-// spoilt reports whether the value at path, or one around it, has the wrong shape, so that nothing
+// hasFault reports whether the value at path, or one around it, has the wrong shape, so that nothing
 // more can be said about it.
-func spoilt(path []string, faults []located) bool {
+func hasFault(path []string, faults []located) bool {
 	for _, f := range faults {
 		if len(f.path) <= len(path) && reflect.DeepEqual(f.path, path[:len(f.path)]) {
 			return true
@@ -234,7 +234,7 @@ func prune(value any, path []string) {
 	if len(path) == 0 {
 		return
 	}
-	parent, _ := dig(value, path[:len(path)-1])
+	parent, _ := valueAt(value, path[:len(path)-1])
 	switch t := parent.(type) {
 	case map[string]any:
 		delete(t, path[len(path)-1])

@@ -72,7 +72,7 @@ func (s MCPServer) check() []fault {
 		all = append(all, fault{path: key("command"), want: "must be set, because there are args or env, or take those out", missing: true})
 	}
 	for name, value := range s.Headers {
-		if name == "" || strings.ContainsFunc(name, unseen) || strings.Contains(name, ":") {
+		if name == "" || strings.ContainsFunc(name, isInvisible) || strings.Contains(name, ":") {
 			all = append(all, fault{path: []string{"headers", name}, want: `the name of a header must not be empty or contain spaces or ":"`, onKey: true})
 		}
 		if strings.ContainsAny(string(value), "\r\n") {

@@ -11,8 +11,8 @@ import (
 // File returns the absolute path of the file that the configuration was loaded from, or "".
 func (c *Config) File() string { return c.file }
 
-// settle makes every path absolute and fills in what depends on where the file is.
-func (c *Config) settle(path string, environ []string) error {
+// resolvePaths makes every path absolute and fills in what depends on where the file is.
+func (c *Config) resolvePaths(path string, environ []string) error {
 	abs, err := filepath.Abs(path) // of "": the current folder
 	if err != nil {
 		return fmt.Errorf("find the current folder: %w", err)
@@ -24,7 +24,7 @@ func (c *Config) settle(path string, environ []string) error {
 	home := lookup(environ, "HOME")
 	c.Workspace = absolute(folder, c.Workspace, home)
 	for _, agent := range c.agentSections() {
-		agent.settle(c.Workspace, home)
+		agent.resolvePaths(c.Workspace, home)
 	}
 	if c.Gateway.StateDir == "" {
 		// systemd lists several when StateDirectory= does.
@@ -34,25 +34,25 @@ func (c *Config) settle(path string, environ []string) error {
 		c.Gateway.StateDir = ".nanobot"
 	}
 	c.Gateway.StateDir = absolute(c.Workspace, c.Gateway.StateDir, home)
-	c.Audit.settle(c.Workspace, c.Gateway.StateDir, home)
+	c.Audit.resolvePaths(c.Workspace, c.Gateway.StateDir, home)
 	c.Runbooks.Folder = absolute(c.Workspace, c.Runbooks.Folder, home)
-	c.settleSecrets(folder, home)
+	c.resolveSecretPaths(folder, home)
 	return nil
 }
 
-// settle makes the paths of an agent absolute.
-func (t *Terminal) settle(workspace, home string) {
+// resolvePaths makes the paths of an agent absolute.
+func (t *Terminal) resolvePaths(workspace, home string) {
 	if t.Cwd != "" {
 		t.Cwd = absolute(workspace, t.Cwd, home)
 	}
 	for i, root := range t.MediaRoots {
 		t.MediaRoots[i] = absolute(workspace, root, home)
 	}
-	t.settleSandbox(workspace, home)
+	t.resolveSandboxPaths(workspace, home)
 }
 
-// settleSecrets makes file: references absolute.
-func (c *Config) settleSecrets(folder, home string) {
+// resolveSecretPaths makes file: references absolute.
+func (c *Config) resolveSecretPaths(folder, home string) {
 	secrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
 		if kind, name := v.Interface().(Secret).reference(); kind == "file" {
 			v.SetString("file:" + absolute(folder, name, home))

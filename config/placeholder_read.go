@@ -172,7 +172,7 @@ func (r *commandReader) call(c *syntax.CallExpr) error {
 		if r.functions[words[0].text] {
 			return fmt.Errorf("%s cannot be handed to the shell function %s, which may evaluate it", Placeholder, words[0].text)
 		}
-		p, err := judge(words, i)
+		p, err := classifyUse(words, i)
 		if err != nil {
 			return err
 		}

@@ -35,13 +35,13 @@ func (s sources) locate(f fault) Mistake {
 		m.Line, m.Column = s.doc.position(offset)
 		return m
 	}
-	s.blame(&m, f)
+	s.setOrigin(&m, f)
 	return m
 }
 
-// blame finds where to point for a key that is set nowhere: at what makes it necessary, else at the
+// setOrigin finds where to point for a key that is set nowhere: at what makes it necessary, else at the
 // section it is missing from.
-func (s sources) blame(m *Mistake, f fault) {
+func (s sources) setOrigin(m *Mistake, f fault) {
 	path := f.because
 	if path == nil {
 		path = f.path[:len(f.path)-1]

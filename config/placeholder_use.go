@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// judge says how the placeholder in words[i] stands in a simple command, or why it must not stand
-// there.
-func judge(words []word, i int) (textUse, error) {
+// classifyUse returns how a simple command uses the placeholder in words[i], or why it must not be
+// used there.
+func classifyUse(words []word, i int) (textUse, error) {
 	words, i, err := unwrap(words, i)
 	if err != nil {
 		return textUse{}, err
@@ -18,7 +18,7 @@ func judge(words []word, i int) (textUse, error) {
 	if err := evaluates(words, i); err != nil {
 		return textUse{}, err
 	}
-	return judgeArgument(program(words[0]), words, i)
+	return classifyArgument(program(words[0]), words, i)
 }
 
 // unwrap goes to the program that is run in the end: of "nohup timeout 5 grep" that is grep.
@@ -85,8 +85,8 @@ var (
 // all the same.
 var passers = strings.Fields("cargo go uv poetry pdm hatch bundle dotnet mvn gradle nix deno")
 
-// judgeArgument is judge for a program that evaluates nothing that is known.
-func judgeArgument(name string, words []word, i int) (textUse, error) {
+// classifyArgument is classifyUse for a program that evaluates nothing that is known.
+func classifyArgument(name string, words []word, i int) (textUse, error) {
 	w, before := words[i], words[1:i]
 	p := textUse{program: name}
 	operand := slices.ContainsFunc(before, func(w word) bool { return w.known && w.text == "--" })
