@@ -160,8 +160,8 @@ func (s sources) check(merged map[string]any) ([]located, error) {
 	return all, nil
 }
 
-// hasFault reports whether the value at path, or one around it, has the wrong shape, so that nothing
-// more can be said about it.
+// hasFault reports whether the value at path, or one around it, has the wrong shape, so that
+// nothing more can be said about it.
 func hasFault(path []string, faults []located) bool {
 	for _, f := range faults {
 		if len(f.path) <= len(path) && reflect.DeepEqual(f.path, path[:len(f.path)]) {

@@ -39,8 +39,8 @@ func (s sources) locate(f fault) Mistake {
 	return m
 }
 
-// setOrigin finds where to point for a key that is set nowhere: at what makes it necessary, else at the
-// section it is missing from.
+// setOrigin finds where to point for a key that is set nowhere: at what makes it necessary, else at
+// the section it is missing from.
 func (s sources) setOrigin(m *Mistake, f fault) {
 	path := f.because
 	if path == nil {

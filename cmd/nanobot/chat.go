@@ -103,8 +103,8 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 	return err
 }
 
-// newLive shows progress on one line, or as lines of its own when each frame is to be a message. The
-// user turns styles off by NO_COLOR (https://no-color.org); a dumb terminal has none.
+// newLive shows progress on one line, or as lines of its own when each frame is to be a message.
+// The user turns styles off by NO_COLOR (https://no-color.org); a dumb terminal has none.
 func newLive(out *os.File, progress string) *cli.Live {
 	style := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return &cli.Live{Out: out, Lines: progress == "message", Style: style, Width: func() int {

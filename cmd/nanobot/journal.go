@@ -20,8 +20,8 @@ func isJournal(f *os.File) bool {
 	return ok && os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", s.Dev, s.Ino)
 }
 
-// journalEncoder writes the syslog priority before each line. The journal strips it and stores it as
-// the priority of the line, for journalctl -p warning.
+// journalEncoder writes the syslog priority before each line. The journal strips it and stores it
+// as the priority of the line, for journalctl -p warning.
 type journalEncoder struct{ zapcore.Encoder }
 
 // Clone is for loggers that are derived from this one.

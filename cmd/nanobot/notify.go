@@ -31,7 +31,8 @@ type notifier struct {
 	status string // the status line sent last
 }
 
-// notify sends assignments, one per line. The caller holds the lock, so that they are sent in order.
+// notify sends assignments, one per line. The caller holds the lock, so that they are sent in
+// order.
 func (n *notifier) notify(lines ...string) {
 	if _, err := sdnotify.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		n.log.Warn("the service manager cannot be told how we are", zap.Error(err))
@@ -115,8 +116,8 @@ func (n *notifier) run(ctx context.Context, g *gateway.Gateway) {
 	}
 }
 
-// feed notifies the watchdog if the gateway is alive. It returns what is wrong, which is logged when it
-// changes.
+// feed notifies the watchdog if the gateway is alive. It returns what is wrong, which is logged
+// when it changes.
 func (n *notifier) feed(ctx context.Context, pulse *gateway.Liveness, within time.Duration, last string) (wrong string) {
 	soon, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -30,8 +30,8 @@ func requireSubcommand(cmd *cobra.Command, args []string) error {
 	return exit.Error{Status: exit.Usage, Err: err}
 }
 
-// explainFlagError is the FlagErrorFunc of all commands. For an unknown flag it suggests the nearest
-// name, also for -name with one hyphen.
+// explainFlagError is the FlagErrorFunc of all commands. For an unknown flag it suggests the
+// nearest name, also for -name with one hyphen.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

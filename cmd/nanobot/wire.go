@@ -108,9 +108,9 @@ func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings,
 	return s, nil
 }
 
-// runbooksFolder returns the folder of the runbooks, or "" for none. With sandboxed agents the folder
-// must exist, and within the workspace it must not be a symbolic link to the outside: an agent could
-// otherwise make a link to files that it must not read.
+// runbooksFolder returns the folder of the runbooks, or "" for none. With sandboxed agents the
+// folder must exist, and within the workspace it must not be a symbolic link to the outside: an
+// agent could otherwise make a link to files that it must not read.
 func runbooksFolder(cfg *config.Config) string {
 	folder := cfg.Runbooks.Folder
 	if !slices.ContainsFunc(cfg.AgentNames(), func(name string) bool {
@@ -261,9 +261,9 @@ func readablePaths(cfg *config.Config) []string {
 }
 
 // privatePaths returns the paths that agents must not change, send or, except for readablePaths,
-// read: the config, key files, runbooks and the state. The state folder is private as a whole, since
-// SQLite would read a journal that an agent puts beside the database. If agents work in that folder,
-// only the files of the state are private.
+// read: the config, key files, runbooks and the state. The state folder is private as a whole,
+// since SQLite would read a journal that an agent puts beside the database. If agents work in that
+// folder, only the files of the state are private.
 func privatePaths(cfg *config.Config) []string {
 	dir := cfg.Gateway.StateDir
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File(), cfg.Runbooks.Folder)

@@ -116,7 +116,8 @@ func parseClient(s string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), err == nil
 }
 
-// clientNetwork returns the network of one client: with IPv6 a /64, the least that providers assign.
+// clientNetwork returns the network of one client: with IPv6 a /64, the least that providers
+// assign.
 func clientNetwork(ip netip.Addr) netip.Prefix {
 	bits := ip.BitLen()
 	if ip.Is6() {

@@ -68,8 +68,8 @@ func (c cookies) read(r *http.Request, now time.Time) (Identity, bool) {
 	return Identity{}, false
 }
 
-// forged reports whether a request has a cookie of our name with a wrong signature. The cookie of an
-// expired or ended session is not forged.
+// forged reports whether a request has a cookie of our name with a wrong signature. The cookie of
+// an expired or ended session is not forged.
 func (c cookies) forged(r *http.Request) bool {
 	for _, cookie := range r.CookiesNamed(c.name) {
 		if _, ok := c.verify(cookie.Value); !ok && cookie.Value != "" {

@@ -68,8 +68,8 @@ func recordSession(ctx context.Context, r Records, id Identity, created, now tim
 	return nil
 }
 
-// touchSession stores when a session was last used. It creates a missing record: sessions of earlier
-// versions have none.
+// touchSession stores when a session was last used. It creates a missing record: sessions of
+// earlier versions have none.
 func touchSession(ctx context.Context, r Records, id Identity, now time.Time) error {
 	key := sessionPrefix + hashSecret(id.session)
 	value, err := r.LoadRecord(ctx, key)

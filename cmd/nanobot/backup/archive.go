@@ -44,7 +44,8 @@ const (
 	stagePrefix = ".stagePrefix-"
 	// diskHeadroom is how many bytes of disk space a backup leaves free for the daemon.
 	diskHeadroom = 64 << 20
-	// stageTries is how often a folder is read again after an entry was renamed or removed meanwhile.
+	// stageTries is how often a folder is read again after an entry was renamed or removed
+	// meanwhile.
 	stageTries = 20
 )
 

@@ -148,7 +148,8 @@ func (s *Server) write(f systemd.Bot, d Draft) (err error) {
 		if err := starter.WriteNew(filepath.Join(tmp, name), w.content, w.mode); err != nil {
 			return err
 		}
-		// The umask must not matter: the bot's user reads the config, and only root the credentials.
+		// The umask must not matter: the bot's user reads the config, and only root the
+		// credentials.
 		if err := os.Chmod(filepath.Join(tmp, name), w.mode); err != nil {
 			return err
 		}
@@ -162,8 +163,8 @@ func (s *Server) write(f systemd.Bot, d Draft) (err error) {
 	return os.Rename(tmp, f.Dir())
 }
 
-// makePublicFolder makes a folder that everybody may enter, whatever the umask, and the missing folders
-// above it: the bot's own user must be able to enter it.
+// makePublicFolder makes a folder that everybody may enter, whatever the umask, and the missing
+// folders above it: the bot's own user must be able to enter it.
 func makePublicFolder(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrNotExist) {

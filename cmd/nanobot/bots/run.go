@@ -54,8 +54,8 @@ func (s *Server) start(ctx context.Context, chosen []systemd.Bot) error {
 	return fmt.Errorf("%w\n%s", err, mistakes.Error()) // not wrapped, since not all of it is about configs
 }
 
-// maxParallel is how many units are started or stopped at the same time: a stop may wait for the drain,
-// and bots do not wait for each other's.
+// maxParallel is how many units are started or stopped at the same time: a stop may wait for the
+// drain, and bots do not wait for each other's.
 const maxParallel = 64
 
 // callSystemctl enables or disables bots and starts or stops them. A failure does not stop the

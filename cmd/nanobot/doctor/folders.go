@@ -56,8 +56,8 @@ func (d *doctor) writable(path string) error {
 	return nil
 }
 
-// chownCommand returns the command that gives a folder to a user. It names the folder without symbolic
-// links: chown -R does not follow one, and the agent could have made it.
+// chownCommand returns the command that gives a folder to a user. It names the folder without
+// symbolic links: chown -R does not follow one, and the agent could have made it.
 func chownCommand(path string, uid int) string {
 	actual, err := trust.ResolveLinks(path)
 	if err != nil {

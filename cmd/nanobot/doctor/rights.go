@@ -111,8 +111,8 @@ func asCredential(b systemd.Bot) string {
 	return "put each secret into a file " + format.ShellWord(filepath.Join(b.Credentials(), "NAME")) + ` and write "cred:NAME" in the config`
 }
 
-// reportWarnings reports the warnings of the config. It does not suggest to make the config readable
-// by its owner only: with DynamicUser= the bot could not start.
+// reportWarnings reports the warnings of the config. It does not suggest to make the config
+// readable by its owner only: with DynamicUser= the bot could not start.
 func (d *doctor) reportWarnings(bot systemd.Bot, isBot bool) {
 	for _, w := range d.cfg.Warnings() {
 		fix := "change it in " + d.Path + " if that is not meant"

@@ -59,7 +59,8 @@ func RunAs(uid int) string {
 }
 
 // LoadConfig reads the config of a bot for a command that works while the daemon runs. For the
-// config of a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd does.
+// config of a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd
+// does.
 func LoadConfig(path string, parts config.Parts) (*config.Config, error) {
 	if err := CheckConfig(path); err != nil {
 		return nil, err
