@@ -14,8 +14,8 @@ import (
 // Allowed says whether a user was let in.
 func (s *Store) Allowed(ctx context.Context, channel, user string) (bool, error) {
 	var one int
-	found, err := s.lookup(ctx, "SELECT 1 FROM pairing WHERE channel = ? AND user = ? AND code = ''", []any{channel, user}, &one)
-	return found, wrap("look up user %s of %s", err, user, channel)
+	found, err := s.queryRow(ctx, "SELECT 1 FROM pairing WHERE channel = ? AND user = ? AND code = ''", []any{channel, user}, &one)
+	return found, wrapError("look up user %s of %s", err, user, channel)
 }
 
 // spelled is a code as it is stored, however an operator types it.
@@ -27,7 +27,7 @@ func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (sto
 	var found bool
 	now := s.now()
 	err := s.change(ctx, "accept a code", func(t *tx) (err error) {
-		g, found, err = first(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE code = ? AND code <> '' AND since > ?",
+		g, found, err = queryFirst(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE code = ? AND code <> '' AND since > ?",
 			[]any{spelled(code), micros(now.Add(-ttl))})
 		if err != nil || !found {
 			return err
@@ -50,7 +50,7 @@ func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (s
 			return err
 		}
 		var found bool
-		g, found, err = first(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE channel = ? AND user = ?", []any{p.Channel, p.User})
+		g, found, err = queryFirst(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE channel = ? AND user = ?", []any{p.Channel, p.User})
 		if err != nil {
 			return err
 		}
@@ -71,10 +71,10 @@ func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (s
 // letIn makes a paired user one who is in. One who has written is to be welcomed, and the message
 // to be answered is no duplicate of the one that was refused.
 func (t *tx) letIn(g *store.Pairing, now time.Time) error {
-	g.Code, g.Since = "", moment(micros(now))
+	g.Code, g.Since = "", fromMicros(micros(now))
 	welcome, message := 0, ""
 	if g.Message != nil {
-		welcome, message = 1, text(g.Message)
+		welcome, message = 1, encodeJSON(g.Message)
 		if err := t.exec("DELETE FROM refused WHERE chat = ? AND message = ?", g.Message.Chat.String(), g.Message.ID); err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func (s *Store) PairingsToGreet(ctx context.Context, p store.Person) ([]store.Pa
 	if p != (store.Person{}) {
 		query, args = query+" AND channel = ? AND user = ?", []any{p.Channel, p.User}
 	}
-	pairings, err := all(ctx, s, scanPairing, query+" ORDER BY channel, user", args...)
-	return pairings, wrap("read pairings to welcome", err)
+	pairings, err := queryAll(ctx, s, scanPairing, query+" ORDER BY channel, user", args...)
+	return pairings, wrapError("read pairings to welcome", err)
 }
 
 // Greet puts into the outbox what a paired user is told, once.
@@ -117,8 +117,8 @@ func (s *Store) ForgetMessage(ctx context.Context, p store.Person) error {
 
 // Pairings returns who was let in or waits.
 func (s *Store) Pairings(ctx context.Context) ([]store.Pairing, error) {
-	pairings, err := all(ctx, s, scanPairing, "SELECT "+pairingColumns+" FROM pairing ORDER BY channel, user")
-	return pairings, wrap("read pairings", err)
+	pairings, err := queryAll(ctx, s, scanPairing, "SELECT "+pairingColumns+" FROM pairing ORDER BY channel, user")
+	return pairings, wrapError("read pairings", err)
 }
 
 const pairingColumns = "channel, user, name, username, code, since, message, welcome"
@@ -132,7 +132,7 @@ func scanPairing(scan func(...any) error) (store.Pairing, error) {
 	if err := scan(&g.Channel, &u.ID, &u.Name, &u.Username, &g.Code, &since, &message, &welcome); err != nil {
 		return store.Pairing{}, err
 	}
-	g.User, g.Since, g.Told = u, moment(since), welcome == 2
+	g.User, g.Since, g.Told = u, fromMicros(since), welcome == 2
 	if message == "" {
 		return g, nil
 	}

@@ -2,8 +2,8 @@ package sqlite
 
 import "sync"
 
-// mostChats bounds how many chats a chatSet knows, and so its memory.
-const mostChats = 4096
+// maxChats bounds how many chats a chatSet knows, and so its memory.
+const maxChats = 4096
 
 // chatSet knows of which chats a table may have rows, so that the others need not be looked up.
 // Only the daemon writes to the table, so only its handle has one; a nil one may have any chat. The
@@ -33,7 +33,7 @@ func (c *chatSet) add(chat string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.chats[chat] = true; len(c.chats) > mostChats {
+	if c.chats[chat] = true; len(c.chats) > maxChats {
 		c.chats, c.all = map[string]bool{}, true
 	}
 }

@@ -8,12 +8,11 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// checkedWhole is up to which size a database is read through at the start; that takes a few
-// milliseconds. In a bigger one only the tables' roots are read, and Verify finds damage further
-// in.
-const checkedWhole = 2 << 20
+// fullCheckLimit is the size up to which the whole database is checked at the start, which takes a
+// few milliseconds. Of a larger one only the tables' roots are read; Verify finds other damage.
+const fullCheckLimit = 2 << 20
 
-// check finds a damaged file before anything is built upon it.
+// check finds a damaged file before it is used.
 func (t *tx) check(path string) error {
 	for _, table := range []string{"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "question", "memory", "transient", "token"} {
 		if err := t.script("SELECT * FROM " + table + " LIMIT 1"); err != nil {
@@ -24,7 +23,7 @@ func (t *tx) check(path string) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() > checkedWhole {
+	if info.Size() > fullCheckLimit {
 		return nil
 	}
 	var verdict string
@@ -37,17 +36,17 @@ func (t *tx) check(path string) error {
 	return nil
 }
 
-// Verify reads the whole database through while it is in use. Damage is the end of the store's use:
-// it fails the watch.
+// Verify checks the whole database while it is in use. If it is damaged, the watch fails and the
+// store is no longer used.
 func (s *Store) Verify(ctx context.Context) (dbfile.Report, error) {
 	r, err := dbfile.Check(ctx, s.path)
 	return r, s.watch.Judge(s.path, err)
 }
 
-// MissingCopies returns how many folders of the spool are missing that answers need which are not
-// delivered yet.
+// MissingCopies counts the folders of the spool that undelivered messages need, and those of them
+// that are missing.
 func (s *Store) MissingCopies(ctx context.Context) (missing, all int, err error) {
-	err = s.each(ctx, "SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
+	err = s.queryRows(ctx, "SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
 		var folder string
 		if err := scan(&folder); err != nil {
 			return err
@@ -58,5 +57,5 @@ func (s *Store) MissingCopies(ctx context.Context) (missing, all int, err error)
 		}
 		return nil
 	})
-	return missing, all, wrap("read which copies are needed", err)
+	return missing, all, wrapError("read which copies are needed", err)
 }

@@ -6,11 +6,11 @@ import (
 	"nanobot/gateway/store"
 )
 
-// CountDeliveries counts what turns put into the outbox, by state.
+// CountDeliveries counts the deliveries of turns by state.
 func (s *Store) CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[store.State]int, error) {
 	counts := map[int64]map[store.State]int{}
 	query := `SELECT inbound, state, count(*) FROM outbox WHERE inbound IN (SELECT value FROM json_each(?)) AND sequence > 0 GROUP BY inbound, state`
-	err := s.each(ctx, query, []any{text(inbounds)}, func(scan func(...any) error) error {
+	err := s.queryRows(ctx, query, []any{encodeJSON(inbounds)}, func(scan func(...any) error) error {
 		var inbound int64
 		var state store.State
 		var n int
@@ -23,5 +23,5 @@ func (s *Store) CountDeliveries(ctx context.Context, inbounds []int64) (map[int6
 		counts[inbound][state] = n
 		return nil
 	})
-	return counts, wrap("count deliveries", err)
+	return counts, wrapError("count deliveries", err)
 }

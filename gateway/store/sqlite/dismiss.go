@@ -144,11 +144,11 @@ func (t *tx) ids(query string, args ...any) ([]int64, error) {
 // lost access.
 func (s *Store) Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error) {
 	id := func(scan func(...any) error) (id int64, err error) { return id, scan(&id) }
-	inbounds, err = all(ctx, s, id, "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
+	inbounds, err = queryAll(ctx, s, id, "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
 	if err == nil {
-		deliveries, err = all(ctx, s, id, "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
+		deliveries, err = queryAll(ctx, s, id, "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
 	}
-	return inbounds, deliveries, wrap("read what is dismissed", err)
+	return inbounds, deliveries, wrapError("read what is dismissed", err)
 }
 
 // BusyUnpaired returns the users of a channel who have work that is not done, and were not let in
@@ -156,11 +156,11 @@ func (s *Store) Dismissed(ctx context.Context) (inbounds, deliveries []int64, er
 func (s *Store) BusyUnpaired(ctx context.Context, channel string) ([]string, error) {
 	const who = "SELECT CASE WHEN json_valid(i.incoming) THEN i.incoming ->> '$.user.id' END AS user FROM "
 	const here = "i.chat >= ?1 || ':' AND i.chat < ?1 || ';'"
-	users, err := all(ctx, s, func(scan func(...any) error) (user string, err error) { return user, scan(&user) },
+	users, err := queryAll(ctx, s, func(scan func(...any) error) (user string, err error) { return user, scan(&user) },
 		"SELECT DISTINCT user FROM ("+
 			who+"inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+here+" UNION ALL "+
 			who+"inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+here+" UNION ALL "+
 			who+"outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+here+
 			") WHERE user IS NOT NULL AND user NOT IN (SELECT user FROM pairing WHERE channel = ?1 AND code = '')", channel)
-	return users, wrap("read who is busy on %s", err, channel)
+	return users, wrapError("read who is busy on %s", err, channel)
 }

@@ -41,7 +41,7 @@ func (e editing) Prepare(query string) (driver.Stmt, error) { return e.Conn.Prep
 func RememberMany(ctx context.Context, s *Store, n int, chat func(int) channels.Chat) error {
 	return s.change(ctx, "remember", func(t *tx) error {
 		for i := range n {
-			s.remembered.add(chat(i).String())
+			s.chatsWithMemories.add(chat(i).String())
 			if err := t.remember(chat(i), store.Memory{Key: "key", Value: "value"}); err != nil {
 				return err
 			}

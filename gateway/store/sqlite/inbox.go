@@ -89,7 +89,7 @@ func (t *tx) claim(h head, member string, now time.Time) (store.Inbound, bool, e
 			return store.Inbound{}, false, err
 		}
 	}
-	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, moment(micros(now)), inbound.Attempt+1
+	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, fromMicros(micros(now)), inbound.Attempt+1
 	return inbound, true, t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ? WHERE id = ?",
 		member, micros(now), inbound.Attempt, inbound.ID)
 }
@@ -298,9 +298,9 @@ func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
 
 // Queue returns pending inbound messages of a chat.
 func (s *Store) Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
-	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox
+	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox
 		WHERE state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT ?`, chat.String(), max(n, 0))
-	return inbounds, wrap("read the queue of %s", err, chat)
+	return inbounds, wrapError("read the queue of %s", err, chat)
 }
 
 // SettlePending ends a pending inbound message without a turn.
@@ -323,17 +323,17 @@ func (s *Store) SettlePending(ctx context.Context, id int64) error {
 
 // Inbound returns one inbound message.
 func (s *Store) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
-	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
+	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
 	if err != nil || len(inbounds) == 0 {
-		return store.Inbound{}, false, wrap("read inbound %d", err, id)
+		return store.Inbound{}, false, wrapError("read inbound %d", err, id)
 	}
 	return inbounds[0], true, nil
 }
 
 // Recent returns the last inbound messages of a chat.
 func (s *Store) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
-	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
-	return inbounds, wrap("read inbounds of %s", err, chat)
+	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
+	return inbounds, wrapError("read inbounds of %s", err, chat)
 }
 
 // Waiting counts pending inbound messages.
@@ -343,6 +343,6 @@ func (s *Store) Waiting(ctx context.Context, chat channels.Chat) (int, error) {
 		query, args = query+" AND chat = ?", []any{chat.String()}
 	}
 	var n int
-	_, err := s.lookup(ctx, query, args, &n)
-	return n, wrap("count pending inbounds", err)
+	_, err := s.queryRow(ctx, query, args, &n)
+	return n, wrapError("count pending inbounds", err)
 }

@@ -15,14 +15,14 @@ import (
 	"nanobot/gateway/store"
 )
 
-// lock marks a folder as a daemon's own until unlock, or until the daemon dies.
-func lock(dir string) (*os.File, error) {
+// lockState locks a folder for a daemon until unlockState, or until the daemon dies.
+func lockState(dir string) (*os.File, error) {
 	path := filepath.Join(dir, LockFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
 	}
-	if err := seize(f); err != nil {
+	if err := acquire(f); err != nil {
 		holder := readHolder(f)
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
@@ -30,37 +30,37 @@ func lock(dir string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	if !there(f, path) {
+	if !isAtPath(f, path) {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: it was replaced just now; start again", path)
 	}
-	if err := note(f, strconv.Itoa(os.Getpid())+"\n"); err != nil {
+	if err := writeHolder(f, strconv.Itoa(os.Getpid())+"\n"); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return f, nil
 }
 
-// there tells whether a file is the one at a path: the lock of one that was removed keeps nobody
-// out.
-func there(f *os.File, path string) bool {
+// isAtPath reports whether an open file is the one at a path: the lock of a removed file is
+// useless.
+func isAtPath(f *os.File, path string) bool {
 	ours, err := f.Stat()
 	at, serr := os.Stat(path)
 	return err == nil && serr == nil && os.SameFile(ours, at)
 }
 
-// unlock gives a folder back. Closing alone would not do it while a process that is being started
-// has our files for a moment.
-func unlock(f *os.File) error {
+// unlockState unlocks a folder. Closing the file is not enough while a process that is being
+// started has inherited it.
+func unlockState(f *os.File) error {
 	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }
 
-// seize takes the lock. A daemon that was killed as it started an agent leaves a process that holds
-// the lock for a moment longer, so a lock whose owner is dead is waited for.
-func seize(f *os.File) error {
+// acquire acquires the lock. If a daemon was killed while it started an agent, the new process has
+// the lock for a moment, so a lock of a dead daemon is waited for.
+func acquire(f *os.File) error {
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > deadOwner {
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > deadHolderWait {
 			return err
 		}
 		if pid, perr := strconv.Atoi(readHolder(f)); perr != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
@@ -69,16 +69,16 @@ func seize(f *os.File) error {
 	}
 }
 
-// deadOwner is how long the lock of a dead daemon is waited for.
-const deadOwner = 5 * time.Second
+// deadHolderWait is how long the lock of a dead daemon is waited for.
+const deadHolderWait = 5 * time.Second
 
 func readHolder(f *os.File) string {
 	text, _ := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	return strings.TrimSpace(string(text))
 }
 
-// note writes who holds the lock, for the message of whoever is refused.
-func note(f *os.File, text string) error {
+// writeHolder writes the process id of the lock's holder, for the error message of others.
+func writeHolder(f *os.File, text string) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (s *Store) Member() string { return s.member }
 func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 	// The records of all running processes are read, so that those of our own are not freed; and
 	// before anything is adopted, because it could not be adopted again.
-	running, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
+	running, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
 	if err == nil {
 		err = s.agents.recall(running)
 	}

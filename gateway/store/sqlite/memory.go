@@ -11,16 +11,16 @@ import (
 // Recall returns what is remembered of a chat.
 func (s *Store) Recall(ctx context.Context, chat channels.Chat, key string) (string, error) {
 	var value string
-	if !s.remembered.has(chat.String()) {
+	if !s.chatsWithMemories.has(chat.String()) {
 		return "", nil
 	}
-	_, err := s.lookup(ctx, "SELECT value FROM memory WHERE chat = ? AND key = ?", []any{chat.String(), key}, &value)
-	return value, wrap("recall %s of %s", err, key, chat)
+	_, err := s.queryRow(ctx, "SELECT value FROM memory WHERE chat = ? AND key = ?", []any{chat.String(), key}, &value)
+	return value, wrapError("recall %s of %s", err, key, chat)
 }
 
 // Remember changes what is remembered of a chat.
 func (s *Store) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
-	s.remembered.add(chat.String())
+	s.chatsWithMemories.add(chat.String())
 	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) error { return t.remember(chat, store.Memory{Key: key, Value: value}) })
 }
 
@@ -50,8 +50,8 @@ func (t *tx) dropTransient(chat, id string) error {
 
 // Transients returns the transient messages that were noted.
 func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
-	transients, err := all(ctx, s, scanTransient, "SELECT chat, id, inbound FROM transient ORDER BY inbound, chat, id")
-	return transients, wrap("read transients", err)
+	transients, err := queryAll(ctx, s, scanTransient, "SELECT chat, id, inbound FROM transient ORDER BY inbound, chat, id")
+	return transients, wrapError("read transients", err)
 }
 
 func scanTransient(scan func(...any) error) (store.Transient, error) {

@@ -24,7 +24,7 @@ type outbound struct {
 func (s *Store) outbound(l store.Outbound, chat channels.Chat) outbound {
 	made := outbound{Outbound: l, member: s.member, chat: chat.String(), digest: []byte{}}
 	for _, o := range l.Parts {
-		made.parts = append(made.parts, text(o))
+		made.parts = append(made.parts, encodeJSON(o))
 		made.spool = append(made.spool, folders(o))
 	}
 	if l.Sequence > 0 {
@@ -88,7 +88,7 @@ func digest(parts []channels.Outgoing, encoded []string) []byte {
 			files[i].Path = content
 			o.Form = bytes.ReplaceAll(o.Form, []byte(f.Path), []byte(content))
 		}
-		fmt.Fprintf(h, "%s\n", text(o))
+		fmt.Fprintf(h, "%s\n", encodeJSON(o))
 	}
 	return h.Sum(nil)[:16]
 }

@@ -31,7 +31,7 @@ func (s *Store) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, 
 		return store.Delivery{}, false, nil
 	}
 	return store.Delivery{
-		ID: sent.ids[0], Inbound: l.Inbound, Out: l.Parts[sent.first], State: store.Sending, Tries: 1, Queued: moment(micros(now)),
+		ID: sent.ids[0], Inbound: l.Inbound, Out: l.Parts[sent.first], State: store.Sending, Tries: 1, Queued: fromMicros(micros(now)),
 	}, true, nil
 }
 
@@ -174,13 +174,13 @@ func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, er
 // ChatsToSend returns chats with pending deliveries. It jumps from chat to chat, so that a long
 // queue of one costs no more than a short one.
 func (s *Store) ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error) {
-	chats, err := all(ctx, s, scanChat, `WITH RECURSIVE chats (chat, n) AS (
+	chats, err := queryAll(ctx, s, scanChat, `WITH RECURSIVE chats (chat, n) AS (
 			SELECT (SELECT min(chat) FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat > ?1), 1
 			UNION ALL
 			SELECT (SELECT min(o.chat) FROM outbox o WHERE o.state = 'pending' AND o.state <> 'sent' AND o.chat > chats.chat), n + 1
 			FROM chats WHERE chats.chat IS NOT NULL AND n < ?2)
 		SELECT chat FROM chats WHERE chat IS NOT NULL LIMIT ?2`, after, max(n, 0))
-	return chats, wrap("read chats to send to", err)
+	return chats, wrapError("read chats to send to", err)
 }
 
 func scanChat(scan func(...any) error) (channels.Chat, error) {
@@ -206,6 +206,6 @@ func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]s
 			"' "+which+" AND state <> 'sent' ORDER BY id DESC LIMIT ?2)")
 	}
 	query := strings.Join(states, " UNION ALL ") + " ORDER BY id DESC LIMIT ?2"
-	deliveries, err := all(ctx, s, scanDelivery, query, key, max(n, 0))
-	return deliveries, wrap("read deliveries not sent to %s", err, chat)
+	deliveries, err := queryAll(ctx, s, scanDelivery, query, key, max(n, 0))
+	return deliveries, wrapError("read deliveries not sent to %s", err, chat)
 }

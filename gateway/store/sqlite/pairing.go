@@ -36,7 +36,7 @@ func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (sto
 	part, m.In = partOf(m.In)
 	r := refusal{PairingRequest: m, now: now, part: part, coded: s.outbounds(m.Coded), later: s.outbounds(m.Later)}
 	if m.In.Text != "" && m.In.Press == "" {
-		r.message = text(m.In)
+		r.message = encodeJSON(m.In)
 	}
 	var result store.PairingResult
 	err := s.change(ctx, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) (err error) {
@@ -175,11 +175,11 @@ func (s *Store) PruneCodes(ctx context.Context, life time.Duration) error {
 	now := s.now()
 	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codesWithin)), micros(now.Add(-refusedFor))
 	var some bool // mostly there is nothing, which is no reason to write
-	_, err := s.lookup(ctx, `SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
+	_, err := s.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
 		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`,
 		[]any{codes, lately, seen, micros(now)}, &some)
 	if err != nil || !some {
-		return wrap("look for what strangers left", err)
+		return wrapError("look for what strangers left", err)
 	}
 	return s.change(ctx, "forget strangers", func(t *tx) error {
 		if err := t.endCodes("", now.Add(-life)); err != nil {

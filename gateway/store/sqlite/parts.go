@@ -20,7 +20,7 @@ func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
 	if in.Part == nil {
 		return fmt.Errorf("%s: it is no part", what)
 	}
-	now, group, incoming := s.now(), in.Part.Group, text(in)
+	now, group, incoming := s.now(), in.Part.Group, encodeJSON(in)
 	return s.change(ctx, what, func(t *tx) error {
 		if in.Cursor != "" {
 			if err := t.setCursor(in.Chat.Channel, in.Cursor); err != nil {
@@ -37,14 +37,14 @@ func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
 
 // Parts returns the gathered parts of a channel.
 func (s *Store) Parts(ctx context.Context, channel string) ([]channels.Incoming, error) {
-	parts, err := all(ctx, s, func(scan func(...any) error) (in channels.Incoming, err error) {
+	parts, err := queryAll(ctx, s, func(scan func(...any) error) (in channels.Incoming, err error) {
 		var incoming []byte
 		if err := scan(&incoming); err != nil {
 			return in, err
 		}
 		return in, json.Unmarshal(incoming, &in)
 	}, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
-	return parts, wrap("read the parts of %s", err, channel)
+	return parts, wrapError("read the parts of %s", err, channel)
 }
 
 // DropParts removes the parts of a message.
@@ -58,9 +58,9 @@ func (s *Store) DropParts(ctx context.Context, chat channels.Chat, group string)
 // Known reports whether a message was dealt with.
 func (s *Store) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
 	var one int
-	found, err := s.lookup(ctx, `SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2
+	found, err := s.queryRow(ctx, `SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2
 		UNION ALL SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{chat.String(), id}, &one)
-	return found, wrap("look up message %s of %s", err, id, chat)
+	return found, wrapError("look up message %s of %s", err, id, chat)
 }
 
 // completeParts removes the parts of a message that is whole, and notes that they are known as
@@ -101,7 +101,7 @@ func (t *tx) removeParts(chat channels.Chat, p channels.Part) error {
 // pruneParts removes parts whose message was never whole.
 func (s *Store) pruneParts(ctx context.Context, before time.Time) error {
 	var some bool // mostly there is none, which is no reason to write
-	_, err := s.lookup(ctx, "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", []any{micros(before)}, &some)
+	_, err := s.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", []any{micros(before)}, &some)
 	if err != nil || !some {
 		return err
 	}

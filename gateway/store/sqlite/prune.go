@@ -99,7 +99,7 @@ func (s *Store) limit(ctx context.Context, f finished, keep store.Retention, now
 		var e, i int64
 		query := fmt.Sprintf("SELECT %[2]s, %[3]s FROM %[1]s WHERE %[2]s > 0 %[4]s ORDER BY %[2]s DESC, %[3]s DESC LIMIT 1 %[5]s",
 			f.table, f.ended, f.id, which, skip)
-		if _, err := s.lookup(ctx, query, args, &e, &i); err != nil {
+		if _, err := s.queryRow(ctx, query, args, &e, &i); err != nil {
 			return err
 		}
 		if e > ended || e == ended && i > id {
@@ -132,7 +132,7 @@ func (s *Store) forgetSeen(ctx context.Context, before time.Time) error {
 // look far.
 func (s *Store) sweep(ctx context.Context, find, remove string, limit int64) error {
 	for {
-		keys, err := all(ctx, s, func(scan func(...any) error) (key any, err error) { return key, scan(&key) }, find, limit, pruned)
+		keys, err := queryAll(ctx, s, func(scan func(...any) error) (key any, err error) { return key, scan(&key) }, find, limit, pruned)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
@@ -171,7 +171,7 @@ func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 				continue // gone meanwhile, or young
 			}
 			var one int
-			needed, err := s.lookup(ctx, "SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{e.Name()}, &one)
+			needed, err := s.queryRow(ctx, "SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{e.Name()}, &one)
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 	var sent posted
 	err = s.change(ctx, what, func(t *tx) (err error) {
 		err = t.exec("INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			q.ID, q.Inbound, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(expires), q.Approval)
+			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval)
 		if err != nil {
 			return err
 		}
@@ -79,18 +79,18 @@ func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.
 	if !asking {
 		return nil, nil
 	}
-	open, err := all(ctx, s, s.scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
+	open, err := queryAll(ctx, s, s.scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
 	if err == nil && len(open) == 0 {
 		s.asking.forget(key, version)
 	}
-	return open, wrap("look for a question in %s", err, chat)
+	return open, wrapError("look for a question in %s", err, chat)
 }
 
 // Question returns one question.
 func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
-	q, err := all(ctx, s, s.scanQuestion, questions+"WHERE q.id = ?", id)
+	q, err := queryAll(ctx, s, s.scanQuestion, questions+"WHERE q.id = ?", id)
 	if err != nil || len(q) == 0 {
-		return store.Question{}, false, wrap("read question %s", err, id)
+		return store.Question{}, false, wrapError("read question %s", err, id)
 	}
 	return q[0], true, nil
 }
@@ -106,7 +106,7 @@ func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
 	}
 	q.Chat = chatOf(chat)
 	if expires > 0 {
-		left := moment(expires).Sub(s.now())
+		left := fromMicros(expires).Sub(s.now())
 		q.Within, q.Expired = max(left, 0), left <= 0
 	}
 	if err := json.Unmarshal(options, &q.Options); err != nil {

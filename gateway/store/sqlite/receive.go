@@ -14,7 +14,7 @@ import (
 // Cursor returns what was last stored for a channel.
 func (s *Store) Cursor(ctx context.Context, channel string) (string, error) {
 	var value string
-	if _, err := s.lookup(ctx, "SELECT value FROM cursor WHERE channel = ?", []any{channel}, &value); err != nil {
+	if _, err := s.queryRow(ctx, "SELECT value FROM cursor WHERE channel = ?", []any{channel}, &value); err != nil {
 		return "", fmt.Errorf("read the cursor of %s: %w", channel, err)
 	}
 	return value, nil
@@ -33,11 +33,11 @@ func (t *tx) setCursor(channel, cursor string) error {
 func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	now := s.now()
 	if a.Remember.Key != "" {
-		s.remembered.add(a.In.Chat.String())
+		s.chatsWithMemories.add(a.In.Chat.String())
 	}
 	var part channels.Part
 	part, a.In = partOf(a.In)
-	r := reception{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: text(a.In), answer: s.outbounds(a.Answer)}
+	r := reception{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(a.In), answer: s.outbounds(a.Answer)}
 	var result store.ReceiveResult
 	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) (err error) {
 		result, err = t.receive(r)
@@ -133,7 +133,7 @@ func (t *tx) state(in channels.Incoming) (c chatState, err error) {
 // dispose decides what becomes of a new message, by what else of its chat is not ended.
 func dispose(r reception, chat chatState) store.ReceiveResult {
 	result := store.ReceiveResult{
-		Inbound: store.Inbound{In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: moment(micros(r.now)), State: store.Pending},
+		Inbound: store.Inbound{In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: fromMicros(micros(r.now)), State: store.Pending},
 	}
 	if r.Settle {
 		result.Disposition = store.Settled

@@ -5,21 +5,21 @@ import "context"
 // LoadRecord returns the value of a record.
 func (s *Store) LoadRecord(ctx context.Context, key string) (string, error) {
 	var value string
-	_, err := s.lookup(ctx, "SELECT value FROM record WHERE key = ?", []any{key}, &value)
-	return value, wrap("read record %s", err, key)
+	_, err := s.queryRow(ctx, "SELECT value FROM record WHERE key = ?", []any{key}, &value)
+	return value, wrapError("read record %s", err, key)
 }
 
 // ListRecords returns the records whose keys begin with a prefix.
 func (s *Store) ListRecords(ctx context.Context, prefix string) (map[string]string, error) {
 	values := map[string]string{}
-	err := s.each(ctx, "SELECT key, value FROM record WHERE key >= ?1 AND substr(key, 1, length(?1)) = ?1", []any{prefix},
+	err := s.queryRows(ctx, "SELECT key, value FROM record WHERE key >= ?1 AND substr(key, 1, length(?1)) = ?1", []any{prefix},
 		func(scan func(...any) error) error {
 			var key, value string
 			err := scan(&key, &value)
 			values[key] = value
 			return err
 		})
-	return values, wrap("read records %s", err, prefix)
+	return values, wrapError("read records %s", err, prefix)
 }
 
 // SaveRecords replaces the values of records.

@@ -11,53 +11,53 @@ import (
 	"nanobot/gateway/store"
 )
 
-// change carries out a write and says what was being done if it fails.
+// change carries out a write and adds the operation to an error.
 func (s *Store) change(ctx context.Context, what string, do func(*tx) error) error {
-	if err := s.judge(s.writer.submit(ctx, do)); err != nil {
+	if err := s.checkDamage(s.writer.submit(ctx, do)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// judge ends the use of the store when an error says that it is damaged.
-func (s *Store) judge(err error) error {
+// checkDamage ends the use of the store if an error means that it is damaged.
+func (s *Store) checkDamage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return full(s.watch.Judge(s.path, err))
+	return markFull(s.watch.Judge(s.path, err))
 }
 
-// lookup reads one row outside the writer. It reports false when there is none.
-func (s *Store) lookup(ctx context.Context, query string, args []any, into ...any) (bool, error) {
+// queryRow reads one row outside the writer. It reports false when there is none.
+func (s *Store) queryRow(ctx context.Context, query string, args []any, into ...any) (bool, error) {
 	stmt, err := s.prepared(ctx, query)
 	if err != nil {
-		return false, s.judge(err)
+		return false, s.checkDamage(err)
 	}
-	return one(s.judge(stmt.QueryRowContext(ctx, args...).Scan(into...)))
+	return foundRow(s.checkDamage(stmt.QueryRowContext(ctx, args...).Scan(into...)))
 }
 
-// each reads rows outside the writer, one by one.
-func (s *Store) each(ctx context.Context, query string, args []any, do func(scan func(...any) error) error) error {
+// queryRows reads rows outside the writer, one by one.
+func (s *Store) queryRows(ctx context.Context, query string, args []any, do func(scan func(...any) error) error) error {
 	stmt, err := s.prepared(ctx, query)
 	if err != nil {
-		return s.judge(err)
+		return s.checkDamage(err)
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return s.judge(err)
+		return s.checkDamage(err)
 	}
-	return s.judge(errors.Join(walk(rows, do), rows.Close()))
+	return s.checkDamage(errors.Join(walk(rows, do), rows.Close()))
 }
 
-// prepared returns the statement of a query outside the writer. It is parsed once: that takes
-// longer than most queries, of which there are some for each message.
+// prepared returns the prepared statement of a query outside the writer. Parsing takes longer than
+// most queries, so it is done once.
 func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.statementsMu.Lock()
 	defer s.statementsMu.Unlock()
 	if stmt := s.statements[query]; stmt != nil {
 		return stmt, nil
 	}
-	stmt, err := s.read.PrepareContext(ctx, query)
+	stmt, err := s.readDB.PrepareContext(ctx, query)
 	if err == nil {
 		s.statements[query] = stmt
 	}
@@ -73,14 +73,14 @@ func walk(rows *sql.Rows, do func(scan func(...any) error) error) error {
 	return rows.Err()
 }
 
-func one(err error) (bool, error) {
+func foundRow(err error) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// micros is how a time is stored; no time at all is 0.
+// micros is the stored form of a time; the zero time is 0.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -88,15 +88,15 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-func moment(us int64) time.Time {
+func fromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
 	return time.UnixMicro(us).UTC()
 }
 
-// text is a value as JSON, which for what we store cannot fail.
-func text(v any) string {
+// encodeJSON returns a value as JSON, which cannot fail for the stored types.
+func encodeJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("sqlite: encode %T: %v", v, err))
@@ -104,7 +104,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// errUnreadable says that a row does not hold what we once stored there.
+// errUnreadable says that a row cannot be decoded.
 var errUnreadable = errors.New("unreadable")
 
 const inboundColumns = "id, agent, owner, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, incoming"
@@ -119,7 +119,7 @@ func scanInbound(scan func(...any) error) (store.Inbound, error) {
 		return store.Inbound{}, err
 	}
 	i.Outcome.CPU = time.Duration(cpu) * time.Microsecond
-	i.Received, i.Started, i.Ended = moment(received), moment(started), moment(ended)
+	i.Received, i.Started, i.Ended = fromMicros(received), fromMicros(started), fromMicros(ended)
 	if err := json.Unmarshal(incoming, &i.In); err != nil {
 		return store.Inbound{}, fmt.Errorf("inbound %d: %w: %w", i.ID, errUnreadable, err)
 	}
@@ -135,8 +135,8 @@ func scanDelivery(scan func(...any) error) (store.Delivery, error) {
 	if err := scan(&p.ID, &p.Inbound, &p.State, &p.Tries, &notBefore, &p.Err, &p.Doubtful, &p.Receipt, &queued, &outgoing); err != nil {
 		return store.Delivery{}, err
 	}
-	p.Inbound = max(p.Inbound, 0) // what goes to strangers answers no inbound message
-	p.NotBefore, p.Queued = moment(notBefore), moment(queued)
+	p.Inbound = max(p.Inbound, 0) // messages to strangers answer no inbound message
+	p.NotBefore, p.Queued = fromMicros(notBefore), fromMicros(queued)
 	if err := json.Unmarshal(outgoing, &p.Out); err != nil {
 		return store.Delivery{}, fmt.Errorf("delivery %d: %w", p.ID, err)
 	}
@@ -144,15 +144,15 @@ func scanDelivery(scan func(...any) error) (store.Delivery, error) {
 }
 
 func (t *tx) inbound(query string, args ...any) (store.Inbound, bool, error) {
-	return first(t.each, scanInbound, query, args)
+	return queryFirst(t.each, scanInbound, query, args)
 }
 
 func (t *tx) delivery(query string, args ...any) (store.Delivery, bool, error) {
-	return first(t.each, scanDelivery, query, args)
+	return queryFirst(t.each, scanDelivery, query, args)
 }
 
-// first reads the only row of a query.
-func first[T any](
+// queryFirst reads the only row of a query.
+func queryFirst[T any](
 	each func(string, []any, func(func(...any) error) error) error,
 	scan func(func(...any) error) (T, error), query string, args []any,
 ) (T, bool, error) {
@@ -166,10 +166,10 @@ func first[T any](
 	return got, found && err == nil, err
 }
 
-// all reads every row of a query outside the writer.
-func all[T any](ctx context.Context, s *Store, scan func(func(...any) error) (T, error), query string, args ...any) ([]T, error) {
+// queryAll reads all rows of a query outside the writer.
+func queryAll[T any](ctx context.Context, s *Store, scan func(func(...any) error) (T, error), query string, args ...any) ([]T, error) {
 	var got []T
-	err := s.each(ctx, query, args, func(row func(...any) error) error {
+	err := s.queryRows(ctx, query, args, func(row func(...any) error) error {
 		v, err := scan(row)
 		got = append(got, v)
 		return err
@@ -180,8 +180,8 @@ func all[T any](ctx context.Context, s *Store, scan func(func(...any) error) (T,
 	return got, nil
 }
 
-// wrap says what was being done, if it failed.
-func wrap(what string, err error, args ...any) error {
+// wrapError adds the operation to an error, if there is one.
+func wrapError(what string, err error, args ...any) error {
 	if err == nil {
 		return nil
 	}

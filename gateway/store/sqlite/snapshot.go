@@ -151,14 +151,14 @@ func Keys(ctx context.Context, dir, channel string) (keys map[string]bool, err e
 		if err := scan(&p.ID, &queued); err != nil {
 			return err
 		}
-		p.Queued = moment(queued)
+		p.Queued = fromMicros(queued)
 		keys[p.Key()] = true
 		return nil
 	})
 	for _, s := range t.kept {
 		err = errors.Join(err, s.Close())
 	}
-	return keys, wrap("read the outbox of %s", dbfile.Explain(err), path)
+	return keys, wrapError("read the outbox of %s", dbfile.Explain(err), path)
 }
 
 // CheckCopy finds out whether a file is a whole and sound database of a schema that this nanobot
@@ -168,9 +168,9 @@ func CheckCopy(ctx context.Context, path string) error { return dbfile.CheckSche
 // Lock keeps daemons off a state until unlock is called. A daemon that runs on it is
 // store.ErrLocked.
 func Lock(dir string) (release func() error, err error) {
-	f, err := lock(dir)
+	f, err := lockState(dir)
 	if err != nil {
 		return nil, err
 	}
-	return func() error { return unlock(f) }, nil
+	return func() error { return unlockState(f) }, nil
 }

@@ -37,7 +37,7 @@ const fresh = "new-"
 func (s *Store) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
 	kept, err := s.spool.keep(ctx, file, most, s.now())
 	if err != nil {
-		return "", fmt.Errorf("keep a copy of %s: %w", file.Name(), unavailable(err))
+		return "", fmt.Errorf("keep a copy of %s: %w", file.Name(), markUnavailable(err))
 	}
 	return kept, nil
 }

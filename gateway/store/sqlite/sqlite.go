@@ -21,20 +21,20 @@ import (
 
 var _ store.Store = (*Store)(nil)
 
-// ErrClosed says that the store was closed before it was asked.
+// ErrClosed says that the store was closed before the call.
 var ErrClosed = errors.New("the store is closed")
 
-// Options say how a store is opened. The zero value is the daemon's.
+// Options say how a store is opened. The zero value is for the daemon.
 type Options struct {
-	// Shared opens what is there without the daemon's lock, beside a daemon that may be running:
-	// for the operator's tools.
+	// Shared opens an existing state without the daemon's lock, for the operator's commands, which
+	// may run beside a daemon.
 	Shared bool
-	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the
-	// store's own.
+	// Watch watches the files and fails when they are lost or damaged; nil: the store creates its
+	// own.
 	Watch *dbfile.Watch
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Member names the handle's member; "" means a name that nobody else has.
+	// Member is the name of the handle's member; "": a new unique name.
 	Member string
 }
 
@@ -42,12 +42,12 @@ type Options struct {
 const (
 	// Database is the store's main file.
 	Database = "nanobot.db"
-	// Copies is the folder of copies that were made before a migration, and of what Restore
-	// replaced.
+	// Copies is the folder of the copies that are made before a migration, and of the states that
+	// Restore replaced.
 	Copies = "backups"
-	// Unfinished is there while a restore is under way. What lies beside it is not a whole state.
+	// Unfinished exists during a restore. The state beside it is incomplete.
 	Unfinished = "restore.unfinished"
-	// LockFile is locked while a daemon uses the state, and has its process id.
+	// LockFile is locked while a daemon uses the state, and contains its process id.
 	LockFile = "daemon.lock"
 
 	spoolFolder = "spool"
@@ -61,29 +61,29 @@ type Store struct {
 	spool  spool
 	agents *agents
 	asking *askingChats // nil when shared
-	// remembered are the chats that have memories.
-	remembered *chatSet
-	lock       *os.File // nil when shared
-	read       *sql.DB
-	// statements are those of read, by their text.
+	// chatsWithMemories are the chats that have memories.
+	chatsWithMemories *chatSet
+	lock              *os.File // nil when shared
+	readDB            *sql.DB
+	// statements are the prepared statements of readDB, by their text.
 	statementsMu sync.Mutex
 	statements   map[string]*sql.Stmt
 	path         string
 	watch        *dbfile.Watch
-	files        *dbfile.Files // the database and its log
-	others       *dbfile.Files // what else must stay in its place
+	files        *dbfile.Files // the database and its write-ahead log
+	otherFiles   *dbfile.Files // other files that must stay in place
 
 	writer *writer
 	once   sync.Once
 	closed error
 }
 
-// readers is how many reads run side by side; the machine's other cores belong to the agents.
-const readers = 3
+// maxReaders bounds the concurrent reads; the machine's other cores belong to the agents.
+const maxReaders = 3
 
-// Open opens the state in dir. The daemon makes it if it is not there; what a tool made might not
-// be the daemon's. Another daemon on the same dir is store.ErrLocked; a state that nobody can work
-// with is one of the errors of dbfile.Unusable.
+// Open opens the state in dir. Only the daemon creates a missing state: a command might run as
+// another user. If another daemon uses dir, the error is store.ErrLocked; an unusable state is one
+// of the errors of dbfile.Unusable.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -103,24 +103,24 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state: %w", err)
 		}
-		if s.lock, err = lock(dir); err != nil {
+		if s.lock, err = lockState(dir); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.find(ctx, dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.release())
+	if err := s.findDatabase(ctx, dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
 	if s.agents, err = openAgents(filepath.Join(dir, agentsFile)); err != nil {
-		return nil, errors.Join(fmt.Errorf("open state: %w", err), s.release())
+		return nil, errors.Join(fmt.Errorf("open state: %w", err), s.closeAll())
 	}
-	if err := s.open(ctx, dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.release())
+	if err := s.connect(ctx, dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
 	return s, nil
 }
 
-// find looks for the database. The daemon makes it where there is none.
-func (s *Store) find(ctx context.Context, dir string) error {
+// findDatabase checks that the database exists. The daemon creates a missing one.
+func (s *Store) findDatabase(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, Unfinished)); err == nil {
 		return dbfile.Damaged("a restore was begun and has not ended (%s is there); restore again", Unfinished)
 	}
@@ -141,14 +141,14 @@ func (s *Store) find(ctx context.Context, dir string) error {
 	return dbfile.Sweep(s.path)
 }
 
-// open connects, checks and migrates.
-func (s *Store) open(ctx context.Context, dir string) error {
+// connect opens the connections, checks the database and migrates it.
+func (s *Store) connect(ctx context.Context, dir string) error {
 	files, err := s.watch.Follow(s.path)
 	if err != nil {
 		return err
 	}
 	defer files.Forget()
-	// The writer's connection comes first: it makes the log that readers need.
+	// The writer's connection is opened first: it creates the log that readers need.
 	c, err := dbfile.Connector(s.path, nil, "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *Store) open(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.ready(ctx, s.path, s.lock != nil); err != nil {
+	if err := t.prepare(ctx, s.path, s.lock != nil); err != nil {
 		return errors.Join(err, t.close())
 	}
 	if c, err = dbfile.Connector(s.path, nil, "query_only(1)", "cache_size(-512)"); err != nil {
@@ -167,22 +167,22 @@ func (s *Store) open(ctx context.Context, dir string) error {
 		if s.asking, err = t.findAsking(); err != nil {
 			return errors.Join(err, t.close())
 		}
-		// One more than are known is enough to know that they are too many.
-		s.remembered, err = t.findChats(fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", mostChats+1))
+		// One more than the limit is enough to know that there are too many.
+		s.chatsWithMemories, err = t.findChats(fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", maxChats+1))
 		if err != nil {
 			return errors.Join(err, t.close())
 		}
 	}
-	s.read, s.statements = sql.OpenDB(c), map[string]*sql.Stmt{}
-	s.read.SetMaxOpenConns(readers)
-	s.read.SetMaxIdleConns(readers)
+	s.readDB, s.statements = sql.OpenDB(c), map[string]*sql.Stmt{}
+	s.readDB.SetMaxOpenConns(maxReaders)
+	s.readDB.SetMaxIdleConns(maxReaders)
 	s.writer = newWriter(t)
-	return errors.Join(s.follow(dir), files.Check()) // what was opened is what is followed
+	return errors.Join(s.watchFiles(dir), files.Check()) // the opened files must be the watched ones
 }
 
-// follow has the writer look after each commit whether the database and its log are still there,
-// and the watch whether all the rest is.
-func (s *Store) follow(dir string) (err error) {
+// watchFiles has the writer check after each commit that the database and its log still exist, and
+// the watch that all other files do.
+func (s *Store) watchFiles(dir string) (err error) {
 	if s.files, err = s.watch.Follow(s.path, s.path+dbfile.Log); err != nil {
 		return err
 	}
@@ -190,23 +190,22 @@ func (s *Store) follow(dir string) (err error) {
 	if s.lock == nil {
 		return nil
 	}
-	s.others, err = s.watch.Follow(dir, s.path+dbfile.Index, filepath.Join(dir, LockFile), s.spool.dir)
+	s.otherFiles, err = s.watch.Follow(dir, s.path+dbfile.Index, filepath.Join(dir, LockFile), s.spool.dir)
 	return err
 }
 
-// ready prepares a fresh connection for writing: journal, schema, and a look at whether the file is
-// sound.
-func (t *tx) ready(ctx context.Context, path string, ours bool) error {
+// prepare prepares a new connection for writing: journal mode, schema, and a check for damage.
+func (t *tx) prepare(ctx context.Context, path string, ours bool) error {
 	have, err := t.version()
 	if err != nil {
 		return err
 	}
-	if have < version && !ours { // a daemon that runs knows only its own tables
-		f, err := lock(filepath.Dir(path))
+	if have < version && !ours { // a running daemon knows only its own tables
+		f, err := lockState(filepath.Dir(path))
 		if err != nil {
 			return fmt.Errorf("it is of an older schema: restart the daemon first: %w", err)
 		}
-		defer func() { _ = unlock(f) }()
+		defer func() { _ = unlockState(f) }()
 	}
 	var mode string
 	if _, err := t.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
@@ -226,26 +225,25 @@ func (t *tx) ready(ctx context.Context, path string, ours bool) error {
 	return t.check(path)
 }
 
-// Close waits for the writes under way and lets go of the state. What is asked later gets
-// ErrClosed.
+// Close waits for the writes in progress and closes the state. Later calls return ErrClosed.
 func (s *Store) Close() error {
-	s.once.Do(func() { s.closed = s.release() })
+	s.once.Do(func() { s.closed = s.closeAll() })
 	return s.closed
 }
 
-func (s *Store) release() error {
+func (s *Store) closeAll() error {
 	var errs []error
 	if s.writer != nil {
 		s.writer.close()
 	}
 	s.files.Forget()
-	s.others.Forget()
-	// The writer's connection goes last, so that it folds the log into the database.
+	s.otherFiles.Forget()
+	// The writer's connection is closed last, so that it moves the log into the database.
 	for _, stmt := range s.statements {
 		errs = append(errs, stmt.Close())
 	}
-	if s.read != nil {
-		errs = append(errs, s.read.Close())
+	if s.readDB != nil {
+		errs = append(errs, s.readDB.Close())
 	}
 	if s.writer != nil {
 		errs = append(errs, s.writer.tx.close())
@@ -254,7 +252,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.agents.file.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, unlock(s.lock))
+		errs = append(errs, unlockState(s.lock))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close state: %w", err)

@@ -10,9 +10,9 @@ import (
 // ChatOfToken returns the chat of a token.
 func (s *Store) ChatOfToken(ctx context.Context, token string) (channels.Chat, bool, error) {
 	var chat string
-	found, err := s.lookup(ctx, "SELECT chat FROM token WHERE token = ?", []any{token}, &chat)
+	found, err := s.queryRow(ctx, "SELECT chat FROM token WHERE token = ?", []any{token}, &chat)
 	if err != nil || !found {
-		return channels.Chat{}, false, wrap("look up a token", err)
+		return channels.Chat{}, false, wrapError("look up a token", err)
 	}
 	return chatOf(chat), true, nil
 }

@@ -21,7 +21,7 @@ func (t *tx) write(l outbound, now time.Time) error {
 	}
 	return t.exec(`INSERT INTO transcript (inbound, n, text, media, at)
 		VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM transcript WHERE inbound = ?1), ?2, ?3, ?4)`,
-		l.Inbound, l.Entry.Text, text(l.Entry.Media), micros(at))
+		l.Inbound, l.Entry.Text, encodeJSON(l.Entry.Media), micros(at))
 }
 
 // History returns the last turns of a chat: the messages that were begun on, each with what the
@@ -30,16 +30,16 @@ func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, with
 	if turns <= 0 {
 		return nil, nil
 	}
-	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id <> ?3
+	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id <> ?3
 		AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), turns, without)
 	if err != nil {
-		return nil, wrap("read the history of %s", err, chat)
+		return nil, wrapError("read the history of %s", err, chat)
 	}
 	var entries []store.Entry
 	for _, i := range slices.Backward(inbounds) {
 		turn, err := s.entriesOf(ctx, i)
 		if err != nil {
-			return nil, wrap("read the history of %s", err, chat)
+			return nil, wrapError("read the history of %s", err, chat)
 		}
 		entries = append(entries, turn...)
 	}
@@ -48,7 +48,7 @@ func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, with
 
 // entriesOf returns a message and what the agent said to it.
 func (s *Store) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
-	said, err := all(ctx, s, scanEntry, "SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
+	said, err := queryAll(ctx, s, scanEntry, "SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
 	entry := store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID}
 	return append([]store.Entry{entry}, said...), err
 }
@@ -65,15 +65,15 @@ func (s *Store) Search(ctx context.Context, chat channels.Chat, words []string, 
 	}
 	before := int64(math.MaxInt64)
 	for searched := 0; searched < store.SearchDepth && len(found) < limit; searched += searchPage {
-		inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id < ?3
+		inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id < ?3
 			AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), searchPage, before)
 		if err != nil {
-			return nil, wrap("search %s", err, chat)
+			return nil, wrapError("search %s", err, chat)
 		}
 		for _, i := range inbounds {
 			turn, err := s.entriesOf(ctx, i)
 			if err != nil {
-				return nil, wrap("search %s", err, chat)
+				return nil, wrapError("search %s", err, chat)
 			}
 			slices.Reverse(turn)
 			found = append(found, slices.DeleteFunc(turn, func(e store.Entry) bool { return !contains(e.Text, words) })...)
@@ -99,7 +99,7 @@ func scanEntry(scan func(...any) error) (store.Entry, error) {
 	if err := scan(&e.Inbound, &e.Text, &media, &at); err != nil {
 		return store.Entry{}, err
 	}
-	e.Time = moment(at)
+	e.Time = fromMicros(at)
 	if err := json.Unmarshal(media, &e.Media); err != nil {
 		return store.Entry{}, fmt.Errorf("entry of inbound message %d: %w", e.Inbound, err)
 	}

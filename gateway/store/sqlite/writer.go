@@ -9,17 +9,16 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// together is how many callers share one transaction at most, which bounds how long the first of
-// them waits.
-const together = 256
+// maxBatch bounds the callers that share one transaction, and thus the wait of the first one.
+const maxBatch = 256
 
-// job is one caller's change. It may be done twice, of which the first time is undone.
+// job is one caller's change. It may run twice; the first run is then rolled back.
 type job struct {
 	do  func(*tx) error
 	err error
 }
 
-// try does the job. A panic is its failure alone: whoever leads has nothing to do with it.
+// try runs the job. A panic fails this job only.
 func (j *job) try(t *tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -29,14 +28,14 @@ func (j *job) try(t *tx) (err error) {
 	return j.do(t)
 }
 
-// writer carries out changes one after the other on its own connection. While the disk confirms a
-// transaction the next jobs gather, and go together.
+// writer carries out changes one after the other on its own connection, with group commit: jobs
+// that arrive while the disk confirms a transaction share the next one.
 type writer struct {
 	tx    *tx
 	queue *batch.Queue[*job]
-	files *dbfile.Files // what must still be in its place for a commit to count
+	files *dbfile.Files // files that must still be in place for a commit to count
 
-	// Transactions are made by one goroutine. SQLite needs a deep stack, and to grow the one of
+	// One goroutine makes all transactions. SQLite needs a deep stack, and growing the stack of
 	// each caller would cost a fifteenth of a turn.
 	batches chan []*job
 	done    chan struct{}
@@ -45,7 +44,7 @@ type writer struct {
 
 func newWriter(t *tx) *writer {
 	w := &writer{tx: t, batches: make(chan []*job), done: make(chan struct{})}
-	w.queue = batch.New(together, func(jobs []*job) {
+	w.queue = batch.New(maxBatch, func(jobs []*job) {
 		w.batches <- jobs
 		<-w.done
 	})
@@ -58,15 +57,15 @@ func newWriter(t *tx) *writer {
 	return w
 }
 
-// close returns when what was submitted is done. What is submitted later is refused.
+// close waits until all submitted jobs are done. Later jobs are refused.
 func (w *writer) close() {
 	w.queue.Close()
 	close(w.batches)
 	w.work.Wait()
 }
 
-// submit returns when a change is on disk. Once it is begun, the answer is what really happened,
-// even if ctx has ended.
+// submit returns when a change is on disk. After the change has started, the result is the actual
+// one, even if ctx has ended.
 func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -78,8 +77,8 @@ func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 	return j.err
 }
 
-// commit carries out jobs in one transaction. A job that fails by itself leaves the others alone;
-// when the transaction fails, none of them happened.
+// commit carries out jobs in one transaction. A job that fails does not affect the others; if the
+// transaction fails, all of them fail.
 func (w *writer) commit(jobs []*job) {
 	err := w.commitTogether(jobs)
 	for _, j := range jobs {
@@ -93,7 +92,7 @@ func (w *writer) commitTogether(jobs []*job) error {
 	if err := w.files.Err(); err != nil {
 		return err
 	}
-	err := w.transact(func() error {
+	err := w.inTransaction(func() error {
 		for _, j := range jobs {
 			if err := j.try(w.tx); err != nil {
 				return err
@@ -102,21 +101,21 @@ func (w *writer) commitTogether(jobs []*job) error {
 		return nil
 	})
 	if err != nil && len(jobs) > 1 {
-		err = w.apart(jobs)
+		err = w.commitSeparately(jobs)
 	}
 	if err != nil {
 		return err
 	}
-	// What went into files that were removed or replaced meanwhile nobody finds again, so it is not
-	// confirmed. That the files cannot be looked at for a moment says nothing: it is stored.
+	// A commit into files that were removed or replaced is lost, so it is not confirmed. If the
+	// files cannot be checked at the moment, the commit counts.
 	_ = w.files.Check()
 	return w.files.Err()
 }
 
-// apart does jobs again of which one failed, each behind a savepoint. That costs more, so it is not
-// done for a mistake that hardly ever happens.
-func (w *writer) apart(jobs []*job) error {
-	return w.transact(func() error {
+// commitSeparately repeats jobs of which one has failed, each behind a savepoint. Savepoints cost
+// time, so they are used only after a failure.
+func (w *writer) commitSeparately(jobs []*job) error {
+	return w.inTransaction(func() error {
 		for _, j := range jobs {
 			if err := w.tx.exec("SAVEPOINT job"); err != nil {
 				return err
@@ -135,8 +134,8 @@ func (w *writer) apart(jobs []*job) error {
 	})
 }
 
-// transact does something in a transaction.
-func (w *writer) transact(do func() error) error {
+// inTransaction calls do in a transaction.
+func (w *writer) inTransaction(do func() error) error {
 	if err := w.tx.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -149,7 +148,7 @@ func (w *writer) transact(do func() error) error {
 	return nil
 }
 
-// rollback ends a transaction, which SQLite may have done already.
+// rollback ends a transaction, which SQLite may have ended already.
 func (w *writer) rollback(cause error) error {
 	_ = w.tx.exec("ROLLBACK")
 	return cause
