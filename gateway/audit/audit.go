@@ -11,41 +11,40 @@ import (
 	"time"
 )
 
-// Options is what a log is made of.
+// Options configures an audit log.
 type Options struct {
 	Path    string
-	MaxSize int64 // bytes; the file is rotated before it grows beyond them
-	Keep    int   // how many old files are kept
-	Text    bool  // also write what people said
-	// Beside is for a tool that runs beside the daemon: it appends, and leaves rotating and mending
+	MaxSize int64 // bytes; the file is rotated before it grows larger
+	Keep    int   // number of old files to keep
+	Text    bool  // also write the texts of messages
+	// Beside is for commands that run beside the daemon: they append, and leave rotation and repair
 	// to the daemon.
 	Beside bool
-	// Failed is told of the first record that could not be written, and then not again until one
-	// could. nil: nobody is.
+	// Failed, if not nil, is called with the first record that could not be written, and not again
+	// until a write succeeds.
 	Failed func(error)
 }
 
-// Log is an audit log. It is safe for concurrent use, and a nil one takes everything and writes
-// nothing.
+// Log is an audit log. It is safe for concurrent use. A nil Log writes nothing.
 type Log struct {
 	o    Options
 	mu   sync.Mutex
 	file *os.File // nil: it could not be opened
-	lost int      // records since the last that could be written
+	lost int      // records that could not be written since the last successful write
 }
 
-// Open opens or creates a log. Half a line at its end, which a crash has left, is cut off. A full
-// disk is no error: it may have room later.
+// Open opens or creates a log. An incomplete last line, left by a crash, is removed. A full disk is
+// not an error, since there may be room later.
 func Open(o Options) (*Log, error) {
 	l := &Log{o: o}
-	if err := l.open(); err != nil && !full(err) {
+	if err := l.open(); err != nil && !isFull(err) {
 		return nil, err
 	}
 	return l, nil
 }
 
-// Write writes a record. It never fails: what cannot be written is counted, and who waits for a
-// turn does not wait for that.
+// Write writes a record. It never fails: records that cannot be written are counted, so that turns
+// do not wait for the log.
 func (l *Log) Write(r Record) {
 	if l == nil {
 		return
@@ -56,7 +55,7 @@ func (l *Log) Write(r Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	records := []Record{r}
-	if l.lost > 0 { // where both find no room, the gap is not closed
+	if l.lost > 0 { // if there is no room for both, the gap is reported later
 		records = []Record{{Time: r.Time, Event: Lost, Count: l.lost}, r}
 	}
 	err := l.write(records)
@@ -69,14 +68,14 @@ func (l *Log) Write(r Record) {
 	}
 }
 
-// Close closes the file. Nothing may be written any more, and nothing is left to be written.
+// Close closes the file. There is nothing left to write.
 func (l *Log) Close() {
 	if l != nil && l.file != nil {
 		_ = l.file.Close()
 	}
 }
 
-// write writes records in one go.
+// write writes records in one system call.
 func (l *Log) write(records []Record) error {
 	var lines []byte
 	for _, r := range records {
@@ -90,20 +89,20 @@ func (l *Log) write(records []Record) error {
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	size, err := l.ready(int64(len(lines)))
+	size, err := l.prepareWrite(int64(len(lines)))
 	if err != nil {
 		return err
 	}
 	n, err := l.file.Write(lines)
-	if err != nil && n > 0 { // half a line would spoil the next one
+	if err != nil && n > 0 { // an incomplete line would corrupt the next one
 		err = errors.Join(err, l.file.Truncate(size))
 	}
 	return err
 }
 
-// ready sees to it that the right file is open and has room for a line, and returns its size.
-// Somebody may have moved it away.
-func (l *Log) ready(line int64) (int64, error) {
+// prepareWrite ensures that the right file is open and has room for a line, and returns its size.
+// The file may have been moved away.
+func (l *Log) prepareWrite(line int64) (int64, error) {
 	if l.file == nil {
 		if err := l.open(); err != nil {
 			return 0, err
@@ -133,8 +132,8 @@ func (l *Log) open() error {
 	if err := os.MkdirAll(filepath.Dir(l.o.Path), 0o700); err != nil {
 		return fmt.Errorf("open audit log: %w", err)
 	}
-	// Without O_NONBLOCK a pipe would be waited for here. The folder may be an agent's, who must
-	// not choose what is written to.
+	// O_NONBLOCK prevents waiting for a pipe. The folder may belong to an agent, which must not
+	// redirect the log.
 	f, err := os.OpenFile(l.o.Path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
 		return fmt.Errorf("open audit log: %s is a link; name the file itself in audit.file, or remove the link", l.o.Path)
@@ -142,7 +141,7 @@ func (l *Log) open() error {
 	if err != nil {
 		return fmt.Errorf("open audit log: %w", err)
 	}
-	if err := l.prepare(f); err != nil {
+	if err := l.checkFile(f); err != nil {
 		_ = f.Close()
 		return fmt.Errorf("open audit log: %w", err)
 	}
@@ -150,8 +149,8 @@ func (l *Log) open() error {
 	return nil
 }
 
-// prepare makes a file fit to be written to.
-func (l *Log) prepare(f *os.File) error {
+// checkFile checks and repairs a newly opened file.
+func (l *Log) checkFile(f *os.File) error {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -166,11 +165,11 @@ func (l *Log) prepare(f *os.File) error {
 	if l.o.Beside {
 		return nil
 	}
-	return mend(f, info.Size())
+	return removePartialLine(f, info.Size())
 }
 
-// mend cuts off what follows the last line end.
-func mend(f *os.File, size int64) error {
+// removePartialLine truncates a file after its last complete line.
+func removePartialLine(f *os.File, size int64) error {
 	var block [4096]byte
 	for end := size; ; {
 		from := max(0, end-int64(len(block)))
@@ -193,7 +192,7 @@ func mend(f *os.File, size int64) error {
 	}
 }
 
-// rotate moves each file to the next number, and begins a new one.
+// rotate renames each file to the next number, and creates a new one.
 func (l *Log) rotate() error {
 	old := func(n int) string {
 		if n == 0 {
@@ -201,7 +200,7 @@ func (l *Log) rotate() error {
 		}
 		return fmt.Sprintf("%s.%d", l.o.Path, n)
 	}
-	for n := l.o.Keep; os.Remove(old(n)) == nil && n > 0; n++ { // also those that a greater number had kept
+	for n := l.o.Keep; os.Remove(old(n)) == nil && n > 0; n++ { // also files from when more of them were kept
 	}
 	for n := l.o.Keep - 1; n >= 0; n-- {
 		if err := os.Rename(old(n), old(n+1)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -211,4 +210,4 @@ func (l *Log) rotate() error {
 	return l.open()
 }
 
-func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

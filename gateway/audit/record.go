@@ -8,7 +8,7 @@ import (
 	"nanobot/channels"
 )
 
-// What a record can be about.
+// The events of records.
 const (
 	TurnStart = "turn.start" // an agent is about to be started
 	TurnEnd   = "turn.end"
@@ -21,7 +21,7 @@ const (
 	Lost      = "lost" // records that could not be written; Count says how many
 )
 
-// What can be decided.
+// The decisions of records.
 const (
 	Allowed = "allowed"
 	Refused = "denied"
@@ -34,7 +34,7 @@ const (
 	Failed     = "failed"
 )
 
-// Record is one line. What is empty is left out.
+// Record is one line of the log. Empty fields are omitted.
 type Record struct {
 	Time     time.Time `json:"time"`
 	Event    string    `json:"event"`
@@ -44,7 +44,7 @@ type Record struct {
 	Chat     string    `json:"chat,omitempty"`
 	User     User      `json:"user,omitzero"`
 	Message  string    `json:"message,omitempty"` // its id
-	// Text is what was said. It is left out unless Options.Text asks for it.
+	// Text is the text of the message. It is omitted unless Options.Text is set.
 	Text string `json:"text,omitempty"`
 
 	Run     int64  `json:"run,omitempty"`
@@ -52,26 +52,26 @@ type Record struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Command string `json:"command,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-	// Question is what was answered. Whoever answered is the User, and what they chose the Text.
+	// Question is the id of the answered question. User is the person who answered.
 	Question string `json:"question,omitempty"`
-	// Title is what was decided.
+	// Title describes the decision.
 	Title string `json:"title,omitempty"`
 
 	Launch
-	// End is how a turn has ended.
+	// End is the outcome of a turn.
 	End *End `json:"end,omitempty"`
 
-	// In and Out are the sizes of what was said and of what the agent said.
+	// In and Out are the sizes of the message and of the agent's output.
 	In  Size `json:"in,omitzero"`
 	Out Size `json:"out,omitzero"`
 
 	Count int `json:"count,omitempty"` // of lost records
 }
 
-// Func takes records, from many goroutines. It must not block for long. A nil Func takes none.
+// Func writes records, from many goroutines. It must not block for long. A nil Func writes none.
 type Func func(Record)
 
-// Record records something that a message led to, if records are kept.
+// Record records an event that a message caused, if there is an audit log.
 func (f Func) Record(in channels.Incoming, r Record) {
 	if f == nil {
 		return
@@ -81,21 +81,21 @@ func (f Func) Record(in channels.Incoming, r Record) {
 	f(r)
 }
 
-// User is a person.
+// User is the person in a record.
 type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Username string `json:"username,omitempty"`
 }
 
-// Launch is how an agent is started.
+// Launch describes how an agent is started.
 type Launch struct {
 	Argv []string `json:"argv,omitempty"` // as configured: {message} is not replaced
 	Cwd  string   `json:"cwd,omitempty"`
 	Env  []string `json:"env,omitempty"` // names only
 }
 
-// End is how a turn has ended.
+// End is the outcome of a turn.
 type End struct {
 	Status string `json:"status"`
 	Exit   int    `json:"exit"`
@@ -104,7 +104,7 @@ type End struct {
 	Millis int64  `json:"ms"`
 }
 
-// Size is how much was said.
+// Size is the size of a message.
 type Size struct {
 	Bytes int `json:"bytes"`
 	Media int `json:"media,omitempty"`

@@ -1,6 +1,6 @@
-// Package console is the operator's view of a gateway over HTTP: its turns as a list and one by
-// one, what was not delivered, how it is, and stopping and retrying. Who may look is decided by
-// whoever serves it.
+// Package console is the operator's view of a gateway over HTTP: the list of turns, single turns,
+// undelivered messages, health, and the commands stop and retry. It does not check access, which is
+// up to the server.
 package console
 
 import (
@@ -26,51 +26,51 @@ import (
 )
 
 const (
-	// mostTurns bounds one answer.
-	mostTurns, usualTurns = 500, 50
-	// liveEvery is how often those who watch are told of what changed, at most; mostDirty is of how
-	// many turns. When there are more they are told to look for themselves.
-	liveEvery = 100 * time.Millisecond
-	mostDirty = 1000
+	// maxTurns bounds the turns of one response.
+	maxTurns, usualTurns = 500, 50
+	// publishInterval is the shortest time between two publications of changes, and maxDirty bounds
+	// the turns in one. If there are more, watchers are asked to reload.
+	publishInterval = 100 * time.Millisecond
+	maxDirty        = 1000
 )
 
-// Console looks at a gateway and its store.
+// Console reads a gateway and its store.
 type Console struct {
-	// Watched tells whether anybody is there to be told of changes; nil: somebody may be. It is to
-	// be set before Run.
+	// Watched reports whether there are watchers of changes; nil: there may be. It must be set
+	// before Run.
 	Watched func() bool
 
 	store store.Store
 	log   *zap.Logger
 
 	mu    sync.Mutex
-	dirty map[int64]bool // turns that changed since they were last told of
-	lost  bool           // so did others, of which we do not know which
+	dirty map[int64]bool // changed turns that were not published yet
+	lost  bool           // more turns than maxDirty have changed
 }
 
-// New returns a console on a store. Its Watch is for the gateway's options.
+// New returns a console on a store. Its Observe is for the gateway's options.
 func New(s store.Store, log *zap.Logger) *Console {
 	return &Console{store: s, log: log, dirty: map[int64]bool{}}
 }
 
-// Watch notes that something happened.
+// Observe records that a turn has changed.
 func (c *Console) Observe(e events.Event) {
 	if e.Inbound == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dirty[e.Inbound] = true; len(c.dirty) > mostDirty {
+	if c.dirty[e.Inbound] = true; len(c.dirty) > maxDirty {
 		c.lost = true
 		clear(c.dirty)
 	}
 }
 
-// Run publishes turns that have changed, each as the event "turn", until ctx ends. The event
-// "reload" is for more of them than can be told. What changes while nobody watches is not told: who
-// comes looks at the lists first.
+// Run publishes changed turns, each as the event "turn", until ctx ends. The event "reload" stands
+// for too many changes. Without watchers nothing is published, since new watchers read the lists
+// first.
 func (c *Console) Run(ctx context.Context, publish func(event string, data any)) {
-	tick := time.NewTicker(liveEvery)
+	tick := time.NewTicker(publishInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -78,19 +78,19 @@ func (c *Console) Run(ctx context.Context, publish func(event string, data any))
 		case <-ctx.Done():
 			return
 		}
-		ids, lost := c.changed()
+		ids, lost := c.takeChanged()
 		switch {
 		case c.Watched != nil && !c.Watched():
 		case lost:
 			publish("reload", struct{}{})
 		default:
-			c.tell(ctx, ids, publish)
+			c.publishTurns(ctx, ids, publish)
 		}
 	}
 }
 
-// changed returns what is to be told, and forgets it.
-func (c *Console) changed() (ids []int64, lost bool) {
+// takeChanged returns the changed turns and resets them.
+func (c *Console) takeChanged() (ids []int64, lost bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids, lost = slices.Collect(maps.Keys(c.dirty)), c.lost
@@ -99,8 +99,8 @@ func (c *Console) changed() (ids []int64, lost bool) {
 	return ids, lost
 }
 
-// tell publishes turns. Those that cannot be read just now are told of later.
-func (c *Console) tell(ctx context.Context, ids []int64, publish func(event string, data any)) {
+// publishTurns publishes turns. Turns that cannot be read now are published later.
+func (c *Console) publishTurns(ctx context.Context, ids []int64, publish func(event string, data any)) {
 	var inbounds []store.Inbound
 	for _, id := range ids {
 		inbound, found, err := c.store.Inbound(ctx, id)
@@ -111,7 +111,7 @@ func (c *Console) tell(ctx context.Context, ids []int64, publish func(event stri
 			inbounds = append(inbounds, inbound)
 		}
 	}
-	turns, err := c.listed(ctx, inbounds)
+	turns, err := c.listTurns(ctx, inbounds)
 	if err != nil {
 		for _, inbound := range inbounds {
 			c.Observe(events.Event{Inbound: inbound.ID})
@@ -126,7 +126,7 @@ func (c *Console) tell(ctx context.Context, ids []int64, publish func(event stri
 func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, f func(r *http.Request) (any, error)) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, f) })
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.respond(w, r, f) })
 	}
 	handle("GET /api/turns", c.turns)
 	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.detail(r, g) })
@@ -149,17 +149,17 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	return mux
 }
 
-// accepted is the answer to what will be done.
+// accepted is the response to a command that will be carried out.
 var accepted = struct {
 	OK bool `json:"ok"`
 }{true}
 
 var errNotFound = errors.New("there is no such turn")
 
-// badRequest is the asker's mistake.
+// badRequest is a mistake of the client.
 type badRequest struct{ error }
 
-func (c *Console) answer(w http.ResponseWriter, r *http.Request, f func(*http.Request) (any, error)) {
+func (c *Console) respond(w http.ResponseWriter, r *http.Request, f func(*http.Request) (any, error)) {
 	v, err := f(r)
 	status := http.StatusOK
 	var bad badRequest
@@ -182,7 +182,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, f func(*http.Re
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
 func (c *Console) inbound(r *http.Request) (store.Inbound, error) {
@@ -197,15 +197,15 @@ func (c *Console) inbound(r *http.Request) (store.Inbound, error) {
 	return inbound, err
 }
 
-// outcomes are what can be asked for: the states of turns that are not done, and what became of
-// those that are.
+// outcomes are the filter values: the states of unfinished turns, and the statuses of finished
+// ones.
 var outcomes = []string{
 	"", string(store.Pending), string(store.Running), string(store.Interrupted), string(store.Dead),
 	string(terminal.Done), string(terminal.Failed), string(terminal.TimedOut), string(terminal.Stopped),
 }
 
-// filter reads which turns are asked for.
-func filter(r *http.Request) (store.TurnFilter, error) {
+// parseFilter parses the filter of a list request.
+func parseFilter(r *http.Request) (store.TurnFilter, error) {
 	q := r.URL.Query()
 	f := store.TurnFilter{Agent: q.Get("agent"), Outcome: q.Get("outcome"), Limit: usualTurns}
 	if channel, id, ok := strings.Cut(q.Get("chat"), ":"); ok {
@@ -218,7 +218,7 @@ func filter(r *http.Request) (store.TurnFilter, error) {
 	}
 	for name, into := range map[string]func(int64){
 		"before": func(n int64) { f.Before = n },
-		"limit":  func(n int64) { f.Limit = int(min(max(n, 1), mostTurns)) },
+		"limit":  func(n int64) { f.Limit = int(min(max(n, 1), maxTurns)) },
 	} {
 		if v := q.Get(name); v != "" {
 			n, err := strconv.ParseInt(v, 10, 64)

@@ -12,23 +12,23 @@ import (
 	"nanobot/gateway/store"
 )
 
-// mostUndelivered bounds one answer; excerpted is how much of a text is shown in a list.
-const mostUndelivered, excerpted = 200, 300
+// maxUndelivered bounds one response; maxExcerpt bounds the texts in a list, in runes.
+const maxUndelivered, maxExcerpt = 200, 300
 
-// Turn is a turn as it is listed.
+// Turn is a turn in a list.
 type Turn struct {
 	ID       int64          `json:"id"`
 	Chat     string         `json:"chat"`
-	Message  string         `json:"message"` // the id of the message that it answers, as its network has it
+	Message  string         `json:"message"` // the network's id of the message that it answers
 	User     channels.User  `json:"user"`
 	Agent    string         `json:"agent"`
 	Text     string         `json:"text"`
-	Media    int            `json:"media,omitempty"` // how many files came with it
+	Media    int            `json:"media,omitempty"` // number of files of the message
 	State    store.State    `json:"state"`
 	Status   string         `json:"status,omitempty"`
 	ExitCode int            `json:"exit_code,omitempty"`
 	Signal   string         `json:"signal,omitempty"`
-	Memory   int64          `json:"memory,omitempty"` // bytes, at its peak
+	Memory   int64          `json:"memory,omitempty"` // peak, in bytes
 	CPU      float64        `json:"cpu,omitempty"`    // seconds
 	Attempt  int            `json:"attempt"`
 	Received time.Time      `json:"received"`
@@ -47,22 +47,22 @@ type Send struct {
 	Error     string      `json:"error,omitempty"`
 	Queued    time.Time   `json:"queued"`
 	NotBefore time.Time   `json:"not_before,omitzero"`
-	Message   string      `json:"message,omitempty"` // its id, as its network has it, once it is sent
+	Message   string      `json:"message,omitempty"` // the network's id, when it was sent
 	Text      string      `json:"text"`
 	Media     []string    `json:"media,omitempty"`
 }
 
-// Detail is a turn with all that is known of it.
+// Detail is a turn with all its details.
 type Detail struct {
 	Turn
-	Frames []events.TraceLine `json:"frames"` // log frames are among them
+	Frames []events.TraceLine `json:"frames"` // including log frames
 	Missed int                `json:"missed,omitempty"`
 	Stderr string             `json:"stderr,omitempty"`
 	Sent   []Send             `json:"parts"`
 }
 
 func (c *Console) turns(r *http.Request) (any, error) {
-	f, err := filter(r)
+	f, err := parseFilter(r)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,12 @@ func (c *Console) turns(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.listed(r.Context(), inbounds)
+	return c.listTurns(r.Context(), inbounds)
 }
 
-// listed counts what was sent of turns without reading it: an agent may say much, and those who
-// watch are told of each word.
-func (c *Console) listed(ctx context.Context, inbounds []store.Inbound) ([]Turn, error) {
+// listTurns counts the deliveries of turns without reading them, since an agent may print much, and
+// every frame is a change.
+func (c *Console) listTurns(ctx context.Context, inbounds []store.Inbound) ([]Turn, error) {
 	ids := make([]int64, len(inbounds))
 	for i, inbound := range inbounds {
 		ids[i] = inbound.ID
@@ -86,12 +86,12 @@ func (c *Console) listed(ctx context.Context, inbounds []store.Inbound) ([]Turn,
 	}
 	turns := []Turn{}
 	for _, inbound := range inbounds {
-		turns = append(turns, turn(inbound, counts[inbound.ID]))
+		turns = append(turns, newTurn(inbound, counts[inbound.ID]))
 	}
 	return turns, nil
 }
 
-func turn(i store.Inbound, sends map[store.State]int) Turn {
+func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 	t := Turn{
 		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Agent: i.Agent, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory, CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
@@ -120,7 +120,7 @@ func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
 	for _, p := range deliveries {
 		counts[p.State]++
 	}
-	d := Detail{Turn: turn(inbound, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: sends(deliveries)}
+	d := Detail{Turn: newTurn(inbound, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: newSends(deliveries)}
 	d.Text = inbound.In.Text
 	if d.Frames == nil {
 		d.Frames = []events.TraceLine{}
@@ -129,18 +129,18 @@ func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
 }
 
 func (c *Console) undelivered(r *http.Request) (any, error) {
-	deliveries, err := c.store.Undelivered(r.Context(), channels.Chat{}, mostUndelivered)
+	deliveries, err := c.store.Undelivered(r.Context(), channels.Chat{}, maxUndelivered)
 	if err != nil {
 		return nil, err
 	}
-	all := sends(deliveries)
+	all := newSends(deliveries)
 	for i := range all {
 		all[i].Text = excerpt(all[i].Text)
 	}
 	return all, nil
 }
 
-func sends(deliveries []store.Delivery) []Send {
+func newSends(deliveries []store.Delivery) []Send {
 	out := []Send{}
 	for _, p := range deliveries {
 		s := Send{
@@ -155,12 +155,12 @@ func sends(deliveries []store.Delivery) []Send {
 	return out
 }
 
-// excerpt is the beginning of a text.
+// excerpt returns the beginning of a text.
 func excerpt(text string) string {
-	if len(text) <= excerpted {
+	if len(text) <= maxExcerpt {
 		return text
 	}
-	cut := excerpted
+	cut := maxExcerpt
 	for !utf8.RuneStart(text[cut]) {
 		cut--
 	}

@@ -1,4 +1,5 @@
-// Package metrics counts what a gateway does, for Prometheus.
+// Package metrics counts the events of a gateway and serves them in the format of Prometheus. It
+// does not decide who may read them.
 package metrics
 
 import (
@@ -16,7 +17,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Metrics counts. Its Watch is for the gateway's options.
+// Metrics counts events. Its Observe is for the gateway's options.
 type Metrics struct {
 	mu    sync.Mutex
 	turns map[result]int
@@ -25,18 +26,18 @@ type Metrics struct {
 	took  map[string]*histogram // by agent
 }
 
-// result is a channel, and what something in it came to. Turns have an agent besides.
+// result is a channel and the result of a turn or a delivery in it. Turns also have an agent.
 type result struct{ channel, result, agent string }
 
-// New returns metrics of a gateway that is yet to be made.
+// New returns empty metrics, before the gateway exists.
 func New() *Metrics {
 	return &Metrics{
 		turns: map[result]int{}, sends: map[result]int{}, drops: map[result]int{},
-		took: map[string]*histogram{store.DefaultAgent: {}}, // there always is that one
+		took: map[string]*histogram{store.DefaultAgent: {}}, // the default agent always exists
 	}
 }
 
-// Watch counts an event.
+// Observe counts an event.
 func (m *Metrics) Observe(e events.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,34 +56,34 @@ func (m *Metrics) Observe(e events.Event) {
 	}
 }
 
-// Handler serves the metrics, with those that are looked up in the gateway when they are asked for.
+// Handler serves the counters, and gauges that are read from the gateway for each request.
 func (m *Metrics) Handler(g *gateway.Gateway) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var p page
-		m.counted(&p)
-		state(r.Context(), g, &p)
-		process(&p)
+		m.writeCounters(&p)
+		writeGauges(r.Context(), g, &p)
+		writeProcess(&p)
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(p.Bytes()) // whoever asked is gone
+		_, _ = w.Write(p.Bytes()) // the client may have disconnected
 	})
 }
 
-func (m *Metrics) counted(p *page) {
+func (m *Metrics) writeCounters(p *page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p.family("nanobot_turns_total", "counter", "Turns that have ended, by channel, outcome and agent.")
-	p.results("nanobot_turns_total", "outcome", m.turns)
+	p.writeResults("nanobot_turns_total", "outcome", m.turns)
 	p.family("nanobot_sends_total", "counter", "Tries to send a message, by channel and result: sent, retrying, failed or unknown.")
-	p.results("nanobot_sends_total", "result", m.sends)
+	p.writeResults("nanobot_sends_total", "result", m.sends)
 	p.family("nanobot_dropped_total", "counter", "Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted, cancelled or read.")
-	p.results("nanobot_dropped_total", "reason", m.drops)
+	p.writeResults("nanobot_dropped_total", "reason", m.drops)
 	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
 	for _, agent := range slices.Sorted(maps.Keys(m.took)) {
 		m.took[agent].write(p, "nanobot_turn_seconds", "agent", agent)
 	}
 }
 
-func (p *page) results(name, label string, counts map[result]int) {
+func (p *page) writeResults(name, label string, counts map[result]int) {
 	order := func(a, b result) int {
 		return cmp.Or(strings.Compare(a.channel, b.channel), strings.Compare(a.result, b.result), strings.Compare(a.agent, b.agent))
 	}
@@ -95,8 +96,8 @@ func (p *page) results(name, label string, counts map[result]int) {
 	}
 }
 
-// state is what is true at the moment.
-func state(ctx context.Context, g *gateway.Gateway, p *page) {
+// writeGauges writes the current state of the gateway.
+func writeGauges(ctx context.Context, g *gateway.Gateway, p *page) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	h := g.Health(ctx)
@@ -112,18 +113,18 @@ func state(ctx context.Context, g *gateway.Gateway, p *page) {
 	}
 	p.gauge("nanobot_inbox_waiting", "Messages that wait for a turn.", float64(h.Waiting))
 	p.gauge("nanobot_inbox_age_seconds", "How long the oldest of them has waited.", waited)
-	p.gauge("nanobot_store_up", "Whether the state can be written to.", one(h.Store == ""))
+	p.gauge("nanobot_store_up", "Whether the state can be written to.", boolValue(h.Store == ""))
 	p.family("nanobot_channel_up", "gauge", "Whether a channel runs.")
 	for _, name := range slices.Sorted(maps.Keys(h.Channels)) {
-		p.sample("nanobot_channel_up", one(h.Channels[name].OK), "channel", name)
+		p.sample("nanobot_channel_up", boolValue(h.Channels[name].OK), "channel", name)
 	}
 	p.family("nanobot_agents_resident_bytes", "gauge", "Memory of the agents that run, with their children, by agent.")
 	for _, agent := range agents {
-		p.sample("nanobot_agents_resident_bytes", float64(resident(working[agent].PIDs)), "agent", agent)
+		p.sample("nanobot_agents_resident_bytes", float64(residentMemory(working[agent].PIDs)), "agent", agent)
 	}
 }
 
-func one(ok bool) float64 {
+func boolValue(ok bool) float64 {
 	if ok {
 		return 1
 	}

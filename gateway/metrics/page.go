@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// page is what Prometheus reads, in its text format. The client library would be a tenth of the
+// page is a page in the text format of Prometheus. The client library would be a tenth of the
 // binary.
 type page struct{ bytes.Buffer }
 
-// family begins the samples of a name.
+// family starts the samples of a metric.
 func (p *page) family(name, kind, help string) {
 	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-// gauge is a family of one sample.
+// gauge writes a gauge with one sample.
 func (p *page) gauge(name, help string, value float64) {
 	p.family(name, "gauge", help)
 	p.sample(name, value)
 }
 
-// counter is a family of one sample that only grows.
+// counter writes a counter with one sample.
 func (p *page) counter(name, help string, value float64) {
 	p.family(name, "counter", help)
 	p.sample(name, value)
@@ -30,7 +30,7 @@ func (p *page) counter(name, help string, value float64) {
 
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// sample writes a value with labels, each a name and what it is.
+// sample writes a value with labels, given as pairs of name and value.
 func (p *page) sample(name string, value float64, labels ...string) {
 	var all []string
 	for i := 0; i < len(labels); i += 2 {
@@ -42,10 +42,10 @@ func (p *page) sample(name string, value float64, labels ...string) {
 	p.WriteString(name + " " + strconv.FormatFloat(value, 'g', -1, 64) + "\n")
 }
 
-// bounds are the upper ends of a histogram's buckets, in seconds; the last one has none.
+// bounds are the upper bounds of a histogram's buckets, in seconds; the last bucket has none.
 var bounds = [...]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600}
 
-// histogram counts how long something took.
+// histogram counts durations.
 type histogram struct {
 	counts [len(bounds) + 1]int
 	sum    float64
@@ -60,7 +60,7 @@ func (h *histogram) add(seconds float64) {
 	h.sum += seconds
 }
 
-// write writes the buckets, each with what is in those before it. labels are as those of sample.
+// write writes the cumulative buckets. labels are pairs as in sample.
 func (h *histogram) write(p *page, name string, labels ...string) {
 	total := 0
 	for i, n := range h.counts {

@@ -11,17 +11,18 @@ import (
 	"nanobot/internal/procfs"
 )
 
-var began = time.Now()
+var processStart = time.Now()
 
-// process is what this program itself uses, by the names that Prometheus' own libraries give it.
-func process(p *page) {
+// writeProcess writes the resource usage of this process, under the names that Prometheus'
+// libraries use.
+func writeProcess(p *page) {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
 	p.gauge("go_goroutines", "Goroutines.", float64(runtime.NumGoroutine()))
 	if heap[0].Value.Kind() == metrics.KindUint64 {
 		p.gauge("go_memstats_heap_alloc_bytes", "Memory of the objects on the heap.", float64(heap[0].Value.Uint64()))
 	}
-	p.gauge("process_start_time_seconds", "When it began, in seconds since 1970.", float64(began.UnixMilli())/1000)
+	p.gauge("process_start_time_seconds", "When it began, in seconds since 1970.", float64(processStart.UnixMilli())/1000)
 	var used unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
 		p.counter("process_cpu_seconds_total", "Processor time used.", time.Duration(used.Utime.Nano()+used.Stime.Nano()).Seconds())

@@ -6,10 +6,10 @@ import (
 	"nanobot/internal/procfs"
 )
 
-// resident returns the memory in bytes of the processes in some sessions. Processes that have
-// ended, or that this system does not describe, count as 0. An agent leads a session of its own,
-// which includes its shell's children unless they made one themselves.
-func resident(sessions []int) (bytes int64) {
+// residentMemory returns the memory in bytes of the processes in the given sessions. Processes that
+// have ended or cannot be inspected count as 0. An agent leads a session of its own, which includes
+// its descendants unless they created another session.
+func residentMemory(sessions []int) (bytes int64) {
 	if len(sessions) == 0 {
 		return 0
 	}
