@@ -129,7 +129,7 @@ func (c *Channel) judge(err error) error {
 	if err == nil {
 		return nil
 	}
-	return c.o.Watch.Judge(filepath.Join(c.o.State, history.Database), err)
+	return c.o.Watch.FailIfDamaged(filepath.Join(c.o.State, history.Database), err)
 }
 
 // published tells those who watch, and the gateway, of what is on disk.

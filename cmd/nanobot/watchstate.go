@@ -54,7 +54,7 @@ func stateLostError(w *dbfile.Watch) error { return fmt.Errorf("%w: %w", store.E
 func (d daemon) verifyState(ctx context.Context, w *dbfile.Watch) {
 	for _, path := range []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), state.WebHistory(d.cfg.Gateway.StateDir)} {
 		if _, err := dbfile.Check(ctx, path); err != nil {
-			_ = w.Judge(path, err) // other errors are reported by the operations that meet them
+			_ = w.FailIfDamaged(path, err) // other errors are reported by the operations that meet them
 		}
 	}
 }

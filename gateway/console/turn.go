@@ -12,7 +12,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// maxUndelivered bounds one response; maxExcerpt bounds the texts in a list, in runes.
+// maxUndelivered bounds one response; maxExcerpt bounds the texts in a list, in bytes.
 const maxUndelivered, maxExcerpt = 200, 300
 
 // Turn is a turn in a list.

@@ -207,7 +207,9 @@ func TestACallInProgressDuringACrashIsRepeatedWithTheMark(t *testing.T) {
 // fullStore is a store whose disk is full.
 type fullStore struct{ *sqlite.Store }
 
-func (fullStore) SaveCopy(context.Context, *os.File, int64) (string, error) { return "", store.ErrNoRoom }
+func (fullStore) SaveCopy(context.Context, *os.File, int64) (string, error) {
+	return "", store.ErrNoRoom
+}
 
 func (fullStore) Enqueue(context.Context, store.Outbound) (store.Delivery, bool, error) {
 	return store.Delivery{}, false, store.ErrFull

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// Report says what a check has seen.
+// Report is the result of a check.
 type Report struct {
-	Whole bool  // false: it was ended before it was through
+	Whole bool  // false: it was cancelled
 	Size  int64 // of the file, in bytes
 	Took  time.Duration
 }
 
-// Check reads a database through: every page, the order of every table and index, and whether they
-// agree. Damage is ErrDamaged. When ctx ends before that, the report says so, and nothing is known
-// of the rest.
+// Check reads a whole database: every page, the order of every table and index, and whether they
+// agree. Damage is ErrDamaged. If ctx ends before, the report says so, and the rest is unknown.
 func Check(ctx context.Context, path string) (Report, error) {
 	if err := Inspect(path); err != nil {
 		return Report{}, err
@@ -40,7 +39,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 	r.Took = time.Since(began)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return r, nil //nolint:nilerr // the report says that it was ended
+		return r, nil //nolint:nilerr // the report says that it was cancelled
 	case err != nil:
 		return r, fmt.Errorf("check: %w", Explain(err))
 	case verdict != "ok":
@@ -50,8 +49,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 	return r, nil
 }
 
-// CheckSchema is Check for a database whose schema must have a number up to the newest that is
-// known.
+// CheckSchema is Check for a database whose schema version must be at most newest.
 func CheckSchema(ctx context.Context, path string, newest int) error {
 	r, err := Check(ctx, path)
 	if err == nil && !r.Whole {

@@ -1,5 +1,5 @@
-// Package dbfile is about the files of SQLite databases: how one is created, checked and copied,
-// and whether it is still there. It knows nothing of what is in them.
+// Package dbfile creates, checks and copies the files of SQLite databases, and watches whether they
+// still exist. It does not know their contents.
 package dbfile
 
 import (
@@ -17,16 +17,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The reasons for which a database cannot be used, whatever is tried. They are found with
-// errors.Is.
+// The permanent reasons why a database cannot be used, for errors.Is.
 var (
 	ErrDamaged  = errors.New("the database is damaged")
 	ErrNewer    = errors.New("the database was written by a newer nanobot")
 	ErrUnopened = errors.New("the database is closed to this user")
 )
 
-// Unusable tells whether an error says that a database has to be repaired, restored or opened by
-// another program.
+// Unusable reports whether an error means that a database must be repaired, restored or opened by
+// another version.
 func Unusable(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, ErrUnopened)
 }
@@ -41,8 +40,8 @@ func Newer(have, known int) error {
 	return fmt.Errorf("%w (schema %d, this one knows up to %d)", ErrNewer, have, known)
 }
 
-// Explain makes SQLite's errors for a damaged file an ErrDamaged, and leaves all others as they
-// are.
+// Explain turns SQLite's errors about a damaged file into ErrDamaged, and returns all others
+// unchanged.
 func Explain(err error) error {
 	var e *sqlite.Error
 	if errors.Is(err, ErrDamaged) || !errors.As(err, &e) {
@@ -58,20 +57,20 @@ func Explain(err error) error {
 	return err
 }
 
-// The names of the files that SQLite keeps beside a database: its log, the index of that, and the
-// rollback journal of a database without a log. SQLite rolls the database back by a journal that it
-// finds, whoever has written it.
+// The suffixes of the files that SQLite stores beside a database: the write-ahead log, its index,
+// and the rollback journal of a database without a log. SQLite rolls a database back by any journal
+// that it finds, whoever has written it.
 const (
 	Log     = "-wal"
 	Index   = "-shm"
 	Journal = "-journal"
 )
 
-// fresh is the end of the name that a database has until it is complete.
-const fresh = ".new"
+// unfinishedSuffix is the suffix of a database that is not complete yet.
+const unfinishedSuffix = ".new"
 
-// Inspect looks at a database's file without opening it. No file at all is fs.ErrNotExist; a file
-// that cannot be a database is ErrDamaged, because Create never leaves one.
+// Inspect checks a database file without opening it. A missing file is fs.ErrNotExist; a file that
+// cannot be a database is ErrDamaged, because Create never leaves one.
 func Inspect(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +80,7 @@ func Inspect(path string) error {
 		return err
 	}
 	if err != nil {
-		return closedTo(err)
+		return markUnopened(err)
 	}
 	if !info.Mode().IsRegular() {
 		return Damaged("%s is not a regular file (%s)", filepath.Base(path), info.Mode().Type())
@@ -90,45 +89,45 @@ func Inspect(path string) error {
 		return Damaged("%s is empty", filepath.Base(path))
 	}
 	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, unix.AT_EACCESS); err != nil {
-		return closedTo(&os.PathError{Op: "open", Path: path, Err: err})
+		return markUnopened(&os.PathError{Op: "open", Path: path, Err: err})
 	}
 	return nil
 }
 
-// closedTo makes a lack of rights an ErrUnopened.
-func closedTo(err error) error {
+// markUnopened turns a lack of permissions into ErrUnopened.
+func markUnopened(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (user %d): %w", ErrUnopened, os.Geteuid(), err)
 	}
 	return err
 }
 
-// Create makes a database with what scripts put into it. It has its name only once it is complete
-// and on disk: a process that dies meanwhile leaves a file that nobody takes for a database, and
-// that the next Create removes. The caller sees to it that nobody else creates the same one.
+// Create creates a database and runs scripts in it. The file gets its name when it is complete and
+// on disk: a crash leaves a file that is not taken for a database, and that the next Create
+// removes. The caller must ensure that nobody else creates the same database.
 func Create(ctx context.Context, path string, scripts ...string) error {
-	unfinished := path + fresh
-	if err := remove(unfinished); err != nil {
+	unfinished := path + unfinishedSuffix
+	if err := removeDatabase(unfinished); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would let others read it
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(f.Close(), run(ctx, unfinished, scripts)); err == nil {
-		err = settle(unfinished, path)
+	if err = errors.Join(f.Close(), runScripts(ctx, unfinished, scripts)); err == nil {
+		err = publish(unfinished, path)
 	}
 	if err != nil {
-		return errors.Join(err, remove(unfinished))
+		return errors.Join(err, removeDatabase(unfinished))
 	}
 	return nil
 }
 
-// Sweep removes what a process that died in Create or Copy has left.
-func Sweep(path string) error { return remove(path + fresh) }
+// Sweep removes the remains of a crash in Create or Copy.
+func Sweep(path string) error { return removeDatabase(path + unfinishedSuffix) }
 
-// remove removes a database that is not needed.
-func remove(path string) error {
+// removeDatabase removes a database and the files beside it.
+func removeDatabase(path string) error {
 	var errs []error
 	for _, end := range []string{"", Journal, Log, Index} {
 		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,9 +137,9 @@ func remove(path string) error {
 	return errors.Join(errs...)
 }
 
-// run carries out scripts in one transaction.
-func run(ctx context.Context, path string, scripts []string) (err error) {
-	conn, err := Connect(ctx, path, "journal_mode(DELETE)", "synchronous(OFF)") // settle writes it to disk
+// runScripts runs scripts in one transaction.
+func runScripts(ctx context.Context, path string, scripts []string) (err error) {
+	conn, err := Connect(ctx, path, "journal_mode(DELETE)", "synchronous(OFF)") // publish writes it to disk
 	if err != nil {
 		return err
 	}
@@ -158,8 +157,9 @@ func exec(ctx context.Context, conn driver.Conn, script string) error {
 	return err
 }
 
-// settle gives a complete file its name, so that a power cut leaves all of it or nothing.
-func settle(from, to string) error {
+// publish syncs a complete file and gives it its name, so that a power failure leaves all of it or
+// nothing.
+func publish(from, to string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func SyncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Connector names a file and the settings that each connection begins with.
+// Connector returns a connector for a file, with the settings of each connection.
 func Connector(path string, settings url.Values, pragmas ...string) (driver.Connector, error) {
 	if settings == nil {
 		settings = url.Values{}

@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLost says that a file is not what its path names any more: it was removed or replaced. What is
-// written into it nobody finds again.
+// ErrLost says that a file was removed or replaced, so that writes into it are lost.
 var ErrLost = errors.New("was removed or replaced while it was in use")
 
-// Watch follows files that are in use. Its first failure is final: from then on nothing of what it
-// follows may be relied on, and whoever asks is told so. It is safe for concurrent use.
+// Watch checks files that are in use. Its first failure is final: from then on, none of the watched
+// files may be used. It is safe for concurrent use.
 type Watch struct {
 	mu      sync.Mutex
 	groups  []*Files
@@ -23,21 +22,20 @@ type Watch struct {
 	failed  chan struct{}
 }
 
-// NewWatch returns a watch that follows nothing yet.
+// NewWatch returns a watch without files.
 func NewWatch() *Watch { return &Watch{failed: make(chan struct{})} }
 
-// Failed is closed when the watch has failed. Err says why.
+// Failed returns a channel that is closed when the watch has failed. Err returns the reason.
 func (w *Watch) Failed() <-chan struct{} { return w.failed }
 
-// Err returns why the watch has failed, or nil.
+// Err returns the reason of the failure, or nil.
 func (w *Watch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failure
 }
 
-// Fail ends the use of everything that is followed. Only the first reason counts, which is
-// returned.
+// Fail ends the use of all watched files. Only the first reason counts, and is returned.
 func (w *Watch) Fail(reason error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,20 +46,20 @@ func (w *Watch) Fail(reason error) error {
 	return w.failure
 }
 
-// Judge makes an error that says that a database is damaged the failure of the watch, and returns
-// it explained.
-func (w *Watch) Judge(path string, err error) error {
+// FailIfDamaged fails the watch if an error means that a database is damaged, and returns the
+// explained error.
+func (w *Watch) FailIfDamaged(path string, err error) error {
 	if err = Explain(err); !errors.Is(err, ErrDamaged) {
 		return err
 	}
-	// Where the files were replaced, the damage is not theirs.
+	// If the files were replaced, they are lost rather than damaged.
 	if lost := w.Check(); errors.Is(lost, ErrLost) {
 		return lost
 	}
 	return w.Fail(fmt.Errorf("%s: %w", path, err))
 }
 
-// Check looks at all files that are followed.
+// Check checks all watched files.
 func (w *Watch) Check() error {
 	w.mu.Lock()
 	groups := slices.Clone(w.groups)
@@ -74,21 +72,21 @@ func (w *Watch) Check() error {
 	return w.Err()
 }
 
-// Files are some of the files that a watch follows.
+// Files is a group of watched files.
 type Files struct {
 	watch *Watch
 	files []file
 }
 
-// file is what was at a path when it began to be followed.
+// file is the identity of the file at a path when the watch began.
 type file struct {
 	path     string
 	dev, ino uint64
-	database bool // it is never empty
+	database bool // it must not be empty
 }
 
-// Follow follows what is at some paths now. While a file is in use its number is not given to
-// another one.
+// Follow watches the files at the given paths. The inode number of an open file is not reused, so
+// it identifies the file.
 func (w *Watch) Follow(paths ...string) (*Files, error) {
 	f := &Files{watch: w}
 	for _, p := range paths {
@@ -104,8 +102,8 @@ func (w *Watch) Follow(paths ...string) (*Files, error) {
 	return f, nil
 }
 
-// Check returns nil while each path names the file that it did. A path that cannot be looked at
-// just now is an error, and not the end.
+// Check returns nil while each path still leads to the same file. A path that cannot be checked at
+// the moment is an error, but does not fail the watch.
 func (f *Files) Check() error {
 	if err := f.watch.Err(); err != nil {
 		return err
@@ -139,15 +137,15 @@ func (f *file) check() error {
 	return nil
 }
 
-// device has another type on some systems.
+// device converts the device number, whose type differs between systems.
 func device(s *unix.Stat_t) uint64 {
 	return uint64(s.Dev) //nolint:unconvert,gosec // see above
 }
 
-// Err returns why the watch has failed, or nil.
+// Err returns the reason of the watch's failure, or nil.
 func (f *Files) Err() error { return f.watch.Err() }
 
-// Forget ends the following of these files.
+// Forget ends the watch of these files.
 func (f *Files) Forget() {
 	if f == nil {
 		return

@@ -186,7 +186,7 @@ func (h *History) judge(err error) error {
 	if err == nil {
 		return nil
 	}
-	return h.o.Watch.Judge(h.path, err)
+	return h.o.Watch.FailIfDamaged(h.path, err)
 }
 
 func connector(path string, pragmas ...string) (driver.Connector, error) {

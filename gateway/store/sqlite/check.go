@@ -40,7 +40,7 @@ func (t *tx) check(path string) error {
 // store is no longer used.
 func (s *Store) Verify(ctx context.Context) (dbfile.Report, error) {
 	r, err := dbfile.Check(ctx, s.path)
-	return r, s.watch.Judge(s.path, err)
+	return r, s.watch.FailIfDamaged(s.path, err)
 }
 
 // MissingCopies counts the folders of the spool that undelivered messages need, and those of them

@@ -24,7 +24,7 @@ func (s *Store) checkDamage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return markFull(s.watch.Judge(s.path, err))
+	return markFull(s.watch.FailIfDamaged(s.path, err))
 }
 
 // queryRow reads one row outside the writer. It reports false when there is none.
