@@ -146,7 +146,7 @@ func beDaemon(dir, addr string) error {
 	}
 	watch := console.New(store, log)
 	g := gateway.New(gateway.Options{
-		Channels: map[string]channels.Channel{web.Name: ch}, Store: store, MaxConcurrent: 4, Log: log, Watch: watch.Watch,
+		Channels: map[string]channels.Channel{web.Name: ch}, Store: store, MaxConcurrent: 4, Log: log, Events: watch.Observe,
 		Settings: gateway.Settings{Agents: map[string]gateway.Agent{"default": {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: time.Second},
 	})
 	mux := http.NewServeMux()
