@@ -175,7 +175,7 @@ func TestNobodyIsAskedWhoMayNotTalkToTheBot(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
 	r.start()
 	c := r.connectTools() // a chat in which nobody has written
-	if got := c.call("kairos_next", c.beginGate()); !strings.Contains(got, `"ELICITATION_FAILED"`) || !strings.Contains(got, "may talk to the bot") {
+	if got := c.call("kairos_next", c.beginGate()); !strings.Contains(got, `"ELICITATION_FAILED"`) || !strings.Contains(got, "has access to the bot") {
 		t.Errorf("the agent was told %s", got)
 	}
 	if calls := r.net.Sent("1"); len(calls) > 0 {
