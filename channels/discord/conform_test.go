@@ -22,7 +22,7 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 		return channelstest.Subject{
 			Channel:    r.Channel,
 			Chat:       chatOf(r.dm),
-			Sent:       func() []channelstest.Sent { return messageResponse(r.server, r.dm) },
+			Sent:       func() []channelstest.Sent { return sentMessages(r.server, r.dm) },
 			Say:        func(text string) { r.server.Say(r.dm, ada, text) },
 			Press:      func(label string) error { return r.pressNewest(label) },
 			Redelivers: true,
@@ -73,7 +73,7 @@ func (r *rig) optional(room string) channelstest.Optional {
 }
 
 // sent is what a chat was shown, one element a call.
-func messageResponse(s *discordtest.Server, channel string) []channelstest.Sent {
+func sentMessages(s *discordtest.Server, channel string) []channelstest.Sent {
 	var out []channelstest.Sent
 	for _, m := range s.Shown(channel) {
 		one := channelstest.Sent{Text: m.Content}

@@ -94,7 +94,7 @@ func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for chat, texts := range got {
-		if !slices.IsSortedFunc(texts, func(a, b string) int { return headerNumber(a) - headerNumber(b) }) {
+		if !slices.IsSortedFunc(texts, func(a, b string) int { return parseNumber(a) - parseNumber(b) }) {
 			t.Errorf("in %s was received %q", chat, texts)
 		}
 	}
@@ -204,7 +204,7 @@ func TestTheCursorNeverPassesWhatIsBeingReceived(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for chat, texts := range l.order {
-		if len(texts) != each || !slices.IsSortedFunc(texts, func(a, b string) int { return headerNumber(a) - headerNumber(b) }) {
+		if len(texts) != each || !slices.IsSortedFunc(texts, func(a, b string) int { return parseNumber(a) - parseNumber(b) }) {
 			t.Errorf("in %s was received %q", chat, texts)
 		}
 	}

@@ -146,7 +146,7 @@ func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for _, c := range []string{r.dm, ch} {
-		if len(got[c]) != 31 || !slices.IsSortedFunc(got[c], func(a, b string) int { return headerNumber(a) - headerNumber(b) }) {
+		if len(got[c]) != 31 || !slices.IsSortedFunc(got[c], func(a, b string) int { return parseNumber(a) - parseNumber(b) }) {
 			t.Errorf("in %s was received %q", c, got[c])
 		}
 	}
@@ -155,7 +155,7 @@ func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
 	}
 }
 
-func headerNumber(s string) int {
+func parseNumber(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
@@ -395,11 +395,11 @@ func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
 	for {
 		select {
 		case cursor := <-kept:
-			mark := headerNumber(strings.Fields(cursor)[0])
-			if mark >= headerNumber(said.ID) {
+			mark := parseNumber(strings.Fields(cursor)[0])
+			if mark >= parseNumber(said.ID) {
 				t.Errorf("the cursor %s passes message %s", cursor, said.ID)
 			}
-			if mark > headerNumber(first.ID) {
+			if mark > parseNumber(first.ID) {
 				return
 			}
 		case <-time.After(patience):
