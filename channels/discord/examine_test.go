@@ -66,7 +66,7 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 	}{
 		"a proxy's page": {discordtest.BadGateway(), "502"},
 		"a cut":          {discordtest.Fault{CutBefore: true}, "GET /applications/@me"},
-		"half an answer": {discordtest.Garbage(), "not Discord's"},
+		"half an answer": {discordtest.Garbage(), "not from Discord"},
 		"too many calls": {discordtest.RateLimited(time.Second), "429"},
 	} {
 		t.Run(name, func(t *testing.T) {
