@@ -127,7 +127,7 @@ func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
 		_, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}})
 		confirmed <- err
 	}()
-	for stacks := make([]byte, 1<<20); !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*writer).transact"); {
+	for stacks := make([]byte, 1<<20); !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*writer).inTransaction"); {
 		runtime.Gosched()
 	}
 	if err := os.Rename(dir, dir+".away"); err != nil {
