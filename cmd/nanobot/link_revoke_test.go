@@ -83,7 +83,7 @@ func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
 	b.kill()
 	b.start()
 	signedOut("after kill -9")
-	if out, status := b.linkCommand("--revoke", all[0].ID); status != exit.Failed || !strings.Contains(out, "nanobot link --list shows them") {
+	if out, status := b.linkCommand("--revoke", all[0].ID); status != exit.Failed || !strings.Contains(out, "see nanobot link --list") {
 		t.Errorf("again --revoke says %q, status %d", out, status)
 	}
 	log, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), ".nanobot", "audit.jsonl"))
