@@ -92,6 +92,6 @@ func TestEveryLineClosesItsStyles(t *testing.T) {
 
 func TestMarkdownIsRenderedInLinearTime(t *testing.T) {
 	for _, name := range []string{"code", "deep emphasis", "items", "quote lines"} {
-		lineartest.Check(t, name, 64<<10, func(n int) { shown(t, &cli.Live{Style: true}, answer(channelstest.Nasty[name](n))) })
+		lineartest.Check(t, name, 32<<10, func(n int) { shown(t, &cli.Live{Style: true}, answer(channelstest.Nasty[name](n))) })
 	}
 }

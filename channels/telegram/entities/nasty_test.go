@@ -22,7 +22,7 @@ func TestNastyMarkdownBecomesEntitiesThatTelegramTakes(t *testing.T) {
 
 func TestEntitiesAreWrittenInLinearTime(t *testing.T) {
 	for _, name := range []string{"prose", "code", "links", "items", "deep emphasis", "closers", "short closers"} {
-		lineartest.Check(t, name, 128<<10, func(n int) { entities.Write(entities.Read(channelstest.Nasty[name](n))) })
+		lineartest.Check(t, name, 32<<10, func(n int) { entities.Write(entities.Read(channelstest.Nasty[name](n))) })
 	}
 }
 
