@@ -16,7 +16,7 @@ func TestASendIsJudgedByTheFieldsOfItsAnswerThatCanBeDecoded(t *testing.T) {
 		`{"ok":true,"result":{"message_id":5},"error_code":"none"}`,
 	} {
 		r.server.FailNext("sendMessage", telegramtest.Fault{Body: body})
-		if receipt, err := r.Channel.Send(t.Context(), r.hello("hello")); err != nil || receipt.ID != "5" {
+		if receipt, err := r.Send(t.Context(), r.hello("hello")); err != nil || receipt.ID != "5" {
 			t.Errorf("%s gives the receipt %+v, %v", body, receipt, err)
 		}
 	}

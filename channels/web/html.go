@@ -57,7 +57,7 @@ func (w *htmlWriter) Begin(e markdown.Element) {
 		w.beginLink(e)
 	case markdown.Bold, markdown.Italic, markdown.Strike, markdown.Spoiler, markdown.Code:
 		w.write(begins[e.Kind])
-	case markdown.Marker:
+	case markdown.Marker, markdown.NotedLink:
 	}
 }
 
@@ -82,7 +82,7 @@ func (w *htmlWriter) End(e markdown.Element) {
 		w.endLink(e)
 	case markdown.Bold, markdown.Italic, markdown.Strike, markdown.Spoiler, markdown.Code:
 		w.write(ends[e.Kind])
-	case markdown.Rule, markdown.Marker:
+	case markdown.Rule, markdown.Marker, markdown.NotedLink:
 	}
 }
 

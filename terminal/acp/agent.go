@@ -87,7 +87,7 @@ func (c *capability) UnmarshalJSON(b []byte) error {
 func newAgent(child *terminal.Agent, cfg Settings, waits Timeouts, maxLine int, onEnd func(*agent)) *agent {
 	ctx, c := newConn()
 	a := &agent{Agent: child, conn: c, cfg: cfg, timeouts: waits, done: make(chan struct{})}
-	a.conn.onNotification, a.conn.onRequest, a.conn.log, a.conn.onLongLine = a.handleNotification, a.handleRequest, a.log, a.recordLongLine
+	c.onNotification, c.onRequest, c.log, c.onLongLine = a.handleNotification, a.handleRequest, a.log, a.recordLongLine
 	a.work.Go(func() { a.writeLines(child, func() { child.Stop(killGrace) }) })
 	go a.run(ctx, terminal.NewLineReader(child.Stdout, maxLine), onEnd) // Close waits for it
 	return a
