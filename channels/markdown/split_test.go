@@ -202,7 +202,7 @@ func withoutEmptyLines(s string) string {
 
 func TestNastyMarkdownTakesNoLongerThanItsLengthAllows(t *testing.T) {
 	for name, text := range channelstest.Nasty {
-		lineartest.Check(t, name, 32<<10, func(n int) { layout.Text(text(n)).Split(2000, signs) })
+		lineartest.Check(t, name, 64<<10, func(n int) { layout.Text(text(n)).Split(2000, signs) })
 	}
 }
 
