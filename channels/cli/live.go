@@ -44,8 +44,8 @@ func (p *Live) Show(o channels.Outgoing) error {
 	return err
 }
 
-// render returns the text of a message as lines. What comes with control characters of its own, such
-// as the colours of a program, and what a screen shows is left as it is.
+// render returns the text of a message as lines. What comes with control characters of its own,
+// such as the colours of a program, and what a screen shows is left as it is.
 func (p *Live) render(o channels.Outgoing) string {
 	caption, screen := o.Text, ""
 	if o.Form != nil {

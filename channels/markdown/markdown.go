@@ -1,6 +1,6 @@
 // Package markdown reads Markdown as language models write it, once for all channels, and cuts
-// texts into parts. Walk passes the elements of a text to a renderer. Layout turns them into a plain
-// text with marks, which Split cuts and a channel writes in the format of its network.
+// texts into parts. Walk passes the elements of a text to a renderer. Layout turns them into a
+// plain text with marks, which Split cuts and a channel writes in the format of its network.
 package markdown
 
 import (

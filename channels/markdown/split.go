@@ -26,9 +26,9 @@ type Cost struct {
 // A part ends at the best place in its latter half: an empty line, before a heading, a quote, a
 // block of code or a list item, the end of a line, of a sentence, of a word. Words, links with the
 // note behind them, and code in a line stay whole if they fit a part. A mark that is cut goes on in
-// the next part. Grapheme clusters are cut only when one alone is longer than limit, and runes never:
-// one that costs more than limit is a part of its own. Nothing but white space at the seams is lost,
-// and no part is blank.
+// the next part. Grapheme clusters are cut only when one alone is longer than limit, and runes
+// never: one that costs more than limit is a part of its own. Nothing but white space at the seams
+// is lost, and no part is blank.
 func (t Text) Split(limit int, cost Cost) []Text {
 	if !Visible(t.Text) {
 		return nil
@@ -246,8 +246,8 @@ func (s *splitter) choose(best [levels]seam) (seam, bool) {
 	return last, last.used > 0
 }
 
-// cutAnywhere cuts where there is no seam: through a cluster that is longer than a part, or before one
-// that is not, but for white space before it.
+// cutAnywhere cuts where there is no seam: through a cluster that is longer than a part, or before
+// one that is not, but for white space before it.
 func (s *splitter) cutAnywhere(pos int) seam {
 	start := s.spaceEnd(pos)
 	if start > pos {

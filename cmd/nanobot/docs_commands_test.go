@@ -11,10 +11,10 @@ import (
 	"nanobot/config"
 )
 
-// TestTheCommandsOfThePagesWork runs the sh and console blocks of each page, in their order and in one
-// folder, which begins as a copy of testdata/docs/PAGE. A block that cannot be run here says so in the
-// page: <!-- not tested: reason -->. In a console block each line after "$ " is a command and the
-// lines below are its output, in which … stands for any text.
+// TestTheCommandsOfThePagesWork runs the sh and console blocks of each page, in their order and in
+// one folder, which begins as a copy of testdata/docs/PAGE. A block that cannot be run here says so
+// in the page: <!-- not tested: reason -->. In a console block each line after "$ " is a command
+// and the lines below are its output, in which … stands for any text.
 func TestTheCommandsOfThePagesWork(t *testing.T) {
 	t.Parallel()
 	for _, p := range docsPages(t) {
@@ -108,7 +108,8 @@ func (r *pageReader) run(commands string) (output string, err error) {
 	return string(out), err
 }
 
-// TestTheConfigsOfThePagesAreValid loads every jsonc block: a whole config, or some of its sections.
+// TestTheConfigsOfThePagesAreValid loads every jsonc block: a whole config, or some of its
+// sections.
 func TestTheConfigsOfThePagesAreValid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -61,8 +61,8 @@ type schemaTables struct {
 	tables []string
 }
 
-// addSection adds the table of a section, and those of the sections in it. prefix is the path of the
-// section's keys.
+// addSection adds the table of a section, and those of the sections in it. prefix is the path of
+// the section's keys.
 func (s *schemaTables) addSection(heading, description string, section *jsonschema.Schema, prefix string) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n### %s\n\n", heading)

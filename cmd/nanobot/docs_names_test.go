@@ -29,7 +29,8 @@ var testNames = sync.OnceValues(func() (map[string]bool, error) {
 	})
 })
 
-// TestEveryTestThatTheDocsNameExists keeps the claims of the pages tied to the tests that show them.
+// TestEveryTestThatTheDocsNameExists keeps the claims of the pages tied to the tests that show
+// them.
 func TestEveryTestThatTheDocsNameExists(t *testing.T) {
 	t.Parallel()
 	defined, err := testNames()
@@ -44,8 +45,8 @@ func TestEveryTestThatTheDocsNameExists(t *testing.T) {
 	}
 }
 
-// TestEveryFilterOfTheScriptsSelectsATest finds a -run or -bench that selects nothing since a test was
-// renamed, in the scripts and in the page that names their commands.
+// TestEveryFilterOfTheScriptsSelectsATest finds a -run or -bench that selects nothing since a test
+// was renamed, in the scripts and in the page that names their commands.
 func TestEveryFilterOfTheScriptsSelectsATest(t *testing.T) {
 	t.Parallel()
 	names, err := testNames()

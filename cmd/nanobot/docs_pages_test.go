@@ -173,8 +173,8 @@ func programSource(t *testing.T) string {
 	return source.String()
 }
 
-// TestEveryMessageThatThePageOnTroubleQuotesIsPrinted looks for the first cells of its tables in the
-// source.
+// TestEveryMessageThatThePageOnTroubleQuotesIsPrinted looks for the first cells of its tables in
+// the source.
 func TestEveryMessageThatThePageOnTroubleQuotesIsPrinted(t *testing.T) {
 	t.Parallel()
 	source := strings.ReplaceAll(programSource(t), `\"`, `"`)

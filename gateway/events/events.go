@@ -1,5 +1,5 @@
-// Package events defines the events that a gateway reports to its observers, such as the console and
-// the metrics. It knows neither the packages that report events nor the observers.
+// Package events defines the events that a gateway reports to its observers, such as the console
+// and the metrics. It knows neither the packages that report events nor the observers.
 package events
 
 import (

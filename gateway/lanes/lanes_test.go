@@ -15,7 +15,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// queue is an in-memory store of waiting messages. At most one message of a chat is claimed at a time.
+// queue is an in-memory store of waiting messages. At most one message of a chat is claimed at a
+// time.
 type queue struct {
 	mu      sync.Mutex
 	last    int64

@@ -33,8 +33,8 @@ const (
 var deploy = "# Deploy\n\n" + section("Build", buildChallenge) + section("Upload", mintChallenge) +
 	section("Ask", approveChallenge) + section("Report", commentChallenge)
 
-// fixture executes a run. Each transition is done twice, with the run in memory and with one that was
-// stored and loaded, and both must agree.
+// fixture executes a run. Each transition is done twice, with the run in memory and with one that
+// was stored and loaded, and both must agree.
 type fixture struct {
 	t     testing.TB
 	run   runbook.Run

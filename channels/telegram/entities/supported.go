@@ -15,8 +15,8 @@ const (
 )
 
 // keepSupported returns the marks of a text that Telegram can show. Telegram combines code with no
-// other formatting: code within a link or spoiler loses its mark, and bold, italic and strikethrough
-// leave code out. Headings become bold, and bullets have no formatting.
+// other formatting: code within a link or spoiler loses its mark, and bold, italic and
+// strikethrough leave code out. Headings become bold, and bullets have no formatting.
 func keepSupported(t markdown.Text) []markdown.Mark {
 	code := codeOf(t.Marks)
 	kept := make([]markdown.Mark, 0, len(t.Marks))

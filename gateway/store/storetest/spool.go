@@ -171,8 +171,8 @@ var spoolTests = []test{
 	}},
 }
 
-// SaveCopy opens a file without following symbolic links, as it is opened to be checked, and copies it
-// into a spool.
+// SaveCopy opens a file without following symbolic links, as it is opened to be checked, and copies
+// it into a spool.
 func SaveCopy(ctx context.Context, s store.Spool, path string, most int64) (string, error) {
 	file, err := nofollow.Open(path)
 	if err != nil {
