@@ -89,7 +89,7 @@ func openTelegram(r *rig) chatNetwork {
 	api := telegramtest.New(r.t)
 	api.AddUser(telegramtest.User{ID: adaOnTelegram, FirstName: "ada", Username: "ada"})
 	ch, err := telegram.New(telegram.Options{
-		Token: api.Token, APIBase: api.URL, Folder: channelstest.Folder(r.dir),
+		Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(r.dir),
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -172,7 +172,7 @@ func openDiscord(r *rig) chatNetwork {
 	r.t.Cleanup(transport.CloseIdleConnections)
 	ch, err := discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{adaOnDiscord}, Client: &http.Client{Transport: transport},
-		Folder: channelstest.Folder(r.dir),
+		Folder: channelstest.ChatFolders(r.dir),
 	})
 	if err != nil {
 		r.t.Fatal(err)

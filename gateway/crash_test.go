@@ -131,7 +131,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	if s.Telegram != "" {
 		chans[telegram.Name], err = telegram.New(telegram.Options{
 			Token: s.Token, APIBase: s.Telegram,
-			Folder: channelstest.Folder(s.Dir),
+			Folder: channelstest.ChatFolders(s.Dir),
 		})
 		if err != nil {
 			return err

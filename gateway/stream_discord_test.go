@@ -24,7 +24,7 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	ch, err := discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
-		Folder: channelstest.Folder(r.dir),
+		Folder: channelstest.ChatFolders(r.dir),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func onTelegram(t *testing.T, script string) (*rig, *telegramtest.Server) {
 	api.SetFlood(telegramtest.RealFlood)
 	ch, err := telegram.New(telegram.Options{
 		Token: api.Token, APIBase: api.URL,
-		Folder: channelstest.Folder(r.dir),
+		Folder: channelstest.ChatFolders(r.dir),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ var planBreaches = []breach{
 		fails: []string{"Plan makes no network call"},
 		bend: func(_ *testing.T, f fake) channels.Channel {
 			return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
-				if _, err := f.net.post(Sent{Text: "is there a chat?"}, ""); err != nil {
+				if _, err := f.net.post(SentCall{Text: "is there a chat?"}, ""); err != nil {
 					return nil, err
 				}
 				return f.Plan(m)

@@ -24,73 +24,73 @@ type Subject struct {
 	Channel channels.Channel
 	Chat    channels.Chat
 	// Sent returns what the network took for Chat so far, one element a call, in order.
-	Sent func() []Sent
-	// Say makes a user say something in Chat. It may be called before Run and keeps what is said
+	Sent func() []SentCall
+	// UserSends makes a user say something in Chat. It may be called before Run and keeps what is said
 	// until Run is there.
-	Say func(text string)
+	UserSends func(text string)
 	// Redelivers is whether a message that could not be received is offered again.
 	Redelivers bool
-	// Local is whether files are shown by their path instead of being carried, as on a terminal of
+	// ShowsPaths is whether files are shown by their path instead of being carried, as on a terminal of
 	// the same machine.
-	Local bool
-	// Programs is whether it writes for programs, which are given texts and names as they are.
-	Programs bool
-	// Normal reduces a text to what must arrive whatever the network makes of it. Nil is Solid;
+	ShowsPaths bool
+	// ForPrograms is whether it writes for programs, which are given texts and names as they are.
+	ForPrograms bool
+	// Normalize reduces a text to what must arrive whatever the network makes of it. Nil is Solid;
 	// Letters is for networks that render Markdown.
-	Normal func(text string) string
-	// CloseIdle closes connections that outlive Run by design. It is called before goroutines are
+	Normalize func(text string) string
+	// CloseIdleConnections closes connections that outlive Run by design. It is called before goroutines are
 	// counted; nil is fine.
-	CloseIdle func()
-	// Press makes a user press the button with this label under the newest message in Chat, as the
+	CloseIdleConnections func()
+	// PressButton makes a user press the button with this label under the newest message in Chat, as the
 	// network shows it now. It is nil if the network shows no buttons.
-	Press func(label string) error
+	PressButton func(label string) error
 	Optional
 }
 
 // Optional is what the checks of the optional interfaces need from the network. A field is required
 // if the channel implements one of the interfaces that its comment names.
 type Optional struct {
-	// Shown returns the texts of the bot's messages that Chat shows now, in order: edited, and
+	// VisibleTexts returns the texts of the bot's messages that Chat shows now, in order: edited, and
 	// without those that were removed. Editor, Replacer.
-	Shown func() []string
-	// Typings returns how often a typing indicator was shown in Chat. Typer.
-	Typings func() int
+	VisibleTexts func() []string
+	// TypingCount returns how often a typing indicator was shown in Chat. Typer.
+	TypingCount func() int
 	// Restart returns a channel with the same settings and state on the same network, as after a
 	// restart of the daemon. Editor, Resumer, CursorKeeper, Examiner, Closer.
 	Restart func() channels.Channel
 	// Memory is what the channel remembers, also after a Restart. Rememberer.
 	Memory *Memory
-	// SayInParts makes a user say something in Chat that the network delivers in parts. Undivided
+	// UserSendsInParts makes a user say something in Chat that the network delivers in parts. Undivided
 	// says instead that the network delivers every message whole. Rememberer.
-	SayInParts func(text string)
-	Undivided  bool
-	// Pass makes the network move on far enough for a new cursor, without a message for the bot.
+	UserSendsInParts func(text string)
+	DeliversWhole  bool
+	// AdvanceCursor makes the network move on far enough for a new cursor, without a message for the bot.
 	// CursorKeeper.
-	Pass func()
-	// Disturb prevents Run from receiving until mend is called. It may let a user say more.
+	AdvanceCursor func()
+	// BreakReceiving prevents Run from receiving until mend is called. It may let a user say more.
 	// Healthy.
-	Disturb func() (mend func())
+	BreakReceiving func() (mend func())
 	// Menu returns the names of the commands that the network shows in every chat, and ChatMenu
 	// those that it shows in addition, or instead, in Chat. Menu, ChatMenu.
 	Menu, ChatMenu func() []string
-	// Stream connects an operator and returns once the connection stands. Streamer, Publisher.
-	Stream func() Stream
+	// OpenStream connects an operator and returns once the connection stands. Streamer, Publisher.
+	OpenStream func() OperatorStream
 	// Disconnect makes the network unreachable for the rest of the check. Examiner.
 	Disconnect func()
 	// Secrets are texts that no Finding may contain. Examiner.
 	Secrets []string
 }
 
-// Stream is the connection of an operator.
-type Stream struct {
+// OperatorStream is the connection of an operator.
+type OperatorStream struct {
 	// Next waits for the next event of a name. It reports false once the stream has ended.
 	Next func(event string) (data map[string]any, open bool)
 	// Close disconnects the operator.
 	Close func()
 }
 
-// Sent is one call that the network took.
-type Sent struct {
+// SentCall is one call that the network took.
+type SentCall struct {
 	Text  string
 	Files []SentFile
 }

@@ -15,7 +15,7 @@ func (s Subject) say(text string, files ...channels.File) channels.Message {
 }
 
 // deliver plans a message, sends the plan and returns what the network saw of the sending.
-func (s Subject) deliver(ctx context.Context, m channels.Message) ([]Sent, error) {
+func (s Subject) deliver(ctx context.Context, m channels.Message) ([]SentCall, error) {
 	plan, err := s.Channel.Plan(m)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", brief(m), err)
@@ -23,7 +23,7 @@ func (s Subject) deliver(ctx context.Context, m channels.Message) ([]Sent, error
 	return s.send(ctx, plan)
 }
 
-func (s Subject) send(ctx context.Context, plan []channels.Outgoing) ([]Sent, error) {
+func (s Subject) send(ctx context.Context, plan []channels.Outgoing) ([]SentCall, error) {
 	before := len(s.Sent())
 	for i, o := range plan {
 		if _, err := s.Channel.Send(ctx, o); err != nil {
@@ -33,7 +33,7 @@ func (s Subject) send(ctx context.Context, plan []channels.Outgoing) ([]Sent, er
 	return s.Sent()[before:], nil
 }
 
-func texts(sent []Sent) []string {
+func texts(sent []SentCall) []string {
 	var out []string
 	for _, c := range sent {
 		out = append(out, c.Text)
@@ -41,7 +41,7 @@ func texts(sent []Sent) []string {
 	return out
 }
 
-func files(sent []Sent) []SentFile {
+func files(sent []SentCall) []SentFile {
 	var out []SentFile
 	for _, c := range sent {
 		out = append(out, c.Files...)
@@ -83,10 +83,10 @@ func (b bench) files(folder string, names ...string) ([]channels.File, error) {
 
 // expected is what the network must see of a file.
 func (s Subject) expected(f channels.File) (SentFile, error) {
-	if s.Local && f.Path != "" {
+	if s.ShowsPaths && f.Path != "" {
 		return SentFile{Name: filepath.Base(f.Path)}, nil
 	}
-	if s.Local {
+	if s.ShowsPaths {
 		return SentFile{Name: f.Name}, nil
 	}
 	if f.Path == "" {

@@ -36,7 +36,7 @@ const fakeToken = "s3cret"
 // optional is what the network tells the checks of the optional interfaces.
 func (n *network) optional() Optional {
 	return Optional{
-		Shown: func() (out []string) {
+		VisibleTexts: func() (out []string) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			for _, s := range n.shown {
@@ -44,18 +44,18 @@ func (n *network) optional() Optional {
 			}
 			return out
 		},
-		Typings:    func() int { return locked(n, func() int { return n.typing }) },
+		TypingCount:    func() int { return locked(n, func() int { return n.typing }) },
 		Restart:    func() channels.Channel { return fake{n, &own{memory: n.memory}} },
 		Memory:     n.memory,
-		SayInParts: n.sayInParts,
-		Pass:       func() { n.add(saying{text: "not to the bot"}) },
+		UserSendsInParts: n.sayInParts,
+		AdvanceCursor:       func() { n.add(saying{text: "not to the bot"}) },
 		Menu:       func() []string { return locked(n, func() []string { return n.menu }) },
 		ChatMenu:   func() []string { return locked(n, func() []string { return n.chat }) },
-		Disturb: func() func() {
+		BreakReceiving: func() func() {
 			n.setDown(true)
 			return func() { n.setDown(false) }
 		},
-		Stream:     n.connect,
+		OpenStream:     n.connect,
 		Disconnect: func() { n.setDown(true) },
 		Secrets:    []string{fakeToken},
 	}
@@ -86,12 +86,12 @@ type event struct {
 	data map[string]any
 }
 
-func (n *network) connect() Stream {
+func (n *network) connect() OperatorStream {
 	l := &line{events: make(chan event, 100), ended: make(chan struct{})}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lines[l] = true
-	return Stream{
+	return OperatorStream{
 		Close: func() { n.cut(l) },
 		Next: func(name string) (map[string]any, bool) {
 			for {

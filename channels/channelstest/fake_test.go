@@ -25,7 +25,7 @@ const (
 // network is a small and strict chat network in memory.
 type network struct {
 	mu     sync.Mutex
-	sent   []Sent
+	sent   []SentCall
 	shown  []shown
 	keys   map[string]string // receipts by Key
 	said   []saying
@@ -52,7 +52,7 @@ type saying struct {
 	press string // the data of the button that was pressed, if it is a press
 }
 
-func (n *network) post(s Sent, key string) (string, error) {
+func (n *network) post(s SentCall, key string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -74,7 +74,7 @@ func (n *network) post(s Sent, key string) (string, error) {
 	return id, nil
 }
 
-func (n *network) seen() []Sent {
+func (n *network) seen() []SentCall {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.sent)
@@ -158,7 +158,7 @@ var _ channels.Channel = fake{}
 func newFake(*testing.T) Subject {
 	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, lines: map[*line]bool{}, memory: NewMemory()}
 	return Subject{
-		Channel: fake{net, &own{memory: net.memory}}, Chat: testChat, Sent: net.seen, Say: net.say, Press: net.press, Redelivers: true,
+		Channel: fake{net, &own{memory: net.memory}}, Chat: testChat, Sent: net.seen, UserSends: net.say, PressButton: net.press, Redelivers: true,
 		Optional: net.optional(),
 	}
 }
@@ -303,7 +303,7 @@ func (f fake) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, 
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err}
 	}
-	s := Sent{Text: o.Text}
+	s := SentCall{Text: o.Text}
 	for _, m := range o.Media {
 		content := m.Content
 		if m.Path != "" {

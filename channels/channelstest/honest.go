@@ -12,7 +12,7 @@ import (
 // and Hebrew need the others of their kind, so those must arrive, closed in the line where they
 // were opened.
 func nothingTurns(ctx context.Context, b bench) error {
-	if b.Programs {
+	if b.ForPrograms {
 		return errNotApplicable
 	}
 	fine := "שלום \u2067אב (12)\u2069, \u200eabc"

@@ -11,7 +11,7 @@ import (
 
 // carried says which of the files are not among those that arrived, or not in order where order is
 // asked for.
-func (s Subject) carried(want []channels.File, sent []Sent, ordered bool) error {
+func (s Subject) carried(want []channels.File, sent []SentCall, ordered bool) error {
 	var missing, got []SentFile
 	for _, f := range want {
 		e, err := s.expected(f)
@@ -21,7 +21,7 @@ func (s Subject) carried(want []channels.File, sent []Sent, ordered bool) error 
 		missing = append(missing, e)
 	}
 	for _, f := range files(sent) {
-		if s.Local {
+		if s.ShowsPaths {
 			f.Content = ""
 		}
 		got = append(got, f)

@@ -32,8 +32,8 @@ func NewMemory() *Memory {
 	return &Memory{values: map[string]string{}, known: map[messageKey]bool{}}
 }
 
-// Fail makes all that changes the memory fail until it is called with nil.
-func (m *Memory) Fail(err error) {
+// FailWrites makes all that changes the memory fail until it is called with nil.
+func (m *Memory) FailWrites(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fail = err
@@ -57,10 +57,10 @@ func (m *Memory) Save(_ context.Context, key, value string) error {
 }
 
 // Parts returns the parts of messages that were not received whole.
-func (m *Memory) Parts(context.Context) ([]channels.Incoming, error) { return m.Gathered(), nil }
+func (m *Memory) Parts(context.Context) ([]channels.Incoming, error) { return m.StoredParts(), nil }
 
-// Gathered is Parts for tests.
-func (m *Memory) Gathered() []channels.Incoming {
+// StoredParts is Parts for tests.
+func (m *Memory) StoredParts() []channels.Incoming {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.parts)
@@ -90,8 +90,8 @@ func (m *Memory) Cursor() string {
 	return m.cursor
 }
 
-// Around returns a Receive that gathers parts in the memory and hands on everything else.
-func (m *Memory) Around(receive channels.Receive) channels.Receive {
+// WrapReceive returns a Receive that gathers parts in the memory and hands on everything else.
+func (m *Memory) WrapReceive(receive channels.Receive) channels.Receive {
 	return func(ctx context.Context, in channels.Incoming) error {
 		if in.Part != nil && !in.Part.Last {
 			return m.gather(in)

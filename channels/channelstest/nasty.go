@@ -2,9 +2,9 @@ package channelstest
 
 import "strings"
 
-// Nasty are texts of about n bytes that a careless reader of Markdown takes the square of their
+// PathologicalMarkdown are texts of about n bytes that a careless reader of Markdown takes the square of their
 // length for.
-var Nasty = map[string]func(n int) string{
+var PathologicalMarkdown = map[string]func(n int) string{
 	"asterisks":          unit("*"),
 	"open emphasis":      unit("*a "),
 	"mixed emphasis":     unit("*a_ "),

@@ -111,7 +111,7 @@ func permanent(err error) bool {
 // receiveFirst runs the channel until it has received one message that a user says now.
 func (b bench) receiveFirst(ctx context.Context) (*conversation, error) {
 	c := b.converse(ctx)
-	b.Say("first")
+	b.UserSends("first")
 	return c, c.hear("first")
 }
 

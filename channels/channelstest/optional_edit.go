@@ -30,7 +30,7 @@ func (b bench) passing(text string) (channels.Outgoing, error) {
 // shows compares what the chat shows with what it should.
 func (b bench) shows(want ...string) error {
 	var got []string
-	for _, text := range b.Shown() {
+	for _, text := range b.VisibleTexts() {
 		got = append(got, b.normal(text))
 	}
 	for i, text := range want {
@@ -46,12 +46,12 @@ func (b bench) shows(want ...string) error {
 func editing(ctx context.Context, b bench, texts ...string) (channels.Editor, []string, error) {
 	editor, err := as[channels.Editor](b)
 	if err == nil {
-		err = required(b.Shown != nil, "Shown")
+		err = required(b.VisibleTexts != nil, "VisibleTexts")
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	_ = b.Shown() // a network that must be watched is watched from now on
+	_ = b.VisibleTexts() // a network that must be watched is watched from now on
 	var ids []string
 	for _, text := range texts {
 		receipt, err := b.progress(ctx, text)
@@ -167,7 +167,7 @@ func removeWorksAfterRestart(ctx context.Context, b bench) error {
 func replacing(ctx context.Context, b bench) (channels.Replacer, string, channels.Outgoing, error) {
 	replacer, err := as[channels.Replacer](b)
 	if err == nil {
-		err = required(b.Shown != nil, "Shown")
+		err = required(b.VisibleTexts != nil, "VisibleTexts")
 	}
 	var o, next channels.Outgoing
 	if err == nil {

@@ -60,7 +60,7 @@ func wrong(found []channels.Finding) (out []channels.Finding) {
 }
 
 func examineChangesNothing(ctx context.Context, b bench) error {
-	b.Say("first")
+	b.UserSends("first")
 	before := len(b.Sent())
 	found, err := b.examined(ctx, channels.Examination{})
 	if err != nil {
@@ -115,7 +115,7 @@ func examineDisturbsNothing(ctx context.Context, b bench) error {
 	if bad := wrong(found); len(bad) > 0 {
 		return fmt.Errorf("nothing is wrong, and found is %+v", bad)
 	}
-	b.Say("second")
+	b.UserSends("second")
 	if err := c.hear("second"); err != nil {
 		return err
 	}

@@ -15,16 +15,16 @@ func (b bench) rememberer() error {
 	if err != nil {
 		return err
 	}
-	if b.Undivided {
+	if b.DeliversWhole {
 		return errNotApplicable
 	}
-	return errors.Join(required(b.Memory != nil, "Memory"), required(b.SayInParts != nil, "SayInParts"), required(b.Restart != nil, "Restart"))
+	return errors.Join(required(b.Memory != nil, "Memory"), required(b.UserSendsInParts != nil, "UserSendsInParts"), required(b.Restart != nil, "Restart"))
 }
 
 // noParts waits until the memory holds no part.
 func (b bench) noParts() error {
-	if !eventually(func() bool { return len(b.Memory.Gathered()) == 0 }) {
-		return fmt.Errorf("the message was received, and %d of its parts are still remembered", len(b.Memory.Gathered()))
+	if !eventually(func() bool { return len(b.Memory.StoredParts()) == 0 }) {
+		return fmt.Errorf("the message was received, and %d of its parts are still remembered", len(b.Memory.StoredParts()))
 	}
 	return nil
 }
@@ -35,8 +35,8 @@ func partsBecomeOne(ctx context.Context, b bench) error {
 	}
 	c := b.converse(ctx)
 	defer func() { _ = c.stop() }()
-	b.SayInParts("in parts")
-	b.Say("after")
+	b.UserSendsInParts("in parts")
+	b.UserSends("after")
 	if err := c.hear("after"); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func partsSurviveRestart(ctx context.Context, b bench) error {
 		return errors.New("the disk is full")
 	})
 	defer func() { _ = first.stop() }()
-	b.SayInParts("in parts")
+	b.UserSendsInParts("in parts")
 	if err := errors.Join(first.until(refused.enough, "the whole message was offered"), first.end()); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func partsSurviveRestart(ctx context.Context, b bench) error {
 	}
 	c := b.on(next).converse(ctx)
 	defer func() { _ = c.stop() }()
-	b.Say("after")
+	b.UserSends("after")
 	if err := c.hear("after"); err != nil {
 		return err
 	}

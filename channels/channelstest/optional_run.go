@@ -15,8 +15,8 @@ func resumeFromNothing(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	b.Say("first")
-	b.Say("second")
+	b.UserSends("first")
+	b.UserSends("second")
 	resumer.Resume("")
 	c := b.converse(ctx)
 	defer func() { _ = c.stop() }()
@@ -41,7 +41,7 @@ func resumeContinues(ctx context.Context, b bench) error {
 	c, err := b.receiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err == nil {
-		b.Say("second")
+		b.UserSends("second")
 		err = c.hear("second")
 	}
 	if err == nil {
@@ -51,12 +51,12 @@ func resumeContinues(ctx context.Context, b bench) error {
 		return err
 	}
 	before := c.heard.messages()
-	b.Say("third")
+	b.UserSends("third")
 	next := b.Restart()
 	next.(channels.Resumer).Resume(before[len(before)-1].Cursor)
 	again := b.on(next).converse(ctx, before...)
 	defer func() { _ = again.stop() }()
-	b.Say("fourth")
+	b.UserSends("fourth")
 	if err := again.hear("fourth"); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (k *kept) cursors() []string {
 func keeping(ctx context.Context, b bench, k *kept, n int) (*conversation, error) {
 	keeper, err := as[channels.CursorKeeper](b)
 	if err == nil {
-		err = errors.Join(required(b.Pass != nil, "Pass"), required(b.Restart != nil, "Restart"))
+		err = errors.Join(required(b.AdvanceCursor != nil, "AdvanceCursor"), required(b.Restart != nil, "Restart"))
 	}
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func keeping(ctx context.Context, b bench, k *kept, n int) (*conversation, error
 	keeper.KeepCursor(k.keep)
 	c, err := b.receiveFirst(ctx)
 	for i := 1; i <= n && err == nil; i++ {
-		b.Pass()
+		b.AdvanceCursor()
 		if !eventually(func() bool { return len(k.cursors()) >= i }) {
 			err = fmt.Errorf("the network has moved on %d times, and the cursors %q were kept", i, k.cursors())
 		}
@@ -122,7 +122,7 @@ func keptCursorLosesNothing(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	b.Say("second")
+	b.UserSends("second")
 	next, all := b.Restart(), k.cursors()
 	next.(channels.Resumer).Resume(all[len(all)-1])
 	again := b.on(next).converse(ctx, c.heard.messages()...)
@@ -145,7 +145,7 @@ func keepMayFail(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	b.Say("second")
+	b.UserSends("second")
 	if err := c.hear("second"); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func healthIsNil(ctx context.Context, b bench) error {
 func healthTellsTrouble(ctx context.Context, b bench) error {
 	healthy, err := as[channels.Healthy](b)
 	if err == nil {
-		err = required(b.Disturb != nil, "Disturb")
+		err = required(b.BreakReceiving != nil, "BreakReceiving")
 	}
 	if err != nil {
 		return err
@@ -184,12 +184,12 @@ func healthTellsTrouble(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	mend := b.Disturb()
+	mend := b.BreakReceiving()
 	if !eventually(func() bool { return healthy.Health() != nil }) {
 		return errors.New("nothing can be received, and Health is nil")
 	}
 	mend()
-	b.Say("second")
+	b.UserSends("second")
 	if err := c.hear("second"); err != nil {
 		return err
 	}

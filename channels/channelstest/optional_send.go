@@ -55,7 +55,7 @@ func fileLimitIsPlanned(_ context.Context, b bench) error {
 func typing(b bench) (channels.Typer, error) {
 	typer, err := as[channels.Typer](b)
 	if err == nil {
-		err = required(b.Typings != nil, "Typings")
+		err = required(b.TypingCount != nil, "TypingCount")
 	}
 	return typer, err
 }
@@ -65,11 +65,11 @@ func typingIsShown(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	sent, shown := len(b.Sent()), b.Typings()
+	sent, shown := len(b.Sent()), b.TypingCount()
 	if err := typer.Typing(ctx, b.Chat); err != nil {
 		return fmt.Errorf("typing: %w", err)
 	}
-	if n := b.Typings() - shown; n != 1 {
+	if n := b.TypingCount() - shown; n != 1 {
 		return fmt.Errorf("one Typing is shown %d times", n)
 	}
 	if all := b.Sent(); len(all) > sent {
@@ -83,13 +83,13 @@ func typingEnds(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	shown := b.Typings()
+	shown := b.TypingCount()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	if !returns(func() { _ = typer.Typing(over, b.Chat) }) {
 		return errors.New("Typing with a cancelled context does not return")
 	}
-	if b.Typings() > shown {
+	if b.TypingCount() > shown {
 		return errors.New("Typing with a cancelled context is shown")
 	}
 	return nil

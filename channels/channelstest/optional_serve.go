@@ -113,7 +113,7 @@ func closeLosesNothing(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	b.Say("second") // which nobody receives before the end
+	b.UserSends("second") // which nobody receives before the end
 	if err := closer.Close(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}

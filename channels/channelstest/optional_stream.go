@@ -11,16 +11,16 @@ import (
 )
 
 // streams connects some operators.
-func (b bench) streams(n int) []Stream {
-	var all []Stream
+func (b bench) streams(n int) []OperatorStream {
+	var all []OperatorStream
 	for range n {
-		all = append(all, b.Stream())
+		all = append(all, b.OpenStream())
 	}
 	return all
 }
 
 // ended reports whether a stream ends.
-func (s Stream) ended() bool {
+func (s OperatorStream) ended() bool {
 	_, open := s.Next("an event that never comes")
 	return !open
 }
@@ -28,7 +28,7 @@ func (s Stream) ended() bool {
 func streaming(b bench) (channels.Streamer, error) {
 	streamer, err := as[channels.Streamer](b)
 	if err == nil {
-		err = required(b.Stream != nil, "Stream")
+		err = required(b.OpenStream != nil, "OpenStream")
 	}
 	return streamer, err
 }
@@ -56,9 +56,9 @@ func streamsMayReturn(_ context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	b.Stream()
+	b.OpenStream()
 	streamer.HangUp()
-	again := b.Stream()
+	again := b.OpenStream()
 	defer again.Close()
 	publisher, ok := b.Channel.(channels.Publisher)
 	if !ok {
@@ -74,7 +74,7 @@ func streamsMayReturn(_ context.Context, b bench) error {
 func publishing(b bench) (channels.Publisher, error) {
 	publisher, err := as[channels.Publisher](b)
 	if err == nil {
-		err = required(b.Stream != nil, "Stream")
+		err = required(b.OpenStream != nil, "OpenStream")
 	}
 	return publisher, err
 }
@@ -136,7 +136,7 @@ func eventsAreNotStored(_ context.Context, b bench) error {
 	}
 	before := len(b.Sent())
 	publisher.Publish("probe", map[string]any{"n": "early"})
-	s := b.Stream()
+	s := b.OpenStream()
 	defer s.Close()
 	publisher.Publish("probe", map[string]any{"n": "late"})
 	if data, _ := s.Next("probe"); data["n"] != "late" {
@@ -153,7 +153,7 @@ func publishDoesNotWait(_ context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	s := b.Stream() // which nobody reads
+	s := b.OpenStream() // which nobody reads
 	defer s.Close()
 	if !returns(func() {
 		for range 5000 {

@@ -21,7 +21,7 @@ func (b bench) run(ctx context.Context, receive channels.Receive) intake {
 	ctx, cancel := context.WithCancel(ctx)
 	in := intake{cancel: cancel, done: make(chan error, 1)}
 	if b.Memory != nil {
-		receive = b.Memory.Around(receive)
+		receive = b.Memory.WrapReceive(receive)
 	}
 	go func() { in.done <- b.Channel.Run(ctx, receive) }()
 	return in
@@ -107,7 +107,7 @@ func (b bench) hear(ctx context.Context, said ...string) (*heard, error) {
 	in := b.run(ctx, h.receive)
 	defer func() { _ = in.stop() }()
 	for _, text := range said {
-		b.Say(text)
+		b.UserSends(text)
 	}
 	return h, in.until(h.enough, fmt.Sprintf("all %d messages were received", len(said)))
 }
@@ -163,8 +163,8 @@ func failedReceiveIsRepeated(ctx context.Context, b bench) error {
 		return nil
 	})
 	defer func() { _ = in.stop() }()
-	b.Say("first")
-	b.Say("second")
+	b.UserSends("first")
+	b.UserSends("second")
 	if err := in.until(kept.enough, "the message that failed and the next were received"); err != nil {
 		return err
 	}

@@ -135,10 +135,10 @@ type RenderingOptions struct {
 	Update bool
 }
 
-// Renderings plans fixed messages and compares the plans with the golden files
+// CheckRenderings plans fixed messages and compares the plans with the golden files
 // testdata/renderings/*.json of the channel. It detects a change of what people see that nobody
 // intended.
-func Renderings(t *testing.T, ro RenderingOptions) {
+func CheckRenderings(t *testing.T, ro RenderingOptions) {
 	t.Helper()
 	dir := filepath.Join("testdata", "renderings")
 	for _, r := range renderings {

@@ -18,27 +18,27 @@ import (
 	"nanobot/channels"
 )
 
-// Inbox records what a channel receives, for the tests of one channel. Its lock is held while
+// Recorder records what a channel receives, for the tests of one channel. Its lock is held while
 // Refuse is called, and must be taken to change the fields of a channel that runs.
-type Inbox struct {
+type Recorder struct {
 	sync.Mutex
 	All     []channels.Incoming           // what was received
-	Refuse  func(channels.Incoming) error // nil: everything is taken
-	Refused int                           // how often
+	Reject  func(channels.Incoming) error // nil: everything is taken
+	Rejected int                           // how often
 
 	more chan struct{}
 }
 
-// NewInbox returns an empty inbox.
-func NewInbox() *Inbox { return &Inbox{more: make(chan struct{}, 1)} }
+// NewRecorder returns an empty inbox.
+func NewRecorder() *Recorder { return &Recorder{more: make(chan struct{}, 1)} }
 
 // Receive takes a message, as channels.Receive.
-func (b *Inbox) Receive(_ context.Context, in channels.Incoming) error {
+func (b *Recorder) Receive(_ context.Context, in channels.Incoming) error {
 	b.Lock()
 	defer b.Unlock()
-	if b.Refuse != nil {
-		if err := b.Refuse(in); err != nil {
-			b.Refused++
+	if b.Reject != nil {
+		if err := b.Reject(in); err != nil {
+			b.Rejected++
 			return err
 		}
 	}
@@ -51,14 +51,14 @@ func (b *Inbox) Receive(_ context.Context, in channels.Incoming) error {
 }
 
 // Messages returns a copy of All.
-func (b *Inbox) Messages() []channels.Incoming {
+func (b *Recorder) Messages() []channels.Incoming {
 	b.Lock()
 	defer b.Unlock()
 	return slices.Clone(b.All)
 }
 
 // Await waits until enough was received and returns all of it. It gives up after minutes.
-func (b *Inbox) Await(enough func([]channels.Incoming) bool) (all []channels.Incoming, ok bool) {
+func (b *Recorder) Await(enough func([]channels.Incoming) bool) (all []channels.Incoming, ok bool) {
 	deadline := time.After(patience)
 	for {
 		if all = b.Messages(); enough(all) {
@@ -116,8 +116,8 @@ func MustSend(t testing.TB, ch channels.Channel, m channels.Message) (receipts [
 	return receipts
 }
 
-// MustFail returns the error of a send that must fail. The token must not be in it.
-func MustFail(ctx context.Context, t testing.TB, ch channels.Channel, o channels.Outgoing, token string) *channels.SendError {
+// MustFailSend returns the error of a send that must fail. The token must not be in it.
+func MustFailSend(ctx context.Context, t testing.TB, ch channels.Channel, o channels.Outgoing, token string) *channels.SendError {
 	t.Helper()
 	_, err := ch.Send(ctx, o)
 	var se *channels.SendError
@@ -140,8 +140,8 @@ func WriteFile(t testing.TB, name string, content []byte) channels.File {
 	return channels.File{Path: path, Name: name, Kind: channels.KindOf(name), Size: int64(len(content))}
 }
 
-// Logged returns a log as text.
-func Logged(t testing.TB, logs *observer.ObservedLogs) string {
+// LogText returns a log as text.
+func LogText(t testing.TB, logs *observer.ObservedLogs) string {
 	t.Helper()
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	var b strings.Builder
@@ -155,9 +155,9 @@ func Logged(t testing.TB, logs *observer.ObservedLogs) string {
 	return b.String()
 }
 
-// Findings returns findings by the name of their check. Those that are not good have a fix and the
+// FindingsByCheck returns findings by the name of their check. Those that are not good have a fix and the
 // others have none, and the token must not be in them.
-func Findings(t testing.TB, all []channels.Finding, token string) map[string]channels.Finding {
+func FindingsByCheck(t testing.TB, all []channels.Finding, token string) map[string]channels.Finding {
 	t.Helper()
 	found := map[string]channels.Finding{}
 	for _, f := range all {

@@ -14,7 +14,7 @@ import (
 func runEnds(ctx context.Context, b bench) error {
 	h := listen(1)
 	in := b.run(ctx, h.receive)
-	b.Say("hello")
+	b.UserSends("hello")
 	if err := in.until(h.enough, "the first message was received"); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func runEndsDuringReceive(ctx context.Context, b bench) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	b.Say("hello")
+	b.UserSends("hello")
 	if err := in.until(began, "the message was received"); err != nil {
 		return err
 	}
@@ -45,15 +45,15 @@ func runLeavesNothing(ctx context.Context, b bench) error {
 	before := goleak.IgnoreCurrent()
 	h := listen(1)
 	in := b.run(ctx, h.receive)
-	b.Say("hello")
+	b.UserSends("hello")
 	if err := in.until(h.enough, "the first message was received"); err != nil {
 		return err
 	}
 	if err := in.stop(); errors.Is(err, errDeaf) {
 		return err
 	}
-	if b.CloseIdle != nil {
-		b.CloseIdle()
+	if b.CloseIdleConnections != nil {
+		b.CloseIdleConnections()
 	}
 	if err := goleak.Find(before); err != nil {
 		return fmt.Errorf("after Run: %w", err)

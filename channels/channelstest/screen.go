@@ -86,7 +86,7 @@ func screensFollowText(ctx context.Context, b bench) error {
 }
 
 func buttonsStay(ctx context.Context, b bench) error {
-	if b.Press == nil {
+	if b.PressButton == nil {
 		return errNotApplicable
 	}
 	c, err := b.receiveFirst(ctx)
@@ -100,7 +100,7 @@ func buttonsStay(ctx context.Context, b bench) error {
 		return err
 	}
 	for i := range 3 {
-		if err := b.Press("Up"); err != nil {
+		if err := b.PressButton("Up"); err != nil {
 			return fmt.Errorf("press for the %d. time: %w", i+1, err)
 		}
 		n := func() (n int) {

@@ -118,10 +118,10 @@ func TestANetworkThatCannotRedeliverIsNotAskedTo(t *testing.T) {
 func TestALongTextMayArriveAsAFile(t *testing.T) {
 	s := newFake(t)
 	text := numbered(5000)
-	if err := s.arrived(text, []Sent{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text}}}}); err != nil {
+	if err := s.arrived(text, []SentCall{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text}}}}); err != nil {
 		t.Error(err)
 	}
-	if s.arrived(text, []Sent{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text[:4000]}}}}) == nil {
+	if s.arrived(text, []SentCall{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text[:4000]}}}}) == nil {
 		t.Error("a file with a part of the text passes for the whole")
 	}
 }
@@ -131,11 +131,11 @@ func TestWhatMustArriveOfAText(t *testing.T) {
 		normal  func(string) string
 		in, out string
 	}{
-		"white space and fences do not count":       {Solid, "a b\n```go\nc  d\n ```\n~~~\ne", "abcde"},
-		"inline code and markup count":              {Solid, "`a` **b** | c", "`a`**b**|c"},
-		"of rendered text only letters count":       {Letters, "# a\n* **b** `c` | 1 ─ é", "abc1é"},
-		"pictures are letters":                      {Letters, "👍🏽 ❤️ 🇩🇪", "👍🏽❤️🇩🇪"},
-		"a picture of several characters is intact": {Letters, "👨‍👩‍👧‍👦 1️⃣", "👨‍👩‍👧‍👦1️⃣"},
+		"white space and fences do not count":       {StripLayout, "a b\n```go\nc  d\n ```\n~~~\ne", "abcde"},
+		"inline code and markup count":              {StripLayout, "`a` **b** | c", "`a`**b**|c"},
+		"of rendered text only letters count":       {StripMarkup, "# a\n* **b** `c` | 1 ─ é", "abc1é"},
+		"pictures are letters":                      {StripMarkup, "👍🏽 ❤️ 🇩🇪", "👍🏽❤️🇩🇪"},
+		"a picture of several characters is intact": {StripMarkup, "👨‍👩‍👧‍👦 1️⃣", "👨‍👩‍👧‍👦1️⃣"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.normal(c.in); got != c.out {

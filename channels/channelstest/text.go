@@ -14,9 +14,9 @@ import (
 	"nanobot/channels"
 )
 
-// Solid is a text without white space and without the lines that open and close code, which a cut
+// StripLayout is a text without white space and without the lines that open and close code, which a cut
 // may add.
-func Solid(text string) string {
+func StripLayout(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -30,9 +30,9 @@ func Solid(text string) string {
 	return b.String()
 }
 
-// Letters is a text of which only letters, digits and pictures are left: what rendering Markdown
+// StripMarkup is a text of which only letters, digits and pictures are left: what rendering Markdown
 // does not touch.
-func Letters(text string) string {
+func StripMarkup(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= '\u2500' && r <= '\u259f': // box drawing, of which tables may be made
@@ -41,19 +41,19 @@ func Letters(text string) string {
 			return r
 		}
 		return -1
-	}, Solid(text))
+	}, StripLayout(text))
 }
 
 func (s Subject) normal(text string) string {
-	if s.Normal != nil {
-		return s.Normal(text)
+	if s.Normalize != nil {
+		return s.Normalize(text)
 	}
-	return Solid(text)
+	return StripLayout(text)
 }
 
 // arrived says what is missing of a text: all of it must be in the calls' texts, in order, or in
 // one file that stands for a text too long for the chat.
-func (s Subject) arrived(want string, sent []Sent) error {
+func (s Subject) arrived(want string, sent []SentCall) error {
 	for i, text := range texts(sent) {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("call %d of %d cuts a character: %q", i+1, len(sent), text)

@@ -32,10 +32,10 @@ func TestTheTerminalKeepsTheContract(t *testing.T) {
 		return channelstest.Subject{
 			Channel:  ch,
 			Chat:     chat,
-			Local:    true,
-			Programs: true,
-			Sent:     func() []channelstest.Sent { return sent(t, out.String()) },
-			Say:      func(text string) { fmt.Fprintln(typed, text) },
+			ShowsPaths:    true,
+			ForPrograms: true,
+			Sent:     func() []channelstest.SentCall { return sent(t, out.String()) },
+			UserSends:      func(text string) { fmt.Fprintln(typed, text) },
 		}
 	})
 }
@@ -68,8 +68,8 @@ func pipe(t *testing.T) (r, w *os.File) {
 }
 
 // sent reads back what the JSON printer has printed.
-func sent(t *testing.T, lines string) []channelstest.Sent {
-	var out []channelstest.Sent
+func sent(t *testing.T, lines string) []channelstest.SentCall {
+	var out []channelstest.SentCall
 	for line := range strings.Lines(lines) {
 		var m struct {
 			Text  string
@@ -78,7 +78,7 @@ func sent(t *testing.T, lines string) []channelstest.Sent {
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Errorf("%v in line %q", err, line)
 		}
-		s := channelstest.Sent{Text: m.Text}
+		s := channelstest.SentCall{Text: m.Text}
 		for _, path := range m.Media {
 			s.Files = append(s.Files, channelstest.SentFile{Name: filepath.Base(path)})
 		}

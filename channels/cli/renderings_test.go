@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()
-	channelstest.Renderings(t, channelstest.RenderingOptions{
+	channelstest.CheckRenderings(t, channelstest.RenderingOptions{
 		Channel: cli.New(cli.Options{ChatID: "local"}), Chat: channels.Chat{Channel: cli.Name, ID: "local"}, Update: *update,
 		Shown: func(o channels.Outgoing) string {
 			var b strings.Builder

@@ -80,7 +80,7 @@ func TestAScreenIsNotReadAsMarkdown(t *testing.T) {
 var whole = regexp.MustCompile(`^([^\x1b]|\x1b\[[1-9][0-9;]*m[^\x1b]+\x1b\[0m)*$`)
 
 func TestEveryLineClosesItsStyles(t *testing.T) {
-	for name, text := range channelstest.Nasty {
+	for name, text := range channelstest.PathologicalMarkdown {
 		for line := range strings.Lines(shown(t, &cli.Live{Style: true}, answer(text(4<<10)))) {
 			if !whole.MatchString(strings.TrimSuffix(line, "\n")) {
 				t.Errorf("%s: %.200q", name, line)
@@ -92,6 +92,6 @@ func TestEveryLineClosesItsStyles(t *testing.T) {
 
 func TestMarkdownIsRenderedInLinearTime(t *testing.T) {
 	for _, name := range []string{"code", "deep emphasis", "items", "quote lines"} {
-		lineartest.Check(t, name, 32<<10, func(n int) { shown(t, &cli.Live{Style: true}, answer(channelstest.Nasty[name](n))) })
+		lineartest.Check(t, name, 32<<10, func(n int) { shown(t, &cli.Live{Style: true}, answer(channelstest.PathologicalMarkdown[name](n))) })
 	}
 }

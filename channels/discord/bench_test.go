@@ -58,7 +58,7 @@ func senders(b *testing.B, s *discordtest.Server, chat string) (send, post func(
 	client := &http.Client{Transport: &http.Transport{}}
 	b.Cleanup(client.CloseIdleConnections)
 	ch, err := discord.New(discord.Options{
-		Token: s.Token, APIBase: s.URL, Client: client, Unpaced: true, Folder: channelstest.Folder(b.TempDir(), "media"),
+		Token: s.Token, APIBase: s.URL, Client: client, Unpaced: true, Folder: channelstest.ChatFolders(b.TempDir(), "media"),
 	})
 	if err != nil {
 		b.Fatal(err)

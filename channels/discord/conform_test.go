@@ -22,11 +22,11 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 		return channelstest.Subject{
 			Channel:    r.Channel,
 			Chat:       chatOf(r.dm),
-			Sent:       func() []channelstest.Sent { return sentMessages(r.server, r.dm) },
-			Say:        func(text string) { r.server.Say(r.dm, ada, text) },
-			Press:      func(label string) error { return r.pressNewest(label) },
+			Sent:       func() []channelstest.SentCall { return sentMessages(r.server, r.dm) },
+			UserSends:        func(text string) { r.server.Say(r.dm, ada, text) },
+			PressButton:      func(label string) error { return r.pressNewest(label) },
 			Redelivers: true,
-			Normal:     channelstest.Letters,
+			Normalize:     channelstest.StripMarkup,
 			Optional:   r.optional(rooms[t]),
 		}
 	})
@@ -48,16 +48,16 @@ func (r *rig) pressNewest(label string) error {
 // optional is what Discord shows of the optional interfaces.
 func (r *rig) optional(room string) channelstest.Optional {
 	return channelstest.Optional{
-		Shown: func() (out []string) {
+		VisibleTexts: func() (out []string) {
 			for _, m := range r.server.Shown(r.dm) {
 				out = append(out, m.Content)
 			}
 			return out
 		},
-		Typings:   func() int { return r.server.Typing(r.dm) },
+		TypingCount:   func() int { return r.server.Typing(r.dm) },
 		Restart:   func() channels.Channel { return r.again().Channel },
-		Undivided: true,
-		Pass: func() {
+		DeliversWhole: true,
+		AdvanceCursor: func() {
 			r.server.Advance(time.Hour)
 			r.server.Say(room, ada, "not to the bot")
 		},
@@ -73,10 +73,10 @@ func (r *rig) optional(room string) channelstest.Optional {
 }
 
 // sent is what a chat was shown, one element a call.
-func sentMessages(s *discordtest.Server, channel string) []channelstest.Sent {
-	var out []channelstest.Sent
+func sentMessages(s *discordtest.Server, channel string) []channelstest.SentCall {
+	var out []channelstest.SentCall
 	for _, m := range s.Shown(channel) {
-		one := channelstest.Sent{Text: m.Content}
+		one := channelstest.SentCall{Text: m.Content}
 		for _, a := range m.Attachments {
 			one.Files = append(one.Files, channelstest.SentFile{Name: a.Filename, Content: string(a.Content)})
 		}

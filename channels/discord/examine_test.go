@@ -18,7 +18,7 @@ import (
 // examine asks a bot that does not run about itself, and returns what was found by check.
 func examine(t *testing.T, s *discordtest.Server, change ...func(*discord.Options)) map[string]channels.Finding {
 	t.Helper()
-	o := discord.Options{Token: s.Token, APIBase: s.URL, Folder: channelstest.Folder(t.TempDir())}
+	o := discord.Options{Token: s.Token, APIBase: s.URL, Folder: channelstest.ChatFolders(t.TempDir())}
 	for _, c := range change {
 		c(&o)
 	}
@@ -26,7 +26,7 @@ func examine(t *testing.T, s *discordtest.Server, change ...func(*discord.Option
 	if err != nil {
 		t.Fatal(err)
 	}
-	return channelstest.Findings(t, c.Examine(t.Context(), channels.Examination{}), o.Token)
+	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), channels.Examination{}), o.Token)
 }
 
 func expect(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {

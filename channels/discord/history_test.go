@@ -200,7 +200,7 @@ func TestTheCursorNeverPassesWhatWasNotReceived(t *testing.T) {
 func TestTheCursorNeverPassesWhatWasNotTaken(t *testing.T) {
 	r := newRig(t, all, nobodyInAdvance)
 	refused := make(chan struct{}, 1000)
-	r.inbox.Refuse = func(in channels.Incoming) error {
+	r.inbox.Reject = func(in channels.Incoming) error {
 		if in.Chat.ID == r.dm {
 			refused <- struct{}{}
 			return errors.New("not this one")
@@ -359,7 +359,7 @@ func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T
 	r.memory.values["chats"] = other
 	r.Resume(first.ID + " t77 " + r.dm)
 	var lost []string
-	r.inbox.Refuse = func(in channels.Incoming) error {
+	r.inbox.Reject = func(in channels.Incoming) error {
 		r.memory.Lock()
 		defer r.memory.Unlock()
 		if list := strings.Fields(r.memory.values["chats"]); !slices.Contains(list, r.dm) || !slices.Contains(list, other) {

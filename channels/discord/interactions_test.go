@@ -135,7 +135,7 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 	r := newRig(t)
 	release := make(chan struct{})
-	r.inbox.Refuse = func(channels.Incoming) error {
+	r.inbox.Reject = func(channels.Incoming) error {
 		select {
 		case <-release:
 			return nil
@@ -193,7 +193,7 @@ func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
 func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 	r := newRig(t)
 	twice := make(chan struct{}) // the buttons go when the first press was received: not before there are two
-	r.inbox.Refuse = func(channels.Incoming) error { <-twice; return nil }
+	r.inbox.Reject = func(channels.Incoming) error { <-twice; return nil }
 	r.connected()
 	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
 	m := r.server.Wait(t, r.dm, 1)[0]

@@ -14,8 +14,8 @@ import (
 
 func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
 	r := newRig(t)
-	r.inbox.Refuse = func(in channels.Incoming) error {
-		if in.Text == "one" && r.inbox.Refused < 2 {
+	r.inbox.Reject = func(in channels.Incoming) error {
+		if in.Text == "one" && r.inbox.Rejected < 2 {
 			return errors.New("the disk is full")
 		}
 		return nil
@@ -35,7 +35,7 @@ func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
 func TestAChatThatIsNotTakenHoldsUpNoOther(t *testing.T) {
 	r := newRig(t)
 	release := make(chan struct{})
-	r.inbox.Refuse = func(in channels.Incoming) error {
+	r.inbox.Reject = func(in channels.Incoming) error {
 		select {
 		case <-release:
 			return nil

@@ -21,7 +21,7 @@ func TestWhatWaitsWhenARunEndsIsReceivedInTheNext(t *testing.T) {
 	r := newRig(t, nobodyInAdvance)
 	var mended atomic.Bool
 	refused := make(chan struct{}, 1)
-	r.inbox.Refuse = func(channels.Incoming) error {
+	r.inbox.Reject = func(channels.Incoming) error {
 		if mended.Load() {
 			return nil
 		}
@@ -105,7 +105,7 @@ func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
 func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 	r := withCommands(t)
 	began, release := make(chan struct{}), make(chan struct{})
-	r.inbox.Refuse = func(in channels.Incoming) error {
+	r.inbox.Reject = func(in channels.Incoming) error {
 		if in.Text == "slow" {
 			close(began)
 			<-release

@@ -39,7 +39,7 @@ type rig struct {
 	dm     string // Ada's conversation with the bot
 	dir    string
 	logs   *observer.ObservedLogs
-	inbox  *channelstest.Inbox
+	inbox  *channelstest.Recorder
 	memory *memory
 }
 
@@ -97,7 +97,7 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 	transport := &http.Transport{}
 	o := discord.Options{
 		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
-		Folder: channelstest.Folder(dir, "media"),
+		Folder: channelstest.ChatFolders(dir, "media"),
 		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond}, People: []string{ada},
 	}
 	for _, f := range change {
@@ -110,13 +110,13 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 	}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if strings.Contains(channelstest.Logged(t, logs), s.Token) {
+		if strings.Contains(channelstest.LogText(t, logs), s.Token) {
 			t.Error("the token is in the log")
 		}
 	})
 	m := &memory{values: map[string]string{}}
 	ch.Remember(m)
-	return &rig{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, inbox: channelstest.NewInbox(), memory: m}
+	return &rig{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, inbox: channelstest.NewRecorder(), memory: m}
 }
 
 // run starts the channel. It stops, and must do so without an error, when stop is called or the
@@ -124,7 +124,7 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 func (r *rig) run() (stop func()) { return channelstest.Start(r.t, r.Channel, r.inbox.Receive) }
 
 // logged is the log as text.
-func (r *rig) logged() string { return channelstest.Logged(r.t, r.logs) }
+func (r *rig) logged() string { return channelstest.LogText(r.t, r.logs) }
 
 // connected is run, once the gateway has let us in.
 func (r *rig) connected() (stop func()) {
@@ -233,7 +233,7 @@ func (r *rig) file(name string, content []byte) channels.File {
 // sendError is the error of a send that must fail. The token must not be in it.
 func (r *rig) sendError(ctx context.Context, o channels.Outgoing) *channels.SendError {
 	r.t.Helper()
-	return channelstest.MustFail(ctx, r.t, r.Channel, o, r.server.Token)
+	return channelstest.MustFailSend(ctx, r.t, r.Channel, o, r.server.Token)
 }
 
 // until waits for the calls of a route to satisfy a condition.

@@ -187,7 +187,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
-	good := discord.Options{Token: "MTE.abc.def", Folder: channelstest.Folder("")}
+	good := discord.Options{Token: "MTE.abc.def", Folder: channelstest.ChatFolders("")}
 	for name, change := range map[string]func(*discord.Options){
 		"token":   func(o *discord.Options) { o.Token = " " },
 		"like":    func(o *discord.Options) { o.Token = "MTE.a/../b" },

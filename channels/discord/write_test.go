@@ -142,6 +142,6 @@ func TestALongTextFullOfSignsFitsItsMessages(t *testing.T) {
 
 func TestATextIsWrittenInLinearTime(t *testing.T) {
 	for _, name := range []string{"prose", "code", "links", "items", "deep emphasis", "closers", "asterisks", "brackets", "backslashes", "quote lines", "URLs"} {
-		lineartest.Check(t, name, 32<<10, func(n int) { discord.Split(discord.Read(channelstest.Nasty[name](n)), 2000) })
+		lineartest.Check(t, name, 32<<10, func(n int) { discord.Split(discord.Read(channelstest.PathologicalMarkdown[name](n)), 2000) })
 	}
 }

@@ -50,7 +50,7 @@ func holds(t *testing.T, dir string, want map[string]string) {
 
 func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, downloads.New(channelstest.Folder(dir)))
+	f := open(t, downloads.New(channelstest.ChatFolders(dir)))
 	here := filepath.Join(dir, "chat")
 	var paths []string
 	for _, s := range []string{"one", "three", "ONE", "longer"} { // ONE is as long as one, so it is taken for it
@@ -92,7 +92,7 @@ func TestWhatAnEarlierRunLeftUnfinishedIsRemovedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := downloads.New(channelstest.Folder(dir))
+	b := downloads.New(channelstest.ChatFolders(dir))
 	f := open(t, b)
 	holds(t, here, map[string]string{"mine": "x"})
 	_, err := f.Save("new", func(to io.Writer) error {
@@ -107,7 +107,7 @@ func TestWhatAnEarlierRunLeftUnfinishedIsRemovedOnce(t *testing.T) {
 
 func TestNothingIsWrittenWhereALinkLeads(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	f := open(t, downloads.New(channelstest.Folder(dir)))
+	f := open(t, downloads.New(channelstest.ChatFolders(dir)))
 	secret := filepath.Join(outside, "secret")
 	if err := os.WriteFile(secret, []byte("keep"), 0o600); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestNothingIsWrittenWhereALinkLeads(t *testing.T) {
 
 func TestManyAtOnceEachGetAName(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, downloads.New(channelstest.Folder(dir)))
+	f := open(t, downloads.New(channelstest.ChatFolders(dir)))
 	want := map[string]string{}
 	var all sync.WaitGroup
 	var mu sync.Mutex

@@ -201,16 +201,16 @@ func withoutEmptyLines(s string) string {
 }
 
 func TestNastyMarkdownTakesNoLongerThanItsLengthAllows(t *testing.T) {
-	for name, text := range channelstest.Nasty {
+	for name, text := range channelstest.PathologicalMarkdown {
 		lineartest.Check(t, name, 64<<10, func(n int) { layout.Text(text(n)).Split(2000, signs) })
 	}
 }
 
 // BenchmarkNasty reads and cuts what is about the longest text that any channel reads.
 func BenchmarkNasty(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(channelstest.Nasty)) {
+	for _, name := range slices.Sorted(maps.Keys(channelstest.PathologicalMarkdown)) {
 		b.Run(name, func(b *testing.B) {
-			source := channelstest.Nasty[name](256 << 10)
+			source := channelstest.PathologicalMarkdown[name](256 << 10)
 			b.SetBytes(int64(len(source)))
 			for b.Loop() {
 				layout.Text(source).Split(2000, signs)
@@ -221,7 +221,7 @@ func BenchmarkNasty(b *testing.B) {
 
 // BenchmarkAnswer reads and cuts an answer of the usual length.
 func BenchmarkAnswer(b *testing.B) {
-	source := channelstest.Nasty["prose"](4 << 10)
+	source := channelstest.PathologicalMarkdown["prose"](4 << 10)
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {

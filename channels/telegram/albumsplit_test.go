@@ -154,7 +154,7 @@ func TestAnAlbumInSingleFilesWaitsOutAShortFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		ch, err := telegram.New(telegram.Options{
-			Token: "1:abc", Folder: channelstest.Folder(""), Unpaced: true,
+			Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true,
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				calls = append(calls, path.Base(req.URL.Path))
 				switch len(calls) {

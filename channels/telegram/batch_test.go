@@ -61,7 +61,7 @@ func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
 func TestAChatThatCannotBeReceivedStopsNoPoll(t *testing.T) {
 	r := newRig(t)
 	var healed atomic.Bool
-	r.inbox.Refuse = func(in channels.Incoming) error {
+	r.inbox.Reject = func(in channels.Incoming) error {
 		if in.Chat == chatOf("42") && !healed.Load() {
 			return errors.New("its folder cannot be made")
 		}
@@ -166,7 +166,7 @@ func TestACursorNeverPassesAnUpdateThatIsNotStored(t *testing.T) {
 		last := map[channels.Chat]int{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		err := ch.Run(ctx, memory.Around(func(ctx context.Context, in channels.Incoming) error {
+		err := ch.Run(ctx, memory.WrapReceive(func(ctx context.Context, in channels.Incoming) error {
 			id, _ := strconv.Atoi(in.ID)
 			time.Sleep(time.Duration(id*7919%97) * time.Second) // each takes a time of its own
 			if ctx.Err() != nil {

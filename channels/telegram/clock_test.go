@@ -25,7 +25,7 @@ func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Respons
 	t.Helper()
 	dir := t.TempDir()
 	o := telegram.Options{
-		Token: "1:abc", Unpaced: true, Folder: channelstest.Folder(dir),
+		Token: "1:abc", Unpaced: true, Folder: channelstest.ChatFolders(dir),
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if answer := network[path.Base(req.URL.Path)]; answer != nil {
 				return answer(req)
@@ -82,7 +82,7 @@ func TestAnAlbumThatBecomesCompleteWhileAnotherIsReceivedIsNotForgotten(t *testi
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var got atomic.Int32
-		err := ch.Run(ctx, memory.Around(func(context.Context, channels.Incoming) error {
+		err := ch.Run(ctx, memory.WrapReceive(func(context.Context, channels.Incoming) error {
 			got.Add(1)
 			time.Sleep(5 * time.Second)
 			return nil
@@ -116,7 +116,7 @@ func TestAnAlbumIsNotCutByAnotherChatThatIsStuck(t *testing.T) {
 						return errors.New("the disk is full")
 					}
 					return nil
-				}, memory.Around(func(_ context.Context, in channels.Incoming) error {
+				}, memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 					mu.Lock()
 					defer mu.Unlock()
 					got = append(got, in.Text)
@@ -147,7 +147,7 @@ func TestAFileThatWaitsForItsTurnIsNotGivenUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		var files atomic.Int32
-		err := ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
+		err := ch.Run(ctx, memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 			files.Add(int32(len(in.Media)))
 			return nil
 		}))
@@ -177,7 +177,7 @@ func TestHealthTellsOfAnOutageAndOfAConflict(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- ch.Run(ctx, memory.Around(func(context.Context, channels.Incoming) error { return nil }))
+			done <- ch.Run(ctx, memory.WrapReceive(func(context.Context, channels.Incoming) error { return nil }))
 		}()
 		for _, step := range []struct {
 			poll  func(req *http.Request) (*http.Response, error)

@@ -17,11 +17,11 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 		return channelstest.Subject{
 			Channel:    r.Channel,
 			Chat:       chatOf("42"),
-			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
-			Say:        func(text string) { r.server.Say(person, text) },
-			Press:      func(label string) error { return pressNewest(r.server, label) },
+			Sent:       func() []channelstest.SentCall { return sent(t, r.server) },
+			UserSends:        func(text string) { r.server.Say(person, text) },
+			PressButton:      func(label string) error { return pressNewest(r.server, label) },
 			Redelivers: true,
-			Normal:     channelstest.Letters,
+			Normalize:     channelstest.StripMarkup,
 			Optional: r.optional("getUpdates", func() channels.Channel {
 				return newRigOn(t, r.server, r.home).Channel
 			}),
@@ -46,21 +46,21 @@ func pressNewest(s *telegramtest.Server, label string) error {
 // nothing can be received.
 func (r *rig) optional(method string, restart func() channels.Channel) channelstest.Optional {
 	return channelstest.Optional{
-		Shown: func() (out []string) {
+		VisibleTexts: func() (out []string) {
 			for _, m := range r.server.Shown(person) {
 				out = append(out, m.Words())
 			}
 			return out
 		},
 		Memory: r.home.memory,
-		SayInParts: func(text string) { // an album that is complete without any time of quiet
+		UserSendsInParts: func(text string) { // an album that is complete without any time of quiet
 			r.server.Album(telegramtest.Post{Chat: person, Text: text}, photos(full)...)
 		},
-		Typings:  func() int { return len(r.server.Calls("sendChatAction")) },
+		TypingCount:  func() int { return len(r.server.Calls("sendChatAction")) },
 		Restart:  restart,
 		Menu:     func() []string { return names(r.server.Commands("default")) },
 		ChatMenu: func() []string { return names(r.server.Commands("chat:42")) },
-		Disturb: func() func() {
+		BreakReceiving: func() func() {
 			r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 				if c.Method == method {
 					return telegramtest.Refuse(http.StatusConflict, "Conflict: terminated by other getUpdates request")
@@ -83,13 +83,13 @@ func names(menu []telegramtest.Command) (out []string) {
 }
 
 // sent is what the person was shown, one element a call.
-func sent(t *testing.T, s *telegramtest.Server) []channelstest.Sent {
+func sent(t *testing.T, s *telegramtest.Server) []channelstest.SentCall {
 	t.Helper()
-	var out []channelstest.Sent
+	var out []channelstest.SentCall
 	last := 0
 	for _, m := range s.Shown(person) {
 		if m.Call != last {
-			out = append(out, channelstest.Sent{})
+			out = append(out, channelstest.SentCall{})
 			last = m.Call
 		}
 		one := &out[len(out)-1]

@@ -18,7 +18,7 @@ import (
 // examine asks a bot that does not run about itself, and returns what was found by check.
 func examine(t *testing.T, s *telegramtest.Server, e channels.Examination, change ...func(*telegram.Options)) map[string]channels.Finding {
 	t.Helper()
-	o := telegram.Options{Token: s.Token, APIBase: s.URL, Folder: channelstest.Folder(t.TempDir()), Client: &http.Client{Transport: newRoutes(t)}}
+	o := telegram.Options{Token: s.Token, APIBase: s.URL, Folder: channelstest.ChatFolders(t.TempDir()), Client: &http.Client{Transport: newRoutes(t)}}
 	for _, c := range change {
 		c(&o)
 	}
@@ -26,7 +26,7 @@ func examine(t *testing.T, s *telegramtest.Server, e channels.Examination, chang
 	if err != nil {
 		t.Fatal(err)
 	}
-	return channelstest.Findings(t, c.Examine(t.Context(), e), o.Token)
+	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), e), o.Token)
 }
 
 // expect fails unless a check had a verdict and its detail says something.

@@ -36,7 +36,7 @@ func TestHealthTellsThatTheStoreFails(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
+			done <- ch.Run(ctx, memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 				if unwritable.Load() && in.Chat == chatOf("7") { // polls and other chats go on
 					return errors.New("the disk is full")
 				}

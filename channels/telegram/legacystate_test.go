@@ -92,7 +92,7 @@ func (m *cutMemory) DropParts(ctx context.Context, chat channels.Chat, group str
 func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes int) (got []string, killed bool) {
 	t.Helper()
 	ch, err := telegram.New(telegram.Options{
-		Token: "1:abc", Folder: channelstest.Folder(dir), LegacyState: filepath.Join(dir, "state"), Groups: "all",
+		Token: "1:abc", Folder: channelstest.ChatFolders(dir), LegacyState: filepath.Join(dir, "state"), Groups: "all",
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if path.Base(req.URL.Path) == "getUpdates" {
 				return hold(req, 5*time.Second, `{"ok":true,"result":[]}`)
@@ -108,7 +108,7 @@ func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes i
 	m := &cutMemory{Memory: memory, left: changes, cut: func() { killed = true; cancel() }}
 	ch.Remember(m)
 	var mu sync.Mutex
-	receive := memory.Around(func(_ context.Context, in channels.Incoming) error {
+	receive := memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, fmt.Sprintf("%s %s %q", in.Chat.ID, in.ID, in.Text))
@@ -130,7 +130,7 @@ func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes i
 func earlierMemory(t *testing.T) *channelstest.Memory {
 	t.Helper()
 	memory := channelstest.NewMemory()
-	stored := memory.Around(func(context.Context, channels.Incoming) error { return nil })
+	stored := memory.WrapReceive(func(context.Context, channels.Incoming) error { return nil })
 	for chat, id := range map[string]string{"43": "120", "44": "130"} { // the store knew the first parts
 		if err := stored(t.Context(), channels.Incoming{Chat: chatOf(chat), ID: id}); err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func checkImported(t *testing.T, memory *channelstest.Memory, got []string, poin
 			t.Errorf("killed after %d changes: %+v is not known", points, known)
 		}
 	}
-	left := memory.Gathered()
+	left := memory.StoredParts()
 	if len(left) != 1 || left[0].ID != "555:150" {
 		t.Errorf("killed after %d changes: pending are %+v", points, left)
 	}
@@ -226,7 +226,7 @@ func TestEarlierStateThatCannotBeReadIsRefused(t *testing.T) {
 	for _, name := range []string{"bot.json", "moved.json"} {
 		dir := t.TempDir()
 		writeFiles(t, dir, map[string]string{name: "{"})
-		_, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.Folder(""), LegacyState: dir})
+		_, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.ChatFolders(""), LegacyState: dir})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: New returned %v", name, err)
 		}

@@ -108,7 +108,7 @@ func (f watch) RoundTrip(req *http.Request) (*http.Response, error) { return f(r
 
 func TestAChannelIsMadeWithoutANetworkCall(t *testing.T) {
 	_, err := telegram.New(telegram.Options{
-		Token: "1:abc", Folder: channelstest.Folder(""),
+		Token: "1:abc", Folder: channelstest.ChatFolders(""),
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			t.Errorf("it calls %s", req.URL.Path)
 			return respond(req, 200, `{"ok":true,"result":{"id":1}}`), nil
@@ -210,7 +210,7 @@ func (*endlessAnswer) Close() error { return nil }
 func TestAnAnswerWithoutAnEndIsNotReadForever(t *testing.T) {
 	answer := &endlessAnswer{}
 	ch, err := telegram.New(telegram.Options{
-		Token: "1:abc", Folder: channelstest.Folder(""), Unpaced: true,
+		Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true,
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			resp := respond(req, 200, "")
 			resp.Body = answer
@@ -221,7 +221,7 @@ func TestAnAnswerWithoutAnEndIsNotReadForever(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := channels.Outgoing{Chat: chatOf("42"), Text: "hello"}
-	if se := channelstest.MustFail(t.Context(), t, ch, o, "1:abc"); !se.Unknown || answer.read > 33<<20 {
+	if se := channelstest.MustFailSend(t.Context(), t, ch, o, "1:abc"); !se.Unknown || answer.read > 33<<20 {
 		t.Errorf("%d bytes were read: %+v", answer.read, se)
 	}
 }
@@ -263,7 +263,7 @@ func TestAnUploadIsStreamed(t *testing.T) {
 		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 	})}
 	file := (&rig{t: t}).sparse("large.bin", size)
-	ch, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.Folder(""), Unpaced: true, Client: network})
+	ch, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true, Client: network})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,14 +157,14 @@ func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
 	r.server.AwaitPoll(t)
-	r.home.memory.Fail(errors.New("the disk is full"))
+	r.home.memory.FailWrites(errors.New("the disk is full"))
 	r.server.Migrate(group, super)
 	r.server.Say(super, "after")
 	r.complained()
 	if r.server.Pending() == 0 || len(r.inbox.Messages()) != 0 {
 		t.Errorf("%d updates wait, %d were received", r.server.Pending(), len(r.inbox.Messages()))
 	}
-	r.home.memory.Fail(nil)
+	r.home.memory.FailWrites(nil)
 	if got := r.only(); got.Chat != chatOf("-77") {
 		t.Errorf("received %+v", got)
 	}

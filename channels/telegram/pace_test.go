@@ -48,7 +48,7 @@ func paced(t *testing.T) (*telegram.Channel, func() []time.Time) {
 	var mu sync.Mutex
 	var at []time.Time
 	ch, err := telegram.New(telegram.Options{
-		Token: "1:abc", Folder: channelstest.Folder(t.TempDir()),
+		Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()),
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -217,7 +217,7 @@ func TestAShortWaitDoesNotEndALongOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
 		ch, err := telegram.New(telegram.Options{
-			Token: "1:abc", Folder: channelstest.Folder(""),
+			Token: "1:abc", Folder: channelstest.ChatFolders(""),
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				n := calls.Add(1) // the first to be answered waits for an hour, the second for a second
 				time.Sleep(time.Duration(n) * time.Second)

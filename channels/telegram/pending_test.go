@@ -35,7 +35,7 @@ func TestAnAlbumBeforeMoreMessagesThanMayBePendingDoesNotStopThePoll(t *testing.
 				ch, memory := clocked(t, backlog(updates))
 				if restored {
 					kept := channels.Incoming{Chat: chatOf("7"), ID: "1", Part: &channels.Part{Group: "1"}, Raw: []byte(part(1, 7, "a"))}
-					if err := memory.Around(nil)(t.Context(), kept); err != nil {
+					if err := memory.WrapReceive(nil)(t.Context(), kept); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -80,13 +80,13 @@ func TestAReplyInASupergroupIsTheSameAfterARestart(t *testing.T) {
 			"entities":[{"type":"mention","offset":0,"length":2}],
 			"reply_to_message":{"message_id":8,"from":{"id":43},"chat":{"id":-1001234567890,"type":"supergroup"},"text":"so it is"}}}`
 		kept := channels.Incoming{Chat: chatOf("-77"), ID: "-1001234567890/9", Part: &channels.Part{Group: "g"}, Raw: []byte(raw)}
-		if err := memory.Around(nil)(t.Context(), kept); err != nil {
+		if err := memory.WrapReceive(nil)(t.Context(), kept); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var got []channels.Incoming
-		err := ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
+		err := ch.Run(ctx, memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 			got = append(got, in)
 			return nil
 		}))
@@ -114,7 +114,7 @@ func TestAnAlbumWaitsForAPartThatIsRefusedUntilItComesAgain(t *testing.T) {
 							return errors.New("the disk is full")
 						}
 						return nil
-					}, memory.Around(func(_ context.Context, in channels.Incoming) error {
+					}, memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 						got = append(got, in.Text)
 						return nil
 					})))

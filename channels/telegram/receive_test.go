@@ -65,7 +65,7 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 	}
 	first := newRigOn(t, s, h)
 	enough := make(chan struct{})
-	first.inbox.Refuse = func(in channels.Incoming) error {
+	first.inbox.Reject = func(in channels.Incoming) error {
 		if in.Text == said[150] {
 			select {
 			case <-enough:

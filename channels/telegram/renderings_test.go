@@ -14,5 +14,5 @@ func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()
 	// The limits are those of Telegram itself. Plan makes no call.
 	r := newRig(t, func(o *telegram.Options) { o.APIBase = telegram.DefaultAPI })
-	channelstest.Renderings(t, channelstest.RenderingOptions{Channel: r.Channel, Chat: chatOf("-1001234567890"), Update: *update})
+	channelstest.CheckRenderings(t, channelstest.RenderingOptions{Channel: r.Channel, Chat: chatOf("-1001234567890"), Update: *update})
 }

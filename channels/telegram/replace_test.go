@@ -44,7 +44,7 @@ func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edits := 0
 		ch, err := telegram.New(telegram.Options{
-			Token: "1:abc", Folder: channelstest.Folder(t.TempDir()),
+			Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()),
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "/editMessageText") {
 					edits++

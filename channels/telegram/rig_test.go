@@ -41,7 +41,7 @@ type rig struct {
 	home   *home
 	dir    string
 	logs   *observer.ObservedLogs
-	inbox  *channelstest.Inbox
+	inbox  *channelstest.Recorder
 }
 
 // home is what outlives a channel.
@@ -72,7 +72,7 @@ func newRigOn(t *testing.T, s *telegramtest.Server, h *home, change ...func(*tel
 	network := newRoutes(t)
 	o := telegram.Options{
 		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: network}, Unpaced: true,
-		Folder: channelstest.Folder(h.dir, "media"),
+		Folder: channelstest.ChatFolders(h.dir, "media"),
 		// Parts that come with one poll are one album however short this is; see endless for parts
 		// that come one by one.
 		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, LegacyState: h.earlier(),
@@ -86,22 +86,22 @@ func newRigOn(t *testing.T, s *telegramtest.Server, h *home, change ...func(*tel
 	}
 	ch.Remember(h.memory)
 	t.Cleanup(func() {
-		if strings.Contains(channelstest.Logged(t, logs), s.Token) {
+		if strings.Contains(channelstest.LogText(t, logs), s.Token) {
 			t.Error("the token is in the log")
 		}
 	})
-	return &rig{Channel: ch, t: t, server: s, home: h, dir: h.dir, logs: logs, inbox: channelstest.NewInbox()}
+	return &rig{Channel: ch, t: t, server: s, home: h, dir: h.dir, logs: logs, inbox: channelstest.NewRecorder()}
 }
 
 // run starts the channel. It stops, and must do so without an error, when stop is called or the
 // test ends.
 func (r *rig) run() (stop func()) {
-	return channelstest.Start(r.t, r.Channel, r.home.memory.Around(r.inbox.Receive))
+	return channelstest.Start(r.t, r.Channel, r.home.memory.WrapReceive(r.inbox.Receive))
 }
 
 // runRefused is run with a store that refuses messages, both whole and as parts.
 func (r *rig) runRefused(refuse channels.Receive) (stop func()) {
-	return channelstest.Start(r.t, r.Channel, refusedBy(refuse, r.home.memory.Around(r.inbox.Receive)))
+	return channelstest.Start(r.t, r.Channel, refusedBy(refuse, r.home.memory.WrapReceive(r.inbox.Receive)))
 }
 
 // refusedBy is a store that refuses messages, both whole and as parts.
@@ -115,7 +115,7 @@ func refusedBy(refuse, receive channels.Receive) channels.Receive {
 }
 
 // logged is the log as text.
-func (r *rig) logged() string { return channelstest.Logged(r.t, r.logs) }
+func (r *rig) logged() string { return channelstest.LogText(r.t, r.logs) }
 
 // complained waits until it is logged that a message is not received.
 func (r *rig) complained() {
@@ -155,9 +155,9 @@ func (r *rig) confirmed(id int64) {
 // emptied waits until all that came is received.
 func (r *rig) emptied() {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); len(r.home.memory.Gathered()) > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(r.home.memory.StoredParts()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("pending are %v\n%s", r.home.memory.Gathered(), r.logged())
+			r.t.Fatalf("pending are %v\n%s", r.home.memory.StoredParts(), r.logged())
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (r *rig) file(name string, content []byte) channels.File {
 // sendError is the error of a send that must fail. The token must not be in it.
 func (r *rig) sendError(ctx context.Context, o channels.Outgoing) *channels.SendError {
 	r.t.Helper()
-	return channelstest.MustFail(ctx, r.t, r.Channel, o, r.server.Token)
+	return channelstest.MustFailSend(ctx, r.t, r.Channel, o, r.server.Token)
 }
 
 // until waits for the calls of a method to satisfy a condition.

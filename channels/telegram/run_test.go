@@ -39,7 +39,7 @@ func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
 }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
-	good := telegram.Options{Token: "1:abc", Folder: channelstest.Folder("")}
+	good := telegram.Options{Token: "1:abc", Folder: channelstest.ChatFolders("")}
 	for name, change := range map[string]func(*telegram.Options){
 		"token":   func(o *telegram.Options) { o.Token = " " },
 		"like":    func(o *telegram.Options) { o.Token = "1:a/../b" },

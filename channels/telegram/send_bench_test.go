@@ -37,7 +37,7 @@ func BenchmarkSend(b *testing.B) {
 	b.Run("channel", func(b *testing.B) {
 		b.ReportAllocs()
 		ch, err := telegram.New(telegram.Options{
-			Token: "1:abc", APIBase: server.URL, Client: client, Unpaced: true, Folder: channelstest.Folder(b.TempDir()),
+			Token: "1:abc", APIBase: server.URL, Client: client, Unpaced: true, Folder: channelstest.ChatFolders(b.TempDir()),
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -28,7 +28,7 @@ func TestAMessageThatComesWhileRunEndsDoesNotOvertakeAPendingOne(t *testing.T) {
 		})
 		full := true
 		var got []string
-		receive := memory.Around(func(_ context.Context, in channels.Incoming) error {
+		receive := memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 			if full && in.Text == "part 1" {
 				return errors.New("the disk is full")
 			}
@@ -44,8 +44,8 @@ func TestAMessageThatComesWhileRunEndsDoesNotOvertakeAPendingOne(t *testing.T) {
 		synctest.Wait()
 		deliver(ch, part(2, 7, ""))
 		close(release)
-		if err := <-done; err != nil || len(memory.Gathered()) != 2 {
-			t.Errorf("after the first run %d messages are pending (%v)", len(memory.Gathered()), err)
+		if err := <-done; err != nil || len(memory.StoredParts()) != 2 {
+			t.Errorf("after the first run %d messages are pending (%v)", len(memory.StoredParts()), err)
 		}
 		full = false
 		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)

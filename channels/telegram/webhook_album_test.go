@@ -117,7 +117,7 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	r.wait(full + 1)
 	tried := make(chan struct{}, 100)
 	r.inbox.Lock()
-	r.inbox.Refuse = func(channels.Incoming) error {
+	r.inbox.Reject = func(channels.Incoming) error {
 		tried <- struct{}{}
 		return errors.New("killed right after it was stored")
 	}
@@ -133,7 +133,7 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	stop()
 	second := r.again(func(o *telegram.Options) { o.WebhookSecret, o.Timing.Quiet = "s", time.Millisecond }) // for the late part
 	var late atomic.Bool
-	second.inbox.Refuse = func(channels.Incoming) error {
+	second.inbox.Reject = func(channels.Incoming) error {
 		if !late.Load() {
 			return errors.New("not yet")
 		}
@@ -181,7 +181,7 @@ func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
 	r := newHookRig(t)
 	r.run()
 	r.registered()
-	r.home.memory.Fail(errors.New("the disk is full"))
+	r.home.memory.FailWrites(errors.New("the disk is full"))
 	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(full)...)
 	for _, d := range r.delivered(2)[:2] {
 		if d.Status != 503 {
@@ -191,7 +191,7 @@ func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
 	if r.server.Pending() != full {
 		t.Errorf("%d are left", r.server.Pending())
 	}
-	r.home.memory.Fail(nil)
+	r.home.memory.FailWrites(nil)
 	isAlbum(t, r.wait(1)[0], full, "look")
 }
 

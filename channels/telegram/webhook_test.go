@@ -27,11 +27,11 @@ func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 		return channelstest.Subject{
 			Channel:    r.Channel,
 			Chat:       chatOf("42"),
-			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
-			Say:        func(text string) { r.server.Say(person, text) },
+			Sent:       func() []channelstest.SentCall { return sent(t, r.server) },
+			UserSends:        func(text string) { r.server.Say(person, text) },
 			Redelivers: true,
-			Normal:     channelstest.Letters,
-			CloseIdle: func() { // Telegram goes on delivering, and its connections are not the channel's
+			Normalize:     channelstest.StripMarkup,
+			CloseIdleConnections: func() { // Telegram goes on delivering, and its connections are not the channel's
 				r.server.Close()
 				r.front.Close()
 			},
@@ -126,7 +126,7 @@ func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
 	began, let := make(chan struct{}), make(chan struct{})
-	r.inbox.Refuse = func(channels.Incoming) error {
+	r.inbox.Reject = func(channels.Incoming) error {
 		close(began)
 		<-let
 		return nil
@@ -217,7 +217,7 @@ func TestPressesComeByWebhook(t *testing.T) {
 func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
 	t.Parallel()
 	good := telegram.Options{
-		Token: "1:abc", Folder: channelstest.Folder(""), Mode: "webhook",
+		Token: "1:abc", Folder: channelstest.ChatFolders(""), Mode: "webhook",
 		WebhookURL: "https://example.com/hook", WebhookSecret: "a-secret",
 	}
 	for name, change := range map[string]func(*telegram.Options){

@@ -125,8 +125,8 @@ func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
 	second.server.Bot.ID++
 	stop = second.run()
 	second.server.Say(person, "hello")
-	if got := second.wait(1)[0]; got.Text != "hello" || len(first.home.memory.Gathered()) != 1 {
-		t.Errorf("received %+v, and pending are %v", got, first.home.memory.Gathered())
+	if got := second.wait(1)[0]; got.Text != "hello" || len(first.home.memory.StoredParts()) != 1 {
+		t.Errorf("received %+v, and pending are %v", got, first.home.memory.StoredParts())
 	}
 	if log := second.logged(); !strings.Contains(log, "messages to another bot are pending") {
 		t.Errorf("the log does not tell: %s", log)

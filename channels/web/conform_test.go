@@ -24,10 +24,10 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Channel:    r.ch,
 			Chat:       testChat,
 			Sent:       tab.sent,
-			Say:        func(text string) { r.say("operator", testChat.ID, text) },
-			Press:      tab.press,
+			UserSends:        func(text string) { r.say("operator", testChat.ID, text) },
+			PressButton:      tab.press,
 			Redelivers: true,
-			CloseIdle:  r.client.CloseIdleConnections,
+			CloseIdleConnections:  r.client.CloseIdleConnections,
 			Optional:   tab.optional(),
 		}
 	})
@@ -54,13 +54,13 @@ func (p *page) events() []event {
 }
 
 // sent is what the bot said.
-func (p *page) sent() (out []channelstest.Sent) {
+func (p *page) sent() (out []channelstest.SentCall) {
 	p.t.Helper()
 	for _, e := range p.events() {
 		if e.name != "progress" && (e.name != "message" || e.data["from"] != "bot") {
 			continue
 		}
-		one := channelstest.Sent{Text: e.data["text"].(string)}
+		one := channelstest.SentCall{Text: e.data["text"].(string)}
 		media, _ := e.data["media"].([]any)
 		for _, m := range media {
 			f := m.(obj)
@@ -117,8 +117,8 @@ func (p *page) shown() (out []string) {
 // optional is what a browser sees of the optional interfaces.
 func (p *page) optional() channelstest.Optional {
 	return channelstest.Optional{
-		Shown: p.shown,
-		Typings: func() (n int) {
+		VisibleTexts: p.shown,
+		TypingCount: func() (n int) {
 			for _, e := range p.events() {
 				if e.name == "typing" {
 					n++
@@ -131,15 +131,15 @@ func (p *page) optional() channelstest.Optional {
 			p.tab = nil
 			return p.ch
 		},
-		Disturb: func() func() { // what was received cannot be recorded as such
+		BreakReceiving: func() func() { // what was received cannot be recorded as such
 			p.tamper(`CREATE TRIGGER stuck BEFORE UPDATE OF taken ON events BEGIN SELECT RAISE(FAIL, 'stuck'); END`)
 			p.say("operator", testChat.ID, "during the trouble")
 			return func() { p.tamper("DROP TRIGGER stuck") }
 		},
-		Stream: func() channelstest.Stream {
+		OpenStream: func() channelstest.OperatorStream {
 			s := p.watch("operator", "")
 			s.next("ready")
-			return channelstest.Stream{Next: s.until, Close: s.cancel}
+			return channelstest.OperatorStream{Next: s.until, Close: s.cancel}
 		},
 	}
 }

@@ -99,7 +99,7 @@ func TestNastyMarkdownIsRenderedInLinearTime(t *testing.T) {
 		"ampersands", "closers", "code", "deep emphasis", "headings", "items", "links", "long table", "loose items", "nested links",
 		"quotes in lists", "staircase", "tags", "URLs",
 	} {
-		lineartest.Check(t, name, 32<<10, func(n int) { web.Render(channelstest.Nasty[name](n)) })
+		lineartest.Check(t, name, 32<<10, func(n int) { web.Render(channelstest.PathologicalMarkdown[name](n)) })
 	}
 }
 

@@ -137,7 +137,7 @@ func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 	r := newRig(t)
 	full := true
-	r.inbox.Refuse = func(in channels.Incoming) error {
+	r.inbox.Reject = func(in channels.Incoming) error {
 		if full && in.Text == "one" {
 			return errors.New("the disk is full")
 		}

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()
-	channelstest.Renderings(t, channelstest.RenderingOptions{
+	channelstest.CheckRenderings(t, channelstest.RenderingOptions{
 		Channel: newRig(t).ch, Chat: channels.Chat{Channel: web.Name, ID: "web-test"}, Update: *update,
 		Shown: func(o channels.Outgoing) string { return web.RenderOutgoing(o) },
 	})

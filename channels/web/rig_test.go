@@ -41,13 +41,13 @@ type rig struct {
 	server *httptest.Server
 	client *http.Client
 
-	inbox *channelstest.Inbox
+	inbox *channelstest.Recorder
 	stop  func() // ends Run
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, log: zap.NewNop(), inbox: channelstest.NewInbox(), stop: func() {}}
+	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, log: zap.NewNop(), inbox: channelstest.NewRecorder(), stop: func() {}}
 	r.client = &http.Client{Transport: &http.Transport{}}
 	r.start()
 	t.Cleanup(r.end)
@@ -59,7 +59,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	ch, err := web.New(web.Options{
 		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.max, Log: r.log,
-		Folder: channelstest.Folder(filepath.Join(r.dir, "users")),
+		Folder: channelstest.ChatFolders(filepath.Join(r.dir, "users")),
 		Who: func(req *http.Request) web.Person {
 			user := req.Header.Get("X-User")
 			return web.Person{User: user, Operator: user == "operator"}

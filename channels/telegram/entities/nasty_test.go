@@ -10,7 +10,7 @@ import (
 )
 
 func TestNastyMarkdownBecomesEntitiesThatTelegramTakes(t *testing.T) {
-	for name, text := range channelstest.Nasty {
+	for name, text := range channelstest.PathologicalMarkdown {
 		whole := entities.Read(text(8 << 10))
 		for _, p := range append(entities.Split(whole, 4096), entities.Write(whole)) {
 			if wrong := check(p); wrong != "" {
@@ -22,7 +22,7 @@ func TestNastyMarkdownBecomesEntitiesThatTelegramTakes(t *testing.T) {
 
 func TestEntitiesAreWrittenInLinearTime(t *testing.T) {
 	for _, name := range []string{"prose", "code", "links", "items", "deep emphasis", "closers", "short closers"} {
-		lineartest.Check(t, name, 32<<10, func(n int) { entities.Write(entities.Read(channelstest.Nasty[name](n))) })
+		lineartest.Check(t, name, 32<<10, func(n int) { entities.Write(entities.Read(channelstest.PathologicalMarkdown[name](n))) })
 	}
 }
 
@@ -35,7 +35,7 @@ func TestNestingBeyondReasonIsShownAsItStands(t *testing.T) {
 
 // BenchmarkAnswer reads, cuts and writes an answer of the usual length.
 func BenchmarkAnswer(b *testing.B) {
-	source := channelstest.Nasty["prose"](4 << 10)
+	source := channelstest.PathologicalMarkdown["prose"](4 << 10)
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -385,7 +385,7 @@ func TestNobodyElseOnTheMachineCanReadIt(t *testing.T) {
 func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
 	h := open(t, t.TempDir(), history.Options{})
 	dir := t.TempDir()
-	folder, err := downloads.New(channelstest.Folder(dir)).Open("chat")
+	folder, err := downloads.New(channelstest.ChatFolders(dir)).Open("chat")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ch.Close() })
-	inbox := channelstest.NewInbox()
+	inbox := channelstest.NewRecorder()
 	channelstest.Start(t, ch, inbox.Receive)
 	_, served := ch.Mount()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
