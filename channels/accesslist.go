@@ -27,7 +27,7 @@ func CheckToken(at config.Scope, enabled bool, token config.Secret) []config.Pro
 		return nil
 	}
 	return []config.Problem{{
-		Path: []string{"token"}, Because: []string{"enabled"}, Want: fmt.Sprintf("must be set, because %s is true", at.Key("enabled")),
+		Path: []string{"token"}, Cause: []string{"enabled"}, Text: fmt.Sprintf("must be set, because %s is true", at.Key("enabled")),
 	}}
 }
 
@@ -37,7 +37,7 @@ func CheckNumericList(allowFrom []string) []config.Problem {
 	for i, id := range allowFrom {
 		if hint, ok := numeric(id); !ok && id != "*" {
 			all = append(all, config.Problem{
-				Path: []string{"allowFrom", strconv.Itoa(i)}, Want: `must be a numeric user id or "*"`, Hint: hint, Hide: config.LooksSecret(id),
+				Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a numeric user id or "*"`, Hint: hint, HideValue: config.LooksLikeSecret(id),
 			})
 		}
 	}

@@ -34,7 +34,7 @@ func (a agentSection) key(dotted string) []string { return join(a.path, key(dott
 
 // agentSections returns the sections of all agents, that of the default one first.
 func (c *Config) agentSections() []agentSection {
-	root := c.parts.root()
+	root := c.extensions.root()
 	path := []string{"terminal"}
 	if c.agent != "" {
 		path = []string{"agents", c.agent}
@@ -77,11 +77,11 @@ func (c *Config) AgentKey() string { return c.agentSections()[0].name }
 // AgentName is the name of the agent whose section is in the place of terminal.
 func (c *Config) AgentName() string { return cmp.Or(c.agent, DefaultAgent) }
 
-// Injects reports whether the agent of the section terminal can be handed messages while it runs.
-func (c *Config) Injects() bool { return c.injects(&c.Terminal) }
+// SupportsInject reports whether the agent of the section terminal can be handed messages while it runs.
+func (c *Config) SupportsInject() bool { return c.supportsInject(&c.Terminal) }
 
-func (c *Config) injects(t *Terminal) bool {
-	return c.parts.protocol(t.Protocol).Injects && t.Stdin == "envelope"
+func (c *Config) supportsInject(t *Terminal) bool {
+	return c.extensions.protocol(t.Protocol).SupportsInject && t.Stdin == "envelope"
 }
 
 // otherSecrets are those of the other agents which this one does not have itself.
@@ -107,25 +107,25 @@ func checkAgents(c *Config) []fault {
 		path := []string{"agents", name}
 		switch {
 		case name == DefaultAgent:
-			all = append(all, fault{path: path, want: "is the name of the agent that terminal describes; choose another name", onKey: true})
+			all = append(all, fault{path: path, text: "is the name of the agent that terminal describes; choose another name", aboutKey: true})
 		case !agentName.MatchString(name):
-			all = append(all, fault{path: path, want: "the name of an agent must be 1 to 32 small letters, digits and hyphens", onKey: true})
+			all = append(all, fault{path: path, text: "the name of an agent must be 1 to 32 small letters, digits and hyphens", aboutKey: true})
 		}
 		if t.Command == "" && t.Enabled == nil {
-			all = append(all, fault{path: join(path, "command"), want: "must be set"})
+			all = append(all, fault{path: join(path, "command"), text: "must be set"})
 		}
 	}
 	if t := c.Terminal; len(c.Agents) > 0 && t.Command == "" && t.Enabled == nil {
 		all = append(all, fault{
-			path: key("terminal.command"), because: key("agents"),
-			want: "must be set, because there are agents: terminal is the one that answers where no other was chosen",
+			path: key("terminal.command"), cause: key("agents"),
+			text: "must be set, because there are agents: terminal is the one that answers where no other was chosen",
 		})
 	}
 	return all
 }
 
 // decodeAgents lays the section of each agent over the defaults.
-func (p Parts) decodeAgents(merged map[string]any, c *Config) error {
+func (p Extensions) decodeAgents(merged map[string]any, c *Config) error {
 	agents, _ := merged["agents"].(map[string]any)
 	delete(merged, "agents")
 	for name, value := range agents {

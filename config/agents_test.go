@@ -57,7 +57,7 @@ func TestTheSecretsOfOtherAgentsAreKeptFromAnAgent(t *testing.T) {
 		"default": {"of-http-that-is-long", "of-coder"}, "coder": {"of-http-that-is-long", "env:OF_DEFAULT"}, "plain": {"of-http-that-is-long", "env:SHARED", "of-coder", "env:SHARED", "env:OF_DEFAULT"},
 	} {
 		view, _ := c.ForAgent(name)
-		got := view.OwnSecrets()
+		got := view.SecretsToHide()
 		slices.Sort(got)
 		slices.Sort(want)
 		if !reflect.DeepEqual(got, want) {

@@ -18,7 +18,7 @@ func checkApprovers(c *Config, at, list []string) []fault {
 	var all []fault
 	for i, entry := range list {
 		if want := c.wrongApprover(entry); want != "" {
-			all = append(all, fault{path: join(at, strconv.Itoa(i)), want: want, hint: c.suggestChannel(entry), hide: LooksSecret(entry)})
+			all = append(all, fault{path: join(at, strconv.Itoa(i)), text: want, hint: c.suggestChannel(entry), hideValue: LooksLikeSecret(entry)})
 		}
 	}
 	return all
@@ -50,7 +50,7 @@ func (c *Config) wrongApprover(entry string) string {
 func (c *Config) suggestChannel(entry string) string {
 	channel, _, found := strings.Cut(entry, ":")
 	if names := c.channelNames(); found && !slices.Contains(names, channel) {
-		if near := Nearest(channel, names); near != "" {
+		if near := ClosestMatch(channel, names); near != "" {
 			return didYouMean(near)
 		}
 	}
@@ -59,8 +59,8 @@ func (c *Config) suggestChannel(entry string) string {
 
 // channelNames names the channels of the program in the order of the parts.
 func (c *Config) channelNames() []string {
-	names := make([]string, 0, len(c.parts.Channels))
-	for _, ch := range c.parts.Channels {
+	names := make([]string, 0, len(c.extensions.Channels))
+	for _, ch := range c.extensions.Channels {
 		names = append(names, ch.Name)
 	}
 	return names

@@ -29,7 +29,7 @@ func checkFolders(c *Config) []fault {
 	var all []fault
 	for name, path := range map[string]string{"workspace": c.Workspace, "gateway.stateDir": c.Gateway.StateDir} {
 		if blank(path) {
-			all = append(all, fault{path: key(name), want: "must be a folder"})
+			all = append(all, fault{path: key(name), text: "must be a folder"})
 		}
 	}
 	return all
@@ -42,31 +42,31 @@ func checkTerminal(t agentSection) []fault {
 	var all []fault
 	switch {
 	case blank(t.Command):
-		all = append(all, fault{path: t.key("command"), want: "must not be blank"})
+		all = append(all, fault{path: t.key("command"), text: "must not be blank"})
 	case t.Command == "" && t.Enabled != nil && *t.Enabled:
 		all = append(all, fault{
-			path: t.key("command"), because: t.key("enabled"),
-			want: fmt.Sprintf("must be set, because %s.enabled is true", t.name),
+			path: t.key("command"), cause: t.key("enabled"),
+			text: fmt.Sprintf("must be set, because %s.enabled is true", t.name),
 		})
 	default:
 		if err := CheckCommand(t.Shell, t.Command); err != nil {
-			all = append(all, fault{path: t.key("command"), want: err.Error()})
+			all = append(all, fault{path: t.key("command"), text: err.Error()})
 		}
 	}
 	for name := range t.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, fault{path: join(t.key("env"), name), want: `the name of a variable must not be empty or contain "="`, onKey: true})
+			all = append(all, fault{path: join(t.key("env"), name), text: `the name of a variable must not be empty or contain "="`, aboutKey: true})
 		}
 		if slices.Contains(agentVariables, name) {
-			all = append(all, fault{path: join(t.key("env"), name), want: "is set by nanobot itself", onKey: true})
+			all = append(all, fault{path: join(t.key("env"), name), text: "is set by nanobot itself", aboutKey: true})
 		}
 	}
 	if blank(t.Cwd) {
-		all = append(all, fault{path: t.key("cwd"), want: "must be a folder"})
+		all = append(all, fault{path: t.key("cwd"), text: "must be a folder"})
 	}
 	for i, folder := range t.MediaRoots {
 		if strings.TrimSpace(folder) == "" {
-			all = append(all, fault{path: join(t.key("mediaRoots"), strconv.Itoa(i)), want: "must be a folder"})
+			all = append(all, fault{path: join(t.key("mediaRoots"), strconv.Itoa(i)), text: "must be a folder"})
 		}
 	}
 	return append(all, checkSandbox(t)...)
@@ -75,21 +75,21 @@ func checkTerminal(t agentSection) []fault {
 // checkProtocol finds what the protocol of an agent cannot do, and what its own settings find.
 func checkProtocol(c *Config, t agentSection) []fault {
 	var all []fault
-	p := c.parts.protocol(t.Protocol)
-	if !p.Asks && t.Interactive {
-		able := c.parts.protocolNames(func(p Protocol) bool { return p.Asks })
-		all = append(all, fault{path: t.key("interactive"), because: t.key("protocol"), want: fmt.Sprintf("needs %s.protocol to be %s", t.name, alternatives(able))})
+	p := c.extensions.protocol(t.Protocol)
+	if !p.SupportsQuestions && t.Interactive {
+		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })
+		all = append(all, fault{path: t.key("interactive"), cause: t.key("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.name, alternatives(able))})
 	}
-	if p.Keeps && strings.Contains(t.Command, Placeholder) {
+	if p.Persistent && strings.Contains(t.Command, Placeholder) {
 		all = append(all, fault{
-			path: t.key("command"), because: t.key("protocol"),
-			want: fmt.Sprintf("must not contain %s, because an agent of %s.protocol %q is started once for many messages", Placeholder, t.name, p.Name),
+			path: t.key("command"), cause: t.key("protocol"),
+			text: fmt.Sprintf("must not contain %s, because an agent of %s.protocol %q is started once for many messages", Placeholder, t.name, p.Name),
 		})
 	}
 	// An agent that is not told the envelope cannot be talked on with.
-	for name, needs := range map[string]bool{"protocol": p.Keeps, "interactive": t.Interactive} {
+	for name, needs := range map[string]bool{"protocol": p.Persistent, "interactive": t.Interactive} {
 		if needs && t.Stdin != "envelope" {
-			all = append(all, fault{path: t.key(name), because: t.key("stdin"), want: fmt.Sprintf(`needs %s.stdin to be "envelope"`, t.name)})
+			all = append(all, fault{path: t.key(name), cause: t.key("stdin"), text: fmt.Sprintf(`needs %s.stdin to be "envelope"`, t.name)})
 		}
 	}
 	if at, s := c.protocolScope(t.Terminal, t.path); s != nil {
@@ -105,12 +105,12 @@ func checkInject(c *Config) []fault {
 		return nil
 	}
 	var all []fault
-	if !c.parts.protocol(c.Terminal.Protocol).Injects {
-		able := c.parts.protocolNames(func(p Protocol) bool { return p.Injects })
-		all = append(all, fault{path: key("gateway.whileRunning"), because: key("terminal.protocol"), want: "needs terminal.protocol to be " + alternatives(able)})
+	if !c.extensions.protocol(c.Terminal.Protocol).SupportsInject {
+		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsInject })
+		all = append(all, fault{path: key("gateway.whileRunning"), cause: key("terminal.protocol"), text: "needs terminal.protocol to be " + alternatives(able)})
 	}
 	if c.Terminal.Stdin != "envelope" {
-		all = append(all, fault{path: key("gateway.whileRunning"), because: key("terminal.stdin"), want: `needs terminal.stdin to be "envelope"`})
+		all = append(all, fault{path: key("gateway.whileRunning"), cause: key("terminal.stdin"), text: `needs terminal.stdin to be "envelope"`})
 	}
 	return all
 }
@@ -124,8 +124,8 @@ func checkChannels(c *Config) []fault {
 // secretShape is what a pasted bot token, or a URL with a password in it, looks like.
 var secretShape = regexp.MustCompile(`\d{5,}:[\w-]{10,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|//[^/]*@`)
 
-// LooksSecret reports whether a value looks like a token, or like a URL with a password in it.
-func LooksSecret(value string) bool { return secretShape.MatchString(value) }
+// LooksLikeSecret reports whether a value looks like a token, or like a URL with a password in it.
+func LooksLikeSecret(value string) bool { return secretShape.MatchString(value) }
 
 const notURL = `must be a URL that begins with "https://" or "http://"`
 
@@ -140,7 +140,7 @@ func CheckURL(key, value string) []Problem {
 	if IsURL(value) {
 		return nil
 	}
-	return []Problem{{Path: []string{key}, Want: notURL, Hide: LooksSecret(value)}}
+	return []Problem{{Path: []string{key}, Text: notURL, HideValue: LooksLikeSecret(value)}}
 }
 
 func checkProviders(t agentSection) []fault {
@@ -148,14 +148,14 @@ func checkProviders(t agentSection) []fault {
 	for name, p := range t.Providers {
 		section := join(t.key("providers"), name)
 		if name == "" {
-			all = append(all, fault{path: section, want: "a provider must have a name", onKey: true})
+			all = append(all, fault{path: section, text: "a provider must have a name", aboutKey: true})
 		}
 		if !IsURL(p.BaseURL) {
-			all = append(all, fault{path: join(section, "baseUrl"), want: notURL})
+			all = append(all, fault{path: join(section, "baseUrl"), text: notURL})
 		}
 		for i, apiKey := range p.APIKeys {
 			if apiKey == "" {
-				all = append(all, fault{path: join(section, "apiKeys", strconv.Itoa(i)), want: "must not be empty"})
+				all = append(all, fault{path: join(section, "apiKeys", strconv.Itoa(i)), text: "must not be empty"})
 			}
 		}
 	}
@@ -168,12 +168,12 @@ func checkSecrets(c *Config) []fault {
 		s := v.Interface().(Secret)
 		if kind, name := s.reference(); kind != "" {
 			if strings.TrimSpace(name) == "" {
-				all = append(all, fault{path: path, want: fmt.Sprintf("must name something after %q", kind+":")})
+				all = append(all, fault{path: path, text: fmt.Sprintf("must name something after %q", kind+":")})
 			}
 		} else if name := shellVariable.FindStringSubmatch(string(s)); name != nil {
-			all = append(all, fault{path: path, want: fmt.Sprintf(`is taken as it stands; write "env:%s" for the variable's value`, name[1])})
+			all = append(all, fault{path: path, text: fmt.Sprintf(`is taken as it stands; write "env:%s" for the variable's value`, name[1])})
 		} else if strings.ContainsFunc(string(s), isInvisible) && !freeText(path) {
-			all = append(all, fault{path: path, want: "must not contain spaces, line ends or invisible characters"})
+			all = append(all, fault{path: path, text: "must not contain spaces, line ends or invisible characters"})
 		}
 	})
 	return all

@@ -21,10 +21,10 @@ type Config struct {
 	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
 
-	file     string // the file it was loaded from, absolute; "" when there was none
-	literals bool   // that file holds secrets themselves, not only references to them
-	parts    Parts  // what channels and protocols add
-	agent    string // whose section is in the place of terminal; "": terminal itself
+	file       string     // the file it was loaded from, absolute; "" when there was none
+	literals   bool       // that file holds secrets themselves, not only references to them
+	extensions Extensions // what channels and protocols add
+	agent      string     // whose section is in the place of terminal; "": terminal itself
 }
 
 // MaxTimeout is ten years in seconds, the most that terminal.timeout takes; its schema says the
@@ -106,7 +106,7 @@ type Log struct {
 	Format string `json:"format" jsonschema:"enum=auto,enum=console,enum=json" jsonschema_description:"Format of a log line; auto is console on a terminal and json elsewhere."`
 }
 
-// Default returns the part of Parts.Default that no channel or protocol adds to.
+// Default returns the part of Extensions.Default that no channel or protocol adds to.
 func Default() Config {
 	return Config{
 		Terminal: Terminal{

@@ -42,7 +42,7 @@ func parse(tree place, name string, text []byte) *document {
 	}
 	opened, depth := brackets(d.text)
 	if depth > deepest {
-		d.complain(opened[min(deepest, len(opened)-1)], nil, Mistake{Want: fmt.Sprintf("nested more than %d deep", deepest)})
+		d.complain(opened[min(deepest, len(opened)-1)], nil, Mistake{Text: fmt.Sprintf("nested more than %d deep", deepest)})
 		return d
 	}
 	// The parser wants a line end after a line comment, and a file may end without one.
@@ -50,10 +50,10 @@ func parse(tree place, name string, text []byte) *document {
 	if err != nil {
 		at, what := explain(d.text, err)
 		if what == "" {
-			d.mistakes = Mistakes{{File: d.name, Want: emptyFile}}
+			d.mistakes = Mistakes{{File: d.name, Text: emptyFile}}
 			return d
 		}
-		d.complain(at, nil, Mistake{Want: what})
+		d.complain(at, nil, Mistake{Text: what})
 		return d
 	}
 	d.root = d.build(value, nil)
@@ -74,18 +74,18 @@ func (d *document) decode(text []byte) []byte {
 		wrong = emptyFile
 	}
 	if wrong != "" {
-		d.mistakes = Mistakes{{File: d.name, Want: wrong}}
+		d.mistakes = Mistakes{{File: d.name, Text: wrong}}
 		return nil
 	}
 	d.text = []byte(strings.TrimPrefix(s, "\ufeff"))
 	for i := 0; i < len(d.text); {
 		r, size := utf8.DecodeRune(d.text[i:])
 		if r == utf8.RuneError && size == 1 {
-			d.complain(i, nil, Mistake{Want: fmt.Sprintf("must be UTF-8 text (the byte 0x%02x is not)", d.text[i])})
+			d.complain(i, nil, Mistake{Text: fmt.Sprintf("must be UTF-8 text (the byte 0x%02x is not)", d.text[i])})
 			return nil
 		}
 		if r == 0 {
-			d.complain(i, nil, Mistake{Want: "must be text (there is a NUL byte here)"})
+			d.complain(i, nil, Mistake{Text: "must be text (there is a NUL byte here)"})
 			return nil
 		}
 		i += size
@@ -104,10 +104,10 @@ func (d *document) build(v hujson.Value, path []string) *node {
 			at := join(path, name)
 			if first, twice := n.members[name]; twice {
 				line, _ := d.position(first.key)
-				d.complain(m.Name.StartOffset, at, Mistake{Want: "duplicate key", Hint: fmt.Sprintf("first set on line %d", line)})
+				d.complain(m.Name.StartOffset, at, Mistake{Text: "duplicate key", Hint: fmt.Sprintf("first set on line %d", line)})
 			}
 			if strings.ContainsRune(name, 0) {
-				d.complain(m.Name.StartOffset, at, Mistake{Want: "a key must not contain a NUL character"})
+				d.complain(m.Name.StartOffset, at, Mistake{Text: "a key must not contain a NUL character"})
 			}
 			child := d.build(m.Value, at)
 			child.key = m.Name.StartOffset
@@ -121,7 +121,7 @@ func (d *document) build(v hujson.Value, path []string) *node {
 	case hujson.Literal:
 		n.literal = t
 		if t.Kind() == '"' && strings.ContainsRune(t.String(), 0) {
-			d.complain(v.StartOffset, path, Mistake{Want: "must not contain a NUL character"})
+			d.complain(v.StartOffset, path, Mistake{Text: "must not contain a NUL character"})
 		}
 	}
 	return n

@@ -44,7 +44,7 @@ func readEnvironment(root place, environ []string) *environment {
 		}
 		path, typ, hint := root.resolve(name, value)
 		if path == nil {
-			e.mistakes = append(e.mistakes, Mistake{Variable: name, Want: "unknown setting", Hint: hint})
+			e.mistakes = append(e.mistakes, Mistake{Variable: name, Text: "unknown setting", Hint: hint})
 			continue
 		}
 		e.add(variable{name, path, parseValue(typ, value)})
@@ -56,7 +56,7 @@ func readEnvironment(root place, environ []string) *environment {
 func (e *environment) add(v variable) {
 	for name, other := range e.variables {
 		if name != v.name && slices.Equal(other.path, v.path) {
-			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: e.root.dotted(v.path), Want: "is also set by " + name})
+			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: e.root.dotted(v.path), Text: "is also set by " + name})
 			return
 		}
 	}

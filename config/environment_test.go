@@ -46,7 +46,7 @@ func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
 		},
 		`NANOBOT_LOG={"level":"debug"}`: func(c *config.Config) (any, any) { return c.Log, config.Log{Level: "debug", Format: "auto"} },
 	} {
-		c, err := config.Load(write(t, file), []string{"PATH=/bin", keys, variable}, parts())
+		c, err := config.Load(write(t, file), []string{"PATH=/bin", keys, variable}, extensions())
 		if err != nil {
 			t.Errorf("%s: %v", variable, err)
 			continue
@@ -73,7 +73,7 @@ func TestReservedVariablesAreLeftAlone(t *testing.T) {
 		"NANOBOT_SERVICE_HOST=10.0.0.1", "NANOBOT_SERVICE_PORT=80", "NANOBOTS=1", "=C:=x", "NANOBOT_",
 		"NANOBOT_TEXT=hi", "NANOBOT_TEXT_TRUNCATED=1", "NANOBOT_CHAT_ID=1", "NANOBOT_USER_ID=1", "NANOBOT_USER_NAME=x", "NANOBOT_USER_DATA_DIR=/x",
 		"NANOBOT_RUN=1", "NANOBOT_KEPT=1", "NANOBOT_CHILD=1", "NANOBOT_CHAT_TOKEN=x", "NANOBOT_SOCKET=/x")
-	if _, err := config.Load("", []string{"NANOBOT_TEXTS=hi"}, parts()); err == nil {
+	if _, err := config.Load("", []string{"NANOBOT_TEXTS=hi"}, extensions()); err == nil {
 		t.Error("a variable that is almost one of the agent's is accepted")
 	}
 }

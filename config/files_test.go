@@ -88,7 +88,7 @@ func TestASymlinkedFileBelongsToTheFolderOfTheLink(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(link, nil, parts())
+	c, err := config.Load(link, nil, extensions())
 	if err != nil || c.Workspace != filepath.Dir(link) {
 		t.Error(err, c)
 	}

@@ -44,7 +44,7 @@ func FuzzLoad(f *testing.F) {
 		if !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") {
 			environ = []string{"NANOBOT_" + name + "=" + value}
 		}
-		c, err := config.Load(path, environ, parts())
+		c, err := config.Load(path, environ, extensions())
 		if err == nil {
 			if !filepath.IsAbs(c.Workspace) || !filepath.IsAbs(c.Gateway.StateDir) || c.Terminal.Timeout < 1 {
 				t.Errorf("%+v", c)
@@ -67,9 +67,9 @@ func FuzzLoad(f *testing.F) {
 func within(t *testing.T, m config.Mistake, lines []string) {
 	t.Helper()
 	switch {
-	case m.Want == "" || strings.ContainsAny(m.String(), "\n\x00"):
+	case m.Text == "" || strings.ContainsAny(m.String(), "\n\x00"):
 		t.Errorf("unreadable: %#v", m)
-	case strings.Contains(m.Want, "decoded") || strings.Contains(m.Want, "schema"):
+	case strings.Contains(m.Text, "decoded") || strings.Contains(m.Text, "schema"):
 		t.Errorf("the schema and the types differ: %v", m)
 	case m.Variable != "" && m.Line != 0, m.Variable == "" && m.File == "":
 		t.Errorf("nowhere or in two places: %#v", m)

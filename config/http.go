@@ -22,20 +22,20 @@ func checkHTTP(c *Config) []fault {
 	for i, host := range c.HTTP.Hosts {
 		if _, err := netip.ParseAddr(host); err != nil && !hostName.MatchString(host) {
 			all = append(all, fault{
-				path: join(key("http.hosts"), strconv.Itoa(i)), want: `must be a name such as "bot.example.com", without https:// and port`, hide: LooksSecret(host),
+				path: join(key("http.hosts"), strconv.Itoa(i)), text: `must be a name such as "bot.example.com", without https:// and port`, hideValue: LooksLikeSecret(host),
 			})
 		}
 	}
 	for i, proxy := range c.HTTP.Proxies {
 		if _, err := parsePrefix(proxy); err != nil {
 			all = append(all, fault{
-				path: join(key("http.proxies"), strconv.Itoa(i)), want: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hide: LooksSecret(proxy),
+				path: join(key("http.proxies"), strconv.Itoa(i)), text: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hideValue: LooksLikeSecret(proxy),
 			})
 		}
 	}
 	all = append(all, checkMetrics(c)...)
 	if kind, _ := c.HTTP.Token.reference(); kind == "" && c.HTTP.Token != "" && len(c.HTTP.Token) < leastToken {
-		all = append(all, fault{path: key("http.token"), want: shortToken})
+		all = append(all, fault{path: key("http.token"), text: shortToken})
 	}
 	return all
 }
@@ -47,9 +47,9 @@ func checkMetrics(c *Config) []fault {
 	case address == "":
 		return nil
 	case !validListen(address) || !local(address):
-		return []fault{{path: path, want: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines read /metrics at http.listen with http.token`}}
+		return []fault{{path: path, text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines read /metrics at http.listen with http.token`}}
 	case c.HTTP.Listen == "":
-		return []fault{{path: key("http.listen"), because: path, want: "must be set, because http.metricsListen is set"}}
+		return []fault{{path: key("http.listen"), cause: path, text: "must be set, because http.metricsListen is set"}}
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func checkListen(c *Config) []fault {
 	listen := key("http.listen")
 	if c.HTTP.Listen != "" {
 		if !validListen(c.HTTP.Listen) {
-			return []fault{{path: listen, want: `must be an address such as "127.0.0.1:8080"`}}
+			return []fault{{path: listen, text: `must be an address such as "127.0.0.1:8080"`}}
 		}
 		return checkOpenListen(c)
 	}
@@ -97,8 +97,8 @@ func checkListen(c *Config) []fault {
 	c.eachChannel(func(at Scope, s ChannelSettings) {
 		if need := httpNeed(s); need != nil {
 			all = append(all, fault{
-				path: listen, because: join(at.path, need.Key),
-				want: fmt.Sprintf("must be set, because %s is %s", at.Key(need.Key), need.Value),
+				path: listen, cause: join(at.path, need.Key),
+				text: fmt.Sprintf("must be set, because %s is %s", at.Key(need.Key), need.Value),
 			})
 		}
 	})
@@ -109,10 +109,10 @@ func checkListen(c *Config) []fault {
 func checkOpenListen(c *Config) []fault {
 	var all []fault
 	c.eachChannel(func(at Scope, s ChannelSettings) {
-		if need := httpNeed(s); need != nil && need.People && !c.HTTP.Local() && c.HTTP.Token == "" {
+		if need := httpNeed(s); need != nil && need.ServesPeople && !c.HTTP.LoopbackOnly() && c.HTTP.Token == "" {
 			all = append(all, fault{
-				path: key("http.token"), because: key("http.listen"),
-				want: fmt.Sprintf("must be set, because others can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
+				path: key("http.token"), cause: key("http.listen"),
+				text: fmt.Sprintf("must be set, because others can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
 			})
 		}
 	})
@@ -127,8 +127,8 @@ func httpNeed(s ChannelSettings) *HTTPNeed {
 	return nil
 }
 
-// Local reports whether only this machine can reach the server.
-func (h HTTP) Local() bool { return local(h.Listen) }
+// LoopbackOnly reports whether only this machine can reach the server.
+func (h HTTP) LoopbackOnly() bool { return local(h.Listen) }
 
 func validListen(address string) bool {
 	_, port, err := net.SplitHostPort(address)

@@ -99,7 +99,7 @@ func planted(path []string, value any) any {
 func hides(t *testing.T, text string, environ []string) {
 	t.Helper()
 	out := ""
-	if c, err := config.Load(write(t, text), environ, parts()); err != nil {
+	if c, err := config.Load(write(t, text), environ, extensions()); err != nil {
 		out = fmt.Sprintf("%v %+v %#v", err, err, err)
 	} else {
 		out = fmt.Sprint(c.Warnings())

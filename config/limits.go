@@ -15,23 +15,23 @@ type Limits struct {
 	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Most open files of each process of the agent; 0: no limit."`
 }
 
-// ReadOnly lets the agent only read below a path of terminal.sandboxPaths that it is behind.
-const ReadOnly = ":ro"
+// ReadOnlySuffix lets the agent only read below a path of terminal.sandboxPaths that it is behind.
+const ReadOnlySuffix = ":ro"
 
 func checkSandbox(t agentSection) []fault {
 	var all []fault
 	for name, s := range map[string]string{"sandbox": t.Sandbox, "user": t.User} {
 		if blank(s) {
-			all = append(all, fault{path: t.key(name), want: "must not be blank"})
+			all = append(all, fault{path: t.key(name), text: "must not be blank"})
 		}
 	}
 	for i, path := range t.SandboxPaths {
-		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnly)) == "" {
-			all = append(all, fault{path: join(t.key("sandboxPaths"), strconv.Itoa(i)), want: "must be a file or folder"})
+		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnlySuffix)) == "" {
+			all = append(all, fault{path: join(t.key("sandboxPaths"), strconv.Itoa(i)), text: "must be a file or folder"})
 		}
 	}
 	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {
-		all = append(all, fault{path: t.key("sandboxPaths"), because: t.key("sandbox"), want: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.name)})
+		all = append(all, fault{path: t.key("sandboxPaths"), cause: t.key("sandbox"), text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.name)})
 	}
 	return all
 }
@@ -39,10 +39,10 @@ func checkSandbox(t agentSection) []fault {
 // resolveSandboxPaths makes the paths of the sandbox absolute.
 func (t *Terminal) resolveSandboxPaths(workspace, home string) {
 	for i, path := range t.SandboxPaths {
-		path, readOnly := strings.CutSuffix(path, ReadOnly)
+		path, readOnly := strings.CutSuffix(path, ReadOnlySuffix)
 		t.SandboxPaths[i] = absolute(workspace, path, home)
 		if readOnly {
-			t.SandboxPaths[i] += ReadOnly
+			t.SandboxPaths[i] += ReadOnlySuffix
 		}
 	}
 }

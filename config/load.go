@@ -22,7 +22,7 @@ const maxFile = 1 << 20
 // Load reads the configuration: the defaults, the file at path over them, and the NANOBOT_
 // variables of environ over that. Without a path there is no file. parts are the sections of
 // channels and protocols. Every error is Mistakes and names all of them.
-func Load(path string, environ []string, parts Parts) (*Config, error) {
+func Load(path string, environ []string, parts Extensions) (*Config, error) {
 	root := parts.root()
 	src := sources{root: root, env: readEnvironment(root, environ)}
 	mistakes := src.env.mistakes
@@ -35,22 +35,22 @@ func Load(path string, environ []string, parts Parts) (*Config, error) {
 		}
 	}
 	if err := src.env.load(k); err != nil {
-		return nil, Mistakes{{File: path, Want: "cannot be combined with the environment"}}
+		return nil, Mistakes{{File: path, Text: "cannot be combined with the environment"}}
 	}
 	merged := k.Raw()
 	faults, err := src.check(merged)
 	if err != nil {
-		return nil, Mistakes{{File: path, Want: err.Error()}}
+		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
 	c, err := parts.decode(merged, faults)
 	if err != nil {
-		return nil, Mistakes{{File: path, Want: err.Error()}}
+		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
 	for _, f := range faults {
 		mistakes = append(mistakes, f.Mistake)
 	}
 	for _, f := range checkCombinations(c) {
-		if !hasFault(f.path, faults) && (f.because == nil || !hasFault(f.because, faults)) {
+		if !hasFault(f.path, faults) && (f.cause == nil || !hasFault(f.cause, faults)) {
 			mistakes = append(mistakes, src.locate(f))
 		}
 	}
@@ -58,7 +58,7 @@ func Load(path string, environ []string, parts Parts) (*Config, error) {
 		return nil, mistakes.sorted()
 	}
 	if err := c.resolvePaths(path, environ); err != nil {
-		return nil, Mistakes{{File: path, Want: err.Error()}}
+		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
 	c.literals = src.doc != nil && literal(src.doc.root, root)
 	return c, nil
@@ -67,12 +67,12 @@ func Load(path string, environ []string, parts Parts) (*Config, error) {
 // read loads the file into k. What is wrong with it is in the document.
 func read(tree place, path string, k *koanf.Koanf) *document {
 	if wrong := unreadable(path); wrong != "" {
-		return &document{mistakes: Mistakes{{File: path, Want: wrong}}}
+		return &document{mistakes: Mistakes{{File: path, Text: wrong}}}
 	}
 	p := &parser{tree: tree, name: path}
 	err := k.Load(file.Provider(path), p)
 	if p.doc == nil {
-		return &document{mistakes: Mistakes{{File: path, Want: "cannot be read: " + reason(err)}}}
+		return &document{mistakes: Mistakes{{File: path, Text: "cannot be read: " + reason(err)}}}
 	}
 	return p.doc
 }
@@ -119,7 +119,7 @@ func (p *parser) Unmarshal(b []byte) (map[string]any, error) {
 	}
 	m, ok := p.doc.root.any().(map[string]any)
 	if !ok {
-		p.doc.complain(p.doc.root.value, nil, Mistake{Want: "must be an object", Value: show(p.doc.root.any(), "", true)})
+		p.doc.complain(p.doc.root.value, nil, Mistake{Text: "must be an object", Value: show(p.doc.root.any(), "", true)})
 		p.doc.root = nil
 		return nil, p.doc.mistakes
 	}
@@ -139,7 +139,7 @@ type located struct {
 // is seen even where the environment covers it; a missing key may come from either, so that is
 // looked for in both together.
 func (s sources) check(merged map[string]any) ([]located, error) {
-	schema, err := s.root.parts.compiled()
+	schema, err := s.root.extensions.compiled()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func hasFault(path []string, faults []located) bool {
 
 // decode lays the values over the defaults, without those that have the wrong shape: what the
 // others say can still be checked.
-func (p Parts) decode(merged map[string]any, faults []located) (*Config, error) {
+func (p Extensions) decode(merged map[string]any, faults []located) (*Config, error) {
 	for _, f := range faults {
 		prune(merged, f.path)
 	}
@@ -258,6 +258,6 @@ func decodeReveal(_, to reflect.Type, data any) (any, error) {
 	return r, json.Unmarshal(b, &r)
 }
 
-// HoldsSecrets reports whether the file that the configuration was loaded from has secrets in it,
+// FileContainsSecrets reports whether the file that the configuration was loaded from has secrets in it,
 // and not only where they are.
-func (c *Config) HoldsSecrets() bool { return c.literals }
+func (c *Config) FileContainsSecrets() bool { return c.literals }

@@ -29,7 +29,7 @@ func write(t *testing.T, text string) string {
 
 func load(t *testing.T, text string, environ ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load(write(t, text), environ, parts())
+	c, err := config.Load(write(t, text), environ, extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestCommentsTrailingCommasByteOrderMarksAndLineEndsAreTolerated(t *testing.
 }
 
 func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
-	c, err := config.Load("testdata/good/everything.json", []string{"HOME=/home/me"}, parts())
+	c, err := config.Load("testdata/good/everything.json", []string{"HOME=/home/me"}, extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 // coder is the agent of everything.json that is not the default one: it has its own values over the
 // defaults, and none of the section terminal.
 func coder(folder string) *config.Terminal {
-	t := parts().Default().Terminal
+	t := extensions().Default().Terminal
 	t.Command, t.Protocol, t.Timeout = "claude-code-acp", acp.Name, 900
 	t.Cwd, t.MediaRoots = filepath.Join(folder, "code"), []string{filepath.Join(folder, "code", "out")}
 	t.Providers = map[string]config.Provider{"other": {APIKeys: []config.Secret{config.Secret("file:" + filepath.Join(folder, "key"))}}}
@@ -240,7 +240,7 @@ func TestARelativePathToTheFileMakesAnAbsoluteWorkspace(t *testing.T) {
 	path := write(t, `{}`)
 	t.Chdir(filepath.Dir(path))
 	here, _ := os.Getwd()
-	c, err := config.Load("config.json", nil, parts())
+	c, err := config.Load("config.json", nil, extensions())
 	if err != nil || c.Workspace != here || c.File() != filepath.Join(here, "config.json") {
 		t.Errorf("%v, workspace %s", err, c.Workspace)
 	}
@@ -249,7 +249,7 @@ func TestARelativePathToTheFileMakesAnAbsoluteWorkspace(t *testing.T) {
 func TestWithoutAFileTheCurrentFolderIsTheWorkspace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, _ := os.Getwd()
-	c, err := config.Load("", []string{"NANOBOT_TERMINAL__COMMAND=cat", "NANOBOT_GATEWAY__STATEDIR=s"}, parts())
+	c, err := config.Load("", []string{"NANOBOT_TERMINAL__COMMAND=cat", "NANOBOT_GATEWAY__STATEDIR=s"}, extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestFileReferencesStartFromTheConfigFilesFolder(t *testing.T) {
 
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
-		if _, err := config.Load("testdata/good/everything.json", nil, parts()); err != nil {
+		if _, err := config.Load("testdata/good/everything.json", nil, extensions()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -37,14 +37,14 @@ func (s MCPServer) Transport() string {
 // whose protocol has no way to be told of them.
 func checkMCPServers(c *Config, t agentSection) []fault {
 	var all []fault
-	if len(t.MCPServers) > 0 && !c.parts.protocol(t.Protocol).MCP {
-		able := c.parts.protocolNames(func(p Protocol) bool { return p.MCP })
-		all = append(all, fault{path: t.key("mcpServers"), because: t.key("protocol"), want: fmt.Sprintf("needs %s.protocol to be %s", t.name, alternatives(able))})
+	if len(t.MCPServers) > 0 && !c.extensions.protocol(t.Protocol).SupportsMCP {
+		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsMCP })
+		all = append(all, fault{path: t.key("mcpServers"), cause: t.key("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.name, alternatives(able))})
 	}
 	for name, server := range t.MCPServers {
 		path := join(t.key("mcpServers"), name)
 		if strings.TrimSpace(name) == "" {
-			all = append(all, fault{path: path, want: "an MCP server must have a name", onKey: true})
+			all = append(all, fault{path: path, text: "an MCP server must have a name", aboutKey: true})
 		}
 		for _, f := range server.check() {
 			f.path = join(path, f.path...)
@@ -62,21 +62,21 @@ func (s MCPServer) check() []fault {
 	var all []fault
 	switch {
 	case s.Command != "":
-		all = append(all, fault{path: key("command"), want: fmt.Sprintf("is for servers of type %q, and this one has type %q", MCPStdio, s.Type)})
+		all = append(all, fault{path: key("command"), text: fmt.Sprintf("is for servers of type %q, and this one has type %q", MCPStdio, s.Type)})
 	case s.URL == "":
-		all = append(all, fault{path: key("url"), want: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
+		all = append(all, fault{path: key("url"), text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
 	case !IsURL(s.URL):
-		all = append(all, fault{path: key("url"), want: notURL})
+		all = append(all, fault{path: key("url"), text: notURL})
 	}
 	if len(s.Env) > 0 || len(s.Args) > 0 {
-		all = append(all, fault{path: key("command"), want: "must be set, because there are args or env, or take those out", missing: true})
+		all = append(all, fault{path: key("command"), text: "must be set, because there are args or env, or take those out", missing: true})
 	}
 	for name, value := range s.Headers {
 		if name == "" || strings.ContainsFunc(name, isInvisible) || strings.Contains(name, ":") {
-			all = append(all, fault{path: []string{"headers", name}, want: `the name of a header must not be empty or contain spaces or ":"`, onKey: true})
+			all = append(all, fault{path: []string{"headers", name}, text: `the name of a header must not be empty or contain spaces or ":"`, aboutKey: true})
 		}
 		if strings.ContainsAny(string(value), "\r\n") {
-			all = append(all, fault{path: []string{"headers", name}, want: "must not contain line ends"})
+			all = append(all, fault{path: []string{"headers", name}, text: "must not contain line ends"})
 		}
 	}
 	return all
@@ -86,18 +86,18 @@ func (s MCPServer) checkCommand() []fault {
 	var all []fault
 	switch {
 	case s.Command == "" && s.Type == "" && s.URL == "":
-		all = append(all, fault{path: key("command"), want: "must be set, or url for a server that is reached by HTTP", missing: true})
+		all = append(all, fault{path: key("command"), text: "must be set, or url for a server that is reached by HTTP", missing: true})
 	case s.Command == "":
-		all = append(all, fault{path: key("command"), want: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
+		all = append(all, fault{path: key("command"), text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
 	case blank(s.Command):
-		all = append(all, fault{path: key("command"), want: "must not be blank"})
+		all = append(all, fault{path: key("command"), text: "must not be blank"})
 	}
 	if s.Command != "" && (s.URL != "" || len(s.Headers) > 0) {
-		all = append(all, fault{path: key("command"), want: "must not be set together with url or headers"})
+		all = append(all, fault{path: key("command"), text: "must not be set together with url or headers"})
 	}
 	for name := range s.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, fault{path: []string{"env", name}, want: `the name of a variable must not be empty or contain "="`, onKey: true})
+			all = append(all, fault{path: []string{"env", name}, text: `the name of a variable must not be empty or contain "="`, aboutKey: true})
 		}
 	}
 	return all

@@ -51,7 +51,7 @@ func TestTheSecretsOfAnAgentsMCPServersAreKeptFromOthers(t *testing.T) {
 			"b": {"url":"https://example.com","headers":{"Authorization":"Bearer abc"}}
 		}}}
 	}`)
-	got := c.OwnSecrets()
+	got := c.SecretsToHide()
 	slices.Sort(got)
 	want := []config.Secret{"Bearer abc", "env:OF_CODER", config.Secret("file:" + filepath.Join(filepath.Dir(c.File()), "key"))}
 	if !slices.Equal(got, want) {
@@ -61,7 +61,7 @@ func TestTheSecretsOfAnAgentsMCPServersAreKeptFromOthers(t *testing.T) {
 		t.Errorf("the files of secrets are %q", files)
 	}
 	coder, _ := c.ForAgent("coder")
-	if got := coder.OwnSecrets(); len(got) != 0 {
+	if got := coder.SecretsToHide(); len(got) != 0 {
 		t.Errorf("coder is kept from %d secrets", len(got))
 	}
 }

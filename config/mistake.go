@@ -16,7 +16,7 @@ type Mistake struct {
 	Column   int    // from 1, counted in characters
 	Variable string // the environment variable the value came from; "" when it came from the file
 	Key      string // the dotted key, odd names quoted; "" when no key is meant
-	Want     string // what is wrong, or what would be right
+	Text     string // what is wrong, or what would be right
 	Value    string // what was found, as it may be shown; "" when that adds nothing
 	Hint     string // what was probably meant; "" when nobody can tell
 }
@@ -43,7 +43,7 @@ func (m Mistake) String() string {
 	if m.Hint != "" {
 		notes = append(notes, m.Hint)
 	}
-	want := m.Want
+	want := m.Text
 	if len(notes) > 0 {
 		want += " (" + strings.Join(notes, "; ") + ")"
 	}
@@ -79,7 +79,7 @@ func (m Mistakes) sorted() Mistakes {
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Key, b.Key),
-			cmp.Compare(a.Want, b.Want),
+			cmp.Compare(a.Text, b.Text),
 		)
 	})
 	return slices.Compact(m)

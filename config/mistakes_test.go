@@ -83,7 +83,7 @@ func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
 		if err := schema.Validate(standard(t, file)); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		if _, err := config.Load(file, nil, parts()); err != nil {
+		if _, err := config.Load(file, nil, extensions()); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -92,7 +92,7 @@ func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
 // mistakesOf loads a configuration that must be refused.
 func mistakesOf(t *testing.T, file string, environ []string) config.Mistakes {
 	t.Helper()
-	c, err := config.Load(file, environ, parts())
+	c, err := config.Load(file, environ, extensions())
 	if err == nil {
 		t.Fatalf("loaded without a complaint: %+v", c)
 	}
@@ -109,7 +109,7 @@ func mistakesOf(t *testing.T, file string, environ []string) config.Mistakes {
 // compile compiles the published schema the way any other program would.
 func compile(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	b, err := config.Schema(parts())
+	b, err := config.Schema(extensions())
 	if err != nil {
 		t.Fatal(err)
 	}

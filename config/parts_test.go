@@ -13,8 +13,8 @@ import (
 )
 
 // parts are the sections of the program, so that what people read is tested.
-func parts() config.Parts {
-	return config.Parts{
+func extensions() config.Extensions {
+	return config.Extensions{
 		Channels:  []config.Channel{telegram.Describe(telegram.Timing{}).Channel, discord.Describe().Channel, web.Describe().Channel},
 		Protocols: []config.Protocol{plain.Describe().Protocol, rich.Describe().Protocol, acp.Describe().Protocol, keys.Describe().Protocol, keys.DescribeScreen().Protocol, blocks.Describe().Protocol},
 	}

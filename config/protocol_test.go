@@ -15,7 +15,7 @@ func loadText(t *testing.T, text string) (*config.Config, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return config.Load(path, nil, parts())
+	return config.Load(path, nil, extensions())
 }
 
 func TestADefaultCommandBelongsToItsProtocol(t *testing.T) {

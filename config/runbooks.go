@@ -22,10 +22,10 @@ func checkRunbookFolder(c *Config) []fault {
 	folder := strings.TrimSpace(c.Runbooks.Folder)
 	at := key("runbooks.folder")
 	if folder == "" {
-		return []fault{{path: at, want: "must be a folder"}}
+		return []fault{{path: at, text: "must be a folder"}}
 	}
 	if clean := filepath.Clean(folder); clean == "." || clean == ".." || strings.HasSuffix(clean, "/..") {
-		return []fault{{path: at, want: "must not be the workspace or a folder around it, because agents cannot change what is in it"}}
+		return []fault{{path: at, text: "must not be the workspace or a folder around it, because agents cannot change what is in it"}}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of the config file, made from the Go types.
-func Schema(parts Parts) ([]byte, error) {
+func Schema(parts Extensions) ([]byte, error) {
 	s, err := parts.reflected()
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func Schema(parts Parts) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func (p Parts) reflected() (*generate.Schema, error) {
+func (p Extensions) reflected() (*generate.Schema, error) {
 	r := generate.Reflector{Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(Config{})
 	s.Title = "nanobot configuration"
@@ -57,7 +57,7 @@ func inline(s *generate.Schema, property, definition string) *generate.Schema {
 
 // describeProtocols adds the sections of the protocols to that of the agent, and says which
 // protocol can do what.
-func (p Parts) describeProtocols(s *generate.Schema) error {
+func (p Extensions) describeProtocols(s *generate.Schema) error {
 	terminal := s.Definitions["Terminal"]
 	var words []string
 	for _, pr := range p.Protocols {
@@ -76,9 +76,9 @@ func (p Parts) describeProtocols(s *generate.Schema) error {
 	}
 	protocol := describe("Terminal", "protocol", "How the agent is talked with: "+orList(words)+".")
 	protocol.Enum = p.protocolNames(func(Protocol) bool { return true })
-	describe("Terminal", "interactive", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.Asks })))
-	describe("Terminal", "mcpServers", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.MCP })))
-	describe("Gateway", "whileRunning", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.Injects }), "inject"))
+	describe("Terminal", "interactive", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })))
+	describe("Terminal", "mcpServers", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.SupportsMCP })))
+	describe("Gateway", "whileRunning", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.SupportsInject }), "inject"))
 	return nil
 }
 
@@ -157,7 +157,7 @@ func fillValues(whole, section *generate.Schema, defaults map[string]any) {
 
 // compiled returns the schema ready for checking. It costs more than everything else here, so it is
 // done when a file is loaded and not before.
-func (p Parts) compiled() (*validate.Schema, error) {
+func (p Extensions) compiled() (*validate.Schema, error) {
 	s, err := p.reflected()
 	if err != nil {
 		return nil, err

@@ -11,12 +11,12 @@ import (
 )
 
 func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
-	first, err := config.Schema(parts())
+	first, err := config.Schema(extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		if again, _ := config.Schema(parts()); !bytes.Equal(first, again) {
+		if again, _ := config.Schema(extensions()); !bytes.Equal(first, again) {
 			t.Fatal("differs from one call to the next")
 		}
 	}
@@ -35,7 +35,7 @@ func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
 // everySchema calls f for each schema in the published one.
 func everySchema(t *testing.T, f func(path string, s map[string]any)) {
 	t.Helper()
-	b, err := config.Schema(parts())
+	b, err := config.Schema(extensions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,9 +70,9 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// OwnSecrets returns the secrets of the channels, of the HTTP server and of the other agents that
+// SecretsToHide returns the secrets of the channels, of the HTTP server and of the other agents that
 // are set, so that they can be kept from the agent of terminal and scrubbed from output.
-func (c *Config) OwnSecrets() []Secret {
+func (c *Config) SecretsToHide() []Secret {
 	var all []Secret
 	for _, section := range []any{c.Channels, c.HTTP} {
 		secrets(reflect.ValueOf(section), nil, func(_ []string, v reflect.Value) {

@@ -23,7 +23,7 @@ func TestASecretNeverPrints(t *testing.T) {
 		Named map[string]config.Secret
 		Ptr   *config.Secret
 	}{secret, []config.Secret{secret}, map[string]config.Secret{"a": secret}, &secret}
-	whole := parts().Default()
+	whole := extensions().Default()
 	telegramOf(&whole).Token = secret
 	whole.Terminal.Providers = map[string]config.Provider{"a": {APIKeys: []config.Secret{secret}}}
 	whole.Terminal.MCPServers = map[string]config.MCPServer{"a": {Env: map[string]config.Secret{"A": secret}, Headers: map[string]config.Secret{"B": secret}}}
@@ -107,13 +107,13 @@ func TestOnlyAnEnvReferenceNamesAVariable(t *testing.T) {
 }
 
 func TestOwnSecretsAreThoseThatAreSet(t *testing.T) {
-	c := parts().Default()
-	if got := c.OwnSecrets(); len(got) != 0 {
+	c := extensions().Default()
+	if got := c.SecretsToHide(); len(got) != 0 {
 		t.Errorf("%d by default", len(got))
 	}
 	c.Terminal.Providers["a"] = config.Provider{APIKeys: []config.Secret{"provider"}}
 	telegramOf(&c).Token, c.Channels[discord.Name].(*discord.Settings).Token, c.HTTP.Token = "one", "env:TWO", "three"
-	if got := c.OwnSecrets(); !reflect.DeepEqual(got, []config.Secret{"env:TWO", "one", "three"}) {
+	if got := c.SecretsToHide(); !reflect.DeepEqual(got, []config.Secret{"env:TWO", "one", "three"}) {
 		t.Errorf("%#q", got)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Parts is what the chat networks and the protocols add to the configuration. This package knows
-// none of them by name: the wiring of the program hands them to Load and Schema.
-type Parts struct {
+// Extensions is what the chat networks and the protocols add to the configuration. This package
+// knows none of them by name: the wiring of the program hands them to Load and Schema.
+type Extensions struct {
 	Channels  []Channel
 	Protocols []Protocol // the first one is the default
 }
@@ -36,15 +36,16 @@ type Protocol struct {
 	Section string
 	// DefaultCommand returns the command of an agent that has none; nil: there is no such command.
 	DefaultCommand func(Terminal) string
-	// Asks says that agents can ask questions when terminal.interactive is set.
-	Asks bool
-	// Injects says that a running agent can be handed further messages (gateway.whileRunning).
-	Injects bool
-	// MCP says that agents are told of the servers of terminal.mcpServers.
-	MCP bool
-	// Keeps says that one process of the command works on many messages. Its command cannot contain
-	// the text of one, and it must be told each by the envelope.
-	Keeps bool
+	// SupportsQuestions says that agents can ask questions when terminal.interactive is set.
+	SupportsQuestions bool
+	// SupportsInject says that a running agent can be handed further messages
+	// (gateway.whileRunning).
+	SupportsInject bool
+	// SupportsMCP says that agents are told of the servers of terminal.mcpServers.
+	SupportsMCP bool
+	// Persistent says that one process of the command works on many messages. Its command cannot
+	// contain the text of one, and it must be told each by the envelope.
+	Persistent bool
 }
 
 // Settings is the value of a section. Load calls the methods once all values have the right shape.
@@ -71,9 +72,9 @@ type HTTPUser interface {
 // HTTPNeed is why a channel needs the HTTP server.
 type HTTPNeed struct {
 	Key, Value string // the setting that requires it: "enabled", "true"
-	// People says that people use the server, and not only a network that proves itself. They need
-	// http.token where the address can be reached from other machines.
-	People bool
+	// ServesPeople says that people use the server, and not only a network that proves itself. They
+	// need http.token where the address can be reached from other machines.
+	ServesPeople bool
 }
 
 // Scope says where settings stand in the configuration.
@@ -87,20 +88,20 @@ type Scope struct {
 // Key names a setting of the section in a message: channels.NAME.enabled.
 func (s Scope) Key(name string) string { return strings.Join(append(slices.Clone(s.path), name), ".") }
 
-// Beside names a setting next to the section: terminal.timeout.
-func (s Scope) Beside(name string) string {
+// SiblingKey names a setting next to the section: terminal.timeout.
+func (s Scope) SiblingKey(name string) string {
 	return strings.Join(append(slices.Clone(s.path[:len(s.path)-1]), name), ".")
 }
 
 // Problem is what a check of a section has found. Paths are relative to the section; an entry of a
 // list is its index.
 type Problem struct {
-	Path    []string // the key that it is about
-	Because []string // the key that makes it a problem, pointed at when Path is not set anywhere
-	Want    string   // what would be right
-	Hint    string   // what was probably meant
-	OnKey   bool     // the key is wrong, not its value
-	Hide    bool     // the value may hold a secret
+	Path      []string // the key that it is about
+	Cause     []string // the key that makes it a problem, pointed at when Path is not set anywhere
+	Text      string   // what would be right
+	Hint      string   // what was probably meant
+	AboutKey  bool     // the key is wrong, not its value
+	HideValue bool     // the value may hold a secret
 }
 
 // Channels holds the settings of the channels, by name.
@@ -117,9 +118,9 @@ func (c Channels) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps
 func (p Protocols) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.Keys(p))) }
 
 // Default returns the configuration that an empty file means, before paths are made absolute.
-func (p Parts) Default() Config {
+func (p Extensions) Default() Config {
 	c := Default()
-	c.parts = p
+	c.extensions = p
 	if len(p.Protocols) > 0 {
 		c.Terminal.Protocol = p.Protocols[0].Name
 	}
@@ -131,7 +132,7 @@ func (p Parts) Default() Config {
 }
 
 // protocolSettings returns the default settings of all protocols.
-func (p Parts) protocolSettings() Protocols {
+func (p Extensions) protocolSettings() Protocols {
 	all := Protocols{}
 	for _, pr := range p.Protocols {
 		if pr.New != nil {
@@ -142,7 +143,7 @@ func (p Parts) protocolSettings() Protocols {
 }
 
 // protocol returns the protocol with a name; one that is unknown is nothing.
-func (p Parts) protocol(name string) Protocol {
+func (p Extensions) protocol(name string) Protocol {
 	for _, pr := range p.Protocols {
 		if pr.Name == name {
 			return pr
@@ -152,7 +153,7 @@ func (p Parts) protocol(name string) Protocol {
 }
 
 // protocolNames names the protocols for which f is true.
-func (p Parts) protocolNames(f func(Protocol) bool) []any {
+func (p Extensions) protocolNames(f func(Protocol) bool) []any {
 	var names []any
 	for _, pr := range p.Protocols {
 		if f(pr) {
@@ -164,7 +165,7 @@ func (p Parts) protocolNames(f func(Protocol) bool) []any {
 
 // eachChannel calls f for the settings of each channel, in the order of the parts.
 func (c *Config) eachChannel(f func(at Scope, s ChannelSettings)) {
-	for _, ch := range c.parts.Channels {
+	for _, ch := range c.extensions.Channels {
 		if s := c.Channels[ch.Name]; s != nil {
 			f(Scope{path: []string{"channels", ch.Name}}, s)
 		}
@@ -174,7 +175,7 @@ func (c *Config) eachChannel(f func(at Scope, s ChannelSettings)) {
 // protocolScope returns the settings of the protocol that a terminal uses, and where they stand;
 // nil if the protocol has none.
 func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
-	name := cmp.Or(c.parts.protocol(t.Protocol).Section, t.Protocol)
+	name := cmp.Or(c.extensions.protocol(t.Protocol).Section, t.Protocol)
 	return Scope{Terminal: t, path: join(path, name)}, t.Protocols[name]
 }
 
@@ -184,16 +185,16 @@ func (c *Config) SetProtocol(name string) {
 	t := &c.Terminal
 	former := *t
 	former.Command = ""
-	c.parts.setDefaultCommand(&former)
+	c.extensions.setDefaultCommand(&former)
 	if t.Command == former.Command {
 		t.Command = ""
 	}
 	t.Protocol = name
-	c.parts.setDefaultCommand(t)
+	c.extensions.setDefaultCommand(t)
 }
 
 // setDefaultCommand gives an agent without a command the one that its protocol has for it.
-func (p Parts) setDefaultCommand(t *Terminal) {
+func (p Extensions) setDefaultCommand(t *Terminal) {
 	if f := p.protocol(t.Protocol).DefaultCommand; f != nil && t.Command == "" {
 		t.Command = f(*t)
 	}
@@ -203,9 +204,9 @@ func (p Parts) setDefaultCommand(t *Terminal) {
 func faults(at Scope, problems []Problem) []fault {
 	var all []fault
 	for _, p := range problems {
-		f := fault{path: join(at.path, p.Path...), want: p.Want, hint: p.Hint, onKey: p.OnKey, hide: p.Hide}
-		if p.Because != nil {
-			f.because = join(at.path, p.Because...)
+		f := fault{path: join(at.path, p.Path...), text: p.Text, hint: p.Hint, aboutKey: p.AboutKey, hideValue: p.HideValue}
+		if p.Cause != nil {
+			f.cause = join(at.path, p.Cause...)
 		}
 		all = append(all, f)
 	}

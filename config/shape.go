@@ -12,13 +12,13 @@ import (
 
 // fault is a mistake that has not been located yet.
 type fault struct {
-	path    []string // the key it is about
-	because []string // the key that makes it one, pointed at when path is not set anywhere
-	want    string
-	hint    string
-	onKey   bool // the key is wrong, not its value
-	missing bool // the key is not there
-	hide    bool // the value may hold a secret
+	path      []string // the key it is about
+	cause     []string // the key that makes it one, pointed at when path is not set anywhere
+	text      string
+	hint      string
+	aboutKey  bool // the key is wrong, not its value
+	missing   bool // the key is not there
+	hideValue bool // the value may hold a secret
 }
 
 // shape, of the root, checks types, bounds, words and keys against the schema.
@@ -41,25 +41,25 @@ func (p place) translate(e *jsonschema.ValidationError) []fault {
 	case *kind.OneOf:
 		return p.translateOneOf(e)
 	case *kind.Type:
-		f.want = "must be " + typeWord(k.Want[0])
+		f.text = "must be " + typeWord(k.Want[0])
 	case *kind.Enum:
-		f.want = "must be " + alternatives(k.Want)
+		f.text = "must be " + alternatives(k.Want)
 		f.hint = suggestWord(k.Got, k.Want)
 	case *kind.Minimum:
-		f.want = "must be at least " + k.Want.RatString()
+		f.text = "must be at least " + k.Want.RatString()
 	case *kind.Maximum:
-		f.want = "must be at most " + k.Want.RatString()
+		f.text = "must be at most " + k.Want.RatString()
 	case *kind.MinLength:
-		f.want = "must not be empty"
+		f.text = "must not be empty"
 	case *kind.MinItems:
-		f.want = "must have at least " + strconv.Itoa(k.Want) + " entry"
+		f.text = "must have at least " + strconv.Itoa(k.Want) + " entry"
 	default:
 		var all []fault
 		for _, cause := range e.Causes {
 			all = append(all, p.translate(cause)...)
 		}
 		if all == nil {
-			f.want = "is not what the schema allows"
+			f.text = "is not what the schema allows"
 			all = []fault{f}
 		}
 		return all
@@ -70,7 +70,7 @@ func (p place) translate(e *jsonschema.ValidationError) []fault {
 func (p place) unknownKeys(path, keys []string) []fault {
 	var all []fault
 	for _, key := range keys {
-		all = append(all, fault{path: join(path, key), want: "unknown key", hint: p.suggestKey(path, key), onKey: true})
+		all = append(all, fault{path: join(path, key), text: "unknown key", hint: p.suggestKey(path, key), aboutKey: true})
 	}
 	return all
 }
@@ -78,7 +78,7 @@ func (p place) unknownKeys(path, keys []string) []fault {
 func missingKeys(path, keys []string) []fault {
 	var all []fault
 	for _, key := range keys {
-		all = append(all, fault{path: join(path, key), want: "must be set", missing: true})
+		all = append(all, fault{path: join(path, key), text: "must be set", missing: true})
 	}
 	return all
 }
@@ -92,13 +92,13 @@ func (p place) translateOneOf(e *jsonschema.ValidationError) []fault {
 			if len(f.path) > len(e.InstanceLocation) {
 				inside = append(inside, f)
 			}
-			forms = append(forms, strings.TrimPrefix(f.want, "must be "))
+			forms = append(forms, strings.TrimPrefix(f.text, "must be "))
 		}
 	}
 	if inside != nil {
 		return inside
 	}
-	return []fault{{path: e.InstanceLocation, want: "must be " + strings.Join(forms, ", or ")}}
+	return []fault{{path: e.InstanceLocation, text: "must be " + strings.Join(forms, ", or ")}}
 }
 
 // typeWords name JSON's types for people.
@@ -135,7 +135,7 @@ func suggestWord(got any, want []any) string {
 	for i, w := range want {
 		words[i] = fmt.Sprint(w)
 	}
-	if near := Nearest(s, words); near != "" {
+	if near := ClosestMatch(s, words); near != "" {
 		return didYouMean(near)
 	}
 	return ""

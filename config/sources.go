@@ -15,18 +15,18 @@ type sources struct {
 
 // locate turns a fault into a mistake that says where it is and what was found there.
 func (s sources) locate(f fault) Mistake {
-	m := Mistake{Key: s.root.dotted(f.path), Want: f.want, Hint: f.hint}
-	hide := f.hide || s.root.hidden(f.path)
+	m := Mistake{Key: s.root.dotted(f.path), Text: f.text, Hint: f.hint}
+	hide := f.hideValue || s.root.hidden(f.path)
 	if v, value, ok := s.env.origin(f.path); ok {
 		m.Variable = v.name
-		if !f.onKey {
+		if !f.aboutKey {
 			m.Value = show(value, "", hide)
 		}
 		return m
 	}
 	if n := s.doc.find(f.path); n != nil {
 		offset := n.value
-		if f.onKey {
+		if f.aboutKey {
 			offset = n.key
 		} else {
 			m.Value = show(n.any(), string(n.literal), hide)
@@ -42,7 +42,7 @@ func (s sources) locate(f fault) Mistake {
 // setOrigin finds where to point for a key that is set nowhere: at what makes it necessary, else at
 // the section it is missing from.
 func (s sources) setOrigin(m *Mistake, f fault) {
-	path := f.because
+	path := f.cause
 	if path == nil {
 		path = f.path[:len(f.path)-1]
 	}

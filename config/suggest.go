@@ -26,7 +26,7 @@ func (p place) suggestKey(path []string, key string) string {
 	if len(homes) > 0 && homes[0] != "" {
 		return "belongs in " + strings.Join(homes, " or ")
 	}
-	if near := Nearest(key, section.keys()); near != "" {
+	if near := ClosestMatch(key, section.keys()); near != "" {
 		return didYouMean(near)
 	}
 	return ""
@@ -37,7 +37,7 @@ func (p place) suggestKey(path []string, key string) string {
 // (NANOBOT_LEVEL).
 func (p place) suggestVariable(name string, root place, segment string) string {
 	if p.section() && strings.HasSuffix(name, separator+segment) {
-		if near := Nearest(segment, p.keys()); near != "" {
+		if near := ClosestMatch(segment, p.keys()); near != "" {
 			return "did you mean " + strings.TrimSuffix(name, segment) + strings.ToUpper(near) + "?"
 		}
 	}
@@ -56,7 +56,7 @@ func (p place) suggestVariable(name string, root place, segment string) string {
 	if same == nil {
 		same = ending
 	}
-	if near := Nearest(strings.TrimPrefix(name, prefix), all); same == nil && near != "" {
+	if near := ClosestMatch(strings.TrimPrefix(name, prefix), all); same == nil && near != "" {
 		same = []string{near}
 	}
 	if same == nil {
@@ -83,8 +83,8 @@ func fold(s string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
 }
 
-// Nearest returns the candidate that is a slip of the keyboard away from s, or "".
-func Nearest(s string, candidates []string) string {
+// ClosestMatch returns the candidate that is a slip of the keyboard away from s, or "".
+func ClosestMatch(s string, candidates []string) string {
 	if len(s) > 64 {
 		return "" // no candidate is that long, and the distance costs its square
 	}

@@ -10,9 +10,9 @@ import (
 
 // place is one spot in the struct tree, as seen from the outside.
 type place struct {
-	typ    reflect.Type
-	secret bool   // nothing from here on may be shown
-	parts  *Parts // the sections of channels and protocols
+	typ        reflect.Type
+	secret     bool        // nothing from here on may be shown
+	extensions *Extensions // the sections of channels and protocols
 }
 
 var (
@@ -22,7 +22,7 @@ var (
 )
 
 // root is the whole tree.
-func (p Parts) root() place { return place{typ: reflect.TypeFor[Config](), parts: &p} }
+func (p Extensions) root() place { return place{typ: reflect.TypeFor[Config](), extensions: &p} }
 
 // section reports whether the place has keys of ours below it, rather than a value or the user's
 // keys.
@@ -34,7 +34,7 @@ func (p place) section() bool {
 func (p place) keys() []string {
 	var names []string
 	if p.typ == channelsType {
-		for _, ch := range p.parts.Channels {
+		for _, ch := range p.extensions.Channels {
 			names = append(names, ch.Name)
 		}
 		return names
@@ -42,7 +42,7 @@ func (p place) keys() []string {
 	for i := range p.typ.NumField() {
 		f := p.typ.Field(i)
 		if f.Type == protocolsType {
-			for _, pr := range p.parts.Protocols {
+			for _, pr := range p.extensions.Protocols {
 				if pr.New != nil {
 					names = append(names, pr.Name)
 				}
@@ -58,15 +58,15 @@ func (p place) keys() []string {
 // part returns the place of the section that a channel or a protocol describes.
 func (p place) part(key string) (place, bool) {
 	if p.typ == channelsType {
-		for _, ch := range p.parts.Channels {
+		for _, ch := range p.extensions.Channels {
 			if ch.Name == key {
-				return place{reflect.TypeOf(ch.New()), p.secret, p.parts}.settled(), true
+				return place{reflect.TypeOf(ch.New()), p.secret, p.extensions}.settled(), true
 			}
 		}
 		return place{}, false
 	}
-	if pr := p.parts.protocol(key); pr.New != nil {
-		return place{reflect.TypeOf(pr.New()), p.secret, p.parts}.settled(), true
+	if pr := p.extensions.protocol(key); pr.New != nil {
+		return place{reflect.TypeOf(pr.New()), p.secret, p.extensions}.settled(), true
 	}
 	return place{}, false
 }
@@ -77,7 +77,7 @@ func (p place) child(key string) (place, bool) {
 	case p.typ == channelsType:
 		return p.part(key)
 	case kind == reflect.Map, kind == reflect.Slice:
-		return place{p.typ.Elem(), p.secret, p.parts}.settled(), true
+		return place{p.typ.Elem(), p.secret, p.extensions}.settled(), true
 	case kind == reflect.Struct:
 		for i := range p.typ.NumField() {
 			f := p.typ.Field(i)
@@ -85,11 +85,11 @@ func (p place) child(key string) (place, bool) {
 				return below, true
 			}
 			if p.section() && jsonName(f) == key {
-				return place{f.Type, p.secret || f.Tag.Get("secret") == "all", p.parts}.settled(), true
+				return place{f.Type, p.secret || f.Tag.Get("secret") == "all", p.extensions}.settled(), true
 			}
 		}
 		// The list form of Reveal.
-		return place{reflect.TypeFor[string](), p.secret, p.parts}, !p.section()
+		return place{reflect.TypeFor[string](), p.secret, p.extensions}, !p.section()
 	default:
 		return place{}, false
 	}

@@ -17,9 +17,9 @@ func (c *Config) Warnings() []string {
 	c.eachChannel(func(at Scope, s ChannelSettings) {
 		all = append(all, s.Warnings(at)...)
 		need := httpNeed(s)
-		people = people || need != nil && need.People
+		people = people || need != nil && need.ServesPeople
 	})
-	if c.HTTP.Listen != "" && !c.HTTP.Local() && (people || c.HTTP.Token != "") {
+	if c.HTTP.Listen != "" && !c.HTTP.LoopbackOnly() && (people || c.HTTP.Token != "") {
 		all = append(all, "http.listen can be reached by others: put TLS in front of it, or the token and what is said in chats can be read on the way")
 	}
 	if c.literals {
@@ -47,7 +47,7 @@ func (c *Config) warnAgent(t agentSection) []string {
 	all = append(all, warnMessage(t)...)
 	all = append(all, warnFolders(t.name+".cwd", t.Cwd)...)
 	all = append(all, warnFolders(t.name+".mediaRoots", t.MediaRoots...)...)
-	if c.Gateway.WhileRunning == "inject" && !c.injects(t.Terminal) {
+	if c.Gateway.WhileRunning == "inject" && !c.supportsInject(t.Terminal) {
 		all = append(all, fmt.Sprintf(`gateway.whileRunning is "inject", which %s cannot do: its messages wait in the queue`, t.name))
 	}
 	return all

@@ -81,7 +81,7 @@ func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
 		if err := os.Chmod(path, test.mode); err != nil {
 			t.Fatal(err)
 		}
-		c, err := config.Load(path, test.environ, parts())
+		c, err := config.Load(path, test.environ, extensions())
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -89,7 +89,7 @@ func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
 		if warned := strings.Contains(got, path+" holds secrets"); warned != test.warned || !warned && got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
-		if holds := test.warned || test.text == token; c.HoldsSecrets() != holds {
+		if holds := test.warned || test.text == token; c.FileContainsSecrets() != holds {
 			t.Errorf("%s: holds secrets: %v", name, !holds)
 		}
 	}

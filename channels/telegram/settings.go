@@ -118,14 +118,14 @@ func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
 	key := []string{"webhookUrl"}
 	if s.WebhookURL != "" {
 		if want := s.webhookURLProblem(); want != "" {
-			all = append(all, config.Problem{Path: key, Want: want, Hide: config.LooksSecret(s.WebhookURL)})
+			all = append(all, config.Problem{Path: key, Text: want, HideValue: config.LooksLikeSecret(s.WebhookURL)})
 		}
 	} else if s.Enabled && s.Mode == "webhook" {
-		all = append(all, config.Problem{Path: key, Because: []string{"mode"}, Want: fmt.Sprintf(`must be set, because %s is "webhook"`, at.Key("mode"))})
+		all = append(all, config.Problem{Path: key, Cause: []string{"mode"}, Text: fmt.Sprintf(`must be set, because %s is "webhook"`, at.Key("mode"))})
 	}
 	secret := string(s.WebhookSecret)
 	if !s.WebhookSecret.IsReference() && secret != "" && (len(secret) > 256 || !webhookSecretPattern.MatchString(secret)) {
-		all = append(all, config.Problem{Path: []string{"webhookSecret"}, Want: "must be 1 to 256 letters, digits, _ or -"})
+		all = append(all, config.Problem{Path: []string{"webhookSecret"}, Text: "must be 1 to 256 letters, digits, _ or -"})
 	}
 	return all
 }

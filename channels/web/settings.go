@@ -53,7 +53,7 @@ func (s *Settings) On() bool { return s.Enabled }
 
 // NeedsHTTP returns that people use the page.
 func (s *Settings) NeedsHTTP() *config.HTTPNeed {
-	return &config.HTTPNeed{Key: "enabled", Value: "true", People: true}
+	return &config.HTTPNeed{Key: "enabled", Value: "true", ServesPeople: true}
 }
 
 // Check has nothing to find: the HTTP server decides who comes in.

@@ -13,7 +13,7 @@ import (
 )
 
 func newBots(std stdio) *cobra.Command {
-	s := &bots.Server{In: std.in, Out: std.out, Err: std.err, Networks: networks, Parts: parts()}
+	s := &bots.Server{In: std.in, Out: std.out, Err: std.err, Networks: networks, Extensions: extensions()}
 	cmd := &cobra.Command{
 		Use:   "bots",
 		Short: "Run many bots on one server",
@@ -50,7 +50,7 @@ writes a first agent. It never changes an existing bot. Start the bot with: nano
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&d.Command, "command", "", "the agent's shell command; {message} is the user's text, best placed after --, after -e of grep, or as --name={message}")
-	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+parts().Default().Terminal.Protocol+"; "+starter.Protocol+" with --template)")
+	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+extensions().Default().Terminal.Protocol+"; "+starter.Protocol+" with --template)")
 	flags.StringVar(&d.Template, "template", "", "write a first agent: "+strings.Join(starter.Names(), ", "))
 	for _, n := range networks {
 		if n.Token != "" {

@@ -52,7 +52,7 @@ func newSchema(std stdio) *cobra.Command {
 		Example: "  nanobot schema > nanobot.schema.json   # then add \"$schema\": \"./nanobot.schema.json\" to the config",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			b, err := config.Schema(parts())
+			b, err := config.Schema(extensions())
 			if err != nil {
 				return fmt.Errorf("make schema: %w", err)
 			}

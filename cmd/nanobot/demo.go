@@ -44,7 +44,7 @@ and keeps the chats.`,
 }
 
 func demo(ctx context.Context, listen string, browse bool, std stdio) error {
-	cfg := parts().Default()
+	cfg := extensions().Default()
 	if err := useDemoAgent(&cfg); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func demo(ctx context.Context, listen string, browse bool, std stdio) error {
 	page := web.NewSettings()
 	page.Enabled = true
 	cfg.Channels[web.Name], cfg.HTTP.Listen = page, listen
-	if !cfg.HTTP.Local() {
+	if !cfg.HTTP.LoopbackOnly() {
 		return exit.Usagef("--listen: the demo is for this machine only, such as 127.0.0.1:8080 (got %q)", listen)
 	}
 	cfg.Log.Level = "warn"

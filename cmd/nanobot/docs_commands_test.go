@@ -128,7 +128,7 @@ func TestTheConfigsOfThePagesAreValid(t *testing.T) {
 			}
 			text = strings.ReplaceAll(text, "YOUR-ID", "123456789")
 			must(t, os.WriteFile(path, []byte(text), 0o600))
-			if _, err := config.Load(path, nil, parts()); err != nil {
+			if _, err := config.Load(path, nil, extensions()); err != nil {
 				t.Errorf("%s:%d: %v", p.path, b.line, err)
 			}
 		}

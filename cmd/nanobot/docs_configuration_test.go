@@ -29,7 +29,7 @@ func TestTheConfigurationPageIsGeneratedFromTheSchema(t *testing.T) {
 	if !begins || !ends {
 		t.Fatalf("%s has no generated part", page)
 	}
-	schema, err := config.Schema(parts())
+	schema, err := config.Schema(extensions())
 	must(t, err)
 	want := before + configurationBegin + configurationTables(t, schema) + configurationEnd + after
 	switch {

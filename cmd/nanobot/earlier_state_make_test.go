@@ -257,7 +257,7 @@ func (b *earlierBot) enterAgain() *browser {
 // of another protocol.
 func (b *earlierBot) addByHand(t *testing.T) {
 	t.Helper()
-	cfg, err := config.Load(b.cfg, plainEnviron(), parts())
+	cfg, err := config.Load(b.cfg, plainEnviron(), extensions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func chooseAgent(cfg *config.Config, name string) (*config.Config, error) {
 		return own, nil
 	}
 	names := cfg.AgentNames()
-	if near := config.Nearest(name, names); near != "" {
+	if near := config.ClosestMatch(name, names); near != "" {
 		return nil, exit.Usagef("--agent: there is no agent %q; did you mean %s?", name, near)
 	}
 	return nil, exit.Usagef("--agent: there is no agent %q, only %s", name, strings.Join(names, ", "))

@@ -43,7 +43,7 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 	}
 	must(t, os.Mkdir(s.victim, 0o755))
 	must(t, os.WriteFile(s.cfg, []byte(`{"terminal": {"command": "true"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:8080"}, "gateway": {"stateDir": "private/state"}}`), 0o644))
-	cfg, err := config.Load(s.cfg, nil, parts())
+	cfg, err := config.Load(s.cfg, nil, extensions())
 	must(t, err)
 	db, err := openStore(t.Context(), cfg, false)
 	must(t, err)

@@ -11,9 +11,9 @@ import (
 	"nanobot/terminal"
 )
 
-// parts are the sections that channels and protocols add to the configuration.
-func parts() config.Parts {
-	var all config.Parts
+// extensions returns the sections that channels and protocols add to the configuration.
+func extensions() config.Extensions {
+	var all config.Extensions
 	for _, n := range networks {
 		all.Channels = append(all.Channels, n.Channel)
 	}
@@ -24,11 +24,13 @@ func parts() config.Parts {
 }
 
 // loadConfig reads a config with the environment of this process.
-func loadConfig(path string) (*config.Config, error) { return config.Load(path, os.Environ(), parts()) }
+func loadConfig(path string) (*config.Config, error) {
+	return config.Load(path, os.Environ(), extensions())
+}
 
 // loadForCommand reads the config for a command that works while the daemon may be running.
 func loadForCommand(flag string) (*config.Config, error) {
-	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"), parts())
+	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"), extensions())
 }
 
 // enabledNetworks returns the chat networks that a config enables, by name in order.

@@ -161,7 +161,7 @@ func noAgent(cfg *config.Config) error {
 	if cfg.File() == "" {
 		return exit.Error{Status: exit.Config, Err: errors.New(`no agent: there is no config.json here; run "nanobot init" to write one, or use --command`)}
 	}
-	return config.Mistakes{{File: cfg.File(), Key: "terminal.command", Want: "must name the agent's command; or use --command"}}
+	return config.Mistakes{{File: cfg.File(), Key: "terminal.command", Text: "must name the agent's command; or use --command"}}
 }
 
 // localUser is whoever runs this program.

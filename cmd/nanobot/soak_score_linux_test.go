@@ -57,7 +57,7 @@ func (i *soakInbounds) message(s *soak, inbound string) string {
 		return text
 	}
 	if i.state == nil {
-		cfg, err := config.Load(s.cfg, plainEnviron(), parts())
+		cfg, err := config.Load(s.cfg, plainEnviron(), extensions())
 		if err != nil {
 			return "" // it is the one with a mistake at the moment
 		}

@@ -24,7 +24,7 @@ func requireSubcommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if near := config.Nearest(args[0], names); near != "" {
+	if near := config.ClosestMatch(args[0], names); near != "" {
 		err = fmt.Errorf("%w; did you mean %q?", err, cmd.CommandPath()+" "+near)
 	}
 	return exit.Error{Status: exit.Usage, Err: err}
@@ -47,7 +47,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near := config.Nearest(name, names); len(name) > 1 && near != "" {
+	if near := config.ClosestMatch(name, names); len(name) > 1 && near != "" {
 		err = fmt.Errorf("%w; did you mean --%s?", err, near)
 	}
 	return exit.Error{Status: exit.Usage, Err: err}

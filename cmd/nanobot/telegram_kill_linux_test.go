@@ -207,7 +207,7 @@ func (s *killStorm) settle() {
 			s.t.Fatal("the last daemon was never ready")
 		}
 	}
-	cfg, err := config.Load(s.cfg, plainEnviron(), parts())
+	cfg, err := config.Load(s.cfg, plainEnviron(), extensions())
 	if err != nil {
 		s.t.Fatal(err)
 	}

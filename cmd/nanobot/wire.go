@@ -139,7 +139,7 @@ func newAgents(cfg *config.Config, h host, log *zap.Logger) (map[string]gateway.
 		}
 		agents[name] = gateway.Agent{
 			Runner: runner, Progress: turn.Progress(own.Terminal.Progress), PassHistory: own.Terminal.PassHistory,
-			Injectable: own.Injects(), Approvers: own.Terminal.Approvers, Launch: lineup(runner),
+			Injectable: own.SupportsInject(), Approvers: own.Terminal.Approvers, Launch: lineup(runner),
 		}
 	}
 	return agents, errors.Join(wrong...)
@@ -236,7 +236,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
+		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
 		Agent: cfg.AgentName(), Socket: h.socket, Log: log,
 	})
 	if err != nil {
@@ -254,7 +254,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 // readablePaths returns the paths that agents may read but not change: the runbooks, and the config
 // if it has only references to secrets.
 func readablePaths(cfg *config.Config) []string {
-	if cfg.HoldsSecrets() || cfg.File() == "" {
+	if cfg.FileContainsSecrets() || cfg.File() == "" {
 		return []string{cfg.Runbooks.Folder}
 	}
 	return []string{cfg.Runbooks.Folder, cfg.File()}

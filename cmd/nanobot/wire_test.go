@@ -160,8 +160,8 @@ func TestAProtocolSaysThatItKeepsProcessesIfItDoes(t *testing.T) {
 		if p.Name == keys.Name { // it keeps the shell, and starts its command for each message
 			keeps = false
 		}
-		if keeps != p.Keeps {
-			t.Errorf("%s: keeps processes: %v, and its description says %v", p.Name, keeps, p.Keeps)
+		if keeps != p.Persistent {
+			t.Errorf("%s: keeps processes: %v, and its description says %v", p.Name, keeps, p.Persistent)
 		}
 	}
 }

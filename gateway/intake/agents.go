@@ -52,7 +52,7 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 // unknownAgentText is the answer to a name that no agent has.
 func unknownAgentText(wanted string, names []string) string {
 	var hint string
-	if near := config.Nearest(wanted, names); near != "" {
+	if near := config.ClosestMatch(wanted, names); near != "" {
 		hint = fmt.Sprintf(" Did you mean %s?", near)
 	}
 	return fmt.Sprintf("There is no agent \"%s\".%s These are the agents: %s.", channels.Literal(channels.FirstLine(wanted, maxShownRunes)), hint, strings.Join(names, ", "))

@@ -34,7 +34,7 @@ var _ config.Settings = (*Settings)(nil)
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "the Agent Client Protocol", Keeps: true, MCP: true,
+			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true,
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do and how long it is kept.",
 		},
@@ -76,10 +76,10 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	for kind, rule := range s.Rules {
 		path := []string{"rules", kind}
 		if !slices.Contains(toolKinds, kind) {
-			all = append(all, config.Problem{Path: path, Want: "must be a kind of tool: " + strings.Join(toolKinds, ", "), OnKey: true})
+			all = append(all, config.Problem{Path: path, Text: "must be a kind of tool: " + strings.Join(toolKinds, ", "), AboutKey: true})
 		}
 		if !slices.Contains([]string{"ask", "allow", "deny"}, rule) {
-			all = append(all, config.Problem{Path: path, Want: "must be ask, allow or deny"})
+			all = append(all, config.Problem{Path: path, Text: "must be ask, allow or deny"})
 		}
 	}
 	return all
@@ -90,6 +90,6 @@ func (s *Settings) Warnings(at config.Scope) []string {
 	if at.Terminal.Timeout > s.AskTimeout || !s.asksPerson() {
 		return nil
 	}
-	timeout := at.Beside("timeout")
+	timeout := at.SiblingKey("timeout")
 	return []string{fmt.Sprintf("%s is %d s and %s %d s: a question ends with its turn, before the person's time is up; set %[1]s higher", timeout, at.Terminal.Timeout, at.Key("askTimeout"), s.AskTimeout)}
 }

@@ -55,7 +55,7 @@ func Describe() terminal.Description {
 func DescribeScreen() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Keeps: true, Section: Name,
+			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Persistent: true, Section: Name,
 			DefaultCommand: func(t config.Terminal) string { return "exec " + terminal.ShellQuote(SettingsOf(t).Shell) },
 		},
 		Open:        func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
@@ -90,12 +90,12 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	var all []config.Problem
 	if s.Agent == lineAgent && s.Format == string(XML) {
 		all = append(all, config.Problem{
-			Path: []string{"format"}, Because: []string{"agent"},
-			Want: `must be "json" or "auto" where agent is "line": an XML response has more than one line; for XML set agent to "turn"`,
+			Path: []string{"format"}, Cause: []string{"agent"},
+			Text: `must be "json" or "auto" where agent is "line": an XML response has more than one line; for XML set agent to "turn"`,
 		})
 	}
 	if !filepath.IsAbs(s.Shell) {
-		all = append(all, config.Problem{Path: []string{"shell"}, Want: "must be an absolute path"})
+		all = append(all, config.Problem{Path: []string{"shell"}, Text: "must be an absolute path"})
 	}
 	return all
 }

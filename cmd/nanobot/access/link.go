@@ -159,7 +159,7 @@ func Address(h config.HTTP) (string, error) {
 	if n, _ := strconv.Atoi(port); n == 0 {
 		return "", fmt.Errorf("http.listen: with port 0 only the daemon knows its address (got %q)", h.Listen)
 	}
-	if len(h.Hosts) > 0 && h.Local() {
+	if len(h.Hosts) > 0 && h.LoopbackOnly() {
 		return "https://" + h.Hosts[0], nil
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {

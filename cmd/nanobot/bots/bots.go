@@ -21,9 +21,9 @@ type Server struct {
 	JSON     bool   // print JSON
 	In       io.Reader
 	Out, Err io.Writer
-	// Networks are the channels that this program knows, and Parts the sections of configs.
-	Networks []channels.Description
-	Parts    config.Parts
+	// Networks are the channels that this program knows, and Extensions the sections that channels and protocols add to configs.
+	Networks   []channels.Description
+	Extensions config.Extensions
 }
 
 // ResolveRoot makes the root an absolute path, and refuses one that is no folder. It is called
@@ -114,5 +114,5 @@ func (s *Server) loadConfig(b systemd.Bot) (*config.Config, error) {
 		return nil, suggestSudo(err)
 	}
 	defer file.Close()
-	return config.Load(b.Config(), nil, s.Parts)
+	return config.Load(b.Config(), nil, s.Extensions)
 }

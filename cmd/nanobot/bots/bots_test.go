@@ -40,7 +40,7 @@ func (f botsServer) bots(args ...string) (out string, status int) {
 	f.t.Helper()
 	var stdout, stderr bytes.Buffer
 	s := &bots.Server{
-		Root: f.Root, In: strings.NewReader(""), Out: &stdout, Err: &stderr, Parts: config.Parts{},
+		Root: f.Root, In: strings.NewReader(""), Out: &stdout, Err: &stderr, Extensions: config.Extensions{},
 	}
 	var d bots.Draft
 	var names []string

@@ -154,7 +154,7 @@ func (s *Server) write(f systemd.Bot, d Draft) (err error) {
 			return err
 		}
 	}
-	if _, err := config.Load(filepath.Join(tmp, "config.json"), nil, s.Parts); err != nil {
+	if _, err := config.Load(filepath.Join(tmp, "config.json"), nil, s.Extensions); err != nil {
 		return asUsageError(err)
 	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
@@ -236,7 +236,7 @@ func (s *Server) config(f systemd.Bot, d Draft, tokens map[string]string) ([]byt
 		}
 	}
 	if protocol == "" {
-		protocol = s.Parts.Default().Terminal.Protocol
+		protocol = s.Extensions.Default().Terminal.Protocol
 	}
 	sections := map[string]any{}
 	for network := range tokens {

@@ -29,7 +29,7 @@ func must(t *testing.T, err error) {
 
 var (
 	network = telegram.Describe(telegram.Timing{})
-	parts   = config.Parts{Channels: []config.Channel{network.Channel}}
+	parts   = config.Extensions{Channels: []config.Channel{network.Channel}}
 )
 
 func load(path string) (*config.Config, error) { return config.Load(path, os.Environ(), parts) }
@@ -49,7 +49,7 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 	t.Setenv("STATE_DIRECTORY", "")
 	token := filepath.Join(f.Root, "token")
 	must(t, os.WriteFile(token, []byte("123456:abcdef\n"), 0o600))
-	server := bots.Server{Networks: []channels.Description{network}, Parts: parts, Root: f.Root, Out: io.Discard, Err: io.Discard}
+	server := bots.Server{Networks: []channels.Description{network}, Extensions: parts, Root: f.Root, Out: io.Discard, Err: io.Discard}
 	must(t, server.Create("faq", bots.Draft{Command: "cat", TokenFiles: map[string]*string{telegram.Name: &token}}))
 	state := filepath.Join(f.Root, "var/lib/nanobot/faq")
 	must(t, os.MkdirAll(state, 0o700))

@@ -44,7 +44,7 @@ func (d *doctor) secrets() *strings.Replacer {
 	if d.cfg == nil {
 		return strings.NewReplacer()
 	}
-	all := d.cfg.OwnSecrets()
+	all := d.cfg.SecretsToHide()
 	for _, p := range d.cfg.Terminal.Providers {
 		all = append(all, p.APIKeys...)
 	}

@@ -24,7 +24,7 @@ func CheckConfig(path string) error {
 	case err != nil:
 		return fmt.Errorf("read the config as root: %w", err)
 	case !h.Exists: // not read again: another user could write one meanwhile
-		return config.Mistakes{{File: path, Want: `no such file; run "nanobot init" to write one`}}
+		return config.Mistakes{{File: path, Text: `no such file; run "nanobot init" to write one`}}
 	case h.UID != 0:
 		return fmt.Errorf("%s belongs to user %d, and root does not follow the config of another user; run it as that user: %s nanobot …, or, if the daemon also runs as root: chown root %s", path, h.UID, RunAs(h.UID), format.ShellWord(path))
 	}
@@ -61,7 +61,7 @@ func RunAs(uid int) string {
 // LoadConfig reads the config of a bot for a command that works while the daemon runs. For the
 // config of a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd
 // does.
-func LoadConfig(path string, parts config.Parts) (*config.Config, error) {
+func LoadConfig(path string, parts config.Extensions) (*config.Config, error) {
 	if err := CheckConfig(path); err != nil {
 		return nil, err
 	}

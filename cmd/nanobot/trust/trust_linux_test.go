@@ -93,7 +93,7 @@ func TestAConfigInEtcIsAServicesOnlyWhereSystemdRuns(t *testing.T) {
 			t.Fatal("it is no bot's config")
 		}
 		b.SetEnviron()
-		cfg, err := config.Load(path, os.Environ(), config.Parts{})
+		cfg, err := config.Load(path, os.Environ(), config.Extensions{})
 		must(t, err)
 		return cfg.Gateway.StateDir, trust.CheckAgent(cfg)
 	}

@@ -73,11 +73,11 @@ func (*Settings) UserIDExample() string { return "@ann:example.org" }
 func (s *Settings) Check(at config.Scope) []config.Problem {
 	all := channels.CheckToken(at, s.Enabled, s.Token)
 	if _, _, err := net.SplitHostPort(s.Server); err != nil && s.Enabled {
-		all = append(all, config.Problem{Path: []string{"server"}, Because: []string{"enabled"}, Want: "must be a host and a port"})
+		all = append(all, config.Problem{Path: []string{"server"}, Cause: []string{"enabled"}, Text: "must be a host and a port"})
 	}
 	for i, id := range s.AllowFrom {
 		if err := s.CheckUserID(id); err != nil && id != "*" {
-			all = append(all, config.Problem{Path: []string{"allowFrom", strconv.Itoa(i)}, Want: `must be a user id such as "@ann:example.org", or "*"`})
+			all = append(all, config.Problem{Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a user id such as "@ann:example.org", or "*"`})
 		}
 	}
 	return all

@@ -48,7 +48,7 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	if strings.TrimSpace(s.Prefix) != "" {
 		return nil
 	}
-	return []config.Problem{{Path: []string{"prefix"}, Want: "must not be blank"}}
+	return []config.Problem{{Path: []string{"prefix"}, Text: "must not be blank"}}
 }
 
 // Warnings is about a width that shows next to nothing.
