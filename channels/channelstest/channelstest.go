@@ -63,7 +63,7 @@ type Optional struct {
 	// UserSendsInParts makes a user say something in Chat that the network delivers in parts. Undivided
 	// says instead that the network delivers every message whole. Rememberer.
 	UserSendsInParts func(text string)
-	DeliversWhole  bool
+	DeliversWhole    bool
 	// AdvanceCursor makes the network move on far enough for a new cursor, without a message for the bot.
 	// CursorKeeper.
 	AdvanceCursor func()

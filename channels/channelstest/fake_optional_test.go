@@ -44,18 +44,18 @@ func (n *network) optional() Optional {
 			}
 			return out
 		},
-		TypingCount:    func() int { return locked(n, func() int { return n.typing }) },
-		Restart:    func() channels.Channel { return fake{n, &own{memory: n.memory}} },
-		Memory:     n.memory,
+		TypingCount:      func() int { return locked(n, func() int { return n.typing }) },
+		Restart:          func() channels.Channel { return fake{n, &own{memory: n.memory}} },
+		Memory:           n.memory,
 		UserSendsInParts: n.sayInParts,
-		AdvanceCursor:       func() { n.add(saying{text: "not to the bot"}) },
-		Menu:       func() []string { return locked(n, func() []string { return n.menu }) },
-		ChatMenu:   func() []string { return locked(n, func() []string { return n.chat }) },
+		AdvanceCursor:    func() { n.add(saying{text: "not to the bot"}) },
+		Menu:             func() []string { return locked(n, func() []string { return n.menu }) },
+		ChatMenu:         func() []string { return locked(n, func() []string { return n.chat }) },
 		BreakReceiving: func() func() {
 			n.setDown(true)
 			return func() { n.setDown(false) }
 		},
-		OpenStream:     n.connect,
+		OpenStream: n.connect,
 		Disconnect: func() { n.setDown(true) },
 		Secrets:    []string{fakeToken},
 	}

@@ -22,8 +22,8 @@ import (
 // Refuse is called, and must be taken to change the fields of a channel that runs.
 type Recorder struct {
 	sync.Mutex
-	All     []channels.Incoming           // what was received
-	Reject  func(channels.Incoming) error // nil: everything is taken
+	All      []channels.Incoming           // what was received
+	Reject   func(channels.Incoming) error // nil: everything is taken
 	Rejected int                           // how often
 
 	more chan struct{}

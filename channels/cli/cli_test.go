@@ -30,12 +30,12 @@ func TestTheTerminalKeepsTheContract(t *testing.T) {
 			ChatID: chat.ID, User: channels.User{ID: "me"}, In: cli.NewPiped(in), Printer: cli.JSON{Out: out},
 		})
 		return channelstest.Subject{
-			Channel:  ch,
-			Chat:     chat,
-			ShowsPaths:    true,
+			Channel:     ch,
+			Chat:        chat,
+			ShowsPaths:  true,
 			ForPrograms: true,
-			Sent:     func() []channelstest.SentCall { return sent(t, out.String()) },
-			UserSends:      func(text string) { fmt.Fprintln(typed, text) },
+			Sent:        func() []channelstest.SentCall { return sent(t, out.String()) },
+			UserSends:   func(text string) { fmt.Fprintln(typed, text) },
 		}
 	})
 }

@@ -20,14 +20,14 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 		}
 		r := newRigOn(t, servers[t], t.TempDir())
 		return channelstest.Subject{
-			Channel:    r.Channel,
-			Chat:       chatOf(r.dm),
-			Sent:       func() []channelstest.SentCall { return sentMessages(r.server, r.dm) },
-			UserSends:        func(text string) { r.server.Say(r.dm, ada, text) },
-			PressButton:      func(label string) error { return r.pressNewest(label) },
-			Redelivers: true,
-			Normalize:     channelstest.StripMarkup,
-			Optional:   r.optional(rooms[t]),
+			Channel:     r.Channel,
+			Chat:        chatOf(r.dm),
+			Sent:        func() []channelstest.SentCall { return sentMessages(r.server, r.dm) },
+			UserSends:   func(text string) { r.server.Say(r.dm, ada, text) },
+			PressButton: func(label string) error { return r.pressNewest(label) },
+			Redelivers:  true,
+			Normalize:   channelstest.StripMarkup,
+			Optional:    r.optional(rooms[t]),
 		}
 	})
 }
@@ -55,7 +55,7 @@ func (r *rig) optional(room string) channelstest.Optional {
 			return out
 		},
 		TypingCount:   func() int { return r.server.Typing(r.dm) },
-		Restart:   func() channels.Channel { return r.again().Channel },
+		Restart:       func() channels.Channel { return r.again().Channel },
 		DeliversWhole: true,
 		AdvanceCursor: func() {
 			r.server.Advance(time.Hour)

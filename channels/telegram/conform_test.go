@@ -15,13 +15,13 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
 		r := newRig(t)
 		return channelstest.Subject{
-			Channel:    r.Channel,
-			Chat:       chatOf("42"),
-			Sent:       func() []channelstest.SentCall { return sent(t, r.server) },
-			UserSends:        func(text string) { r.server.Say(person, text) },
-			PressButton:      func(label string) error { return pressNewest(r.server, label) },
-			Redelivers: true,
-			Normalize:     channelstest.StripMarkup,
+			Channel:     r.Channel,
+			Chat:        chatOf("42"),
+			Sent:        func() []channelstest.SentCall { return sent(t, r.server) },
+			UserSends:   func(text string) { r.server.Say(person, text) },
+			PressButton: func(label string) error { return pressNewest(r.server, label) },
+			Redelivers:  true,
+			Normalize:   channelstest.StripMarkup,
 			Optional: r.optional("getUpdates", func() channels.Channel {
 				return newRigOn(t, r.server, r.home).Channel
 			}),
@@ -56,10 +56,10 @@ func (r *rig) optional(method string, restart func() channels.Channel) channelst
 		UserSendsInParts: func(text string) { // an album that is complete without any time of quiet
 			r.server.Album(telegramtest.Post{Chat: person, Text: text}, photos(full)...)
 		},
-		TypingCount:  func() int { return len(r.server.Calls("sendChatAction")) },
-		Restart:  restart,
-		Menu:     func() []string { return names(r.server.Commands("default")) },
-		ChatMenu: func() []string { return names(r.server.Commands("chat:42")) },
+		TypingCount: func() int { return len(r.server.Calls("sendChatAction")) },
+		Restart:     restart,
+		Menu:        func() []string { return names(r.server.Commands("default")) },
+		ChatMenu:    func() []string { return names(r.server.Commands("chat:42")) },
 		BreakReceiving: func() func() {
 			r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 				if c.Method == method {

@@ -28,9 +28,9 @@ func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 			Channel:    r.Channel,
 			Chat:       chatOf("42"),
 			Sent:       func() []channelstest.SentCall { return sent(t, r.server) },
-			UserSends:        func(text string) { r.server.Say(person, text) },
+			UserSends:  func(text string) { r.server.Say(person, text) },
 			Redelivers: true,
-			Normalize:     channelstest.StripMarkup,
+			Normalize:  channelstest.StripMarkup,
 			CloseIdleConnections: func() { // Telegram goes on delivering, and its connections are not the channel's
 				r.server.Close()
 				r.front.Close()

@@ -21,14 +21,14 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 		r.watch("a guest", "0").next("ready")
 		tab := &page{rig: r}
 		return channelstest.Subject{
-			Channel:    r.ch,
-			Chat:       testChat,
-			Sent:       tab.sent,
-			UserSends:        func(text string) { r.say("operator", testChat.ID, text) },
-			PressButton:      tab.press,
-			Redelivers: true,
-			CloseIdleConnections:  r.client.CloseIdleConnections,
-			Optional:   tab.optional(),
+			Channel:              r.ch,
+			Chat:                 testChat,
+			Sent:                 tab.sent,
+			UserSends:            func(text string) { r.say("operator", testChat.ID, text) },
+			PressButton:          tab.press,
+			Redelivers:           true,
+			CloseIdleConnections: r.client.CloseIdleConnections,
+			Optional:             tab.optional(),
 		}
 	})
 }
