@@ -21,7 +21,7 @@ func WarnAccess(at config.Scope, allowFrom []string) []string {
 	return nil
 }
 
-// CheckToken finds out whether a channel that is enabled has its token.
+// CheckToken reports an enabled channel without a token.
 func CheckToken(at config.Scope, enabled bool, token config.Secret) []config.Problem {
 	if !enabled || token != "" {
 		return nil
@@ -35,7 +35,7 @@ func CheckToken(at config.Scope, enabled bool, token config.Secret) []config.Pro
 func CheckNumericList(allowFrom []string) []config.Problem {
 	var all []config.Problem
 	for i, id := range allowFrom {
-		if hint, ok := numeric(id); !ok && id != "*" {
+		if hint, ok := checkNumeric(id); !ok && id != "*" {
 			all = append(all, config.Problem{
 				Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a numeric user id or "*"`, Hint: hint, HideValue: config.LooksLikeSecret(id),
 			})
@@ -44,23 +44,23 @@ func CheckNumericList(allowFrom []string) []config.Problem {
 	return all
 }
 
-// CheckNumericID says what is wrong with the ID of one user on a network whose IDs are numbers.
+// CheckNumericID returns an error if id is not the ID of one user on a network with numeric IDs.
 func CheckNumericID(id string) error {
-	if hint, ok := numeric(id); !ok {
+	if hint, ok := checkNumeric(id); !ok {
 		if hint == "" || id == "*" {
 			hint = "one person's id is needed"
 		}
 		return fmt.Errorf("a user's id is a number (%s)", hint)
 	}
-	// IDs are compared as they are written, so that one with leading zeros would never match.
+	// IDs are compared as text, so an ID with leading zeros would never match.
 	if n, err := strconv.ParseUint(id, 10, 64); err != nil || n == 0 || strconv.FormatUint(n, 10) != id {
 		return errors.New("no user has this id")
 	}
 	return nil
 }
 
-// numeric accepts only numbers: a username can be given up and taken by somebody else.
-func numeric(id string) (hint string, ok bool) {
+// checkNumeric accepts only numbers. A username can change hands, so it identifies nobody.
+func checkNumeric(id string) (hint string, ok bool) {
 	digits := strings.TrimPrefix(id, "-")
 	switch number := digits != "" && strings.Trim(digits, "0123456789") == ""; {
 	case id == "":
@@ -70,5 +70,5 @@ func numeric(id string) (hint string, ok bool) {
 	case number:
 		return "that is a group's id; list the people", false
 	}
-	return "user names are not identities", false
+	return "usernames can change hands", false
 }

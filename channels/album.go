@@ -4,25 +4,26 @@ import "strings"
 
 // Albums says how a network groups the files of a message.
 type Albums struct {
-	// Limit is the most files a group holds; less than one means one. Telegram and Discord take 10.
+	// Limit is the largest number of files in a group; a value below one means one. Telegram and
+	// Discord accept 10.
 	Limit int
-	// Mixed is for a network whose groups take every kind of file (Discord). Otherwise images and
-	// videos are gathered and every other file goes alone, as Telegram wants it.
+	// Mixed means that a group can have every kind of file, as on Discord. Otherwise only images
+	// and videos form groups and every other file is sent alone, as on Telegram.
 	Mixed bool
-	// Caption is the most a caption may measure by Measure (Telegram: 1024 UTF-16 units).
+	// Caption is the longest caption, counted by Measure (Telegram: 1024 UTF-16 units).
 	Caption int
 	Measure Measure
 }
 
-// Album is one group of files that goes out in one network call. A group of one is no album to
-// Telegram, which wants 2–10 items, but a single photo, video, audio or document.
+// Album is one group of files that is sent in one network call. Telegram accepts albums of 2 to 10
+// items only, so a channel sends a group of one as a photo, video, audio file or document.
 type Album struct {
 	Caption string // for the first file only: Telegram shows a caption under an album if one item has it
 	Files   []File
 }
 
-// Plan groups files in order and finds the place for the text. The text is the caption of the first
-// group if it fits; otherwise it comes back as before, to be sent ahead of the files.
+// Plan groups files in order. The text becomes the caption of the first group if it fits; otherwise
+// Plan returns it as before, to be sent ahead of the files.
 func (a Albums) Plan(text string, files []File) (before string, groups []Album) {
 	var gathered, alone []File
 	for _, f := range files {
@@ -32,7 +33,7 @@ func (a Albums) Plan(text string, files []File) (before string, groups []Album) 
 			alone = append(alone, f)
 		}
 	}
-	groups = append(inGroups(gathered, a.Limit), inGroups(alone, 1)...)
+	groups = append(groupFiles(gathered, a.Limit), groupFiles(alone, 1)...)
 	if strings.TrimSpace(text) == "" {
 		return "", groups
 	}
@@ -43,7 +44,7 @@ func (a Albums) Plan(text string, files []File) (before string, groups []Album) 
 	return "", groups
 }
 
-func inGroups(files []File, limit int) []Album {
+func groupFiles(files []File, limit int) []Album {
 	limit = max(limit, 1)
 	var groups []Album
 	for len(files) > 0 {

@@ -1,6 +1,6 @@
-// Package channels holds the contract between the gateway and the chat networks, the messages that
-// cross it, and what channels share: the splitter, the album planner and media kinds.
-// It knows nothing of agents, queues or storage.
+// Package channels defines the contract between the gateway and the chat networks, the messages
+// that pass between them, and the code that channels share: album planner, media kinds, checks of
+// links and of text direction. It knows nothing of agents, queues or storage.
 package channels
 
 import (
@@ -10,25 +10,25 @@ import (
 )
 
 // Channel is an adapter to one chat network. The gateway calls Run once, and Plan and Send from
-// many goroutines. What a channel may offer in addition is in optional.go.
+// many goroutines. The optional interfaces of a channel are in optional.go.
 type Channel interface {
-	// Run receives until ctx ends and reconnects by itself. It returns nil when ctx ended, and an
-	// error only for what a retry cannot mend.
+	// Run receives messages until ctx ends and reconnects by itself. It returns nil when ctx has
+	// ended, and an error only if a retry cannot help.
 	Run(ctx context.Context, receive Receive) error
-	// Plan renders a message and cuts it into network calls. It is pure: no network, no clock, the
-	// same answer each time, so that what it returns can be stored and needs no further thought.
-	// Blank text without files and without a screen is nothing to send.
+	// Plan renders a message and cuts it into network calls. It is pure: it uses no network and no
+	// clock, and returns the same calls each time, so that they can be stored. A message with blank
+	// text, no files and no screen has no calls.
 	Plan(m Message) ([]Outgoing, error)
-	// Send makes one network call, or several where the network does not take an album as one, and
-	// waits its own pacing. An error is a *SendError where the channel knows what it means. A call
-	// that ctx ended before it was made is neither Permanent nor Unknown: it has not happened and
-	// will be made again.
+	// Send makes one network call, or several if the network does not accept an album as one. It
+	// waits as long as the network's rate limits demand. An error whose meaning the channel knows
+	// is a *SendError. If ctx ended before the call was made, the error is neither Permanent nor
+	// Unknown, and the gateway calls Send again.
 	Send(ctx context.Context, o Outgoing) (Receipt, error)
 }
 
-// Receive takes one incoming message. When it returns nil the message is safe and may be
-// acknowledged to the network; otherwise it must be offered again, under the same ID and before any
-// later one.
+// Receive stores one incoming message. When it returns nil the message is durable and may be
+// acknowledged to the network. After an error the channel must offer the message again, under the
+// same ID and before any later one.
 type Receive func(context.Context, Incoming) error
 
 // Chat names one conversation on a channel.
@@ -40,7 +40,7 @@ type Chat struct {
 // String returns the chat's key, channel:id.
 func (c Chat) String() string { return c.Channel + ":" + c.ID }
 
-// User is who sent a message. ID is the identity; the names are only shown.
+// User is the sender of a message. Only ID identifies the user; the names are for display.
 type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
@@ -56,22 +56,22 @@ type Incoming struct {
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
 	ReplyTo  *Quote   `json:"reply_to,omitempty"`
-	// Press is the data of the button that was pressed, when this is no text but a press.
+	// Press is the data of the pressed button; "" means that this is a text.
 	Press string `json:"press,omitempty"`
-	// Cursor, if not "", is what the channel needs to go on behind this message after a restart. It
-	// is stored in the same step as the message and handed to Resume.
+	// Cursor, if not "", is the position in the network's stream after this message. The gateway
+	// stores it in the same transaction as the message and passes it to Resume after a restart.
 	Cursor string `json:"-"`
-	// Part, if not nil, says that the network delivers the message in parts, such as an album.
+	// Part is set if the network delivers the message in parts, such as an album.
 	Part *Part `json:"part,omitempty"`
-	// Raw is for a part only: what the channel needs to complete the message after a restart, in a
-	// form of its own. It is stored with the part and comes back from Memory.Parts.
+	// Raw is set for a part only. It has the channel's own data for completing the message after a
+	// restart, is stored with the part, and is returned by Memory.Parts.
 	Raw []byte `json:"raw,omitempty"`
 }
 
-// Part says which message a part belongs to. A channel hands on each part as it comes, which makes
-// it safe, and then the whole message with Last set, under the ID of its first part. In the step
-// that stores the whole message, its parts are forgotten; their IDs stay known, so that a part that
-// the network delivers again is a duplicate.
+// Part says which message a part belongs to. A channel passes on each part when it arrives, which
+// makes it durable, and later the complete message with Last set, under the ID of its first part.
+// The transaction that stores the complete message deletes the parts. Their IDs stay known, so a
+// part that the network delivers again is a duplicate.
 type Part struct {
 	Group string `json:"group"` // names the message within its chat
 	Last  bool   `json:"last,omitempty"`
@@ -84,43 +84,43 @@ type Quote struct {
 	Media []string `json:"media,omitempty"`
 }
 
-// Kind says what a message is to the person who reads it.
+// Kind is the purpose of a message.
 type Kind string
 
 // The kinds of message.
 const (
-	Progress Kind = "progress" // a passing word that the turn is at work
+	Progress Kind = "progress" // shows that a turn is running; transient
 	Answer   Kind = "message"
 	Failure  Kind = "error"
-	// Draft is the beginning of an answer that is being written, as passing as progress. Only an
-	// Editor that is no Replacer gets it.
+	// Draft is the beginning of an answer that is still being written; transient. Only an Editor
+	// that is no Replacer gets drafts.
 	Draft Kind = "draft"
 )
 
-// Message is what the gateway has to say to a chat, before it is cut to the network's measure.
+// Message is a message from the gateway to a chat, before it is rendered and cut into calls.
 type Message struct {
 	Chat    Chat
 	Kind    Kind
 	Text    string // Markdown
 	Code    string // the agent's error code, for machines
 	Media   []File
-	ReplyTo string // id of the message this answers, or ""
+	ReplyTo string // ID of the message that this one answers, or ""
 	Buttons []Button
-	// Screen is shown below the text; nil: there is none. It goes into one call, together with the
-	// text, cropped where it must be.
+	// Screen is shown below the text; nil means none. It goes into the same call as the text, and
+	// is cropped if it does not fit.
 	Screen *Screen
 }
 
-// Button is a choice under a message. A press comes back as an Incoming with Press set to Data. A
-// channel without buttons leaves them out: the text says what to type instead.
+// Button is a choice under a message. A press arrives as an Incoming with Press set to Data. A
+// channel without buttons omits them, since the text also says what to type.
 type Button struct {
 	Label string `json:"label"`
-	Data  string `json:"data"` // at most 64 bytes, Telegram's limit; one less where Stays is set
-	// Stays says that the button can be pressed again and again: a press removes no buttons.
+	Data  string `json:"data"` // at most 64 bytes, Telegram's limit; one less if Stays is set
+	// Stays means that the button can be pressed repeatedly: a press does not remove the buttons.
 	Stays bool `json:"stays,omitempty"`
 }
 
-// Outgoing is one network call's worth of message. It is stored as JSON.
+// Outgoing is one network call of a message. It is stored as JSON.
 type Outgoing struct {
 	Chat    Chat     `json:"chat"`
 	Kind    Kind     `json:"kind"`
@@ -129,15 +129,15 @@ type Outgoing struct {
 	Media   []File   `json:"media,omitempty"`
 	ReplyTo string   `json:"reply_to,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
-	// Replace, if not "", is the id of a message that was sent before and whose place this one
-	// takes. The gateway sees to it: Send need not look at it.
+	// Replace, if not "", is the ID of an earlier message that this one replaces. The gateway then
+	// calls Replacer.Replace, so Send can ignore the field.
 	Replace string `json:"replace,omitempty"`
-	// Key is set by the gateway before Send and is the same for every try of the same call, so that
-	// a network that takes a nonce carries it out once.
+	// Key is an idempotency key. The gateway sets it before Send; it is the same for every attempt
+	// of the same call.
 	Key string `json:"-"`
-	// Repeat says that an earlier try may have been carried out already. ↻ then precedes the text.
+	// Repeat says that an earlier attempt may have succeeded. The text then starts with ↻.
 	Repeat bool `json:"-"`
-	// Form is what only the channel that planned it understands (entities, a method name).
+	// Form is private data of the channel that planned the call, such as entities or a method name.
 	Form []byte `json:"form,omitempty"`
 }
 
@@ -146,13 +146,13 @@ type Receipt struct {
 	ID string `json:"id"` // the network's id of what was sent
 }
 
-// SendError says what a failed send means for the gateway. With neither flag the call may be
-// repeated, not before After has passed.
+// SendError says what a failed send means for the gateway. With neither flag set, the call may be
+// repeated once After has passed.
 type SendError struct {
 	Err       error
-	Permanent bool          // repeating cannot help
-	Unknown   bool          // the network may have carried it out
-	After     time.Duration // how long the network asks us to wait
+	Permanent bool          // a repetition cannot succeed
+	Unknown   bool          // the network may have carried out the call
+	After     time.Duration // the delay that the network asks for
 }
 
 func (e *SendError) Error() string {

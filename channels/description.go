@@ -9,52 +9,54 @@ import (
 	"nanobot/config"
 )
 
-// Description is all that the program knows of a channel: its section of the configuration and how
-// it is opened. Each network's package has one; the list of them in the wiring of the program is
-// the only place that names the networks.
+// Description is everything that the program knows about a channel: its section of the config, and
+// how to open it. Each network's package has one. Only the list of descriptions in the program's
+// wiring names the networks.
 type Description struct {
 	config.Channel
-	// Token says what the secret in the key token of the section is of, for the flag of `nanobot
-	// bots create` that reads it from a file: "a Matrix bot". "": the section has no such key.
+	// Token names the owner of the secret in the section's key token, such as "a Matrix bot". It is
+	// part of the help of the flag of `nanobot bots create` that reads the secret from a file. ""
+	// means that the section has no token.
 	Token string
-	// StateFolders names the folders in the state folder that the channel keeps files in. Agents
-	// must not send these files, and a backup copies them one by one.
+	// StateFolders lists the channel's folders in the state folder. Agents must not send files from
+	// them, and a backup copies their files one by one.
 	StateFolders []string
-	// Open makes the channel. It reads the secrets, and makes no network call.
-	Open func(Opening) (Channel, error)
+	// Open creates the channel. It reads the secrets and makes no network call.
+	Open func(OpenOptions) (Channel, error)
 }
 
 // AccessList is implemented by the settings of a channel that lists the people who may talk to the
-// bot. People come to other channels through the HTTP server, which asks them who they are.
+// bot. The users of other channels sign in at the HTTP server.
 type AccessList interface {
 	// Allowed returns the key allowFrom: user IDs, or "*" for everybody.
 	Allowed() []string
-	// CheckUserID says why id is not the ID of one user on this network, in words for the operator.
+	// CheckUserID returns why id is not the ID of one user on this network, as a text for the
+	// operator.
 	CheckUserID(id string) error
-	// UserIDExample shows the form of an ID, in a command line: "123456789".
+	// UserIDExample returns an example of an ID for a command line: "123456789".
 	UserIDExample() string
 }
 
-// Opening is what a channel is opened with.
-type Opening struct {
+// OpenOptions are the parameters of Description.Open.
+type OpenOptions struct {
 	Settings config.ChannelSettings // of the type that Description.New returns
-	StateDir string                 // exists when Run is called, or is made by the channel
-	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
+	StateDir string                 // exists when Run is called, or is created by the channel
+	// Folder creates and opens the download folder of a chat. The root has an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// Known tells whether a user may talk to the bot, once the gateway runs.
-	Known func(userID string) bool
-	// State follows the files of the state. Never nil.
+	// Admitted reports whether a user may talk to the bot. It may be called once the gateway runs.
+	Admitted func(userID string) bool
+	// State watches the files of the state. It is never nil.
 	State StateWatch
-	// Visitor returns who makes a request that the HTTP server has let through.
-	Visitor func(*http.Request) (user string, operator bool)
-	Log     *zap.Logger
+	// Requester returns the user of a request that the HTTP server has let through.
+	Requester func(*http.Request) (user string, operator bool)
+	Log       *zap.Logger
 }
 
-// StateWatch follows the files of the state. In the program it is a *dbfile.Watch, with which a
-// channel that has a database follows its own files, too.
+// StateWatch watches the files of the state. In the program it is a *dbfile.Watch, which a channel
+// with a database also uses to watch its own files.
 type StateWatch interface {
-	// Check returns an error once files of the state may be lost or damaged. A channel must not
-	// acknowledge to its network what it has stored there after that.
+	// Check returns an error once files of the state may be lost or damaged. After that a channel
+	// must not acknowledge to its network a message that it has stored there.
 	Check() error
 }
 
@@ -64,7 +66,7 @@ func (d Description) HasAccessList() bool {
 	return ok
 }
 
-// Enabled reports whether a configuration lets the channel run.
+// Enabled reports whether the config switches the channel on.
 func (d Description) Enabled(c *config.Config) bool {
 	s := c.Channels[d.Name]
 	return s != nil && s.On()

@@ -21,16 +21,16 @@ type Finding struct {
 }
 
 // Examination says what a channel must know before it looks around.
-type Examination struct {
+type ExamineOptions struct {
 	// Running says that a daemon of ours serves this very bot, and must not be disturbed.
 	Running bool
 	// Listen is how long it waits for others to show themselves.
 	Listen time.Duration
 }
 
-// SkewFinding compares clocks. The headers that tell theirs have only seconds, and the answer takes
+// ClockSkewFinding compares clocks. The headers that tell theirs have only seconds, and the answer takes
 // its time, so less than a minute is no difference.
-func SkewFinding(check string, skew time.Duration) Finding {
+func ClockSkewFinding(check string, skew time.Duration) Finding {
 	if skew.Abs() < time.Minute {
 		return Finding{Check: check, Status: Good, Detail: "the clock agrees with the network's"}
 	}

@@ -2,12 +2,12 @@ package channels
 
 import "context"
 
-// Rememberer is a channel that keeps facts across restarts, such as groups whose ids have changed.
+// MemoryUser is a channel that keeps facts across restarts, such as groups whose ids have changed.
 // It keeps no files of its own for that.
-type Rememberer interface {
+type MemoryUser interface {
 	// Remember hands over the memory of the channel. The gateway calls it once, before the first
 	// Run.
-	Remember(m Memory)
+	SetMemory(m Memory)
 }
 
 // Memory is what one channel remembers. The store implements it; what a method has changed is

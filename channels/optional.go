@@ -89,10 +89,10 @@ type Mounter interface {
 
 // Streamer is a Mounter with responses that do not end by themselves, such as event streams.
 type Streamer interface {
-	// HangUp ends all open streams; their clients may connect again. The HTTP server calls it from
-	// its own goroutine when it begins to stop, because it waits for open requests. HangUp must not
+	// CloseStreams ends all open streams; their clients may connect again. The HTTP server calls it from
+	// its own goroutine when it begins to stop, because it waits for open requests. CloseStreams must not
 	// wait for a client, and is harmless when no stream is open.
-	HangUp()
+	CloseStreams()
 }
 
 // Publisher is a channel that shows operators events of the gateway, such as the start of a turn.
@@ -107,7 +107,7 @@ type Publisher interface {
 }
 
 // Healthy is a channel that notices when it cannot receive.
-type Healthy interface {
+type HealthReporter interface {
 	// Health returns why nothing can be received at the moment, or nil. Health checks and /status
 	// call it at any time, also before Run, so it must return at once and make no network call. It
 	// returns nil again as soon as receiving works. An error turns readiness red and ends nothing.
@@ -143,7 +143,7 @@ type Examiner interface {
 	// Examine reports findings about a channel on which Run is never called; a daemon with the same
 	// settings may be running in another process. It must not send, receive, acknowledge or change
 	// anything. An unreachable network is a Finding with status Bad, not a panic or a hang.
-	Examine(ctx context.Context, e Examination) []Finding
+	Examine(ctx context.Context, e ExamineOptions) []Finding
 }
 
 // Closer is a channel that holds resources beyond Run, such as an open database.

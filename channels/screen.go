@@ -42,13 +42,13 @@ type ScreenRun struct {
 // Color is 24-bit RGB, or the terminal's default colour, which is the zero value.
 type Color uint32
 
-const opaque Color = 1 << 24
+const rgbFlag Color = 1 << 24
 
 // RGB returns a colour.
-func RGB(r, g, b uint8) Color { return opaque | Color(r)<<16 | Color(g)<<8 | Color(b) }
+func RGB(r, g, b uint8) Color { return rgbFlag | Color(r)<<16 | Color(g)<<8 | Color(b) }
 
 // RGB returns the colour as 0xRRGGBB. ok is false for the default colour.
-func (c Color) RGB() (rgb uint32, ok bool) { return uint32(c &^ opaque), c&opaque != 0 }
+func (c Color) RGB() (rgb uint32, ok bool) { return uint32(c &^ rgbFlag), c&rgbFlag != 0 }
 
 // Text returns the rows without trailing blanks and without empty rows at the end.
 func (s *Screen) Text() string { return strings.Join(s.lines(), "\n") }
@@ -75,8 +75,8 @@ func (s *Screen) lines() []string {
 	return lines[:last]
 }
 
-// ScreenRoom is the room that a message has for the rows of a screen.
-type ScreenRoom struct {
+// ViewOptions is the room that a message has for the rows of a screen.
+type ViewOptions struct {
 	Limit   int // of the rows together, with the line breaks between them
 	Measure Measure
 	// Escape changes a row so that the channel shows it as it is; nil: nothing need be changed.
@@ -94,7 +94,7 @@ const blankScreen = "(the screen is blank)"
 
 // View returns the rows of the screen that there is room for: the last ones, or those around the
 // cursor if it would not be among them. A row that is too long even alone is cut.
-func (s *Screen) View(room ScreenRoom) ScreenView {
+func (s *Screen) View(room ViewOptions) ScreenView {
 	lines := s.lines()
 	if len(lines) == 0 {
 		return ScreenView{Text: blankScreen}
@@ -150,7 +150,7 @@ func (w *rowWindow) growDown() bool {
 }
 
 // cutRow returns the beginning of a row, whole characters only.
-func cutRow(row string, room ScreenRoom) string {
+func cutRow(row string, room ViewOptions) string {
 	left := room.Limit - room.Measure("…")
 	for g := uniseg.NewGraphemes(row); g.Next(); {
 		if left -= room.Measure(g.Str()); left < 0 {
@@ -161,17 +161,17 @@ func cutRow(row string, room ScreenRoom) string {
 	return row
 }
 
-// ViewNotes is what the notes about rows that were left out measure at most, with their line
+// MaxViewNotes is what the notes about rows that were left out measure at most, with their line
 // breaks.
-const ViewNotes = 2 * len("\n… 99999 rows below")
+const MaxViewNotes = 2 * len("\n… 99999 rows below")
 
 // NoteAbove says how many rows above were left out; "" if none.
-func (v ScreenView) NoteAbove() string { return rowNote(v.Above, "above") }
+func (v ScreenView) NoteAbove() string { return omittedRows(v.Above, "above") }
 
 // NoteBelow says how many rows below were left out; "" if none.
-func (v ScreenView) NoteBelow() string { return rowNote(v.Below, "below") }
+func (v ScreenView) NoteBelow() string { return omittedRows(v.Below, "below") }
 
-func rowNote(n int, where string) string {
+func omittedRows(n int, where string) string {
 	switch n {
 	case 0:
 		return ""
@@ -183,7 +183,7 @@ func rowNote(n int, where string) string {
 
 // Fenced returns the screen as a block of code in Markdown below a caption, whole.
 func (s *Screen) Fenced(caption string) string {
-	rows := s.View(ScreenRoom{Limit: 1 << 30, Measure: func(text string) int { return len(text) }}).Text
+	rows := s.View(ViewOptions{Limit: 1 << 30, Measure: func(text string) int { return len(text) }}).Text
 	fence := "```"
 	for strings.Contains(rows, fence) {
 		fence += "`"
@@ -193,14 +193,14 @@ func (s *Screen) Fenced(caption string) string {
 
 // steady returns the screen without the characters that turn the direction of writing: they take no
 // column, so that the others stay in theirs.
-func (s *Screen) steady() *Screen {
+func (s *Screen) stripBidi() *Screen {
 	if s == nil {
 		return nil
 	}
 	turns := false
 	for _, row := range s.Rows {
 		for _, run := range row {
-			turns = turns || SteadyName(run.Text) != run.Text
+			turns = turns || StripBidi(run.Text) != run.Text
 		}
 	}
 	if !turns {
@@ -211,7 +211,7 @@ func (s *Screen) steady() *Screen {
 	for i, row := range s.Rows {
 		c.Rows[i] = append([]ScreenRun(nil), row...)
 		for j := range c.Rows[i] {
-			c.Rows[i][j].Text = SteadyName(c.Rows[i][j].Text)
+			c.Rows[i][j].Text = StripBidi(c.Rows[i][j].Text)
 		}
 	}
 	return &c

@@ -50,7 +50,7 @@ func TestAViewHasTheRowsThatFitAndSaysHowManyDoNot(t *testing.T) {
 		{"no room at all", rows("e\u0301e\u0301e\u0301"), 4, "e\u0301…", "e\u0301…", 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := c.screen.View(channels.ScreenRoom{Limit: c.limit, Measure: channels.Runes})
+			v := c.screen.View(channels.ViewOptions{Limit: c.limit, Measure: channels.Runes})
 			lines := strings.Split(v.Text, "\n")
 			if lines[0] != c.first || lines[len(lines)-1] != c.last || v.Above != c.above || v.Below != c.below || channels.Runes(v.Text) > c.limit {
 				t.Errorf("the view is %+v", v)
@@ -61,7 +61,7 @@ func TestAViewHasTheRowsThatFitAndSaysHowManyDoNot(t *testing.T) {
 
 func TestTheNotesOfAViewFitTheirRoom(t *testing.T) {
 	v := channels.ScreenView{Above: 99_999, Below: 1}
-	if v.NoteAbove() != "… 99999 rows above" || v.NoteBelow() != "… 1 row below" || channels.Runes("\n"+v.NoteAbove()+v.NoteAbove()+"\n") > channels.ViewNotes {
+	if v.NoteAbove() != "… 99999 rows above" || v.NoteBelow() != "… 1 row below" || channels.Runes("\n"+v.NoteAbove()+v.NoteAbove()+"\n") > channels.MaxViewNotes {
 		t.Errorf("notes %q and %q", v.NoteAbove(), v.NoteBelow())
 	}
 }
@@ -89,7 +89,7 @@ func TestAFenceIsLongerThanAllBackticksOfTheScreen(t *testing.T) {
 
 func TestNothingOnAScreenTurnsTheDirection(t *testing.T) {
 	s := rows("abc\u202edef")
-	m := channels.Presentable(channels.Message{Screen: s})
+	m := channels.SanitizeBidi(channels.Message{Screen: s})
 	if m.Screen.Text() != "abcdef" || s.Text() == "abcdef" {
 		t.Errorf("shown is %q, and the screen itself has %q", m.Screen.Text(), s.Text())
 	}

@@ -49,7 +49,7 @@ func shownHost(word string) (host string, ok bool) {
 	switch {
 	case isIP(rest):
 		return rest, true
-	case !hasLabels(rest):
+	case !hasHostLabels(rest):
 		return "", false
 	case mail, www != rest:
 		return rest, true
@@ -88,7 +88,7 @@ func lastLabel(name string) string {
 }
 
 // hasLabels reports whether a name has two labels or more, and ends in letters as hosts do.
-func hasLabels(name string) bool {
+func hasHostLabels(name string) bool {
 	labels := strings.Split(name, ".")
 	last := lastLabel(name)
 	if len(labels) < 2 || slices.Contains(labels, "") || utf8.RuneCountInString(last) < 2 {
@@ -133,7 +133,7 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r)
 }
 
-func setOf(words string) map[string]bool {
+func wordSet(words string) map[string]bool {
 	all := map[string]bool{}
 	for _, s := range strings.Fields(words) {
 		all[s] = true
@@ -143,14 +143,14 @@ func setOf(words string) map[string]bool {
 
 var (
 	// fileEndings are top-level domains that are better known as the endings of files.
-	fileEndings = setOf(`cc md mk ml mov ps py rs sh tf zip`)
+	fileEndings = wordSet(`cc md mk ml mov ps py rs sh tf zip`)
 	// codeEndings are top-level domains that are better known from code: strings.map, time.now.
-	codeEndings = setOf(`are call case data date events final got here how int join like map name
+	codeEndings = wordSet(`are call case data date events final got here how int join like map name
 		new next now open page parts read save search select show style target watch zone`)
 	// codeRoots begin code that may end like a country: errors.Is, user.id.
-	codeRoots = setOf(`array bytes console context cursor document err error errors fmt http json log
+	codeRoots = wordSet(`array bytes console context cursor document err error errors fmt http json log
 		math np obj object os path pd process promise query req request res response self slices
 		sort str strings super sync sys testing this time torch user window`)
 	// productNames are names that are written like this by everybody.
-	productNames = setOf(`ASP.NET ADO.NET ML.NET VB.NET`)
+	productNames = wordSet(`ASP.NET ADO.NET ML.NET VB.NET`)
 )

@@ -121,8 +121,8 @@ func New(o Options) *Gateway {
 		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
 	}
 	for name, ch := range o.Channels {
-		if r, ok := ch.(channels.Rememberer); ok {
-			r.Remember(channelMemory{o.Store, name})
+		if r, ok := ch.(channels.MemoryUser); ok {
+			r.SetMemory(channelMemory{o.Store, name})
 		}
 	}
 	g.outbox = outbox.New(outbox.Options{

@@ -105,7 +105,7 @@ func (g *Gateway) channelHealth() map[string]ChannelHealth {
 	g.mu.Unlock()
 	for name, ch := range g.o.Channels {
 		c := now[name]
-		if healthy, ok := ch.(channels.Healthy); ok && c.OK {
+		if healthy, ok := ch.(channels.HealthReporter); ok && c.OK {
 			if err := healthy.Health(); err != nil {
 				c.OK, c.Error = false, err.Error()
 			}

@@ -17,9 +17,9 @@ type remembering struct {
 	ran    chan string // what each run found out
 }
 
-var _ channels.Rememberer = (*remembering)(nil)
+var _ channels.MemoryUser = (*remembering)(nil)
 
-func (c *remembering) Remember(m channels.Memory) { c.memory = m }
+func (c *remembering) SetMemory(m channels.Memory) { c.memory = m }
 
 func (c *remembering) Run(ctx context.Context, receive channels.Receive) error {
 	found, err := c.step(ctx, receive)

@@ -16,10 +16,10 @@ const (
 	resumesCursor  = "Resumer: Run continues after the cursor"
 	keepsCursor    = "CursorKeeper: a kept cursor passes no message"
 	keepFails      = "CursorKeeper: Run survives a cursor that is not kept"
-	partsOnce      = "Rememberer: a message in parts is received whole and once"
-	partsRestart   = "Rememberer: parts are completed after a restart"
-	isHealthy      = "Healthy: Health is nil when all is well"
-	tellsTrouble   = "Healthy: Health tells of trouble and of its end"
+	partsOnce      = "MemoryUser: a message in parts is received whole and once"
+	partsRestart   = "MemoryUser: parts are completed after a restart"
+	isHealthy      = "HealthReporter: Health is nil when all is well"
+	tellsTrouble   = "HealthReporter: Health tells of trouble and of its end"
 	silentMenu     = "Menu: SetMenu makes no network call"
 	showsMenu      = "Menu: Run shows the menu"
 	chatMenu       = "ChatMenu: SetChatMenu replaces the commands of a chat"
@@ -162,7 +162,7 @@ var optionalRunBreaches = []breach{
 		name:  "Run does not complete what was gathered before",
 		fails: []string{partsRestart},
 		bend: strange(func(f fake, _ *odd) {
-			f.Remember(&forgetful{Memory: f.memory})
+			f.SetMemory(&forgetful{Memory: f.memory})
 		}),
 	},
 	{

@@ -29,7 +29,7 @@ type odd struct {
 	health      func() error
 	setMenu     func(commands []channels.Command)
 	setChatMenu func(ctx context.Context, chat channels.Chat, commands []channels.Command) error
-	examine     func(ctx context.Context, e channels.Examination) []channels.Finding
+	examine     func(ctx context.Context, e channels.ExamineOptions) []channels.Finding
 	end         func() error
 }
 
@@ -81,7 +81,7 @@ func (o odd) KeepCursor(keep func(ctx context.Context, cursor string) error) {
 
 func (o odd) Mount() (string, http.Handler) { return or(o.mount, o.mount != nil, o.fake.Mount)() }
 
-func (o odd) HangUp() { or(o.hangUp, o.hangUp != nil, o.fake.HangUp)() }
+func (o odd) CloseStreams() { or(o.hangUp, o.hangUp != nil, o.fake.CloseStreams)() }
 
 func (o odd) Watched() bool { return or(o.watched, o.watched != nil, o.fake.Watched)() }
 
@@ -99,7 +99,7 @@ func (o odd) SetChatMenu(ctx context.Context, chat channels.Chat, commands []cha
 	return or(o.setChatMenu, o.setChatMenu != nil, o.fake.SetChatMenu)(ctx, chat, commands)
 }
 
-func (o odd) Examine(ctx context.Context, e channels.Examination) []channels.Finding {
+func (o odd) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 	return or(o.examine, o.examine != nil, o.fake.Examine)(ctx, e)
 }
 

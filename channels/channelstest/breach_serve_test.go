@@ -12,7 +12,7 @@ import (
 
 const (
 	handlerServes = "Mounter: the handler answers before, during and after Run"
-	hangsUp       = "Streamer: HangUp ends every stream"
+	hangsUp       = "Streamer: CloseStreams ends every stream"
 	comeBack      = "Streamer: a client may connect again"
 	watchedTells  = "Publisher: Watched tells whether an operator is connected"
 	inOrder       = "Publisher: every operator sees the events in order"
@@ -76,7 +76,7 @@ var serveBreaches = []breach{
 		}),
 	},
 	{
-		name:  "HangUp ends one stream",
+		name:  "CloseStreams ends one stream",
 		fails: []string{hangsUp},
 		bend: strange(func(f fake, o *odd) {
 			o.hangUp = func() {
@@ -90,17 +90,17 @@ var serveBreaches = []breach{
 		}),
 	},
 	{
-		name:  "HangUp is for good",
+		name:  "CloseStreams is for good",
 		fails: []string{comeBack},
 		bend: strange(func(f fake, o *odd) {
 			var hung atomic.Bool
 			o.hangUp = func() {
 				hung.Store(true)
-				f.HangUp()
+				f.CloseStreams()
 			}
 			o.publish = func(event string, data any) {
 				if hung.Load() {
-					f.HangUp()
+					f.CloseStreams()
 				}
 				f.Publish(event, data)
 			}
@@ -179,7 +179,7 @@ var serveBreaches = []breach{
 		name:  "a finding contains the token",
 		fails: []string{examines, leavesAlone},
 		bend: strange(func(f fake, o *odd) {
-			o.examine = func(ctx context.Context, e channels.Examination) []channels.Finding {
+			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if found[0].Status == channels.Good {
 					found[0].Detail += " with " + fakeToken
@@ -192,7 +192,7 @@ var serveBreaches = []breach{
 		name:  "a finding does not say what to do",
 		fails: []string{findsOutage},
 		bend: strange(func(f fake, o *odd) {
-			o.examine = func(ctx context.Context, e channels.Examination) []channels.Finding {
+			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				found[0].Fix = ""
 				return found
@@ -203,14 +203,14 @@ var serveBreaches = []breach{
 		name:  "Examine finds nothing at all",
 		fails: []string{examines, findsOutage, leavesAlone},
 		bend: strange(func(_ fake, o *odd) {
-			o.examine = func(context.Context, channels.Examination) []channels.Finding { return nil }
+			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding { return nil }
 		}),
 	},
 	{
 		name:  "Examine takes what was said",
 		fails: []string{examines},
 		bend: strange(func(f fake, o *odd) {
-			o.examine = func(ctx context.Context, e channels.Examination) []channels.Finding {
+			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				if !e.Running {
 					locked(f.net, func() bool { f.net.said = nil; return true })
 				}
@@ -222,7 +222,7 @@ var serveBreaches = []breach{
 		name:  "Examine sends a message",
 		fails: []string{examines},
 		bend: strange(func(f fake, o *odd) {
-			o.examine = func(ctx context.Context, e channels.Examination) []channels.Finding {
+			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				_, _ = f.Send(ctx, channels.Outgoing{Text: "hello?"})
 				return f.Examine(ctx, e)
 			}
@@ -232,7 +232,7 @@ var serveBreaches = []breach{
 		name:  "Examine finds that all is well",
 		fails: []string{findsOutage},
 		bend: strange(func(_ fake, o *odd) {
-			o.examine = func(context.Context, channels.Examination) []channels.Finding {
+			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding {
 				return []channels.Finding{{Check: "fake.network", Status: channels.Good, Detail: "well"}}
 			}
 		}),
@@ -241,7 +241,7 @@ var serveBreaches = []breach{
 		name:  "Examine finds fault with everything",
 		fails: []string{examines, leavesAlone},
 		bend: strange(func(_ fake, o *odd) {
-			o.examine = func(context.Context, channels.Examination) []channels.Finding {
+			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding {
 				return []channels.Finding{{Check: "fake.network", Status: channels.Bad, Detail: "bad", Fix: "give up"}}
 			}
 		}),
@@ -250,7 +250,7 @@ var serveBreaches = []breach{
 		name:  "Examine panics when the network is out of reach",
 		fails: []string{findsOutage},
 		bend: strange(func(f fake, o *odd) {
-			o.examine = func(ctx context.Context, e channels.Examination) []channels.Finding {
+			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if found[0].Status == channels.Bad {
 					panic(found)
@@ -263,7 +263,7 @@ var serveBreaches = []breach{
 		name:  "Examine cuts off the running daemon",
 		fails: []string{leavesAlone},
 		bend: strange(func(f fake, o *odd) {
-			o.examine = func(ctx context.Context, e channels.Examination) []channels.Finding {
+			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if e.Running {
 					f.net.setDown(true)

@@ -58,17 +58,17 @@ type Optional struct {
 	// Restart returns a channel with the same settings and state on the same network, as after a
 	// restart of the daemon. Editor, Resumer, CursorKeeper, Examiner, Closer.
 	Restart func() channels.Channel
-	// Memory is what the channel remembers, also after a Restart. Rememberer.
+	// Memory is what the channel remembers, also after a Restart. MemoryUser.
 	Memory *Memory
 	// UserSendsInParts makes a user say something in Chat that the network delivers in parts. Undivided
-	// says instead that the network delivers every message whole. Rememberer.
+	// says instead that the network delivers every message whole. MemoryUser.
 	UserSendsInParts func(text string)
 	DeliversWhole    bool
 	// AdvanceCursor makes the network move on far enough for a new cursor, without a message for the bot.
 	// CursorKeeper.
 	AdvanceCursor func()
 	// BreakReceiving prevents Run from receiving until mend is called. It may let a user say more.
-	// Healthy.
+	// HealthReporter.
 	BreakReceiving func() (mend func())
 	// Menu returns the names of the commands that the network shows in every chat, and ChatMenu
 	// those that it shows in addition, or instead, in Chat. Menu, ChatMenu.

@@ -13,21 +13,21 @@ import (
 )
 
 var (
-	_ channels.Replacer     = fake{}
-	_ channels.FileLimiter  = fake{}
-	_ channels.Typer        = fake{}
-	_ channels.Repeater     = fake{}
-	_ channels.Resumer      = fake{}
-	_ channels.CursorKeeper = fake{}
-	_ channels.Rememberer   = fake{}
-	_ channels.Mounter      = fake{}
-	_ channels.Streamer     = fake{}
-	_ channels.Publisher    = fake{}
-	_ channels.Healthy      = fake{}
-	_ channels.Menu         = fake{}
-	_ channels.ChatMenu     = fake{}
-	_ channels.Examiner     = fake{}
-	_ channels.Closer       = fake{}
+	_ channels.Replacer       = fake{}
+	_ channels.FileLimiter    = fake{}
+	_ channels.Typer          = fake{}
+	_ channels.Repeater       = fake{}
+	_ channels.Resumer        = fake{}
+	_ channels.CursorKeeper   = fake{}
+	_ channels.MemoryUser     = fake{}
+	_ channels.Mounter        = fake{}
+	_ channels.Streamer       = fake{}
+	_ channels.Publisher      = fake{}
+	_ channels.HealthReporter = fake{}
+	_ channels.Menu           = fake{}
+	_ channels.ChatMenu       = fake{}
+	_ channels.Examiner       = fake{}
+	_ channels.Closer         = fake{}
 )
 
 // fakeToken is the fake's secret.
@@ -163,13 +163,13 @@ func (f fake) Resume(cursor string) { f.at, _ = strconv.Atoi(cursor) }
 
 func (f fake) KeepCursor(keep func(ctx context.Context, cursor string) error) { f.keep = keep }
 
-func (f fake) Remember(m channels.Memory) { f.memory = m }
+func (f fake) SetMemory(m channels.Memory) { f.memory = m }
 
 func (f fake) Mount() (string, http.Handler) {
 	return "POST /fake", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 }
 
-func (f fake) HangUp() {
+func (f fake) CloseStreams() {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
 	for l := range f.net.lines {
@@ -222,7 +222,7 @@ func allowed(commands []channels.Command) (out []string) {
 	return out
 }
 
-func (f fake) Examine(context.Context, channels.Examination) []channels.Finding {
+func (f fake) Examine(context.Context, channels.ExamineOptions) []channels.Finding {
 	if _, _, err := f.net.next(0); err != nil {
 		return []channels.Finding{{Check: "fake.network", Status: channels.Bad, Detail: err.Error(), Fix: "wait"}}
 	}

@@ -251,7 +251,7 @@ func (o *own) set(trouble error) {
 }
 
 func (f fake) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	m = channels.Presentable(m)
+	m = channels.SanitizeBidi(m)
 	return f.planned(m), nil
 }
 
@@ -276,7 +276,7 @@ func withRows(texts []string, m channels.Message) []string {
 	if m.Kind == channels.Progress {
 		texts = nil
 	}
-	view := m.Screen.View(channels.ScreenRoom{Limit: maxRunes - channels.ViewNotes, Measure: channels.Runes})
+	view := m.Screen.View(channels.ViewOptions{Limit: maxRunes - channels.MaxViewNotes, Measure: channels.Runes})
 	return append(texts, strings.Trim(view.NoteAbove()+"\n"+view.Text+"\n"+view.NoteBelow(), "\n"))
 }
 

@@ -46,7 +46,7 @@ func nothingTurns(ctx context.Context, b bench) error {
 	}
 	for _, s := range sent {
 		for _, f := range s.Files {
-			if strings.ContainsFunc(f.Name+s.Text, channels.TurnsDirection) {
+			if strings.ContainsFunc(f.Name+s.Text, channels.IsBidiControl) {
 				return fmt.Errorf("a file arrived as %+q, which turns the direction of its name", f.Name)
 			}
 		}

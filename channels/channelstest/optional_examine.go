@@ -32,7 +32,7 @@ func (b bench) sound(found []channels.Finding) error {
 }
 
 // examined returns what a channel finds.
-func (b bench) examined(ctx context.Context, e channels.Examination) (found []channels.Finding, err error) {
+func (b bench) examined(ctx context.Context, e channels.ExamineOptions) (found []channels.Finding, err error) {
 	x, err := as[channels.Examiner](b)
 	if err == nil {
 		err = errors.Join(required(b.Restart != nil, "Restart"), required(b.Disconnect != nil, "Disconnect"), required(len(b.Secrets) > 0, "Secrets"))
@@ -62,7 +62,7 @@ func wrong(found []channels.Finding) (out []channels.Finding) {
 func examineChangesNothing(ctx context.Context, b bench) error {
 	b.UserSends("first")
 	before := len(b.Sent())
-	found, err := b.examined(ctx, channels.Examination{})
+	found, err := b.examined(ctx, channels.ExamineOptions{})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func examineFindsOutage(ctx context.Context, b bench) error {
 		return err
 	}
 	b.Disconnect()
-	found, err := b.examined(ctx, channels.Examination{})
+	found, err := b.examined(ctx, channels.ExamineOptions{})
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func examineDisturbsNothing(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	found, err := doctor.examined(ctx, channels.Examination{Running: true})
+	found, err := doctor.examined(ctx, channels.ExamineOptions{Running: true})
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func examineDisturbsNothing(ctx context.Context, b bench) error {
 	if err := c.hear("second"); err != nil {
 		return err
 	}
-	if healthy, ok := b.Channel.(channels.Healthy); ok && healthy.Health() != nil {
+	if healthy, ok := b.Channel.(channels.HealthReporter); ok && healthy.Health() != nil {
 		return fmt.Errorf("after Examine the running channel's health is %w", healthy.Health())
 	}
 	return c.end()

@@ -11,7 +11,7 @@ import (
 
 // rememberer reports whether a channel can be asked to gather parts.
 func (b bench) rememberer() error {
-	_, err := as[channels.Rememberer](b)
+	_, err := as[channels.MemoryUser](b)
 	if err != nil {
 		return err
 	}

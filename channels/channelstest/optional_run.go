@@ -153,7 +153,7 @@ func keepMayFail(ctx context.Context, b bench) error {
 }
 
 func healthIsNil(ctx context.Context, b bench) error {
-	healthy, err := as[channels.Healthy](b)
+	healthy, err := as[channels.HealthReporter](b)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func healthIsNil(ctx context.Context, b bench) error {
 }
 
 func healthTellsTrouble(ctx context.Context, b bench) error {
-	healthy, err := as[channels.Healthy](b)
+	healthy, err := as[channels.HealthReporter](b)
 	if err == nil {
 		err = required(b.BreakReceiving != nil, "BreakReceiving")
 	}

@@ -38,10 +38,10 @@ func hangUpEndsStreams(_ context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	streamer.HangUp() // with nobody connected
+	streamer.CloseStreams() // with nobody connected
 	all := b.streams(3)
-	if !returns(streamer.HangUp) {
-		return errors.New("HangUp does not return")
+	if !returns(streamer.CloseStreams) {
+		return errors.New("CloseStreams does not return")
 	}
 	for i, s := range all {
 		if !returns(func() { _ = s.ended() }) {
@@ -57,7 +57,7 @@ func streamsMayReturn(_ context.Context, b bench) error {
 		return err
 	}
 	b.OpenStream()
-	streamer.HangUp()
+	streamer.CloseStreams()
 	again := b.OpenStream()
 	defer again.Close()
 	publisher, ok := b.Channel.(channels.Publisher)
@@ -66,7 +66,7 @@ func streamsMayReturn(_ context.Context, b bench) error {
 	}
 	publisher.Publish("probe", map[string]any{"n": "1"})
 	if _, open := again.Next("probe"); !open {
-		return errors.New("a stream that began after HangUp is closed")
+		return errors.New("a stream that began after CloseStreams is closed")
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (p *Live) Show(o channels.Outgoing) error {
 	defer p.mu.Unlock()
 	if o.Kind == channels.Progress && !p.Lines {
 		p.busy = true
-		_, err := io.WriteString(p.Out, eraseLine+fit(channels.SteadyText(o.Text), p.Width()-1))
+		_, err := io.WriteString(p.Out, eraseLine+fit(channels.SanitizeBidiText(o.Text), p.Width()-1))
 		return err
 	}
 	if err := p.clear(); err != nil {
@@ -54,14 +54,14 @@ func (p *Live) render(o channels.Outgoing) string {
 			caption, screen = f.Caption, f.Screen
 		}
 	}
-	caption = channels.SteadyText(caption)
+	caption = channels.SanitizeBidiText(caption)
 	if caption != "" && !controls(caption) {
 		caption = cmp.Or(renderMarkdown(caption, p.Width(), p.Style), caption)
 	}
 	if caption == "" {
 		screen = strings.TrimLeft(screen, "\n")
 	}
-	return lines(caption) + lines(channels.SteadyText(screen))
+	return lines(caption) + lines(channels.SanitizeBidiText(screen))
 }
 
 // controls tells whether a text has control characters other than those that lay out lines.

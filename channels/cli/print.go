@@ -49,7 +49,7 @@ func (p Text) Show(o channels.Outgoing) error {
 	if o.Kind == channels.Progress {
 		w = p.Progress
 	}
-	_, err := io.WriteString(w, lines(channels.SteadyText(o.Text))+files(o))
+	_, err := io.WriteString(w, lines(channels.SanitizeBidiText(o.Text))+files(o))
 	return err
 }
 

@@ -91,7 +91,7 @@ type Channel struct {
 
 	menu       []channels.Command
 	saveCursor func(ctx context.Context, cursor string) error // see KeepCursor
-	store      channels.Memory                                // see Remember; may be nil
+	store      channels.Memory                                // see SetMemory; may be nil
 	state      syncState                                      // only Run uses it once it runs
 	refusedAt  time.Time                                      // when Discord last refused the bot permanently; only Run uses it
 }
@@ -104,7 +104,7 @@ var (
 	_ channels.Repeater     = (*Channel)(nil)
 	_ channels.Resumer      = (*Channel)(nil)
 	_ channels.CursorKeeper = (*Channel)(nil)
-	_ channels.Rememberer   = (*Channel)(nil)
+	_ channels.MemoryUser   = (*Channel)(nil)
 	_ channels.Menu         = (*Channel)(nil)
 	_ channels.Examiner     = (*Channel)(nil)
 )
@@ -153,9 +153,9 @@ func New(o Options) (*Channel, error) {
 // Resume sets the cursor of the last stored message. It must be called before Run.
 func (c *Channel) Resume(cursor string) { c.state = newSyncState(cursor) }
 
-// Remember sets the storage for the list of known chats. It may be called before Run; without it
+// SetMemory sets the storage for the list of known chats. It may be called before Run; without it
 // the list is lost when the process ends.
-func (c *Channel) Remember(m channels.Memory) { c.store = m }
+func (c *Channel) SetMemory(m channels.Memory) { c.store = m }
 
 // KeepCursor sets a function that stores a cursor without a message. It may be called before Run.
 // Run then calls it after many messages that were not for the bot, so that a restart does not fetch

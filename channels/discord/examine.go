@@ -23,7 +23,7 @@ const (
 const readsMessages, readsMessagesLimited = 1 << 18, 1 << 19
 
 // Examine checks whether Discord accepts the token and whether the Message Content Intent is on.
-func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channels.Finding {
+func (c *Channel) Examine(ctx context.Context, _ channels.ExamineOptions) []channels.Finding {
 	defer c.api.http.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -52,7 +52,7 @@ func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channel
 	return []channels.Finding{
 		{Check: checkToken, Status: channels.Good, Detail: "the application is " + app.Name},
 		intentsFinding(app.Flags),
-		channels.SkewFinding(checkClock, time.Duration(c.api.skew.Load())),
+		channels.ClockSkewFinding(checkClock, time.Duration(c.api.skew.Load())),
 	}
 }
 

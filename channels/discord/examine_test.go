@@ -26,7 +26,7 @@ func examine(t *testing.T, s *discordtest.Server, change ...func(*discord.Option
 	if err != nil {
 		t.Fatal(err)
 	}
-	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), channels.Examination{}), o.Token)
+	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), channels.ExamineOptions{}), o.Token)
 }
 
 func expect(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {

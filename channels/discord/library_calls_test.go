@@ -197,7 +197,7 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	hidden := r.server.AddThread(general, "a thread that is not listed").ID
 	r.server.Say(hidden, ada, "in a thread")
 	r.wait(3)
-	r.Examine(t.Context(), channels.Examination{})
+	r.Examine(t.Context(), channels.ExamineOptions{})
 
 	var routes []string
 	for _, c := range r.server.Calls("") {

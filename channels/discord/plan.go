@@ -28,7 +28,7 @@ const (
 // would be too many texts, and files, ten per message. Files that no guild accepts are replaced by
 // a notice.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	m = channels.Presentable(m)
+	m = channels.SanitizeBidi(m)
 	if parseSnowflake(m.Chat.ID) == 0 {
 		return nil, fmt.Errorf("%q is no chat of Discord's", m.Chat.ID)
 	}

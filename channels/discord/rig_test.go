@@ -86,7 +86,7 @@ func (r *rig) again(change ...func(*discord.Options)) *rig {
 	r.t.Helper()
 	next := newRigOn(r.t, r.server, r.dir, change...)
 	next.memory = r.memory
-	next.Remember(r.memory)
+	next.SetMemory(r.memory)
 	return next
 }
 
@@ -115,7 +115,7 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 		}
 	})
 	m := &memory{values: map[string]string{}}
-	ch.Remember(m)
+	ch.SetMemory(m)
 	return &rig{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, inbox: channelstest.NewRecorder(), memory: m}
 }
 

@@ -45,8 +45,8 @@ func splitScreen(m channels.Message) []messagePart {
 func screenText(caption string, s *channels.Screen) string {
 	const open, shut = "```\n", "\n```"
 	const breaks = 4 // between caption, notes and rows
-	view := s.View(channels.ScreenRoom{
-		Limit:   textLimit - channels.Runes(caption) - len(open) - len(shut) - channels.ViewNotes - breaks,
+	view := s.View(channels.ViewOptions{
+		Limit:   textLimit - channels.Runes(caption) - len(open) - len(shut) - channels.MaxViewNotes - breaks,
 		Measure: channels.Runes,
 		// Backticks would end the block: they are written as accents that look alike.
 		Escape: func(row string) string { return strings.ReplaceAll(row, "```", strings.Repeat(lookalike, 3)) },

@@ -34,14 +34,14 @@ func Describe() channels.Description {
 	}
 }
 
-func open(o channels.Opening) (channels.Channel, error) {
+func open(o channels.OpenOptions) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
 	token, err := s.Token.Reveal()
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Known: o.Known, Log: o.Log, Folder: o.Folder,
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Known: o.Admitted, Log: o.Log, Folder: o.Folder,
 	})
 }
 

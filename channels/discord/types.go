@@ -162,7 +162,7 @@ func sender(u user, m *member) channels.User {
 	if m != nil {
 		name = cmp.Or(m.Nick, name)
 	}
-	return channels.User{ID: u.ID.String(), Name: channels.SteadyName(name), Username: u.Username}
+	return channels.User{ID: u.ID.String(), Name: channels.StripBidi(name), Username: u.Username}
 }
 
 func isThread(t discordgo.ChannelType) bool {

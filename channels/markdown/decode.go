@@ -79,7 +79,7 @@ func decode(s string) string {
 const maxReference = 34
 
 // reference decodes the character reference at the start of s, and returns its length or 0.
-// Characters that turn the direction of writing are left out: channels.SteadyText, which makes them
+// Characters that turn the direction of writing are left out: channels.SanitizeBidiText, which makes them
 // harmless, has run before.
 func reference(s string) (string, int) {
 	end := strings.IndexByte(s[:min(len(s), maxReference)], ';')
@@ -89,7 +89,7 @@ func reference(s string) (string, int) {
 	name := s[1:end]
 	if name[0] != '#' {
 		if e, ok := util.LookUpHTML5EntityByName(name); ok {
-			return channels.SteadyName(clean(string(e.Characters))), end + 1
+			return channels.StripBidi(clean(string(e.Characters))), end + 1
 		}
 		return "", 0
 	}
@@ -105,5 +105,5 @@ func reference(s string) (string, int) {
 	if r == 0 || !utf8.ValidRune(r) {
 		r = utf8.RuneError
 	}
-	return channels.SteadyName(clean(string(r))), end + 1
+	return channels.StripBidi(clean(string(r))), end + 1
 }

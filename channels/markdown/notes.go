@@ -26,7 +26,7 @@ func (w *walker) findNotes(block ast.Node) {
 	if w.notes == nil {
 		w.notes = map[ast.Node]string{}
 	}
-	for i, note := range channels.Disguises(shown.text.String(), shown.links) {
+	for i, note := range channels.LinkWarnings(shown.text.String(), shown.links) {
 		if note != "" {
 			w.notes[nodes[i]] = note
 		}

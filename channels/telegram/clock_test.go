@@ -41,7 +41,7 @@ func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Respons
 		t.Fatal(err)
 	}
 	memory := channelstest.NewMemory()
-	ch.Remember(memory)
+	ch.SetMemory(memory)
 	return ch, memory
 }
 

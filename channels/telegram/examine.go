@@ -26,7 +26,7 @@ const fixSharedToken = "stop the other program, or get a token of its own from @
 
 // Examine checks the token, the bot's privacy mode, the webhook, and whether another program uses
 // the token.
-func (c *Channel) Examine(ctx context.Context, e channels.Examination) []channels.Finding {
+func (c *Channel) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 	x := &examination{Channel: c, options: e, clock: &clockTransport{next: c.api.http.Transport}}
 	var err error
 	if x.api, err = newAPI(c.o.APIBase, c.o.Token, &http.Client{Transport: x.clock}); err != nil {
@@ -38,7 +38,7 @@ func (c *Channel) Examine(ctx context.Context, e channels.Examination) []channel
 	}
 	x.examineWebhook(ctx)
 	if skew, ok := x.clock.skew(); ok {
-		x.findings = append(x.findings, channels.SkewFinding(checkClock, skew))
+		x.findings = append(x.findings, channels.ClockSkewFinding(checkClock, skew))
 	}
 	return x.findings
 }
@@ -47,7 +47,7 @@ func (c *Channel) Examine(ctx context.Context, e channels.Examination) []channel
 type examination struct {
 	*Channel
 	api      *api // instead of the channel's, with a transport that reads the server's clock
-	options  channels.Examination
+	options  channels.ExamineOptions
 	clock    *clockTransport
 	findings []channels.Finding
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // examine asks a bot that does not run about itself, and returns what was found by check.
-func examine(t *testing.T, s *telegramtest.Server, e channels.Examination, change ...func(*telegram.Options)) map[string]channels.Finding {
+func examine(t *testing.T, s *telegramtest.Server, e channels.ExamineOptions, change ...func(*telegram.Options)) map[string]channels.Finding {
 	t.Helper()
 	o := telegram.Options{Token: s.Token, APIBase: s.URL, Folder: channelstest.ChatFolders(t.TempDir()), Client: &http.Client{Transport: newRoutes(t)}}
 	for _, c := range change {
@@ -37,7 +37,7 @@ func expect(t *testing.T, found map[string]channels.Finding, check string, statu
 
 func TestExamineOfARightBotChangesNothing(t *testing.T) {
 	s := telegramtest.New(t)
-	found := examine(t, s, channels.Examination{})
+	found := examine(t, s, channels.ExamineOptions{})
 	expect(t, found, "telegram.token", channels.Good, "@"+telegramtest.DefaultUsername)
 	expect(t, found, "telegram.privacy", channels.Good, "mention")
 	expect(t, found, "telegram.webhook", channels.Good, "none")
@@ -45,7 +45,7 @@ func TestExamineOfARightBotChangesNothing(t *testing.T) {
 	expect(t, found, "telegram.clock", channels.Good, "agrees")
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
 	s.Say(person, "waits")
-	expect(t, examine(t, s, channels.Examination{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
+	expect(t, examine(t, s, channels.ExamineOptions{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
 	if s.Pending() != 1 {
 		t.Errorf("%d messages wait for the daemon, of one", s.Pending())
 	}
@@ -53,7 +53,7 @@ func TestExamineOfARightBotChangesNothing(t *testing.T) {
 
 func TestExamineNamesAWrongToken(t *testing.T) {
 	s := telegramtest.New(t)
-	found := examine(t, s, channels.Examination{}, func(o *telegram.Options) { o.Token = "123:WRONG" })
+	found := examine(t, s, channels.ExamineOptions{}, func(o *telegram.Options) { o.Token = "123:WRONG" })
 	expect(t, found, "telegram.token", channels.Bad, "does not know this bot")
 	if len(found) != 1 {
 		t.Errorf("there is more: %+v", found)
@@ -75,7 +75,7 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.New(t)
 			s.FailNext("getMe", c.fault)
-			found := examine(t, s, channels.Examination{})
+			found := examine(t, s, channels.ExamineOptions{})
 			expect(t, found, "telegram.token", channels.Bad, c.words)
 			if !strings.Contains(found["telegram.token"].Fix, c.fix) {
 				t.Errorf("the fix is %q", found["telegram.token"].Fix)
@@ -87,10 +87,10 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 func TestExamineLooksAtPrivacyModeWhenAllMessagesAreWanted(t *testing.T) {
 	s := telegramtest.New(t)
 	all := func(o *telegram.Options) { o.Groups = "all" }
-	expect(t, examine(t, s, channels.Examination{Running: true}, all), "telegram.privacy", channels.Good, "off")
+	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Good, "off")
 	s.SetPrivacy(true)
-	expect(t, examine(t, s, channels.Examination{Running: true}, all), "telegram.privacy", channels.Doubtful, "privacy mode")
-	expect(t, examine(t, s, channels.Examination{Running: true}), "telegram.privacy", channels.Good, "no difference")
+	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Doubtful, "privacy mode")
+	expect(t, examine(t, s, channels.ExamineOptions{Running: true}), "telegram.privacy", channels.Good, "no difference")
 }
 
 // hookTo sets a webhook as another program would.
@@ -107,7 +107,7 @@ func hookTo(t *testing.T, s *telegramtest.Server, to string) {
 func TestExamineFindsALeftOverWebhook(t *testing.T) {
 	s := telegramtest.New(t)
 	hookTo(t, s, "https://old.example.com/secret-path/"+s.Token)
-	found := examine(t, s, channels.Examination{})
+	found := examine(t, s, channels.ExamineOptions{})
 	if strings.Contains(found["telegram.webhook"].Detail, "secret-path") {
 		t.Errorf("another program's secret is shown: %+v", found["telegram.webhook"])
 	}
@@ -115,7 +115,7 @@ func TestExamineFindsALeftOverWebhook(t *testing.T) {
 	if _, polled := found["telegram.poller"]; polled {
 		t.Error("it polls although a webhook is set")
 	}
-	expect(t, examine(t, s, channels.Examination{Running: true}), "telegram.webhook", channels.Bad, "another program has set a webhook")
+	expect(t, examine(t, s, channels.ExamineOptions{Running: true}), "telegram.webhook", channels.Bad, "another program has set a webhook")
 }
 
 func TestExamineInWebhookMode(t *testing.T) {
@@ -125,18 +125,18 @@ func TestExamineInWebhookMode(t *testing.T) {
 	mode := func(o *telegram.Options) {
 		o.Mode, o.WebhookURL = "webhook", down.URL+"/telegram"
 	}
-	expect(t, examine(t, s, channels.Examination{}, mode), "telegram.webhook", channels.Good, "the start sets it")
-	expect(t, examine(t, s, channels.Examination{Running: true}, mode), "telegram.webhook", channels.Bad, "removed or replaced")
+	expect(t, examine(t, s, channels.ExamineOptions{}, mode), "telegram.webhook", channels.Good, "the start sets it")
+	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Bad, "removed or replaced")
 	hookTo(t, s, "https://other.example.com/x")
-	expect(t, examine(t, s, channels.Examination{}, mode), "telegram.webhook", channels.Doubtful, "other.example.com")
+	expect(t, examine(t, s, channels.ExamineOptions{}, mode), "telegram.webhook", channels.Doubtful, "other.example.com")
 	hookTo(t, s, down.URL+"/telegram")
-	expect(t, examine(t, s, channels.Examination{Running: true}, mode), "telegram.webhook", channels.Good, "0 waiting")
+	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Good, "0 waiting")
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
 	s.Say(person, "cannot be delivered")
 	if _, ok := s.AwaitDeliveries(patience, func(all []telegramtest.Delivery) bool { return len(all) > 1 }); !ok {
 		t.Fatal("nothing was delivered")
 	}
-	expect(t, examine(t, s, channels.Examination{Running: true}, mode), "telegram.webhook", channels.Bad, "cannot deliver")
+	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Bad, "cannot deliver")
 }
 
 func TestExamineFindsASecondPoller(t *testing.T) {
@@ -144,13 +144,13 @@ func TestExamineFindsASecondPoller(t *testing.T) {
 	r := newRigOn(t, s, newHome(t)) // another program with the same token
 	r.run()
 	s.AwaitPoll(t)
-	found := examine(t, s, channels.Examination{Listen: 20 * time.Second})
+	found := examine(t, s, channels.ExamineOptions{Listen: 20 * time.Second})
 	expect(t, found, "telegram.poller", channels.Bad, "another program polls")
 }
 
 func TestExamineDoesNotPollWhileOurDaemonRuns(t *testing.T) {
 	s := telegramtest.New(t)
-	found := examine(t, s, channels.Examination{Running: true})
+	found := examine(t, s, channels.ExamineOptions{Running: true})
 	expect(t, found, "telegram.poller", channels.Good, "not disturbed")
 	if calls := s.Calls("getUpdates"); len(calls) > 0 {
 		t.Errorf("it polled: %+v", calls)
@@ -170,7 +170,7 @@ func TestExamineComparesClocks(t *testing.T) {
 			return nil
 		}
 		front := httptest.NewServer(proxy)
-		found := examine(t, s, channels.Examination{Running: true}, func(o *telegram.Options) { o.APIBase = front.URL })
+		found := examine(t, s, channels.ExamineOptions{Running: true}, func(o *telegram.Options) { o.APIBase = front.URL })
 		front.Close()
 		expect(t, found, "telegram.clock", channels.Doubtful, words)
 	}

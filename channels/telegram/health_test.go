@@ -32,7 +32,7 @@ func TestHealthTellsThatTheStoreFails(t *testing.T) {
 		var unreadable, unwritable atomic.Bool
 		unreadable.Store(true)
 		unwritable.Store(true)
-		ch.Remember(brokenMemory{memory, &unreadable})
+		ch.SetMemory(brokenMemory{memory, &unreadable})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {

@@ -78,7 +78,7 @@ func (c *Channel) newQuote(ctx context.Context, in channels.Incoming, m, r *mess
 // group or channel.
 func sender(m *message) channels.User {
 	if m.SenderChat != nil {
-		return channels.User{ID: strconv.FormatInt(m.SenderChat.ID, 10), Name: channels.SteadyName(m.SenderChat.Title)}
+		return channels.User{ID: strconv.FormatInt(m.SenderChat.ID, 10), Name: channels.StripBidi(m.SenderChat.Title)}
 	}
 	if m.From == nil {
 		return channels.User{}
@@ -88,7 +88,7 @@ func sender(m *message) channels.User {
 
 func (u *user) toUser() channels.User {
 	return channels.User{
-		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.SteadyName(u.FirstName + " " + u.LastName)), Username: u.Username,
+		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.StripBidi(u.FirstName + " " + u.LastName)), Username: u.Username,
 	}
 }
 

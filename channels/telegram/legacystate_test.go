@@ -106,7 +106,7 @@ func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes i
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	m := &cutMemory{Memory: memory, left: changes, cut: func() { killed = true; cancel() }}
-	ch.Remember(m)
+	ch.SetMemory(m)
 	var mu sync.Mutex
 	receive := memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
 		mu.Lock()

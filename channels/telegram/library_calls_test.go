@@ -60,7 +60,7 @@ func converse(t *testing.T) map[string]string {
 	must(r.SetChatMenu(t.Context(), chatOf("42"), []channels.Command{{Name: "plan"}}))
 	must(r.SetChatMenu(t.Context(), chatOf("42"), nil))
 	stop()
-	examine(t, s, channels.Examination{}, watched)
+	examine(t, s, channels.ExamineOptions{}, watched)
 	return network.routes()
 }
 

@@ -62,7 +62,7 @@ type messagePart struct {
 // caption if there would be too many texts, then albums and single files. Files above the limit are
 // replaced by a notice.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	m = channels.Presentable(m)
+	m = channels.SanitizeBidi(m)
 	to, err := parseChatAddress(m.Chat.ID)
 	if err != nil {
 		return nil, err

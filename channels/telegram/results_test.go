@@ -58,9 +58,9 @@ func TestABotWithoutAnIDIsAskedForAgain(t *testing.T) {
 func TestExamineSaysThatAResultIsNull(t *testing.T) {
 	s := telegramtest.New(t)
 	s.FailNext("getWebhookInfo", result("null"))
-	expect(t, examine(t, s, channels.Examination{}), "telegram.webhook", channels.Bad, "null")
+	expect(t, examine(t, s, channels.ExamineOptions{}), "telegram.webhook", channels.Bad, "null")
 	s.FailNext("getMe", result("null"))
-	expect(t, examine(t, s, channels.Examination{}), "telegram.token", channels.Bad, "null")
+	expect(t, examine(t, s, channels.ExamineOptions{}), "telegram.token", channels.Bad, "null")
 }
 
 // A receipt must name the message. The gateway repeats what is unknown, and says so.
@@ -93,7 +93,7 @@ func TestAResultIsReadWhateverItsOtherFieldsAre(t *testing.T) {
 	s := telegramtest.New(t)
 	s.FailNext("getMe", result(strangeUser))
 	s.FailNext("getWebhookInfo", result(strangeHook))
-	found := examine(t, s, channels.Examination{})
+	found := examine(t, s, channels.ExamineOptions{})
 	expect(t, found, "telegram.token", channels.Good, "@nano_test_bot")
 	expect(t, found, "telegram.webhook", channels.Good, "none")
 

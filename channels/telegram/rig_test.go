@@ -84,7 +84,7 @@ func newRigOn(t *testing.T, s *telegramtest.Server, h *home, change ...func(*tel
 	if err != nil {
 		t.Fatal(err)
 	}
-	ch.Remember(h.memory)
+	ch.SetMemory(h.memory)
 	t.Cleanup(func() {
 		if strings.Contains(channelstest.LogText(t, logs), s.Token) {
 			t.Error("the token is in the log")

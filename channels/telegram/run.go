@@ -15,7 +15,7 @@ import (
 )
 
 // Run receives updates until ctx ends, by polling or by webhook. It returns an error only if
-// Telegram does not know the token or Remember was not called. Other failures are retried.
+// Telegram does not know the token or SetMemory was not called. Other failures are retried.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil

@@ -35,8 +35,8 @@ func splitScreen(m channels.Message, most int64) []messagePart {
 // renderScreen renders a screen below its caption as one text that fits a message.
 func renderScreen(caption entities.Text, s *channels.Screen) entities.Text {
 	const breaks = 4 // between caption, notes and rows
-	view := s.View(channels.ScreenRoom{
-		Limit:   textLimit - channels.UTF16(caption.Text) - 1 - channels.ViewNotes - breaks,
+	view := s.View(channels.ViewOptions{
+		Limit:   textLimit - channels.UTF16(caption.Text) - 1 - channels.MaxViewNotes - breaks,
 		Measure: channels.UTF16,
 	})
 	var b strings.Builder

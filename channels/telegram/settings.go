@@ -47,11 +47,11 @@ func Describe(timing Timing) channels.Description {
 			},
 		},
 		Token: "a Telegram bot", StateFolders: []string{stateFolder},
-		Open: func(o channels.Opening) (channels.Channel, error) { return open(o, timing) },
+		Open: func(o channels.OpenOptions) (channels.Channel, error) { return open(o, timing) },
 	}
 }
 
-func open(o channels.Opening, timing Timing) (channels.Channel, error) {
+func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
 	token, err := s.Token.Reveal()
 	if err != nil {
@@ -62,7 +62,7 @@ func open(o channels.Opening, timing Timing) (channels.Channel, error) {
 		return nil, fmt.Errorf("webhookSecret: %w", err)
 	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Known: o.Known, Log: o.Log, Timing: timing,
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Known: o.Admitted, Log: o.Log, Timing: timing,
 		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
 	})
 }

@@ -92,17 +92,17 @@ type Channel struct {
 }
 
 var (
-	_ channels.Channel     = (*Channel)(nil)
-	_ channels.Replacer    = (*Channel)(nil)
-	_ channels.FileLimiter = (*Channel)(nil)
-	_ channels.Typer       = (*Channel)(nil)
-	_ channels.Resumer     = (*Channel)(nil)
-	_ channels.Rememberer  = (*Channel)(nil)
-	_ channels.Mounter     = (*Channel)(nil)
-	_ channels.Healthy     = (*Channel)(nil)
-	_ channels.Menu        = (*Channel)(nil)
-	_ channels.ChatMenu    = (*Channel)(nil)
-	_ channels.Examiner    = (*Channel)(nil)
+	_ channels.Channel        = (*Channel)(nil)
+	_ channels.Replacer       = (*Channel)(nil)
+	_ channels.FileLimiter    = (*Channel)(nil)
+	_ channels.Typer          = (*Channel)(nil)
+	_ channels.Resumer        = (*Channel)(nil)
+	_ channels.MemoryUser     = (*Channel)(nil)
+	_ channels.Mounter        = (*Channel)(nil)
+	_ channels.HealthReporter = (*Channel)(nil)
+	_ channels.Menu           = (*Channel)(nil)
+	_ channels.ChatMenu       = (*Channel)(nil)
+	_ channels.Examiner       = (*Channel)(nil)
 )
 
 // maxUploads and maxDownloads bound connections and disk traffic across all chats.
@@ -162,8 +162,8 @@ func New(o Options) (*Channel, error) {
 // Resume sets the cursor of the last stored update. It must be called before Run.
 func (c *Channel) Resume(cursor string) { c.resumeCursor = cursor }
 
-// Remember sets the channel's memory. It must be called before Run.
-func (c *Channel) Remember(m channels.Memory) { c.memory = m }
+// SetMemory sets the channel's memory. It must be called before Run.
+func (c *Channel) SetMemory(m channels.Memory) { c.memory = m }
 
 // chatAddress is a chat and, in a forum, a topic.
 type chatAddress struct {

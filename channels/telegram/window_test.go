@@ -141,7 +141,7 @@ func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
 
 func TestWithoutAMemoryNothingIsReceived(t *testing.T) {
 	r := newRig(t)
-	r.Remember(nil)
+	r.SetMemory(nil)
 	if err := r.Run(t.Context(), r.inbox.Receive); err == nil {
 		t.Error("Run returned nil")
 	}

@@ -72,7 +72,7 @@ func TestABubbleGoesWithoutTheDisk(t *testing.T) {
 	if e := tab.next("gone"); e.data["id"] != id {
 		t.Errorf("then %+v", e)
 	}
-	r.ch.HangUp()
+	r.ch.CloseStreams()
 	if all := other.rest(); len(all) != 1 {
 		t.Errorf("somebody else was told %+v", all)
 	}
@@ -97,7 +97,7 @@ func TestWhatIsNoBubbleDoesNotBecomeOne(t *testing.T) {
 			t.Errorf("removing %s returns %v", id, err)
 		}
 	}
-	r.ch.HangUp()
+	r.ch.CloseStreams()
 	if all := tab.rest(); len(all) != 1 {
 		t.Errorf("told was %+v", all)
 	}

@@ -49,7 +49,7 @@ func render(text string) (out string) {
 		return plain(text)
 	}
 	// A part of a text that was steady as a whole need not be.
-	return strings.TrimSpace(policy().Sanitize(channels.SteadyText(string(w.out))))
+	return strings.TrimSpace(policy().Sanitize(channels.SanitizeBidiText(string(w.out))))
 }
 
 // plain makes HTML of a text that is no Markdown.

@@ -28,7 +28,7 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 // the chat. The form of a message with a screen is a history.Terminal; its text has the screen,
 // too, for scripts.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	m = channels.Presentable(m)
+	m = channels.SanitizeBidi(m)
 	text, files := strings.ToValidUTF8(m.Text, "\uFFFD"), m.Media
 	switch {
 	case strings.TrimSpace(text) == "":

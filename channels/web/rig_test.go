@@ -88,7 +88,7 @@ func (r *rig) got(n int) []channels.Incoming {
 // end ends everything, as a daemon does.
 func (r *rig) end() {
 	r.stop()
-	r.ch.HangUp()
+	r.ch.CloseStreams()
 	r.client.CloseIdleConnections()
 	r.server.Close()
 	if err := r.ch.Close(); err != nil {

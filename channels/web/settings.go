@@ -36,13 +36,13 @@ func Describe() channels.Description {
 	}
 }
 
-func open(o channels.Opening) (channels.Channel, error) {
+func open(o channels.OpenOptions) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
 	watch, _ := o.State.(*dbfile.Watch) // any other cannot follow databases, and New makes one that can
 	return New(Options{
 		State: filepath.Join(o.StateDir, StateFolder), MaxUpload: int64(s.MaxUpload) << 20, Watch: watch, Log: o.Log, Folder: o.Folder,
 		Who: func(r *http.Request) Person {
-			user, operator := o.Visitor(r)
+			user, operator := o.Requester(r)
 			return Person{User: user, Operator: operator}
 		},
 	})

@@ -59,7 +59,7 @@ func TestOnlyOperatorsWhoWatchAreToBeTold(t *testing.T) {
 	if !r.ch.Watched() {
 		t.Error("an operator is not seen")
 	}
-	r.ch.HangUp()
+	r.ch.CloseStreams()
 	if r.ch.Watched() {
 		t.Error("who is gone still watches")
 	}
@@ -145,7 +145,7 @@ func TestHangingUpEndsStreamsAndNobodyIsKeptFromComingBack(t *testing.T) {
 	r := newRig(t)
 	tab := r.watch("ann", "")
 	tab.next("ready")
-	r.ch.HangUp()
+	r.ch.CloseStreams()
 	tab.rest()
 	r.watch("ann", "").next("ready")
 }

@@ -68,16 +68,16 @@ type Channel struct {
 }
 
 var (
-	_ channels.Channel     = (*Channel)(nil)
-	_ channels.Editor      = (*Channel)(nil)
-	_ channels.FileLimiter = (*Channel)(nil)
-	_ channels.Typer       = (*Channel)(nil)
-	_ channels.Repeater    = (*Channel)(nil)
-	_ channels.Mounter     = (*Channel)(nil)
-	_ channels.Streamer    = (*Channel)(nil)
-	_ channels.Publisher   = (*Channel)(nil)
-	_ channels.Healthy     = (*Channel)(nil)
-	_ channels.Closer      = (*Channel)(nil)
+	_ channels.Channel        = (*Channel)(nil)
+	_ channels.Editor         = (*Channel)(nil)
+	_ channels.FileLimiter    = (*Channel)(nil)
+	_ channels.Typer          = (*Channel)(nil)
+	_ channels.Repeater       = (*Channel)(nil)
+	_ channels.Mounter        = (*Channel)(nil)
+	_ channels.Streamer       = (*Channel)(nil)
+	_ channels.Publisher      = (*Channel)(nil)
+	_ channels.HealthReporter = (*Channel)(nil)
+	_ channels.Closer         = (*Channel)(nil)
 )
 
 // New returns a channel. Nothing is opened before it is needed.
@@ -156,9 +156,9 @@ func (c *Channel) Publish(event string, data any) {
 	c.hub.publish(&frame{event: event, operators: true, data: func() any { return data }})
 }
 
-// HangUp ends the streams of those who watch, who may come back. The HTTP server would wait for
+// CloseStreams ends the streams of those who watch, who may come back. The HTTP server would wait for
 // them when it stops.
-func (c *Channel) HangUp() { c.hub.hangUp() }
+func (c *Channel) CloseStreams() { c.hub.hangUp() }
 
 // Health says why nothing can be received just now.
 func (c *Channel) Health() error {
@@ -175,7 +175,7 @@ func (c *Channel) setTrouble(err error) {
 
 // Close lets go of the conversations, when Run has returned and nothing is sent any more.
 func (c *Channel) Close() error {
-	c.HangUp()
+	c.CloseStreams()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true

@@ -73,7 +73,7 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 	}
 	for _, ch := range open {
 		if h, ok := ch.(channels.Streamer); ok {
-			s.server.OnStop(h.HangUp)
+			s.server.OnStop(h.CloseStreams)
 		}
 	}
 	return s, nil

@@ -22,7 +22,7 @@ import (
 func useTestNetwork(url string) {
 	networks = append(networks, channels.Description{
 		Channel: config.Channel{Name: "net", Description: "A test network.", New: func() config.ChannelSettings { return &testSettings{AllowFrom: []string{}} }},
-		Open: func(channels.Opening) (channels.Channel, error) {
+		Open: func(channels.OpenOptions) (channels.Channel, error) {
 			return &gatewaytest.Channel{Name: "net", URL: url}, nil
 		},
 	})

@@ -57,10 +57,10 @@ func openChannels(cfg *config.Config, knows func(channel, user string) bool, sta
 	open := map[string]channels.Channel{}
 	var wrong []error
 	for _, n := range enabledNetworks(cfg) {
-		ch, err := n.Open(channels.Opening{
-			Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state, Visitor: visitor, Log: log,
-			Known:  func(user string) bool { return knows(n.Name, user) },
-			Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
+		ch, err := n.Open(channels.OpenOptions{
+			Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state, Requester: visitor, Log: log,
+			Admitted: func(user string) bool { return knows(n.Name, user) },
+			Folder:   func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 		})
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("channels.%s: %w", n.Name, err))

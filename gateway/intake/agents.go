@@ -55,7 +55,7 @@ func unknownAgentText(wanted string, names []string) string {
 	if near := config.ClosestMatch(wanted, names); near != "" {
 		hint = fmt.Sprintf(" Did you mean %s?", near)
 	}
-	return fmt.Sprintf("There is no agent \"%s\".%s These are the agents: %s.", channels.Literal(channels.FirstLine(wanted, maxShownRunes)), hint, strings.Join(names, ", "))
+	return fmt.Sprintf("There is no agent \"%s\".%s These are the agents: %s.", channels.EscapeMarkdown(channels.FirstLine(wanted, maxShownRunes)), hint, strings.Join(names, ", "))
 }
 
 // addAgentButtons adds a button for each agent to the answer.

@@ -201,7 +201,7 @@ func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text stri
 func answerSummary(q store.Question, by channels.User) string {
 	answer := *q.Answer
 	if len(q.Options) == 0 {
-		answer = channels.Literal(channels.FirstLine(answer, maxShownRunes))
+		answer = channels.EscapeMarkdown(channels.FirstLine(answer, maxShownRunes))
 	}
-	return answer + " (by " + channels.Literal(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), maxShownRunes)) + ")"
+	return answer + " (by " + channels.EscapeMarkdown(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), maxShownRunes)) + ")"
 }

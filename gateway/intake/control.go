@@ -196,7 +196,7 @@ func controlFailedText(c *control, err error) string {
 	if c.isCommand() {
 		what = "/" + c.request.Command
 	}
-	return fmt.Sprintf("%s did not work: %s.", what, channels.Literal(strings.TrimRight(channels.FirstLine(err.Error(), maxReasonRunes), ".")))
+	return fmt.Sprintf("%s did not work: %s.", what, channels.EscapeMarkdown(strings.TrimRight(channels.FirstLine(err.Error(), maxReasonRunes), ".")))
 }
 
 // maxReasonRunes bounds the part of an error that people see, in runes.

@@ -53,7 +53,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 		served.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	t.Cleanup(ch.HangUp)
+	t.Cleanup(ch.CloseStreams)
 	keys := []channels.Button{{Label: "Up", Data: "/key Up", Stays: true}}
 	board := channels.Message{Chat: screenChat, Kind: channels.Progress, Text: "Looking at **it** (15s)", Screen: drawn("$ "), Buttons: append(keys, channels.Button{Label: "Stop", Data: "/stop"})}
 	id := channelstest.MustSend(t, ch, board)[0].ID

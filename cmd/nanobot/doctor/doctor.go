@@ -238,7 +238,7 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 
 // checkNetworks has each channel ask its network about the bot.
 func (d *doctor) checkNetworks(ctx context.Context, open map[string]channels.Channel) {
-	e := channels.Examination{Running: d.running != 0, Listen: d.Listen}
+	e := channels.ExamineOptions{Running: d.running != 0, Listen: d.Listen}
 	for _, name := range slices.Sorted(maps.Keys(open)) {
 		if x, ok := open[name].(channels.Examiner); ok {
 			d.found = append(d.found, x.Examine(ctx, e)...)

@@ -36,7 +36,7 @@ func load(path string) (*config.Config, error) { return config.Load(path, os.Env
 
 // openTelegram is the Prepare of a bot that is on Telegram.
 func openTelegram(cfg *config.Config) (Prepared, error) {
-	ch, err := network.Open(channels.Opening{
+	ch, err := network.Open(channels.OpenOptions{
 		Settings: cfg.Channels[telegram.Name], StateDir: cfg.Gateway.StateDir, State: dbfile.NewWatch(), Log: zap.NewNop(),
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})

@@ -56,7 +56,7 @@ func (s Statement) by() string { return s.In.Chat.Channel + ":" + s.In.User.ID }
 // name returns the person's name for the chat.
 func (s Statement) name() string {
 	u := s.In.User
-	return channels.Literal(channels.FirstLine(cmp.Or(u.Name, u.Username, u.ID), maxName))
+	return channels.EscapeMarkdown(channels.FirstLine(cmp.Or(u.Name, u.Username, u.ID), maxName))
 }
 
 // maxName limits a person's name, in runes.
@@ -252,7 +252,7 @@ func (b *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason s
 		now, _, err := runbook.Skip(now, runbook.SkipDecision{Step: s.step, By: s.by(), Reason: reason}, env)
 		return now, true, err
 	})
-	return Result{}, fmt.Sprintf("%s: %s", skipOption, channels.Literal(channels.FirstLine(reason, maxName))), err
+	return Result{}, fmt.Sprintf("%s: %s", skipOption, channels.EscapeMarkdown(channels.FirstLine(reason, maxName))), err
 }
 
 // comment proves the step with a person's text.

@@ -39,7 +39,7 @@ func Describe() channels.Description {
 			New: func() config.ChannelSettings { return &Settings{AllowFrom: []string{}, MaxText: 1000} },
 		},
 		Token: "an example bot",
-		Open: func(o channels.Opening) (channels.Channel, error) {
+		Open: func(o channels.OpenOptions) (channels.Channel, error) {
 			s := o.Settings.(*Settings)
 			token, err := s.Token.Reveal()
 			if err != nil {
@@ -200,7 +200,7 @@ func (c *Channel) Send(_ context.Context, o channels.Outgoing) (channels.Receipt
 }
 
 // Examine finds out whether the server can be reached.
-func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channels.Finding {
+func (c *Channel) Examine(ctx context.Context, _ channels.ExamineOptions) []channels.Finding {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.settings.Server)
 	if err != nil {
 		return []channels.Finding{{Check: Name, Status: channels.Bad, Detail: err.Error(), Fix: "correct channels.example.server"}}

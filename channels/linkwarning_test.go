@@ -9,7 +9,7 @@ import (
 
 // noteOf is what is written behind a link that stands between other words.
 func noteOf(before, text, after, target string) string {
-	return channels.Disguises(before+text+after, []channels.Link{{Start: len(before), End: len(before) + len(text), Target: target}})[0]
+	return channels.LinkWarnings(before+text+after, []channels.Link{{Start: len(before), End: len(before) + len(text), Target: target}})[0]
 }
 
 func TestALinkThatShowsAnotherAddressIsMarked(t *testing.T) {
@@ -59,7 +59,7 @@ func TestHalfOfAnAddressOutsideOfTheLinkIsSeen(t *testing.T) {
 		}
 	}
 	text := "bank.example"
-	notes := channels.Disguises(text, []channels.Link{{0, 4, "https://evil.example"}, {4, len(text), "https://evil.example"}})
+	notes := channels.LinkWarnings(text, []channels.Link{{0, 4, "https://evil.example"}, {4, len(text), "https://evil.example"}})
 	if strings.Join(notes, ";") != " (leads to evil.example); (leads to evil.example)" {
 		t.Errorf("two links that touch are marked %q", notes)
 	}

@@ -3,7 +3,7 @@ package channels
 import "strings"
 
 // Literal writes people's own words in Markdown.
-func Literal(text string) string {
+func EscapeMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if strings.ContainsRune("\\`*_{}[]()<>#+-.!|~&:@", r) {

@@ -9,50 +9,50 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Link is a stretch of a text that leads somewhere when it is tapped.
+// Link is a range of a text that opens a target when it is tapped.
 type Link struct {
 	Start, End int // in bytes
 	Target     string
 }
 
 const (
-	// maxAround is how far the word goes on that is looked at on either side of a link: half of an
-	// address may be outside of it.
-	maxAround = 256
-	// maxShown is how much of a host is shown. What counts is its end.
-	maxShown = 60
+	// maxWordAround is how many bytes before and after a link are examined, since part of an
+	// address may be outside of the link.
+	maxWordAround = 256
+	// maxShownHost is how many bytes of a host are shown. The end of a host identifies its owner.
+	maxShownHost = 60
 )
 
-// Disguises finds the links of a text that show another address than they lead to, such as
-// https://bank.example for https://evil.example. For each link it returns what to write behind it,
-// in plain ASCII, or "".
-func Disguises(text string, links []Link) []string {
+// LinkWarnings finds links whose text shows another host than their target has, such as
+// https://bank.example for https://evil.example. It returns for each link a warning in ASCII to be
+// written after it, or "".
+func LinkWarnings(text string, links []Link) []string {
 	notes := make([]string, len(links))
 	for i, l := range links {
 		from, to := wordAround(text, l.Start, l.End)
 		if !strings.Contains(foldAddress(text[from:to]), ".") && !strings.Contains(text[from:to], "//") {
 			continue
 		}
-		if real, ok := disguised(text[from:to], l.Start-from, l.End-from, l.Target); ok {
+		if real, ok := misleadingHost(text[from:to], l.Start-from, l.End-from, l.Target); ok {
 			notes[i] = " (leads to " + real + ")"
 		}
 	}
 	return notes
 }
 
-// wordAround returns the bounds of the words that the stretch from start to end begins and ends in.
+// wordAround extends the range from start to end to whole words.
 func wordAround(text string, start, end int) (from, to int) {
 	from, to = start, end
-	for from > 0 && start-from < maxAround {
+	for from > 0 && start-from < maxWordAround {
 		r, n := utf8.DecodeLastRuneInString(text[:from])
-		if apart(r) {
+		if isAddressBoundary(r) {
 			break
 		}
 		from -= n
 	}
-	for to < len(text) && to-end < maxAround {
+	for to < len(text) && to-end < maxWordAround {
 		r, n := utf8.DecodeRuneInString(text[to:])
-		if apart(r) {
+		if isAddressBoundary(r) {
 			break
 		}
 		to += n
@@ -60,26 +60,26 @@ func wordAround(text string, start, end int) (from, to int) {
 	return from, to
 }
 
-// apart tells whether a character cannot be within an address, as people read one.
-func apart(r rune) bool {
+// isAddressBoundary reports whether a character cannot be part of an address as people read it.
+func isAddressBoundary(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("<>()[]{}\"'`|,;“”‘’«»…•→⟨⟩", r)
 }
 
-// disguised looks at the addresses in a text that touch the stretch from start to end, which leads
-// to target. It returns the host that target leads to if one of them is another.
-func disguised(text string, start, end int, target string) (real string, ok bool) {
-	host, parsed := hostOf(target)
+// misleadingHost examines the addresses in a text that overlap the range of a link. It returns the
+// host of the target if one of the addresses shows another host.
+func misleadingHost(text string, start, end int, target string) (real string, ok bool) {
+	host, parsed := targetHost(target)
 	for at := 0; at < len(text); {
-		n := strings.IndexFunc(text[at:], apart)
+		n := strings.IndexFunc(text[at:], isAddressBoundary)
 		if n < 0 {
 			n = len(text) - at
 		}
 		if at < end && at+n > start {
 			if shown, is := shownHost(text[at : at+n]); is && (!parsed || !sameHost(shown, host)) {
 				if !parsed {
-					return showHead(target), true
+					return shortenTarget(target), true
 				}
-				return showHost(host), true
+				return shortenHost(host), true
 			}
 		}
 		_, size := utf8.DecodeRuneInString(text[at+n:])
@@ -88,9 +88,9 @@ func disguised(text string, start, end int, target string) (real string, ok bool
 	return "", false
 }
 
-// hostOf returns the host that a link leads to, without user, port and final dot. An address
-// without a scheme is one of the web.
-func hostOf(target string) (string, bool) {
+// targetHost returns the host of a link's target, without user, port and final dot. A target
+// without a scheme is an address of the web.
+func targetHost(target string) (string, bool) {
 	target = strings.TrimSpace(target)
 	if mail, ok := cutPrefixFold(target, "mailto:"); ok {
 		mail, _, _ = strings.Cut(mail, "?")
@@ -114,8 +114,8 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// foldAddress writes what looks like an address as an address: without invisible characters, and
-// with plain dots, slashes, colons and letters for those that only look the same.
+// foldAddress replaces look-alikes of the characters of an address: full-width letters, and dots,
+// slashes and colons of other scripts. It removes invisible characters.
 func foldAddress(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -136,28 +136,29 @@ func foldAddress(s string) string {
 	}, s)
 }
 
-// profile maps hosts as browsers do, and refuses less: what is compared need not be a good name.
-var profile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
+// idnaProfile maps hosts as browsers do. It also accepts invalid names, since they are only
+// compared.
+var idnaProfile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
 
-// asciiHost writes a host as the name that is looked up.
+// asciiHost returns the ASCII name of a host that a resolver would look up.
 func asciiHost(host string) string {
 	host = strings.TrimSuffix(foldAddress(host), ".")
-	if ascii, err := profile.ToASCII(host); err == nil {
+	if ascii, err := idnaProfile.ToASCII(host); err == nil {
 		return ascii
 	}
 	return strings.ToLower(host)
 }
 
-// sameHost tells whether a host that is shown is the real one. A www. makes no difference. A name
-// in letters that look like Latin ones is shown as it is looked up, even if it is the real one:
-// раураl.example is not paypal.example.
+// sameHost reports whether a shown host is the real one, ignoring a www. prefix. It is false for a
+// host that imitates Latin letters, so that its ASCII name is shown: раураl.example is not
+// paypal.example.
 func sameHost(shown, real string) bool {
 	name := asciiHost(shown)
 	return strings.TrimPrefix(name, "www.") == strings.TrimPrefix(real, "www.") && !imitatesLatin(shown)
 }
 
-// imitatesLatin tells whether a host has letters of a script that looks like the Latin one, below a
-// domain in Latin letters.
+// imitatesLatin reports whether a host has letters of a script that resembles Latin, below a
+// top-level domain in Latin letters.
 func imitatesLatin(host string) bool {
 	tail := host[strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')+1:]
 	for _, r := range tail {
@@ -170,26 +171,26 @@ func imitatesLatin(host string) bool {
 	})
 }
 
-// showHost is a host for people to read. Of a long one the end is shown, which says whose it is.
-func showHost(host string) string {
-	host = harmless(host)
-	if len(host) > maxShown {
-		return "..." + host[len(host)-maxShown:]
+// shortenHost returns the end of a long host, which identifies its owner.
+func shortenHost(host string) string {
+	host = printableASCII(host)
+	if len(host) > maxShownHost {
+		return "..." + host[len(host)-maxShownHost:]
 	}
 	return host
 }
 
-// showHead is the begin of a target that is no address of the web.
-func showHead(target string) string {
-	target = harmless(target)
-	if len(target) > maxShown {
-		return target[:maxShown] + "..."
+// shortenTarget returns the start of a target that is not an address of the web.
+func shortenTarget(target string) string {
+	target = printableASCII(target)
+	if len(target) > maxShownHost {
+		return target[:maxShownHost] + "..."
 	}
 	return target
 }
 
-// harmless leaves only characters that mean nothing to any network.
-func harmless(s string) string {
+// printableASCII replaces all characters that could be markup on some network.
+func printableASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".-:/%", r)) {
 			return r

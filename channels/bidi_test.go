@@ -24,11 +24,11 @@ func TestATextTurnsNothingBeyondItself(t *testing.T) {
 		{"a\u202bb\u2028c", "a\u202bb\u202c\u2028c"},
 		{"bad \xff\u202e", "bad \uFFFD⟨U+202E⟩"},
 	} {
-		got := channels.SteadyText(c.text)
+		got := channels.SanitizeBidiText(c.text)
 		if got != c.want {
 			t.Errorf("%+q becomes %+q, want %+q", c.text, got, c.want)
 		}
-		if again := channels.SteadyText(got); again != got {
+		if again := channels.SanitizeBidiText(got); again != got {
 			t.Errorf("%+q becomes %+q the second time", got, again)
 		}
 	}
@@ -39,7 +39,7 @@ func TestANameTurnsNothing(t *testing.T) {
 		"photo\u202egnp.exe": "photognp.exe", "\u200ftxt.\u200fexe": "txt.exe", "a\u2067\u2068\u2069\u2066b\u061c\u202a\u202b\u202c\u202d.pdf": "ab.pdf",
 		"תמונה.png": "תמונה.png", "👨‍👩‍👧.png": "👨‍👩‍👧.png",
 	} {
-		if got := channels.SteadyName(name); got != want {
+		if got := channels.StripBidi(name); got != want {
 			t.Errorf("%+q becomes %+q, want %+q", name, got, want)
 		}
 	}
@@ -50,7 +50,7 @@ func TestAMessageIsMadePresentableWithoutBeingChanged(t *testing.T) {
 		Text: "a\u202eb", Media: []channels.File{{Name: "a.png"}, {Name: "x\u202egnp.exe", Path: "/tmp/x\u202egnp.exe"}},
 		Buttons: []channels.Button{{Label: "Yes", Data: "1"}, {Label: "N\u202eo", Data: "2\u202e"}},
 	}
-	got := channels.Presentable(m)
+	got := channels.SanitizeBidi(m)
 	if got.Text != "a⟨U+202E⟩b" || got.Media[1].Name != "xgnp.exe" || got.Media[1].Path != "/tmp/x\u202egnp.exe" || got.Buttons[1].Label != "N⟨U+202E⟩o" || got.Buttons[1].Data != "2\u202e" {
 		t.Errorf("it becomes %+v", got)
 	}
@@ -64,7 +64,7 @@ func TestAMessageIsMadePresentableWithoutBeingChanged(t *testing.T) {
 func TestSteadyingAndUnmaskingGrowWithTheText(t *testing.T) {
 	for _, unit := range []string{"\u202e", "\u2067", "\u2069", "\u202b\u2067", "\u2067\n", "a"} {
 		text := strings.Repeat(unit, 100_000)
-		if got := channels.SteadyText(text); len(got) > 8*len(text) {
+		if got := channels.SanitizeBidiText(text); len(got) > 8*len(text) {
 			t.Errorf("%+q grows from %d to %d bytes", unit, len(text), len(got))
 		}
 	}
@@ -73,7 +73,7 @@ func TestSteadyingAndUnmaskingGrowWithTheText(t *testing.T) {
 	for i := 0; i < len(word); i += 3 {
 		links = append(links, channels.Link{Start: i, End: i + 3, Target: "https://evil.example"})
 	}
-	if notes := channels.Disguises(word, links); len(notes) != len(links) {
+	if notes := channels.LinkWarnings(word, links); len(notes) != len(links) {
 		t.Errorf("%d notes for %d links", len(notes), len(links))
 	}
 }
