@@ -372,7 +372,7 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 	r := newRig(t, remembers)
 	r.protocol = &keeping{}
 	var retrying atomic.Bool
-	afresh := make(chan struct{})
+	restarted := make(chan struct{})
 	r.startHooked(func(h *hooked) {
 		h.claimed = func(store.Inbound) {
 			if !retrying.CompareAndSwap(true, false) {
@@ -380,13 +380,13 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 			}
 			r.net.Say("1", "u", "/new")
 			select { // so that /new comes first, if it can
-			case <-afresh:
+			case <-restarted:
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
 		h.receive = func(a store.ReceiveRequest) error {
-			if a.StartAfresh {
-				close(afresh)
+			if a.StartConversation {
+				close(restarted)
 			}
 			return nil
 		}

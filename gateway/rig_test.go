@@ -221,7 +221,7 @@ func (r *rig) awaitTrue(what string, so func() bool) {
 func (r *rig) awaitReceipts() {
 	r.t.Helper()
 	r.awaitTrue("the receipt of the last message", func() bool {
-		return sqlitetest.Sending(r.t, filepath.Join(r.dir, ".nanobot")) == 0
+		return sqlitetest.CountSending(r.t, filepath.Join(r.dir, ".nanobot")) == 0
 	})
 }
 

@@ -113,7 +113,7 @@ func (p *people) complete(m *crashing) (crashed bool) {
 // quiet reports whether the gateway has nothing to do.
 func (p *people) quiet() bool {
 	taken, _ := p.r.net.Acknowledged()
-	if taken < p.r.net.Updates() || sqlitetest.Sending(p.r.t, filepath.Join(p.r.dir, ".nanobot")) > 0 {
+	if taken < p.r.net.Updates() || sqlitetest.CountSending(p.r.t, filepath.Join(p.r.dir, ".nanobot")) > 0 {
 		return false
 	}
 	inbounds, err := p.r.store.Recent(p.r.t.Context(), channels.Chat{Channel: "net", ID: "1"}, 50)

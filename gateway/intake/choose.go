@@ -9,7 +9,7 @@ import (
 )
 
 // choiceMemory is the memory with the agent that a chat has chosen. It outlives /new.
-const choiceMemory = store.Lasting + "choice"
+const choiceMemory = store.LastingPrefix + "choice"
 
 // resolveAgent returns the agent for the next message of a chat: the chosen one, or the default
 // agent. gone is a chosen agent that is no longer configured.

@@ -108,7 +108,7 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 			if chosen != "" {
 				i.o.AgentChanged(in.Chat, chosen)
 			}
-			if request.StartAfresh {
+			if request.StartConversation {
 				for _, agent := range i.o.Settings().Agents {
 					agent.Runner.StartAfresh(in.Chat.String())
 				}
@@ -240,7 +240,7 @@ func (c commandCall) waiting(ctx context.Context) (int, error) {
 }
 
 func (c commandCall) newConversation(context.Context) (string, error) {
-	c.request.StartAfresh = true
+	c.request.StartConversation = true
 	return "A fresh start: the agent is not told of what was said before.", nil
 }
 

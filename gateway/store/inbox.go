@@ -121,14 +121,14 @@ type ReceiveRequest struct {
 	// Reply settles the message if it is the first answer to an open question. Otherwise it has no
 	// effect.
 	Reply *Reply
-	// Restart (of an inbound message), Cancel (of all pending messages), StartAfresh (of the chat)
-	// and Remember (of a memory; without a key: none) have the effects of the methods of the same
-	// name. They are part of the same transaction, so that they are neither lost nor repeated.
+	// Restart (of an inbound message), Cancel (of all pending messages), StartConversation (of the
+	// chat) and Remember (of a memory; without a key: none) have the effects of the methods of the
+	// same name. They are part of the same transaction, so that they are neither lost nor repeated.
 	// Impossible ones are skipped.
-	Restart     int64
-	Cancel      bool
-	StartAfresh bool
-	Remember    Memory
+	Restart           int64
+	Cancel            bool
+	StartConversation bool
+	Remember          Memory
 }
 
 // Memory is a memory of a chat.

@@ -22,23 +22,23 @@ const SearchDepth = 10_000
 // Transcripts are the conversations of chats, without progress. A user's message is included when
 // its turn has started.
 type Transcripts interface {
-	// History returns the entries of the last turns of a chat since the last StartAfresh, oldest
-	// first, without those of one inbound message.
+	// History returns the entries of the last turns of a chat since the last StartConversation,
+	// oldest first, without those of one inbound message.
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
-	// Search returns the entries of a chat since the last StartAfresh whose text contains all
+	// Search returns the entries of a chat since the last StartConversation whose text contains all
 	// words, ignoring case: the newest first, at most limit. Only the last SearchDepth turns are
 	// searched.
 	Search(ctx context.Context, chat channels.Chat, words []string, limit int) ([]Entry, error)
-	// StartAfresh hides the conversation so far from History, and removes the chat's memories
-	// except the Lasting ones.
-	StartAfresh(ctx context.Context, chat channels.Chat) error
+	// StartConversation hides the conversation so far from History and Search, and removes the
+	// chat's memories except those with LastingPrefix.
+	StartConversation(ctx context.Context, chat channels.Chat) error
 }
 
-// Lasting is the prefix of the keys of memories that survive StartAfresh.
-const Lasting = "lasting:"
+// LastingPrefix is the prefix of the keys of memories that survive StartConversation.
+const LastingPrefix = "lasting:"
 
-// Memories are named values of a chat, until StartAfresh. Those of the zero Chat belong to the
-// gateway.
+// Memories are named values of a chat, until StartConversation. Those of the zero Chat belong to
+// the gateway.
 type Memories interface {
 	// Recall returns the value of a key, or "".
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)

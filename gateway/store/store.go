@@ -21,7 +21,7 @@ var ErrUnusable = errors.New("the state cannot be used any more")
 
 // ErrState says that a change is impossible: there is no such row, or its state does not allow the
 // change.
-var ErrState = errors.New("not in a state for that")
+var ErrState = errors.New("its state does not allow this")
 
 // ErrFull says that a change was refused because the disk is full. The store works again when there
 // is room.
@@ -29,7 +29,7 @@ var ErrFull = errors.New("the disk of the state is full")
 
 // ErrUnavailable says that the spool cannot accept a file now, but may later: its disk is full,
 // read-only or failing, or the process lacks file descriptors or memory.
-var ErrUnavailable = errors.New("the spool takes no files now")
+var ErrUnavailable = errors.New("the spool cannot accept files now")
 
 // ErrTooLarge says that a file exceeds the given limit, and ErrNoRoom that it would leave too
 // little room on the disk.

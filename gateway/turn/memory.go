@@ -14,7 +14,7 @@ import (
 const agentMemory, infoMemory = "agent", "about"
 
 // lastingMemory is the key of the protocol's state that outlives /new.
-const lastingMemory = store.Lasting + agentMemory
+const lastingMemory = store.LastingPrefix + agentMemory
 
 // memoryKey returns the key of an agent's memory. The keys of the default agent have no suffix, as
 // in stores from before there were several agents.

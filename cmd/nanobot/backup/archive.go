@@ -71,7 +71,7 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 		if lacking, err = sqlite.Snapshot(ctx, a.dir, stage.path); err != nil {
 			return nil, err
 		}
-		keys, err := sqlite.Keys(ctx, stage.path, web.Name)
+		keys, err := sqlite.DeliveryKeys(ctx, stage.path, web.Name)
 		return func(key string) bool { return keys[key] }, err
 	}
 	if _, err := os.Lstat(filepath.Join(a.dir, state.Web)); err == nil {

@@ -11,28 +11,29 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Allowed says whether a user was let in.
+// Allowed reports whether a user was admitted by pairing.
 func (s *Store) Allowed(ctx context.Context, channel, user string) (bool, error) {
 	var one int
 	found, err := s.queryRow(ctx, "SELECT 1 FROM pairing WHERE channel = ? AND user = ? AND code = ''", []any{channel, user}, &one)
 	return found, wrapError("look up user %s of %s", err, user, channel)
 }
 
-// spelled is a code as it is stored, however an operator types it.
-func spelled(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
+// normalizeCode returns a code in its stored form. Operators may type it in lower case or with
+// spaces around it.
+func normalizeCode(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
 
-// Accept lets in whom a code was made for.
+// Accept admits the person to whom a code was given.
 func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (store.Pairing, bool, error) {
 	var g store.Pairing
 	var found bool
 	now := s.now()
-	err := s.change(ctx, "accept a code", func(t *tx) (err error) {
-		g, found, err = queryFirst(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE code = ? AND code <> '' AND since > ?",
-			[]any{spelled(code), micros(now.Add(-ttl))})
+	err := s.change(ctx, "accept a pairing code", func(t *tx) (err error) {
+		g, found, err = queryFirst(t.queryRows, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE code = ? AND code <> '' AND since > ?",
+			[]any{normalizeCode(code), micros(now.Add(-ttl))})
 		if err != nil || !found {
 			return err
 		}
-		return t.letIn(&g, now)
+		return t.admitPairing(&g, now)
 	})
 	if err != nil {
 		return store.Pairing{}, false, err
@@ -40,17 +41,17 @@ func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (sto
 	return g, found, nil
 }
 
-// Admit lets in a user by id.
+// Admit admits a user by ID.
 func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (store.Pairing, bool, error) {
 	var g store.Pairing
 	var admitted bool
 	now := s.now()
-	err := s.change(ctx, fmt.Sprintf("let in user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
-		if err := t.endCodes(p.Channel, now.Add(-ttl)); err != nil {
+	err := s.change(ctx, fmt.Sprintf("admit user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
+		if err := t.deleteCodes(p.Channel, now.Add(-ttl)); err != nil {
 			return err
 		}
 		var found bool
-		g, found, err = queryFirst(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE channel = ? AND user = ?", []any{p.Channel, p.User})
+		g, found, err = queryFirst(t.queryRows, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE channel = ? AND user = ?", []any{p.Channel, p.User})
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (s
 		if admitted = !found || g.Code != ""; !admitted {
 			return nil
 		}
-		return t.letIn(&g, now)
+		return t.admitPairing(&g, now)
 	})
 	if err != nil {
 		return store.Pairing{}, false, err
@@ -68,9 +69,9 @@ func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (s
 	return g, admitted, nil
 }
 
-// letIn makes a paired user one who is in. One who has written is to be welcomed, and the message
-// to be answered is no duplicate of the one that was refused.
-func (t *tx) letIn(g *store.Pairing, now time.Time) error {
+// admitPairing marks a user as admitted. A user who has written is greeted later, and the stored
+// message must then be received, so its ID is removed from the refused ones.
+func (t *tx) admitPairing(g *store.Pairing, now time.Time) error {
 	g.Code, g.Since = "", fromMicros(micros(now))
 	welcome, message := 0, ""
 	if g.Message != nil {
@@ -83,39 +84,40 @@ func (t *tx) letIn(g *store.Pairing, now time.Time) error {
 		g.Channel, g.User.ID, g.User.Name, g.User.Username, micros(now), message, welcome)
 }
 
-// PairingsToGreet returns who was let in and does not know it, or has not been answered.
+// PairingsToGreet returns the admitted users who were not told yet, or whose message was not
+// handled yet.
 func (s *Store) PairingsToGreet(ctx context.Context, p store.Person) ([]store.Pairing, error) {
 	query, args := "SELECT "+pairingColumns+" FROM pairing WHERE welcome > 0", []any(nil)
 	if p != (store.Person{}) {
 		query, args = query+" AND channel = ? AND user = ?", []any{p.Channel, p.User}
 	}
 	pairings, err := queryAll(ctx, s, scanPairing, query+" ORDER BY channel, user", args...)
-	return pairings, wrapError("read pairings to welcome", err)
+	return pairings, wrapError("read pairings to greet", err)
 }
 
-// Greet puts into the outbox what a paired user is told, once.
+// Greet stores the greeting of an admitted user in the outbox, once.
 func (s *Store) Greet(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
 	now := s.now()
-	outbounds := s.outbounds(parts)
+	outbounds := s.prepareEach(parts)
 	var n int
-	err := s.change(ctx, fmt.Sprintf("welcome user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
-		n, err = t.changed("UPDATE pairing SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1", p.Channel, p.User)
+	err := s.change(ctx, fmt.Sprintf("greet user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
+		n, err = t.execCount("UPDATE pairing SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1", p.Channel, p.User)
 		if err != nil || n == 0 {
 			return err
 		}
-		return t.enqueueAll(outbounds, 0, now)
+		return t.insertOutbounds(outbounds, 0, now)
 	})
 	return n > 0 && err == nil, err
 }
 
-// ForgetMessage forgets a paired user's message.
+// ForgetMessage removes the stored message of an admitted user.
 func (s *Store) ForgetMessage(ctx context.Context, p store.Person) error {
 	return s.change(ctx, fmt.Sprintf("forget the message of user %s of %s", p.User, p.Channel), func(t *tx) error {
 		return t.exec("UPDATE pairing SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel, p.User)
 	})
 }
 
-// Pairings returns who was let in or waits.
+// Pairings returns all users who were admitted by pairing or wait for it.
 func (s *Store) Pairings(ctx context.Context) ([]store.Pairing, error) {
 	pairings, err := queryAll(ctx, s, scanPairing, "SELECT "+pairingColumns+" FROM pairing ORDER BY channel, user")
 	return pairings, wrapError("read pairings", err)

@@ -33,7 +33,7 @@ func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		plain = append(plain, took(b, func() error { return appended(f) }))
 		durable = append(durable, took(b, func() error {
-			_, _, err := s.Enqueue(ctx, outbound(n, 1+n%1000))
+			_, _, err := s.Enqueue(ctx, preparedOutbound(n, 1+n%1000))
 			return err
 		}))
 	}
@@ -67,7 +67,7 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 		took := took(b, func() error {
 			return side(writers, func(w int) error {
 				for range each {
-					d, sending, err := s.Enqueue(ctx, outbound(int(inbound.Add(1)), w))
+					d, sending, err := s.Enqueue(ctx, preparedOutbound(int(inbound.Add(1)), w))
 					if err != nil {
 						return err
 					}
@@ -157,7 +157,7 @@ func backlog(tb testing.TB, dir string, chats, n int) {
 			if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
 				return err
 			}
-			l := outbound(i, i%chats)
+			l := preparedOutbound(i, i%chats)
 			l.Claim = false
 			if _, _, err := s.Enqueue(ctx, l); err != nil {
 				return err
@@ -170,7 +170,7 @@ func backlog(tb testing.TB, dir string, chats, n int) {
 	}
 }
 
-func outbound(n, chat int) store.Outbound {
+func preparedOutbound(n, chat int) store.Outbound {
 	c := channels.Chat{Channel: "net", ID: fmt.Sprint(chat)}
 	return store.Outbound{
 		Inbound: int64(n), Sequence: 1, Parts: []channels.Outgoing{{Chat: c, Kind: channels.Answer, Text: "a short answer to a short question"}},

@@ -12,10 +12,10 @@ import (
 // few milliseconds. Of a larger one only the tables' roots are read; Verify finds other damage.
 const fullCheckLimit = 2 << 20
 
-// check finds a damaged file before it is used.
-func (t *tx) check(path string) error {
+// checkDatabase finds a damaged file before it is used.
+func (t *tx) checkDatabase(path string) error {
 	for _, table := range []string{"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "question", "memory", "transient", "token"} {
-		if err := t.script("SELECT * FROM " + table + " LIMIT 1"); err != nil {
+		if err := t.execScript("SELECT * FROM " + table + " LIMIT 1"); err != nil {
 			return fmt.Errorf("read table %s: %w", table, err)
 		}
 	}
@@ -27,7 +27,7 @@ func (t *tx) check(path string) error {
 		return nil
 	}
 	var verdict string
-	if _, err := t.row("PRAGMA quick_check(1)", nil, &verdict); err != nil {
+	if _, err := t.queryRow("PRAGMA quick_check(1)", nil, &verdict); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	if verdict != "ok" {
@@ -52,7 +52,7 @@ func (s *Store) MissingCopies(ctx context.Context) (missing, all int, err error)
 			return err
 		}
 		all++
-		if !s.spool.has(folder) {
+		if !s.spool.hasCopy(folder) {
 			missing++
 		}
 		return nil

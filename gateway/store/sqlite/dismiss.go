@@ -8,21 +8,21 @@ import (
 	"nanobot/gateway/store"
 )
 
-// noAccess is why a delivery is not sent to somebody who has lost access.
-const noAccess = "the sender no longer has access"
+// reasonNoAccess is the reason of deliveries that fail because their person has lost access.
+const reasonNoAccess = "the sender no longer has access"
 
-// sentBy is a condition on a row of inbox: that its sender is user ?2 of channel ?1. The range of
-// keys narrows the index down.
-const sentBy = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHEN json_valid(i.incoming)
+// senderCondition is an SQL condition on a row i of inbox: its sender is user ?2 of channel ?1. The
+// range of chat keys lets SQLite use the index.
+const senderCondition = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHEN json_valid(i.incoming)
 	THEN i.incoming ->> '$.chat.channel' = ?1 AND i.incoming ->> '$.user.id' = ?2 END`
 
-// Revoke forgets a paired user.
+// Revoke removes the pairing of a user.
 func (s *Store) Revoke(ctx context.Context, p store.Person, dismiss bool) (bool, error) {
 	now := s.now()
 	var n int
 	var unused []string
 	err := s.change(ctx, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
-		n, err = t.changed("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User)
+		n, err = t.execCount("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User)
 		if err != nil || !dismiss {
 			return err
 		}
@@ -32,11 +32,11 @@ func (s *Store) Revoke(ctx context.Context, p store.Person, dismiss bool) (bool,
 	if err != nil {
 		return false, err
 	}
-	s.spool.remove(unused)
+	s.spool.removeCopies(unused)
 	return n > 0, nil
 }
 
-// Dismiss ends the work of somebody who has lost access.
+// Dismiss ends the work of a person who has lost access.
 func (s *Store) Dismiss(ctx context.Context, p store.Person) error {
 	now := s.now()
 	var unused []string
@@ -47,7 +47,7 @@ func (s *Store) Dismiss(ctx context.Context, p store.Person) error {
 	if err != nil {
 		return err
 	}
-	s.spool.remove(unused)
+	s.spool.removeCopies(unused)
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (t *tx) dismiss(p store.Person, now time.Time) (unused []string, err error)
 	if err := t.dismissPending(p, now); err != nil {
 		return nil, err
 	}
-	running, err := t.ids("SELECT i.id FROM inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+sentBy, p.Channel, p.User)
+	running, err := t.queryIDs("SELECT i.id FROM inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+senderCondition, p.Channel, p.User)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,10 @@ func (t *tx) dismiss(p store.Person, now time.Time) (unused []string, err error)
 	return t.dismissDeliveries(p, now)
 }
 
-// dismissPending ends what waits for a turn.
+// dismissPending ends the person's inbound messages that wait for a turn.
 func (t *tx) dismissPending(p store.Person, now time.Time) error {
 	var chats []string
-	err := t.each("SELECT DISTINCT i.chat FROM inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+sentBy, []any{p.Channel, p.User},
+	err := t.queryRows("SELECT DISTINCT i.chat FROM inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition, []any{p.Channel, p.User},
 		func(scan func(...any) error) error {
 			chats = append(chats, "")
 			return scan(&chats[len(chats)-1])
@@ -84,21 +84,21 @@ func (t *tx) dismissPending(p store.Person, now time.Time) error {
 	if err != nil || len(chats) == 0 {
 		return err
 	}
-	err = t.exec("UPDATE inbox AS i SET state = 'dead', ended = ?3, status = ?4 WHERE i.state = 'pending' AND i.ended = 0 AND "+sentBy,
+	err = t.exec("UPDATE inbox AS i SET state = 'dead', ended = ?3, status = ?4 WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition,
 		p.Channel, p.User, micros(now), store.Revoked)
 	if err != nil {
 		return err
 	}
 	for _, chat := range chats {
-		if err := t.rejoin(chat); err != nil {
+		if err := t.updateLine(chat); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dismissDeliveries fails what is not sent yet. A send that is under way cannot be called back, but
-// is not repeated.
+// dismissDeliveries fails the person's pending deliveries. A send in progress cannot be cancelled,
+// but is not repeated.
 func (t *tx) dismissDeliveries(p store.Person, now time.Time) (unused []string, err error) {
 	sending, err := t.deliveriesFor(p, store.Sending)
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *tx) dismissDeliveries(p store.Person, now time.Time) (unused []string, 
 		return nil, err
 	}
 	for _, id := range pending {
-		folders, err := t.settle(id, store.Settlement{State: store.Failed, Reason: noAccess}, now)
+		folders, err := t.settleDelivery(id, store.Settlement{State: store.Failed, Reason: reasonNoAccess}, now)
 		if err != nil {
 			return nil, err
 		}
@@ -126,14 +126,14 @@ func (t *tx) dismissDeliveries(p store.Person, now time.Time) (unused []string, 
 // deliveriesFor finds the deliveries in a state that answer a person's inbound messages or are
 // about them.
 func (t *tx) deliveriesFor(p store.Person, state store.State) ([]int64, error) {
-	return t.ids(`SELECT o.id FROM outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state <> 'sent' AND o.state = ?3 AND `+sentBy,
+	return t.queryIDs(`SELECT o.id FROM outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state <> 'sent' AND o.state = ?3 AND `+senderCondition,
 		p.Channel, p.User, state)
 }
 
-// ids reads a column of ids.
-func (t *tx) ids(query string, args ...any) ([]int64, error) {
+// queryIDs reads a column of IDs.
+func (t *tx) queryIDs(query string, args ...any) ([]int64, error) {
 	var all []int64
-	err := t.each(query, args, func(scan func(...any) error) error {
+	err := t.queryRows(query, args, func(scan func(...any) error) error {
 		all = append(all, 0)
 		return scan(&all[len(all)-1])
 	})
@@ -148,19 +148,19 @@ func (s *Store) Dismissed(ctx context.Context) (inbounds, deliveries []int64, er
 	if err == nil {
 		deliveries, err = queryAll(ctx, s, id, "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
 	}
-	return inbounds, deliveries, wrapError("read what is dismissed", err)
+	return inbounds, deliveries, wrapError("read dismissed work", err)
 }
 
-// BusyUnpaired returns the users of a channel who have work that is not done, and were not let in
-// by pairing.
+// BusyUnpaired returns the users of a channel who have unfinished work and were not admitted by
+// pairing.
 func (s *Store) BusyUnpaired(ctx context.Context, channel string) ([]string, error) {
-	const who = "SELECT CASE WHEN json_valid(i.incoming) THEN i.incoming ->> '$.user.id' END AS user FROM "
-	const here = "i.chat >= ?1 || ':' AND i.chat < ?1 || ';'"
+	const selectUser = "SELECT CASE WHEN json_valid(i.incoming) THEN i.incoming ->> '$.user.id' END AS user FROM "
+	const onChannel = "i.chat >= ?1 || ':' AND i.chat < ?1 || ';'"
 	users, err := queryAll(ctx, s, func(scan func(...any) error) (user string, err error) { return user, scan(&user) },
 		"SELECT DISTINCT user FROM ("+
-			who+"inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+here+" UNION ALL "+
-			who+"inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+here+" UNION ALL "+
-			who+"outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+here+
+			selectUser+"inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+onChannel+" UNION ALL "+
+			selectUser+"inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+onChannel+" UNION ALL "+
+			selectUser+"outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+onChannel+
 			") WHERE user IS NOT NULL AND user NOT IN (SELECT user FROM pairing WHERE channel = ?1 AND code = '')", channel)
-	return users, wrapError("read who is busy on %s", err, channel)
+	return users, wrapError("read busy users of %s", err, channel)
 }

@@ -11,7 +11,7 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// Migrate brings the schema of the state in dir forward, on a connection whose statements edit may
+// Migrate upgrades the schema of the state in dir, on a connection whose statements edit may
 // change.
 func Migrate(ctx context.Context, dir string, edit func(query string) string) error {
 	c, err := dbfile.Connector(filepath.Join(dir, Database), nil, "synchronous(FULL)")
@@ -22,27 +22,27 @@ func Migrate(ctx context.Context, dir string, edit func(query string) string) er
 	if err != nil {
 		return err
 	}
-	t.conn = editing{t.conn, edit}
-	if _, err := t.row("PRAGMA journal_mode = WAL", nil, new(string)); err != nil {
+	t.conn = editingConn{t.conn, edit}
+	if _, err := t.queryRow("PRAGMA journal_mode = WAL", nil, new(string)); err != nil {
 		return errors.Join(err, t.close())
 	}
 	return errors.Join(t.migrate(), t.close())
 }
 
-// editing is a connection whose statements are changed before they are parsed.
-type editing struct {
+// editingConn is a connection whose statements are edited before they are parsed.
+type editingConn struct {
 	driver.Conn
 	edit func(query string) string
 }
 
-func (e editing) Prepare(query string) (driver.Stmt, error) { return e.Conn.Prepare(e.edit(query)) }
+func (e editingConn) Prepare(query string) (driver.Stmt, error) { return e.Conn.Prepare(e.edit(query)) }
 
-// RememberMany remembers something of many chats in one transaction.
+// RememberMany stores a memory of many chats in one transaction.
 func RememberMany(ctx context.Context, s *Store, n int, chat func(int) channels.Chat) error {
 	return s.change(ctx, "remember", func(t *tx) error {
 		for i := range n {
 			s.chatsWithMemories.add(chat(i).String())
-			if err := t.remember(chat(i), store.Memory{Key: "key", Value: "value"}); err != nil {
+			if err := t.saveMemory(chat(i), store.Memory{Key: "key", Value: "value"}); err != nil {
 				return err
 			}
 		}

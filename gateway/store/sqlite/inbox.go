@@ -10,19 +10,19 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Claim takes the next inbound messages that may run.
+// Claim marks the next inbound messages that may run as running.
 func (s *Store) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	now := s.now()
 	var claimed []store.Inbound
 	err := s.change(ctx, "claim inbound messages", func(t *tx) error {
 		claimed = nil
 		for len(claimed) < most {
-			heads, err := t.heads(most - len(claimed))
+			heads, err := t.removeFromLine(most - len(claimed))
 			if err != nil || len(heads) == 0 {
 				return err
 			}
 			for _, h := range heads {
-				inbound, found, err := t.claim(h, s.member, now)
+				inbound, found, err := t.claimInbound(h, s.member, now)
 				if err != nil {
 					return err
 				}
@@ -39,53 +39,55 @@ func (s *Store) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	return claimed, nil
 }
 
-// head is a chat that was first in the line, its first inbound message, or 0, and its token, or "".
-type head struct {
+// lineEntry is a chat that was in the line, with its oldest pending inbound message (0: none) and
+// its token ("": none). The line, in the table of that name, is the order in which chats wait for a
+// turn.
+type lineEntry struct {
 	chat, token string
 	inbound     int64
 }
 
-// errEnough ends the reading of rows.
-var errEnough = errors.New("enough")
+// errStopRows ends the reading of rows early.
+var errStopRows = errors.New("stop reading rows")
 
-// heads takes up to so many chats out of the line.
-func (t *tx) heads(most int) ([]head, error) {
-	var heads []head
+// removeFromLine removes up to most chats from the front of the line.
+func (t *tx) removeFromLine(most int) ([]lineEntry, error) {
+	var heads []lineEntry
 	var last int64
-	err := t.each(`SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
+	err := t.queryRows(`SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
 		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0 ORDER BY i.id LIMIT 1), 0)
 		FROM line l ORDER BY seq`, nil, func(scan func(...any) error) error {
-		var h head
+		var h lineEntry
 		err := scan(&last, &h.chat, &h.token, &h.inbound)
 		if heads = append(heads, h); err == nil && len(heads) == most {
-			err = errEnough // were LIMIT a parameter, SQLite would parse the statement each time
+			err = errStopRows // with LIMIT as a parameter, SQLite would parse the statement each time
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, errEnough) || len(heads) == 0 {
+	if err != nil && !errors.Is(err, errStopRows) || len(heads) == 0 {
 		return nil, err
 	}
 	return heads, t.exec("DELETE FROM line WHERE seq <= ?", last)
 }
 
-// claim marks the first inbound message of a chat running. A row that cannot be read stands in
-// nobody's way.
-func (t *tx) claim(h head, member string, now time.Time) (store.Inbound, bool, error) {
+// claimInbound marks the oldest pending inbound message of a chat as running. An unreadable row
+// becomes dead, so that it does not block its chat.
+func (t *tx) claimInbound(h lineEntry, member string, now time.Time) (store.Inbound, bool, error) {
 	if h.inbound == 0 {
 		return store.Inbound{}, false, nil
 	}
-	inbound, found, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", h.inbound)
+	inbound, found, err := t.queryInbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", h.inbound)
 	if errors.Is(err, errUnreadable) {
 		if err := t.exec("UPDATE inbox SET state = 'dead', ended = received, status = 'unreadable' WHERE id = ?", h.inbound); err != nil {
 			return store.Inbound{}, false, err
 		}
-		return store.Inbound{}, false, t.rejoin(h.chat)
+		return store.Inbound{}, false, t.updateLine(h.chat)
 	}
 	if err != nil || !found {
 		return store.Inbound{}, false, err
 	}
 	if inbound.Token = h.token; h.token == "" {
-		if inbound.Token, err = t.token(h.chat); err != nil {
+		if inbound.Token, err = t.ensureToken(h.chat); err != nil {
 			return store.Inbound{}, false, err
 		}
 	}
@@ -100,33 +102,33 @@ func (s *Store) Finish(ctx context.Context, id int64, state store.State, out sto
 	switch state {
 	case store.Done, store.Interrupted, store.Dead:
 	default:
-		return false, fmt.Errorf("%s: %w: that is no end", what, store.ErrState)
+		return false, fmt.Errorf("%s: %w: a turn cannot end in this state", what, store.ErrState)
 	}
 	now := s.now()
 	err = s.change(ctx, what, func(t *tx) error {
-		next, err = t.finish(ending{id, s.member, state, out, with, s.asking}, now)
+		next, err = t.finishInbound(finishRequest{id, s.member, state, out, with, s.chatsWithQuestions}, now)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	s.agents.forget(id)
+	s.processes.remove(id)
 	return next, nil
 }
 
-// ending is how a running inbound message ends.
-type ending struct {
-	id     int64
-	member string
-	state  store.State
-	out    store.Outcome
-	with   []int64
-	asking *askingChats
+// finishRequest holds the arguments of finishInbound.
+type finishRequest struct {
+	id                 int64
+	member             string
+	state              store.State
+	out                store.Outcome
+	injected           []int64
+	chatsWithQuestions *questionChats
 }
 
-func (t *tx) finish(e ending, now time.Time) (next bool, err error) {
+func (t *tx) finishInbound(e finishRequest, now time.Time) (next bool, err error) {
 	id, state, out := e.id, e.state, e.out
-	chat, next, err := t.ownRunning(id, e.member)
+	chat, next, err := t.chatOfRunning(id, e.member)
 	if err != nil {
 		return false, err
 	}
@@ -136,12 +138,12 @@ func (t *tx) finish(e ending, now time.Time) (next bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if len(e.with) > 0 {
-		if next, err = t.finishWith(e, chat, now); err != nil {
+	if len(e.injected) > 0 {
+		if next, err = t.finishInjected(e, chat, now); err != nil {
 			return false, err
 		}
 	}
-	if e.asking.any() {
+	if e.chatsWithQuestions.notEmpty() {
 		if err := t.closeQuestions(id, now); err != nil {
 			return false, err
 		}
@@ -154,13 +156,13 @@ func (t *tx) finish(e ending, now time.Time) (next bool, err error) {
 	if !next {
 		return false, nil
 	}
-	return true, t.stand(chat) // a chat with a running inbound message is not in the line
+	return true, t.enterLine(chat) // a chat with a running message is not in the line
 }
 
-// finishWith ends the pending inbound messages that were worked on with another one. It reports
-// whether the chat has others.
-func (t *tx) finishWith(e ending, chat string, now time.Time) (pending bool, err error) {
-	for _, w := range e.with {
+// finishInjected ends the pending inbound messages that the agent has read during the turn. It
+// reports whether the chat has other pending messages.
+func (t *tx) finishInjected(e finishRequest, chat string, now time.Time) (pending bool, err error) {
+	for _, w := range e.injected {
 		err := t.exec(`UPDATE inbox SET state = ?1, ended = ?2, status = ?3, attempt = 1,
 			started = (SELECT started FROM inbox WHERE id = ?4) WHERE id = ?5 AND chat = ?6 AND state = 'pending'`,
 			e.state, micros(now), e.out.Status, e.id, w, chat)
@@ -168,16 +170,16 @@ func (t *tx) finishWith(e ending, chat string, now time.Time) (pending bool, err
 			return false, err
 		}
 	}
-	pending, _, err = t.open(chat)
+	pending, _, err = t.hasUnfinished(chat)
 	return pending, err
 }
 
-// ownRunning returns the chat of an inbound message that a member runs, and whether others of the
-// chat are pending.
-func (t *tx) ownRunning(id int64, member string) (chat string, pending bool, err error) {
+// chatOfRunning returns the chat of an inbound message that a member runs, and whether the chat has
+// pending messages.
+func (t *tx) chatOfRunning(id int64, member string) (chat string, pending bool, err error) {
 	var owner string
 	var state store.State
-	found, err := t.row(`SELECT chat, state, owner, EXISTS (SELECT 1 FROM inbox p WHERE p.state = 'pending' AND p.chat = i.chat AND p.ended = 0)
+	found, err := t.queryRow(`SELECT chat, state, owner, EXISTS (SELECT 1 FROM inbox p WHERE p.state = 'pending' AND p.chat = i.chat AND p.ended = 0)
 		FROM inbox i WHERE id = ?`, []any{id}, &chat, &state, &owner, &pending)
 	switch {
 	case err != nil:
@@ -194,42 +196,43 @@ func (t *tx) ownRunning(id int64, member string) (chat string, pending bool, err
 
 var errNoInbound = fmt.Errorf("%w: there is no such inbound message", store.ErrState)
 
-func (t *tx) whereIs(id int64) (chat string, state store.State, err error) {
-	found, err := t.row("SELECT chat, state FROM inbox WHERE id = ?", []any{id}, &chat, &state)
+func (t *tx) chatAndState(id int64) (chat string, state store.State, err error) {
+	found, err := t.queryRow("SELECT chat, state FROM inbox WHERE id = ?", []any{id}, &chat, &state)
 	if err == nil && !found {
 		err = errNoInbound
 	}
 	return chat, state, err
 }
 
-// rejoin puts a chat into the line if it belongs there, and out of it if not.
-func (t *tx) rejoin(chat string) error {
-	pending, running, err := t.open(chat)
+// updateLine adds a chat to the line if it has pending messages and none running, and removes it
+// otherwise.
+func (t *tx) updateLine(chat string) error {
+	pending, running, err := t.hasUnfinished(chat)
 	if err != nil {
 		return err
 	}
 	if pending && !running {
-		return t.stand(chat)
+		return t.enterLine(chat)
 	}
 	return t.exec("DELETE FROM line WHERE chat = ?", chat)
 }
 
 // Restart makes an ended inbound message pending again.
 func (s *Store) Restart(ctx context.Context, id int64) error {
-	return s.change(ctx, fmt.Sprintf("restart inbound message %d", id), func(t *tx) error { return t.restart(id) })
+	return s.change(ctx, fmt.Sprintf("restart inbound message %d", id), func(t *tx) error { return t.restartInbound(id) })
 }
 
-func (t *tx) restart(id int64) error {
-	chat, state, err := t.whereIs(id)
+func (t *tx) restartInbound(id int64) error {
+	chat, state, err := t.chatAndState(id)
 	switch {
 	case err != nil:
 		return err
-	case state == store.Done: // the person wants to hear it anew, and be asked anew
+	case state == store.Done: // the person wants to get all messages and questions again
 		err = t.exec("UPDATE outbox SET sequence = 0 WHERE inbound = ? AND sequence > 0", id)
 		if err == nil {
 			err = t.exec("DELETE FROM question WHERE inbound = ?", id)
 		}
-	case state == store.Interrupted: // what was answered counts
+	case state == store.Interrupted: // answers that were given are reused
 		err = t.exec("DELETE FROM question WHERE inbound = ? AND answer IS NULL", id)
 	default:
 		err = fmt.Errorf("%w: it is %s", store.ErrState, state)
@@ -237,13 +240,13 @@ func (t *tx) restart(id int64) error {
 	if err != nil {
 		return err
 	}
-	return t.again(id, chat, 0)
+	return t.makePending(id, chat, 0)
 }
 
-// Requeue makes an inbound message pending again that a dead gateway left running.
+// Requeue makes an inbound message pending again that a dead daemon left running.
 func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
 	err := s.change(ctx, fmt.Sprintf("requeue inbound message %d", id), func(t *tx) error {
-		chat, _, err := t.ownRunning(id, s.member)
+		chat, _, err := t.chatOfRunning(id, s.member)
 		if err != nil {
 			return err
 		}
@@ -251,29 +254,29 @@ func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
 		if unbegun {
 			uncounted = 1
 		}
-		return t.again(id, chat, uncounted)
+		return t.makePending(id, chat, uncounted)
 	})
 	if err == nil {
-		s.agents.forget(id)
+		s.processes.remove(id)
 	}
 	return err
 }
 
-func (t *tx) again(id int64, chat string, uncounted int) error {
+func (t *tx) makePending(id int64, chat string, uncounted int) error {
 	err := t.exec(`UPDATE inbox SET state = 'pending', owner = '', started = 0, ended = 0, status = '', exit_code = 0, signal = '', memory = 0, cpu = 0,
 		attempt = attempt - ? WHERE id = ?`, uncounted, id)
 	if err != nil {
 		return err
 	}
-	return t.rejoin(chat)
+	return t.updateLine(chat)
 }
 
-// Cancel marks pending inbound messages dead.
+// Cancel marks pending inbound messages as dead.
 func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error) {
 	now, key := s.now(), chat.String()
 	var n int
-	err := s.change(ctx, "cancel what is pending of "+key, func(t *tx) (err error) {
-		n, err = t.cancel(key, id, now)
+	err := s.change(ctx, "cancel pending messages of "+key, func(t *tx) (err error) {
+		n, err = t.cancelPending(key, id, now)
 		return err
 	})
 	if err != nil {
@@ -282,8 +285,8 @@ func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, 
 	return n, nil
 }
 
-func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
-	n, err := t.changed(`UPDATE inbox SET state = 'dead', ended = ?1
+func (t *tx) cancelPending(chat string, id int64, now time.Time) (int, error) {
+	n, err := t.execCount(`UPDATE inbox SET state = 'dead', ended = ?1
 		WHERE state = 'pending' AND chat = ?2 AND ended = 0 AND (?3 = 0 OR id = ?3)`, micros(now), chat, id)
 	if err != nil {
 		return 0, err
@@ -293,7 +296,7 @@ func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
 			return 0, err
 		}
 	}
-	return n, t.rejoin(chat)
+	return n, t.updateLine(chat)
 }
 
 // Queue returns pending inbound messages of a chat.
@@ -307,7 +310,7 @@ func (s *Store) Queue(ctx context.Context, chat channels.Chat, n int) ([]store.I
 func (s *Store) SettlePending(ctx context.Context, id int64) error {
 	now := s.now()
 	return s.change(ctx, fmt.Sprintf("settle inbound message %d", id), func(t *tx) error {
-		chat, state, err := t.whereIs(id)
+		chat, state, err := t.chatAndState(id)
 		if err != nil {
 			return err
 		}
@@ -317,7 +320,7 @@ func (s *Store) SettlePending(ctx context.Context, id int64) error {
 		if err := t.exec("UPDATE inbox SET state = 'done', ended = ? WHERE id = ?", micros(now), id); err != nil {
 			return err
 		}
-		return t.rejoin(chat)
+		return t.updateLine(chat)
 	})
 }
 
@@ -325,7 +328,7 @@ func (s *Store) SettlePending(ctx context.Context, id int64) error {
 func (s *Store) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
 	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
 	if err != nil || len(inbounds) == 0 {
-		return store.Inbound{}, false, wrapError("read inbound %d", err, id)
+		return store.Inbound{}, false, wrapError("read inbound message %d", err, id)
 	}
 	return inbounds[0], true, nil
 }
@@ -333,7 +336,7 @@ func (s *Store) Inbound(ctx context.Context, id int64) (store.Inbound, bool, err
 // Recent returns the last inbound messages of a chat.
 func (s *Store) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
 	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
-	return inbounds, wrapError("read inbounds of %s", err, chat)
+	return inbounds, wrapError("read inbound messages of %s", err, chat)
 }
 
 // Waiting counts pending inbound messages.
@@ -344,5 +347,5 @@ func (s *Store) Waiting(ctx context.Context, chat channels.Chat) (int, error) {
 	}
 	var n int
 	_, err := s.queryRow(ctx, query, args, &n)
-	return n, wrapError("count pending inbounds", err)
+	return n, wrapError("count pending inbound messages", err)
 }

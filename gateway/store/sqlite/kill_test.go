@@ -264,7 +264,7 @@ func tidy(t *testing.T, s *sqlite.Store, left store.Adopted) {
 		}
 	}
 	for w := range workers {
-		if err := s.StartAfresh(ctx, channels.Chat{Channel: "net", ID: fmt.Sprint("w", w)}); err != nil {
+		if err := s.StartConversation(ctx, channels.Chat{Channel: "net", ID: fmt.Sprint("w", w)}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -15,18 +15,18 @@ import (
 	"nanobot/gateway/store"
 )
 
-// lockState locks a folder for a daemon until unlockState, or until the daemon dies.
+// lockState locks the folder of a state for a daemon until unlockState, or until the daemon dies.
 func lockState(dir string) (*os.File, error) {
 	path := filepath.Join(dir, LockFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
 	}
-	if err := acquire(f); err != nil {
-		holder := readHolder(f)
+	if err := acquireLock(f); err != nil {
+		owner := readLockOwner(f)
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock %s: %w (pid %s)", path, store.ErrLocked, holder)
+			return nil, fmt.Errorf("lock %s: %w (pid %s)", path, store.ErrLocked, owner)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
@@ -34,7 +34,7 @@ func lockState(dir string) (*os.File, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: it was replaced just now; start again", path)
 	}
-	if err := writeHolder(f, strconv.Itoa(os.Getpid())+"\n"); err != nil {
+	if err := writeLockOwner(f, strconv.Itoa(os.Getpid())+"\n"); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
@@ -55,30 +55,30 @@ func unlockState(f *os.File) error {
 	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }
 
-// acquire acquires the lock. If a daemon was killed while it started an agent, the new process has
-// the lock for a moment, so a lock of a dead daemon is waited for.
-func acquire(f *os.File) error {
+// acquireLock acquires the lock. If a daemon was killed while it started an agent, the new process
+// has the lock for a moment; so the lock of a dead daemon is waited for.
+func acquireLock(f *os.File) error {
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > deadHolderWait {
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > deadOwnerWait {
 			return err
 		}
-		if pid, perr := strconv.Atoi(readHolder(f)); perr != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		if pid, perr := strconv.Atoi(readLockOwner(f)); perr != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 			return err
 		}
 	}
 }
 
-// deadHolderWait is how long the lock of a dead daemon is waited for.
-const deadHolderWait = 5 * time.Second
+// deadOwnerWait is how long the lock of a dead daemon is waited for.
+const deadOwnerWait = 5 * time.Second
 
-func readHolder(f *os.File) string {
+func readLockOwner(f *os.File) string {
 	text, _ := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	return strings.TrimSpace(string(text))
 }
 
-// writeHolder writes the process id of the lock's holder, for the error message of others.
-func writeHolder(f *os.File, text string) error {
+// writeLockOwner writes the process ID of the lock's owner, for the error message of other daemons.
+func writeLockOwner(f *os.File, text string) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}

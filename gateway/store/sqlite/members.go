@@ -10,27 +10,28 @@ import (
 // Member returns the name of this handle's member.
 func (s *Store) Member() string { return s.member }
 
-// Adopt takes over what other members have claimed: only one daemon at a time has the lock, so they
-// are gone.
+// Adopt takes over the claimed work of other members. They are gone, since only one daemon at a
+// time has the lock.
 func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
-	// The records of all running processes are read, so that those of our own are not freed; and
-	// before anything is adopted, because it could not be adopted again.
+	// The processes of all running messages are read, so that the lines of our own are not freed.
+	// This happens before the adoption, because an adopted message is not adopted again after a
+	// failure.
 	running, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
 	if err == nil {
-		err = s.agents.recall(running)
+		err = s.processes.fillProcesses(running)
 	}
 	if err != nil {
-		return store.Adopted{}, fmt.Errorf("read what earlier runs have claimed: %w", err)
+		return store.Adopted{}, fmt.Errorf("read the work of earlier daemons: %w", err)
 	}
 	var sending []store.Delivery
 	var left []store.Transient
-	err = s.change(ctx, "adopt what earlier runs have claimed", func(t *tx) (err error) {
-		sending, err = every(t, scanDelivery, "SELECT "+deliveryColumns+` FROM outbox
+	err = s.change(ctx, "adopt the work of earlier daemons", func(t *tx) (err error) {
+		sending, err = queryAllTx(t, scanDelivery, "SELECT "+deliveryColumns+` FROM outbox
 			WHERE state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id`, s.member)
 		if err != nil {
 			return err
 		}
-		left, err = every(t, scanTransient, `SELECT chat, id, inbound FROM transient
+		left, err = queryAllTx(t, scanTransient, `SELECT chat, id, inbound FROM transient
 			WHERE inbound NOT IN (SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND owner = ?) ORDER BY inbound, chat, id`, s.member)
 		if err != nil {
 			return err
@@ -53,10 +54,10 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 	return adopted, nil
 }
 
-// every reads all rows of a query within the writer's transaction.
-func every[T any](t *tx, scan func(func(...any) error) (T, error), query string, args ...any) ([]T, error) {
+// queryAllTx reads all rows of a query within the writer's transaction.
+func queryAllTx[T any](t *tx, scan func(func(...any) error) (T, error), query string, args ...any) ([]T, error) {
 	var got []T
-	err := t.each(query, args, func(row func(...any) error) error {
+	err := t.queryRows(query, args, func(row func(...any) error) error {
 		v, err := scan(row)
 		got = append(got, v)
 		return err

@@ -8,7 +8,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Recall returns what is remembered of a chat.
+// Recall returns a memory of a chat.
 func (s *Store) Recall(ctx context.Context, chat channels.Chat, key string) (string, error) {
 	var value string
 	if !s.chatsWithMemories.has(chat.String()) {
@@ -18,13 +18,13 @@ func (s *Store) Recall(ctx context.Context, chat channels.Chat, key string) (str
 	return value, wrapError("recall %s of %s", err, key, chat)
 }
 
-// Remember changes what is remembered of a chat.
+// Remember replaces a memory of a chat.
 func (s *Store) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
 	s.chatsWithMemories.add(chat.String())
-	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) error { return t.remember(chat, store.Memory{Key: key, Value: value}) })
+	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) error { return t.saveMemory(chat, store.Memory{Key: key, Value: value}) })
 }
 
-func (t *tx) remember(chat channels.Chat, m store.Memory) error {
+func (t *tx) saveMemory(chat channels.Chat, m store.Memory) error {
 	if m.Value == "" {
 		return t.exec("DELETE FROM memory WHERE chat = ? AND key = ?", chat.String(), m.Key)
 	}
@@ -32,26 +32,26 @@ func (t *tx) remember(chat channels.Chat, m store.Memory) error {
 		ON CONFLICT DO UPDATE SET value = excluded.value`, chat.String(), m.Key, m.Value)
 }
 
-// AddTransient notes a transient message.
+// AddTransient records a transient message.
 func (s *Store) AddTransient(ctx context.Context, b store.Transient) error {
-	return s.change(ctx, "note a transient in "+b.Chat.String(), func(t *tx) error {
+	return s.change(ctx, "record a transient message in "+b.Chat.String(), func(t *tx) error {
 		return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound) VALUES (?, ?, ?)", b.Chat.String(), b.ID, b.Inbound)
 	})
 }
 
-// DropTransient forgets a transient message.
+// DropTransient removes the record of a transient message.
 func (s *Store) DropTransient(ctx context.Context, b store.Transient) error {
-	return s.change(ctx, "forget a transient in "+b.Chat.String(), func(t *tx) error { return t.dropTransient(b.Chat.String(), b.ID) })
+	return s.change(ctx, "remove the record of a transient message in "+b.Chat.String(), func(t *tx) error { return t.dropTransient(b.Chat.String(), b.ID) })
 }
 
 func (t *tx) dropTransient(chat, id string) error {
 	return t.exec("DELETE FROM transient WHERE chat = ? AND id = ?", chat, id)
 }
 
-// Transients returns the transient messages that were noted.
+// Transients returns the recorded transient messages.
 func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
 	transients, err := queryAll(ctx, s, scanTransient, "SELECT chat, id, inbound FROM transient ORDER BY inbound, chat, id")
-	return transients, wrapError("read transients", err)
+	return transients, wrapError("read transient messages", err)
 }
 
 func scanTransient(scan func(...any) error) (store.Transient, error) {

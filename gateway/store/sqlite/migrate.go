@@ -15,20 +15,21 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// version is the schema this program writes: the number of the last file in migrations/.
-const version = 13
+// schemaVersion is the version of the schema that this program uses: the number of the last file in
+// migrations/.
+const schemaVersion = 13
 
-// migrate brings the schema forward to version, all of it or nothing. It never goes back: an older
-// program could not tell what a newer one meant by its tables.
+// migrate upgrades the schema to schemaVersion in one transaction. It never downgrades: an older
+// program does not know the tables of a newer one.
 func (t *tx) migrate() error {
-	have, err := t.version()
-	if err != nil || have == version {
+	have, err := t.readSchemaVersion()
+	if err != nil || have == schemaVersion {
 		return err
 	}
 	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	if err := t.forward(); err != nil {
+	if err := t.runMigrations(); err != nil {
 		return errors.Join(err, t.exec("ROLLBACK"))
 	}
 	if err := t.exec("COMMIT"); err != nil {
@@ -37,28 +38,28 @@ func (t *tx) migrate() error {
 	return nil
 }
 
-// forward asks for the version again, because another process may have migrated before the
-// transaction began.
-func (t *tx) forward() error {
-	have, err := t.version()
+// runMigrations reads the version again, because another process may have migrated the database
+// before the transaction began.
+func (t *tx) runMigrations() error {
+	have, err := t.readSchemaVersion()
 	if err != nil {
 		return err
 	}
-	scripts, err := forward(have)
+	scripts, err := migrationScripts(have)
 	if err != nil {
 		return err
 	}
 	for _, script := range scripts {
-		if err := t.script(script); err != nil {
+		if err := t.execScript(script); err != nil {
 			return fmt.Errorf("migrate from schema %d: %w", have, err)
 		}
 	}
 	return nil
 }
 
-// forward returns what leads from a schema to the newest.
-func forward(have int) (scripts []string, err error) {
-	for n := have + 1; n <= version; n++ {
+// migrationScripts returns the scripts that upgrade a schema to the newest version.
+func migrationScripts(have int) (scripts []string, err error) {
+	for n := have + 1; n <= schemaVersion; n++ {
 		script, err := migrations.ReadFile(fmt.Sprintf("migrations/%d.sql", n))
 		if err != nil {
 			return nil, fmt.Errorf("migrate to schema %d: %w", n, err)
@@ -68,27 +69,28 @@ func forward(have int) (scripts []string, err error) {
 	return scripts, nil
 }
 
-// version reads which schema the file has. One without a schema is not ours: a database is never
-// seen before it has one.
-func (t *tx) version() (int, error) {
+// readSchemaVersion returns the version of the database's schema. A database without a schema is
+// damaged, because dbfile.Create never leaves one.
+func (t *tx) readSchemaVersion() (int, error) {
 	var have int
-	if _, err := t.row("PRAGMA user_version", nil, &have); err != nil {
+	if _, err := t.queryRow("PRAGMA user_version", nil, &have); err != nil {
 		return 0, fmt.Errorf("read the schema's version: %w", err)
 	}
 	switch {
-	case have > version:
-		return 0, dbfile.Newer(have, version)
+	case have > schemaVersion:
+		return 0, dbfile.Newer(have, schemaVersion)
 	case have < 1:
 		return 0, dbfile.Damaged("it has no schema")
 	}
 	return have, nil
 }
 
-// keptCopies is how many copies of earlier schemas are kept.
-const keptCopies = 3
+// maxMigrationCopies is the number of copies of earlier schemas that are kept.
+const maxMigrationCopies = 3
 
-// keepCopy copies the database before its schema changes, for who wants the older nanobot back.
-func (t *tx) keepCopy(ctx context.Context, path string, have int) error {
+// copyBeforeMigration copies the database before its schema changes, so that an operator can return
+// to the older nanobot.
+func (t *tx) copyBeforeMigration(ctx context.Context, path string, have int) error {
 	folder := filepath.Join(filepath.Dir(path), Copies)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -101,7 +103,7 @@ func (t *tx) keepCopy(ctx context.Context, path string, have int) error {
 	if err != nil {
 		return err
 	}
-	for _, old := range copies[:max(len(copies)-keptCopies, 0)] {
+	for _, old := range copies[:max(len(copies)-maxMigrationCopies, 0)] {
 		if err := os.Remove(old); err != nil {
 			return err
 		}

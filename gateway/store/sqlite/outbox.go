@@ -13,62 +13,62 @@ import (
 // Enqueue stores an outbound message.
 func (s *Store) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
 	what := fmt.Sprintf("enqueue outbound %d of inbound message %d", l.Sequence, l.Inbound)
-	made, err := s.sealed(l)
+	prepared, err := s.checkAndPrepare(l)
 	if err != nil {
 		return store.Delivery{}, false, fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
-	var sent posted
+	var result enqueueResult
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		sent, err = t.post(made, l.Claim, now)
+		result, err = t.enqueueOutbound(prepared, l.Claim, now)
 		return err
 	})
 	if err != nil {
 		return store.Delivery{}, false, err
 	}
-	s.spool.remove(sent.unused)
-	if !sent.sending {
+	s.spool.removeCopies(result.unusedCopies)
+	if !result.sending {
 		return store.Delivery{}, false, nil
 	}
 	return store.Delivery{
-		ID: sent.ids[0], Inbound: l.Inbound, Out: l.Parts[sent.first], State: store.Sending, Tries: 1, Queued: fromMicros(micros(now)),
+		ID: result.ids[0], Inbound: l.Inbound, Out: l.Parts[result.first], State: store.Sending, Tries: 1, Queued: fromMicros(micros(now)),
 	}, true, nil
 }
 
-// posted is what became of an outbound message.
-type posted struct {
-	ids     []int64  // of the new deliveries
-	first   int      // which part the first of them is
-	sending bool     // whether that is marked sending
-	unused  []string // folders of the spool that the outbound message brought along in vain
+// enqueueResult is the result of storing an outbound message.
+type enqueueResult struct {
+	ids          []int64  // the new deliveries
+	first        int      // the index of the first stored part
+	sending      bool     // whether the first stored part is marked as sending
+	unusedCopies []string // folders in the spool that no delivery needs
 }
 
-// post enqueues an outbound message and adds its entry to the transcript, unless an earlier attempt
-// did.
-func (t *tx) post(l outbound, claim bool, now time.Time) (posted, error) {
-	p, err := t.enqueue(l, claim, now)
+// enqueueOutbound stores an outbound message and adds its entry to the transcript, unless an
+// earlier attempt did so.
+func (t *tx) enqueueOutbound(l preparedOutbound, claim bool, now time.Time) (enqueueResult, error) {
+	p, err := t.insertDeliveries(l, claim, now)
 	if err != nil {
-		return posted{}, err
+		return enqueueResult{}, err
 	}
-	said := len(l.parts) > 0 && len(p.ids) == 0
-	if l.Entry != nil && !said {
-		if err := t.write(l, now); err != nil {
-			return posted{}, err
+	repeated := len(l.parts) > 0 && len(p.ids) == 0
+	if l.Entry != nil && !repeated {
+		if err := t.addEntry(l, now); err != nil {
+			return enqueueResult{}, err
 		}
 	}
 	if len(p.ids) < len(l.parts) {
-		p.unused, err = t.unneeded(l.spool)
+		p.unusedCopies, err = t.unreferencedCopies(l.spool)
 	}
 	return p, err
 }
 
-// NextDelivery marks the oldest pending delivery of a chat sending.
+// NextDelivery marks the oldest pending delivery of a chat as sending.
 func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool, error) {
 	var p store.Delivery
 	var found bool
 	now, key := s.now(), chat.String()
-	err := s.change(ctx, "take the next delivery of "+key, func(t *tx) (err error) {
-		p, found, err = t.next(key, s.member, now)
+	err := s.change(ctx, "claim the next delivery of "+key, func(t *tx) (err error) {
+		p, found, err = t.claimDelivery(key, s.member, now)
 		return err
 	})
 	if err != nil {
@@ -77,13 +77,13 @@ func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Del
 	return p, found, nil
 }
 
-func (t *tx) next(chat, member string, now time.Time) (store.Delivery, bool, error) {
+func (t *tx) claimDelivery(chat, member string, now time.Time) (store.Delivery, bool, error) {
 	var one int
-	busy, err := t.row("SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ? AND state <> 'sent' LIMIT 1", []any{chat}, &one)
+	busy, err := t.queryRow("SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ? AND state <> 'sent' LIMIT 1", []any{chat}, &one)
 	if err != nil || busy {
 		return store.Delivery{}, false, err
 	}
-	p, found, err := t.delivery("SELECT "+deliveryColumns+` FROM outbox WHERE state = 'pending' AND chat = ? AND state <> 'sent'
+	p, found, err := t.queryDelivery("SELECT "+deliveryColumns+` FROM outbox WHERE state = 'pending' AND chat = ? AND state <> 'sent'
 		ORDER BY id LIMIT 1`, chat)
 	if err != nil || !found {
 		return store.Delivery{}, false, err
@@ -97,38 +97,38 @@ func (t *tx) next(chat, member string, now time.Time) (store.Delivery, bool, err
 	return p, true, t.exec("UPDATE outbox SET state = 'sending', owner = ?, tries = ? WHERE id = ?", member, p.Tries, p.ID)
 }
 
-// Settle records how a send ended.
+// Settle stores the result of a send.
 func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (more bool, err error) {
 	what := fmt.Sprintf("mark delivery %d %s", id, end.State)
 	switch end.State {
 	case store.Pending, store.Sent, store.Failed, store.Unknown:
 	default:
-		return false, fmt.Errorf("%s: %w: that is no way for a send to end", what, store.ErrState)
+		return false, fmt.Errorf("%s: %w: a send cannot end in this state", what, store.ErrState)
 	}
 	now := s.now()
 	var unused []string
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		chat, err := t.settleable(id, s.member)
+		chat, err := t.chatOfOwnDelivery(id, s.member)
 		if err != nil {
 			return err
 		}
-		if unused, err = t.settle(id, end, now); err != nil {
+		if unused, err = t.settleDelivery(id, end, now); err != nil {
 			return err
 		}
-		_, err = t.row("SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat = ?)", []any{chat}, &more)
+		_, err = t.queryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat = ?)", []any{chat}, &more)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	s.spool.remove(unused)
+	s.spool.removeCopies(unused)
 	return more, nil
 }
 
-// settleable returns the chat of a delivery that a member may settle.
-func (t *tx) settleable(id int64, member string) (chat string, err error) {
+// chatOfOwnDelivery returns the chat of a delivery, if no other member has claimed it.
+func (t *tx) chatOfOwnDelivery(id int64, member string) (chat string, err error) {
 	var owner string
-	if _, err = t.row("SELECT chat, owner FROM outbox WHERE id = ?", []any{id}, &chat, &owner); err != nil {
+	if _, err = t.queryRow("SELECT chat, owner FROM outbox WHERE id = ?", []any{id}, &chat, &owner); err != nil {
 		return "", err
 	}
 	if owner != "" && owner != member {
@@ -137,14 +137,14 @@ func (t *tx) settleable(id int64, member string) (chat string, err error) {
 	return chat, nil
 }
 
-func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, error) {
+func (t *tx) settleDelivery(id int64, end store.Settlement, now time.Time) ([]string, error) {
 	if end.State == store.Pending {
 		var dropped bool
-		if _, err := t.row("SELECT dropped FROM outbox WHERE id = ?", []any{id}, &dropped); err != nil {
+		if _, err := t.queryRow("SELECT dropped FROM outbox WHERE id = ?", []any{id}, &dropped); err != nil {
 			return nil, err
 		}
 		if dropped {
-			end.State, end.Reason = store.Failed, noAccess+"; then: "+end.Reason
+			end.State, end.Reason = store.Failed, reasonNoAccess+"; then: "+end.Reason
 		}
 	}
 	settled, notBefore := micros(now), time.Time{}
@@ -154,7 +154,7 @@ func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, er
 			notBefore = now.Add(end.After)
 		}
 	}
-	n, err := t.changed(`UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ?
+	n, err := t.execCount(`UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ?
 		WHERE id = ? AND state IN ('sending', 'pending')`,
 		end.State, end.Receipt, end.Reason, end.Doubtful, micros(notBefore), settled, id)
 	switch {
@@ -165,14 +165,14 @@ func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, er
 	case end.State == store.Pending:
 		return nil, nil
 	}
-	if err := t.exec("DELETE FROM outbox WHERE id = ? AND inbound = ?", id, ofStranger); err != nil {
+	if err := t.exec("DELETE FROM outbox WHERE id = ? AND inbound = ?", id, strangerInbound); err != nil {
 		return nil, err
 	}
-	return t.release(id)
+	return t.dereferenceCopies(id)
 }
 
-// ChatsToSend returns chats with pending deliveries. It jumps from chat to chat, so that a long
-// queue of one costs no more than a short one.
+// ChatsToSend returns chats with pending deliveries. The query jumps from chat to chat, so that a
+// long queue of one chat costs no more than a short one.
 func (s *Store) ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error) {
 	chats, err := queryAll(ctx, s, scanChat, `WITH RECURSIVE chats (chat, n) AS (
 			SELECT (SELECT min(chat) FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat > ?1), 1
@@ -194,7 +194,7 @@ func chatOf(key string) channels.Chat {
 	return channels.Chat{Channel: channel, ID: id}
 }
 
-// Undelivered returns the newest deliveries of a chat that were not sent.
+// Undelivered returns the newest deliveries of a chat that are not sent.
 func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error) {
 	key, which := chat.String(), "AND chat = ?1"
 	if chat == (channels.Chat{}) {

@@ -10,37 +10,36 @@ import (
 )
 
 const (
-	// knownRefused and refusedFor bound how many messages of strangers are known again, and for how
-	// long. Networks keep what was not acknowledged for a day, and the cursor is stored with each
-	// message.
-	knownRefused, refusedFor = 1000, 24 * time.Hour
-	// codesWithin is the time that the limit of new codes is about, and in which nobody is told
-	// twice to try later.
-	codesWithin = time.Hour
-	// mostTold bounds how many people of a channel are told within that time to try later.
-	mostTold = 10_000
-	// ofStranger is the inbound message of deliveries that go to strangers, which are forgotten
-	// once they are settled.
-	ofStranger = -1
+	// maxRefused and refusedAge bound the IDs of strangers' messages that are stored to recognize
+	// duplicates. Networks offer an unacknowledged message for a day.
+	maxRefused, refusedAge = 1000, 24 * time.Hour
+	// codeWindow is the time that CodeLimits.PerHour counts in. Nobody is told twice within it to
+	// try later.
+	codeWindow = time.Hour
+	// maxToldLater bounds the people of a channel who are told within codeWindow to try later.
+	maxToldLater = 10_000
+	// strangerInbound is the value of outbox.inbound for deliveries to strangers, which are deleted
+	// when they are settled.
+	strangerInbound = -1
 )
 
-// RequestPairing takes a message of somebody who is not let in.
+// RequestPairing handles a message of a person without access.
 func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (store.PairingResult, error) {
 	now := s.now()
 	m.In.Media = nil
 	if q := m.In.ReplyTo; q != nil && len(q.Media) > 0 {
 		m.In.ReplyTo = &channels.Quote{ID: q.ID, Text: q.Text}
 	}
-	m.Code = spelled(m.Code)
+	m.Code = normalizeCode(m.Code)
 	var part channels.Part
-	part, m.In = partOf(m.In)
-	r := refusal{PairingRequest: m, now: now, part: part, coded: s.outbounds(m.Coded), later: s.outbounds(m.Later)}
+	part, m.In = extractPart(m.In)
+	r := preparedPairing{PairingRequest: m, now: now, part: part, coded: s.prepareEach(m.Coded), later: s.prepareEach(m.Later)}
 	if m.In.Text != "" && m.In.Press == "" {
 		r.message = encodeJSON(m.In)
 	}
 	var result store.PairingResult
 	err := s.change(ctx, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) (err error) {
-		result, err = t.refuse(r)
+		result, err = t.handleStranger(r)
 		return err
 	})
 	if err != nil {
@@ -49,22 +48,22 @@ func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (sto
 	return result, nil
 }
 
-// refusal is a store.PairingRequest made ready for the writer.
-type refusal struct {
+// preparedPairing is a store.PairingRequest that was encoded before the transaction.
+type preparedPairing struct {
 	store.PairingRequest
 	now          time.Time
 	part         channels.Part
 	message      string // as JSON; "" if it has no text
-	coded, later []outbound
+	coded, later []preparedOutbound
 }
 
-func (t *tx) refuse(r refusal) (store.PairingResult, error) {
+func (t *tx) handleStranger(r preparedPairing) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
-	if err := t.endCodes(channel, r.now.Add(-r.Limits.Life)); err != nil {
+	if err := t.deleteCodes(channel, r.now.Add(-r.Limits.Life)); err != nil {
 		return 0, err
 	}
 	var code string
-	known, err := t.row("SELECT code FROM pairing WHERE channel = ? AND user = ?", []any{channel, user}, &code)
+	known, err := t.queryRow("SELECT code FROM pairing WHERE channel = ? AND user = ?", []any{channel, user}, &code)
 	if err != nil || known && code == "" {
 		return store.AlreadyAdmitted, err
 	}
@@ -73,7 +72,7 @@ func (t *tx) refuse(r refusal) (store.PairingResult, error) {
 			return 0, err
 		}
 	}
-	dup, err := t.refusedBefore(r.In, r.now)
+	dup, err := t.recordRefused(r.In, r.now)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +83,7 @@ func (t *tx) refuse(r refusal) (store.PairingResult, error) {
 		return store.PairingSeen, nil
 	}
 	if !known {
-		return t.code(r)
+		return t.issueCode(r)
 	}
 	if r.message == "" {
 		return store.PairingSilent, nil
@@ -92,36 +91,36 @@ func (t *tx) refuse(r refusal) (store.PairingResult, error) {
 	return store.PairingSilent, t.exec("UPDATE pairing SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
 }
 
-// refusedBefore tells whether a message was seen before, and notes that it was. A message without
-// an id cannot be told from another.
-func (t *tx) refusedBefore(in channels.Incoming, now time.Time) (bool, error) {
+// recordRefused stores the ID of a refused message and reports whether it was known already. A
+// message without an ID is always new.
+func (t *tx) recordRefused(in channels.Incoming, now time.Time) (bool, error) {
 	if in.ID == "" {
 		return false, nil
 	}
 	var seen bool
-	if _, err := t.row("SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ? AND message = ?)", []any{in.Chat.String(), in.ID}, &seen); err != nil || seen {
+	if _, err := t.queryRow("SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ? AND message = ?)", []any{in.Chat.String(), in.ID}, &seen); err != nil || seen {
 		return seen, err
 	}
-	n, err := t.changed("INSERT INTO refused (chat, message, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", in.Chat.String(), in.ID, micros(now))
+	n, err := t.execCount("INSERT INTO refused (chat, message, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", in.Chat.String(), in.ID, micros(now))
 	if err != nil || n == 0 {
 		return n == 0, err
 	}
-	return false, t.boundRefused()
+	return false, t.limitRefused()
 }
 
-// boundRefused forgets the oldest messages of strangers.
-func (t *tx) boundRefused() error {
-	return t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", knownRefused)
+// limitRefused deletes the oldest IDs of refused messages beyond maxRefused.
+func (t *tx) limitRefused() error {
+	return t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", maxRefused)
 }
 
-// code gives a stranger a code, at the cost of the oldest one if too many are open. When too many
-// were made they are told to try later.
-func (t *tx) code(r refusal) (store.PairingResult, error) {
+// issueCode gives a stranger a code, which ends the oldest code if too many are valid. If too many
+// codes were created lately, the stranger is told to try later.
+func (t *tx) issueCode(r preparedPairing) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User
-	since := micros(r.now.Add(-codesWithin))
+	since := micros(r.now.Add(-codeWindow))
 	var made, open int
-	// A time to come was noted by a clock that was wrong.
-	_, err := t.row(`SELECT (SELECT count(*) FROM code_made WHERE channel = ?1 AND at > ?2 AND at <= ?3),
+	// A time in the future was stored while the clock was wrong.
+	_, err := t.queryRow(`SELECT (SELECT count(*) FROM code_made WHERE channel = ?1 AND at > ?2 AND at <= ?3),
 		(SELECT count(*) FROM pairing WHERE channel = ?1 AND code <> '')`, []any{channel, since, micros(r.now)}, &made, &open)
 	if err != nil {
 		return 0, err
@@ -144,45 +143,45 @@ func (t *tx) code(r refusal) (store.PairingResult, error) {
 	if err != nil {
 		return 0, err
 	}
-	return store.PairingCoded, t.enqueueAll(r.coded, ofStranger, r.now)
+	return store.PairingCoded, t.insertOutbounds(r.coded, strangerInbound, r.now)
 }
 
-// tellLater tells a stranger to try later, unless they were told lately or too many were.
-func (t *tx) tellLater(r refusal, since int64) (store.PairingResult, error) {
+// tellLater tells a stranger to try later, unless they were told lately or too many strangers were.
+func (t *tx) tellLater(r preparedPairing, since int64) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
 	var told bool
 	var all int
-	_, err := t.row(`SELECT EXISTS (SELECT 1 FROM told_later WHERE channel = ?1 AND user = ?2 AND at > ?3 AND at <= ?4),
+	_, err := t.queryRow(`SELECT EXISTS (SELECT 1 FROM told_later WHERE channel = ?1 AND user = ?2 AND at > ?3 AND at <= ?4),
 		(SELECT count(*) FROM told_later WHERE channel = ?1)`, []any{channel, user, since, micros(r.now)}, &told, &all)
-	if err != nil || told || all >= mostTold {
+	if err != nil || told || all >= maxToldLater {
 		return store.PairingSilent, err
 	}
 	err = t.exec("INSERT OR REPLACE INTO told_later (channel, user, at) VALUES (?, ?, ?)", channel, user, micros(r.now))
 	if err != nil {
 		return 0, err
 	}
-	return store.PairingDeferred, t.enqueueAll(r.later, ofStranger, r.now)
+	return store.PairingDeferred, t.insertOutbounds(r.later, strangerInbound, r.now)
 }
 
-// endCodes forgets the codes of a channel, or of all for "", that were made by a time, with who has
-// them.
-func (t *tx) endCodes(channel string, until time.Time) error {
+// deleteCodes deletes the codes of a channel ("": of all channels) that were created until a time,
+// with their users.
+func (t *tx) deleteCodes(channel string, until time.Time) error {
 	return t.exec("DELETE FROM pairing WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
 }
 
-// PruneCodes removes what is kept of strangers for a time that has passed.
+// PruneCodes deletes expired codes and other expired data of strangers.
 func (s *Store) PruneCodes(ctx context.Context, life time.Duration) error {
 	now := s.now()
-	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codesWithin)), micros(now.Add(-refusedFor))
-	var some bool // mostly there is nothing, which is no reason to write
+	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codeWindow)), micros(now.Add(-refusedAge))
+	var some bool // mostly there are none, and a transaction would write to the disk
 	_, err := s.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
 		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`,
 		[]any{codes, lately, seen, micros(now)}, &some)
 	if err != nil || !some {
-		return wrapError("look for what strangers left", err)
+		return wrapError("look for expired data of strangers", err)
 	}
-	return s.change(ctx, "forget strangers", func(t *tx) error {
-		if err := t.endCodes("", now.Add(-life)); err != nil {
+	return s.change(ctx, "delete expired data of strangers", func(t *tx) error {
+		if err := t.deleteCodes("", now.Add(-life)); err != nil {
 			return err
 		}
 		for _, table := range []string{"code_made", "told_later"} {

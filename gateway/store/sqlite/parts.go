@@ -9,16 +9,16 @@ import (
 	"nanobot/channels"
 )
 
-// abandoned is the age at which a part is removed though its message was never whole. Channels
-// complete messages within minutes, so that the channel of such a part was disabled long ago, or
-// serves another account since.
-const abandoned = 30 * 24 * time.Hour
+// incompletePartAge is the age at which the parts of a message that was never complete are deleted.
+// Channels complete messages within minutes, so the channel was disabled long ago or serves another
+// account now.
+const incompletePartAge = 30 * 24 * time.Hour
 
 // Gather stores a part of a message.
 func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
 	what := fmt.Sprintf("gather part %s of %s", in.ID, in.Chat)
 	if in.Part == nil {
-		return fmt.Errorf("%s: it is no part", what)
+		return fmt.Errorf("%s: it is not a part of a message", what)
 	}
 	now, group, incoming := s.now(), in.Part.Group, encodeJSON(in)
 	return s.change(ctx, what, func(t *tx) error {
@@ -27,7 +27,7 @@ func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
 				return err
 			}
 		}
-		if chat, err := t.state(in); err != nil || chat.dup {
+		if chat, err := t.readChatState(in); err != nil || chat.duplicate {
 			return err
 		}
 		return t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -55,7 +55,7 @@ func (s *Store) DropParts(ctx context.Context, chat channels.Chat, group string)
 	})
 }
 
-// Known reports whether a message was dealt with.
+// Known reports whether a message was received, refused or dropped.
 func (s *Store) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
 	var one int
 	found, err := s.queryRow(ctx, `SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2
@@ -63,8 +63,8 @@ func (s *Store) Known(ctx context.Context, chat channels.Chat, id string) (bool,
 	return found, wrapError("look up message %s of %s", err, id, chat)
 }
 
-// completeParts removes the parts of a message that is whole, and notes that they are known as
-// parts of an inbound message, 0: of none.
+// completeParts deletes the parts of a complete message and stores their IDs as known, with the
+// inbound message that they belong to (0: none).
 func (t *tx) completeParts(chat channels.Chat, p channels.Part, inbound int64, now time.Time) error {
 	if !p.Last {
 		return nil
@@ -77,8 +77,7 @@ func (t *tx) completeParts(chat channels.Chat, p channels.Part, inbound int64, n
 	return t.removeParts(chat, p)
 }
 
-// refuseParts removes the parts of a stranger's message. Strangers' messages are known for a
-// shorter time, and not more than so many of them.
+// refuseParts deletes the parts of a stranger's complete message and stores their IDs as refused.
 func (t *tx) refuseParts(chat channels.Chat, p channels.Part, now time.Time) error {
 	if !p.Last {
 		return nil
@@ -86,7 +85,7 @@ func (t *tx) refuseParts(chat channels.Chat, p channels.Part, now time.Time) err
 	err := t.exec(`INSERT INTO refused (chat, message, at) SELECT chat, message, ?3 FROM part
 		WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, micros(now))
 	if err == nil {
-		err = t.boundRefused()
+		err = t.limitRefused()
 	}
 	if err != nil {
 		return err
@@ -98,9 +97,9 @@ func (t *tx) removeParts(chat channels.Chat, p channels.Part) error {
 	return t.exec("DELETE FROM part WHERE chat = ? AND whole = ?", chat.String(), p.Group)
 }
 
-// pruneParts removes parts whose message was never whole.
+// pruneParts deletes old parts of messages that were never complete.
 func (s *Store) pruneParts(ctx context.Context, before time.Time) error {
-	var some bool // mostly there is none, which is no reason to write
+	var some bool // mostly there are none, and a transaction would write to the disk
 	_, err := s.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", []any{micros(before)}, &some)
 	if err != nil || !some {
 		return err
@@ -108,9 +107,9 @@ func (s *Store) pruneParts(ctx context.Context, before time.Time) error {
 	return s.change(ctx, "delete parts", func(t *tx) error { return t.exec("DELETE FROM part WHERE at < ?", micros(before)) })
 }
 
-// partOf returns which message an incoming one belongs to, and the incoming one without what is
-// needed only until its message is whole.
-func partOf(in channels.Incoming) (channels.Part, channels.Incoming) {
+// extractPart returns the part of an incoming message, and the message without Part and Raw, which
+// are needed only until the message is complete.
+func extractPart(in channels.Incoming) (channels.Part, channels.Incoming) {
 	var p channels.Part
 	if in.Part != nil {
 		p = *in.Part

@@ -12,89 +12,90 @@ import (
 )
 
 const (
-	// pruned is how many rows go in one step, so that nobody waits long behind it.
-	pruned = 500
-	// remembered is how long a received message stays known at least. Networks offer a message
-	// again within days.
-	remembered = 90 * 24 * time.Hour
-	// orphaned is the age at which a copy that no delivery refers to is taken for left over by a
-	// turn that died.
-	orphaned = time.Hour
+	// pruneBatch is the number of rows that one transaction deletes, so that other writes do not
+	// wait long.
+	pruneBatch = 500
+	// seenAge is how long the IDs of received messages are stored at least. Networks offer a
+	// message again within days.
+	seenAge = 90 * 24 * time.Hour
+	// unreferencedCopyAge is the age at which a copy without a delivery is deleted. Younger copies
+	// may belong to an outbound message that is about to be stored.
+	unreferencedCopyAge = time.Hour
 )
 
-// finished describes how the ended rows of a table are told and found, oldest first.
-type finished struct {
+// prunableTable names the columns that identify and order the finished rows of a table.
+type prunableTable struct {
 	table, id, ended string
-	keep             string // a condition for rows that must stay
+	keepCondition    string // an SQL condition of rows that must be kept
 }
 
-var prunable = []finished{
+var prunableTables = []prunableTable{
 	{table: "inbox", id: "id", ended: "ended"},
-	// A rerun must know what was sent before.
-	{table: "outbox", id: "id", ended: "settled", keep: `EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbound
+	// When a turn runs again, messages that were sent before are not sent again.
+	{table: "outbox", id: "id", ended: "settled", keepCondition: `EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbound
 		AND inbox.state IN ('pending', 'running', 'interrupted'))`},
 	{table: "question", id: "seq", ended: "closed"},
 }
 
-// Prune removes what is beyond the retention.
+// Prune deletes rows and files beyond the retention.
 func (s *Store) Prune(ctx context.Context, keep store.Retention) error {
 	now := s.now()
-	if err := s.expire(ctx, now); err != nil {
+	if err := s.closeExpiredQuestions(ctx, now); err != nil {
 		return fmt.Errorf("prune: %w", err)
 	}
-	for _, f := range prunable {
+	for _, f := range prunableTables {
 		if err := s.pruneTable(ctx, f, keep, now); err != nil {
 			return fmt.Errorf("prune %s: %w", f.table, err)
 		}
 	}
-	if err := s.forgetAfresh(ctx); err != nil {
-		return fmt.Errorf("prune fresh starts: %w", err)
+	if err := s.pruneConversationStarts(ctx); err != nil {
+		return fmt.Errorf("prune conversation starts: %w", err)
 	}
-	if err := s.forgetSeen(ctx, now.Add(-max(remembered, keep.Age))); err != nil {
-		return fmt.Errorf("prune what was seen: %w", err)
+	if err := s.pruneSeen(ctx, now.Add(-max(seenAge, keep.Age))); err != nil {
+		return fmt.Errorf("prune the IDs of received messages: %w", err)
 	}
-	if err := s.pruneParts(ctx, now.Add(-max(abandoned, keep.Age))); err != nil {
+	if err := s.pruneParts(ctx, now.Add(-max(incompletePartAge, keep.Age))); err != nil {
 		return fmt.Errorf("prune parts: %w", err)
 	}
-	if err := s.pruneSpool(ctx, now.Add(-orphaned)); err != nil {
+	if err := s.pruneSpool(ctx, now.Add(-unreferencedCopyAge)); err != nil {
 		return fmt.Errorf("prune the spool: %w", err)
 	}
 	return nil
 }
 
-// expire closes questions that nobody answered in time.
-func (s *Store) expire(ctx context.Context, now time.Time) error {
+// closeExpiredQuestions closes the questions that were not answered in time.
+func (s *Store) closeExpiredQuestions(ctx context.Context, now time.Time) error {
 	return s.change(ctx, "close expired questions", func(t *tx) error {
 		return t.exec("UPDATE question SET closed = expires WHERE closed = 0 AND expires > 0 AND expires <= ?", micros(now))
 	})
 }
 
-// pruneTable deletes up to the newest row that is too old or too many, a step at a time.
-func (s *Store) pruneTable(ctx context.Context, f finished, keep store.Retention, now time.Time) error {
-	ended, id, err := s.limit(ctx, f, keep, now)
+// pruneTable deletes the finished rows of a table beyond the retention, in batches.
+func (s *Store) pruneTable(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) error {
+	ended, id, err := s.newestToPrune(ctx, f, keep, now)
 	if err != nil || ended == 0 {
 		return err
 	}
-	stay := f.keep
-	if stay == "" {
-		stay = "FALSE"
+	keepCondition := f.keepCondition
+	if keepCondition == "" {
+		keepCondition = "FALSE"
 	}
 	query := fmt.Sprintf(`DELETE FROM %[1]s WHERE %[2]s IN (SELECT %[2]s FROM %[1]s
-		WHERE %[3]s > 0 AND (%[3]s, %[2]s) <= (?, ?) AND NOT %[4]s ORDER BY %[3]s, %[2]s LIMIT ?)`, f.table, f.id, f.ended, stay)
+		WHERE %[3]s > 0 AND (%[3]s, %[2]s) <= (?, ?) AND NOT %[4]s ORDER BY %[3]s, %[2]s LIMIT ?)`, f.table, f.id, f.ended, keepCondition)
 	for {
 		var n int
 		err := s.change(ctx, "delete rows", func(t *tx) (err error) {
-			n, err = t.changed(query, ended, id, pruned)
+			n, err = t.execCount(query, ended, id, pruneBatch)
 			return err
 		})
-		if err != nil || n < pruned {
+		if err != nil || n < pruneBatch {
 			return err
 		}
 	}
 }
 
-// limit returns the end and the id of the newest row to go.
-func (s *Store) limit(ctx context.Context, f finished, keep store.Retention, now time.Time) (ended, id int64, err error) {
+// newestToPrune returns the end and the ID of the newest row that is beyond the retention.
+func (s *Store) newestToPrune(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) (ended, id int64, err error) {
 	newest := func(which, skip string, args ...any) error {
 		var e, i int64
 		query := fmt.Sprintf("SELECT %[2]s, %[3]s FROM %[1]s WHERE %[2]s > 0 %[4]s ORDER BY %[2]s DESC, %[3]s DESC LIMIT 1 %[5]s",
@@ -116,23 +117,25 @@ func (s *Store) limit(ctx context.Context, f finished, keep store.Retention, now
 	return ended, id, err
 }
 
-// forgetAfresh deletes marks of chats of which nothing older is left.
-func (s *Store) forgetAfresh(ctx context.Context) error {
-	return s.sweep(ctx, `SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.inbound)
+// pruneConversationStarts deletes the start of a chat's conversation when no older inbound message
+// is left.
+func (s *Store) pruneConversationStarts(ctx context.Context) error {
+	return s.deleteInBatches(ctx, `SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.inbound)
 		LIMIT ?`, "DELETE FROM afresh WHERE chat = ?", 0)
 }
 
-// forgetSeen deletes what was received long ago.
-func (s *Store) forgetSeen(ctx context.Context, before time.Time) error {
-	return s.sweep(ctx, `SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.inbound)
+// pruneSeen deletes the IDs of messages that were received before a time and whose inbound message
+// was deleted.
+func (s *Store) pruneSeen(ctx context.Context, before time.Time) error {
+	return s.deleteInBatches(ctx, `SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.inbound)
 		LIMIT ?`, "DELETE FROM seen WHERE chat = ?1 ->> 0 AND message = ?1 ->> 1", micros(before))
 }
 
-// sweep deletes what a query finds up to a limit. It looks outside the writer, since it may have to
-// look far.
-func (s *Store) sweep(ctx context.Context, find, remove string, limit int64) error {
+// deleteInBatches deletes the rows whose keys a query finds, until it finds none. The query runs
+// outside the writer, because it may take long.
+func (s *Store) deleteInBatches(ctx context.Context, find, remove string, limit int64) error {
 	for {
-		keys, err := queryAll(ctx, s, func(scan func(...any) error) (key any, err error) { return key, scan(&key) }, find, limit, pruned)
+		keys, err := queryAll(ctx, s, func(scan func(...any) error) (key any, err error) { return key, scan(&key) }, find, limit, pruneBatch)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
@@ -150,7 +153,7 @@ func (s *Store) sweep(ctx context.Context, find, remove string, limit int64) err
 	}
 }
 
-// pruneSpool deletes copies that were made before a time and that no delivery needs.
+// pruneSpool deletes copies that were created before a time and that no delivery needs.
 func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 	d, err := os.Open(s.spool.dir)
 	if err != nil {
@@ -158,7 +161,7 @@ func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 	}
 	defer func() { _ = d.Close() }()
 	for {
-		entries, err := d.ReadDir(pruned)
+		entries, err := d.ReadDir(pruneBatch)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -168,7 +171,7 @@ func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 		for _, e := range entries {
 			info, err := e.Info()
 			if err != nil || !info.ModTime().Before(before) {
-				continue // gone meanwhile, or young
+				continue // already deleted, or too young
 			}
 			var one int
 			needed, err := s.queryRow(ctx, "SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{e.Name()}, &one)
@@ -176,7 +179,7 @@ func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 				return err
 			}
 			if !needed {
-				s.spool.remove([]string{e.Name()})
+				s.spool.removeCopies([]string{e.Name()})
 			}
 		}
 	}

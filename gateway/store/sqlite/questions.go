@@ -10,85 +10,85 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Ask stores a question and the outbound message that carries it.
+// Ask stores a question and its outbound message.
 func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
 	what := "ask question " + q.ID
-	made, err := s.sealed(l)
+	prepared, err := s.checkAndPrepare(l)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
-	defer s.asking.begin(q.Chat.String())()
+	defer s.chatsWithQuestions.addStoring(q.Chat.String())()
 	var expires time.Time
 	if q.Within > 0 {
 		expires = now.Add(q.Within)
 	}
-	var sent posted
+	var result enqueueResult
 	err = s.change(ctx, what, func(t *tx) (err error) {
 		err = t.exec("INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval)
 		if err != nil {
 			return err
 		}
-		if sent, err = t.post(made, false, now); err != nil || len(sent.ids) == 0 {
+		if result, err = t.enqueueOutbound(prepared, false, now); err != nil || len(result.ids) == 0 {
 			return err
 		}
-		return t.exec("UPDATE question SET delivery = ? WHERE id = ?", sent.ids[len(sent.ids)-1], q.ID)
+		return t.exec("UPDATE question SET delivery = ? WHERE id = ?", result.ids[len(result.ids)-1], q.ID)
 	})
 	if err == nil {
-		s.spool.remove(sent.unused)
+		s.spool.removeCopies(result.unusedCopies)
 	}
 	return err
 }
 
-// Answer records the first answer.
+// Answer stores the first answer to a question.
 func (s *Store) Answer(ctx context.Context, id, answer, by string) (bool, error) {
 	now := s.now()
 	var n int
 	err := s.change(ctx, "answer question "+id, func(t *tx) (err error) {
-		n, err = t.reply(store.Reply{Question: id, Text: answer, By: by}, now)
+		n, err = t.answerQuestion(store.Reply{Question: id, Text: answer, By: by}, now)
 		return err
 	})
 	return n > 0 && err == nil, err
 }
 
-func (t *tx) reply(r store.Reply, now time.Time) (int, error) {
-	return t.changed(`UPDATE question SET answer = ?1, answered_by = ?2, closed = ?3
+func (t *tx) answerQuestion(r store.Reply, now time.Time) (int, error) {
+	return t.execCount(`UPDATE question SET answer = ?1, answered_by = ?2, closed = ?3
 		WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, r.Text, r.By, micros(now), r.Question)
 }
 
-// Withdraw closes a question that nobody has answered.
+// Withdraw closes an open question without an answer.
 func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
 	now := s.now()
 	var n int
 	err := s.change(ctx, "withdraw question "+id, func(t *tx) (err error) {
-		n, err = t.changed("UPDATE question SET closed = ? WHERE id = ? AND closed = 0", micros(now), id)
+		n, err = t.execCount("UPDATE question SET closed = ? WHERE id = ? AND closed = 0", micros(now), id)
 		return err
 	})
 	return n > 0 && err == nil, err
 }
 
-const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.answer, q.answered_by, q.closed > 0,
+const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.answer, q.answered_by, q.closed > 0,
 	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq), coalesce(o.state, ''), coalesce(o.receipt, '')
 	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
 // OpenQuestions returns the questions of a chat that wait for an answer.
 func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
 	key := chat.String()
-	version, asking := s.asking.listed(key)
+	version, asking := s.chatsWithQuestions.versionOf(key)
 	if !asking {
 		return nil, nil
 	}
-	open, err := queryAll(ctx, s, s.scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
+	open, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
 	if err == nil && len(open) == 0 {
-		s.asking.forget(key, version)
+		s.chatsWithQuestions.removeIfUnchanged(key, version)
 	}
-	return open, wrapError("look for a question in %s", err, chat)
+	return open, wrapError("read the open questions of %s", err, chat)
 }
 
 // Question returns one question.
 func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
-	q, err := queryAll(ctx, s, s.scanQuestion, questions+"WHERE q.id = ?", id)
+	q, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+"WHERE q.id = ?", id)
 	if err != nil || len(q) == 0 {
 		return store.Question{}, false, wrapError("read question %s", err, id)
 	}
@@ -115,7 +115,7 @@ func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
 	return q, nil
 }
 
-// closeQuestions ends the open questions of an inbound message.
+// closeQuestions closes the open questions of an inbound message.
 func (t *tx) closeQuestions(inbound int64, now time.Time) error {
 	return t.exec("UPDATE question SET closed = ? WHERE inbound = ? AND closed = 0", micros(now), inbound)
 }

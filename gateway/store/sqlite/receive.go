@@ -11,7 +11,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Cursor returns what was last stored for a channel.
+// Cursor returns the stored cursor of a channel.
 func (s *Store) Cursor(ctx context.Context, channel string) (string, error) {
 	var value string
 	if _, err := s.queryRow(ctx, "SELECT value FROM cursor WHERE channel = ?", []any{channel}, &value); err != nil {
@@ -20,7 +20,7 @@ func (s *Store) Cursor(ctx context.Context, channel string) (string, error) {
 	return value, nil
 }
 
-// SetCursor stores a channel's cursor.
+// SetCursor stores the cursor of a channel.
 func (s *Store) SetCursor(ctx context.Context, channel, cursor string) error {
 	return s.change(ctx, "move the cursor of "+channel, func(t *tx) error { return t.setCursor(channel, cursor) })
 }
@@ -36,11 +36,11 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Rece
 		s.chatsWithMemories.add(a.In.Chat.String())
 	}
 	var part channels.Part
-	part, a.In = partOf(a.In)
-	r := reception{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(a.In), answer: s.outbounds(a.Answer)}
+	part, a.In = extractPart(a.In)
+	r := preparedReceive{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(a.In), answer: s.prepareEach(a.Answer)}
 	var result store.ReceiveResult
 	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) (err error) {
-		result, err = t.receive(r)
+		result, err = t.receiveMessage(r)
 		return err
 	})
 	if err != nil {
@@ -49,24 +49,24 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Rece
 	return result, nil
 }
 
-// reception is a ReceiveRequest made ready for the writer, so that nothing slow happens in the
-// transaction.
-type reception struct {
+// preparedReceive is a store.ReceiveRequest that was encoded before the transaction, so that the
+// writer does nothing slow.
+type preparedReceive struct {
 	store.ReceiveRequest
 	part     channels.Part
 	member   string
 	now      time.Time
 	incoming string
-	answer   []outbound
+	answer   []preparedOutbound
 }
 
-func (t *tx) receive(r reception) (store.ReceiveResult, error) {
-	chat, err := t.state(r.In)
+func (t *tx) receiveMessage(r preparedReceive) (store.ReceiveResult, error) {
+	chat, err := t.readChatState(r.In)
 	if err != nil {
 		return store.ReceiveResult{}, err
 	}
-	if chat.dup {
-		before, _, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", chat.before)
+	if chat.duplicate {
+		before, _, err := t.queryInbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", chat.duplicateOf)
 		if err != nil {
 			return store.ReceiveResult{}, err
 		}
@@ -76,62 +76,61 @@ func (t *tx) receive(r reception) (store.ReceiveResult, error) {
 		return store.ReceiveResult{Inbound: before, Disposition: store.Duplicate}, t.moveCursor(r)
 	}
 	if r.Reply != nil {
-		n, err := t.reply(*r.Reply, r.now)
+		n, err := t.answerQuestion(*r.Reply, r.now)
 		if err != nil {
 			return store.ReceiveResult{}, err
 		}
 		r.Settle = r.Settle || n > 0
 	}
-	result := dispose(r, chat)
+	result := decideDisposition(r, chat)
 	if result.Disposition == store.Busy || result.Disposition == store.Full {
 		return result, nil
 	}
-	if err := t.admit(&result, r); err != nil {
+	if err := t.insertInbound(&result, r); err != nil {
 		return store.ReceiveResult{}, err
 	}
 	if err := t.completeParts(r.In.Chat, r.part, result.Inbound.ID, r.now); err != nil {
 		return store.ReceiveResult{}, err
 	}
-	if err := t.enqueueAll(r.answer, result.Inbound.ID, r.now); err != nil {
+	if err := t.insertOutbounds(r.answer, result.Inbound.ID, r.now); err != nil {
 		return store.ReceiveResult{}, err
 	}
-	if err := t.fulfil(r.ReceiveRequest, r.now); err != nil {
+	if err := t.applyRequests(r.ReceiveRequest, r.now); err != nil {
 		return store.ReceiveResult{}, err
 	}
 	return result, t.moveCursor(r)
 }
 
-// moveCursor stores the cursor that came with a message which is stored in the same step.
-func (t *tx) moveCursor(r reception) error {
+// moveCursor stores the cursor of a message in the message's own transaction.
+func (t *tx) moveCursor(r preparedReceive) error {
 	if r.Cursor == "" {
 		return nil
 	}
 	return t.setCursor(r.In.Chat.Channel, r.Cursor)
 }
 
-// chatState is what the store has of a chat when one of its messages is received.
+// chatState is the state of a chat when one of its messages is received.
 type chatState struct {
-	dup     bool
-	before  int64 // of a duplicate: its inbound message; 0 if that was pruned since, or refused
-	waiting int
-	running int64  // the inbound message that runs, or 0
-	runner  string // the member that runs it
+	duplicate   bool
+	duplicateOf int64 // the earlier inbound message of a duplicate; 0 if it was pruned or refused
+	waiting     int
+	running     int64  // the inbound message that runs, or 0
+	runner      string // the member that runs it
 }
 
-// state reads the state of a message's chat. A message without an id cannot be told from another,
-// so it is always new.
-func (t *tx) state(in channels.Incoming) (c chatState, err error) {
-	_, err = t.row(`SELECT coalesce((SELECT inbound FROM seen WHERE chat = ?1 AND message = ?2), 0),
+// readChatState reads the state of a message's chat. A message without an ID is never a duplicate.
+func (t *tx) readChatState(in channels.Incoming) (c chatState, err error) {
+	_, err = t.queryRow(`SELECT coalesce((SELECT inbound FROM seen WHERE chat = ?1 AND message = ?2), 0),
 		?2 <> '' AND (EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2) OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)),
 		(SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
 		coalesce((SELECT id FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), 0),
 		coalesce((SELECT owner FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), '')`,
-		[]any{in.Chat.String(), in.ID}, &c.before, &c.dup, &c.waiting, &c.running, &c.runner)
+		[]any{in.Chat.String(), in.ID}, &c.duplicateOf, &c.duplicate, &c.waiting, &c.running, &c.runner)
 	return c, err
 }
 
-// dispose decides what becomes of a new message, by what else of its chat is not ended.
-func dispose(r reception, chat chatState) store.ReceiveResult {
+// decideDisposition decides what happens to a new message, by the state of its chat.
+func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 	result := store.ReceiveResult{
 		Inbound: store.Inbound{In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: fromMicros(micros(r.now)), State: store.Pending},
 	}
@@ -157,33 +156,34 @@ func dispose(r reception, chat chatState) store.ReceiveResult {
 	return result
 }
 
-// fulfil does what an inbound message asks for, as far as that is possible.
-func (t *tx) fulfil(a store.ReceiveRequest, now time.Time) error {
+// applyRequests carries out the Restart, Cancel, StartConversation and Remember of a request, and
+// skips impossible ones.
+func (t *tx) applyRequests(a store.ReceiveRequest, now time.Time) error {
 	if a.Restart != 0 {
-		if err := t.restart(a.Restart); err != nil && !errors.Is(err, store.ErrState) {
+		if err := t.restartInbound(a.Restart); err != nil && !errors.Is(err, store.ErrState) {
 			return err
 		}
 	}
 	if a.Cancel {
-		if _, err := t.cancel(a.In.Chat.String(), 0, now); err != nil {
+		if _, err := t.cancelPending(a.In.Chat.String(), 0, now); err != nil {
 			return err
 		}
 	}
-	if a.StartAfresh {
-		if err := t.startAfresh(a.In.Chat); err != nil {
+	if a.StartConversation {
+		if err := t.startConversation(a.In.Chat); err != nil {
 			return err
 		}
 	}
 	if a.Remember.Key != "" {
-		return t.remember(a.In.Chat, a.Remember)
+		return t.saveMemory(a.In.Chat, a.Remember)
 	}
 	return nil
 }
 
-// admit stores a new message: as done, as running, or in line.
-func (t *tx) admit(result *store.ReceiveResult, r reception) (err error) {
+// insertInbound stores a new message as done, running or pending.
+func (t *tx) insertInbound(result *store.ReceiveResult, r preparedReceive) (err error) {
 	i, chat := &result.Inbound, r.In.Chat.String()
-	i.ID, err = t.insert("INSERT INTO inbox (chat, agent, state, owner, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	i.ID, err = t.execInsert("INSERT INTO inbox (chat, agent, state, owner, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		chat, i.Agent, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended), r.incoming)
 	if err != nil {
 		return err
@@ -195,21 +195,21 @@ func (t *tx) admit(result *store.ReceiveResult, r reception) (err error) {
 	}
 	switch {
 	case result.Disposition == store.Claimed:
-		i.Token, err = t.token(chat)
+		i.Token, err = t.ensureToken(chat)
 	case result.Disposition == store.Queued && result.Running == 0:
-		err = t.stand(chat)
+		err = t.enterLine(chat)
 	}
 	return err
 }
 
-// open says what of a chat is not ended.
-func (t *tx) open(chat string) (pending, running bool, err error) {
-	_, err = t.row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
+// hasUnfinished reports whether a chat has pending and running inbound messages.
+func (t *tx) hasUnfinished(chat string) (pending, running bool, err error) {
+	_, err = t.queryRow(`SELECT EXISTS (SELECT 1 FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
 		EXISTS (SELECT 1 FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0)`, []any{chat}, &pending, &running)
 	return pending, running, err
 }
 
-// stand puts a chat at the end of the line, unless it stands there already.
-func (t *tx) stand(chat string) error {
+// enterLine adds a chat to the end of the line, unless it is in the line already.
+func (t *tx) enterLine(chat string) error {
 	return t.exec("INSERT INTO line (chat) VALUES (?) ON CONFLICT DO NOTHING", chat)
 }

@@ -43,12 +43,12 @@ func (t *tx) saveRecord(key, value string) error {
 	return t.exec("INSERT INTO record (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", key, value)
 }
 
-// SwapRecord replaces the value of a record if it is the old one.
+// SwapRecord replaces the value of a record if it equals old.
 func (s *Store) SwapRecord(ctx context.Context, key, old, value string) (swapped bool, err error) {
 	err = s.change(ctx, "swap record "+key, func(t *tx) error {
 		var is string
 		swapped = false
-		if _, err := t.row("SELECT value FROM record WHERE key = ?", []any{key}, &is); err != nil || is != old {
+		if _, err := t.queryRow("SELECT value FROM record WHERE key = ?", []any{key}, &is); err != nil || is != old {
 			return err
 		}
 		swapped = true
@@ -57,11 +57,11 @@ func (s *Store) SwapRecord(ctx context.Context, key, old, value string) (swapped
 	return swapped && err == nil, err
 }
 
-// InitRecords writes records unless one is there.
+// InitRecords saves records if the key unless does not exist.
 func (s *Store) InitRecords(ctx context.Context, unless string, values map[string]string) (done bool, err error) {
-	err = s.change(ctx, "begin records", func(t *tx) error {
+	err = s.change(ctx, "initialize records", func(t *tx) error {
 		var there string
-		found, err := t.row("SELECT value FROM record WHERE key = ?", []any{unless}, &there)
+		found, err := t.queryRow("SELECT value FROM record WHERE key = ?", []any{unless}, &there)
 		if done = !found && err == nil; !done {
 			return err
 		}

@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reflink makes one file share the content of another, and reports whether the file system can.
+// reflink makes dst share the content of src, and reports whether the file system supports it.
 func reflink(dst, src *os.File) bool { return unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())) == nil }

@@ -11,7 +11,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// change carries out a write and adds the operation to an error.
+// change carries out a write. It adds the operation to an error.
 func (s *Store) change(ctx context.Context, what string, do func(*tx) error) error {
 	if err := s.checkDamage(s.writer.submit(ctx, do)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -33,7 +33,7 @@ func (s *Store) queryRow(ctx context.Context, query string, args []any, into ...
 	if err != nil {
 		return false, s.checkDamage(err)
 	}
-	return foundRow(s.checkDamage(stmt.QueryRowContext(ctx, args...).Scan(into...)))
+	return ignoreNoRows(s.checkDamage(stmt.QueryRowContext(ctx, args...).Scan(into...)))
 }
 
 // queryRows reads rows outside the writer, one by one.
@@ -46,7 +46,7 @@ func (s *Store) queryRows(ctx context.Context, query string, args []any, do func
 	if err != nil {
 		return s.checkDamage(err)
 	}
-	return s.checkDamage(errors.Join(walk(rows, do), rows.Close()))
+	return s.checkDamage(errors.Join(scanRows(rows, do), rows.Close()))
 }
 
 // prepared returns the prepared statement of a query outside the writer. Parsing takes longer than
@@ -64,7 +64,7 @@ func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, err
 }
 
-func walk(rows *sql.Rows, do func(scan func(...any) error) error) error {
+func scanRows(rows *sql.Rows, do func(scan func(...any) error) error) error {
 	for rows.Next() {
 		if err := do(rows.Scan); err != nil {
 			return err
@@ -73,7 +73,7 @@ func walk(rows *sql.Rows, do func(scan func(...any) error) error) error {
 	return rows.Err()
 }
 
-func foundRow(err error) (bool, error) {
+func ignoreNoRows(err error) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -121,7 +121,7 @@ func scanInbound(scan func(...any) error) (store.Inbound, error) {
 	i.Outcome.CPU = time.Duration(cpu) * time.Microsecond
 	i.Received, i.Started, i.Ended = fromMicros(received), fromMicros(started), fromMicros(ended)
 	if err := json.Unmarshal(incoming, &i.In); err != nil {
-		return store.Inbound{}, fmt.Errorf("inbound %d: %w: %w", i.ID, errUnreadable, err)
+		return store.Inbound{}, fmt.Errorf("inbound message %d: %w: %w", i.ID, errUnreadable, err)
 	}
 	return i, nil
 }
@@ -143,12 +143,12 @@ func scanDelivery(scan func(...any) error) (store.Delivery, error) {
 	return p, nil
 }
 
-func (t *tx) inbound(query string, args ...any) (store.Inbound, bool, error) {
-	return queryFirst(t.each, scanInbound, query, args)
+func (t *tx) queryInbound(query string, args ...any) (store.Inbound, bool, error) {
+	return queryFirst(t.queryRows, scanInbound, query, args)
 }
 
-func (t *tx) delivery(query string, args ...any) (store.Delivery, bool, error) {
-	return queryFirst(t.each, scanDelivery, query, args)
+func (t *tx) queryDelivery(query string, args ...any) (store.Delivery, bool, error) {
+	return queryFirst(t.queryRows, scanDelivery, query, args)
 }
 
 // queryFirst reads the only row of a query.

@@ -15,13 +15,13 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// snapshotTries is how often a snapshot is begun anew because an answer was delivered, and its
-// files removed, just when it began.
+// snapshotTries bounds the tries of a snapshot. A try fails if a delivery is sent, and its files
+// are removed, just after the transaction has begun.
 const snapshotTries = 20
 
-// Snapshot copies the database of a state, as it is at one moment, into a folder, and with it the
-// spool's copies that answers need which are not delivered at that moment. A daemon may go on
-// meanwhile. It returns the folders of the spool that are missing.
+// Snapshot copies the database of a state into a folder, with the copies in the spool that
+// undelivered messages need. Both are as of the same moment, and a daemon may run meanwhile. It
+// returns the folders of the spool that are missing.
 func Snapshot(ctx context.Context, dir, to string) (missing []string, err error) {
 	path := filepath.Join(dir, Database)
 	if err := dbfile.Inspect(path); err != nil {
@@ -32,26 +32,26 @@ func Snapshot(ctx context.Context, dir, to string) (missing []string, err error)
 		return nil, fmt.Errorf("open %s: %w", path, dbfile.Explain(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	t := &tx{conn: conn, kept: map[string]driver.Stmt{}}
+	t := &tx{conn: conn, statements: map[string]driver.Stmt{}}
 	var before []string
-	_, err = t.version() // of a newer one it is not known what else belongs to it
+	_, err = t.readSchemaVersion() // a state with a newer schema may consist of other files as well
 	for try := 0; err == nil && try < snapshotTries; try++ {
-		if missing, err = t.freeze(filepath.Join(dir, spoolFolder), filepath.Join(to, spoolFolder)); err != nil {
+		if missing, err = t.beginSnapshot(filepath.Join(dir, spoolFolder), filepath.Join(to, spoolFolder)); err != nil {
 			break
 		}
-		// What is missing twice was not delivered meanwhile: it is lost.
+		// A copy that is missing twice is lost: it was not removed after a send.
 		if len(missing) == 0 || slices.Equal(missing, before) || try == snapshotTries-1 {
 			if err = dbfile.Copy(ctx, conn, filepath.Join(to, Database)); err == nil {
-				err = t.script("ROLLBACK")
+				err = t.execScript("ROLLBACK")
 			}
 			break
 		}
 		before = missing
-		if err = t.script("ROLLBACK"); err != nil {
+		if err = t.execScript("ROLLBACK"); err != nil {
 			break
 		}
 	}
-	for _, s := range t.kept {
+	for _, s := range t.statements {
 		err = errors.Join(err, s.Close())
 	}
 	if err != nil {
@@ -60,14 +60,14 @@ func Snapshot(ctx context.Context, dir, to string) (missing []string, err error)
 	return missing, nil
 }
 
-// freeze begins a transaction, and keeps the spool's copies that are needed at its moment, before
-// the daemon removes them.
-func (t *tx) freeze(from, to string) (missing []string, err error) {
-	if err := t.script("BEGIN"); err != nil {
+// beginSnapshot begins a transaction and links the copies in the spool that are needed at its
+// moment, before the daemon removes them.
+func (t *tx) beginSnapshot(from, to string) (missing []string, err error) {
+	if err := t.execScript("BEGIN"); err != nil {
 		return nil, err
 	}
 	var folders []string
-	err = t.each("SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
+	err = t.queryRows("SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
 		folders = append(folders, "")
 		return scan(&folders[len(folders)-1])
 	})
@@ -76,7 +76,7 @@ func (t *tx) freeze(from, to string) (missing []string, err error) {
 	}
 	for _, f := range folders {
 		if !filepath.IsLocal(f) || filepath.Base(f) != f {
-			continue // no name of ours
+			continue // not the name of a copy
 		}
 		err := linkFolder(filepath.Join(from, f), filepath.Join(to, f))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -88,8 +88,8 @@ func (t *tx) freeze(from, to string) (missing []string, err error) {
 	return missing, nil
 }
 
-// linkFolder gives the files of a folder second names in another one, so that they stay when the
-// first are removed.
+// linkFolder creates hard links to the files of a folder in another one, so that their content
+// survives the removal of the originals.
 func linkFolder(from, to string) error {
 	files, err := os.ReadDir(from)
 	if err != nil {
@@ -107,10 +107,10 @@ func linkFolder(from, to string) error {
 		}
 		a, b := filepath.Join(from, f.Name()), filepath.Join(to, f.Name())
 		err := os.Link(a, b)
-		if errors.Is(err, fs.ErrExist) { // of the last try
+		if errors.Is(err, fs.ErrExist) { // linked by an earlier try
 			continue
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file system without links
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file system without hard links
 			err = copyFile(a, b)
 		}
 		if err != nil {
@@ -134,18 +134,18 @@ func copyFile(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// Keys returns the keys of all messages to a channel that the outbox in a folder's database holds,
-// sent or not.
-func Keys(ctx context.Context, dir, channel string) (keys map[string]bool, err error) {
+// DeliveryKeys returns the idempotency keys of all deliveries to a channel in the database of a
+// state, in every delivery state.
+func DeliveryKeys(ctx context.Context, dir, channel string) (keys map[string]bool, err error) {
 	path := filepath.Join(dir, Database)
 	conn, err := dbfile.Connect(ctx, path, "query_only(1)")
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, dbfile.Explain(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	t := &tx{conn: conn, kept: map[string]driver.Stmt{}}
+	t := &tx{conn: conn, statements: map[string]driver.Stmt{}}
 	keys = map[string]bool{}
-	err = t.each("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel}, func(scan func(...any) error) error {
+	err = t.queryRows("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel}, func(scan func(...any) error) error {
 		var p store.Delivery
 		var queued int64
 		if err := scan(&p.ID, &queued); err != nil {
@@ -155,18 +155,19 @@ func Keys(ctx context.Context, dir, channel string) (keys map[string]bool, err e
 		keys[p.Key()] = true
 		return nil
 	})
-	for _, s := range t.kept {
+	for _, s := range t.statements {
 		err = errors.Join(err, s.Close())
 	}
 	return keys, wrapError("read the outbox of %s", dbfile.Explain(err), path)
 }
 
-// CheckCopy finds out whether a file is a whole and sound database of a schema that this nanobot
-// knows.
-func CheckCopy(ctx context.Context, path string) error { return dbfile.CheckSchema(ctx, path, version) }
+// CheckCopy checks that a file is an undamaged database with a schema that this program knows.
+func CheckCopy(ctx context.Context, path string) error {
+	return dbfile.CheckSchema(ctx, path, schemaVersion)
+}
 
-// Lock keeps daemons off a state until unlock is called. A daemon that runs on it is
-// store.ErrLocked.
+// Lock locks a state against daemons until release is called. If a daemon is running on the state,
+// the error is store.ErrLocked.
 func Lock(dir string) (release func() error, err error) {
 	f, err := lockState(dir)
 	if err != nil {

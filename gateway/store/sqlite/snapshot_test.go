@@ -37,7 +37,7 @@ func TestTheKeysOfACopyAreThoseOfItsMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := answer(here, "later")
-	keys, err := sqlite.Keys(ctx, to, "web")
+	keys, err := sqlite.DeliveryKeys(ctx, to, "web")
 	if err != nil || len(keys) != 2 || !keys[sent.Key()] || !keys[pending.Key()] || keys[later.Key()] || keys[foreign.Key()] {
 		t.Errorf("the keys are %v, %v", keys, err)
 	}

@@ -21,8 +21,8 @@ import (
 	"nanobot/internal/sparse"
 )
 
-// spool is a folder of folders, each with one file under its own name: <digest of the
-// content>-<random>/<name>.
+// spool is a folder with a folder for each copy, which contains the file under its own name:
+// <digest of the content>-<random>/<name>.
 type spool struct {
 	dir  string
 	room *sparse.DiskSpace
@@ -30,56 +30,57 @@ type spool struct {
 
 func newSpool(dir string) spool { return spool{dir: dir, room: &sparse.DiskSpace{Dir: dir}} }
 
-// fresh begins the name of a folder whose copy is not complete.
-const fresh = "new-"
+// incompletePrefix is the prefix of the folder of a copy that is not complete.
+const incompletePrefix = "new-"
 
 // SaveCopy copies a file into the spool.
-func (s *Store) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
-	kept, err := s.spool.keep(ctx, file, most, s.now())
+func (s *Store) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
+	name, err := s.spool.saveCopy(ctx, file, limit, s.now())
 	if err != nil {
-		return "", fmt.Errorf("keep a copy of %s: %w", file.Name(), markUnavailable(err))
+		return "", fmt.Errorf("copy %s: %w", file.Name(), markUnavailable(err))
 	}
-	return kept, nil
+	return name, nil
 }
 
-func (s spool) keep(ctx context.Context, src *os.File, most int64, now time.Time) (string, error) {
+func (s spool) saveCopy(ctx context.Context, src *os.File, limit int64, now time.Time) (string, error) {
 	began := time.Now()
 	before, err := src.Stat()
 	if err == nil {
-		err = named(src.Name(), before)
+		err = checkName(src.Name(), before)
 	}
 	switch {
 	case err != nil:
 		return "", err
 	case before.Size() == 0: // networks refuse empty files
 		return "", store.ErrChanged
-	case most > 0 && before.Size() > most:
+	case limit > 0 && before.Size() > limit:
 		return "", store.ErrTooLarge
 	}
 	random := rand.Text()[:16]
-	folder := filepath.Join(s.dir, fresh+random)
+	folder := filepath.Join(s.dir, incompletePrefix+random)
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return "", err
 	}
 	base := filepath.Base(src.Name())
-	digest, err := s.duplicate(ctx, src, before.Size(), filepath.Join(folder, base))
+	digest, err := s.copyAndDigest(ctx, src, before.Size(), filepath.Join(folder, base))
 	if err == nil {
-		err = unchanged(ctx, src, before, began, digest)
+		err = checkUnchanged(ctx, src, before, began, digest)
 	}
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(folder))
 	}
-	kept := filepath.Join(s.dir, digest+"-"+random)
-	if err := s.shelve(folder, kept, now); err != nil {
-		return "", errors.Join(err, os.RemoveAll(folder), os.RemoveAll(kept))
+	final := filepath.Join(s.dir, digest+"-"+random)
+	if err := s.publish(folder, final, now); err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder), os.RemoveAll(final))
 	}
-	return filepath.Base(kept) + "/" + base, nil
+	return filepath.Base(final) + "/" + base, nil
 }
 
-// named returns an error if a file has lost its name: the agent that removed or replaced it does
-// not want it sent any more. A link on the way, which may be new, gives the same error whatever it
-// leads to: the person who reads the reason must not learn what the agent may not see.
-func named(name string, file fs.FileInfo) error {
+// checkName returns an error if the file's path leads to another file or to none: the agent that
+// removed or replaced the file does not want it sent. A symbolic link in the path, which may be
+// new, gives the same error whatever its target is, because the person who reads the error must not
+// learn anything about files that the agent may not see.
+func checkName(name string, file fs.FileInfo) error {
 	at, err := nofollow.Stat(name)
 	switch {
 	case err != nil:
@@ -92,13 +93,14 @@ func named(name string, file fs.FileInfo) error {
 	return nil
 }
 
-// coarse is more than the grain of the file system's clock: a file that changes again within it has
-// the same time as before.
-const coarse = 20 * time.Millisecond
+// timestampGrain is more than the resolution of file times: a file that changes twice within it may
+// have the same time after both changes.
+const timestampGrain = 20 * time.Millisecond
 
-// unchanged reports store.ErrChanged if a file is not as it was before it was copied. One that had
-// only just been made when that began is read again, because its time would not tell.
-func unchanged(ctx context.Context, src *os.File, before os.FileInfo, began time.Time, digest string) error {
+// checkUnchanged returns store.ErrChanged if a file has changed since before. If the file was
+// written within timestampGrain before the copy began, its time proves nothing, so its content is
+// read again.
+func checkUnchanged(ctx context.Context, src *os.File, before os.FileInfo, began time.Time, digest string) error {
 	after, err := src.Stat()
 	if err != nil {
 		return err
@@ -106,31 +108,31 @@ func unchanged(ctx context.Context, src *os.File, before os.FileInfo, began time
 	if after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
 		return store.ErrChanged
 	}
-	if began.Sub(before.ModTime()) > coarse {
+	if began.Sub(before.ModTime()) > timestampGrain {
 		return nil
 	}
 	h := sha256.New()
 	if err := sparse.Copy(ctx, src, sparse.Options{Size: before.Size(), Digest: h}); err != nil {
-		return changed(err)
+		return markChanged(err)
 	}
-	if name(h) != digest {
+	if digestText(h) != digest {
 		return store.ErrChanged
 	}
 	return nil
 }
 
-func name(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
+func digestText(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
 
-// duplicate copies the first bytes of a file so that they are on disk, and returns a digest of what
-// the copy holds. Nothing is written that the disk has no room for.
-func (s spool) duplicate(ctx context.Context, src *os.File, size int64, path string) (string, error) {
+// copyAndDigest copies the first bytes of a file, syncs the copy, and returns the digest of its
+// content. It writes nothing if the disk has too little room.
+func (s spool) copyAndDigest(ctx context.Context, src *os.File, size int64, path string) (string, error) {
 	dst, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
 	if reflink(dst, src) {
-		// The file may have grown since it was looked at.
+		// The file may have grown since its size was read.
 		err = errors.Join(dst.Truncate(size), sparse.Copy(ctx, dst, sparse.Options{Size: size, Digest: h}))
 	} else {
 		err = s.room.Copy(ctx, dst, src, size, h)
@@ -138,26 +140,27 @@ func (s spool) duplicate(ctx context.Context, src *os.File, size int64, path str
 	if err == nil {
 		err = dst.Sync()
 	}
-	return name(h), errors.Join(changed(err), dst.Close())
+	return digestText(h), errors.Join(markChanged(err), dst.Close())
 }
 
-// changed says in the store's words that a file changed.
-func changed(err error) error {
+// markChanged turns sparse.ErrChanged into store.ErrChanged.
+func markChanged(err error) error {
 	if errors.Is(err, sparse.ErrChanged) {
 		return store.ErrChanged
 	}
 	return err
 }
 
-// shelve gives a complete copy its final name, on disk. Its age is told by our clock.
-func (s spool) shelve(folder, kept string, now time.Time) error {
+// publish gives a complete copy its final name and syncs it. The time of its folder is set by the
+// store's clock, which also measures its age.
+func (s spool) publish(folder, final string, now time.Time) error {
 	if err := dbfile.SyncFolder(folder); err != nil {
 		return err
 	}
 	if err := os.Chtimes(folder, now, now); err != nil {
 		return err
 	}
-	if err := os.Rename(folder, kept); err != nil {
+	if err := os.Rename(folder, final); err != nil {
 		return err
 	}
 	return dbfile.SyncFolder(s.dir)
@@ -165,15 +168,16 @@ func (s spool) shelve(folder, kept string, now time.Time) error {
 
 // Fetch returns the path of a copy.
 func (s *Store) Fetch(_ context.Context, name string) (string, error) {
-	folder, base, ok := split(name)
+	folder, base, ok := splitCopyName(name)
 	if !ok {
-		return "", fmt.Errorf("fetch %q: %w: it is no name of a copy", name, store.ErrState)
+		return "", fmt.Errorf("fetch %q: %w: it is not the name of a copy", name, store.ErrState)
 	}
 	return filepath.Join(s.spool.dir, folder, base), nil
 }
 
-// split takes the name of a copy apart. Earlier versions stored its path, which ends in the same.
-func split(name string) (folder, base string, ok bool) {
+// splitCopyName splits the name of a copy into folder and file. Earlier versions stored its path,
+// which ends with the name.
+func splitCopyName(name string) (folder, base string, ok bool) {
 	if filepath.IsAbs(name) {
 		dir, base := filepath.Split(name)
 		parent, folder := filepath.Split(filepath.Clean(dir))
@@ -183,15 +187,15 @@ func split(name string) (folder, base string, ok bool) {
 		name = folder + "/" + base
 	}
 	folder, base, ok = strings.Cut(name, "/")
-	return folder, base, ok && !special(folder) && !special(base) && !strings.Contains(base, "/")
+	return folder, base, ok && !isSpecialName(folder) && !isSpecialName(base) && !strings.Contains(base, "/")
 }
 
-// special reports whether a name is not one of an entry in a folder.
-func special(name string) bool { return name == "" || name == "." || name == ".." }
+// isSpecialName reports whether a name cannot be that of a folder's entry.
+func isSpecialName(name string) bool { return name == "" || name == "." || name == ".." }
 
-// content names what is in a copy, the same for every copy of it.
-func content(path string) (string, bool) {
-	folder, name, ok := split(path)
+// contentName returns a name that is the same for all copies of the same content.
+func contentName(path string) (string, bool) {
+	folder, name, ok := splitCopyName(path)
 	if !ok {
 		return "", false
 	}
@@ -199,32 +203,32 @@ func content(path string) (string, bool) {
 	return "spool:" + digest + "/" + name, true
 }
 
-// folders are those that a part needs until it is settled.
-func folders(o channels.Outgoing) []string {
+// copyFolders returns the folders of the copies that a part needs until it is settled.
+func copyFolders(o channels.Outgoing) []string {
 	var needs []string
 	for _, f := range o.Media {
-		if folder, _, ok := split(f.Path); ok {
+		if folder, _, ok := splitCopyName(f.Path); ok {
 			needs = append(needs, folder)
 		}
 	}
 	return needs
 }
 
-// has tells whether a copy is there, with something in it.
-func (s spool) has(folder string) bool {
+// hasCopy reports whether a copy exists.
+func (s spool) hasCopy(folder string) bool {
 	files, err := os.ReadDir(filepath.Join(s.dir, folder))
 	return err == nil && len(files) > 0
 }
 
-// remove deletes copies that nobody needs. What it cannot delete now, Prune will.
-func (s spool) remove(folders []string) {
+// removeCopies deletes copies. Prune deletes those that cannot be deleted now.
+func (s spool) removeCopies(folders []string) {
 	for _, f := range folders {
 		_ = os.RemoveAll(filepath.Join(s.dir, f))
 	}
 }
 
-// need keeps copies as long as a delivery is not settled.
-func (t *tx) need(folders []string, delivery int64) error {
+// referenceCopies stores that a delivery needs copies until it is settled.
+func (t *tx) referenceCopies(folders []string, delivery int64) error {
 	for _, f := range folders {
 		if err := t.exec("INSERT INTO spooled (folder, delivery) VALUES (?, ?) ON CONFLICT DO NOTHING", f, delivery); err != nil {
 			return err
@@ -233,10 +237,11 @@ func (t *tx) need(folders []string, delivery int64) error {
 	return nil
 }
 
-// release ends a delivery's need of its copies and returns those that no other delivery needs.
-func (t *tx) release(delivery int64) ([]string, error) {
+// dereferenceCopies removes the references of a delivery to its copies, and returns the copies that
+// no other delivery needs.
+func (t *tx) dereferenceCopies(delivery int64) ([]string, error) {
 	var folders []string
-	err := t.each("SELECT folder FROM spooled WHERE delivery = ?", []any{delivery}, func(scan func(...any) error) error {
+	err := t.queryRows("SELECT folder FROM spooled WHERE delivery = ?", []any{delivery}, func(scan func(...any) error) error {
 		folders = append(folders, "")
 		return scan(&folders[len(folders)-1])
 	})
@@ -246,16 +251,16 @@ func (t *tx) release(delivery int64) ([]string, error) {
 	if err := t.exec("DELETE FROM spooled WHERE delivery = ?", delivery); err != nil {
 		return nil, err
 	}
-	return t.unneeded([][]string{folders})
+	return t.unreferencedCopies([][]string{folders})
 }
 
-// unneeded picks the folders that no delivery needs.
-func (t *tx) unneeded(groups [][]string) ([]string, error) {
+// unreferencedCopies returns the copies that no delivery needs.
+func (t *tx) unreferencedCopies(groups [][]string) ([]string, error) {
 	var free []string
 	for _, folders := range groups {
 		for _, f := range folders {
 			var one int
-			needed, err := t.row("SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{f}, &one)
+			needed, err := t.queryRow("SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{f}, &one)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,6 @@
-// Package sqlite keeps the store in one SQLite file, for one daemon on one machine. A single writer
-// gathers what many goroutines ask for into one transaction, so that they share the wait for the
-// disk. It is the only place that knows SQL.
+// Package sqlite implements the store in one SQLite file, for one daemon on one machine. A single
+// writer commits the changes of many goroutines in one transaction (group commit). Only this
+// package knows SQL; it knows nothing of agents or networks.
 package sqlite
 
 import (
@@ -50,20 +50,20 @@ const (
 	// LockFile is locked while a daemon uses the state, and contains its process id.
 	LockFile = "daemon.lock"
 
-	spoolFolder = "spool"
-	agentsFile  = "agents.txt"
+	spoolFolder   = "spool"
+	processesFile = "agents.txt"
 )
 
 // Store is an open nanobot.db and the spool beside it.
 type Store struct {
-	now    func() time.Time
-	member string
-	spool  spool
-	agents *agents
-	asking *askingChats // nil when shared
+	now                func() time.Time
+	member             string
+	spool              spool
+	processes          *processFile
+	chatsWithQuestions *questionChats // nil if shared
 	// chatsWithMemories are the chats that have memories.
 	chatsWithMemories *chatSet
-	lock              *os.File // nil when shared
+	lock              *os.File // nil if shared
 	readDB            *sql.DB
 	// statements are the prepared statements of readDB, by their text.
 	statementsMu sync.Mutex
@@ -107,10 +107,10 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	if err := s.findDatabase(ctx, dir); err != nil {
+	if err := s.ensureDatabase(ctx, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
-	if s.agents, err = openAgents(filepath.Join(dir, agentsFile)); err != nil {
+	if s.processes, err = openProcessFile(filepath.Join(dir, processesFile)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open state: %w", err), s.closeAll())
 	}
 	if err := s.connect(ctx, dir); err != nil {
@@ -119,17 +119,17 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// findDatabase checks that the database exists. The daemon creates a missing one.
-func (s *Store) findDatabase(ctx context.Context, dir string) error {
+// ensureDatabase checks the database file. The daemon creates a missing one.
+func (s *Store) ensureDatabase(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, Unfinished)); err == nil {
-		return dbfile.Damaged("a restore was begun and has not ended (%s is there); restore again", Unfinished)
+		return dbfile.Damaged("a restore did not finish (%s exists); restore again", Unfinished)
 	}
 	err := dbfile.Inspect(s.path)
 	if s.lock == nil {
 		return err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		scripts, err := forward(0)
+		scripts, err := migrationScripts(0)
 		if err != nil {
 			return err
 		}
@@ -157,18 +157,18 @@ func (s *Store) connect(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.prepare(ctx, s.path, s.lock != nil); err != nil {
+	if err := t.prepareDatabase(ctx, s.path, s.lock != nil); err != nil {
 		return errors.Join(err, t.close())
 	}
 	if c, err = dbfile.Connector(s.path, nil, "query_only(1)", "cache_size(-512)"); err != nil {
 		return errors.Join(err, t.close())
 	}
 	if s.lock != nil {
-		if s.asking, err = t.findAsking(); err != nil {
+		if s.chatsWithQuestions, err = t.loadQuestionChats(); err != nil {
 			return errors.Join(err, t.close())
 		}
 		// One more than the limit is enough to know that there are too many.
-		s.chatsWithMemories, err = t.findChats(fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", maxChats+1))
+		s.chatsWithMemories, err = t.loadChatSet(fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", maxChatSet+1))
 		if err != nil {
 			return errors.Join(err, t.close())
 		}
@@ -194,35 +194,36 @@ func (s *Store) watchFiles(dir string) (err error) {
 	return err
 }
 
-// prepare prepares a new connection for writing: journal mode, schema, and a check for damage.
-func (t *tx) prepare(ctx context.Context, path string, ours bool) error {
-	have, err := t.version()
+// prepareDatabase sets the journal mode, migrates the schema and checks for damage. locked says
+// that the caller has the daemon's lock.
+func (t *tx) prepareDatabase(ctx context.Context, path string, locked bool) error {
+	have, err := t.readSchemaVersion()
 	if err != nil {
 		return err
 	}
-	if have < version && !ours { // a running daemon knows only its own tables
+	if have < schemaVersion && !locked { // a daemon that runs with the old schema must not see the new one
 		f, err := lockState(filepath.Dir(path))
 		if err != nil {
-			return fmt.Errorf("it is of an older schema: restart the daemon first: %w", err)
+			return fmt.Errorf("it has an older schema; restart the daemon first: %w", err)
 		}
 		defer func() { _ = unlockState(f) }()
 	}
 	var mode string
-	if _, err := t.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
-		return fmt.Errorf("choose the journal: %w", err)
+	if _, err := t.queryRow("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+		return fmt.Errorf("set the journal mode: %w", err)
 	}
 	if mode != "wal" {
-		return fmt.Errorf("choose the journal: this file system cannot hold a write-ahead log (journal is %s)", mode)
+		return fmt.Errorf("set the journal mode: this file system does not support a write-ahead log (the mode is %s)", mode)
 	}
-	if have < version {
-		if err := t.keepCopy(ctx, path, have); err != nil {
-			return fmt.Errorf("keep a copy before the schema changes: %w", err)
+	if have < schemaVersion {
+		if err := t.copyBeforeMigration(ctx, path, have); err != nil {
+			return fmt.Errorf("copy the database before the migration: %w", err)
 		}
 	}
 	if err := t.migrate(); err != nil {
 		return err
 	}
-	return t.check(path)
+	return t.checkDatabase(path)
 }
 
 // Close waits for the writes in progress and closes the state. Later calls return ErrClosed.
@@ -248,8 +249,8 @@ func (s *Store) closeAll() error {
 	if s.writer != nil {
 		errs = append(errs, s.writer.tx.close())
 	}
-	if s.agents != nil {
-		errs = append(errs, s.agents.file.Close())
+	if s.processes != nil {
+		errs = append(errs, s.processes.file.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, unlockState(s.lock))

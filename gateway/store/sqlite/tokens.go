@@ -17,9 +17,9 @@ func (s *Store) ChatOfToken(ctx context.Context, token string) (channels.Chat, b
 	return chatOf(chat), true, nil
 }
 
-// token returns the token of a chat, and makes one if there is none.
-func (t *tx) token(chat string) (token string, err error) {
-	found, err := t.row("SELECT token FROM token WHERE chat = ?", []any{chat}, &token)
+// ensureToken returns the token of a chat, and creates one if there is none.
+func (t *tx) ensureToken(chat string) (token string, err error) {
+	found, err := t.queryRow("SELECT token FROM token WHERE chat = ?", []any{chat}, &token)
 	if err != nil || found {
 		return token, err
 	}
@@ -27,10 +27,10 @@ func (t *tx) token(chat string) (token string, err error) {
 	return token, t.exec("INSERT INTO token (token, chat) VALUES (?, ?)", token, chat)
 }
 
-// revokeTokens forgets the tokens of the chats in which only user ?2 of channel ?1 has spoken: what
-// a process of theirs has copied is worth nothing when they have lost access.
+// revokeTokens deletes the tokens of the chats in which only the given user has written, so that
+// copies of these tokens become useless when the user loses access.
 func (t *tx) revokeTokens(channel, user string) error {
-	return t.exec(`DELETE FROM token WHERE chat IN (SELECT DISTINCT i.chat FROM inbox i WHERE `+sentBy+`)
+	return t.exec(`DELETE FROM token WHERE chat IN (SELECT DISTINCT i.chat FROM inbox i WHERE `+senderCondition+`)
 		AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.chat = token.chat
 			AND CASE WHEN json_valid(o.incoming) THEN o.incoming ->> '$.user.id' <> ?2 END)`, channel, user)
 }

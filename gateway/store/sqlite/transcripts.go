@@ -13,8 +13,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// write adds an outbound message's entry to what the agent said of its inbound message.
-func (t *tx) write(l outbound, now time.Time) error {
+// addEntry adds the entry of an outbound message to the transcript.
+func (t *tx) addEntry(l preparedOutbound, now time.Time) error {
 	at := l.Entry.Time
 	if at.IsZero() {
 		at = now
@@ -24,8 +24,8 @@ func (t *tx) write(l outbound, now time.Time) error {
 		l.Inbound, l.Entry.Text, encodeJSON(l.Entry.Media), micros(at))
 }
 
-// History returns the last turns of a chat: the messages that were begun on, each with what the
-// agent said to it.
+// History returns the last turns of a chat: the messages whose turn has started, each with the
+// agent's messages.
 func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error) {
 	if turns <= 0 {
 		return nil, nil
@@ -46,17 +46,18 @@ func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, with
 	return entries, nil
 }
 
-// entriesOf returns a message and what the agent said to it.
+// entriesOf returns the entries of a turn: the person's message and the agent's messages.
 func (s *Store) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
 	said, err := queryAll(ctx, s, scanEntry, "SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
 	entry := store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID}
 	return append([]store.Entry{entry}, said...), err
 }
 
-// searchPage is how many turns are read at a time, so that a long conversation takes little memory.
+// searchPage is the number of turns that are read at a time, which bounds the memory for a long
+// conversation.
 const searchPage = 50
 
-// Search finds entries of a chat. The words are compared here because SQLite knows the case of
+// Search finds entries of a chat. The words are compared here, because SQLite ignores the case of
 // ASCII letters only.
 func (s *Store) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (found []store.Entry, err error) {
 	words = slices.Clone(words)
@@ -76,7 +77,7 @@ func (s *Store) Search(ctx context.Context, chat channels.Chat, words []string, 
 				return nil, wrapError("search %s", err, chat)
 			}
 			slices.Reverse(turn)
-			found = append(found, slices.DeleteFunc(turn, func(e store.Entry) bool { return !contains(e.Text, words) })...)
+			found = append(found, slices.DeleteFunc(turn, func(e store.Entry) bool { return !containsAll(e.Text, words) })...)
 			before = i.ID
 		}
 		if len(inbounds) < searchPage {
@@ -86,8 +87,8 @@ func (s *Store) Search(ctx context.Context, chat channels.Chat, words []string, 
 	return found[:min(len(found), limit)], nil
 }
 
-// contains reports whether a text contains all words, which are in lower case.
-func contains(text string, words []string) bool {
+// containsAll reports whether a text contains all words, which are in lower case.
+func containsAll(text string, words []string) bool {
 	text = strings.ToLower(text)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
@@ -106,13 +107,13 @@ func scanEntry(scan func(...any) error) (store.Entry, error) {
 	return e, nil
 }
 
-// StartAfresh forgets what was said so far.
-func (s *Store) StartAfresh(ctx context.Context, chat channels.Chat) error {
-	return s.change(ctx, "start "+chat.String()+" afresh", func(t *tx) error { return t.startAfresh(chat) })
+// StartConversation hides the conversation so far and deletes the chat's memories.
+func (s *Store) StartConversation(ctx context.Context, chat channels.Chat) error {
+	return s.change(ctx, "start a new conversation in "+chat.String(), func(t *tx) error { return t.startConversation(chat) })
 }
 
-func (t *tx) startAfresh(chat channels.Chat) error {
-	if err := t.exec("DELETE FROM memory WHERE chat = ?1 AND substr(key, 1, length(?2)) <> ?2", chat.String(), store.Lasting); err != nil {
+func (t *tx) startConversation(chat channels.Chat) error {
+	if err := t.exec("DELETE FROM memory WHERE chat = ?1 AND substr(key, 1, length(?2)) <> ?2", chat.String(), store.LastingPrefix); err != nil {
 		return err
 	}
 	return t.exec(`INSERT INTO afresh (chat, inbound) SELECT ?1, coalesce(max(id), 0) FROM inbox WHERE chat = ?1

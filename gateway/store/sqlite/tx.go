@@ -10,13 +10,12 @@ import (
 	"nanobot/gateway/store"
 )
 
-// tx is the writer's own connection, and what a job may do within its transaction. It speaks with
-// the driver itself: all writes pass here one after the other, and the pool and the general
-// conversions of database/sql cost a fifth of a write.
+// tx is the writer's connection and the queries of its current transaction. It uses the driver
+// without database/sql, whose pool and conversions cost a fifth of a write.
 type tx struct {
-	conn driver.Conn
-	kept map[string]driver.Stmt // parsed once
-	args []driver.NamedValue    // used again and again
+	conn       driver.Conn
+	statements map[string]driver.Stmt // prepared statements, by their text
+	args       []driver.NamedValue    // reused by every statement
 }
 
 func newTx(ctx context.Context, c driver.Connector) (*tx, error) {
@@ -24,19 +23,19 @@ func newTx(ctx context.Context, c driver.Connector) (*tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tx{conn: conn, kept: map[string]driver.Stmt{}}, nil
+	return &tx{conn: conn, statements: map[string]driver.Stmt{}}, nil
 }
 
 func (t *tx) close() error {
-	errs := make([]error, 0, len(t.kept)+1)
-	for _, s := range t.kept {
+	errs := make([]error, 0, len(t.statements)+1)
+	for _, s := range t.statements {
 		errs = append(errs, s.Close())
 	}
 	return errors.Join(append(errs, t.conn.Close())...)
 }
 
-// script runs statements that are needed once.
-func (t *tx) script(text string) error {
+// execScript runs statements without preparing them for reuse.
+func (t *tx) execScript(text string) error {
 	s, err := t.conn.Prepare(text)
 	if err != nil {
 		return err
@@ -45,34 +44,34 @@ func (t *tx) script(text string) error {
 	return errors.Join(err, s.Close())
 }
 
-func (t *tx) stmt(query string) (driver.Stmt, error) {
-	if s := t.kept[query]; s != nil {
+func (t *tx) prepared(query string) (driver.Stmt, error) {
+	if s := t.statements[query]; s != nil {
 		return s, nil
 	}
 	s, err := t.conn.Prepare(query)
 	if err != nil {
 		return nil, err
 	}
-	t.kept[query] = s
+	t.statements[query] = s
 	return s, nil
 }
 
 func (t *tx) exec(query string, args ...any) error {
-	_, err := t.result(query, args)
+	_, err := t.execResult(query, args)
 	return err
 }
 
-func (t *tx) result(query string, args []any) (driver.Result, error) {
-	s, err := t.stmt(query)
+func (t *tx) execResult(query string, args []any) (driver.Result, error) {
+	s, err := t.prepared(query)
 	if err != nil {
 		return nil, err
 	}
 	return s.(driver.StmtExecContext).ExecContext(context.Background(), t.bind(args))
 }
 
-// changed is exec that says how many rows changed.
-func (t *tx) changed(query string, args ...any) (int, error) {
-	r, err := t.result(query, args)
+// execCount is exec and returns the number of changed rows.
+func (t *tx) execCount(query string, args ...any) (int, error) {
+	r, err := t.execResult(query, args)
 	if err != nil {
 		return 0, err
 	}
@@ -80,28 +79,28 @@ func (t *tx) changed(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
-// insert is exec that returns the new row's id.
-func (t *tx) insert(query string, args ...any) (int64, error) {
-	r, err := t.result(query, args)
+// execInsert is exec and returns the ID of the new row.
+func (t *tx) execInsert(query string, args ...any) (int64, error) {
+	r, err := t.execResult(query, args)
 	if err != nil {
 		return 0, err
 	}
 	return r.LastInsertId()
 }
 
-// row reads one row. It reports false when there is none.
-func (t *tx) row(query string, args []any, into ...any) (bool, error) {
+// queryRow reads one row. It reports false if there is none.
+func (t *tx) queryRow(query string, args []any, into ...any) (bool, error) {
 	found := false
-	err := t.each(query, args, func(scan func(...any) error) error {
+	err := t.queryRows(query, args, func(scan func(...any) error) error {
 		found = true
 		return scan(into...)
 	})
 	return found && err == nil, err
 }
 
-// each reads rows one by one.
-func (t *tx) each(query string, args []any, do func(scan func(...any) error) error) error {
-	s, err := t.stmt(query)
+// queryRows reads rows one by one.
+func (t *tx) queryRows(query string, args []any, do func(scan func(...any) error) error) error {
+	s, err := t.prepared(query)
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func (t *tx) each(query string, args []any, do func(scan func(...any) error) err
 	return errors.Join(err, rows.Close())
 }
 
-// bind puts arguments in the driver's form.
+// bind converts arguments to the driver's types.
 func (t *tx) bind(args []any) []driver.NamedValue {
 	t.args = t.args[:0]
 	for i, a := range args {
@@ -144,11 +143,11 @@ func (t *tx) bind(args []any) []driver.NamedValue {
 	return t.args
 }
 
-// assign is the other way round.
+// assign converts the driver's values to the types of variables.
 func assign(into []any, values []driver.Value) error {
 	for i, v := range values {
 		if !assignOne(into[i], v) {
-			return fmt.Errorf("column %d: a %T does not fit a %T", i, v, into[i])
+			return fmt.Errorf("column %d: cannot store a %T in a %T", i, v, into[i])
 		}
 	}
 	return nil

@@ -21,22 +21,42 @@ func (s *Store) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound,
 	return inbounds, wrapError("read turns", err)
 }
 
-// Deliveries returns what an agent's turn put into the outbox.
+// Deliveries returns the deliveries of a turn.
 func (s *Store) Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error) {
 	deliveries, err := queryAll(ctx, s, scanDelivery, "SELECT "+deliveryColumns+" FROM outbox WHERE inbound = ? AND sequence > 0 ORDER BY id", inbound)
-	return deliveries, wrapError("read deliveries of inbound %d", err, inbound)
+	return deliveries, wrapError("read the deliveries of inbound message %d", err, inbound)
 }
 
-// Trace returns what Finish was given to keep of a turn.
+// CountDeliveries counts the deliveries of turns by state.
+func (s *Store) CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[store.State]int, error) {
+	counts := map[int64]map[store.State]int{}
+	query := `SELECT inbound, state, count(*) FROM outbox WHERE inbound IN (SELECT value FROM json_each(?)) AND sequence > 0 GROUP BY inbound, state`
+	err := s.queryRows(ctx, query, []any{encodeJSON(inbounds)}, func(scan func(...any) error) error {
+		var inbound int64
+		var state store.State
+		var n int
+		if err := scan(&inbound, &state, &n); err != nil {
+			return err
+		}
+		if counts[inbound] == nil {
+			counts[inbound] = map[store.State]int{}
+		}
+		counts[inbound][state] = n
+		return nil
+	})
+	return counts, wrapError("count deliveries", err)
+}
+
+// Trace returns the trace that Finish stored.
 func (s *Store) Trace(ctx context.Context, inbound int64) (string, error) {
 	var text string
 	_, err := s.queryRow(ctx, "SELECT text FROM trace WHERE inbound = ?", []any{inbound}, &text)
-	return text, wrapError("read the trace of inbound %d", err, inbound)
+	return text, wrapError("read the trace of inbound message %d", err, inbound)
 }
 
-// Oldest returns when the pending inbound message came in that waits longest.
+// Oldest returns when the longest waiting inbound message was received.
 func (s *Store) Oldest(ctx context.Context) (time.Time, error) {
 	var received int64
 	_, err := s.queryRow(ctx, "SELECT coalesce(min(received), 0) FROM inbox WHERE state = 'pending' AND ended = 0", nil, &received)
-	return fromMicros(received), wrapError("read the oldest pending inbound", err)
+	return fromMicros(received), wrapError("read the oldest pending inbound message", err)
 }

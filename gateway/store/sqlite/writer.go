@@ -19,7 +19,7 @@ type job struct {
 }
 
 // try runs the job. A panic fails this job only.
-func (j *job) try(t *tx) (err error) {
+func (j *job) run(t *tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -94,7 +94,7 @@ func (w *writer) commitTogether(jobs []*job) error {
 	}
 	err := w.inTransaction(func() error {
 		for _, j := range jobs {
-			if err := j.try(w.tx); err != nil {
+			if err := j.run(w.tx); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (w *writer) commitSeparately(jobs []*job) error {
 			if err := w.tx.exec("SAVEPOINT job"); err != nil {
 				return err
 			}
-			if j.err = j.try(w.tx); j.err != nil {
+			if j.err = j.run(w.tx); j.err != nil {
 				// A full disk ends the whole transaction, and the savepoint with it.
 				if err := w.tx.exec("ROLLBACK TO job"); err != nil {
 					return j.err

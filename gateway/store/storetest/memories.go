@@ -30,15 +30,15 @@ var memoryTests = []test{
 	{"a chat that is started afresh is remembered no more but for what lasts, and others are", func(b *bench) {
 		b.remember(ann, "agent", "a")
 		b.remember(ann, "about", "b")
-		b.remember(ann, store.Lasting+"agent", "l")
+		b.remember(ann, store.LastingPrefix+"agent", "l")
 		b.remember(bob, "agent", "c")
-		b.must(b.StartAfresh(ctx, ann))
+		b.must(b.StartConversation(ctx, ann))
 		b.reopen()
-		b.equal("the memories", []string{b.recall(ann, "agent"), b.recall(ann, "about"), b.recall(ann, store.Lasting+"agent"), b.recall(bob, "agent")}, "[  l c]")
+		b.equal("the memories", []string{b.recall(ann, "agent"), b.recall(ann, "about"), b.recall(ann, store.LastingPrefix+"agent"), b.recall(bob, "agent")}, "[  l c]")
 	}},
 	{"a message that starts a chat afresh forgets in the same step, once", func(b *bench) {
 		b.remember(ann, "agent", "a")
-		afresh := store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, StartAfresh: true}
+		afresh := store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, StartConversation: true}
 		b.receive(afresh)
 		b.equal("the memory", b.recall(ann, "agent"), "")
 		b.remember(ann, "agent", "later")

@@ -63,7 +63,7 @@ var receiveTests = []test{
 	{"what a message asks for is done with it, once", func(b *bench) {
 		b.done(b.running(ann, "1").ID)
 		b.ask("q", ann)
-		a := store.ReceiveRequest{In: incoming(ann, "2"), Settle: true, Restart: 1, StartAfresh: true, Reply: &store.Reply{Question: "q", Text: "yes", By: "7"}}
+		a := store.ReceiveRequest{In: incoming(ann, "2"), Settle: true, Restart: 1, StartConversation: true, Reply: &store.Reply{Question: "q", Text: "yes", By: "7"}}
 		_, result := b.receive(a)
 		b.equal("the result", result, store.Settled)
 		b.reopen()

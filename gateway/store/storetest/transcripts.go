@@ -62,13 +62,13 @@ var transcriptTests = []test{
 	{"what was said before a fresh start is forgotten, there only", func(b *bench) {
 		b.talk(ann, "1", "a1")
 		b.talk(bob, "2", "a2")
-		b.must(b.StartAfresh(ctx, ann))
+		b.must(b.StartConversation(ctx, ann))
 		b.reopen()
 		b.equal("the history", b.said(ann, 9), "[]")
 		b.equal("the other chat's", b.said(bob, 9), "[user: 2 agent: a2]")
 		b.talk(ann, "3", "a3")
 		b.equal("the history", b.said(ann, 9), "[user: 3 agent: a3]")
-		b.must(b.StartAfresh(ctx, ann))
+		b.must(b.StartConversation(ctx, ann))
 		b.equal("the history", b.said(ann, 9), "[]")
 	}},
 	{"a search finds all of the words, the newest first, in its chat only", func(b *bench) {
@@ -93,13 +93,13 @@ var transcriptTests = []test{
 	}},
 	{"a search finds nothing from before a fresh start", func(b *bench) {
 		b.talk(ann, "1", "old word")
-		b.must(b.StartAfresh(ctx, ann))
+		b.must(b.StartConversation(ctx, ann))
 		b.talk(ann, "2", "new word")
 		b.equal("a word of both", b.found(ann, 9, "word"), "[agent: new word]")
 	}},
 	{"what an old turn says after a fresh start belongs to the past", func(b *bench) {
 		inbound := b.running(ann, "1")
-		b.must(b.StartAfresh(ctx, ann))
+		b.must(b.StartConversation(ctx, ann))
 		b.enqueue(store.Outbound{Inbound: inbound.ID, Parts: parts(ann, "late"), Entry: &store.Entry{Role: "agent", Text: "late"}})
 		b.done(inbound.ID)
 		b.talk(ann, "2", "a2")

@@ -1,5 +1,5 @@
-// Package sqlitetest gives tests a state to begin with. To make one takes a quarter of a second of
-// CPU time under the race detector, and most tests are about something else.
+// Package sqlitetest provides tests with a state. Creating one takes a quarter of a second of CPU
+// time under the race detector, so the database is created once and copied.
 package sqlitetest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// made is the database of a state that a daemon made and left.
-var made = sync.OnceValues(func() ([]byte, error) {
+// emptyDatabase is the content of a database that a daemon has created and closed.
+var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "nanobot-state-")
 	if err != nil {
 		return nil, err
@@ -29,16 +29,16 @@ var made = sync.OnceValues(func() ([]byte, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, sqlite.Database+"-wal")); !errors.Is(err, os.ErrNotExist) {
-		return nil, errors.New("the database was left with a log")
+		return nil, errors.New("the closed database has a write-ahead log")
 	}
 	return os.ReadFile(filepath.Join(dir, sqlite.Database))
 })
 
-// Prepare makes the state in dir, which need not be there, as a daemon leaves it that has received
+// Prepare creates a state in dir, which need not exist, as a daemon leaves it that has received
 // nothing.
 func Prepare(t testing.TB, dir string) {
 	t.Helper()
-	database, err := made()
+	database, err := emptyDatabase()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
@@ -50,9 +50,9 @@ func Prepare(t testing.TB, dir string) {
 	}
 }
 
-// Sending counts the deliveries of the state in dir that are marked sending, beside a daemon that
-// may be running.
-func Sending(t testing.TB, dir string) (n int) {
+// CountSending counts the deliveries that are marked as sending in the state in dir. A daemon may
+// be using the state.
+func CountSending(t testing.TB, dir string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro&_pragma=busy_timeout(60000)")
 	if err == nil {

@@ -1,0 +1,49 @@
+package sqlite
+
+import "sync"
+
+// maxChatSet bounds the chats in a chatSet, and so its memory.
+const maxChatSet = 4096
+
+// chatSet is the set of chats that may have rows in a table, so that other chats need no query.
+// Only the daemon writes to the table, so only its handle has a set; nil contains every chat. The
+// database decides: a chat that is in the set by mistake costs a query.
+type chatSet struct {
+	mu         sync.Mutex
+	chats      map[string]bool
+	overflowed bool // maxChatSet was exceeded: the set contains every chat
+}
+
+// loadChatSet reads the set of chats that a query returns.
+func (t *tx) loadChatSet(query string) (*chatSet, error) {
+	c := &chatSet{chats: map[string]bool{}}
+	err := t.queryRows(query, nil, func(scan func(...any) error) error {
+		var chat string
+		err := scan(&chat)
+		c.add(chat)
+		return err
+	})
+	return c, err
+}
+
+// add adds a chat. It must be called before the row is stored.
+func (c *chatSet) add(chat string) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.chats[chat] = true; len(c.chats) > maxChatSet {
+		c.chats, c.overflowed = map[string]bool{}, true
+	}
+}
+
+// has reports whether a chat may have a row.
+func (c *chatSet) has(chat string) bool {
+	if c == nil {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.overflowed || c.chats[chat]
+}
