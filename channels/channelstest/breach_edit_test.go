@@ -19,10 +19,10 @@ const (
 	replacesGone  = "Replacer: a removed message is ErrGone"
 )
 
-// has reports whether the network shows a message.
-func (n *network) has(id, text string) bool {
-	return locked(n, func() bool {
-		for _, s := range n.shown {
+// isVisible reports whether the network shows a message.
+func (n *network) isVisible(id, text string) bool {
+	return withLock(n, func() bool {
+		for _, s := range n.visible {
 			if s.id == id && (text == "" || s.text == text) {
 				return true
 			}
@@ -37,9 +37,9 @@ var editBreaches = []breach{
 	{
 		name:  "Edit changes the newest message",
 		fails: []string{editsOne, editsRemoved},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.edit = func(ctx context.Context, _ string, m channels.Outgoing) error {
-				last := locked(f.net, func() string { return f.net.shown[len(f.net.shown)-1].id })
+				last := withLock(f.net, func() string { return f.net.visible[len(f.net.visible)-1].id })
 				return f.Edit(ctx, last, m)
 			}
 		}),
@@ -47,7 +47,7 @@ var editBreaches = []breach{
 	{
 		name:  "Edit sends a new message",
 		fails: []string{editsOne, editsSame, editsRemoved},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.edit = func(ctx context.Context, _ string, m channels.Outgoing) error {
 				_, err := f.Send(ctx, m)
 				return err
@@ -57,9 +57,9 @@ var editBreaches = []breach{
 	{
 		name:  "Edit without a change is an error",
 		fails: []string{editsSame},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.edit = func(ctx context.Context, id string, m channels.Outgoing) error {
-				if f.net.has(id, m.Text) {
+				if f.net.isVisible(id, m.Text) {
 					return &channels.SendError{Err: errors.New("not modified"), Permanent: true}
 				}
 				return f.Edit(ctx, id, m)
@@ -67,11 +67,11 @@ var editBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Edit of a removed message may be tried again",
+		name:  "Edit of a removed message returns a temporary error",
 		fails: []string{editsRemoved},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.edit = func(ctx context.Context, id string, m channels.Outgoing) error {
-				if !f.net.has(id, "") {
+				if !f.net.isVisible(id, "") {
 					return errMissing
 				}
 				return f.Edit(ctx, id, m)
@@ -81,7 +81,7 @@ var editBreaches = []breach{
 	{
 		name:  "Edit of a removed message reports success",
 		fails: []string{editsRemoved},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.edit = func(ctx context.Context, id string, m channels.Outgoing) error {
 				_ = f.Edit(ctx, id, m)
 				return nil
@@ -91,25 +91,25 @@ var editBreaches = []breach{
 	{
 		name:  "Remove deletes all messages",
 		fails: []string{editsRemoved, removesOne, removesTwice},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.remove = func(context.Context, channels.Chat, string) error {
-				return locked(f.net, func() error { f.net.shown = nil; return nil })
+				return withLock(f.net, func() error { f.net.visible = nil; return nil })
 			}
 		}),
 	},
 	{
 		name:  "Remove deletes nothing",
 		fails: []string{editsRemoved, removesOne, removesTwice, removesLater, replacesGone},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.remove = func(context.Context, channels.Chat, string) error { return nil }
 		}),
 	},
 	{
 		name:  "Remove of a removed message is an error",
 		fails: []string{removesTwice},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.remove = func(ctx context.Context, chat channels.Chat, id string) error {
-				if !f.net.has(id, "") {
+				if !f.net.isVisible(id, "") {
 					return errMissing
 				}
 				return f.Remove(ctx, chat, id)
@@ -117,9 +117,9 @@ var editBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Remove knows only messages of its own run",
+		name:  "Remove works only for messages of the same run",
 		fails: []string{removesLater},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			var mine sync.Map
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				receipt, err := f.Send(ctx, m)
@@ -137,27 +137,27 @@ var editBreaches = []breach{
 	{
 		name:  "Replace sends a new message",
 		fails: []string{replacesTwice, replacesGone},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.replace = func(ctx context.Context, _ string, m channels.Outgoing) (channels.Receipt, error) {
 				return f.Send(ctx, m)
 			}
 		}),
 	},
 	{
-		name:  "Replace gives another receipt",
+		name:  "Replace returns another receipt",
 		fails: []string{replacesTwice},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.replace = func(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
 				return channels.Receipt{ID: id + "-replaced"}, f.Edit(ctx, id, m)
 			}
 		}),
 	},
 	{
-		name:  "Replace does not say that a message is gone",
+		name:  "Replace of a removed message does not return ErrGone",
 		fails: []string{replacesGone},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.replace = func(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
-				if !f.net.has(id, "") {
+				if !f.net.isVisible(id, "") {
 					return channels.Receipt{}, &channels.SendError{Err: errMissing, Permanent: true}
 				}
 				return f.Replace(ctx, id, m)
@@ -165,11 +165,11 @@ var editBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Replace of a removed message may be tried again",
+		name:  "Replace of a removed message returns a temporary error",
 		fails: []string{replacesGone},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.replace = func(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
-				if !f.net.has(id, "") {
+				if !f.net.isVisible(id, "") {
 					return channels.Receipt{}, channels.ErrGone
 				}
 				return f.Replace(ctx, id, m)

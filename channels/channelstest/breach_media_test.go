@@ -23,12 +23,12 @@ var mediaBreaches = []breach{
 	{
 		name:  "a file without extension is dropped",
 		fails: []string{"files of every kind arrive with their names"},
-		bend:  reword(dropFiles(func(f channels.File) bool { return filepath.Ext(f.Name) == "" })),
+		build: changeMessage(dropFiles(func(f channels.File) bool { return filepath.Ext(f.Name) == "" })),
 	},
 	{
 		name:  "names are reduced to ASCII",
 		fails: []string{"files of every kind arrive with their names"},
-		bend: reword(func(m *channels.Message) {
+		build: changeMessage(func(m *channels.Message) {
 			for i, f := range m.Media {
 				var ascii []rune
 				for _, r := range f.Name {
@@ -41,14 +41,14 @@ var mediaBreaches = []breach{
 		}),
 	},
 	{
-		name:  "what does not fit into one album is dropped",
+		name:  "files that do not fit into one album are dropped",
 		fails: []string{"many files arrive in order"},
-		bend:  reword(func(m *channels.Message) { m.Media = m.Media[:min(len(m.Media), maxFiles)] }),
+		build: changeMessage(func(m *channels.Message) { m.Media = m.Media[:min(len(m.Media), maxFiles)] }),
 	},
 	{
 		name:  "large albums are reversed",
 		fails: []string{"many files arrive in order"},
-		bend: reword(func(m *channels.Message) {
+		build: changeMessage(func(m *channels.Message) {
 			if len(m.Media) > maxFiles {
 				slices.Reverse(m.Media)
 			}
@@ -57,7 +57,7 @@ var mediaBreaches = []breach{
 	{
 		name:  "a text too long for a caption is dropped",
 		fails: []string{"text and files of one message all arrive"},
-		bend: reword(func(m *channels.Message) {
+		build: changeMessage(func(m *channels.Message) {
 			if len(m.Media) > 0 && len(m.Text) > maxRunes {
 				m.Text = ""
 			}
@@ -66,14 +66,14 @@ var mediaBreaches = []breach{
 	{
 		name:  "of two files of the same name the second is dropped",
 		fails: []string{"two files of the same name both arrive"},
-		bend: reword(func(m *channels.Message) {
+		build: changeMessage(func(m *channels.Message) {
 			m.Media = slices.CompactFunc(m.Media, func(a, b channels.File) bool { return a.Name == b.Name })
 		}),
 	},
 	{
 		name:  "two files of the same name get the same content",
 		fails: []string{"two files of the same name both arrive"},
-		bend: reword(func(m *channels.Message) {
+		build: changeMessage(func(m *channels.Message) {
 			first := map[string]string{}
 			for i, f := range m.Media {
 				if _, ok := first[f.Name]; !ok {
@@ -86,21 +86,21 @@ var mediaBreaches = []breach{
 	{
 		name:  "a file without a path is dropped",
 		fails: []string{"a file that is only content arrives with its name"},
-		bend:  reword(dropFiles(func(f channels.File) bool { return f.Path == "" })),
+		build: changeMessage(dropFiles(func(f channels.File) bool { return f.Path == "" })),
 	},
 	{
 		name:  "a file without a path arrives empty",
 		fails: []string{"a file that is only content arrives with its name"},
-		bend: reword(func(m *channels.Message) {
+		build: changeMessage(func(m *channels.Message) {
 			for i := range m.Media {
 				m.Media[i].Content = ""
 			}
 		}),
 	},
 	{
-		name:  "files are called as on disk",
-		fails: append([]string{"no text and no name turns the direction of what follows"}, everyFileCheck...),
-		bend: resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+		name:  "files are named as on disk",
+		fails: append([]string{"no text and no file name reverses the direction of other text"}, everyFileCheck...),
+		build: replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 			o.Media = slices.Clone(o.Media)
 			for i, m := range o.Media {
 				if m.Path != "" {
@@ -113,7 +113,7 @@ var mediaBreaches = []breach{
 	{
 		name:  "files arrive empty",
 		fails: everyFileCheck,
-		bend: resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+		build: replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 			o.Media = slices.Clone(o.Media)
 			for i := range o.Media {
 				o.Media[i].Path = ""

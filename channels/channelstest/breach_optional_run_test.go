@@ -14,27 +14,29 @@ import (
 const (
 	resumesNothing = "Resumer: without a cursor everything is received"
 	resumesCursor  = "Resumer: Run continues after the cursor"
-	keepsCursor    = "CursorKeeper: a kept cursor passes no message"
-	keepFails      = "CursorKeeper: Run survives a cursor that is not kept"
+	keepsCursor    = "CursorKeeper: a stored cursor skips no message"
+	keepFails      = "CursorKeeper: Run continues if a cursor cannot be stored"
 	partsOnce      = "MemoryUser: a message in parts is received whole and once"
 	partsRestart   = "MemoryUser: parts are completed after a restart"
-	isHealthy      = "HealthReporter: Health is nil when all is well"
-	tellsTrouble   = "HealthReporter: Health tells of trouble and of its end"
+	isHealthy      = "HealthReporter: Health is nil while messages are received"
+	tellsTrouble   = "HealthReporter: Health reports an outage and its end"
 	silentMenu     = "Menu: SetMenu makes no network call"
 	showsMenu      = "Menu: Run shows the menu"
 	chatMenu       = "ChatMenu: SetChatMenu replaces the commands of a chat"
 )
 
-// skip sets a channel's position after all that was said.
-func (f fake) skip() { f.at = locked(f.net, func() int { return len(f.net.said) }) }
+// skipToEnd makes the channel skip all messages that users have sent.
+func (f fakeChannel) skipToEnd() {
+	f.received = withLock(f.net, func() int { return len(f.net.userMessages) })
+}
 
-// forgetful is a memory that knows of no parts when Run begins.
-type forgetful struct {
+// memoryWithoutParts is a memory whose first call of Parts, at the start of Run, returns none.
+type memoryWithoutParts struct {
 	channels.Memory
 	asked bool
 }
 
-func (m *forgetful) Parts(ctx context.Context) ([]channels.Incoming, error) {
+func (m *memoryWithoutParts) Parts(ctx context.Context) ([]channels.Incoming, error) {
 	if !m.asked {
 		m.asked = true
 		return nil, nil
@@ -44,31 +46,31 @@ func (m *forgetful) Parts(ctx context.Context) ([]channels.Incoming, error) {
 
 var optionalRunBreaches = []breach{
 	{
-		name:  "Resume without a cursor skips what was said",
+		name:  "Resume without a cursor skips earlier messages",
 		fails: []string{resumesNothing},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.resume = func(cursor string) {
 				if f.Resume(cursor); cursor == "" {
-					f.skip()
+					f.skipToEnd()
 				}
 			}
 		}),
 	},
 	{
-		name:  "Resume skips what was said meanwhile",
+		name:  "Resume skips messages that were sent meanwhile",
 		fails: []string{resumesCursor, keepsCursor, closesWhole},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.resume = func(cursor string) {
 				if cursor != "" {
-					f.skip()
+					f.skipToEnd()
 				}
 			}
 		}),
 	},
 	{
-		name:  "after a restart messages are received again under new ids",
+		name:  "after a restart messages are received again with new IDs",
 		fails: []string{resumesCursor, keepsCursor, partsRestart, closesWhole},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.resume = func(string) {}
 			mark := rand.Text()
 			o.run = func(ctx context.Context, receive channels.Receive) error {
@@ -80,16 +82,16 @@ var optionalRunBreaches = []breach{
 		}),
 	},
 	{
-		name:  "no cursor is ever kept",
+		name:  "no cursor is ever stored",
 		fails: []string{keepsCursor, keepFails},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.keepCursor = func(func(context.Context, string) error) {}
 		}),
 	},
 	{
-		name:  "a kept cursor passes the next message",
+		name:  "a stored cursor skips the next message",
 		fails: []string{keepsCursor},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.keepCursor = func(keep func(context.Context, string) error) {
 				f.KeepCursor(func(ctx context.Context, cursor string) error {
 					n, _ := strconv.Atoi(cursor)
@@ -99,9 +101,9 @@ var optionalRunBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Run ends when a cursor is not kept",
+		name:  "Run ends when a cursor cannot be stored",
 		fails: []string{keepFails},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			failed := make(chan error, 10)
 			o.keepCursor = func(keep func(context.Context, string) error) {
 				f.KeepCursor(func(ctx context.Context, cursor string) error {
@@ -133,7 +135,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "parts are received as messages",
 		fails: []string{partsOnce, partsRestart},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.run = func(ctx context.Context, receive channels.Receive) error {
 				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
 					if m.Part != nil && !m.Part.Last {
@@ -145,9 +147,9 @@ var optionalRunBreaches = []breach{
 		}),
 	},
 	{
-		name:  "the whole message does not say that it is whole",
+		name:  "the complete message is not marked as the last part",
 		fails: []string{partsOnce, partsRestart},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.run = func(ctx context.Context, receive channels.Receive) error {
 				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
 					if m.Part != nil && m.Part.Last {
@@ -159,16 +161,16 @@ var optionalRunBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Run does not complete what was gathered before",
+		name:  "Run does not complete earlier parts",
 		fails: []string{partsRestart},
-		bend: strange(func(f fake, _ *odd) {
-			f.SetMemory(&forgetful{Memory: f.memory})
+		build: withFault(func(f fakeChannel, _ *faultyOptional) {
+			f.SetMemory(&memoryWithoutParts{Memory: f.memory})
 		}),
 	},
 	{
-		name:  "Health complains before Run",
+		name:  "Health reports an error before Run",
 		fails: []string{isHealthy},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			var begun atomic.Bool
 			o.run = func(ctx context.Context, receive channels.Receive) error {
 				begun.Store(true)
@@ -185,12 +187,12 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "Health is always nil",
 		fails: []string{tellsTrouble},
-		bend:  strange(func(_ fake, o *odd) { o.health = func() error { return nil } }),
+		build: withFault(func(_ fakeChannel, o *faultyOptional) { o.health = func() error { return nil } }),
 	},
 	{
-		name:  "Health never forgets a trouble",
+		name:  "Health reports an outage that is over",
 		fails: []string{tellsTrouble},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			var was atomic.Bool
 			o.health = func() error {
 				if f.Health() != nil {
@@ -206,7 +208,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetMenu calls the network",
 		fails: []string{silentMenu},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.setMenu = func(commands []channels.Command) {
 				f.SetMenu(commands)
 				f.showMenu()
@@ -216,14 +218,16 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetMenu keeps the slice",
 		fails: []string{showsMenu},
-		bend:  strange(func(f fake, o *odd) { o.setMenu = func(commands []channels.Command) { f.menu = commands } }),
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
+			o.setMenu = func(commands []channels.Command) { f.menu = commands }
+		}),
 	},
 	{
 		name:  "Run shows no menu because of one name",
 		fails: []string{showsMenu},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.setMenu = func(commands []channels.Command) {
-				if len(allowed(commands)) == len(commands) {
+				if len(validNames(commands)) == len(commands) {
 					f.SetMenu(commands)
 				}
 			}
@@ -235,7 +239,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetChatMenu adds commands",
 		fails: []string{chatMenu},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			var all []channels.Command
 			o.setChatMenu = func(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
 				all = append(all, commands...)
@@ -246,18 +250,18 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetChatMenu drops the commands of SetMenu",
 		fails: []string{chatMenu},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.setChatMenu = func(_ context.Context, _ channels.Chat, commands []channels.Command) error {
-				return locked(f.net, func() error { f.net.chat = allowed(commands); return nil })
+				return withLock(f.net, func() error { f.net.chatMenu = validNames(commands); return nil })
 			}
 		}),
 	},
 	{
 		name:  "SetChatMenu refuses commands because of one name",
 		fails: []string{chatMenu},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.setChatMenu = func(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
-				if len(allowed(commands)) < len(commands) {
+				if len(validNames(commands)) < len(commands) {
 					return errors.New("bad name")
 				}
 				return f.SetChatMenu(ctx, chat, commands)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	statesLimit = "FileLimiter: FileLimit gives a size and a phrase"
+	statesLimit = "FileLimiter: FileLimit returns a size and a phrase"
 	plansLimit  = "FileLimiter: Plan accepts a file of that size"
 	showsTyping = "Typer: Typing is shown and sends nothing"
 	endsTyping  = "Typer: Typing shows nothing once its context has ended"
@@ -21,14 +21,14 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "FileLimit has no phrase",
 		fails: []string{statesLimit},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.fileLimit = func(channels.Chat) (int64, string) { return 100, "" }
 		}),
 	},
 	{
-		name:  "FileLimit changes its mind",
+		name:  "FileLimit returns another limit each time",
 		fails: []string{statesLimit},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			var asked atomic.Int64
 			o.fileLimit = func(channels.Chat) (int64, string) {
 				n := asked.Add(1)
@@ -39,7 +39,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Plan refuses a file of the limit",
 		fails: []string{plansLimit},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.plan = func(m channels.Message) ([]channels.Outgoing, error) {
 				most, words := f.FileLimit(m.Chat)
 				if len(m.Media) > 0 && m.Media[0].Size >= most {
@@ -52,7 +52,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Typing sends a message",
 		fails: []string{showsTyping},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.typing = func(ctx context.Context, chat channels.Chat) error {
 				_, _ = f.Send(ctx, channels.Outgoing{Chat: chat, Text: "…"})
 				return f.Typing(ctx, chat)
@@ -62,14 +62,14 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Typing shows nothing",
 		fails: []string{showsTyping},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.typing = func(context.Context, channels.Chat) error { return nil }
 		}),
 	},
 	{
 		name:  "Typing ignores its context",
 		fails: []string{endsTyping},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.typing = func(ctx context.Context, chat channels.Chat) error {
 				return f.Typing(context.WithoutCancel(ctx), chat)
 			}
@@ -78,7 +78,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Send ignores the Key",
 		fails: []string{idempotent},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				m.Key = ""
 				return f.Send(ctx, m)
@@ -88,7 +88,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "a repeated Send has another receipt",
 		fails: []string{idempotent},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				receipt, err := f.Send(ctx, m)
 				if m.Key != "" {
@@ -99,9 +99,9 @@ var optionalSendBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Send takes every Key for the same",
+		name:  "Send treats all keys as the same",
 		fails: []string{idempotent},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				if m.Key != "" {
 					m.Key = "key"

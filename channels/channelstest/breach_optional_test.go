@@ -9,106 +9,118 @@ import (
 	"nanobot/channels"
 )
 
-// odd is a fake of which one method of an optional interface is not as it should be.
-type odd struct {
-	fake
-	send        func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error)
-	plan        func(m channels.Message) ([]channels.Outgoing, error)
-	run         func(ctx context.Context, receive channels.Receive) error
-	edit        func(ctx context.Context, id string, o channels.Outgoing) error
-	remove      func(ctx context.Context, chat channels.Chat, id string) error
-	replace     func(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error)
-	fileLimit   func(chat channels.Chat) (int64, string)
-	typing      func(ctx context.Context, chat channels.Chat) error
-	resume      func(cursor string)
-	keepCursor  func(keep func(ctx context.Context, cursor string) error)
-	mount       func() (string, http.Handler)
-	hangUp      func()
-	watched     func() bool
-	publish     func(event string, data any)
-	health      func() error
-	setMenu     func(commands []channels.Command)
-	setChatMenu func(ctx context.Context, chat channels.Chat, commands []channels.Command) error
-	examine     func(ctx context.Context, e channels.ExamineOptions) []channels.Finding
-	end         func() error
+// faultyOptional is a fakeChannel with one faulty method, mostly of an optional interface.
+type faultyOptional struct {
+	fakeChannel
+	send         func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error)
+	plan         func(m channels.Message) ([]channels.Outgoing, error)
+	run          func(ctx context.Context, receive channels.Receive) error
+	edit         func(ctx context.Context, id string, o channels.Outgoing) error
+	remove       func(ctx context.Context, chat channels.Chat, id string) error
+	replace      func(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error)
+	fileLimit    func(chat channels.Chat) (int64, string)
+	typing       func(ctx context.Context, chat channels.Chat) error
+	resume       func(cursor string)
+	keepCursor   func(keep func(ctx context.Context, cursor string) error)
+	mount        func() (string, http.Handler)
+	closeStreams func()
+	watched      func() bool
+	publish      func(event string, data any)
+	health       func() error
+	setMenu      func(commands []channels.Command)
+	setChatMenu  func(ctx context.Context, chat channels.Chat, commands []channels.Command) error
+	examine      func(ctx context.Context, e channels.ExamineOptions) []channels.Finding
+	close        func() error
 }
 
-// or is the odd method if there is one.
-func or[F any](odd F, given bool, usual F) F {
+// overridden returns the faulty method if it is given, and the correct method otherwise.
+func overridden[F any](odd F, given bool, usual F) F {
 	if given {
 		return odd
 	}
 	return usual
 }
 
-func (o odd) Send(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
-	return or(o.send, o.send != nil, o.fake.Send)(ctx, m)
+func (o faultyOptional) Send(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
+	return overridden(o.send, o.send != nil, o.fakeChannel.Send)(ctx, m)
 }
 
-func (o odd) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	return or(o.plan, o.plan != nil, o.fake.Plan)(m)
+func (o faultyOptional) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	return overridden(o.plan, o.plan != nil, o.fakeChannel.Plan)(m)
 }
 
-func (o odd) Run(ctx context.Context, receive channels.Receive) error {
-	return or(o.run, o.run != nil, o.fake.Run)(ctx, receive)
+func (o faultyOptional) Run(ctx context.Context, receive channels.Receive) error {
+	return overridden(o.run, o.run != nil, o.fakeChannel.Run)(ctx, receive)
 }
 
-func (o odd) Edit(ctx context.Context, id string, m channels.Outgoing) error {
-	return or(o.edit, o.edit != nil, o.fake.Edit)(ctx, id, m)
+func (o faultyOptional) Edit(ctx context.Context, id string, m channels.Outgoing) error {
+	return overridden(o.edit, o.edit != nil, o.fakeChannel.Edit)(ctx, id, m)
 }
 
-func (o odd) Remove(ctx context.Context, chat channels.Chat, id string) error {
-	return or(o.remove, o.remove != nil, o.fake.Remove)(ctx, chat, id)
+func (o faultyOptional) Remove(ctx context.Context, chat channels.Chat, id string) error {
+	return overridden(o.remove, o.remove != nil, o.fakeChannel.Remove)(ctx, chat, id)
 }
 
-func (o odd) Replace(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
-	return or(o.replace, o.replace != nil, o.fake.Replace)(ctx, id, m)
+func (o faultyOptional) Replace(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
+	return overridden(o.replace, o.replace != nil, o.fakeChannel.Replace)(ctx, id, m)
 }
 
-func (o odd) FileLimit(chat channels.Chat) (int64, string) {
-	return or(o.fileLimit, o.fileLimit != nil, o.fake.FileLimit)(chat)
+func (o faultyOptional) FileLimit(chat channels.Chat) (int64, string) {
+	return overridden(o.fileLimit, o.fileLimit != nil, o.fakeChannel.FileLimit)(chat)
 }
 
-func (o odd) Typing(ctx context.Context, chat channels.Chat) error {
-	return or(o.typing, o.typing != nil, o.fake.Typing)(ctx, chat)
+func (o faultyOptional) Typing(ctx context.Context, chat channels.Chat) error {
+	return overridden(o.typing, o.typing != nil, o.fakeChannel.Typing)(ctx, chat)
 }
 
-func (o odd) Resume(cursor string) { or(o.resume, o.resume != nil, o.fake.Resume)(cursor) }
-
-func (o odd) KeepCursor(keep func(ctx context.Context, cursor string) error) {
-	or(o.keepCursor, o.keepCursor != nil, o.fake.KeepCursor)(keep)
+func (o faultyOptional) Resume(cursor string) {
+	overridden(o.resume, o.resume != nil, o.fakeChannel.Resume)(cursor)
 }
 
-func (o odd) Mount() (string, http.Handler) { return or(o.mount, o.mount != nil, o.fake.Mount)() }
-
-func (o odd) CloseStreams() { or(o.hangUp, o.hangUp != nil, o.fake.CloseStreams)() }
-
-func (o odd) Watched() bool { return or(o.watched, o.watched != nil, o.fake.Watched)() }
-
-func (o odd) Publish(event string, data any) {
-	or(o.publish, o.publish != nil, o.fake.Publish)(event, data)
+func (o faultyOptional) KeepCursor(keep func(ctx context.Context, cursor string) error) {
+	overridden(o.keepCursor, o.keepCursor != nil, o.fakeChannel.KeepCursor)(keep)
 }
 
-func (o odd) Health() error { return or(o.health, o.health != nil, o.fake.Health)() }
-
-func (o odd) SetMenu(commands []channels.Command) {
-	or(o.setMenu, o.setMenu != nil, o.fake.SetMenu)(commands)
+func (o faultyOptional) Mount() (string, http.Handler) {
+	return overridden(o.mount, o.mount != nil, o.fakeChannel.Mount)()
 }
 
-func (o odd) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
-	return or(o.setChatMenu, o.setChatMenu != nil, o.fake.SetChatMenu)(ctx, chat, commands)
+func (o faultyOptional) CloseStreams() {
+	overridden(o.closeStreams, o.closeStreams != nil, o.fakeChannel.CloseStreams)()
 }
 
-func (o odd) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
-	return or(o.examine, o.examine != nil, o.fake.Examine)(ctx, e)
+func (o faultyOptional) Watched() bool {
+	return overridden(o.watched, o.watched != nil, o.fakeChannel.Watched)()
 }
 
-func (o odd) Close() error { return or(o.end, o.end != nil, o.fake.Close)() }
+func (o faultyOptional) Publish(event string, data any) {
+	overridden(o.publish, o.publish != nil, o.fakeChannel.Publish)(event, data)
+}
 
-// strange makes one method of a fake odd.
-func strange(change func(f fake, o *odd)) func(*testing.T, fake) channels.Channel {
-	return func(_ *testing.T, f fake) channels.Channel {
-		o := odd{fake: f}
+func (o faultyOptional) Health() error {
+	return overridden(o.health, o.health != nil, o.fakeChannel.Health)()
+}
+
+func (o faultyOptional) SetMenu(commands []channels.Command) {
+	overridden(o.setMenu, o.setMenu != nil, o.fakeChannel.SetMenu)(commands)
+}
+
+func (o faultyOptional) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
+	return overridden(o.setChatMenu, o.setChatMenu != nil, o.fakeChannel.SetChatMenu)(ctx, chat, commands)
+}
+
+func (o faultyOptional) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
+	return overridden(o.examine, o.examine != nil, o.fakeChannel.Examine)(ctx, e)
+}
+
+func (o faultyOptional) Close() error {
+	return overridden(o.close, o.close != nil, o.fakeChannel.Close)()
+}
+
+// withFault returns a constructor of channels with a faulty method.
+func withFault(change func(f fakeChannel, o *faultyOptional)) func(*testing.T, fakeChannel) channels.Channel {
+	return func(_ *testing.T, f fakeChannel) channels.Channel {
+		o := faultyOptional{fakeChannel: f}
 		change(f, &o)
 		return o
 	}

@@ -17,10 +17,10 @@ import (
 var planBreaches = []breach{
 	{
 		name:  "Plan counts its calls",
-		fails: []string{"Plan gives the same answer each time"},
-		bend: func(t *testing.T, f fake) channels.Channel {
+		fails: []string{"Plan returns the same plan each time"},
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			var calls atomic.Int64
-			return replan(func(_ channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+			return changePlan(func(_ channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 				for i := range plan {
 					plan[i].Form = fmt.Append(nil, calls.Add(1))
 				}
@@ -31,9 +31,9 @@ var planBreaches = []breach{
 	{
 		name:  "Plan calls the network",
 		fails: []string{"Plan makes no network call"},
-		bend: func(_ *testing.T, f fake) channels.Channel {
-			return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
-				if _, err := f.net.post(SentCall{Text: "is there a chat?"}, ""); err != nil {
+		build: func(_ *testing.T, f fakeChannel) channels.Channel {
+			return faultyChannel{fakeChannel: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
+				if _, err := f.net.sendCall(SentCall{Text: "is there a chat?"}, ""); err != nil {
 					return nil, err
 				}
 				return f.Plan(m)
@@ -42,18 +42,18 @@ var planBreaches = []breach{
 	},
 	{
 		name:  "Plan sorts the caller's files",
-		fails: []string{"Plan leaves the message as it was"},
-		bend: func(_ *testing.T, f fake) channels.Channel {
-			return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
+		fails: []string{"Plan does not change the message"},
+		build: func(_ *testing.T, f fakeChannel) channels.Channel {
+			return faultyChannel{fakeChannel: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 				slices.SortFunc(m.Media, func(a, b channels.File) int { return strings.Compare(a.Path, b.Path) })
 				return f.Plan(m)
 			}}
 		},
 	},
 	{
-		name:  "Plan makes answers of failures",
+		name:  "Plan turns failures into answers",
 		fails: []string{"Plan keeps chat and kind"},
-		bend: reword(func(m *channels.Message) {
+		build: changeMessage(func(m *channels.Message) {
 			if m.Kind == channels.Failure {
 				m.Kind = channels.Answer
 			}
@@ -62,12 +62,12 @@ var planBreaches = []breach{
 	{
 		name:  "Plan loses the chat",
 		fails: []string{"Plan keeps chat and kind"},
-		bend:  reword(func(m *channels.Message) { m.Chat.ID = "" }),
+		build: changeMessage(func(m *channels.Message) { m.Chat.ID = "" }),
 	},
 	{
 		name:  "Plan makes a call of an empty message",
 		fails: []string{"an empty message makes no call"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if m.Text == "" && len(plan) == 0 {
 				plan = []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind}}
 			}
@@ -77,7 +77,7 @@ var planBreaches = []breach{
 	{
 		name:  "Plan makes a call of white space",
 		fails: []string{"an empty message makes no call"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if m.Text != "" && len(plan) == 0 {
 				plan = []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}
 			}
@@ -85,10 +85,10 @@ var planBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Plan refuses an empty message without a word",
+		name:  "Plan refuses an empty message with an empty error",
 		fails: []string{"an empty message makes no call"},
-		bend: func(_ *testing.T, f fake) channels.Channel {
-			return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
+		build: func(_ *testing.T, f fakeChannel) channels.Channel {
+			return faultyChannel{fakeChannel: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 				plan, err := f.Plan(m)
 				if len(plan) == 0 {
 					err = errors.New("")
@@ -100,12 +100,12 @@ var planBreaches = []breach{
 	{
 		name:  "Plan keeps the text in memory",
 		fails: []string{"a plan can be stored and sent after a restart"},
-		bend:  rememberTexts,
+		build: planReferences,
 	},
 }
 
-// rememberTexts plans calls that hold only a reference to their text.
-func rememberTexts(_ *testing.T, f fake) channels.Channel {
+// planReferences returns a channel whose plans have only a reference to a text in memory.
+func planReferences(_ *testing.T, f fakeChannel) channels.Channel {
 	var memory sync.Map
 	plan := func(m channels.Message) ([]channels.Outgoing, error) {
 		plan, err := f.Plan(m)
@@ -122,5 +122,5 @@ func rememberTexts(_ *testing.T, f fake) channels.Channel {
 		}
 		return f.Send(ctx, o)
 	}
-	return bent{fake: f, plan: plan, send: send}
+	return faultyChannel{fakeChannel: f, plan: plan, send: send}
 }

@@ -8,11 +8,11 @@ import (
 	"nanobot/channels"
 )
 
-const redelivery = "what could not be received is offered again"
+const redelivery = "a message that could not be received is offered again"
 
-// alter bends each incoming message.
-func alter(change func(m *channels.Incoming)) func(*testing.T, fake) channels.Channel {
-	return reread(func(receive channels.Receive) channels.Receive {
+// changeIncoming returns a constructor of channels that change each incoming message.
+func changeIncoming(change func(m *channels.Incoming)) func(*testing.T, fakeChannel) channels.Channel {
+	return wrapReceive(func(receive channels.Receive) channels.Receive {
 		return func(ctx context.Context, m channels.Incoming) error {
 			change(&m)
 			return receive(ctx, m)
@@ -23,8 +23,8 @@ func alter(change func(m *channels.Incoming)) func(*testing.T, fake) channels.Ch
 var receiveBreaches = []breach{
 	{
 		name:  "a message overtakes another",
-		fails: []string{"Run receives what is said in order"},
-		bend: reread(func(receive channels.Receive) channels.Receive {
+		fails: []string{"Run receives messages in order"},
+		build: wrapReceive(func(receive channels.Receive) channels.Receive {
 			var late channels.Incoming
 			return func(ctx context.Context, m channels.Incoming) error {
 				switch m.Text {
@@ -41,16 +41,16 @@ var receiveBreaches = []breach{
 	},
 	{
 		name:  "only the first message is received",
-		fails: []string{"Run receives what is said in order", "an incoming message says where it is from"},
-		bend: func(_ *testing.T, f fake) channels.Channel {
-			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
-				deaf := false
+		fails: []string{"Run receives messages in order", "an incoming message has a chat, an ID and a user"},
+		build: func(_ *testing.T, f fakeChannel) channels.Channel {
+			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
+				receivedFirst := false
 				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
-					if deaf {
+					if receivedFirst {
 						return nil
 					}
 					err := receive(ctx, m)
-					deaf = err == nil && m.ID == "1" && m.Text != "first"
+					receivedFirst = err == nil && m.ID == "1" && m.Text != "first"
 					return err
 				})
 			}}
@@ -58,23 +58,23 @@ var receiveBreaches = []breach{
 	},
 	{
 		name:  "messages come from another chat",
-		fails: []string{"an incoming message says where it is from"},
-		bend:  alter(func(m *channels.Incoming) { m.Chat.ID = "2" }),
+		fails: []string{"an incoming message has a chat, an ID and a user"},
+		build: changeIncoming(func(m *channels.Incoming) { m.Chat.ID = "2" }),
 	},
 	{
-		name:  "messages share one id",
-		fails: []string{"a button that stays can be pressed again", "an incoming message says where it is from"},
-		bend:  alter(func(m *channels.Incoming) { m.ID = "1" }),
+		name:  "messages share one ID",
+		fails: []string{"a button that stays can be pressed again", "an incoming message has a chat, an ID and a user"},
+		build: changeIncoming(func(m *channels.Incoming) { m.ID = "1" }),
 	},
 	{
 		name:  "messages have no sender",
-		fails: []string{"an incoming message says where it is from"},
-		bend:  alter(func(m *channels.Incoming) { m.User = channels.User{} }),
+		fails: []string{"an incoming message has a chat, an ID and a user"},
+		build: changeIncoming(func(m *channels.Incoming) { m.User = channels.User{} }),
 	},
 	{
-		name:  "what could not be received is acknowledged",
+		name:  "a message that could not be received is acknowledged",
 		fails: []string{redelivery},
-		bend: reread(func(receive channels.Receive) channels.Receive {
+		build: wrapReceive(func(receive channels.Receive) channels.Receive {
 			return func(ctx context.Context, m channels.Incoming) error {
 				_ = receive(ctx, m)
 				return nil
@@ -82,9 +82,9 @@ var receiveBreaches = []breach{
 		}),
 	},
 	{
-		name:  "what could not be received is offered after the next",
+		name:  "a message that could not be received is offered after the next one",
 		fails: []string{redelivery},
-		bend: reread(func(receive channels.Receive) channels.Receive {
+		build: wrapReceive(func(receive channels.Receive) channels.Receive {
 			var late []channels.Incoming
 			return func(ctx context.Context, m channels.Incoming) error {
 				if err := receive(ctx, m); err != nil {
@@ -100,11 +100,11 @@ var receiveBreaches = []breach{
 		}),
 	},
 	{
-		name:  "a message that is offered again has another id",
+		name:  "a message that is offered again has another ID",
 		fails: []string{redelivery},
-		bend: func(t *testing.T, f fake) channels.Channel {
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			offers := 0
-			return alter(func(m *channels.Incoming) {
+			return changeIncoming(func(m *channels.Incoming) {
 				offers++
 				m.ID = fmt.Sprintf("%s-%d", m.ID, offers)
 			})(t, f)
@@ -115,7 +115,7 @@ var receiveBreaches = []breach{
 const (
 	ends       = "Run returns nil when its context ends"
 	endsDuring = "Run returns nil when its context ends during a receive"
-	notStarted = "Run returns nil when its context had ended before"
+	notStarted = "Run returns nil when its context has ended before"
 	noLeak     = "Run leaves no goroutine"
 )
 
@@ -123,18 +123,18 @@ var runBreaches = []breach{
 	{
 		name:  "Run returns its context's error",
 		fails: []string{ends, endsDuring, notStarted},
-		bend: func(_ *testing.T, f fake) channels.Channel {
-			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
+		build: func(_ *testing.T, f fakeChannel) channels.Channel {
+			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 				_ = f.Run(ctx, receive)
 				return ctx.Err()
 			}}
 		},
 	},
 	{
-		name:  "Run returns the error of a receive that was cut short",
+		name:  "Run returns the error of a cancelled receive",
 		fails: []string{endsDuring},
-		bend: func(_ *testing.T, f fake) channels.Channel {
-			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
+		build: func(_ *testing.T, f fakeChannel) channels.Channel {
+			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 				var last error
 				_ = f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
 					last = receive(ctx, m)
@@ -147,20 +147,20 @@ var runBreaches = []breach{
 	{
 		name:  "Run ignores its context",
 		fails: []string{ends, endsDuring, notStarted, noLeak},
-		bend: func(t *testing.T, f fake) channels.Channel {
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			over, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 			t.Cleanup(cancel)
-			return bent{fake: f, run: func(_ context.Context, receive channels.Receive) error {
+			return faultyChannel{fakeChannel: f, run: func(_ context.Context, receive channels.Receive) error {
 				return f.Run(over, receive)
 			}}
 		},
 	},
 	{
-		name:  "Run waits for a first message whatever its context says",
+		name:  "Run waits for a first message although its context has ended",
 		fails: []string{notStarted},
-		bend: func(t *testing.T, f fake) channels.Channel {
-			over := untilCleanup(t)
-			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
+			over := closedAtCleanup(t)
+			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 				select {
 				case <-f.net.wake:
 				case <-over:
@@ -172,9 +172,9 @@ var runBreaches = []breach{
 	{
 		name:  "Run leaves a goroutine",
 		fails: []string{noLeak},
-		bend: func(t *testing.T, f fake) channels.Channel {
-			over := untilCleanup(t)
-			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
+			over := closedAtCleanup(t)
+			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 				go func() { <-over }()
 				return f.Run(ctx, receive)
 			}}

@@ -16,14 +16,14 @@ var sendBreaches = []breach{
 	{
 		name:  "Send ignores its context",
 		fails: []string{cancelledSend},
-		bend: resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+		build: replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 			return f.Send(context.WithoutCancel(ctx), o)
 		}),
 	},
 	{
 		name:  "Send reports a cancelled call as done",
 		fails: []string{cancelledSend},
-		bend: resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+		build: replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 			receipt, err := f.Send(ctx, o)
 			if errors.Is(err, context.Canceled) {
 				err = nil
@@ -32,21 +32,21 @@ var sendBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Send calls a cancelled call refused for good",
+		name:  "Send reports a cancelled call as permanently refused",
 		fails: []string{cancelledSend},
-		bend:  resend(judge(channels.SendError{Permanent: true})),
+		build: replaceSend(withSendError(channels.SendError{Permanent: true})),
 	},
 	{
-		name:  "Send calls a cancelled call in doubt",
+		name:  "Send reports a cancelled call as unknown",
 		fails: []string{cancelledSend},
-		bend:  resend(judge(channels.SendError{Unknown: true})),
+		build: replaceSend(withSendError(channels.SendError{Unknown: true})),
 	},
 	{
 		name:  "Send hangs when it is cancelled",
 		fails: []string{cancelledSend},
-		bend: func(t *testing.T, f fake) channels.Channel {
-			over := untilCleanup(t)
-			return resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
+			over := closedAtCleanup(t)
+			return replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 				if ctx.Err() != nil {
 					<-over
 				}
@@ -55,41 +55,41 @@ var sendBreaches = []breach{
 		},
 	},
 	{
-		name:  "Send gives no receipt",
+		name:  "Send returns no receipt",
 		fails: []string{"each Send has a receipt of its own"},
-		bend: resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+		build: replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 			_, err := f.Send(ctx, o)
 			return channels.Receipt{}, err
 		}),
 	},
 	{
-		name:  "Send gives the same receipt for the same text",
+		name:  "Send returns the same receipt for the same text",
 		fails: []string{"each Send has a receipt of its own"},
-		bend: resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+		build: replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 			_, err := f.Send(ctx, o)
 			return channels.Receipt{ID: o.Text}, err
 		}),
 	},
 	{
-		name:  "Send loses what is sent beside another",
+		name:  "Send loses messages that are sent at the same time",
 		fails: []string{"Send may be called from many goroutines"},
-		bend: func(t *testing.T, f fake) channels.Channel {
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			var busy atomic.Int64
-			return resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+			return replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 				defer busy.Add(-1)
 				if busy.Add(1) > 1 {
 					return channels.Receipt{ID: "lost"}, nil
 				}
-				time.Sleep(time.Millisecond) // in the bubble: until all others wait too
+				time.Sleep(time.Millisecond) // in the synctest bubble this lasts until all other goroutines wait
 				return f.Send(ctx, o)
 			})(t, f)
 		},
 	},
 }
 
-// judge is a Send whose error for a cancelled call is of another sort.
-func judge(e channels.SendError) func(context.Context, fake, channels.Outgoing) (channels.Receipt, error) {
-	return func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
+// withSendError returns a Send that wraps the error of a cancelled call in e.
+func withSendError(e channels.SendError) func(context.Context, fakeChannel, channels.Outgoing) (channels.Receipt, error) {
+	return func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 		receipt, err := f.Send(ctx, o)
 		if errors.Is(err, context.Canceled) {
 			e.Err = err

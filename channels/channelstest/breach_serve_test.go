@@ -12,9 +12,9 @@ import (
 
 const (
 	handlerServes = "Mounter: the handler answers before, during and after Run"
-	hangsUp       = "Streamer: CloseStreams ends every stream"
+	closesStreams = "Streamer: CloseStreams ends every stream"
 	comeBack      = "Streamer: a client may connect again"
-	watchedTells  = "Publisher: Watched tells whether an operator is connected"
+	watchedTells  = "Publisher: Watched reports whether an operator is connected"
 	inOrder       = "Publisher: every operator sees the events in order"
 	notStored     = "Publisher: events are stored nowhere"
 	neverWaits    = "Publisher: Publish does not wait for an operator"
@@ -22,11 +22,11 @@ const (
 	findsOutage   = "Examiner: a network that is out of reach is Bad"
 	leavesAlone   = "Examiner: Examine does not disturb a running daemon"
 	closesTwice   = "Closer: Close works without Run, and twice"
-	closesWhole   = "Closer: the next start goes on where Close ended"
+	closesWhole   = "Closer: the next start continues where Close ended"
 )
 
-// running tells whether the channel runs.
-func running(f fake, o *odd) *atomic.Bool {
+// trackRunning returns a value that is true while Run runs.
+func trackRunning(f fakeChannel, o *faultyOptional) *atomic.Bool {
 	var now atomic.Bool
 	o.run = func(ctx context.Context, receive channels.Receive) error {
 		now.Store(true)
@@ -40,8 +40,8 @@ var serveBreaches = []breach{
 	{
 		name:  "the handler panics while Run does not run",
 		fails: []string{handlerServes},
-		bend: strange(func(f fake, o *odd) {
-			runs := running(f, o)
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
+			runs := trackRunning(f, o)
 			o.mount = func() (string, http.Handler) {
 				return "/fake", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 					if !runs.Load() {
@@ -54,10 +54,10 @@ var serveBreaches = []breach{
 	{
 		name:  "the handler waits for Run",
 		fails: []string{handlerServes},
-		bend: func(t *testing.T, f fake) channels.Channel {
-			over := untilCleanup(t)
-			return strange(func(f fake, o *odd) {
-				runs := running(f, o)
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
+			over := closedAtCleanup(t)
+			return withFault(func(f fakeChannel, o *faultyOptional) {
+				runs := trackRunning(f, o)
 				o.mount = func() (string, http.Handler) {
 					return "/fake", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 						if !runs.Load() {
@@ -69,32 +69,32 @@ var serveBreaches = []breach{
 		},
 	},
 	{
-		name:  "the pattern is none",
+		name:  "the pattern is invalid",
 		fails: []string{handlerServes},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.mount = func() (string, http.Handler) { return "/{", http.NotFoundHandler() }
 		}),
 	},
 	{
 		name:  "CloseStreams ends one stream",
-		fails: []string{hangsUp},
-		bend: strange(func(f fake, o *odd) {
-			o.hangUp = func() {
+		fails: []string{closesStreams},
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
+			o.closeStreams = func() {
 				f.net.mu.Lock()
 				defer f.net.mu.Unlock()
-				for l := range f.net.lines {
-					f.net.end(l)
+				for l := range f.net.operators {
+					f.net.closeLocked(l)
 					return
 				}
 			}
 		}),
 	},
 	{
-		name:  "CloseStreams is for good",
+		name:  "no stream works after CloseStreams",
 		fails: []string{comeBack},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			var hung atomic.Bool
-			o.hangUp = func() {
+			o.closeStreams = func() {
 				hung.Store(true)
 				f.CloseStreams()
 			}
@@ -109,17 +109,17 @@ var serveBreaches = []breach{
 	{
 		name:  "Watched is always true",
 		fails: []string{watchedTells},
-		bend:  strange(func(_ fake, o *odd) { o.watched = func() bool { return true } }),
+		build: withFault(func(_ fakeChannel, o *faultyOptional) { o.watched = func() bool { return true } }),
 	},
 	{
 		name:  "Watched is always false",
 		fails: []string{watchedTells},
-		bend:  strange(func(_ fake, o *odd) { o.watched = func() bool { return false } }),
+		build: withFault(func(_ fakeChannel, o *faultyOptional) { o.watched = func() bool { return false } }),
 	},
 	{
 		name:  "an event is lost",
 		fails: []string{inOrder},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.publish = func(event string, data any) {
 				if data.(map[string]any)["n"] != "17" {
 					f.Publish(event, data)
@@ -130,7 +130,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Publish sends a message",
 		fails: []string{notStored},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.publish = func(event string, data any) {
 				_, _ = f.Send(context.Background(), channels.Outgoing{Text: event})
 				f.Publish(event, data)
@@ -140,7 +140,7 @@ var serveBreaches = []breach{
 	{
 		name:  "an operator is shown earlier events",
 		fails: []string{notStored},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			var early any
 			o.publish = func(event string, data any) {
 				if !f.Watched() {
@@ -155,12 +155,12 @@ var serveBreaches = []breach{
 	{
 		name:  "Publish waits for operators",
 		fails: []string{neverWaits},
-		bend: func(t *testing.T, f fake) channels.Channel {
-			over := untilCleanup(t)
-			return strange(func(f fake, o *odd) {
+		build: func(t *testing.T, f fakeChannel) channels.Channel {
+			over := closedAtCleanup(t)
+			return withFault(func(f fakeChannel, o *faultyOptional) {
 				o.publish = func(name string, data any) {
-					all := locked(f.net, func() (all []*line) {
-						for l := range f.net.lines {
+					all := withLock(f.net, func() (all []*operatorConn) {
+						for l := range f.net.operators {
 							all = append(all, l)
 						}
 						return all
@@ -178,7 +178,7 @@ var serveBreaches = []breach{
 	{
 		name:  "a finding contains the token",
 		fails: []string{examines, leavesAlone},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if found[0].Status == channels.Good {
@@ -191,7 +191,7 @@ var serveBreaches = []breach{
 	{
 		name:  "a finding does not say what to do",
 		fails: []string{findsOutage},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				found[0].Fix = ""
@@ -202,17 +202,17 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine finds nothing at all",
 		fails: []string{examines, findsOutage, leavesAlone},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding { return nil }
 		}),
 	},
 	{
-		name:  "Examine takes what was said",
+		name:  "Examine consumes pending messages",
 		fails: []string{examines},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				if !e.Running {
-					locked(f.net, func() bool { f.net.said = nil; return true })
+					withLock(f.net, func() bool { f.net.userMessages = nil; return true })
 				}
 				return f.Examine(ctx, e)
 			}
@@ -221,7 +221,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine sends a message",
 		fails: []string{examines},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				_, _ = f.Send(ctx, channels.Outgoing{Text: "hello?"})
 				return f.Examine(ctx, e)
@@ -229,18 +229,18 @@ var serveBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Examine finds that all is well",
+		name:  "Examine always reports Good",
 		fails: []string{findsOutage},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding {
 				return []channels.Finding{{Check: "fake.network", Status: channels.Good, Detail: "well"}}
 			}
 		}),
 	},
 	{
-		name:  "Examine finds fault with everything",
+		name:  "Examine always reports Bad",
 		fails: []string{examines, leavesAlone},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding {
 				return []channels.Finding{{Check: "fake.network", Status: channels.Bad, Detail: "bad", Fix: "give up"}}
 			}
@@ -249,7 +249,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine panics when the network is out of reach",
 		fails: []string{findsOutage},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if found[0].Status == channels.Bad {
@@ -260,9 +260,9 @@ var serveBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Examine cuts off the running daemon",
+		name:  "Examine disconnects the running daemon",
 		fails: []string{leavesAlone},
-		bend: strange(func(f fake, o *odd) {
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if e.Running {
@@ -275,9 +275,9 @@ var serveBreaches = []breach{
 	{
 		name:  "a second Close is an error",
 		fails: []string{closesTwice},
-		bend: strange(func(_ fake, o *odd) {
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			var closed atomic.Bool
-			o.end = func() error {
+			o.close = func() error {
 				if closed.Swap(true) {
 					return errors.New("closed already")
 				}
@@ -288,9 +288,9 @@ var serveBreaches = []breach{
 	{
 		name:  "Close loses what was not received",
 		fails: []string{closesWhole},
-		bend: strange(func(f fake, o *odd) {
-			o.end = func() error {
-				return locked(f.net, func() error { f.net.said = f.net.said[:f.position()]; return nil })
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
+			o.close = func() error {
+				return withLock(f.net, func() error { f.net.userMessages = f.net.userMessages[:f.position()]; return nil })
 			}
 		}),
 	},

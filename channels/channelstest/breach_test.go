@@ -8,64 +8,65 @@ import (
 	"nanobot/channels"
 )
 
-// breach is a channel that breaks one promise, and the names of the checks that must notice.
+// breach is a channel that violates one rule of the contract, and the names of the checks that must
+// fail.
 type breach struct {
 	name  string
-	bend  func(t *testing.T, f fake) channels.Channel
+	build func(t *testing.T, f fakeChannel) channels.Channel
 	fails []string
 }
 
 func (b breach) subject(t *testing.T) Subject {
 	s := newFake(t)
-	s.Channel = b.bend(t, s.Channel.(fake))
+	s.Channel = b.build(t, s.Channel.(fakeChannel))
 	restart := s.Restart
-	s.Restart = func() channels.Channel { return b.bend(t, restart().(fake)) }
+	s.Restart = func() channels.Channel { return b.build(t, restart().(fakeChannel)) }
 	return s
 }
 
-// bent is a fake of which one method is not as it should be.
-type bent struct {
-	fake
+// faultyChannel is a fakeChannel with one faulty method of channels.Channel.
+type faultyChannel struct {
+	fakeChannel
 	plan func(m channels.Message) ([]channels.Outgoing, error)
 	send func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error)
 	run  func(ctx context.Context, receive channels.Receive) error
 }
 
-func (b bent) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	if b.plan != nil {
-		return b.plan(m)
+func (c faultyChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	if c.plan != nil {
+		return c.plan(m)
 	}
-	return b.fake.Plan(m)
+	return c.fakeChannel.Plan(m)
 }
 
-func (b bent) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
-	if b.send != nil {
-		return b.send(ctx, o)
+func (c faultyChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	if c.send != nil {
+		return c.send(ctx, o)
 	}
-	return b.fake.Send(ctx, o)
+	return c.fakeChannel.Send(ctx, o)
 }
 
-func (b bent) Run(ctx context.Context, receive channels.Receive) error {
-	if b.run != nil {
-		return b.run(ctx, receive)
+func (c faultyChannel) Run(ctx context.Context, receive channels.Receive) error {
+	if c.run != nil {
+		return c.run(ctx, receive)
 	}
-	return b.fake.Run(ctx, receive)
+	return c.fakeChannel.Run(ctx, receive)
 }
 
-// replan bends what comes out of Plan.
-func replan(change func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing) func(*testing.T, fake) channels.Channel {
-	return func(_ *testing.T, f fake) channels.Channel {
-		return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
+// changePlan returns a constructor of channels that change the result of Plan.
+func changePlan(change func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing) func(*testing.T, fakeChannel) channels.Channel {
+	return func(_ *testing.T, f fakeChannel) channels.Channel {
+		return faultyChannel{fakeChannel: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 			plan, err := f.Plan(m)
 			return change(m, plan), err
 		}}
 	}
 }
 
-// reword bends what goes into Plan.
-func reword(change func(m *channels.Message)) func(*testing.T, fake) channels.Channel {
-	return func(_ *testing.T, f fake) channels.Channel {
-		return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
+// changeMessage returns a constructor of channels that change the message before Plan.
+func changeMessage(change func(m *channels.Message)) func(*testing.T, fakeChannel) channels.Channel {
+	return func(_ *testing.T, f fakeChannel) channels.Channel {
+		return faultyChannel{fakeChannel: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 			m.Media = slices.Clone(m.Media)
 			change(&m)
 			return f.Plan(m)
@@ -73,19 +74,19 @@ func reword(change func(m *channels.Message)) func(*testing.T, fake) channels.Ch
 	}
 }
 
-// resend bends Send.
-func resend(send func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error)) func(*testing.T, fake) channels.Channel {
-	return func(_ *testing.T, f fake) channels.Channel {
-		return bent{fake: f, send: func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+// replaceSend returns a constructor of channels with another Send.
+func replaceSend(send func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error)) func(*testing.T, fakeChannel) channels.Channel {
+	return func(_ *testing.T, f fakeChannel) channels.Channel {
+		return faultyChannel{fakeChannel: f, send: func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 			return send(ctx, f, o)
 		}}
 	}
 }
 
-// reread bends what Run hands to receive; wrap is called once a Run.
-func reread(wrap func(receive channels.Receive) channels.Receive) func(*testing.T, fake) channels.Channel {
-	return func(_ *testing.T, f fake) channels.Channel {
-		return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
+// wrapReceive returns a constructor of channels that wrap Receive. Run calls wrap once.
+func wrapReceive(wrap func(receive channels.Receive) channels.Receive) func(*testing.T, fakeChannel) channels.Channel {
+	return func(_ *testing.T, f fakeChannel) channels.Channel {
+		return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 			return f.Run(ctx, wrap(receive))
 		}}
 	}
@@ -93,9 +94,9 @@ func reread(wrap func(receive channels.Receive) channels.Receive) func(*testing.
 
 var breaches = slices.Concat(planBreaches, textBreaches, screenBreaches, mediaBreaches, sendBreaches, receiveBreaches, runBreaches)
 
-// untilCleanup is a channel that is closed when the test is over, for what would otherwise block
-// for ever.
-func untilCleanup(t *testing.T) <-chan struct{} {
+// closedAtCleanup returns a channel that is closed at the end of the test, to end goroutines that
+// would block forever.
+func closedAtCleanup(t *testing.T) <-chan struct{} {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })
 	return over

@@ -7,7 +7,7 @@ import (
 	"nanobot/channels"
 )
 
-// longPlain is whether a plan is of a long text without code, tables or files.
+// longPlain reports whether a plan is of a long text without code, tables or files.
 func longPlain(m channels.Message, plan []channels.Outgoing) bool {
 	return strings.HasPrefix(m.Text, "word") && len(plan) > 20
 }
@@ -16,7 +16,7 @@ var textBreaches = []breach{
 	{
 		name:  "progress is dropped",
 		fails: []string{"each kind of message arrives"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if m.Kind == channels.Progress {
 				return nil
 			}
@@ -26,7 +26,7 @@ var textBreaches = []breach{
 	{
 		name:  "the end of a long text is lost",
 		fails: []string{"text of any length arrives whole and in order", "the screen of an answer arrives below its whole text"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if longPlain(m, plan) {
 				plan = plan[:len(plan)-1]
 			}
@@ -36,7 +36,7 @@ var textBreaches = []breach{
 	{
 		name:  "two parts of a long text change places",
 		fails: []string{"text of any length arrives whole and in order", "the screen of an answer arrives below its whole text"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if longPlain(m, plan) {
 				plan[3], plan[4] = plan[4], plan[3]
 			}
@@ -46,7 +46,7 @@ var textBreaches = []breach{
 	{
 		name:  "a part of a long text is sent twice",
 		fails: []string{"text of any length arrives whole and in order", "the screen of an answer arrives below its whole text"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if longPlain(m, plan) {
 				plan = slices.Insert(plan, 3, plan[3])
 			}
@@ -56,7 +56,7 @@ var textBreaches = []breach{
 	{
 		name:  "a single letter is dropped",
 		fails: []string{"text of any length arrives whole and in order"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if len(m.Text) == 1 {
 				return nil
 			}
@@ -66,22 +66,22 @@ var textBreaches = []breach{
 	{
 		name:  "a line of code is lost",
 		fails: []string{"code arrives whole and in order"},
-		bend:  reword(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "line00077()", "") }),
+		build: changeMessage(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "line00077()", "") }),
 	},
 	{
-		name:  "the language of a block stays behind as text",
+		name:  "the language of a code block becomes text",
 		fails: []string{"code arrives whole and in order"},
-		bend:  reword(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "```go\n", "```\ngo\n") }),
+		build: changeMessage(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "```go\n", "```\ngo\n") }),
 	},
 	{
 		name:  "a row of a table is lost",
 		fails: []string{"tables arrive whole and in order"},
-		bend:  reword(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "value00055", "") }),
+		build: changeMessage(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "value00055", "") }),
 	},
 	{
 		name:  "text is cut between any two runes",
 		fails: []string{"emoji and accents are never cut", "the screen of an answer arrives below its whole text"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if len(m.Media) > 0 || len(plan) < 2 {
 				return plan
 			}
@@ -93,9 +93,9 @@ var textBreaches = []breach{
 		}),
 	},
 	{
-		name:  "text goes out as the agent wrote it",
-		fails: []string{"no text and no name turns the direction of what follows"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		name:  "text is sent as the agent wrote it",
+		fails: []string{"no text and no file name reverses the direction of other text"},
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if strings.ContainsRune(m.Text, '\u202e') {
 				plan[0].Text = m.Text
 			}
@@ -103,9 +103,9 @@ var textBreaches = []breach{
 		}),
 	},
 	{
-		name:  "what is opened is not closed",
-		fails: []string{"no text and no name turns the direction of what follows"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		name:  "an isolate is not closed",
+		fails: []string{"no text and no file name reverses the direction of other text"},
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			if strings.HasPrefix(m.Text, "\u2067open") {
 				plan[0].Text = m.Text
 			}
@@ -113,14 +113,14 @@ var textBreaches = []breach{
 		}),
 	},
 	{
-		name:  "Hebrew loses what it needs",
-		fails: []string{"no text and no name turns the direction of what follows"},
-		bend:  reword(func(m *channels.Message) { m.Text = channels.StripBidi(m.Text) }),
+		name:  "Hebrew loses its isolates",
+		fails: []string{"no text and no file name reverses the direction of other text"},
+		build: changeMessage(func(m *channels.Message) { m.Text = channels.StripBidi(m.Text) }),
 	},
 	{
-		name:  "a file keeps a name that turns",
-		fails: []string{"no text and no name turns the direction of what follows"},
-		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+		name:  "a file keeps a name that reverses the direction",
+		fails: []string{"no text and no file name reverses the direction of other text"},
+		build: changePlan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 			for i := range plan {
 				if len(plan[i].Media) > 0 && len(m.Media) == 2 {
 					plan[i].Media = m.Media
@@ -130,8 +130,8 @@ var textBreaches = []breach{
 		}),
 	},
 	{
-		name:  "a link hides where it leads",
-		fails: []string{"a link that shows another address says where it leads"},
-		bend:  reword(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "evil.example", "") }),
+		name:  "a link hides its target",
+		fails: []string{"a link that shows another address also shows its target"},
+		build: changeMessage(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "evil.example", "") }),
 	},
 }

@@ -1,6 +1,6 @@
-// Package channelstest is the one suite that every channel passes. It drives a channel through its
-// contract alone and looks at what the network behind it saw; it knows nothing of any particular
-// network.
+// Package channelstest is the conformance suite that every channel must pass. It drives a channel
+// through the contract of package channels and inspects the calls that the channel's test network
+// has received. It knows nothing of any particular network.
 package channelstest
 
 import (
@@ -13,100 +13,102 @@ import (
 	"nanobot/channels"
 )
 
-// patience is how long a check waits for what must come at once. Only a channel that fails a check
-// takes so long.
-const patience = 5 * time.Minute
+// waitLimit bounds every wait of a check. It is long because only a channel that fails a check
+// waits for so long, and because test machines can be slow.
+const waitLimit = 5 * time.Minute
 
-// Subject is a channel under test and what its network can tell. Chat and the channel's settings
-// are the same for each subject, as they are after a restart; the network behind it is new and
-// strict: what the real one would refuse, it refuses.
+// Subject is a channel under test, with access to its test network. Every subject of a test has the
+// same chat and the same settings, as after a restart, but a new network. The network must refuse
+// every call that the real network would refuse.
 type Subject struct {
 	Channel channels.Channel
 	Chat    channels.Chat
-	// Sent returns what the network took for Chat so far, one element a call, in order.
+	// Sent returns the calls for Chat that the network has accepted so far, in order.
 	Sent func() []SentCall
-	// UserSends makes a user say something in Chat. It may be called before Run and keeps what is said
-	// until Run is there.
+	// UserSends makes a user send a text in Chat. It may be called before Run, which then receives
+	// the message later.
 	UserSends func(text string)
-	// Redelivers is whether a message that could not be received is offered again.
+	// Redelivers is true if the network offers a message again that Receive has returned an error
+	// for.
 	Redelivers bool
-	// ShowsPaths is whether files are shown by their path instead of being carried, as on a terminal of
-	// the same machine.
+	// ShowsPaths is true if the channel shows the paths of files instead of sending their content,
+	// as a terminal on the same machine does.
 	ShowsPaths bool
-	// ForPrograms is whether it writes for programs, which are given texts and names as they are.
+	// ForPrograms is true if the channel writes for programs, which get texts and names unchanged.
 	ForPrograms bool
-	// Normalize reduces a text to what must arrive whatever the network makes of it. Nil is Solid;
-	// Letters is for networks that render Markdown.
+	// Normalize removes everything from a text that the network may change. The default is
+	// StripLayout; networks that render Markdown use StripMarkup.
 	Normalize func(text string) string
-	// CloseIdleConnections closes connections that outlive Run by design. It is called before goroutines are
-	// counted; nil is fine.
+	// CloseIdleConnections closes the connections that outlive Run by design. It is called before
+	// leaked goroutines are counted, and may be nil.
 	CloseIdleConnections func()
-	// PressButton makes a user press the button with this label under the newest message in Chat, as the
-	// network shows it now. It is nil if the network shows no buttons.
+	// PressButton makes a user press the button with this label under the newest message in Chat.
+	// It is nil if the network shows no buttons.
 	PressButton func(label string) error
 	Optional
 }
 
-// Optional is what the checks of the optional interfaces need from the network. A field is required
-// if the channel implements one of the interfaces that its comment names.
+// Optional has the fields that the checks of the optional interfaces need. A field is required if
+// the channel implements an interface that is named at the end of the field's comment.
 type Optional struct {
-	// VisibleTexts returns the texts of the bot's messages that Chat shows now, in order: edited, and
-	// without those that were removed. Editor, Replacer.
+	// VisibleTexts returns the texts of the bot's messages that Chat shows now, in order: as
+	// edited, and without removed ones. Editor, Replacer.
 	VisibleTexts func() []string
-	// TypingCount returns how often a typing indicator was shown in Chat. Typer.
+	// TypingCount returns how many typing indicators were shown in Chat. Typer.
 	TypingCount func() int
-	// Restart returns a channel with the same settings and state on the same network, as after a
-	// restart of the daemon. Editor, Resumer, CursorKeeper, Examiner, Closer.
+	// Restart returns a new channel with the same settings and state on the same network, as after
+	// a restart of the daemon. Editor, Resumer, CursorKeeper, Examiner, Closer.
 	Restart func() channels.Channel
-	// Memory is what the channel remembers, also after a Restart. MemoryUser.
+	// Memory is the channel's memory, which survives Restart. MemoryUser.
 	Memory *Memory
-	// UserSendsInParts makes a user say something in Chat that the network delivers in parts. Undivided
-	// says instead that the network delivers every message whole. MemoryUser.
+	// UserSendsInParts makes a user send a message in Chat that the network delivers in parts. A
+	// network that delivers every message whole sets DeliversWhole instead. MemoryUser.
 	UserSendsInParts func(text string)
 	DeliversWhole    bool
-	// AdvanceCursor makes the network move on far enough for a new cursor, without a message for the bot.
+	// AdvanceCursor makes the network move on to a new cursor without a message for the bot.
 	// CursorKeeper.
 	AdvanceCursor func()
-	// BreakReceiving prevents Run from receiving until mend is called. It may let a user say more.
-	// HealthReporter.
-	BreakReceiving func() (mend func())
-	// Menu returns the names of the commands that the network shows in every chat, and ChatMenu
-	// those that it shows in addition, or instead, in Chat. Menu, ChatMenu.
+	// BreakReceiving prevents Run from receiving until repair is called. A user may send messages
+	// in between. HealthReporter.
+	BreakReceiving func() (repair func())
+	// Menu returns the names of the commands that the network shows in every chat. ChatMenu returns
+	// those that it shows in Chat, in addition or instead. Menu, ChatMenu.
 	Menu, ChatMenu func() []string
-	// OpenStream connects an operator and returns once the connection stands. Streamer, Publisher.
+	// OpenStream connects an operator and returns once the connection is established. Streamer,
+	// Publisher.
 	OpenStream func() OperatorStream
-	// Disconnect makes the network unreachable for the rest of the check. Examiner.
+	// Disconnect makes the network unreachable until the end of the check. Examiner.
 	Disconnect func()
-	// Secrets are texts that no Finding may contain. Examiner.
+	// Secrets are texts that must not be in any Finding. Examiner.
 	Secrets []string
 }
 
-// OperatorStream is the connection of an operator.
+// OperatorStream is the connection of an operator to the channel's event stream.
 type OperatorStream struct {
-	// Next waits for the next event of a name. It reports false once the stream has ended.
+	// Next waits for the next event with this name. It reports false once the stream has ended.
 	Next func(event string) (data map[string]any, open bool)
 	// Close disconnects the operator.
 	Close func()
 }
 
-// SentCall is one call that the network took.
+// SentCall is one call that the network has accepted.
 type SentCall struct {
 	Text  string
 	Files []SentFile
 }
 
-// SentFile is a file as the network got it. Content is not looked at where files are Local.
+// SentFile is a file as the network received it. Content is ignored if the channel shows paths.
 type SentFile struct {
 	Name    string
 	Content string
 }
 
-// Run checks a channel against the whole contract. newSubject is called at least once a check; what
-// it starts it ends in t.Cleanup.
+// Run checks a channel against the whole contract. It calls newSubject at least once per check;
+// newSubject registers the end of everything it starts with t.Cleanup.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	for _, c := range slices.Concat(checks, optionalChecks) {
 		t.Run(c.name, func(t *testing.T) {
-			err := c.run(t.Context(), newBench(t, newSubject))
+			err := c.run(t.Context(), newFixture(t, newSubject))
 			if errors.Is(err, errNotApplicable) {
 				t.Skip(err)
 			}
@@ -117,38 +119,37 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	}
 }
 
-// errNotApplicable is what a check returns that asks for more than the network can do.
+// errNotApplicable is returned by a check that the network cannot support.
 var errNotApplicable = errors.New("the network cannot do this")
 
-// check is one promise of the contract.
+// check tests one rule of the contract.
 type check struct {
 	name string
-	run  func(ctx context.Context, b bench) error
+	run  func(ctx context.Context, fx fixture) error
 }
 
-// bench is what a check works with.
-type bench struct {
+// fixture is the environment of one check.
+type fixture struct {
 	Subject
-	again   func() Subject // another one, as after a restart
-	dir     string         // a folder for files
-	longest int            // bytes of the longest text
+	newSubject   func() Subject // another subject, as after a restart
+	dir          string         // for the files that the check writes
+	maxTextBytes int            // size of the longest text
 }
 
-func newBench(t *testing.T, newSubject func(t *testing.T) Subject) bench {
-	return bench{
-		Subject: newSubject(t),
-		again:   func() Subject { return newSubject(t) },
-		dir:     t.TempDir(),
-		longest: 1 << 20,
+func newFixture(t *testing.T, newSubject func(t *testing.T) Subject) fixture {
+	return fixture{
+		Subject:      newSubject(t),
+		newSubject:   func() Subject { return newSubject(t) },
+		dir:          t.TempDir(),
+		maxTextBytes: 1 << 20,
 	}
 }
 
-// checks are in the order of the files they are in: plan, text, screen, honest, media, send,
-// receive, run.
+// checks are ordered by file: plan, text, screen, deception, media, send, receive, run.
 var checks = []check{
-	{"Plan gives the same answer each time", planIsDeterministic},
-	{"Plan makes no network call", planIsSilent},
-	{"Plan leaves the message as it was", planDoesNotScribble},
+	{"Plan returns the same plan each time", planIsDeterministic},
+	{"Plan makes no network call", planMakesNoCall},
+	{"Plan does not change the message", planLeavesMessageUnchanged},
 	{"Plan keeps chat and kind", planKeepsChatAndKind},
 	{"an empty message makes no call", emptyMakesNoCall},
 	{"a plan can be stored and sent after a restart", planSurvivesStorage},
@@ -157,31 +158,31 @@ var checks = []check{
 	{"text of any length arrives whole and in order", textArrives},
 	{"code arrives whole and in order", codeArrives},
 	{"tables arrive whole and in order", tablesArrive},
-	{"emoji and accents are never cut", clustersStayWhole},
+	{"emoji and accents are never cut", graphemesStayWhole},
 
 	{"a screen of any content is one call that fits", screensFit},
 	{"the screen of an answer arrives below its whole text", screensFollowText},
-	{"a button that stays can be pressed again", buttonsStay},
+	{"a button that stays can be pressed again", stayingButtonsWorkAgain},
 
-	{"no text and no name turns the direction of what follows", nothingTurns},
-	{"a link that shows another address says where it leads", linksAreHonest},
+	{"no text and no file name reverses the direction of other text", directionIsNotReversed},
+	{"a link that shows another address also shows its target", linkTargetsAreShown},
 
 	{"files of every kind arrive with their names", everyKindOfFileArrives},
 	{"many files arrive in order", manyFilesArrive},
 	{"text and files of one message all arrive", textArrivesWithFiles},
-	{"two files of the same name both arrive", namesakesArrive},
+	{"two files of the same name both arrive", sameNamesArrive},
 	{"a file that is only content arrives with its name", contentArrives},
 
 	{"a cancelled Send sends nothing and may be repeated", cancelledSendSendsNothing},
 	{"each Send has a receipt of its own", receiptsDiffer},
 	{"Send may be called from many goroutines", sendIsConcurrent},
 
-	{"Run receives what is said in order", receivesInOrder},
-	{"an incoming message says where it is from", incomingIsAddressed},
-	{"what could not be received is offered again", failedReceiveIsRepeated},
+	{"Run receives messages in order", receivesInOrder},
+	{"an incoming message has a chat, an ID and a user", incomingHasChatIDAndUser},
+	{"a message that could not be received is offered again", failedReceiveIsRepeated},
 
 	{"Run returns nil when its context ends", runEnds},
 	{"Run returns nil when its context ends during a receive", runEndsDuringReceive},
-	{"Run returns nil when its context had ended before", runDoesNotStart},
-	{"Run leaves no goroutine", runLeavesNothing},
+	{"Run returns nil when its context has ended before", runReturnsIfCancelledBefore},
+	{"Run leaves no goroutine", runLeaksNoGoroutine},
 }

@@ -13,44 +13,44 @@ import (
 )
 
 var (
-	_ channels.Replacer       = fake{}
-	_ channels.FileLimiter    = fake{}
-	_ channels.Typer          = fake{}
-	_ channels.Repeater       = fake{}
-	_ channels.Resumer        = fake{}
-	_ channels.CursorKeeper   = fake{}
-	_ channels.MemoryUser     = fake{}
-	_ channels.Mounter        = fake{}
-	_ channels.Streamer       = fake{}
-	_ channels.Publisher      = fake{}
-	_ channels.HealthReporter = fake{}
-	_ channels.Menu           = fake{}
-	_ channels.ChatMenu       = fake{}
-	_ channels.Examiner       = fake{}
-	_ channels.Closer         = fake{}
+	_ channels.Replacer       = fakeChannel{}
+	_ channels.FileLimiter    = fakeChannel{}
+	_ channels.Typer          = fakeChannel{}
+	_ channels.Repeater       = fakeChannel{}
+	_ channels.Resumer        = fakeChannel{}
+	_ channels.CursorKeeper   = fakeChannel{}
+	_ channels.MemoryUser     = fakeChannel{}
+	_ channels.Mounter        = fakeChannel{}
+	_ channels.Streamer       = fakeChannel{}
+	_ channels.Publisher      = fakeChannel{}
+	_ channels.HealthReporter = fakeChannel{}
+	_ channels.Menu           = fakeChannel{}
+	_ channels.ChatMenu       = fakeChannel{}
+	_ channels.Examiner       = fakeChannel{}
+	_ channels.Closer         = fakeChannel{}
 )
 
-// fakeToken is the fake's secret.
+// fakeToken is the secret of fakeChannel.
 const fakeToken = "s3cret"
 
-// optional is what the network tells the checks of the optional interfaces.
+// optional returns the fields of Optional for this network.
 func (n *network) optional() Optional {
 	return Optional{
 		VisibleTexts: func() (out []string) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
-			for _, s := range n.shown {
+			for _, s := range n.visible {
 				out = append(out, s.text)
 			}
 			return out
 		},
-		TypingCount:      func() int { return locked(n, func() int { return n.typing }) },
-		Restart:          func() channels.Channel { return fake{n, &own{memory: n.memory}} },
+		TypingCount:      func() int { return withLock(n, func() int { return n.typingCount }) },
+		Restart:          func() channels.Channel { return fakeChannel{n, &channelState{memory: n.memory}} },
 		Memory:           n.memory,
-		UserSendsInParts: n.sayInParts,
-		AdvanceCursor:    func() { n.add(saying{text: "not to the bot"}) },
-		Menu:             func() []string { return locked(n, func() []string { return n.menu }) },
-		ChatMenu:         func() []string { return locked(n, func() []string { return n.chat }) },
+		UserSendsInParts: n.userSendsInParts,
+		AdvanceCursor:    func() { n.addUserMessage(userMessage{text: "not to the bot"}) },
+		Menu:             func() []string { return withLock(n, func() []string { return n.menu }) },
+		ChatMenu:         func() []string { return withLock(n, func() []string { return n.chatMenu }) },
 		BreakReceiving: func() func() {
 			n.setDown(true)
 			return func() { n.setDown(false) }
@@ -61,8 +61,8 @@ func (n *network) optional() Optional {
 	}
 }
 
-// locked reads something of the network.
-func locked[T any](n *network, read func() T) T {
+// withLock calls read while the network is locked.
+func withLock[T any](n *network, read func() T) T {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return read()
@@ -72,11 +72,11 @@ func (n *network) setDown(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.down = down
-	n.poke()
+	n.wakeRun()
 }
 
-// line is an operator's connection.
-type line struct {
+// operatorConn is the connection of an operator.
+type operatorConn struct {
 	events chan event
 	ended  chan struct{}
 }
@@ -87,12 +87,12 @@ type event struct {
 }
 
 func (n *network) connect() OperatorStream {
-	l := &line{events: make(chan event, 100), ended: make(chan struct{})}
+	l := &operatorConn{events: make(chan event, 100), ended: make(chan struct{})}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.lines[l] = true
+	n.operators[l] = true
 	return OperatorStream{
-		Close: func() { n.cut(l) },
+		Close: func() { n.disconnect(l) },
 		Next: func(name string) (map[string]any, bool) {
 			for {
 				select {
@@ -102,7 +102,7 @@ func (n *network) connect() OperatorStream {
 					}
 				case <-l.ended:
 					return nil, false
-				case <-time.After(patience):
+				case <-time.After(waitLimit):
 					return nil, true
 				}
 			}
@@ -110,110 +110,114 @@ func (n *network) connect() OperatorStream {
 	}
 }
 
-func (n *network) cut(l *line) {
+func (n *network) disconnect(l *operatorConn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.end(l)
+	n.closeLocked(l)
 }
 
-func (n *network) end(l *line) {
-	if n.lines[l] {
-		delete(n.lines, l)
+func (n *network) closeLocked(l *operatorConn) {
+	if n.operators[l] {
+		delete(n.operators, l)
 		close(l.ended)
 	}
 }
 
-func (f fake) Edit(_ context.Context, id string, o channels.Outgoing) error {
+func (f fakeChannel) Edit(_ context.Context, id string, o channels.Outgoing) error {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
-	for i, s := range f.net.shown {
+	for i, s := range f.net.visible {
 		if s.id == id {
-			f.net.shown[i].text = o.Text
+			f.net.visible[i].text = o.Text
 			return nil
 		}
 	}
 	return &channels.SendError{Err: channels.ErrGone, Permanent: true}
 }
 
-func (f fake) Remove(_ context.Context, _ channels.Chat, id string) error {
+func (f fakeChannel) Remove(_ context.Context, _ channels.Chat, id string) error {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
-	f.net.shown = slices.DeleteFunc(f.net.shown, func(s shown) bool { return s.id == id })
+	f.net.visible = slices.DeleteFunc(f.net.visible, func(s visibleMessage) bool { return s.id == id })
 	return nil
 }
 
-func (f fake) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
+func (f fakeChannel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
 	return channels.Receipt{ID: id}, f.Edit(ctx, id, o)
 }
 
-func (f fake) FileLimit(channels.Chat) (int64, string) { return 1 << 20, "files up to 1 MB" }
+func (f fakeChannel) FileLimit(channels.Chat) (int64, string) { return 1 << 20, "files up to 1 MB" }
 
-func (f fake) Typing(ctx context.Context, _ channels.Chat) error {
+func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
 	if ctx.Err() == nil {
-		f.net.typing++
+		f.net.typingCount++
 	}
 	return ctx.Err()
 }
 
-func (f fake) Repeatable() bool { return true }
+func (f fakeChannel) Repeatable() bool { return true }
 
-func (f fake) Resume(cursor string) { f.at, _ = strconv.Atoi(cursor) }
+func (f fakeChannel) Resume(cursor string) { f.received, _ = strconv.Atoi(cursor) }
 
-func (f fake) KeepCursor(keep func(ctx context.Context, cursor string) error) { f.keep = keep }
+func (f fakeChannel) KeepCursor(keep func(ctx context.Context, cursor string) error) {
+	f.storeCursor = keep
+}
 
-func (f fake) SetMemory(m channels.Memory) { f.memory = m }
+func (f fakeChannel) SetMemory(m channels.Memory) { f.memory = m }
 
-func (f fake) Mount() (string, http.Handler) {
+func (f fakeChannel) Mount() (string, http.Handler) {
 	return "POST /fake", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 }
 
-func (f fake) CloseStreams() {
+func (f fakeChannel) CloseStreams() {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
-	for l := range f.net.lines {
-		f.net.end(l)
+	for l := range f.net.operators {
+		f.net.closeLocked(l)
 	}
 }
 
-func (f fake) Watched() bool { return locked(f.net, func() bool { return len(f.net.lines) > 0 }) }
+func (f fakeChannel) Watched() bool {
+	return withLock(f.net, func() bool { return len(f.net.operators) > 0 })
+}
 
-func (f fake) Publish(name string, data any) {
+func (f fakeChannel) Publish(name string, data any) {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
-	for l := range f.net.lines {
+	for l := range f.net.operators {
 		select {
 		case l.events <- event{name, data.(map[string]any)}:
 		default:
-			f.net.end(l)
+			f.net.closeLocked(l)
 		}
 	}
 }
 
-func (f fake) Health() error {
+func (f fakeChannel) Health() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.trouble
+	return f.healthErr
 }
 
-func (f fake) SetMenu(commands []channels.Command) { f.menu = slices.Clone(commands) }
+func (f fakeChannel) SetMenu(commands []channels.Command) { f.menu = slices.Clone(commands) }
 
-func (f fake) showMenu() {
+func (f fakeChannel) showMenu() {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
-	f.net.menu = allowed(f.menu)
+	f.net.menu = validNames(f.menu)
 }
 
-func (f fake) SetChatMenu(_ context.Context, _ channels.Chat, commands []channels.Command) error {
+func (f fakeChannel) SetChatMenu(_ context.Context, _ channels.Chat, commands []channels.Command) error {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
-	f.net.chat = allowed(slices.Concat(f.menu, commands))
+	f.net.chatMenu = validNames(slices.Concat(f.menu, commands))
 	return nil
 }
 
-// allowed are the names that the network takes.
-func allowed(commands []channels.Command) (out []string) {
+// validNames returns the names that the network accepts.
+func validNames(commands []channels.Command) (out []string) {
 	for _, c := range commands {
 		if !strings.Contains(c.Name, " ") {
 			out = append(out, c.Name)
@@ -222,11 +226,11 @@ func allowed(commands []channels.Command) (out []string) {
 	return out
 }
 
-func (f fake) Examine(context.Context, channels.ExamineOptions) []channels.Finding {
-	if _, _, err := f.net.next(0); err != nil {
+func (f fakeChannel) Examine(context.Context, channels.ExamineOptions) []channels.Finding {
+	if _, _, err := f.net.userMessageAt(0); err != nil {
 		return []channels.Finding{{Check: "fake.network", Status: channels.Bad, Detail: err.Error(), Fix: "wait"}}
 	}
 	return []channels.Finding{{Check: "fake.network", Status: channels.Good, Detail: fmt.Sprintf("%d runes fit", maxRunes)}}
 }
 
-func (f fake) Close() error { return nil }
+func (f fakeChannel) Close() error { return nil }

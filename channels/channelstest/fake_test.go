@@ -24,35 +24,35 @@ const (
 
 // network is a small and strict chat network in memory.
 type network struct {
-	mu     sync.Mutex
-	sent   []SentCall
-	shown  []shown
-	keys   map[string]string // receipts by Key
-	said   []saying
-	typing int
+	mu           sync.Mutex
+	sent         []SentCall
+	visible      []visibleMessage
+	keys         map[string]string // receipts by Key
+	userMessages []userMessage
+	typingCount  int
 	// buttons are those of the newest message.
-	buttons []channels.Button
-	menu    []string
-	chat    []string // the menu of the chat
-	down    bool
-	lines   map[*line]bool
-	memory  *Memory
-	wake    chan struct{}
+	buttons   []channels.Button
+	menu      []string
+	chatMenu  []string // the menu of the chat
+	down      bool
+	operators map[*operatorConn]bool
+	memory    *Memory
+	wake      chan struct{}
 }
 
-// shown is a message of the bot's as the chat shows it.
-type shown struct{ id, text string }
+// visibleMessage is a message of the bot that the chat shows.
+type visibleMessage struct{ id, text string }
 
-// saying is something that was said in the chat, to the bot or not.
-type saying struct {
-	text  string
-	to    bool   // to the bot
-	group string // of a part: which message it belongs to
-	last  bool   // of a part: no other follows
-	press string // the data of the button that was pressed, if it is a press
+// userMessage is a message, a part of one, or a press of a button in the chat.
+type userMessage struct {
+	text    string
+	toBot   bool   // false if it is not for the bot
+	group   string // of a part: the message it belongs to
+	last    bool   // of a part: it is the last one
+	pressed string // the data of the pressed button
 }
 
-func (n *network) post(s SentCall, key string) (string, error) {
+func (n *network) sendCall(s SentCall, key string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -67,30 +67,30 @@ func (n *network) post(s SentCall, key string) (string, error) {
 	}
 	n.sent = append(n.sent, s)
 	id := fmt.Sprint(len(n.sent))
-	n.shown = append(n.shown, shown{id, s.Text})
+	n.visible = append(n.visible, visibleMessage{id, s.Text})
 	if key != "" {
 		n.keys[key] = id
 	}
 	return id, nil
 }
 
-func (n *network) seen() []SentCall {
+func (n *network) sentCalls() []SentCall {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.sent)
 }
 
-func (n *network) say(text string) { n.add(saying{text: text, to: true}) }
+func (n *network) userSends(text string) { n.addUserMessage(userMessage{text: text, toBot: true}) }
 
-// sayInParts says something in two parts.
-func (n *network) sayInParts(text string) {
+// userSendsInParts sends a message in two parts.
+func (n *network) userSendsInParts(text string) {
 	half := len(text) / 2
-	n.add(saying{text: text[:half], group: text})
-	n.add(saying{text: text[half:], group: text, last: true})
+	n.addUserMessage(userMessage{text: text[:half], group: text})
+	n.addUserMessage(userMessage{text: text[half:], group: text, last: true})
 }
 
-// press presses a button. Those of its message go, unless it stays.
-func (n *network) press(label string) error {
+// pressButton presses a button. Unless the button stays, all buttons of the message are removed.
+func (n *network) pressButton(label string) error {
 	n.mu.Lock()
 	at := slices.IndexFunc(n.buttons, func(b channels.Button) bool { return b.Label == label })
 	if at < 0 {
@@ -102,82 +102,82 @@ func (n *network) press(label string) error {
 		n.buttons = nil
 	}
 	n.mu.Unlock()
-	n.add(saying{to: true, press: b.Data})
+	n.addUserMessage(userMessage{toBot: true, pressed: b.Data})
 	return nil
 }
 
-func (n *network) add(s saying) {
+func (n *network) addUserMessage(s userMessage) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.said = append(n.said, s)
-	n.poke()
+	n.userMessages = append(n.userMessages, s)
+	n.wakeRun()
 }
 
-func (n *network) poke() {
+func (n *network) wakeRun() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
 	}
 }
 
-// next is what was said after so many others.
-func (n *network) next(at int) (s saying, ok bool, err error) {
+// userMessageAt returns the message with this index. It reports false if there is none yet.
+func (n *network) userMessageAt(at int) (s userMessage, ok bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.down {
-		return saying{}, false, errDown
+		return userMessage{}, false, errDown
 	}
-	if at >= len(n.said) {
-		return saying{}, false, nil
+	if at >= len(n.userMessages) {
+		return userMessage{}, false, nil
 	}
-	return n.said[at], true, nil
+	return n.userMessages[at], true, nil
 }
 
 var errDown = errors.New("the network is down")
 
 var testChat = channels.Chat{Channel: "fake", ID: "1"}
 
-// fake is a channel as it should be.
-type fake struct {
+// fakeChannel is a channel that keeps the contract.
+type fakeChannel struct {
 	net *network
-	*own
+	*channelState
 }
 
-// own is what belongs to one channel on a network.
-type own struct {
-	mu      sync.Mutex
-	at      int // how much of what was said was received
-	keep    func(ctx context.Context, cursor string) error
-	menu    []channels.Command
-	trouble error
-	memory  channels.Memory
+// channelState is the state of one channel on a network.
+type channelState struct {
+	mu          sync.Mutex
+	received    int // number of messages received
+	storeCursor func(ctx context.Context, cursor string) error
+	menu        []channels.Command
+	healthErr   error
+	memory      channels.Memory
 }
 
-var _ channels.Channel = fake{}
+var _ channels.Channel = fakeChannel{}
 
 func newFake(*testing.T) Subject {
-	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, lines: map[*line]bool{}, memory: NewMemory()}
+	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, operators: map[*operatorConn]bool{}, memory: NewMemory()}
 	return Subject{
-		Channel: fake{net, &own{memory: net.memory}}, Chat: testChat, Sent: net.seen, UserSends: net.say, PressButton: net.press, Redelivers: true,
+		Channel: fakeChannel{net, &channelState{memory: net.memory}}, Chat: testChat, Sent: net.sentCalls, UserSends: net.userSends, PressButton: net.pressButton, Redelivers: true,
 		Optional: net.optional(),
 	}
 }
 
-func (f fake) Run(ctx context.Context, receive channels.Receive) error {
+func (f fakeChannel) Run(ctx context.Context, receive channels.Receive) error {
 	f.showMenu()
-	for f.completeEarlier(ctx, receive) != nil && ctx.Err() == nil {
+	for f.completeEarlierParts(ctx, receive) != nil && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	for ctx.Err() == nil {
-		s, ok, err := f.net.next(f.position())
-		f.set(err)
+		s, ok, err := f.net.userMessageAt(f.position())
+		f.setHealth(err)
 		switch {
 		case !ok:
 			select {
 			case <-f.net.wake:
 			case <-ctx.Done():
 			}
-		case f.handle(ctx, receive, s) == nil:
+		case f.handleMessage(ctx, receive, s) == nil:
 			f.advance()
 		default:
 			select {
@@ -189,37 +189,37 @@ func (f fake) Run(ctx context.Context, receive channels.Receive) error {
 	return nil
 }
 
-// handle receives a message to the bot, and stores the cursor after any other.
-func (f fake) handle(ctx context.Context, receive channels.Receive, s saying) error {
+// handleMessage receives a message that is for the bot. For any other it only stores the cursor.
+func (f fakeChannel) handleMessage(ctx context.Context, receive channels.Receive, s userMessage) error {
 	n := fmt.Sprint(f.position() + 1)
 	if s.group != "" {
 		in := channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Part: &channels.Part{Group: s.group}, Raw: []byte(s.text), Cursor: n}
 		if err := receive(ctx, in); err != nil || !s.last {
 			return err
 		}
-		return f.complete(ctx, receive, s.group)
+		return f.receiveWhole(ctx, receive, s.group)
 	}
-	if s.to {
-		return receive(ctx, channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Text: s.text, Press: s.press, Cursor: n})
+	if s.toBot {
+		return receive(ctx, channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Text: s.text, Press: s.pressed, Cursor: n})
 	}
-	if f.keep != nil {
-		_ = f.keep(ctx, n) // the one before still holds
+	if f.storeCursor != nil {
+		_ = f.storeCursor(ctx, n) // on failure the previous cursor stays valid
 	}
 	return nil
 }
 
-// completeEarlier completes the messages whose parts an earlier run has gathered.
-func (f fake) completeEarlier(ctx context.Context, receive channels.Receive) error {
+// completeEarlierParts receives the messages whose parts an earlier run has stored.
+func (f fakeChannel) completeEarlierParts(ctx context.Context, receive channels.Receive) error {
 	parts, err := f.memory.Parts(ctx)
 	if err != nil || len(parts) < 2 {
 		return err
 	}
-	return f.complete(ctx, receive, parts[0].Part.Group)
+	return f.receiveWhole(ctx, receive, parts[0].Part.Group)
 }
 
-// complete receives a message whose parts are gathered. Of one that was received before there are
-// none.
-func (f fake) complete(ctx context.Context, receive channels.Receive, group string) error {
+// receiveWhole receives a message whose parts are stored. There are none if the message was
+// received before.
+func (f fakeChannel) receiveWhole(ctx context.Context, receive channels.Receive, group string) error {
 	parts, err := f.memory.Parts(ctx)
 	if err != nil || len(parts) == 0 {
 		return err
@@ -232,34 +232,34 @@ func (f fake) complete(ctx context.Context, receive channels.Receive, group stri
 	return receive(ctx, whole)
 }
 
-func (o *own) position() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.at
+func (s *channelState) position() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.received
 }
 
-func (o *own) advance() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.at++
+func (s *channelState) advance() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received++
 }
 
-func (o *own) set(trouble error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.trouble = trouble
+func (s *channelState) setHealth(trouble error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.healthErr = trouble
 }
 
-func (f fake) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (f fakeChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.SanitizeBidi(m)
-	return f.planned(m), nil
+	return f.planCalls(m), nil
 }
 
-func (f fake) planned(m channels.Message) []channels.Outgoing {
+func (f fakeChannel) planCalls(m channels.Message) []channels.Outgoing {
 	var plan []channels.Outgoing
-	texts := parts(m.Text)
+	texts := splitText(m.Text)
 	if m.Screen != nil {
-		texts = withRows(texts, m)
+		texts = appendScreen(texts, m)
 	}
 	for _, text := range texts {
 		plan = append(plan, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: text, Buttons: m.Buttons})
@@ -270,9 +270,9 @@ func (f fake) planned(m channels.Message) []channels.Outgoing {
 	return plan
 }
 
-// withRows adds the rows of a screen to the parts of its text. Of the text of progress it leaves
-// nothing, so that it is one call.
-func withRows(texts []string, m channels.Message) []string {
+// appendScreen appends a screen to the parts of its text. It drops the text of progress, so that
+// progress is one call.
+func appendScreen(texts []string, m channels.Message) []string {
 	if m.Kind == channels.Progress {
 		texts = nil
 	}
@@ -280,8 +280,8 @@ func withRows(texts []string, m channels.Message) []string {
 	return append(texts, strings.Trim(view.NoteAbove()+"\n"+view.Text+"\n"+view.NoteBelow(), "\n"))
 }
 
-// parts cuts between what a reader sees as characters.
-func parts(text string) []string {
+// splitText splits a text between grapheme clusters.
+func splitText(text string) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -299,7 +299,7 @@ func parts(text string) []string {
 	return append(out, text[start:])
 }
 
-func (f fake) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (f fakeChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err}
 	}
@@ -315,7 +315,7 @@ func (f fake) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, 
 		}
 		s.Files = append(s.Files, SentFile{Name: m.Name, Content: content})
 	}
-	id, err := f.net.post(s, o.Key)
+	id, err := f.net.sendCall(s, o.Key)
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}

@@ -9,18 +9,18 @@ import (
 	"nanobot/channels"
 )
 
-// carried says which of the files are not among those that arrived, or not in order where order is
-// asked for.
-func (s Subject) carried(want []channels.File, sent []SentCall, ordered bool) error {
+// checkFiles compares the files that were to be sent with the files that arrived. It ignores the
+// order unless ordered is true.
+func (s Subject) checkFiles(want []channels.File, sent []SentCall, ordered bool) error {
 	var missing, got []SentFile
 	for _, f := range want {
-		e, err := s.expected(f)
+		e, err := s.expectedFile(f)
 		if err != nil {
 			return err
 		}
 		missing = append(missing, e)
 	}
-	for _, f := range files(sent) {
+	for _, f := range filesOf(sent) {
 		if s.ShowsPaths {
 			f.Content = ""
 		}
@@ -45,46 +45,46 @@ func (s Subject) carried(want []channels.File, sent []SentCall, ordered bool) er
 	return nil
 }
 
-// everyKindOfFileArrives asks for no order: networks show kinds apart.
-func everyKindOfFileArrives(ctx context.Context, b bench) error {
-	all, err := b.files("kinds", "photo.jpg", "drawing.PNG", "moving.gif", "clip.mp4", "song.mp3", "voice.ogg",
+// everyKindOfFileArrives ignores the order, because networks group files by kind.
+func everyKindOfFileArrives(ctx context.Context, fx fixture) error {
+	all, err := fx.writeFiles("kinds", "photo.jpg", "drawing.PNG", "moving.gif", "clip.mp4", "song.mp3", "voice.ogg",
 		"paper.pdf", "archive.tar.gz", "no extension", "große Übersicht 日本.csv")
 	if err != nil {
 		return err
 	}
-	for _, m := range append([]channels.Message{b.say("", all...)}, oneByOne(b.Subject, all)...) {
-		sent, err := b.deliver(ctx, m)
+	for _, m := range append([]channels.Message{fx.newAnswer("", all...)}, messagePerFile(fx.Subject, all)...) {
+		sent, err := fx.planAndSend(ctx, m)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Media[0].Name, err)
 		}
-		if err := b.carried(m.Media, sent, false); err != nil {
+		if err := fx.checkFiles(m.Media, sent, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func oneByOne(s Subject, all []channels.File) []channels.Message {
+func messagePerFile(s Subject, all []channels.File) []channels.Message {
 	var out []channels.Message
 	for _, f := range all {
-		out = append(out, s.say("", f))
+		out = append(out, s.newAnswer("", f))
 	}
 	return out
 }
 
-func manyFilesArrive(ctx context.Context, b bench) error {
+func manyFilesArrive(ctx context.Context, fx fixture) error {
 	for _, ext := range []string{".png", ".mp3", ".pdf"} {
 		var names []string
 		for i := range 25 {
 			names = append(names, fmt.Sprintf("file%02d%s", i, ext))
 		}
-		many, err := b.files("many", names...)
+		many, err := fx.writeFiles("many", names...)
 		if err != nil {
 			return err
 		}
-		sent, err := b.deliver(ctx, b.say("", many...))
+		sent, err := fx.planAndSend(ctx, fx.newAnswer("", many...))
 		if err == nil {
-			err = b.carried(many, sent, true)
+			err = fx.checkFiles(many, sent, true)
 		}
 		if err != nil {
 			return fmt.Errorf("25 files of %s: %w", ext, err)
@@ -93,55 +93,55 @@ func manyFilesArrive(ctx context.Context, b bench) error {
 	return nil
 }
 
-// textArrivesWithFiles tries texts on both sides of what fits below a picture.
-func textArrivesWithFiles(ctx context.Context, b bench) error {
-	mixed, err := b.files("mixed", "photo.png", "clip.mp4", "song.mp3", "paper.pdf")
+// textArrivesWithFiles tries lengths on both sides of the limits for captions.
+func textArrivesWithFiles(ctx context.Context, fx fixture) error {
+	mixed, err := fx.writeFiles("mixed", "photo.png", "clip.mp4", "song.mp3", "paper.pdf")
 	if err != nil {
 		return err
 	}
 	for _, n := range []int{10, 99, 101, 1024, 1025} {
 		for _, media := range [][]channels.File{mixed[:1], mixed[:2], mixed[2:3], mixed} {
-			m := b.say(numbered(n), media...)
-			sent, err := b.deliver(ctx, m)
+			m := fx.newAnswer(numberedText(n), media...)
+			sent, err := fx.planAndSend(ctx, m)
 			if err == nil {
-				err = b.carried(media, sent, false)
+				err = fx.checkFiles(media, sent, false)
 			}
 			if err == nil {
-				err = difference(b.normal(m.Text), b.normal(strings.Join(texts(sent), "\n")))
+				err = compareTexts(fx.normalize(m.Text), fx.normalize(strings.Join(textsOf(sent), "\n")))
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", brief(m), err)
+				return fmt.Errorf("%s: %w", describe(m), err)
 			}
 		}
 	}
 	return nil
 }
 
-func namesakesArrive(ctx context.Context, b bench) error {
-	one, err := b.file("one", "plot.png")
+func sameNamesArrive(ctx context.Context, fx fixture) error {
+	one, err := fx.writeFile("one", "plot.png")
 	if err != nil {
 		return err
 	}
-	two, err := b.file("two", "plot.png")
+	two, err := fx.writeFile("two", "plot.png")
 	if err != nil {
 		return err
 	}
-	sent, err := b.deliver(ctx, b.say("", one, two))
+	sent, err := fx.planAndSend(ctx, fx.newAnswer("", one, two))
 	if err != nil {
 		return err
 	}
-	return b.carried([]channels.File{one, two}, sent, true)
+	return fx.checkFiles([]channels.File{one, two}, sent, true)
 }
 
-func contentArrives(ctx context.Context, b bench) error {
+func contentArrives(ctx context.Context, fx fixture) error {
 	const content = "a text that is in no file\n"
 	f := channels.File{Name: "whole answer.md", Kind: channels.Document, Size: int64(len(content)), Content: content}
 	for _, text := range []string{"", "the beginning"} {
-		sent, err := b.deliver(ctx, b.say(text, f))
+		sent, err := fx.planAndSend(ctx, fx.newAnswer(text, f))
 		if err != nil {
 			return err
 		}
-		if err := b.carried([]channels.File{f}, sent, true); err != nil {
+		if err := fx.checkFiles([]channels.File{f}, sent, true); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"nanobot/channels"
 )
 
-// Memory is the memory of a channel under test. It outlives the channel, as a store does.
+// Memory implements channels.Memory for a channel under test. It outlives the channel, as a store
+// does.
 type Memory struct {
 	mu     sync.Mutex
 	fail   error
@@ -19,7 +20,7 @@ type Memory struct {
 	cursor string
 }
 
-// messageKey names a message.
+// messageKey identifies a message.
 type messageKey struct {
 	chat channels.Chat
 	id   string
@@ -32,7 +33,7 @@ func NewMemory() *Memory {
 	return &Memory{values: map[string]string{}, known: map[messageKey]bool{}}
 }
 
-// FailWrites makes all that changes the memory fail until it is called with nil.
+// FailWrites makes every change of the memory fail with err. Nil makes changes succeed again.
 func (m *Memory) FailWrites(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,45 +57,46 @@ func (m *Memory) Save(_ context.Context, key, value string) error {
 	return m.fail
 }
 
-// Parts returns the parts of messages that were not received whole.
+// Parts returns the parts of messages that are not complete yet.
 func (m *Memory) Parts(context.Context) ([]channels.Incoming, error) { return m.StoredParts(), nil }
 
-// StoredParts is Parts for tests.
+// StoredParts is Parts without the context and the error, for tests.
 func (m *Memory) StoredParts() []channels.Incoming {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.parts)
 }
 
-// DropParts forgets the parts of a message.
+// DropParts removes the parts of a message.
 func (m *Memory) DropParts(_ context.Context, chat channels.Chat, group string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail == nil {
-		m.complete(chat, group)
+		m.removeParts(chat, group)
 	}
 	return m.fail
 }
 
-// Known reports whether a message was received, or dropped.
+// Known reports whether a message was received or dropped.
 func (m *Memory) Known(_ context.Context, chat channels.Chat, id string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.known[messageKey{chat, id}], nil
 }
 
-// Cursor returns the cursor that was stored last.
+// Cursor returns the newest cursor.
 func (m *Memory) Cursor() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cursor
 }
 
-// WrapReceive returns a Receive that gathers parts in the memory and hands on everything else.
+// WrapReceive returns a Receive that stores parts in the memory and passes everything else to
+// receive.
 func (m *Memory) WrapReceive(receive channels.Receive) channels.Receive {
 	return func(ctx context.Context, in channels.Incoming) error {
 		if in.Part != nil && !in.Part.Last {
-			return m.gather(in)
+			return m.storePart(in)
 		}
 		if err := receive(ctx, in); err != nil {
 			return err
@@ -104,13 +106,13 @@ func (m *Memory) WrapReceive(receive channels.Receive) channels.Receive {
 		m.known[messageKey{in.Chat, in.ID}] = true
 		m.cursor = cmp.Or(in.Cursor, m.cursor)
 		if in.Part != nil {
-			m.complete(in.Chat, in.Part.Group)
+			m.removeParts(in.Chat, in.Part.Group)
 		}
 		return nil
 	}
 }
 
-func (m *Memory) gather(in channels.Incoming) error {
+func (m *Memory) storePart(in channels.Incoming) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail == nil {
@@ -123,8 +125,8 @@ func (m *Memory) gather(in channels.Incoming) error {
 	return m.fail
 }
 
-// complete removes the parts of a message and makes them known.
-func (m *Memory) complete(chat channels.Chat, group string) {
+// removeParts removes the parts of a message and records them as known.
+func (m *Memory) removeParts(chat channels.Chat, group string) {
 	m.parts = slices.DeleteFunc(m.parts, func(p channels.Incoming) bool {
 		if p.Chat != chat || p.Part.Group != group {
 			return false

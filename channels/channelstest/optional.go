@@ -20,26 +20,26 @@ var optionalChecks = []check{
 	{"Editor: Remove works after a restart", removeWorksAfterRestart},
 	{"Replacer: Replace lasts and may be repeated", replaceMayBeRepeated},
 	{"Replacer: a removed message is ErrGone", replaceOfRemovedIsGone},
-	{"FileLimiter: FileLimit gives a size and a phrase", fileLimitIsStated},
+	{"FileLimiter: FileLimit returns a size and a phrase", fileLimitIsStated},
 	{"FileLimiter: Plan accepts a file of that size", fileLimitIsPlanned},
 	{"Typer: Typing is shown and sends nothing", typingIsShown},
 	{"Typer: Typing shows nothing once its context has ended", typingEnds},
 	{"Repeater: Send is idempotent per Key", sendIsIdempotent},
 	{"Resumer: without a cursor everything is received", resumeFromNothing},
 	{"Resumer: Run continues after the cursor", resumeContinues},
-	{"CursorKeeper: a kept cursor passes no message", keptCursorLosesNothing},
-	{"CursorKeeper: Run survives a cursor that is not kept", keepMayFail},
+	{"CursorKeeper: a stored cursor skips no message", keptCursorLosesNothing},
+	{"CursorKeeper: Run continues if a cursor cannot be stored", failedCursorIsStoredLater},
 	{"MemoryUser: a message in parts is received whole and once", partsBecomeOne},
 	{"MemoryUser: parts are completed after a restart", partsSurviveRestart},
 	{"Mounter: the handler answers before, during and after Run", handlerAnswers},
-	{"Streamer: CloseStreams ends every stream", hangUpEndsStreams},
-	{"Streamer: a client may connect again", streamsMayReturn},
-	{"Publisher: Watched tells whether an operator is connected", watchedIsTrue},
+	{"Streamer: CloseStreams ends every stream", closeStreamsEndsAll},
+	{"Streamer: a client may connect again", streamsMayReconnect},
+	{"Publisher: Watched reports whether an operator is connected", watchedReportsOperators},
 	{"Publisher: every operator sees the events in order", eventsArriveInOrder},
 	{"Publisher: events are stored nowhere", eventsAreNotStored},
 	{"Publisher: Publish does not wait for an operator", publishDoesNotWait},
-	{"HealthReporter: Health is nil when all is well", healthIsNil},
-	{"HealthReporter: Health tells of trouble and of its end", healthTellsTrouble},
+	{"HealthReporter: Health is nil while messages are received", healthIsNil},
+	{"HealthReporter: Health reports an outage and its end", healthReportsOutage},
 	{"Menu: SetMenu makes no network call", setMenuIsSilent},
 	{"Menu: Run shows the menu", runShowsMenu},
 	{"ChatMenu: SetChatMenu replaces the commands of a chat", setChatMenuReplaces},
@@ -47,33 +47,33 @@ var optionalChecks = []check{
 	{"Examiner: a network that is out of reach is Bad", examineFindsOutage},
 	{"Examiner: Examine does not disturb a running daemon", examineDisturbsNothing},
 	{"Closer: Close works without Run, and twice", closeMayBeRepeated},
-	{"Closer: the next start goes on where Close ended", closeLosesNothing},
+	{"Closer: the next start continues where Close ended", closeLosesNothing},
 }
 
-// required reports a field of Optional that a test has left out.
-func required(given bool, field string) error {
+// requireField returns an error if a test has not set a field of Optional.
+func requireField(given bool, field string) error {
 	if given {
 		return nil
 	}
 	return fmt.Errorf("the channel implements the interface, but its test does not set Subject.%s", field)
 }
 
-// as returns the subject's channel as an optional interface. The error is errNotApplicable if the
-// channel does not implement it.
-func as[T any](b bench) (T, error) {
-	c, ok := b.Channel.(T)
+// optionalInterface returns the subject's channel as an optional interface, or errNotApplicable if
+// the channel does not implement it.
+func optionalInterface[T any](fx fixture) (T, error) {
+	c, ok := fx.Channel.(T)
 	if !ok {
 		return c, errNotApplicable
 	}
 	return c, nil
 }
 
-// pollEvery is how often eventually looks.
+// pollEvery is how often eventually evaluates its condition.
 const pollEvery = 10 * time.Millisecond
 
-// eventually waits for a condition that nothing announces, and reports whether it came true.
+// eventually polls a condition that no event announces, and reports whether it became true.
 func eventually(holds func() bool) bool {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(pollEvery) {
+	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); time.Sleep(pollEvery) {
 		if holds() {
 			return true
 		}
@@ -81,8 +81,8 @@ func eventually(holds func() bool) bool {
 	return holds()
 }
 
-// returns reports whether f returns in time.
-func returns(f func()) bool {
+// returnsInTime reports whether f returns within waitLimit.
+func returnsInTime(f func()) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -91,51 +91,51 @@ func returns(f func()) bool {
 	select {
 	case <-done:
 		return true
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		return false
 	}
 }
 
-// on is the bench with another channel, as Restart returns one.
-func (b bench) on(ch channels.Channel) bench {
-	b.Channel = ch
-	return b
+// withChannel returns the fixture with another channel, for example after Restart.
+func (fx fixture) withChannel(ch channels.Channel) fixture {
+	fx.Channel = ch
+	return fx
 }
 
-// permanent reports whether an error keeps the gateway from trying again.
-func permanent(err error) bool {
+// isPermanent reports whether the gateway would not try again after this error.
+func isPermanent(err error) bool {
 	var refused *channels.SendError
 	return errors.As(err, &refused) && refused.Permanent
 }
 
-// receiveFirst runs the channel until it has received one message that a user says now.
-func (b bench) receiveFirst(ctx context.Context) (*conversation, error) {
-	c := b.converse(ctx)
-	b.UserSends("first")
-	return c, c.hear("first")
+// startAndReceiveFirst starts the channel and waits until it has received a message.
+func (fx fixture) startAndReceiveFirst(ctx context.Context) (*collectingRun, error) {
+	c := fx.startCollecting(ctx)
+	fx.UserSends("first")
+	return c, c.waitForText("first")
 }
 
-// conversation collects what a running channel receives. A message that is received again under its
-// old ID counts once, as in the gateway.
-type conversation struct {
-	intake
-	heard *heard
-	told  chan struct{}
+// collectingRun is a running channel whose received messages are collected. A message that is
+// received again under the same ID counts once, as it does in the gateway.
+type collectingRun struct {
+	channelRun
+	received *receivedMessages
+	arrived  chan struct{}
 }
 
-func (b bench) converse(ctx context.Context, known ...channels.Incoming) *conversation {
-	c := &conversation{heard: listen(0), told: make(chan struct{}, 1)}
+func (fx fixture) startCollecting(ctx context.Context, known ...channels.Incoming) *collectingRun {
+	c := &collectingRun{received: newReceivedMessages(0), arrived: make(chan struct{}, 1)}
 	seen := map[string]string{}
 	for _, m := range known {
 		seen[m.ID] = m.Text
 	}
-	c.intake = b.run(ctx, func(_ context.Context, m channels.Incoming) error {
-		if text, ok := seen[m.ID]; !ok || text != m.Text { // one goroutine calls receive for one chat
+	c.channelRun = fx.startRun(ctx, func(_ context.Context, m channels.Incoming) error {
+		if text, ok := seen[m.ID]; !ok || text != m.Text { // Run calls receive for one chat from one goroutine
 			seen[m.ID] = m.Text
-			c.heard.add(m)
+			c.received.add(m)
 		}
 		select {
-		case c.told <- struct{}{}:
+		case c.arrived <- struct{}{}:
 		default:
 		}
 		return nil
@@ -143,22 +143,22 @@ func (b bench) converse(ctx context.Context, known ...channels.Incoming) *conver
 	return c
 }
 
-// hear waits until a text was received.
-func (c *conversation) hear(text string) error {
-	timeout := time.After(patience)
+// waitForText waits until a message with this text was received.
+func (c *collectingRun) waitForText(text string) error {
+	timeout := time.After(waitLimit)
 	for {
-		for _, m := range c.heard.messages() {
+		for _, m := range c.received.messages() {
 			if m.Text == text {
 				return nil
 			}
 		}
 		select {
-		case <-c.told:
+		case <-c.arrived:
 		case err := <-c.done:
 			c.done <- err
 			return errors.Join(fmt.Errorf("Run returned before %q was received", text), err)
 		case <-timeout:
-			return fmt.Errorf("%q was not received, but %q", text, c.heard.texts())
+			return fmt.Errorf("%q was not received, but %q", text, c.received.texts())
 		}
 	}
 }

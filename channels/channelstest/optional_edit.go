@@ -9,32 +9,32 @@ import (
 	"nanobot/channels"
 )
 
-// progress plans and sends a text as the gateway shows progress, and returns its receipt.
-func (b bench) progress(ctx context.Context, text string) (channels.Receipt, error) {
-	o, err := b.passing(text)
+// sendProgress plans and sends a progress message.
+func (fx fixture) sendProgress(ctx context.Context, text string) (channels.Receipt, error) {
+	o, err := fx.planProgress(text)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	return b.Channel.Send(ctx, o)
+	return fx.Channel.Send(ctx, o)
 }
 
-// passing is the plan of a progress message.
-func (b bench) passing(text string) (channels.Outgoing, error) {
-	plan, err := b.Channel.Plan(channels.Message{Chat: b.Chat, Kind: channels.Progress, Text: text})
+// planProgress plans a progress message, which must be one call.
+func (fx fixture) planProgress(text string) (channels.Outgoing, error) {
+	plan, err := fx.Channel.Plan(channels.Message{Chat: fx.Chat, Kind: channels.Progress, Text: text})
 	if err != nil || len(plan) != 1 {
 		return channels.Outgoing{}, errors.Join(fmt.Errorf("progress %q is planned as %d calls", text, len(plan)), err)
 	}
 	return plan[0], nil
 }
 
-// shows compares what the chat shows with what it should.
-func (b bench) shows(want ...string) error {
+// checkVisible compares the texts that the chat shows with the texts that it should show.
+func (fx fixture) checkVisible(want ...string) error {
 	var got []string
-	for _, text := range b.VisibleTexts() {
-		got = append(got, b.normal(text))
+	for _, text := range fx.VisibleTexts() {
+		got = append(got, fx.normalize(text))
 	}
 	for i, text := range want {
-		want[i] = b.normal(text)
+		want[i] = fx.normalize(text)
 	}
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("the chat should show %q and shows %q", want, got)
@@ -42,34 +42,34 @@ func (b bench) shows(want ...string) error {
 	return nil
 }
 
-// editing returns an Editor whose chat shows some progress messages, and their IDs.
-func editing(ctx context.Context, b bench, texts ...string) (channels.Editor, []string, error) {
-	editor, err := as[channels.Editor](b)
+// sendEditable sends progress messages and returns the Editor and their IDs.
+func sendEditable(ctx context.Context, fx fixture, texts ...string) (channels.Editor, []string, error) {
+	editor, err := optionalInterface[channels.Editor](fx)
 	if err == nil {
-		err = required(b.VisibleTexts != nil, "VisibleTexts")
+		err = requireField(fx.VisibleTexts != nil, "VisibleTexts")
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	_ = b.VisibleTexts() // a network that must be watched is watched from now on
+	_ = fx.VisibleTexts() // a network that must be watched is watched from now on
 	var ids []string
 	for _, text := range texts {
-		receipt, err := b.progress(ctx, text)
+		receipt, err := fx.sendProgress(ctx, text)
 		if err != nil {
 			return nil, nil, err
 		}
 		ids = append(ids, receipt.ID)
 	}
-	return editor, ids, b.shows(slices.Clone(texts)...)
+	return editor, ids, fx.checkVisible(slices.Clone(texts)...)
 }
 
-func editChangesOne(ctx context.Context, b bench) error {
-	editor, ids, err := editing(ctx, b, "alpha", "beta")
+func editChangesOne(ctx context.Context, fx fixture) error {
+	editor, ids, err := sendEditable(ctx, fx, "alpha", "beta")
 	if err != nil {
 		return err
 	}
 	for i, text := range []string{"gamma", "delta"} {
-		o, err := b.passing(text)
+		o, err := fx.planProgress(text)
 		if err != nil {
 			return err
 		}
@@ -77,15 +77,15 @@ func editChangesOne(ctx context.Context, b bench) error {
 			return fmt.Errorf("edit: %w", err)
 		}
 	}
-	return b.shows("gamma", "delta")
+	return fx.checkVisible("gamma", "delta")
 }
 
-func editMayChangeNothing(ctx context.Context, b bench) error {
-	editor, ids, err := editing(ctx, b, "alpha")
+func editMayChangeNothing(ctx context.Context, fx fixture) error {
+	editor, ids, err := sendEditable(ctx, fx, "alpha")
 	if err != nil {
 		return err
 	}
-	o, err := b.passing("alpha")
+	o, err := fx.planProgress("alpha")
 	if err != nil {
 		return err
 	}
@@ -94,97 +94,98 @@ func editMayChangeNothing(ctx context.Context, b bench) error {
 			return fmt.Errorf("edit without a change: %w", err)
 		}
 	}
-	return b.shows("alpha")
+	return fx.checkVisible("alpha")
 }
 
-func editOfRemovedIsRefused(ctx context.Context, b bench) error {
-	editor, ids, err := editing(ctx, b, "alpha", "beta")
+func editOfRemovedIsRefused(ctx context.Context, fx fixture) error {
+	editor, ids, err := sendEditable(ctx, fx, "alpha", "beta")
 	if err != nil {
 		return err
 	}
-	o, err := b.passing("gamma")
+	o, err := fx.planProgress("gamma")
 	if err != nil {
 		return err
 	}
-	if err := editor.Remove(ctx, b.Chat, ids[0]); err != nil {
+	if err := editor.Remove(ctx, fx.Chat, ids[0]); err != nil {
 		return fmt.Errorf("remove: %w", err)
 	}
-	if err := editor.Edit(ctx, ids[0], o); !permanent(err) {
-		return fmt.Errorf("editing a removed message returns %w, which is no *SendError with Permanent", orNil(err))
+	if err := editor.Edit(ctx, ids[0], o); !isPermanent(err) {
+		return fmt.Errorf("editing a removed message returns %w, which is no *SendError with Permanent", errOrNil(err))
 	}
-	return b.shows("beta")
+	return fx.checkVisible("beta")
 }
 
-// errNil stands for nil in an error.
+// errNil stands for a nil error in an error text.
 var errNil = errors.New("nil")
 
-func orNil(err error) error {
+func errOrNil(err error) error {
 	if err == nil {
 		return errNil
 	}
 	return err
 }
 
-func removeDeletesOne(ctx context.Context, b bench) error {
-	editor, ids, err := editing(ctx, b, "alpha", "beta", "gamma")
+func removeDeletesOne(ctx context.Context, fx fixture) error {
+	editor, ids, err := sendEditable(ctx, fx, "alpha", "beta", "gamma")
 	if err != nil {
 		return err
 	}
-	if err := editor.Remove(ctx, b.Chat, ids[1]); err != nil {
+	if err := editor.Remove(ctx, fx.Chat, ids[1]); err != nil {
 		return fmt.Errorf("remove: %w", err)
 	}
-	return b.shows("alpha", "gamma")
+	return fx.checkVisible("alpha", "gamma")
 }
 
-func removeMayBeRepeated(ctx context.Context, b bench) error {
-	editor, ids, err := editing(ctx, b, "alpha", "beta")
+func removeMayBeRepeated(ctx context.Context, fx fixture) error {
+	editor, ids, err := sendEditable(ctx, fx, "alpha", "beta")
 	if err != nil {
 		return err
 	}
 	for i := range 2 {
-		if err := editor.Remove(ctx, b.Chat, ids[0]); err != nil {
+		if err := editor.Remove(ctx, fx.Chat, ids[0]); err != nil {
 			return fmt.Errorf("remove for the %d. time: %w", i+1, err)
 		}
 	}
-	return b.shows("beta")
+	return fx.checkVisible("beta")
 }
 
-func removeWorksAfterRestart(ctx context.Context, b bench) error {
-	_, ids, err := editing(ctx, b, "alpha")
+func removeWorksAfterRestart(ctx context.Context, fx fixture) error {
+	_, ids, err := sendEditable(ctx, fx, "alpha")
 	if err == nil {
-		err = required(b.Restart != nil, "Restart")
+		err = requireField(fx.Restart != nil, "Restart")
 	}
 	if err != nil {
 		return err
 	}
-	if err := b.Restart().(channels.Editor).Remove(ctx, b.Chat, ids[0]); err != nil {
+	if err := fx.Restart().(channels.Editor).Remove(ctx, fx.Chat, ids[0]); err != nil {
 		return fmt.Errorf("remove after a restart: %w", err)
 	}
-	return b.shows()
+	return fx.checkVisible()
 }
 
-// replacing returns a Replacer, the ID of an answer that it has sent, and the plan of another.
-func replacing(ctx context.Context, b bench) (channels.Replacer, string, channels.Outgoing, error) {
-	replacer, err := as[channels.Replacer](b)
+// sendReplaceable sends an answer and returns the Replacer, the ID of the answer, and the plan of
+// another answer.
+func sendReplaceable(ctx context.Context, fx fixture) (channels.Replacer, string, channels.Outgoing, error) {
+	replacer, err := optionalInterface[channels.Replacer](fx)
 	if err == nil {
-		err = required(b.VisibleTexts != nil, "VisibleTexts")
+		err = requireField(fx.VisibleTexts != nil, "VisibleTexts")
 	}
 	var o, next channels.Outgoing
 	if err == nil {
-		o, err = b.one("the beginning")
+		o, err = fx.planSingleCall("the beginning")
 	}
 	if err == nil {
-		next, err = b.one("the beginning and the end")
+		next, err = fx.planSingleCall("the beginning and the end")
 	}
 	if err != nil {
 		return nil, "", next, err
 	}
-	receipt, err := b.Channel.Send(ctx, o)
+	receipt, err := fx.Channel.Send(ctx, o)
 	return replacer, receipt.ID, next, err
 }
 
-func replaceMayBeRepeated(ctx context.Context, b bench) error {
-	replacer, id, o, err := replacing(ctx, b)
+func replaceMayBeRepeated(ctx context.Context, fx fixture) error {
+	replacer, id, o, err := sendReplaceable(ctx, fx)
 	if err != nil {
 		return err
 	}
@@ -197,19 +198,19 @@ func replaceMayBeRepeated(ctx context.Context, b bench) error {
 			return fmt.Errorf("the receipt of message %s, replaced, is %s", id, receipt.ID)
 		}
 	}
-	return b.shows("the beginning and the end")
+	return fx.checkVisible("the beginning and the end")
 }
 
-func replaceOfRemovedIsGone(ctx context.Context, b bench) error {
-	replacer, id, o, err := replacing(ctx, b)
+func replaceOfRemovedIsGone(ctx context.Context, fx fixture) error {
+	replacer, id, o, err := sendReplaceable(ctx, fx)
 	if err != nil {
 		return err
 	}
-	if err := replacer.Remove(ctx, b.Chat, id); err != nil {
+	if err := replacer.Remove(ctx, fx.Chat, id); err != nil {
 		return fmt.Errorf("remove: %w", err)
 	}
-	if _, err := replacer.Replace(ctx, id, o); !errors.Is(err, channels.ErrGone) || !permanent(err) {
-		return fmt.Errorf("replacing a removed message returns %w, which is not ErrGone in a permanent *SendError", orNil(err))
+	if _, err := replacer.Replace(ctx, id, o); !errors.Is(err, channels.ErrGone) || !isPermanent(err) {
+		return fmt.Errorf("replacing a removed message returns %w, which is not ErrGone in a permanent *SendError", errOrNil(err))
 	}
-	return b.shows()
+	return fx.checkVisible()
 }

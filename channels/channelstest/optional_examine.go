@@ -10,8 +10,8 @@ import (
 	"nanobot/channels"
 )
 
-// sound checks findings of a channel.
-func (b bench) sound(found []channels.Finding) error {
+// checkFindings checks that findings are complete and contain no secret.
+func (fx fixture) checkFindings(found []channels.Finding) error {
 	if len(found) == 0 {
 		return errors.New("there is no finding")
 	}
@@ -22,7 +22,7 @@ func (b bench) sound(found []channels.Finding) error {
 		case f.Status != channels.Good && f.Fix == "":
 			return fmt.Errorf("the finding %+v does not say what to do", f)
 		}
-		for _, secret := range b.Secrets {
+		for _, secret := range fx.Secrets {
 			if strings.Contains(f.Detail+f.Fix, secret) {
 				return fmt.Errorf("the finding %s contains a secret", f.Check)
 			}
@@ -31,26 +31,26 @@ func (b bench) sound(found []channels.Finding) error {
 	return nil
 }
 
-// examined returns what a channel finds.
-func (b bench) examined(ctx context.Context, e channels.ExamineOptions) (found []channels.Finding, err error) {
-	x, err := as[channels.Examiner](b)
+// examine calls Examine and checks its findings.
+func (fx fixture) examine(ctx context.Context, e channels.ExamineOptions) (found []channels.Finding, err error) {
+	x, err := optionalInterface[channels.Examiner](fx)
 	if err == nil {
-		err = errors.Join(required(b.Restart != nil, "Restart"), required(b.Disconnect != nil, "Disconnect"), required(len(b.Secrets) > 0, "Secrets"))
+		err = errors.Join(requireField(fx.Restart != nil, "Restart"), requireField(fx.Disconnect != nil, "Disconnect"), requireField(len(fx.Secrets) > 0, "Secrets"))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !returns(func() { defer recovered(&err); found = x.Examine(ctx, e) }) {
+	if !returnsInTime(func() { defer recoverAsError(&err); found = x.Examine(ctx, e) }) {
 		return nil, errors.New("Examine does not return")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return found, b.sound(found)
+	return found, fx.checkFindings(found)
 }
 
-// wrong are the findings that something cannot work.
-func wrong(found []channels.Finding) (out []channels.Finding) {
+// badFindings returns the findings whose status is Bad.
+func badFindings(found []channels.Finding) (out []channels.Finding) {
 	for _, f := range found {
 		if f.Status == channels.Bad {
 			out = append(out, f)
@@ -59,68 +59,68 @@ func wrong(found []channels.Finding) (out []channels.Finding) {
 	return out
 }
 
-func examineChangesNothing(ctx context.Context, b bench) error {
-	b.UserSends("first")
-	before := len(b.Sent())
-	found, err := b.examined(ctx, channels.ExamineOptions{})
+func examineChangesNothing(ctx context.Context, fx fixture) error {
+	fx.UserSends("first")
+	before := len(fx.Sent())
+	found, err := fx.examine(ctx, channels.ExamineOptions{})
 	if err != nil {
 		return err
 	}
-	if bad := wrong(found); len(bad) > 0 {
-		return fmt.Errorf("nothing is wrong, and found is %+v", bad)
+	if bad := badFindings(found); len(bad) > 0 {
+		return fmt.Errorf("the network works, and Examine finds %+v", bad)
 	}
-	if sent := b.Sent(); len(sent) > before {
+	if sent := fx.Sent(); len(sent) > before {
 		return fmt.Errorf("Examine sends %+v", sent[before:])
 	}
-	c := b.on(b.Restart()).converse(ctx)
+	c := fx.withChannel(fx.Restart()).startCollecting(ctx)
 	defer func() { _ = c.stop() }()
-	return c.hear("first")
+	return c.waitForText("first")
 }
 
-func examineFindsOutage(ctx context.Context, b bench) error {
-	if _, err := as[channels.Examiner](b); err != nil {
+func examineFindsOutage(ctx context.Context, fx fixture) error {
+	if _, err := optionalInterface[channels.Examiner](fx); err != nil {
 		return err
 	}
-	if err := required(b.Disconnect != nil, "Disconnect"); err != nil {
+	if err := requireField(fx.Disconnect != nil, "Disconnect"); err != nil {
 		return err
 	}
-	b.Disconnect()
-	found, err := b.examined(ctx, channels.ExamineOptions{})
+	fx.Disconnect()
+	found, err := fx.examine(ctx, channels.ExamineOptions{})
 	if err != nil {
 		return err
 	}
-	if len(wrong(found)) == 0 {
-		return fmt.Errorf("the network cannot be reached, and found is %+v", found)
+	if len(badFindings(found)) == 0 {
+		return fmt.Errorf("the network cannot be reached, and Examine finds %+v", found)
 	}
 	return nil
 }
 
-func examineDisturbsNothing(ctx context.Context, b bench) error {
-	if _, err := as[channels.Examiner](b); err != nil {
+func examineDisturbsNothing(ctx context.Context, fx fixture) error {
+	if _, err := optionalInterface[channels.Examiner](fx); err != nil {
 		return err
 	}
-	if err := required(b.Restart != nil, "Restart"); err != nil {
+	if err := requireField(fx.Restart != nil, "Restart"); err != nil {
 		return err
 	}
-	doctor := b.on(b.Restart()) // another process with the same settings
-	c, err := b.receiveFirst(ctx)
+	doctor := fx.withChannel(fx.Restart()) // another process with the same settings
+	c, err := fx.startAndReceiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err != nil {
 		return err
 	}
-	found, err := doctor.examined(ctx, channels.ExamineOptions{Running: true})
+	found, err := doctor.examine(ctx, channels.ExamineOptions{Running: true})
 	if err != nil {
 		return err
 	}
-	if bad := wrong(found); len(bad) > 0 {
-		return fmt.Errorf("nothing is wrong, and found is %+v", bad)
+	if bad := badFindings(found); len(bad) > 0 {
+		return fmt.Errorf("the network works, and Examine finds %+v", bad)
 	}
-	b.UserSends("second")
-	if err := c.hear("second"); err != nil {
+	fx.UserSends("second")
+	if err := c.waitForText("second"); err != nil {
 		return err
 	}
-	if healthy, ok := b.Channel.(channels.HealthReporter); ok && healthy.Health() != nil {
+	if healthy, ok := fx.Channel.(channels.HealthReporter); ok && healthy.Health() != nil {
 		return fmt.Errorf("after Examine the running channel's health is %w", healthy.Health())
 	}
-	return c.end()
+	return c.stopCleanly()
 }

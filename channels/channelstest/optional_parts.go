@@ -9,71 +9,71 @@ import (
 	"nanobot/channels"
 )
 
-// rememberer reports whether a channel can be asked to gather parts.
-func (b bench) rememberer() error {
-	_, err := as[channels.MemoryUser](b)
+// requireParts returns an error unless the channel can receive a message in parts.
+func (fx fixture) requireParts() error {
+	_, err := optionalInterface[channels.MemoryUser](fx)
 	if err != nil {
 		return err
 	}
-	if b.DeliversWhole {
+	if fx.DeliversWhole {
 		return errNotApplicable
 	}
-	return errors.Join(required(b.Memory != nil, "Memory"), required(b.UserSendsInParts != nil, "UserSendsInParts"), required(b.Restart != nil, "Restart"))
+	return errors.Join(requireField(fx.Memory != nil, "Memory"), requireField(fx.UserSendsInParts != nil, "UserSendsInParts"), requireField(fx.Restart != nil, "Restart"))
 }
 
-// noParts waits until the memory holds no part.
-func (b bench) noParts() error {
-	if !eventually(func() bool { return len(b.Memory.StoredParts()) == 0 }) {
-		return fmt.Errorf("the message was received, and %d of its parts are still remembered", len(b.Memory.StoredParts()))
+// waitForNoParts waits until no part is stored.
+func (fx fixture) waitForNoParts() error {
+	if !eventually(func() bool { return len(fx.Memory.StoredParts()) == 0 }) {
+		return fmt.Errorf("the message was received, and %d of its parts are still remembered", len(fx.Memory.StoredParts()))
 	}
 	return nil
 }
 
-func partsBecomeOne(ctx context.Context, b bench) error {
-	if err := b.rememberer(); err != nil {
+func partsBecomeOne(ctx context.Context, fx fixture) error {
+	if err := fx.requireParts(); err != nil {
 		return err
 	}
-	c := b.converse(ctx)
+	c := fx.startCollecting(ctx)
 	defer func() { _ = c.stop() }()
-	b.UserSendsInParts("in parts")
-	b.UserSends("after")
-	if err := c.hear("after"); err != nil {
+	fx.UserSendsInParts("in parts")
+	fx.UserSends("after")
+	if err := c.waitForText("after"); err != nil {
 		return err
 	}
-	if got := c.heard.texts(); !slices.Equal(got, []string{"in parts", "after"}) {
-		return fmt.Errorf("said were one message in parts and another after it, and %q was received", got)
+	if got := c.received.texts(); !slices.Equal(got, []string{"in parts", "after"}) {
+		return fmt.Errorf("the user sent a message in parts and another one, and %q was received", got)
 	}
-	return errors.Join(b.noParts(), c.end())
+	return errors.Join(fx.waitForNoParts(), c.stopCleanly())
 }
 
-func partsSurviveRestart(ctx context.Context, b bench) error {
-	if err := b.rememberer(); err != nil {
+func partsSurviveRestart(ctx context.Context, fx fixture) error {
+	if err := fx.requireParts(); err != nil {
 		return err
 	}
-	refused := listen(1)
-	first := b.run(ctx, func(_ context.Context, m channels.Incoming) error {
+	refused := newReceivedMessages(1)
+	first := fx.startRun(ctx, func(_ context.Context, m channels.Incoming) error {
 		if len(refused.messages()) == 0 {
 			refused.add(m)
 		}
 		return errors.New("the disk is full")
 	})
 	defer func() { _ = first.stop() }()
-	b.UserSendsInParts("in parts")
-	if err := errors.Join(first.until(refused.enough, "the whole message was offered"), first.end()); err != nil {
+	fx.UserSendsInParts("in parts")
+	if err := errors.Join(first.waitFor(refused.complete, "the whole message was offered"), first.stopCleanly()); err != nil {
 		return err
 	}
-	next := b.Restart()
+	next := fx.Restart()
 	if r, ok := next.(channels.Resumer); ok {
-		r.Resume(b.Memory.Cursor())
+		r.Resume(fx.Memory.Cursor())
 	}
-	c := b.on(next).converse(ctx)
+	c := fx.withChannel(next).startCollecting(ctx)
 	defer func() { _ = c.stop() }()
-	b.UserSends("after")
-	if err := c.hear("after"); err != nil {
+	fx.UserSends("after")
+	if err := c.waitForText("after"); err != nil {
 		return err
 	}
-	if got := c.heard.texts(); !slices.Equal(got, []string{"in parts", "after"}) {
-		return fmt.Errorf("a message in parts was to be received after the restart, and %q was", got)
+	if got := c.received.texts(); !slices.Equal(got, []string{"in parts", "after"}) {
+		return fmt.Errorf("after the restart %q was received, want the message in parts and the next one", got)
 	}
-	return errors.Join(b.noParts(), c.end())
+	return errors.Join(fx.waitForNoParts(), c.stopCleanly())
 }

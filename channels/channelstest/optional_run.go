@@ -10,134 +10,135 @@ import (
 	"nanobot/channels"
 )
 
-func resumeFromNothing(ctx context.Context, b bench) error {
-	resumer, err := as[channels.Resumer](b)
+func resumeFromNothing(ctx context.Context, fx fixture) error {
+	resumer, err := optionalInterface[channels.Resumer](fx)
 	if err != nil {
 		return err
 	}
-	b.UserSends("first")
-	b.UserSends("second")
+	fx.UserSends("first")
+	fx.UserSends("second")
 	resumer.Resume("")
-	c := b.converse(ctx)
+	c := fx.startCollecting(ctx)
 	defer func() { _ = c.stop() }()
-	if err := c.hear("second"); err != nil {
+	if err := c.waitForText("second"); err != nil {
 		return err
 	}
-	if got := c.heard.texts(); !slices.Equal(got, []string{"first", "second"}) {
-		return fmt.Errorf("said were first and second, received %q", got)
+	if got := c.received.texts(); !slices.Equal(got, []string{"first", "second"}) {
+		return fmt.Errorf("the user sent first and second, and %q was received", got)
 	}
 	return nil
 }
 
-func resumeContinues(ctx context.Context, b bench) error {
-	resumer, err := as[channels.Resumer](b)
+func resumeContinues(ctx context.Context, fx fixture) error {
+	resumer, err := optionalInterface[channels.Resumer](fx)
 	if err == nil {
-		err = required(b.Restart != nil, "Restart")
+		err = requireField(fx.Restart != nil, "Restart")
 	}
 	if err != nil {
 		return err
 	}
 	resumer.Resume("")
-	c, err := b.receiveFirst(ctx)
+	c, err := fx.startAndReceiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err == nil {
-		b.UserSends("second")
-		err = c.hear("second")
+		fx.UserSends("second")
+		err = c.waitForText("second")
 	}
 	if err == nil {
-		err = c.end()
+		err = c.stopCleanly()
 	}
 	if err != nil {
 		return err
 	}
-	before := c.heard.messages()
-	b.UserSends("third")
-	next := b.Restart()
+	before := c.received.messages()
+	fx.UserSends("third")
+	next := fx.Restart()
 	next.(channels.Resumer).Resume(before[len(before)-1].Cursor)
-	again := b.on(next).converse(ctx, before...)
+	again := fx.withChannel(next).startCollecting(ctx, before...)
 	defer func() { _ = again.stop() }()
-	b.UserSends("fourth")
-	if err := again.hear("fourth"); err != nil {
+	fx.UserSends("fourth")
+	if err := again.waitForText("fourth"); err != nil {
 		return err
 	}
-	if got := again.heard.texts(); !slices.Equal(got, []string{"third", "fourth"}) {
-		return fmt.Errorf("after the restart third and fourth were to be received, and %q was", got)
+	if got := again.received.texts(); !slices.Equal(got, []string{"third", "fourth"}) {
+		return fmt.Errorf("after the restart %q was received, want third and fourth", got)
 	}
 	return nil
 }
 
-// kept collects cursors.
-type kept struct {
-	mu   sync.Mutex
-	all  []string
-	fail int // so many calls fail
+// cursorRecorder collects the cursors that a channel stores.
+type cursorRecorder struct {
+	mu        sync.Mutex
+	all       []string
+	failCount int // the first failCount calls of record fail
 }
 
-func (k *kept) keep(_ context.Context, cursor string) error {
+func (k *cursorRecorder) record(_ context.Context, cursor string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.all = append(k.all, cursor)
-	if len(k.all) <= k.fail {
+	if len(k.all) <= k.failCount {
 		return errors.New("the disk is full")
 	}
 	return nil
 }
 
-func (k *kept) cursors() []string {
+func (k *cursorRecorder) cursors() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.all)
 }
 
-// keeping runs a channel that has received one message and whose cursor then has moved on n times.
-func keeping(ctx context.Context, b bench, k *kept, n int) (*conversation, error) {
-	keeper, err := as[channels.CursorKeeper](b)
+// runRecordingCursors starts a channel, lets it receive one message, and then moves its cursor n
+// times.
+func runRecordingCursors(ctx context.Context, fx fixture, k *cursorRecorder, n int) (*collectingRun, error) {
+	keeper, err := optionalInterface[channels.CursorKeeper](fx)
 	if err == nil {
-		err = errors.Join(required(b.AdvanceCursor != nil, "AdvanceCursor"), required(b.Restart != nil, "Restart"))
+		err = errors.Join(requireField(fx.AdvanceCursor != nil, "AdvanceCursor"), requireField(fx.Restart != nil, "Restart"))
 	}
 	if err != nil {
 		return nil, err
 	}
-	keeper.KeepCursor(k.keep)
-	c, err := b.receiveFirst(ctx)
+	keeper.KeepCursor(k.record)
+	c, err := fx.startAndReceiveFirst(ctx)
 	for i := 1; i <= n && err == nil; i++ {
-		b.AdvanceCursor()
+		fx.AdvanceCursor()
 		if !eventually(func() bool { return len(k.cursors()) >= i }) {
-			err = fmt.Errorf("the network has moved on %d times, and the cursors %q were kept", i, k.cursors())
+			err = fmt.Errorf("the cursor has moved %d times, and the cursors %q were stored", i, k.cursors())
 		}
 	}
 	return c, err
 }
 
-func keptCursorLosesNothing(ctx context.Context, b bench) error {
-	k := &kept{}
-	c, err := keeping(ctx, b, k, 1)
+func keptCursorLosesNothing(ctx context.Context, fx fixture) error {
+	k := &cursorRecorder{}
+	c, err := runRecordingCursors(ctx, fx, k, 1)
 	if c == nil {
 		return err
 	}
 	defer func() { _ = c.stop() }()
 	if err == nil {
-		err = c.end()
+		err = c.stopCleanly()
 	}
 	if err != nil {
 		return err
 	}
-	b.UserSends("second")
-	next, all := b.Restart(), k.cursors()
+	fx.UserSends("second")
+	next, all := fx.Restart(), k.cursors()
 	next.(channels.Resumer).Resume(all[len(all)-1])
-	again := b.on(next).converse(ctx, c.heard.messages()...)
+	again := fx.withChannel(next).startCollecting(ctx, c.received.messages()...)
 	defer func() { _ = again.stop() }()
-	if err := again.hear("second"); err != nil {
+	if err := again.waitForText("second"); err != nil {
 		return err
 	}
-	if got := again.heard.texts(); !slices.Equal(got, []string{"second"}) {
-		return fmt.Errorf("after the restart second was to be received, and %q was", got)
+	if got := again.received.texts(); !slices.Equal(got, []string{"second"}) {
+		return fmt.Errorf("after the restart %q was received, want second", got)
 	}
 	return nil
 }
 
-func keepMayFail(ctx context.Context, b bench) error {
-	c, err := keeping(ctx, b, &kept{fail: 1}, 2)
+func failedCursorIsStoredLater(ctx context.Context, fx fixture) error {
+	c, err := runRecordingCursors(ctx, fx, &cursorRecorder{failCount: 1}, 2)
 	if c == nil {
 		return err
 	}
@@ -145,22 +146,22 @@ func keepMayFail(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	b.UserSends("second")
-	if err := c.hear("second"); err != nil {
+	fx.UserSends("second")
+	if err := c.waitForText("second"); err != nil {
 		return err
 	}
-	return c.end()
+	return c.stopCleanly()
 }
 
-func healthIsNil(ctx context.Context, b bench) error {
-	healthy, err := as[channels.HealthReporter](b)
+func healthIsNil(ctx context.Context, fx fixture) error {
+	healthy, err := optionalInterface[channels.HealthReporter](fx)
 	if err != nil {
 		return err
 	}
 	if err := healthy.Health(); err != nil {
-		return fmt.Errorf("before Run it is %w", err)
+		return fmt.Errorf("before Run, Health is %w", err)
 	}
-	c, err := b.receiveFirst(ctx)
+	c, err := fx.startAndReceiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err != nil {
 		return err
@@ -171,36 +172,36 @@ func healthIsNil(ctx context.Context, b bench) error {
 	return nil
 }
 
-func healthTellsTrouble(ctx context.Context, b bench) error {
-	healthy, err := as[channels.HealthReporter](b)
+func healthReportsOutage(ctx context.Context, fx fixture) error {
+	healthy, err := optionalInterface[channels.HealthReporter](fx)
 	if err == nil {
-		err = required(b.BreakReceiving != nil, "BreakReceiving")
+		err = requireField(fx.BreakReceiving != nil, "BreakReceiving")
 	}
 	if err != nil {
 		return err
 	}
-	c, err := b.receiveFirst(ctx)
+	c, err := fx.startAndReceiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err != nil {
 		return err
 	}
-	mend := b.BreakReceiving()
+	repair := fx.BreakReceiving()
 	if !eventually(func() bool { return healthy.Health() != nil }) {
 		return errors.New("nothing can be received, and Health is nil")
 	}
-	mend()
-	b.UserSends("second")
-	if err := c.hear("second"); err != nil {
+	repair()
+	fx.UserSends("second")
+	if err := c.waitForText("second"); err != nil {
 		return err
 	}
 	if !eventually(func() bool { return healthy.Health() == nil }) {
-		return fmt.Errorf("the trouble is over, and Health is %w", healthy.Health())
+		return fmt.Errorf("the outage is over, and Health is %w", healthy.Health())
 	}
 	return nil
 }
 
-// menuOf is a menu of some commands and one whose name no network takes.
-func menuOf(names ...string) []channels.Command {
+// sampleMenu returns a menu of these commands and of one whose name no network accepts.
+func sampleMenu(names ...string) []channels.Command {
 	commands := []channels.Command{{Name: "no name!", Help: "cannot be a command"}}
 	for _, n := range names {
 		commands = append(commands, channels.Command{Name: n, Help: "what " + n + " does"})
@@ -208,63 +209,63 @@ func menuOf(names ...string) []channels.Command {
 	return commands
 }
 
-func setMenuIsSilent(_ context.Context, b bench) error {
-	menu, err := as[channels.Menu](b)
+func setMenuIsSilent(_ context.Context, fx fixture) error {
+	menu, err := optionalInterface[channels.Menu](fx)
 	if err == nil {
-		err = required(b.Menu != nil, "Menu")
+		err = requireField(fx.Menu != nil, "Menu")
 	}
 	if err != nil {
 		return err
 	}
-	menu.SetMenu(menuOf("stop", "status"))
-	if shown := b.Menu(); len(shown) > 0 {
+	menu.SetMenu(sampleMenu("stop", "status"))
+	if shown := fx.Menu(); len(shown) > 0 {
 		return fmt.Errorf("Run was not called, and the menu is %q", shown)
 	}
 	return nil
 }
 
-func runShowsMenu(ctx context.Context, b bench) error {
-	menu, err := as[channels.Menu](b)
+func runShowsMenu(ctx context.Context, fx fixture) error {
+	menu, err := optionalInterface[channels.Menu](fx)
 	if err == nil {
-		err = required(b.Menu != nil, "Menu")
+		err = requireField(fx.Menu != nil, "Menu")
 	}
 	if err != nil {
 		return err
 	}
-	commands := menuOf("stop", "status")
+	commands := sampleMenu("stop", "status")
 	menu.SetMenu(commands)
 	commands[1].Name = "changed"
-	c, err := b.receiveFirst(ctx)
+	c, err := fx.startAndReceiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err != nil {
 		return err
 	}
-	if !eventually(func() bool { return contains(b.Menu(), "stop", "status") }) || contains(b.Menu(), "no name!") {
-		return fmt.Errorf("the menu should have stop and status and is %q", b.Menu())
+	if !eventually(func() bool { return containsAll(fx.Menu(), "stop", "status") }) || containsAll(fx.Menu(), "no name!") {
+		return fmt.Errorf("the menu should have stop and status and is %q", fx.Menu())
 	}
-	return c.end()
+	return c.stopCleanly()
 }
 
-func contains(all []string, wanted ...string) bool {
+func containsAll(all []string, wanted ...string) bool {
 	return !slices.ContainsFunc(wanted, func(w string) bool { return !slices.Contains(all, w) })
 }
 
-func setChatMenuReplaces(ctx context.Context, b bench) error {
-	menu, err := as[channels.ChatMenu](b)
+func setChatMenuReplaces(ctx context.Context, fx fixture) error {
+	menu, err := optionalInterface[channels.ChatMenu](fx)
 	if err == nil {
-		err = required(b.ChatMenu != nil, "ChatMenu")
+		err = requireField(fx.ChatMenu != nil, "ChatMenu")
 	}
 	if err != nil {
 		return err
 	}
-	if general, ok := b.Channel.(channels.Menu); ok {
-		general.SetMenu(menuOf("stop"))
+	if general, ok := fx.Channel.(channels.Menu); ok {
+		general.SetMenu(sampleMenu("stop"))
 	}
 	for _, names := range [][]string{{"plan", "draw"}, {"draw", "paint"}, nil} {
-		if err := menu.SetChatMenu(ctx, b.Chat, menuOf(names...)); err != nil {
+		if err := menu.SetChatMenu(ctx, fx.Chat, sampleMenu(names...)); err != nil {
 			return fmt.Errorf("set the menu %q: %w", names, err)
 		}
-		shown := b.ChatMenu()
+		shown := fx.ChatMenu()
 		for _, name := range []string{"plan", "draw", "paint"} {
 			if slices.Contains(shown, name) != slices.Contains(names, name) {
 				return fmt.Errorf("the menu should have stop and %q and is %q", names, shown)

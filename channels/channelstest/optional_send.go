@@ -8,37 +8,37 @@ import (
 	"nanobot/channels"
 )
 
-func fileLimitIsStated(_ context.Context, b bench) error {
-	limiter, err := as[channels.FileLimiter](b)
+func fileLimitIsStated(_ context.Context, fx fixture) error {
+	limiter, err := optionalInterface[channels.FileLimiter](fx)
 	if err != nil {
 		return err
 	}
-	before := len(b.Sent())
-	most, words := limiter.FileLimit(b.Chat)
+	before := len(fx.Sent())
+	most, words := limiter.FileLimit(fx.Chat)
 	if most <= 0 || words == "" {
-		return fmt.Errorf("the limit is %d bytes, said as %q", most, words)
+		return fmt.Errorf("the limit is %d bytes, with the phrase %q", most, words)
 	}
-	if again, phrase := limiter.FileLimit(b.Chat); again != most || phrase != words {
+	if again, phrase := limiter.FileLimit(fx.Chat); again != most || phrase != words {
 		return fmt.Errorf("the limit is %q, and then %q", words, phrase)
 	}
-	if sent := b.Sent(); len(sent) > before {
-		return fmt.Errorf("to know the limit %+v was sent", sent[before:])
+	if sent := fx.Sent(); len(sent) > before {
+		return fmt.Errorf("FileLimit sends %+v", sent[before:])
 	}
 	return nil
 }
 
-// fileLimitIsPlanned looks only at the plan: no test sends gigabytes.
-func fileLimitIsPlanned(_ context.Context, b bench) error {
-	limiter, err := as[channels.FileLimiter](b)
+// fileLimitIsPlanned checks only the plan, because no test sends gigabytes.
+func fileLimitIsPlanned(_ context.Context, fx fixture) error {
+	limiter, err := optionalInterface[channels.FileLimiter](fx)
 	if err != nil {
 		return err
 	}
-	f, err := b.file("limit", "data.bin")
+	f, err := fx.writeFile("limit", "data.bin")
 	if err != nil {
 		return err
 	}
-	f.Size, _ = limiter.FileLimit(b.Chat)
-	plan, err := b.Channel.Plan(b.say("", f))
+	f.Size, _ = limiter.FileLimit(fx.Chat)
+	plan, err := fx.Channel.Plan(fx.newAnswer("", f))
 	if err != nil {
 		return fmt.Errorf("plan a file of %d bytes: %w", f.Size, err)
 	}
@@ -52,72 +52,72 @@ func fileLimitIsPlanned(_ context.Context, b bench) error {
 	return fmt.Errorf("a file of %d bytes, which is the limit, is not in the plan %+v", f.Size, plan)
 }
 
-func typing(b bench) (channels.Typer, error) {
-	typer, err := as[channels.Typer](b)
+func typerOf(fx fixture) (channels.Typer, error) {
+	typer, err := optionalInterface[channels.Typer](fx)
 	if err == nil {
-		err = required(b.TypingCount != nil, "TypingCount")
+		err = requireField(fx.TypingCount != nil, "TypingCount")
 	}
 	return typer, err
 }
 
-func typingIsShown(ctx context.Context, b bench) error {
-	typer, err := typing(b)
+func typingIsShown(ctx context.Context, fx fixture) error {
+	typer, err := typerOf(fx)
 	if err != nil {
 		return err
 	}
-	sent, shown := len(b.Sent()), b.TypingCount()
-	if err := typer.Typing(ctx, b.Chat); err != nil {
+	sent, shown := len(fx.Sent()), fx.TypingCount()
+	if err := typer.Typing(ctx, fx.Chat); err != nil {
 		return fmt.Errorf("typing: %w", err)
 	}
-	if n := b.TypingCount() - shown; n != 1 {
+	if n := fx.TypingCount() - shown; n != 1 {
 		return fmt.Errorf("one Typing is shown %d times", n)
 	}
-	if all := b.Sent(); len(all) > sent {
+	if all := fx.Sent(); len(all) > sent {
 		return fmt.Errorf("Typing sends %+v", all[sent:])
 	}
 	return nil
 }
 
-func typingEnds(ctx context.Context, b bench) error {
-	typer, err := typing(b)
+func typingEnds(ctx context.Context, fx fixture) error {
+	typer, err := typerOf(fx)
 	if err != nil {
 		return err
 	}
-	shown := b.TypingCount()
+	shown := fx.TypingCount()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	if !returns(func() { _ = typer.Typing(over, b.Chat) }) {
+	if !returnsInTime(func() { _ = typer.Typing(over, fx.Chat) }) {
 		return errors.New("Typing with a cancelled context does not return")
 	}
-	if b.TypingCount() > shown {
+	if fx.TypingCount() > shown {
 		return errors.New("Typing with a cancelled context is shown")
 	}
 	return nil
 }
 
-func sendIsIdempotent(ctx context.Context, b bench) error {
-	repeater, err := as[channels.Repeater](b)
+func sendIsIdempotent(ctx context.Context, fx fixture) error {
+	repeater, err := optionalInterface[channels.Repeater](fx)
 	if err != nil {
 		return err
 	}
 	if !repeater.Repeatable() {
 		return errNotApplicable
 	}
-	o, err := b.one("once")
+	o, err := fx.planSingleCall("once")
 	if err != nil {
 		return err
 	}
-	before := len(b.Sent())
+	before := len(fx.Sent())
 	ids := map[string]bool{}
 	for _, key := range []string{"key-1", "key-1", "key-2", "key-1"} {
 		o.Key = key
-		receipt, err := b.Channel.Send(ctx, o)
+		receipt, err := fx.Channel.Send(ctx, o)
 		if err != nil {
 			return fmt.Errorf("send with %s: %w", key, err)
 		}
 		ids[key+" "+receipt.ID] = true
 	}
-	if n := len(b.Sent()) - before; n != 2 || len(ids) != 2 {
+	if n := len(fx.Sent()) - before; n != 2 || len(ids) != 2 {
 		return fmt.Errorf("four sends with two keys made %d messages with the receipts %v", n, ids)
 	}
 	if !repeater.Repeatable() {

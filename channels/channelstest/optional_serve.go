@@ -13,9 +13,9 @@ import (
 	"nanobot/channels"
 )
 
-// handlerAnswers asks only for an answer: what it says is the channel's own matter.
-func handlerAnswers(ctx context.Context, b bench) error {
-	mounter, err := as[channels.Mounter](b)
+// handlerAnswers checks only that the handler responds. The response is up to the channel.
+func handlerAnswers(ctx context.Context, fx fixture) error {
+	mounter, err := optionalInterface[channels.Mounter](fx)
 	if err != nil {
 		return err
 	}
@@ -23,46 +23,46 @@ func handlerAnswers(ctx context.Context, b bench) error {
 	if pattern == "" {
 		return errNotApplicable
 	}
-	mux, err := mounted(pattern, h)
+	mux, err := mountHandler(pattern, h)
 	if err != nil {
 		return err
 	}
-	if err := answers(ctx, mux, pattern); err != nil {
+	if err := requestConcurrently(ctx, mux, pattern); err != nil {
 		return fmt.Errorf("before Run: %w", err)
 	}
-	c, err := b.receiveFirst(ctx)
+	c, err := fx.startAndReceiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err != nil {
 		return err
 	}
-	if err := answers(ctx, mux, pattern); err != nil {
+	if err := requestConcurrently(ctx, mux, pattern); err != nil {
 		return fmt.Errorf("during Run: %w", err)
 	}
-	if err := c.end(); err != nil {
+	if err := c.stopCleanly(); err != nil {
 		return err
 	}
-	if err := answers(ctx, mux, pattern); err != nil {
+	if err := requestConcurrently(ctx, mux, pattern); err != nil {
 		return fmt.Errorf("after Run: %w", err)
 	}
 	return nil
 }
 
-func mounted(pattern string, h http.Handler) (mux *http.ServeMux, err error) {
-	defer recovered(&err)
+func mountHandler(pattern string, h http.Handler) (mux *http.ServeMux, err error) {
+	defer recoverAsError(&err)
 	mux = http.NewServeMux()
 	mux.Handle(pattern, h)
 	return mux, nil
 }
 
-// recovered makes an error of a panic.
-func recovered(err *error) {
+// recoverAsError turns a panic into an error.
+func recoverAsError(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v", p)
 	}
 }
 
-// answers makes some requests at the same time.
-func answers(ctx context.Context, h http.Handler, pattern string) error {
+// requestConcurrently makes four requests at the same time.
+func requestConcurrently(ctx context.Context, h http.Handler, pattern string) error {
 	method, path, found := strings.Cut(pattern, " ")
 	if !found {
 		method, path = http.MethodGet, pattern
@@ -72,8 +72,8 @@ func answers(ctx context.Context, h http.Handler, pattern string) error {
 	for range 4 {
 		group.Go(func() (err error) {
 			w := httptest.NewRecorder()
-			if !returns(func() {
-				defer recovered(&err)
+			if !returnsInTime(func() {
+				defer recoverAsError(&err)
 				h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, method, path, http.NoBody))
 			}) {
 				return fmt.Errorf("%s %s is not answered", method, path)
@@ -84,8 +84,8 @@ func answers(ctx context.Context, h http.Handler, pattern string) error {
 	return group.Wait()
 }
 
-func closeMayBeRepeated(_ context.Context, b bench) error {
-	closer, err := as[channels.Closer](b)
+func closeMayBeRepeated(_ context.Context, fx fixture) error {
+	closer, err := optionalInterface[channels.Closer](fx)
 	if err != nil {
 		return err
 	}
@@ -97,38 +97,38 @@ func closeMayBeRepeated(_ context.Context, b bench) error {
 	return nil
 }
 
-func closeLosesNothing(ctx context.Context, b bench) error {
-	closer, err := as[channels.Closer](b)
+func closeLosesNothing(ctx context.Context, fx fixture) error {
+	closer, err := optionalInterface[channels.Closer](fx)
 	if err == nil {
-		err = required(b.Restart != nil, "Restart")
+		err = requireField(fx.Restart != nil, "Restart")
 	}
 	if err != nil {
 		return err
 	}
-	c, err := b.receiveFirst(ctx)
+	c, err := fx.startAndReceiveFirst(ctx)
 	defer func() { _ = c.stop() }()
 	if err == nil {
-		err = c.end()
+		err = c.stopCleanly()
 	}
 	if err != nil {
 		return err
 	}
-	b.UserSends("second") // which nobody receives before the end
+	fx.UserSends("second") // received only after the restart
 	if err := closer.Close(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	next := b.Restart()
+	next := fx.Restart()
 	if r, ok := next.(channels.Resumer); ok {
-		all := c.heard.messages()
+		all := c.received.messages()
 		r.Resume(all[len(all)-1].Cursor)
 	}
-	again := b.on(next).converse(ctx, c.heard.messages()...)
+	again := fx.withChannel(next).startCollecting(ctx, c.received.messages()...)
 	defer func() { _ = again.stop() }()
-	if err := again.hear("second"); err != nil {
+	if err := again.waitForText("second"); err != nil {
 		return err
 	}
-	if got := again.heard.texts(); !slices.Equal(got, []string{"second"}) {
-		return fmt.Errorf("after the restart second was to be received, and %q was", got)
+	if got := again.received.texts(); !slices.Equal(got, []string{"second"}) {
+		return fmt.Errorf("after the restart %q was received, want second", got)
 	}
 	return nil
 }

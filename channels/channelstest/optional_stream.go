@@ -10,57 +10,57 @@ import (
 	"nanobot/channels"
 )
 
-// streams connects some operators.
-func (b bench) streams(n int) []OperatorStream {
+// openStreams connects n operators.
+func (fx fixture) openStreams(n int) []OperatorStream {
 	var all []OperatorStream
 	for range n {
-		all = append(all, b.OpenStream())
+		all = append(all, fx.OpenStream())
 	}
 	return all
 }
 
-// ended reports whether a stream ends.
-func (s OperatorStream) ended() bool {
+// waitForEnd waits for the end of the stream and reports whether it has ended.
+func (s OperatorStream) waitForEnd() bool {
 	_, open := s.Next("an event that never comes")
 	return !open
 }
 
-func streaming(b bench) (channels.Streamer, error) {
-	streamer, err := as[channels.Streamer](b)
+func streamerOf(fx fixture) (channels.Streamer, error) {
+	streamer, err := optionalInterface[channels.Streamer](fx)
 	if err == nil {
-		err = required(b.OpenStream != nil, "OpenStream")
+		err = requireField(fx.OpenStream != nil, "OpenStream")
 	}
 	return streamer, err
 }
 
-func hangUpEndsStreams(_ context.Context, b bench) error {
-	streamer, err := streaming(b)
+func closeStreamsEndsAll(_ context.Context, fx fixture) error {
+	streamer, err := streamerOf(fx)
 	if err != nil {
 		return err
 	}
-	streamer.CloseStreams() // with nobody connected
-	all := b.streams(3)
-	if !returns(streamer.CloseStreams) {
+	streamer.CloseStreams() // without a connected operator
+	all := fx.openStreams(3)
+	if !returnsInTime(streamer.CloseStreams) {
 		return errors.New("CloseStreams does not return")
 	}
 	for i, s := range all {
-		if !returns(func() { _ = s.ended() }) {
+		if !returnsInTime(func() { _ = s.waitForEnd() }) {
 			return fmt.Errorf("stream %d of %d does not end", i+1, len(all))
 		}
 	}
 	return nil
 }
 
-func streamsMayReturn(_ context.Context, b bench) error {
-	streamer, err := streaming(b)
+func streamsMayReconnect(_ context.Context, fx fixture) error {
+	streamer, err := streamerOf(fx)
 	if err != nil {
 		return err
 	}
-	b.OpenStream()
+	fx.OpenStream()
 	streamer.CloseStreams()
-	again := b.OpenStream()
+	again := fx.OpenStream()
 	defer again.Close()
-	publisher, ok := b.Channel.(channels.Publisher)
+	publisher, ok := fx.Channel.(channels.Publisher)
 	if !ok {
 		return nil
 	}
@@ -71,16 +71,16 @@ func streamsMayReturn(_ context.Context, b bench) error {
 	return nil
 }
 
-func publishing(b bench) (channels.Publisher, error) {
-	publisher, err := as[channels.Publisher](b)
+func publisherOf(fx fixture) (channels.Publisher, error) {
+	publisher, err := optionalInterface[channels.Publisher](fx)
 	if err == nil {
-		err = required(b.OpenStream != nil, "OpenStream")
+		err = requireField(fx.OpenStream != nil, "OpenStream")
 	}
 	return publisher, err
 }
 
-func watchedIsTrue(_ context.Context, b bench) error {
-	publisher, err := publishing(b)
+func watchedReportsOperators(_ context.Context, fx fixture) error {
+	publisher, err := publisherOf(fx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func watchedIsTrue(_ context.Context, b bench) error {
 		return errors.New("no operator is connected, and Watched is true")
 	}
 	for range 2 {
-		all := b.streams(2)
+		all := fx.openStreams(2)
 		all[0].Close()
 		if !publisher.Watched() {
 			return errors.New("an operator is connected, and Watched is false")
@@ -101,12 +101,12 @@ func watchedIsTrue(_ context.Context, b bench) error {
 	return nil
 }
 
-func eventsArriveInOrder(_ context.Context, b bench) error {
-	publisher, err := publishing(b)
+func eventsArriveInOrder(_ context.Context, fx fixture) error {
+	publisher, err := publisherOf(fx)
 	if err != nil {
 		return err
 	}
-	all := b.streams(2)
+	all := fx.openStreams(2)
 	var want []string
 	for i := range 50 {
 		want = append(want, strconv.Itoa(i))
@@ -123,39 +123,39 @@ func eventsArriveInOrder(_ context.Context, b bench) error {
 		}
 		s.Close()
 		if !slices.Equal(got, want) {
-			return fmt.Errorf("of the events %q an operator saw %q", want, got)
+			return fmt.Errorf("of the events %q an operator received %q", want, got)
 		}
 	}
 	return nil
 }
 
-func eventsAreNotStored(_ context.Context, b bench) error {
-	publisher, err := publishing(b)
+func eventsAreNotStored(_ context.Context, fx fixture) error {
+	publisher, err := publisherOf(fx)
 	if err != nil {
 		return err
 	}
-	before := len(b.Sent())
+	before := len(fx.Sent())
 	publisher.Publish("probe", map[string]any{"n": "early"})
-	s := b.OpenStream()
+	s := fx.OpenStream()
 	defer s.Close()
 	publisher.Publish("probe", map[string]any{"n": "late"})
 	if data, _ := s.Next("probe"); data["n"] != "late" {
-		return fmt.Errorf("an operator who came later was shown %v", data)
+		return fmt.Errorf("an operator who connected later received %v", data)
 	}
-	if sent := b.Sent(); len(sent) > before {
+	if sent := fx.Sent(); len(sent) > before {
 		return fmt.Errorf("Publish sends %+v", sent[before:])
 	}
 	return nil
 }
 
-func publishDoesNotWait(_ context.Context, b bench) error {
-	publisher, err := publishing(b)
+func publishDoesNotWait(_ context.Context, fx fixture) error {
+	publisher, err := publisherOf(fx)
 	if err != nil {
 		return err
 	}
-	s := b.OpenStream() // which nobody reads
+	s := fx.OpenStream() // a stream that nobody reads
 	defer s.Close()
-	if !returns(func() {
+	if !returnsInTime(func() {
 		for range 5000 {
 			publisher.Publish("probe", map[string]any{"n": "1"})
 		}

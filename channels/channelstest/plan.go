@@ -14,27 +14,27 @@ import (
 	"nanobot/channels"
 )
 
-func planIsDeterministic(_ context.Context, b bench) error {
-	messages, err := b.messages()
+func planIsDeterministic(_ context.Context, fx fixture) error {
+	messages, err := fx.sampleMessages()
 	if err != nil {
 		return err
 	}
 	for _, m := range messages {
-		first, err := b.Channel.Plan(m)
+		first, err := fx.Channel.Plan(m)
 		if err != nil {
-			return fmt.Errorf("plan %s: %w", brief(m), err)
+			return fmt.Errorf("plan %s: %w", describe(m), err)
 		}
 		var group errgroup.Group
 		for range 4 {
-			own := m // scribbling on it is another check's matter, and must not be a race here
+			own := m // another check tests for writes to it, which must not be a race here
 			own.Media = slices.Clone(m.Media)
 			group.Go(func() error {
-				next, err := b.Channel.Plan(own)
+				next, err := fx.Channel.Plan(own)
 				if err != nil {
-					return fmt.Errorf("plan %s again: %w", brief(m), err)
+					return fmt.Errorf("plan %s again: %w", describe(m), err)
 				}
 				if !reflect.DeepEqual(first, next) {
-					return fmt.Errorf("two plans for %s differ:\n%+v\n%+v", brief(m), first, next)
+					return fmt.Errorf("two plans for %s differ:\n%+v\n%+v", describe(m), first, next)
 				}
 				return nil
 			})
@@ -46,67 +46,66 @@ func planIsDeterministic(_ context.Context, b bench) error {
 	return nil
 }
 
-func planIsSilent(_ context.Context, b bench) error {
-	messages, err := b.messages()
+func planMakesNoCall(_ context.Context, fx fixture) error {
+	messages, err := fx.sampleMessages()
 	if err != nil {
 		return err
 	}
 	for _, m := range messages {
-		if _, err := b.Channel.Plan(m); err != nil {
-			return fmt.Errorf("plan %s: %w", brief(m), err)
+		if _, err := fx.Channel.Plan(m); err != nil {
+			return fmt.Errorf("plan %s: %w", describe(m), err)
 		}
-		if sent := b.Sent(); len(sent) > 0 {
-			return fmt.Errorf("planning %s made the network call %+v", brief(m), sent[0])
+		if sent := fx.Sent(); len(sent) > 0 {
+			return fmt.Errorf("planning %s made the network call %+v", describe(m), sent[0])
 		}
 	}
 	return nil
 }
 
-func planDoesNotScribble(_ context.Context, b bench) error {
-	messages, err := b.messages()
+func planLeavesMessageUnchanged(_ context.Context, fx fixture) error {
+	messages, err := fx.sampleMessages()
 	if err != nil {
 		return err
 	}
 	for _, m := range messages {
 		before := slices.Clone(m.Media)
-		if _, err := b.Channel.Plan(m); err != nil {
-			return fmt.Errorf("plan %s: %w", brief(m), err)
+		if _, err := fx.Channel.Plan(m); err != nil {
+			return fmt.Errorf("plan %s: %w", describe(m), err)
 		}
 		if m.Screen != nil && !reflect.DeepEqual(m.Screen, fullScreen()) {
-			return fmt.Errorf("planning %s changed its screen", brief(m))
+			return fmt.Errorf("planning %s changed its screen", describe(m))
 		}
 		if !slices.Equal(before, m.Media) {
-			return fmt.Errorf("planning %s changed its files from %+v to %+v", brief(m), before, m.Media)
+			return fmt.Errorf("planning %s changed its files from %+v to %+v", describe(m), before, m.Media)
 		}
 	}
 	return nil
 }
 
-func planKeepsChatAndKind(_ context.Context, b bench) error {
-	messages, err := b.messages()
+func planKeepsChatAndKind(_ context.Context, fx fixture) error {
+	messages, err := fx.sampleMessages()
 	if err != nil {
 		return err
 	}
 	for _, m := range messages {
-		plan, err := b.Channel.Plan(m)
+		plan, err := fx.Channel.Plan(m)
 		if err != nil {
-			return fmt.Errorf("plan %s: %w", brief(m), err)
+			return fmt.Errorf("plan %s: %w", describe(m), err)
 		}
 		for i, o := range plan {
 			if o.Chat != m.Chat || o.Kind != m.Kind {
-				return fmt.Errorf("part %d of %s to %s is %s to %s", i+1, brief(m), m.Chat, o.Kind, o.Chat)
+				return fmt.Errorf("part %d of %s to %s is %s to %s", i+1, describe(m), m.Chat, o.Kind, o.Chat)
 			}
 		}
 	}
 	return nil
 }
 
-// emptyMakesNoCall accepts an error too: whether nothing to say is a mistake is the channel's
-// choice.
-func emptyMakesNoCall(_ context.Context, b bench) error {
+// emptyMakesNoCall also accepts an error, because a channel may refuse an empty message.
+func emptyMakesNoCall(_ context.Context, fx fixture) error {
 	for _, text := range []string{"", " ", "\n", " \t\r\n \n"} {
 		for _, kind := range []channels.Kind{channels.Answer, channels.Progress, channels.Failure} {
-			plan, err := b.Channel.Plan(channels.Message{Chat: b.Chat, Kind: kind, Text: text, Media: []channels.File{}})
+			plan, err := fx.Channel.Plan(channels.Message{Chat: fx.Chat, Kind: kind, Text: text, Media: []channels.File{}})
 			if err != nil && strings.TrimSpace(err.Error()) == "" {
 				return fmt.Errorf("the error for an empty %s says nothing", kind)
 			}
@@ -118,36 +117,36 @@ func emptyMakesNoCall(_ context.Context, b bench) error {
 	return nil
 }
 
-// planSurvivesStorage sends each plan twice: as it is, and from JSON by a channel that never saw it
-// planned.
-func planSurvivesStorage(ctx context.Context, b bench) error {
-	messages, err := b.messages()
+// planSurvivesStorage sends every plan twice: directly, and decoded from JSON by a channel that has
+// not planned it.
+func planSurvivesStorage(ctx context.Context, fx fixture) error {
+	messages, err := fx.sampleMessages()
 	if err != nil {
 		return err
 	}
-	restarted := b.again()
-	if restarted.Chat != b.Chat {
+	restarted := fx.newSubject()
+	if restarted.Chat != fx.Chat {
 		return errors.New("the suite needs subjects with the same chat")
 	}
 	for _, m := range messages {
-		plan, err := b.Channel.Plan(m)
+		plan, err := fx.Channel.Plan(m)
 		if err != nil {
-			return fmt.Errorf("plan %s: %w", brief(m), err)
+			return fmt.Errorf("plan %s: %w", describe(m), err)
 		}
 		stored, err := roundTrip(plan)
 		if err != nil {
-			return fmt.Errorf("store the plan for %s: %w", brief(m), err)
+			return fmt.Errorf("store the plan for %s: %w", describe(m), err)
 		}
-		direct, err := b.send(ctx, plan)
+		direct, err := fx.sendPlan(ctx, plan)
 		if err != nil {
-			return fmt.Errorf("%s: %w", brief(m), err)
+			return fmt.Errorf("%s: %w", describe(m), err)
 		}
-		late, err := restarted.send(ctx, stored)
+		late, err := restarted.sendPlan(ctx, stored)
 		if err != nil {
-			return fmt.Errorf("%s, stored: %w", brief(m), err)
+			return fmt.Errorf("%s, stored: %w", describe(m), err)
 		}
 		if !reflect.DeepEqual(direct, late) {
-			return fmt.Errorf("%s was sent as\n%+v\nand after storage as\n%+v", brief(m), direct, late)
+			return fmt.Errorf("%s was sent as\n%+v\nand after storage as\n%+v", describe(m), direct, late)
 		}
 	}
 	return nil

@@ -11,89 +11,91 @@ import (
 	"nanobot/channels"
 )
 
-// intake runs a subject's channel beside a check.
-type intake struct {
+// channelRun is a call of Run in the background of a check.
+type channelRun struct {
 	cancel context.CancelFunc
-	done   chan error // what Run returned
+	done   chan error // has the result of Run
 }
 
-func (b bench) run(ctx context.Context, receive channels.Receive) intake {
+func (fx fixture) startRun(ctx context.Context, receive channels.Receive) channelRun {
 	ctx, cancel := context.WithCancel(ctx)
-	in := intake{cancel: cancel, done: make(chan error, 1)}
-	if b.Memory != nil {
-		receive = b.Memory.WrapReceive(receive)
+	in := channelRun{cancel: cancel, done: make(chan error, 1)}
+	if fx.Memory != nil {
+		receive = fx.Memory.WrapReceive(receive)
 	}
-	go func() { in.done <- b.Channel.Run(ctx, receive) }()
+	go func() { in.done <- fx.Channel.Run(ctx, receive) }()
 	return in
 }
 
-var errDeaf = errors.New("its context has ended, and Run does not return")
+var errRunDoesNotReturn = errors.New("its context has ended, and Run does not return")
 
-// stop ends Run's context and waits for Run. It returns what Run returned.
-func (in intake) stop() error {
+// stop cancels the context of Run and returns the result of Run.
+func (in channelRun) stop() error {
 	in.cancel()
 	select {
 	case err := <-in.done:
 		in.done <- err
 		return err
-	case <-time.After(patience):
-		return errDeaf
+	case <-time.After(waitLimit):
+		return errRunDoesNotReturn
 	}
 }
 
-// end is stop for checks of how Run ends.
-func (in intake) end() error {
+// stopCleanly is stop for the checks that require a nil result.
+func (in channelRun) stopCleanly() error {
 	err := in.stop()
-	if err != nil && !errors.Is(err, errDeaf) {
+	if err != nil && !errors.Is(err, errRunDoesNotReturn) {
 		return fmt.Errorf("its context has ended, and Run returns the error %w", err)
 	}
 	return err
 }
 
-// until waits for a check's condition, which fails if Run returns before.
-func (in intake) until(met <-chan struct{}, what string) error {
+// waitFor waits until done is closed. It fails if Run returns before.
+func (in channelRun) waitFor(met <-chan struct{}, what string) error {
 	select {
 	case <-met:
 		return nil
 	case err := <-in.done:
 		in.done <- err
 		return errors.Join(fmt.Errorf("Run returned before %s", what), err)
-	case <-time.After(patience):
-		return fmt.Errorf("waited in vain: %s", what)
+	case <-time.After(waitLimit):
+		return fmt.Errorf("timed out before %s", what)
 	}
 }
 
-// heard collects what is received and tells when there is enough of it.
-type heard struct {
-	mu     sync.Mutex
-	all    []channels.Incoming
-	wanted int
-	enough chan struct{}
+// receivedMessages collects messages and closes complete once there are wantCount of them.
+type receivedMessages struct {
+	mu        sync.Mutex
+	all       []channels.Incoming
+	wantCount int
+	complete  chan struct{}
 }
 
-func listen(wanted int) *heard { return &heard{wanted: wanted, enough: make(chan struct{})} }
+func newReceivedMessages(wanted int) *receivedMessages {
+	return &receivedMessages{wantCount: wanted, complete: make(chan struct{})}
+}
 
-func (h *heard) add(m channels.Incoming) {
+func (h *receivedMessages) add(m channels.Incoming) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all = append(h.all, m)
-	if len(h.all) == h.wanted {
-		close(h.enough)
+	if len(h.all) == h.wantCount {
+		close(h.complete)
 	}
 }
 
-func (h *heard) receive(_ context.Context, m channels.Incoming) error {
+func (h *receivedMessages) receive(_ context.Context, m channels.Incoming) error {
 	h.add(m)
 	return nil
 }
 
-func (h *heard) messages() []channels.Incoming {
+func (h *receivedMessages) messages() []channels.Incoming {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.all)
 }
 
-func (h *heard) texts() []string {
+func (h *receivedMessages) texts() []string {
 	var out []string
 	for _, m := range h.messages() {
 		out = append(out, m.Text)
@@ -101,60 +103,60 @@ func (h *heard) texts() []string {
 	return out
 }
 
-// hear says some things and returns what was received of them.
-func (b bench) hear(ctx context.Context, said ...string) (*heard, error) {
-	h := listen(len(said))
-	in := b.run(ctx, h.receive)
+// receiveAll makes a user send texts and waits until as many messages are received.
+func (fx fixture) receiveAll(ctx context.Context, said ...string) (*receivedMessages, error) {
+	h := newReceivedMessages(len(said))
+	in := fx.startRun(ctx, h.receive)
 	defer func() { _ = in.stop() }()
 	for _, text := range said {
-		b.UserSends(text)
+		fx.UserSends(text)
 	}
-	return h, in.until(h.enough, fmt.Sprintf("all %d messages were received", len(said)))
+	return h, in.waitFor(h.complete, fmt.Sprintf("all %d messages were received", len(said)))
 }
 
-func receivesInOrder(ctx context.Context, b bench) error {
+func receivesInOrder(ctx context.Context, fx fixture) error {
 	var said []string
 	for i := range 50 {
 		said = append(said, fmt.Sprintf("message number %d", i))
 	}
-	h, err := b.hear(ctx, said...)
+	h, err := fx.receiveAll(ctx, said...)
 	if err != nil {
 		return err
 	}
 	if got := h.texts(); !slices.Equal(got, said) {
-		return fmt.Errorf("said were %q, received %q", said, got)
+		return fmt.Errorf("the user sent %q, and %q was received", said, got)
 	}
 	return nil
 }
 
-func incomingIsAddressed(ctx context.Context, b bench) error {
-	h, err := b.hear(ctx, "one", "two", "two")
+func incomingHasChatIDAndUser(ctx context.Context, fx fixture) error {
+	h, err := fx.receiveAll(ctx, "one", "two", "two")
 	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
 	for _, m := range h.messages() {
 		switch {
-		case m.Chat != b.Chat:
-			return fmt.Errorf("what was said in %s is received from %s", b.Chat, m.Chat)
+		case m.Chat != fx.Chat:
+			return fmt.Errorf("a message in %s is received from %s", fx.Chat, m.Chat)
 		case m.ID == "" || seen[m.ID]:
-			return fmt.Errorf("the id %q is empty or was given before", m.ID)
+			return fmt.Errorf("the ID %q is empty or was used before", m.ID)
 		case m.User.ID == "":
-			return errors.New("nobody has said it")
+			return errors.New("the message has no user")
 		}
 		seen[m.ID] = true
 	}
 	return nil
 }
 
-// failedReceiveIsRepeated lets the first message fail once: it must come again as the same message,
-// and before the next one is accepted.
-func failedReceiveIsRepeated(ctx context.Context, b bench) error {
-	if !b.Redelivers {
+// failedReceiveIsRepeated lets the first message fail once. It must be offered again with the same
+// ID, and before the second message.
+func failedReceiveIsRepeated(ctx context.Context, fx fixture) error {
+	if !fx.Redelivers {
 		return errNotApplicable
 	}
-	kept, refused := listen(2), listen(1)
-	in := b.run(ctx, func(_ context.Context, m channels.Incoming) error {
+	kept, refused := newReceivedMessages(2), newReceivedMessages(1)
+	in := fx.startRun(ctx, func(_ context.Context, m channels.Incoming) error {
 		if len(refused.messages()) == 0 {
 			refused.add(m)
 			return errors.New("the disk is full")
@@ -163,16 +165,16 @@ func failedReceiveIsRepeated(ctx context.Context, b bench) error {
 		return nil
 	})
 	defer func() { _ = in.stop() }()
-	b.UserSends("first")
-	b.UserSends("second")
-	if err := in.until(kept.enough, "the message that failed and the next were received"); err != nil {
+	fx.UserSends("first")
+	fx.UserSends("second")
+	if err := in.waitFor(kept.complete, "the message that failed and the next were received"); err != nil {
 		return err
 	}
 	if got := kept.texts(); !slices.Equal(got, []string{"first", "second"}) {
 		return fmt.Errorf("after first had failed once, %q was received", got)
 	}
 	if was, is := refused.messages()[0].ID, kept.messages()[0].ID; was != is {
-		return fmt.Errorf("offered again, message %s is message %s", was, is)
+		return fmt.Errorf("message %s has the ID %s when it is offered again", was, is)
 	}
 	return nil
 }

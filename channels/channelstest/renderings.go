@@ -19,125 +19,127 @@ type rendering struct {
 	message channels.Message
 }
 
-// renderings are planned by every channel. Names are those of the golden files.
+// renderings are planned by every channel. The names are the names of the golden files.
 var renderings = []rendering{
-	{"plain", words("Plain text, two lines.\nThe second one.")},
-	{"paragraphs", words("One.\n\nTwo.\n\n\n\nThree after more blank lines.  \nA hard break.")},
-	{"bold-italic", words("**bold** __bold__ *italic* _italic_ ***both*** **bold with *italic* in it** snake_case_name 2*3*4")},
-	{"strike-spoiler", words("~~gone~~ ~one~ ||hidden|| and || neither")},
-	{"code-span", words("`code` ``with ` tick`` `a | b` and an `unclosed one")},
-	{"code-block", words("Before.\n\n```go\nfunc main() {\n\tprintln(\"<&>\")\n}\n```\n\nAfter.\n\n```\nno language\n```")},
-	{"code-indented", words("Before.\n\n    indented code\n    second line\n\nAfter.\n\n~~~sh\ntildes\n~~~")},
-	{"code-unclosed", words("Before.\n\n```python\nprint(1)\nprint(2)")},
-	{"headings", words("# One\n\n## Two\n\n### Three\n\n#### Four\n\nSetext\n======\n\nText\n\n#no heading")},
-	{"lists", words("- one\n- two\n  - deep\n    - deeper\n\n1. first\n2. second\n   continued\n\n7) seven\n8) eight\n\n* star\n+ plus")},
-	{"task-list", words("- [ ] open\n- [x] done")},
-	{"quote", words("> quoted **bold**\n> second line\n>\n> > nested\n\nAfter.")},
-	{"rule", words("Above.\n\n---\n\nBelow.\n\n***")},
-	{"table", words("| name | count | note |\n| :--- | ---: | :---: |\n| apples | 10 | *fresh* |\n| `pears` | 2 | a \\| b |\n| wide 日本 | 3 | 👍 |\n\nAfter.")},
-	{"table-wide", words("| a | b |\n| --- | --- |\n| " + strings.Repeat("long cell ", 20) + " | " + strings.Repeat("another ", 20) + " |")},
-	{"links", words("[text](https://example.org/) <https://example.org/auto> https://example.org/bare [title](https://example.org/ \"Title\") [ref][r] ![picture](https://example.org/a.png)\n\n[r]: https://example.org/ref")},
-	{"links-disguised", words("[https://bank.example](https://evil.example/login) [bank.example](http://evil.example) [good.example](https://good.example/path)")},
-	{"links-refused", words("[run](javascript:alert(1)) [file](file:///etc/passwd) [mail](mailto:ada@example.org) [tg](tg://user?id=1)")},
-	{"html", words("<b>bold</b> &amp; &lt;tag&gt; <script>alert(1)</script> <!-- comment -->\n\n<div>block</div>")},
-	{"escapes", words(`\*not bold\* \_ \` + "`" + ` \[no link\](x) \# 1\. C:\path 5 \\ 6`)},
-	{"mentions", words("@everyone @here <@4200000000000000042> <#123> <@&456> @nano_test_bot /stop #tag :smile: <:name:789>")},
-	{"markdown-broken", words("**bold without end\n\n*a **b* c** [text](https://example.org\n\n``` fence on one line ```")},
-	{"bidirectional", words("abc \u202edcba\u202c \u2066isolated\u2069 \u200fmark\u200e \u202aleft unclosed")},
-	{"invisible", words("zero\u200bwidth so\u00adft nul\x00 bell\x07 \x1b[31mred\x1b[0m tab\tend \ufeff")},
-	{"invalid-utf8", words("before \xff\xfe after \xe2\x82")},
-	{"emoji", words("👨‍👩‍👧‍👦 👍🏽 🇩🇪 ❤️ 1️⃣ e\u0301 **👩‍💻 bold**")},
-	{"blank", words(" \n\t\n ")},
-	{"split-paragraphs", words(repeat(120, "Paragraph %d has some **bold** words and ends here.\n\n"))},
-	{"split-code", words("Before.\n\n```go\n" + repeat(300, "\tline%d()\n") + "```\n\nAfter.")},
-	{"split-table", words("| name | value |\n| --- | --- |\n" + repeat(180, "| row %d | *value* |\n"))},
-	{"split-list", words(repeat(200, "- item %d of a long list\n"))},
-	{"split-unbroken", words(strings.Repeat("0123456789abcdef", 320))},
-	{"split-emoji", words("x" + strings.Repeat("👨‍👩‍👧‍👦", 420))},
-	{"split-link", words(strings.Repeat("a", 1985) + " [a link over the seam](https://example.org/" + strings.Repeat("p", 40) + ") " + strings.Repeat("b ", 1100))},
-	{"document", words("# Report\n\n" + repeat(1600, "Line %d of an answer that is too long for a few messages.\n"))},
-	{"document-plain", words(repeat(1600, "line %d of plain text that is too long for a few messages.\n"))},
-	{"image", media("A *caption*.", "a.png")},
-	{"album", media("The album.", "a.png", "b.jpg", "c.mp4")},
-	{"albums-in-tens", media("Many.", names(23, "%02d.png")...)},
-	{"files-of-every-kind", media("All kinds.", "a.png", "notes.txt", "song.mp3", "voice.ogg", "b.gif", "film.mp4", "film.mkv", "c.webp", "sound.wav", "paper.pdf")},
-	{"files-without-text", media("", "a.png", "paper.pdf")},
-	{"caption-too-long", media(repeat(30, "Sentence %d of a caption that is too long. "), "a.png", "b.png")},
-	{"document-with-files", media(repeat(1600, "Line %d of an answer that is too long for a few messages.\n"), "a.png", "paper.pdf")},
+	{"plain", textMessage("Plain text, two lines.\nThe second one.")},
+	{"paragraphs", textMessage("One.\n\nTwo.\n\n\n\nThree after more blank lines.  \nA hard break.")},
+	{"bold-italic", textMessage("**bold** __bold__ *italic* _italic_ ***both*** **bold with *italic* in it** snake_case_name 2*3*4")},
+	{"strike-spoiler", textMessage("~~gone~~ ~one~ ||hidden|| and || neither")},
+	{"code-span", textMessage("`code` ``with ` tick`` `a | b` and an `unclosed one")},
+	{"code-block", textMessage("Before.\n\n```go\nfunc main() {\n\tprintln(\"<&>\")\n}\n```\n\nAfter.\n\n```\nno language\n```")},
+	{"code-indented", textMessage("Before.\n\n    indented code\n    second line\n\nAfter.\n\n~~~sh\ntildes\n~~~")},
+	{"code-unclosed", textMessage("Before.\n\n```python\nprint(1)\nprint(2)")},
+	{"headings", textMessage("# One\n\n## Two\n\n### Three\n\n#### Four\n\nSetext\n======\n\nText\n\n#no heading")},
+	{"lists", textMessage("- one\n- two\n  - deep\n    - deeper\n\n1. first\n2. second\n   continued\n\n7) seven\n8) eight\n\n* star\n+ plus")},
+	{"task-list", textMessage("- [ ] open\n- [x] done")},
+	{"quote", textMessage("> quoted **bold**\n> second line\n>\n> > nested\n\nAfter.")},
+	{"rule", textMessage("Above.\n\n---\n\nBelow.\n\n***")},
+	{"table", textMessage("| name | count | note |\n| :--- | ---: | :---: |\n| apples | 10 | *fresh* |\n| `pears` | 2 | a \\| b |\n| wide 日本 | 3 | 👍 |\n\nAfter.")},
+	{"table-wide", textMessage("| a | b |\n| --- | --- |\n| " + strings.Repeat("long cell ", 20) + " | " + strings.Repeat("another ", 20) + " |")},
+	{"links", textMessage("[text](https://example.org/) <https://example.org/auto> https://example.org/bare [title](https://example.org/ \"Title\") [ref][r] ![picture](https://example.org/a.png)\n\n[r]: https://example.org/ref")},
+	{"links-disguised", textMessage("[https://bank.example](https://evil.example/login) [bank.example](http://evil.example) [good.example](https://good.example/path)")},
+	{"links-refused", textMessage("[run](javascript:alert(1)) [file](file:///etc/passwd) [mail](mailto:ada@example.org) [tg](tg://user?id=1)")},
+	{"html", textMessage("<b>bold</b> &amp; &lt;tag&gt; <script>alert(1)</script> <!-- comment -->\n\n<div>block</div>")},
+	{"escapes", textMessage(`\*not bold\* \_ \` + "`" + ` \[no link\](x) \# 1\. C:\path 5 \\ 6`)},
+	{"mentions", textMessage("@everyone @here <@4200000000000000042> <#123> <@&456> @nano_test_bot /stop #tag :smile: <:name:789>")},
+	{"markdown-broken", textMessage("**bold without end\n\n*a **b* c** [text](https://example.org\n\n``` fence on one line ```")},
+	{"bidirectional", textMessage("abc \u202edcba\u202c \u2066isolated\u2069 \u200fmark\u200e \u202aleft unclosed")},
+	{"invisible", textMessage("zero\u200bwidth so\u00adft nul\x00 bell\x07 \x1b[31mred\x1b[0m tab\tend \ufeff")},
+	{"invalid-utf8", textMessage("before \xff\xfe after \xe2\x82")},
+	{"emoji", textMessage("👨‍👩‍👧‍👦 👍🏽 🇩🇪 ❤️ 1️⃣ e\u0301 **👩‍💻 bold**")},
+	{"blank", textMessage(" \n\t\n ")},
+	{"split-paragraphs", textMessage(repeatNumbered(120, "Paragraph %d has some **bold** words and ends here.\n\n"))},
+	{"split-code", textMessage("Before.\n\n```go\n" + repeatNumbered(300, "\tline%d()\n") + "```\n\nAfter.")},
+	{"split-table", textMessage("| name | value |\n| --- | --- |\n" + repeatNumbered(180, "| row %d | *value* |\n"))},
+	{"split-list", textMessage(repeatNumbered(200, "- item %d of a long list\n"))},
+	{"split-unbroken", textMessage(strings.Repeat("0123456789abcdef", 320))},
+	{"split-emoji", textMessage("x" + strings.Repeat("👨‍👩‍👧‍👦", 420))},
+	{"split-link", textMessage(strings.Repeat("a", 1985) + " [a link over the seam](https://example.org/" + strings.Repeat("p", 40) + ") " + strings.Repeat("b ", 1100))},
+	{"document", textMessage("# Report\n\n" + repeatNumbered(1600, "Line %d of an answer that is too long for a few messages.\n"))},
+	{"document-plain", textMessage(repeatNumbered(1600, "line %d of plain text that is too long for a few messages.\n"))},
+	{"image", mediaMessage("A *caption*.", "a.png")},
+	{"album", mediaMessage("The album.", "a.png", "b.jpg", "c.mp4")},
+	{"albums-in-tens", mediaMessage("Many.", numberedNames(23, "%02d.png")...)},
+	{"files-of-every-kind", mediaMessage("All kinds.", "a.png", "notes.txt", "song.mp3", "voice.ogg", "b.gif", "film.mp4", "film.mkv", "c.webp", "sound.wav", "paper.pdf")},
+	{"files-without-text", mediaMessage("", "a.png", "paper.pdf")},
+	{"caption-too-long", mediaMessage(repeatNumbered(30, "Sentence %d of a caption that is too long. "), "a.png", "b.png")},
+	{"document-with-files", mediaMessage(repeatNumbered(1600, "Line %d of an answer that is too long for a few messages.\n"), "a.png", "paper.pdf")},
 	{"file-too-large", channels.Message{Kind: channels.Answer, Text: "See.", Media: []channels.File{
 		{Path: "/files/huge.mkv", Name: "huge.mkv", Kind: channels.Video, Size: 3 << 30}, {Path: "/files/a.png", Name: "a.png", Kind: channels.Image, Size: 11 << 20},
 	}}},
-	{"file-names", media("", "tab\there.txt", "quote\"d.txt", "\u202egnp.exe", "..png", "日本.png")},
-	{"buttons", buttons(words("Choose."))},
-	{"buttons-under-an-album", buttons(media("", "a.png", "b.png"))},
-	{"buttons-under-a-captioned-album", buttons(media("Choose.", "a.png", "b.png"))},
-	{"buttons-under-a-long-text", buttons(words(repeat(150, "Paragraph %d before the buttons.\n\n")))},
+	{"file-names", mediaMessage("", "tab\there.txt", "quote\"d.txt", "\u202egnp.exe", "..png", "日本.png")},
+	{"buttons", withButtons(textMessage("Choose."))},
+	{"buttons-under-an-album", withButtons(mediaMessage("", "a.png", "b.png"))},
+	{"buttons-under-a-captioned-album", withButtons(mediaMessage("Choose.", "a.png", "b.png"))},
+	{"buttons-under-a-long-text", withButtons(textMessage(repeatNumbered(150, "Paragraph %d before the buttons.\n\n")))},
 	{"reply", channels.Message{Kind: channels.Answer, Text: "An answer.", ReplyTo: "4200000000000000001"}},
-	{"reply-split", channels.Message{Kind: channels.Answer, Text: repeat(150, "Paragraph %d of an answer.\n\n"), ReplyTo: "77"}},
+	{"reply-split", channels.Message{Kind: channels.Answer, Text: repeatNumbered(150, "Paragraph %d of an answer.\n\n"), ReplyTo: "77"}},
 	{"progress", channels.Message{Kind: channels.Progress, Text: "⏳ working on *it* (15s)", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}}},
 	{"draft", channels.Message{Kind: channels.Draft, Text: "The beginning of **an ans"}},
 	{"screen", withScreen(channels.Message{Kind: channels.Answer, Text: "The *end*:"}, screenOf(20, "$ ls", "a.txt  ```  `b`", "", "  $ "))},
-	{"screen-blank", withScreen(words(""), screenOf(20, "", ""))},
+	{"screen-blank", withScreen(textMessage(""), screenOf(20, "", ""))},
 	{"screen-progress", withScreen(channels.Message{Kind: channels.Progress, Text: "Looking (15s)", Buttons: []channels.Button{
 		{Label: "Up", Data: "/key Up", Stays: true}, {Label: "Stop", Data: "/stop"},
 	}}, screenOf(20, "$ top"))},
-	{"screen-full", withScreen(channels.Message{Kind: channels.Progress, Text: repeat(300, "Step %d. ")}, fullScreen())},
-	{"screen-below-a-long-text", withScreen(words(repeat(300, "Sentence %d. ")), fullScreen())},
-	{"screen-with-a-picture", withScreen(media("", "screen.png"), screenOf(20, "$ ls"))},
+	{"screen-full", withScreen(channels.Message{Kind: channels.Progress, Text: repeatNumbered(300, "Step %d. ")}, fullScreen())},
+	{"screen-below-a-long-text", withScreen(textMessage(repeatNumbered(300, "Sentence %d. ")), fullScreen())},
+	{"screen-with-a-picture", withScreen(mediaMessage("", "screen.png"), screenOf(20, "$ ls"))},
 	{"failure", channels.Message{Kind: channels.Failure, Code: "E_OOPS", Text: "It *broke*: `exit 3`."}},
 	{"failure-without-code", channels.Message{Kind: channels.Failure, Text: "It broke."}},
 }
 
-// words is an answer of text.
-func words(text string) channels.Message { return channels.Message{Kind: channels.Answer, Text: text} }
+// textMessage returns an answer without files.
+func textMessage(text string) channels.Message {
+	return channels.Message{Kind: channels.Answer, Text: text}
+}
 
-// media is an answer with files, each of a thousand bytes.
-func media(text string, files ...string) channels.Message {
-	m := words(text)
+// mediaMessage returns an answer with files of 1000 bytes.
+func mediaMessage(text string, files ...string) channels.Message {
+	m := textMessage(text)
 	for _, name := range files {
 		m.Media = append(m.Media, channels.File{Path: "/files/" + name, Name: name, Kind: channels.KindOf(name), Size: 1000})
 	}
 	return m
 }
 
-func buttons(m channels.Message) channels.Message {
+func withButtons(m channels.Message) channels.Message {
 	m.Buttons = []channels.Button{{Label: "Yes", Data: "answer:1:1"}, {Label: "No, *never*", Data: "answer:1:2"}}
 	return m
 }
 
-// repeat writes a format n times, with numbers from 1.
-func repeat(n int, format string) string { return strings.Join(names(n, format), "") }
+// repeatNumbered repeats a format n times, with the numbers from 1.
+func repeatNumbered(n int, format string) string { return strings.Join(numberedNames(n, format), "") }
 
-// names are n names made by a format, with numbers from 1.
-func names(n int, format string) (all []string) {
+// numberedNames returns n names made from a format, with the numbers from 1.
+func numberedNames(n int, format string) (all []string) {
 	for i := range n {
 		all = append(all, fmt.Sprintf(format, i+1))
 	}
 	return all
 }
 
-// planned is what a golden file has of a part. Form is shown as what it is, because it is JSON in
+// goldenPart is one part of a plan in a golden file. Form is written as JSON, because it is JSON in
 // every channel.
-type planned struct {
+type goldenPart struct {
 	channels.Outgoing
 	Form  json.RawMessage `json:"form,omitempty"`
 	Shown string          `json:"shown,omitempty"`
 }
 
-// RenderingOptions say what is rendered.
+// RenderingOptions are the options of CheckRenderings.
 type RenderingOptions struct {
 	Channel channels.Channel
 	Chat    channels.Chat
-	// Shown is what people see of a part, for a channel that renders only when it shows; nil for
-	// others.
+	// Shown returns the text that people see. It is for channels that render a part only when they
+	// show it; nil for others.
 	Shown func(o channels.Outgoing) string
-	// Update writes the golden files anew.
+	// Update rewrites the golden files.
 	Update bool
 }
 
 // CheckRenderings plans fixed messages and compares the plans with the golden files
-// testdata/renderings/*.json of the channel. It detects a change of what people see that nobody
-// intended.
+// testdata/renderings/*.json of the channel. It detects unintended changes of the messages that
+// people see.
 func CheckRenderings(t *testing.T, ro RenderingOptions) {
 	t.Helper()
 	dir := filepath.Join("testdata", "renderings")
@@ -162,21 +164,21 @@ func CheckRenderings(t *testing.T, ro RenderingOptions) {
 			t.Fatal(err)
 		}
 		if got != string(want) {
-			t.Errorf("the plan of %s differs from %s (go test -run %s -update writes it anew):\n%s", r.name, path, t.Name(), firstDifference(string(want), got))
+			t.Errorf("the plan of %s differs from %s (go test -run %s -update rewrites it):\n%s", r.name, path, t.Name(), firstDifference(string(want), got))
 		}
 	}
 }
 
-// render is the plan of a message as a golden file has it.
+// render returns the plan of a message in the form of a golden file.
 func (ro RenderingOptions) render(m channels.Message) (string, error) {
 	m.Chat = ro.Chat
 	plan, err := ro.Channel.Plan(m)
 	if err != nil {
 		return "", err
 	}
-	parts := []planned{}
+	parts := []goldenPart{}
 	for _, o := range plan {
-		p := planned{Outgoing: o, Form: o.Form}
+		p := goldenPart{Outgoing: o, Form: o.Form}
 		p.Outgoing.Form = nil
 		p.Text = shorten(p.Text)
 		if ro.Shown != nil {
@@ -194,11 +196,11 @@ func (ro RenderingOptions) render(m channels.Message) (string, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err = e.Encode(parts)
-	return visible(b.String()), err
+	return escapeInvisible(b.String()), err
 }
 
-// visible escapes invisible characters in JSON, which turn the direction of text among others.
-func visible(text string) string {
+// escapeInvisible escapes invisible characters in JSON, such as bidirectional controls.
+func escapeInvisible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if unicode.Is(unicode.Cf, r) && r <= 0xFFFF {
@@ -210,8 +212,8 @@ func visible(text string) string {
 	return b.String()
 }
 
-// shorten keeps the beginning and the digest of a text that is longer than what any network takes
-// in one message.
+// shorten replaces a text that is too long for one message of any network with its beginning and
+// its checksum.
 func shorten(text string) string {
 	if len(text) <= 20_000 {
 		return text
@@ -219,7 +221,7 @@ func shorten(text string) string {
 	return fmt.Sprintf("%s… (%d bytes, SHA-256 %x)", text[:200], len(text), sha256.Sum256([]byte(text)))
 }
 
-// firstDifference is the first line in which two texts differ.
+// firstDifference describes the first line in which two texts differ.
 func firstDifference(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(a), len(b)) {

@@ -10,50 +10,50 @@ import (
 	"nanobot/channels"
 )
 
-// runEnds first lets a message through, so that Run is known to be at work.
-func runEnds(ctx context.Context, b bench) error {
-	h := listen(1)
-	in := b.run(ctx, h.receive)
-	b.UserSends("hello")
-	if err := in.until(h.enough, "the first message was received"); err != nil {
+// runEnds first receives a message, so that Run is known to be running.
+func runEnds(ctx context.Context, fx fixture) error {
+	h := newReceivedMessages(1)
+	in := fx.startRun(ctx, h.receive)
+	fx.UserSends("hello")
+	if err := in.waitFor(h.complete, "the first message was received"); err != nil {
 		return err
 	}
-	return in.end()
+	return in.stopCleanly()
 }
 
-func runEndsDuringReceive(ctx context.Context, b bench) error {
+func runEndsDuringReceive(ctx context.Context, fx fixture) error {
 	began := make(chan struct{})
-	in := b.run(ctx, func(ctx context.Context, _ channels.Incoming) error {
+	in := fx.startRun(ctx, func(ctx context.Context, _ channels.Incoming) error {
 		close(began)
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	b.UserSends("hello")
-	if err := in.until(began, "the message was received"); err != nil {
+	fx.UserSends("hello")
+	if err := in.waitFor(began, "the message was received"); err != nil {
 		return err
 	}
-	return in.end()
+	return in.stopCleanly()
 }
 
-func runDoesNotStart(ctx context.Context, b bench) error {
+func runReturnsIfCancelledBefore(ctx context.Context, fx fixture) error {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	return b.run(ctx, func(context.Context, channels.Incoming) error { return nil }).end()
+	return fx.startRun(ctx, func(context.Context, channels.Incoming) error { return nil }).stopCleanly()
 }
 
-func runLeavesNothing(ctx context.Context, b bench) error {
+func runLeaksNoGoroutine(ctx context.Context, fx fixture) error {
 	before := goleak.IgnoreCurrent()
-	h := listen(1)
-	in := b.run(ctx, h.receive)
-	b.UserSends("hello")
-	if err := in.until(h.enough, "the first message was received"); err != nil {
+	h := newReceivedMessages(1)
+	in := fx.startRun(ctx, h.receive)
+	fx.UserSends("hello")
+	if err := in.waitFor(h.complete, "the first message was received"); err != nil {
 		return err
 	}
-	if err := in.stop(); errors.Is(err, errDeaf) {
+	if err := in.stop(); errors.Is(err, errRunDoesNotReturn) {
 		return err
 	}
-	if b.CloseIdleConnections != nil {
-		b.CloseIdleConnections()
+	if fx.CloseIdleConnections != nil {
+		fx.CloseIdleConnections()
 	}
 	if err := goleak.Find(before); err != nil {
 		return fmt.Errorf("after Run: %w", err)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// numbered is text of exactly size bytes, in which each word is different, so that whatever is
-// lost, doubled or moved shows.
-func numbered(size int) string {
+// numberedText returns a text of exactly size bytes whose words all differ, so that lost, repeated
+// and moved words are detected.
+func numberedText(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
 		fmt.Fprintf(&b, "word%06d", i)
@@ -20,12 +20,12 @@ func numbered(size int) string {
 			b.WriteByte(' ')
 		}
 	}
-	text := strings.TrimRight(b.String()[:size], " \n") // a blank at the end would not count as text
+	text := strings.TrimRight(b.String()[:size], " \n") // trailing blanks would not count as text
 	return text + strings.Repeat("z", size-len(text))
 }
 
-// unbroken is text of exactly size bytes without a place to cut.
-func unbroken(size int) string {
+// unbrokenText returns a text of exactly size bytes without white space.
+func unbrokenText(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
 		fmt.Fprintf(&b, "%07dx", i)
@@ -33,8 +33,8 @@ func unbroken(size int) string {
 	return b.String()[:size]
 }
 
-// code is a fenced block of some lines between two sentences.
-func code(lines int) string {
+// codeBlock returns a fenced code block between two sentences.
+func codeBlock(lines int) string {
 	var b strings.Builder
 	b.WriteString("Here is the program:\n\n```go\n")
 	for i := range lines {
@@ -47,7 +47,7 @@ func code(lines int) string {
 	return b.String()
 }
 
-func table(rows int) string {
+func markdownTable(rows int) string {
 	var b strings.Builder
 	b.WriteString("The numbers:\n\n| name | value |\n| --- | --- |\n")
 	for i := range rows {
@@ -57,9 +57,10 @@ func table(rows int) string {
 	return b.String()
 }
 
-// clusters are what a reader sees as one character and a computer as several. A round of them is 27
-// runes and 37 UTF-16 units long, which divide no network's limit, so that cuts fall everywhere.
-func clusters(n int) string {
+// graphemeClusters returns n characters, most of which consist of several runes. A sequence of 11
+// has 27 runes and 37 UTF-16 units, which divide no network's limit, so that the cuts fall
+// everywhere.
+func graphemeClusters(n int) string {
 	one := []string{"👨‍👩‍👧‍👦", "👍🏽", "🇩🇪", "❤️", "e\u0301", "日", "한", "🏳️‍🌈", "x", "1️⃣", "a\u0303"}
 	var b strings.Builder
 	for i := range n {

@@ -9,13 +9,13 @@ import (
 	"nanobot/channels"
 )
 
-// withScreen is a message with a screen.
+// withScreen returns the message with a screen.
 func withScreen(m channels.Message, s *channels.Screen) channels.Message {
 	m.Screen = s
 	return m
 }
 
-// screenOf is a screen with rows of narrow characters, whose cursor is behind the last of them.
+// screenOf returns a screen with rows of narrow characters and the cursor after the last of them.
 func screenOf(cols int, rows ...string) *channels.Screen {
 	s := &channels.Screen{Cols: cols}
 	for i, row := range rows {
@@ -30,8 +30,8 @@ func screenOf(cols int, rows ...string) *channels.Screen {
 	return s
 }
 
-// fullScreen is a screen of 160 columns and 40 rows of characters of all sorts that are hard to
-// measure or to quote. The last row has the word bottom.
+// fullScreen returns a screen of 160 columns and 40 rows with characters that are hard to measure
+// or to quote. The last row has the word "bottom".
 func fullScreen() *channels.Screen {
 	s := &channels.Screen{Cols: 160}
 	rows := []string{
@@ -45,20 +45,20 @@ func fullScreen() *channels.Screen {
 	return s
 }
 
-func screensFit(ctx context.Context, b bench) error {
+func screensFit(ctx context.Context, fx fixture) error {
 	for _, m := range []channels.Message{
 		withScreen(channels.Message{Text: "at work"}, fullScreen()),
 		withScreen(channels.Message{}, fullScreen()),
 		withScreen(channels.Message{Text: strings.Repeat("a long **story** ", 2000)}, fullScreen()),
 		withScreen(channels.Message{}, screenOf(10, "", "")),
 	} {
-		m.Chat, m.Kind = b.Chat, channels.Progress
-		plan, err := b.Channel.Plan(m)
+		m.Chat, m.Kind = fx.Chat, channels.Progress
+		plan, err := fx.Channel.Plan(m)
 		if err != nil || len(plan) > 1 {
 			return errors.Join(fmt.Errorf("progress with a screen is planned as %d calls", len(plan)), err)
 		}
-		for _, o := range plan { // the local terminal shows none
-			if _, err := b.Channel.Send(ctx, o); err != nil {
+		for _, o := range plan { // the local terminal shows no screens
+			if _, err := fx.Channel.Send(ctx, o); err != nil {
 				return fmt.Errorf("send a screen: %w", err)
 			}
 		}
@@ -66,45 +66,45 @@ func screensFit(ctx context.Context, b bench) error {
 	return nil
 }
 
-func screensFollowText(ctx context.Context, b bench) error {
+func screensFollowText(ctx context.Context, fx fixture) error {
 	for _, size := range []int{400, 3000} {
-		text := numbered(size)
-		sent, err := b.deliver(ctx, withScreen(b.say(text), fullScreen()))
+		text := numberedText(size)
+		sent, err := fx.planAndSend(ctx, withScreen(fx.newAnswer(text), fullScreen()))
 		if err != nil {
 			return err
 		}
-		all := b.normal(strings.Join(texts(sent), "\n"))
-		at := strings.Index(all, b.normal(text))
+		all := fx.normalize(strings.Join(textsOf(sent), "\n"))
+		at := strings.Index(all, fx.normalize(text))
 		if at < 0 {
 			return fmt.Errorf("%d bytes above a screen did not arrive whole: %.200q", size, all)
 		}
-		if !strings.Contains(all[at:], b.normal("bottom")) {
+		if !strings.Contains(all[at:], fx.normalize("bottom")) {
 			return fmt.Errorf("the last row of the screen did not arrive: %.200q", all[at:])
 		}
 	}
 	return nil
 }
 
-func buttonsStay(ctx context.Context, b bench) error {
-	if b.PressButton == nil {
+func stayingButtonsWorkAgain(ctx context.Context, fx fixture) error {
+	if fx.PressButton == nil {
 		return errNotApplicable
 	}
-	c, err := b.receiveFirst(ctx)
+	c, err := fx.startAndReceiveFirst(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.stop() }()
-	m := b.say("keys")
+	m := fx.newAnswer("keys")
 	m.Buttons = []channels.Button{{Label: "Up", Data: "/key Up", Stays: true}, {Label: "Down", Data: "/key Down", Stays: true}}
-	if _, err := b.deliver(ctx, m); err != nil {
+	if _, err := fx.planAndSend(ctx, m); err != nil {
 		return err
 	}
 	for i := range 3 {
-		if err := b.PressButton("Up"); err != nil {
+		if err := fx.PressButton("Up"); err != nil {
 			return fmt.Errorf("press for the %d. time: %w", i+1, err)
 		}
 		n := func() (n int) {
-			for _, m := range c.heard.messages() {
+			for _, m := range c.received.messages() {
 				if m.Press == "/key Up" {
 					n++
 				}

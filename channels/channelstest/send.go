@@ -12,42 +12,42 @@ import (
 	"nanobot/channels"
 )
 
-// one is the plan for a text so short that it is one call everywhere.
-func (b bench) one(text string) (channels.Outgoing, error) {
-	plan, err := b.Channel.Plan(b.say(text))
+// planSingleCall plans a text that is one call on every network.
+func (fx fixture) planSingleCall(text string) (channels.Outgoing, error) {
+	plan, err := fx.Channel.Plan(fx.newAnswer(text))
 	if err != nil {
 		return channels.Outgoing{}, fmt.Errorf("plan %q: %w", text, err)
 	}
 	if len(plan) != 1 {
-		return channels.Outgoing{}, fmt.Errorf("%q is one call and was planned as %d", text, len(plan))
+		return channels.Outgoing{}, fmt.Errorf("%q was planned as %d calls instead of one", text, len(plan))
 	}
 	return plan[0], nil
 }
 
-// cancelledSendSendsNothing also asks that the error leaves the gateway free to send again: a send
-// that never began is neither refused nor in doubt.
-func cancelledSendSendsNothing(ctx context.Context, b bench) error {
-	o, err := b.one("hello")
+// cancelledSendSendsNothing also checks that the gateway may send again: a send that never started
+// is neither permanently refused nor unknown.
+func cancelledSendSendsNothing(ctx context.Context, fx fixture) error {
+	o, err := fx.planSingleCall("hello")
 	if err != nil {
 		return err
 	}
-	before := len(b.Sent())
+	before := len(fx.Sent())
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.Channel.Send(ctx, o)
+		_, err := fx.Channel.Send(ctx, o)
 		done <- err
 	}()
 	select {
 	case err = <-done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		return errors.New("Send with a cancelled context does not return")
 	}
 	var refused *channels.SendError
 	switch {
-	case len(b.Sent()) > before:
-		return fmt.Errorf("Send with a cancelled context made the network call %+v", b.Sent()[before])
+	case len(fx.Sent()) > before:
+		return fmt.Errorf("Send with a cancelled context made the network call %+v", fx.Sent()[before])
 	case err == nil:
 		return errors.New("Send with a cancelled context reports success")
 	case errors.As(err, &refused) && (refused.Permanent || refused.Unknown):
@@ -56,14 +56,14 @@ func cancelledSendSendsNothing(ctx context.Context, b bench) error {
 	return nil
 }
 
-func receiptsDiffer(ctx context.Context, b bench) error {
-	o, err := b.one("the same words")
+func receiptsDiffer(ctx context.Context, fx fixture) error {
+	o, err := fx.planSingleCall("the same words")
 	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
 	for i := range 5 {
-		receipt, err := b.Channel.Send(ctx, o)
+		receipt, err := fx.Channel.Send(ctx, o)
 		if err != nil {
 			return fmt.Errorf("send for the %d. time: %w", i+1, err)
 		}
@@ -75,19 +75,19 @@ func receiptsDiffer(ctx context.Context, b bench) error {
 	return nil
 }
 
-// sendIsConcurrent is worth most under the race detector.
-func sendIsConcurrent(ctx context.Context, b bench) error {
+// sendIsConcurrent is most useful under the race detector.
+func sendIsConcurrent(ctx context.Context, fx fixture) error {
 	const senders, each = 8, 5
 	var group errgroup.Group
 	for s := range senders {
 		group.Go(func() error {
 			for i := range each {
-				plan, err := b.Channel.Plan(b.say(fmt.Sprintf("sender%d message%d.", s, i)))
+				plan, err := fx.Channel.Plan(fx.newAnswer(fmt.Sprintf("sender%d message%d.", s, i)))
 				if err != nil {
 					return err
 				}
 				for _, o := range plan {
-					if _, err := b.Channel.Send(ctx, o); err != nil {
+					if _, err := fx.Channel.Send(ctx, o); err != nil {
 						return fmt.Errorf("send beside %d others: %w", senders-1, err)
 					}
 				}
@@ -98,11 +98,11 @@ func sendIsConcurrent(ctx context.Context, b bench) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	all := strings.Join(texts(b.Sent()), "\n")
+	all := strings.Join(textsOf(fx.Sent()), "\n")
 	for s := range senders {
 		for i := range each {
 			text := fmt.Sprintf("sender%d message%d.", s, i)
-			if n := strings.Count(b.normal(all), b.normal(text)); n != 1 {
+			if n := strings.Count(fx.normalize(all), fx.normalize(text)); n != 1 {
 				return fmt.Errorf("%q arrived %d times", text, n)
 			}
 		}

@@ -16,35 +16,35 @@ import (
 
 func TestAChannelThatKeepsTheContractPasses(t *testing.T) { Run(t, newFake) }
 
-func TestEachBreachFailsItsOwnCheck(t *testing.T) { failOnlyTheirs(t, breaches, checks) }
+func TestEachBreachFailsItsOwnCheck(t *testing.T) { expectOnlyOwnChecksFail(t, breaches, checks) }
 
 func TestEachBreachOfAnOptionalInterfaceFailsItsOwnCheck(t *testing.T) {
-	failOnlyTheirs(t, optionalBreaches, optionalChecks)
+	expectOnlyOwnChecksFail(t, optionalBreaches, optionalChecks)
 }
 
-func failOnlyTheirs(t *testing.T, breaches []breach, checks []check) {
+func expectOnlyOwnChecksFail(t *testing.T, breaches []breach, checks []check) {
 	for _, b := range breaches {
 		t.Run(b.name, func(t *testing.T) {
 			var got []string
 			for _, c := range checks {
-				if err := verdict(t, c, b.subject); err != nil {
+				if err := runCheck(t, c, b.subject); err != nil {
 					t.Logf("%s: %v", c.name, err)
 					got = append(got, c.name)
 				}
 			}
 			if !slices.Equal(got, b.fails) {
-				t.Errorf("failed are %q, want %q", got, b.fails)
+				t.Errorf("%q failed, want %q", got, b.fails)
 			}
 		})
 	}
 }
 
-// verdict runs a check where waiting takes no time and long texts are not very long.
-func verdict(t *testing.T, c check, newSubject func(*testing.T) Subject) (err error) {
+// runCheck runs a check in a synctest bubble, with shorter long texts.
+func runCheck(t *testing.T, c check, newSubject func(*testing.T) Subject) (err error) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, newSubject)
-		b.longest = 10_000
-		err = c.run(t.Context(), b)
+		fx := newFixture(t, newSubject)
+		fx.maxTextBytes = 10_000
+		err = c.run(t.Context(), fx)
 	})
 	return err
 }
@@ -84,49 +84,49 @@ func TestEveryOptionalInterfaceIsChecked(t *testing.T) {
 	}
 }
 
-func TestAnOptionalInterfaceThatATestLeavesOutFails(t *testing.T) {
+func TestAnImplementedInterfaceWithoutItsSubjectFieldsFails(t *testing.T) {
 	for _, c := range optionalChecks {
-		b := newBench(t, newFake)
-		b.Optional = Optional{}
-		if err := c.run(t.Context(), b); errors.Is(err, errNotApplicable) {
+		fx := newFixture(t, newFake)
+		fx.Optional = Optional{}
+		if err := c.run(t.Context(), fx); errors.Is(err, errNotApplicable) {
 			t.Errorf("%s is skipped", c.name)
 		}
 	}
 }
 
-// plain is a channel without any optional interface.
-type plain struct{ channels.Channel }
+// withoutOptional is a channel without any optional interface.
+type withoutOptional struct{ channels.Channel }
 
 func TestAnInterfaceThatAChannelDoesNotImplementIsNotChecked(t *testing.T) {
 	for _, c := range optionalChecks {
-		b := newBench(t, newFake)
-		b.Channel, b.Optional = plain{b.Channel}, Optional{}
-		if err := c.run(t.Context(), b); !errors.Is(err, errNotApplicable) {
+		fx := newFixture(t, newFake)
+		fx.Channel, fx.Optional = withoutOptional{fx.Channel}, Optional{}
+		if err := c.run(t.Context(), fx); !errors.Is(err, errNotApplicable) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
 
 func TestANetworkThatCannotRedeliverIsNotAskedTo(t *testing.T) {
-	b := newBench(t, newFake)
-	b.Redelivers = false
-	if err := failedReceiveIsRepeated(t.Context(), b); !errors.Is(err, errNotApplicable) {
+	fx := newFixture(t, newFake)
+	fx.Redelivers = false
+	if err := failedReceiveIsRepeated(t.Context(), fx); !errors.Is(err, errNotApplicable) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestALongTextMayArriveAsAFile(t *testing.T) {
 	s := newFake(t)
-	text := numbered(5000)
-	if err := s.arrived(text, []SentCall{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text}}}}); err != nil {
+	text := numberedText(5000)
+	if err := s.checkText(text, []SentCall{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text}}}}); err != nil {
 		t.Error(err)
 	}
-	if s.arrived(text, []SentCall{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text[:4000]}}}}) == nil {
+	if s.checkText(text, []SentCall{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text[:4000]}}}}) == nil {
 		t.Error("a file with a part of the text passes for the whole")
 	}
 }
 
-func TestWhatMustArriveOfAText(t *testing.T) {
+func TestNormalizationKeepsOnlyWhatMustArrive(t *testing.T) {
 	for name, c := range map[string]struct {
 		normal  func(string) string
 		in, out string
@@ -147,7 +147,7 @@ func TestWhatMustArriveOfAText(t *testing.T) {
 
 func TestNumberedTextHasTheSizeAskedForAndEndsInALetter(t *testing.T) {
 	for n := 1; n < 300; n++ {
-		if s := numbered(n); len(s) != n || s[n-1] == ' ' || s[n-1] == '\n' {
+		if s := numberedText(n); len(s) != n || s[n-1] == ' ' || s[n-1] == '\n' {
 			t.Fatalf("numbered(%d) = %q", n, s)
 		}
 	}

@@ -14,8 +14,7 @@ import (
 	"nanobot/channels"
 )
 
-// StripLayout is a text without white space and without the lines that open and close code, which a cut
-// may add.
+// StripLayout removes white space and the fences of code blocks, which splitting may add.
 func StripLayout(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -30,12 +29,11 @@ func StripLayout(text string) string {
 	return b.String()
 }
 
-// StripMarkup is a text of which only letters, digits and pictures are left: what rendering Markdown
-// does not touch.
+// StripMarkup keeps only letters, digits and pictographs, which rendering Markdown does not change.
 func StripMarkup(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r >= '\u2500' && r <= '\u259f': // box drawing, of which tables may be made
+		case r >= '\u2500' && r <= '\u259f': // box drawing characters, which tables may use
 			return -1
 		case unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.So, unicode.Cf), r >= '🏻' && r <= '🏿':
 			return r
@@ -44,32 +42,32 @@ func StripMarkup(text string) string {
 	}, StripLayout(text))
 }
 
-func (s Subject) normal(text string) string {
+func (s Subject) normalize(text string) string {
 	if s.Normalize != nil {
 		return s.Normalize(text)
 	}
 	return StripLayout(text)
 }
 
-// arrived says what is missing of a text: all of it must be in the calls' texts, in order, or in
-// one file that stands for a text too long for the chat.
-func (s Subject) arrived(want string, sent []SentCall) error {
-	for i, text := range texts(sent) {
+// checkText checks that a text has arrived completely: in the texts of the calls, in order, or in
+// one file if it is too long for the chat.
+func (s Subject) checkText(want string, sent []SentCall) error {
+	for i, text := range textsOf(sent) {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("call %d of %d cuts a character: %q", i+1, len(sent), text)
 		}
 	}
-	want = s.normal(want)
-	for _, f := range files(sent) {
-		if s.normal(f.Content) == want {
+	want = s.normalize(want)
+	for _, f := range filesOf(sent) {
+		if s.normalize(f.Content) == want {
 			return nil
 		}
 	}
-	return difference(want, s.normal(strings.Join(texts(sent), "\n")))
+	return compareTexts(want, s.normalize(strings.Join(textsOf(sent), "\n")))
 }
 
-// difference shows the place where two texts part.
-func difference(want, got string) error {
+// compareTexts describes the first difference of two texts.
+func compareTexts(want, got string) error {
 	if want == got {
 		return nil
 	}
@@ -77,84 +75,84 @@ func difference(want, got string) error {
 	for i < min(len(want), len(got)) && want[i] == got[i] {
 		i++
 	}
-	return fmt.Errorf("of %d bytes %d arrived; after %d it should go on with %.40q and does with %.40q",
+	return fmt.Errorf("%[2]d of %[1]d bytes arrived; byte %[3]d should start %.40[4]q and starts %.40[5]q",
 		len(want), len(got), i, want[i:], got[i:])
 }
 
-// arrives delivers each text as a message of its own.
-func (b bench) arrives(ctx context.Context, samples ...string) error {
+// sendAndCheckTexts sends each text as a message and checks that it arrives.
+func (fx fixture) sendAndCheckTexts(ctx context.Context, samples ...string) error {
 	for _, text := range samples {
-		m := b.say(text)
-		sent, err := b.deliver(ctx, m)
+		m := fx.newAnswer(text)
+		sent, err := fx.planAndSend(ctx, m)
 		if err == nil {
-			err = b.arrived(text, sent)
+			err = fx.checkText(text, sent)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", brief(m), err)
+			return fmt.Errorf("%s: %w", describe(m), err)
 		}
 	}
 	return nil
 }
 
-// everyKindArrives asks only that the text is in what arrives: a network may mark progress and
-// failures.
-func everyKindArrives(ctx context.Context, b bench) error {
+// everyKindArrives checks only that the message contains the text, because a network may add a mark
+// to progress and failures.
+func everyKindArrives(ctx context.Context, fx fixture) error {
 	for _, kind := range []channels.Kind{channels.Progress, channels.Answer, channels.Failure} {
-		m := channels.Message{Chat: b.Chat, Kind: kind, Text: "this is " + string(kind), Code: "E1"}
-		sent, err := b.deliver(ctx, m)
+		m := channels.Message{Chat: fx.Chat, Kind: kind, Text: "this is " + string(kind), Code: "E1"}
+		sent, err := fx.planAndSend(ctx, m)
 		if err != nil {
 			return err
 		}
-		if got := b.normal(strings.Join(texts(sent), "\n")); !strings.Contains(got, b.normal(m.Text)) {
-			return fmt.Errorf("%s arrived as %q", brief(m), got)
+		if got := fx.normalize(strings.Join(textsOf(sent), "\n")); !strings.Contains(got, fx.normalize(m.Text)) {
+			return fmt.Errorf("%s arrived as %q", describe(m), got)
 		}
 	}
 	return nil
 }
 
-// textArrives tries lengths on both sides of the limits that networks have: 1024, 2000, 4096.
-func textArrives(ctx context.Context, b bench) error {
+// textArrives tries lengths on both sides of the limits of networks: 1024, 2000, 4096.
+func textArrives(ctx context.Context, fx fixture) error {
 	var samples []string
 	for _, n := range []int{
-		1, 2, 99, 100, 101, 1023, 1024, 1025, 1999, 2000, 2001, 4095, 4096, 4097, 8191, 8193, b.longest / 20, b.longest,
+		1, 2, 99, 100, 101, 1023, 1024, 1025, 1999, 2000, 2001, 4095, 4096, 4097, 8191, 8193, fx.maxTextBytes / 20, fx.maxTextBytes,
 	} {
-		samples = append(samples, numbered(n), unbroken(n))
+		samples = append(samples, numberedText(n), unbrokenText(n))
 	}
-	return b.arrives(ctx, samples...)
+	return fx.sendAndCheckTexts(ctx, samples...)
 }
 
-func codeArrives(ctx context.Context, b bench) error {
-	return b.arrives(ctx, code(1), code(130), code(3000),
-		"```\nnever closed\n"+numbered(5000),
+func codeArrives(ctx context.Context, fx fixture) error {
+	return fx.sendAndCheckTexts(ctx, codeBlock(1), codeBlock(130), codeBlock(3000),
+		"```\nnever closed\n"+numberedText(5000),
 		"````md\n```\ninner\n```\n````",
-		"~~~\n"+numbered(3000)+"\n~~~",
+		"~~~\n"+numberedText(3000)+"\n~~~",
 		"`a` and ``b`c``")
 }
 
-func tablesArrive(ctx context.Context, b bench) error {
-	return b.arrives(ctx, table(1), table(60), table(400))
+func tablesArrive(ctx context.Context, fx fixture) error {
+	return fx.sendAndCheckTexts(ctx, markdownTable(1), markdownTable(60), markdownTable(400))
 }
 
-// clustersStayWhole looks at each call by itself, since a cut cluster is whole again when calls are
-// joined.
-func clustersStayWhole(ctx context.Context, b bench) error {
-	for _, text := range []string{clusters(1), clusters(700), clusters(3000)} {
-		sent, err := b.deliver(ctx, b.say(text))
+// graphemesStayWhole checks each call separately, because joining the calls would repair a cut
+// character.
+func graphemesStayWhole(ctx context.Context, fx fixture) error {
+	for _, text := range []string{graphemeClusters(1), graphemeClusters(700), graphemeClusters(3000)} {
+		sent, err := fx.planAndSend(ctx, fx.newAnswer(text))
 		if err != nil {
 			return err
 		}
-		parts := texts(sent)
-		for _, f := range files(sent) {
-			if b.normal(f.Content) == b.normal(text) {
+		parts := textsOf(sent)
+		for _, f := range filesOf(sent) {
+			if fx.normalize(f.Content) == fx.normalize(text) {
 				parts = []string{f.Content}
 			}
 		}
 		var got []string
 		for _, part := range parts {
-			got = append(got, graphemes(b.normal(part))...)
+			got = append(got, graphemes(fx.normalize(part))...)
 		}
-		if !slices.Equal(got, graphemes(b.normal(text))) {
-			return fmt.Errorf("characters were cut: %w", errors.Join(cut(text, got)...))
+		if !slices.Equal(got, graphemes(fx.normalize(text))) {
+			return fmt.Errorf("characters were cut: %w", errors.Join(unknownGraphemes(text, got)...))
 		}
 	}
 	return nil
@@ -168,8 +166,8 @@ func graphemes(text string) []string {
 	return out
 }
 
-// cut names the first characters that are not among those of the original.
-func cut(original string, got []string) []error {
+// unknownGraphemes returns up to three characters that are not in the original.
+func unknownGraphemes(original string, got []string) []error {
 	var out []error
 	for _, c := range got {
 		if len(out) < 3 && !slices.Contains(graphemes(original), c) {

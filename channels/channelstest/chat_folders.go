@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// ChatFolders is what channels are given to find the folder of a chat with: one below a folder, and
-// below that one more, if it is named.
+// ChatFolders returns a function that opens the folder of a chat, for the constructors of channels.
+// The folder is dir/chat, or a subfolder of it, and is created if needed.
 func ChatFolders(dir string, below ...string) func(chat string) (*os.Root, error) {
 	return func(chat string) (*os.Root, error) {
 		path := filepath.Join(append([]string{dir, chat}, below...)...)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,62 +17,8 @@ import (
 	"nanobot/channels"
 )
 
-// Recorder records what a channel receives, for the tests of one channel. Its lock is held while
-// Refuse is called, and must be taken to change the fields of a channel that runs.
-type Recorder struct {
-	sync.Mutex
-	All      []channels.Incoming           // what was received
-	Reject   func(channels.Incoming) error // nil: everything is taken
-	Rejected int                           // how often
-
-	more chan struct{}
-}
-
-// NewRecorder returns an empty inbox.
-func NewRecorder() *Recorder { return &Recorder{more: make(chan struct{}, 1)} }
-
-// Receive takes a message, as channels.Receive.
-func (b *Recorder) Receive(_ context.Context, in channels.Incoming) error {
-	b.Lock()
-	defer b.Unlock()
-	if b.Reject != nil {
-		if err := b.Reject(in); err != nil {
-			b.Rejected++
-			return err
-		}
-	}
-	b.All = append(b.All, in)
-	select {
-	case b.more <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-// Messages returns a copy of All.
-func (b *Recorder) Messages() []channels.Incoming {
-	b.Lock()
-	defer b.Unlock()
-	return slices.Clone(b.All)
-}
-
-// Await waits until enough was received and returns all of it. It gives up after minutes.
-func (b *Recorder) Await(enough func([]channels.Incoming) bool) (all []channels.Incoming, ok bool) {
-	deadline := time.After(patience)
-	for {
-		if all = b.Messages(); enough(all) {
-			return all, true
-		}
-		select {
-		case <-b.more:
-		case <-deadline:
-			return all, false
-		}
-	}
-}
-
-// Start runs a channel. It stops, and must do so without an error, when stop is called or the test
-// ends.
+// Start runs a channel until stop is called or the test ends. The test fails if Run returns an
+// error or does not return.
 func Start(t testing.TB, ch channels.Channel, receive channels.Receive) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -85,7 +30,7 @@ func Start(t testing.TB, ch channels.Channel, receive channels.Receive) (stop fu
 			if err != nil {
 				t.Errorf("Run returned %v", err)
 			}
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Error("Run does not end")
 		}
 	})
@@ -93,7 +38,7 @@ func Start(t testing.TB, ch channels.Channel, receive channels.Receive) (stop fu
 	return stop
 }
 
-// MustPlan plans a message.
+// MustPlan plans a message and fails the test on an error.
 func MustPlan(t testing.TB, ch channels.Channel, m channels.Message) []channels.Outgoing {
 	t.Helper()
 	plan, err := ch.Plan(m)
@@ -103,7 +48,7 @@ func MustPlan(t testing.TB, ch channels.Channel, m channels.Message) []channels.
 	return plan
 }
 
-// MustSend plans and sends a message, and returns the receipts.
+// MustSend plans and sends a message and returns the receipts.
 func MustSend(t testing.TB, ch channels.Channel, m channels.Message) (receipts []channels.Receipt) {
 	t.Helper()
 	for _, o := range MustPlan(t, ch, m) {
@@ -116,7 +61,7 @@ func MustSend(t testing.TB, ch channels.Channel, m channels.Message) (receipts [
 	return receipts
 }
 
-// MustFailSend returns the error of a send that must fail. The token must not be in it.
+// MustFailSend returns the error of a send that must fail, and checks that the token is not in it.
 func MustFailSend(ctx context.Context, t testing.TB, ch channels.Channel, o channels.Outgoing, token string) *channels.SendError {
 	t.Helper()
 	_, err := ch.Send(ctx, o)
@@ -130,7 +75,8 @@ func MustFailSend(ctx context.Context, t testing.TB, ch channels.Channel, o chan
 	return se
 }
 
-// WriteFile writes a file and names it as an agent would.
+// WriteFile writes a file for a message. Its name on disk differs from its name in the message, as
+// in the spool.
 func WriteFile(t testing.TB, name string, content []byte) channels.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "spooled")
@@ -140,7 +86,7 @@ func WriteFile(t testing.TB, name string, content []byte) channels.File {
 	return channels.File{Path: path, Name: name, Kind: channels.KindOf(name), Size: int64(len(content))}
 }
 
-// LogText returns a log as text.
+// LogText returns the entries of a log as lines of JSON.
 func LogText(t testing.TB, logs *observer.ObservedLogs) string {
 	t.Helper()
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
@@ -155,15 +101,15 @@ func LogText(t testing.TB, logs *observer.ObservedLogs) string {
 	return b.String()
 }
 
-// FindingsByCheck returns findings by the name of their check. Those that are not good have a fix and the
-// others have none, and the token must not be in them.
+// FindingsByCheck returns findings by the name of their check. It fails the test if a good finding
+// has a fix, if another one has none, or if the token is in one.
 func FindingsByCheck(t testing.TB, all []channels.Finding, token string) map[string]channels.Finding {
 	t.Helper()
 	found := map[string]channels.Finding{}
 	for _, f := range all {
 		found[f.Check] = f
 		if (f.Fix == "") != (f.Status == channels.Good) {
-			t.Errorf("%+v: what is wrong has a fix, what is right has none", f)
+			t.Errorf("%+v: a finding has a fix exactly if it is not good", f)
 		}
 		if strings.Contains(f.Detail+f.Fix, token) {
 			t.Errorf("the token is shown: %+v", f)
@@ -172,8 +118,8 @@ func FindingsByCheck(t testing.TB, all []channels.Finding, token string) map[str
 	return found
 }
 
-// ExpectFinding fails the test unless the check had the status and its detail has the words of
-// want's.
+// ExpectFinding fails the test unless the finding of want.Check has the status and the detail of
+// want. The detail may have more words.
 func ExpectFinding(t testing.TB, found map[string]channels.Finding, want channels.Finding) {
 	t.Helper()
 	f, ok := found[want.Check]
