@@ -140,7 +140,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			r.hook = func(s store.Store) store.Store {
 				s = endless{s, func() {}}
 				return slowSpool{s, func(path string) error {
-					if n := fdtest.OpenIn(t, r.dir, ".nanobot"); n != 1 {
+					if n := fdtest.CountOpen(t, r.dir, ".nanobot"); n != 1 {
 						t.Errorf("%d files are open before the copy", n)
 					}
 					return before(path)
@@ -150,7 +150,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			r.net.Say("1", "u", "hi")
 			r.awaitText("1", c.told)
 			r.awaitIdle("1")
-			if n := fdtest.OpenIn(t, r.dir, ".nanobot"); n != 0 {
+			if n := fdtest.CountOpen(t, r.dir, ".nanobot"); n != 0 {
 				t.Errorf("%d files are open after the turn", n)
 			}
 			if n := opens(); n != 1 {
@@ -174,7 +174,7 @@ func TestAFileIsClosedWhenTheGatewayEndsBeforeItIsCopied(t *testing.T) {
 	r.net.Say("1", "u", "hi")
 	r.awaitFile("copying")
 	r.stop()
-	if n, once := fdtest.OpenIn(t, r.dir, ".nanobot"), opens(); n != 0 || once != 1 {
+	if n, once := fdtest.CountOpen(t, r.dir, ".nanobot"), opens(); n != 0 || once != 1 {
 		t.Errorf("%d files are open, and the file was opened %d times", n, once)
 	}
 }
@@ -207,7 +207,7 @@ func TestAFileOfTheProtocolIsOpenedOnceWhenItIsCopiedIntoTheChatsFolder(t *testi
 			if _, err := g.Turn(t.Context(), w, hello); !errors.Is(err, fail) {
 				t.Errorf("turn: %v", err)
 			}
-			if n, once := fdtest.OpenIn(t, own, ".nanobot"), opens(); n != 0 || once != 1 {
+			if n, once := fdtest.CountOpen(t, own, ".nanobot"), opens(); n != 0 || once != 1 {
 				t.Errorf("%d files are open, and the file was opened %d times", n, once)
 			}
 			if fail != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// stopPatience is how long an agent may take to exit after SIGTERM before it is killed.
-	stopPatience = 3 * time.Second
+	// stopTimeout is how long an agent may take to exit after SIGTERM before it is killed.
+	stopTimeout = 3 * time.Second
 	// outputGrace is how long a descendant may hold the agent's output open without writing.
 	outputGrace = 500 * time.Millisecond
 	// stderrTail is how much of stderr is kept: its end, where tracebacks name the error.
@@ -42,7 +42,7 @@ func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFu
 		if errors.Is(cause(), ErrTimeout) {
 			child.Kill()
 		} else {
-			child.Stop(stopPatience)
+			child.Stop(stopTimeout)
 		}
 	})}, nil
 }

@@ -54,7 +54,7 @@ func (g FileGuard) CheckPath(path string) error {
 	}
 }
 
-// checkResolved checks the folders and files on a way, which have no symbolic links.
+// checkResolved checks a file and its parent folders. None of the paths has a symbolic link.
 func (g FileGuard) checkResolved(way []string) error {
 	ours, others := g.gatewayFiles(), g.otherChatDirs()
 	slices.Sort(way)
@@ -104,7 +104,7 @@ func (g FileGuard) otherChatDirs() map[fileID]bool {
 }
 
 // isUnknownChatDir reports whether a path is directly below the parent of the chat folders and not
-// the folder of this chat, such as that of a chat which has none yet.
+// the folder of this chat. Another chat may get this folder later, even if it does not exist yet.
 func (g FileGuard) isUnknownChatDir(at string) bool {
 	return slices.ContainsFunc(g.Chats, func(c ChatFolders) bool {
 		parent, err := os.Stat(c.Parent)
@@ -112,7 +112,7 @@ func (g FileGuard) isUnknownChatDir(at string) bool {
 		if err != nil || aerr != nil || !os.SameFile(parent, above) || at == filepath.Dir(at) {
 			return false
 		}
-		own, err := c.own()
+		own, err := c.ownInfo()
 		if err != nil {
 			return true
 		}
@@ -121,9 +121,9 @@ func (g FileGuard) isUnknownChatDir(at string) bool {
 	})
 }
 
-// own returns the info of this chat's folder. A symbolic link in its place is refused: an agent may
-// have created it.
-func (c ChatFolders) own() (fs.FileInfo, error) {
+// ownInfo returns the info of this chat's folder. A symbolic link in its place is refused: an agent
+// may have created it.
+func (c ChatFolders) ownInfo() (fs.FileInfo, error) {
 	info, err := os.Lstat(c.Own)
 	if err == nil && !info.IsDir() {
 		err = nofollow.ErrNotFolder
@@ -137,7 +137,7 @@ func (c ChatFolders) others() []string {
 	if err != nil {
 		return nil
 	}
-	own, ownErr := c.own()
+	own, ownErr := c.ownInfo()
 	var out []string
 	for _, e := range entries {
 		path := filepath.Join(c.Parent, e.Name())

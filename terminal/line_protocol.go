@@ -38,7 +38,7 @@ func (t Turn) runLines(ctx context.Context, keepOpen bool, start StartFunc) (Out
 	// A question that is cancelled with the turn is answered after the agent got its signal.
 	signalled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	agent, err := t.Launch(ctx, Input{First: first, KeepOpen: keepOpen, onStop: cancel, onEmpty: t.OnEmpty})
+	agent, err := t.Launch(ctx, Input{First: first, KeepOpen: keepOpen, onStop: cancel, onAllExited: t.OnAllExited})
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -45,7 +45,7 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 				b.settle()
 			}
 			b.emit = func(f terminal.Frame) error {
-				if n := fdtest.OpenIn(t, b.workspace); n != c.open || len(f.Checked) != c.open {
+				if n := fdtest.CountOpen(t, b.workspace); n != c.open || len(f.Checked) != c.open {
 					t.Errorf("%d files are open of %d that are sent, want %d: %s", n, len(f.Checked), c.open, f.Text)
 				}
 				return c.err
@@ -53,7 +53,7 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 			if b.run(); !errors.Is(b.err, c.err) || len(b.frames) != 1 {
 				t.Fatalf("%d frames, %v", len(b.frames), b.err)
 			}
-			if n := fdtest.OpenIn(t, b.workspace); n != 0 {
+			if n := fdtest.CountOpen(t, b.workspace); n != 0 {
 				t.Errorf("%d files are open after the turn", n)
 			}
 		})
@@ -72,7 +72,7 @@ func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
 		}()
 		b.run()
 	}()
-	if n := fdtest.OpenIn(t, b.workspace); n != 0 {
+	if n := fdtest.CountOpen(t, b.workspace); n != 0 {
 		t.Errorf("%d files are open", n)
 	}
 }
@@ -104,7 +104,7 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media})
 	var sent []string
 	b.emit = func(f terminal.Frame) error {
-		if n := fdtest.OpenIn(t, b.workspace); n != len(f.Checked) {
+		if n := fdtest.CountOpen(t, b.workspace); n != len(f.Checked) {
 			t.Errorf("%d files are open of %d", n, len(f.Checked))
 		}
 		for _, file := range f.Checked {
@@ -124,7 +124,7 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	if real, err := filepath.EvalSymlinks(b.workspace); err != nil || strings.Join(sent, " ") != strings.ReplaceAll(strings.Join(media[:123], " "), b.workspace, real) {
 		t.Errorf("sent %q, %v", sent, err)
 	}
-	if n := fdtest.OpenIn(t, b.workspace); n != 0 {
+	if n := fdtest.CountOpen(t, b.workspace); n != 0 {
 		t.Errorf("%d files are open after the turn", n)
 	}
 	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media[:100]})
@@ -133,8 +133,8 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	}
 	full := errors.New("full")
 	b.emit = func(terminal.Frame) error { return full }
-	if b.run(); !errors.Is(b.err, full) || len(b.frames) != 1 || fdtest.OpenIn(t, b.workspace) != 0 {
-		t.Errorf("%d frames, %v, %d files are open", len(b.frames), b.err, fdtest.OpenIn(t, b.workspace))
+	if b.run(); !errors.Is(b.err, full) || len(b.frames) != 1 || fdtest.CountOpen(t, b.workspace) != 0 {
+		t.Errorf("%d frames, %v, %d files are open", len(b.frames), b.err, fdtest.CountOpen(t, b.workspace))
 	}
 }
 

@@ -189,9 +189,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Ask:  t.ask, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, PassMedia: cfg.PassMedia,
-		Final:   FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout},
-		OnEmpty: req.OnExit,
-		MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
+		Final:       FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout},
+		OnAllExited: req.OnExit,
+		MaxLine:     cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
 	if errors.Is(err, errCommandTooLong) {
 		return t.emitTooLong()
@@ -313,7 +313,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.KeepOpen,
 		})
 		if !o.Helper { // a helper that could not execute the agent is started again
-			o.OnCgroupEmpty = in.onEmpty
+			o.OnCgroupEmpty = in.onAllExited
 		}
 		return launch(ctx, o, in.onStop)
 	}

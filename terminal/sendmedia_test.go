@@ -58,7 +58,7 @@ func TestOpenMediaChecksFilesByTheSameRules(t *testing.T) {
 		}
 		terminal.CloseMedia(files)
 	}
-	if n := fdtest.OpenIn(t, b.workspace); n > 0 {
+	if n := fdtest.CountOpen(t, b.workspace); n > 0 {
 		t.Errorf("%d files are open", n)
 	}
 	many := make([]string, 51)

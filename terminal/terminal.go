@@ -91,9 +91,9 @@ type Turn struct {
 	PassMedia bool
 	// Final configures the final response.
 	Final FinalOptions
-	// OnEmpty, if not nil, is called by ReadLines and ReadLinesInteractive when no process of the
-	// agent is left, though some output is still to be emitted. It may not be called at all.
-	OnEmpty func()
+	// OnAllExited, if not nil, is called by ReadLines and ReadLinesInteractive when no process of
+	// the agent is left, though some output is still to be emitted. It may not be called at all.
+	OnAllExited func()
 	// MaxLine is the longest line of output, and MaxOutput the most plain text that is kept, in
 	// bytes.
 	MaxLine, MaxOutput int
@@ -115,8 +115,8 @@ type ExecEnv struct {
 	Shell string
 	// MCPServers are the configured MCP servers that the agent is told to use.
 	MCPServers []MCPServer
-	// Private are the gateway's own files and folders, to which the agent has no access; Chats
-	// tells the folders of other chats.
+	// Private are the gateway's own files and folders, and Chats the folders of all chats. The
+	// agent has no access to Private, nor to the folder of another chat.
 	Private []string
 	Chats   []ChatFolders
 	// User is the user that the agent runs as; nil: the gateway's own.
@@ -157,9 +157,9 @@ type Input struct {
 	// onStop, if not nil, is called with the cause when ctx has ended and the command was
 	// signalled.
 	onStop context.CancelCauseFunc
-	// onEmpty, if not nil, is called when the command and all its descendants have exited, if that
-	// is known before their output is read.
-	onEmpty func()
+	// onAllExited, if not nil, is called when the command and all its descendants have exited, if
+	// that is known before their output is read.
+	onAllExited func()
 }
 
 // Kind is a frame's type.

@@ -22,7 +22,7 @@ func acpAgent(t *testing.T, flags string) string {
 	t.Helper()
 	dir := t.TempDir()
 	t.Cleanup(func() {
-		if wrong := acptest.Broken(dir); wrong != "" {
+		if wrong := acptest.Violation(dir); wrong != "" {
 			t.Errorf("the agent was told nonsense: %s", wrong)
 		}
 	})

@@ -1,4 +1,4 @@
-// Package addrtest gives tests addresses to listen on that nobody else can be given meanwhile.
+// Package addrtest reserves addresses that a test listens on, so that no other program gets them.
 package addrtest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reserve returns an address of loopback that only this test can listen on until it ends, as often
-// as it likes. A socket stays bound to it; as that one does not listen, and both allow reuse, the
-// kernel lets a program listen there and gives the port to nobody who asks for any.
+// Reserve returns a loopback address that stays reserved until the test ends. A socket that does
+// not listen stays bound to it with SO_REUSEADDR. The kernel then assigns the port to no other
+// socket, and programs that set SO_REUSEADDR and name the port may listen on it, repeatedly.
 func Reserve(t testing.TB) string {
 	t.Helper()
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

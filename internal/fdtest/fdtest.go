@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// OpenIn counts the file descriptors of this process that are files in a folder, but for those in
-// folders of it that are left out by name.
-func OpenIn(t testing.TB, dir string, leftOut ...string) (n int) {
+// CountOpen counts the file descriptors of this process that refer to files below dir, except for
+// files in the subfolders of dir with the given names.
+func CountOpen(t testing.TB, dir string, exceptFolders ...string) (n int) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -27,7 +27,7 @@ func OpenIn(t testing.TB, dir string, leftOut ...string) (n int) {
 			continue
 		}
 		n++
-		for _, folder := range leftOut {
+		for _, folder := range exceptFolders {
 			if strings.HasPrefix(rest, folder+"/") {
 				n--
 			}

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FlockHolder returns the PID of the process that holds the flock(2) lock of a file. The PID is 0
+// FlockPid returns the PID of the process that holds the flock(2) lock of a file. The PID is 0
 // or less if the process is in another PID namespace, and ok is false if no lock is listed.
-func FlockHolder(path string) (pid int, ok bool) {
+func FlockPid(path string) (pid int, ok bool) {
 	var st unix.Stat_t
 	if unix.Stat(path, &st) != nil {
 		return 0, false

@@ -89,7 +89,7 @@ func TestTheProcessThatHoldsALockIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if pid, ok := procfs.FlockHolder(f.Name()); ok {
+	if pid, ok := procfs.FlockPid(f.Name()); ok {
 		t.Errorf("process %d has a lock that nobody took", pid)
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
@@ -98,7 +98,7 @@ func TestTheProcessThatHoldsALockIsFound(t *testing.T) {
 	if b, _ := os.ReadFile("/proc/locks"); len(b) == 0 {
 		t.Skip("the kernel lists no locks here")
 	}
-	if pid, ok := procfs.FlockHolder(f.Name()); !ok || pid != os.Getpid() {
+	if pid, ok := procfs.FlockPid(f.Name()); !ok || pid != os.Getpid() {
 		t.Errorf("the lock is held by %d, %v", pid, ok)
 	}
 }

@@ -62,7 +62,7 @@ func newDesk(t testing.TB, flags string, change ...func(*config.Terminal)) *desk
 	d.restart()
 	t.Cleanup(func() {
 		d.runner.Close()
-		if wrong := acptest.Broken(d.sessions); wrong != "" {
+		if wrong := acptest.Violation(d.sessions); wrong != "" {
 			t.Errorf("the client broke the protocol: %s", wrong)
 		}
 	})

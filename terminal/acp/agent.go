@@ -114,12 +114,12 @@ func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(
 func (a *agent) Close() {
 	if !a.unusable {
 		a.CloseInput()
-		patience := time.NewTimer(exitGrace)
-		defer patience.Stop()
+		timer := time.NewTimer(exitGrace)
+		defer timer.Stop()
 		select {
 		case <-a.done:
 			return
-		case <-patience.C:
+		case <-timer.C:
 		}
 	}
 	a.Stop(killGrace)

@@ -36,11 +36,11 @@ func (e *authError) Error() string {
 // withSignIn calls do. If the agent requires authentication, it is signed in by the configured
 // method and do is called once more, unless started reports that the agent has begun to work: its
 // work would be repeated.
-func (a *agent) withSignIn(ctx context.Context, begun func() bool, do func() error) error {
+func (a *agent) withSignIn(ctx context.Context, started func() bool, do func() error) error {
 	err := do()
-	if said, ok := a.isAuthError(err, begun()); !ok {
+	if said, ok := a.isAuthError(err, started()); !ok {
 		return err
-	} else if !a.shouldSignIn(err, begun()) {
+	} else if !a.shouldSignIn(err, started()) {
 		return &authError{message: said, methods: a.initResponse.Auth}
 	}
 	_, hung, err := a.call(ctx, 0, "authenticate", map[string]string{"methodId": a.cfg.AuthMethod}, nil)
@@ -52,7 +52,7 @@ func (a *agent) withSignIn(ctx context.Context, begun func() bool, do func() err
 	if err == nil {
 		err = do()
 	}
-	if said, ok := a.isAuthError(err, begun()); ok {
+	if said, ok := a.isAuthError(err, started()); ok {
 		return &authError{message: said, methods: a.initResponse.Auth}
 	}
 	return err
@@ -62,19 +62,19 @@ func (a *agent) withSignIn(ctx context.Context, begun func() bool, do func() err
 func neverStarted() bool { return false }
 
 // shouldSignIn reports whether to sign in and repeat the call after err.
-func (a *agent) shouldSignIn(err error, begun bool) bool {
-	_, ok := a.isAuthError(err, begun)
-	return ok && !begun && a.cfg.AuthMethod != ""
+func (a *agent) shouldSignIn(err error, started bool) bool {
+	_, ok := a.isAuthError(err, started)
+	return ok && !started && a.cfg.AuthMethod != ""
 }
 
 // isAuthError reports whether err means that somebody has to sign in. Some agents use the code for
 // other errors too, so the message must mention it, or the agent must offer methods and not have
 // started to work.
-func (a *agent) isAuthError(err error, begun bool) (said string, ok bool) {
+func (a *agent) isAuthError(err error, started bool) (said string, ok bool) {
 	var e *rpcError
 	if !errors.As(err, &e) || e.Code != codeAuth {
 		return "", false
 	}
 	says := strings.Contains(strings.ToLower(e.Message+string(e.Data)), "auth")
-	return e.Message, says || len(a.initResponse.Auth) > 0 && !begun
+	return e.Message, says || len(a.initResponse.Auth) > 0 && !started
 }

@@ -23,7 +23,7 @@ func TestAFinishedEditIsShownAsADiff(t *testing.T) {
 	content := fmt.Sprintf(`[{"type":"diff","path":"%s/src/a.go","oldText":"one\ntwo\n","newText":"one\n2\n"}]`, dir)
 	chunk(v, "I edit.", "")
 	send(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","content":%s}`, content)
-	v.pause()
+	v.emitPending()
 	if got := r.texts(terminal.Message); len(got) != 1 {
 		t.Fatalf("before it is done: %q", got)
 	}

@@ -39,22 +39,22 @@ type remoteServer struct {
 
 // mcpServers returns the MCP servers for a new session: the configured servers whose transport the
 // agent supports, and the gateway's own unless the configuration has one of that name.
-func (a *agent) mcpServers(place terminal.ExecEnv) []any {
+func (a *agent) mcpServers(env terminal.ExecEnv) []any {
 	servers := []any{}
-	for _, s := range place.MCPServers {
+	for _, s := range env.MCPServers {
 		switch can := a.initResponse.Capabilities.MCP; {
 		case s.Transport == config.MCPStdio:
-			servers = append(servers, stdioServer{Name: s.Name, Command: programPath(s.Command, place), Args: append([]string{}, s.Args...), Env: toNamedValues(s.Env)})
+			servers = append(servers, stdioServer{Name: s.Name, Command: programPath(s.Command, env), Args: append([]string{}, s.Args...), Env: toNamedValues(s.Env)})
 		case s.Transport == config.MCPHTTP && bool(can.HTTP), s.Transport == config.MCPSSE && bool(can.SSE):
 			servers = append(servers, remoteServer{Type: s.Transport, Name: s.Name, URL: s.URL, Headers: toNamedValues(s.Headers)})
 		default:
 			a.log("warning", fmt.Sprintf("the agent does not take MCP servers of type %s, so it is not told of %s", s.Transport, s.Name))
 		}
 	}
-	if slices.ContainsFunc(place.MCPServers, func(s terminal.MCPServer) bool { return s.Name == ownServer }) {
+	if slices.ContainsFunc(env.MCPServers, func(s terminal.MCPServer) bool { return s.Name == ownServer }) {
 		return servers
 	}
-	if own, ok := gatewayServer(place.Env); ok {
+	if own, ok := gatewayServer(env.Env); ok {
 		servers = append(servers, own)
 	}
 	return servers
@@ -79,14 +79,14 @@ func gatewayServer(env []string) (stdioServer, bool) {
 
 // programPath returns the absolute path of a program in the agent's PATH. A name that is not found
 // is returned unchanged.
-func programPath(name string, place terminal.ExecEnv) string {
+func programPath(name string, env terminal.ExecEnv) string {
 	if strings.ContainsRune(name, filepath.Separator) {
 		if filepath.IsAbs(name) {
 			return name
 		}
-		return filepath.Join(place.Dir, name)
+		return filepath.Join(env.Dir, name)
 	}
-	for _, dir := range filepath.SplitList(lookupEnv(place.Env, "PATH")) {
+	for _, dir := range filepath.SplitList(lookupEnv(env.Env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}

@@ -42,7 +42,7 @@ func (p *Protocol) storedSession(ctx context.Context, m terminal.Memory) (sessio
 
 // storeSession stores the chat's session. stored is false if the memory keeps nothing, as with
 // `nanobot run`.
-func (x *turn) storeSession(ctx context.Context, session string) (kept bool, err error) {
+func (x *turn) storeSession(ctx context.Context, session string) (stored bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := x.addPastSession(ctx, session); err != nil {
 		return false, err

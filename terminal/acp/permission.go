@@ -49,9 +49,9 @@ type permissionDecider struct {
 	view     *view
 }
 
-// respond handles session/request_permission by a configured rule or by asking the person. granted
-// is called with what a person allowed. The end of ctx cancels the request.
-func (p permissionDecider) respond(ctx context.Context, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
+// decideRequest handles session/request_permission by a configured rule or by asking the person.
+// granted is called with what a person allowed. The end of ctx cancels the request.
+func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
 	var ask struct {
 		Tool struct {
 			toolFields
@@ -151,7 +151,7 @@ func optionOfKind(options []permissionOption, what string) *permissionOption {
 // have meant to answer.
 func (p permissionDecider) askPerson(ctx context.Context, about *tool, options []permissionOption) decision {
 	within := time.Duration(p.settings.AskTimeout) * time.Second
-	p.view.pause()
+	p.view.emitPending()
 	names := optionNames(options)
 	// The asker starts counting when the question is shown.
 	limited, cancel := context.WithTimeout(ctx, within+askGrace)
@@ -196,7 +196,7 @@ func (v *view) reportRefusal(once *bool, text string) {
 	if once != nil {
 		*once = true
 	}
-	v.flushLocked()
+	v.emitPendingLocked()
 	v.emitText("🔐 " + text)
 }
 

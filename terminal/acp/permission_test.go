@@ -23,7 +23,7 @@ func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy Setting
 		policy.AskTimeout = 300
 	}
 	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
-	got, rerr := permissionDecider{turn, policy, v}.respond(ctx, json.RawMessage(params), func(*tool, *permissionOption) {})
+	got, rerr := permissionDecider{turn, policy, v}.decideRequest(ctx, json.RawMessage(params), func(*tool, *permissionOption) {})
 	if rerr != nil {
 		t.Fatal(rerr)
 	}

@@ -175,12 +175,12 @@ func (c *conn) disconnect() {
 
 // startCall sends a request and returns without waiting for the response. If ctx ends before the
 // line is queued, nothing is sent.
-func (c *conn) startCall(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) (*call, error) {
+func (c *conn) startCall(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) (*call, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
 	}
-	k := &call{done: make(chan struct{}), onResponse: hook}
+	k := &call{done: make(chan struct{}), onResponse: onResponse}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -201,10 +201,10 @@ func (c *conn) startCall(ctx context.Context, method string, params any, hook fu
 }
 
 // call sends a request and waits for the response. When ctx ends, the request is cancelled and the
-// agent has the time of patience to respond; hung reports that it did not. An error is ctx's cause,
+// agent has the time of grace to respond; hung reports that it did not. An error is ctx's cause,
 // errGone or the agent's *rpcError.
-func (c *conn) call(ctx context.Context, patience time.Duration, method string, params any, hook func(json.RawMessage, error)) (result json.RawMessage, hung bool, err error) {
-	k, err := c.startCall(ctx, method, params, hook)
+func (c *conn) call(ctx context.Context, grace time.Duration, method string, params any, onResponse func(json.RawMessage, error)) (result json.RawMessage, hung bool, err error) {
+	k, err := c.startCall(ctx, method, params, onResponse)
 	if err != nil {
 		return nil, false, err
 	}
@@ -213,7 +213,7 @@ func (c *conn) call(ctx context.Context, patience time.Duration, method string, 
 		return k.result, false, k.err
 	case <-ctx.Done():
 	}
-	late, done := context.WithTimeout(context.Background(), patience)
+	late, done := context.WithTimeout(context.Background(), grace)
 	defer done()
 	_ = c.notify(late, "$/cancel_request", map[string]int64{"requestId": k.id})
 	select {

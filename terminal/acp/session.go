@@ -72,15 +72,15 @@ type activeTurn struct {
 	grants    grants         // permissions until the end of the turn
 }
 
-func newSession(a *agent, place terminal.ExecEnv) *session {
+func newSession(a *agent, env terminal.ExecEnv) *session {
 	name := a.initResponse.Info.Title
 	if name == "" {
 		name = a.initResponse.Info.Name
 	}
 	return &session{
-		agent: a, cfg: a.cfg, env: place, details: sessionDetails{agent: terminal.OneLine(name, 60)}, questionSlot: make(chan struct{}, 1),
+		agent: a, cfg: a.cfg, env: env, details: sessionDetails{agent: terminal.OneLine(name, 60)}, questionSlot: make(chan struct{}, 1),
 		table: jobs.NewTable(jobs.Options{
-			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, ApplySandbox: place.ApplySandbox,
+			Dir: env.Dir, Roots: env.Roots, Shell: env.Shell, ApplySandbox: env.ApplySandbox,
 			Limits: jobs.Limits{
 				Jobs: maxTerminals, MaxRuntime: time.Duration(a.cfg.TerminalTimeout) * time.Second,
 				Memory: int64(a.cfg.TerminalMemory) << 20,
@@ -111,7 +111,7 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 		r.view.update(u.Raw)
 	}
 	if len(late) > 0 {
-		r.view.pause() // the answer becomes a separate message
+		r.view.emitPending() // the answer becomes a separate message
 	}
 	s.reportInfo(true)
 	return r

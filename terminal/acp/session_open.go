@@ -19,11 +19,11 @@ var (
 )
 
 // sessionParams returns the parameters of all methods that open a session.
-func (a *agent) sessionParams(place terminal.ExecEnv) map[string]any {
-	p := map[string]any{"cwd": place.Dir, "mcpServers": a.mcpServers(place)}
+func (a *agent) sessionParams(env terminal.ExecEnv) map[string]any {
+	p := map[string]any{"cwd": env.Dir, "mcpServers": a.mcpServers(env)}
 	var extra []string
-	for _, root := range place.Roots {
-		if rel, err := filepath.Rel(place.Dir, root); err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+	for _, root := range env.Roots {
+		if rel, err := filepath.Rel(env.Dir, root); err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
 			extra = append(extra, root)
 		}
 	}
@@ -152,8 +152,8 @@ func (s *session) waitForQuiet(ctx context.Context) error {
 }
 
 // callOpen calls a method that opens a session. An agent that does not respond is not used again.
-func (a *agent) callOpen(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) error {
-	_, hung, err := a.call(ctx, 0, method, params, hook)
+func (a *agent) callOpen(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) error {
+	_, hung, err := a.call(ctx, 0, method, params, onResponse)
 	a.unusable = a.unusable || hung
 	return err
 }

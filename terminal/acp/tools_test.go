@@ -244,7 +244,7 @@ func TestResultsOfAToolAreSentOnceAndFilesThatItReadAreNot(t *testing.T) {
 	send(v, `{"sessionUpdate":"tool_call","toolCallId":"r","kind":"read","status":"completed","content":%s}`, image)
 	flushed := func(want int) {
 		t.Helper()
-		v.pause()
+		v.emitPending()
 		if got := len(r.texts(terminal.Message)); got != want {
 			t.Errorf("%d messages, not %d", got, want)
 		}

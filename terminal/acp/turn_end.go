@@ -49,7 +49,7 @@ func (x *turn) newFinalResponse() (*terminal.FinalResponse, error) {
 	}
 	x.s.endTurn()
 	x.r.questions.Wait()
-	err := x.r.view.flush()
+	err := x.r.view.flushAndClose()
 	for _, note := range x.a.takeLineWarnings() {
 		e.AddRemark(note)
 	}
@@ -125,13 +125,13 @@ func addStopReason(e *terminal.FinalResponse, reason string) {
 	switch reason {
 	case "end_turn", "":
 	case "max_tokens":
-		e.AddLine([]byte("The agent stopped: it has used all the tokens that it may. Say “go on” to let it continue, or /new to start afresh."))
+		e.AddLine([]byte("The agent stopped because it reached its token limit. Send “go on” to let it continue, or /new to start a new conversation."))
 	case "max_turn_requests":
-		e.AddLine([]byte("The agent stopped: it has asked its model as often as it may in one turn. Say “go on” to let it continue."))
+		e.AddLine([]byte("The agent stopped because it reached its limit of model requests for one turn. Send “go on” to let it continue."))
 	case "cancelled":
-		e.AddLine([]byte("The agent says that its work was cancelled."))
+		e.AddLine([]byte("The agent reports that its work was cancelled."))
 	case "refusal":
-		e.AddError(terminal.Frame{Code: "REFUSAL", Text: "The agent refuses to go on with this."})
+		e.AddError(terminal.Frame{Code: "REFUSAL", Text: "The agent refused to continue."})
 	default:
 		e.AddLine(fmt.Appendf(nil, "The agent stopped: %.200s.", reason))
 	}

@@ -56,7 +56,7 @@ type updateFields struct {
 	Entries optional[[]optional[planEntry]] `json:"entries"`
 }
 
-// update shows one session/update. An error of Emit is returned by flush.
+// update shows one session/update. An error of Emit is returned by flushAndClose.
 func (v *view) update(raw json.RawMessage) {
 	var c updateFields
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -123,12 +123,13 @@ func (v *view) setThinking(now bool) {
 	}
 }
 
-// flush emits everything that is pending and closes the view. It returns the first error of Emit.
-func (v *view) flush() error {
+// flushAndClose emits everything that is pending and closes the view. It returns the first error of
+// Emit.
+func (v *view) flushAndClose() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
-		v.flushLocked()
+		v.emitPendingLocked()
 		v.closed = true
 		if v.timer != nil {
 			v.timer.Stop()
@@ -138,16 +139,16 @@ func (v *view) flush() error {
 	return v.err
 }
 
-// pause emits everything that is pending, before a message from elsewhere.
-func (v *view) pause() {
+// emitPending emits everything that is pending, before a message from elsewhere.
+func (v *view) emitPending() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
-		v.flushLocked()
+		v.emitPendingLocked()
 	}
 }
 
-func (v *view) flushLocked() {
+func (v *view) emitPendingLocked() {
 	if !v.boardAt.IsZero() {
 		v.showBoard()
 	}

@@ -172,7 +172,7 @@ func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 		chunk(v, "b", "2")
 		chunk(v, "c", "3")
 		time.Sleep(time.Second)
-		if err := v.flush(); !errors.Is(err, r.fail) {
+		if err := v.flushAndClose(); !errors.Is(err, r.fail) {
 			t.Errorf("got %v", err)
 		}
 		if len(r.frames) != 1 {

@@ -96,7 +96,7 @@ func inPieces(s string, n int) (pieces []string) {
 
 func flush(t *testing.T, v *view) {
 	t.Helper()
-	if err := v.flush(); err != nil {
+	if err := v.flushAndClose(); err != nil {
 		t.Fatal(err)
 	}
 }

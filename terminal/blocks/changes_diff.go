@@ -25,7 +25,7 @@ func (c *changes) diff(most int64) (text string, omitted int) {
 		if f.Recorded && f.Before == f.After {
 			continue
 		}
-		difference, err := c.compare(l, f)
+		difference, err := c.diffFile(l, f)
 		if err != nil {
 			difference = fmt.Sprintf("%s cannot be compared: %s\n", diffName("", f.File), errorReason(err))
 		}
@@ -38,8 +38,8 @@ func (c *changes) diff(most int64) (text string, omitted int) {
 	return out.String(), omitted
 }
 
-// compare returns the diff of one file, or "".
-func (c *changes) compare(l *lookup, f change) (string, error) {
+// diffFile returns the diff of one file, or "" if the file has not changed.
+func (c *changes) diffFile(l *lookup, f change) (string, error) {
 	now, err := c.state(l, f.File)
 	if err != nil || now == f.Before {
 		return "", err

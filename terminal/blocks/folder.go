@@ -58,7 +58,7 @@ func (f *folder) open(userDir string) error {
 		return err
 	}
 	defer func() { _ = user.Close() }()
-	base, err := subfolder(user, folderName)
+	base, err := openSubfolder(user, folderName)
 	if err != nil {
 		return err
 	}
@@ -67,16 +67,16 @@ func (f *folder) open(userDir string) error {
 		name string
 		root **os.Root
 	}{{sessionsName, &f.sessions}, {outboxName, &f.outbox}, {inboxName, &f.inbox}, {copiesName, &f.copiesOf}, {readName, &f.read}} {
-		if *sub.root, err = subfolder(base, sub.name); err != nil {
+		if *sub.root, err = openSubfolder(base, sub.name); err != nil {
 			return err
 		}
 	}
-	f.processed, err = subfolder(f.inbox, processedName)
+	f.processed, err = openSubfolder(f.inbox, processedName)
 	return err
 }
 
-// subfolder opens a folder and creates it if necessary.
-func subfolder(parent *os.Root, name string) (*os.Root, error) {
+// openSubfolder opens a folder and creates it if necessary.
+func openSubfolder(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
@@ -103,8 +103,10 @@ func (f *folder) close() {
 	}
 }
 
-// copies opens the folder of a session's saved copies.
-func (f *folder) copies(session string) (*os.Root, error) { return subfolder(f.copiesOf, session) }
+// openCopies opens the folder of a session's saved copies.
+func (f *folder) openCopies(session string) (*os.Root, error) {
+	return openSubfolder(f.copiesOf, session)
+}
 
 // writeFile replaces a file atomically, also with regard to crashes. With sync the file also
 // survives a power failure.

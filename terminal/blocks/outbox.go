@@ -90,23 +90,23 @@ func (o outbox) context() string {
 	if task := strings.TrimSpace(o.task); o.sequence > 1 && task != o.taskLine() {
 		b.WriteString("## Task\n" + task + "\n\n")
 	}
-	o.files.write(&b)
+	o.files.renderTo(&b)
 	if o.sequence > 1 && len(o.results) > 0 {
 		b.WriteString("\n## Previous Command Results\n")
 		for _, r := range o.results {
-			r.write(&b)
+			r.renderTo(&b)
 		}
 	}
 	if o.sequence > 1 && len(o.contents) > 0 {
 		b.WriteString("\n## Requested File Contents\n")
 		for _, f := range o.contents {
-			f.write(&b)
+			f.renderTo(&b)
 		}
 	}
 	return b.String()
 }
 
-func (l fileListing) write(b *strings.Builder) {
+func (l fileListing) renderTo(b *strings.Builder) {
 	b.WriteString("## Workspace Files\n")
 	if len(l.shown) == 0 && l.more == 0 {
 		b.WriteString("(empty workspace)\n")
@@ -119,7 +119,7 @@ func (l fileListing) write(b *strings.Builder) {
 	}
 }
 
-func (r Result) write(b *strings.Builder) {
+func (r Result) renderTo(b *strings.Builder) {
 	status := "FAILED"
 	if r.Success {
 		status = "OK"
@@ -130,7 +130,7 @@ func (r Result) write(b *strings.Builder) {
 	}
 }
 
-func (f requestedFile) write(b *strings.Builder) {
+func (f requestedFile) renderTo(b *strings.Builder) {
 	path := printable(f.path)
 	switch {
 	case !f.found:

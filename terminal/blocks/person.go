@@ -87,8 +87,8 @@ type personTransport struct {
 	requests []string  // commands of the person, and notices to send, which the turn's goroutine handles
 }
 
-// respond sends the outbox as a document and waits for a response.
-func (p *personTransport) respond(ctx context.Context) (response, error) {
+// roundTrip sends the outbox as a document and waits for a response.
+func (p *personTransport) roundTrip(ctx context.Context) (response, error) {
 	if err := p.sendOutbox(); err != nil {
 		return response{}, err
 	}

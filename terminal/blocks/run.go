@@ -20,7 +20,7 @@ type commandRunner struct {
 	env     terminal.ExecEnv
 	timeout time.Duration
 	limit   int // characters of output
-	started func(pid int)
+	onStart func(pid int)
 }
 
 // run runs a command and returns its result. The end of ctx kills the command and makes the result
@@ -29,7 +29,7 @@ func (r commandRunner) run(ctx context.Context, command string) Result {
 	result := Result{Type: RunCommand}
 	shown := shortSummary(command)
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{
-		ExecEnv: r.env, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, OnStart: r.started,
+		ExecEnv: r.env, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, OnStart: r.onStart,
 	})
 	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
 	switch {

@@ -14,7 +14,7 @@ import (
 // response on stdout.
 type commandTransport struct{ x *turn }
 
-func (c *commandTransport) respond(ctx context.Context) (response, error) {
+func (c *commandTransport) roundTrip(ctx context.Context) (response, error) {
 	x := c.x
 	name := roundFile(x.s.ID, x.s.Sequence)
 	if _, err := x.files.inbox.Lstat(name); err == nil { // stored before a crash
@@ -26,7 +26,7 @@ func (c *commandTransport) respond(ctx context.Context) (response, error) {
 	if err != nil {
 		return response{}, fmt.Errorf("read outbox: %w", err)
 	}
-	answer, err := c.call(ctx, text)
+	answer, err := c.runAgent(ctx, text)
 	if err != nil {
 		return response{}, err
 	}
@@ -36,8 +36,8 @@ func (c *commandTransport) respond(ctx context.Context) (response, error) {
 // maxOutbox limits the outbox that is passed to the command.
 const maxOutbox = 256 << 20
 
-// call runs the command and returns its output.
-func (c *commandTransport) call(ctx context.Context, outbox []byte) ([]byte, error) {
+// runAgent runs the command and returns its output.
+func (c *commandTransport) runAgent(ctx context.Context, outbox []byte) ([]byte, error) {
 	agent, err := c.x.t.Launch(ctx, terminal.Input{First: outbox})
 	if err != nil {
 		return nil, err

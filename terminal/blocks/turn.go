@@ -35,9 +35,9 @@ type turn struct {
 
 // transport passes outboxes to a model.
 type transport interface {
-	// respond passes on the outbox of the newest round and returns when the response is in the
+	// roundTrip passes on the outbox of the newest round and returns when the response is in the
 	// inbox.
-	respond(ctx context.Context) (response, error)
+	roundTrip(ctx context.Context) (response, error)
 }
 
 // response is a file in the inbox.
@@ -86,7 +86,7 @@ func (x *turn) task() string {
 
 // openChanges opens the record of the files that the session has touched.
 func (x *turn) openChanges() error {
-	copies, err := x.files.copies(x.s.ID)
+	copies, err := x.files.openCopies(x.s.ID)
 	if err != nil {
 		return fmt.Errorf("open saved copies: %w", err)
 	}
@@ -143,7 +143,7 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 		if err := x.board.beginRound(x.s.Sequence, x.settings.Agent == personAgent); err != nil {
 			return err
 		}
-		r, err := model.respond(ctx)
+		r, err := model.roundTrip(ctx)
 		if err != nil {
 			return err
 		}

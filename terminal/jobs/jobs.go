@@ -193,7 +193,7 @@ func (t *Table) KillAll() (ran int) {
 // Release invalidates the ID, stops the job and returns when it has ended. If ctx ends first, the
 // job still ends. Pending calls of Wait return how it ended.
 func (t *Table) Release(ctx context.Context, id string) error {
-	j, err := t.release(id)
+	j, err := t.releaseByID(id)
 	if err != nil {
 		return err
 	}
@@ -204,13 +204,13 @@ func (t *Table) Release(ctx context.Context, id string) error {
 
 // Close stops all jobs, invalidates their IDs and returns when all their processes are dead.
 func (t *Table) Close() {
-	for _, j := range t.close() {
+	for _, j := range t.markClosed() {
 		j.stop()
 	}
 	t.goroutines.Wait()
 }
 
-func (t *Table) close() (all []*job) {
+func (t *Table) markClosed() (all []*job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
@@ -221,7 +221,7 @@ func (t *Table) close() (all []*job) {
 	return all
 }
 
-func (t *Table) release(id string) (*job, error) {
+func (t *Table) releaseByID(id string) (*job, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	j := t.jobs[id]

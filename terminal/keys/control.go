@@ -191,7 +191,7 @@ func (p *terminals) runLog(chat string) (terminal.ControlReply, error) {
 	if l == nil {
 		return terminal.ControlReply{Text: "There is no log yet: no terminal was opened in this chat."}, nil
 	}
-	dialogue, cast := l.files()
+	dialogue, cast := l.exportFiles()
 	reply := terminal.ControlReply{Text: "What happened in the terminal. The recording can be played with asciinema."}
 	if dialogue != "" {
 		reply.Files = append(reply.Files, terminal.ControlFile{Name: "dialogue.txt", Content: []byte(dialogue)})

@@ -91,12 +91,12 @@ func (p *terminals) StopCommands(chat string) (ended int) {
 // withTerminal runs a turn in the terminal of its chat, which is opened if necessary. args is the
 // program of a new terminal; nil means the agent's command.
 func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
-	kept, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
+	entry, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
 	if err != nil {
 		return t.EmitStopped(ctx)
 	}
-	defer kept.Release()
-	s, opened, err := p.session(t, kept, args)
+	defer entry.Release()
+	s, opened, err := p.session(t, entry, args)
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
@@ -106,13 +106,13 @@ func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []st
 }
 
 // session returns the terminal of the chat and opens it if necessary.
-func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session], args []string) (_ *session, opened bool, err error) {
-	if s, ok := kept.Process(); ok && s.Reusable() {
+func (p *terminals) session(t terminal.Turn, entry *terminal.PoolEntry[*session], args []string) (_ *session, opened bool, err error) {
+	if s, ok := entry.Process(); ok && s.Reusable() {
 		t.AttachProcess(s.agent.Pid())
 		return s, false, nil
 	} else if ok {
 		s.Close()
-		kept.RemoveProcess()
+		entry.RemoveProcess()
 	}
 	chat := t.Envelope.SessionKey
 	log := p.logs.openLog(chat)
@@ -127,7 +127,7 @@ func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session],
 		p.logs.closeLog(chat, log)
 		return nil, false, err
 	}
-	kept.SetProcess(s)
+	entry.SetProcess(s)
 	return s, true, nil
 }
 

@@ -50,8 +50,8 @@ func (l *chatLog) addEntry(heading, text string) {
 	fmt.Fprintln(l.dialogue)
 }
 
-// files returns the dialogue and the recording.
-func (l *chatLog) files() (dialogue string, cast []byte) {
+// exportFiles returns the dialogue and the recording, as an asciicast.
+func (l *chatLog) exportFiles() (dialogue string, cast []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.recording != nil {

@@ -43,7 +43,7 @@ type session struct {
 	change       chan struct{} // closed at the next output; nil if nobody waits
 	takeover     takeover
 	hasTurn      bool // a turn is using the session
-	expired      bool // the chat starts afresh: no other turn may use the session
+	expired      bool // the chat has begun a new conversation: no other turn may use the session
 }
 
 // openOptions configures a session.
@@ -90,7 +90,7 @@ func terminalEnv(env []string) []string {
 }
 
 // run reads the output until the program has exited, and then cleans up.
-func (s *session) run(died func(*session)) {
+func (s *session) run(onExit func(*session)) {
 	buf := make([]byte, readSize)
 	for {
 		n, err := s.agent.Stdout.Read(buf)
@@ -108,7 +108,7 @@ func (s *session) run(died func(*session)) {
 	s.input.close()
 	s.typing.Wait()
 	s.notifyWatchers()
-	died(s)
+	onExit(s)
 	close(s.dead)
 }
 

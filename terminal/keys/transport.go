@@ -29,13 +29,14 @@ type request struct {
 type transport interface {
 	// start is called once, before the first request. The end of ctx ends the agent.
 	start(ctx context.Context) error
-	// respond sends a request to the agent and returns its response. The end of ctx ends the agent.
-	respond(ctx context.Context, r request) (string, error)
+	// roundTrip sends a request to the agent and returns its response. The end of ctx ends the
+	// agent.
+	roundTrip(ctx context.Context, r request) (string, error)
 	// recordStep is called with the parsed response after it was executed.
 	recordStep(step int, r Response)
-	// finish lets the agent exit by itself, kill kills it. Both return when it is dead, and may be
-	// called one after the other.
-	finish() terminal.AgentExit
+	// endGracefully lets the agent exit by itself, kill kills it. Both return when it is dead, and
+	// may be called one after the other.
+	endGracefully() terminal.AgentExit
 	kill() terminal.AgentExit
 }
 
@@ -75,7 +76,7 @@ type lineTransport struct {
 	wait  func() terminal.AgentExit
 }
 
-func (l *lineTransport) respond(ctx context.Context, r request) (string, error) {
+func (l *lineTransport) roundTrip(ctx context.Context, r request) (string, error) {
 	stop := context.AfterFunc(ctx, func() { l.agent.Stop(exitGrace) })
 	defer stop()
 	line, err := encodeLine(r)
@@ -91,7 +92,7 @@ func (l *lineTransport) respond(ctx context.Context, r request) (string, error) 
 		case isLongLine(err):
 			return "", err
 		case err != nil:
-			return "", &exitedError{l.finish()}
+			return "", &exitedError{l.endGracefully()}
 		case len(bytes.TrimSpace(answer)) > 0:
 			return string(answer), nil
 		}
@@ -148,8 +149,9 @@ func encodeLine(r request) ([]byte, error) {
 
 func (l *lineTransport) recordStep(int, Response) {}
 
-// finish closes the agent's input, which signals the end of the task. Queued input is discarded.
-func (l *lineTransport) finish() terminal.AgentExit {
+// endGracefully closes the agent's input, which signals the end of the task. Queued input is
+// discarded.
+func (l *lineTransport) endGracefully() terminal.AgentExit {
 	if l.agent == nil {
 		return terminal.AgentExit{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
 	}
@@ -165,7 +167,7 @@ func (l *lineTransport) kill() terminal.AgentExit {
 	if l.agent != nil {
 		l.agent.Kill()
 	}
-	return l.finish()
+	return l.endGracefully()
 }
 
 // turnTransport runs one process per step, which reads a prompt and prints a response.
@@ -177,7 +179,7 @@ type turnTransport struct {
 
 func (p *turnTransport) start(context.Context) error { return nil }
 
-func (p *turnTransport) respond(ctx context.Context, r request) (string, error) {
+func (p *turnTransport) roundTrip(ctx context.Context, r request) (string, error) {
 	agent, err := p.t.Launch(ctx, terminal.Input{First: []byte(p.prompt.text(r))})
 	if err != nil {
 		return "", err
@@ -202,11 +204,11 @@ func (p *turnTransport) respond(ctx context.Context, r request) (string, error) 
 
 func (p *turnTransport) recordStep(step int, r Response) { p.prompt.addStep(step, r) }
 
-func (p *turnTransport) finish() terminal.AgentExit {
+func (p *turnTransport) endGracefully() terminal.AgentExit {
 	if p.last.Stderr == nil {
 		p.last.Stderr = process.NewBounded(0, 0)
 	}
 	return p.last
 }
 
-func (p *turnTransport) kill() terminal.AgentExit { return p.finish() }
+func (p *turnTransport) kill() terminal.AgentExit { return p.endGracefully() }

@@ -83,7 +83,7 @@ func (x *turn) runSteps(ctx context.Context) (terminal.Outcome, error) {
 func (x *turn) askAgent(ctx context.Context, r request) (string, error) {
 	ctx, stop := x.s.untilExit(ctx)
 	defer stop()
-	answer, err := x.agent.respond(ctx, r)
+	answer, err := x.agent.roundTrip(ctx, r)
 	if err != nil && ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
@@ -228,7 +228,7 @@ func (x *turn) endComplete() (terminal.Outcome, error) {
 		text = "Done."
 	}
 	err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text})
-	logStderr(x.t, x.agent.finish())
+	logStderr(x.t, x.agent.endGracefully())
 	return terminal.Outcome{Status: terminal.Done}, err
 }
 

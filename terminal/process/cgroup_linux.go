@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroup is a cgroup that has one child at a time. A nil one has none and does nothing.
+// cgroup is the cgroup of one child at a time. The methods of a nil *cgroup do nothing.
 type cgroup struct {
 	pool                    *cgroups
 	dir                     string

@@ -19,7 +19,7 @@ import (
 
 const (
 	// cgroupPrefix begins the names of our cgroups. selfCgroup is the cgroup that this process
-	// moves to ourselves where the kernel requires it; no other program uses its name.
+	// moves to where the kernel requires it; no other program uses its name.
 	cgroupPrefix = "nanobot-"
 	selfCgroup   = "self.nanobot"
 	// maxIdleCgroups bounds the empty cgroups that are kept for later children: creating a cgroup
@@ -30,7 +30,7 @@ const (
 	killTimeout = 2 * time.Second
 )
 
-// cgroups is the pool of our children's cgroups (version 2): dir/1, dir/2 … A nil pool has none.
+// cgroups is the pool of our children's cgroups (version 2): dir/1, dir/2 … nil: there are none.
 type cgroups struct {
 	parent, dir string   // dir is in parent, which we are in ourselves, or in its selfCgroup
 	path        string   // of dir, as the kernel names it

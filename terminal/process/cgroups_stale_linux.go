@@ -46,9 +46,10 @@ func killStaleCgroups(parent string) {
 
 // staleLock reports whether a cgroup's lock does not show that its owner lives: a process in the
 // cgroup took the lock when the owner died, or a child whose start hangs still has the dead owner's
-// file. If the kernel hides the holder, the owner may be in another container.
+// file. If the kernel does not name the process that holds the lock, the owner may be in another
+// container.
 func staleLock(dir string) bool {
-	pid, ok := procfs.FlockHolder(dir)
+	pid, ok := procfs.FlockPid(dir)
 	if !ok || pid <= 0 {
 		return false
 	}

@@ -25,13 +25,13 @@ type output struct {
 	file               *os.File
 	exited             <-chan struct{}
 	grace              time.Duration
-	maxLinger          time.Duration // of all waiting after the exit
+	maxLinger          time.Duration // total time that reads may wait after the exit
 	firstReadAfterExit time.Time     // time of the first Read after the exit
 	waited             time.Duration // time spent in reads since then
 	bytesAfterExit     int           // read since then
-	// stopPatience replaces a shorter grace and maxLinger while processes that got a signal by Stop
+	// stopTimeout replaces a shorter grace and maxLinger while processes that got a signal by Stop
 	// may still be exiting.
-	stopPatience atomic.Int64
+	stopTimeout atomic.Int64
 }
 
 func newOutput(file *os.File, exited <-chan struct{}, o Options) *output {
@@ -44,10 +44,10 @@ func newOutput(file *os.File, exited <-chan struct{}, o Options) *output {
 
 // startGrace ends a Read that began before the child exited, after the grace period. Later reads
 // set their own deadline.
-func (o *output) startGrace() { _ = o.file.SetReadDeadline(time.Now().Add(o.maxSilence())) }
+func (o *output) startGrace() { _ = o.file.SetReadDeadline(time.Now().Add(o.readTimeout())) }
 
-func (o *output) maxSilence() time.Duration {
-	return max(o.grace, time.Duration(o.stopPatience.Load()))
+func (o *output) readTimeout() time.Duration {
+	return max(o.grace, time.Duration(o.stopTimeout.Load()))
 }
 
 // Read returns io.EOF once the child has exited and the pipe was silent for the grace period.
@@ -55,22 +55,22 @@ func (o *output) maxSilence() time.Duration {
 // A descendant that keeps writing is cut off after maxLinger.
 func (o *output) Read(p []byte) (n int, err error) {
 	for {
-		left, over := o.setDeadline()
+		exited, over := o.setDeadline()
 		if over {
 			return 0, io.EOF
 		}
 		began := time.Now()
 		n, err = o.file.Read(p)
-		if left {
+		if exited {
 			o.waited += time.Since(began)
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			if !left { // startGrace has set the deadline
+			if !exited { // startGrace has set the deadline
 				continue
 			}
 			n, err = o.readAvailable(p)
 		}
-		if left {
+		if exited {
 			o.bytesAfterExit += n
 		}
 		if errors.Is(err, unix.EIO) { // Linux: no process has the terminal open
@@ -82,7 +82,7 @@ func (o *output) Read(p []byte) (n int, err error) {
 
 // setDeadline sets the deadline of a Read that begins after the child has exited. It reports
 // whether the child has exited, and whether the time for descendants that keep writing is over.
-func (o *output) setDeadline() (left, over bool) {
+func (o *output) setDeadline() (exited, over bool) {
 	select {
 	case <-o.exited:
 	default:
@@ -92,8 +92,8 @@ func (o *output) setDeadline() (left, over bool) {
 	if o.firstReadAfterExit.IsZero() {
 		o.firstReadAfterExit = now
 	}
-	_ = o.file.SetReadDeadline(now.Add(o.maxSilence()))
-	limit := max(o.maxLinger, time.Duration(o.stopPatience.Load()))
+	_ = o.file.SetReadDeadline(now.Add(o.readTimeout()))
+	limit := max(o.maxLinger, time.Duration(o.stopTimeout.Load()))
 	return true, o.waited > limit || now.Sub(o.firstReadAfterExit) > limit && o.bytesAfterExit > maxBacklog
 }
 

@@ -72,8 +72,8 @@ func readAncestry(pid int) (line []procfs.Stat, descends, ok bool) {
 		if !found {
 			return nil, false, false
 		}
-		// A parent is older than its child: what is younger has got the pid of a parent that has
-		// died.
+		// A parent is older than its child. A younger process has reused the PID of a parent that
+		// has died.
 		if n := len(line); n > 0 && p.Start > line[n-1].Start {
 			return nil, false, false
 		}

@@ -45,8 +45,8 @@ type Options struct {
 	// Grace is how long descendants may hold the pipes open without writing after the child has
 	// exited.
 	Grace time.Duration
-	// MaxLinger is how long descendants that keep writing are read after the child has exited. 0: 5
-	// s.
+	// MaxLinger is how long descendants that keep writing are read after the child has exited; 0
+	// means 5 seconds.
 	MaxLinger time.Duration
 	// WholeSession signals all processes of the child's session instead of its process group:
 	// timeout(1) and interactive shells create process groups. After Stop, all of them may take as
@@ -131,7 +131,7 @@ type Child struct {
 	goroutines sync.WaitGroup
 
 	supervised   *supervisedChild
-	wholeSession bool // Options.Session
+	wholeSession bool // Options.WholeSession
 	onTerminal   bool // Options.Terminal
 	stopSignals  []unix.Signal
 
@@ -164,7 +164,7 @@ func Start(o Options) (*Child, error) {
 	supervised, err := o.Supervisor.start(cmd, o)
 	if err != nil {
 		p.closeAll()
-		// With process attributes set, os blames the program for a missing folder.
+		// With process attributes, os reports a missing working folder as a missing program.
 		if _, serr := os.Stat(o.Dir); o.Dir != "" && serr != nil {
 			err = fmt.Errorf("working folder: %w", serr)
 		}
@@ -205,25 +205,25 @@ func (c *Child) Kill() {
 		c.supervised.killCgroup()
 	}
 	c.killed = true
-	c.out.stopPatience.Store(0)
+	c.out.stopTimeout.Store(0)
 	if c.wholeSession && c.exitNoticed && !c.reaped {
 		c.out.startGrace()
 	}
 }
 
-// Stop asks the process group to exit by a signal, and kills it after patience.
-func (c *Child) Stop(patience time.Duration) {
+// Stop asks the process group to exit by a signal, and kills it after the timeout.
+func (c *Child) Stop(timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := c.timer == nil && !c.killed && !c.reaped
 	if first && c.wholeSession {
-		c.out.stopPatience.Store(int64(patience))
+		c.out.stopTimeout.Store(int64(timeout))
 	}
 	for _, s := range c.stopSignals {
 		c.signal(s)
 	}
 	if first {
-		c.timer = time.AfterFunc(patience, c.Kill)
+		c.timer = time.AfterFunc(timeout, c.Kill)
 	}
 }
 
@@ -282,10 +282,10 @@ func (c *Child) readStderr() {
 
 // watchExit waits for the exit of the child and starts the grace period of reads that descendants
 // may block.
-func (c *Child) watchExit(onEmpty func()) {
+func (c *Child) watchExit(onCgroupEmpty func()) {
 	awaitExit(c.cmd)
-	if onEmpty != nil && c.supervised.cgroupEmpty() {
-		onEmpty()
+	if onCgroupEmpty != nil && c.supervised.cgroupEmpty() {
+		onCgroupEmpty()
 	}
 	c.mu.Lock()
 	c.exitNoticed = true

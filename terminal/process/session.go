@@ -6,15 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitForSession waits for the other processes of the session, at most until the patience of Stop
-// is over.
+// waitForSession waits for the other processes of the session, at most until the timeout of Stop.
 func (c *Child) waitForSession() {
 	for c.isStopping() && len(sessionMembers(c.Pid())) > 0 {
 		time.Sleep(20 * time.Millisecond) // the kernel does not report the end of a process that is not our child
 	}
 }
 
-// isStopping reports whether Stop was called and its patience is not over.
+// isStopping reports whether Stop was called and its timeout has not passed.
 func (c *Child) isStopping() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

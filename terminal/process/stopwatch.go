@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// ticksPerRun is into how many ticks the time of a stopwatch is divided; minTick and maxTick
-	// bound them.
+	// ticksPerRun is the number of ticks of a stopwatch's time; minTick and maxTick bound the
+	// duration of one tick.
 	ticksPerRun, minTick, maxTick = 20, 20 * time.Millisecond, time.Second
 	// maxLateTicks is how many late ticks in a row may delay the end.
 	maxLateTicks = 5

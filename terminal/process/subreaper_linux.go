@@ -21,7 +21,7 @@ const markVariable = "NANOBOT_CHILD="
 // execve a process has no environment for a moment.
 const maxUnsureSweeps = 20
 
-// subreaper makes the kernel reparent orphaned descendants of our children to us. os/exec does not
+// subreaper makes the kernel reparent descendants whose parent has died to us. os/exec does not
 // know these processes: each is reaped by its own PID, and never a process that os/exec has
 // started. A nil subreaper has no reparented processes.
 type subreaper struct {
@@ -41,7 +41,7 @@ type subreaper struct {
 	unresolvedOwners map[string]bool
 }
 
-// openSubreaper returns nil if orphaned processes are reparented to another process.
+// openSubreaper returns nil if descendants whose parent has died are reparented to another process.
 func openSubreaper(wanted bool, cgroups *cgroups) *subreaper {
 	r := &subreaper{cgroups: cgroups, started: map[int]*supervisedChild{}, starting: map[*supervisedChild]bool{}, unresolvedOwners: map[string]bool{}}
 	if os.Getpid() != 1 {

@@ -13,7 +13,7 @@ import (
 // Supervisor, which is set in the Options of its children.
 type Supervisor struct {
 	cgroups   *cgroups   // nil: none can be created
-	subreaper *subreaper // nil: orphaned processes are reparented to another process
+	subreaper *subreaper // nil: descendants are reparented to another process
 	noCgroups string     // why there are no cgroups
 }
 
@@ -64,7 +64,7 @@ func (s *Supervisor) CanLimit() (memory, processes bool) {
 	return s.cgroups.enableController("memory"), s.cgroups.enableController("pids")
 }
 
-// supervisedChild is the Supervisor's record of a child. A nil one has no Supervisor.
+// supervisedChild is the Supervisor's record of a child; nil: the child has no Supervisor.
 type supervisedChild struct {
 	supervisor *Supervisor
 	cgroup     *cgroup // nil: it has none

@@ -66,9 +66,9 @@ type conversation struct {
 	injectionEnds []int      // bytesWritten after each injection
 }
 
-// ask puts a question to the person and writes the answer to the agent's stdin, without blocking
-// the agent's output.
-func (k *conversation) ask(ctx context.Context, q question) error {
+// askPerson puts a question to the person and writes the answer to the agent's stdin, without
+// blocking the agent's output.
+func (k *conversation) askPerson(ctx context.Context, q question) error {
 	k.asked++
 	if q.ID == "" {
 		q.ID = fmt.Sprintf("ask-%d", k.asked)
@@ -82,12 +82,12 @@ func (k *conversation) ask(ctx context.Context, q question) error {
 	}
 	k.goroutines.Go(func() {
 		defer k.open.Add(-1)
-		k.writeLine(k.answer(ctx, q), false)
+		k.writeLine(k.awaitAnswer(ctx, q), false)
 	})
 	return nil
 }
 
-func (k *conversation) answer(ctx context.Context, q question) answer {
+func (k *conversation) awaitAnswer(ctx context.Context, q question) answer {
 	a := answer{Type: "answer", ID: q.raw}
 	if a.ID == nil {
 		a.ID, _ = json.Marshal(q.ID) // cannot fail for a string

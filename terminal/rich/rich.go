@@ -29,7 +29,7 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 		if t.Injections != nil {
 			k.goroutines.Go(func() { k.inject(ctx) })
 		}
-		return handleLines(t, func(q question) error { return k.ask(ctx, q) }), k.wait
+		return handleLines(t, func(q question) error { return k.askPerson(ctx, q) }), k.wait
 	})
 	out.Unread = k.unread
 	return out, err

@@ -80,7 +80,7 @@ func execProgram(p *helperPlan, l Limits, parent int, path string, argv []string
 }
 
 // errProbed ends a helper that was only started for a probe.
-var errProbed = errors.New("this was only tried")
+var errProbed = errors.New("the helper was started as a probe only")
 
 // prepare does the steps that come before the program is looked up, because the lookup depends on
 // the mounts and the user.

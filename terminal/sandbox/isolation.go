@@ -79,7 +79,7 @@ func (s *Sandbox) planIsolation() {
 		s.isolation.files.Hide = append(s.isolation.files.Hide, users)
 	}
 	s.isolation.removeRedundant()
-	s.noteSplitGrants(g)
+	s.recordSplitGrants(g)
 }
 
 // ownProcesses matches sandbox commands that are known to create a PID namespace. A Landlock domain
@@ -220,8 +220,8 @@ func (s *isolation) removeRedundant() {
 	}
 }
 
-// noteSplitGrants records which folders are granted entry by entry.
-func (s *Sandbox) noteSplitGrants(g grantedDirs) {
+// recordSplitGrants records which folders are granted entry by entry.
+func (s *Sandbox) recordSplitGrants(g grantedDirs) {
 	var split []string
 	for _, point := range slices.Concat(s.isolation.files.Hide, s.isolation.files.ReadOnly) {
 		for at := filepath.Dir(point); g.reads(at) && at != filepath.Dir(at); at = filepath.Dir(at) {

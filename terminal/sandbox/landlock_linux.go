@@ -64,9 +64,9 @@ var escapeCapabilities = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_BPF, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_SYSLOG,
 }
 
-// dropEscapeCapabilities drops these capabilities from the bounding and inheritable sets, so that
-// the program does not get them back on exec as root. A process without privileges may have none to
-// drop.
+// dropEscapeCapabilities drops the escapeCapabilities from the bounding and inheritable sets, so
+// that the program does not get them back on exec as root. A process without privileges may have
+// none to drop.
 func dropEscapeCapabilities() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

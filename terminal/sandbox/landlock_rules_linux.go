@@ -55,7 +55,7 @@ func (r *ruleBuilder) addPath(path string, readOnly bool) {
 		r.addRule(path, info, true)
 	case !own && slices.ContainsFunc(r.protected, func(s os.FileInfo) bool { return os.SameFile(s, info) }):
 	case info.Mode().Type() == os.ModeSymlink:
-	case !info.IsDir() || own || !r.holdsPrivate(path):
+	case !info.IsDir() || own || !r.containsProtected(path):
 		r.addRule(path, info, readOnly)
 	default:
 		entries, _ := os.ReadDir(path)
@@ -65,7 +65,7 @@ func (r *ruleBuilder) addPath(path string, readOnly bool) {
 	}
 }
 
-func (r *ruleBuilder) holdsPrivate(dir string) bool {
+func (r *ruleBuilder) containsProtected(dir string) bool {
 	return slices.ContainsFunc(slices.Concat(r.Hide, r.ReadOnly), func(path string) bool { return within(dir, path) })
 }
 

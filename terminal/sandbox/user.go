@@ -14,7 +14,7 @@ import (
 	"nanobot/internal/modebits"
 )
 
-// agentUser is the Unix user that agents run as. A nil one is the user of this process.
+// agentUser is the Unix user that agents run as; nil: the user of this process.
 type agentUser struct {
 	name, home string
 	uid, gid   uint32

@@ -18,47 +18,47 @@ import (
 	"time"
 )
 
-// exitBroken is the exit status after the client has violated the protocol.
-const exitBroken = 99
+// exitViolation is the exit status after the client has violated the protocol.
+const exitViolation = 99
 
 // options are the agent's capabilities and its deviations from the protocol.
 type options struct {
-	dir                                      string
-	resume, load, list, end                  bool
-	images, audio, embedded                  bool
-	http, sse                                bool
-	modes, configs, models                   bool
-	auth                                     string
-	slow                                     time.Duration
-	behind                                   bool
-	onLoad                                   string
-	stubborn, noisy, early, repeats, version bool
+	dir                                                         string
+	resume, load, list, closeSessions                           bool
+	images, audio, embedded                                     bool
+	http, sse                                                   bool
+	modes, configs, models                                      bool
+	auth                                                        string
+	slow                                                        time.Duration
+	replayLate                                                  bool
+	onLoad                                                      string
+	ignoreEOF, noisy, earlyUpdates, repeatTools, unknownVersion bool
 }
 
 func (o *options) parse(args []string) error {
 	f := flag.NewFlagSet("agent", flag.ContinueOnError)
-	f.StringVar(&o.dir, "dir", "", "where sessions are kept")
+	f.StringVar(&o.dir, "dir", "", "folder in which sessions are stored")
 	f.BoolVar(&o.resume, "resume", false, "can resume sessions")
-	f.BoolVar(&o.load, "load", false, "can load sessions, and says all that was said again")
-	f.BoolVar(&o.behind, "behind", false, "says what was said again only when it has answered session/load")
-	f.StringVar(&o.onLoad, "on-load", "", "exit or hang, in place of loading a session")
+	f.BoolVar(&o.load, "load", false, "can load sessions, and replays their updates")
+	f.BoolVar(&o.replayLate, "behind", false, "replays the updates only after the response to session/load")
+	f.StringVar(&o.onLoad, "on-load", "", "exit or hang, instead of loading a session")
 	f.BoolVar(&o.list, "list", false, "can list sessions")
-	f.BoolVar(&o.end, "close", false, "can close sessions")
-	f.BoolVar(&o.images, "images", false, "takes images")
-	f.BoolVar(&o.audio, "audio", false, "takes audio")
-	f.BoolVar(&o.embedded, "embedded", false, "takes embedded files")
-	f.BoolVar(&o.http, "http", false, "takes MCP servers by HTTP")
-	f.BoolVar(&o.sse, "sse", false, "takes MCP servers by server-sent events")
+	f.BoolVar(&o.closeSessions, "close", false, "can close sessions")
+	f.BoolVar(&o.images, "images", false, "accepts images")
+	f.BoolVar(&o.audio, "audio", false, "accepts audio")
+	f.BoolVar(&o.embedded, "embedded", false, "accepts embedded files")
+	f.BoolVar(&o.http, "http", false, "accepts MCP servers with HTTP")
+	f.BoolVar(&o.sse, "sse", false, "accepts MCP servers with server-sent events")
 	f.BoolVar(&o.modes, "modes", false, "has modes")
-	f.BoolVar(&o.configs, "configs", false, "has options, a model among them")
-	f.BoolVar(&o.models, "models", false, "has models in the way of old")
-	f.StringVar(&o.auth, "auth", "", "wants to be signed in by this method")
-	f.DurationVar(&o.slow, "slow", 0, "takes this long to begin")
-	f.BoolVar(&o.stubborn, "stubborn", false, "goes on when stdin ends")
-	f.BoolVar(&o.noisy, "noisy", false, "writes what is no message to stdout")
-	f.BoolVar(&o.early, "early", false, "sends updates before it has answered session/new")
-	f.BoolVar(&o.repeats, "repeats", false, "sends a tool call twice")
-	f.BoolVar(&o.version, "version", false, "speaks a version that nobody knows")
+	f.BoolVar(&o.configs, "configs", false, "has config options, including the model")
+	f.BoolVar(&o.models, "models", false, "has models in the form that predates config options")
+	f.StringVar(&o.auth, "auth", "", "requires authentication by this method")
+	f.DurationVar(&o.slow, "slow", 0, "time until it responds to initialize")
+	f.BoolVar(&o.ignoreEOF, "stubborn", false, "continues when stdin ends")
+	f.BoolVar(&o.noisy, "noisy", false, "prints lines that are not messages")
+	f.BoolVar(&o.earlyUpdates, "early", false, "sends updates before its response to session/new")
+	f.BoolVar(&o.repeatTools, "repeats", false, "sends a tool call twice")
+	f.BoolVar(&o.unknownVersion, "version", false, "announces an unknown protocol version")
 	return f.Parse(args)
 }
 
@@ -126,7 +126,7 @@ func Main(args []string) int {
 		if err == nil {
 			continue
 		}
-		if a.stubborn {
+		if a.ignoreEOF {
 			select {}
 		}
 		return 0
@@ -142,7 +142,7 @@ func (a *agent) failClient(format string, args ...any) {
 		fmt.Fprintln(f, text)
 		f.Close()
 	}
-	os.Exit(exitBroken)
+	os.Exit(exitViolation)
 }
 
 func (a *agent) handleLine(line []byte) {
@@ -199,7 +199,7 @@ func (a *agent) handleNotification(m message) {
 	}
 	_ = json.Unmarshal(m.Params, &p)
 	if m.Method == "session/cancel" {
-		if s := a.session(p.SessionID); s != nil {
+		if s := a.findSession(p.SessionID); s != nil {
 			s.cancel()
 		}
 	}
@@ -213,7 +213,7 @@ func (a *agent) handleRequest(m message) {
 	switch {
 	case err == nil:
 		raw, _ := json.Marshal(result)
-		if name, ok := agentShapes[m.Method]; ok && !a.version {
+		if name, ok := agentShapes[m.Method]; ok && !a.unknownVersion {
 			if cerr := Check(name, raw); cerr != nil {
 				panic("acptest itself is wrong: " + cerr.Error())
 			}
@@ -224,12 +224,12 @@ func (a *agent) handleRequest(m message) {
 	default:
 		reply.Error = &Problem{Code: -32603, Message: err.Error()}
 	}
-	a.write(reply)
+	a.sendMessage(reply)
 	a.sendLate(m)
 }
 
-// write sends one message as one line.
-func (a *agent) write(m message) {
+// sendMessage sends one message as one line.
+func (a *agent) sendMessage(m message) {
 	m.JSONRPC = "2.0"
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -246,9 +246,9 @@ func (a *agent) printNoise(text string) {
 	fmt.Fprintln(a.out, text)
 }
 
-// call calls a method of the client. IDs alternate between strings and numbers, since both are
-// allowed.
-func (a *agent) call(method string, params any) (json.RawMessage, error) {
+// callClient calls a method of the client. IDs alternate between strings and numbers, since both
+// are allowed.
+func (a *agent) callClient(method string, params any) (json.RawMessage, error) {
 	m, _ := a.startCall(method, params)
 	w := <-m
 	if w.Error != nil {
@@ -271,22 +271,22 @@ func (a *agent) startCall(method string, params any) (answer chan message, id js
 	}
 	a.pending[string(id)] = pendingCall{method, answer}
 	a.mu.Unlock()
-	a.write(message{ID: id, Method: method, Params: raw})
+	a.sendMessage(message{ID: id, Method: method, Params: raw})
 	return answer, id
 }
 
-// update sends one session/update.
-func (a *agent) update(session string, update any) {
+// sendUpdate sends one session/update.
+func (a *agent) sendUpdate(session string, update any) {
 	raw, err := json.Marshal(map[string]any{"sessionId": session, "update": update})
 	if err != nil {
 		panic(err)
 	}
-	a.write(message{Method: "session/update", Params: raw})
+	a.sendMessage(message{Method: "session/update", Params: raw})
 }
 
-// Broken returns the client's violation of the protocol towards agents with the session folder dir,
-// or "".
-func Broken(dir string) string {
+// Violation returns the client's violation of the protocol towards agents with the session folder
+// dir, or "".
+func Violation(dir string) string {
 	b, _ := os.ReadFile(filepath.Join(dir, "broken"))
 	return strings.TrimSpace(string(b))
 }

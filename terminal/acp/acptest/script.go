@@ -24,7 +24,7 @@ func (a *agent) prompt(s *session, blocks json.RawMessage) (any, error) {
 	}
 	a.addSession(s) // an earlier cancel does not count
 	s.Said = append(s.Said, strings.Join(text, "\n"))
-	a.save(s)
+	a.saveSession(s)
 	r := &promptRun{agent: a, s: s, blocks: blocks, reason: "end_turn"}
 	for _, line := range strings.Split(strings.Join(text, "\n"), "\n") {
 		if err := r.step(line); err != nil {
@@ -43,11 +43,11 @@ func (a *agent) sendLate(m message) {
 		SessionID string `json:"sessionId"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // most messages have none
-	s := a.session(p.SessionID)
+	s := a.findSession(p.SessionID)
 	switch {
 	case s == nil:
 		return
-	case m.Method == "session/load" && a.behind:
+	case m.Method == "session/load" && a.replayLate:
 		a.replay(s, 10*time.Millisecond)
 		return
 	case m.Method != "session/prompt":
@@ -60,7 +60,7 @@ func (a *agent) sendLate(m message) {
 }
 
 func (a *agent) sendText(s *session, text string) {
-	a.update(s.ID, chunk("agent_message_chunk", text))
+	a.sendUpdate(s.ID, chunk("agent_message_chunk", text))
 }
 
 func chunk(kind, text string) fields {
@@ -70,11 +70,11 @@ func chunk(kind, text string) fields {
 // promptRun is the execution of one prompt.
 type promptRun struct {
 	*agent
-	s      *session
-	blocks json.RawMessage
-	reason string
-	ended  bool
-	begun  []chan message // calls that gather waits for
+	s       *session
+	blocks  json.RawMessage
+	reason  string
+	ended   bool
+	spawned []chan message // responses to the calls of spawnCommand
 }
 
 // isOver reports whether the prompt has ended.
@@ -98,21 +98,21 @@ func (r *promptRun) step(line string) error {
 var steps = map[string]func(r *promptRun, rest string) error{
 	"say":     func(r *promptRun, text string) error { r.sendText(r.s, text); return nil },
 	"think":   func(r *promptRun, text string) error { r.send(chunk("agent_thought_chunk", text)); return nil },
-	"message": (*promptRun).message,
-	"chunks":  (*promptRun).chunks,
-	"flow":    (*promptRun).flow,
-	"tool":    (*promptRun).tool,
-	"status":  (*promptRun).status,
-	"plan":    (*promptRun).plan,
-	"raw":     (*promptRun).raw,
+	"message": (*promptRun).sendMessageWithID,
+	"chunks":  (*promptRun).sendChunks,
+	"flow":    (*promptRun).sendAtRate,
+	"tool":    (*promptRun).startTool,
+	"status":  (*promptRun).updateTool,
+	"plan":    (*promptRun).showPlan,
+	"raw":     (*promptRun).sendRaw,
 	"call":    (*promptRun).callRaw,
-	"ask":     (*promptRun).ask,
-	"run":     (*promptRun).command,
-	"spawn":   (*promptRun).spawn,
-	"gather":  (*promptRun).gather,
-	"embed":   (*promptRun).embed,
-	"read":    (*promptRun).read,
-	"write":   (*promptRun).write,
+	"ask":     (*promptRun).askPermission,
+	"run":     (*promptRun).runCommand,
+	"spawn":   (*promptRun).spawnCommand,
+	"gather":  (*promptRun).gatherSpawned,
+	"embed":   (*promptRun).embedTerminal,
+	"read":    (*promptRun).readFile,
+	"write":   (*promptRun).writeFile,
 	"noise":   func(r *promptRun, text string) error { r.printNoise(text); return nil },
 	"late":    func(r *promptRun, text string) error { r.s.late = append(r.s.late, text); return nil },
 	"env":     func(r *promptRun, name string) error { r.sendText(r.s, name+"="+os.Getenv(name)); return nil },
@@ -134,14 +134,14 @@ var steps = map[string]func(r *promptRun, rest string) error{
 	"die":    func(*promptRun, string) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
 	"hang":   func(*promptRun, string) error { select {} },
 	"await":  func(r *promptRun, _ string) error { <-r.s.cancelled; return nil },
-	"until":  (*promptRun).until,
+	"until":  (*promptRun).awaitFile,
 	"stderr": func(_ *promptRun, text string) error { fmt.Fprintln(os.Stderr, text); return nil },
 }
 
-func (r *promptRun) send(update any) { r.update(r.s.ID, update) }
+func (r *promptRun) send(update any) { r.sendUpdate(r.s.ID, update) }
 
-// message ID TEXT says something as a message with an id of its own.
-func (r *promptRun) message(rest string) error {
+// sendMessageWithID executes "message ID TEXT": it sends a text with this message ID.
+func (r *promptRun) sendMessageWithID(rest string) error {
 	id, text, _ := strings.Cut(rest, " ")
 	u := chunk("agent_message_chunk", text)
 	u["messageId"] = id
@@ -149,8 +149,8 @@ func (r *promptRun) message(rest string) error {
 	return nil
 }
 
-// chunks N says N numbered words as fast as it can.
-func (r *promptRun) chunks(rest string) error {
+// sendChunks executes "chunks N": it sends N numbered words as fast as possible.
+func (r *promptRun) sendChunks(rest string) error {
 	n, err := strconv.Atoi(rest)
 	for i := range n {
 		r.sendText(r.s, fmt.Sprintf("w%07d ", i))
@@ -158,8 +158,8 @@ func (r *promptRun) chunks(rest string) error {
 	return err
 }
 
-// flow SECONDS RATE says so many numbered words a second, for so long.
-func (r *promptRun) flow(rest string) error {
+// sendAtRate executes "flow SECONDS RATE": it sends RATE numbered words per second.
+func (r *promptRun) sendAtRate(rest string) error {
 	var seconds, rate int
 	if _, err := fmt.Sscan(rest, &seconds, &rate); err != nil {
 		return err
@@ -174,22 +174,22 @@ func (r *promptRun) flow(rest string) error {
 	return nil
 }
 
-// tool ID KIND TITLE begins a tool call.
-func (r *promptRun) tool(rest string) error {
+// startTool executes "tool ID KIND TITLE": it starts a tool call.
+func (r *promptRun) startTool(rest string) error {
 	f := strings.SplitN(rest, " ", 3)
 	if len(f) < 3 {
 		return &Problem{-32602, "tool ID KIND TITLE"}
 	}
 	u := fields{"sessionUpdate": "tool_call", "toolCallId": f[0], "kind": f[1], "title": f[2], "status": "pending"}
 	r.send(u)
-	if r.repeats {
+	if r.repeatTools {
 		r.send(u)
 	}
 	return nil
 }
 
-// status ID STATUS [JSON] changes a tool call; JSON is its new content.
-func (r *promptRun) status(rest string) error {
+// updateTool executes "status ID STATUS [JSON]": it changes a tool call. JSON is its new content.
+func (r *promptRun) updateTool(rest string) error {
 	f := strings.SplitN(rest, " ", 3)
 	u := fields{"sessionUpdate": "tool_call_update", "toolCallId": f[0], "status": f[1]}
 	if len(f) == 3 {
@@ -199,8 +199,8 @@ func (r *promptRun) status(rest string) error {
 	return nil
 }
 
-// plan STATUS:TEXT; STATUS:TEXT shows a plan.
-func (r *promptRun) plan(rest string) error {
+// showPlan executes "plan STATUS:TEXT; STATUS:TEXT".
+func (r *promptRun) showPlan(rest string) error {
 	entries := []any{}
 	for _, e := range strings.Split(rest, ";") {
 		status, text, _ := strings.Cut(strings.TrimSpace(e), ":")
@@ -210,29 +210,29 @@ func (r *promptRun) plan(rest string) error {
 	return nil
 }
 
-// raw JSON sends any update.
-func (r *promptRun) raw(rest string) error {
+// sendRaw executes "raw JSON": it sends any update.
+func (r *promptRun) sendRaw(rest string) error {
 	r.send(json.RawMessage(rest))
 	return nil
 }
 
-// callRaw METHOD JSON calls the client and says what it answered. SESSION in JSON stands for the
-// session's id.
+// callRaw executes "call METHOD JSON": it calls the client and sends the response as text. SESSION
+// in JSON stands for the session's ID.
 func (r *promptRun) callRaw(rest string) error {
 	method, params, _ := strings.Cut(rest, " ")
-	result, err := r.call(method, json.RawMessage(strings.ReplaceAll(params, "SESSION", r.s.ID)))
+	result, err := r.callClient(method, json.RawMessage(strings.ReplaceAll(params, "SESSION", r.s.ID)))
 	if err != nil {
 		r.sendText(r.s, "error "+err.Error()+"\n")
-		return nil //nolint:nilerr // it was said
+		return nil //nolint:nilerr // the error was sent as text
 	}
 	r.sendText(r.s, "`"+string(result)+"`\n")
 	return nil
 }
 
-// ask ID KIND TITLE asks for permission and says what was chosen.
-func (r *promptRun) ask(rest string) error {
+// askPermission executes "ask ID KIND TITLE": it asks for permission and sends the choice as text.
+func (r *promptRun) askPermission(rest string) error {
 	f := strings.SplitN(rest, " ", 3)
-	result, err := r.call("session/request_permission", fields{
+	result, err := r.callClient("session/request_permission", fields{
 		"sessionId": r.s.ID, "toolCall": fields{"toolCallId": f[0], "kind": f[1], "title": f[2], "status": "pending"},
 		"options": []any{
 			fields{"optionId": "yes", "name": "Allow", "kind": "allow_once"},
@@ -253,8 +253,8 @@ func (r *promptRun) ask(rest string) error {
 	return nil
 }
 
-// until PATH waits for a file to be there.
-func (r *promptRun) until(path string) error {
+// awaitFile executes "until PATH": it waits until the file exists.
+func (r *promptRun) awaitFile(path string) error {
 	for !r.s.isCancelled() {
 		if _, err := os.Stat(path); err == nil {
 			return nil

@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// command LINE runs a command in a terminal of the client and says what came of it.
-func (r *promptRun) command(line string) error {
-	id, err := r.create(line)
+// runCommand executes "run LINE": it runs a command in a terminal of the client and sends the
+// output and the exit status as text.
+func (r *promptRun) runCommand(line string) error {
+	id, err := r.createTerminal(line)
 	if err != nil {
 		r.sendText(r.s, "error "+err.Error()+"\n")
-		return nil //nolint:nilerr // it was said
+		return nil //nolint:nilerr // the error was sent as text
 	}
 	at := fields{"sessionId": r.s.ID, "terminalId": id}
-	if _, err := r.call("terminal/wait_for_exit", at); err != nil {
+	if _, err := r.callClient("terminal/wait_for_exit", at); err != nil {
 		return err
 	}
-	result, err := r.call("terminal/output", at)
+	result, err := r.callClient("terminal/output", at)
 	if err != nil {
 		return err
 	}
-	if _, err := r.call("terminal/release", at); err != nil {
+	if _, err := r.callClient("terminal/release", at); err != nil {
 		return err
 	}
 	var out struct {
@@ -46,8 +47,8 @@ func (r *promptRun) command(line string) error {
 	return nil
 }
 
-func (r *promptRun) create(line string) (string, error) {
-	result, err := r.call("terminal/create", fields{"sessionId": r.s.ID, "command": line})
+func (r *promptRun) createTerminal(line string) (string, error) {
+	result, err := r.callClient("terminal/create", fields{"sessionId": r.s.ID, "command": line})
 	if err != nil {
 		return "", err
 	}
@@ -59,10 +60,11 @@ func (r *promptRun) create(line string) (string, error) {
 	return p.TerminalID, nil
 }
 
-// embed ID LINE begins a tool call with a command that runs in it, and leaves it running.
-func (r *promptRun) embed(rest string) error {
+// embedTerminal executes "embed ID LINE": it starts a command and a tool call that shows its
+// terminal, and leaves the command running.
+func (r *promptRun) embedTerminal(rest string) error {
 	id, line, _ := strings.Cut(rest, " ")
-	terminal, err := r.create(line)
+	terminal, err := r.createTerminal(line)
 	if err != nil {
 		return err
 	}
@@ -73,17 +75,17 @@ func (r *promptRun) embed(rest string) error {
 	return nil
 }
 
-// read PATH [LINE LIMIT] says what is in a file.
-func (r *promptRun) read(rest string) error {
+// readFile executes "read PATH [LINE LIMIT]": it sends the content of a file as text.
+func (r *promptRun) readFile(rest string) error {
 	f := strings.Fields(rest)
 	p := fields{"sessionId": r.s.ID, "path": f[0]}
 	if len(f) == 3 {
 		p["line"], p["limit"] = json.RawMessage(f[1]), json.RawMessage(f[2])
 	}
-	result, err := r.call("fs/read_text_file", p)
+	result, err := r.callClient("fs/read_text_file", p)
 	if err != nil {
 		r.sendText(r.s, "error "+err.Error()+"\n")
-		return nil //nolint:nilerr // it was said
+		return nil //nolint:nilerr // the error was sent as text
 	}
 	var out struct{ Content string }
 	_ = json.Unmarshal(result, &out)
@@ -91,33 +93,33 @@ func (r *promptRun) read(rest string) error {
 	return nil
 }
 
-// write PATH TEXT writes a file.
-func (r *promptRun) write(rest string) error {
+// writeFile executes "write PATH TEXT".
+func (r *promptRun) writeFile(rest string) error {
 	path, text, _ := strings.Cut(rest, " ")
-	if _, err := r.call("fs/write_text_file", fields{"sessionId": r.s.ID, "path": path, "content": text}); err != nil {
+	if _, err := r.callClient("fs/write_text_file", fields{"sessionId": r.s.ID, "path": path, "content": text}); err != nil {
 		r.sendText(r.s, "error "+err.Error()+"\n")
-		return nil //nolint:nilerr // it was said
+		return nil //nolint:nilerr // the error was sent as text
 	}
 	r.sendText(r.s, "written\n")
 	return nil
 }
 
-// spawn LINE asks for a command and does not wait for the answer.
-func (r *promptRun) spawn(line string) error {
+// spawnCommand executes "spawn LINE": it calls terminal/create and does not wait for the response.
+func (r *promptRun) spawnCommand(line string) error {
 	answer, _ := r.startCall("terminal/create", fields{"sessionId": r.s.ID, "command": line})
-	r.begun = append(r.begun, answer)
+	r.spawned = append(r.spawned, answer)
 	return nil
 }
 
-// gather waits for what spawn asked for, and says the answers.
-func (r *promptRun) gather(string) error {
-	for _, answer := range r.begun {
+// gatherSpawned executes "gather": it sends the responses to the calls of spawnCommand as text.
+func (r *promptRun) gatherSpawned(string) error {
+	for _, answer := range r.spawned {
 		if m := <-answer; m.Error != nil {
 			r.sendText(r.s, "error "+m.Error.Error()+"\n")
 		} else {
 			r.sendText(r.s, "`"+string(m.Result)+"`\n")
 		}
 	}
-	r.begun = nil
+	r.spawned = nil
 	return nil
 }

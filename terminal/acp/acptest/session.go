@@ -36,13 +36,13 @@ func (s *session) isCancelled() bool {
 	}
 }
 
-func (a *agent) file(id string) string { return filepath.Join(a.dir, filepath.Base(id)+".json") }
+func (a *agent) sessionFile(id string) string { return filepath.Join(a.dir, filepath.Base(id)+".json") }
 
-func (a *agent) save(s *session) {
+func (a *agent) saveSession(s *session) {
 	b, err := json.Marshal(s)
 	if err == nil {
 		if err = os.MkdirAll(a.dir, 0o700); err == nil {
-			err = os.WriteFile(a.file(s.ID), b, 0o600)
+			err = os.WriteFile(a.sessionFile(s.ID), b, 0o600)
 		}
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *agent) save(s *session) {
 	}
 }
 
-func (a *agent) session(id string) *session {
+func (a *agent) findSession(id string) *session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.sessions[id]
@@ -68,7 +68,7 @@ func (a *agent) addSession(s *session) *session {
 
 // loadSession loads a session of an earlier run.
 func (a *agent) loadSession(id string) (*session, error) {
-	b, err := os.ReadFile(a.file(id))
+	b, err := os.ReadFile(a.sessionFile(id))
 	if err != nil {
 		return nil, &Problem{-32002, "no such session: " + id}
 	}
@@ -98,7 +98,7 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, &Problem{-32602, err.Error()}
 	}
-	s := a.session(p.SessionID)
+	s := a.findSession(p.SessionID)
 	if s == nil && method != "session/load" && method != "session/resume" && p.SessionID != "" {
 		return nil, &Problem{-32002, "no such session: " + p.SessionID}
 	}
@@ -118,9 +118,9 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 	case "session/new":
 		return a.newSession(p.Cwd, p.Servers)
 	case "session/load":
-		return a.bringBack(p.SessionID, p.Servers, true)
+		return a.restoreSession(p.SessionID, p.Servers, true)
 	case "session/resume":
-		return a.bringBack(p.SessionID, p.Servers, false)
+		return a.restoreSession(p.SessionID, p.Servers, false)
 	case "session/list":
 		return a.listSessions(), nil
 	case "session/close":
@@ -131,15 +131,15 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 		return fields{}, nil
 	case "session/set_mode":
 		s.Mode = p.ModeID
-		a.save(s)
+		a.saveSession(s)
 		return fields{}, nil
 	case "session/set_model":
 		s.Model = p.ModelID
-		a.save(s)
+		a.saveSession(s)
 		return fields{}, nil
 	case "session/set_config_option":
 		s.Model = p.Value
-		a.save(s)
+		a.saveSession(s)
 		return fields{"configOptions": a.configOptions(s)}, nil
 	case "session/prompt":
 		return a.prompt(s, p.Prompt)
@@ -167,7 +167,7 @@ func (a *agent) checkServers(method string, raw json.RawMessage) {
 func (a *agent) initialize() any {
 	time.Sleep(a.slow)
 	can := fields{}
-	for name, on := range map[string]bool{"resume": a.resume, "list": a.list, "close": a.end} {
+	for name, on := range map[string]bool{"resume": a.resume, "list": a.list, "close": a.closeSessions} {
 		if on {
 			can[name] = fields{}
 		}
@@ -177,7 +177,7 @@ func (a *agent) initialize() any {
 		methods = append(methods, fields{"id": a.auth, "name": "Sign in", "description": "Run `agent login` on the server."})
 	}
 	version := 1
-	if a.version {
+	if a.unknownVersion {
 		version = 99
 	}
 	return fields{
@@ -195,10 +195,10 @@ func (a *agent) newSession(cwd string, servers json.RawMessage) (any, error) {
 		return nil, &Problem{-32000, "Authentication required"}
 	}
 	s := a.addSession(&session{ID: "sess_" + rand.Text(), Cwd: cwd, Mode: "code", Model: "small", servers: servers})
-	a.save(s)
-	if a.early {
-		a.update(s.ID, fields{"sessionUpdate": "available_commands_update", "availableCommands": []any{fields{"name": "review", "description": "look at a change"}}})
-		a.update(s.ID, fields{"sessionUpdate": "agent_message_chunk", "content": fields{"type": "text", "text": "early words"}})
+	a.saveSession(s)
+	if a.earlyUpdates {
+		a.sendUpdate(s.ID, fields{"sessionUpdate": "available_commands_update", "availableCommands": []any{fields{"name": "review", "description": "look at a change"}}})
+		a.sendUpdate(s.ID, fields{"sessionUpdate": "agent_message_chunk", "content": fields{"type": "text", "text": "early words"}})
 	}
 	out := a.state(s)
 	out["sessionId"] = s.ID
@@ -226,7 +226,7 @@ func (a *agent) configOptions(s *session) []any {
 	}}
 }
 
-func (a *agent) bringBack(id string, servers json.RawMessage, replay bool) (any, error) {
+func (a *agent) restoreSession(id string, servers json.RawMessage, replay bool) (any, error) {
 	switch a.onLoad {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "cannot load")
@@ -239,7 +239,7 @@ func (a *agent) bringBack(id string, servers json.RawMessage, replay bool) (any,
 		return nil, err
 	}
 	s.servers = servers
-	if replay && !a.behind {
+	if replay && !a.replayLate {
 		a.replay(s, 0)
 	}
 	return a.state(s), nil
@@ -253,7 +253,7 @@ func (a *agent) replay(s *session, pause time.Duration) {
 			{"sessionUpdate": "tool_call", "toolCallId": "old", "title": "REPLAYED tool", "status": "completed"},
 		} {
 			time.Sleep(pause)
-			a.update(s.ID, u)
+			a.sendUpdate(s.ID, u)
 		}
 	}
 }
