@@ -33,10 +33,10 @@ func TestStopReasonsAreExplained(t *testing.T) {
 		status       terminal.Status
 		kind         terminal.Kind
 	}{
-		{"max_tokens", "all the tokens", terminal.Done, terminal.Message},
-		{"max_turn_requests", "as often as it may", terminal.Done, terminal.Message},
+		{"max_tokens", "its token limit", terminal.Done, terminal.Message},
+		{"max_turn_requests", "its limit of model requests", terminal.Done, terminal.Message},
 		{"cancelled", "was cancelled", terminal.Done, terminal.Message},
-		{"refusal", "Error (REFUSAL): The agent refuses", terminal.Failed, terminal.Error},
+		{"refusal", "Error (REFUSAL): The agent refused", terminal.Failed, terminal.Error},
 	} {
 		h := p.says("say half an answer\nstop " + c.reason)
 		if h.err != nil || h.out.Status != c.status || !strings.Contains(h.text(c.kind), c.said) || !strings.Contains(h.text(terminal.Message), "half an answer") {
