@@ -40,6 +40,6 @@ func ClockSkewFinding(check string, skew time.Duration) Finding {
 	}
 	return Finding{
 		Check: check, Status: Doubtful, Detail: "the clock is " + skew.Abs().Round(time.Second).String() + " " + way + " the network's",
-		Fix: "set it, and have it kept right: timedatectl set-ntp true",
+		Fix: "synchronise it: timedatectl set-ntp true",
 	}
 }

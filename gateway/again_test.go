@@ -130,7 +130,7 @@ func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
 	for range 4 {
 		r.net.Say("b", "u", "x")
 	}
-	r.awaitText("b", "2 messages are waiting already")
+	r.awaitText("b", "2 messages already waiting")
 	r.touch("go")
 }
 

@@ -24,7 +24,7 @@ func asking(q terminal.Question) protocolFunc {
 	}
 }
 
-const notOpen = "This question is not open any more."
+const notOpen = "This question is no longer open."
 
 func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
 	t.Parallel()

@@ -41,9 +41,9 @@ func TestStopBetweenTurnsEndsWhatTheAgentLeftRunning(t *testing.T) {
 	r.protocol = &leaving{left: map[string]int{"net:1": 2, "net:2": 1}}
 	r.start()
 	r.net.Say("1", "u", "/stop")
-	r.expect("1", "2 command(s) stopped.")
+	r.expect("1", "2 commands stopped.")
 	r.net.Say("1", "u", "/stop")
-	r.expect("1", "2 command(s) stopped.", "Nothing is running.")
+	r.expect("1", "2 commands stopped.", "Nothing is running.")
 }
 
 func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
@@ -55,7 +55,7 @@ func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
 	r.awaitText("1", "knew ,")
 	r.awaitIdle("1")
 	r.net.Say("1", "u", "/new")
-	r.awaitText("1", "A fresh start")
+	r.awaitText("1", "This is a new conversation")
 	r.net.Say("1", "u", "two")
 	r.awaitText("1", "knew ,one")
 	r.awaitIdle("1")

@@ -95,7 +95,7 @@ func (s endless) SaveCopy(ctx context.Context, file *os.File, most int64) (strin
 }
 
 // stillCopied is what is said of a file whose copy the end of the turn has ended.
-const stillCopied = "look\n⚠ \"big.bin\" was not sent: it was still being copied when the turn was ended."
+const stillCopied = "look\n⚠ \"big.bin\" was not sent: it was still being copied when the turn ended."
 
 func TestACopyEndsAtStop(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ var conversations = map[string]conversation{
 			n.say("/whoami")
 			n.await("user id")
 			n.say("/new")
-			n.await("A fresh start")
+			n.await("This is a new conversation")
 			n.say("begin")
 			n.await("working")
 			n.say("another")

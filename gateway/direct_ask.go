@@ -12,7 +12,7 @@ import (
 )
 
 // errLeft says that the person has left.
-var errLeft = errors.New("nobody answers")
+var errLeft = errors.New("there is nobody to answer")
 
 // ask asks the person at the terminal a question and reads the answer. A person who leaves instead
 // stops the turn.

@@ -42,7 +42,7 @@ func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.I
 		path, err := g.writeToChat(in.Chat.ID, f.Name, bytes.NewReader(f.Content))
 		if err != nil {
 			g.Log.Warn("file of a reply not kept", zap.Error(err))
-			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q could not be kept in the chat's folder.", f.Name), "\n")
+			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q could not be saved in the chat's folder.", f.Name), "\n")
 			continue
 		}
 		m.Media = append(m.Media, channels.File{Path: path, Name: filepath.Base(path), Kind: channels.KindOf(path), Size: int64(len(f.Content))})

@@ -23,7 +23,7 @@ func (g *Direct) saveProtocolFiles(chat string, f terminal.Frame, log *zap.Logge
 			path, err := g.writeToChat(chat, filepath.Base(file.Path), file.Open)
 			if err != nil {
 				log.Warn("file of the agent not kept", zap.Error(err))
-				f.Text = strings.TrimLeft(f.Text+fmt.Sprintf("\n⚠ %q could not be kept in the chat's folder.", filepath.Base(file.Path)), "\n")
+				f.Text = strings.TrimLeft(f.Text+fmt.Sprintf("\n⚠ %q could not be saved in the chat's folder.", filepath.Base(file.Path)), "\n")
 				continue
 			}
 			file.Path = path

@@ -220,7 +220,7 @@ func TestTheQueueHasALimit(t *testing.T) {
 	for range 4 {
 		r.net.Say("1", "u", "x")
 	}
-	r.awaitText("1", "2 messages are waiting already")
+	r.awaitText("1", "2 messages already waiting")
 	r.touch("go")
 }
 
@@ -247,7 +247,7 @@ func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
 	r.awaitText("2", "you said thanks")
 	shown, _ := r.net.Await("2", 0, func([]gatewaytest.Call) bool { return true })
 	said := slices.DeleteFunc(texts(shown), func(text string) bool { return strings.HasPrefix(text, "Queued") })
-	if want := []string{call.Text, "You have been let in.", "you said please", "you said thanks"}; !slices.Equal(said, want) {
+	if want := []string{call.Text, "You have access now.", "you said please", "you said thanks"}; !slices.Equal(said, want) {
 		t.Errorf("the chat was shown %q, want %q", said, want)
 	}
 	if n := r.logs.FilterMessage("refused a user who is not allowed").FilterField(zap.String("user", "8")).Len(); n != 1 {
@@ -275,7 +275,7 @@ func TestCommandsAnswer(t *testing.T) {
 	r.awaitText("1", "you said hello")
 	r.awaitIdle("1")
 	for text, want := range map[string]string{
-		"/start": "Hello!", "/help": "/status: ", "/whoami": "user id: u\nchat: net:1", "/new": "A fresh start", "/status": "Nothing is running.\nWaiting: 0\nLast turns:\n- done",
+		"/start": "Hello!", "/help": "/status: ", "/whoami": "user id: u\nchat: net:1", "/new": "This is a new conversation", "/status": "Nothing is running.\nWaiting: 0\nLast turns:\n- done",
 		"/unknown to us": "you said /unknown to us",
 	} {
 		r.net.Say("1", "u", text)

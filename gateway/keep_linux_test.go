@@ -76,7 +76,7 @@ func TestWhatAProtocolRemembersIsThereAfterARestartAndGoneAfterNew(t *testing.T)
 	r.protocol = &keeping{}
 	r.start()
 	say("1", "hello", "known: session 7")
-	say("1", "/new", "A fresh start")
+	say("1", "/new", "This is a new conversation")
 	say("1", "hello", "known: ")
 }
 
@@ -100,7 +100,7 @@ func TestWhatATurnLearnsAfterNewIsForgotten(t *testing.T) {
 	r.net.Say("1", "u", "first")
 	<-began
 	r.net.Say("1", "u", "/new")
-	r.awaitText("1", "A fresh start")
+	r.awaitText("1", "This is a new conversation")
 	close(goOn)
 	r.awaitIdle("1")
 	r.net.Say("1", "u", "second")
@@ -396,7 +396,7 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 	r.awaitIdle("1")
 	retrying.Store(true)
 	r.net.Say("1", "u", "/retry")
-	r.awaitText("1", "A fresh start")
+	r.awaitText("1", "This is a new conversation")
 	r.net.Await("1", patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 3 })
 	r.awaitIdle("1")
 	r.net.Say("1", "u", "hello")

@@ -32,7 +32,7 @@ func (p *Liveness) Check(ctx context.Context) error {
 	select {
 	case <-p.g.lanes.Heartbeat():
 	case <-ctx.Done():
-		return errors.New("the dispatcher hangs")
+		return errors.New("the dispatcher does not respond")
 	}
 	if p.probe == nil {
 		// A write cannot be cancelled, so it continues when it takes too long; there is never more
@@ -49,7 +49,7 @@ func (p *Liveness) Check(ctx context.Context) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return errors.New("the store does not answer")
+		return errors.New("the store does not respond")
 	}
 }
 

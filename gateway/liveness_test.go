@@ -93,7 +93,7 @@ func TestADispatcherThatHangsHasNoPulse(t *testing.T) {
 	p := r.gw.Liveness()
 	defer p.Wait()
 	<-s.claimed
-	if got := take(t, p, 50*time.Millisecond); got != "the dispatcher hangs" {
+	if got := take(t, p, 50*time.Millisecond); got != "the dispatcher does not respond" {
 		t.Errorf("got %q", got)
 	}
 	close(s.claims)
@@ -113,7 +113,7 @@ func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
 	s.writes.Store(&slow)
 	for silent, deadline := 0, time.Now().Add(patience); silent < 3; {
 		switch got := take(t, p, 50*time.Millisecond); {
-		case got == "the store does not answer":
+		case got == "the store does not respond":
 			silent++
 		case got == "" || time.Now().After(deadline): // a loaded machine may be slow to turn
 			t.Fatalf("got %q", got)

@@ -206,7 +206,7 @@ func TestWhoIsRevokedCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
 	ours := r.awaitText("2", "ours")
 	r.revoke("8")
 	r.net.Press("1", "7", question.Buttons[0])
-	r.awaitText("1", "This question is not open any more.")
+	r.awaitText("1", "This question is no longer open.")
 	r.net.Press("2", "8", ours.Buttons[0])
 	r.net.Say("2", "8", "1")
 	r.awaitText("2", "nanobot pair ")

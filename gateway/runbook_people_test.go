@@ -82,7 +82,7 @@ func TestAButtonOfAnotherChatDecidesNothing(t *testing.T) {
 	r.net.Say("2", "mallory", "/run gate")
 	r.gates("2", 1)
 	r.net.Press("2", "mallory", gate.Buttons[0])
-	r.awaitText("2", "This question is not open any more.")
+	r.awaitText("2", "This question is no longer open.")
 	r.net.Reply("2", "mallory", gate.ID, "approve") // the id of a message of the other chat
 	r.net.Press("2", "mallory", "answer:run.ffffffffffff.1.1:1")
 	r.net.Press("2", "mallory", "answer:run.:1")
@@ -105,7 +105,7 @@ func TestOfTwoPeopleWhoDecideAtOnceOneIsToldThatItWasTooLate(t *testing.T) {
 		gate := r.gates("1", 1)[0]
 		r.press("ann", gate, first)
 		r.press("bob", gate, 1-first)
-		r.awaitText("1", "This question is not open any more.")
+		r.awaitText("1", "This question is no longer open.")
 		want, words := runbook.Complete, "The run is complete."
 		if first == 1 {
 			want, words = runbook.Declined, "The run was declined at step 1 by net:ann."

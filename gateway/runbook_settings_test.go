@@ -73,7 +73,7 @@ func TestNewAndStopLeaveTheQuestionOfARunOpen(t *testing.T) {
 	gate := r.gates("1", 1)[0]
 	r.awaitIdle("1")
 	r.net.Say("1", "ann", "/new")
-	r.awaitText("1", "A fresh start")
+	r.awaitText("1", "This is a new conversation")
 	r.net.Say("1", "ann", "/stop")
 	r.awaitText("1", "Nothing is running.")
 	r.press("ann", gate, 0)

@@ -167,7 +167,7 @@ func TestOnlyApproversDecideAtAGate(t *testing.T) {
 		t.Errorf("the records are %+v", records)
 	}
 	r.press("bob", gate, 1)
-	r.awaitText("1", "This question is not open any more.")
+	r.awaitText("1", "This question is no longer open.")
 }
 
 func TestARejectionEndsTheRun(t *testing.T) {
@@ -182,7 +182,7 @@ func TestARejectionEndsTheRun(t *testing.T) {
 		t.Errorf("it is %s, and the agent was told %q", export.Status, r.workspaceFile("prompts"))
 	}
 	r.net.Say("1", "ann", "/run resume")
-	r.awaitText("1", "No run waits here.")
+	r.awaitText("1", "No run is waiting here.")
 }
 
 func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
@@ -194,7 +194,7 @@ func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 	if built := r.workspaceFile("built"); built != strings.Repeat("built\n", 3) {
 		t.Errorf("the command ran as %q", built)
 	}
-	if !strings.Contains(r.workspaceFile("prompts"), "The last try has failed. The command `echo built >> built && test -e source` ended with exit status 1.") {
+	if !strings.Contains(r.workspaceFile("prompts"), "The last attempt failed. The command `echo built >> built && test -e source` ended with exit status 1.") {
 		t.Errorf("the agent was told %q", r.workspaceFile("prompts"))
 	}
 	r.press("ann", failed, 0) // Retry

@@ -186,7 +186,7 @@ func (r *FinalResponse) appendix(f FinalOptions, out Outcome, end AgentExit) str
 	}
 	if !f.Reveal {
 		if out.Status == Failed && r.errs.Len() == 0 {
-			lines = append(lines, "Something went wrong. The operator can see in the log what it was.")
+			lines = append(lines, "Something went wrong. The bot's log has the reason.")
 		}
 		return strings.Join(lines, "\n")
 	}

@@ -35,7 +35,7 @@ type Injection struct {
 }
 
 // ErrNobodyToAsk says that this turn has no person to ask.
-var ErrNobodyToAsk = errors.New("nobody is there to be asked")
+var ErrNobodyToAsk = errors.New("there is nobody to ask")
 
 // ask implements Turn.Ask: it cleans the question and passes it to the Request.
 func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {

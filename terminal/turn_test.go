@@ -218,7 +218,7 @@ func TestMuchPlainTextKeepsBothEnds(t *testing.T) {
 }
 
 func TestHiddenInternalsBecomeOneFriendlyLine(t *testing.T) {
-	friendly := "Something went wrong. The operator can see in the log what it was."
+	friendly := "Something went wrong. The bot's log has the reason."
 	for _, tc := range []struct {
 		name, script string
 		reveal       config.Reveal

@@ -23,7 +23,7 @@ type bucket struct {
 // it.
 func (b *bucket) delay(now time.Time) callDelay {
 	if d := b.blockedUntil.Sub(now); d > 0 {
-		return callDelay{wait: d, reason: "Discord asks to wait with calls of this kind"}
+		return callDelay{wait: d, reason: "Discord's rate limit for this call is used up"}
 	}
 	if b.limitKnown && !now.Before(b.resetAt) {
 		b.remaining = max(b.limit-b.inFlight, 0)
@@ -32,7 +32,7 @@ func (b *bucket) delay(now time.Time) callDelay {
 	case !b.limitKnown && b.inFlight == 0, b.limitKnown && b.remaining > 0:
 		return callDelay{}
 	case b.limitKnown && now.Before(b.resetAt):
-		return callDelay{wait: b.resetAt.Sub(now), reason: "Discord allows no more calls of this kind for now"}
+		return callDelay{wait: b.resetAt.Sub(now), reason: "Discord's rate limit allows no more calls of this kind for now"}
 	}
 	if b.changed == nil {
 		b.changed = make(chan struct{})

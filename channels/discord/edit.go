@@ -51,7 +51,7 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 // checkMessage returns an error for an ID that cannot be a message of Discord.
 func checkMessage(chat channels.Chat, id string) error {
 	if parseSnowflake(chat.ID) == 0 || parseSnowflake(id) == 0 {
-		return &channels.SendError{Err: fmt.Errorf("%q in %q is no message of Discord's", id, chat.ID), Permanent: true}
+		return &channels.SendError{Err: fmt.Errorf("%q in %q is not a Discord message", id, chat.ID), Permanent: true}
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func checkMessage(chat channels.Chat, id string) error {
 // of the chat is exhausted.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	if parseSnowflake(chat.ID) == 0 {
-		return fmt.Errorf("%q is no chat of Discord's", chat.ID)
+		return fmt.Errorf("%q is not a Discord chat", chat.ID)
 	}
 	r := route{startTyping, chat.ID}
 	if c.api.limits.mustWait(r) {

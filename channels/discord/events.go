@@ -16,7 +16,7 @@ func (in *receiver) handleEvent(ctx context.Context, e event) {
 	case "READY":
 		err = decodeEvent(e, func(r ready) { in.handleReady(ctx, r) })
 	case "RESUMED":
-		in.c.log.Info("connected again")
+		in.c.log.Info("reconnected")
 	case "GUILD_CREATE":
 		err = decodeEvent(e, in.handleGuildCreate)
 	case "GUILD_UPDATE":

@@ -38,7 +38,7 @@ func (c *Channel) Examine(ctx context.Context, _ channels.ExamineOptions) []chan
 	var no *apiError
 	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
 		return []channels.Finding{{
-			Check: checkToken, Status: channels.Bad, Detail: "Discord does not take the token: " + no.Error(),
+			Check: checkToken, Status: channels.Bad, Detail: "Discord rejects the token: " + no.Error(),
 			Fix: "make a new one in the Developer Portal → your application → Bot → Reset Token, and put it where channels.discord.token says",
 		}}
 	}

@@ -55,7 +55,7 @@ func TestExamineNamesTheSwitchThatIsOff(t *testing.T) {
 func TestExamineNamesAWrongToken(t *testing.T) {
 	s := discordtest.New(t)
 	found := examine(t, s, func(o *discord.Options) { o.Token = "MTk4.wrong.token" })
-	expect(t, found, "discord.token", channels.Bad, "does not take the token")
+	expect(t, found, "discord.token", channels.Bad, "rejects the token")
 	s.TakeViolations()
 }
 

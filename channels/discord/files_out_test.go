@@ -71,7 +71,7 @@ func TestTheGatewayIsToldWhatAServerTakes(t *testing.T) {
 	limits := func(want map[string]int64) {
 		t.Helper()
 		for chat, most := range want {
-			if got, words := r.FileLimit(chatOf(chat)); got != most<<20 || words != fmt.Sprintf("Discord takes files up to %d MB here", most) {
+			if got, words := r.FileLimit(chatOf(chat)); got != most<<20 || words != fmt.Sprintf("Discord accepts files up to %d MB here", most) {
 				t.Errorf("%d, %q; want %d MB", got, words, most)
 			}
 		}
@@ -109,7 +109,7 @@ func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
 	r.server.SetUploadLimit("", 1<<20)
 	r.tell(channels.Message{Text: "look", Media: r.files(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
 	shown := r.server.Shown(r.dm)
-	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: it is more than Discord takes here." || len(shown[0].Buttons()) != 1 {
+	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: it is larger than Discord accepts here." || len(shown[0].Buttons()) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Status: 413, Body: "<html>too large</html>"})
@@ -129,7 +129,7 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	r.server.WaitFor(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it cannot be read any more.")
+	r.server.WaitFor(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it can no longer be read.")
 }
 
 // Discord would underline the name of a file such as __init__.py.

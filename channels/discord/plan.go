@@ -30,7 +30,7 @@ const (
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.SanitizeBidi(m)
 	if parseSnowflake(m.Chat.ID) == 0 {
-		return nil, fmt.Errorf("%q is no chat of Discord's", m.Chat.ID)
+		return nil, fmt.Errorf("%q is not a Discord chat", m.Chat.ID)
 	}
 	for _, b := range m.Buttons {
 		if len(buttonData(b)) > maxButtonData {
@@ -143,7 +143,7 @@ func (c *Channel) FileLimit(chat channels.Chat) (most int64, words string) {
 }
 
 func describeLimit(most int64) string {
-	return fmt.Sprintf("Discord takes files up to %d MB here", most>>20)
+	return fmt.Sprintf("Discord accepts files up to %d MB here", most>>20)
 }
 
 // fileNotSent is the notice about a file above the limit.

@@ -123,7 +123,7 @@ func (l *rateLimits) tryAcquire(r route, now time.Time) (callPermit, callDelay) 
 		return callPermit{}, callDelay{wait: wait, reason: l.blockReason}
 	}
 	if wait := l.invalidRequests.pause(now); wait > 0 {
-		return callPermit{}, callDelay{wait: wait, reason: "too many calls were refused lately"}
+		return callPermit{}, callDelay{wait: wait, reason: "too many calls were refused recently"}
 	}
 	if d := b.delay(now); d.wait > 0 {
 		return callPermit{}, d
@@ -214,7 +214,7 @@ func (l *rateLimits) applyError(b *bucket, no *apiError, now time.Time) {
 	switch no.Status {
 	case http.StatusUnauthorized:
 		l.invalidRequests.add(now)
-		l.block(now.Add(unauthorizedPause), "Discord does not know the token")
+		l.block(now.Add(unauthorizedPause), "Discord rejects the token")
 	case http.StatusForbidden:
 		l.invalidRequests.add(now)
 	case http.StatusTooManyRequests:
@@ -222,7 +222,7 @@ func (l *rateLimits) applyError(b *bucket, no *apiError, now time.Time) {
 			l.invalidRequests.add(now)
 		}
 		if no.Global || no.NotDiscord {
-			l.block(now.Add(no.RetryAfter), "Discord asks to wait with everything")
+			l.block(now.Add(no.RetryAfter), "Discord's global rate limit is used up")
 		} else {
 			b.block(now.Add(no.RetryAfter))
 		}

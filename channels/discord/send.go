@@ -55,7 +55,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	}
 	to := parseSnowflake(o.Chat.ID)
 	if to == 0 {
-		return channels.Receipt{}, &channels.SendError{Err: fmt.Errorf("%q is no chat of Discord's", o.Chat.ID), Permanent: true}
+		return channels.Receipt{}, &channels.SendError{Err: fmt.Errorf("%q is not a Discord chat", o.Chat.ID), Permanent: true}
 	}
 	p := &outgoingPost{outgoing: o, channel: to, text: o.Text, files: o.Media, buttons: o.Buttons, nonce: messageNonce(o)}
 	if o.ReplyTo != "" {
@@ -115,9 +115,9 @@ func (p *outgoingPost) adjust(err error) bool {
 	case len(p.files) > 0 && (isTooLarge(err) || isFileError(err)):
 		for _, f := range p.files {
 			if isTooLarge(err) {
-				p.appendLine(fmt.Sprintf("⚠ %q (%s) was not sent: it is more than Discord takes here.", f.Name, channels.HumanSize(f.Size)))
+				p.appendLine(fmt.Sprintf("⚠ %q (%s) was not sent: it is larger than Discord accepts here.", f.Name, channels.HumanSize(f.Size)))
 			} else {
-				p.appendLine(fmt.Sprintf("⚠ %q was not sent: it cannot be read any more.", f.Name))
+				p.appendLine(fmt.Sprintf("⚠ %q was not sent: it can no longer be read.", f.Name))
 			}
 		}
 		p.files = nil

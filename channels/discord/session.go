@@ -69,7 +69,7 @@ func (s *session) run(ctx context.Context) error {
 			httpclient.Sleep(ctx, network.Next(err))
 			continue
 		}
-		s.c.log.Info("connection lost, connecting anew", zap.Duration("after", time.Since(began)), zap.Error(err))
+		s.c.log.Info("connection lost, reconnecting", zap.Duration("after", time.Since(began)), zap.Error(err))
 		if time.Since(began) > stableAfter {
 			network.Reset()
 		}

@@ -92,7 +92,7 @@ func TestAnAlbumThatIsRefusedGoesOutInSingleFilesAndWhatIsRefusedIsNamed(t *test
 				t.Errorf("shown is %s, %q, receipt %+v", got, shown[0].Caption, receipts)
 			}
 			for _, m := range shown[1:] {
-				if m.Caption != "" || m.Text != "" && m.Text != fmt.Sprintf("⚠ %q was not sent: Telegram does not take it.", c.refused) {
+				if m.Caption != "" || m.Text != "" && m.Text != fmt.Sprintf("⚠ %q was not sent: Telegram does not accept it.", c.refused) {
 					t.Errorf("shown is %+v", m)
 				}
 			}

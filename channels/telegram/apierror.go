@@ -49,7 +49,7 @@ func (e *noResponseError) Unwrap() error { return e.Err }
 
 var (
 	// errNotBotAPI is the error of a success response that cannot be the Bot API's.
-	errNotBotAPI = errors.New("the answer is not the Bot API's")
+	errNotBotAPI = errors.New("the response is not from the Bot API")
 	errNoRequest = errors.New("the library made no request")
 	errNoResult  = errors.New("the result is null")
 	errNoID      = errors.New("the result has no id")

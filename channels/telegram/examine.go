@@ -80,7 +80,7 @@ func (x *examination) examineToken(ctx context.Context) bool {
 	switch {
 	case x.o.Groups == "all" && !me.ReadsAll:
 		x.addFinding(checkPrivacy, channels.Doubtful, `channels.telegram.groups is "all", but the bot is in privacy mode: unless it is an administrator, in groups it only sees what is meant for it`,
-			`tell @BotFather /setprivacy, choose the bot, Disable, and add it to its groups anew; or set channels.telegram.groups to "mention"`)
+			`send /setprivacy to @BotFather, choose the bot, then Disable, and add the bot to its groups again; or set channels.telegram.groups to "mention"`)
 	case x.o.Groups == "all":
 		x.addFinding(checkPrivacy, channels.Good, "privacy mode is off: the bot sees all messages of its groups", "")
 	default:
@@ -102,13 +102,13 @@ func (x *examination) examineWebhook(ctx context.Context) {
 	}
 	switch {
 	case info.URL == "":
-		x.addFinding(checkWebhook, channels.Good, "none is set, as polling wants it", "")
+		x.addFinding(checkWebhook, channels.Good, "none is set, as polling requires", "")
 		x.examinePoller(ctx)
 	case x.options.Running:
 		x.addFinding(checkWebhook, channels.Bad, fmt.Sprintf("another program has set a webhook to %s while our daemon polls", webhookHost(info.URL)), fixSharedToken)
 	default:
 		x.addFinding(checkWebhook, channels.Doubtful, fmt.Sprintf("one to %s is left over, and the mode is poll; the next start removes it", webhookHost(info.URL)),
-			"nothing if it is of an earlier run; if another program is there, "+fixSharedToken)
+			"nothing if an earlier run set it; if another program did, "+fixSharedToken)
 	}
 }
 
@@ -124,12 +124,12 @@ func (x *examination) examineOwnWebhook(info *webhookInfo) {
 		x.addFinding(checkWebhook, channels.Good, "none is set yet; the start sets it", "")
 	case info.URL != x.webhook.url && !x.options.Running:
 		x.addFinding(checkWebhook, channels.Doubtful, fmt.Sprintf("another one is set, to %s; the next start replaces it", webhookHost(info.URL)),
-			"nothing if it is of an earlier run; if another program is there, "+fixSharedToken)
+			"nothing if an earlier run set it; if another program did, "+fixSharedToken)
 	case info.URL != x.webhook.url:
 		x.addFinding(checkWebhook, channels.Bad, "the one that our daemon has set was removed or replaced", fixSharedToken)
 	case info.LastError > 0 && time.Since(failed) < recentFailure:
 		x.addFinding(checkWebhook, channels.Bad, fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.Reason, failed.Format(time.TimeOnly), info.Pending),
-			"see that the daemon runs, and that what stands in front of http.listen has a valid certificate and passes the path on as it is")
+			"check that the daemon runs, and that the proxy in front of http.listen has a valid certificate and forwards the path unchanged")
 	default:
 		x.addFinding(checkWebhook, channels.Good, fmt.Sprintf("set to %s, %d waiting", webhookHost(info.URL), info.Pending), "")
 	}
@@ -140,7 +140,7 @@ func (x *examination) examineOwnWebhook(info *webhookInfo) {
 // confirmed, so no update is lost.
 func (x *examination) examinePoller(ctx context.Context) {
 	if x.options.Running {
-		x.addFinding(checkPoller, channels.Good, "our own daemon polls, and is not disturbed; its log would speak of another", "")
+		x.addFinding(checkPoller, channels.Good, "our own daemon polls, so this was not tried; its log would name another program", "")
 		return
 	}
 	wait := max(x.options.Listen, time.Second)
@@ -150,7 +150,7 @@ func (x *examination) examinePoller(ctx context.Context) {
 	var no *apiError
 	switch {
 	case err == nil && len(waiting) > 0:
-		x.addFinding(checkPoller, channels.Good, "messages wait for the daemon, so nobody else takes them", "")
+		x.addFinding(checkPoller, channels.Good, "messages wait for the daemon, so no other program polls", "")
 	case err == nil:
 		x.addFinding(checkPoller, channels.Good, fmt.Sprintf("nobody else polled within %s", wait.Truncate(time.Second)), "")
 	case errors.As(err, &no) && no.Code == http.StatusConflict:

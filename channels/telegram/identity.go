@@ -15,7 +15,7 @@ const (
 	botSeparator = ":"
 )
 
-var errNoMemory = errors.New("the channel has no memory")
+var errNoMemory = errors.New("no memory is given for the channel's state")
 
 // loadIdentity compares the bot with the one that the state was created with. Each bot numbers its
 // updates and the messages of its private chats separately, so the numbers of another bot would

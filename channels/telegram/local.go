@@ -14,7 +14,7 @@ import (
 type localError struct{ err error }
 
 func (e *localError) Error() string {
-	return "take over a file of the local Bot API server: " + e.err.Error()
+	return "use a file of the local Bot API server: " + e.err.Error()
 }
 
 func (c *Channel) localError(err error) error {

@@ -180,7 +180,7 @@ func TestAServerOfOnesOwnTakesLargeFiles(t *testing.T) {
 	r := newRig(t)
 	large := r.sparse("large.bin", 60_000_000)
 	r.tell(channels.Message{Text: "first try", Media: []channels.File{large}})
-	if m := r.server.Wait(t, person, 1)[0]; m.Text != "first try\n⚠ \"large.bin\" was not sent: Telegram does not take it." {
+	if m := r.server.Wait(t, person, 1)[0]; m.Text != "first try\n⚠ \"large.bin\" was not sent: Telegram does not accept it." {
 		t.Errorf("a server that is not local shows %+v", m)
 	}
 	r.server.SetLocal(t.TempDir())
@@ -197,7 +197,7 @@ func TestAServerOfOnesOwnTakesLargeFiles(t *testing.T) {
 
 func TestTheGatewayIsToldWhatTelegramTakes(t *testing.T) {
 	for want, r := range map[int64]*rig{50: newRig(t, official), 2000: newRig(t)} {
-		if most, words := r.FileLimit(chatOf("42")); most != want<<20 || words != fmt.Sprintf("Telegram takes files up to %d MB", want) {
+		if most, words := r.FileLimit(chatOf("42")); most != want<<20 || words != fmt.Sprintf("Telegram accepts files up to %d MB", want) {
 			t.Errorf("%d, %q; want %d MB", most, words, want)
 		}
 	}

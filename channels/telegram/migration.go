@@ -170,7 +170,7 @@ func parseMessageID(home int64, id string) (chat int64, number int, err error) {
 		number, err = strconv.Atoi(id)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("%q is no message of Telegram's", id)
+		return 0, 0, fmt.Errorf("%q is not a Telegram message", id)
 	}
 	return chat, number, nil
 }

@@ -99,7 +99,7 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 }
 
 func describeLimit(most int64) string {
-	return fmt.Sprintf("Telegram takes files up to %d MB", most>>20)
+	return fmt.Sprintf("Telegram accepts files up to %d MB", most>>20)
 }
 
 // maxUpload is the largest file to send. Whether a server other than Telegram's has a lower limit

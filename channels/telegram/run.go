@@ -52,7 +52,7 @@ func (c *Channel) receiveUpdates(ctx context.Context, receive channels.Receive) 
 // loadState loads the channel's memory and imports the files of earlier versions, with retries
 // until ctx ends. It returns the stored parts of pending messages.
 func (c *Channel) loadState(ctx context.Context, receive channels.Receive) (parts []channels.Incoming, err error) {
-	for retrier := c.newRetrier("cannot read what earlier runs have left, will retry"); ; {
+	for retrier := c.newRetrier("cannot read the messages that earlier runs left, will retry"); ; {
 		err = c.importLegacyState(ctx, receive)
 		if err == nil {
 			err = c.loadIdentity(ctx)

@@ -113,7 +113,7 @@ func (p *outgoingPost) arrangeParts(together []channels.File, alone []messagePar
 // or refuses again, all items are sent alone. A single file is replaced by a notice.
 func (c *Channel) splitRefused(p *outgoingPost, err error, behind []messagePart) []messagePart {
 	if len(p.files) == 1 {
-		why := "Telegram does not take it"
+		why := "Telegram does not accept it"
 		if isUnreadable(err) {
 			why = "it cannot be read"
 		}

@@ -177,11 +177,11 @@ func parseChatAddress(id string) (chatAddress, error) {
 	var p chatAddress
 	var err error
 	if p.chat, err = strconv.ParseInt(chat, 10, 64); err != nil || p.chat == 0 {
-		return chatAddress{}, fmt.Errorf("%q is no chat of Telegram's", id)
+		return chatAddress{}, fmt.Errorf("%q is not a Telegram chat", id)
 	}
 	if topic {
 		if p.thread, err = strconv.Atoi(thread); err != nil || p.thread <= 0 {
-			return chatAddress{}, fmt.Errorf("%q is no topic of Telegram's", id)
+			return chatAddress{}, fmt.Errorf("%q is not a Telegram topic", id)
 		}
 	}
 	return p, nil

@@ -94,7 +94,7 @@ func (c *Channel) routes() map[string]func(http.ResponseWriter, *http.Request) e
 // fail says what went wrong. What is our fault is said in the log.
 func (c *Channel) fail(w http.ResponseWriter, r *http.Request, err error) {
 	err = c.judge(err)
-	p := problem{http.StatusServiceUnavailable, "This cannot be done just now. The operator can see in the log why."}
+	p := problem{http.StatusServiceUnavailable, "This cannot be done just now. The bot's log has the reason."}
 	switch {
 	case errors.As(err, &p):
 	case errors.Is(err, history.ErrForeign):

@@ -177,7 +177,7 @@ func (c *Channel) readForm(r *http.Request, h *history.History, p *posted) error
 				err = errTooBig
 			}
 		default:
-			err = wrong("%q is no field of a message: text, client_id, file.", part.FormName())
+			err = wrong("%q is not a field of a message: text, client_id, file.", part.FormName())
 		}
 		if err != nil {
 			return err

@@ -184,7 +184,7 @@ func TestWhatCannotBeAMessageIsRefused(t *testing.T) {
 		{"no kind", "/api/chats/web-a-known-to-nobody-else/messages", "text/plain", `hello`, 415, "multipart/form-data"},
 		{"a broken form", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", "--x\r\nfoo", 400, "cannot be read"},
 		{"a form without a boundary", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data", "", 400, "cannot be read"},
-		{"another field", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"txt\"\r\n\r\nhi\r\n--x--", 400, `is no field of a message`},
+		{"another field", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"txt\"\r\n\r\nhi\r\n--x--", 400, `is not a field of a message`},
 		{"a long text", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", `{"text": "` + strings.Repeat("x", 1<<20+1) + `"}`, 413, "Send it as a file"},
 		{"a long client_id", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", `{"text": "x", "client_id": "` + strings.Repeat("x", 101) + `"}`, 400, "client_id"},
 		{"a chat of another network", "/api/chats/123456/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},

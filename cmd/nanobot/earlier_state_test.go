@@ -213,7 +213,7 @@ func afterCrash(onCrash, text string) string {
 
 // telegramShows is what each Telegram chat is to show. All others show nothing.
 func telegramShows(onCrash string) map[int64][]string {
-	question := []string{interrupted, "This question is not open any more."}
+	question := []string{interrupted, "This question is no longer open."}
 	if onCrash == "retry" {
 		question = []string{"you chose Blue"}
 	}
@@ -224,8 +224,8 @@ func telegramShows(onCrash string) map[int64][]string {
 		15: {"↻ one", "two", "three"},
 		16: {"↻ files", ""}, // a photo with a caption, and a document
 		20: {"you said still paired"},
-		21: {"You have been let in.", "you said let me in later"},
-		22: {"You have been let in.", "you said let me in too"},
+		21: {"You have access now.", "you said let me in later"},
+		22: {"You have access now.", "you said let me in too"},
 		30: {"got 10 files", "you said after the album"},
 		40: {"a pairing code"},
 	}

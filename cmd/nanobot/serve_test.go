@@ -220,7 +220,7 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	if out, err := b.again("pair", strings.ToLower(code)); err != nil || !strings.Contains(out, "net:7 may talk to the bot now") {
 		t.Fatalf("pair: %q, %v", out, err)
 	}
-	b.await("1", "You have been let in.")
+	b.await("1", "You have access now.")
 	b.await("1", "welcome") // to what was said before
 	if out, err := b.again("pair", code); err == nil || !strings.Contains(out, "is unknown") {
 		t.Errorf("the code worked twice: %q, %v", out, err)

@@ -74,7 +74,7 @@ func (b *telegramBot) gone(pid string) {
 
 // welcomed is what a person who was given a code and let in is shown before anything else.
 func welcomed(code string) string {
-	return "This bot is private. Its operator can let you in with:\n\nnanobot pair " + code + "\n\nThe code is good for 15 minutes.|You have been let in."
+	return "This bot is private. Its operator can let you in with:\n\nnanobot pair " + code + "\n\nThe code is valid for 15 minutes.|You have access now."
 }
 
 func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
@@ -124,7 +124,7 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 	code := b.code(8)
 	b.pair("telegram:8")
 	b.api.Wait(t, 8, 3)
-	if got := strings.Join(b.texts(8), "|"); got != welcomed(code)+"|Hello! Send me a message and I will work on it. /help lists what else I understand." {
+	if got := strings.Join(b.texts(8), "|"); got != welcomed(code)+"|Hello! Send me a message to begin. /help lists the commands." {
 		t.Errorf("who had a code is shown %q", got)
 	}
 	if got := b.texts(9); len(got) != 1 {
@@ -163,7 +163,7 @@ func TestTelegramWhoWasLetInIsToldAndAnsweredOnceAcrossKills(t *testing.T) {
 	for _, text := range b.texts(8) {
 		counts[text]++
 	}
-	for _, text := range []string{"You have been let in.", "you said let me in"} {
+	for _, text := range []string{"You have access now.", "you said let me in"} {
 		cutOff := strings.HasPrefix(text, "you said") && strings.Contains(strings.Join(b.texts(8), "|"), "I was restarted while working on this")
 		if counts[text] > 1 || counts[text]+counts["↻ "+text] == 0 && !cutOff {
 			t.Errorf("%q is shown %d times, and %d times as a repetition; the chat shows %q", text, counts[text], counts["↻ "+text], b.texts(8))

@@ -188,7 +188,7 @@ func (c *Console) respond(w http.ResponseWriter, r *http.Request, f func(*http.R
 func (c *Console) inbound(r *http.Request) (store.Inbound, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		return store.Inbound{}, badRequest{fmt.Errorf("turn %q is no number", r.PathValue("id"))}
+		return store.Inbound{}, badRequest{fmt.Errorf("turn %q is not a number", r.PathValue("id"))}
 	}
 	inbound, found, err := c.store.Inbound(r.Context(), id)
 	if err == nil && !found {

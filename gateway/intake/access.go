@@ -62,7 +62,7 @@ func (i *Intake) checkRate(in channels.Incoming, isCommand, stops bool) (refusal
 // have none. It reports false if the person was admitted in the meantime.
 func (i *Intake) refuseStranger(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
-	coded, err := i.planAnswer(in, channels.Message{Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is good for %d minutes.",
+	coded, err := i.planAnswer(in, channels.Message{Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is valid for %d minutes.",
 		code, int(CodeLifetime.Minutes()))})
 	if err != nil {
 		return false, err

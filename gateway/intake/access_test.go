@@ -101,7 +101,7 @@ func TestTheLastMessageOfAnAdmittedPersonIsHandledBeforeTheNext(t *testing.T) {
 		if _, ok, err := r.store.Accept(r.t.Context(), code, intake.CodeLifetime); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
-		r.say("eve", "third", "You have been let in.", "Queued, number 1 in line.")
+		r.say("eve", "third", "You have access now.", "Queued, number 1 in line.")
 		r.has("eve", "second running", "third pending")
 		r.say("eve", "fourth", "Queued, number 2 in line.")
 	})
@@ -118,7 +118,7 @@ func TestAnAdmittedPersonWhoWritesNoMoreIsWelcomed(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		r.told(chatOf("eve"), "You have been let in.")
+		r.told(chatOf("eve"), "You have access now.")
 		r.has("eve", "hello running")
 		if pairings, err := r.store.PairingsToGreet(r.t.Context(), store.Person{}); len(pairings) > 0 || err != nil {
 			r.t.Errorf("still to be welcomed are %v, %v", pairings, err)
@@ -166,7 +166,7 @@ func TestCommandsAreAcceptedUpToTwiceTheRateLimitAndStopAlways(t *testing.T) {
 		r.say("ann", "/whoami", "user id: ann")
 		r.say("ann", "/whoami", tooMany)
 		r.say("bob", "of another person")
-		r.say("ann", "/stop", "1 waiting message(s) dropped.")
+		r.say("ann", "/stop", "1 waiting message dropped.")
 		r.same("the turn is cancelled with", r.running("ann").cancelled, []error{errStopped})
 		r.say("ann", "/new", tooMany)
 		time.Sleep(time.Minute)

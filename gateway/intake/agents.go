@@ -31,7 +31,7 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 	case wanted == "":
 		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == now })
 		if len(others) == 0 {
-			return fmt.Sprintf("The agent %s answers here. There is no other.", now), nil
+			return fmt.Sprintf("The agent %s answers here. It is the only one.", now), nil
 		}
 		c.addAgentButtons(others)
 		return fmt.Sprintf("The agent %s answers here. /agent NAME chooses another: %s.", now, strings.Join(others, ", ")), nil
@@ -39,7 +39,7 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 		c.addAgentButtons(names)
 		return unknownAgentText(wanted, names), nil
 	case wanted == now:
-		return fmt.Sprintf("The agent %s answers here already.", now), nil
+		return fmt.Sprintf("The agent %s already answers here.", now), nil
 	}
 	c.request.Remember = store.Memory{Key: choiceMemory, Value: wanted}
 	*c.chosen = wanted

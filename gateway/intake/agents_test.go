@@ -40,10 +40,10 @@ func TestAChatChoosesItsAgent(t *testing.T) {
 		r.same("the agent", r.say("ann", "hello").Agent, "coder")
 		r.finish("ann")
 		r.same("the agent of another chat", r.say("bob", "hello").Agent, "default")
-		r.say("ann", "/new", "A fresh start")
+		r.say("ann", "/new", "This is a new conversation")
 		r.same("the agent after /new", r.say("ann", "hello").Agent, "coder")
 		r.finish("ann")
-		r.say("ann", "/agent coder", "The agent coder answers here already.")
+		r.say("ann", "/agent coder", "The agent coder already answers here.")
 		r.press("ann", "agent:default", "The agent default answers from now on.")
 		r.same("the agent after the press", r.say("ann", "hello").Agent, "default")
 		r.same("told", r.chosen, []string{"ann: coder", "ann: default"})
@@ -161,7 +161,7 @@ func TestAnAgentThatAcceptsNoInjectionsHasAQueue(t *testing.T) {
 		r.say("ann", "/agent plain", "The agent plain answers")
 		r.say("ann", "one")
 		r.say("ann", "two", "Queued, number 1 in line.")
-		r.say("ann", "three", "1 messages are waiting already")
+		r.say("ann", "three", "1 message already waiting")
 		r.same("messages that the turn is handed", r.running("ann").InjectedCount(), 0)
 	})
 }
@@ -170,10 +170,10 @@ func TestStopEndsWhatAnyAgentHasLeftRunning(t *testing.T) {
 	simulate(t, func(r *rig) {
 		coder := r.addAgents("coder")["coder"]
 		coder.left, r.agents.left = 2, 1
-		r.say("ann", "/stop", "3 command(s) stopped.")
+		r.say("ann", "/stop", "3 commands stopped.")
 		r.say("ann", "hello") // to the default agent, which ends its own
 		coder.left, r.agents.left = 2, 1
-		r.say("ann", "/stop", "2 command(s) stopped.")
+		r.say("ann", "/stop", "2 commands stopped.")
 		r.same("left to the turn", r.agents.left, 1)
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	// questionClosedText is the answer to a button of a question that is closed.
-	questionClosedText = "This question is not open any more."
+	questionClosedText = "This question is no longer open."
 	// maxShownRunes bounds the part of a person's text that is shown, in runes.
 	maxShownRunes = 80
 )

@@ -32,7 +32,7 @@ func TestAQuestionIsAnsweredByNumberByWordOrByPress(t *testing.T) {
 				pressed, _ := fmt.Sscanf(said, "press %d", &number)
 				switch {
 				case pressed == 1 && want == "":
-					r.press("ann", fmt.Sprint("answer:q:", number), "This question is not open any more.")
+					r.press("ann", fmt.Sprint("answer:q:", number), "This question is no longer open.")
 				case pressed == 1:
 					r.press("ann", fmt.Sprint("answer:q:", number))
 				case want == "":
@@ -61,7 +61,7 @@ func TestAQuestionOfATurnThatDoesNotRunTakesNoWords(t *testing.T) {
 		if err := r.store.Requeue(r.t.Context(), asking.ID, false); err != nil { // as after a crash
 			r.t.Fatal(err)
 		}
-		r.say("ann", "/stop", "1 waiting message(s) dropped.")
+		r.say("ann", "/stop", "1 waiting message dropped.")
 		r.say("ann", "something else")
 		r.same("answers", r.answered, []string(nil))
 		r.same("the message has a turn", r.running("ann").inbound.In.Text, "something else")
@@ -83,7 +83,7 @@ func TestOnlyTheFirstAnswerCountsAndOnlyInItsChat(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.say("ann", "hello")
 		r.ask("q", "Yes", "No")
-		r.press("bob", "answer:q:1", "This question is not open any more.")
+		r.press("bob", "answer:q:1", "This question is no longer open.")
 		r.press("ann", "answer:q:2")
 		r.press("ann", "answer:q:1") // they may have pressed twice
 		r.same("answers", r.answered, []string{"q: No by ann"})
@@ -96,14 +96,14 @@ func TestAQuestionThatHasExpiredOrWasWithdrawnTakesNoAnswer(t *testing.T) {
 		r.say("ann", "hello")
 		r.ask("expired", "Yes", "No")
 		time.Sleep(time.Hour)
-		r.press("ann", "answer:expired:1", "This question is not open any more.")
+		r.press("ann", "answer:expired:1", "This question is no longer open.")
 		r.ask("withdrawn", "Yes", "No")
 		if ok, err := r.store.Withdraw(r.t.Context(), "withdrawn"); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
-		r.press("ann", "answer:withdrawn:1", "This question is not open any more.")
+		r.press("ann", "answer:withdrawn:1", "This question is no longer open.")
 		r.say("ann", "yes", "Queued, number 1 in line.")
-		r.press("ann", "answer:unheard-of:1", "This question is not open any more.")
+		r.press("ann", "answer:unheard-of:1", "This question is no longer open.")
 		r.press("ann", "nothing of ours")
 		r.same("answers", r.answered, []string(nil))
 	})

@@ -76,8 +76,8 @@ func TestAnApprovalThatIsNotOpenAnyMoreIsRefusedAsSuch(t *testing.T) {
 		}
 		r.askApproval("expired")
 		time.Sleep(time.Hour)
-		r.press("ann", "answer:withdrawn:1", "This question is not open any more.")
-		r.press("ann", "answer:expired:1", "This question is not open any more.")
+		r.press("ann", "answer:withdrawn:1", "This question is no longer open.")
+		r.press("ann", "answer:expired:1", "This question is no longer open.")
 		r.same("answers", r.answered, []string(nil))
 	})
 }

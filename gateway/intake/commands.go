@@ -16,16 +16,16 @@ import (
 
 // menu lists the gateway's commands.
 var menu = []channels.Command{
-	{Name: "stop", Help: "stop what I am doing and forget what waits"},
-	{Name: "status", Help: "what is running, waiting and undelivered"},
-	{Name: "new", Help: "start the conversation afresh"},
-	{Name: "retry", Help: "work on your last message again"},
-	{Name: "whoami", Help: "your id and this chat's"},
+	{Name: "stop", Help: "stop the current work and drop waiting messages"},
+	{Name: "status", Help: "show what is running, waiting and undelivered"},
+	{Name: "new", Help: "start a new conversation"},
+	{Name: "retry", Help: "run your last message again"},
+	{Name: "whoami", Help: "show your ID and this chat's"},
 	{Name: "help", Help: "list these commands"},
 }
 
 // agentMenu is the menu's entry with several agents.
-var agentMenu = channels.Command{Name: cmdAgent, Help: "which agent answers, and choose another"}
+var agentMenu = channels.Command{Name: cmdAgent, Help: "show or choose the agent"}
 
 // Commands lists the gateway's commands that are available.
 func (i *Intake) Commands() []channels.Command {
@@ -147,7 +147,7 @@ func (i *Intake) AgentCommands(agent string, a terminal.AgentInfo) []channels.Co
 }
 
 func (c commandCall) start(context.Context) (string, error) {
-	return "Hello! Send me a message and I will work on it. /help lists what else I understand.", nil
+	return "Hello! Send me a message to begin. /help lists the commands.", nil
 }
 
 func (c commandCall) help(ctx context.Context) (string, error) {
@@ -164,7 +164,7 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if its := c.AgentCommands(agent, about); len(its) > 0 {
-		b.WriteString("\nThe agent's own:\n")
+		b.WriteString("\nThe agent's own commands:\n")
 		for _, m := range its {
 			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.Help, 0)), ": ") + "\n")
 		}
@@ -186,16 +186,24 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 	c.request.Cancel = true
 	var said []string
 	if waiting > 0 {
-		said = append(said, fmt.Sprintf("%d waiting message(s) dropped.", waiting))
+		said = append(said, quantity(waiting, "waiting message")+" dropped.")
 	}
 	running := c.o.Lanes.RunningTurn(c.in.Chat)
 	if ended := c.stopBackgroundCommands(running); ended > 0 {
-		said = append(said, fmt.Sprintf("%d command(s) stopped.", ended))
+		said = append(said, quantity(ended, "command")+" stopped.")
 	}
 	if running == nil && len(said) == 0 {
 		return "Nothing is running.", nil
 	}
 	return strings.Join(said, " "), nil
+}
+
+// quantity returns a number with its noun, which has an s in the plural.
+func quantity(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // stopBackgroundCommands ends the background commands of all agents in the chat, except the agent
@@ -241,7 +249,7 @@ func (c commandCall) waiting(ctx context.Context) (int, error) {
 
 func (c commandCall) newConversation(context.Context) (string, error) {
 	c.request.StartConversation = true
-	return "A fresh start: the agent is not told of what was said before.", nil
+	return "This is a new conversation. The agent does not see the earlier messages.", nil
 }
 
 func (c commandCall) whoami(context.Context) (string, error) {
@@ -251,7 +259,7 @@ func (c commandCall) whoami(context.Context) (string, error) {
 // retry runs the last message again that had a turn.
 func (c commandCall) retry(ctx context.Context) (string, error) {
 	if c.o.Lanes.RunningTurn(c.in.Chat) != nil {
-		return "I am still working. /stop first.", nil
+		return "I am still working. Send /stop first.", nil
 	}
 	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 20)
 	if err != nil {
@@ -262,7 +270,7 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 		case inbound.Started.IsZero():
 			continue
 		case inbound.Ended.IsZero(): // its outcome is being stored
-			return "I am still working. /stop first.", nil
+			return "I am still working. Send /stop first.", nil
 		}
 		ok, err := c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
 		if err != nil {
@@ -274,7 +282,7 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 		c.request.Restart = inbound.ID
 		return "", nil
 	}
-	return "There is nothing to try again.", nil
+	return "There is nothing to run again.", nil
 }
 
 // runAgain carries out the button under the report of a turn that was cut off.
@@ -311,7 +319,7 @@ func (c commandCall) cancelWaiting(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("cancel message: %w", err)
 	}
 	if n == 0 {
-		return "It is not waiting any more.", nil
+		return "That message is no longer waiting.", nil
 	}
 	c.o.Events.Report(events.Event{Type: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})
 	return "Cancelled.", nil

@@ -18,7 +18,7 @@ func TestStopCancelsTheTurnAndDropsWhatWaitsOnce(t *testing.T) {
 		third := r.say("ann", "three", "Queued")
 		r.events = nil
 		stop := r.message("ann", " /STOP please")
-		r.receive(stop, "2 waiting message(s) dropped.")
+		r.receive(stop, "2 waiting messages dropped.")
 		r.same("the turn is cancelled with", r.running("ann").cancelled, []error{errStopped})
 		r.has("ann", "one running", "two dead", "three dead", " /STOP please done")
 		r.same("records", r.decisions(), []string{"command allowed /stop"})
@@ -39,7 +39,7 @@ func TestStopBetweenTurnsEndsWhatTheAgentHasLeftRunning(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.say("ann", "/stop", "Nothing is running.")
 		r.agents.left = 3
-		r.say("ann", "/stop", "3 command(s) stopped.")
+		r.say("ann", "/stop", "3 commands stopped.")
 		r.agents.left = 3
 		r.say("ann", "hello")
 		r.say("ann", "/stop")
@@ -60,12 +60,12 @@ func TestNewClearsTheConversationAndWhatTheRunningTurnSaves(t *testing.T) {
 			}
 		}
 		remember()
-		r.say("ann", "/new", "A fresh start")
+		r.say("ann", "/new", "This is a new conversation")
 		forgotten()
 		r.same("what agents keep ends in", r.agents.afresh, []string{chatOf("ann").String()})
 		r.say("ann", "hello")
 		remember()
-		r.say("ann", "/new", "A fresh start")
+		r.say("ann", "/new", "This is a new conversation")
 		forgotten()
 		r.same("the turn that runs forgets", r.running("ann").forgot, true)
 		r.same("it is cancelled with", r.running("ann").cancelled, []error(nil))
@@ -92,19 +92,19 @@ Waiting: 2
 Last turns:
 - done, 1.5s, CPU 200ms: the first
 Not delivered:
-- pending since 5s ago: Queued, number 2 in line.
-- pending since 5s ago: Queued, number 1 in line.`)
+- pending for 5s: Queued, number 2 in line.
+- pending for 5s: Queued, number 1 in line.`)
 	})
 }
 
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
-		r.say("ann", "/help", `/stop: stop what I am doing and forget what waits
-/status: what is running, waiting and undelivered
-/new: start the conversation afresh
-/retry: work on your last message again
-/whoami: your id and this chat's
+		r.say("ann", "/help", `/stop: stop the current work and drop waiting messages
+/status: show what is running, waiting and undelivered
+/new: start a new conversation
+/retry: run your last message again
+/whoami: show your ID and this chat's
 /help: list these commands
 
 The agent's own:
@@ -127,9 +127,9 @@ func TestAllOtherCommandsGoToTheAgent(t *testing.T) {
 
 func TestRetryRunsTheLastTurnAgainOfSomebodyWhoIsAdmitted(t *testing.T) {
 	simulate(t, func(r *rig) {
-		r.say("ann", "/retry", "There is nothing to try again.")
+		r.say("ann", "/retry", "There is nothing to run again.")
 		r.say("ann", "of ann")
-		r.say("ann", "/retry", "I am still working. /stop first.")
+		r.say("ann", "/retry", "I am still working. Send /stop first.")
 		r.finish("ann")
 		in := r.message("bob", "of bob")
 		in.Chat = chatOf("ann")
@@ -176,9 +176,9 @@ func TestTheButtonOfAWaitingMessageCancelsItAlone(t *testing.T) {
 		r.same("the notice replies to", notice.ReplyTo, in.ID)
 		r.say("ann", "three", "Queued, number 2 in line.")
 		r.same("the button", notice.Buttons, []channels.Button{{Label: "Cancel", Data: fmt.Sprint("cancel:", r.recent(chatOf("ann"))[1].ID)}})
-		r.press("bob", notice.Buttons[0].Data, "It is not waiting any more.") // it is another chat's
+		r.press("bob", notice.Buttons[0].Data, "That message is no longer waiting.") // it is another chat's
 		r.press("ann", notice.Buttons[0].Data, "Cancelled.")
-		r.press("ann", notice.Buttons[0].Data, "It is not waiting any more.")
+		r.press("ann", notice.Buttons[0].Data, "That message is no longer waiting.")
 		press := notice.Buttons[0].Data + " done"
 		r.has("ann", "one running", "two dead", "three pending", press, press)
 	})

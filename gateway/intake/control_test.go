@@ -256,7 +256,7 @@ func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
 		r.agents.commands = keysCommands
 		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "KEY", Help: "once"}, {Name: "review"}}}}
 		r.hand(r.message("ann", "/help"))
-		if help := r.told(chatOf("ann"), "/stop")[0].Out.Text; !strings.Contains(help, "The agent's own:\n/key: send keys\n/screen: show the screen\n/review\n") {
+		if help := r.told(chatOf("ann"), "/stop")[0].Out.Text; !strings.Contains(help, "The agent's own commands:\n/key: send keys\n/screen: show the screen\n/review\n") {
 			t.Error(help)
 		}
 		names := func(all []channels.Command) (names []string) {

@@ -77,7 +77,7 @@ func TestTheQueueLimitDoesNotCountInjectedMessages(t *testing.T) {
 			r.same("the state of "+text, r.say("ann", text).State, store.Pending)
 		}
 		delete(r.lanes.turns, chatOf("ann")) // its agent has ended: now they wait
-		r.say("ann", "five", "3 messages are waiting already, which is all I keep. /stop clears them.")
+		r.say("ann", "five", "3 messages already waiting, which is the limit. /stop drops them.")
 	})
 }
 
@@ -93,14 +93,14 @@ func TestAnInjectionDoesNotOvertakeWaitingMessages(t *testing.T) {
 		if got := r.running("ann").injected; len(got) != 1 || got[0].ID != first.ID {
 			r.t.Errorf("the turn was handed %v", got)
 		}
-		r.say("ann", "/stop", "2 waiting message(s) dropped.") // the agent has the other one
+		r.say("ann", "/stop", "2 waiting messages dropped.") // the agent has the other one
 	})
 }
 
 func TestTheQueueOfAChatHasALimit(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.settings.QueueLimit = 1
-		full := "1 messages are waiting already, which is all I keep. /stop clears them."
+		full := "1 messages already waiting, which is the limit. /stop drops them."
 		r.say("ann", "one")
 		r.say("ann", "two", "Queued, number 1 in line.")
 		r.say("ann", "three", full)

@@ -96,7 +96,7 @@ func TestAMessageThatIsNotReadIsTreatedAsAnyOther(t *testing.T) {
 func TestCommandsButtonsAndAnswersAreNotOffered(t *testing.T) {
 	simulateReader(t, func(r *rig, reader *fakeReader) {
 		r.say("ann", "/status", "Running for 0s: work")
-		r.press("ann", "answer:q:1", "This question is not open any more.")
+		r.press("ann", "answer:q:1", "This question is no longer open.")
 		r.press("ann", "whatever")
 		r.ask("q")
 		r.hand(r.message("ann", "yes"))

@@ -30,7 +30,7 @@ const cmdRun, cmdRunbooks = "run", "runbooks"
 
 var runbookMenu = []channels.Command{
 	{Name: cmdRunbooks, Help: "list the runbooks"},
-	{Name: cmdRun, Help: "run a runbook, or /run resume one", Args: true},
+	{Name: cmdRun, Help: "run a runbook, or continue one with /run resume", Args: true},
 }
 
 func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks.Available() }

@@ -123,7 +123,7 @@ func (c commandCall) writeUndelivered(ctx context.Context, b *strings.Builder) e
 		if i == 0 {
 			b.WriteString("Not delivered:\n")
 		}
-		fmt.Fprintf(b, "- %s since %s ago: %s\n", p.State, elapsedSince(p.Queued), excerpt(p.Out.Text))
+		fmt.Fprintf(b, "- %s for %s: %s\n", p.State, elapsedSince(p.Queued), excerpt(p.Out.Text))
 	}
 	return nil
 }

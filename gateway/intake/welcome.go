@@ -67,7 +67,7 @@ func (i *Intake) welcomePaired(ctx context.Context, who store.Person) error {
 func (i *Intake) welcomePerson(ctx context.Context, pairing store.Pairing) error {
 	who := store.Person{Channel: pairing.Channel, User: pairing.User.ID}
 	if !pairing.Told {
-		parts, err := i.planAnswer(*pairing.Message, channels.Message{Text: "You have been let in."})
+		parts, err := i.planAnswer(*pairing.Message, channels.Message{Text: "You have access now."})
 		if err != nil {
 			return err
 		}

@@ -136,7 +136,7 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		case errors.Is(err, store.ErrNoRoom):
 			why = "there is not enough room for a copy of it on the bot's disk"
 		case ctx.Err() == nil && copying.Err() != nil:
-			why = "it was still being copied when the turn was ended"
+			why = "it was still being copied when the turn ended"
 		case errors.Is(err, fs.ErrNotExist):
 			why = "the agent removed it at once"
 		case errors.Is(err, store.ErrUnavailable), ctx.Err() != nil:

@@ -22,7 +22,7 @@ var (
 	errBrokenJSON    = errors.New("its JSON cannot be read")
 	errNoChallenge   = errors.New(`the object has no "challenge"`)
 	errNoObject      = errors.New(`its "challenge" is no object`)
-	errNoJSONObject  = errors.New("it is no JSON object")
+	errNoJSONObject  = errors.New("it is not a JSON object")
 	errOtherLanguage = errors.New("its info string is not `json`")
 	errIndented      = errors.New("it is indented and not fenced")
 	errNotLast       = errors.New("it is not the last thing in a step")
@@ -181,7 +181,7 @@ func (m *definitionErrors) readNumber(field object, name string, absent float64)
 	f, ok := field.number(name)
 	switch {
 	case !ok:
-		m.add("`%s` is no number (got %s).", name, raw)
+		m.add("`%s` is not a number (got %s).", name, raw)
 	case f < 0:
 		m.add("`%s` is negative (got %s).", name, raw)
 	case f == 0:

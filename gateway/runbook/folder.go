@@ -39,7 +39,7 @@ func (f Folder) Names() ([]string, error) {
 func (f Folder) Read(name string) (text, short string, err error) {
 	short = strings.TrimSuffix(name, extension)
 	if short == "" || short[0] == '.' || strings.ContainsAny(short, `/\`) {
-		return "", "", fmt.Errorf("%q is no name of a runbook", name)
+		return "", "", fmt.Errorf("%q is not a runbook's name", name)
 	}
 	text, err = readRegular(filepath.Join(string(f), short+extension), syscall.O_NOFOLLOW, MaxText+1)
 	if errors.Is(err, syscall.ELOOP) {
@@ -73,7 +73,7 @@ func readRegular(path string, flags int, limit int64) (string, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err != nil {
 		return "", err

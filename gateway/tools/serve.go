@@ -127,7 +127,7 @@ func (s *session) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-var errPanic = errors.New("nanobot made a mistake; its log has the details")
+var errPanic = errors.New("internal error in nanobot; its log has the details")
 
 // call is one call of a tool.
 type call struct {

@@ -152,7 +152,7 @@ func (s *server) serveConn(ctx context.Context, conn *peersocket.Conn) {
 }
 
 // errNoHello means that the process has exited, or is not a client of this protocol.
-var errNoHello = errors.New("it says no hello")
+var errNoHello = errors.New("the process sent no hello")
 
 // admitConn identifies the process, reads its hello, and counts the connection until leave is
 // called. The connection is counted before its hello is read, so that silent connections cannot
@@ -222,7 +222,7 @@ func (s *server) refuseConn(conn *peersocket.Conn, c Caller, reason string) {
 		return
 	}
 	peer, _ := conn.Peer()
-	s.Log.Warn("process refused that wanted to use tools", zap.Int("pid", peer.Pid), zap.Int("uid", peer.UID),
+	s.Log.Warn("process not allowed to use tools", zap.Int("pid", peer.Pid), zap.Int("uid", peer.UID),
 		zap.String("chat", ownerChat(c.Owner)), zap.String("reason", reason))
 	if s.Refused != nil {
 		s.Refused(Refusal{Peer: peer, Owner: c.Owner, Reason: reason})

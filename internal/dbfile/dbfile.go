@@ -21,7 +21,7 @@ import (
 var (
 	ErrDamaged  = errors.New("the database is damaged")
 	ErrNewer    = errors.New("the database was written by a newer nanobot")
-	ErrUnopened = errors.New("the database is closed to this user")
+	ErrUnopened = errors.New("this user may not open the database")
 )
 
 // Unusable reports whether an error means that a database must be repaired, restored or opened by

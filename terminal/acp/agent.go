@@ -164,7 +164,7 @@ func (a *agent) initialize(ctx context.Context) error {
 		return err
 	}
 	if err := decodeLenient(result, &a.initResponse); err != nil {
-		return &rpcError{Code: codeInternal, Message: "the agent's answer to initialize makes no sense: " + err.Error()}
+		return &rpcError{Code: codeInternal, Message: "the agent's answer to initialize is invalid: " + err.Error()}
 	}
 	if v := strings.Trim(string(a.initResponse.Version), `"`); v != "1" && v != "" && v != "null" {
 		return &rpcError{Code: codeInternal, Message: fmt.Sprintf("the agent speaks version %.20s of the Agent Client Protocol; version 1 is needed", v)}
@@ -209,7 +209,7 @@ func (a *agent) setLogOutput(emit func(terminal.Frame) error) {
 
 func (a *agent) handleNotification(method string, params json.RawMessage) {
 	if method != "session/update" {
-		a.log("debug", "the agent notifies of something unknown: "+method)
+		a.log("debug", "unknown notification from the agent: "+method)
 		return
 	}
 	var p struct {

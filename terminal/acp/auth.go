@@ -22,7 +22,7 @@ type authError struct {
 
 func (e *authError) Error() string {
 	var s strings.Builder
-	s.WriteString("the agent wants to be signed in: " + strings.TrimSpace(e.message))
+	s.WriteString("the agent requires signing in: " + strings.TrimSpace(e.message))
 	for _, m := range e.methods {
 		fmt.Fprintf(&s, "\n• %s", m.Name)
 		if m.Description != "" {

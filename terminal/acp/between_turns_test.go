@@ -59,8 +59,8 @@ func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
 		wants       string
 	}{
 		"deny":               {"deny", nil, "does not allow writing files"},
-		"ask":                {"ask", nil, "nobody is there to be asked"},
-		"ask and allow runs": {"ask", map[string]string{"execute": "allow"}, "nobody is there to be asked"},
+		"ask":                {"ask", nil, "there is nobody to ask"},
+		"ask and allow runs": {"ask", map[string]string{"execute": "allow"}, "there is nobody to ask"},
 		"allow but deny it":  {"allow", map[string]string{"edit": "deny", "read": "deny"}, "does not allow writing files"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clien
 		}
 		return nil
 	case turn == nil:
-		return refusedError("nobody is there to be asked, because no prompt is worked on")
+		return refusedError("there is nobody to ask, because no prompt is running")
 	case s.hasGrant(turn, c):
 		return nil
 	}
@@ -223,7 +223,7 @@ func resolvePermittedFile(p terminal.ExecEnv, path string, allow func(*agentFile
 	now, rerr := resolveFile(p, path)
 	if rerr == nil && now.path != at.path { // a symbolic link was created while the person was asked
 		now.close()
-		return nil, refusedError("path %q leads elsewhere than when it was asked for", path)
+		return nil, refusedError("path %q leads to another file than when permission was asked", path)
 	}
 	return now, rerr
 }

@@ -23,7 +23,7 @@ type sessionInfo struct {
 // runSessionsCommand lists the earlier sessions and switches to the chosen one.
 func (x *turn) runSessionsCommand(ctx context.Context, wanted string) (said string, err error) {
 	if !x.a.initResponse.Capabilities.Session.List {
-		return "This agent does not tell which conversations it has had.", nil
+		return "This agent does not list its conversations.", nil
 	}
 	all, own, err := x.listSessions(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string
 		return "There are no earlier conversations.", nil
 	}
 	if wanted == "" && !x.a.initResponse.canRestore() {
-		return renderOptions("Conversations, none of which this agent can go on with:", "/sessions", all, x.s.id), nil
+		return renderOptions("Conversations, none of which this agent can resume:", "/sessions", all, x.s.id), nil
 	}
 	var o *option
 	if wanted != "" {
@@ -89,7 +89,7 @@ func (x *turn) fetchSessions(ctx context.Context) ([]sessionInfo, error) {
 			Next     optional[string] `json:"nextCursor"`
 		}
 		if err := decodeLenient(result, &page); err != nil {
-			return nil, &rpcError{Code: codeInternal, Message: "the agent's list of sessions makes no sense: " + err.Error()}
+			return nil, &rpcError{Code: codeInternal, Message: "the agent's list of sessions is invalid: " + err.Error()}
 		}
 		all = append(all, page.Sessions...)
 		if page.Next.v == "" {

@@ -149,7 +149,7 @@ func TestAChatsSessionsAreKnownAfterAFreshStartAndARestart(t *testing.T) {
 }
 
 func TestSessionsOfAnAgentThatTellsNone(t *testing.T) {
-	newDesk(t, "").person("a").says("/sessions").is(terminal.Done, "This agent does not tell which conversations it has had.")
+	newDesk(t, "").person("a").says("/sessions").is(terminal.Done, "This agent does not list its conversations.")
 }
 
 func TestOtherCommandsGoToTheAgent(t *testing.T) {

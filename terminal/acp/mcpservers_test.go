@@ -56,7 +56,7 @@ func TestASessionIsOpenedWithTheMCPServersThatTheAgentTakes(t *testing.T) {
 			for range 2 { // a new session, and an earlier one that is brought back
 				h := p.says("servers").is(terminal.Done, given)
 				for _, missing := range want.without {
-					if log := h.text(terminal.Log); !strings.Contains(log, "the agent does not take MCP servers of type "+missing) {
+					if log := h.text(terminal.Log); !strings.Contains(log, "the agent does not support MCP servers of type "+missing) {
 						t.Errorf("nothing is said of %q: %s", missing, log)
 					}
 				}

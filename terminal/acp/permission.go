@@ -126,7 +126,7 @@ func (p permissionDecider) decide(ctx context.Context, about *tool, options []pe
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case len(options) == 0:
-		return decision{by: "want of options"}
+		return decision{by: "rule: the agent offers no options"}
 	case r == "deny":
 		return decision{option: optionOfKind(options, "reject"), by: "rule"}
 	case r == "allow":
@@ -166,18 +166,18 @@ func (p permissionDecider) askPerson(ctx context.Context, about *tool, options [
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		p.view.reportRefusal(&p.view.toldNobodyToAsk, "There is nobody here to be asked, so what needs a permission is refused: "+escapeTitle(about.name()))
-		return decision{option: no, by: "rule: nobody is there to be asked"}
+		p.view.reportRefusal(&p.view.toldNobodyToAsk, "There is nobody here to ask, so this was refused: "+escapeTitle(about.name()))
+		return decision{option: no, by: "rule: there is nobody to ask"}
 	case err != nil && time.Since(began) >= within:
 		p.view.reportRefusal(nil, fmt.Sprintf("Nobody answered within %g s, so this was refused: %s", within.Seconds(), escapeTitle(about.name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
 		p.view.reportRefusal(nil, "The question could not be asked, so this was refused: "+escapeTitle(about.name()))
-		return decision{option: no, by: "want of an answer: " + terminal.OneLine(err.Error(), titleLength)}
+		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), titleLength)}
 	}
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })
 	if i < 0 {
-		return decision{option: no, by: fmt.Sprintf("an answer that is no option, %.40q", answer.Text)}
+		return decision{option: no, by: fmt.Sprintf("an answer that is not an option, %.40q", answer.Text)}
 	}
 	by := terminal.OneLine(answer.By, titleLength)
 	if by == "" {

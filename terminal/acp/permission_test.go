@@ -87,10 +87,10 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		"rule of another":        {"deny", rules, "fetch", usualOptions, nil, "n", "No by rule"},
 		"ask":                    {"ask", nil, "read", usualOptions, answers("yes"), "y", "Yes by user ann"},
 		"an answer of no option": {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `No by an answer that is no option, "perhaps"`},
-		"nobody":                 {"ask", nil, "read", usualOptions, nobody, "n", "No by rule: nobody is there to be asked"},
-		"nobody and no no":       {"ask", nil, "read", onlyYes, nobody, "cancelled", "cancelled by rule: nobody is there to be asked"},
-		"nobody can be asked":    {"ask", nil, "read", usualOptions, broken, "n", "No by want of an answer: the store is full"},
-		"no options":             {"allow", nil, "read", "", nil, "cancelled", "cancelled by want of options"},
+		"nobody":                 {"ask", nil, "read", usualOptions, nobody, "n", "No by rule: there is nobody to ask"},
+		"nobody and no no":       {"ask", nil, "read", onlyYes, nobody, "cancelled", "cancelled by rule: there is nobody to ask"},
+		"nobody can be asked":    {"ask", nil, "read", usualOptions, broken, "n", "No by rule: the question was not asked: the store is full"},
+		"no options":             {"allow", nil, "read", "", nil, "cancelled", "cancelled by rule: the agent offers no options"},
 		"no policy":              {"", nil, "read", usualOptions, answers("Yes"), "y", "Yes by user ann"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 			if got := asked(context.Background(), t, turn, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
 				t.Errorf("answered %s", got)
 			}
-			silent := !strings.Contains(c.by, "nobody") && !strings.Contains(c.by, "want of an answer")
+			silent := !strings.Contains(c.by, "nobody") && !strings.Contains(c.by, "was not asked")
 			if text := r.last(terminal.Message); (text == "") != silent || text != "" && !strings.HasSuffix(text, "refused: Do it") {
 				t.Errorf("said %q", text)
 			}
@@ -156,7 +156,7 @@ func TestThatNobodyCanBeAskedIsReportedOnce(t *testing.T) {
 		asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
 	}
 	flush(t, v)
-	if got := r.texts(terminal.Message); len(got) != 1 || got[0] != "🔐 There is nobody here to be asked, so what needs a permission is refused: Do it" {
+	if got := r.texts(terminal.Message); len(got) != 1 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" {
 		t.Errorf("said %q", got)
 	}
 }

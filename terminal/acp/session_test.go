@@ -182,7 +182,7 @@ func TestAnotherCommandDoesNotGetTheSessionOfTheFirst(t *testing.T) {
 
 func TestSigningIn(t *testing.T) {
 	d := newDesk(t, "-auth login")
-	d.person("a").says("hello").fails(terminal.Failed, "Error (AUTH): The agent wants to be signed in", "Sign in: Run `agent login` on the server.", `authMethod "login"`)
+	d.person("a").says("hello").fails(terminal.Failed, "Error (AUTH): The agent requires signing in", "Sign in: Run `agent login` on the server.", `authMethod "login"`)
 	d = newDesk(t, "-auth login", func(c *config.Terminal) { settings(c).AuthMethod = "login" })
 	d.person("a").says("hello").is(terminal.Done, "You said: hello")
 	d = newDesk(t, "-auth login", func(c *config.Terminal) { settings(c).AuthMethod = "wrong" })

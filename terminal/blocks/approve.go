@@ -53,7 +53,7 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, question func(
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		answer, by = approveNot, "rule (nobody is there to be asked)"
+		answer, by = approveNot, "rule (there is nobody to ask)"
 		err = x.logNobodyToAsk()
 	case err != nil:
 		answer, by = approveNot, "no answer in time"
@@ -76,7 +76,7 @@ func (x *turn) logNobodyToAsk() error {
 		return nil
 	}
 	x.loggedNobodyToAsk = true
-	return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: "nobody is here to be asked, so what needs approval is refused; blocks.approve says what that is"})
+	return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: "there is nobody here to ask, so commands that need approval are refused; blocks.approve says which"})
 }
 
 // commandSubject returns the file or the shell command of a command.

@@ -229,7 +229,7 @@ func (r *fixture) answering(answers ...string) {
 			r.t.Errorf("everybody may answer %q", q.Text)
 		}
 		if n >= len(answers) {
-			return terminal.Answer{}, errors.New("nobody answers")
+			return terminal.Answer{}, errors.New("there is nobody to answer")
 		}
 		return terminal.Answer{Text: answers[n], By: "ann"}, nil
 	}

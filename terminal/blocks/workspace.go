@@ -19,7 +19,7 @@ var (
 	// errOutside refuses a path outside the workspace or to a file of the gateway. It does not
 	// reveal whether the file exists.
 	errOutside = errors.New("outside workspace")
-	// errNotFound means that there is no regular file at the path.
+	// errNotFound means that there is not a regular file at the path.
 	errNotFound = errors.New("no such file")
 	// errNotRegular refuses to replace a device, a socket or a FIFO.
 	errNotRegular = errors.New("not a regular file")

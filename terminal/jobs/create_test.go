@@ -147,7 +147,7 @@ func TestTheFolderIsInsideTheRoots(t *testing.T) {
 	for dir, says := range map[string]string{
 		"deep": "absolute", ".": "absolute", "~": "absolute", at("outside"): "must be inside " + at("work"), at("workshop"): "must be inside",
 		at("work/../outside"): "must be inside", at("work/out"): "must be inside", "/": "must be inside", base: "must be inside",
-		at("nowhere"): "no such file", at("work/gone"): "no such file", at("work/file"): "is no folder",
+		at("nowhere"): "no such file", at("work/gone"): "no such file", at("work/file"): "is not a folder",
 	} {
 		id, err := s.Create(jobs.Command{Line: "pwd", Dir: dir, Env: usualEnv})
 		if id != "" || err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {

@@ -109,7 +109,7 @@ func checkExecutable(file string) error {
 	case info.IsDir():
 		return fmt.Errorf("unknown command: %s is a folder", file)
 	case info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s is no program: %w", file, fs.ErrPermission)
+		return fmt.Errorf("%s is not a program: %w", file, fs.ErrPermission)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (o Options) resolveDir(dir string) (string, error) {
 		return "", fmt.Errorf("folder %q: %w", dir, err)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("folder %q: is no folder", dir)
+		return "", fmt.Errorf("folder %q: is not a folder", dir)
 	}
 	roots := append([]string{o.Dir}, o.Roots...)
 	if !slices.ContainsFunc(roots, func(root string) bool { return isInside(root, real) }) {

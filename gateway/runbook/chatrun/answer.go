@@ -18,7 +18,7 @@ import (
 // Replies to people.
 const (
 	onlyApprovers    = "Only approvers can decide this."
-	notOpen          = "This question is not open any more."
+	notOpen          = "This question is no longer open."
 	skipReasonNeeded = "Why do you skip it? Send /run skip and the reason, such as /run skip done by hand."
 	nothingToSkip    = "There is no step here that can be skipped or commented on now."
 )

@@ -20,7 +20,7 @@ const (
 	commentWord = "comment"
 )
 
-const nothingToResume = "No run waits here. /runbooks lists what can be run."
+const nothingToResume = "No run is waiting here. /runbooks lists the runbooks."
 
 // List returns a text that lists the runbooks, and the names of those that can be run.
 func (b *Runbooks) List() (text string, runnable []string) {
@@ -28,7 +28,7 @@ func (b *Runbooks) List() (text string, runnable []string) {
 	names, err := folder.Names()
 	if err != nil {
 		b.o.Log.Error("runbooks not listed", zap.Error(err))
-		return "The runbooks cannot be read. The operator can see in the log why.", nil
+		return "The runbooks cannot be read. The bot's log has the reason.", nil
 	}
 	if len(names) == 0 {
 		return "There are no runbooks.", nil

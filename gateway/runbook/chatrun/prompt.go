@@ -23,7 +23,7 @@ func promptText(r runbook.Run, shown runbook.Answer) string {
 		parts = append(parts, how)
 	}
 	if failure := driverOf(r).Failure; failure != "" {
-		parts = append(parts, "The last try has failed. "+failure)
+		parts = append(parts, "The last attempt failed. "+failure)
 	}
 	return strings.Join(parts, "\n\n")
 }

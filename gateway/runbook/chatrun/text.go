@@ -107,7 +107,7 @@ func agentNotice(r runbook.Run) string {
 		text += " It was written by an agent."
 	}
 	if hasAgentShellProof(r) {
-		text += " The agent has reported itself how its commands ended."
+		text += " The agent itself reported how its commands ended."
 	}
 	return text
 }

@@ -53,7 +53,7 @@ var spoolTests = []test{
 		b.must(err)
 		b.equal("the mode", info.Mode().Perm()&0o077, os.FileMode(0))
 	}},
-	{"what is no regular file is refused and leaves nothing behind", func(b *bench) {
+	{"what is not a regular file is refused and leaves nothing behind", func(b *bench) {
 		dir := b.TempDir()
 		file, link, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
 		b.must(os.WriteFile(file, []byte("x"), 0o600))
