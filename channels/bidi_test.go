@@ -7,7 +7,7 @@ import (
 	"nanobot/channels"
 )
 
-func TestATextTurnsNothingBeyondItself(t *testing.T) {
+func TestBidiControlsOfATextAffectNoOtherText(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"plain text", "plain text"},
 		{"שלום עולם! (1)", "שלום עולם! (1)"},
@@ -34,7 +34,7 @@ func TestATextTurnsNothingBeyondItself(t *testing.T) {
 	}
 }
 
-func TestANameTurnsNothing(t *testing.T) {
+func TestANameHasNoBidiControls(t *testing.T) {
 	for name, want := range map[string]string{
 		"photo\u202egnp.exe": "photognp.exe", "\u200ftxt.\u200fexe": "txt.exe", "a\u2067\u2068\u2069\u2066b\u061c\u202a\u202b\u202c\u202d.pdf": "ab.pdf",
 		"תמונה.png": "תמונה.png", "👨‍👩‍👧.png": "👨‍👩‍👧.png",
@@ -45,7 +45,7 @@ func TestANameTurnsNothing(t *testing.T) {
 	}
 }
 
-func TestAMessageIsMadePresentableWithoutBeingChanged(t *testing.T) {
+func TestSanitizeBidiDoesNotChangeItsArgument(t *testing.T) {
 	m := channels.Message{
 		Text: "a\u202eb", Media: []channels.File{{Name: "a.png"}, {Name: "x\u202egnp.exe", Path: "/tmp/x\u202egnp.exe"}},
 		Buttons: []channels.Button{{Label: "Yes", Data: "1"}, {Label: "N\u202eo", Data: "2\u202e"}},
@@ -59,9 +59,8 @@ func TestAMessageIsMadePresentableWithoutBeingChanged(t *testing.T) {
 	}
 }
 
-// The work must grow with the text, whatever it is made of: twice the text may not take more than a
-// few times the memory.
-func TestSteadyingAndUnmaskingGrowWithTheText(t *testing.T) {
+// Twice the text may take at most a few times the memory, whatever the text consists of.
+func TestMemoryOfSanitizingAndLinkWarningsIsLinear(t *testing.T) {
 	for _, unit := range []string{"\u202e", "\u2067", "\u2069", "\u202b\u2067", "\u2067\n", "a"} {
 		text := strings.Repeat(unit, 100_000)
 		if got := channels.SanitizeBidiText(text); len(got) > 8*len(text) {

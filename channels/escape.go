@@ -2,7 +2,7 @@ package channels
 
 import "strings"
 
-// Literal writes people's own words in Markdown.
+// EscapeMarkdown escapes a text so that Markdown shows it unchanged.
 func EscapeMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -2,34 +2,34 @@ package channels
 
 import "time"
 
-// Verdict is how a check went.
+// Verdict is the result of a check.
 type Verdict string
 
 // The verdicts.
 const (
 	Good     Verdict = "ok"
-	Doubtful Verdict = "warn" // it works, and yet it is probably not as it is meant
+	Doubtful Verdict = "warn" // it works, but is probably not intended
 	Bad      Verdict = "fail" // it cannot work
 )
 
-// Finding is what one check has found out. It never contains a secret.
+// Finding is the result of one check, with details. It never contains a secret.
 type Finding struct {
 	Check  string  `json:"check"`
 	Status Verdict `json:"status"`
 	Detail string  `json:"detail"`
-	Fix    string  `json:"fix"` // what to do about it; "" when there is nothing to do
+	Fix    string  `json:"fix"` // what to do about it; "" if there is nothing to do
 }
 
-// Examination says what a channel must know before it looks around.
+// ExamineOptions are the parameters of Examiner.Examine.
 type ExamineOptions struct {
-	// Running says that a daemon of ours serves this very bot, and must not be disturbed.
+	// Running says that a daemon already serves this bot. It must not be disturbed.
 	Running bool
-	// Listen is how long it waits for others to show themselves.
+	// Listen is how long Examine waits for messages that another program receives or sends.
 	Listen time.Duration
 }
 
-// ClockSkewFinding compares clocks. The headers that tell theirs have only seconds, and the answer takes
-// its time, so less than a minute is no difference.
+// ClockSkewFinding compares the local clock with the network's. A difference of less than a minute
+// is ignored: the Date header has a precision of one second, and the response takes time.
 func ClockSkewFinding(check string, skew time.Duration) Finding {
 	if skew.Abs() < time.Minute {
 		return Finding{Check: check, Status: Good, Detail: "the clock agrees with the network's"}

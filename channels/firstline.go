@@ -2,7 +2,7 @@ package channels
 
 import "strings"
 
-// FirstLine is the first line of a text, cut to a number of runes; 0 is no limit.
+// FirstLine returns the first line of a text, cut to a number of runes; 0 means no limit.
 func FirstLine(text string, most int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if runes := []rune(line); most > 0 && len(runes) > most {

@@ -7,12 +7,12 @@ import (
 	"nanobot/channels"
 )
 
-// noteOf is what is written behind a link that stands between other words.
-func noteOf(before, text, after, target string) string {
+// warningOf returns the warning for a link between other words.
+func warningOf(before, text, after, target string) string {
 	return channels.LinkWarnings(before+text+after, []channels.Link{{Start: len(before), End: len(before) + len(text), Target: target}})[0]
 }
 
-func TestALinkThatShowsAnotherAddressIsMarked(t *testing.T) {
+func TestALinkThatShowsAnotherAddressGetsAWarning(t *testing.T) {
 	const evil = " (leads to evil.example)"
 	for _, c := range []struct{ text, target, want string }{
 		{"https://bank.example", "https://evil.example", evil},
@@ -46,15 +46,15 @@ func TestALinkThatShowsAnotherAddressIsMarked(t *testing.T) {
 		{"bank.example", "tg://resolve?domain=evil", " (leads to tg://resolve?domain?evil)"},
 		{"evil.example and bank.example", "https://evil.example", evil},
 	} {
-		if got := noteOf("see ", c.text, ".", c.target); got != c.want {
+		if got := warningOf("see ", c.text, ".", c.target); got != c.want {
 			t.Errorf("[%s](%s) is marked %q, want %q", c.text, c.target, got, c.want)
 		}
 	}
 }
 
-func TestHalfOfAnAddressOutsideOfTheLinkIsSeen(t *testing.T) {
+func TestAnAddressPartlyOutsideOfTheLinkIsFound(t *testing.T) {
 	for _, c := range [][3]string{{"", "bank", ".example"}, {"https://", "bank.example", ""}, {"bank", ".example", "/login"}, {"bank.example/", "login", ""}} {
-		if got := noteOf("x "+c[0], c[1], c[2]+" y", "https://evil.example"); got != " (leads to evil.example)" {
+		if got := warningOf("x "+c[0], c[1], c[2]+" y", "https://evil.example"); got != " (leads to evil.example)" {
 			t.Errorf("%q is marked %q", c, got)
 		}
 	}
@@ -65,7 +65,7 @@ func TestHalfOfAnAddressOutsideOfTheLinkIsSeen(t *testing.T) {
 	}
 }
 
-func TestAnHonestLinkIsNotMarked(t *testing.T) {
+func TestAnHonestLinkGetsNoWarning(t *testing.T) {
 	for _, c := range [][2]string{
 		{"here", "https://evil.example"},
 		{"the bank, e.g. this one", "https://evil.example"},
@@ -92,26 +92,26 @@ func TestAnHonestLinkIsNotMarked(t *testing.T) {
 		{"192.0.2.1", "http://192.0.2.1:8080/"},
 		{"http://[2001:db8::1]/", "http://[2001:db8::1]/"},
 	} {
-		if got := noteOf("see (", c[0], ").", c[1]); got != "" {
+		if got := warningOf("see (", c[0], ").", c[1]); got != "" {
 			t.Errorf("[%s](%s) is marked %q", c[0], c[1], got)
 		}
 	}
 }
 
-func TestWhatIsShownOfATargetIsHarmlessAndShort(t *testing.T) {
+func TestAWarningIsShortPlainASCII(t *testing.T) {
 	for _, target := range []string{
 		"https://" + strings.Repeat("a.", 500) + "evil.example", "https://e*vi_l`.example", "https://evil.example\u202e", "https://<b>.example", "https://%00.example",
 	} {
-		got := noteOf("", "bank.example", "", target)
+		got := warningOf("", "bank.example", "", target)
 		if !strings.HasPrefix(got, " (leads to ") || len(got) > 100 || strings.ContainsAny(got, "*_`<>[]\u202e\n") {
 			t.Errorf("%.60q is marked %q", target, got)
 		}
 	}
 }
 
-// TestWhatPeopleTakeForAnAddress looks at links as they stand in the answers of agents, all of
+// TestWordsThatPeopleTakeForAddresses looks at links as they stand in the answers of agents, all of
 // which lead to another host than their text may name.
-func TestWhatPeopleTakeForAnAddress(t *testing.T) {
+func TestWordsThatPeopleTakeForAddresses(t *testing.T) {
 	addresses := strings.Fields(`paypal.com PayPal.com PAYPAL.COM paypal.Com login.paypal.com paypal.com. paypal.com:
 		https://main.py http://localhost:8080 ftp://x www.hotel.rs WWW.Hotel.Cz paypal.com/login README.md/x bit.ly/x t.me/x
 		t.me t.co bit.ly amazon.in amazon.it amazon.co.uk bca.co.id mbank.pl list.am notion.so pkg.go.dev time.com sync.com
@@ -120,7 +120,7 @@ func TestWhatPeopleTakeForAnAddress(t *testing.T) {
 		paypal.com—login paypal.com?x paypal.com#x paypal.com@x paypal.com:x paypal.cоm pаypal.com 𝐩aypal.com
 		пример.рф xn--e1afmkfd.xn--p1ai bank.xn--p1ai bank.example 192.0.2.1 192.0.2.1:80 golang.org/x/net`)
 	for _, text := range addresses {
-		if noteOf("see ", text, " now", "https://evil.test") == "" {
+		if warningOf("see ", text, " now", "https://evil.test") == "" {
 			t.Errorf("[%s] is not marked", text)
 		}
 	}
@@ -131,7 +131,7 @@ func TestWhatPeopleTakeForAnAddress(t *testing.T) {
 		ASP.NET v1.2 v1.2.3 1.2.3 go1.26 Mr.X e.g. i.e. etc. U.S. @types.node lodash@4.17.21 actions/checkout@v4
 		.github/workflows src/main.go ../config.json ~/.bashrc std::vector a.b f.x 3.14 12:30 sub.path.value`)
 	for _, text := range plain {
-		if got := noteOf("see ", text, " now", "https://git.test"); got != "" {
+		if got := warningOf("see ", text, " now", "https://git.test"); got != "" {
 			t.Errorf("[%s] is marked %q", text, got)
 		}
 	}

@@ -2,8 +2,8 @@ package channels
 
 import "unicode/utf8"
 
-// Measure counts a text the way a network does. It must be additive: cut a text between two runes,
-// and both pieces together measure what the whole does. No text measures more than its bytes.
+// Measure counts the length of a text as a network does. It must be additive: two parts of a text,
+// cut between runes, are together as long as the whole. No text is longer than its bytes.
 type Measure func(text string) int
 
 // UTF16 counts UTF-16 code units, as Telegram does for texts (4096) and captions (1024).

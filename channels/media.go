@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MediaKind says how a network shows a file.
+// MediaKind is the way in which a network shows a file.
 type MediaKind string
 
 // The kinds of media that Terminal Protocol v1 names.
@@ -17,18 +17,18 @@ const (
 	Document MediaKind = "document"
 )
 
-// File is one file of a message: on disk at Path, or, for text that is too long for messages, in
-// Content. In an Outgoing that is stored, Path is the name by which the store fetches the file;
-// Send is given the path on this machine.
+// File is one file of a message. It is on disk at Path, or, for a text that is too long for a
+// message, in Content. In a stored Outgoing, Path is the name of the file in the store; Send gets
+// the path on this machine.
 type File struct {
 	Path    string    `json:"path,omitempty"`
 	Name    string    `json:"name"`
 	Kind    MediaKind `json:"kind"`
 	Size    int64     `json:"size"`
 	Content string    `json:"content,omitempty"`
-	// Open is the file itself, opened when it was checked that it may be sent. Whoever opened it
-	// closes it; the outbox does so before, once it has no use for it. It is nil once Path names
-	// the store's copy. It is not stored.
+	// Open is the file, opened when it was checked that it may be sent. The code that opened it
+	// closes it, unless the outbox has closed it before. It is nil once Path names the store's
+	// copy, and it is not stored.
 	Open *os.File `json:"-"`
 }
 
@@ -38,8 +38,8 @@ var kinds = map[string]MediaKind{
 	".mp3": Audio, ".ogg": Audio, ".m4a": Audio, ".wav": Audio, ".flac": Audio,
 }
 
-// KindOf tells a file's kind by its extension, in any case. What the protocol does not list is a
-// document.
+// KindOf returns the kind of a file by its extension, in any case. Extensions that the protocol
+// does not list are documents.
 func KindOf(name string) MediaKind {
 	if k, ok := kinds[strings.ToLower(filepath.Ext(name))]; ok {
 		return k

@@ -35,7 +35,7 @@ type Replacer interface {
 	Replace(ctx context.Context, id string, o Outgoing) (Receipt, error)
 }
 
-// ErrGone says that there is no such message any more.
+// ErrGone says that the message no longer exists.
 var ErrGone = errors.New("the message is gone")
 
 // FileLimiter is a channel whose network limits the size of a file.
@@ -89,9 +89,9 @@ type Mounter interface {
 
 // Streamer is a Mounter with responses that do not end by themselves, such as event streams.
 type Streamer interface {
-	// CloseStreams ends all open streams; their clients may connect again. The HTTP server calls it from
-	// its own goroutine when it begins to stop, because it waits for open requests. CloseStreams must not
-	// wait for a client, and is harmless when no stream is open.
+	// CloseStreams ends all open streams; their clients may connect again. The HTTP server calls it
+	// from its own goroutine when it begins to stop, because it waits for open requests.
+	// CloseStreams must not wait for a client, and is harmless when no stream is open.
 	CloseStreams()
 }
 
@@ -106,7 +106,7 @@ type Publisher interface {
 	Publish(event string, data any)
 }
 
-// Healthy is a channel that notices when it cannot receive.
+// HealthReporter is a channel that can tell whether it receives messages.
 type HealthReporter interface {
 	// Health returns why nothing can be received at the moment, or nil. Health checks and /status
 	// call it at any time, also before Run, so it must return at once and make no network call. It
@@ -117,7 +117,7 @@ type HealthReporter interface {
 // Command is a slash command in a channel's menu.
 type Command struct {
 	Name, Help string
-	// Args says that people may write something behind the command.
+	// Args says that people may write arguments after the command.
 	Args bool
 }
 

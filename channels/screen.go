@@ -7,17 +7,17 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Screen is what a terminal shows. Nobody changes it once it is part of a message. A channel may
-// store it as JSON, whose names are short because a screen has thousands of runs at worst.
+// Screen is the content of a terminal screen. It must not be changed once it is part of a message.
+// A channel may store it as JSON; the names are short because a screen can have thousands of runs.
 type Screen struct {
 	Cols int `json:"cols"`
-	// Rows are from top to bottom. Where the cursor is visible its cell is a run of its own.
+	// Rows are from top to bottom. The cell of a visible cursor is a run of its own.
 	Rows [][]ScreenRun `json:"rows"`
-	// Cursor is where the cursor is; nil: it is not visible.
+	// Cursor is the position of the cursor; nil means that it is not visible.
 	Cursor *ScreenCell `json:"cursor,omitempty"`
 }
 
-// ScreenCell is a place on a screen, counted from 0.
+// ScreenCell is a position on a screen, counted from 0.
 type ScreenCell struct {
 	Col int `json:"col"`
 	Row int `json:"row"`
@@ -53,8 +53,8 @@ func (c Color) RGB() (rgb uint32, ok bool) { return uint32(c &^ rgbFlag), c&rgbF
 // Text returns the rows without trailing blanks and without empty rows at the end.
 func (s *Screen) Text() string { return strings.Join(s.lines(), "\n") }
 
-// lines returns the text of each row up to the last that is not blank. What is hidden takes its
-// columns and is not shown.
+// lines returns the text of each row up to the last that is not blank. Hidden text is replaced by
+// blanks.
 func (s *Screen) lines() []string {
 	lines := make([]string, len(s.Rows))
 	last := 0
@@ -75,42 +75,42 @@ func (s *Screen) lines() []string {
 	return lines[:last]
 }
 
-// ViewOptions is the room that a message has for the rows of a screen.
+// ViewOptions are the limits of a message that shows a screen.
 type ViewOptions struct {
-	Limit   int // of the rows together, with the line breaks between them
+	Limit   int // for all rows together, with the line breaks between them
 	Measure Measure
-	// Escape changes a row so that the channel shows it as it is; nil: nothing need be changed.
+	// Escape changes a row so that the channel shows it literally; nil means that no row needs it.
 	Escape func(row string) string
 }
 
-// ScreenView is as much of a screen as there is room for.
+// ScreenView is the part of a screen that fits into a message.
 type ScreenView struct {
 	Text         string // rows
-	Above, Below int    // how many rows were left out
+	Above, Below int    // numbers of omitted rows
 }
 
-// blankScreen is what is shown of a screen without any text: networks refuse blank messages.
+// blankScreen stands for a screen without text, since networks refuse blank messages.
 const blankScreen = "(the screen is blank)"
 
-// View returns the rows of the screen that there is room for: the last ones, or those around the
-// cursor if it would not be among them. A row that is too long even alone is cut.
-func (s *Screen) View(room ViewOptions) ScreenView {
+// View returns the rows of the screen that fit: the last ones, or those around the cursor if the
+// last ones would not include it. A row that does not fit by itself is cut.
+func (s *Screen) View(o ViewOptions) ScreenView {
 	lines := s.lines()
 	if len(lines) == 0 {
 		return ScreenView{Text: blankScreen}
 	}
 	sizes := make([]int, len(lines))
 	for i, line := range lines {
-		if room.Escape != nil {
-			lines[i] = room.Escape(line)
+		if o.Escape != nil {
+			lines[i] = o.Escape(line)
 		}
-		sizes[i] = room.Measure(lines[i]) + 1 // the line break
+		sizes[i] = o.Measure(lines[i]) + 1 // the line break
 	}
-	w := rowWindow{sizes: sizes, left: room.Limit + 1, from: len(lines), to: len(lines)}
+	w := rowWindow{sizes: sizes, left: o.Limit + 1, from: len(lines), to: len(lines)}
 	for w.growUp() {
 	}
 	if c := s.Cursor; c != nil && c.Row < w.from {
-		w = rowWindow{sizes: sizes, left: room.Limit + 1, from: c.Row, to: c.Row}
+		w = rowWindow{sizes: sizes, left: o.Limit + 1, from: c.Row, to: c.Row}
 		for grown := w.growDown(); grown; {
 			up := w.growUp()
 			grown = w.growDown() || up
@@ -119,12 +119,12 @@ func (s *Screen) View(room ViewOptions) ScreenView {
 	if w.from == w.to { // not even one row fits
 		at := min(w.from, len(lines)-1)
 		w.from, w.to = at, at+1
-		lines[at] = cutRow(lines[at], room)
+		lines[at] = cutRow(lines[at], o)
 	}
 	return ScreenView{Text: strings.Join(lines[w.from:w.to], "\n"), Above: w.from, Below: len(lines) - w.to}
 }
 
-// rowWindow is a window of rows that grows while there is room.
+// rowWindow is a window of rows that grows while more rows fit.
 type rowWindow struct {
 	sizes    []int
 	left     int
@@ -149,11 +149,11 @@ func (w *rowWindow) growDown() bool {
 	return true
 }
 
-// cutRow returns the beginning of a row, whole characters only.
-func cutRow(row string, room ViewOptions) string {
-	left := room.Limit - room.Measure("…")
+// cutRow returns the beginning of a row, in whole grapheme clusters.
+func cutRow(row string, o ViewOptions) string {
+	left := o.Limit - o.Measure("…")
 	for g := uniseg.NewGraphemes(row); g.Next(); {
-		if left -= room.Measure(g.Str()); left < 0 {
+		if left -= o.Measure(g.Str()); left < 0 {
 			from, _ := g.Positions()
 			return row[:from] + "…"
 		}
@@ -161,14 +161,13 @@ func cutRow(row string, room ViewOptions) string {
 	return row
 }
 
-// MaxViewNotes is what the notes about rows that were left out measure at most, with their line
-// breaks.
+// MaxViewNotes is the greatest length of NoteAbove and NoteBelow together, with their line breaks.
 const MaxViewNotes = 2 * len("\n… 99999 rows below")
 
-// NoteAbove says how many rows above were left out; "" if none.
+// NoteAbove returns a note about the rows omitted above, or "".
 func (v ScreenView) NoteAbove() string { return omittedRows(v.Above, "above") }
 
-// NoteBelow says how many rows below were left out; "" if none.
+// NoteBelow returns a note about the rows omitted below, or "".
 func (v ScreenView) NoteBelow() string { return omittedRows(v.Below, "below") }
 
 func omittedRows(n int, where string) string {
@@ -181,7 +180,7 @@ func omittedRows(n int, where string) string {
 	return fmt.Sprintf("… %d rows %s", n, where)
 }
 
-// Fenced returns the screen as a block of code in Markdown below a caption, whole.
+// Fenced returns the whole screen as a Markdown code block below a caption.
 func (s *Screen) Fenced(caption string) string {
 	rows := s.View(ViewOptions{Limit: 1 << 30, Measure: func(text string) int { return len(text) }}).Text
 	fence := "```"
@@ -191,19 +190,19 @@ func (s *Screen) Fenced(caption string) string {
 	return strings.TrimLeft(strings.TrimSpace(caption)+"\n\n"+fence+"\n"+rows+"\n"+fence, "\n")
 }
 
-// steady returns the screen without the characters that turn the direction of writing: they take no
-// column, so that the others stay in theirs.
+// stripBidi returns the screen without bidi control characters. They take no column, so the other
+// characters keep theirs.
 func (s *Screen) stripBidi() *Screen {
 	if s == nil {
 		return nil
 	}
-	turns := false
+	found := false
 	for _, row := range s.Rows {
 		for _, run := range row {
-			turns = turns || StripBidi(run.Text) != run.Text
+			found = found || StripBidi(run.Text) != run.Text
 		}
 	}
-	if !turns {
+	if !found {
 		return s
 	}
 	c := *s

@@ -59,7 +59,7 @@ func TestAViewHasTheRowsThatFitAndSaysHowManyDoNot(t *testing.T) {
 	}
 }
 
-func TestTheNotesOfAViewFitTheirRoom(t *testing.T) {
+func TestTheNotesOfAViewFitMaxViewNotes(t *testing.T) {
 	v := channels.ScreenView{Above: 99_999, Below: 1}
 	if v.NoteAbove() != "… 99999 rows above" || v.NoteBelow() != "… 1 row below" || channels.Runes("\n"+v.NoteAbove()+v.NoteAbove()+"\n") > channels.MaxViewNotes {
 		t.Errorf("notes %q and %q", v.NoteAbove(), v.NoteBelow())
@@ -87,7 +87,7 @@ func TestAFenceIsLongerThanAllBackticksOfTheScreen(t *testing.T) {
 	}
 }
 
-func TestNothingOnAScreenTurnsTheDirection(t *testing.T) {
+func TestAScreenHasNoBidiControls(t *testing.T) {
 	s := rows("abc\u202edef")
 	m := channels.SanitizeBidi(channels.Message{Screen: s})
 	if m.Screen.Text() != "abcdef" || s.Text() == "abcdef" {

@@ -11,8 +11,8 @@ import (
 )
 
 // shownHost returns the host that a word shows to its reader, if people take the word for an
-// address. The user name of a URL is shown as well: of https://bank.example@evil.example people
-// may read either host, so that none is surely the right one.
+// address. For a URL with a user name it returns user and host, which equals no host: people may
+// take either part of https://bank.example@evil.example for the host.
 func shownHost(word string) (host string, ok bool) {
 	word = strings.Trim(foldAddress(word), ".:!?*_~-/")
 	scheme, rest, full := strings.Cut(word, "://")
@@ -29,7 +29,7 @@ func shownHost(word string) (host string, ok bool) {
 	mail := false
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		if full {
-			return rest, true // never the same as a host
+			return rest, true // equals no host
 		}
 		if mail = at > 0 && strings.Contains(rest[at:], "."); mail || at == 0 {
 			rest = rest[at+1:]
@@ -57,7 +57,7 @@ func shownHost(word string) (host string, ok bool) {
 	return rest, hasPublicSuffix(rest) && (path || !isFileOrCode(rest))
 }
 
-// hostPart cuts a name off behind its top-level domain: bank.example&login and bank.example-login
+// hostPart removes what follows the top-level domain: bank.example&login and bank.example-login
 // show bank.example.
 func hostPart(name string) string {
 	if isIP(name) {
@@ -87,7 +87,7 @@ func lastLabel(name string) string {
 	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 }
 
-// hasLabels reports whether a name has two labels or more, and ends in letters as hosts do.
+// hasHostLabels reports whether a name has at least two labels and ends in letters, as hosts do.
 func hasHostLabels(name string) bool {
 	labels := strings.Split(name, ".")
 	last := lastLabel(name)
@@ -97,8 +97,8 @@ func hasHostLabels(name string) bool {
 	return strings.HasPrefix(last, "xn--") || !strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 }
 
-// hasPublicSuffix reports whether a name ends as addresses do that people know. Letters of other
-// scripts may imitate such an ending, and end neither files nor code.
+// hasPublicSuffix reports whether a name ends in a top-level domain, or in letters of another
+// script, which may imitate one and never end the name of a file or of code.
 func hasPublicSuffix(name string) bool {
 	last := lastLabel(name)
 	if last == "example" || last == "onion" || strings.ContainsFunc(last, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -109,8 +109,8 @@ func hasPublicSuffix(name string) bool {
 }
 
 // isFileOrCode reports whether people take a name with a public suffix for a file (README.md), for
-// code (errors.Is) or for a product (ASP.NET), unless it is below a suffix of two labels: those are
-// hosts, such as bank.com.py.
+// code (errors.Is) or for a product (ASP.NET). Names below a suffix of two labels, such as
+// bank.com.py, are hosts.
 func isFileOrCode(name string) bool {
 	labels := strings.Split(name, ".")
 	last := lastLabel(name)
@@ -142,15 +142,15 @@ func wordSet(words string) map[string]bool {
 }
 
 var (
-	// fileEndings are top-level domains that are better known as the endings of files.
+	// fileEndings are top-level domains that are better known as file extensions.
 	fileEndings = wordSet(`cc md mk ml mov ps py rs sh tf zip`)
 	// codeEndings are top-level domains that are better known from code: strings.map, time.now.
 	codeEndings = wordSet(`are call case data date events final got here how int join like map name
 		new next now open page parts read save search select show style target watch zone`)
-	// codeRoots begin code that may end like a country: errors.Is, user.id.
+	// codeRoots are first words of code that may end like a country: errors.Is, user.id.
 	codeRoots = wordSet(`array bytes console context cursor document err error errors fmt http json log
 		math np obj object os path pd process promise query req request res response self slices
 		sort str strings super sync sys testing this time torch user window`)
-	// productNames are names that are written like this by everybody.
+	// productNames are well-known names of products.
 	productNames = wordSet(`ASP.NET ADO.NET ML.NET VB.NET`)
 )

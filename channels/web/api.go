@@ -17,65 +17,66 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// openAPI describes what is served.
+// openAPI is the description of the API that clients can fetch.
 //
 //go:embed openapi.json
 var openAPI []byte
 
 const (
-	// mostChats and mostMessages bound one answer.
-	mostChats    = 500
-	mostMessages = 200
-	usual        = 50
-	// mostPage is how many bytes of messages one answer has, unless a single one is longer;
-	// mostReads is how many such answers one user may be sent at once: whoever reads none of them
-	// keeps them in our memory.
-	mostPage  = 2 << 20
-	mostReads = 8
-	// unguessable is how many characters of a chat's name nobody hits upon: postChat's have 26, the
-	// page's about 30. Shorter names are for operators and their scripts.
-	unguessable = 20
-	// retryAfter is how many seconds whoever asks too much is to wait.
+	// maxChats and maxMessages bound one response.
+	maxChats        = 500
+	maxMessages     = 200
+	defaultMessages = 50
+	// maxPageBytes is how many bytes of messages one response has, unless a single message is
+	// longer. maxReadsPerUser is how many responses of one user may be in progress at the same
+	// time, since a client that does not read them keeps them in our memory.
+	maxPageBytes    = 2 << 20
+	maxReadsPerUser = 8
+	// unguessableLength is how long a chat's name must be so that nobody can guess it: names from
+	// postChat have 26 characters, those of the page about 30. Only operators and their scripts may
+	// start chats with shorter names.
+	unguessableLength = 20
+	// retryAfter is the value of the Retry-After header, in seconds.
 	retryAfter = "5"
 )
 
-// chatPrefix keeps chats apart from those of other networks, whose folders a web user must not get
-// at by their number.
+// chatPrefix separates web chats from those of other networks: a web user must not get at the
+// folder of another network's chat by choosing its number as a name.
 const chatPrefix = "web-"
 
-var chatForm = regexp.MustCompile(`^` + chatPrefix + `[A-Za-z0-9_-]{1,60}$`)
+var chatPattern = regexp.MustCompile(`^` + chatPrefix + `[A-Za-z0-9_-]{1,60}$`)
 
-// problem is why a request is not carried out, for whoever made it.
-type problem struct {
+// requestError is the response to a request that is not carried out.
+type requestError struct {
 	status int
 	text   string
 }
 
-func (p problem) Error() string { return p.text }
+func (p requestError) Error() string { return p.text }
 
 func notFound(what string) error {
-	return problem{http.StatusNotFound, "There is no such " + what + "."}
+	return requestError{http.StatusNotFound, "There is no such " + what + "."}
 }
 
-func wrong(format string, args ...any) error {
-	return problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+func badRequest(format string, args ...any) error {
+	return requestError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// Mount returns the page and the API. It is for those only who were let in.
+// Mount returns the page and the API. The caller mounts it behind authentication.
 func (c *Channel) Mount() (pattern string, h http.Handler) {
 	mux := http.NewServeMux()
 	for pattern, f := range c.routes() {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			w = &steady{w, http.NewResponseController(w)}
+			w = &responseWriter{w, http.NewResponseController(w)}
 			if err := f(w, r); err != nil {
-				c.fail(w, r, err)
+				c.respondError(w, r, err)
 			}
 		})
 	}
 	return "/", mux
 }
 
-// routes is all that is served. The API's are in openapi.json.
+// routes returns all routes. Those of the API are described in openapi.json.
 func (c *Channel) routes() map[string]func(http.ResponseWriter, *http.Request) error {
 	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/chats":                c.getChats,
@@ -91,20 +92,20 @@ func (c *Channel) routes() map[string]func(http.ResponseWriter, *http.Request) e
 	}
 }
 
-// fail says what went wrong. What is our fault is said in the log.
-func (c *Channel) fail(w http.ResponseWriter, r *http.Request, err error) {
-	err = c.judge(err)
-	p := problem{http.StatusServiceUnavailable, "This cannot be done just now. The bot's log has the reason."}
+// respondError writes an error response. It logs errors that are not the client's.
+func (c *Channel) respondError(w http.ResponseWriter, r *http.Request, err error) {
+	err = c.checkDamage(err)
+	p := requestError{http.StatusServiceUnavailable, "This did not work. The bot's log has the reason."}
 	switch {
 	case errors.As(err, &p):
-	case errors.Is(err, history.ErrForeign):
-		p = problem{http.StatusNotFound, "There is no such chat."}
+	case errors.Is(err, history.ErrNotOwner):
+		p = requestError{http.StatusNotFound, "There is no such chat."}
 	case errors.Is(err, history.ErrNoButton):
-		p = problem{http.StatusNotFound, "There is no such button any more."}
-	case errors.Is(err, history.ErrPressed):
-		p = problem{http.StatusConflict, "This was answered already."}
-	case errors.Is(err, history.ErrCrowded):
-		p = problem{http.StatusTooManyRequests, "Too many messages wait in this chat already."}
+		p = requestError{http.StatusNotFound, "This button no longer exists."}
+	case errors.Is(err, history.ErrAlreadyPressed):
+		p = requestError{http.StatusConflict, "This question was answered already."}
+	case errors.Is(err, history.ErrTooManyWaiting):
+		p = requestError{http.StatusTooManyRequests, "Too many messages are waiting in this chat. Try again later."}
 	case r.Context().Err() != nil: // nobody waits for the answer
 	case errors.Is(err, history.ErrClosed): // the end
 	default:
@@ -113,42 +114,42 @@ func (c *Channel) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}
-	answer(w, p.status, map[string]string{"error": p.text})
+	writeJSON(w, p.status, map[string]string{"error": p.text})
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(toJSON(v), '\n')) // whoever asked may be gone
+	_, _ = w.Write(append(toJSON(v), '\n')) // the client may have disconnected
 }
 
-// party is who makes a request.
-func (c *Channel) party(r *http.Request) history.Party {
-	who := c.o.Who(r)
-	return history.Party{User: who.User, All: who.Operator}
+// requester returns the user of a request.
+func (c *Channel) requester(r *http.Request) history.Actor {
+	who := c.o.Requester(r)
+	return history.Actor{User: who.User, All: who.Operator}
 }
 
-// chat is the chat that a request is about. One that is not there yet is whose who can know its
-// name: were it anybody's, the first to hit upon the name that a script is about to use would read
-// what is said there.
-func (c *Channel) chat(r *http.Request) (*history.History, string, error) {
+// requestedChat returns the chat that a request names. A chat that does not exist yet may be
+// started by any user if its name cannot be guessed. Otherwise only operators may start it:
+// somebody could guess the name that a script is about to use, and then read that chat.
+func (c *Channel) requestedChat(r *http.Request) (*history.History, string, error) {
 	id := r.PathValue("id")
-	if !chatForm.MatchString(id) {
+	if !chatPattern.MatchString(id) {
 		return nil, "", notFound("chat")
 	}
-	h, err := c.history()
+	h, err := c.openHistory()
 	if err != nil {
 		return nil, "", err
 	}
-	ok, err := h.May(r.Context(), c.party(r), id, len(id) >= len(chatPrefix)+unguessable)
+	ok, err := h.CanUse(r.Context(), c.requester(r), id, len(id) >= len(chatPrefix)+unguessableLength)
 	if err == nil && !ok {
 		err = notFound("chat")
 	}
 	return h, id, err
 }
 
-// chatInfo is a chat as it is told to browsers and scripts.
+// chatInfo is a chat in a response.
 type chatInfo struct {
 	ID      string    `json:"id"`
 	Title   string    `json:"title"`
@@ -156,11 +157,11 @@ type chatInfo struct {
 }
 
 func (c *Channel) getChats(w http.ResponseWriter, r *http.Request) error {
-	h, err := c.history()
+	h, err := c.openHistory()
 	if err != nil {
 		return err
 	}
-	chats, err := h.Chats(r.Context(), c.party(r), mostChats)
+	chats, err := h.Chats(r.Context(), c.requester(r), maxChats)
 	if err != nil {
 		return err
 	}
@@ -168,68 +169,68 @@ func (c *Channel) getChats(w http.ResponseWriter, r *http.Request) error {
 	for _, k := range chats {
 		infos = append(infos, chatInfo{k.ID, k.Title, k.Updated.UTC()})
 	}
-	answer(w, http.StatusOK, infos)
+	writeJSON(w, http.StatusOK, infos)
 	return nil
 }
 
-// postChat gives a name to a chat. Nothing is kept of it before its first message.
+// postChat returns the name of a new chat. Nothing is stored before the first message.
 func (c *Channel) postChat(w http.ResponseWriter, _ *http.Request) error {
-	answer(w, http.StatusCreated, map[string]string{"id": chatPrefix + strings.ToLower(newID())})
+	writeJSON(w, http.StatusCreated, map[string]string{"id": chatPrefix + strings.ToLower(newID())})
 	return nil
 }
 
-// messages is a part of a chat, oldest first.
-type messages struct {
+// messagePage is a part of a chat's messages, oldest first.
+type messagePage struct {
 	Messages []json.RawMessage `json:"messages"`
-	More     bool              `json:"more"` // there are older ones
+	More     bool              `json:"more"` // there are older messages
 }
 
 func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
-	h, id, err := c.chat(r)
+	h, id, err := c.requestedChat(r)
 	if err != nil {
 		return err
 	}
-	name := "reads " + c.party(r).User
-	if !c.coming.enter(name, mostReads) {
-		return problem{http.StatusTooManyRequests, "Too much is being read for you already. Ask again later."}
+	name := "reads " + c.requester(r).User
+	if !c.inFlight.tryAdd(name, maxReadsPerUser) {
+		return requestError{http.StatusTooManyRequests, "You have too many requests open. Try again in a moment."}
 	}
-	defer c.coming.leave(name)
-	before, err := number(r, "before", 0)
+	defer c.inFlight.remove(name)
+	before, err := intParameter(r, "before", 0)
 	if err != nil {
 		return err
 	}
-	limit, err := number(r, "limit", usual)
+	limit, err := intParameter(r, "limit", defaultMessages)
 	if err != nil {
 		return err
 	}
-	events, more, err := h.Page(r.Context(), id, before, int(min(max(limit, 1), mostMessages)))
+	events, more, err := h.Messages(r.Context(), id, before, int(min(max(limit, 1), maxMessages)))
 	if err != nil {
 		return err
 	}
-	m := messages{[]json.RawMessage{}, more}
+	m := messagePage{[]json.RawMessage{}, more}
 	size := 0
 	for _, e := range slices.Backward(events) {
 		one := toJSON(c.toMessage(e))
-		if size += len(one); size > mostPage && len(m.Messages) > 0 {
+		if size += len(one); size > maxPageBytes && len(m.Messages) > 0 {
 			m.More = true
 			break
 		}
 		m.Messages = append(m.Messages, one)
 	}
 	slices.Reverse(m.Messages)
-	answer(w, http.StatusOK, m)
+	writeJSON(w, http.StatusOK, m)
 	return nil
 }
 
-// number reads a parameter of the address.
-func number(r *http.Request, name string, otherwise int64) (int64, error) {
+// intParameter parses a query parameter.
+func intParameter(r *http.Request, name string, otherwise int64) (int64, error) {
 	s := r.URL.Query().Get(name)
 	if s == "" {
 		return otherwise, nil
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
-		return 0, wrong("%s: must be a number.", name)
+		return 0, badRequest("%s: must be a number.", name)
 	}
 	return n, nil
 }

@@ -179,7 +179,7 @@ func TestAMessageIsRenderedOnce(t *testing.T) {
 
 func TestAFilesNameIsShortAndShowsWhatItIs(t *testing.T) {
 	r := newRig(t)
-	status, answer := r.send("ann", "web-ann-known-to-nobody-else", "", upload{strings.Repeat("n", 900_000) + ".txt", "x"}, upload{"a\u202etxt.exe", "y"})
+	status, answer := r.send("ann", "web-ann-known-to-nobody-else", "", uploadReader{strings.Repeat("n", 900_000) + ".txt", "x"}, uploadReader{"a\u202etxt.exe", "y"})
 	if status != http.StatusAccepted {
 		t.Fatalf("answered %d %v", status, answer)
 	}

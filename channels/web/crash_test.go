@@ -13,7 +13,7 @@ import (
 func TestWhatWasSaidBeforeACrashIsReceivedAfterIt(t *testing.T) {
 	r := newRig(t)
 	first := r.say("ann", "web-a-known-to-nobody-else", "one") // nobody runs yet
-	r.send("ann", "web-a-known-to-nobody-else", "two", upload{"a.txt", "x"})
+	r.send("ann", "web-a-known-to-nobody-else", "two", uploadReader{"a.txt", "x"})
 	r.restart()
 	r.run()
 	r.say("ann", "web-a-known-to-nobody-else", "three")

@@ -7,25 +7,25 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// message is a message as it is told to browsers and scripts.
+// message is a message in a response or an event stream.
 type message struct {
 	Seq     int64             `json:"seq"`
 	Chat    string            `json:"chat"`
 	ID      string            `json:"id"`
 	From    string            `json:"from"`
 	Kind    string            `json:"kind"`
-	HTML    string            `json:"html,omitempty"` // of the bot's
+	HTML    string            `json:"html,omitempty"` // messages of the bot only
 	Text    string            `json:"text"`
 	Media   []media           `json:"media"`
 	Buttons []channels.Button `json:"buttons"`
-	// Pressed is the data of the button that was pressed.
+	// Pressed is the data of the pressed button, or "".
 	Pressed  string    `json:"pressed,omitempty"`
 	Time     time.Time `json:"time"`
 	ClientID string    `json:"client_id,omitempty"`
-	ReplyTo  string    `json:"reply_to,omitempty"` // the message that it answers
+	ReplyTo  string    `json:"reply_to,omitempty"` // ID of the message that this one answers
 }
 
-// media is a file of a message. It is to be had from /api/media/ID.
+// media is a file of a message. It is served at /api/media/ID.
 type media struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -35,30 +35,30 @@ type media struct {
 	Height int    `json:"height,omitempty"`
 }
 
-// pressed says that a button was pressed.
-type pressed struct {
+// pressEvent says that a button was pressed.
+type pressEvent struct {
 	Seq  int64  `json:"seq"`
 	Chat string `json:"chat"`
 	ID   string `json:"id"`
 	Data string `json:"data"`
 }
 
-// eventFrame makes a frame of something that was kept.
-func (c *Channel) eventFrame(e history.Event) *frame {
-	f := &frame{event: e.Type, seq: e.Seq, owner: e.Owner, data: func() any { return c.toMessage(e) }}
+// toStreamEvent returns the stream event of a stored event.
+func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
+	f := &streamEvent{name: e.Type, seq: e.Seq, owner: e.Owner, data: func() any { return c.toMessage(e) }}
 	if e.Type == history.Pressed {
-		f.data = func() any { return pressed{e.Seq, e.Chat, e.ID, e.Data} }
+		f.data = func() any { return pressEvent{e.Seq, e.Chat, e.ID, e.Data} }
 	}
 	return f
 }
 
 func (c *Channel) toMessage(e history.Event) message {
 	m := message{
-		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Media: []media{}, Buttons: list(e.Buttons),
+		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Media: []media{}, Buttons: nonNil(e.Buttons),
 		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 	}
 	if e.From == fromBot {
-		m.HTML = c.rendered.of(e.Seq, e.Body)
+		m.HTML = c.rendered.html(e.Seq, e.Body)
 	}
 	for _, f := range e.Media {
 		m.Media = append(m.Media, media{f.ID, f.Name, f.Type, f.Size, f.Width, f.Height})

@@ -9,24 +9,24 @@ import (
 	"nanobot/channels/markdown"
 )
 
-// htmlWriter is a renderer of Markdown that writes HTML.
+// htmlWriter renders Markdown as HTML.
 type htmlWriter struct {
-	out     []byte
-	visible bool   // something can be seen of it
-	lone    bool   // the list that began last has no tag: its only item is a sign alone
-	box     string // a check box to be written before the next words
+	out          []byte
+	visible      bool   // the output has visible content
+	untaggedList bool   // the current list has no tag, because its only item is a list marker without text
+	checkbox     string // a checkbox to be written before the next text
 
-	links int             // links that are open, within one another
-	href  string          // where the outermost leads, or ""
-	said  strings.Builder // the words of the outermost
+	openLinks int             // nesting depth of open links
+	href      string          // URL of the outermost link, or ""
+	linkText  strings.Builder // text of the outermost link
 }
 
-// The elements that stand for what is within a line. Spoilers are shown as they are written.
+// The tags of inline elements. Spoilers keep their Markdown delimiters.
 var (
-	begins = map[markdown.Kind]string{
+	openTags = map[markdown.Kind]string{
 		markdown.Bold: "<strong>", markdown.Italic: "<em>", markdown.Strike: "<del>", markdown.Code: "<code>", markdown.Spoiler: "||",
 	}
-	ends = map[markdown.Kind]string{
+	closeTags = map[markdown.Kind]string{
 		markdown.Bold: "</strong>", markdown.Italic: "</em>", markdown.Strike: "</del>", markdown.Code: "</code>", markdown.Spoiler: "||",
 	}
 )
@@ -36,27 +36,27 @@ func (w *htmlWriter) Begin(e markdown.Element) {
 	switch e.Kind {
 	case markdown.Paragraph:
 		if !e.Tight {
-			w.block("<p>")
+			w.startBlock("<p>")
 		}
-		w.write(w.box)
-		w.box = ""
+		w.write(w.checkbox)
+		w.checkbox = ""
 	case markdown.Heading:
-		w.block(fmt.Sprintf("<h%d>", e.Level))
+		w.startBlock(fmt.Sprintf("<h%d>", e.Level))
 	case markdown.CodeBlock:
-		w.block("<pre><code" + attribute("class", "language-", e.Language) + ">")
+		w.startBlock("<pre><code" + attribute("class", "language-", e.Language) + ">")
 	case markdown.Quote:
-		w.block("<blockquote>\n")
+		w.startBlock("<blockquote>\n")
 	case markdown.List:
 		w.beginList(e)
 	case markdown.Item:
 		w.beginItem(e)
 	case markdown.Rule:
-		w.block("<hr>\n")
+		w.startBlock("<hr>\n")
 		w.visible = true
 	case markdown.Link, markdown.AutoLink:
 		w.beginLink(e)
 	case markdown.Bold, markdown.Italic, markdown.Strike, markdown.Spoiler, markdown.Code:
-		w.write(begins[e.Kind])
+		w.write(openTags[e.Kind])
 	case markdown.Marker, markdown.NotedLink:
 	}
 }
@@ -81,34 +81,34 @@ func (w *htmlWriter) End(e markdown.Element) {
 	case markdown.Link, markdown.AutoLink:
 		w.endLink(e)
 	case markdown.Bold, markdown.Italic, markdown.Strike, markdown.Spoiler, markdown.Code:
-		w.write(ends[e.Kind])
+		w.write(closeTags[e.Kind])
 	case markdown.Rule, markdown.Marker, markdown.NotedLink:
 	}
 }
 
-// Text adds words.
+// Text writes escaped text.
 func (w *htmlWriter) Text(s string) {
 	w.visible = w.visible || markdown.Visible(s)
-	if w.links > 0 {
-		w.said.WriteString(s)
+	if w.openLinks > 0 {
+		w.linkText.WriteString(s)
 	}
 	w.write(html.EscapeString(s))
 }
 
-// Break breaks a line. HTML has no indentation but in code.
+// Break writes a line break. HTML shows indentation only in code.
 func (w *htmlWriter) Break(string) { w.write("<br>\n") }
 
 func (w *htmlWriter) write(s string) { w.out = append(w.out, s...) }
 
-// block starts a block on a line of its own.
-func (w *htmlWriter) block(tag string) {
+// startBlock starts a block element on a line of its own.
+func (w *htmlWriter) startBlock(tag string) {
 	if n := len(w.out); n > 0 && w.out[n-1] != '\n' {
 		w.write("\n")
 	}
 	w.write(tag)
 }
 
-// attribute writes an attribute of a tag, unless its value is empty.
+// attribute returns an attribute of a tag, or "" if its value is empty.
 func attribute(name, prefix, value string) string {
 	if value == "" {
 		return ""
@@ -118,19 +118,19 @@ func attribute(name, prefix, value string) string {
 
 func (w *htmlWriter) beginList(e markdown.Element) {
 	switch {
-	case !e.Ordered: // its first item says whether it is a list
-		w.lone = true
+	case !e.Ordered: // the first item decides whether it is a list
+		w.untaggedList = true
 	case e.Start == 1:
-		w.block("<ol>\n")
+		w.startBlock("<ol>\n")
 	default:
-		w.block(fmt.Sprintf("<ol start=\"%d\">\n", e.Start))
+		w.startBlock(fmt.Sprintf("<ol start=\"%d\">\n", e.Start))
 	}
 }
 
 func (w *htmlWriter) endList(e markdown.Element) {
 	switch {
-	case w.lone:
-		w.lone = false
+	case w.untaggedList:
+		w.untaggedList = false
 	case e.Ordered:
 		w.write("</ol>\n")
 	default:
@@ -138,50 +138,50 @@ func (w *htmlWriter) endList(e markdown.Element) {
 	}
 }
 
-// beginItem starts an item. A text that is a sign such as + alone means the sign.
+// beginItem starts an item. A text that consists of a list marker such as + alone shows the marker.
 func (w *htmlWriter) beginItem(e markdown.Element) {
 	if e.Sign != "" {
-		w.block("<p>")
+		w.startBlock("<p>")
 		w.Text(e.Sign)
 		w.write("</p>\n")
 		return
 	}
-	if w.lone {
-		w.lone = false
-		w.block("<ul>\n")
+	if w.untaggedList {
+		w.untaggedList = false
+		w.startBlock("<ul>\n")
 	}
 	w.write("<li>")
 	switch e.Box {
 	case "":
 	case "☑ ":
-		w.box = `<input checked="" disabled="" type="checkbox"> `
+		w.checkbox = `<input checked="" disabled="" type="checkbox"> `
 	default:
-		w.box = `<input disabled="" type="checkbox"> `
+		w.checkbox = `<input disabled="" type="checkbox"> `
 	}
 }
 
 func (w *htmlWriter) endItem() {
-	if !w.lone {
+	if !w.untaggedList {
 		w.write("</li>\n")
 	}
 }
 
 // Table writes a table.
 func (w *htmlWriter) Table(t markdown.Table) {
-	w.block("<table>\n<thead>\n")
-	w.row(t, 0, "th")
+	w.startBlock("<table>\n<thead>\n")
+	w.writeRow(t, 0, "th")
 	w.write("</thead>\n")
 	if len(t.Rows) > 1 {
 		w.write("<tbody>\n")
 		for i := 1; i < len(t.Rows); i++ {
-			w.row(t, i, "td")
+			w.writeRow(t, i, "td")
 		}
 		w.write("</tbody>\n")
 	}
 	w.write("</table>\n")
 }
 
-func (w *htmlWriter) row(t markdown.Table, row int, tag string) {
+func (w *htmlWriter) writeRow(t markdown.Table, row int, tag string) {
 	w.write("<tr>\n")
 	for i, cell := range t.Rows[row] {
 		align := [...]string{markdown.AlignNone: "", markdown.AlignLeft: "left", markdown.AlignCenter: "center", markdown.AlignRight: "right"}
@@ -192,25 +192,25 @@ func (w *htmlWriter) row(t markdown.Table, row int, tag string) {
 	w.write("</tr>\n")
 }
 
-// beginLink starts a link, or a picture, which is one: the page shows nothing from elsewhere. A
-// link within a link is text.
+// beginLink starts a link. A picture becomes a link, too, since the page loads nothing from other
+// servers. A link within a link becomes text.
 func (w *htmlWriter) beginLink(e markdown.Element) {
-	if w.links++; w.links > 1 {
+	if w.openLinks++; w.openLinks > 1 {
 		return
 	}
-	w.said.Reset()
-	if w.href = href(e.URL); w.href != "" {
+	w.linkText.Reset()
+	if w.href = safeURL(e.URL); w.href != "" {
 		w.write("<a" + attribute("href", "", w.href) + ">")
 	}
 }
 
-// endLink ends a link. Where it leads is written behind it if it cannot be followed, or if it shows
-// another address.
+// endLink ends a link. Its target is written after it if the link cannot be followed, and a warning
+// if its text shows another address.
 func (w *htmlWriter) endLink(e markdown.Element) {
-	if w.links--; w.links > 0 {
+	if w.openLinks--; w.openLinks > 0 {
 		return
 	}
-	said := strings.TrimSpace(w.said.String())
+	said := strings.TrimSpace(w.linkText.String())
 	if !markdown.Visible(said) {
 		said = markdown.ShownURL(e.URL)
 		w.Text(said)
@@ -223,9 +223,9 @@ func (w *htmlWriter) endLink(e markdown.Element) {
 	}
 }
 
-// href returns the URL that a destination leads to, or "" if nobody should follow it from here: the
-// bot's words lead neither to the page's own API nor to anything that a browser would run.
-func href(destination string) string {
+// safeURL returns the URL of a link, or "" if the link must not be followed: an answer must not
+// link to the page's own API or to anything that a browser would execute.
+func safeURL(destination string) string {
 	if strings.HasPrefix(destination, "www.") {
 		destination = "http://" + destination
 	}

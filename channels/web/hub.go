@@ -11,171 +11,171 @@ import (
 )
 
 const (
-	// mostFrames is how far somebody who watches may fall behind before their stream is ended. They
-	// come back and go on behind the last that they saw.
-	mostFrames = 256
-	// mostStreams bounds how many watch at once, beside operators; mostOperators how many of them;
-	// mostEach how many of one user's.
-	mostStreams, mostOperators, mostEach = 1500, 500, 32
+	// maxQueuedEvents is how many events a stream may fall behind before it is ended. Its client
+	// connects again and resumes after the last event seen.
+	maxQueuedEvents = 256
+	// maxUserStreams bounds the streams of all users who are not operators, maxOperatorStreams
+	// those of all operators, maxStreamsPerUser those of one user.
+	maxUserStreams, maxOperatorStreams, maxStreamsPerUser = 1500, 500, 32
 )
 
-// frame is one event of a stream. What it says is written once for all streams, by the first that
-// needs it.
-type frame struct {
-	event     string
-	seq       int64  // 0: it is not kept
-	owner     string // who may see it, beside operators
-	operators bool   // only they
+// streamEvent is one server-sent event. The first stream that sends it encodes it for all.
+type streamEvent struct {
+	name      string
+	seq       int64  // 0: the event is not stored
+	owner     string // the user who may see it; operators may see every event
+	operators bool   // only operators may see it
 	data      func() any
 
-	once sync.Once
-	wire []byte
+	once    sync.Once
+	encoded []byte
 }
 
-func (f *frame) bytes() []byte {
+func (f *streamEvent) encode() []byte {
 	f.once.Do(func() {
-		f.wire = fmt.Appendf(nil, "event: %s\n", f.event)
+		f.encoded = fmt.Appendf(nil, "event: %s\n", f.name)
 		if f.seq > 0 {
-			f.wire = fmt.Appendf(f.wire, "id: %d\n", f.seq)
+			f.encoded = fmt.Appendf(f.encoded, "id: %d\n", f.seq)
 		}
-		f.wire = fmt.Appendf(f.wire, "data: %s\n\n", toJSON(f.data()))
+		f.encoded = fmt.Appendf(f.encoded, "data: %s\n\n", toJSON(f.data()))
 	})
-	return f.wire
+	return f.encoded
 }
 
-// toJSON writes a value on one line. What cannot be written is an operator's event, of which we do
-// not know what it holds.
+// toJSON encodes a value on one line. Only events of operators can fail to encode, since their
+// content comes from outside of this package.
 func toJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // which is for JSON inside of HTML, and makes six bytes of one
+	e.SetEscapeHTML(false) // escaping is needed only for JSON within HTML, and makes six bytes of one
 	if err := e.Encode(v); err != nil {
 		return []byte("{}")
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-func (f *frame) isFor(p history.Party) bool { return p.All || !f.operators && f.owner == p.User }
-
-// watcher is one stream.
-type watcher struct {
-	party  history.Party
-	frames chan *frame
-	ended  chan struct{} // closed when it has fallen behind, or everybody is to go
+func (f *streamEvent) visibleTo(p history.Actor) bool {
+	return p.All || !f.operators && f.owner == p.User
 }
 
-// hub tells everybody who watches what happens. It remembers the progress that is shown just now,
-// and nothing else.
+// watcher is one event stream.
+type watcher struct {
+	actor  history.Actor
+	events chan *streamEvent
+	ended  chan struct{} // closed when the stream is too far behind or is to end
+}
+
+// hub sends events to all watchers. It stores only the transient messages that are shown now.
 type hub struct {
-	mu       sync.Mutex
-	last     int64 // the last kept event that was published
-	watchers map[*watcher]bool
-	bubbles  map[bubbleID]*bubble
+	mu         sync.Mutex
+	last       int64 // sequence number of the last stored event that was published
+	watchers   map[*watcher]bool
+	transients map[transientID]*transient
 }
 
 func newHub() *hub {
-	return &hub{watchers: map[*watcher]bool{}, bubbles: map[bubbleID]*bubble{}}
+	return &hub{watchers: map[*watcher]bool{}, transients: map[transientID]*transient{}}
 }
 
-// begin says which event was the last before any was published.
-func (h *hub) begin(last int64) {
+// setLast sets the sequence number of the last event before the first publication.
+func (h *hub) setLast(last int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last = last
 }
 
-// publish tells everybody who may see it. Nobody is waited for.
-func (h *hub) publish(f *frame) {
+// publish sends an event to all watchers that may see it. It does not wait for any of them.
+func (h *hub) publish(f *streamEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tell(f)
+	h.notifyWatchers(f)
 }
 
-func (h *hub) tell(f *frame) {
+func (h *hub) notifyWatchers(f *streamEvent) {
 	if f.seq > 0 {
 		h.last = f.seq
 	}
 	for w := range h.watchers {
-		if !f.isFor(w.party) {
+		if !f.visibleTo(w.actor) {
 			continue
 		}
 		select {
-		case w.frames <- f:
+		case w.events <- f:
 		default:
-			h.end(w)
+			h.endStream(w)
 		}
 	}
 }
 
-func (h *hub) end(w *watcher) {
+func (h *hub) endStream(w *watcher) {
 	if h.watchers[w] {
 		delete(h.watchers, w)
 		close(w.ended)
 	}
 }
 
-// watch begins a stream: what was published up to last is kept, what comes later is sent to the
-// watcher, and now are the bubbles that are shown.
-func (h *hub) watch(p history.Party) (w *watcher, last int64, now []*frame, err error) {
+// addWatcher starts a stream. The client reads the events up to last from the history, the watcher
+// gets the later ones, and now has the transient messages that are shown.
+func (h *hub) addWatcher(p history.Actor) (w *watcher, last int64, now []*streamEvent, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.room(p); err != nil {
+	if err := h.checkCapacity(p); err != nil {
 		return nil, 0, nil, err
 	}
-	w = &watcher{party: p, frames: make(chan *frame, mostFrames), ended: make(chan struct{})}
+	w = &watcher{actor: p, events: make(chan *streamEvent, maxQueuedEvents), ended: make(chan struct{})}
 	h.watchers[w] = true
-	for _, b := range h.bubbles {
-		if b.frame.isFor(p) {
-			now = append(now, b.frame)
+	for _, b := range h.transients {
+		if b.event.visibleTo(p) {
+			now = append(now, b.event)
 		}
 	}
 	return w, h.last, now, nil
 }
 
-// room tells whether one more may watch. Neither can one user keep the others out, nor all of them
-// the operators.
-func (h *hub) room(p history.Party) error {
+// checkCapacity returns an error if no further stream is allowed. One user cannot use up the
+// streams of all users, and users cannot use up those of operators.
+func (h *hub) checkCapacity(p history.Actor) error {
 	alike, same := 0, 0
 	for w := range h.watchers {
-		if w.party.All == p.All {
+		if w.actor.All == p.All {
 			alike++
 		}
-		if w.party == p {
+		if w.actor == p {
 			same++
 		}
 	}
 	switch {
-	case !p.All && same >= mostEach:
-		return problem{http.StatusTooManyRequests, "Too many pages of yours watch already. Close some."}
-	case p.All && alike >= mostOperators, !p.All && alike >= mostStreams:
-		return problem{http.StatusServiceUnavailable, "Too many watch already."}
+	case !p.All && same >= maxStreamsPerUser:
+		return requestError{http.StatusTooManyRequests, "You have too many pages open. Close some of them."}
+	case p.All && alike >= maxOperatorStreams, !p.All && alike >= maxUserStreams:
+		return requestError{http.StatusServiceUnavailable, "Too many pages are open. Try again later."}
 	}
 	return nil
 }
 
-// watched tells whether an operator watches.
-func (h *hub) watched() bool {
+// hasOperators reports whether an operator has a stream.
+func (h *hub) hasOperators() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
-		if w.party.All {
+		if w.actor.All {
 			return true
 		}
 	}
 	return false
 }
 
-// leave ends a stream.
-func (h *hub) leave(w *watcher) {
+// removeWatcher ends a stream.
+func (h *hub) removeWatcher(w *watcher) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.end(w)
+	h.endStream(w)
 }
 
-func (h *hub) hangUp() {
+func (h *hub) endAllStreams() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
-		h.end(w)
+		h.endStream(w)
 	}
 }

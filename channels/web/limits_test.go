@@ -153,7 +153,7 @@ func TestAStreamThatCannotGoOnIsSaidInTheLog(t *testing.T) {
 	if all := r.watch("ann", "0").rest(); len(all) != 1 || all[0].name != "ready" {
 		t.Errorf("told was %+v", all)
 	}
-	if got := logs.FilterMessage("stream broken off").All(); len(got) != 1 || !strings.Contains(fmt.Sprint(got[0].ContextMap()["error"]), "read event 1") {
+	if got := logs.FilterMessage("event stream aborted").All(); len(got) != 1 || !strings.Contains(fmt.Sprint(got[0].ContextMap()["error"]), "read event 1") {
 		t.Errorf("the log says %+v", logs.All())
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"nanobot/channels/markdown"
 )
 
-// policy is what may be in a message, whatever made it.
-var policy = sync.OnceValue(func() *bluemonday.Policy {
+// htmlPolicy lists the elements and attributes that a message may have, whatever produced it.
+var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li",
 		"table", "thead", "tbody", "tr", "th", "td")
@@ -32,28 +32,28 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	return p
 })
 
-// render makes HTML of Markdown that is safe to show, whoever wrote it.
-func render(text string) (out string) {
+// renderMarkdown returns HTML that is safe to show, whoever wrote the Markdown.
+func renderMarkdown(text string) (out string) {
 	if text == "" {
 		return ""
 	}
-	text = strings.ReplaceAll(text, "\x00", "\uFFFD") // as HTML has it
+	text = strings.ReplaceAll(text, "\x00", "\uFFFD") // as HTML requires
 	defer func() {
-		if recover() != nil { // the text is shown as it is
-			out = plain(text)
+		if recover() != nil { // the text is shown unformatted
+			out = renderPlain(text)
 		}
 	}()
 	w := &htmlWriter{}
 	markdown.Walk(text, w)
-	if !w.visible { // nothing but Markdown's own signs, which had better be shown than lost
-		return plain(text)
+	if !w.visible { // only Markdown delimiters, which are shown rather than lost
+		return renderPlain(text)
 	}
-	// A part of a text that was steady as a whole need not be.
-	return strings.TrimSpace(policy().Sanitize(channels.SanitizeBidiText(string(w.out))))
+	// Parts of a text that is sanitized as a whole can still have unbalanced bidi controls.
+	return strings.TrimSpace(htmlPolicy().Sanitize(channels.SanitizeBidiText(string(w.out))))
 }
 
-// plain makes HTML of a text that is no Markdown.
-func plain(text string) string {
+// renderPlain returns a text that is not Markdown as HTML.
+func renderPlain(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -17,9 +17,9 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// shown are the types that a browser shows without running anything that is in them, as found in a
-// file, and what it is told of them. Everything else is only ever downloaded.
-var shown = map[string]string{
+// inlineTypes maps detected types that a browser shows without executing their content to the type
+// in the response. All other files are downloaded.
+var inlineTypes = map[string]string{
 	"image/png": "image/png", "image/vnd.mozilla.apng": "image/png", "image/jpeg": "image/jpeg", "image/gif": "image/gif",
 	"image/webp": "image/webp", "image/avif": "image/avif", "image/bmp": "image/bmp",
 	"video/mp4": "video/mp4", "video/webm": "video/webm", "video/ogg": "video/ogg", "video/quicktime": "video/mp4",
@@ -27,10 +27,10 @@ var shown = map[string]string{
 	"audio/aac": "audio/aac", "audio/mp4": "audio/mp4", "audio/x-m4a": "audio/mp4",
 }
 
-// safeType is what a browser is told of a file. The name of the file has no say in it.
+// safeType returns the type of a file for the response. It does not depend on the file's name.
 func safeType(found string) string {
 	found, _, _ = strings.Cut(found, ";")
-	switch t, ok := shown[found]; {
+	switch t, ok := inlineTypes[found]; {
 	case ok:
 		return t
 	case strings.HasPrefix(found, "text/"):
@@ -41,8 +41,8 @@ func safeType(found string) string {
 	return "application/octet-stream"
 }
 
-// describe finds out what a file is.
-func describe(f io.ReadSeeker, m *history.Media) {
+// detectType detects the type of a file, and the size of an image.
+func detectType(f io.ReadSeeker, m *history.Media) {
 	m.Type = "application/octet-stream"
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return
@@ -58,18 +58,18 @@ func describe(f io.ReadSeeker, m *history.Media) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return
 	}
-	if c, _, err := image.DecodeConfig(f); err == nil { // the size only: the picture itself may be a bomb
+	if c, _, err := image.DecodeConfig(f); err == nil { // not the image itself, which may be a decompression bomb
 		m.Width, m.Height = c.Width, c.Height
 	}
 }
 
-// getMedia serves a file by its id. It never changes.
+// getMedia serves a file by its ID. A file never changes.
 func (c *Channel) getMedia(w http.ResponseWriter, r *http.Request) error {
-	h, err := c.history()
+	h, err := c.openHistory()
 	if err != nil {
 		return err
 	}
-	m, f, err := h.Media(r.Context(), c.party(r), r.PathValue("id"))
+	m, f, err := h.OpenMedia(r.Context(), c.requester(r), r.PathValue("id"))
 	if os.IsNotExist(err) {
 		return notFound("file")
 	}
@@ -85,14 +85,14 @@ func (c *Channel) getMedia(w http.ResponseWriter, r *http.Request) error {
 	header.Set("Content-Type", m.Type)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	header.Set("Content-Disposition", disposition(how, m.Name))
+	header.Set("Content-Disposition", contentDisposition(how, m.Name))
 	header.Set("Cache-Control", "private, max-age=31536000, immutable")
 	http.ServeContent(w, r, "", time.Time{}, f)
 	return nil
 }
 
-// disposition names a file for whoever saves it.
-func disposition(how, name string) string {
+// contentDisposition returns a Content-Disposition header with the file's name.
+func contentDisposition(how, name string) string {
 	if d := mime.FormatMediaType(how, map[string]string{"filename": name}); d != "" {
 		return d
 	}

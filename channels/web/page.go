@@ -15,10 +15,9 @@ import (
 )
 
 // asset is a file of the page.
-type asset struct{ content, kind, tag string }
+type asset struct{ content, contentType, etag string }
 
-// assets are the files of the page, by their path. They carry a tag, so that a browser asks only
-// whether they have changed.
+// assets are the files of the page by path. The ETag lets browsers revalidate them.
 var assets = sync.OnceValues(func() (map[string]asset, error) {
 	all := map[string]asset{}
 	err := fs.WalkDir(page.Files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -30,16 +29,16 @@ var assets = sync.OnceValues(func() (map[string]asset, error) {
 			return err
 		}
 		sum := sha256.Sum256(content)
-		all["/"+name] = asset{string(content), kindOf(name), `"` + hex.EncodeToString(sum[:8]) + `"`}
+		all["/"+name] = asset{string(content), contentType(name), `"` + hex.EncodeToString(sum[:8]) + `"`}
 		return nil
 	})
 	all["/"] = all["/index.html"]
 	return all, err
 })
 
-// kindOf does not ask the machine's own tables where it matters: a script of another type would not
-// be run.
-func kindOf(name string) string {
+// contentType does not use the machine's MIME tables for the page's own files: browsers do not
+// execute a script of another type.
+func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".js":
 		return "text/javascript; charset=utf-8"
@@ -62,9 +61,9 @@ func getPage(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return notFound("page")
 	}
-	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("Content-Type", a.contentType)
 	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("ETag", a.tag)
+	w.Header().Set("ETag", a.etag)
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.content))
 	return nil
 }

@@ -11,31 +11,29 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// longest is how many characters one message may have. A browser could show more, but nobody reads
-// it there: it becomes a file.
-const longest = 64 << 10
+// maxMessageChars is how many characters one message may have. A longer text becomes a file: nobody
+// reads it in a chat.
+const maxMessageChars = 64 << 10
 
-// mostFile is the largest file that is kept for a browser to fetch. Nobody waits for more in a
-// chat.
-const mostFile = 2 << 30
+// maxFileSize is the largest file that is copied for browsers to download.
+const maxFileSize = 2 << 30
 
-// FileLimit is the same in all chats.
+// FileLimit returns the same limit for all chats.
 func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
-	return mostFile, fmt.Sprintf("files here may have up to %d MB", int64(mostFile)>>20)
+	return maxFileSize, fmt.Sprintf("files here may have up to %d MB", int64(maxFileSize)>>20)
 }
 
-// Plan makes one message of it all. A text that is very long becomes a file, with its beginning in
-// the chat. The form of a message with a screen is a history.Terminal; its text has the screen,
-// too, for scripts.
+// Plan returns one call. A very long text becomes a file, with its beginning as the message. The
+// form of a message with a screen is a history.Terminal; the text also has the screen, for scripts.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.SanitizeBidi(m)
 	text, files := strings.ToValidUTF8(m.Text, "\uFFFD"), m.Media
 	switch {
 	case strings.TrimSpace(text) == "":
 		text = ""
-	case utf8.RuneCountInString(text) > longest:
+	case utf8.RuneCountInString(text) > maxMessageChars:
 		files = append([]channels.File{*markdown.Document(text)}, files...)
-		text = markdown.Excerpt(text, longest/4)
+		text = markdown.Excerpt(text, maxMessageChars/4)
 	}
 	var form []byte
 	if m.Screen != nil {

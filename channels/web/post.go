@@ -23,131 +23,131 @@ const (
 	maxText = 1 << 20
 	// maxFiles is how many files.
 	maxFiles = 50
-	// maxClientID is how long a client's own name for a message may be.
+	// maxClientID is the longest client_id, in bytes.
 	maxClientID = 100
 	// maxWaiting is how many messages of a chat may wait for the gateway.
 	maxWaiting = 100
-	// maxJSON is how long a message as JSON may be: each byte of text may be written as six.
+	// maxJSON is the longest message as JSON: a byte of text takes up to six bytes.
 	maxJSON = 6*maxText + 64<<10
 
 	formType, jsonType = "multipart/form-data", "application/json"
 )
 
-// mostAtOnce is how many messages of a type may come in at once from one user.
-var mostAtOnce = map[string]int{formType: 4, jsonType: 64}
+// maxConcurrentPosts is how many messages of a content type one user may send at the same time.
+var maxConcurrentPosts = map[string]int{formType: 4, jsonType: 64}
 
-var tooLong = "That is more than " + channels.HumanSize(maxText) + " of text. Send it as a file."
+var textTooLong = "That is more than " + channels.HumanSize(maxText) + " of text. Send it as a file."
 
-// posted is a message on its way in.
-type posted struct {
+// postedMessage is the body of a request that sends a message.
+type postedMessage struct {
 	Text     string `json:"text"`
 	ClientID string `json:"client_id"`
 	media    []history.Media
 }
 
-// receipt says that a message is kept, and will reach the agent.
-type receipt struct {
+// postResponse says that a message is stored and will reach the agent.
+type postResponse struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
 }
 
-// postMessage keeps what somebody says. It is answered once it is on disk; a client that cannot
-// know whether it was asks again with the same client_id.
+// postMessage stores a message from a user. The response is sent once the message is on disk. A
+// client that gets no response repeats the request with the same client_id.
 func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
-	h, chat, err := c.chat(r)
+	h, chat, err := c.requestedChat(r)
 	if err != nil {
 		return err
 	}
-	party := c.party(r)
+	actor := c.requester(r)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	most, ok := mostAtOnce[kind]
+	most, ok := maxConcurrentPosts[kind]
 	if !ok {
-		return problem{http.StatusUnsupportedMediaType, "Send a form (" + formType + ") or JSON (" + jsonType + ")."}
+		return requestError{http.StatusUnsupportedMediaType, "Send a form (" + formType + ") or JSON (" + jsonType + ")."}
 	}
-	name := kind + " " + party.User
-	if !c.coming.enter(name, most) {
-		return problem{http.StatusTooManyRequests, "Too many messages of yours are on their way already. Send this one later."}
+	name := kind + " " + actor.User
+	if !c.inFlight.tryAdd(name, most) {
+		return requestError{http.StatusTooManyRequests, "Too many of your messages are being sent. Try again in a moment."}
 	}
-	defer c.coming.leave(name)
-	p, err := c.read(w, r, h, kind)
+	defer c.inFlight.remove(name)
+	p, err := c.readMessage(w, r, h, kind)
 	if err == nil {
-		err = p.check()
+		err = p.validate()
 	}
 	if err == nil && len(p.media) > 0 {
-		err = errors.Join(h.Settle(), c.handOver(chat, h, p.media))
+		err = errors.Join(h.SyncFiles(), c.copyToChatFolder(chat, h, p.media))
 	}
 	if err != nil {
-		discard(h, p.media)
+		discardFiles(h, p.media)
 		return err
 	}
-	d := history.Draft{
-		Chat: chat, By: party, Type: history.Message, ID: newID(), Waits: true, Most: maxWaiting,
-		Body: history.Body{From: fromUser, User: party.User, Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
+	d := history.NewEvent{
+		Chat: chat, Actor: actor, Type: history.Message, ID: newID(), ForGateway: true, MaxWaiting: maxWaiting,
+		Body: history.Body{From: fromUser, User: actor.User, Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
 	}
 	if p.ClientID != "" {
-		d.Key = "user " + chat + " " + party.User + " " + p.ClientID
+		d.Key = "user " + chat + " " + actor.User + " " + p.ClientID
 	}
-	e, fresh, err := h.Append(r.Context(), d)
-	if !fresh {
-		discard(h, p.media)
+	e, added, err := h.Append(r.Context(), d)
+	if !added {
+		discardFiles(h, p.media)
 	}
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusAccepted, receipt{e.ID, e.Seq})
+	writeJSON(w, http.StatusAccepted, postResponse{e.ID, e.Seq})
 	return nil
 }
 
-func (p *posted) check() error {
+func (p *postedMessage) validate() error {
 	p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 	switch {
 	case strings.TrimSpace(p.Text) == "" && len(p.media) == 0:
-		return wrong("A message needs a text or a file.")
+		return badRequest("A message needs a text or a file.")
 	case len(p.Text) > maxText:
-		return problem{http.StatusRequestEntityTooLarge, tooLong}
+		return requestError{http.StatusRequestEntityTooLarge, textTooLong}
 	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) || !utf8.ValidString(p.ClientID):
-		return wrong("client_id: must be at most %d bytes of text.", maxClientID)
+		return badRequest("client_id: must be at most %d bytes of text.", maxClientID)
 	}
 	return nil
 }
 
-// read takes a message in, as a form with files or as JSON. What it returns of files is to be
-// discarded when something went wrong.
-func (c *Channel) read(w http.ResponseWriter, r *http.Request, h *history.History, kind string) (p posted, err error) {
-	body := &patient{ReadCloser: r.Body, conn: http.NewResponseController(w), until: time.Now().Add(longestUpload), rest: 256 << 10}
-	defer body.done()
-	limit := c.o.MaxUpload + maxText + 64<<10 // which leaves room for what a form has around the files
-	tooMuch := "The files of a message may have " + channels.HumanSize(c.o.MaxUpload) + " together. This is more."
+// readMessage reads a message, a form with files or JSON. After an error the caller discards the
+// files that it returns.
+func (c *Channel) readMessage(w http.ResponseWriter, r *http.Request, h *history.History, kind string) (p postedMessage, err error) {
+	body := &bodyReader{ReadCloser: r.Body, conn: http.NewResponseController(w), limit: time.Now().Add(uploadTimeout), drainLimit: 256 << 10}
+	defer body.drain()
+	limit := c.o.MaxUpload + maxText + 64<<10 // with room for the form's headers and boundaries
+	tooMuch := "The files of a message may have at most " + channels.HumanSize(c.o.MaxUpload) + " in total."
 	if kind == formType {
 		r.Body = http.MaxBytesReader(w, body, limit)
 		err = c.readForm(r, h, &p)
 	} else if err = json.NewDecoder(http.MaxBytesReader(w, body, maxJSON)).Decode(&p); err != nil {
-		err, tooMuch = unreadable(err), tooLong
+		err, tooMuch = unreadableRequest(err), textTooLong
 	}
 	var tooBig *http.MaxBytesError
-	if errors.As(err, &tooBig) || errors.Is(err, errTooBig) {
-		body.rest = 4 * limit // beyond which it is out of all proportion
+	if errors.As(err, &tooBig) || errors.Is(err, errUploadTooBig) {
+		body.drainLimit = 4 * limit // a client that sends much more than the limit is cut off
 		w.Header().Set("Connection", "close")
-		err = problem{http.StatusRequestEntityTooLarge, tooMuch}
+		err = requestError{http.StatusRequestEntityTooLarge, tooMuch}
 	}
 	return p, err
 }
 
-var errTooBig = errors.New("too big")
+var errUploadTooBig = errors.New("too big")
 
-// unreadable is the client's fault, unless it is too big.
-func unreadable(err error) error {
+// unreadableRequest returns a mistake of the client, unless the body was too long.
+func unreadableRequest(err error) error {
 	var tooBig *http.MaxBytesError
 	if errors.As(err, &tooBig) {
 		return err
 	}
-	return wrong("The request cannot be read: %v.", err)
+	return badRequest("The request cannot be read: %v.", err)
 }
 
-func (c *Channel) readForm(r *http.Request, h *history.History, p *posted) error {
+func (c *Channel) readForm(r *http.Request, h *history.History, p *postedMessage) error {
 	form, err := r.MultipartReader()
 	if err != nil {
-		return unreadable(err)
+		return unreadableRequest(err)
 	}
 	var size int64
 	for {
@@ -156,28 +156,28 @@ func (c *Channel) readForm(r *http.Request, h *history.History, p *posted) error
 			return nil
 		}
 		if err != nil {
-			return unreadable(err)
+			return unreadableRequest(err)
 		}
 		switch part.FormName() {
 		case "text":
-			p.Text, err = field(part, maxText)
-			p.Text = strings.ReplaceAll(p.Text, "\r\n", "\n") // browsers write a form's lines so
+			p.Text, err = readField(part, maxText)
+			p.Text = strings.ReplaceAll(p.Text, "\r\n", "\n") // browsers send CRLF in forms
 		case "client_id":
-			p.ClientID, err = field(part, maxClientID)
+			p.ClientID, err = readField(part, maxClientID)
 		case "file":
 			if len(p.media) == maxFiles {
-				return wrong("A message may have %d files.", maxFiles)
+				return badRequest("A message may have at most %d files.", maxFiles)
 			}
 			var m history.Media
-			m, err = c.readFile(part, h)
+			m, err = c.saveUpload(part, h)
 			if m.ID != "" {
 				p.media = append(p.media, m)
 			}
 			if size += m.Size; size > c.o.MaxUpload {
-				err = errTooBig
+				err = errUploadTooBig
 			}
 		default:
-			err = wrong("%q is not a field of a message: text, client_id, file.", part.FormName())
+			err = badRequest("%q is not a field of a message. The fields are text, client_id and file.", part.FormName())
 		}
 		if err != nil {
 			return err
@@ -185,33 +185,33 @@ func (c *Channel) readForm(r *http.Request, h *history.History, p *posted) error
 	}
 }
 
-// field reads a short one. One byte more than allowed is enough to tell.
-func field(part *multipart.Part, limit int64) (string, error) {
+// readField reads a field. One byte more than the limit is enough for validate to refuse it.
+func readField(part *multipart.Part, limit int64) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(part, limit+1))
 	if err != nil {
-		return "", unreadable(err)
+		return "", unreadableRequest(err)
 	}
 	return string(b), nil
 }
 
-// readFile streams a file to disk.
-func (c *Channel) readFile(part *multipart.Part, h *history.History) (history.Media, error) {
-	m, err := store(h, downloads.Name(part.FileName(), "file"), &upload{Reader: part})
+// saveUpload streams a file to disk.
+func (c *Channel) saveUpload(part *multipart.Part, h *history.History) (history.Media, error) {
+	m, err := saveContent(h, downloads.Name(part.FileName(), "file"), &uploadReader{Reader: part})
 	var broken *uploadError
 	if errors.As(err, &broken) {
-		return m, unreadable(broken.error)
+		return m, unreadableRequest(broken.error)
 	}
 	return m, err
 }
 
-// upload tells the client's failures from the disk's.
-type upload struct{ io.Reader }
+// uploadReader marks read errors, so that the client's failures are told from the disk's.
+type uploadReader struct{ io.Reader }
 
 type uploadError struct{ error }
 
 func (e *uploadError) Unwrap() error { return e.error }
 
-func (u *upload) Read(b []byte) (int, error) {
+func (u *uploadReader) Read(b []byte) (int, error) {
 	n, err := u.Reader.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &uploadError{err}
@@ -219,9 +219,9 @@ func (u *upload) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// discard removes files that came into no message, and what the agent would have seen of them.
-func discard(h *history.History, media []history.Media) {
-	h.Discard(media)
+// discardFiles removes the files of a message that was not stored, also from the chat's folder.
+func discardFiles(h *history.History, media []history.Media) {
+	h.RemoveFiles(media)
 	for _, m := range media {
 		if m.Path != "" {
 			_ = os.Remove(m.Path)
@@ -229,15 +229,15 @@ func discard(h *history.History, media []history.Media) {
 	}
 }
 
-// handOver copies files to where the agent finds them, which may change its copy.
-func (c *Channel) handOver(chat string, h *history.History, media []history.Media) error {
+// copyToChatFolder copies files to the folder of the chat. The agent may change these copies.
+func (c *Channel) copyToChatFolder(chat string, h *history.History, media []history.Media) error {
 	folder, err := c.downloads.Open(chat)
 	if err != nil {
 		return err
 	}
-	defer folder.Close() //nolint:errcheck // it was only for its files
+	defer folder.Close() //nolint:errcheck // it was only read
 	for i := range media {
-		if media[i].Path, err = h.CopyTo(folder, media[i].ID, media[i].Name); err != nil {
+		if media[i].Path, err = h.CopyFile(folder, media[i].ID, media[i].Name); err != nil {
 			return err
 		}
 	}

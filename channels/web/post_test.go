@@ -223,7 +223,7 @@ func TestAChatThatIsNotReadTakesNoMoreThanSoMuch(t *testing.T) {
 func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
 	r := newRig(t)
 	ann, bob, operator := r.watch("ann", ""), r.watch("bob", ""), r.watch("operator", "")
-	_, answer := r.send("ann", "web-ann-known-to-nobody-else", "mine", upload{"a.txt", "secret"})
+	_, answer := r.send("ann", "web-ann-known-to-nobody-else", "mine", uploadReader{"a.txt", "secret"})
 	if answer["id"] == nil {
 		t.Fatal(answer)
 	}
@@ -306,7 +306,7 @@ func TestAChatIsCalledByItsBeginning(t *testing.T) {
 		"\n  two   words \nmore": "two words", strings.Repeat("word ", 30): strings.Repeat("word ", 11) + "word…", "": "photo.png",
 	} {
 		_, chat := r.post("ann", "/api/chats", obj{})
-		r.send("ann", chat["id"].(string), text, upload{"photo.png", "x"})
+		r.send("ann", chat["id"].(string), text, uploadReader{"photo.png", "x"})
 		r.say("ann", chat["id"].(string), "second")
 		var chats []obj
 		r.get("ann", "/api/chats", &chats)

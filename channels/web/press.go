@@ -7,16 +7,16 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// maxPress bounds the body of a press.
-const maxPress = 16 << 10
+// maxPressBody bounds the body of a request, in bytes.
+const maxPressBody = 16 << 10
 
-// pressPrefix keeps the ids of presses apart from those of messages.
+// pressPrefix separates the IDs of presses from those of messages.
 const pressPrefix = "press-"
 
-// postPress presses a button: under a message, which can be done once, or under a bubble that is
-// shown. A button that stays can be pressed as often as one likes.
+// postPress presses a button of a stored message, which is possible once, or of a transient
+// message. A button that stays can be pressed repeatedly.
 func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
-	h, chat, err := c.chat(r)
+	h, chat, err := c.requestedChat(r)
 	if err != nil {
 		return err
 	}
@@ -24,19 +24,19 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 		Message string `json:"message"`
 		Data    string `json:"data"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxPress)).Decode(&press); err != nil {
-		return wrong("The request cannot be read: %v.", err)
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxPressBody)).Decode(&press); err != nil {
+		return badRequest("The request cannot be read: %v.", err)
 	}
-	party := c.party(r)
-	d := history.Draft{
-		Chat: chat, By: party, Type: history.Pressed, ID: press.Message, Waits: true,
-		Body: history.Body{User: party.User, Data: press.Data, Press: pressPrefix + newID()},
+	actor := c.requester(r)
+	d := history.NewEvent{
+		Chat: chat, Actor: actor, Type: history.Pressed, ID: press.Message, ForGateway: true,
+		Body: history.Body{User: actor.User, Data: press.Data, Press: pressPrefix + newID()},
 	}
 	var e history.Event
-	d.Most = maxWaiting
-	if b, ok := c.hub.button(bubbleID{chat, press.Message}, press.Data); ok {
+	d.MaxWaiting = maxWaiting
+	if b, ok := c.hub.transientButton(transientID{chat, press.Message}, press.Data); ok {
 		if !b.Stays {
-			d.Key = "press " + chat + " " + press.Message + " " + press.Data // again is the same press
+			d.Key = "press " + chat + " " + press.Message + " " + press.Data // a repetition is the same press
 		}
 		e, _, err = h.Append(r.Context(), d)
 	} else {
@@ -45,6 +45,6 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusAccepted, receipt{e.ID, e.Seq})
+	writeJSON(w, http.StatusAccepted, postResponse{e.ID, e.Seq})
 	return nil
 }

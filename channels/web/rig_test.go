@@ -60,7 +60,7 @@ func (r *rig) start() {
 	ch, err := web.New(web.Options{
 		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.max, Log: r.log,
 		Folder: channelstest.ChatFolders(filepath.Join(r.dir, "users")),
-		Who: func(req *http.Request) web.Person {
+		Requester: func(req *http.Request) web.Person {
 			user := req.Header.Get("X-User")
 			return web.Person{User: user, Operator: user == "operator"}
 		},
@@ -165,10 +165,10 @@ func (r *rig) say(user, chat, text string) obj {
 }
 
 // upload is a file of a form.
-type upload struct{ name, content string }
+type uploadReader struct{ name, content string }
 
 // send posts a form.
-func (r *rig) send(user, chat, text string, files ...upload) (int, obj) {
+func (r *rig) send(user, chat, text string, files ...uploadReader) (int, obj) {
 	r.t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)

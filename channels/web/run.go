@@ -13,67 +13,68 @@ import (
 )
 
 const (
-	// atOnce is how many messages are handed on before that is noted. Those of different chats are
-	// received at the same time, so that the store can commit them together.
-	atOnce = 128
-	// firstPause and longestPause bound the wait before a message that the gateway could not take
-	// is offered again.
-	firstPause, longestPause = 200 * time.Millisecond, 10 * time.Second
-	// keptFor is how long conversations are kept; tidyEvery is how often older ones are looked for.
-	keptFor   = 30 * 24 * time.Hour
-	tidyEvery = time.Hour
+	// receiveBatch is how many messages are received before they are marked as received. Messages
+	// of different chats are received in parallel, so that the store can commit them together.
+	receiveBatch = 128
+	// firstRetryDelay and maxRetryDelay bound the backoff after the gateway did not receive a
+	// message.
+	firstRetryDelay, maxRetryDelay = 200 * time.Millisecond, 10 * time.Second
+	// retention is how long messages are stored. pruneInterval is how often older ones are deleted.
+	retention     = 30 * 24 * time.Hour
+	pruneInterval = time.Hour
 )
 
-// Run hands on what was said, until ctx ends: also what was said before it began. What the gateway
-// cannot take is offered again, and holds back what follows in its chat only.
+// Run passes stored messages to the gateway until ctx ends, also those from before a restart. If
+// the gateway cannot receive a message, Run offers it again, and delays only the later messages of
+// the same chat.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
-	h, err := c.history()
+	h, err := c.openHistory()
 	if err != nil {
-		c.setTrouble(err)
+		c.setHealth(err)
 		return err
 	}
-	c.setTrouble(nil)
+	c.setHealth(nil)
 	var work errgroup.Group
-	work.Go(func() error { c.tidy(ctx, h); return nil })
-	work.Go(func() error { c.intake(ctx, h, receive); return nil })
+	work.Go(func() error { c.pruneLoop(ctx, h); return nil })
+	work.Go(func() error { c.receiveLoop(ctx, h, receive); return nil })
 	return work.Wait()
 }
 
-func (c *Channel) intake(ctx context.Context, h *history.History, receive channels.Receive) {
+func (c *Channel) receiveLoop(ctx context.Context, h *history.History, receive channels.Receive) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	pause, said := firstPause, ""
+	pause, said := firstRetryDelay, ""
 	for ctx.Err() == nil {
 		select {
-		case <-c.poke:
+		case <-c.wake:
 		case <-timer.C:
 		case <-ctx.Done():
 			return
 		}
-		err := c.judge(c.handOn(ctx, h, receive))
+		err := c.checkDamage(c.receiveWaiting(ctx, h, receive))
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			pause, said = firstPause, ""
+			pause, said = firstRetryDelay, ""
 			timer.Stop()
 		default:
-			if text := err.Error(); text != said { // once an error, not once a try
+			if text := err.Error(); text != said { // logged once per error, not once per attempt
 				c.log.Warn("message not received, will retry", zap.Error(err))
 				said = text
 			}
 			timer.Reset(pause)
-			pause = min(2*pause, longestPause)
+			pause = min(2*pause, maxRetryDelay)
 		}
-		c.setTrouble(err)
+		c.setHealth(err)
 	}
 }
 
-// handOn offers everything that waits. It returns the last error.
-func (c *Channel) handOn(ctx context.Context, h *history.History, receive channels.Receive) (trouble error) {
-	held := map[string]bool{} // chats of which something could not be received
+// receiveWaiting offers all waiting events to the gateway. It returns the last error.
+func (c *Channel) receiveWaiting(ctx context.Context, h *history.History, receive channels.Receive) (trouble error) {
+	held := map[string]bool{} // chats with an event that could not be received
 	for after := int64(0); ctx.Err() == nil; {
-		events, err := h.Waiting(ctx, after, atOnce)
+		events, err := h.Waiting(ctx, after, receiveBatch)
 		if err != nil {
 			return err
 		}
@@ -81,12 +82,12 @@ func (c *Channel) handOn(ctx context.Context, h *history.History, receive channe
 			break
 		}
 		after = events[len(events)-1].Seq
-		taken, err := receiveAll(ctx, events, held, receive)
+		taken, err := receiveEvents(ctx, events, held, receive)
 		if err != nil {
 			trouble = err
 		}
-		if len(taken) > 0 { // even if ctx has ended: or they would be offered again, which the gateway sees through but takes time
-			if err := h.Take(context.WithoutCancel(ctx), taken); err != nil {
+		if len(taken) > 0 { // also if ctx has ended: repeating them is harmless, but takes time
+			if err := h.MarkReceived(context.WithoutCancel(ctx), taken); err != nil {
 				return err
 			}
 		}
@@ -94,22 +95,21 @@ func (c *Channel) handOn(ctx context.Context, h *history.History, receive channe
 	return trouble
 }
 
-// receiveAll receives the messages of several chats at the same time, in order within a chat, and
-// returns the numbers of those that were received. A chat of which something could not be received
-// is held from then on.
-func receiveAll(ctx context.Context, events []history.Event, held map[string]bool, receive channels.Receive) (taken []int64, trouble error) {
+// receiveEvents receives the events of several chats in parallel, in order within a chat. It
+// returns the numbers of the received events, and adds the chats with an error to held.
+func receiveEvents(ctx context.Context, events []history.Event, held map[string]bool, receive channels.Receive) (taken []int64, trouble error) {
 	byChat := map[string][]history.Event{}
 	for _, e := range events {
 		if !held[e.Chat] {
 			byChat[e.Chat] = append(byChat[e.Chat], e)
 		}
 	}
-	var mu sync.Mutex // of what is returned, and of held
+	var mu sync.Mutex // protects the results and held
 	var work sync.WaitGroup
 	for chat, events := range byChat {
 		work.Go(func() {
 			for _, e := range events {
-				err := receive(ctx, incoming(e))
+				err := receive(ctx, toIncoming(e))
 				mu.Lock()
 				if err != nil {
 					held[chat], trouble = true, err
@@ -127,8 +127,8 @@ func receiveAll(ctx context.Context, events []history.Event, held map[string]boo
 	return taken, trouble
 }
 
-// incoming is what the gateway receives of an event.
-func incoming(e history.Event) channels.Incoming {
+// toIncoming returns an event as the gateway receives it.
+func toIncoming(e history.Event) channels.Incoming {
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID, User: channels.User{ID: e.User, Name: e.User}, Text: e.Text,
 	}
@@ -141,19 +141,19 @@ func incoming(e history.Event) channels.Incoming {
 	return in
 }
 
-// tidy forgets old conversations, and files that came into none.
-func (c *Channel) tidy(ctx context.Context, h *history.History) {
+// pruneLoop deletes old messages and unused files periodically.
+func (c *Channel) pruneLoop(ctx context.Context, h *history.History) {
 	for {
-		if err := h.Prune(ctx, time.Now().Add(-keptFor)); err != nil && ctx.Err() == nil {
-			c.log.Warn("old conversations not forgotten", zap.Error(err))
+		if err := h.Prune(ctx, time.Now().Add(-retention)); err != nil && ctx.Err() == nil {
+			c.log.Warn("old messages not deleted", zap.Error(err))
 		}
-		if err := h.Sweep(ctx); err != nil && ctx.Err() == nil {
-			c.log.Warn("files not swept", zap.Error(err))
+		if err := h.RemoveUnusedFiles(ctx); err != nil && ctx.Err() == nil {
+			c.log.Warn("unused files not removed", zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(tidyEvery):
+		case <-time.After(pruneInterval):
 		}
 	}
 }

@@ -11,15 +11,14 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// The colours of the terminal that the page shows, whatever the browser's theme is. The style sheet
-// has the same.
+// The default colours of a terminal on the page, in every theme. The style sheet has the same.
 const (
-	terminalInk    = 0xdddddd
-	terminalGround = 0x111111
+	defaultInk    = 0xdddddd
+	defaultGround = 0x111111
 )
 
-// terminalOf returns the screen of a planned message; nil: it has none.
-func terminalOf(o channels.Outgoing) (*history.Terminal, error) {
+// decodeTerminal returns the screen of a planned message; nil means none.
+func decodeTerminal(o channels.Outgoing) (*history.Terminal, error) {
 	if len(o.Form) == 0 {
 		return nil, nil
 	}
@@ -30,29 +29,29 @@ func terminalOf(o channels.Outgoing) (*history.Terminal, error) {
 	return &t, nil
 }
 
-// renderOutgoing makes HTML of a planned message.
+// renderOutgoing returns the HTML of a planned message.
 func renderOutgoing(o channels.Outgoing) string {
-	t, err := terminalOf(o)
+	t, err := decodeTerminal(o)
 	if err != nil {
-		t = nil // the text has the rows, too
+		t = nil // the text also has the rows
 	}
 	return renderBody(o.Text, t)
 }
 
-// renderBody makes HTML of a message: of its text, or of the screen that it shows.
+// renderBody returns the HTML of a message's text, or of its caption and screen.
 func renderBody(text string, t *history.Terminal) string {
 	if t == nil || t.Screen == nil {
-		return render(text)
+		return renderMarkdown(text)
 	}
-	return render(t.Caption) + screenHTML(t.Screen)
+	return renderMarkdown(t.Caption) + renderScreen(t.Screen)
 }
 
-// screenHTML shows a screen as preformatted text. The page's policy allows no style attribute:
-// colours are data attributes of six hexadecimal digits, which the page's script applies. All text
-// is escaped.
-func screenHTML(s *channels.Screen) string {
+// renderScreen returns a screen as preformatted HTML. The page's content security policy allows no
+// style attributes, so colours are data attributes of six hexadecimal digits, which the page's
+// script applies. All text is escaped.
+func renderScreen(s *channels.Screen) string {
 	var b strings.Builder
-	b.WriteString(`<pre class="screen" role="group" aria-label="Terminal">` + "\n") // a line break there is not shown
+	b.WriteString(`<pre class="screen" role="group" aria-label="Terminal">` + "\n") // HTML ignores a line break there
 	last := len(s.Rows)
 	for last > 0 && len(shownRuns(s, last-1)) == 0 {
 		last--
@@ -67,21 +66,21 @@ func screenHTML(s *channels.Screen) string {
 	return b.String()
 }
 
-// shownRun is a run with the colours that it has in the end; -1 is the terminal's own.
+// shownRun is a run with its final colours; -1 is the terminal's default.
 type shownRun struct {
 	channels.ScreenRun
 	ink, ground int
 	cursor      bool
-	trimmed     bool // blanks at the end were left out
+	trimmed     bool // trailing blanks were removed
 }
 
-// shownRuns returns the runs of a row without the blanks at its end that look like nothing.
+// shownRuns returns the runs of a row without invisible trailing blanks.
 func shownRuns(s *channels.Screen, row int) []shownRun {
 	var runs []shownRun
 	used, col := 0, 0
 	for _, run := range s.Rows[row] {
 		r := shownRun{ScreenRun: run, cursor: s.Cursor != nil && s.Cursor.Row == row && col <= s.Cursor.Col && s.Cursor.Col < col+run.Width}
-		r.resolve()
+		r.resolveColors()
 		runs = append(runs, r)
 		col += run.Width
 		if !r.invisible() || strings.TrimRight(r.Text, " ") != "" {
@@ -95,18 +94,18 @@ func shownRuns(s *channels.Screen, row int) []shownRun {
 	return runs[:used]
 }
 
-// invisible reports whether blanks of the run look like nothing.
+// invisible reports whether blanks of the run are invisible.
 func (r *shownRun) invisible() bool { return r.ground < 0 && !r.Underline && !r.Strike }
 
-// resolve finds the colours: the cursor and reversed text change ink and ground, which undo each
-// other; faint ink is mixed with the ground; hidden ink is the ground.
-func (r *shownRun) resolve() {
+// resolveColors sets the colours. The cursor and reversed text each swap ink and ground, so
+// together they cancel out. Faint ink is mixed with the ground. Hidden text is replaced by blanks.
+func (r *shownRun) resolveColors() {
 	ink, ground := rgb(r.Foreground), rgb(r.Background)
 	if r.Reverse != r.cursor {
-		ink, ground = or(ground, terminalGround), or(ink, terminalInk)
+		ink, ground = orDefault(ground, defaultGround), orDefault(ink, defaultInk)
 	}
 	if r.Faint {
-		ink = mix(or(ink, terminalInk), or(ground, terminalGround))
+		ink = mixColors(orDefault(ink, defaultInk), orDefault(ground, defaultGround))
 	}
 	if r.Hidden && !r.cursor {
 		r.Text = strings.Repeat(" ", r.Width)
@@ -121,20 +120,20 @@ func rgb(c channels.Color) int {
 	return -1
 }
 
-func or(color, otherwise int) int {
+func orDefault(color, otherwise int) int {
 	if color < 0 {
 		return otherwise
 	}
 	return color
 }
 
-// mix is a colour between two, nearer to the first.
-func mix(a, b int) int {
+// mixColors returns a colour between two, nearer to the first.
+func mixColors(a, b int) int {
 	part := func(shift int) int { return ((a>>shift&0xff)*3 + (b>>shift&0xff)*2) / 5 << shift }
 	return part(16) | part(8) | part(0)
 }
 
-// writeRun writes a run with the elements that stand for its style.
+// writeRun writes a run with the tags of its style.
 func writeRun(b *strings.Builder, r shownRun) {
 	var tags []string
 	for _, t := range []struct {

@@ -13,64 +13,64 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// fromUser and fromBot are who speaks.
+// fromUser and fromBot are the senders of messages.
 const (
 	fromUser = "user"
 	fromBot  = "bot"
 )
 
-// Repeatable says that a second Send with the same Key has no second effect.
+// Repeatable reports that Send is idempotent per Key.
 func (c *Channel) Repeatable() bool { return true }
 
-// Send keeps a message and shows it to those who watch. Progress that nobody asks to keep, and
-// drafts, are only shown.
+// Send stores a message and sends it to all watchers. Drafts, and progress without a key, are
+// transient.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, err
 	}
 	if o.Kind == channels.Draft || o.Kind == channels.Progress && o.Key == "" && len(o.Media) == 0 {
 		id := newID()
-		return channels.Receipt{ID: id}, c.show(ctx, id, o)
+		return channels.Receipt{ID: id}, c.showTransient(ctx, id, o)
 	}
-	h, err := c.history()
+	h, err := c.openHistory()
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	d := history.Draft{
-		Chat: o.Chat.ID, By: history.Party{All: true}, Type: history.Message, ID: newID(),
+	d := history.NewEvent{
+		Chat: o.Chat.ID, Actor: history.Actor{All: true}, Type: history.Message, ID: newID(),
 		Body: history.Body{From: fromBot, Kind: string(o.Kind), Text: o.Text, Buttons: o.Buttons, ReplyTo: o.ReplyTo},
 	}
-	if d.Terminal, err = terminalOf(o); err != nil {
+	if d.Terminal, err = decodeTerminal(o); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
-	if strings.HasPrefix(d.ReplyTo, pressPrefix) { // which nobody sees
+	if strings.HasPrefix(d.ReplyTo, pressPrefix) { // presses are not shown
 		d.ReplyTo = ""
 	}
 	if o.Key != "" {
-		d.Key = history.BotKey + o.Key
-		if e, found, err := h.Key(ctx, d.Key); found || err != nil { // before its files are copied once more
+		d.Key = history.BotKeyPrefix + o.Key
+		if e, found, err := h.EventByKey(ctx, d.Key); found || err != nil { // before its files are copied again
 			return channels.Receipt{ID: e.ID}, err
 		}
 	}
-	if d.Media, err = c.keepAll(ctx, h, o.Media); err != nil {
+	if d.Media, err = c.saveFiles(ctx, h, o.Media); err != nil {
 		return channels.Receipt{}, err
 	}
-	e, fresh, err := h.Append(ctx, d)
-	if !fresh {
-		h.Discard(d.Media)
+	e, added, err := h.Append(ctx, d)
+	if !added {
+		h.RemoveFiles(d.Media)
 	}
 	return channels.Receipt{ID: e.ID}, err
 }
 
-// keepAll copies the files of a message.
-func (c *Channel) keepAll(ctx context.Context, h *history.History, files []channels.File) (kept []history.Media, err error) {
+// saveFiles copies the files of a message into the history.
+func (c *Channel) saveFiles(ctx context.Context, h *history.History, files []channels.File) (kept []history.Media, err error) {
 	defer func() {
 		if err != nil {
-			h.Discard(kept)
+			h.RemoveFiles(kept)
 		}
 	}()
 	for _, f := range files {
-		m, err := c.keep(ctx, h, f)
+		m, err := c.saveFile(ctx, h, f)
 		if m.ID != "" {
 			kept = append(kept, m)
 		}
@@ -81,12 +81,12 @@ func (c *Channel) keepAll(ctx context.Context, h *history.History, files []chann
 	if len(kept) == 0 {
 		return nil, nil
 	}
-	return kept, h.Settle()
+	return kept, h.SyncFiles()
 }
 
-func (c *Channel) keep(ctx context.Context, h *history.History, f channels.File) (history.Media, error) {
+func (c *Channel) saveFile(ctx context.Context, h *history.History, f channels.File) (history.Media, error) {
 	if f.Path == "" {
-		return store(h, f.Name, strings.NewReader(f.Content))
+		return saveContent(h, f.Name, strings.NewReader(f.Content))
 	}
 	file, err := os.Open(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,27 +100,27 @@ func (c *Channel) keep(ctx context.Context, h *history.History, f channels.File)
 	if err != nil {
 		return history.Media{}, err
 	}
-	return c.copyFile(ctx, h, f.Name, file, info.Size())
+	return c.saveCopy(ctx, h, f.Name, file, info.Size())
 }
 
-// copyFile puts the copy of a file on disk, without its holes and only if there is room for it.
-func (c *Channel) copyFile(ctx context.Context, h *history.History, name string, from *os.File, size int64) (history.Media, error) {
-	id, file, err := h.Create()
+// saveCopy copies a file as a sparse file, if the disk has enough free space.
+func (c *Channel) saveCopy(ctx context.Context, h *history.History, name string, from *os.File, size int64) (history.Media, error) {
+	id, file, err := h.CreateFile()
 	if err != nil {
 		return history.Media{}, err
 	}
 	defer file.Close()
 	m := history.Media{ID: id, Name: name, Size: size}
-	if err := c.room.Copy(ctx, file, from, size, nil); err != nil {
+	if err := c.diskSpace.Copy(ctx, file, from, size, nil); err != nil {
 		return m, fmt.Errorf("copy %q: %w", name, err)
 	}
-	describe(file, &m)
+	detectType(file, &m)
 	return m, errors.Join(file.Sync(), file.Close())
 }
 
-// store puts a file on disk and finds out what it is.
-func store(h *history.History, name string, content io.Reader) (history.Media, error) {
-	id, file, err := h.Create()
+// saveContent writes a file and detects its type.
+func saveContent(h *history.History, name string, content io.Reader) (history.Media, error) {
+	id, file, err := h.CreateFile()
 	if err != nil {
 		return history.Media{}, err
 	}
@@ -129,6 +129,6 @@ func store(h *history.History, name string, content io.Reader) (history.Media, e
 	if m.Size, err = io.Copy(file, content); err != nil {
 		return m, fmt.Errorf("copy %q: %w", name, err)
 	}
-	describe(file, &m)
+	detectType(file, &m)
 	return m, errors.Join(file.Sync(), file.Close())
 }

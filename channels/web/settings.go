@@ -20,7 +20,7 @@ var (
 	_ config.HTTPUser        = (*Settings)(nil)
 )
 
-// StateFolder is the folder in the state folder with the conversations.
+// StateFolder is the name of the folder with the conversations, in the state folder.
 const StateFolder = "web"
 
 // NewSettings returns the default settings.
@@ -32,32 +32,32 @@ func Describe() channels.Description {
 		Channel: config.Channel{
 			Name: Name, Description: "The chat page.", New: func() config.ChannelSettings { return NewSettings() },
 		},
-		Open: open,
+		Open: openChannel,
 	}
 }
 
-func open(o channels.OpenOptions) (channels.Channel, error) {
+func openChannel(o channels.OpenOptions) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
-	watch, _ := o.State.(*dbfile.Watch) // any other cannot follow databases, and New makes one that can
+	watch, _ := o.State.(*dbfile.Watch) // another type cannot watch databases; New then creates a watch that can
 	return New(Options{
 		State: filepath.Join(o.StateDir, StateFolder), MaxUpload: int64(s.MaxUpload) << 20, Watch: watch, Log: o.Log, Folder: o.Folder,
-		Who: func(r *http.Request) Person {
+		Requester: func(r *http.Request) Person {
 			user, operator := o.Requester(r)
 			return Person{User: user, Operator: operator}
 		},
 	})
 }
 
-// On reports whether the channel is to run.
+// On reports whether the channel is enabled.
 func (s *Settings) On() bool { return s.Enabled }
 
-// NeedsHTTP returns that people use the page.
+// NeedsHTTP says that the channel serves people over HTTP.
 func (s *Settings) NeedsHTTP() *config.HTTPNeed {
 	return &config.HTTPNeed{Key: "enabled", Value: "true", ServesPeople: true}
 }
 
-// Check has nothing to find: the HTTP server decides who comes in.
+// Check finds nothing: the HTTP server controls access.
 func (*Settings) Check(config.Scope) []config.Problem { return nil }
 
-// Warnings are about the HTTP server, and config gives them.
+// Warnings returns none: config gives those about the HTTP server.
 func (*Settings) Warnings(config.Scope) []string { return nil }

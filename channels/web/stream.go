@@ -13,29 +13,29 @@ import (
 )
 
 const (
-	// quietFor is after how long a stream says something, so that nothing in between takes it for
-	// dead.
-	quietFor = 15 * time.Second
-	// backlog is how many kept events are read at once.
-	backlog = 200
-	// mostBehind is how many events back a stream begins at most. What lies before is to be had in
-	// pages.
-	mostBehind = 5000
+	// keepAliveInterval is how long a stream may be idle before it sends a comment, so that proxies
+	// do not close it.
+	keepAliveInterval = 15 * time.Second
+	// catchUpBatch is how many stored events are read at once.
+	catchUpBatch = 200
+	// maxCatchUp is how many past events a stream starts with at most. Older ones are served as
+	// pages of messages.
+	maxCatchUp = 5000
 )
 
-// ready is the first event of a stream: behind which event it goes on. What was shown of progress
-// is to be forgotten; what is still true is told again.
-type ready struct {
+// readyEvent is the first event of a stream and says after which event the stream resumes. A client
+// then removes all transient messages that it shows; those that still exist follow.
+type readyEvent struct {
 	Seq       int64  `json:"seq"`
 	User      string `json:"user"`
 	Operator  bool   `json:"operator"`
 	MaxUpload int64  `json:"max_upload"`
-	// Missed says that the client was too far behind: what lies between what it saw and Seq is not
-	// told.
+	// Missed says that the client was more than maxCatchUp events behind, so the events up to Seq
+	// are not sent.
 	Missed bool `json:"missed,omitempty"`
 }
 
-// stream is one client's.
+// stream is the response to one client.
 type stream struct {
 	w    http.ResponseWriter
 	conn *http.ResponseController
@@ -54,86 +54,86 @@ func (s *stream) flush() {
 	}
 }
 
-// getEvents is what happens, as it happens: what was kept behind the event that the client saw
-// last, then what comes.
+// getEvents streams events: first the stored ones after the last that the client has seen, then new
+// ones.
 func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
-	h, err := c.history()
+	h, err := c.openHistory()
 	if err != nil {
 		return err
 	}
-	after, err := number(r, "after", -1)
+	after, err := intParameter(r, "after", -1)
 	if err != nil {
 		return err
 	}
 	if seen, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
-		after = seen // a browser that comes back has seen more than its address says
+		after = seen // a reconnecting browser repeats the old URL, so its header is more recent
 	}
-	p := c.party(r)
-	me, last, now, err := c.hub.watch(p)
+	p := c.requester(r)
+	me, last, now, err := c.hub.addWatcher(p)
 	if err != nil {
 		return err
 	}
-	defer c.hub.leave(me)
-	if after < 0 || after > last { // beyond the last is somebody's who knows another history
+	defer c.hub.removeWatcher(me)
+	if after < 0 || after > last { // a higher number belongs to another history, for example before a restored backup
 		after = last
 	}
-	missed := last-after > mostBehind
+	missed := last-after > maxCatchUp
 	if missed {
-		after = last - mostBehind
+		after = last - maxCatchUp
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // nginx would wait for more
+	header.Set("X-Accel-Buffering", "no") // otherwise nginx buffers the stream
 	s := &stream{w: w, conn: http.NewResponseController(w)}
-	// The number is where it begins, not where it is now: should it break off at once, nothing is
-	// passed over.
-	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(ready{after, p.User, p.All, c.o.MaxUpload, missed})))
+	// The ID is the start of the stream, not its end: a client that loses the connection at once
+	// must not skip events.
+	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(readyEvent{after, p.User, p.All, c.o.MaxUpload, missed})))
 	s.flush()
 	c.catchUp(r.Context(), s, missedEvents{h, p, after, last})
 	for _, f := range now {
-		s.write(f.bytes())
+		s.write(f.encode())
 	}
 	s.flush()
-	follow(r.Context(), s, me)
+	followEvents(r.Context(), s, me)
 	return nil
 }
 
-// missedEvents are the events of a party after one and up to another.
+// missedEvents are the stored events after one number and up to another that a user may see.
 type missedEvents struct {
 	in          *history.History
-	party       history.Party
+	actor       history.Actor
 	after, last int64
 }
 
-// catchUp sends the events that a client has missed.
+// catchUp sends stored events that a client has missed.
 func (c *Channel) catchUp(ctx context.Context, s *stream, m missedEvents) {
 	for s.err == nil && m.after < m.last {
-		events, err := m.in.Between(ctx, m.after, m.last, m.party, backlog)
+		events, err := m.in.Events(ctx, m.after, m.last, m.actor, catchUpBatch)
 		if err != nil && ctx.Err() == nil {
-			c.log.Error("stream broken off", zap.Error(err))
+			c.log.Error("event stream aborted", zap.Error(err))
 		}
 		if s.err = err; len(events) == 0 {
 			return
 		}
 		for _, e := range events {
-			s.write(c.eventFrame(e).bytes())
+			s.write(c.toStreamEvent(e).encode())
 			m.after = e.Seq
 		}
 		s.flush()
 	}
 }
 
-// follow sends what happens, until the client leaves or is to go.
-func follow(ctx context.Context, s *stream, me *watcher) {
-	quiet := time.NewTimer(quietFor)
+// followEvents sends new events until the client disconnects or the stream is ended.
+func followEvents(ctx context.Context, s *stream, me *watcher) {
+	quiet := time.NewTimer(keepAliveInterval)
 	defer quiet.Stop()
 	for s.err == nil {
 		select {
-		case f := <-me.frames:
-			s.write(f.bytes())
-			for range len(me.frames) { // what has come meanwhile goes along
-				s.write((<-me.frames).bytes())
+		case f := <-me.events:
+			s.write(f.encode())
+			for range len(me.events) { // events that arrived meanwhile share the flush
+				s.write((<-me.events).encode())
 			}
 		case <-quiet.C:
 			s.write([]byte(": \n\n"))
@@ -143,6 +143,6 @@ func follow(ctx context.Context, s *stream, me *watcher) {
 			return
 		}
 		s.flush()
-		quiet.Reset(quietFor)
+		quiet.Reset(keepAliveInterval)
 	}
 }

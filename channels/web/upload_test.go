@@ -31,14 +31,14 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 	r.run()
 	tab := r.watch("ann", "")
 	picture := aPicture(t)
-	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "look\r\nhere", upload{"große Übersicht.png", picture}, upload{"notes.txt", "some notes"}, upload{"notes.txt", "other notes"}); status != 202 {
+	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "look\r\nhere", uploadReader{"große Übersicht.png", picture}, uploadReader{"notes.txt", "some notes"}, uploadReader{"notes.txt", "other notes"}); status != 202 {
 		t.Fatalf("answered %d %v", status, answer)
 	}
 	in := r.got(1)[0]
 	if in.Text != "look\nhere" || len(in.Media) != 3 {
 		t.Fatalf("received was %+v", in)
 	}
-	for i, want := range []upload{{"große Übersicht.png", picture}, {"notes.txt", "some notes"}, {"notes.txt", "other notes"}} {
+	for i, want := range []uploadReader{{"große Übersicht.png", picture}, {"notes.txt", "some notes"}, {"notes.txt", "other notes"}} {
 		got, err := os.ReadFile(in.Media[i])
 		if err != nil || string(got) != want.content || filepath.Dir(in.Media[i]) != filepath.Join(r.dir, "users", "web-a-known-to-nobody-else") || !strings.HasSuffix(in.Media[i], "-"+want.name) {
 			t.Errorf("the agent finds %s: %.40q, %v", in.Media[i], got, err)
@@ -92,7 +92,7 @@ func TestNoNameLeadsOutOfTheFolder(t *testing.T) {
 
 func TestNoIdLeadsToAnotherFile(t *testing.T) {
 	r := newRig(t)
-	r.send("ann", "web-a-known-to-nobody-else", "", upload{"a.txt", "x"})
+	r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{"a.txt", "x"})
 	for _, id := range []string{"..%2fhistory.db", "..", "../history.db", "%2e%2e%2fhistory.db", "/etc/passwd", "%2fetc%2fpasswd", "nothing", "..%5chistory.db", "%00"} {
 		if status, body, _ := r.ask("operator", "GET", "/api/media/"+id, "", nil); status == 200 {
 			t.Errorf("%s is answered %d %.40q", id, status, body)
@@ -123,7 +123,7 @@ func TestFilesAreServedSoThatNothingInThemRuns(t *testing.T) {
 		{"film.mp4", "\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isomiso2avc1mp41", "video/mp4", "inline"},
 		{"old.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00;", "image/gif", "inline"},
 	} {
-		r.send("ann", "web-a-known-to-nobody-else", "", upload{c.name, c.content})
+		r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{c.name, c.content})
 		m := tab.next("message").data["media"].([]any)[0].(obj)
 		status, body, h := r.ask("ann", "GET", "/api/media/"+m["id"].(string), "", nil)
 		if status != 200 || body != c.content {
@@ -144,7 +144,7 @@ func TestFilesAreServedSoThatNothingInThemRuns(t *testing.T) {
 func TestAPartOfAFileIsServed(t *testing.T) {
 	r := newRig(t)
 	tab := r.watch("ann", "")
-	r.send("ann", "web-a-known-to-nobody-else", "", upload{"a.txt", "0123456789"})
+	r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{"a.txt", "0123456789"})
 	id := tab.next("message").data["media"].([]any)[0].(obj)["id"].(string)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil)
 	if err != nil {
@@ -166,17 +166,17 @@ func TestAnUploadThatIsTooBigIsRefusedWithAWordAndLeavesNothing(t *testing.T) {
 	r := newRig(t)
 	r.run()
 	big := strings.Repeat("x", int(r.max))
-	for name, files := range map[string][]upload{
+	for name, files := range map[string][]uploadReader{
 		"a file":          {{"a", big + "x"}},
 		"files together":  {{"a", big}, {"b", "x"}},
 		"a far too large": {{"a", strings.Repeat(big, 4)}},
 	} {
 		status, answer := r.send("ann", "web-a-known-to-nobody-else", "", files...)
-		if status != 413 || !strings.Contains(fmt.Sprint(answer["error"]), "may have 1.0 MB together") {
+		if status != 413 || !strings.Contains(fmt.Sprint(answer["error"]), "may have at most 1.0 MB in total") {
 			t.Errorf("%s: answered %d %v", name, status, answer)
 		}
 	}
-	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "", upload{"a", big}); status != 202 {
+	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{"a", big}); status != 202 {
 		t.Errorf("what just fits is answered %d %v", status, answer)
 	}
 	if got := r.got(1); len(got) != 1 {

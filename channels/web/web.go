@@ -1,6 +1,6 @@
-// Package web is the channel to browsers and scripts. It is its own network: it keeps the
-// conversations, tells everybody who watches what happens in them over one stream of events, and
-// serves the page that shows them. Who may do what is decided by whoever mounts it; it knows
+// Package web is the channel to browsers and scripts. It is its own chat network: it stores the
+// conversations, sends their events to all watchers over server-sent events, and serves the page
+// that shows them. It does not authenticate users, which is up to the HTTP server, and knows
 // nothing of agents.
 package web
 
@@ -24,47 +24,48 @@ import (
 // Name is the channel's name in envelopes and chat keys.
 const Name = "web"
 
-// DefaultMaxUpload is how many bytes the files of one message may have.
+// DefaultMaxUpload is how many bytes all files of one message may have together.
 const DefaultMaxUpload = 50 << 20
 
-// Person is who makes a request. Chats are their owner's; an operator may use all of them.
+// Person is the user of a request. A chat belongs to its owner; operators may use all chats.
 type Person struct {
 	User     string
 	Operator bool
 }
 
-// Options is what a channel is made of.
+// Options are the parameters of New.
 type Options struct {
-	// State is a folder for the conversations. It is created if it does not exist.
+	// State is the folder of the conversations. It is created if it does not exist.
 	State string
-	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
+	// Folder creates and opens the download folder of a chat. The root has an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// Who tells who makes a request that was let through.
-	Who func(*http.Request) Person
-	// MaxUpload is how many bytes the files of one message may have; 0 is DefaultMaxUpload.
+	// Requester returns the user of a request that the HTTP server has let through.
+	Requester func(*http.Request) Person
+	// MaxUpload is how many bytes all files of one message may have together; 0 means
+	// DefaultMaxUpload.
 	MaxUpload int64
-	// Watch follows the files of the conversations and fails when they are lost or damaged; nil
-	// means a watch of the channel's own.
+	// Watch watches the files of the conversations and fails when they are lost or damaged; nil
+	// means a watch of this channel.
 	Watch *dbfile.Watch
 	Log   *zap.Logger
 }
 
-// Channel is the web as a chat network. See New.
+// Channel is the web as a chat network. New returns one.
 type Channel struct {
 	o         Options
 	log       *zap.Logger
 	hub       *hub
 	downloads *downloads.Folders
-	room      *sparse.DiskSpace
-	coming    crowd         // messages on their way in, and pages of them on their way out
-	poke      chan struct{} // there may be something for the gateway
+	diskSpace *sparse.DiskSpace
+	inFlight  requestCounts // messages being posted, and pages of messages being read
+	wake      chan struct{} // tells Run that events may be waiting
 
-	rendered rendered
+	rendered renderCache
 
-	mu      sync.Mutex
-	kept    *history.History // nil until it is needed
-	closed  bool
-	trouble error // why nothing can be received just now
+	mu        sync.Mutex
+	opened    *history.History // nil until it is first used
+	closed    bool
+	healthErr error // why nothing can be received, for Health
 }
 
 var (
@@ -80,15 +81,15 @@ var (
 	_ channels.Closer         = (*Channel)(nil)
 )
 
-// New returns a channel. Nothing is opened before it is needed.
+// New returns a channel. It opens the history only when it is first used.
 func New(o Options) (*Channel, error) {
 	switch {
 	case o.State == "":
 		return nil, errors.New("no folder for the conversations")
 	case o.Folder == nil:
 		return nil, errors.New("no folder for files")
-	case o.Who == nil:
-		return nil, errors.New("nobody tells who makes a request")
+	case o.Requester == nil:
+		return nil, errors.New("no function that identifies the user of a request")
 	}
 	var err error
 	if o.State, err = filepath.Abs(o.State); err != nil {
@@ -101,88 +102,88 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder), room: &sparse.DiskSpace{Dir: o.State}, coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder), diskSpace: &sparse.DiskSpace{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}}, wake: make(chan struct{}, 1)}, nil
 }
 
-// history opens the conversations when they are first needed. What failed, for want of room
-// perhaps, is tried again the next time.
-func (c *Channel) history() (*history.History, error) {
+// openHistory returns the history and opens it at first use. After an error, such as a full disk,
+// the next call tries again.
+func (c *Channel) openHistory() (*history.History, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.kept != nil {
-		return c.kept, nil
+	if c.opened != nil {
+		return c.opened, nil
 	}
 	if c.closed {
 		return nil, history.ErrClosed
 	}
-	h, err := history.Open(c.o.State, history.Options{Published: c.published, Watch: c.o.Watch})
+	h, err := history.Open(c.o.State, history.Options{OnEvent: c.onStored, Watch: c.o.Watch})
 	if err != nil {
 		return nil, err
 	}
-	c.hub.begin(h.Last())
-	c.kept = h
+	c.hub.setLast(h.LastSeq())
+	c.opened = h
 	return h, nil
 }
 
-// judge ends the use of the conversations when an error says that they are damaged.
-func (c *Channel) judge(err error) error {
+// checkDamage fails the watch if an error says that the history is damaged.
+func (c *Channel) checkDamage(err error) error {
 	if err == nil {
 		return nil
 	}
 	return c.o.Watch.FailIfDamaged(filepath.Join(c.o.State, history.Database), err)
 }
 
-// published tells those who watch, and the gateway, of what is on disk.
-func (c *Channel) published(e history.Event) {
-	c.hub.publish(c.eventFrame(e))
+// onStored sends a stored event to all watchers, and wakes Run if the gateway is to receive it.
+func (c *Channel) onStored(e history.Event) {
+	c.hub.publish(c.toStreamEvent(e))
 	if e.From != fromBot {
-		c.wake()
+		c.wakeRun()
 	}
 }
 
-// wake has Run look for something to receive.
-func (c *Channel) wake() {
+// wakeRun makes Run look for waiting events.
+func (c *Channel) wakeRun() {
 	select {
-	case c.poke <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Watched tells whether there are operators whom Publish would reach.
-func (c *Channel) Watched() bool { return c.hub.watched() }
+// Watched reports whether an operator has a stream.
+func (c *Channel) Watched() bool { return c.hub.hasOperators() }
 
-// Publish tells operators who watch of something that is not kept.
+// Publish sends an event to the operators connected now. It is not stored.
 func (c *Channel) Publish(event string, data any) {
-	c.hub.publish(&frame{event: event, operators: true, data: func() any { return data }})
+	c.hub.publish(&streamEvent{name: event, operators: true, data: func() any { return data }})
 }
 
-// CloseStreams ends the streams of those who watch, who may come back. The HTTP server would wait for
-// them when it stops.
-func (c *Channel) CloseStreams() { c.hub.hangUp() }
+// CloseStreams ends all streams; clients may connect again. The HTTP server would otherwise wait
+// for them when it stops.
+func (c *Channel) CloseStreams() { c.hub.endAllStreams() }
 
-// Health says why nothing can be received just now.
+// Health returns why nothing can be received, or nil.
 func (c *Channel) Health() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.trouble
+	return c.healthErr
 }
 
-func (c *Channel) setTrouble(err error) {
+func (c *Channel) setHealth(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trouble = err
+	c.healthErr = err
 }
 
-// Close lets go of the conversations, when Run has returned and nothing is sent any more.
+// Close closes the history. It is called when Run has returned and no Send is running.
 func (c *Channel) Close() error {
 	c.CloseStreams()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	if c.kept == nil {
+	if c.opened == nil {
 		return nil
 	}
-	err := c.kept.Close()
-	c.kept = nil
+	err := c.opened.Close()
+	c.opened = nil
 	return err
 }

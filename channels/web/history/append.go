@@ -12,66 +12,67 @@ import (
 	"nanobot/channels"
 )
 
-// What is refused.
+// The errors of refused changes.
 var (
-	ErrForeign  = errors.New("this chat is somebody else's")
-	ErrCrowded  = errors.New("too many messages wait in this chat already")
-	ErrNoButton = errors.New("there is no such button")
-	ErrPressed  = errors.New("a button of this message was pressed already")
+	ErrNotOwner       = errors.New("the chat belongs to another user")
+	ErrTooManyWaiting = errors.New("too many messages are waiting in this chat")
+	ErrNoButton       = errors.New("there is no such button")
+	ErrAlreadyPressed = errors.New("a button of this message was pressed already")
 )
 
-// Party is who does something: a user, who has chats of their own, or somebody who may use all of
-// them.
-type Party struct {
+// Actor is the user who does something. With All set the user may use every chat, otherwise only
+// their own.
+type Actor struct {
 	User string
 	All  bool
 }
 
-// may tells whether a chat is for somebody.
-func (p Party) may(owner string) bool { return p.All || owner == p.User }
+// canUse reports whether the actor may use the chats of an owner.
+func (p Actor) canUse(owner string) bool { return p.All || owner == p.User }
 
-// BotKey begins the keys of what the bot says. The gateway's key follows.
-const BotKey = "bot "
+// BotKeyPrefix starts the keys of the bot's messages. The idempotency key of the gateway follows.
+const BotKeyPrefix = "bot "
 
-// Draft is an event before it has happened.
-type Draft struct {
+// NewEvent is an event that is to be appended.
+type NewEvent struct {
 	Chat string
-	// By is who does it. A chat that is not there yet becomes theirs.
-	By   Party
-	Type string
-	ID   string
-	// Key, if not "", is what must not happen twice, in whatever chat.
+	// Actor is the user who causes the event. A chat that does not exist yet becomes theirs.
+	Actor Actor
+	Type  string
+	ID    string
+	// Key, if not "", is an idempotency key, unique among the events of all chats.
 	Key string
-	// Waits says that the gateway is to have it. Most is how many may wait in a chat, if not 0.
-	Waits bool
-	Most  int
+	// ForGateway says that the gateway is to receive the event. MaxWaiting, if not 0, is how many
+	// events of a chat may wait for it.
+	ForGateway bool
+	MaxWaiting int
 	Body
 }
 
-// Append makes a draft happen. If something with its key has happened before, that is what is
-// returned, and fresh is false. It is false as well when nothing has happened.
-func (h *History) Append(ctx context.Context, d Draft) (e Event, fresh bool, err error) {
+// Append stores an event. If an event with the same key exists, Append returns that one, and added
+// is false. It is also false after an error.
+func (h *History) Append(ctx context.Context, d NewEvent) (e Event, added bool, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		var err error
-		if e, fresh, err = h.append(tx, d); !fresh {
+		if e, added, err = h.appendTx(tx, d); !added {
 			return nil, err
 		}
 		return &e, err
 	})
-	return e, fresh && err == nil, err // what was written with others is undone with them
+	return e, added && err == nil, err // a failed transaction also undoes the changes of other callers
 }
 
-func (h *History) append(tx *sql.Tx, d Draft) (Event, bool, error) {
+func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 	if d.Key != "" {
-		before, found, err := one(tx.Query(selectEvents+" WHERE e.key = ?", d.Key))
-		if found && err == nil && (before.Chat != d.Chat || !d.By.may(before.Owner)) {
-			return Event{}, false, refusal{ErrForeign}
+		before, found, err := scanEvent(tx.Query(selectEvents+" WHERE e.key = ?", d.Key))
+		if found && err == nil && (before.Chat != d.Chat || !d.Actor.canUse(before.Owner)) {
+			return Event{}, false, refusal{ErrNotOwner}
 		}
 		if found || err != nil {
 			return before, false, err
 		}
 	}
-	e := Event{Chat: d.Chat, Owner: d.By.User, Type: d.Type, ID: d.ID, Time: h.now(), Body: d.Body}
+	e := Event{Chat: d.Chat, Owner: d.Actor.User, Type: d.Type, ID: d.ID, Time: h.now(), Body: d.Body}
 	known := true
 	err := tx.QueryRow("SELECT owner FROM chats WHERE id = ?", d.Chat).Scan(&e.Owner)
 	switch {
@@ -79,38 +80,38 @@ func (h *History) append(tx *sql.Tx, d Draft) (Event, bool, error) {
 		known = false
 	case err != nil:
 		return e, false, fmt.Errorf("read chat: %w", err)
-	case !d.By.may(e.Owner):
-		return e, false, refusal{ErrForeign}
+	case !d.Actor.canUse(e.Owner):
+		return e, false, refusal{ErrNotOwner}
 	}
-	if d.Most > 0 {
+	if d.MaxWaiting > 0 {
 		var waiting int
 		if err := tx.QueryRow("SELECT count(*) FROM events WHERE taken = 0 AND chat = ?", d.Chat).Scan(&waiting); err != nil {
 			return e, false, fmt.Errorf("count waiting messages: %w", err)
 		}
-		if waiting >= d.Most {
-			return e, false, refusal{ErrCrowded}
+		if waiting >= d.MaxWaiting {
+			return e, false, refusal{ErrTooManyWaiting}
 		}
 	}
-	if err := noteChat(tx, e, known); err != nil {
+	if err := saveChat(tx, e, known); err != nil {
 		return e, false, fmt.Errorf("write chat: %w", err)
 	}
-	e.Seq, err = insert(tx, e, d.Key, d.Waits)
+	e.Seq, err = insertEvent(tx, e, d.Key, d.ForGateway)
 	return e, err == nil, err
 }
 
-// noteChat makes a chat, or says that it is alive.
-func noteChat(tx *sql.Tx, e Event, known bool) error {
+// saveChat creates a chat, or sets the time of its last event.
+func saveChat(tx *sql.Tx, e Event, known bool) error {
 	var err error
 	if known {
 		_, err = tx.Exec("UPDATE chats SET title = CASE updated WHEN 0 THEN ? ELSE title END, updated = ? WHERE id = ?",
-			title(e.Body), e.Time.UnixMilli(), e.Chat)
+			chatTitle(e.Body), e.Time.UnixMilli(), e.Chat)
 	} else {
-		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES (?, ?, ?, ?)", e.Chat, e.Owner, title(e.Body), e.Time.UnixMilli())
+		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES (?, ?, ?, ?)", e.Chat, e.Owner, chatTitle(e.Body), e.Time.UnixMilli())
 	}
 	return err
 }
 
-func insert(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
+func insertEvent(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 	body, err := json.Marshal(e.Body)
 	if err != nil {
 		return 0, fmt.Errorf("write event: %w", err)
@@ -132,41 +133,41 @@ func insert(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 	return seq, nil
 }
 
-// Press presses a button under a message, which can be done once, unless the button stays. The
+// Press presses a button under a message, which is possible once, unless the button stays. The
 // press waits for the gateway.
-func (h *History) Press(ctx context.Context, d Draft) (e Event, err error) {
+func (h *History) Press(ctx context.Context, d NewEvent) (e Event, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		m, found, err := one(tx.Query(selectEvents+" WHERE e.chat = ? AND e.id = ? AND e.type = 'message'", d.Chat, d.ID))
+		m, found, err := scanEvent(tx.Query(selectEvents+" WHERE e.chat = ? AND e.id = ? AND e.type = 'message'", d.Chat, d.ID))
 		at := slices.IndexFunc(m.Buttons, func(b channels.Button) bool { return b.Data == d.Data })
 		switch {
 		case err != nil:
 			return nil, err
 		case !found || at < 0:
 			return nil, refusal{ErrNoButton}
-		case !d.By.may(m.Owner):
-			return nil, refusal{ErrForeign}
+		case !d.Actor.canUse(m.Owner):
+			return nil, refusal{ErrNotOwner}
 		case m.Pressed != "":
-			return nil, refusal{ErrPressed}
+			return nil, refusal{ErrAlreadyPressed}
 		}
-		d.Type, d.Waits = Pressed, true
+		d.Type, d.ForGateway = Pressed, true
 		if m.Buttons[at].Stays {
-			if e, _, err = h.append(tx, d); err != nil {
+			if e, _, err = h.appendTx(tx, d); err != nil {
 				return nil, err
 			}
 			return &e, nil
 		}
-		d.Most = 0 // a message has one such press
+		d.MaxWaiting = 0 // there is at most one press of a message
 		if _, err := tx.Exec("UPDATE events SET pressed = ? WHERE seq = ?", d.Data, m.Seq); err != nil {
 			return nil, fmt.Errorf("note press: %w", err)
 		}
-		e, _, err = h.append(tx, d)
+		e, _, err = h.appendTx(tx, d)
 		return &e, err
 	})
 	return e, err
 }
 
-// Take notes that the gateway has events.
-func (h *History) Take(ctx context.Context, seqs []int64) error {
+// MarkReceived stores that the gateway has received events.
+func (h *History) MarkReceived(ctx context.Context, seqs []int64) error {
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		for _, seq := range seqs {
 			if _, err := tx.Exec("UPDATE events SET taken = 1 WHERE seq = ?", seq); err != nil {
@@ -177,25 +178,25 @@ func (h *History) Take(ctx context.Context, seqs []int64) error {
 	})
 }
 
-// longestTitle is how many characters of its first message a chat is called by.
-const longestTitle = 60
+// maxTitle is how many characters the title of a chat has.
+const maxTitle = 60
 
-// title is the beginning of a chat's first message, or the name of its first file.
-func title(b Body) string {
+// chatTitle returns the beginning of a chat's first message, or the name of its first file.
+func chatTitle(b Body) string {
 	for line := range strings.Lines(b.Text) {
 		if words := strings.Join(strings.Fields(line), " "); words != "" {
-			return cut(words)
+			return truncateTitle(words)
 		}
 	}
 	if len(b.Media) > 0 {
-		return cut(b.Media[0].Name)
+		return truncateTitle(b.Media[0].Name)
 	}
 	return ""
 }
 
-func cut(title string) string {
-	if letters := []rune(title); len(letters) > longestTitle {
-		return strings.TrimSpace(string(letters[:longestTitle-1])) + "…"
+func truncateTitle(title string) string {
+	if letters := []rune(title); len(letters) > maxTitle {
+		return strings.TrimSpace(string(letters[:maxTitle-1])) + "…"
 	}
 	return title
 }

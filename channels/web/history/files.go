@@ -16,8 +16,8 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// Create makes a file for a message that is yet to come. Nobody knows it until it is in one.
-func (h *History) Create() (id string, f *os.File, err error) {
+// CreateFile creates a file for a message. It is not served before a message refers to it.
+func (h *History) CreateFile() (id string, f *os.File, err error) {
 	id = rand.Text()
 	f, err = os.OpenFile(filepath.Join(h.files, id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -26,16 +26,16 @@ func (h *History) Create() (id string, f *os.File, err error) {
 	return id, f, nil
 }
 
-// Discard removes files that came into no message.
-func (h *History) Discard(media []Media) {
+// RemoveFiles removes files that no message refers to.
+func (h *History) RemoveFiles(media []Media) {
 	for _, m := range media {
-		_ = os.Remove(filepath.Join(h.files, m.ID)) // Sweep finds it later
+		_ = os.Remove(filepath.Join(h.files, m.ID)) // RemoveUnusedFiles removes it later
 	}
 }
 
-// CopyTo copies a file into a folder, under a name that no other file there has, and returns its
+// CopyFile copies a file into a folder under a name that no other file there has, and returns its
 // path.
-func (h *History) CopyTo(folder *downloads.Folder, id, name string) (path string, err error) {
+func (h *History) CopyFile(folder *downloads.Folder, id, name string) (path string, err error) {
 	from, err := os.Open(filepath.Join(h.files, id))
 	if err != nil {
 		return "", err
@@ -51,21 +51,21 @@ func (h *History) CopyTo(folder *downloads.Folder, id, name string) (path string
 	return path, nil
 }
 
-// Settle sees to it that files which were made are still there after a power cut.
-func (h *History) Settle() error {
+// SyncFiles makes the created files durable.
+func (h *History) SyncFiles() error {
 	if err := dbfile.SyncFolder(h.files); err != nil {
 		return fmt.Errorf("keep files: %w", err)
 	}
 	return nil
 }
 
-// Media returns a file that is in a message which somebody may see, and what it is.
-func (h *History) Media(ctx context.Context, p Party, id string) (m Media, f *os.File, err error) {
+// OpenMedia opens a file of a message that the actor may see, and returns its description.
+func (h *History) OpenMedia(ctx context.Context, p Actor, id string) (m Media, f *os.File, err error) {
 	var owner string
 	err = h.read.QueryRowContext(ctx, "SELECT m.id, m.name, m.type, c.owner FROM media m JOIN chats c ON c.id = m.chat WHERE m.id = ?", id).
 		Scan(&m.ID, &m.Name, &m.Type, &owner)
 	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && !p.may(owner):
+	case errors.Is(err, sql.ErrNoRows), err == nil && !p.canUse(owner):
 		return m, nil, os.ErrNotExist
 	case err != nil:
 		return m, nil, fmt.Errorf("read file: %w", err)
@@ -74,14 +74,15 @@ func (h *History) Media(ctx context.Context, p Party, id string) (m Media, f *os
 	return m, f, err
 }
 
-// pruned is how many events are forgotten in one step.
-const pruned = 200
+// pruneBatch is how many events are deleted in one transaction.
+const pruneBatch = 200
 
-// Prune forgets what is older than a time, and the gateway has. Of a chat that has nothing left it
-// keeps whose it is: what the agent has in the chat's folder is not for whoever comes next.
+// Prune deletes events that are older than a time and that the gateway has received. It never
+// deletes the owner of a chat: the agent's files in the chat's folder must not become another
+// user's.
 func (h *History) Prune(ctx context.Context, before time.Time) error {
 	for after := int64(0); ; {
-		next, err := h.pruneSome(ctx, before, after)
+		next, err := h.pruneNext(ctx, before, after)
 		if err != nil {
 			return err
 		}
@@ -97,19 +98,20 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 	})
 }
 
-// pruneSome looks at some events behind a number, and returns behind which to go on, or 0 when none
-// of them is old. A clock that was wrong can hold it up, for as long as it was.
-func (h *History) pruneSome(ctx context.Context, before time.Time, after int64) (next int64, err error) {
+// pruneNext examines a batch of events after a number. It returns the number to continue after, or
+// 0 if none of the events is old. Events with a wrong, later time delay it until that time is old,
+// too.
+func (h *History) pruneNext(ctx context.Context, before time.Time, after int64) (next int64, err error) {
 	const old = " WHERE seq > ? AND seq <= ? AND time < ? AND taken"
 	var gone []string
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		err := tx.QueryRow("SELECT coalesce(max(seq), 0) FROM (SELECT seq, time FROM events WHERE seq > ? ORDER BY seq LIMIT ?) WHERE time < ?",
-			after, pruned, before.UnixMilli()).Scan(&next)
+			after, pruneBatch, before.UnixMilli()).Scan(&next)
 		if err != nil || next == 0 {
 			return nil, err
 		}
 		args := []any{after, next, before.UnixMilli()}
-		if gone, err = column[string](tx.Query("DELETE FROM media WHERE seq IN (SELECT seq FROM events"+old+") RETURNING id", args...)); err != nil {
+		if gone, err = scanColumn[string](tx.Query("DELETE FROM media WHERE seq IN (SELECT seq FROM events"+old+") RETURNING id", args...)); err != nil {
 			return nil, err
 		}
 		_, err = tx.Exec("DELETE FROM events"+old, args...)
@@ -119,12 +121,12 @@ func (h *History) pruneSome(ctx context.Context, before time.Time, after int64) 
 		return 0, fmt.Errorf("forget old messages: %w", err)
 	}
 	for _, id := range gone {
-		h.Discard([]Media{{ID: id}})
+		h.RemoveFiles([]Media{{ID: id}})
 	}
 	return next, nil
 }
 
-func column[T any](rows *sql.Rows, err error) ([]T, error) {
+func scanColumn[T any](rows *sql.Rows, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -140,37 +142,38 @@ func column[T any](rows *sql.Rows, err error) ([]T, error) {
 	return values, rows.Err()
 }
 
-// unclaimed is how long a file may be without a message: an upload takes its time.
-const unclaimed = 6 * time.Hour
+// unusedFileAge is how old a file without a message must be to be removed, since an upload takes
+// time.
+const unusedFileAge = 6 * time.Hour
 
-// Sweep removes files that are in no message, because we died while they came in.
-func (h *History) Sweep(ctx context.Context) error {
+// RemoveUnusedFiles removes files without a message, which a crash during an upload leaves behind.
+func (h *History) RemoveUnusedFiles(ctx context.Context) error {
 	folder, err := os.Open(h.files)
 	if err != nil {
 		return fmt.Errorf("sweep files: %w", err)
 	}
 	defer folder.Close()
 	for ctx.Err() == nil {
-		entries, err := folder.ReadDir(pruned)
+		entries, err := folder.ReadDir(pruneBatch)
 		if len(entries) == 0 {
-			return nil // that was all of them
+			return nil // no files are left
 		}
 		for _, e := range entries {
 			info, err := e.Info()
-			if err != nil || h.o.Now().Sub(info.ModTime()) < unclaimed {
+			if err != nil || h.o.Now().Sub(info.ModTime()) < unusedFileAge {
 				continue
 			}
 			var id string
 			if err = h.read.QueryRowContext(ctx, "SELECT id FROM media WHERE id = ?", e.Name()).Scan(&id); errors.Is(err, sql.ErrNoRows) {
-				h.Discard([]Media{{ID: e.Name()}})
+				h.RemoveFiles([]Media{{ID: e.Name()}})
 			}
 		}
 		if err != nil {
-			return nil // the next sweep gets further
+			return nil // the next call continues
 		}
 	}
 	return nil
 }
 
-// now is the time to the millisecond, which is what is kept of it.
+// now returns the time in milliseconds, the precision of the database.
 func (h *History) now() time.Time { return h.o.Now().Truncate(time.Millisecond) }

@@ -1,6 +1,5 @@
-// Package history keeps what is said in web chats, in order, and the files that came with it: what
-// a chat network keeps on its servers. It knows nothing of HTTP, nor of what events mean to the
-// gateway.
+// Package history stores the messages of web chats in order, with their files, as a chat network
+// does on its servers. It knows nothing of HTTP, nor of the meaning of events for the gateway.
 package history
 
 import (
@@ -26,32 +25,32 @@ const (
 	Pressed = "pressed"
 )
 
-// Event is something that happened in a chat: a message, or a press on a button.
+// Event is a message, or the press of a button.
 type Event struct {
-	Seq   int64 // its place among all events
+	Seq   int64 // sequence number among all events
 	Chat  string
-	Owner string // whose chat it is
+	Owner string // owner of the chat
 	Type  string
-	ID    string // of the message; of a press, the message that the button is under
+	ID    string // ID of the message; for a press, of the message with the button
 	Time  time.Time
-	// Pressed is the data of the button under this message that was pressed, or "".
+	// Pressed is the data of the pressed button under this message, or "".
 	Pressed string
 	Body
 }
 
-// Body is what is in an event.
+// Body is the content of an event.
 type Body struct {
 	From     string            `json:"from,omitempty"` // user or bot
-	User     string            `json:"user,omitempty"` // who, of those who may use the chat
+	User     string            `json:"user,omitempty"` // the sender, if several users may use the chat
 	Kind     string            `json:"kind,omitempty"`
 	Text     string            `json:"text,omitempty"`
 	Media    []Media           `json:"media,omitempty"`
 	Buttons  []channels.Button `json:"buttons,omitempty"`
 	ClientID string            `json:"client_id,omitempty"`
-	ReplyTo  string            `json:"reply_to,omitempty"` // the message that it answers
-	Data     string            `json:"data,omitempty"`     // of the button that was pressed
-	Press    string            `json:"press,omitempty"`    // the id of the press itself
-	Terminal *Terminal         `json:"terminal,omitempty"` // what Text shows as code, in colour
+	ReplyTo  string            `json:"reply_to,omitempty"` // ID of the message that this one answers
+	Data     string            `json:"data,omitempty"`     // of the pressed button
+	Press    string            `json:"press,omitempty"`    // ID of the press itself
+	Terminal *Terminal         `json:"terminal,omitempty"` // the screen that Text shows without colours
 }
 
 // Terminal is a terminal screen in a message.
@@ -68,17 +67,17 @@ type Media struct {
 	Size   int64  `json:"size"`
 	Width  int    `json:"width,omitempty"`
 	Height int    `json:"height,omitempty"`
-	// Path is where the agent finds a file that a user has sent.
+	// Path is the path of the agent's copy of a file that a user has sent.
 	Path string `json:"path,omitempty"`
 }
 
-// Options say how a history is opened.
+// Options are the parameters of Open.
 type Options struct {
-	// Published is called with each event once it is on disk, in order, one at a time. It must be
-	// quick.
-	Published func(Event)
-	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the
-	// history's own.
+	// OnEvent is called with each event once it is on disk, in order and not concurrently. It must
+	// not block.
+	OnEvent func(Event)
+	// Watch watches the files and fails when they are lost or damaged; nil means a watch of this
+	// history.
 	Watch *dbfile.Watch
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -86,15 +85,15 @@ type Options struct {
 
 // The names in the history's folder.
 const (
-	Database = "history.db" // what was said
-	Files    = "media"      // the folder of the files that came with it
+	Database = "history.db" // the database
+	Files    = "media"      // the folder of the files of messages
 )
 
-// History is an open one. It is safe for concurrent use.
+// History is an open history. It is safe for concurrent use.
 type History struct {
 	o       Options
 	path    string
-	files   string // a folder
+	files   string // folder of the files of messages
 	watched *dbfile.Files
 
 	writer *writer
@@ -106,14 +105,14 @@ type History struct {
 var schema string
 
 const (
-	// version is the number of the schema.
-	version = 1
-	// readers is how many reads run side by side.
-	readers = 2
+	// schemaVersion is the version of the schema.
+	schemaVersion = 1
+	// maxReaders is how many reads run in parallel.
+	maxReaders = 2
 )
 
-// Open opens the history in a folder, and makes it if it is not there. One that nobody can work
-// with is one of the errors of dbfile.Unusable, and fails the watch.
+// Open opens the history in a folder, and creates it if it does not exist. An unusable history
+// fails the watch; dbfile.Unusable recognizes these errors.
 func Open(dir string, o Options) (*History, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -133,7 +132,7 @@ func Open(dir string, o Options) (*History, error) {
 }
 
 func (h *History) open(dir string) error {
-	if err := h.o.Watch.Err(); err != nil { // a folder that was removed is not made anew
+	if err := h.o.Watch.Err(); err != nil { // a removed folder must not be created again
 		return err
 	}
 	if err := os.MkdirAll(h.files, 0o700); err != nil {
@@ -141,7 +140,7 @@ func (h *History) open(dir string) error {
 	}
 	err := dbfile.Inspect(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = dbfile.Create(context.Background(), h.path, schema, fmt.Sprintf("PRAGMA user_version = %d", version))
+		err = dbfile.Create(context.Background(), h.path, schema, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
 	}
 	if err != nil {
 		return err
@@ -151,38 +150,38 @@ func (h *History) open(dir string) error {
 		return err
 	}
 	defer files.Forget()
-	// The writer's connection comes first: it makes the log that readers need.
+	// The writer's connection comes first: it creates the write-ahead log that readers need.
 	c, err := connector(h.path, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
 	if err != nil {
 		return err
 	}
 	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
-	if err := h.ready(db); err != nil {
+	if err := h.checkSchema(db); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if c, err = connector(h.path, "query_only(1)", "cache_size(-512)"); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	h.read = sql.OpenDB(c)
-	h.read.SetMaxOpenConns(readers)
-	h.read.SetMaxIdleConns(readers)
-	h.writer = newWriter(db, h.o.Published)
-	if err := errors.Join(h.follow(dir), files.Check()); err != nil { // what was opened is what is followed
+	h.read.SetMaxOpenConns(maxReaders)
+	h.read.SetMaxIdleConns(maxReaders)
+	h.writer = newWriter(db, h.o.OnEvent)
+	if err := errors.Join(h.watchFiles(dir), files.Check()); err != nil { // the watched files are the opened ones
 		return errors.Join(err, h.Close())
 	}
 	return nil
 }
 
-// follow has the writer look after each commit whether everything is still in its place.
-func (h *History) follow(dir string) (err error) {
-	h.writer.watch, h.writer.judge = h.o.Watch, h.judge
+// watchFiles lets the writer check after each commit that all files are still in place.
+func (h *History) watchFiles(dir string) (err error) {
+	h.writer.watch, h.writer.checkDamage = h.o.Watch, h.checkDamage
 	h.watched, err = h.o.Watch.Follow(dir, h.files, h.path, h.path+dbfile.Log, h.path+dbfile.Index)
 	return err
 }
 
-// judge ends the use of the history when an error says that it is damaged.
-func (h *History) judge(err error) error {
+// checkDamage fails the watch if an error says that the history is damaged.
+func (h *History) checkDamage(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -193,16 +192,16 @@ func connector(path string, pragmas ...string) (driver.Connector, error) {
 	return dbfile.Connector(path, url.Values{"_txlock": {"immediate"}}, pragmas...)
 }
 
-// ready finds out whether the schema is ours, and the last number that was given.
-func (h *History) ready(db *sql.DB) error {
+// checkSchema checks the version of the schema and reads the last sequence number.
+func (h *History) checkSchema(db *sql.DB) error {
 	ctx := context.Background()
 	var have int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
 		return err
 	}
 	switch {
-	case have > version:
-		return dbfile.Newer(have, version)
+	case have > schemaVersion:
+		return dbfile.Newer(have, schemaVersion)
 	case have < 1:
 		return dbfile.Damaged("it has no schema")
 	}
@@ -213,14 +212,14 @@ func (h *History) ready(db *sql.DB) error {
 	return err
 }
 
-// Last is the number of the last event there was when the history was opened. Later ones are
-// published.
-func (h *History) Last() int64 { return h.last }
+// LastSeq returns the sequence number of the last event when the history was opened. Later events
+// are passed to OnEvent.
+func (h *History) LastSeq() int64 { return h.last }
 
-// Close waits for the writes under way. What is asked later fails.
+// Close waits for writes in progress. Later calls fail.
 func (h *History) Close() error {
 	h.writer.queue.Close()
 	h.watched.Forget()
-	// The writer goes last, so that it folds its log into the database.
+	// The writer is closed last, so that it checkpoints its log into the database.
 	return errors.Join(h.read.Close(), h.writer.db.Close())
 }

@@ -34,13 +34,13 @@ func open(t *testing.T, dir string, o history.Options) *history.History {
 	return h
 }
 
-var operator = history.Party{All: true}
+var operator = history.Actor{All: true}
 
-func say(chat, id string) history.Draft {
-	return history.Draft{Chat: chat, By: operator, Type: history.Message, ID: id, Body: history.Body{From: "bot", Text: "text of " + id}}
+func say(chat, id string) history.NewEvent {
+	return history.NewEvent{Chat: chat, Actor: operator, Type: history.Message, ID: id, Body: history.Body{From: "bot", Text: "text of " + id}}
 }
 
-func must(t *testing.T, h *history.History, d history.Draft) history.Event {
+func must(t *testing.T, h *history.History, d history.NewEvent) history.Event {
 	t.Helper()
 	e, fresh, err := h.Append(t.Context(), d)
 	if err != nil || !fresh {
@@ -52,7 +52,7 @@ func must(t *testing.T, h *history.History, d history.Draft) history.Event {
 // ids returns the ids of all events.
 func ids(t *testing.T, h *history.History) (out []string) {
 	t.Helper()
-	events, err := h.Between(t.Context(), 0, 1<<62, operator, 1<<30)
+	events, err := h.Events(t.Context(), 0, 1<<62, operator, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ids(t *testing.T, h *history.History) (out []string) {
 
 func TestEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T) {
 	var published []int64
-	h := open(t, t.TempDir(), history.Options{Published: func(e history.Event) { published = append(published, e.Seq) }})
+	h := open(t, t.TempDir(), history.Options{OnEvent: func(e history.Event) { published = append(published, e.Seq) }})
 	var all sync.WaitGroup
 	for w := range 16 {
 		all.Go(func() {
@@ -83,16 +83,16 @@ func TestEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T) {
 
 func TestARefusalLeavesTheOthersAlone(t *testing.T) {
 	h := open(t, t.TempDir(), history.Options{})
-	must(t, h, history.Draft{Chat: "hers", By: history.Party{User: "ann"}, Type: history.Message, ID: "1"})
+	must(t, h, history.NewEvent{Chat: "hers", Actor: history.Actor{User: "ann"}, Type: history.Message, ID: "1"})
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
 			d := say("c", fmt.Sprint(i))
 			if i%2 == 0 {
-				d.Chat, d.By = "hers", history.Party{User: "bob"}
+				d.Chat, d.Actor = "hers", history.Actor{User: "bob"}
 			}
 			_, fresh, err := h.Append(context.Background(), d)
-			if refused := errors.Is(err, history.ErrForeign); refused != (i%2 == 0) || fresh == refused {
+			if refused := errors.Is(err, history.ErrNotOwner); refused != (i%2 == 0) || fresh == refused {
 				t.Errorf("%d: %v, %v", i, fresh, err)
 			}
 		})
@@ -108,7 +108,7 @@ func TestWhatIsUndoneWithOthersHasNotHappened(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		busy := make(chan struct{})
-		h := open(t, dir, history.Options{Published: func(history.Event) { <-busy }})
+		h := open(t, dir, history.Options{OnEvent: func(history.Event) { <-busy }})
 		var all sync.WaitGroup
 		for _, id := range []string{"taken", "good", "taken"} {
 			all.Go(func() {
@@ -142,7 +142,7 @@ func TestNumbersAreNeverGivenTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = open(t, dir, o)
-	if got := h.Last(); got != 3 {
+	if got := h.LastSeq(); got != 3 {
 		t.Errorf("the last is %d", got)
 	}
 	if e := must(t, h, say("c", "new")); e.Seq != 4 {
@@ -154,8 +154,8 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
 	h := open(t, dir, history.Options{Now: func() time.Time { return now }})
-	withFile := func(d history.Draft) string {
-		id, f, err := h.Create()
+	withFile := func(d history.NewEvent) string {
+		id, f, err := h.CreateFile()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 	}
 	gone := withFile(say("old", "file"))
 	waits := say("waits", "waits")
-	waits.Waits = true
+	waits.ForGateway = true
 	must(t, h, waits)
 	now = now.Add(31 * 24 * time.Hour)
 	stays := withFile(say("young", "young"))
@@ -184,10 +184,10 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 	if err != nil || len(chats) != 2 || chats[0].ID != "young" || chats[1].ID != "waits" {
 		t.Errorf("left are %v, %v", chats, err)
 	}
-	if _, _, err := h.Media(t.Context(), operator, gone); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := h.OpenMedia(t.Context(), operator, gone); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the old file: %v", err)
 	}
-	if _, f, err := h.Media(t.Context(), operator, stays); err != nil {
+	if _, f, err := h.OpenMedia(t.Context(), operator, stays); err != nil {
 		t.Errorf("the young file: %v", err)
 	} else {
 		f.Close()
@@ -200,8 +200,8 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 func TestAChatStaysItsOwnersWhenAllInItIsForgotten(t *testing.T) {
 	now := time.Now()
 	h := open(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
-	by := func(user, id string) history.Draft {
-		return history.Draft{Chat: "c", By: history.Party{User: user}, Type: history.Message, ID: id, Body: history.Body{Text: id}}
+	by := func(user, id string) history.NewEvent {
+		return history.NewEvent{Chat: "c", Actor: history.Actor{User: user}, Type: history.Message, ID: id, Body: history.Body{Text: id}}
 	}
 	must(t, h, by("ann", "old"))
 	now = now.Add(31 * 24 * time.Hour)
@@ -211,11 +211,11 @@ func TestAChatStaysItsOwnersWhenAllInItIsForgotten(t *testing.T) {
 	if chats, err := h.Chats(t.Context(), operator, 10); err != nil || len(chats) != 0 {
 		t.Errorf("left are %v, %v", chats, err)
 	}
-	if _, _, err := h.Append(t.Context(), by("bob", "takeover")); !errors.Is(err, history.ErrForeign) {
+	if _, _, err := h.Append(t.Context(), by("bob", "takeover")); !errors.Is(err, history.ErrNotOwner) {
 		t.Errorf("somebody else: %v", err)
 	}
 	must(t, h, by("ann", "new"))
-	if chats, err := h.Chats(t.Context(), history.Party{User: "ann"}, 10); err != nil || len(chats) != 1 || chats[0].Title != "new" || !chats[0].Updated.Equal(now.Truncate(time.Millisecond)) {
+	if chats, err := h.Chats(t.Context(), history.Actor{User: "ann"}, 10); err != nil || len(chats) != 1 || chats[0].Title != "new" || !chats[0].Updated.Equal(now.Truncate(time.Millisecond)) {
 		t.Errorf("its owner has %v, %v", chats, err)
 	}
 }
@@ -224,7 +224,7 @@ func TestWhatWaitsDoesNotKeepOtherThingsFromBeingForgotten(t *testing.T) {
 	now := time.Now()
 	h := open(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
 	waits := say("waits", "")
-	waits.Waits = true
+	waits.ForGateway = true
 	var want []string
 	for i := range 250 { // more than is looked at in one step
 		waits.ID = fmt.Sprint("waits", i)
@@ -247,14 +247,14 @@ func TestLongMessagesComeInSmallerPages(t *testing.T) {
 	const n = 12
 	for i := range n {
 		d := say("c", fmt.Sprint(i))
-		d.Text, d.Waits = strings.Repeat("x", 1<<20), true
+		d.Text, d.ForGateway = strings.Repeat("x", 1<<20), true
 		must(t, h, d)
 	}
 	seen, more := 0, true
 	for before := int64(0); more; {
 		var page []history.Event
 		var err error
-		if page, more, err = h.Page(t.Context(), "c", before, 100); err != nil || len(page) == 0 || len(page) > 8 {
+		if page, more, err = h.Messages(t.Context(), "c", before, 100); err != nil || len(page) == 0 || len(page) > 8 {
 			t.Fatalf("a page has %d messages, %v", len(page), err)
 		}
 		if last := page[len(page)-1].Seq; last != int64(n-seen) {
@@ -275,12 +275,12 @@ func TestFilesThatCameIntoNoMessageAreSweptWhenTheyAreOld(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
 	h := open(t, dir, history.Options{Now: func() time.Time { return now }})
-	orphan, f, err := h.Create()
+	orphan, f, err := h.CreateFile()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
-	kept, f, err := h.Create()
+	kept, f, err := h.CreateFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestFilesThatCameIntoNoMessageAreSweptWhenTheyAreOld(t *testing.T) {
 		want  []string
 	}{{time.Hour, []string{orphan, kept}}, {12 * time.Hour, []string{kept}}} {
 		now = now.Add(c.later)
-		if err := h.Sweep(t.Context()); err != nil {
+		if err := h.RemoveUnusedFiles(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		slices.Sort(c.want)
@@ -366,7 +366,7 @@ func TestNobodyElseOnTheMachineCanReadIt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "web")
 	h := open(t, dir, history.Options{})
 	must(t, h, say("c", "1"))
-	_, f, err := h.Create()
+	_, f, err := h.CreateFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -392,14 +392,14 @@ func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
 	defer folder.Close()
 	var paths []string
 	for range 2 {
-		id, f, err := h.Create()
+		id, f, err := h.CreateFile()
 		if err == nil {
 			_, err = io.WriteString(f, "content")
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}
-		path, err := h.CopyTo(folder, id, "a.txt")
+		path, err := h.CopyFile(folder, id, "a.txt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -435,9 +435,9 @@ func TestOnceClosedNothingIsTaken(t *testing.T) {
 func TestASnapshotHoldsOfTheBotsAnswersWhatTheCopiedStoreKnows(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	h := open(t, dir, history.Options{})
-	bot := func(id string, buttons ...channels.Button) history.Draft {
-		return history.Draft{
-			Chat: "c", By: history.Party{All: true}, Type: history.Message, ID: id, Key: history.BotKey + "key of " + id,
+	bot := func(id string, buttons ...channels.Button) history.NewEvent {
+		return history.NewEvent{
+			Chat: "c", Actor: history.Actor{All: true}, Type: history.Message, ID: id, Key: history.BotKeyPrefix + "key of " + id,
 			Body: history.Body{From: "bot", Text: id, Buttons: buttons},
 		}
 	}
@@ -450,7 +450,7 @@ func TestASnapshotHoldsOfTheBotsAnswersWhatTheCopiedStoreKnows(t *testing.T) {
 		withFile.Media = []history.Media{{ID: "file", Name: "a.txt"}}
 		must(t, h, withFile)
 		must(t, h, say("c", "asked meanwhile"))
-		if _, err := h.Press(t.Context(), history.Draft{Chat: "c", By: history.Party{All: true}, ID: "not known", Body: history.Body{Data: "yes"}}); err != nil {
+		if _, err := h.Press(t.Context(), history.NewEvent{Chat: "c", Actor: history.Actor{All: true}, ID: "not known", Body: history.Body{Data: "yes"}}); err != nil {
 			t.Error(err)
 		}
 		return func(key string) bool { return key == "key of on its way" }, nil

@@ -21,17 +21,17 @@ type Chat struct {
 const selectEvents = `SELECT e.seq, e.chat, c.owner, e.type, e.id, e.time, coalesce(e.pressed, ''), e.body
 	FROM events e JOIN chats c ON c.id = e.chat`
 
-// mostBytes is how much of events is held in memory for one reader, or one event.
-const mostBytes = 2 << 20
+// maxReadBytes bounds the size of the events that one call reads, unless a single one is larger.
+const maxReadBytes = 2 << 20
 
-// all reads the rows of selectEvents, up to a size. There may be more.
-func all(rows *sql.Rows, err error) ([]Event, error) {
+// scanEvents reads the rows of selectEvents up to maxReadBytes. There may be more rows.
+func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
 	defer rows.Close() //nolint:errcheck // Err says it
 	var events []Event
-	for size := 0; size < mostBytes && rows.Next(); {
+	for size := 0; size < maxReadBytes && rows.Next(); {
 		var e Event
 		var millis int64
 		var body []byte
@@ -51,39 +51,39 @@ func all(rows *sql.Rows, err error) ([]Event, error) {
 	return events, nil
 }
 
-func one(rows *sql.Rows, err error) (Event, bool, error) {
-	events, err := all(rows, err)
+func scanEvent(rows *sql.Rows, err error) (Event, bool, error) {
+	events, err := scanEvents(rows, err)
 	if err != nil || len(events) == 0 {
 		return Event{}, false, err
 	}
 	return events[0], true, nil
 }
 
-// Key returns what has happened under a key.
-func (h *History) Key(ctx context.Context, key string) (Event, bool, error) {
-	return one(h.read.QueryContext(ctx, selectEvents+" WHERE e.key = ?", key))
+// EventByKey returns the event with an idempotency key.
+func (h *History) EventByKey(ctx context.Context, key string) (Event, bool, error) {
+	return scanEvent(h.read.QueryContext(ctx, selectEvents+" WHERE e.key = ?", key))
 }
 
-// Between returns some of the events behind one number up to another that somebody may see, oldest
-// first.
-func (h *History) Between(ctx context.Context, after, upTo int64, p Party, limit int) ([]Event, error) {
-	return all(h.read.QueryContext(ctx, selectEvents+" WHERE e.seq > ? AND e.seq <= ? AND (? OR c.owner = ?) ORDER BY e.seq LIMIT ?",
+// Events returns some of the events after one number and up to another that the actor may see,
+// oldest first.
+func (h *History) Events(ctx context.Context, after, upTo int64, p Actor, limit int) ([]Event, error) {
+	return scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.seq > ? AND e.seq <= ? AND (? OR c.owner = ?) ORDER BY e.seq LIMIT ?",
 		after, upTo, p.All, p.User, limit))
 }
 
-// Waiting returns some of the events behind a number that the gateway does not have yet, oldest
+// Waiting returns some of the events after a number that the gateway has not received, oldest
 // first.
 func (h *History) Waiting(ctx context.Context, after int64, limit int) ([]Event, error) {
-	return all(h.read.QueryContext(ctx, selectEvents+" WHERE e.taken = 0 AND e.seq > ? ORDER BY e.seq LIMIT ?", after, limit))
+	return scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.taken = 0 AND e.seq > ? ORDER BY e.seq LIMIT ?", after, limit))
 }
 
-// Page returns the last messages of a chat before a number, or the last of all if it is 0, oldest
-// first, and whether there are more.
-func (h *History) Page(ctx context.Context, chat string, before int64, limit int) (messages []Event, more bool, err error) {
+// Messages returns the last messages of a chat before a number, or of the whole chat if it is 0,
+// oldest first, and whether there are older ones.
+func (h *History) Messages(ctx context.Context, chat string, before int64, limit int) (messages []Event, more bool, err error) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	messages, err = all(h.read.QueryContext(ctx, selectEvents+" WHERE e.chat = ? AND e.type = 'message' AND e.seq < ? ORDER BY e.seq DESC LIMIT ?",
+	messages, err = scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.chat = ? AND e.type = 'message' AND e.seq < ? ORDER BY e.seq DESC LIMIT ?",
 		chat, before, limit))
 	if err != nil || len(messages) == 0 {
 		return nil, false, err
@@ -93,8 +93,8 @@ func (h *History) Page(ctx context.Context, chat string, before int64, limit int
 	return messages, more, err
 }
 
-// Chats returns the chats that somebody may see, the newest first.
-func (h *History) Chats(ctx context.Context, p Party, limit int) ([]Chat, error) {
+// Chats returns the chats that the actor may see, newest first.
+func (h *History) Chats(ctx context.Context, p Actor, limit int) ([]Chat, error) {
 	rows, err := h.read.QueryContext(ctx, "SELECT id, title, updated FROM chats WHERE updated > 0 AND (? OR owner = ?) ORDER BY updated DESC, id LIMIT ?", p.All, p.User, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read chats: %w", err)
@@ -113,8 +113,8 @@ func (h *History) Chats(ctx context.Context, p Party, limit int) ([]Chat, error)
 	return chats, rows.Err()
 }
 
-// Owner returns whose a chat is, if it is there.
-func (h *History) Owner(ctx context.Context, chat string) (owner string, found bool, err error) {
+// ChatOwner returns the owner of a chat, if the chat exists.
+func (h *History) ChatOwner(ctx context.Context, chat string) (owner string, found bool, err error) {
 	err = h.read.QueryRowContext(ctx, "SELECT owner FROM chats WHERE id = ?", chat).Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
@@ -125,11 +125,12 @@ func (h *History) Owner(ctx context.Context, chat string) (owner string, found b
 	return owner, true, nil
 }
 
-// May tells whether somebody may use a chat: theirs, or, if they may begin it, nobody's yet.
-func (h *History) May(ctx context.Context, p Party, chat string, begin bool) (bool, error) {
-	owner, found, err := h.Owner(ctx, chat)
+// CanUse reports whether the actor may use a chat: their own, or, if mayStart, one that does not
+// exist.
+func (h *History) CanUse(ctx context.Context, p Actor, chat string, mayStart bool) (bool, error) {
+	owner, found, err := h.ChatOwner(ctx, chat)
 	if !found {
-		return err == nil && (p.All || begin), err
+		return err == nil && (p.All || mayStart), err
 	}
-	return err == nil && p.may(owner), err
+	return err == nil && p.canUse(owner), err
 }

@@ -6,7 +6,7 @@ CREATE TABLE chats (
 ) WITHOUT ROWID;
 CREATE INDEX chats_by_time ON chats (updated);
 
--- What happened, in order. The numbers are never given twice, so that who has seen one knows what comes after it.
+-- Events in order. Sequence numbers are never reused, so a client can resume after the last one that it has seen.
 CREATE TABLE events (
 	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
 	chat    TEXT NOT NULL,
@@ -23,7 +23,7 @@ CREATE UNIQUE INDEX messages ON events (chat, id) WHERE type = 'message';
 CREATE UNIQUE INDEX keys ON events (key) WHERE key IS NOT NULL;
 CREATE INDEX waiting ON events (seq) WHERE taken = 0;
 
--- The files of messages. They lie under their id in the folder beside this one.
+-- The files of messages. Each is stored under its ID in the folder media.
 CREATE TABLE media (
 	id   TEXT PRIMARY KEY,
 	seq  INTEGER NOT NULL,

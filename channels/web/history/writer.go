@@ -10,63 +10,62 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// ErrClosed is what is answered once the history is closed.
+// ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("the web history is closed")
 
-// together is how many callers share one transaction at most, which bounds how long the first of
-// them waits.
-const together = 128
+// maxGroup is how many changes share one transaction at most. It bounds the wait of the first
+// caller.
+const maxGroup = 128
 
-// refusal is a caller's mistake, found before anything was written: it leaves the transaction
-// alone.
+// refusal is an error of the caller that was found before anything was written. It does not roll
+// back the transaction.
 type refusal struct{ error }
 
-// change is what one caller asks for.
+// change is the change of one caller.
 type change struct {
-	do    func(*sql.Tx) (*Event, error) // the event that comes of it, if any
+	apply func(*sql.Tx) (*Event, error) // returns the new event, if any
 	event *Event
 	err   error
 }
 
-// writer carries out changes. While the disk confirms a transaction the next changes gather and go
-// together.
+// writer implements group commit: changes that arrive during a commit share the next one.
 type writer struct {
-	db        *sql.DB
-	published func(Event)
-	queue     *batch.Queue[*change]
-	watch     *dbfile.Watch // follows what must still be in its place for a commit to count
-	judge     func(error) error
+	db          *sql.DB
+	onEvent     func(Event)
+	queue       *batch.Queue[*change]
+	watch       *dbfile.Watch // a commit counts only if the watched files are still in place
+	checkDamage func(error) error
 }
 
 func newWriter(db *sql.DB, published func(Event)) *writer {
-	w := &writer{db: db, published: published}
+	w := &writer{db: db, onEvent: published}
 	if published == nil {
-		w.published = func(Event) {}
+		w.onEvent = func(Event) {}
 	}
-	w.queue = batch.New(together, w.do)
+	w.queue = batch.New(maxGroup, w.commitGroup)
 	return w
 }
 
-// submit returns when a change is on disk. Once it is begun, the answer is what really happened,
-// even if ctx has ended.
+// submit returns when a change is on disk. Once the change has started, the result is the real
+// outcome, even if ctx has ended.
 func (w *writer) submit(ctx context.Context, do func(*sql.Tx) (*Event, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &change{do: do}
+	c := &change{apply: do}
 	if !w.queue.Do(c) {
 		return ErrClosed
 	}
 	return c.err
 }
 
-// do carries out changes and tells of what came of them.
-func (w *writer) do(changes []*change) {
+// commitGroup commits changes and passes the new events to onEvent.
+func (w *writer) commitGroup(changes []*change) {
 	err := w.watch.Err()
 	if err == nil {
-		err = w.judge(w.commit(changes))
+		err = w.checkDamage(w.commit(changes))
 	}
-	if err == nil { // what went into files that were removed or replaced meanwhile nobody finds again, so it is not confirmed
+	if err == nil { // a commit to files that were removed or replaced meanwhile is lost, so it is not confirmed
 		err = w.watch.Check()
 	}
 	if err != nil {
@@ -76,20 +75,19 @@ func (w *writer) do(changes []*change) {
 	}
 	for _, c := range changes {
 		if c.event != nil {
-			w.published(*c.event)
+			w.onEvent(*c.event)
 		}
 	}
 }
 
-// commit carries out changes in one transaction: all of them, but for those that are refused, or
-// none.
+// commit applies changes in one transaction: all of them except refused ones, or none.
 func (w *writer) commit(changes []*change) error {
 	tx, err := w.db.Begin()
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	for _, c := range changes {
-		c.event, c.err = c.do(tx)
+		c.event, c.err = c.apply(tx)
 		var no refusal
 		if errors.As(c.err, &no) {
 			c.err = no.error

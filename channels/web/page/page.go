@@ -1,6 +1,6 @@
-// Package page holds what a browser gets: one HTML file, one style sheet, an icon and a few ES
-// modules. They are served as they are, from the root of the server, under a policy that allows no
-// inline script or style. It knows nothing of who serves it.
+// Package page holds the files of the chat page: one HTML file, one style sheet, an icon and a few
+// ES modules. They are served unchanged from the root of the server, under a content security
+// policy without inline scripts and styles. It knows nothing of the server.
 package page
 
 import "embed"

@@ -136,7 +136,7 @@ func beDaemon(dir, addr string) error {
 	ch, err := web.New(web.Options{
 		State: filepath.Join(state, "web"), MaxUpload: 1 << 20, Log: log,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(dir, chat) },
-		Who: func(r *http.Request) web.Person {
+		Requester: func(r *http.Request) web.Person {
 			id := httpd.IdentityOf(r.Context())
 			return web.Person{User: id.User, Operator: id.Role == httpd.Operator}
 		},

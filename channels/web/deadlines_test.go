@@ -34,7 +34,7 @@ func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 // line is a connection to a channel, in a bubble.
 func line(t *testing.T, dir string) (*web.Channel, net.Conn) {
 	ch, err := web.New(web.Options{
-		State: dir, Folder: channelstest.ChatFolders(dir), Who: func(*http.Request) web.Person { return web.Person{User: "ann", Operator: true} },
+		State: dir, Folder: channelstest.ChatFolders(dir), Requester: func(*http.Request) web.Person { return web.Person{User: "ann", Operator: true} },
 	})
 	if err != nil {
 		t.Fatal(err)

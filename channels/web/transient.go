@@ -1,0 +1,147 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"time"
+
+	"nanobot/channels"
+)
+
+// transientID names a transient message.
+type transientID struct{ chat, id string }
+
+// transient is a transient message as it is shown now. It is in memory only, since the turn that it
+// belongs to does not survive a restart.
+type transient struct {
+	since   time.Time
+	buttons []channels.Button
+	event   *streamEvent // also has the owner
+}
+
+var errNoTransient = errors.New("the transient message does not exist")
+
+// progressEvent shows or changes a transient message.
+type progressEvent struct {
+	Chat    string            `json:"chat"`
+	ID      string            `json:"id"`
+	HTML    string            `json:"html"`
+	Text    string            `json:"text"`
+	Since   time.Time         `json:"since"`
+	Buttons []channels.Button `json:"buttons"`
+	// Draft says that the text is the beginning of the answer.
+	Draft bool `json:"draft,omitempty"`
+}
+
+// chatEvent says that a transient message was removed, or that the bot is typing.
+type chatEvent struct {
+	Chat string `json:"chat"`
+	ID   string `json:"id,omitempty"`
+}
+
+// showTransient shows a transient message.
+func (c *Channel) showTransient(ctx context.Context, id string, o channels.Outgoing) error {
+	owner, err := c.chatOwner(ctx, o.Chat.ID)
+	if err == nil {
+		c.hub.showTransient(transientID{o.Chat.ID, id}, owner, o)
+	}
+	return err
+}
+
+// Edit changes a transient message. Stored messages cannot be changed.
+func (c *Channel) Edit(_ context.Context, id string, o channels.Outgoing) error {
+	if !c.hub.editTransient(transientID{o.Chat.ID, id}, o) {
+		return &channels.SendError{Err: errNoTransient, Permanent: true}
+	}
+	return nil
+}
+
+// Remove removes a transient message. After a restart there is none to remove.
+func (c *Channel) Remove(_ context.Context, chat channels.Chat, id string) error {
+	c.hub.removeTransient(transientID{chat.ID, id})
+	return nil
+}
+
+// Typing shows the typing indicator.
+func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
+	owner, err := c.chatOwner(ctx, chat.ID)
+	if err != nil {
+		return err
+	}
+	c.hub.publish(&streamEvent{name: "typing", owner: owner, data: func() any { return chatEvent{Chat: chat.ID} }})
+	return nil
+}
+
+// showTransient sends a transient message to all watchers, also to those that connect later.
+func (h *hub) showTransient(id transientID, owner string, o channels.Outgoing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.setTransient(id, owner, time.Now().UTC().Truncate(time.Millisecond), o)
+}
+
+// editTransient reports false if the transient message does not exist.
+func (h *hub) editTransient(id transientID, o channels.Outgoing) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.transients[id]
+	if b != nil {
+		h.setTransient(id, b.event.owner, b.since, o)
+	}
+	return b != nil
+}
+
+func (h *hub) setTransient(id transientID, owner string, since time.Time, o channels.Outgoing) {
+	f := &streamEvent{name: "progress", owner: owner, data: func() any {
+		return progressEvent{Chat: id.chat, ID: id.id, HTML: renderOutgoing(o), Text: o.Text, Since: since, Buttons: nonNil(o.Buttons), Draft: o.Kind == channels.Draft}
+	}}
+	h.transients[id] = &transient{since: since, buttons: o.Buttons, event: f}
+	h.notifyWatchers(f)
+}
+
+func (h *hub) removeTransient(id transientID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if b := h.transients[id]; b != nil {
+		delete(h.transients, id)
+		h.notifyWatchers(&streamEvent{name: "gone", owner: b.event.owner, data: func() any { return chatEvent{id.chat, id.id} }})
+	}
+}
+
+// transientButton returns the button of a transient message that has the given data.
+func (h *hub) transientButton(id transientID, data string) (channels.Button, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.transients[id]
+	if b == nil {
+		return channels.Button{}, false
+	}
+	at := slices.IndexFunc(b.buttons, func(x channels.Button) bool { return x.Data == data })
+	if at < 0 {
+		return channels.Button{}, false
+	}
+	return b.buttons[at], true
+}
+
+// chatOwner returns the owner of a chat. A chat without messages has none, and only operators see
+// it.
+func (c *Channel) chatOwner(ctx context.Context, chat string) (string, error) {
+	h, err := c.openHistory()
+	if err != nil {
+		return "", err
+	}
+	owner, _, err := h.ChatOwner(ctx, chat)
+	return owner, err
+}
+
+// newID returns a random ID.
+func newID() string { return rand.Text() }
+
+// nonNil returns a slice that is never null in JSON.
+func nonNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
