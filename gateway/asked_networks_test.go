@@ -22,12 +22,12 @@ func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 	r.protocol = p
 	api.AddUser(telegramtest.User{ID: 7, FirstName: "A_d_a *x*"})
 	r.start()
-	api.Say(7, "work")
+	api.UserSends(7, "work")
 	became := func(question telegramtest.Message, words string) {
 		t.Helper()
-		shown, ok := api.Await(7, 2*patience, func(all []telegramtest.Message) bool {
+		shown, ok := api.AwaitMessages(7, 2*patience, func(all []telegramtest.Message) bool {
 			return slices.ContainsFunc(all, func(m telegramtest.Message) bool {
-				return m.ID == question.ID && m.Words() == words && len(m.Buttons()) == 0
+				return m.ID == question.ID && m.TextOrCaption() == words && len(m.Buttons()) == 0
 			})
 		})
 		if !ok {
@@ -36,7 +36,7 @@ func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 	}
 	p.ask <- "Run **make**?"
 	question := awaitWords(t, api, 7, "Run make?\n1. Allow")
-	api.Press(7, 7, question.ID, question.Buttons()[0].Data)
+	api.UserPresses(7, 7, question.ID, question.Buttons()[0].Data)
 	became(question, "Run make?\n\n→ Allow (by A_d_a *x*)") // a name is no Markdown
 	p.ask <- "Delete it?"
 	question = awaitWords(t, api, 7, "Delete it?\n1. Allow")
@@ -69,7 +69,7 @@ func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 	api.AwaitReady(t)
 	shows := func(words string, buttons int) (found discordtest.Message) {
 		t.Helper()
-		shown, ok := api.Await(dm, patience, func(all []discordtest.Message) bool {
+		shown, ok := api.AwaitMessages(dm, patience, func(all []discordtest.Message) bool {
 			i := slices.IndexFunc(all, func(m discordtest.Message) bool {
 				return strings.HasPrefix(m.Content, words) && len(m.Buttons()) == buttons
 			})
@@ -83,10 +83,10 @@ func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 		}
 		return found
 	}
-	api.Say(dm, ada, "work")
+	api.UserSends(dm, ada, "work")
 	p.ask <- "Run make?"
 	question := shows("Run make?\n1. Allow", 2)
-	if _, err := api.Press(ada, question.ID, question.Buttons()[0].CustomID); err != nil {
+	if _, err := api.UserPresses(ada, question.ID, question.Buttons()[0].CustomID); err != nil {
 		t.Fatal(err)
 	}
 	if ended := shows("Run make?\n\n→ Allow (by ada)", 0); ended.ID != question.ID {

@@ -26,25 +26,25 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 			t.Run(fmt.Sprintf("%d %s", status, name), func(t *testing.T) {
 				t.Parallel()
 				r, api := onTelegram(t, threeMessages)
-				api.SetFlood(telegramtest.Flood{})
+				api.SetFloodControl(telegramtest.FloodLimits{})
 				r.protocol, r.settings.AtMostOnce = rich.Protocol{}, atMostOnce
 				r.settings.AllowFrom[telegram.Name] = []string{"*"}
 				var failed atomic.Bool
 				api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 					if c.Method == "sendMessage" && c.Params["text"] == "m2" && failed.CompareAndSwap(false, true) {
-						return telegramtest.Belated(status)
+						return telegramtest.ErrorAfterEffect(status)
 					}
 					return telegramtest.Fault{}
 				})
 				r.start()
 				api.AddUser(telegramtest.User{ID: 7})
-				api.Say(7, "go")
+				api.UserSends(7, "go")
 				awaitWords(t, api, 7, "m3")
 				want := "m1 m2 ↻ m2 m3"
 				if atMostOnce {
 					want = "m1 m2 m3"
 				}
-				if got := strings.Join(shownWords(api.Shown(7)), " "); got != want {
+				if got := strings.Join(shownWords(api.BotMessages(7)), " "); got != want {
 					t.Errorf("shown is %q, want %q", got, want)
 				}
 				left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10)

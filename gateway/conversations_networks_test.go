@@ -99,18 +99,18 @@ func openTelegram(r *rig) chatNetwork {
 	return telegramNetwork{r, api}
 }
 
-func (n telegramNetwork) say(text string) { n.api.Say(adaOnTelegram, text) }
+func (n telegramNetwork) say(text string) { n.api.UserSends(adaOnTelegram, text) }
 
 func (n telegramNetwork) album(caption string, pictures int) {
 	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
-	n.api.Album(telegramtest.Post{Chat: adaOnTelegram, Text: caption}, slices.Repeat([]telegramtest.Media{picture}, pictures)...)
+	n.api.UserSendsAlbum(telegramtest.UserPost{Chat: adaOnTelegram, Text: caption}, slices.Repeat([]telegramtest.Media{picture}, pictures)...)
 }
 
 func (n telegramNetwork) press(label string) {
-	for _, m := range slices.Backward(n.api.Shown(adaOnTelegram)) {
+	for _, m := range slices.Backward(n.api.BotMessages(adaOnTelegram)) {
 		for _, b := range m.Buttons() {
 			if b.Text == label {
-				n.api.Press(adaOnTelegram, adaOnTelegram, m.ID, b.Data)
+				n.api.UserPresses(adaOnTelegram, adaOnTelegram, m.ID, b.Data)
 				return
 			}
 		}
@@ -120,10 +120,10 @@ func (n telegramNetwork) press(label string) {
 
 func (n telegramNetwork) await(text string) { awaitWords(n.r.t, n.api, adaOnTelegram, text) }
 
-func (n telegramNetwork) limitNextSend() { n.api.FailNext("sendMessage", telegramtest.TooMany(1)) }
+func (n telegramNetwork) limitNextSend() { n.api.FailNext("sendMessage", telegramtest.RateLimited(1)) }
 
 func (n telegramNetwork) loseNextReceipt() {
-	n.api.FailNext("sendMessage", telegramtest.Belated(http.StatusBadGateway))
+	n.api.FailNext("sendMessage", telegramtest.ErrorAfterEffect(http.StatusBadGateway))
 }
 
 // passing are the methods that change nothing a person sees for longer than a moment, and the one
@@ -184,18 +184,18 @@ func openDiscord(r *rig) chatNetwork {
 	return n
 }
 
-func (n discordNetwork) say(text string) { n.api.Say(n.dm, adaOnDiscord, text) }
+func (n discordNetwork) say(text string) { n.api.UserSends(n.dm, adaOnDiscord, text) }
 
 func (n discordNetwork) album(caption string, pictures int) {
 	picture := discordtest.File{Name: "image.png", Type: "image/png", Content: telegramtest.PNG(30, 30)}
-	n.api.Say(n.dm, adaOnDiscord, caption, slices.Repeat([]discordtest.File{picture}, pictures)...)
+	n.api.UserSends(n.dm, adaOnDiscord, caption, slices.Repeat([]discordtest.File{picture}, pictures)...)
 }
 
 func (n discordNetwork) press(label string) {
-	for _, m := range slices.Backward(n.api.Shown(n.dm)) {
+	for _, m := range slices.Backward(n.api.BotMessages(n.dm)) {
 		for _, b := range m.Buttons() {
 			if b.Label == label {
-				if _, err := n.api.Press(adaOnDiscord, m.ID, b.CustomID); err != nil {
+				if _, err := n.api.UserPresses(adaOnDiscord, m.ID, b.CustomID); err != nil {
 					n.r.t.Fatal(err)
 				}
 				return
@@ -207,7 +207,7 @@ func (n discordNetwork) press(label string) {
 
 func (n discordNetwork) await(text string) {
 	text = strings.TrimPrefix(text, "↻ ") // a repeated send carries the same nonce and needs no mark
-	shown, ok := n.api.Await(n.dm, 2*patience, func(all []discordtest.Message) bool {
+	shown, ok := n.api.AwaitMessages(n.dm, 2*patience, func(all []discordtest.Message) bool {
 		return slices.ContainsFunc(all, func(m discordtest.Message) bool { return strings.Contains(m.Content, text) })
 	})
 	if !ok {

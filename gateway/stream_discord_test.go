@@ -34,11 +34,11 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	dm := api.DM(ada).ID
 	api.AwaitReady(t)
 	api.FailNext("POST /channels/{channel_id}/messages", discordtest.Fault{CutAfter: true}) // what becomes of the first transient is not known
-	api.Say(dm, ada, "write")
+	api.UserSends(dm, ada, "write")
 	shows := func(text string) discordtest.Message {
 		t.Helper()
 		var found discordtest.Message
-		shown, ok := api.Await(dm, patience, func(all []discordtest.Message) bool {
+		shown, ok := api.AwaitMessages(dm, patience, func(all []discordtest.Message) bool {
 			i := slices.IndexFunc(all, func(m discordtest.Message) bool { return m.Content == text })
 			if i >= 0 {
 				found = all[i]
@@ -58,7 +58,7 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	shows("next")
 	r.stop()
 	var all []string
-	for _, m := range api.Shown(dm) {
+	for _, m := range api.BotMessages(dm) {
 		all = append(all, m.Content)
 	}
 	if last.ID != first.ID || strings.Join(all, "|") != "**one** two three|next" {

@@ -12,9 +12,9 @@ func TestTelegramAnswerTakesItsPlaceAfterAKill(t *testing.T) {
 	api := telegramtest.New(t)
 	h := newHarness(t, `echo partial one; `+until("go")+`echo message one two; `+until("never"))
 	h.spec.Stream, h.spec.OnCrash, h.spec.Telegram, h.spec.Token = true, "report", api.URL, api.Token
-	api.FailNext("editMessageText", telegramtest.Fault{Linger: time.Minute})
+	api.FailNext("editMessageText", telegramtest.Fault{ResponseDelay: time.Minute})
 	h.begin()
-	api.Say(7, "write")
+	api.UserSends(7, "write")
 	transient := awaitWords(t, api, 7, "one")
 	h.awaitTransients(1)
 	(&rig{t: t, dir: h.spec.Dir}).touch("go")
@@ -25,8 +25,8 @@ func TestTelegramAnswerTakesItsPlaceAfterAKill(t *testing.T) {
 	h.begin()
 	awaitWords(t, api, 7, "I was restarted")
 	h.end()
-	all := api.Shown(7)
-	if len(all) != 2 || all[0].ID != transient.ID || all[0].Words() != "one two" {
+	all := api.BotMessages(7)
+	if len(all) != 2 || all[0].ID != transient.ID || all[0].TextOrCaption() != "one two" {
 		t.Errorf("shown is %q", shownWords(all))
 	}
 }

@@ -20,7 +20,7 @@ func onTelegram(t *testing.T, script string) (*rig, *telegramtest.Server) {
 	t.Helper()
 	r := newStream(t, script)
 	api := telegramtest.New(t)
-	api.SetFlood(telegramtest.RealFlood)
+	api.SetFloodControl(telegramtest.TelegramFloodLimits)
 	ch, err := telegram.New(telegram.Options{
 		Token: api.Token, APIBase: api.URL,
 		Folder: channelstest.ChatFolders(r.dir),
@@ -36,8 +36,8 @@ func onTelegram(t *testing.T, script string) (*rig, *telegramtest.Server) {
 func awaitWords(t *testing.T, api *telegramtest.Server, chat int64, words string) telegramtest.Message {
 	t.Helper()
 	var found telegramtest.Message
-	shown, ok := api.Await(chat, 2*patience, func(all []telegramtest.Message) bool {
-		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.Words(), words) })
+	shown, ok := api.AwaitMessages(chat, 2*patience, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), words) })
 		if i >= 0 {
 			found = all[i]
 		}
@@ -51,7 +51,7 @@ func awaitWords(t *testing.T, api *telegramtest.Server, chat int64, words string
 
 func shownWords(all []telegramtest.Message) (out []string) {
 	for _, m := range all {
-		out = append(out, m.Words())
+		out = append(out, m.TextOrCaption())
 	}
 	return out
 }
@@ -77,12 +77,12 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 			}
 			r.start()
 			began := time.Now()
-			api.Post(telegramtest.Post{Chat: chat, From: 7, Text: "@" + api.Bot.Username + " write"})
+			api.UserPosts(telegramtest.UserPost{Chat: chat, From: 7, Text: "@" + api.Bot.Username + " write"})
 			first := awaitWords(t, api, chat, "piece")
 			last := awaitWords(t, api, chat, "and the end")
 			took := time.Since(began)
 			r.stop()
-			all := api.Shown(chat)
+			all := api.BotMessages(chat)
 			if len(all) != 1 || last.ID != first.ID || len(last.Entities) != 1 || last.Entities[0].Type != "bold" {
 				t.Errorf("shown is %+v", all)
 			}
@@ -99,14 +99,14 @@ func TestTelegramNotifiesOfAnAnswerThatTookItsTime(t *testing.T) {
 	r, api := onTelegram(t, `echo partial slow; `+until("shown")+`echo message slow and steady`)
 	r.notifyAfter = time.Nanosecond
 	r.start()
-	api.Say(7, "write")
+	api.UserSends(7, "write")
 	first := awaitWords(t, api, 7, "slow")
 	r.touch("shown")
 	last := awaitWords(t, api, 7, "steady")
 	if last.ID == first.ID || last.Edits > 0 {
 		t.Errorf("an edit notifies nobody: %+v", last)
 	}
-	if shown, ok := api.Await(7, patience, func(all []telegramtest.Message) bool { return len(all) == 1 }); !ok {
+	if shown, ok := api.AwaitMessages(7, patience, func(all []telegramtest.Message) bool { return len(all) == 1 }); !ok {
 		t.Errorf("what was shown before stays: %q", shownWords(shown))
 	}
 }
@@ -118,10 +118,10 @@ func TestTelegramAlbumTakesThePlaceOfWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.start()
-	api.Say(7, "write")
+	api.UserSends(7, "write")
 	awaitWords(t, api, 7, "look")
 	r.touch("shown")
-	shown, ok := api.Await(7, patience, func(all []telegramtest.Message) bool { return len(all) == 1 && all[0].Caption == "look at this" })
+	shown, ok := api.AwaitMessages(7, patience, func(all []telegramtest.Message) bool { return len(all) == 1 && all[0].Caption == "look at this" })
 	if !ok {
 		t.Errorf("shown is %q", shownWords(shown))
 	}
@@ -132,15 +132,15 @@ func TestTelegramAnswerGrowsIntoTransientsAndThenIntoADocument(t *testing.T) {
 	t.Parallel()
 	r, api := onTelegram(t, `echo partial words:300; `+until("one")+`echo partial words:1000; `+until("two")+`echo partial words:9000; echo "message words:9000"; `+until("go"))
 	r.start()
-	api.Say(7, "write")
+	api.UserSends(7, "write")
 	awaitWords(t, api, 7, "w00299")
 	r.touch("one")
 	awaitWords(t, api, 7, "w00999")
-	if shown := api.Shown(7); len(shown) != 2 {
+	if shown := api.BotMessages(7); len(shown) != 2 {
 		t.Errorf("%d transients", len(shown))
 	}
 	r.touch("two")
-	shown, ok := api.Await(7, 2*patience, func(all []telegramtest.Message) bool { return len(all) == 1 && all[0].File() != nil })
+	shown, ok := api.AwaitMessages(7, 2*patience, func(all []telegramtest.Message) bool { return len(all) == 1 && all[0].File() != nil })
 	if !ok {
 		t.Fatalf("shown is %q", shownWords(shown))
 	}
@@ -158,19 +158,19 @@ func TestTelegramStormOnEditsDoesNotKeepTheAnswerWaiting(t *testing.T) {
 			r, api := onTelegram(t, `echo partial one; `+until("shown")+`echo partial one two; sleep 3; echo message one two three; echo message next`)
 			api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 				if c.Method == "editMessageText" {
-					return telegramtest.TooMany(seconds)
+					return telegramtest.RateLimited(seconds)
 				}
 				return telegramtest.Fault{}
 			})
 			r.start()
 			began := time.Now()
-			api.Say(7, "write")
+			api.UserSends(7, "write")
 			awaitWords(t, api, 7, "one")
 			r.touch("shown")
 			awaitWords(t, api, 7, "next")
 			took := time.Since(began)
 			r.stop()
-			if got := strings.Join(shownWords(api.Shown(7)), "|"); got != "one two three|next" {
+			if got := strings.Join(shownWords(api.BotMessages(7)), "|"); got != "one two three|next" {
 				t.Errorf("shown is %s", got)
 			}
 			if n := len(api.Calls("editMessageText")); n > max(6, 1+int(took/(1500*time.Millisecond))) {

@@ -16,7 +16,7 @@ func TestAWrongClockLosesNothing(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"ours is late": 48 * time.Hour, "ours is early": -48 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			s := discordtest.New(t)
-			s.Advance(ahead)
+			s.AdvanceClock(ahead)
 			clock := func(o *discord.Options) {
 				inner := o.Client.Transport
 				o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -30,15 +30,15 @@ func TestAWrongClockLosesNothing(t *testing.T) {
 			r := newRigOn(t, s, t.TempDir(), all, clock)
 			g := s.AddGuild("home")
 			ch := s.AddChannel(g.ID, "general").ID
-			s.Say(ch, ada, "just talk")
-			s.Say(r.dm, ada, "hello")
-			s.Advance(time.Minute)
+			s.UserSends(ch, ada, "just talk")
+			s.UserSends(r.dm, ada, "hello")
+			s.AdvanceClock(time.Minute)
 			stop := r.run()
 			if got := texts(r.wait(1)); !slices.Equal(got, []string{"hello"}) {
 				t.Errorf("got %q", got)
 			}
 			stop()
-			s.Say(r.dm, ada, "meanwhile")
+			s.UserSends(r.dm, ada, "meanwhile")
 			next := r.restarted(all, clock)
 			next.run()
 			if got := next.waitNew(r, 1); got[0].Text != "meanwhile" {

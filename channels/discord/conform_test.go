@@ -23,7 +23,7 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Channel:     r.Channel,
 			Chat:        chatOf(r.dm),
 			Sent:        func() []channelstest.SentCall { return sentMessages(r.server, r.dm) },
-			UserSends:   func(text string) { r.server.Say(r.dm, ada, text) },
+			UserSends:   func(text string) { r.server.UserSends(r.dm, ada, text) },
 			PressButton: func(label string) error { return r.pressNewest(label) },
 			Redelivers:  true,
 			Normalize:   channelstest.StripMarkup,
@@ -34,11 +34,11 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 
 // pressNewest presses a button under the newest message, as a person sees it.
 func (r *rig) pressNewest(label string) error {
-	all := r.server.Shown(r.dm)
+	all := r.server.BotMessages(r.dm)
 	m := all[len(all)-1]
 	for _, b := range m.Buttons() {
 		if b.Label == label {
-			_, err := r.server.Press(ada, m.ID, b.CustomID)
+			_, err := r.server.UserPresses(ada, m.ID, b.CustomID)
 			return err
 		}
 	}
@@ -49,17 +49,17 @@ func (r *rig) pressNewest(label string) error {
 func (r *rig) optional(room string) channelstest.Optional {
 	return channelstest.Optional{
 		VisibleTexts: func() (out []string) {
-			for _, m := range r.server.Shown(r.dm) {
+			for _, m := range r.server.BotMessages(r.dm) {
 				out = append(out, m.Content)
 			}
 			return out
 		},
-		TypingCount:   func() int { return r.server.Typing(r.dm) },
+		TypingCount:   func() int { return r.server.TypingCount(r.dm) },
 		Restart:       func() channels.Channel { return r.again().Channel },
 		DeliversWhole: true,
 		AdvanceCursor: func() {
-			r.server.Advance(time.Hour)
-			r.server.Say(room, ada, "not to the bot")
+			r.server.AdvanceClock(time.Hour)
+			r.server.UserSends(room, ada, "not to the bot")
 		},
 		Menu: func() (out []string) {
 			for _, c := range r.server.Commands("") {
@@ -75,7 +75,7 @@ func (r *rig) optional(room string) channelstest.Optional {
 // sent is what a chat was shown, one element a call.
 func sentMessages(s *discordtest.Server, channel string) []channelstest.SentCall {
 	var out []channelstest.SentCall
-	for _, m := range s.Shown(channel) {
+	for _, m := range s.BotMessages(channel) {
 		one := channelstest.SentCall{Text: m.Content}
 		for _, a := range m.Attachments {
 			one.Files = append(one.Files, channelstest.SentFile{Name: a.Filename, Content: string(a.Content)})

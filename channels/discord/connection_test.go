@@ -13,20 +13,20 @@ import (
 
 func TestWhatWasMissedIsToldWhenASessionIsResumed(t *testing.T) {
 	for name, drop := range map[string]func(*discordtest.Server){
-		"cut":             (*discordtest.Server).Cut,
-		"reconnect":       (*discordtest.Server).Reconnect,
-		"invalid":         func(s *discordtest.Server) { s.InvalidSession(true) },
-		"an unknown code": func(s *discordtest.Server) { s.CloseWith(4000) },
-		"a restart":       func(s *discordtest.Server) { s.CloseWith(1001) },
+		"cut":             (*discordtest.Server).CutConnections,
+		"reconnect":       (*discordtest.Server).RequestReconnect,
+		"invalid":         func(s *discordtest.Server) { s.InvalidateSessions(true) },
+		"an unknown code": func(s *discordtest.Server) { s.CloseConnections(4000) },
+		"a restart":       func(s *discordtest.Server) { s.CloseConnections(1001) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.connected()
-			r.server.Say(r.dm, ada, "one")
+			r.server.UserSends(r.dm, ada, "one")
 			r.wait(1)
 			history := len(r.server.Calls(discordtest.GetMessages))
 			drop(r.server)
-			r.server.Say(r.dm, ada, "two")
+			r.server.UserSends(r.dm, ada, "two")
 			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
@@ -43,20 +43,20 @@ func TestWhatWasMissedIsToldWhenASessionIsResumed(t *testing.T) {
 
 func TestASessionThatIsOverIsBegunAnew(t *testing.T) {
 	for name, drop := range map[string]func(*discordtest.Server){
-		"invalid":        func(s *discordtest.Server) { s.InvalidSession(false) },
-		"wrong sequence": func(s *discordtest.Server) { s.CloseWith(4007) },
-		"timed out":      func(s *discordtest.Server) { s.CloseWith(4009) },
-		"forgotten":      func(s *discordtest.Server) { s.ExpireSessions(); s.Cut() },
+		"invalid":        func(s *discordtest.Server) { s.InvalidateSessions(false) },
+		"wrong sequence": func(s *discordtest.Server) { s.CloseConnections(4007) },
+		"timed out":      func(s *discordtest.Server) { s.CloseConnections(4009) },
+		"forgotten":      func(s *discordtest.Server) { s.ExpireSessions(); s.CutConnections() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.connected()
-			r.server.Say(r.dm, ada, "one")
+			r.server.UserSends(r.dm, ada, "one")
 			r.wait(1)
 			drop(r.server)
-			r.server.Say(r.dm, ada, "two")
+			r.server.UserSends(r.dm, ada, "two")
 			r.sessions(2)
-			r.server.Say(r.dm, ada, "three")
+			r.server.UserSends(r.dm, ada, "three")
 			if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 				t.Errorf("got %q", got)
 			}
@@ -68,20 +68,20 @@ func quick(o *discord.Options) { o.Timing.Handshake = time.Second }
 
 func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 	for name, h := range map[string]discordtest.Handshake{
-		"refused": {Refuse: 503}, "no greeting": {NoHello: true}, "silence": {Silent: true}, "a request to reconnect": {Reconnect: true},
-		"an invalid session": {Invalid: true}, "closed": {Close: 4000}, "cut": {Cut: true},
+		"refused": {RefuseStatus: 503}, "no greeting": {NoHello: true}, "silence": {NoReply: true}, "a request to reconnect": {Reconnect: true},
+		"an invalid session": {InvalidSession: true}, "closed": {CloseCode: 4000}, "cut": {CutConnection: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, quick)
-			r.server.NextConnect(h, h)
+			r.server.PlanHandshakes(h, h)
 			r.connected()
-			r.server.Say(r.dm, ada, "one")
+			r.server.UserSends(r.dm, ada, "one")
 			r.wait(1)
-			h.OnlyResume = h.Refuse == 0 && !h.NoHello
-			r.server.NextConnect(h, h)
-			r.server.Cut()
-			r.server.Say(r.dm, ada, "two")
+			h.OnlyResume = h.RefuseStatus == 0 && !h.NoHello
+			r.server.PlanHandshakes(h, h)
+			r.server.CutConnections()
+			r.server.UserSends(r.dm, ada, "two")
 			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
@@ -92,20 +92,20 @@ func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 // A connection over which nothing comes any more looks well to the operating system.
 func TestAConnectionThatDiedSilentlyIsNoticed(t *testing.T) {
 	for name, die := range map[string]func(s *discordtest.Server, dead bool){
-		"no answers to heartbeats": func(s *discordtest.Server, dead bool) { s.SetACK(!dead) },
-		"silence":                  (*discordtest.Server).SetSilence,
+		"no answers to heartbeats": func(s *discordtest.Server, dead bool) { s.SetHeartbeatACK(!dead) },
+		"silence":                  (*discordtest.Server).SetMuted,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.server.SetHeartbeat(time.Second)
+			r.server.SetHeartbeatInterval(time.Second)
 			r.connected()
-			r.server.Say(r.dm, ada, "one")
+			r.server.UserSends(r.dm, ada, "one")
 			r.wait(1)
 			connects := r.server.Stats().Connects
 			die(r.server, true)
 			r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connects > connects && slices.Contains(s.Closes, 4000) })
 			die(r.server, false)
-			r.server.Say(r.dm, ada, "two")
+			r.server.UserSends(r.dm, ada, "two")
 			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
@@ -127,7 +127,7 @@ func TestARefusalForGoodSaysWhatToChange(t *testing.T) {
 	} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			r := newRig(t)
-			r.server.NextConnect(discordtest.Handshake{Close: code})
+			r.server.PlanHandshakes(discordtest.Handshake{CloseCode: code})
 			err := r.Run(t.Context(), r.inbox.Receive)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Run returned %v", err)
@@ -141,7 +141,7 @@ func TestARefusalForGoodSaysWhatToChange(t *testing.T) {
 
 func TestAnIntentThatIsSwitchedOffInThePortalIsNamed(t *testing.T) {
 	r := newRig(t)
-	r.server.SetPortal(0)
+	r.server.SetPrivilegedIntents(0)
 	if err := r.Run(t.Context(), r.inbox.Receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
 		t.Errorf("Run returned %v", err)
 	}
@@ -165,7 +165,7 @@ func TestAWrongTokenIsOneClearError(t *testing.T) {
 // Sessions are counted; who is refused for good must not begin one after the other.
 func TestAfterARefusalForGoodTheNextRunWaits(t *testing.T) {
 	r := newRig(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
-	r.server.NextConnect(discordtest.Handshake{Close: 4014})
+	r.server.PlanHandshakes(discordtest.Handshake{CloseCode: 4014})
 	began := time.Now() // before the refusal, so that a pause of this test shortens nothing
 	if err := r.Run(t.Context(), r.inbox.Receive); err == nil {
 		t.Fatal("Run returned nil")
@@ -184,7 +184,7 @@ func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
 	r.connected()
 	for i := range 2 {
 		r.server.ExpireSessions()
-		r.server.Cut()
+		r.server.CutConnections()
 		r.sessions(i + 2)
 	}
 	if s := r.server.Stats(); s.Identifies != s.Readies {
@@ -215,10 +215,10 @@ func TestTheBotLeavesWhenRunEnds(t *testing.T) {
 func TestRunMayBeCalledAgain(t *testing.T) {
 	r := newRig(t)
 	stop := r.connected()
-	r.server.Say(r.dm, ada, "one")
+	r.server.UserSends(r.dm, ada, "one")
 	r.wait(1)
 	stop()
-	r.server.Say(r.dm, ada, "two")
+	r.server.UserSends(r.dm, ada, "two")
 	r.run()
 	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)

@@ -54,7 +54,7 @@ func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 	r.server.AwaitReady(t)
 	chats, users := r.crowd(people)
 	for i := range chats {
-		r.server.Say(chats[i], users[i], "hello")
+		r.server.UserSends(chats[i], users[i], "hello")
 	}
 	r.wait(people)
 	mu.Lock()
@@ -80,11 +80,11 @@ func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 	})
 	r.server.AwaitReady(t)
 	chats, users := r.crowd(people)
-	r.server.Say(r.dm, ada, "0")
-	r.server.Say(r.dm, ada, "1")
+	r.server.UserSends(r.dm, ada, "0")
+	r.server.UserSends(r.dm, ada, "1")
 	for n := range each {
 		for i := range chats {
-			r.server.Say(chats[i], users[i], strconv.Itoa(n))
+			r.server.UserSends(chats[i], users[i], strconv.Itoa(n))
 		}
 	}
 	r.wait(people * each)
@@ -116,7 +116,7 @@ type ledger struct {
 func (l *ledger) say(chat, user, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	id, _ := strconv.ParseUint(l.r.server.Say(chat, user, text).ID, 10, 64)
+	id, _ := strconv.ParseUint(l.r.server.UserSends(chat, user, text).ID, 10, 64)
 	l.said = append(l.said, id)
 }
 
@@ -194,7 +194,7 @@ func TestTheCursorNeverPassesWhatIsBeingReceived(t *testing.T) {
 	for n := range each {
 		for i := range chats {
 			l.say(chats[i], users[i], strconv.Itoa(n))
-			r.server.Advance(time.Minute) // the mark is only five minutes behind
+			r.server.AdvanceClock(time.Minute) // the mark is only five minutes behind
 		}
 		if n%5 == 4 {
 			r.wait(n * people / 2)
@@ -232,8 +232,8 @@ func TestARunWaitsForWhatIsBeingReceived(t *testing.T) {
 		})
 	}()
 	r.server.AwaitReady(t)
-	r.server.Say(r.dm, ada, "stored")
-	r.server.Say(r.server.DM(bob).ID, bob, "not stored")
+	r.server.UserSends(r.dm, ada, "stored")
+	r.server.UserSends(r.server.DM(bob).ID, bob, "not stored")
 	<-inside
 	<-inside
 	cancel()
@@ -268,8 +268,8 @@ func TestAMessageOfANewChatWaitsForTheListOfChats(t *testing.T) {
 	}
 	r.connected()
 	other := r.server.DM(bob).ID
-	r.received(r.server.Say(other, bob, "one").ID)
-	r.server.Say(r.dm, ada, "from somebody new")
+	r.received(r.server.UserSends(other, bob, "one").ID)
+	r.server.UserSends(r.dm, ada, "from somebody new")
 	r.untilLogged("known chats not stored, will retry")
 	if got := texts(r.inbox.Messages()); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("got %q", got)

@@ -16,43 +16,43 @@ import (
 
 // drops are all the ways in which a connection can end.
 var drops = []func(s *discordtest.Server){
-	(*discordtest.Server).Cut,
-	(*discordtest.Server).Reconnect,
-	func(s *discordtest.Server) { s.InvalidSession(true) },
-	func(s *discordtest.Server) { s.InvalidSession(false) },
-	func(s *discordtest.Server) { s.ExpireSessions(); s.Cut() },
+	(*discordtest.Server).CutConnections,
+	(*discordtest.Server).RequestReconnect,
+	func(s *discordtest.Server) { s.InvalidateSessions(true) },
+	func(s *discordtest.Server) { s.InvalidateSessions(false) },
+	func(s *discordtest.Server) { s.ExpireSessions(); s.CutConnections() },
 	closing(1000), closing(1001), closing(4000), closing(4001), closing(4002), closing(4003), closing(4005), closing(4007),
 	closing(4008), closing(4009),
-	cutBefore(discordtest.Handshake{Refuse: 503}),
+	cutBefore(discordtest.Handshake{RefuseStatus: 503}),
 	cutBefore(discordtest.Handshake{NoHello: true}),
-	cutBefore(discordtest.Handshake{Silent: true}),
+	cutBefore(discordtest.Handshake{NoReply: true}),
 	cutBefore(discordtest.Handshake{Reconnect: true}),
-	cutBefore(discordtest.Handshake{Invalid: true}),
-	cutBefore(discordtest.Handshake{Close: 4000}),
-	cutBefore(discordtest.Handshake{Cut: true}),
+	cutBefore(discordtest.Handshake{InvalidSession: true}),
+	cutBefore(discordtest.Handshake{CloseCode: 4000}),
+	cutBefore(discordtest.Handshake{CutConnection: true}),
 	func(s *discordtest.Server) {
-		s.SetACK(false)
-		time.AfterFunc(500*time.Millisecond, func() { s.SetACK(true) })
+		s.SetHeartbeatACK(false)
+		time.AfterFunc(500*time.Millisecond, func() { s.SetHeartbeatACK(true) })
 	},
 	func(s *discordtest.Server) {
-		s.SetSilence(true)
-		time.AfterFunc(500*time.Millisecond, func() { s.SetSilence(false) })
+		s.SetMuted(true)
+		time.AfterFunc(500*time.Millisecond, func() { s.SetMuted(false) })
 	},
 	func(s *discordtest.Server) { // events are told twice
-		s.SetDelivery(func(string, json.RawMessage) int { return 2 })
-		time.AfterFunc(50*time.Millisecond, func() { s.SetDelivery(nil) })
-		s.Reconnect()
+		s.SetEventCopies(func(string, json.RawMessage) int { return 2 })
+		time.AfterFunc(50*time.Millisecond, func() { s.SetEventCopies(nil) })
+		s.RequestReconnect()
 	},
 }
 
 func closing(code int) func(*discordtest.Server) {
-	return func(s *discordtest.Server) { s.CloseWith(code) }
+	return func(s *discordtest.Server) { s.CloseConnections(code) }
 }
 
 func cutBefore(h discordtest.Handshake) func(*discordtest.Server) {
 	return func(s *discordtest.Server) {
-		s.NextConnect(h)
-		s.Cut()
+		s.PlanHandshakes(h)
+		s.CutConnections()
 	}
 }
 
@@ -66,7 +66,7 @@ func TestNothingIsLostOrDoubledInAStormOfDisconnects(t *testing.T) {
 		}
 	})
 	r := newRig(t, all, func(o *discord.Options) { o.Timing.Handshake = time.Second })
-	r.server.SetHeartbeat(250 * time.Millisecond)
+	r.server.SetHeartbeatInterval(250 * time.Millisecond)
 	r.connected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
@@ -87,7 +87,7 @@ func TestNothingIsLostOrDoubledInAStormOfDisconnects(t *testing.T) {
 				if i%len(chats) == 1 {
 					user = bob
 				}
-				r.server.Say(c, user, strconv.Itoa(said[c]))
+				r.server.UserSends(c, user, strconv.Itoa(said[c]))
 				said[c]++
 			}
 		}

@@ -44,7 +44,7 @@ func TestExamineOfARightBot(t *testing.T) {
 
 func TestExamineNamesTheSwitchThatIsOff(t *testing.T) {
 	s := discordtest.New(t)
-	s.SetPortal(0)
+	s.SetPrivilegedIntents(0)
 	found := examine(t, s)
 	expect(t, found, "discord.intents", channels.Bad, "switched off")
 	if !strings.Contains(found["discord.intents"].Fix, "Message Content Intent") {
@@ -66,7 +66,7 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 	}{
 		"a proxy's page": {discordtest.BadGateway(), "502"},
 		"a cut":          {discordtest.Fault{CutBefore: true}, "GET /applications/@me"},
-		"half an answer": {discordtest.Garbage(), "not from Discord"},
+		"half an answer": {discordtest.TruncatedJSON(), "not from Discord"},
 		"too many calls": {discordtest.RateLimited(time.Second), "429"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func TestFilesOfEveryKindAreDownloadedAtOnce(t *testing.T) {
 	for _, n := range names {
 		files = append(files, discordtest.File{Name: n, Content: []byte("what is in " + n)})
 	}
-	r.server.Say(r.dm, ada, "look", files...)
+	r.server.UserSends(r.dm, ada, "look", files...)
 	got := r.only()
 	if got.Text != "look" || len(got.Media) != len(names) {
 		t.Fatalf("got %+v", got)
@@ -50,13 +50,13 @@ func TestFilesOfEveryKindAreDownloadedAtOnce(t *testing.T) {
 func TestAFileThatIsTooBigIsNamedToAgentAndSender(t *testing.T) {
 	r := newRig(t)
 	r.connected()
-	m := r.server.Say(r.dm, ada, "look", discordtest.File{Name: "film.mkv", Size: 60_000_000}, discordtest.File{Name: "a.txt", Content: []byte("a")})
+	m := r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "film.mkv", Size: 60_000_000}, discordtest.File{Name: "a.txt", Content: []byte("a")})
 	got := r.only()
 	const want = `⚠ "film.mkv" (60.0 MB) was not received: it is larger than 50.0 MB.`
 	if got.Text != "look\n"+want || len(got.Media) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	shown := r.server.WaitFor(t, r.dm, want)
+	shown := r.server.WaitForText(t, r.dm, want)
 	if shown.Reference == nil || shown.Reference.MessageID != m.ID {
 		t.Errorf("the notice refers to %+v", shown.Reference)
 	}
@@ -69,7 +69,7 @@ func TestADownloadIsTriedAgain(t *testing.T) {
 	r := newRig(t)
 	r.server.FailNext(discordtest.CDN, discordtest.BadGateway(), discordtest.Fault{CutBefore: true})
 	r.connected()
-	r.server.Say(r.dm, ada, "", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.UserSends(r.dm, ada, "", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	got := r.wait(1)[0]
 	if len(got.Media) != 1 || got.Text != "" {
 		t.Errorf("got %+v", got)
@@ -78,21 +78,21 @@ func TestADownloadIsTriedAgain(t *testing.T) {
 
 func TestADownloadThatFailsIsSaid(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext(discordtest.CDN, discordtest.Refuse(404, 0, "gone"))
+	r.server.FailNext(discordtest.CDN, discordtest.ErrorResponse(404, 0, "gone"))
 	r.connected()
-	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	got := r.only()
 	if got.Text != "look\n⚠ \"a.txt\" was not received: its download failed." || len(got.Media) != 0 {
 		t.Errorf("got %+v", got)
 	}
-	r.server.WaitFor(t, r.dm, "⚠ \"a.txt\" was not received: its download failed.")
+	r.server.WaitForText(t, r.dm, "⚠ \"a.txt\" was not received: its download failed.")
 }
 
 func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
 	r := newRig(t, func(o *discord.Options) { o.Known = func(user string) bool { return user == ada } })
 	r.connected()
 	dm := r.server.DM(bob).ID
-	r.server.Say(dm, bob, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.UserSends(dm, bob, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	if got := r.wait(1)[0]; got.Text != "look" || len(got.Media) != 0 {
 		t.Errorf("got %+v", got)
 	}
@@ -104,7 +104,7 @@ func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
 func TestTheTokenIsNotSentToWhereFilesAre(t *testing.T) {
 	r := newRig(t)
 	r.connected()
-	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	r.wait(1)
 	for _, v := range r.server.Violations() {
 		t.Errorf("violation: %s", v)
@@ -116,10 +116,10 @@ func TestASlowDownloadHoldsUpItsChatOnly(t *testing.T) {
 	r := newRig(t)
 	r.connected()
 	hang := make(chan struct{})
-	r.server.FailNext(discordtest.CDN, discordtest.Fault{Hang: hang})
-	r.server.Say(r.dm, ada, "with a file", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	r.server.Say(r.dm, ada, "after it")
-	r.server.Say(r.server.DM(bob).ID, bob, "elsewhere")
+	r.server.FailNext(discordtest.CDN, discordtest.Fault{HangUntil: hang})
+	r.server.UserSends(r.dm, ada, "with a file", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.UserSends(r.dm, ada, "after it")
+	r.server.UserSends(r.server.DM(bob).ID, bob, "elsewhere")
 	if got := texts(r.wait(1)); got[0] != "elsewhere" {
 		t.Errorf("got %q", got)
 	}
@@ -132,7 +132,7 @@ func TestASlowDownloadHoldsUpItsChatOnly(t *testing.T) {
 func TestAFileThatWasDownloadedBeforeIsNotDownloadedAgain(t *testing.T) {
 	r := newRig(t)
 	stop := r.connected()
-	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	first := r.wait(1)[0]
 	stop()
 	again := r.again()

@@ -42,7 +42,7 @@ func perMessage(shown []discordtest.Message) []int {
 func TestFilesGoOutTenAtATimeWithTheText(t *testing.T) {
 	r := newRig(t)
 	r.tell(channels.Message{Text: "look", Media: r.files(23, 100)})
-	shown := r.server.Shown(r.dm)
+	shown := r.server.BotMessages(r.dm)
 	if got := perMessage(shown); !slices.Equal(got, []int{10, 10, 3}) || shown[0].Content != "look" || shown[1].Content != "" {
 		t.Errorf("they went out as %v", got)
 	}
@@ -54,11 +54,11 @@ func TestFilesGoOutInMessagesThatEveryChatTakes(t *testing.T) {
 	r.server.SetUploadLimit(g.ID, 50<<20)
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.connected()
-	r.server.Say(ch, ada, "<@"+r.server.Bot.ID+"> hello")
+	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> hello")
 	r.wait(1)
 	files := append(r.files(4, 4<<20), r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x")))
 	r.tell(channels.Message{Chat: chatOf(ch), Text: "look", Media: files})
-	if got := perMessage(r.server.Shown(ch)); !slices.Equal(got, []int{2, 2, 1, 1}) {
+	if got := perMessage(r.server.BotMessages(ch)); !slices.Equal(got, []int{2, 2, 1, 1}) {
 		t.Errorf("they went out as %v", got)
 	}
 }
@@ -78,7 +78,7 @@ func TestTheGatewayIsToldWhatAServerTakes(t *testing.T) {
 	}
 	limits(map[string]int64{boosted: 100, general: 100, r.dm: 100}) // nothing is known of them; Send will find out
 	r.connected()
-	r.server.Say(general, ada, "<@"+r.server.Bot.ID+"> hello")
+	r.server.UserSends(general, ada, "<@"+r.server.Bot.ID+"> hello")
 	r.wait(1)
 	limits(map[string]int64{boosted: 50, general: 10})
 }
@@ -86,7 +86,7 @@ func TestTheGatewayIsToldWhatAServerTakes(t *testing.T) {
 func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
 	r := newRig(t)
 	r.tell(channels.Message{Text: "look", Media: []channels.File{r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x"))}})
-	shown := r.server.Shown(r.dm)
+	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 2 || shown[0].Content != "look\n⚠ \"big.bin\" (12.6 MB) was not sent: Discord takes files up to 10 MB here." || len(shown[1].Attachments) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
@@ -108,13 +108,13 @@ func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
 	r := newRig(t)
 	r.server.SetUploadLimit("", 1<<20)
 	r.tell(channels.Message{Text: "look", Media: r.files(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
-	shown := r.server.Shown(r.dm)
+	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: it is larger than Discord accepts here." || len(shown[0].Buttons()) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Status: 413, Body: "<html>too large</html>"})
 	r.tell(channels.Message{Text: strings.Repeat("x", 2000), Media: r.files(1, 100)})
-	if last := r.server.Shown(r.dm)[1]; len(last.Content) > 2010 || !strings.Contains(last.Content, "was not sent") {
+	if last := r.server.BotMessages(r.dm)[1]; len(last.Content) > 2010 || !strings.Contains(last.Content, "was not sent") {
 		t.Errorf("shown is %+v", last)
 	}
 }
@@ -129,7 +129,7 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	r.server.WaitFor(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it can no longer be read.")
+	r.server.WaitForText(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it can no longer be read.")
 }
 
 // Discord would underline the name of a file such as __init__.py.
@@ -148,7 +148,7 @@ func TestTheNameOfAFileThatIsNotSentIsNoFormatting(t *testing.T) {
 	r.server.SetUploadLimit("", 1<<20)
 	r.tell(channels.Message{Media: []channels.File{r.file("*a*.py", make([]byte, 2<<20))}})
 	var shown string
-	for _, m := range r.server.Shown(r.dm) {
+	for _, m := range r.server.BotMessages(r.dm) {
 		shown += m.Content + "\n"
 	}
 	for _, name := range []string{`"\_\_init\_\_.py" was`, `"\_\_main\_\_.py" (`, `"\*a\*.py" (`} {

@@ -60,7 +60,7 @@ func TestWhatWasSaidWhileWeWereAwayIsReceivedOnceInOrder(t *testing.T) {
 	stop := r.connected()
 	chats := []string{r.dm, ch, thread}
 	for _, c := range chats {
-		r.server.Say(c, ada, "before")
+		r.server.UserSends(c, ada, "before")
 	}
 	r.wait(3)
 	stop()
@@ -68,12 +68,12 @@ func TestWhatWasSaidWhileWeWereAwayIsReceivedOnceInOrder(t *testing.T) {
 	for i := range 230 { // more than two pages
 		for _, c := range chats {
 			text := fmt.Sprintf("message %d", i)
-			r.server.Say(c, ada, text)
+			r.server.UserSends(c, ada, text)
 			want[c] = append(want[c], text)
 		}
 	}
 	late := r.server.AddThread(quiet, "a new thread").ID
-	r.server.Say(late, ada, "in a thread that was made meanwhile")
+	r.server.UserSends(late, ada, "in a thread that was made meanwhile")
 	want[late] = []string{"in a thread that was made meanwhile"}
 	next := r.restarted(all, nobodyInAdvance)
 	next.run()
@@ -106,11 +106,11 @@ func TestAThreadThatWentToSleepIsLookedInto(t *testing.T) {
 	g := r.server.AddGuild("home")
 	thread := r.server.AddThread(r.server.AddChannel(g.ID, "general").ID, "a thread").ID
 	stop := r.connected()
-	r.server.Say(thread, ada, "before")
+	r.server.UserSends(thread, ada, "before")
 	r.wait(1)
 	stop()
-	r.server.Say(thread, ada, "meanwhile")
-	r.server.SetDelivery(unlisted)
+	r.server.UserSends(thread, ada, "meanwhile")
+	r.server.SetEventCopies(unlisted)
 	next := r.restarted(all, nobodyInAdvance)
 	next.run()
 	if got := next.waitNew(r, 1); got[0].Text != "meanwhile" || got[0].ThreadID != thread {
@@ -125,20 +125,20 @@ func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.connected()
-	r.server.Say(r.dm, ada, "0")
-	r.server.Say(ch, ada, "0")
+	r.server.UserSends(r.dm, ada, "0")
+	r.server.UserSends(ch, ada, "0")
 	r.wait(2)
 	for i := range 10 {
-		r.server.NextConnect(discordtest.Handshake{Refuse: 503})
+		r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: 503})
 		r.server.ExpireSessions()
-		r.server.Cut()
+		r.server.CutConnections()
 		for _, c := range []string{r.dm, ch} {
-			r.server.Say(c, ada, strconv.Itoa(3*i+1))
-			r.server.Say(c, ada, strconv.Itoa(3*i+2))
+			r.server.UserSends(c, ada, strconv.Itoa(3*i+1))
+			r.server.UserSends(c, ada, strconv.Itoa(3*i+2))
 		}
 		r.sessions(i + 2)
 		for _, c := range []string{r.dm, ch} {
-			r.server.Say(c, ada, strconv.Itoa(3*i+3))
+			r.server.UserSends(c, ada, strconv.Itoa(3*i+3))
 		}
 	}
 	got := map[string][]string{}
@@ -166,24 +166,24 @@ func TestTheCursorNeverPassesWhatWasNotReceived(t *testing.T) {
 	r := newRig(t, all, nobodyInAdvance)
 	stop := r.connected()
 	other := r.server.DM(bob).ID
-	r.server.Say(r.dm, ada, "before")
-	r.server.Say(other, bob, "before")
+	r.server.UserSends(r.dm, ada, "before")
+	r.server.UserSends(other, bob, "before")
 	r.wait(2)
 	stop()
-	r.server.Say(r.dm, ada, "meanwhile")
+	r.server.UserSends(r.dm, ada, "meanwhile")
 	hang := make(chan struct{})
 	defer close(hang)
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
 		if c.Route == discordtest.GetMessages && c.Args["channel_id"] == r.dm {
-			return discordtest.Fault{Hang: hang}
+			return discordtest.Fault{HangUntil: hang}
 		}
 		return discordtest.Fault{}
 	})
 	second := r.restarted(all, nobodyInAdvance)
 	stop = second.connected()
-	r.server.Advance(time.Hour) // far beyond what the cursor stays behind anyway
+	r.server.AdvanceClock(time.Hour) // far beyond what the cursor stays behind anyway
 	for i := range 5 {
-		r.server.Say(other, bob, fmt.Sprint(i))
+		r.server.UserSends(other, bob, fmt.Sprint(i))
 	}
 	second.waitNew(r, 5)
 	stop()
@@ -208,9 +208,9 @@ func TestTheCursorNeverPassesWhatWasNotTaken(t *testing.T) {
 		return nil
 	}
 	stop := r.connected()
-	r.server.Say(r.dm, ada, "not taken")
+	r.server.UserSends(r.dm, ada, "not taken")
 	<-refused
-	r.server.Advance(time.Hour)
+	r.server.AdvanceClock(time.Hour)
 	r.during(func() {})
 	stop()
 	next := r.restarted(all, nobodyInAdvance)
@@ -227,17 +227,17 @@ func TestAMessageThatWasNotToldInTimeIsFoundAfterARestart(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	stop := r.connected()
-	r.server.Say(r.dm, ada, "hello")
+	r.server.UserSends(r.dm, ada, "hello")
 	r.wait(1)
-	r.server.SetDelivery(func(event string, data json.RawMessage) int {
+	r.server.SetEventCopies(func(event string, data json.RawMessage) int {
 		if event == "MESSAGE_CREATE" && strings.Contains(string(data), "told late") {
 			return 0
 		}
 		return 1
 	})
-	r.server.Advance(time.Hour)
-	r.server.Say(ch, ada, "told late")
-	r.server.Say(r.dm, ada, "said after it")
+	r.server.AdvanceClock(time.Hour)
+	r.server.UserSends(ch, ada, "told late")
+	r.server.UserSends(r.dm, ada, "said after it")
 	r.wait(2)
 	stop()
 	next := r.restarted(all, nobodyInAdvance)
@@ -253,11 +253,11 @@ func TestWithoutACursorWhatWasNotAnsweredIsReceived(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	me := "<@" + r.server.Bot.ID + "> "
-	r.server.Say(r.dm, ada, "answered before")
+	r.server.UserSends(r.dm, ada, "answered before")
 	r.tell(channels.Message{Text: "an answer"})
-	r.server.Say(r.dm, ada, "not answered")
-	r.server.Say(ch, ada, "just talk")
-	r.server.Say(ch, ada, me+"not answered either")
+	r.server.UserSends(r.dm, ada, "not answered")
+	r.server.UserSends(ch, ada, "just talk")
+	r.server.UserSends(ch, ada, me+"not answered either")
 	time.Sleep(2 * time.Millisecond) // ids tell only milliseconds apart
 	r.run()
 	got := texts(r.wait(2))
@@ -272,9 +272,9 @@ func TestWithoutACursorWhatWasNotAnsweredIsReceived(t *testing.T) {
 
 func TestWhatAStrangerSaidBeforeIsFoundWhenHeWritesAgain(t *testing.T) {
 	r := newRig(t, nobodyInAdvance)
-	r.server.Say(r.dm, ada, "does it hear me?")
+	r.server.UserSends(r.dm, ada, "does it hear me?")
 	r.connected()
-	r.server.Say(r.dm, ada, "hello?")
+	r.server.UserSends(r.dm, ada, "hello?")
 	if got := texts(r.wait(2)); !slices.Equal(got, []string{"does it hear me?", "hello?"}) {
 		t.Errorf("got %q", got)
 	}
@@ -286,7 +286,7 @@ func TestTheCursorOfAnotherBotDoesNoHarm(t *testing.T) {
 			r := newRig(t)
 			r.Resume(cursor)
 			r.connected()
-			r.server.Say(r.dm, ada, "hello")
+			r.server.UserSends(r.dm, ada, "hello")
 			if got := r.wait(1)[0].Text; got != "hello" {
 				t.Errorf("got %q", got)
 			}
@@ -299,13 +299,13 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "secret").ID
 	stop := r.connected()
-	r.server.Say(ch, ada, "before")
+	r.server.UserSends(ch, ada, "before")
 	r.wait(1)
 	stop()
-	r.server.Say(ch, ada, "meanwhile")
+	r.server.UserSends(ch, ada, "meanwhile")
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
 		if c.Args["channel_id"] == ch {
-			return discordtest.Refuse(403, 50001, "Missing Access")
+			return discordtest.ErrorResponse(403, 50001, "Missing Access")
 		}
 		return discordtest.Fault{}
 	})
@@ -315,7 +315,7 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 		r.sessions(i + 2)
 		next.settled()
 		r.server.ExpireSessions()
-		r.server.Cut()
+		r.server.CutConnections()
 	}
 	asked := 0
 	for _, c := range r.server.Calls(discordtest.GetMessages) {
@@ -333,10 +333,10 @@ func TestTheListOfKnownChatsIsBoundedAndNotInTheCursor(t *testing.T) {
 	r.connected()
 	for i := range 600 {
 		user := strconv.Itoa(5_000_000_000_000_000 + i)
-		r.server.Say(r.server.DM(user).ID, user, "hello")
+		r.server.UserSends(r.server.DM(user).ID, user, "hello")
 	}
 	r.wait(600)
-	last := r.server.Say(r.dm, ada, "last").ID
+	last := r.server.UserSends(r.dm, ada, "last").ID
 	r.received(last)
 	for _, in := range r.inbox.Messages() {
 		if n := len(strings.Fields(in.Cursor)); n > 2 { // the mark, and perhaps when we came
@@ -354,8 +354,8 @@ func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	other := r.server.DM(bob).ID
-	first := r.server.Say(other, bob, "before")
-	r.server.Say(r.dm, ada, "meanwhile")
+	first := r.server.UserSends(other, bob, "before")
+	r.server.UserSends(r.dm, ada, "meanwhile")
 	r.memory.values["chats"] = other
 	r.Resume(first.ID + " t77 " + r.dm)
 	var lost []string
@@ -368,7 +368,7 @@ func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T
 		return nil
 	}
 	r.connected()
-	r.server.Say(ch, ada, "now")
+	r.server.UserSends(ch, ada, "now")
 	r.settled(ch)
 	if len(lost) > 0 {
 		t.Errorf("when %q was received the list was not stored", lost)
@@ -388,10 +388,10 @@ func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
 		return nil
 	})
 	r.connected()
-	r.server.Say(r.dm, ada, "hello")
+	r.server.UserSends(r.dm, ada, "hello")
 	first := r.wait(1)[0]
-	r.server.Advance(time.Hour)
-	said := r.server.Say(ch, ada, "not to you")
+	r.server.AdvanceClock(time.Hour)
+	said := r.server.UserSends(ch, ada, "not to you")
 	for {
 		select {
 		case cursor := <-kept:

@@ -28,7 +28,7 @@ func withCommands(t *testing.T, change ...func(*discord.Options)) *rig {
 
 func (r *rig) slash(channel, user, command string, options map[string]any) discordtest.Interaction {
 	r.t.Helper()
-	i, err := r.server.Slash(channel, user, command, options)
+	i, err := r.server.UserRunsCommand(channel, user, command, options)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -64,9 +64,9 @@ func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
 
 func TestCommandsThatAreRefusedAreOnlyLogged(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext(discordtest.PutCommands, discordtest.Refuse(403, 50001, "Missing Access"))
+	r.server.FailNext(discordtest.PutCommands, discordtest.ErrorResponse(403, 50001, "Missing Access"))
 	r.connected()
-	r.server.Say(r.dm, ada, "hello")
+	r.server.UserSends(r.dm, ada, "hello")
 	r.wait(1)
 	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 }
@@ -74,10 +74,10 @@ func TestCommandsThatAreRefusedAreOnlyLogged(t *testing.T) {
 func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
 	r := withCommands(t)
 	download := make(chan struct{})
-	r.server.FailNext(discordtest.CDN, discordtest.Fault{Hang: download})
+	r.server.FailNext(discordtest.CDN, discordtest.Fault{HangUntil: download})
 	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "what is\nthis?", "file": discordtest.File{Name: "a.txt", Content: []byte("a")}})
 	// Discord gives three seconds. Nothing that can take longer is waited for.
-	if now := r.server.AwaitInteraction(t, i.ID); now.Type != discordtest.AnswerLater {
+	if now := r.server.AwaitInteraction(t, i.ID); now.Type != discordtest.DeferredMessage {
 		t.Errorf("it was answered with %d", now.Type)
 	}
 	close(download)
@@ -86,9 +86,9 @@ func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	contains(t, got.Media[0], "a")
-	asked := r.server.WaitFor(t, r.dm, "> what is\n> this?\n> 📎 a.txt")
+	asked := r.server.WaitForText(t, r.dm, "> what is\n> this?\n> 📎 a.txt")
 	r.tell(channels.Message{Text: "an answer", ReplyTo: got.ID})
-	shown := r.server.WaitFor(t, r.dm, "an answer")
+	shown := r.server.WaitForText(t, r.dm, "an answer")
 	if shown.Reference == nil || shown.Reference.MessageID != asked.ID {
 		t.Errorf("the answer refers to %+v and not to %s", shown.Reference, asked.ID)
 	}
@@ -100,7 +100,7 @@ func TestTheGatewaysCommandsAreReceivedAsTheyWouldBeTyped(t *testing.T) {
 	if got := r.wait(1)[0]; got.Text != "/stop" {
 		t.Errorf("got %+v", got)
 	}
-	r.server.WaitFor(t, r.dm, "> /stop")
+	r.server.WaitForText(t, r.dm, "> /stop")
 }
 
 func TestWhatFollowsACommandIsReceivedWithIt(t *testing.T) {
@@ -120,12 +120,12 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	r := withCommands(t)
 	r.slash(r.dm, ada, "ask", map[string]any{"text": "think hard"})
 	in := r.wait(1)[0]
-	r.server.WaitFor(t, r.dm, "> think hard")
-	r.server.Advance(20 * time.Minute)
+	r.server.WaitForText(t, r.dm, "> think hard")
+	r.server.AdvanceClock(20 * time.Minute)
 	r.tell(channels.Message{Text: "42", ReplyTo: in.ID})
 	later := r.again()
 	later.tell(channels.Message{Text: "still 42", ReplyTo: in.ID})
-	if shown := r.server.WaitFor(t, r.dm, "still 42"); shown.Reference != nil {
+	if shown := r.server.WaitForText(t, r.dm, "still 42"); shown.Reference != nil {
 		t.Errorf("it refers to %+v", shown.Reference)
 	}
 }
@@ -151,19 +151,19 @@ func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 		t.Error("it is shown before it was received")
 	}
 	close(release)
-	r.server.WaitFor(t, r.dm, "> hello")
+	r.server.WaitForText(t, r.dm, "> hello")
 }
 
 func TestACommandWhoseAnswerIsLostIsAnsweredAgain(t *testing.T) {
 	for name, fault := range map[string]discordtest.Fault{
-		"before": {CutBefore: true}, "after": {CutAfter: true}, "an error": discordtest.Refuse(500, 0, "oops"),
+		"before": {CutBefore: true}, "after": {CutAfter: true}, "an error": discordtest.ErrorResponse(500, 0, "oops"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := withCommands(t)
 			r.server.FailNext(discordtest.Callback, fault)
 			r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
 			r.wait(1)
-			r.server.WaitFor(t, r.dm, "> hello")
+			r.server.WaitForText(t, r.dm, "> hello")
 		})
 	}
 }
@@ -176,7 +176,7 @@ func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
 	if now := r.server.AwaitInteraction(t, i.ID); now.Type != discordtest.AnswerMessage {
 		t.Errorf("it was answered with %d", now.Type)
 	}
-	shown := r.server.Wait(t, ch, 1)[0]
+	shown := r.server.WaitForCount(t, ch, 1)[0]
 	if shown.Flags&discordtest.FlagEphemeral == 0 || !strings.Contains(shown.Content, "direct messages") {
 		t.Errorf("shown is %+v", shown)
 	}
@@ -196,15 +196,15 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 	r.inbox.Reject = func(channels.Incoming) error { <-twice; return nil }
 	r.connected()
 	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
-	m := r.server.Wait(t, r.dm, 1)[0]
+	m := r.server.WaitForCount(t, r.dm, 1)[0]
 	if b := m.Buttons(); len(b) != 2 || b[0].Label != "Yes" || b[1].CustomID != "answer:2" {
 		t.Fatalf("the buttons are %+v", b)
 	}
-	first, err := r.server.Press(ada, m.ID, "answer:2")
+	first, err := r.server.UserPresses(ada, m.ID, "answer:2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := r.server.Press(ada, m.ID, "answer:2")
+	again, err := r.server.UserPresses(ada, m.ID, "answer:2")
 	close(twice)
 	if err != nil {
 		t.Fatal(err)
@@ -214,11 +214,11 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 		t.Errorf("received %+v", got)
 	}
 	for _, i := range []string{first.ID, again.ID} {
-		if now := r.server.AwaitInteraction(t, i); now.Type != discordtest.UpdateLater {
+		if now := r.server.AwaitInteraction(t, i); now.Type != discordtest.DeferredUpdate {
 			t.Errorf("press %s was answered with %d", i, now.Type)
 		}
 	}
-	if shown, ok := r.server.Await(r.dm, patience, func(m []discordtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok || shown[0].Content != "which?" {
+	if shown, ok := r.server.AwaitMessages(r.dm, patience, func(m []discordtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok || shown[0].Content != "which?" {
 		t.Errorf("shown is %+v", shown)
 	}
 }
@@ -229,9 +229,9 @@ func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.tell(channels.Message{Chat: chatOf(ch), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
-	m := r.server.Wait(t, ch, 1)[0]
+	m := r.server.WaitForCount(t, ch, 1)[0]
 	for _, user := range []string{bob, ada} {
-		i, err := r.server.Press(user, m.ID, "y")
+		i, err := r.server.UserPresses(user, m.ID, "y")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,13 +255,13 @@ func TestManyOrLongChoicesAreAList(t *testing.T) {
 		}
 		buttons = append(buttons, buttons[0]) // which Discord would refuse
 		r.tell(channels.Message{Text: "which?", Buttons: buttons})
-		m := r.server.Wait(t, r.dm, 1)[0]
+		m := r.server.WaitForCount(t, r.dm, 1)[0]
 		lists := m.Buttons()
 		if want := min((n+24)/25, 5); len(lists) != want || lists[0].Type != discordtest.StringSelect {
 			t.Fatalf("of %d choices there are %d lists: %+v", n, len(lists), lists)
 		}
 		last := lists[len(lists)-1]
-		if _, err := r.server.Press(ada, m.ID, last.CustomID, last.Options[len(last.Options)-1].Value); err != nil {
+		if _, err := r.server.UserPresses(ada, m.ID, last.CustomID, last.Options[len(last.Options)-1].Value); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.wait(1)[0]; got.Press != fmt.Sprintf("answer:%d", min(n, 125)-1) {
@@ -273,10 +273,10 @@ func TestManyOrLongChoicesAreAList(t *testing.T) {
 func TestInteractionsAreReceivedInOrderWithMessages(t *testing.T) {
 	r := withCommands(t)
 	hang := make(chan struct{})
-	r.server.FailNext(discordtest.CDN, discordtest.Fault{Hang: hang})
-	r.server.Say(r.dm, ada, "one", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.FailNext(discordtest.CDN, discordtest.Fault{HangUntil: hang})
+	r.server.UserSends(r.dm, ada, "one", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "two"})
-	r.server.Say(r.dm, ada, "three")
+	r.server.UserSends(r.dm, ada, "three")
 	r.server.AwaitInteraction(t, i.ID) // which does not wait
 	close(hang)
 	if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
@@ -286,7 +286,7 @@ func TestInteractionsAreReceivedInOrderWithMessages(t *testing.T) {
 
 func TestTheTokensOfInteractionsAreInNoLog(t *testing.T) {
 	r := withCommands(t)
-	r.server.FailNext(discordtest.Callback, discordtest.Fault{CutBefore: true}, discordtest.Refuse(404, 10062, "Unknown interaction"))
+	r.server.FailNext(discordtest.Callback, discordtest.Fault{CutBefore: true}, discordtest.ErrorResponse(404, 10062, "Unknown interaction"))
 	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
 	r.wait(1)
 	r.until(discordtest.Callback, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })

@@ -49,7 +49,7 @@ func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
 	r := newRig(t, threads)
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
 		switch c.Route {
-		case discordtest.CreateMessage, discordtest.EditMessage, discordtest.ThreadFrom, discordtest.PutCommands, discordtest.EditOriginal:
+		case discordtest.CreateMessage, discordtest.EditMessage, discordtest.StartThreadFromMessage, discordtest.PutCommands, discordtest.EditOriginal:
 			return discordtest.Fault{Body: strange}
 		case discordtest.GetCommands:
 			return discordtest.Fault{Body: `[null, {"contexts": "everywhere", "options": [null]}]`}
@@ -66,14 +66,14 @@ func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
 	if receipt, err = r.Send(t.Context(), file); err != nil || receipt.ID != "123" {
 		t.Errorf("sent with a file as %+v, %v", receipt, err)
 	}
-	shown := r.server.Shown(r.dm)
+	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 2 {
 		t.Fatalf("shown is %+v", shown)
 	}
 	if err := r.Edit(t.Context(), shown[0].ID, r.hello("edited")); err != nil {
 		t.Error(err)
 	}
-	m := r.server.Say(ch, ada, "<@"+r.server.Bot.ID+"> opens a thread")
+	m := r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> opens a thread")
 	if got := r.wait(1)[0]; got.ThreadID != m.ID {
 		t.Errorf("received %+v", got)
 	}
@@ -147,7 +147,7 @@ func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
 		return body
 	}))
 	for i := range said {
-		r.server.Say(r.dm, ada, strconv.Itoa(i))
+		r.server.UserSends(r.dm, ada, strconv.Itoa(i))
 	}
 	r.run()
 	want := slices.DeleteFunc(numbers(said), func(s string) bool { return s == "31" })
@@ -189,7 +189,7 @@ func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
 	r.connected()
 	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
-	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	r.untilLogged("interaction not acknowledged")
 	r.untilLogged("file not downloaded")
 	for _, secret := range []string{i.Token, signature.Load().(string)} {

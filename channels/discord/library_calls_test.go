@@ -178,7 +178,7 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	general := r.server.AddChannel(g.ID, "general").ID
 	r.connected()
 	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	r.server.Say(general, ada, "opens a thread")
+	r.server.UserSends(general, ada, "opens a thread")
 	r.wait(1)
 	r.slash(r.dm, ada, "ask", map[string]any{"text": "a command"})
 	r.wait(2)
@@ -193,9 +193,9 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	if err := r.Typing(t.Context(), chatOf(r.dm)); err != nil {
 		t.Error(err)
 	}
-	r.server.SetDelivery(unlisted)
+	r.server.SetEventCopies(unlisted)
 	hidden := r.server.AddThread(general, "a thread that is not listed").ID
-	r.server.Say(hidden, ada, "in a thread")
+	r.server.UserSends(hidden, ada, "in a thread")
 	r.wait(3)
 	r.Examine(t.Context(), channels.ExamineOptions{})
 
@@ -208,7 +208,7 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	slices.Sort(routes)
 	want := []string{
 		discordtest.DeleteMessage, discordtest.GetCommands, discordtest.GetMyApp, discordtest.GetChannel, discordtest.GetMessages,
-		discordtest.GetGatewayBot, discordtest.EditMessage, discordtest.EditOriginal, discordtest.CreateMessage, discordtest.ThreadFrom,
+		discordtest.GetGatewayBot, discordtest.EditMessage, discordtest.EditOriginal, discordtest.CreateMessage, discordtest.StartThreadFromMessage,
 		discordtest.StartTyping, discordtest.Callback, discordtest.OpenDM, discordtest.PutCommands,
 	}
 	slices.Sort(want)
@@ -222,7 +222,7 @@ func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 	r := newRig(t)
 	r.tell(channels.Message{Text: "before"}) // then it is known how many calls there may be
 	hang := make(chan struct{})
-	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Hang: hang})
+	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{HangUntil: hang})
 	first := make(chan error, 1)
 	go func() {
 		_, err := r.Send(t.Context(), r.hello("hangs"))
@@ -235,7 +235,7 @@ func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 		t.Error(err)
 	}
 	var shown []string
-	for _, m := range r.server.Shown(r.dm) {
+	for _, m := range r.server.BotMessages(r.dm) {
 		shown = append(shown, m.Content)
 	}
 	if want := []string{"before", "meanwhile", "hangs"}; !slices.Equal(shown, want) {
@@ -246,7 +246,7 @@ func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 // A session of the library would sleep for a day, whatever becomes of the context.
 func TestTheLibraryDoesNotWaitForARateLimit(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext(discordtest.CreateMessage, discordtest.GlobalLimit(24*time.Hour))
+	r.server.FailNext(discordtest.CreateMessage, discordtest.GloballyRateLimited(24*time.Hour))
 	if got := r.sendError(t.Context(), r.hello("hello")); got.After != 24*time.Hour {
 		t.Errorf("it means %+v", got)
 	}

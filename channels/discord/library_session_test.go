@@ -102,12 +102,12 @@ func TestTheLibraryResumesBehindAMessageThatNoHandlerHasStored(t *testing.T) {
 	d.SyncEvents = true
 	open(t, d, s)
 	dm := s.DM(ada).ID
-	s.Say(dm, ada, "one")
+	s.UserSends(dm, ada, "one")
 	if text := next(t, handled); text != "not stored: one" {
 		t.Fatalf("handled %q", text)
 	}
-	s.Cut()
-	s.Say(dm, ada, "two")
+	s.CutConnections()
+	s.UserSends(dm, ada, "two")
 	if text := next(t, handled); text != "two" {
 		t.Errorf("handled %q", text)
 	}
@@ -136,8 +136,8 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 	})
 	open(t, d, s)
 	dm := s.DM(ada).ID
-	s.Say(dm, ada, "first")
-	s.Say(dm, ada, "second")
+	s.UserSends(dm, ada, "first")
+	s.UserSends(dm, ada, "second")
 	if got := []string{next(t, handled), next(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
 		t.Errorf("handled %q", got)
 	}
@@ -148,8 +148,8 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 func TestTheLibraryEndsItsSessionWhenHeartbeatsAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
-	s.SetHeartbeat(time.Second)
-	s.SetACK(false)
+	s.SetHeartbeatInterval(time.Second)
+	s.SetHeartbeatACK(false)
 	handled := make(chan string, 10)
 	d := librarySession(t, s, func(m *discordgo.Message) { handled <- m.Content })
 	d.SyncEvents = true
@@ -170,12 +170,12 @@ func TestTheLibraryEndsItsSessionWhenHeartbeatsAreNotAnswered(t *testing.T) {
 	d.Unlock()
 	s.AwaitStats(t, func(now discordtest.Stats) bool { return slices.Contains(now.Closes, websocket.CloseNormalClosure) })
 	dm := s.DM(ada).ID
-	s.Say(dm, ada, "while it connects")
-	s.SetACK(true)
-	s.SetHeartbeat(time.Minute)
+	s.UserSends(dm, ada, "while it connects")
+	s.SetHeartbeatACK(true)
+	s.SetHeartbeatInterval(time.Minute)
 	dials.Done()
 	s.AwaitStats(t, func(now discordtest.Stats) bool { return now.Readies == 2 })
-	s.Say(dm, ada, "after that")
+	s.UserSends(dm, ada, "after that")
 	if text := next(t, handled); text != "after that" {
 		t.Errorf("handled %q", text)
 	}
@@ -221,7 +221,7 @@ func TestTheLibraryWaitsForEverForAGatewayThatGoesSilent(t *testing.T) {
 		conn.Conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
 		return conn, err
 	}, HandshakeTimeout: time.Minute}
-	s.NextConnect(discordtest.Handshake{Silent: true})
+	s.PlanHandshakes(discordtest.Handshake{NoReply: true})
 	opened := make(chan error, 1)
 	go func() { opened <- d.Open() }()
 	s.AwaitStats(t, func(now discordtest.Stats) bool { return now.Identifies == 1 })
@@ -232,7 +232,7 @@ func TestTheLibraryWaitsForEverForAGatewayThatGoesSilent(t *testing.T) {
 	if !conn.waitsForEver() {
 		t.Error("the library has a deadline")
 	}
-	s.Cut() // nothing else ends it
+	s.CutConnections() // nothing else ends it
 	if err := <-opened; err == nil {
 		t.Error("a session without READY is open")
 	}
@@ -260,7 +260,7 @@ func TestTheLibraryHangsWhenTheGatewayAsksToReconnectAtOnce(t *testing.T) {
 	}
 	s := discordtest.New(t)
 	d := librarySession(t, s, func(*discordgo.Message) {})
-	s.NextConnect(discordtest.Handshake{Reconnect: true})
+	s.PlanHandshakes(discordtest.Handshake{Reconnect: true})
 	go func() { _ = d.Open() }()
 	for deadline := time.Now().Add(patience); !waitsForItself(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -314,6 +314,6 @@ func TestAReplyIsReceivedWithAComponentThatNobodyReads(t *testing.T) {
 func replyToLater(s *discordtest.Server) {
 	dm := s.DM(ada).ID
 	bot := s.AddUser(discordtest.User{Username: "other", Bot: true})
-	to := s.Post(dm, bot.ID, discordtest.Message{Content: "look", Components: []discordtest.Component{{Type: later}}})
-	s.Reply(dm, ada, to.ID, "what is that?")
+	to := s.UserPosts(dm, bot.ID, discordtest.Message{Content: "look", Components: []discordtest.Component{{Type: later}}})
+	s.UserReplies(dm, ada, to.ID, "what is that?")
 }

@@ -64,7 +64,7 @@ func TestANameThatTurnsTheDirectionIsReceivedWithout(t *testing.T) {
 	r := newRig(t)
 	r.server.AddUser(discordtest.User{ID: ada, Username: "ada", GlobalName: "Ada\u202e\u2067 gnp"})
 	r.connected()
-	r.server.Say(r.dm, ada, "hello\u202e")
+	r.server.UserSends(r.dm, ada, "hello\u202e")
 	if got := r.only(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
 		t.Errorf("got %+q, %+q", got.User.Name, got.Text)
 	}

@@ -22,7 +22,7 @@ func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
 	}
 	r.connected()
 	for _, text := range []string{"one", "two", "three"} {
-		r.server.Say(r.dm, ada, text)
+		r.server.UserSends(r.dm, ada, text)
 	}
 	if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
@@ -47,11 +47,11 @@ func TestAChatThatIsNotTakenHoldsUpNoOther(t *testing.T) {
 		return nil
 	}
 	r.connected()
-	r.server.Say(r.dm, ada, "one")
-	r.server.Say(r.dm, ada, "two")
+	r.server.UserSends(r.dm, ada, "one")
+	r.server.UserSends(r.dm, ada, "two")
 	other := r.server.DM(bob).ID
 	for i := range 20 {
-		r.server.Say(other, bob, fmt.Sprint(i))
+		r.server.UserSends(other, bob, fmt.Sprint(i))
 	}
 	if got := r.wait(20); got[19].Text != "19" || got[0].Chat.ID != other {
 		t.Errorf("got %q", texts(got))
@@ -66,7 +66,7 @@ func TestAChatThatIsNotTakenHoldsUpNoOther(t *testing.T) {
 func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	r.server.Say(r.dm, ada, "hello")
+	r.server.UserSends(r.dm, ada, "hello")
 	tries := 0
 	err := r.Run(ctx, func(context.Context, channels.Incoming) error {
 		if tries++; tries == 2 {
@@ -81,10 +81,10 @@ func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
 
 func TestAnEventThatIsToldTwiceIsReceivedOnce(t *testing.T) {
 	r := newRig(t)
-	r.server.SetDelivery(func(string, json.RawMessage) int { return 2 })
+	r.server.SetEventCopies(func(string, json.RawMessage) int { return 2 })
 	r.connected()
 	for i := range 10 {
-		r.server.Say(r.dm, ada, fmt.Sprint(i))
+		r.server.UserSends(r.dm, ada, fmt.Sprint(i))
 	}
 	if got := r.settled(); len(got) != 10 {
 		t.Errorf("got %q", texts(got))

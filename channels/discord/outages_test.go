@@ -32,12 +32,12 @@ func TestWhatWaitsWhenARunEndsIsReceivedInTheNext(t *testing.T) {
 		return errors.New("disk full")
 	}
 	stop := r.connected()
-	r.server.Say(r.dm, ada, "one")
+	r.server.UserSends(r.dm, ada, "one")
 	<-refused
 	stop()
 	mended.Store(true)
 	r.connected()
-	r.server.Say(r.dm, ada, "two")
+	r.server.UserSends(r.dm, ada, "two")
 	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
 	}
@@ -47,15 +47,15 @@ func TestWhatWasSaidInAnOutageOfAServerIsFound(t *testing.T) {
 	r := newRig(t, all)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	r.server.Say(ch, ada, "long before")
+	r.server.UserSends(ch, ada, "long before")
 	r.connected()
-	r.received(r.server.Say(ch, ada, "one").ID)
-	r.server.Outage(g.ID, func() {
-		r.server.SetDelivery(func(string, json.RawMessage) int { return 0 })
-		r.server.Say(ch, ada, "two")
-		r.server.SetDelivery(nil)
+	r.received(r.server.UserSends(ch, ada, "one").ID)
+	r.server.GuildOutage(g.ID, func() {
+		r.server.SetEventCopies(func(string, json.RawMessage) int { return 0 })
+		r.server.UserSends(ch, ada, "two")
+		r.server.SetEventCopies(nil)
 	})
-	r.received(r.server.Say(ch, ada, "three").ID)
+	r.received(r.server.UserSends(ch, ada, "three").ID)
 	if got := texts(r.inbox.Messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
 		t.Errorf("got %q", got)
 	}
@@ -65,12 +65,12 @@ func TestWhatWasSaidInAnOutageOfAServerIsFound(t *testing.T) {
 func TestASessionOutlivesAnOutageOfTheNetwork(t *testing.T) {
 	r := newRig(t)
 	r.connected()
-	r.server.Say(r.dm, ada, "one")
+	r.server.UserSends(r.dm, ada, "one")
 	r.wait(1)
-	h := discordtest.Handshake{Refuse: http.StatusServiceUnavailable}
-	r.server.NextConnect(h, h, h, h, h)
-	r.server.Cut()
-	r.server.Say(r.server.DM(bob).ID, bob, "two")
+	h := discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable}
+	r.server.PlanHandshakes(h, h, h, h, h)
+	r.server.CutConnections()
+	r.server.UserSends(r.server.DM(bob).ID, bob, "two")
 	r.wait(2)
 	if s := r.server.Stats(); s.Readies != 1 || s.Resumed == 0 {
 		t.Errorf("the session was not resumed: %+v", s)
@@ -82,22 +82,22 @@ func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
 	r := newRig(t, all)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "secret").ID
-	r.server.Say(ch, ada, "before")
+	r.server.UserSends(ch, ada, "before")
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
 		if c.Args["channel_id"] == ch {
-			return discordtest.Refuse(http.StatusForbidden, 50001, "Missing Access")
+			return discordtest.ErrorResponse(http.StatusForbidden, 50001, "Missing Access")
 		}
 		return discordtest.Fault{}
 	})
 	r.connected()
 	r.untilLogged("history refused")
 	r.server.SetFault(nil)
-	r.received(r.server.Say(ch, ada, "one").ID)
+	r.received(r.server.UserSends(ch, ada, "one").ID)
 	n := r.server.Stats().Readies
-	r.server.NextConnect(discordtest.Handshake{Refuse: http.StatusServiceUnavailable})
+	r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable})
 	r.server.ExpireSessions()
-	r.server.Cut()
-	missed := r.server.Say(ch, ada, "two")
+	r.server.CutConnections()
+	missed := r.server.UserSends(ch, ada, "two")
 	r.sessions(n + 1)
 	r.received(missed.ID)
 }
@@ -112,7 +112,7 @@ func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 		}
 		return nil
 	}
-	r.server.Say(r.dm, ada, "slow")
+	r.server.UserSends(r.dm, ada, "slow")
 	<-began
 	func() {
 		defer close(release)
@@ -130,22 +130,22 @@ func TestAChannelThatVanishesInASearchIsNoDirectConversation(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	stop := r.connected()
-	r.received(r.server.Say(r.dm, ada, "one").ID)
+	r.received(r.server.UserSends(r.dm, ada, "one").ID)
 	r.settled()
 	stop()
-	r.server.Say(ch, ada, "not for the bot")
+	r.server.UserSends(ch, ada, "not for the bot")
 	asked := make(chan struct{})
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
 		if c.Route == discordtest.GetMessages && c.Args["channel_id"] == ch {
 			close(asked)
-			return discordtest.Fault{Linger: time.Second / 2}
+			return discordtest.Fault{ResponseDelay: time.Second / 2}
 		}
 		return discordtest.Fault{}
 	})
 	next := r.restarted()
 	next.run()
 	<-asked
-	r.server.Forget(ch)
+	r.server.DeleteChannel(ch)
 	next.until(discordtest.GetMessages, func(calls []discordtest.Call) bool {
 		return !slices.ContainsFunc(calls, func(c discordtest.Call) bool { return !c.Done })
 	})

@@ -54,7 +54,7 @@ func TestWhatABucketHoldsIsKeptTo(t *testing.T) {
 	if n := r.server.InvalidRequests(); n != 0 {
 		t.Errorf("%d calls came too early", n)
 	}
-	if n := len(r.server.Shown("")); n != 36 {
+	if n := len(r.server.BotMessages("")); n != 36 {
 		t.Errorf("%d messages are shown", n)
 	}
 }
@@ -110,7 +110,7 @@ func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
 	r.connected()
 	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	chats := r.dms(2)
-	r.server.FailNext(discordtest.CreateMessage, discordtest.GlobalLimit(30*time.Second))
+	r.server.FailNext(discordtest.CreateMessage, discordtest.GloballyRateLimited(30*time.Second))
 	r.sendError(t.Context(), r.to(chats[0], "one"))
 	if got := r.sendError(t.Context(), r.to(chats[1], "two")); got.After < 25*time.Second {
 		t.Errorf("it means %+v", got)
@@ -120,7 +120,7 @@ func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
 	}
 	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
 	r.server.AwaitInteraction(t, i.ID)
-	if n := len(r.creates()); n != 1 || r.server.Typing(chats[1]) != 0 {
+	if n := len(r.creates()); n != 1 || r.server.TypingCount(chats[1]) != 0 {
 		t.Errorf("%d messages were tried", n)
 	}
 }
@@ -202,7 +202,7 @@ func TestRefusedCallsAreBudgeted(t *testing.T) {
 
 func TestATokenThatStopsWorkingIsNotTriedOverAndOver(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext("", discordtest.Refuse(401, 0, "401: Unauthorized"))
+	r.server.FailNext("", discordtest.ErrorResponse(401, 0, "401: Unauthorized"))
 	for range 5 {
 		if got := r.sendError(t.Context(), r.hello("hello")); got.Permanent || got.Unknown {
 			t.Errorf("it means %+v", got)

@@ -15,7 +15,7 @@ import (
 func TestAMessageSaysWhoSaidItAndWhere(t *testing.T) {
 	r := newRig(t)
 	r.connected()
-	m := r.server.Say(r.dm, ada, "hello")
+	m := r.server.UserSends(r.dm, ada, "hello")
 	got := r.only()
 	want := channels.Incoming{
 		Chat: chatOf(r.dm), ID: m.ID, Text: "hello",
@@ -29,8 +29,8 @@ func TestAMessageSaysWhoSaidItAndWhere(t *testing.T) {
 func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
 	r := newRig(t)
 	r.connected()
-	asked := r.server.Say(r.dm, ada, "look", discordtest.File{Name: "photo.png", Content: []byte("a picture")})
-	r.server.Reply(r.dm, ada, asked.ID, "nice?")
+	asked := r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "photo.png", Content: []byte("a picture")})
+	r.server.UserReplies(r.dm, ada, asked.ID, "nice?")
 	got := r.wait(2)
 	q := got[1].ReplyTo
 	if q == nil || q.ID != asked.ID || q.Text != "look" || len(q.Media) != 1 || q.Media[0] != got[0].Media[0] {
@@ -41,9 +41,9 @@ func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
 
 func TestAReplyToADeletedMessageQuotesNothing(t *testing.T) {
 	r := newRig(t)
-	asked := r.server.Say(r.dm, ada, "look")
-	r.server.Delete(r.dm, asked.ID)
-	r.server.Reply(r.dm, ada, asked.ID, "nice?")
+	asked := r.server.UserSends(r.dm, ada, "look")
+	r.server.UserDeletes(r.dm, asked.ID)
+	r.server.UserReplies(r.dm, ada, asked.ID, "nice?")
 	r.run()
 	if got := r.only(); got.Text != "nice?" || got.ReplyTo != nil {
 		t.Errorf("got %+v", got)
@@ -53,13 +53,13 @@ func TestAReplyToADeletedMessageQuotesNothing(t *testing.T) {
 func TestStickersEmbedsPollsAndForwardsAreText(t *testing.T) {
 	r := newRig(t)
 	r.connected()
-	r.server.Post(r.dm, ada, discordtest.Message{Stickers: []discordtest.Sticker{{ID: "1", Name: "Wumpus waves", Format: 1}}})
-	r.server.Post(r.dm, ada, discordtest.Message{
+	r.server.UserPosts(r.dm, ada, discordtest.Message{Stickers: []discordtest.Sticker{{ID: "1", Name: "Wumpus waves", Format: 1}}})
+	r.server.UserPosts(r.dm, ada, discordtest.Message{
 		Content: "see https://example.org/x", Embeds: []discordtest.Embed{{Title: "A page", Description: "about things", URL: "https://example.org/x"}},
 	})
-	r.server.Post(r.dm, ada, discordtest.Message{Poll: json.RawMessage(
+	r.server.UserPosts(r.dm, ada, discordtest.Message{Poll: json.RawMessage(
 		`{"question":{"text":"Tea?"},"answers":[{"answer_id":1,"poll_media":{"text":"yes"}},{"answer_id":2,"poll_media":{"text":"no"}}]}`)})
-	r.server.Post(r.dm, ada, discordtest.Message{
+	r.server.UserPosts(r.dm, ada, discordtest.Message{
 		Reference: &discordtest.Reference{Type: 1, MessageID: "77", ChannelID: "78"},
 		Snapshots: json.RawMessage(`[{"message":{"content":"somebody else's words","embeds":[],"attachments":[]}}]`),
 	})
@@ -77,12 +77,12 @@ func TestWhatNobodySaidIsNotReceived(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	robot := r.server.AddUser(discordtest.User{Username: "robot", Bot: true}).ID
-	r.server.Say(ch, robot, "I am a bot")
-	r.server.Post(ch, ada, discordtest.Message{Type: 7})                          // somebody came
-	r.server.Post(ch, ada, discordtest.Message{Type: 6})                          // something was pinned
-	r.server.Post(ch, ada, discordtest.Message{Content: "hook", WebhookID: "99"}) // a webhook
-	said := r.server.Say(ch, ada, "first")
-	r.server.Edit(ch, said.ID, "second")
+	r.server.UserSends(ch, robot, "I am a bot")
+	r.server.UserPosts(ch, ada, discordtest.Message{Type: 7})                          // somebody came
+	r.server.UserPosts(ch, ada, discordtest.Message{Type: 6})                          // something was pinned
+	r.server.UserPosts(ch, ada, discordtest.Message{Content: "hook", WebhookID: "99"}) // a webhook
+	said := r.server.UserSends(ch, ada, "first")
+	r.server.UserEdits(ch, said.ID, "second")
 	r.server.AddThread(ch, "a thread")
 	r.tell(channels.Message{Chat: chatOf(ch), Text: "what the bot says itself"})
 	if got := r.only(ch); got.Text != "first" {
@@ -103,14 +103,14 @@ func TestOnServersTheBotHearsWhatIsSaidToIt(t *testing.T) {
 			r.server.AddUser(discordtest.User{ID: bob, Username: "bob"})
 			g := r.server.AddGuild("home")
 			ch := r.server.AddChannel(g.ID, "general").ID
-			r.server.Say(ch, ada, "zero")
-			r.server.Say(ch, ada, me+" one")
-			r.server.Say(ch, ada, "two "+strings.Replace(me, "@", "@!", 1))
-			r.server.Say(ch, ada, "<@&"+g.BotRole+"> three")
-			r.server.Say(ch, ada, me+" four <@"+bob+">")
-			r.server.Say(ch, ada, "hi <@&123> <:wave:456>")
+			r.server.UserSends(ch, ada, "zero")
+			r.server.UserSends(ch, ada, me+" one")
+			r.server.UserSends(ch, ada, "two "+strings.Replace(me, "@", "@!", 1))
+			r.server.UserSends(ch, ada, "<@&"+g.BotRole+"> three")
+			r.server.UserSends(ch, ada, me+" four <@"+bob+">")
+			r.server.UserSends(ch, ada, "hi <@&123> <:wave:456>")
 			ours := r.tell(channels.Message{Chat: chatOf(ch), Text: "our words"})[0].ID
-			r.server.Reply(ch, ada, ours, "five")
+			r.server.UserReplies(ch, ada, ours, "five")
 			var heard []string
 			if groups != "off" {
 				heard = []string{ch}
@@ -129,10 +129,10 @@ func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	forum := r.server.AddForum(g.ID, "help").ID
 	thread := r.server.AddThread(ch, "a thread").ID
-	r.server.Say(thread, ada, "in a thread")
+	r.server.UserSends(thread, ada, "in a thread")
 	post, m := r.server.AddPost(forum, ada, "a question", "in a post")
-	r.server.Say(post.ID, ada, "below")
-	r.server.Say(ch, ada, "in the channel")
+	r.server.UserSends(post.ID, ada, "below")
+	r.server.UserSends(ch, ada, "in the channel")
 	got := map[string][]channels.Incoming{}
 	for _, in := range r.wait(4) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in)
@@ -151,7 +151,7 @@ func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
 		t.Errorf("the post is message %s and received as %s", m.ID, post[0].ID)
 	}
 	r.tell(channels.Message{Chat: chatOf(post.ID), Text: "an answer", ReplyTo: m.ID})
-	r.server.WaitFor(t, post.ID, "an answer")
+	r.server.WaitForText(t, post.ID, "an answer")
 }
 
 func TestWhoHasNoDisplayNameIsShownByTheUserName(t *testing.T) {
@@ -159,7 +159,7 @@ func TestWhoHasNoDisplayNameIsShownByTheUserName(t *testing.T) {
 	r.connected()
 	r.server.AddUser(discordtest.User{ID: bob, Username: "bob"})
 	dm := r.server.DM(bob).ID
-	r.server.Say(dm, bob, "hello")
+	r.server.UserSends(dm, bob, "hello")
 	if got := r.wait(1)[0]; got.User.Name != "bob" || got.User.ID != bob {
 		t.Errorf("got %+v", got.User)
 	}

@@ -16,7 +16,7 @@ func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
 			t.Fatalf("got %+v, %v", receipt, err)
 		}
 	}
-	if all := r.server.Shown(r.dm); len(all) != 1 || all[0].Content != "hello" {
+	if all := r.server.BotMessages(r.dm); len(all) != 1 || all[0].Content != "hello" {
 		t.Errorf("shown is %+v", all)
 	}
 	if err := r.Remove(t.Context(), chatOf(r.dm), written.ID); err != nil {

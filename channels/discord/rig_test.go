@@ -159,7 +159,7 @@ func (r *rig) settled(chats ...string) []channels.Incoming {
 	const marker = "4900000000000000049"
 	marks := map[string]bool{}
 	mark := func(chat, user string) {
-		id := r.server.Say(chat, user, "<@"+r.server.Bot.ID+"> that is all").ID
+		id := r.server.UserSends(chat, user, "<@"+r.server.Bot.ID+"> that is all").ID
 		r.received(id)
 		marks[id] = true
 	}

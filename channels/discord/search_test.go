@@ -15,9 +15,9 @@ func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
 	for name, fault := range map[string]discordtest.Fault{
 		"a bad gateway": discordtest.BadGateway(),
 		"a cut":         {CutBefore: true},
-		"garbage":       discordtest.Garbage(),
+		"garbage":       discordtest.TruncatedJSON(),
 		"too many":      discordtest.RateLimited(50 * time.Millisecond),
-		"all too many":  discordtest.GlobalLimit(50 * time.Millisecond),
+		"all too many":  discordtest.GloballyRateLimited(50 * time.Millisecond),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -25,7 +25,7 @@ func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
 			for _, route := range []string{"GET /gateway/bot", "POST /users/@me/channels", discordtest.GetMessages, "GET /applications/{application_id}/commands"} {
 				r.server.FailNext(route, fault)
 			}
-			r.server.Say(r.dm, ada, "hello")
+			r.server.UserSends(r.dm, ada, "hello")
 			r.run()
 			if got := r.wait(1); got[0].Text != "hello" {
 				t.Errorf("got %+v", got)
@@ -38,7 +38,7 @@ func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
 func TestWhatIsSaidDuringTheSearchComesBehindIt(t *testing.T) {
 	r := newRig(t, all)
 	stop := r.connected()
-	r.server.Say(r.dm, ada, "before")
+	r.server.UserSends(r.dm, ada, "before")
 	r.wait(1)
 	stop()
 	var want []string
@@ -46,15 +46,15 @@ func TestWhatIsSaidDuringTheSearchComesBehindIt(t *testing.T) {
 		want = append(want, fmt.Sprint(i))
 	}
 	for _, text := range want[:50] {
-		r.server.Say(r.dm, ada, text)
+		r.server.UserSends(r.dm, ada, text)
 	}
-	r.server.FailNext(discordtest.GetMessages, discordtest.Fault{Linger: 300 * time.Millisecond}) // what it says is old when it comes
+	r.server.FailNext(discordtest.GetMessages, discordtest.Fault{ResponseDelay: 300 * time.Millisecond}) // what it says is old when it comes
 	asked := len(r.server.Calls(discordtest.GetMessages))
 	next := r.restarted(all)
 	next.connected()
 	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > asked })
 	for _, text := range want[50:] { // more than are held
-		r.server.Say(r.dm, ada, text)
+		r.server.UserSends(r.dm, ada, text)
 	}
 	if got := texts(next.waitNew(r, len(want))); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
@@ -68,12 +68,12 @@ func searching(t *testing.T) (r *rig, goOn func()) {
 	first := newRig(t)
 	stop := first.connected()
 	first.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	first.server.Say(first.dm, ada, "zero")
+	first.server.UserSends(first.dm, ada, "zero")
 	first.wait(1)
 	stop()
-	first.server.Say(first.dm, ada, "one")
+	first.server.UserSends(first.dm, ada, "one")
 	hang := make(chan struct{})
-	first.server.FailNext(discordtest.GetMessages, discordtest.Fault{Hang: hang})
+	first.server.FailNext(discordtest.GetMessages, discordtest.Fault{HangUntil: hang})
 	r = first.restarted()
 	r.connected()
 	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > 0 && !c[len(c)-1].Done })
@@ -85,33 +85,33 @@ func (r *rig) during(say func()) {
 	r.t.Helper()
 	say()
 	user := "4400000000000000044"
-	r.received(r.server.Say(r.server.DM(user).ID, user, "told").ID)
+	r.received(r.server.UserSends(r.server.DM(user).ID, user, "told").ID)
 }
 
 func TestASessionThatEndsDuringTheSearchChangesNoOrder(t *testing.T) {
 	r, goOn := searching(t)
-	r.during(func() { r.server.Say(r.dm, ada, "two") })
+	r.during(func() { r.server.UserSends(r.dm, ada, "two") })
 	sessions := r.server.Stats().Readies
-	r.server.NextConnect(discordtest.Handshake{Refuse: 503})
+	r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: 503})
 	r.server.ExpireSessions()
-	r.server.Cut()
-	r.server.Say(r.dm, ada, "three")
+	r.server.CutConnections()
+	r.server.UserSends(r.dm, ada, "three")
 	r.sessions(sessions + 1)
-	r.during(func() { r.server.Say(r.dm, ada, "four") })
+	r.during(func() { r.server.UserSends(r.dm, ada, "four") })
 	goOn()
 	r.ordered("zero", "one", "two", "three", "four")
 }
 
 func TestACommandDuringTheSearchKeepsItsPlace(t *testing.T) {
 	r, goOn := searching(t)
-	r.server.SetDelivery(func(_ string, data json.RawMessage) int { // as if this were told later
+	r.server.SetEventCopies(func(_ string, data json.RawMessage) int { // as if this were told later
 		if strings.Contains(string(data), "three") {
 			return 0
 		}
 		return 1
 	})
 	r.during(func() { r.slash(r.dm, ada, "ask", map[string]any{"text": "two"}) })
-	r.server.Say(r.dm, ada, "three")
+	r.server.UserSends(r.dm, ada, "three")
 	goOn()
 	r.ordered("zero", "one", "two", "three")
 }

@@ -30,12 +30,12 @@ func TestNobodyIsPingedByWhatAnAgentSays(t *testing.T) {
 	r := newRig(t)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	m := r.server.Say(ch, ada, "hello")
+	m := r.server.UserSends(ch, ada, "hello")
 	id := r.tell(channels.Message{Chat: chatOf(ch), Text: "@everyone <@" + ada + "> <@&" + g.BotRole + ">", ReplyTo: m.ID})[0].ID
 	if err := r.Edit(t.Context(), id, r.plan(channels.Message{Chat: chatOf(ch), Text: "@here <@" + ada + ">"})[0]); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range r.server.Shown(ch) {
+	for _, m := range r.server.BotMessages(ch) {
 		if m.Pinged || m.MentionEveryone {
 			t.Errorf("somebody was pinged: %+v", m)
 		}
@@ -49,9 +49,9 @@ func TestNobodyIsPingedByWhatAnAgentSays(t *testing.T) {
 
 func TestAReplyRefersToTheQuestionOnce(t *testing.T) {
 	r := newRig(t)
-	m := r.server.Say(r.dm, ada, "hello")
+	m := r.server.UserSends(r.dm, ada, "hello")
 	r.tell(channels.Message{Text: strings.Repeat("word ", 800), ReplyTo: m.ID})
-	shown := r.server.Shown(r.dm)
+	shown := r.server.BotMessages(r.dm)
 	if len(shown) < 2 || shown[0].Reference == nil || shown[0].Reference.MessageID != m.ID || shown[1].Reference != nil {
 		t.Errorf("shown is %+v", shown)
 	}
@@ -59,18 +59,18 @@ func TestAReplyRefersToTheQuestionOnce(t *testing.T) {
 
 func TestAReplyToSomethingThatIsGoneIsSentWithout(t *testing.T) {
 	r := newRig(t)
-	m := r.server.Say(r.dm, ada, "hello")
-	r.server.Delete(r.dm, m.ID)
+	m := r.server.UserSends(r.dm, ada, "hello")
+	r.server.UserDeletes(r.dm, m.ID)
 	r.tell(channels.Message{Text: "an answer", ReplyTo: m.ID})
 	r.tell(channels.Message{Text: "to a press", ReplyTo: "press-123"})
-	r.server.FailNext(discordtest.CreateMessage, discordtest.Refuse(403, 160002, "You cannot reply without permission to read message history"))
+	r.server.FailNext(discordtest.CreateMessage, discordtest.ErrorResponse(403, 160002, "You cannot reply without permission to read message history"))
 	r.tell(channels.Message{Text: "blind", ReplyTo: m.ID})
-	for i, m := range r.server.Shown(r.dm) {
+	for i, m := range r.server.BotMessages(r.dm) {
 		if m.Reference != nil {
 			t.Errorf("message %d refers to %+v", i, m.Reference)
 		}
 	}
-	if n := len(r.server.Shown(r.dm)); n != 3 {
+	if n := len(r.server.BotMessages(r.dm)); n != 3 {
 		t.Errorf("%d messages are shown", n)
 	}
 }
@@ -86,7 +86,7 @@ func TestProgressMakesNoSound(t *testing.T) {
 	if f := bodyOf(t, calls[1])["flags"]; f != nil {
 		t.Errorf("an answer has the flags %v", f)
 	}
-	if b := r.server.Shown(r.dm)[0].Buttons(); len(b) != 1 || b[0].CustomID != "/stop" {
+	if b := r.server.BotMessages(r.dm)[0].Buttons(); len(b) != 1 || b[0].CustomID != "/stop" {
 		t.Errorf("the buttons are %+v", b)
 	}
 }
@@ -104,11 +104,11 @@ func TestABubbleIsEditedAndRemoved(t *testing.T) {
 	}
 	edit("two", button)
 	edit("two", button)
-	if m := r.server.Shown(r.dm)[0]; m.Content != "two" || len(m.Buttons()) != 1 {
+	if m := r.server.BotMessages(r.dm)[0]; m.Content != "two" || len(m.Buttons()) != 1 {
 		t.Errorf("shown is %+v", m)
 	}
 	edit("three", nil)
-	if m := r.server.Shown(r.dm)[0]; m.Content != "three" || len(m.Buttons()) != 0 {
+	if m := r.server.BotMessages(r.dm)[0]; m.Content != "three" || len(m.Buttons()) != 0 {
 		t.Errorf("shown is %+v", m)
 	}
 	for range 2 { // the second time it is gone, which is what was wanted
@@ -116,7 +116,7 @@ func TestABubbleIsEditedAndRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if shown := r.server.Shown(r.dm); len(shown) != 0 {
+	if shown := r.server.BotMessages(r.dm); len(shown) != 0 {
 		t.Errorf("shown is %+v", shown)
 	}
 	if err := r.Edit(t.Context(), id, r.hello("four")); err == nil {
@@ -129,7 +129,7 @@ func TestTypingIsShown(t *testing.T) {
 	if err := r.Typing(t.Context(), chatOf(r.dm)); err != nil {
 		t.Fatal(err)
 	}
-	if n := r.server.Typing(r.dm); n != 1 {
+	if n := r.server.TypingCount(r.dm); n != 1 {
 		t.Errorf("the bot has typed %d times", n)
 	}
 }
@@ -156,7 +156,7 @@ func TestALongTextIsADocument(t *testing.T) {
 	r := newRig(t)
 	text := "# Title\n\n" + strings.Repeat("A line of **text**.\n", 1000)
 	r.tell(channels.Message{Text: text})
-	shown := r.server.Shown(r.dm)
+	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 1 || len(shown[0].Attachments) != 1 || string(shown[0].Attachments[0].Content) != text || shown[0].Attachments[0].Filename != "answer.md" {
 		t.Errorf("shown is %.500v", shown)
 	}
@@ -168,8 +168,8 @@ func TestTwoBotsInOneProcessDoNotDisturbEachOther(t *testing.T) {
 	two = newRigOn(t, two.server, two.dir)
 	one.connected()
 	two.connected()
-	one.server.Say(one.dm, ada, "to one")
-	two.server.Say(two.dm, ada, "to two")
+	one.server.UserSends(one.dm, ada, "to one")
+	two.server.UserSends(two.dm, ada, "to two")
 	if got := one.only(); got.Text != "to one" {
 		t.Errorf("got %+v", got)
 	}
@@ -178,8 +178,8 @@ func TestTwoBotsInOneProcessDoNotDisturbEachOther(t *testing.T) {
 	}
 	one.tell(channels.Message{Text: "from one"})
 	two.tell(channels.Message{Text: "from two"})
-	one.server.WaitFor(t, one.dm, "from one")
-	two.server.WaitFor(t, two.dm, "from two")
+	one.server.WaitForText(t, one.dm, "from one")
+	two.server.WaitForText(t, two.dm, "from two")
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

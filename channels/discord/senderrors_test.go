@@ -14,7 +14,7 @@ import (
 // a second message.
 func TestARepeatedSendIsOneMessage(t *testing.T) {
 	r := newRig(t)
-	for i, fault := range []discordtest.Fault{{CutAfter: true}, {CutBefore: true}, discordtest.Garbage(), discordtest.BadGateway(), {}} {
+	for i, fault := range []discordtest.Fault{{CutAfter: true}, {CutBefore: true}, discordtest.TruncatedJSON(), discordtest.BadGateway(), {}} {
 		o := r.plan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: "hello", Media: []channels.File{r.file("a.txt", []byte("a"))}})[0]
 		o.Key = []string{"1", "2", "3", "4", "9223372036854775807"}[i]
 		r.server.FailNext(discordtest.CreateMessage, fault)
@@ -24,7 +24,7 @@ func TestARepeatedSendIsOneMessage(t *testing.T) {
 		if again != nil || err == nil && first != second || second.ID == "" {
 			t.Errorf("sent as %v, %v, then as %v, %v", first, err, second, again)
 		}
-		if n := len(r.server.Shown(r.dm)); n != i+1 {
+		if n := len(r.server.BotMessages(r.dm)); n != i+1 {
 			t.Errorf("after %d messages %d are shown", i+1, n)
 		}
 	}
@@ -49,7 +49,7 @@ func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(r.server.Shown(r.dm)); n != 2 {
+	if n := len(r.server.BotMessages(r.dm)); n != 2 {
 		t.Errorf("%d messages are shown", n)
 	}
 }
@@ -63,19 +63,19 @@ func TestWhatARefusalMeansIsToldToTheGateway(t *testing.T) {
 		fault discordtest.Fault
 		want  want
 	}{
-		"missing permission":  {discordtest.Refuse(403, 50013, "Missing Permissions"), want{permanent: true}},
-		"no direct messages":  {discordtest.Refuse(403, 50007, "Cannot send messages to this user"), want{permanent: true}},
-		"unknown channel":     {discordtest.Refuse(404, 10003, "Unknown Channel"), want{permanent: true}},
-		"invalid":             {discordtest.Refuse(400, 50035, "Invalid Form Body"), want{permanent: true}},
-		"not our token":       {discordtest.Refuse(401, 0, "401: Unauthorized"), want{}},
-		"an error":            {discordtest.Refuse(500, 0, "oops"), want{unknown: true}},
+		"missing permission":  {discordtest.ErrorResponse(403, 50013, "Missing Permissions"), want{permanent: true}},
+		"no direct messages":  {discordtest.ErrorResponse(403, 50007, "Cannot send messages to this user"), want{permanent: true}},
+		"unknown channel":     {discordtest.ErrorResponse(404, 10003, "Unknown Channel"), want{permanent: true}},
+		"invalid":             {discordtest.ErrorResponse(400, 50035, "Invalid Form Body"), want{permanent: true}},
+		"not our token":       {discordtest.ErrorResponse(401, 0, "401: Unauthorized"), want{}},
+		"an error":            {discordtest.ErrorResponse(500, 0, "oops"), want{unknown: true}},
 		"a proxy's error":     {discordtest.BadGateway(), want{unknown: true}},
 		"a proxy's refusal":   {discordtest.Fault{Status: 403, Body: "<html>error 1020</html>"}, want{}},
 		"too many":            {discordtest.RateLimited(20 * time.Second), want{after: 20 * time.Second}},
-		"all too many":        {discordtest.GlobalLimit(20 * time.Second), want{after: 20 * time.Second}},
+		"all too many":        {discordtest.GloballyRateLimited(20 * time.Second), want{after: 20 * time.Second}},
 		"cut before":          {discordtest.Fault{CutBefore: true}, want{unknown: true}},
 		"cut after":           {discordtest.Fault{CutAfter: true}, want{unknown: true}},
-		"not Discord's words": {discordtest.Garbage(), want{unknown: true}},
+		"not Discord's words": {discordtest.TruncatedJSON(), want{unknown: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -100,7 +100,7 @@ func TestASendThatIsCutOffByItsContextIsUnknown(t *testing.T) {
 	r := newRig(t)
 	hang := make(chan struct{})
 	defer close(hang)
-	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Hang: hang})
+	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{HangUntil: hang})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		r.until(discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) > 0 })

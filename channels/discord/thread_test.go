@@ -18,22 +18,22 @@ func TestAConversationGetsAThreadIfWanted(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	me := "<@" + r.server.Bot.ID + "> "
-	m := r.server.Say(ch, ada, me+"what is\nthis? "+strings.Repeat("long ", 30))
+	m := r.server.UserSends(ch, ada, me+"what is\nthis? "+strings.Repeat("long ", 30))
 	first := r.wait(1)[0]
 	if first.Chat.ID != m.ID || first.ThreadID != m.ID || first.ID != m.ID {
 		t.Fatalf("got %+v", first)
 	}
 	r.tell(channels.Message{Chat: first.Chat, Text: "an answer", ReplyTo: first.ID})
-	r.server.WaitFor(t, first.Chat.ID, "an answer")
-	r.server.Say(first.Chat.ID, ada, "and that?") // without a mention: the thread is the bot's
+	r.server.WaitForText(t, first.Chat.ID, "an answer")
+	r.server.UserSends(first.Chat.ID, ada, "and that?") // without a mention: the thread is the bot's
 	if got := r.wait(2)[1]; got.Chat != first.Chat || got.Text != "and that?" {
 		t.Errorf("got %+v", got)
 	}
-	calls := r.server.Calls(discordtest.ThreadFrom)
+	calls := r.server.Calls(discordtest.StartThreadFromMessage)
 	if len(calls) != 1 || !strings.Contains(string(calls[0].Body), `"what is this? long`) {
 		t.Errorf("the threads are %+v", calls)
 	}
-	r.server.Say(r.dm, ada, "privately")
+	r.server.UserSends(r.dm, ada, "privately")
 	if got := r.wait(3)[2]; got.Chat.ID != r.dm {
 		t.Errorf("got %+v", got)
 	}
@@ -44,10 +44,10 @@ func TestAThreadThatExistsIsGoneOnWithAfterARestart(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	stop := r.connected()
-	r.server.Say(ch, ada, "<@"+r.server.Bot.ID+"> one")
+	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
 	first := r.wait(1)[0]
 	stop()
-	r.server.Say(first.Chat.ID, ada, "two")
+	r.server.UserSends(first.Chat.ID, ada, "two")
 	next := r.restarted(threads)
 	next.run()
 	got := next.waitNew(r, 1)
@@ -60,9 +60,9 @@ func TestWithoutThePermissionForThreadsTheConversationStays(t *testing.T) {
 	r := newRig(t, threads)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	r.server.FailNext(discordtest.ThreadFrom, discordtest.Refuse(403, 50013, "Missing Permissions"))
+	r.server.FailNext(discordtest.StartThreadFromMessage, discordtest.ErrorResponse(403, 50013, "Missing Permissions"))
 	r.connected()
-	r.server.Say(ch, ada, "<@"+r.server.Bot.ID+"> one")
+	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
 	if got := r.wait(1)[0]; got.Chat.ID != ch || got.ThreadID != "" {
 		t.Errorf("got %+v", got)
 	}
@@ -72,14 +72,14 @@ func TestAThreadIsTriedAgainWhenItsAnswerIsLost(t *testing.T) {
 	r := newRig(t, threads)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	r.server.FailNext(discordtest.ThreadFrom, discordtest.Fault{CutAfter: true})
+	r.server.FailNext(discordtest.StartThreadFromMessage, discordtest.Fault{CutAfter: true})
 	r.connected()
-	m := r.server.Say(ch, ada, "<@"+r.server.Bot.ID+"> one")
+	m := r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
 	if got := r.wait(1)[0]; got.Chat.ID != m.ID {
 		t.Errorf("got %+v", got)
 	}
 	r.tell(channels.Message{Chat: chatOf(m.ID), Text: "an answer"})
-	if shown := r.server.Shown(m.ID); !slices.ContainsFunc(shown, func(m discordtest.Message) bool { return m.Content == "an answer" }) {
+	if shown := r.server.BotMessages(m.ID); !slices.ContainsFunc(shown, func(m discordtest.Message) bool { return m.Content == "an answer" }) {
 		t.Errorf("shown is %+v", shown)
 	}
 }

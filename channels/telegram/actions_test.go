@@ -22,7 +22,7 @@ func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
 					show()
 					return telegramtest.Fault{}
 				}
-				return telegramtest.Fault{Hang: shown}
+				return telegramtest.Fault{HangUntil: shown}
 			})
 			r.tell(channels.Message{Media: []channels.File{r.sparse(name, 2<<20)}})
 			if calls := r.server.Calls("sendChatAction"); len(calls) == 0 || calls[0].Params["action"] != want {

@@ -36,7 +36,7 @@ func TestAnAlbumIsOneMessageWithItsFilesInOrderAndTheCaption(t *testing.T) {
 		r := newRig(t)
 		media := photos(4)
 		media[captioned].Caption = "my holiday"
-		m := r.server.Album(telegramtest.Post{Chat: person}, media...)
+		m := r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person}, media...)
 		r.run()
 		got := r.wait(1)[0]
 		isAlbum(t, got, 4, "my holiday")
@@ -57,7 +57,7 @@ func quick(o *telegram.Options) { o.Timing.Quiet = time.Millisecond }
 
 func TestAFullAlbumIsNotWaitedFor(t *testing.T) {
 	r := newRig(t, endless)
-	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(full)...)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(full)...)
 	r.run()
 	isAlbum(t, r.wait(1)[0], full, "ten")
 }
@@ -66,7 +66,7 @@ func TestAFullAlbumIsNotWaitedFor(t *testing.T) {
 func parts(s *telegramtest.Server, n int) []string {
 	var out []string
 	for i := range n {
-		m := s.Post(telegramtest.Post{Chat: other, Media: &telegramtest.Media{Kind: "photo", Content: fmt.Appendf(nil, "photo %d", i)}})
+		m := s.UserPosts(telegramtest.UserPost{Chat: other, Media: &telegramtest.Media{Kind: "photo", Content: fmt.Appendf(nil, "photo %d", i)}})
 		file := m.File().FileID
 		out = append(out, fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"media_group_id":"g1","chat":{"id":42,"type":"private"},
 			"from":{"id":42,"first_name":"Ada"},"photo":[{"file_id":%q,"width":10,"height":10}]}}`, 1000+i, file))
@@ -80,15 +80,15 @@ func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
 	before := len(updates)
 	r.run()
 	r.wait(before) // the photos as they were put on the server
-	first := r.server.Inject(updates[0])
+	first := r.server.InjectUpdate(updates[0])
 	r.confirmed(int64(first))
-	r.server.Inject(updates[1])
-	r.server.Say(other, "meanwhile")
+	r.server.InjectUpdate(updates[1])
+	r.server.UserSends(other, "meanwhile")
 	if got := r.wait(before + 1)[before]; got.Text != "meanwhile" {
 		t.Fatalf("update %d is open, and received is %+v", first, got)
 	}
 	for _, u := range updates[2:] {
-		r.confirmed(int64(r.server.Inject(u))) // each by a poll of its own
+		r.confirmed(int64(r.server.InjectUpdate(u))) // each by a poll of its own
 	}
 	isAlbum(t, r.wait(before + 2)[before+1], full, "")
 	if got := len(r.settled()); got != before+2 {
@@ -98,8 +98,8 @@ func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
 
 func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {
 	r := newRig(t)
-	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(2)...)
-	r.server.Say(person, "what do you say?")
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(2)...)
+	r.server.UserSends(person, "what do you say?")
 	r.run()
 	got := r.wait(2)
 	isAlbum(t, got[0], 2, "look")
@@ -112,11 +112,11 @@ func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	s := telegramtest.New(t)
 	h := newHome(t)
 	first := newRigOn(t, s, h, endless)
-	s.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(3)...)
+	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(3)...)
 	stop := first.run()
-	s.Say(other, "meanwhile")
+	s.UserSends(other, "meanwhile")
 	got := first.wait(1)
-	first.confirmed(int64(s.Inject(`{"poll":{}}`))) // the album as well: polling would not see it again
+	first.confirmed(int64(s.InjectUpdate(`{"poll":{}}`))) // the album as well: polling would not see it again
 	stop()
 	if len(got) != 1 || got[0].Text != "meanwhile" {
 		t.Fatalf("received %+v", got)
@@ -133,9 +133,9 @@ func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
 	h := newHome(t)
 	never := make(chan struct{})
 	defer close(never)
-	s.FailNext(telegramtest.Download, telegramtest.Fault{Hang: never})
+	s.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
 	first := newRigOn(t, s, h)
-	s.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(2)...)
+	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(2)...)
 	stop := first.run()
 	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
 	stop()
@@ -155,9 +155,9 @@ func TestAnAlbumInAGroupIsTakenIfOnePartSpeaksToTheBot(t *testing.T) {
 	r := newRig(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
-	r.server.Album(telegramtest.Post{Chat: group, Text: "not for you"}, photos(2)...)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: group, Text: "not for you"}, photos(2)...)
 	media := photos(3)
 	media[1].Caption = "@nano_test_bot sort these"
-	r.server.Album(telegramtest.Post{Chat: group}, media...)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: group}, media...)
 	isAlbum(t, r.wait(1)[0], 3, "sort these")
 }

@@ -42,7 +42,7 @@ func TestAnAlbumGoesOutWithoutAFileThatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.tell(channels.Message{Text: c.text, Media: files})
-		shown := r.server.Shown(person)
+		shown := r.server.BotMessages(person)
 		said := shown[0].Caption + "\n" + shown[len(shown)-1].Text
 		if got := shape(shown); got != c.want || !strings.HasPrefix(said, c.text) || strings.Count(said, `⚠ "1.png" was not sent`) != 1 {
 			t.Errorf("shown is %s and says %q", got, said)
@@ -57,7 +57,7 @@ func TestAPictureThatIsNoPhotoLeavesTheAlbumAndGoesAsADocument(t *testing.T) {
 			r.tell(channels.Message{Text: "look", Media: []channels.File{
 				r.file("a.png", telegramtest.PNG(10, 10)), r.file("b.png", content), r.file("c.mp4", []byte("x")),
 			}})
-			shown := r.server.Shown(person)
+			shown := r.server.BotMessages(person)
 			if got := shape(shown); got != "[photo video ] document" || shown[0].Caption != "look" {
 				t.Errorf("shown is %s", got)
 			}
@@ -71,15 +71,15 @@ func TestAnAlbumThatIsRefusedGoesOutInSingleFilesAndWhatIsRefusedIsNamed(t *test
 		want          string
 		refused       string
 	}{
-		"which one is not said": {album: []telegramtest.Fault{telegramtest.Refuse(400, "Bad Request: MEDIA_EMPTY")}, want: "photo photo photo"},
-		"too large":             {album: []telegramtest.Fault{telegramtest.Refuse(413, "Request Entity Too Large")}, want: "photo photo photo"},
+		"which one is not said": {album: []telegramtest.Fault{telegramtest.ErrorResponse(400, "Bad Request: MEDIA_EMPTY")}, want: "photo photo photo"},
+		"too large":             {album: []telegramtest.Fault{telegramtest.ErrorResponse(413, "Request Entity Too Large")}, want: "photo photo photo"},
 		"one is refused alone as well": {
-			album:  []telegramtest.Fault{telegramtest.Refuse(400, "Bad Request: MEDIA_EMPTY")},
-			single: []telegramtest.Fault{telegramtest.Refuse(400, "Bad Request: MEDIA_EMPTY")}, want: "photo photo text", refused: "0.png",
+			album:  []telegramtest.Fault{telegramtest.ErrorResponse(400, "Bad Request: MEDIA_EMPTY")},
+			single: []telegramtest.Fault{telegramtest.ErrorResponse(400, "Bad Request: MEDIA_EMPTY")}, want: "photo photo text", refused: "0.png",
 		},
 		"which one is said": {
-			album:  []telegramtest.Fault{telegramtest.Refuse(400, `Bad Request: failed to send message #2 with the error message "MEDIA_EMPTY"`)},
-			single: []telegramtest.Fault{telegramtest.Refuse(400, "Bad Request: MEDIA_EMPTY")}, want: "[photo photo ] text", refused: "1.png",
+			album:  []telegramtest.Fault{telegramtest.ErrorResponse(400, `Bad Request: failed to send message #2 with the error message "MEDIA_EMPTY"`)},
+			single: []telegramtest.Fault{telegramtest.ErrorResponse(400, "Bad Request: MEDIA_EMPTY")}, want: "[photo photo ] text", refused: "1.png",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestAnAlbumThatIsRefusedGoesOutInSingleFilesAndWhatIsRefusedIsNamed(t *test
 			r.server.FailNext("sendMediaGroup", c.album...)
 			r.server.FailNext("sendPhoto", c.single...)
 			receipts := r.tell(channels.Message{Text: "**three**", Media: r.pictures(3)})
-			shown := r.server.Shown(person)
+			shown := r.server.BotMessages(person)
 			if got := shape(shown); got != c.want || shown[0].Caption != "three" || len(shown[0].CaptionEntities) != 1 || receipts[0].ID != fmt.Sprint(shown[0].ID) {
 				t.Errorf("shown is %s, %q, receipt %+v", got, shown[0].Caption, receipts)
 			}
@@ -107,7 +107,7 @@ func TestAnAlbumOfBrokenPicturesArrivesInOrder(t *testing.T) {
 		files = append(files, r.file(itoa(i)+".png", []byte("no picture")))
 	}
 	r.tell(channels.Message{Media: files})
-	for i, m := range r.server.Wait(t, person, 5) {
+	for i, m := range r.server.WaitForCount(t, person, 5) {
 		if f, _ := r.server.File(m.File().FileID); m.Kind() != "document" || f.Name != files[i].Name {
 			t.Errorf("message %d is %s %q", i, m.Kind(), f.Name)
 		}
@@ -116,7 +116,7 @@ func TestAnAlbumOfBrokenPicturesArrivesInOrder(t *testing.T) {
 
 func TestWhereTheChatIsTheReasonAnAlbumIsNotTakenApart(t *testing.T) {
 	r := newRig(t)
-	r.server.Forget(person)
+	r.server.DeleteChat(person)
 	se := r.sendError(t.Context(), r.plan(channels.Message{Chat: chatOf("42"), Media: r.pictures(3)})[0])
 	if calls := r.server.Calls(""); !se.Permanent || len(calls) != 1 {
 		t.Errorf("got %+v after %d calls", se, len(calls))
@@ -131,18 +131,18 @@ func TestWhenSomeOfAnAlbumWasSentTheOutcomeIsUnknown(t *testing.T) {
 	}{
 		"bad gateway": {fault: telegramtest.BadGateway(), unknown: true},
 		"cut":         {fault: telegramtest.Fault{CutBefore: true}, unknown: true},
-		"too many":    {fault: telegramtest.TooMany(60), unknown: true, after: 59 * time.Second},
-		"blocked":     {fault: telegramtest.Refuse(403, "Forbidden: bot was blocked by the user"), permanent: true},
+		"too many":    {fault: telegramtest.RateLimited(60), unknown: true, after: 59 * time.Second},
+		"blocked":     {fault: telegramtest.ErrorResponse(403, "Forbidden: bot was blocked by the user"), permanent: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.server.FailNext("sendMediaGroup", telegramtest.Refuse(400, "Bad Request: MEDIA_EMPTY"))
+			r.server.FailNext("sendMediaGroup", telegramtest.ErrorResponse(400, "Bad Request: MEDIA_EMPTY"))
 			r.server.FailNext("sendPhoto", telegramtest.Fault{}, c.fault)
 			se := r.sendError(t.Context(), r.plan(channels.Message{Chat: chatOf("42"), Media: r.pictures(3)})[0])
 			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After < c.after || se.After > c.after+time.Second {
 				t.Errorf("got %+v", se)
 			}
-			if got := shape(r.server.Shown(person)); got != "photo" {
+			if got := shape(r.server.BotMessages(person)); got != "photo" {
 				t.Errorf("shown is %s", got)
 			}
 		})
@@ -193,7 +193,7 @@ func TestManyRefusedFilesBelowALongTextAreNamedInMessagesThatFit(t *testing.T) {
 	}
 	r.tell(channels.Message{Text: strings.Repeat("word ", 10000), Media: files})
 	said := ""
-	for _, m := range r.server.Shown(person) {
+	for _, m := range r.server.BotMessages(person) {
 		said += m.Text + "\n"
 	}
 	for _, f := range files {

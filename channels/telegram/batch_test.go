@@ -23,7 +23,7 @@ func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
 	r := newRig(t)
 	const chats = 100 // as many as one poll hands out
 	for i := range chats {
-		r.server.Say(other+int64(i), "hello")
+		r.server.UserSends(other+int64(i), "hello")
 	}
 	var mu sync.Mutex
 	inside, all := 0, make(chan struct{})
@@ -50,7 +50,7 @@ func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
 	case <-time.After(patience):
 		t.Errorf("only %d of %d chats are being received", inside, chats)
 	}
-	r.confirmed(int64(r.server.Inject(`{"poll":{}}`)))
+	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -67,18 +67,18 @@ func TestAChatThatCannotBeReceivedStopsNoPoll(t *testing.T) {
 		}
 		return nil
 	}
-	r.server.Say(person, "stuck")
-	r.server.Say(other, "beside it")
+	r.server.UserSends(person, "stuck")
+	r.server.UserSends(other, "beside it")
 	r.run()
 	r.wait(1)
-	r.confirmed(int64(r.server.Inject(`{"poll":{}}`)))
-	r.server.Say(person, "behind it")
-	r.server.Say(other, "by the next poll")
+	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
+	r.server.UserSends(person, "behind it")
+	r.server.UserSends(other, "by the next poll")
 	got := r.wait(2)
 	if got[0].Text != "beside it" || got[1].Text != "by the next poll" {
 		t.Errorf("received %+v", got)
 	}
-	r.confirmed(int64(r.server.Inject(`{"poll":{}}`)))
+	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	r.complained()
 	healed.Store(true)
 	got = r.settled()[2:]
@@ -104,11 +104,11 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 		}
 		return nil
 	}
-	r.server.Say(other, "before")
-	stuck := r.server.Say(person, "stuck")
-	r.server.Say(person, "behind it")
+	r.server.UserSends(other, "before")
+	stuck := r.server.UserSends(person, "stuck")
+	r.server.UserSends(person, "behind it")
 	for i := range 5 {
-		r.server.Say(other+1+int64(i), "beside it")
+		r.server.UserSends(other+1+int64(i), "beside it")
 	}
 	r.runRefused(refuse)
 	got := r.wait(6)
@@ -118,8 +118,8 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 			pending = append(pending, in.Text)
 		}
 	}
-	if len(pending) > 0 || r.server.Pending() != 8 {
-		t.Errorf("received are %q of the stuck chat, and %d of 8 updates are not confirmed", pending, r.server.Pending())
+	if len(pending) > 0 || r.server.PendingUpdates() != 8 {
+		t.Errorf("received are %q of the stuck chat, and %d of 8 updates are not confirmed", pending, r.server.PendingUpdates())
 	}
 	first, err := strconv.ParseInt(r.updateOf("before"), 10, 64)
 	if err != nil {
@@ -211,13 +211,13 @@ func TestADeliveryThatTakesLongHoldsUpNoOtherChat(t *testing.T) {
 			return nil
 		})
 	}()
-	r.server.Say(person, "slow")
-	r.server.Say(person, "behind it")
+	r.server.UserSends(person, "slow")
+	r.server.UserSends(person, "behind it")
 	for i := range 10 {
-		r.server.Say(other+int64(i), "quick")
+		r.server.UserSends(other+int64(i), "quick")
 	}
 	if !r.server.AwaitPending(2, patience) {
-		t.Errorf("%d are left", r.server.Pending())
+		t.Errorf("%d are left", r.server.PendingUpdates())
 	}
 	close(let)
 	r.taken()
@@ -274,8 +274,8 @@ func TestATextWithNothingBeforeItIsStoredOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.server.Post(telegramtest.Post{Chat: group, Text: "not for the bot", Media: &photos(1)[0]})
-	r.server.Say(person, "hello")
+	r.server.UserPosts(telegramtest.UserPost{Chat: group, Text: "not for the bot", Media: &photos(1)[0]})
+	r.server.UserSends(person, "hello")
 	err := r.Run(ctx, func(_ context.Context, in channels.Incoming) error {
 		if calls++; in.Part != nil || in.Text != "hello" {
 			t.Errorf("received %+v", in)

@@ -18,7 +18,7 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Channel:     r.Channel,
 			Chat:        chatOf("42"),
 			Sent:        func() []channelstest.SentCall { return sent(t, r.server) },
-			UserSends:   func(text string) { r.server.Say(person, text) },
+			UserSends:   func(text string) { r.server.UserSends(person, text) },
 			PressButton: func(label string) error { return pressNewest(r.server, label) },
 			Redelivers:  true,
 			Normalize:   channelstest.StripMarkup,
@@ -31,11 +31,11 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 
 // pressNewest presses a button under the newest message, as a person sees it.
 func pressNewest(s *telegramtest.Server, label string) error {
-	all := s.Shown(person)
+	all := s.BotMessages(person)
 	m := all[len(all)-1]
 	for _, b := range m.Buttons() {
 		if b.Text == label {
-			s.Press(person, 0, m.ID, b.Data)
+			s.UserPresses(person, 0, m.ID, b.Data)
 			return nil
 		}
 	}
@@ -47,14 +47,14 @@ func pressNewest(s *telegramtest.Server, label string) error {
 func (r *rig) optional(method string, restart func() channels.Channel) channelstest.Optional {
 	return channelstest.Optional{
 		VisibleTexts: func() (out []string) {
-			for _, m := range r.server.Shown(person) {
-				out = append(out, m.Words())
+			for _, m := range r.server.BotMessages(person) {
+				out = append(out, m.TextOrCaption())
 			}
 			return out
 		},
 		Memory: r.home.memory,
 		UserSendsInParts: func(text string) { // an album that is complete without any time of quiet
-			r.server.Album(telegramtest.Post{Chat: person, Text: text}, photos(full)...)
+			r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: text}, photos(full)...)
 		},
 		TypingCount: func() int { return len(r.server.Calls("sendChatAction")) },
 		Restart:     restart,
@@ -63,11 +63,11 @@ func (r *rig) optional(method string, restart func() channels.Channel) channelst
 		BreakReceiving: func() func() {
 			r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 				if c.Method == method {
-					return telegramtest.Refuse(http.StatusConflict, "Conflict: terminated by other getUpdates request")
+					return telegramtest.ErrorResponse(http.StatusConflict, "Conflict: terminated by other getUpdates request")
 				}
 				return telegramtest.Fault{}
 			})
-			r.server.Inject(`{"poll":{}}`) // which nobody hears, and which ends the poll that is open
+			r.server.InjectUpdate(`{"poll":{}}`) // which nobody hears, and which ends the poll that is open
 			return func() { r.server.SetFault(nil) }
 		},
 		Disconnect: r.server.Close,
@@ -87,13 +87,13 @@ func sent(t *testing.T, s *telegramtest.Server) []channelstest.SentCall {
 	t.Helper()
 	var out []channelstest.SentCall
 	last := 0
-	for _, m := range s.Shown(person) {
+	for _, m := range s.BotMessages(person) {
 		if m.Call != last {
 			out = append(out, channelstest.SentCall{})
 			last = m.Call
 		}
 		one := &out[len(out)-1]
-		one.Text += m.Words()
+		one.Text += m.TextOrCaption()
 		if info := m.File(); info != nil {
 			f, ok := s.File(info.FileID)
 			if !ok {

@@ -24,19 +24,19 @@ func TestWhatARefusalMeansForTheGateway(t *testing.T) {
 		permanent, unknown, delivered bool
 		after                         time.Duration
 	}{
-		"too many":       {fault: telegramtest.TooMany(3), after: 3 * time.Second},
-		"blocked":        {fault: telegramtest.Refuse(403, "Forbidden: bot was blocked by the user"), permanent: true},
-		"kicked":         {fault: telegramtest.Refuse(403, "Forbidden: bot was kicked from the group chat"), permanent: true},
-		"deactivated":    {fault: telegramtest.Refuse(403, "Forbidden: user is deactivated"), permanent: true},
-		"not found":      {fault: telegramtest.Refuse(400, "Bad Request: chat not found"), permanent: true},
-		"too large":      {fault: telegramtest.Refuse(413, "Request Entity Too Large"), permanent: true},
-		"server error":   {fault: telegramtest.Refuse(500, "Internal Server Error"), unknown: true},
+		"too many":       {fault: telegramtest.RateLimited(3), after: 3 * time.Second},
+		"blocked":        {fault: telegramtest.ErrorResponse(403, "Forbidden: bot was blocked by the user"), permanent: true},
+		"kicked":         {fault: telegramtest.ErrorResponse(403, "Forbidden: bot was kicked from the group chat"), permanent: true},
+		"deactivated":    {fault: telegramtest.ErrorResponse(403, "Forbidden: user is deactivated"), permanent: true},
+		"not found":      {fault: telegramtest.ErrorResponse(400, "Bad Request: chat not found"), permanent: true},
+		"too large":      {fault: telegramtest.ErrorResponse(413, "Request Entity Too Large"), permanent: true},
+		"server error":   {fault: telegramtest.ErrorResponse(500, "Internal Server Error"), unknown: true},
 		"bad gateway":    {fault: telegramtest.BadGateway(), unknown: true},
 		"gateway late":   {fault: telegramtest.Fault{Status: 504, Body: "<html>504 Gateway Time-out</html>"}, unknown: true},
-		"wrong token":    {fault: telegramtest.Refuse(401, "Unauthorized")},
+		"wrong token":    {fault: telegramtest.ErrorResponse(401, "Unauthorized")},
 		"cut before":     {fault: telegramtest.Fault{CutBefore: true}, unknown: true},
 		"cut after":      {fault: telegramtest.Fault{CutAfter: true}, unknown: true, delivered: true},
-		"garbage":        {fault: telegramtest.Garbage(), unknown: true, delivered: true},
+		"garbage":        {fault: telegramtest.TruncatedJSON(), unknown: true, delivered: true},
 		"another server": {fault: telegramtest.Fault{Status: 404, Body: "<html>nothing here</html>"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestWhatARefusalMeansForTheGateway(t *testing.T) {
 			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After != c.after {
 				t.Errorf("got %+v", se)
 			}
-			if shown := r.server.Shown(person); (len(shown) == 1) != c.delivered {
+			if shown := r.server.BotMessages(person); (len(shown) == 1) != c.delivered {
 				t.Errorf("shown are %+v", shown)
 			}
 		})
@@ -70,7 +70,7 @@ func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testi
 			for kind, body := range map[string]string{"as JSON": "", "as HTML": "<html>oops</html>", "cut short": `{"ok":false,"error_co`} {
 				t.Run(name+" "+strconv.Itoa(status)+" "+kind, func(t *testing.T) {
 					r := newRig(t)
-					fault := telegramtest.Belated(status)
+					fault := telegramtest.ErrorAfterEffect(status)
 					fault.Body = body
 					r.server.FailNext("", fault)
 					m.Chat, m.Kind = chatOf("42"), channels.Answer
@@ -78,7 +78,7 @@ func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testi
 					if se := r.sendError(t.Context(), o); !se.Unknown || se.Permanent || se.After != 0 {
 						t.Errorf("got %+v", se)
 					}
-					before := len(r.server.Shown(person))
+					before := len(r.server.BotMessages(person))
 					if before == 0 {
 						t.Fatal("the call had no effect")
 					}
@@ -86,8 +86,8 @@ func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testi
 					if _, err := r.Send(t.Context(), o); err != nil {
 						t.Fatal(err)
 					}
-					if again := r.server.Shown(person)[before]; !strings.HasPrefix(again.Words(), "↻") {
-						t.Errorf("the repetition is shown as %q", again.Words())
+					if again := r.server.BotMessages(person)[before]; !strings.HasPrefix(again.TextOrCaption(), "↻") {
+						t.Errorf("the repetition is shown as %q", again.TextOrCaption())
 					}
 				})
 			}
@@ -99,7 +99,7 @@ func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
 	r := newRig(t)
 	id := r.tell(channels.Message{Text: "one"})[0].ID
 	next := r.plan(channels.Message{Chat: chatOf("42"), Text: "two"})[0]
-	r.server.FailNext("editMessageText", telegramtest.Belated(502))
+	r.server.FailNext("editMessageText", telegramtest.ErrorAfterEffect(502))
 	var se *channels.SendError
 	if err := r.Edit(t.Context(), id, next); !asSendError(err, &se) || !se.Unknown {
 		t.Errorf("Edit returned %v", err)
@@ -107,7 +107,7 @@ func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
 	if err := r.Edit(t.Context(), id, next); err != nil { // "message is not modified" is success
 		t.Error(err)
 	}
-	r.server.FailNext("deleteMessage", telegramtest.Belated(500))
+	r.server.FailNext("deleteMessage", telegramtest.ErrorAfterEffect(500))
 	if err := r.Remove(t.Context(), chatOf("42"), id); !asSendError(err, &se) || !se.Unknown {
 		t.Errorf("Remove returned %v", err)
 	}
@@ -122,7 +122,7 @@ func TestBlockedAndForgottenChatsAreFinal(t *testing.T) {
 	if se := r.sendError(t.Context(), r.hello("hello")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
-	r.server.Forget(person)
+	r.server.DeleteChat(person)
 	if se := r.sendError(t.Context(), r.hello("hello")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
@@ -132,7 +132,7 @@ func TestATimeoutAfterTheRequestWasWrittenIsUnknown(t *testing.T) {
 	r := newRig(t)
 	never := make(chan struct{})
 	defer close(never)
-	r.server.FailNext("sendMessage", telegramtest.Fault{Hang: never})
+	r.server.FailNext("sendMessage", telegramtest.Fault{HangUntil: never})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
@@ -165,7 +165,7 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 
 func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
 	r := newRig(t)
-	refused := telegramtest.Refuse(400, "Bad Request: can't parse entities: ENTITY_BOUNDS_INVALID")
+	refused := telegramtest.ErrorResponse(400, "Bad Request: can't parse entities: ENTITY_BOUNDS_INVALID")
 	r.server.FailNext("sendMessage", refused)
 	r.server.FailNext("sendPhoto", refused)
 	r.server.FailNext("sendMediaGroup", refused)
@@ -173,12 +173,12 @@ func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
 	r.tell(channels.Message{Text: "**bold** words"})
 	r.tell(channels.Message{Text: "**bold** words", Media: []channels.File{picture}})
 	r.tell(channels.Message{Text: "**bold** words", Media: []channels.File{picture, picture}})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if len(shown) != 4 {
 		t.Fatalf("shown are %+v", shown)
 	}
 	for _, m := range shown[:3] {
-		if m.Words() != "bold words" || len(m.Entities)+len(m.CaptionEntities) != 0 {
+		if m.TextOrCaption() != "bold words" || len(m.Entities)+len(m.CaptionEntities) != 0 {
 			t.Errorf("shown is %+v", m)
 		}
 	}
@@ -191,7 +191,7 @@ func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
 func TestAfterAFloodTheChatIsLeftAloneAndOthersAreNot(t *testing.T) {
 	r := newRig(t)
 	r.server.AddUser(telegramtest.User{ID: other})
-	r.server.FailNext("sendMessage", telegramtest.TooMany(3600))
+	r.server.FailNext("sendMessage", telegramtest.RateLimited(3600))
 	r.sendError(t.Context(), r.hello("hello"))
 	if se := r.sendError(t.Context(), r.hello("hello")); se.After < 59*time.Minute || se.Permanent || se.Unknown {
 		t.Errorf("got %+v", se)
@@ -213,7 +213,7 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.tell(channels.Message{Text: "**here** it is", Media: []channels.File{f}})
-		m := r.server.Wait(t, person, 1)[0]
+		m := r.server.WaitForCount(t, person, 1)[0]
 		if !strings.HasPrefix(m.Text, "here it is\n") || !strings.Contains(m.Text, name) || len(m.Entities) != 1 {
 			t.Errorf("shown is %+v", m)
 		}
@@ -224,7 +224,7 @@ func TestAFileThatTelegramDoesNotTakeIsNamedAndItsCaptionArrives(t *testing.T) {
 	r := newRig(t)
 	picture := r.file("a.png", telegramtest.PNG(10, 10))
 	r.tell(channels.Message{Text: "nothing in it", Media: []channels.File{r.file("empty.pdf", nil)}})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if shape(shown) != "text" || !strings.Contains(shown[0].Text, `"empty.pdf" was not sent`) || !strings.HasPrefix(shown[0].Text, "nothing in it") {
 		t.Errorf("shown are %+v", shown)
 	}

@@ -44,10 +44,10 @@ func TestExamineOfARightBotChangesNothing(t *testing.T) {
 	expect(t, found, "telegram.poller", channels.Good, "nobody else")
 	expect(t, found, "telegram.clock", channels.Good, "agrees")
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
-	s.Say(person, "waits")
+	s.UserSends(person, "waits")
 	expect(t, examine(t, s, channels.ExamineOptions{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
-	if s.Pending() != 1 {
-		t.Errorf("%d messages wait for the daemon, of one", s.Pending())
+	if s.PendingUpdates() != 1 {
+		t.Errorf("%d messages wait for the daemon, of one", s.PendingUpdates())
 	}
 }
 
@@ -68,9 +68,9 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 	}{
 		"a proxy's page":  {telegramtest.BadGateway(), "502", "apiBase"},
 		"a cut":           {telegramtest.Fault{CutBefore: true}, "getMe", "network"},
-		"half an answer":  {telegramtest.Garbage(), "not the Bot API's", "apiBase"},
-		"too many calls":  {telegramtest.TooMany(30), "retry after 30", "wait"},
-		"an error of its": {telegramtest.Refuse(500, "Internal Server Error"), "500", "try again"},
+		"half an answer":  {telegramtest.TruncatedJSON(), "not the Bot API's", "apiBase"},
+		"too many calls":  {telegramtest.RateLimited(30), "retry after 30", "wait"},
+		"an error of its": {telegramtest.ErrorResponse(500, "Internal Server Error"), "500", "try again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.New(t)
@@ -88,7 +88,7 @@ func TestExamineLooksAtPrivacyModeWhenAllMessagesAreWanted(t *testing.T) {
 	s := telegramtest.New(t)
 	all := func(o *telegram.Options) { o.Groups = "all" }
 	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Good, "off")
-	s.SetPrivacy(true)
+	s.SetPrivacyMode(true)
 	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Doubtful, "privacy mode")
 	expect(t, examine(t, s, channels.ExamineOptions{Running: true}), "telegram.privacy", channels.Good, "no difference")
 }
@@ -132,7 +132,7 @@ func TestExamineInWebhookMode(t *testing.T) {
 	hookTo(t, s, down.URL+"/telegram")
 	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Good, "0 waiting")
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
-	s.Say(person, "cannot be delivered")
+	s.UserSends(person, "cannot be delivered")
 	if _, ok := s.AwaitDeliveries(patience, func(all []telegramtest.Delivery) bool { return len(all) > 1 }); !ok {
 		t.Fatal("nothing was delivered")
 	}

@@ -34,7 +34,7 @@ func TestInGroupsTheBotHearsWhatTheSettingSays(t *testing.T) {
 				r := newRig(t, func(o *telegram.Options) { o.Groups = setting })
 				r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}})
 				r.server.AddChat(telegramtest.Chat{ID: group})
-				r.server.Say(group, c.said)
+				r.server.UserSends(group, c.said)
 				r.run()
 				want, ok := c.want[setting]
 				if !ok {
@@ -54,10 +54,10 @@ func TestAReplyToTheBotIsHeardAndAReplyToOthersIsNot(t *testing.T) {
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "I am here"})
-	mine := r.server.Wait(t, group, 1)[0]
-	theirs := r.server.Say(group, "so am I")
-	r.server.Post(telegramtest.Post{Chat: group, Text: "to you", ReplyTo: theirs.ID})
-	r.server.Post(telegramtest.Post{Chat: group, Text: "to the bot", ReplyTo: mine.ID})
+	mine := r.server.WaitForCount(t, group, 1)[0]
+	theirs := r.server.UserSends(group, "so am I")
+	r.server.UserPosts(telegramtest.UserPost{Chat: group, Text: "to you", ReplyTo: theirs.ID})
+	r.server.UserPosts(telegramtest.UserPost{Chat: group, Text: "to the bot", ReplyTo: mine.ID})
 	got := r.only()
 	if got.Text != "to the bot" || got.ReplyTo == nil || got.ReplyTo.Text != "I am here" {
 		t.Errorf("received %+v", got)
@@ -66,7 +66,7 @@ func TestAReplyToTheBotIsHeardAndAReplyToOthersIsNot(t *testing.T) {
 
 func TestACommandInAPrivateChatMayNameTheBot(t *testing.T) {
 	r := newRig(t)
-	r.server.Say(person, "/stop@nano_test_bot now")
+	r.server.UserSends(person, "/stop@nano_test_bot now")
 	r.run()
 	if got := r.only(); got.Text != "/stop now" {
 		t.Errorf("received %q", got.Text)
@@ -76,7 +76,7 @@ func TestACommandInAPrivateChatMayNameTheBot(t *testing.T) {
 func TestOtherBotsAreNotHeard(t *testing.T) {
 	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
 	r.server.AddUser(telegramtest.User{ID: 99, IsBot: true, FirstName: "Bot"})
-	r.server.Post(telegramtest.Post{Chat: group, From: 99, Text: "@nano_test_bot let us talk for ever"})
+	r.server.UserPosts(telegramtest.UserPost{Chat: group, From: 99, Text: "@nano_test_bot let us talk for ever"})
 	r.run()
 	r.none()
 }
@@ -86,9 +86,9 @@ func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
 	r.run()
 	one := r.server.AddTopic(forum, "one")
 	two := r.server.AddTopic(forum, "two")
-	a := r.server.Post(telegramtest.Post{Chat: forum, Topic: one, Text: "in one"})
-	r.server.Post(telegramtest.Post{Chat: forum, Topic: two, Text: "in two"})
-	r.server.Post(telegramtest.Post{Chat: forum, Text: "in general"})
+	a := r.server.UserPosts(telegramtest.UserPost{Chat: forum, Topic: one, Text: "in one"})
+	r.server.UserPosts(telegramtest.UserPost{Chat: forum, Topic: two, Text: "in two"})
+	r.server.UserPosts(telegramtest.UserPost{Chat: forum, Text: "in general"})
 	got := r.wait(3) // chats are received side by side, in no order
 	said := []string{"in one", "in two", "in general"}
 	slices.SortFunc(got, func(a, b channels.Incoming) int { return slices.Index(said, a.Text) - slices.Index(said, b.Text) })
@@ -101,7 +101,7 @@ func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
 		t.Errorf("the threads are %q and %q", got[0].ThreadID, got[2].ThreadID)
 	}
 	r.tell(channels.Message{Chat: got[0].Chat, Text: "an answer", ReplyTo: got[0].ID})
-	m := r.server.Wait(t, forum, 1)[0]
+	m := r.server.WaitForCount(t, forum, 1)[0]
 	if m.Thread != one || m.ReplyTo == nil || m.ReplyTo.ID != a.ID {
 		t.Errorf("the answer is %+v", m)
 	}
@@ -111,8 +111,8 @@ func TestAThreadOfRepliesIsNoTopic(t *testing.T) {
 	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
 	const super = -1001234567890
 	r.server.AddChat(telegramtest.Chat{ID: super})
-	m := r.server.Say(super, "first")
-	r.server.Post(telegramtest.Post{Chat: super, Text: "second", ReplyTo: m.ID})
+	m := r.server.UserSends(super, "first")
+	r.server.UserPosts(telegramtest.UserPost{Chat: super, Text: "second", ReplyTo: m.ID})
 	r.run()
 	for _, in := range r.wait(2) {
 		if in.Chat != chatOf(strconv.Itoa(super)) {
@@ -127,7 +127,7 @@ func TestAPressInATopicBelongsToTheTopic(t *testing.T) {
 	topic := r.server.AddTopic(forum, "one")
 	chat := chatOf(fmt.Sprintf("%d_%d", forum, topic))
 	r.tell(channels.Message{Chat: chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
-	r.server.Press(forum, person, r.server.Wait(t, forum, 1)[0].ID, "y")
+	r.server.UserPresses(forum, person, r.server.WaitForCount(t, forum, 1)[0].ID, "y")
 	if got := r.wait(1)[0]; got.Chat != chat || got.Press != "y" {
 		t.Errorf("received %+v", got)
 	}
@@ -144,12 +144,12 @@ func TestAGroupThatBecameASupergroupIsWrittenToThere(t *testing.T) {
 		}
 		r.server.Migrate(group, super)
 		if running {
-			r.server.Say(person, "now")
+			r.server.UserSends(person, "now")
 			r.wait(1)
 		}
 		r.tell(channels.Message{Chat: chatOf("-77"), Text: "hello"})
 		r.tell(channels.Message{Chat: chatOf("-77"), Text: "again"})
-		if shown := r.server.Shown(super); len(shown) != 2 || shown[0].Text != "hello" {
+		if shown := r.server.BotMessages(super); len(shown) != 2 || shown[0].Text != "hello" {
 			t.Errorf("the supergroup shows %+v", shown)
 		}
 		want := 3

@@ -39,10 +39,10 @@ func converse(t *testing.T) map[string]string {
 	r := newRigOn(t, s, newHome(t), watched)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	stop = r.run()
-	s.Post(telegramtest.Post{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	s.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.wait(1)
 	receipts := r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "yes"}}})
-	s.Press(person, 0, s.Shown(person)[0].ID, "yes")
+	s.UserPresses(person, 0, s.BotMessages(person)[0].ID, "yes")
 	r.wait(2)
 	for _, method := range []string{"answerCallbackQuery", "editMessageReplyMarkup", "setMyCommands"} {
 		r.until(method, func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
@@ -233,7 +233,7 @@ func TestTextThatIsNotUTF8KeepsItsFormatting(t *testing.T) {
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	m := r.server.Wait(t, person, 1)[0]
+	m := r.server.WaitForCount(t, person, 1)[0]
 	if m.Text != "\uFFFD\uFFFD bold" || len(m.Entities) != 1 || covered(m, m.Entities[0]) != "bold" {
 		t.Errorf("shown is %+v", m)
 	}

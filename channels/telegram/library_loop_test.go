@@ -78,7 +78,7 @@ func (l *libraryLoop) stop() {
 func (l *libraryLoop) confirmed() {
 	l.t.Helper()
 	if !l.server.AwaitPending(0, patience) {
-		l.t.Fatalf("%d updates are not confirmed: %s", l.server.Pending(), l.complaints())
+		l.t.Fatalf("%d updates are not confirmed: %s", l.server.PendingUpdates(), l.complaints())
 	}
 }
 
@@ -109,7 +109,7 @@ func TestTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.New(t)
 			for _, text := range []string{"one", "two", "three"} {
-				s.Say(person, text)
+				s.UserSends(person, text)
 			}
 			var mu sync.Mutex
 			var stored []string
@@ -129,7 +129,7 @@ func TestTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.T) {
 			}
 			mu.Unlock()
 			first.stop()
-			s.Say(person, "after the restart")
+			s.UserSends(person, "after the restart")
 			handled := make(chan string, 10)
 			startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
 			if text := next(t, handled); text != "after the restart" {
@@ -144,7 +144,7 @@ func TestTheLibraryDropsWhatItHasConfirmedWhenItEnds(t *testing.T) {
 	s := telegramtest.New(t)
 	const said = 90 // for each of them it is chance whether it is handled, or dropped with the rest
 	for range said {
-		s.Say(person, "hello")
+		s.UserSends(person, "hello")
 	}
 	handled := 0
 	l := startLibrary(t, s, func(ctx context.Context, _ string) {
@@ -153,15 +153,15 @@ func TestTheLibraryDropsWhatItHasConfirmedWhenItEnds(t *testing.T) {
 	}, bot.WithNotAsyncHandlers())
 	l.confirmed()
 	l.stop()
-	if handled == said || s.Pending() != 0 {
-		t.Errorf("%d of %d messages are handled, and %d are still with Telegram", handled, said, s.Pending())
+	if handled == said || s.PendingUpdates() != 0 {
+		t.Errorf("%d of %d messages are handled, and %d are still with Telegram", handled, said, s.PendingUpdates())
 	}
 }
 
 // This is why intake waits for all its tasks before Run returns.
 func TestTheLibraryEndsBeforeItsHandlersDo(t *testing.T) {
 	s := telegramtest.New(t)
-	s.Say(person, "hello")
+	s.UserSends(person, "hello")
 	begun, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l := startLibrary(t, s, func(context.Context, string) {
 		close(begun)
@@ -189,8 +189,8 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.New(t)
-			s.Say(person, "first")
-			s.Say(person, "second")
+			s.UserSends(person, "first")
+			s.UserSends(person, "second")
 			overtaken, handled := make(chan struct{}), make(chan string, 2)
 			startLibrary(t, s, func(ctx context.Context, text string) {
 				if text == "first" {
@@ -216,8 +216,8 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 // in a field that nobody reads. See TestWhatTheLibraryDoesNotKnowCostsNoMessage.
 func TestTheLibrarySkipsAMessageForAFieldThatNobodyReads(t *testing.T) {
 	s := telegramtest.New(t)
-	s.Inject(`{"message":` + halfAStar + `}`)
-	s.Say(person, "after it")
+	s.InjectUpdate(`{"message":` + halfAStar + `}`)
+	s.UserSends(person, "after it")
 	handled := make(chan string, 2)
 	l := startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
 	if text := next(t, handled); text != "after it" {
@@ -235,7 +235,7 @@ const halfAStar = `{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"f
 
 func TestAMessageIsReceivedWithAFieldThatNobodyReads(t *testing.T) {
 	r := newRig(t)
-	r.server.Inject(`{"message":` + halfAStar + `}`)
+	r.server.InjectUpdate(`{"message":` + halfAStar + `}`)
 	r.run()
 	if got := r.wait(1)[0]; got.Text != "hello" || got.ID != "7" {
 		t.Errorf("got %+v", got)

@@ -48,7 +48,7 @@ func TestTheWebhookOfTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.
 	if _, err := b.SetWebhook(t.Context(), &bot.SetWebhookParams{URL: front.URL, SecretToken: "secret"}); err != nil {
 		t.Fatal(err)
 	}
-	s.Say(person, "hello")
+	s.UserSends(person, "hello")
 	if !s.AwaitPending(0, patience) {
 		t.Errorf("Telegram still has the message: %+v", s.Deliveries())
 	}

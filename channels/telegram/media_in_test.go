@@ -34,7 +34,7 @@ func TestEveryKindOfFileIsDownloaded(t *testing.T) {
 			if kind == "document" {
 				media.Name = "data.bin"
 			}
-			r.server.Post(telegramtest.Post{Chat: person, Text: "look", Media: media})
+			r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: media})
 			r.run()
 			got := r.only()
 			if len(got.Media) != 1 || filepath.Ext(got.Media[0]) != ext || !strings.HasPrefix(got.Text, "look") {
@@ -50,7 +50,7 @@ func TestEveryKindOfFileIsDownloaded(t *testing.T) {
 
 func TestAPhotoIsTakenInItsLargestSize(t *testing.T) {
 	r := newRig(t)
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "photo", Content: []byte("large"), Width: 4000, Height: 3000}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "photo", Content: []byte("large"), Width: 4000, Height: 3000}})
 	r.run()
 	contains(t, r.only().Media[0], "large")
 }
@@ -73,7 +73,7 @@ func TestFileNamesAreSafeAndUniqueAndKeepWhatTheyCan(t *testing.T) {
 	}
 	r := newRig(t)
 	for i, n := range names {
-		r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: n.sent, Content: fmt.Appendf(nil, "content %d", i)}})
+		r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: n.sent, Content: fmt.Appendf(nil, "content %d", i)}})
 	}
 	r.run()
 	seen := map[string]bool{}
@@ -92,7 +92,7 @@ func TestFileNamesAreSafeAndUniqueAndKeepWhatTheyCan(t *testing.T) {
 
 func TestANameThatIsTakenBySomethingElseIsLeftAlone(t *testing.T) {
 	r := newRig(t)
-	m := r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("theirs")}})
+	m := r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("theirs")}})
 	dir := filepath.Join(r.dir, "42", "media")
 	ours := filepath.Join(dir, fmt.Sprintf("%d-a.txt", m.ID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -109,13 +109,13 @@ func TestANameThatIsTakenBySomethingElseIsLeftAlone(t *testing.T) {
 
 func TestAFileThatIsTooBigIsNamedToBothAndTheRestIsReceived(t *testing.T) {
 	r := newRig(t)
-	sent := r.server.Post(telegramtest.Post{Chat: person, Text: "watch this", Media: &telegramtest.Media{Kind: "video", Name: "my_film_1.mp4", Content: []byte("x"), Size: 31_500_000}})
+	sent := r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "watch this", Media: &telegramtest.Media{Kind: "video", Name: "my_film_1.mp4", Content: []byte("x"), Size: 31_500_000}})
 	r.run()
 	got := r.only()
 	if len(got.Media) != 0 || !strings.HasPrefix(got.Text, "watch this\n") || !strings.Contains(got.Text, `"my_film_1.mp4" (31.5 MB) was not received`) || !strings.Contains(got.Text, "20 MB") {
 		t.Errorf("the agent receives %+v", got)
 	}
-	told := r.server.Wait(t, person, 1)[0]
+	told := r.server.WaitForCount(t, person, 1)[0]
 	if !strings.Contains(told.Text, `"my_film_1.mp4" (31.5 MB) was not received`) || told.ReplyTo == nil || told.ReplyTo.ID != sent.ID {
 		t.Errorf("the sender is told %+v", told)
 	}
@@ -137,9 +137,9 @@ func TestTheOperatorMayLimitWhatIsReceived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(o *telegram.Options) { o.MaxDownload = 1000 })
 			if c.local {
-				r.server.SetLocal(t.TempDir())
+				r.server.SetLocalServer(t.TempDir())
 			}
-			r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{
+			r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{
 				Kind: "document", Name: "a.bin", Content: make([]byte, c.size), Size: c.claims, Unsized: c.unsized,
 			}})
 			r.run()
@@ -150,7 +150,7 @@ func TestTheOperatorMayLimitWhatIsReceived(t *testing.T) {
 				}
 				return
 			}
-			if told := r.server.Wait(t, person, 1)[0].Text; len(got.Media) != 0 || !strings.Contains(told, "up to 1.0 kB") || !strings.Contains(got.Text, told) {
+			if told := r.server.WaitForCount(t, person, 1)[0].Text; len(got.Media) != 0 || !strings.Contains(told, "up to 1.0 kB") || !strings.Contains(got.Text, told) {
 				t.Errorf("received %+v, told %q", got, told)
 			}
 		})
@@ -160,7 +160,7 @@ func TestTheOperatorMayLimitWhatIsReceived(t *testing.T) {
 func TestAFileThatIsBiggerThanItSaysIsNotTaken(t *testing.T) {
 	r := newRig(t)
 	r.server.SetLimits(telegramtest.Limits{Upload: 50 << 20, Photo: 10 << 20, Download: 100 << 20})
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.bin", Content: bytes.Repeat([]byte("x"), 20<<20+1), Unsized: true}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.bin", Content: bytes.Repeat([]byte("x"), 20<<20+1), Unsized: true}})
 	r.run()
 	if got := r.only(); len(got.Media) != 0 || !strings.Contains(got.Text, "20 MB") {
 		t.Errorf("received %+v", got)
@@ -173,7 +173,7 @@ func TestAFileThatIsBiggerThanItSaysIsNotTaken(t *testing.T) {
 func TestADownloadIsTriedAgain(t *testing.T) {
 	r := newRig(t)
 	r.server.FailNext(telegramtest.Download, telegramtest.Fault{CutAfter: true}, telegramtest.BadGateway())
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
 	r.run()
 	got := r.only()
 	contains(t, got.Media[0], "all of it")
@@ -187,7 +187,7 @@ func TestAnOutageOfSecondsCostsNoFile(t *testing.T) {
 	r := newRig(t)
 	bad := telegramtest.BadGateway()
 	r.server.FailNext(telegramtest.Download, bad, bad, bad, bad)
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
 	r.run()
 	got := r.only()
 	if len(got.Media) != 1 {
@@ -207,7 +207,7 @@ func TestWhatAnEarlierRunHasLeftUnfinishedIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.run()
 	r.only()
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
@@ -217,24 +217,24 @@ func TestWhatAnEarlierRunHasLeftUnfinishedIsRemoved(t *testing.T) {
 
 func TestADownloadThatFailsIsNamedAndTheRestIsReceived(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext("getFile", telegramtest.Refuse(400, "Bad Request: wrong file_id or the file is temporarily unavailable"))
-	r.server.Post(telegramtest.Post{Chat: person, Text: "read this", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.FailNext("getFile", telegramtest.ErrorResponse(400, "Bad Request: wrong file_id or the file is temporarily unavailable"))
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "read this", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.run()
 	if got := r.only(); len(got.Media) != 0 || !strings.Contains(got.Text, "read this") || !strings.Contains(got.Text, `"a.txt" was not received`) {
 		t.Errorf("received %+v", got)
 	}
-	r.server.WaitFor(t, person, `⚠ "a.txt" was not received: its download failed.`)
+	r.server.WaitForText(t, person, `⚠ "a.txt" was not received: its download failed.`)
 }
 
 func TestASlowDownloadDelaysNobodyElse(t *testing.T) {
 	r := newRig(t)
 	slow := make(chan struct{})
-	r.server.FailNext(telegramtest.Download, telegramtest.Fault{Hang: slow})
-	r.server.Post(telegramtest.Post{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.server.Say(person, "behind it")
+	r.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: slow})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.UserSends(person, "behind it")
 	r.run()
 	r.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
-	r.server.Say(other, "hello")
+	r.server.UserSends(other, "hello")
 	first := r.wait(1)[0]
 	if first.Text != "hello" {
 		t.Fatalf("received %+v", first)
@@ -253,8 +253,8 @@ func TestFilesOfALocalServerAreCopiedAndTheTokenStaysBehind(t *testing.T) {
 	if err := os.MkdirAll(local, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.server.SetLocal(local)
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat([]byte("x"), 21<<20)}})
+	r.server.SetLocalServer(local)
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat([]byte("x"), 21<<20)}})
 	r.run()
 	got := r.only()
 	if len(got.Media) != 1 || got.Media[0] != filepath.Join(r.dir, "42", "media", got.ID+"-big.bin") || len(r.server.Calls(telegramtest.Download)) != 0 {
@@ -279,7 +279,7 @@ func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
 			return next.RoundTrip(req)
 		})
 	})
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: []byte("x")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: []byte("x")}})
 	r.run()
 	if got := r.only(); !strings.Contains(got.Text, `"big.bin" was not received`) {
 		t.Errorf("received %+v", got)
@@ -291,7 +291,7 @@ func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
 
 func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
 	r := newRig(t, func(o *telegram.Options) { o.Known = func(string) bool { return false } })
-	r.server.Post(telegramtest.Post{Chat: person, Text: "hello", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "hello", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.run()
 	want := "hello\n⚠ \"a.txt\" was not received: its sender is not known to the bot." // who may be known, if the store stumbled
 	if got := r.only(); got.Text != want || len(got.Media) != 0 || len(r.server.Calls("getFile")) != 0 {

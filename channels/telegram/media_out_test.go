@@ -71,7 +71,7 @@ func TestFilesGoOutInTheWayTelegramShowsThem(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
 			r.tell(channels.Message{Text: "*here*", Media: []channels.File{r.file(c.name, c.content)}})
-			shown := r.server.Shown(person)
+			shown := r.server.BotMessages(person)
 			if shape(shown) != c.want || shown[0].Caption != "here" || len(shown[0].CaptionEntities) != 1 {
 				t.Fatalf("shown is %s: %+v", shape(shown), shown)
 			}
@@ -94,7 +94,7 @@ func TestAnAlbumIsOneCallWithTheCaptionOnOneItem(t *testing.T) {
 	if len(calls) != 1 || calls[0].Method != "sendMediaGroup" || len(receipts) != 1 {
 		t.Fatalf("the calls are %+v", calls)
 	}
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if shape(shown) != "[photo photo photo video ]" || receipts[0].ID != fmt.Sprint(shown[0].ID) {
 		t.Errorf("shown is %s, receipt %+v", shape(shown), receipts)
 	}
@@ -124,7 +124,7 @@ func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
 		files = append(files, r.file(n, content))
 	}
 	r.tell(channels.Message{Text: "all", Media: files})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if got := shape(shown); got != "[photo photo video ] audio animation document document" || shown[0].Caption != "all" {
 		t.Errorf("shown is %s", got)
 	}
@@ -146,7 +146,7 @@ func TestATextThatIsNoCaptionComesBeforeTheAlbum(t *testing.T) {
 	picture := r.file("a.png", telegramtest.PNG(10, 10))
 	r.tell(channels.Message{Text: strings.Repeat("😀", 512), Media: []channels.File{picture, picture}})
 	r.tell(channels.Message{Text: strings.Repeat("😀", 500), Media: []channels.File{picture, picture}})
-	if got := shape(r.server.Shown(person)); got != "text [photo photo ] [photo photo ]" {
+	if got := shape(r.server.BotMessages(person)); got != "text [photo photo ] [photo photo ]" {
 		t.Errorf("shown is %s", got)
 	}
 }
@@ -180,12 +180,12 @@ func TestAServerOfOnesOwnTakesLargeFiles(t *testing.T) {
 	r := newRig(t)
 	large := r.sparse("large.bin", 60_000_000)
 	r.tell(channels.Message{Text: "first try", Media: []channels.File{large}})
-	if m := r.server.Wait(t, person, 1)[0]; m.Text != "first try\n⚠ \"large.bin\" was not sent: Telegram does not accept it." {
+	if m := r.server.WaitForCount(t, person, 1)[0]; m.Text != "first try\n⚠ \"large.bin\" was not sent: Telegram does not accept it." {
 		t.Errorf("a server that is not local shows %+v", m)
 	}
-	r.server.SetLocal(t.TempDir())
+	r.server.SetLocalServer(t.TempDir())
 	r.tell(channels.Message{Text: "second try", Media: []channels.File{large, r.file("a.pdf", []byte("x"))}})
-	shown := r.server.Wait(t, person, 3)[1:]
+	shown := r.server.WaitForCount(t, person, 3)[1:]
 	if shape(shown) != "document document" || shown[0].Document.FileSize != large.Size || shown[0].Caption != "second try" {
 		t.Errorf("a local server shows %s: %+v", shape(shown), shown)
 	}
@@ -208,13 +208,13 @@ func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
 	big := channels.File{Path: "/nowhere", Name: "film_of_*my*_life.mkv", Kind: channels.Video, Size: 61_200_000}
 	r.tell(channels.Message{Text: "here", Media: []channels.File{big, r.file("a.pdf", []byte("x"))}})
 	r.tell(channels.Message{Media: []channels.File{big}})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if shape(shown) != "document text" {
 		t.Fatalf("shown is %s", shape(shown))
 	}
 	for _, m := range shown {
-		if !strings.Contains(m.Words(), `"film_of_*my*_life.mkv" (61.2 MB) was not sent`) {
-			t.Errorf("it says %q", m.Words())
+		if !strings.Contains(m.TextOrCaption(), `"film_of_*my*_life.mkv" (61.2 MB) was not sent`) {
+			t.Errorf("it says %q", m.TextOrCaption())
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestFilesAreOpenedAnewOnEachTry(t *testing.T) {
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	m := r.server.Shown(person)[0]
+	m := r.server.BotMessages(person)[0]
 	if got, _ := r.server.File(m.File().FileID); string(got.Content) != "first" {
 		t.Errorf("it arrived as %q", got.Content)
 	}
@@ -330,9 +330,9 @@ func TestAsManyLargeUploadsAsMayRunCostNoMemory(t *testing.T) {
 
 func TestSoundThatMayNotBeAVoiceMessageIsADocument(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext("sendVoice", telegramtest.Refuse(400, "Bad Request: VOICE_MESSAGES_FORBIDDEN"))
+	r.server.FailNext("sendVoice", telegramtest.ErrorResponse(400, "Bad Request: VOICE_MESSAGES_FORBIDDEN"))
 	r.tell(channels.Message{Media: []channels.File{r.file("a.ogg", []byte("OggS OpusHead and more"))}})
-	if got := shape(r.server.Shown(person)); got != "document" {
+	if got := shape(r.server.BotMessages(person)); got != "document" {
 		t.Errorf("shown is %s", got)
 	}
 }

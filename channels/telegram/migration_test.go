@@ -18,10 +18,10 @@ func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
 	r := newRig(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
-	r.server.Say(group, "before")
+	r.server.UserSends(group, "before")
 	r.server.Migrate(group, super)
-	asked := r.server.Say(super, "after")
-	r.server.Post(telegramtest.Post{Chat: super, Text: "and a reply", ReplyTo: asked.ID})
+	asked := r.server.UserSends(super, "after")
+	r.server.UserPosts(telegramtest.UserPost{Chat: super, Text: "and a reply", ReplyTo: asked.ID})
 	got := r.settled()
 	if len(got) != 3 || got[0].Chat != chatOf("-77") || got[1].Chat != chatOf("-77") || got[1].Text != "after" {
 		t.Fatalf("received %+v", got)
@@ -30,7 +30,7 @@ func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
 		t.Errorf("the reply is to %+v, not to %s", got[2].ReplyTo, got[1].ID)
 	}
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "an answer", ReplyTo: got[1].ID})
-	if m := r.server.Wait(t, super, 1)[0]; m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
+	if m := r.server.WaitForCount(t, super, 1)[0]; m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
 		t.Errorf("the answer replies to %+v", m.ReplyTo)
 	}
 }
@@ -44,16 +44,16 @@ func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
 	file := func(content string) *telegramtest.Media {
 		return &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte(content)}
 	}
-	r.server.Say(group, "first")
-	before := r.server.Post(telegramtest.Post{Chat: group, Media: file("one")})
+	r.server.UserSends(group, "first")
+	before := r.server.UserPosts(telegramtest.UserPost{Chat: group, Media: file("one")})
 	for range 2 {
-		r.server.Say(group, "more")
+		r.server.UserSends(group, "more")
 	}
 	r.server.Migrate(group, super)
-	r.server.Say(super, "first")
+	r.server.UserSends(super, "first")
 	var after telegramtest.Message
 	for after.ID < before.ID {
-		after = r.server.Post(telegramtest.Post{Chat: super, Media: file("two")})
+		after = r.server.UserPosts(telegramtest.UserPost{Chat: super, Media: file("two")})
 	}
 	seen, same := map[string]bool{}, 0
 	for _, in := range r.settled() {
@@ -80,7 +80,7 @@ func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
 		r := newRig(t, allGroups)
 		r.server.AddChat(telegramtest.Chat{ID: group})
 		for range 3 {
-			r.server.Say(group, "so that the bubble's number is high enough")
+			r.server.UserSends(group, "so that the bubble's number is high enough")
 		}
 		bubble := r.tell(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
 		r.server.Migrate(group, super)
@@ -99,7 +99,7 @@ func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
 		if err := r.Remove(t.Context(), o.Chat, bubble.ID); err != nil {
 			t.Error(err)
 		}
-		for _, m := range r.server.Wait(t, super, 3) {
+		for _, m := range r.server.WaitForCount(t, super, 3) {
 			if m.Text != "an answer" {
 				t.Errorf("shown is %+v", m)
 			}
@@ -108,11 +108,11 @@ func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
 		if err := r.Edit(t.Context(), last.ID, o); err != nil {
 			t.Error(err)
 		}
-		if shown := r.server.Shown(super); shown[3].Text != "changed" {
+		if shown := r.server.BotMessages(super); shown[3].Text != "changed" {
 			t.Errorf("shown is %+v", shown[3])
 		}
-		if err := r.Remove(t.Context(), o.Chat, last.ID); err != nil || len(r.server.Shown(super)) != 3 {
-			t.Errorf("%v, shown are %d", err, len(r.server.Shown(super)))
+		if err := r.Remove(t.Context(), o.Chat, last.ID); err != nil || len(r.server.BotMessages(super)) != 3 {
+			t.Errorf("%v, shown are %d", err, len(r.server.BotMessages(super)))
 		}
 	}
 }
@@ -120,14 +120,14 @@ func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
 func TestAnAnswerToWhatStayedBehindRepliesToNothingElse(t *testing.T) {
 	r := newRig(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.server.Say(group, "hello")
-	asked := r.server.Say(group, "a question")
+	r.server.UserSends(group, "hello")
+	asked := r.server.UserSends(group, "a question")
 	r.server.Migrate(group, super)
 	for range asked.ID + 1 {
-		r.server.Say(super, "others talk on")
+		r.server.UserSends(super, "others talk on")
 	}
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "the answer", ReplyTo: itoa(asked.ID)})
-	if shown := r.server.Shown(super); len(shown) != 1 || shown[0].ReplyTo != nil {
+	if shown := r.server.BotMessages(super); len(shown) != 1 || shown[0].ReplyTo != nil {
 		t.Errorf("shown are %+v", shown)
 	}
 }
@@ -142,10 +142,10 @@ func TestAMoveIsRememberedAfterARestart(t *testing.T) {
 	stop()
 	r = newRigOn(t, s, h, allGroups)
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "hello"})
-	if calls := s.Calls("sendMessage"); len(calls) != 1 || len(s.Shown(super)) != 1 {
+	if calls := s.Calls("sendMessage"); len(calls) != 1 || len(s.BotMessages(super)) != 1 {
 		t.Errorf("the calls are %+v", calls)
 	}
-	s.Say(super, "are you there?")
+	s.UserSends(super, "are you there?")
 	r.run()
 	if got := r.only(); got.Chat != chatOf("-77") {
 		t.Errorf("received %+v", got)
@@ -159,10 +159,10 @@ func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
 	r.server.AwaitPoll(t)
 	r.home.memory.FailWrites(errors.New("the disk is full"))
 	r.server.Migrate(group, super)
-	r.server.Say(super, "after")
+	r.server.UserSends(super, "after")
 	r.complained()
-	if r.server.Pending() == 0 || len(r.inbox.Messages()) != 0 {
-		t.Errorf("%d updates wait, %d were received", r.server.Pending(), len(r.inbox.Messages()))
+	if r.server.PendingUpdates() == 0 || len(r.inbox.Messages()) != 0 {
+		t.Errorf("%d updates wait, %d were received", r.server.PendingUpdates(), len(r.inbox.Messages()))
 	}
 	r.home.memory.FailWrites(nil)
 	if got := r.only(); got.Chat != chatOf("-77") {

@@ -11,7 +11,7 @@ func TestANameThatTurnsTheDirectionIsReceivedWithout(t *testing.T) {
 	r := newRig(t)
 	r.server.AddUser(telegramtest.User{ID: person, FirstName: "Ada\u202e", LastName: "\u2067gnp", Username: "ada"})
 	r.run()
-	r.server.Say(person, "hello\u202e")
+	r.server.UserSends(person, "hello\u202e")
 	if got := r.only(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
 		t.Errorf("got %+q, %+q", got.User.Name, got.Text)
 	}

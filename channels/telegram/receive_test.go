@@ -17,7 +17,7 @@ import (
 func TestAMessageSaysWhoSaidItWhereAndWhen(t *testing.T) {
 	r := newRig(t)
 	r.run()
-	m := r.server.Say(person, "hello")
+	m := r.server.UserSends(person, "hello")
 	got := r.only()
 	want := channels.Incoming{
 		Chat: chatOf("42"), ID: strconv.Itoa(m.ID), Text: "hello",
@@ -35,19 +35,19 @@ func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
 		if refused++; refused > 4 { // whole and as a part, twice
 			return nil
 		}
-		if r.server.Pending() != 1 || len(r.server.Calls("getUpdates")) != 1 {
+		if r.server.PendingUpdates() != 1 || len(r.server.Calls("getUpdates")) != 1 {
 			t.Error("the update was confirmed before it was received")
 		}
 		return errors.New("the disk is full")
 	}
-	r.server.Say(person, "one")
+	r.server.UserSends(person, "one")
 	r.runRefused(refuse)
 	cursor, err := strconv.ParseInt(r.wait(1)[0].Cursor, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) >= 2 })
-	if offset := calls[1].Int("offset"); offset != cursor+1 {
+	if offset := calls[1].IntParam("offset"); offset != cursor+1 {
 		t.Errorf("after update %d was received, the offset is %d", cursor, offset)
 	}
 	if n := strings.Count(r.logged(), "the disk is full"); n != 1 {
@@ -61,7 +61,7 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 	var said []string
 	for i := range 250 { // more than Telegram hands out at once
 		said = append(said, fmt.Sprintf("message %d", i))
-		s.Say(person, said[i])
+		s.UserSends(person, said[i])
 	}
 	first := newRigOn(t, s, h)
 	enough := make(chan struct{})
@@ -97,7 +97,7 @@ func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
 	for _, cursor := range []string{"", "nonsense", "1", "999999999999"} {
 		t.Run(cursor, func(t *testing.T) {
 			r := newRig(t)
-			r.server.Say(person, "hello")
+			r.server.UserSends(person, "hello")
 			r.Resume(cursor)
 			r.run()
 			if got := r.wait(1)[0].Text; got != "hello" {
@@ -109,9 +109,9 @@ func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
 
 func TestAnUndecodableUpdateIsLoggedAndSkipped(t *testing.T) {
 	r := newRig(t)
-	r.server.Say(person, "before")
-	id := r.server.InjectBroken()
-	r.server.Say(person, "after")
+	r.server.UserSends(person, "before")
+	id := r.server.InjectUndecodableUpdate()
+	r.server.UserSends(person, "after")
 	r.run()
 	got := r.wait(2)
 	if got[0].Text != "before" || got[1].Text != "after" {
@@ -124,7 +124,7 @@ func TestAnUndecodableUpdateIsLoggedAndSkipped(t *testing.T) {
 
 func TestWhatTheLibraryDoesNotKnowCostsNoMessage(t *testing.T) {
 	r := newRig(t)
-	r.server.Inject(`{"message":{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},
+	r.server.InjectUpdate(`{"message":{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},
 		"text":"hello","forward_origin":{"type":"telepathy"},"effect":{"x":[1]}}}`)
 	r.run()
 	if got := r.wait(1)[0]; got.Text != "hello" || got.ID != "7" {
@@ -135,10 +135,10 @@ func TestWhatTheLibraryDoesNotKnowCostsNoMessage(t *testing.T) {
 func TestEditedMessagesAndChannelPostsAreIgnored(t *testing.T) {
 	r := newRig(t)
 	r.server.AddChat(telegramtest.Chat{ID: -1005, Type: "channel"})
-	r.server.Post(telegramtest.Post{Chat: -1005, Text: "news"})
-	m := r.server.Say(other, "first")
-	r.server.EditPost(other, m.ID, "second")
-	r.server.Inject(`{"message":{"message_id":9,"date":1,"chat":{"id":-1006,"type":"supergroup"},"is_automatic_forward":true,
+	r.server.UserPosts(telegramtest.UserPost{Chat: -1005, Text: "news"})
+	m := r.server.UserSends(other, "first")
+	r.server.UserEdits(other, m.ID, "second")
+	r.server.InjectUpdate(`{"message":{"message_id":9,"date":1,"chat":{"id":-1006,"type":"supergroup"},"is_automatic_forward":true,
 		"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-1005,"type":"channel"},"text":"@nano_test_bot news"}}`)
 	r.run()
 	if got := r.only(); got.Text != "first" {
@@ -148,10 +148,10 @@ func TestEditedMessagesAndChannelPostsAreIgnored(t *testing.T) {
 
 func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
 	r := newRig(t)
-	asked := r.server.Say(person, "what is this?")
-	photo := r.server.Post(telegramtest.Post{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "photo", Content: []byte("a picture")}})
-	r.server.Post(telegramtest.Post{Chat: person, Text: "an answer", ReplyTo: asked.ID})
-	r.server.Post(telegramtest.Post{Chat: person, Text: "nice", ReplyTo: photo.ID})
+	asked := r.server.UserSends(person, "what is this?")
+	photo := r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "photo", Content: []byte("a picture")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "an answer", ReplyTo: asked.ID})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "nice", ReplyTo: photo.ID})
 	r.run()
 	got := r.wait(4)
 	if q := got[2].ReplyTo; q == nil || q.ID != strconv.Itoa(asked.ID) || q.Text != "what is this?" {
@@ -169,8 +169,8 @@ func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
 
 func TestContactsAndLocationsAreText(t *testing.T) {
 	r := newRig(t)
-	r.server.Post(telegramtest.Post{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+4912345", FirstName: "Bob", LastName: "B"}})
-	r.server.Post(telegramtest.Post{Chat: person, Location: &telegramtest.Location{Latitude: 52.5, Longitude: 13.25}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+4912345", FirstName: "Bob", LastName: "B"}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Location: &telegramtest.Location{Latitude: 52.5, Longitude: 13.25}})
 	r.run()
 	got := r.wait(2)
 	if got[0].Text != "Contact: Bob B, +4912345" || got[1].Text != "Location: 52.5, 13.25" {
@@ -182,22 +182,22 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 	r := newRig(t)
 	r.run()
 	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
-	m := r.server.Wait(t, person, 1)[0]
+	m := r.server.WaitForCount(t, person, 1)[0]
 	if b := m.Buttons(); len(b) != 2 || b[0].Text != "Yes" || b[1].Data != "answer:2" {
 		t.Fatalf("the buttons are %+v", b)
 	}
-	query := r.server.Press(person, 0, m.ID, "answer:2")
-	again := r.server.Press(person, 0, m.ID, "answer:2")
+	query := r.server.UserPresses(person, 0, m.ID, "answer:2")
+	again := r.server.UserPresses(person, 0, m.ID, "answer:2")
 	got := r.wait(2)
 	if got[0].Press != "answer:2" || got[0].Text != "" || got[0].User.ID != "42" || got[0].Chat != chatOf("42") || got[0].ID == got[1].ID {
 		t.Errorf("received %+v", got)
 	}
-	if shown, ok := r.server.Await(person, patience, func(m []telegramtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok {
+	if shown, ok := r.server.AwaitMessages(person, patience, func(m []telegramtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok {
 		t.Errorf("the buttons are still there: %+v", shown)
 	}
 	r.until("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 2 && c[0].Done && c[1].Done })
 	for _, q := range []string{query, again} {
-		if a, ok := r.server.Answered(q); !ok || a.Times != 1 {
+		if a, ok := r.server.QueryAnswer(q); !ok || a.Times != 1 {
 			t.Errorf("press %s was answered %d times", q, a.Times)
 		}
 	}
@@ -211,10 +211,10 @@ func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
-	m := r.server.Wait(t, group, 1)[0]
-	r.server.Press(group, other, m.ID, "y")
+	m := r.server.WaitForCount(t, group, 1)[0]
+	r.server.UserPresses(group, other, m.ID, "y")
 	r.wait(1)
-	r.server.Press(group, person, m.ID, "y")
+	r.server.UserPresses(group, person, m.ID, "y")
 	r.wait(2)
 	calls := r.until("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
 	if len(calls) != 1 {
@@ -246,9 +246,9 @@ func TestTheMenuIsSetAgainUntilItWorks(t *testing.T) {
 
 func TestAMenuThatIsRefusedIsOnlyLogged(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext("setMyCommands", telegramtest.Refuse(400, "Bad Request: no"))
+	r.server.FailNext("setMyCommands", telegramtest.ErrorResponse(400, "Bad Request: no"))
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	r.run()
-	r.server.Say(person, "hello")
+	r.server.UserSends(person, "hello")
 	r.wait(1)
 }

@@ -26,7 +26,7 @@ func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
 			t.Fatalf("got %+v, %v", receipt, err)
 		}
 	}
-	if all := r.server.Shown(person); len(all) != 1 || all[0].Text != "hello" || len(all[0].Entities) != 1 {
+	if all := r.server.BotMessages(person); len(all) != 1 || all[0].Text != "hello" || len(all[0].Entities) != 1 {
 		t.Errorf("shown is %+v", all)
 	}
 	if err := r.Remove(t.Context(), chatOf("42"), written.ID); err != nil {
@@ -92,7 +92,7 @@ func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
 	}
 	var menu []telegramtest.Command
 	calls := r.server.Calls("setMyCommands")
-	if err := calls[0].Into("commands", &menu); err != nil {
+	if err := calls[0].DecodeParam("commands", &menu); err != nil {
 		t.Fatal(err)
 	}
 	if calls[0].Params["scope"] != `{"type":"chat","chat_id":42}` || len(menu) != 100 {

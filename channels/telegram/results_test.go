@@ -25,7 +25,7 @@ func TestAResultThatIsNullIsAskedForAgain(t *testing.T) {
 	for _, method := range []string{"getMe", "getUpdates", "getFile"} {
 		r.server.FailNext(method, null)
 	}
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.run()
 	if got := r.wait(1)[0]; len(got.Media) != 1 {
 		t.Errorf("got %+v", got)
@@ -47,7 +47,7 @@ func TestABotWithoutAnIDIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.server.FailNext("getMe", result("{}"))
-	r.server.Say(person, "hello")
+	r.server.UserSends(person, "hello")
 	r.run()
 	r.wait(1)
 	if id, err := r.home.memory.Load(t.Context(), "bot"); err != nil || id == "0" {
@@ -99,7 +99,7 @@ func TestAResultIsReadWhateverItsOtherFieldsAre(t *testing.T) {
 
 	r := newRig(t)
 	r.server.FailNext("getFile", result(strangeFile))
-	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.run()
 	r.wait(1)
 	if n := len(r.server.Calls("getFile")); n != 1 {
@@ -116,7 +116,7 @@ func TestAMessageIsReceivedWhateverItsPartsSayThatNobodyReads(t *testing.T) {
 		`"location":{"latitude":1,"longitude":2,"heading":"north"}`,
 		`"venue":{"title":"Home","address":"Here","location":{"latitude":1,"longitude":2,"live_period":"long"},"google_place_id":3}`,
 	} {
-		r.server.Inject(`{"message":{"message_id":` + itoa(i+1) + `,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},` + fields + `}}`)
+		r.server.InjectUpdate(`{"message":{"message_id":` + itoa(i+1) + `,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},` + fields + `}}`)
 	}
 	r.run()
 	got := r.settled()

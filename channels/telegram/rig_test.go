@@ -140,7 +140,7 @@ func (r *rig) wait(n int) []channels.Incoming {
 // settled returns what was received once all that was said so far was handled.
 func (r *rig) settled() []channels.Incoming {
 	r.t.Helper()
-	last := int64(r.server.Inject(`{"poll":{}}`)) // which nobody hears
+	last := int64(r.server.InjectUpdate(`{"poll":{}}`)) // which nobody hears
 	r.confirmed(last)
 	r.emptied()
 	return r.inbox.Messages()
@@ -149,7 +149,7 @@ func (r *rig) settled() []channels.Incoming {
 // confirmed waits until Telegram was told that we have an update.
 func (r *rig) confirmed(id int64) {
 	r.t.Helper()
-	r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].Int("offset") > id })
+	r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].IntParam("offset") > id })
 }
 
 // emptied waits until all that came is received.

@@ -32,7 +32,7 @@ func TestAWrongTokenIsOneClearError(t *testing.T) {
 
 func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
 	r := newRig(t)
-	r.server.FailNext("getUpdates", telegramtest.Refuse(401, "Unauthorized"))
+	r.server.FailNext("getUpdates", telegramtest.ErrorResponse(401, "Unauthorized"))
 	if err := r.Run(t.Context(), r.inbox.Receive); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("Run returned %v", err)
 	}
@@ -65,15 +65,15 @@ func TestTroubleOfTheNetworkIsSurvived(t *testing.T) {
 		"a bad gateway": telegramtest.BadGateway(),
 		"a cut":         {CutBefore: true},
 		"garbage":       {Status: 200, Body: "{"},
-		"an error":      telegramtest.Refuse(500, "Internal Server Error"),
-		"too many":      telegramtest.TooMany(1),
+		"an error":      telegramtest.ErrorResponse(500, "Internal Server Error"),
+		"too many":      telegramtest.RateLimited(1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			r.server.FailNext("getMe", fault)
 			r.server.FailNext("getUpdates", fault, fault)
-			r.server.Say(person, "hello")
+			r.server.UserSends(person, "hello")
 			r.run()
 			if got := r.only(); got.Text != "hello" {
 				t.Errorf("got %+v", got)
@@ -88,8 +88,8 @@ func TestAConflictIsExplained(t *testing.T) {
 		"Conflict: can't use getUpdates method while webhook is active":                                     "a webhook is set",
 	} {
 		r := newRig(t)
-		r.server.FailNext("getUpdates", telegramtest.Refuse(409, description))
-		r.server.Say(person, "hello")
+		r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, description))
+		r.server.UserSends(person, "hello")
 		r.run()
 		r.wait(1)
 		if log := r.logged(); !strings.Contains(log, want) {
@@ -104,8 +104,8 @@ func TestAStalledPollIsCutAndMadeAnew(t *testing.T) {
 	})
 	never := make(chan struct{})
 	defer close(never)
-	r.server.FailNext("getUpdates", telegramtest.Fault{Hang: never})
-	r.server.Say(person, "hello")
+	r.server.FailNext("getUpdates", telegramtest.Fault{HangUntil: never})
+	r.server.UserSends(person, "hello")
 	r.run()
 	r.wait(1)
 	if log := r.logged(); !strings.Contains(log, "no response in time") {
@@ -123,10 +123,10 @@ func TestRunEndsWhileThePollIsOpen(t *testing.T) {
 func TestRunMayBeCalledAgain(t *testing.T) {
 	r := newRig(t)
 	stop := r.run()
-	r.server.Say(person, "one")
+	r.server.UserSends(person, "one")
 	r.wait(1)
 	stop()
-	r.server.Say(person, "two")
+	r.server.UserSends(person, "two")
 	r.run()
 	if got := r.wait(2); len(got) != 2 || got[1].Text != "two" {
 		t.Errorf("got %+v", got)
@@ -137,7 +137,7 @@ func TestRunMayBeCalledAgain(t *testing.T) {
 func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	r.server.Say(person, "hello")
+	r.server.UserSends(person, "hello")
 	tries := 0
 	err := r.Run(ctx, func(context.Context, channels.Incoming) error {
 		if tries++; tries == 2 {
@@ -148,7 +148,7 @@ func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
 	if err != nil || tries != 2 {
 		t.Errorf("Run returned %v after %d tries", err, tries)
 	}
-	if r.server.Pending() != 1 {
+	if r.server.PendingUpdates() != 1 {
 		t.Error("the update was confirmed")
 	}
 }

@@ -15,14 +15,14 @@ func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // covered returns what an entity of a message covers.
 func covered(m telegramtest.Message, e telegramtest.Entity) string {
-	u := utf16.Encode([]rune(m.Words()))
+	u := utf16.Encode([]rune(m.TextOrCaption()))
 	return string(utf16.Decode(u[e.Offset : e.Offset+e.Length]))
 }
 
 func TestMarkdownBecomesTextWithEntities(t *testing.T) {
 	r := newRig(t)
 	receipts := r.tell(channels.Message{Text: "👋 **bold** and `code` and [a link](https://example.org)"})
-	m := r.server.Wait(t, person, 1)[0]
+	m := r.server.WaitForCount(t, person, 1)[0]
 	if m.Text != "👋 bold and code and a link" || receipts[0].ID != strconv.Itoa(m.ID) {
 		t.Errorf("shown is %q under %d, receipt %+v", m.Text, m.ID, receipts)
 	}
@@ -41,7 +41,7 @@ func TestALongTextOfEmojiIsSplitWithinTheLimit(t *testing.T) {
 	r := newRig(t)
 	text := strings.Repeat(strings.Repeat("👨‍👩‍👧‍👦 **wörd** ", 10)+"\n\n", 70)
 	r.tell(channels.Message{Text: text})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if len(shown) < 2 {
 		t.Fatalf("%d messages", len(shown))
 	}
@@ -66,7 +66,7 @@ func TestAVeryLongTextIsADocumentWithItsBeginning(t *testing.T) {
 	r := newRig(t)
 	text := "# Title\n\n" + strings.Repeat("A sentence of some words. ", 2000)
 	r.tell(channels.Message{Text: text, Media: []channels.File{r.file("a.png", telegramtest.PNG(10, 10))}})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || shown[0].Kind() != "document" || shown[1].Kind() != "photo" {
 		t.Fatalf("shown are %+v", shown)
 	}
@@ -80,7 +80,7 @@ func TestProgressIsSilent(t *testing.T) {
 	r := newRig(t)
 	r.tell(channels.Message{Kind: channels.Progress, Text: "⏳ working"})
 	r.tell(channels.Message{Kind: channels.Failure, Text: "Error (E1): no"})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if !shown[0].Silent || shown[1].Silent {
 		t.Errorf("shown are %+v", shown)
 	}
@@ -89,18 +89,18 @@ func TestProgressIsSilent(t *testing.T) {
 func TestInGroupsTheFirstPartRepliesToTheQuestion(t *testing.T) {
 	r := newRig(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	question := r.server.Say(group, "tell me")
+	question := r.server.UserSends(group, "tell me")
 	id := strconv.Itoa(question.ID)
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: strings.Repeat("word ", 1000), ReplyTo: id})
-	shown := r.server.Shown(group)
+	shown := r.server.BotMessages(group)
 	if len(shown) != 2 || shown[0].ReplyTo == nil || shown[0].ReplyTo.ID != question.ID || shown[1].ReplyTo != nil {
 		t.Errorf("shown are %+v", shown)
 	}
-	r.server.DeletePost(group, question.ID)
+	r.server.UserDeletes(group, question.ID)
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "still there", ReplyTo: id})
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "to a press", ReplyTo: "press-123"})
 	r.tell(channels.Message{Text: "in private", ReplyTo: id})
-	if m := r.server.Wait(t, person, 1)[0]; m.ReplyTo != nil {
+	if m := r.server.WaitForCount(t, person, 1)[0]; m.ReplyTo != nil {
 		t.Errorf("in private it is %+v", m)
 	}
 }
@@ -109,7 +109,7 @@ func TestButtonsAreUnderTheLastPart(t *testing.T) {
 	r := newRig(t)
 	buttons := []channels.Button{{Label: "Yes", Data: "1"}, {Label: "No", Data: "2"}, {Label: strings.Repeat("long ", 30), Data: "3"}, {Data: "4"}}
 	r.tell(channels.Message{Text: strings.Repeat("word ", 1000), Buttons: buttons})
-	shown := r.server.Shown(person)
+	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || len(shown[0].Buttons()) != 0 || len(shown[1].Buttons()) != 4 {
 		t.Fatalf("shown are %+v", shown)
 	}
@@ -120,7 +120,7 @@ func TestButtonsAreUnderTheLastPart(t *testing.T) {
 	r.tell(channels.Message{Text: "which?", Media: pictures, Buttons: buttons})
 	r.tell(channels.Message{Media: pictures, Buttons: buttons})
 	r.tell(channels.Message{Text: "this?", Media: pictures[:1], Buttons: buttons})
-	shown = r.server.Shown(person)[2:]
+	shown = r.server.BotMessages(person)[2:]
 	if len(shown) != 7 || shown[2].Text != "which?" || len(shown[2].Buttons()) != 4 || len(shown[5].Buttons()) != 4 ||
 		shown[6].Caption != "this?" || len(shown[6].Buttons()) != 4 {
 		t.Errorf("shown are %+v", shown)
@@ -146,9 +146,9 @@ func TestARepetitionIsLedByAMark(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range r.server.Shown(person) {
-		if !strings.HasPrefix(m.Words(), "↻") || units(m.Words()) > 4096 {
-			t.Errorf("shown is %q", m.Words())
+	for _, m := range r.server.BotMessages(person) {
+		if !strings.HasPrefix(m.TextOrCaption(), "↻") || units(m.TextOrCaption()) > 4096 {
+			t.Errorf("shown is %q", m.TextOrCaption())
 		}
 		for _, e := range append(m.Entities, m.CaptionEntities...) {
 			if covered(m, e) != "bold" {
@@ -168,16 +168,16 @@ func TestAnEditReplacesTextAndButtons(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	m := r.server.Shown(person)[0]
+	m := r.server.BotMessages(person)[0]
 	if m.Text != "⏳ two" || len(m.Buttons()) != 1 || m.Edits != 1 || len(m.Entities) != 1 {
 		t.Errorf("shown is %+v", m)
 	}
-	r.server.FailNext("editMessageText", telegramtest.Refuse(400, "Bad Request: can't parse entities: no"))
+	r.server.FailNext("editMessageText", telegramtest.ErrorResponse(400, "Bad Request: can't parse entities: no"))
 	next = r.plan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **three**"})[0]
 	if err := r.Edit(t.Context(), id, next); err != nil {
 		t.Error(err)
 	}
-	if m := r.server.Shown(person)[0]; m.Text != "⏳ three" || len(m.Entities) != 0 || len(m.Buttons()) != 0 {
+	if m := r.server.BotMessages(person)[0]; m.Text != "⏳ three" || len(m.Entities) != 0 || len(m.Buttons()) != 0 {
 		t.Errorf("shown is %+v", m)
 	}
 }
@@ -190,7 +190,7 @@ func TestAMessageIsRemovedAndOneThatIsGoneIsNoError(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if shown := r.server.Shown(person); len(shown) != 0 {
+	if shown := r.server.BotMessages(person); len(shown) != 0 {
 		t.Errorf("shown are %+v", shown)
 	}
 	var se *channels.SendError
@@ -209,7 +209,7 @@ func TestTypingIsShownInTheTopic(t *testing.T) {
 		t.Error(err)
 	}
 	calls := r.server.Calls("sendChatAction")
-	if calls[0].Params["action"] != "typing" || int(calls[0].Int("message_thread_id")) != topic || calls[1].Int("chat_id") != person {
+	if calls[0].Params["action"] != "typing" || int(calls[0].IntParam("message_thread_id")) != topic || calls[1].IntParam("chat_id") != person {
 		t.Errorf("the calls are %+v", calls)
 	}
 }

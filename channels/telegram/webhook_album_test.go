@@ -24,8 +24,8 @@ func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 	r.run()
 	media := photos(full)
 	media[2].Caption = "my holiday"
-	m := r.server.Album(telegramtest.Post{Chat: person}, media...)
-	r.server.Say(person, "what do you say?")
+	m := r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person}, media...)
+	r.server.UserSends(person, "what do you say?")
 	got := r.wait(2)
 	isAlbum(t, got[0], full, "my holiday")
 	if got[0].ID != strconv.Itoa(m[0].ID) || got[0].Cursor != "" || got[1].Text != "what do you say?" {
@@ -42,7 +42,7 @@ func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 func TestAFullAlbumByWebhookIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
-	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(full)...)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(full)...)
 	r.run()
 	isAlbum(t, r.wait(1)[0], full, "ten")
 }
@@ -59,10 +59,10 @@ func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			first := newHookRig(t, func(o *telegram.Options) { o.Timing.Resend = time.Hour })
 			first.front.admit(c.early)
-			first.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(c.parts)...)
+			first.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(c.parts)...)
 			stop := first.run()
 			if !first.server.AwaitPending(c.parts-c.early, patience) {
-				t.Fatalf("%d are left", first.server.Pending())
+				t.Fatalf("%d are left", first.server.PendingUpdates())
 			}
 			stop()
 			if got := first.inbox.Messages(); len(got) != 0 {
@@ -96,7 +96,7 @@ func TestAPartOfAnAlbumThatComesAgainIsNoMessage(t *testing.T) {
 	again := func(r *hookRig, want int) {
 		t.Helper()
 		r.bring("s", updates[1])
-		r.server.Say(person, "after") // comes behind it
+		r.server.UserSends(person, "after") // comes behind it
 		if got := r.wait(want); got[want-1].Text != "after" {
 			t.Errorf("received %+v", got)
 		}
@@ -154,12 +154,12 @@ func TestAFileThatTakesLongHoldsUpOnlyItsChatAndSurvivesARestart(t *testing.T) {
 	first := newHookRig(t)
 	never := make(chan struct{})
 	defer close(never)
-	first.server.FailNext(telegramtest.Download, telegramtest.Fault{Hang: never})
+	first.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
 	stop := first.run()
-	first.server.Post(telegramtest.Post{Chat: person, Text: "a file", Media: &photos(1)[0]})
-	first.server.Say(person, "and a word")
+	first.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "a file", Media: &photos(1)[0]})
+	first.server.UserSends(person, "and a word")
 	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
-	first.server.Say(other, "meanwhile")
+	first.server.UserSends(other, "meanwhile")
 	if got := first.taken(); len(got) != 1 || got[0].Text != "meanwhile" {
 		t.Fatalf("received %+v", got)
 	}
@@ -171,7 +171,7 @@ func TestAFileThatTakesLongHoldsUpOnlyItsChatAndSurvivesARestart(t *testing.T) {
 		t.Errorf("received %+v", got)
 	}
 	contains(t, got[0].Media[0], "photo 0")
-	second.server.Say(person, "done")
+	second.server.UserSends(person, "done")
 	second.wait(3)
 	second.emptied()
 }
@@ -182,14 +182,14 @@ func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
 	r.run()
 	r.registered()
 	r.home.memory.FailWrites(errors.New("the disk is full"))
-	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(full)...)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(full)...)
 	for _, d := range r.delivered(2)[:2] {
 		if d.Status != 503 {
 			t.Errorf("answered %d", d.Status)
 		}
 	}
-	if r.server.Pending() != full {
-		t.Errorf("%d are left", r.server.Pending())
+	if r.server.PendingUpdates() != full {
+		t.Errorf("%d are left", r.server.PendingUpdates())
 	}
 	r.home.memory.FailWrites(nil)
 	isAlbum(t, r.wait(1)[0], full, "look")
@@ -207,7 +207,7 @@ func TestABrokenFileOfAnEarlierVersionStopsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.server.Say(person, "hello")
+	r.server.UserSends(person, "hello")
 	r.run()
 	if got := r.wait(1); got[0].Text != "hello" {
 		t.Errorf("received %+v", got)

@@ -116,7 +116,7 @@ func (r *hookRig) again(change ...func(*telegram.Options)) *hookRig {
 func (r *hookRig) taken() []channels.Incoming {
 	r.t.Helper()
 	if !r.server.AwaitPending(0, patience) {
-		r.t.Fatalf("%d updates are not taken: %+v\n%s", r.server.Pending(), r.server.Deliveries(), r.logged())
+		r.t.Fatalf("%d updates are not taken: %+v\n%s", r.server.PendingUpdates(), r.server.Deliveries(), r.logged())
 	}
 	return r.inbox.Messages()
 }

@@ -28,7 +28,7 @@ func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 			Channel:    r.Channel,
 			Chat:       chatOf("42"),
 			Sent:       func() []channelstest.SentCall { return sent(t, r.server) },
-			UserSends:  func(text string) { r.server.Say(person, text) },
+			UserSends:  func(text string) { r.server.UserSends(person, text) },
 			Redelivers: true,
 			Normalize:  channelstest.StripMarkup,
 			CloseIdleConnections: func() { // Telegram goes on delivering, and its connections are not the channel's
@@ -64,17 +64,17 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 	r := newHookRig(t)
 	stop := r.run()
 	call := r.registered()
-	r.server.Say(person, "hello")
+	r.server.UserSends(person, "hello")
 	m := r.wait(1)[0]
 	if m.Text != "hello" || m.Cursor != "" {
 		t.Errorf("received %+v", m)
 	}
 	var allowed []string
-	if err := call.Into("allowed_updates", &allowed); err != nil || fmt.Sprint(allowed) != "[message callback_query]" {
+	if err := call.DecodeParam("allowed_updates", &allowed); err != nil || fmt.Sprint(allowed) != "[message callback_query]" {
 		t.Errorf("allowed are %v (%v)", allowed, err)
 	}
 	secret := call.Params["secret_token"]
-	if call.Params["url"] != r.front.URL+"/hook" || call.Int("max_connections") < 2 || len(secret) < 32 ||
+	if call.Params["url"] != r.front.URL+"/hook" || call.IntParam("max_connections") < 2 || len(secret) < 32 ||
 		strings.Contains(secret, strings.Split(r.server.Token, ":")[1]) {
 		t.Errorf("set with %v", call.Params)
 	}
@@ -131,10 +131,10 @@ func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
 		<-let
 		return nil
 	}
-	r.server.Say(person, "hello")
+	r.server.UserSends(person, "hello")
 	r.run()
 	<-began
-	if d := r.server.Deliveries(); len(d) != 1 || d[0].Done || r.server.Pending() != 1 {
+	if d := r.server.Deliveries(); len(d) != 1 || d[0].Done || r.server.PendingUpdates() != 1 {
 		t.Errorf("before it was received: %+v", d)
 	}
 	close(let)
@@ -147,8 +147,8 @@ func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
 	refused := 0
-	r.server.Say(person, "one")
-	r.server.Say(person, "two")
+	r.server.UserSends(person, "one")
+	r.server.UserSends(person, "two")
 	r.runRefused(func(context.Context, channels.Incoming) error {
 		if refused++; refused <= 6 { // whole and as a part, three times
 			return errors.New("the disk is full")
@@ -175,8 +175,8 @@ func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
 func TestWhatCannotBeReadIsSkippedByWebhook(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
-	broken := r.server.InjectBroken()
-	r.server.Say(person, "after")
+	broken := r.server.InjectUndecodableUpdate()
+	r.server.UserSends(person, "after")
 	r.run()
 	r.wait(1)
 	r.taken()
@@ -202,8 +202,8 @@ func TestPressesComeByWebhook(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
 	r.run()
-	m := r.server.Say(person, "hello")
-	query := r.server.Press(person, 0, m.ID, "stop")
+	m := r.server.UserSends(person, "hello")
+	query := r.server.UserPresses(person, 0, m.ID, "stop")
 	for _, in := range r.wait(2) {
 		if in.Press == "" && in.Text != "hello" || in.Press != "" && in.Press != "stop" {
 			t.Errorf("received %+v", in)
@@ -273,9 +273,9 @@ func TestDeliveriesThatWaitAreAnsweredAtTheEnd(t *testing.T) {
 			return ctx.Err()
 		})
 	}()
-	r.server.Say(person, "is being received")
+	r.server.UserSends(person, "is being received")
 	<-began
-	r.server.Say(other, "waits for that")
+	r.server.UserSends(other, "waits for that")
 	<-r.front.read
 	<-r.front.read // both
 	cancel()
@@ -296,7 +296,7 @@ func TestWhatWaitsIsBoundedAndTelegramKeepsTheRest(t *testing.T) {
 	defer close(never)
 	r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 		if c.Method == "getFile" {
-			return telegramtest.Fault{Hang: never}
+			return telegramtest.Fault{HangUntil: never}
 		}
 		return telegramtest.Fault{}
 	})

@@ -14,8 +14,8 @@ import (
 func TestRegisteringIsTriedUntilItWorks(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
-	r.server.FailNext("setWebhook", telegramtest.BadGateway(), telegramtest.Refuse(400, "Bad Request: bad webhook: Failed to resolve host"))
-	r.server.Say(person, "hello")
+	r.server.FailNext("setWebhook", telegramtest.BadGateway(), telegramtest.ErrorResponse(400, "Bad Request: bad webhook: Failed to resolve host"))
+	r.server.UserSends(person, "hello")
 	r.run()
 	r.wait(1)
 	if log := r.logged(); !strings.Contains(log, "webhook not registered, will retry") || !strings.Contains(log, "Failed to resolve host") {
@@ -30,7 +30,7 @@ func TestWhatTelegramCouldNotDeliverComesAtOnceAfterARestart(t *testing.T) {
 	first.registered()
 	stop()
 	first.server.SetWebhookRetry(time.Hour)
-	first.server.Say(person, "anybody there?")
+	first.server.UserSends(person, "anybody there?")
 	first.delivered(1)
 	second := first.again()
 	second.server.SetWebhookRetry(time.Hour)
@@ -45,7 +45,7 @@ func TestAWrongTokenEndsTheWebhookInOneLine(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"getMe", "setWebhook", "getWebhookInfo"} {
 		r := newHookRig(t, func(o *telegram.Options) { o.Timing.Watch = time.Millisecond })
-		no := telegramtest.Refuse(401, "Unauthorized")
+		no := telegramtest.ErrorResponse(401, "Unauthorized")
 		r.server.FailNext(method, no, no)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -62,7 +62,7 @@ func TestTheWebhookIsLookedAfter(t *testing.T) {
 	r.run()
 	r.registered()
 	r.front.admit(0) // the proxy in front of us is down
-	r.server.Say(person, "hello")
+	r.server.UserSends(person, "hello")
 	for deadline := time.Now().Add(patience); !strings.Contains(r.logged(), "502 Bad Gateway"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log does not tell: %s", r.logged())
@@ -76,7 +76,7 @@ func TestTheWebhookIsLookedAfter(t *testing.T) {
 	}
 	answer.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
-	r.server.Say(person, "still there?")
+	r.server.UserSends(person, "still there?")
 	r.wait(2)
 	if log := r.logged(); !strings.Contains(log, "another program has changed this bot's webhook") {
 		t.Errorf("the log does not tell: %s", log)

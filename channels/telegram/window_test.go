@@ -13,8 +13,8 @@ func (r *rig) hang() {
 	r.t.Helper()
 	never := make(chan struct{})
 	r.t.Cleanup(func() { close(never) })
-	r.server.FailNext(telegramtest.Download, telegramtest.Fault{Hang: never})
-	r.server.Post(telegramtest.Post{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
 }
 
@@ -24,11 +24,11 @@ func TestHundredsOfMessagesAreHeardWhileADownloadTakesLong(t *testing.T) {
 	r.run()
 	r.hang()
 	for i := range 250 {
-		r.server.Say(other+int64(i), "hello")
+		r.server.UserSends(other+int64(i), "hello")
 	}
-	r.server.Say(person, "behind it")
+	r.server.UserSends(person, "behind it")
 	r.wait(250)
-	r.confirmed(int64(r.server.Inject(`{"poll":{}}`)))
+	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	if n := len(r.server.Calls("getUpdates")); n > 260 {
 		t.Errorf("%d polls for 252 updates", n)
 	}
@@ -39,9 +39,9 @@ func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
 	stop := r.run()
 	r.hang()
 	for i := range 97 {
-		r.server.Say(other+1+int64(i), "hello")
+		r.server.UserSends(other+1+int64(i), "hello")
 	}
-	r.server.Album(telegramtest.Post{Chat: other, Text: "three"}, photos(3)...)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: other, Text: "three"}, photos(3)...)
 	got := r.wait(98)
 	stop()
 	again := newRigOn(t, r.server, r.home)
@@ -66,9 +66,9 @@ func TestStopDoesNotWaitForADownload(t *testing.T) {
 	r.tell(channels.Message{Text: "working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
 	r.run()
 	r.hang()
-	r.server.Say(person, "behind it")
-	r.server.Press(person, person, r.server.Shown(person)[0].ID, "/stop")
-	r.server.Say(person, "/stop now")
+	r.server.UserSends(person, "behind it")
+	r.server.UserPresses(person, person, r.server.BotMessages(person)[0].ID, "/stop")
+	r.server.UserSends(person, "/stop now")
 	if got := r.wait(2); got[0].Press != "/stop" || got[1].Text != "/stop now" {
 		t.Errorf("received %+v", got)
 	}
@@ -78,7 +78,7 @@ func TestStopDoesNotWaitForADownload(t *testing.T) {
 func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	first := newRig(t)
 	stop := first.run()
-	m := first.server.Say(person, "to the first")
+	m := first.server.UserSends(person, "to the first")
 	before := first.only()
 	stop()
 	s := telegramtest.New(t)
@@ -86,7 +86,7 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	second := newRigOn(t, s, first.home)
 	second.Resume(before.Cursor)
 	stop = second.run()
-	n := s.Say(person, "to the second")
+	n := s.UserSends(person, "to the second")
 	got := second.only()
 	if n.ID != m.ID || got.ID == before.ID || got.Text != "to the second" {
 		t.Fatalf("message %d is %+v, and message %d is %+v", m.ID, before, n.ID, got)
@@ -96,20 +96,20 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	if _, err := second.Send(t.Context(), answer); err != nil {
 		t.Fatal(err)
 	}
-	if shown := s.Shown(person)[0]; shown.ReplyTo == nil || shown.ReplyTo.ID != n.ID {
+	if shown := s.BotMessages(person)[0]; shown.ReplyTo == nil || shown.ReplyTo.ID != n.ID {
 		t.Errorf("the answer to it is %+v", shown)
 	}
 	stop()
 	again := newRigOn(t, s, first.home) // it is the same bot still
 	again.Resume(got.Cursor)
 	again.run()
-	s.Say(person, "once more")
+	s.UserSends(person, "once more")
 	if next := again.only(); next.Text != "once more" || next.ID == got.ID {
 		t.Errorf("received %+v", next)
 	}
 	back := newRigOn(t, first.server, first.home)
 	back.run()
-	first.server.Say(person, "to the first again")
+	first.server.UserSends(person, "to the first again")
 	if all := back.settled(); all[len(all)-1].ID != itoa(m.ID+1) {
 		t.Errorf("received %+v", all)
 	}
@@ -124,7 +124,7 @@ func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
 	second := newRigOn(t, telegramtest.New(t), first.home)
 	second.server.Bot.ID++
 	stop = second.run()
-	second.server.Say(person, "hello")
+	second.server.UserSends(person, "hello")
 	if got := second.wait(1)[0]; got.Text != "hello" || len(first.home.memory.StoredParts()) != 1 {
 		t.Errorf("received %+v, and pending are %v", got, first.home.memory.StoredParts())
 	}

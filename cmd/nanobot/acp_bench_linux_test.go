@@ -21,12 +21,12 @@ func BenchmarkTelegramACPFlow(b *testing.B) {
 	bot := startBenchBot(b, buildBinary(b), setup{
 		protocol: "acp", command: fmt.Sprintf("TEST_ACP_AGENT=1 exec %s -dir %s", os.Args[0], b.TempDir()),
 	})
-	bot.api.Say(7, "flow 1 10000\nsay over")
+	bot.api.UserSends(7, "flow 1 10000\nsay over")
 	bot.await(7, 1)
 	var shown, grown, lost, took float64
 	for b.Loop() {
 		before, calls, began := bot.memory("RssAnon"), len(bot.api.Calls("")), time.Now()
-		bot.api.Say(7, fmt.Sprintf("flow %d %d\nsay THE END", seconds, rate))
+		bot.api.UserSends(7, fmt.Sprintf("flow %d %d\nsay THE END", seconds, rate))
 		most := before
 		for time.Since(began) < seconds*time.Second {
 			time.Sleep(100 * time.Millisecond)

@@ -33,8 +33,8 @@ func acpAgent(t *testing.T, flags string) string {
 func (b *telegramBot) shows(chat int64, words string) telegramtest.Message {
 	b.t.Helper()
 	var found telegramtest.Message
-	shown, ok := b.api.Await(chat, telegramtest.Patience, func(all []telegramtest.Message) bool {
-		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.Words(), words) })
+	shown, ok := b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), words) })
 		if i >= 0 {
 			found = all[i]
 		}
@@ -51,18 +51,18 @@ func (b *telegramBot) press(m telegramtest.Message, label string) {
 	b.t.Helper()
 	for _, button := range m.Buttons() {
 		if button.Text == label {
-			b.acknowledged(b.api.Press(7, 7, m.ID, button.Data))
+			b.acknowledged(b.api.UserPresses(7, 7, m.ID, button.Data))
 			return
 		}
 	}
-	b.t.Fatalf("%q has no button %q: %+v", m.Words(), label, m.Buttons())
+	b.t.Fatalf("%q has no button %q: %+v", m.TextOrCaption(), label, m.Buttons())
 }
 
 func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	t.Parallel()
 	signal := filepath.Join(t.TempDir(), "go")
 	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -repeats -noisy")})
-	b.api.Say(7, "say Looking at it.\ntool t1 execute make test\nstatus t1 in_progress\nuntil "+signal+"\nask t1 execute make test\nstatus t1 completed\nsay All **done**.")
+	b.api.UserSends(7, "say Looking at it.\ntool t1 execute make test\nstatus t1 in_progress\nuntil "+signal+"\nask t1 execute make test\nstatus t1 completed\nsay All **done**.")
 	b.shows(7, "Looking at it.")
 	b.shows(7, "make test")
 	if err := os.WriteFile(signal, nil, 0o600); err != nil {
@@ -72,18 +72,18 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	b.press(question, "Allow")
 	b.shows(7, "permission selected yes")
 	final := b.shows(7, "All done.")
-	shown, settled := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool { return len(all) == 3 })
+	shown, settled := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) == 3 })
 	if !settled || len(final.Buttons()) != 0 {
 		t.Errorf("the chat ends with %+v", shown)
 	}
 	// A command that hangs is freed by /stop, and the same agent goes on.
-	b.api.Say(7, "pid\ntool t2 fetch a page\nawait")
+	b.api.UserSends(7, "pid\ntool t2 fetch a page\nawait")
 	b.shows(7, "a page")
-	b.api.Say(7, "/stop")
+	b.api.UserSends(7, "/stop")
 	b.shows(7, "Stopped.")
-	pid := b.shows(7, "pid ").Words()
-	b.api.Say(7, "history\npid")
-	if words := b.shows(7, "prompts so far: 3").Words(); !strings.Contains(words, strings.TrimSpace(pid)) {
+	pid := b.shows(7, "pid ").TextOrCaption()
+	b.api.UserSends(7, "history\npid")
+	if words := b.shows(7, "prompts so far: 3").TextOrCaption(); !strings.Contains(words, strings.TrimSpace(pid)) {
 		t.Errorf("the agent was started anew: %q, then %q", pid, words)
 	}
 	b.signal(syscall.SIGTERM)
@@ -95,27 +95,27 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -list -configs -early")})
-	b.api.Say(7, "first talk")
+	b.api.UserSends(7, "first talk")
 	b.shows(7, "You said: first talk")
-	b.api.Say(7, "/model")
+	b.api.UserSends(7, "/model")
 	b.press(b.shows(7, "Large"), "Large")
 	b.shows(7, "arge")
-	b.api.Say(7, "state")
+	b.api.UserSends(7, "state")
 	b.shows(7, "model large")
-	b.api.Say(7, "/new")
+	b.api.UserSends(7, "/new")
 	b.shows(7, "fresh start")
-	b.api.Say(7, "history")
+	b.api.UserSends(7, "history")
 	b.shows(7, "prompts so far: 1")
-	b.api.Say(7, "/help")
+	b.api.UserSends(7, "/help")
 	b.shows(7, "/review")
-	b.api.Say(7, "/sessions")
+	b.api.UserSends(7, "/sessions")
 	question := b.shows(7, "Which conversation")
 	i := slices.IndexFunc(question.Buttons(), func(k telegramtest.Button) bool { return strings.Contains(k.Text, "first talk") })
 	if i < 0 {
 		t.Fatalf("the session cannot be chosen: %+v", question)
 	}
 	b.press(question, question.Buttons()[i].Text)
-	b.api.Say(7, "state\nhistory")
+	b.api.UserSends(7, "state\nhistory")
 	b.shows(7, "prompts so far: 3") // first talk, state, and this one
 }
 
@@ -126,7 +126,7 @@ func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	b := startTelegramBot(t, setup{protocol: "acp", command: "echo $$ >" + pidFile + "; " + acpAgent(t, "-resume")})
-	b.api.Say(7, "embed t1 sleep 300\nawait")
+	b.api.UserSends(7, "embed t1 sleep 300\nawait")
 	b.shows(7, "sleep 300")
 	raw, err := os.ReadFile(pidFile)
 	if err != nil {
@@ -135,22 +135,22 @@ func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
 	b.restart(syscall.SIGKILL, func() {})
 	b.shows(7, "I was restarted while working on this.")
-	for deadline := time.Now().Add(telegramtest.Patience); lives(pid); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(telegramtest.WaitLimit); lives(pid); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the agent %d outlives the daemon", pid)
 		}
 	}
-	b.api.Say(7, "history")
+	b.api.UserSends(7, "history")
 	b.shows(7, "prompts so far: 2")
 }
 
 func TestAnACPAgentThatIsKilledIsResumed(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-load")})
-	b.api.Say(7, "say half an ans\ndie")
+	b.api.UserSends(7, "say half an ans\ndie")
 	b.shows(7, "half an ans")
 	b.shows(7, "Your next message resumes the conversation.")
-	b.api.Say(7, "history")
+	b.api.UserSends(7, "history")
 	b.shows(7, "prompts so far: 2")
 	for _, text := range b.texts(7) {
 		if strings.Contains(text, "REPLAYED") {
@@ -164,7 +164,7 @@ func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
 	b := startDiscordBot(t, discordSetup{protocol: "acp", command: acpAgent(t, "-resume")})
 	shows := func(words string) (found discordtest.Message) {
 		t.Helper()
-		shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
+		shown, ok := b.api.AwaitMessages(b.dm, discordtest.WaitLimit, func(all []discordtest.Message) bool {
 			i := slices.IndexFunc(all, func(m discordtest.Message) bool { return strings.Contains(m.Content, words) })
 			if i >= 0 {
 				found = all[i]
@@ -176,19 +176,19 @@ func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
 		}
 		return found
 	}
-	b.api.Say(b.dm, ada, "say Let me see.\ntool t1 edit main.go\nask t1 edit main.go\nstatus t1 completed\nsay Changed.")
+	b.api.UserSends(b.dm, ada, "say Let me see.\ntool t1 edit main.go\nask t1 edit main.go\nstatus t1 completed\nsay Changed.")
 	question := shows("1. Allow")
 	reject := question.Buttons()[slices.IndexFunc(question.Buttons(), func(k discordtest.Component) bool { return k.Label == "Reject" })]
-	if _, err := b.api.Press(ada, question.ID, reject.CustomID); err != nil {
+	if _, err := b.api.UserPresses(ada, question.ID, reject.CustomID); err != nil {
 		t.Fatal(err)
 	}
 	shows("permission selected no")
 	shows("Changed.")
-	b.api.Say(b.dm, ada, "tool t2 fetch a page\nawait")
+	b.api.UserSends(b.dm, ada, "tool t2 fetch a page\nawait")
 	shows("a page")
-	b.api.Say(b.dm, ada, "/stop")
+	b.api.UserSends(b.dm, ada, "/stop")
 	shows("Stopped.")
-	b.api.Say(b.dm, ada, "history")
+	b.api.UserSends(b.dm, ada, "history")
 	shows("prompts so far: 3")
 	b.end()
 }
@@ -198,10 +198,10 @@ func TestAKeptAgentEndsWithThePersonsAccess(t *testing.T) {
 	b := startTelegramBot(t, setup{protocol: "acp", command: "echo $$ >> pids; " + acpAgent(t, "-resume")})
 	b.awaitLog("ready")
 	b.pair("telegram:8")
-	b.api.Say(8, "say from the guest")
+	b.api.UserSends(8, "say from the guest")
 	b.shows(8, "from the guest")
 	guest := b.await("pids")[0]
-	b.api.Say(7, "say from the owner")
+	b.api.UserSends(7, "say from the owner")
 	b.shows(7, "from the owner")
 	pids := b.await("pids")
 	if len(pids) != 2 {

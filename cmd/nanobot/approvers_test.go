@@ -22,8 +22,10 @@ const runsCommand = `outbox=$(cat)
 // awaitQuestion waits for the question of a chat.
 func (b *telegramBot) awaitQuestion(chat int64) (question telegramtest.Message) {
 	b.t.Helper()
-	_, ok := b.api.Await(chat, telegramtest.Patience, func(all []telegramtest.Message) bool {
-		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return strings.HasPrefix(m.Words(), "🔐 Run this command?") })
+	_, ok := b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool {
+			return strings.HasPrefix(m.TextOrCaption(), "🔐 Run this command?")
+		})
 		if i >= 0 {
 			question = all[i]
 		}
@@ -38,8 +40,8 @@ func (b *telegramBot) awaitQuestion(chat int64) (question telegramtest.Message) 
 // awaitRefusals waits until a chat was told n times that somebody is no approver.
 func (b *telegramBot) awaitRefusals(chat int64, n int) {
 	b.t.Helper()
-	refused := func(m telegramtest.Message) bool { return m.Words() == "Only approvers can decide this." }
-	_, ok := b.api.Await(chat, telegramtest.Patience, func(all []telegramtest.Message) bool {
+	refused := func(m telegramtest.Message) bool { return m.TextOrCaption() == "Only approvers can decide this." }
+	_, ok := b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		return len(slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return !refused(m) })) == n
 	})
 	if !ok {
@@ -57,16 +59,16 @@ func TestOnlyApproversOfAnAgentPermitWhatItAsksForAlsoAfterAKillAndAReload(t *te
 	b := startTelegramBot(t, s)
 	b.api.AddChat(telegramtest.Chat{ID: group})
 	b.api.AddChat(telegramtest.Chat{ID: other})
-	b.api.Post(telegramtest.Post{Chat: group, From: 8, Text: "@nano_test_bot work"})
+	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 8, Text: "@nano_test_bot work"})
 	question := b.awaitQuestion(group)
 	yes := question.Buttons()[0].Data
-	b.api.Press(group, 8, question.ID, yes)
+	b.api.UserPresses(group, 8, question.ID, yes)
 	b.awaitRefusals(group, 1)
 	b.restart(syscall.SIGKILL, func() {})
-	b.api.Press(group, 8, question.ID, yes)
+	b.api.UserPresses(group, 8, question.ID, yes)
 	b.awaitRefusals(group, 2)
-	b.api.Press(group, 7, question.ID, yes)
-	b.api.WaitFor(t, group, "it ran")
+	b.api.UserPresses(group, 7, question.ID, yes)
+	b.api.WaitForText(t, group, "it ran")
 
 	text, err := os.ReadFile(b.cfg)
 	if err == nil {
@@ -78,13 +80,13 @@ func TestOnlyApproversOfAnAgentPermitWhatItAsksForAlsoAfterAKillAndAReload(t *te
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.api.Post(telegramtest.Post{Chat: other, From: 7, Text: "@nano_test_bot again"})
+	b.api.UserPosts(telegramtest.UserPost{Chat: other, From: 7, Text: "@nano_test_bot again"})
 	question = b.awaitQuestion(other)
 	b.signal(syscall.SIGHUP) // the list is that of the moment of the press
 	b.awaitLog("config reloaded")
-	b.api.Press(other, 7, question.ID, question.Buttons()[0].Data)
+	b.api.UserPresses(other, 7, question.ID, question.Buttons()[0].Data)
 	b.awaitRefusals(other, 1)
-	b.api.Press(other, 8, question.ID, question.Buttons()[0].Data)
+	b.api.UserPresses(other, 8, question.ID, question.Buttons()[0].Data)
 	b.await("ran")
 	b.ended()
 }

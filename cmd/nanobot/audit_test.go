@@ -35,7 +35,7 @@ func (b *telegramBot) audited() (all []audit.Record, raw string) {
 // awaitAudit waits for a record.
 func (b *telegramBot) awaitAudit(what string, is func(audit.Record) bool) audit.Record {
 	b.t.Helper()
-	for deadline := time.Now().Add(telegramtest.Patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(telegramtest.WaitLimit); ; time.Sleep(10 * time.Millisecond) {
 		all, raw := b.audited()
 		if i := slices.IndexFunc(all, is); i >= 0 {
 			return all[i]
@@ -66,7 +66,7 @@ func TestWhoStartedWhatIsWrittenDown(t *testing.T) {
 	})
 	b.api.AddUser(telegramtest.User{ID: 7, FirstName: "Ada", Username: "ada"})
 	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
-	b.api.Album(telegramtest.Post{Chat: 7, Text: "please fail privately"}, picture, picture)
+	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "please fail privately"}, picture, picture)
 	begun := b.awaitAudit("the start", event(audit.TurnStart))
 	if begun.Decision != audit.Allowed || begun.Channel != "telegram" || begun.Chat != "7" || begun.User != (audit.User{ID: "7", Name: "Ada", Username: "ada"}) ||
 		begun.Run == 0 || begun.Attempt != 1 || begun.Message == "" || begun.In != (audit.Size{Bytes: len("please fail privately"), Media: 2}) {
@@ -84,10 +84,10 @@ func TestWhoStartedWhatIsWrittenDown(t *testing.T) {
 	}
 	b.answersAreWrittenDown()
 	b.strangersAreWrittenDown()
-	b.api.Say(7, "hang")
-	b.api.WaitFor(t, 7, "up")
-	b.api.Say(7, "/STOP")
-	b.api.WaitFor(t, 7, "Stopped.")
+	b.api.UserSends(7, "hang")
+	b.api.WaitForText(t, 7, "up")
+	b.api.UserSends(7, "/STOP")
+	b.api.WaitForText(t, 7, "Stopped.")
 	if r := b.awaitAudit("the command", event(audit.Command)); r.Command != "/stop" || r.User.ID != "7" {
 		t.Errorf("the command is %+v", r)
 	}
@@ -109,17 +109,17 @@ func TestWhoStartedWhatIsWrittenDown(t *testing.T) {
 // answersAreWrittenDown has somebody press a button, and write an answer.
 func (b *telegramBot) answersAreWrittenDown() {
 	b.t.Helper()
-	b.api.Say(7, "paint")
-	question := b.api.WaitFor(b.t, 7, "Which one?\n1. Red\n2. Blue")
-	b.api.Press(7, 7, question.ID, question.Buttons()[1].Data)
-	b.api.WaitFor(b.t, 7, "painted")
+	b.api.UserSends(7, "paint")
+	question := b.api.WaitForText(b.t, 7, "Which one?\n1. Red\n2. Blue")
+	b.api.UserPresses(7, 7, question.ID, question.Buttons()[1].Data)
+	b.api.WaitForText(b.t, 7, "painted")
 	if r := b.awaitAudit("the answer", event(audit.Answer)); r.Decision != "Blue" || r.User.ID != "7" || r.Run == 0 || r.Question == "" {
 		b.t.Errorf("the answer is %+v", r)
 	}
-	b.api.Say(7, "christen")
-	b.api.WaitFor(b.t, 7, "What name?")
-	b.api.Say(7, "Grace")
-	b.api.WaitFor(b.t, 7, "named")
+	b.api.UserSends(7, "christen")
+	b.api.WaitForText(b.t, 7, "What name?")
+	b.api.UserSends(7, "Grace")
+	b.api.WaitForText(b.t, 7, "named")
 	b.awaitAudit("the name", func(r audit.Record) bool { return r.Event == audit.Answer && r.Decision == "text" })
 }
 
@@ -127,8 +127,8 @@ func (b *telegramBot) answersAreWrittenDown() {
 func (b *telegramBot) strangersAreWrittenDown() {
 	b.t.Helper()
 	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
-	b.api.Say(8, "let me in")
-	_, code, _ := strings.Cut(b.api.Wait(b.t, 8, 1)[0].Words(), "nanobot pair ")
+	b.api.UserSends(8, "let me in")
+	_, code, _ := strings.Cut(b.api.WaitForCount(b.t, 8, 1)[0].TextOrCaption(), "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
 	if r := b.awaitAudit("the stranger", event(audit.Denied)); r.Decision != audit.Coded || r.User != (audit.User{ID: "8", Name: "Eve"}) {
 		b.t.Errorf("the stranger is %+v", r)
@@ -145,16 +145,16 @@ func (b *telegramBot) strangersAreWrittenDown() {
 func TestAuditCanBeSwitchedOffAndTurnsGoOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	off := startTelegramBot(t, setup{agent: echo, gateway: `}, "audit": {"file": "off"`})
-	off.api.Say(7, "one")
-	off.api.WaitFor(t, 7, "you said one")
+	off.api.UserSends(7, "one")
+	off.api.WaitForText(t, 7, "you said one")
 	off.ended()
 	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(off.cfg), "*", "audit*")); found != nil {
 		t.Errorf("there is %v", found)
 	}
 	b := startTelegramBot(t, setup{agent: echo, gateway: `}, "audit": {"file": "logs/a.jsonl", "text": true`})
 	logs := filepath.Join(filepath.Dir(b.cfg), "logs")
-	b.api.Say(7, "one")
-	b.api.WaitFor(t, 7, "you said one")
+	b.api.UserSends(7, "one")
+	b.api.WaitForText(t, 7, "you said one")
 	if text, err := os.ReadFile(filepath.Join(logs, "a.jsonl")); err != nil || !strings.Contains(string(text), `"text":"one"`) {
 		t.Errorf("with text it has %s, %v", text, err)
 	}
@@ -165,8 +165,8 @@ func TestAuditCanBeSwitchedOffAndTurnsGoOnWithoutIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"two", "three"} {
-		b.api.Say(7, text)
-		b.api.WaitFor(t, 7, "you said "+text)
+		b.api.UserSends(7, text)
+		b.api.WaitForText(t, 7, "you said "+text)
 	}
 	b.signal(syscall.SIGTERM)
 	if got := b.status(); got != 0 || strings.Count(b.log(), "audit log not written") != 1 {

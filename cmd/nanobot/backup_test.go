@@ -169,15 +169,15 @@ func unanswered(t *testing.T, p *browser, said []string) string {
 func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`})
-	b.api.Say(7, "before")
-	b.api.WaitFor(t, 7, "look")
+	b.api.UserSends(7, "before")
+	b.api.WaitForText(t, 7, "look")
 	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault { // the network takes no pictures for now
 		if c.Method == "sendPhoto" {
-			return telegramtest.TooMany(1)
+			return telegramtest.RateLimited(1)
 		}
 		return telegramtest.Fault{}
 	})
-	b.api.Say(7, "hi")
+	b.api.UserSends(7, "hi")
 	state, file := filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(t.TempDir(), "backup.tar.gz")
 	b.awaitLog("send failed, will retry")
 	succeed(t, "backup", "--config", b.cfg, file)
@@ -191,10 +191,10 @@ func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 	succeed(t, "restore", "--config", b.cfg, file)
 	b.api.SetFault(nil)
 	b.program = startProgram(t, "serve", "--config", b.cfg)
-	b.api.Await(7, telegramtest.Patience, func(shown []telegramtest.Message) bool {
+	b.api.AwaitMessages(7, telegramtest.WaitLimit, func(shown []telegramtest.Message) bool {
 		n := 0
 		for _, m := range shown {
-			if strings.Contains(m.Words(), "look") {
+			if strings.Contains(m.TextOrCaption(), "look") {
 				n++
 			}
 		}

@@ -10,9 +10,9 @@ func TestAFrameDoesNotFillTheDisk(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `truncate -s 100G huge.bin
 echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/huge.bin\",\"$PWD/a.png\"]}"`})
-	b.api.Say(7, "hi")
-	if m := b.shows(7, "huge.bin"); m.Words() != "look\n⚠ \"huge.bin\" (107.4 GB) was not sent: Telegram takes files up to 2000 MB." || len(m.Photo) == 0 {
-		t.Errorf("shown is %q with %d pictures", m.Words(), len(m.Photo))
+	b.api.UserSends(7, "hi")
+	if m := b.shows(7, "huge.bin"); m.TextOrCaption() != "look\n⚠ \"huge.bin\" (107.4 GB) was not sent: Telegram takes files up to 2000 MB." || len(m.Photo) == 0 {
+		t.Errorf("shown is %q with %d pictures", m.TextOrCaption(), len(m.Photo))
 	}
 	spool := filepath.Join(filepath.Dir(b.cfg), ".nanobot", "spool")
 	left, err := filepath.Glob(spool + "/*/huge.bin")

@@ -37,7 +37,7 @@ func (bot *discordBench) memory(name string) float64 { return memoryOf(bot.b, bo
 // await waits until a chat, or all of them for "", shows so many messages.
 func (bot *discordBench) await(chat string, n int) {
 	bot.b.Helper()
-	if _, ok := bot.api.Await(chat, time.Minute, func(all []discordtest.Message) bool { return len(all) >= n }); !ok {
+	if _, ok := bot.api.AwaitMessages(chat, time.Minute, func(all []discordtest.Message) bool { return len(all) >= n }); !ok {
 		bot.b.Fatalf("chat %s does not show %d messages", chat, n)
 	}
 }
@@ -53,7 +53,7 @@ func BenchmarkDiscordReply(b *testing.B) {
 	for i := range chats { // so that no chat is new
 		user := strconv.Itoa(5_000_000_000_000_000 + i)
 		dms = append(dms, api.DM(user).ID)
-		api.Say(dms[i], user, "hello")
+		api.UserSends(dms[i], user, "hello")
 	}
 	bot.await("", chats)
 	var ours, floor []time.Duration
@@ -61,7 +61,7 @@ func BenchmarkDiscordReply(b *testing.B) {
 		time.Sleep(100 * time.Millisecond)
 		floor = append(floor, bare(b, bot.dir, trivialAgent))
 		began := time.Now()
-		api.Say(dms[n%chats], strconv.Itoa(5_000_000_000_000_000+n%chats), "hello")
+		api.UserSends(dms[n%chats], strconv.Itoa(5_000_000_000_000_000+n%chats), "hello")
 		bot.await(dms[n%chats], n/chats+1)
 		ours = append(ours, time.Since(began))
 	}
@@ -94,10 +94,10 @@ func BenchmarkBothChannelsIdle(b *testing.B) {
 	dm := api.DM(ada).ID
 	var rss, private []float64
 	for b.Loop() {
-		api.Say(dm, ada, "hello")
-		telegram.Say(7, "hello")
+		api.UserSends(dm, ada, "hello")
+		telegram.UserSends(7, "hello")
 		bot.await(dm, len(rss)+1)
-		telegram.Wait(b, 7, len(rss)+1)
+		telegram.WaitForCount(b, 7, len(rss)+1)
 		time.Sleep(5 * time.Second)
 		rss, private = append(rss, bot.memory("VmRSS")), append(private, bot.memory("RssAnon"))
 	}

@@ -63,7 +63,7 @@ func (s *discordStorm) ask(c *discordChat) {
 	if c.asked%3 == 0 {
 		files = append(files, discordtest.File{Name: "question.txt", Content: []byte("file " + strconv.Itoa(c.asked))})
 	}
-	m := s.api.Say(c.id, c.user, c.lead+strconv.Itoa(c.asked), files...)
+	m := s.api.UserSends(c.id, c.user, c.lead+strconv.Itoa(c.asked), files...)
 	c.ids[m.ID] = c.asked
 }
 
@@ -103,14 +103,14 @@ func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fa
 		delay := time.Duration(random.IntN(80)) * time.Millisecond
 		switch {
 		case c.Route == discordtest.CDN:
-			return discordtest.Fault{Linger: delay}
+			return discordtest.Fault{ResponseDelay: delay}
 		case c.Route != discordtest.CreateMessage:
 		case random.IntN(3) == 0:
-			return discordtest.Fault{Linger: delay}
+			return discordtest.Fault{ResponseDelay: delay}
 		case random.IntN(3) == 0:
 			hang := make(chan struct{})
 			time.AfterFunc(delay, func() { close(hang) })
-			return discordtest.Fault{Hang: hang}
+			return discordtest.Fault{HangUntil: hang}
 		}
 		return discordtest.Fault{}
 	}
@@ -157,7 +157,7 @@ func (s *discordStorm) answered(c *discordChat) int {
 // heard is what a chat was told, without notices about the queue. The report of a turn that was cut
 // off too often is r and its question.
 func (s *discordStorm) heard(c *discordChat) (all []string) {
-	for _, m := range s.api.Shown(c.id) {
+	for _, m := range s.api.BotMessages(c.id) {
 		switch {
 		case strings.HasPrefix(m.Content, "Queued"):
 		case strings.HasPrefix(m.Content, "I was restarted") && m.Reference != nil:

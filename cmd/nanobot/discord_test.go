@@ -91,7 +91,7 @@ func (b *discordBot) end() {
 
 // texts are what a chat shows of the bot.
 func (b *discordBot) texts(channel string) (all []string) {
-	for _, m := range b.api.Shown(channel) {
+	for _, m := range b.api.BotMessages(channel) {
 		all = append(all, m.Content)
 	}
 	return all
@@ -103,18 +103,18 @@ func TestDiscordTextAndFilesBothWays(t *testing.T) {
 		case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
 		*album*) echo '{"type":"message","text":"**three**","media":["'$PWD'/a.png","'$PWD'/b.png","'$PWD'/c.pdf"]}';;
 		*) echo '{"type":"message","text":"Hello *there*, @everyone"}';; esac`})
-	asked := b.api.Say(b.dm, ada, "hi")
-	m := b.api.WaitFor(t, b.dm, "Hello *there*, @everyone")
+	asked := b.api.UserSends(b.dm, ada, "hi")
+	m := b.api.WaitForText(t, b.dm, "Hello *there*, @everyone")
 	if m.Pinged || m.Reference == nil || m.Reference.MessageID != asked.ID {
 		t.Errorf("shown is %+v", m)
 	}
-	b.api.Say(b.dm, ada, "album please")
-	m = b.api.WaitFor(t, b.dm, "**three**")
+	b.api.UserSends(b.dm, ada, "album please")
+	m = b.api.WaitForText(t, b.dm, "**three**")
 	if len(m.Attachments) != 3 || string(m.Attachments[2].Content) != "paper c" || m.Attachments[0].Filename != "a.png" {
 		t.Errorf("the files are %+v", m.Attachments)
 	}
-	b.api.Say(b.dm, ada, "look", discordtest.File{Name: "x.png", Content: []byte("x")}, discordtest.File{Name: "y.mp4", Content: []byte("y")})
-	b.api.WaitFor(t, b.dm, "got 2 files")
+	b.api.UserSends(b.dm, ada, "look", discordtest.File{Name: "x.png", Content: []byte("x")}, discordtest.File{Name: "y.mp4", Content: []byte("y")})
+	b.api.WaitForText(t, b.dm, "got 2 files")
 	b.end()
 }
 
@@ -124,17 +124,17 @@ func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	g := b.api.AddGuild("home")
 	ch := b.api.AddChannel(g.ID, "general").ID
 	me := "<@" + b.api.Bot.ID + "> "
-	b.api.Say(b.dm, ada, "one")
-	b.api.Say(ch, ada, me+"one")
-	b.api.WaitFor(t, b.dm, "you said one")
-	b.api.WaitFor(t, ch, "you said one")
+	b.api.UserSends(b.dm, ada, "one")
+	b.api.UserSends(ch, ada, me+"one")
+	b.api.WaitForText(t, b.dm, "you said one")
+	b.api.WaitForText(t, ch, "you said one")
 	b.end()
-	b.api.Say(b.dm, ada, "two")
-	b.api.Say(ch, ada, "not to you")
-	b.api.Say(ch, ada, me+"two")
+	b.api.UserSends(b.dm, ada, "two")
+	b.api.UserSends(ch, ada, "not to you")
+	b.api.UserSends(ch, ada, me+"two")
 	b.start()
-	b.api.WaitFor(t, b.dm, "you said two")
-	b.api.WaitFor(t, ch, "you said two")
+	b.api.WaitForText(t, b.dm, "you said two")
+	b.api.WaitForText(t, ch, "you said two")
 	b.end()
 	for _, c := range []string{b.dm, ch} {
 		if got := b.texts(c); !slices.Equal(got, []string{"you said one", "you said two"}) {
@@ -146,25 +146,25 @@ func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 func TestDiscordStopButtonAndStrangers(t *testing.T) {
 	t.Parallel()
 	b := startDiscordBot(t, discordSetup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
-	b.api.Say(b.dm, ada, "work")
-	transient := b.api.WaitFor(t, b.dm, "⏳ working")
-	for deadline := time.Now().Add(discordtest.Patience); b.api.Typing(b.dm) == 0; time.Sleep(5 * time.Millisecond) {
+	b.api.UserSends(b.dm, ada, "work")
+	transient := b.api.WaitForText(t, b.dm, "⏳ working")
+	for deadline := time.Now().Add(discordtest.WaitLimit); b.api.TypingCount(b.dm) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody has typed")
 		}
 	}
-	i, err := b.api.Press(ada, transient.ID, "/stop")
+	i, err := b.api.UserPresses(ada, transient.ID, "/stop")
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.api.AwaitInteraction(t, i.ID)
-	b.api.WaitFor(t, b.dm, "Stopped.")
-	if shown, gone := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool { return len(all) == 1 }); !gone {
+	b.api.WaitForText(t, b.dm, "Stopped.")
+	if shown, gone := b.api.AwaitMessages(b.dm, discordtest.WaitLimit, func(all []discordtest.Message) bool { return len(all) == 1 }); !gone {
 		t.Errorf("the progress stays: %+v", shown)
 	}
 	dm := b.api.DM(bob).ID
-	b.api.Say(dm, bob, "let me in")
-	if shown := b.api.Wait(t, dm, 1); !strings.Contains(shown[0].Content, "nanobot pair ") {
+	b.api.UserSends(dm, bob, "let me in")
+	if shown := b.api.WaitForCount(t, dm, 1); !strings.Contains(shown[0].Content, "nanobot pair ") {
 		t.Errorf("a stranger is told %q", shown[0].Content)
 	}
 	b.end()
@@ -185,8 +185,8 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 	}
 	ask := func(text string) discordtest.Message {
 		t.Helper()
-		b.api.Say(b.dm, ada, text)
-		shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
+		b.api.UserSends(b.dm, ada, text)
+		shown, ok := b.api.AwaitMessages(b.dm, discordtest.WaitLimit, func(all []discordtest.Message) bool {
 			return len(all) > 0 && open(all[len(all)-1])
 		})
 		if !ok {
@@ -195,17 +195,17 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 		return shown[len(shown)-1]
 	}
 	few := ask("few")
-	if _, err := b.api.Press(ada, few.ID, few.Buttons()[1].CustomID); err != nil {
+	if _, err := b.api.UserPresses(ada, few.ID, few.Buttons()[1].CustomID); err != nil {
 		t.Fatal(err)
 	}
-	b.api.WaitFor(t, b.dm, "you chose Blue")
+	b.api.WaitForText(t, b.dm, "you chose Blue")
 	many := ask("many")
 	list := many.Buttons()[0]
-	if _, err := b.api.Press(ada, many.ID, list.CustomID, list.Options[11].Value); err != nil {
+	if _, err := b.api.UserPresses(ada, many.ID, list.CustomID, list.Options[11].Value); err != nil {
 		t.Fatal(err)
 	}
-	b.api.WaitFor(t, b.dm, "you chose o12")
-	if shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
+	b.api.WaitForText(t, b.dm, "you chose o12")
+	if shown, ok := b.api.AwaitMessages(b.dm, discordtest.WaitLimit, func(all []discordtest.Message) bool {
 		return !slices.ContainsFunc(all, open)
 	}); !ok {
 		t.Errorf("questions that were answered can be answered again: %+v", shown)
@@ -218,24 +218,24 @@ func TestDiscordSlashCommands(t *testing.T) {
 	b := startDiscordBot(t, discordSetup{agent: echo})
 	g := b.api.AddGuild("home")
 	ch := b.api.AddChannel(g.ID, "general").ID
-	if calls, ok := b.api.AwaitCalls(discordtest.PutCommands, discordtest.Patience, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done }); !ok {
+	if calls, ok := b.api.AwaitCalls(discordtest.PutCommands, discordtest.WaitLimit, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done }); !ok {
 		t.Fatalf("the commands are registered with %+v", calls)
 	}
-	if _, err := b.api.Slash(ch, ada, "ask", map[string]any{"text": "hello"}); err != nil {
+	if _, err := b.api.UserRunsCommand(ch, ada, "ask", map[string]any{"text": "hello"}); err != nil {
 		t.Fatal(err)
 	}
-	asked := b.api.WaitFor(t, ch, "> hello")
-	if m := b.api.WaitFor(t, ch, "you said hello"); m.Reference == nil || m.Reference.MessageID != asked.ID {
+	asked := b.api.WaitForText(t, ch, "> hello")
+	if m := b.api.WaitForText(t, ch, "you said hello"); m.Reference == nil || m.Reference.MessageID != asked.ID {
 		t.Errorf("the answer refers to %+v", m.Reference)
 	}
-	if _, err := b.api.Slash(ch, ada, "whoami", nil); err != nil {
+	if _, err := b.api.UserRunsCommand(ch, ada, "whoami", nil); err != nil {
 		t.Fatal(err)
 	}
-	b.api.WaitFor(t, ch, "user id: "+ada+"\nchat: discord:"+ch)
+	b.api.WaitForText(t, ch, "user id: "+ada+"\nchat: discord:"+ch)
 	b.end()
 	b.start()
-	b.api.Say(b.dm, ada, "again")
-	b.api.WaitFor(t, b.dm, "you said again")
+	b.api.UserSends(b.dm, ada, "again")
+	b.api.WaitForText(t, b.dm, "you said again")
 	b.end()
 	if n := len(b.api.Calls(discordtest.PutCommands)); n != 1 {
 		t.Errorf("the same commands were registered %d times", n)
@@ -247,9 +247,9 @@ func TestDiscordThreads(t *testing.T) {
 	b := startDiscordBot(t, discordSetup{agent: echo, channel: `, "thread": true`})
 	g := b.api.AddGuild("home")
 	ch := b.api.AddChannel(g.ID, "general").ID
-	m := b.api.Say(ch, ada, "<@"+b.api.Bot.ID+"> one")
-	b.api.WaitFor(t, m.ID, "you said one") // a thread has the id of its first message
-	b.api.Say(m.ID, ada, "two")
-	b.api.WaitFor(t, m.ID, "you said two")
+	m := b.api.UserSends(ch, ada, "<@"+b.api.Bot.ID+"> one")
+	b.api.WaitForText(t, m.ID, "you said one") // a thread has the id of its first message
+	b.api.UserSends(m.ID, ada, "two")
+	b.api.WaitForText(t, m.ID, "you said two")
 	b.end()
 }

@@ -103,8 +103,8 @@ func TestDoctorOfARightBotOnTwoNetworksFindsNothing(t *testing.T) {
 
 func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 	b := startTelegramBot(t, setup{agent: echo})
-	b.api.Say(7, "one")
-	b.api.WaitFor(t, 7, "you said one")
+	b.api.UserSends(7, "one")
+	b.api.WaitForText(t, 7, "you said one")
 	cmd := programCommand("doctor", "--json", "--config", b.cfg)
 	out, err := cmd.Output()
 	if err != nil {
@@ -118,8 +118,8 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 	all.expect(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.child.PID()))
 	all.expect(t, "state", channels.Good, "sound")
 	all.expect(t, "telegram.poller", channels.Good, "not disturbed")
-	b.api.Say(7, "two")
-	b.api.WaitFor(t, 7, "you said two")
+	b.api.UserSends(7, "two")
+	b.api.WaitForText(t, 7, "you said two")
 	for _, c := range b.api.Calls("getUpdates") {
 		if c.Done && c.Status == 409 {
 			t.Error("the daemon's poll was cut off")
@@ -140,8 +140,8 @@ func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
 
 func TestDoctorNamesFaultsOfTheNetworks(t *testing.T) {
 	tg, dc := telegramtest.New(t), discordtest.New(t)
-	dc.SetPortal(0)
-	tg.SetPrivacy(true)
+	dc.SetPrivilegedIntents(0)
+	tg.SetPrivacyMode(true)
 	path := writeBot(t, `{"terminal": {"command": "true"}, "channels": {
 		"telegram": {"enabled": true, "token": "file:tg", "apiBase": "`+tg.URL+`", "allowFrom": ["7"], "groups": "all"},
 		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`, map[string]string{"tg": tg.Token, "dc": dc.Token})

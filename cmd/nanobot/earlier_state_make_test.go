@@ -94,35 +94,35 @@ func (b *earlierBot) workUntilKilled() {
 	b.write(earlierMode{"poll", "atMostOnce", "report"})
 	b.start()
 	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
-	tg.Say(7, "hello")
-	tg.WaitFor(t, 7, "you said hello")
-	tg.Say(7, "fail")
+	tg.UserSends(7, "hello")
+	tg.WaitForText(t, 7, "you said hello")
+	tg.UserSends(7, "fail")
 	b.awaitRow(db, "SELECT id FROM inbox WHERE state = 'done' AND exit_code = 3")
 	tg.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 		switch {
-		case c.Method == "sendMessage" && c.Int("chat_id") == 8:
-			return telegramtest.Refuse(http.StatusForbidden, "Forbidden: bot was blocked by the user")
-		case c.Method == "sendMessage" && c.Int("chat_id") == 9:
+		case c.Method == "sendMessage" && c.IntParam("chat_id") == 8:
+			return telegramtest.ErrorResponse(http.StatusForbidden, "Forbidden: bot was blocked by the user")
+		case c.Method == "sendMessage" && c.IntParam("chat_id") == 9:
 			return telegramtest.Fault{CutAfter: true}
 		}
 		return telegramtest.Fault{}
 	})
-	tg.Say(8, "blocked")
+	tg.UserSends(8, "blocked")
 	b.awaitRow(db, "SELECT id FROM outbox WHERE state = 'failed'")
-	tg.Say(9, "in doubt")
+	tg.UserSends(9, "in doubt")
 	b.awaitRow(db, "SELECT id FROM outbox WHERE state = 'unknown'")
 	b.cancelAndRevoke()
-	tg.Say(20, "let me in")
-	b.beside("pair", code(tg.Wait(t, 20, 1)[0].Words()))
-	tg.WaitFor(t, 20, "you said let me in")
-	tg.Say(21, "let me in later")
-	tg.Wait(t, 21, 1)
+	tg.UserSends(20, "let me in")
+	b.beside("pair", code(tg.WaitForCount(t, 20, 1)[0].TextOrCaption()))
+	tg.WaitForText(t, 20, "you said let me in")
+	tg.UserSends(21, "let me in later")
+	tg.WaitForCount(t, 21, 1)
 	b.dc.AwaitReady(t)
-	b.dc.Say(b.dc.DM(ada).ID, ada, "hello")
-	b.dc.WaitFor(t, b.dc.DM(ada).ID, "you said hello")
+	b.dc.UserSends(b.dc.DM(ada).ID, ada, "hello")
+	b.dc.WaitForText(t, b.dc.DM(ada).ID, "you said hello")
 	b.talkOnTheWeb()
-	tg.Say(10, "hang and be interrupted")
-	tg.WaitFor(t, 10, "⏳ working")
+	tg.UserSends(10, "hang and be interrupted")
+	tg.WaitForText(t, 10, "⏳ working")
 	b.kill()
 }
 
@@ -137,20 +137,20 @@ func (b *earlierBot) cancelAndRevoke() {
 	b.t.Helper()
 	tg, t := b.tg, b.t
 	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
-	tg.Say(11, "hang until stopped")
-	tg.WaitFor(t, 11, "⏳ working")
-	tg.Say(11, "cancelled")
-	queued, _ := tg.Await(11, telegramtest.Patience, func(all []telegramtest.Message) bool {
+	tg.UserSends(11, "hang until stopped")
+	tg.WaitForText(t, 11, "⏳ working")
+	tg.UserSends(11, "cancelled")
+	queued, _ := tg.AwaitMessages(11, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		return len(all) == 2 && len(all[1].Buttons()) > 0
 	})
-	tg.Press(11, 11, queued[1].ID, queued[1].Buttons()[0].Data)
+	tg.UserPresses(11, 11, queued[1].ID, queued[1].Buttons()[0].Data)
 	b.awaitRow(db, "SELECT id FROM inbox WHERE state = 'dead'")
-	tg.Say(11, "/stop")
-	tg.WaitFor(t, 11, "Stopped.")
+	tg.UserSends(11, "/stop")
+	tg.WaitForText(t, 11, "Stopped.")
 	b.beside("pair", "telegram:40")
-	tg.Say(40, "hang until revoked")
-	tg.WaitFor(t, 40, "⏳ working")
-	tg.Say(40, "revoked")
+	tg.UserSends(40, "hang until revoked")
+	tg.WaitForText(t, 40, "⏳ working")
+	tg.UserSends(40, "revoked")
 	b.awaitRow(db, "SELECT id FROM inbox WHERE chat = 'telegram:40' AND state = 'pending'")
 	b.beside("pair", "--revoke", "telegram:40")
 	b.awaitRow(db, "SELECT id FROM inbox WHERE chat = 'telegram:40' AND state <> 'dead' AND status = 'revoked' AND ended > 0")
@@ -188,43 +188,43 @@ func (b *earlierBot) workUntilKilledAgain() time.Time {
 	tg, dc, t := b.tg, b.dc, b.t
 	ann := b.enterAgain()
 	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
-	tg.Wait(t, 10, 1) // the report of the turn that was interrupted
+	tg.WaitForCount(t, 10, 1) // the report of the turn that was interrupted
 	tg.SetNextIDs(halfAlbumUpdate, messageOf(halfAlbumUpdate))
-	tg.Album(telegramtest.Post{Chat: 30, Text: "look"}, fullAlbum()[:2]...)
+	tg.UserSendsAlbum(telegramtest.UserPost{Chat: 30, Text: "look"}, fullAlbum()[:2]...)
 	tg.SetNextIDs(afterAlbumUpdate, messageOf(afterAlbumUpdate))
-	tg.Say(30, "after the album")
+	tg.UserSends(30, "after the album")
 	tg.SetNextIDs(fullAlbumUpdate, messageOf(fullAlbumUpdate))
-	tg.Album(telegramtest.Post{Chat: 31, Text: "look"}, fullAlbum()...)
-	tg.WaitFor(t, 31, "got 10 files")
+	tg.UserSendsAlbum(telegramtest.UserPost{Chat: 31, Text: "look"}, fullAlbum()...)
+	tg.WaitForText(t, 31, "got 10 files")
 	forever := make(chan struct{})
 	tg.SetFault(func(c telegramtest.Call) telegramtest.Fault {
-		if chat := c.Int("chat_id"); strings.HasPrefix(c.Method, "send") && c.Method != "sendChatAction" && (chat == 15 || chat == 16) {
-			return telegramtest.Fault{Hang: forever}
+		if chat := c.IntParam("chat_id"); strings.HasPrefix(c.Method, "send") && c.Method != "sendChatAction" && (chat == 15 || chat == 16) {
+			return telegramtest.Fault{HangUntil: forever}
 		}
 		return telegramtest.Fault{}
 	})
-	tg.Say(15, "three")
-	tg.Say(16, "files")
-	tg.Say(12, "ask")
-	tg.Wait(t, 12, 1)
-	tg.Say(13, "hang and be reported")
-	tg.WaitFor(t, 13, "⏳ working")
-	tg.Say(13, "pending one")
-	tg.Say(13, "pending two")
-	tg.Say(22, "let me in too")
-	tg.Wait(t, 22, 1)
+	tg.UserSends(15, "three")
+	tg.UserSends(16, "files")
+	tg.UserSends(12, "ask")
+	tg.WaitForCount(t, 12, 1)
+	tg.UserSends(13, "hang and be reported")
+	tg.WaitForText(t, 13, "⏳ working")
+	tg.UserSends(13, "pending one")
+	tg.UserSends(13, "pending two")
+	tg.UserSends(22, "let me in too")
+	tg.WaitForCount(t, 22, 1)
 	dc.AwaitReady(t)
 	to := dc.DM(bob).ID
 	dc.SetFault(func(c discordtest.Call) discordtest.Fault {
 		if c.Route == discordtest.CreateMessage && c.Args["channel_id"] == to {
-			return discordtest.Fault{Hang: forever}
+			return discordtest.Fault{HangUntil: forever}
 		}
 		return discordtest.Fault{}
 	})
-	dc.Say(to, bob, "three")
-	dc.Say(dc.DM(ada).ID, ada, "hang on Discord")
-	dc.WaitFor(t, dc.DM(ada).ID, "⏳ working")
-	dc.Say(dc.DM(ada).ID, ada, "pending on Discord")
+	dc.UserSends(to, bob, "three")
+	dc.UserSends(dc.DM(ada).ID, ada, "hang on Discord")
+	dc.WaitForText(t, dc.DM(ada).ID, "⏳ working")
+	dc.UserSends(dc.DM(ada).ID, ada, "pending on Discord")
 	ann.say(webChat, "hang on the web")
 	ann.say(webChat, "pending on the web")
 	for _, until := range []string{
@@ -236,12 +236,12 @@ func (b *earlierBot) workUntilKilledAgain() time.Time {
 	} {
 		b.awaitRow(db, until)
 	}
-	if !tg.AwaitPending(0, telegramtest.Patience) {
-		t.Fatalf("%d updates are left", tg.Pending())
+	if !tg.AwaitPending(0, telegramtest.WaitLimit) {
+		t.Fatalf("%d updates are left", tg.PendingUpdates())
 	}
 	b.kill()
 	killed := time.Now()
-	b.beside("pair", code(tg.Shown(22)[0].Words())) // while no daemon runs, so that the next one tells user 22
+	b.beside("pair", code(tg.BotMessages(22)[0].TextOrCaption())) // while no daemon runs, so that the next one tells user 22
 	return killed
 }
 
@@ -326,7 +326,7 @@ func (b *earlierBot) kill() {
 	b.t.Helper()
 	b.signal(syscall.SIGKILL)
 	b.status()
-	if !b.tg.AwaitDisconnected(telegramtest.Patience) {
+	if !b.tg.AwaitDisconnected(telegramtest.WaitLimit) {
 		b.t.Fatal("the daemon is dead and its connections are not")
 	}
 }

@@ -44,14 +44,14 @@ func TestStateOfAnEarlierVersionOpensAndFinishes(t *testing.T) {
 			press, code := b.questionAndCode()
 			transients := b.column("SELECT chat || ' ' || id FROM bubble WHERE chat NOT LIKE 'web:%' ORDER BY chat")
 			b.offerAlbums()
-			b.dc.Say(b.dc.DM(ada).ID, ada, "said while the daemon was down")
+			b.dc.UserSends(b.dc.DM(ada).ID, ada, "said while the daemon was down")
 			b.start()
-			b.tg.Press(12, 12, 1, press)
+			b.tg.UserPresses(12, 12, 1, press)
 			ann := b.useLink()
 			b.beside("pair", code)
-			b.tg.Say(20, "still paired")
-			b.tg.Say(7, "still allowed")
-			b.tg.Say(40, "revoked and now a stranger")
+			b.tg.UserSends(20, "still paired")
+			b.tg.UserSends(7, "still allowed")
+			b.tg.UserSends(40, "revoked and now a stranger")
 			b.awaitAll(onCrash)
 			b.checkWeb(ann, onCrash)
 			b.signal(syscall.SIGTERM)
@@ -185,9 +185,9 @@ func (b *earlierBot) questionAndCode() (press, code string) {
 // were received.
 func (b *earlierBot) offerAlbums() {
 	b.tg.SetNextIDs(halfAlbumUpdate, messageOf(halfAlbumUpdate))
-	b.tg.Album(telegramtest.Post{Chat: 30, Text: "look"}, fullAlbum()...)
+	b.tg.UserSendsAlbum(telegramtest.UserPost{Chat: 30, Text: "look"}, fullAlbum()...)
 	b.tg.SetNextIDs(fullAlbumUpdate, messageOf(fullAlbumUpdate))
-	b.tg.Album(telegramtest.Post{Chat: 31, Text: "look"}, fullAlbum()...)
+	b.tg.UserSendsAlbum(telegramtest.UserPost{Chat: 31, Text: "look"}, fullAlbum()...)
 	b.tg.SetNextIDs(872_002_000, 2000)
 }
 
@@ -247,7 +247,7 @@ const queuedNotice = "Queued, number "
 // codes.
 func telegramTexts(all []telegramtest.Message) (texts []string) {
 	for _, m := range all {
-		text := m.Words()
+		text := m.TextOrCaption()
 		if strings.Contains(text, "nanobot pair ") {
 			text = "a pairing code"
 		}
@@ -272,21 +272,21 @@ func discordTexts(all []discordtest.Message) (texts []string) {
 func (b *earlierBot) awaitAll(onCrash string) {
 	b.t.Helper()
 	for chat, want := range telegramShows(onCrash) {
-		if shown, ok := b.tg.Await(chat, telegramtest.Patience, func(all []telegramtest.Message) bool {
+		if shown, ok := b.tg.AwaitMessages(chat, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 			return len(telegramTexts(all)) >= len(want)
 		}); !ok {
 			b.t.Errorf("Telegram chat %d shows only %q", chat, telegramTexts(shown))
 		}
 	}
 	for user, want := range discordShows(onCrash) {
-		if shown, ok := b.dc.Await(b.dc.DM(user).ID, patience, func(all []discordtest.Message) bool {
+		if shown, ok := b.dc.AwaitMessages(b.dc.DM(user).ID, patience, func(all []discordtest.Message) bool {
 			return len(discordTexts(all)) >= len(want)
 		}); !ok {
 			b.t.Errorf("Discord shows %s only %q", user, discordTexts(shown))
 		}
 	}
-	if !b.tg.AwaitPending(0, telegramtest.Patience) {
-		b.t.Errorf("%d updates are left", b.tg.Pending())
+	if !b.tg.AwaitPending(0, telegramtest.WaitLimit) {
+		b.t.Errorf("%d updates are left", b.tg.PendingUpdates())
 	}
 }
 
@@ -341,13 +341,13 @@ func (b *earlierBot) checkNetworks(onCrash string, transients []string) {
 	b.t.Helper()
 	want := telegramShows(onCrash)
 	for chat := range int64(41) {
-		got := telegramTexts(b.tg.Shown(chat))
+		got := telegramTexts(b.tg.BotMessages(chat))
 		if chat > 0 && !slices.Equal(got, want[chat]) {
 			b.t.Errorf("Telegram chat %d shows %q and should show %q", chat, got, want[chat])
 		}
 	}
 	for user, want := range discordShows(onCrash) {
-		got := discordTexts(b.dc.Shown(b.dc.DM(user).ID))
+		got := discordTexts(b.dc.BotMessages(b.dc.DM(user).ID))
 		if !slices.Equal(got, want) {
 			b.t.Errorf("Discord shows %s %q and should show %q", user, got, want)
 		}
@@ -357,7 +357,7 @@ func (b *earlierBot) checkNetworks(onCrash string, transients []string) {
 		removed = append(removed, "discord:"+c.Args["channel_id"]+" "+c.Args["message_id"])
 	}
 	for _, c := range b.tg.Calls("deleteMessage") {
-		removed = append(removed, "telegram:"+strconv.FormatInt(c.Int("chat_id"), 10)+" "+c.Params["message_id"])
+		removed = append(removed, "telegram:"+strconv.FormatInt(c.IntParam("chat_id"), 10)+" "+c.Params["message_id"])
 	}
 	for _, transient := range transients {
 		if !slices.Contains(removed, transient) {

@@ -38,7 +38,7 @@ func TestATerminalAndAllThatRunsInItIsGoneWithAKilledDaemon(t *testing.T) {
 		protocol: "keys", terminal: `, "timeout": 600, "env": {"HOME": "` + t.TempDir() + `"}`,
 		agent: keysAgent(t, "sleep 1000 & setsid sh -c 'echo $$ > detached; exec sleep 1000' & nohup sleep 1000 > /dev/null & until test -s detached; do :; done; jobs -p > jobs; cat detached >> jobs; echo $$ >> jobs; mv jobs pids", strings.Repeat(" ", 3)+"sleep 1000"),
 	})
-	b.api.Say(7, "start")
+	b.api.UserSends(7, "start")
 	pids := b.await("pids")
 	if len(pids) < 4 {
 		t.Fatalf("the processes are %q", pids)
@@ -49,10 +49,10 @@ func TestATerminalAndAllThatRunsInItIsGoneWithAKilledDaemon(t *testing.T) {
 		b.gone(pid)
 	}
 	// The next message finds a new terminal.
-	b.api.Say(7, "again")
+	b.api.UserSends(7, "again")
 	b.shows(7, "All is done.")
 	shell := b.await("pids")[len(b.await("pids"))-1]
-	b.api.Say(7, "/new")
+	b.api.UserSends(7, "/new")
 	b.gone(shell)
 }
 

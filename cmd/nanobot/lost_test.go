@@ -101,27 +101,27 @@ func TestADaemonWhoseStateIsTakenAwayIsNotReady(t *testing.T) {
 func TestTelegramIsToldNothingOnceTheStateIsGone(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
-	b.api.Say(7, "before")
-	b.api.WaitFor(t, 7, "you said before")
+	b.api.UserSends(7, "before")
+	b.api.WaitForText(t, 7, "you said before")
 	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
-	b.api.Say(7, "after")
+	b.api.UserSends(7, "after")
 	if got := b.status(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 	b.program = startProgram(t, "serve", "--config", b.cfg) // as systemd does
-	b.api.WaitFor(t, 7, "you said after")
+	b.api.WaitForText(t, 7, "you said after")
 }
 
 func TestAWebhookIsAnsweredWithoutSuccessOnceTheStateIsGone(t *testing.T) {
 	t.Parallel()
 	b := newHookBot(t)
-	b.api.Say(7, "before")
-	b.api.WaitFor(t, 7, "you said before")
+	b.api.UserSends(7, "before")
+	b.api.WaitForText(t, 7, "you said before")
 	must(t, os.Rename(filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(filepath.Dir(b.cfg), "away")))
-	b.api.Say(7, "after")
+	b.api.UserSends(7, "after")
 	if got := b.status(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 	b.start()
-	b.api.WaitFor(t, 7, "you said after")
+	b.api.WaitForText(t, 7, "you said after")
 }

@@ -12,10 +12,10 @@ import (
 func TestEverythingInTheStateIsPrivate(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `echo '{"type":"message","text":"got it","media":["'$PWD'/a.png"]}'`})
-	b.api.Post(telegramtest.Post{Chat: 7, Text: "look", Media: &telegramtest.Media{
+	b.api.UserPosts(telegramtest.UserPost{Chat: 7, Text: "look", Media: &telegramtest.Media{
 		Kind: "document", Name: "notes.txt", Content: []byte("notes"),
 	}})
-	b.api.WaitFor(t, 7, "got it")
+	b.api.WaitForText(t, 7, "got it")
 	b.signal(syscall.SIGTERM)
 	b.status()
 	workspace := filepath.Dir(b.cfg)

@@ -14,8 +14,8 @@ import (
 func (b *telegramBot) showsIn(id int, words string) telegramtest.Message {
 	b.t.Helper()
 	var found telegramtest.Message
-	shown, ok := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
-		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return m.ID == id && strings.Contains(m.Words(), words) })
+	shown, ok := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return m.ID == id && strings.Contains(m.TextOrCaption(), words) })
 		if i >= 0 {
 			found = all[i]
 		}
@@ -42,7 +42,7 @@ func TestAPersonWatchesATerminalTakesItOverAndHandsItBack(t *testing.T) {
 		protocol: "keys", terminal: `, "env": {"HOME": "` + home + `"}`,
 		agent: strings.Replace(keysAgent(t, "echo wai''ting; read x; echo got $x", "echo do''ne"), "2) ", "2) while [ ! -e ~/go ]; do sleep 0.1; done; ", 1),
 	})
-	b.api.Say(7, "start")
+	b.api.UserSends(7, "start")
 	board := b.shows(7, "\nwaiting")
 	if got := labels(board); !slices.Equal(got, []string{"Take over", "Stop"}) {
 		t.Errorf("the board has the buttons %q", got)
@@ -50,22 +50,22 @@ func TestAPersonWatchesATerminalTakesItOverAndHandsItBack(t *testing.T) {
 	b.press(board, "Take over")
 	b.shows(7, "The terminal is yours")
 	must(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600)) // the agent answers, and is held
-	b.api.Say(7, "hello")
+	b.api.UserSends(7, "hello")
 	board = b.shows(7, "\ngot hello")
 	b.press(board, "Enter")
 	b.press(board, "Enter") // the buttons stay
 	if now := b.showsIn(board.ID, "\ngot hello"); !slices.Contains(labels(now), "Hand back") {
 		t.Errorf("the board has the buttons %q", labels(now))
 	}
-	b.api.Say(7, "/screen")
+	b.api.UserSends(7, "/screen")
 	b.showsPicture()
-	b.api.Say(7, "/give")
+	b.api.UserSends(7, "/give")
 	b.shows(7, "The agent goes on.")
 	b.shows(7, "All is done.")
-	b.api.Say(7, "/help")
+	b.api.UserSends(7, "/help")
 	b.shows(7, "/take: take the terminal over from the agent")
-	for _, m := range b.api.Shown(7) {
-		if n := len([]rune(m.Words())); n > 4096 {
+	for _, m := range b.api.BotMessages(7) {
+		if n := len([]rune(m.TextOrCaption())); n > 4096 {
 			t.Errorf("a message has %d characters", n)
 		}
 	}
@@ -74,7 +74,7 @@ func TestAPersonWatchesATerminalTakesItOverAndHandsItBack(t *testing.T) {
 // showsPicture waits for a picture.
 func (b *telegramBot) showsPicture() {
 	b.t.Helper()
-	if shown, ok := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+	if shown, ok := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		return slices.ContainsFunc(all, func(m telegramtest.Message) bool { return m.File() != nil })
 	}); !ok {
 		b.t.Fatalf("no picture is shown: %+v\n%s", shown, b.log())

@@ -273,10 +273,10 @@ func (s *soak) storm(over <-chan struct{}, deadly bool) {
 			s.reload(version)
 		case n == 8:
 			s.cuts++
-			s.dc.Cut()
+			s.dc.CutConnections()
 		default:
 			s.cuts++
-			[]func(){s.dc.Reconnect, func() { s.dc.InvalidSession(false) }, s.dc.ExpireSessions}[s.random.IntN(3)]()
+			[]func(){s.dc.RequestReconnect, func() { s.dc.InvalidateSessions(false) }, s.dc.ExpireSessions}[s.random.IntN(3)]()
 		}
 	}
 }

@@ -52,9 +52,9 @@ func (s *soak) addChats() {
 		id := int64(6001 + i)
 		s.chats = append(s.chats, &soakChat{
 			name:   "telegram:" + strconv.FormatInt(id, 10),
-			say:    func(text string) string { s.tg.Say(id, text); return text },
+			say:    func(text string) string { s.tg.UserSends(id, text); return text },
 			photos: func(text string) string { s.telegramPhotos(id, text); return text },
-			shown:  func() []soakShown { return s.telegramShown(s.tg.Shown(id)) },
+			shown:  func() []soakShown { return s.telegramShown(s.tg.BotMessages(id)) },
 		})
 	}
 	home := s.dc.AddGuild("home")
@@ -70,19 +70,19 @@ func (s *soak) addChats() {
 		}
 		s.chats = append(s.chats, &soakChat{
 			name: "discord:" + id, once: true,
-			say: func(text string) string { return s.dc.Say(id, user, lead+text).ID },
+			say: func(text string) string { return s.dc.UserSends(id, user, lead+text).ID },
 			photos: func(text string) string {
 				f := discordtest.File{Name: "x.png", Content: []byte("x")}
-				return s.dc.Say(id, user, lead+text, f, f, f).ID
+				return s.dc.UserSends(id, user, lead+text, f, f, f).ID
 			},
-			shown: func() []soakShown { return discordShown(s.dc.Shown(id)) },
+			shown: func() []soakShown { return discordShown(s.dc.BotMessages(id)) },
 		})
 	}
 }
 
 func (s *soak) telegramPhotos(chat int64, text string) {
 	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
-	s.tg.Album(telegramtest.Post{Chat: chat, Text: text}, picture, picture, picture)
+	s.tg.UserSendsAlbum(telegramtest.UserPost{Chat: chat, Text: text}, picture, picture, picture)
 }
 
 // telegramShown puts albums together.
@@ -93,7 +93,7 @@ func (s *soak) telegramShown(all []telegramtest.Message) (shown []soakShown) {
 			shown[i].files++
 			continue
 		}
-		text, marked := strings.CutPrefix(m.Words(), "↻ ")
+		text, marked := strings.CutPrefix(m.TextOrCaption(), "↻ ")
 		one := soakShown{text: text, marked: marked, call: m.Call}
 		for _, b := range m.Buttons() {
 			if inbound, ok := strings.CutPrefix(b.Data, "again:"); ok {

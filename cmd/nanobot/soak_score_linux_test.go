@@ -93,11 +93,11 @@ func (s *soak) telegramFault(random *rand.Rand) func(telegramtest.Call) telegram
 		delay := time.Duration(random.IntN(400)) * time.Millisecond
 		switch n := random.IntN(100); {
 		case n < 2:
-			f = telegramtest.TooMany(1)
+			f = telegramtest.RateLimited(1)
 		case n < 3:
 			f = telegramtest.BadGateway()
 		case n < 4:
-			f = telegramtest.Refuse(500, "Internal Server Error")
+			f = telegramtest.ErrorResponse(500, "Internal Server Error")
 		case n < 5:
 			f = telegramtest.Fault{CutBefore: true}
 		case n < 6:
@@ -105,14 +105,14 @@ func (s *soak) telegramFault(random *rand.Rand) func(telegramtest.Call) telegram
 			f = telegramtest.Fault{CutAfter: true}
 		case n < 7:
 			s.doubt.add(c.ID)
-			f = telegramtest.Garbage()
+			f = telegramtest.TruncatedJSON()
 		case n < 8:
 			s.doubt.add(c.ID)
-			f = telegramtest.Belated([]int{500, 502, 503, 504}[random.IntN(4)])
+			f = telegramtest.ErrorAfterEffect([]int{500, 502, 503, 504}[random.IntN(4)])
 		case n < 11:
-			f = telegramtest.Fault{Linger: delay}
+			f = telegramtest.Fault{ResponseDelay: delay}
 		case n < 15:
-			f = telegramtest.Fault{Hang: later(delay)}
+			f = telegramtest.Fault{HangUntil: later(delay)}
 		default:
 			return f
 		}
@@ -134,17 +134,17 @@ func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtes
 		case n < 3:
 			f = discordtest.BadGateway()
 		case n < 4:
-			f = discordtest.Refuse(500, 0, "500: Internal Server Error")
+			f = discordtest.ErrorResponse(500, 0, "500: Internal Server Error")
 		case n < 5:
 			f = discordtest.Fault{CutBefore: true}
 		case n < 6:
 			f = discordtest.Fault{CutAfter: true}
 		case n < 7:
-			f = discordtest.Garbage()
+			f = discordtest.TruncatedJSON()
 		case n < 11:
-			f = discordtest.Fault{Linger: delay}
+			f = discordtest.Fault{ResponseDelay: delay}
 		case n < 15:
-			f = discordtest.Fault{Hang: later(delay)}
+			f = discordtest.Fault{HangUntil: later(delay)}
 		default:
 			return f
 		}
@@ -231,7 +231,7 @@ func (s *soak) score() {
 	for _, c := range s.tg.Calls("") {
 		s.sent[c.ID] = c.At
 		if strings.HasPrefix(c.Method, "send") && c.Method != "sendChatAction" {
-			last[sender{c.Int("chat_id"), s.daemonOf(c.ID)}] = c.ID
+			last[sender{c.IntParam("chat_id"), s.daemonOf(c.ID)}] = c.ID
 		}
 	}
 	for _, c := range s.chats {

@@ -35,8 +35,8 @@ func (b *telegramBot) pair(args ...string) string {
 // code waits for the pairing code that a stranger is told.
 func (b *telegramBot) code(user int64) string {
 	b.t.Helper()
-	shown := b.api.Wait(b.t, user, 1)
-	_, code, ok := strings.Cut(shown[len(shown)-1].Words(), "nanobot pair ")
+	shown := b.api.WaitForCount(b.t, user, 1)
+	_, code, ok := strings.Cut(shown[len(shown)-1].TextOrCaption(), "nanobot pair ")
 	if !ok {
 		b.t.Fatalf("user %d is told %q", user, b.texts(user))
 	}
@@ -47,7 +47,7 @@ func (b *telegramBot) code(user int64) string {
 // await waits for a file in the workspace and returns its lines.
 func (b *telegramBot) await(name string) []string {
 	b.t.Helper()
-	for until := time.Now().Add(telegramtest.Patience); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(telegramtest.WaitLimit); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if text, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), name)); err == nil && strings.HasSuffix(string(text), "\n") {
 			return strings.Split(strings.TrimSpace(string(text)), "\n")
 		}
@@ -63,7 +63,7 @@ func (b *telegramBot) gone(pid string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for until := time.Now().Add(telegramtest.Patience); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(telegramtest.WaitLimit); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n))
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return
@@ -81,10 +81,10 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
-	b.api.Say(8, "anybody there?")
+	b.api.UserSends(8, "anybody there?")
 	code := b.code(8)
-	b.api.Say(8, "let me in")
-	if !b.api.AwaitPending(0, telegramtest.Patience) {
+	b.api.UserSends(8, "let me in")
+	if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
 		t.Fatal("it was not received")
 	}
 	if out := b.pair("--list"); !strings.Contains(out, "telegram:7\tin allowFrom") || !strings.Contains(out, `telegram:8 ("Eve")`+"\twaiting, code "+code) {
@@ -93,9 +93,9 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	if out := b.pair(code); !strings.Contains(out, "telegram:8") {
 		t.Errorf("the operator is told %q", out)
 	}
-	b.api.WaitFor(t, 8, "you said let me in")
-	b.api.Say(8, "thanks")
-	b.api.WaitFor(t, 8, "you said thanks")
+	b.api.WaitForText(t, 8, "you said let me in")
+	b.api.UserSends(8, "thanks")
+	b.api.WaitForText(t, 8, "you said thanks")
 	shown := slices.DeleteFunc(b.texts(8), func(text string) bool { return strings.HasPrefix(text, "Queued") })
 	if got := strings.Join(shown, "|"); got != welcomed(code)+"|you said let me in|you said thanks" {
 		t.Errorf("the chat shows %q", got)
@@ -118,12 +118,12 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 	if out := b.pair("telegram:9"); out != "telegram:9 has access already.\n" {
 		t.Errorf("then the operator is told %q", out)
 	}
-	b.api.Say(9, "hello")
-	b.api.WaitFor(t, 9, "you said hello")
-	b.api.Say(8, "/start")
+	b.api.UserSends(9, "hello")
+	b.api.WaitForText(t, 9, "you said hello")
+	b.api.UserSends(8, "/start")
 	code := b.code(8)
 	b.pair("telegram:8")
-	b.api.Wait(t, 8, 3)
+	b.api.WaitForCount(t, 8, 3)
 	if got := strings.Join(b.texts(8), "|"); got != welcomed(code)+"|Hello! Send me a message to begin. /help lists the commands." {
 		t.Errorf("who had a code is shown %q", got)
 	}
@@ -147,7 +147,7 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 func TestTelegramWhoWasLetInIsToldAndAnsweredOnceAcrossKills(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `echo run >> runs; ` + echo})
-	b.api.Say(8, "let me in")
+	b.api.UserSends(8, "let me in")
 	code := b.code(8)
 	b.restart(syscall.SIGKILL, func() { b.pair(code) })
 	// Killed at whatever it does, until it had the time to do all of it.
@@ -156,8 +156,8 @@ func TestTelegramWhoWasLetInIsToldAndAnsweredOnceAcrossKills(t *testing.T) {
 		time.Sleep(time.Duration(i) * 150 * time.Millisecond) // when it is killed, not how long anything may take
 		b.restart(syscall.SIGKILL, func() {})
 	}
-	b.api.Say(8, "after all")
-	b.api.WaitFor(t, 8, "you said after all")
+	b.api.UserSends(8, "after all")
+	b.api.WaitForText(t, 8, "you said after all")
 	// What was in flight when it was killed is repeated and marked, as the README says.
 	counts := map[string]int{}
 	for _, text := range b.texts(8) {
@@ -193,24 +193,24 @@ func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
 	b := startTelegramBot(t, setup{agent: slow})
 	b.api.AddChat(telegramtest.Chat{ID: group})
 	b.letIn(8)
-	b.api.Post(telegramtest.Post{Chat: group, From: 8, Text: "@nano_test_bot work"})
-	b.api.WaitFor(t, group, "beginning")
-	b.api.Post(telegramtest.Post{Chat: group, From: 8, Text: "@nano_test_bot wait"})
-	b.api.Post(telegramtest.Post{Chat: group, From: 7, Text: "@nano_test_bot quick"})
-	b.api.Say(8, "quick") // in a chat of its own, which has ended by then
-	b.api.WaitFor(t, 8, "quick")
+	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 8, Text: "@nano_test_bot work"})
+	b.api.WaitForText(t, group, "beginning")
+	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 8, Text: "@nano_test_bot wait"})
+	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Text: "@nano_test_bot quick"})
+	b.api.UserSends(8, "quick") // in a chat of its own, which has ended by then
+	b.api.WaitForText(t, 8, "quick")
 	if out := b.pair("--revoke", "telegram:8"); out != "telegram:8 has no access any more.\n" {
 		t.Errorf("the operator is told %q", out)
 	}
-	sent := b.api.Shown(group)
+	sent := b.api.BotMessages(group)
 	for _, name := range []string{"agent", "child", "job"} {
 		b.gone(b.await(name)[0])
 	}
-	b.api.WaitFor(t, group, "quick") // of user 7, who waited behind them
+	b.api.WaitForText(t, group, "quick") // of user 7, who waited behind them
 	b.signal(syscall.SIGTERM)
 	b.status()
-	for _, m := range b.api.Shown(group)[len(sent):] {
-		if text := m.Words(); text != "quick" && !strings.HasPrefix(text, "Queued, number ") { // which may take longer than the revocation
+	for _, m := range b.api.BotMessages(group)[len(sent):] {
+		if text := m.TextOrCaption(); text != "quick" && !strings.HasPrefix(text, "Queued, number ") { // which may take longer than the revocation
 			t.Errorf("after that the group is shown %q", text)
 		}
 	}
@@ -232,21 +232,21 @@ func TestTelegramRevokedWhileTheDaemonIsDownGetsNoTurn(t *testing.T) {
 			t.Parallel()
 			b := startTelegramBot(t, setup{agent: slow, gateway: `, "onCrash": "` + onCrash + `"`})
 			b.letIn(8)
-			b.api.Say(8, "work")
-			b.api.WaitFor(t, 8, "beginning")
-			b.api.Say(8, "quick")
-			b.api.Say(8, "quick")
-			if !b.api.AwaitPending(0, telegramtest.Patience) {
+			b.api.UserSends(8, "work")
+			b.api.WaitForText(t, 8, "beginning")
+			b.api.UserSends(8, "quick")
+			b.api.UserSends(8, "quick")
+			if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
 				t.Fatal("they were not received")
 			}
 			var sent int
 			b.restart(syscall.SIGKILL, func() {
 				b.pair("--revoke", "telegram:8")
-				sent = len(b.api.Shown(8))
+				sent = len(b.api.BotMessages(8))
 			})
 			b.gone(b.await("agent")[0])
-			b.api.Say(7, "quick")
-			b.api.WaitFor(t, 7, "quick")
+			b.api.UserSends(7, "quick")
+			b.api.WaitForText(t, 7, "quick")
 			b.signal(syscall.SIGTERM)
 			b.status()
 			if runs := b.await("runs"); len(runs) != 2 {
@@ -262,9 +262,9 @@ func TestTelegramRevokedWhileTheDaemonIsDownGetsNoTurn(t *testing.T) {
 func TestTelegramWhoIsTakenOutOfTheConfigIsShutOut(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: slow, allow: `7", "8`})
-	b.api.Say(8, "work")
-	b.api.WaitFor(t, 8, "beginning")
-	b.api.Say(8, "quick")
+	b.api.UserSends(8, "work")
+	b.api.WaitForText(t, 8, "beginning")
+	b.api.UserSends(8, "quick")
 	text, err := os.ReadFile(b.cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -276,8 +276,8 @@ func TestTelegramWhoIsTakenOutOfTheConfigIsShutOut(t *testing.T) {
 	for _, name := range []string{"agent", "child", "job"} {
 		b.gone(b.await(name)[0])
 	}
-	b.api.Say(7, "quick")
-	b.api.WaitFor(t, 7, "quick")
+	b.api.UserSends(7, "quick")
+	b.api.WaitForText(t, 7, "quick")
 	b.signal(syscall.SIGTERM)
 	b.status()
 	if runs := b.await("runs"); len(runs) != 2 {
@@ -292,16 +292,16 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
 	for i := range int64(21) {
-		b.api.Say(100+i, "let me in")
+		b.api.UserSends(100+i, "let me in")
 		b.code(100 + i)
 	}
 	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
-	b.api.Album(telegramtest.Post{Chat: 120, Text: "look"}, picture, picture)
+	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 120, Text: "look"}, picture, picture)
 	for i := range 300 {
-		b.api.Say(120, fmt.Sprint("please ", i))
+		b.api.UserSends(120, fmt.Sprint("please ", i))
 	}
-	b.api.Say(7, "hello")
-	b.api.WaitFor(t, 7, "you said hello")
+	b.api.UserSends(7, "hello")
+	b.api.WaitForText(t, 7, "you said hello")
 	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +316,7 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 		t.Errorf("the list is %q", out)
 	}
 	b.pair("telegram:120")
-	b.api.WaitFor(t, 120, "you said please 299")
+	b.api.WaitForText(t, 120, "you said please 299")
 	b.signal(syscall.SIGTERM)
 	b.status()
 	if n := len(b.api.Calls("getFile")); n != 0 {

@@ -68,7 +68,7 @@ func memoryOf(b *testing.B, pid int, name string) float64 {
 // await waits until a chat, or all of them for 0, shows so many messages.
 func (bot *benchBot) await(chat int64, n int) {
 	bot.b.Helper()
-	if _, ok := bot.api.Await(chat, time.Minute, func(all []telegramtest.Message) bool { return len(all) >= n }); !ok {
+	if _, ok := bot.api.AwaitMessages(chat, time.Minute, func(all []telegramtest.Message) bool { return len(all) >= n }); !ok {
 		bot.b.Fatalf("chat %d does not show %d messages", chat, n)
 	}
 }
@@ -102,7 +102,7 @@ func BenchmarkTelegramReply(b *testing.B) {
 	bot := startBenchBot(b, buildBinary(b), setup{command: trivialAgent})
 	const chats = 100
 	for i := range int64(chats) { // so that no chat is new
-		bot.api.Say(1000+i, "hello")
+		bot.api.UserSends(1000+i, "hello")
 	}
 	bot.await(0, chats)
 	var ours, floor []time.Duration
@@ -111,7 +111,7 @@ func BenchmarkTelegramReply(b *testing.B) {
 		floor = append(floor, bare(b, bot.dir, trivialAgent))
 		chat := 1000 + int64(n%chats)
 		began := time.Now()
-		bot.api.Say(chat, "hello")
+		bot.api.UserSends(chat, "hello")
 		bot.await(chat, n/chats+1)
 		ours = append(ours, time.Since(began))
 	}
@@ -137,7 +137,7 @@ func BenchmarkTelegramThousandChats(b *testing.B) {
 				began := time.Now()
 				for range each {
 					for i := range int64(chats) {
-						bot.api.Say(1000+i, "hello")
+						bot.api.UserSends(1000+i, "hello")
 					}
 				}
 				for size := int64(0); size < 2*chats*each; time.Sleep(2 * time.Millisecond) {
@@ -182,7 +182,7 @@ func BenchmarkTelegramIdle(b *testing.B) {
 	bot := startBenchBot(b, buildBinary(b), setup{command: trivialAgent})
 	var rss, private []float64
 	for b.Loop() {
-		bot.api.Say(1000, "hello")
+		bot.api.UserSends(1000, "hello")
 		bot.await(1000, len(rss)+1)
 		bot.api.AwaitPoll(b)
 		time.Sleep(5 * time.Second)
@@ -210,7 +210,7 @@ func BenchmarkTelegramUpload(b *testing.B) {
 					b.Fatal(err)
 				}
 				for i := range chats {
-					bot.api.Say(1000+int64(i), "send it")
+					bot.api.UserSends(1000+int64(i), "send it")
 				}
 				bot.await(0, chats)
 				if uploads := bot.api.Calls("sendDocument"); len(uploads) != chats || len(uploads[0].Uploads[0].Content) != 45_000_000 {

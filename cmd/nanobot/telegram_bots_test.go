@@ -16,8 +16,8 @@ func TestTelegramAnotherBotInTheSameFolderHearsEveryMessage(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
 	for _, word := range []string{"one", "two", "three"} {
-		b.api.Say(7, word)
-		b.api.WaitFor(t, 7, "you said "+word)
+		b.api.UserSends(7, word)
+		b.api.WaitForText(t, 7, "you said "+word)
 	}
 	b.signal(syscall.SIGTERM)
 	b.status()
@@ -38,9 +38,9 @@ func TestTelegramAnotherBotInTheSameFolderHearsEveryMessage(t *testing.T) {
 	b.program = startProgram(t, "serve", "--config", b.cfg)
 	var want []string
 	for _, word := range []string{"hello", "new", "bot", "are", "you", "there"} {
-		next.Say(7, word)
+		next.UserSends(7, word)
 		want = append(want, "you said "+word)
-		next.WaitFor(t, 7, "you said "+word)
+		next.WaitForText(t, 7, "you said "+word)
 	}
 	got := slices.DeleteFunc(b.texts(7), func(text string) bool { return !strings.HasPrefix(text, "you said ") }) // a slow machine queues
 	if !slices.Equal(got, want) {

@@ -57,23 +57,23 @@ func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 		chats, each = 200, 5
 	}
 	b := startTelegramBot(t, setup{agent: echo, allow: "*"})
-	b.api.Say(7, "hello")
-	b.api.WaitFor(t, 7, "you said hello")
+	b.api.UserSends(7, "hello")
+	b.api.WaitForText(t, 7, "you said hello")
 	want := map[int64]int{}
 	b.restart(syscall.SIGKILL, func() {
 		for n := range each {
 			for i := range int64(chats) {
-				b.api.Say(1000+i, fmt.Sprintf("%d of %d", n+1, i))
+				b.api.UserSends(1000+i, fmt.Sprintf("%d of %d", n+1, i))
 				want[1000+i]++
 			}
 		}
-		if got := b.api.Pending(); got < chats*each {
+		if got := b.api.PendingUpdates(); got < chats*each {
 			t.Fatalf("%d updates wait", got)
 		}
 	})
 	b.awaitAnswers(want)
 	b.ended()
-	if got := b.api.Pending(); got != 0 {
+	if got := b.api.PendingUpdates(); got != 0 {
 		t.Errorf("%d updates were not confirmed", got)
 	}
 	for i := range int64(chats) {
@@ -98,15 +98,15 @@ func TestTelegramStormOfRefusalsDelaysOnlyItsChats(t *testing.T) {
 		echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}"`})
 	var over atomic.Bool
 	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
-		if !over.Load() && slices.Contains(stormy, c.Int("chat_id")) {
-			return telegramtest.TooMany(1)
+		if !over.Load() && slices.Contains(stormy, c.IntParam("chat_id")) {
+			return telegramtest.RateLimited(1)
 		}
 		return telegramtest.Fault{}
 	})
 	want := map[int64]int{}
 	for n := range each {
 		for _, chat := range slices.Concat(stormy, calm) {
-			b.api.Say(chat, fmt.Sprintf("%d of %d", n+1, chat))
+			b.api.UserSends(chat, fmt.Sprintf("%d of %d", n+1, chat))
 			want[chat]++
 		}
 	}
@@ -114,12 +114,12 @@ func TestTelegramStormOfRefusalsDelaysOnlyItsChats(t *testing.T) {
 		n := map[int64]int{}
 		for _, c := range calls {
 			if c.Status == 429 {
-				n[c.Int("chat_id")]++
+				n[c.IntParam("chat_id")]++
 			}
 		}
 		return n[stormy[0]] > 3 && n[stormy[1]] > 3 && n[stormy[2]] > 3
 	}
-	if calls, ok := b.api.AwaitCalls("sendMessage", telegramtest.Patience, refused); !ok {
+	if calls, ok := b.api.AwaitCalls("sendMessage", telegramtest.WaitLimit, refused); !ok {
 		t.Fatalf("the storm did not come: %+v", calls)
 	}
 	early := map[int64]int{}

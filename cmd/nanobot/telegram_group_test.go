@@ -21,18 +21,18 @@ func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) 
 	var open atomic.Bool
 	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 		if c.Method == "sendMessage" && !open.Load() {
-			return telegramtest.TooMany(1)
+			return telegramtest.RateLimited(1)
 		}
 		return telegramtest.Fault{}
 	})
-	b.api.Post(telegramtest.Post{Chat: oldGroup, From: 7, Text: "@nano_test_bot hello"})
-	b.api.AwaitCalls("sendMessage", telegramtest.Patience, func(c []telegramtest.Call) bool { return len(c) == 2 })
+	b.api.UserPosts(telegramtest.UserPost{Chat: oldGroup, From: 7, Text: "@nano_test_bot hello"})
+	b.api.AwaitCalls("sendMessage", telegramtest.WaitLimit, func(c []telegramtest.Call) bool { return len(c) == 2 })
 	b.restart(syscall.SIGKILL, func() {
 		b.api.Migrate(oldGroup, supergroup)
 		open.Store(true)
 	})
 	isAnswer := func(text string) bool { return strings.TrimPrefix(text, "↻ ") == "you said hello" } // a try may have been in flight
-	shown, ok := b.api.Await(supergroup, telegramtest.Patience, func(all []telegramtest.Message) bool { return len(all) > 0 })
+	shown, ok := b.api.AwaitMessages(supergroup, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) > 0 })
 	b.ended()
 	if got := b.texts(supergroup); !ok || len(got) != 1 || !isAnswer(got[0]) || shown[0].ReplyTo != nil || len(b.texts(oldGroup)) != 0 {
 		t.Errorf("the supergroup shows %q, the group %q", got, b.texts(oldGroup))
@@ -51,8 +51,8 @@ func TestTelegramGroupThatBecomesASupergroupStaysTheSameChat(t *testing.T) {
 	b.api.AddChat(telegramtest.Chat{ID: oldGroup})
 	ask := func(chat int64, answer string) {
 		t.Helper()
-		asked := b.api.Post(telegramtest.Post{Chat: chat, From: 7, Text: "@nano_test_bot hello"})
-		if m := b.api.WaitFor(t, chat, answer); m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
+		asked := b.api.UserPosts(telegramtest.UserPost{Chat: chat, From: 7, Text: "@nano_test_bot hello"})
+		if m := b.api.WaitForText(t, chat, answer); m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
 			t.Errorf("%q replies to %+v", answer, m.ReplyTo)
 		}
 	}

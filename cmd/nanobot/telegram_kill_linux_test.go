@@ -110,14 +110,14 @@ func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 		delay := time.Duration(random.IntN(80)) * time.Millisecond
 		switch {
 		case c.Method == telegramtest.Download && random.IntN(3) == 0:
-			return telegramtest.Fault{Linger: delay}
+			return telegramtest.Fault{ResponseDelay: delay}
 		case c.Method != "sendMessage":
 		case random.IntN(3) == 0:
-			return telegramtest.Fault{Linger: delay}
+			return telegramtest.Fault{ResponseDelay: delay}
 		case random.IntN(3) == 0:
 			hang := make(chan struct{})
 			time.AfterFunc(delay, func() { close(hang) })
-			return telegramtest.Fault{Hang: hang}
+			return telegramtest.Fault{HangUntil: hang}
 		}
 		return telegramtest.Fault{}
 	}
@@ -159,7 +159,7 @@ func (s *killStorm) rage(kills int) {
 			return c, ready
 		},
 		Killed: func() {
-			if !s.api.AwaitDisconnected(telegramtest.Patience) {
+			if !s.api.AwaitDisconnected(telegramtest.WaitLimit) {
 				s.t.Fatal("the daemon is dead and its connections are not")
 			}
 			s.ends = append(s.ends, len(s.api.Calls("")))
@@ -182,18 +182,18 @@ func (s *killStorm) write(random *rand.Rand) {
 	}
 	if s.asked[chat]-len(settled) < 2 {
 		s.asked[chat]++
-		p := telegramtest.Post{Chat: chat, Text: strconv.Itoa(s.asked[chat])}
+		p := telegramtest.UserPost{Chat: chat, Text: strconv.Itoa(s.asked[chat])}
 		media := fullAlbum()
 		switch random.IntN(5) {
 		case 0:
-			s.api.Album(p, media...)
+			s.api.UserSendsAlbum(p, media...)
 			s.files[question{chat, s.asked[chat]}] = len(media)
 		case 1:
 			p.Media = &media[0]
 			s.files[question{chat, s.asked[chat]}] = 1
 			fallthrough
 		default:
-			s.api.Post(p)
+			s.api.UserPosts(p)
 		}
 	}
 }
@@ -252,8 +252,8 @@ type heard struct {
 
 // heard returns what a chat was shown, without the notices about the queue.
 func (s *killStorm) heard(chat int64) (all []heard) {
-	for _, m := range s.api.Shown(chat) {
-		text, marked := strings.CutPrefix(m.Words(), "↻ ")
+	for _, m := range s.api.BotMessages(chat) {
+		text, marked := strings.CutPrefix(m.TextOrCaption(), "↻ ")
 		h := heard{key: text, marked: marked, call: m.Call}
 		if len(m.Buttons()) > 0 {
 			h.key = m.Buttons()[0].Data
@@ -367,7 +367,7 @@ func (s *killStorm) daemon(call int) int {
 func (s *killStorm) lastCalls() map[sender]int {
 	last := map[sender]int{}
 	for _, c := range s.api.Calls("sendMessage") {
-		last[sender{c.Int("chat_id"), s.daemon(c.ID)}] = c.ID
+		last[sender{c.IntParam("chat_id"), s.daemon(c.ID)}] = c.ID
 	}
 	return last
 }

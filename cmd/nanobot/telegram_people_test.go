@@ -23,9 +23,9 @@ func TestTelegramTopicsAreChatsOfTheirOwn(t *testing.T) {
 	b := startTelegramBot(t, setup{agent: tells("chat_id")})
 	for _, name := range []string{"one", "two"} {
 		topic := b.api.AddTopic(forum, name)
-		asked := b.api.Post(telegramtest.Post{Chat: forum, From: 7, Topic: topic, Text: "@nano_test_bot where are we?"})
+		asked := b.api.UserPosts(telegramtest.UserPost{Chat: forum, From: 7, Topic: topic, Text: "@nano_test_bot where are we?"})
 		id := fmt.Sprintf("%d_%d", forum, topic)
-		m := b.api.WaitFor(t, forum, id)
+		m := b.api.WaitForText(t, forum, id)
 		if m.Thread != topic || m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
 			t.Errorf("topic %d: the answer is %+v", topic, m)
 		}
@@ -33,8 +33,8 @@ func TestTelegramTopicsAreChatsOfTheirOwn(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	asked := b.api.Post(telegramtest.Post{Chat: forum, From: 7, Text: "@nano_test_bot and here?"})
-	m := b.api.WaitFor(t, forum, fmt.Sprint(forum))
+	asked := b.api.UserPosts(telegramtest.UserPost{Chat: forum, From: 7, Text: "@nano_test_bot and here?"})
+	m := b.api.WaitForText(t, forum, fmt.Sprint(forum))
 	if m.Thread == asked.ID && m.IsTopicMessage || m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
 		t.Errorf("outside of topics the answer is %+v", m)
 	}
@@ -46,20 +46,20 @@ func TestTelegramInGroupsTheBotAnswersWhoSpeaksToIt(t *testing.T) {
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.AddChat(telegramtest.Chat{ID: group})
 	say := func(text string, replyTo int) telegramtest.Message {
-		return b.api.Post(telegramtest.Post{Chat: group, From: 7, Text: text, ReplyTo: replyTo})
+		return b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Text: text, ReplyTo: replyTo})
 	}
 	say("good morning all", 0)
 	asked := say("@nano_test_bot are you there?", 0)
-	first := b.api.WaitFor(t, group, "you said are you there?")
+	first := b.api.WaitForText(t, group, "you said are you there?")
 	if first.ReplyTo == nil || first.ReplyTo.ID != asked.ID {
 		t.Errorf("the answer is %+v", first)
 	}
 	say("/whoami@other_bot", 0)
 	say("so am I", asked.ID)
 	say("/whoami@nano_test_bot", 0)
-	b.api.WaitFor(t, group, "user id: 7\nchat: telegram:-77")
+	b.api.WaitForText(t, group, "user id: 7\nchat: telegram:-77")
 	say("tell me more", first.ID)
-	b.api.WaitFor(t, group, "you said tell me more")
+	b.api.WaitForText(t, group, "you said tell me more")
 	// A person can be quicker than the end of the turn whose answer they read.
 	queued := func(text string) bool { return strings.HasPrefix(text, queuedNotice) }
 	if got := slices.DeleteFunc(b.texts(group), queued); len(got) != 3 {
@@ -75,21 +75,21 @@ func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
 		read -r answer; text=${answer#*'"text":"'}
 		echo "{\"type\":\"message\",\"text\":\"painting it ${text%%'"'*}\"}"`})
 	b.api.AddChat(telegramtest.Chat{ID: group})
-	b.api.Post(telegramtest.Post{Chat: group, From: 7, Text: "@nano_test_bot paint"})
-	question := b.api.WaitFor(t, group, "Which one?\n1. Red\n2. Blue")
+	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Text: "@nano_test_bot paint"})
+	question := b.api.WaitForText(t, group, "Which one?\n1. Red\n2. Blue")
 	buttons := question.Buttons()
 	if len(buttons) != 2 || buttons[0].Text != "Red" || buttons[1].Text != "Blue" {
 		t.Fatalf("the buttons are %+v", buttons)
 	}
-	stranger := b.api.Press(group, 8, question.ID, buttons[0].Data)
+	stranger := b.api.UserPresses(group, 8, question.ID, buttons[0].Data)
 	b.acknowledged(stranger)
-	if !b.api.AwaitPending(0, telegramtest.Patience) {
+	if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
 		t.Fatal("the stranger's press was not received")
 	}
-	allowed := b.api.Press(group, 7, question.ID, buttons[1].Data)
+	allowed := b.api.UserPresses(group, 7, question.ID, buttons[1].Data)
 	b.acknowledged(allowed)
-	b.api.WaitFor(t, group, "painting it Blue")
-	_, gone := b.api.Await(group, telegramtest.Patience, func(all []telegramtest.Message) bool {
+	b.api.WaitForText(t, group, "painting it Blue")
+	_, gone := b.api.AwaitMessages(group, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return m.ID == question.ID })
 		return len(all[i].Buttons()) == 0
 	})
@@ -97,7 +97,7 @@ func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
 		t.Error("the buttons are still there")
 	}
 	// The end of the question, which has no buttons either, may be shown first.
-	edits, _ := b.api.AwaitCalls("editMessageReplyMarkup", telegramtest.Patience, func(c []telegramtest.Call) bool { return len(c) > 0 })
+	edits, _ := b.api.AwaitCalls("editMessageReplyMarkup", telegramtest.WaitLimit, func(c []telegramtest.Call) bool { return len(c) > 0 })
 	if len(edits) != 1 {
 		t.Errorf("the buttons were taken away %d times", len(edits))
 	}
@@ -106,10 +106,10 @@ func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
 // acknowledged waits until a press was answered, which ends the waiting sign on the button.
 func (b *telegramBot) acknowledged(query string) {
 	b.t.Helper()
-	b.api.AwaitCalls("answerCallbackQuery", telegramtest.Patience, func(calls []telegramtest.Call) bool {
+	b.api.AwaitCalls("answerCallbackQuery", telegramtest.WaitLimit, func(calls []telegramtest.Call) bool {
 		return slices.ContainsFunc(calls, func(c telegramtest.Call) bool { return c.Done && c.Params["callback_query_id"] == query })
 	})
-	if a, ok := b.api.Answered(query); !ok || a.Times != 1 {
+	if a, ok := b.api.QueryAnswer(query); !ok || a.Times != 1 {
 		b.t.Errorf("the press was answered %d times", a.Times)
 	}
 }
@@ -118,17 +118,17 @@ func TestTelegramTurnThatAKillCutOffRunsAgainByItsButton(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `read -r line; if [ -e tried ]; then echo '{"type":"message","text":"done"}'; exit; fi
 		touch tried; echo '{"type":"message","text":"beginning"}'; exec sleep 300`})
-	b.api.Say(7, "work")
-	b.api.WaitFor(t, 7, "beginning")
+	b.api.UserSends(7, "work")
+	b.api.WaitForText(t, 7, "beginning")
 	b.restart(syscall.SIGKILL, func() {})
 	var report telegramtest.Message
-	shown, ok := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+	shown, ok := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		report = all[len(all)-1] // before it, "beginning" may have been repeated
 		return len(report.Buttons()) == 1
 	})
-	if !ok || !strings.HasPrefix(report.Words(), "I was restarted") {
+	if !ok || !strings.HasPrefix(report.TextOrCaption(), "I was restarted") {
 		t.Fatalf("the chat shows %+v", shown)
 	}
-	b.api.Press(7, 7, report.ID, report.Buttons()[0].Data)
-	b.api.WaitFor(t, 7, "done")
+	b.api.UserPresses(7, 7, report.ID, report.Buttons()[0].Data)
+	b.api.WaitForText(t, 7, "done")
 }

@@ -82,8 +82,8 @@ func (b *telegramBot) restart(s syscall.Signal, meanwhile func()) {
 
 // texts are what a chat shows.
 func (b *telegramBot) texts(chat int64) (all []string) {
-	for _, m := range b.api.Shown(chat) {
-		all = append(all, m.Words())
+	for _, m := range b.api.BotMessages(chat) {
+		all = append(all, m.TextOrCaption())
 	}
 	return all
 }
@@ -97,10 +97,10 @@ func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 		case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
 		*album*) echo '{"type":"message","text":"**three**","media":["'$PWD'/a.png","'$PWD'/b.png","'$PWD'/c.png"]}';;
 		*) echo '{"type":"message","text":"Hello *there*"}';; esac`})
-	b.api.Say(7, "hi")
-	b.api.WaitFor(t, 7, "Hello there")
-	b.api.Say(7, "album please")
-	b.api.WaitFor(t, 7, "three")
+	b.api.UserSends(7, "hi")
+	b.api.WaitForText(t, 7, "Hello there")
+	b.api.UserSends(7, "album please")
+	b.api.WaitForText(t, 7, "three")
 	groups := 0
 	for _, c := range b.api.Calls("sendMediaGroup") {
 		groups += len(c.Messages)
@@ -109,8 +109,8 @@ func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 		t.Errorf("the album went out as %d calls with %d items", len(b.api.Calls("sendMediaGroup")), groups)
 	}
 	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
-	b.api.Album(telegramtest.Post{Chat: 7, Text: "look"}, picture, picture, picture)
-	b.api.WaitFor(t, 7, "got 3 files")
+	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "look"}, picture, picture, picture)
+	b.api.WaitForText(t, 7, "got 3 files")
 	b.signal(syscall.SIGTERM)
 	if got := b.status(); got != 0 {
 		t.Errorf("status %d", got)
@@ -120,10 +120,10 @@ func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
-	b.api.Say(7, "one")
-	b.api.WaitFor(t, 7, "you said one")
-	b.restart(syscall.SIGTERM, func() { b.api.Say(7, "two") })
-	b.api.WaitFor(t, 7, "you said two")
+	b.api.UserSends(7, "one")
+	b.api.WaitForText(t, 7, "you said one")
+	b.restart(syscall.SIGTERM, func() { b.api.UserSends(7, "two") })
+	b.api.WaitForText(t, 7, "you said two")
 	b.signal(syscall.SIGTERM)
 	b.status()
 	if got := strings.Join(b.texts(7), "|"); got != "you said one|you said two" {
@@ -134,16 +134,16 @@ func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 func TestTelegramStopButtonAndStrangers(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
-	b.api.Say(7, "work")
-	bubble := b.api.WaitFor(t, 7, "⏳ working")
-	b.acknowledged(b.api.Press(7, 7, bubble.ID, "/stop"))
-	b.api.WaitFor(t, 7, "Stopped.")
-	if shown, gone := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool { return len(all) == 1 }); !gone {
+	b.api.UserSends(7, "work")
+	bubble := b.api.WaitForText(t, 7, "⏳ working")
+	b.acknowledged(b.api.UserPresses(7, 7, bubble.ID, "/stop"))
+	b.api.WaitForText(t, 7, "Stopped.")
+	if shown, gone := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) == 1 }); !gone {
 		t.Errorf("the progress stays: %+v", shown)
 	}
-	b.api.Say(8, "let me in")
-	shown := b.api.Wait(t, 8, 1)
-	if !strings.Contains(shown[0].Words(), "nanobot pair ") {
-		t.Errorf("a stranger is told %q", shown[0].Words())
+	b.api.UserSends(8, "let me in")
+	shown := b.api.WaitForCount(t, 8, 1)
+	if !strings.Contains(shown[0].TextOrCaption(), "nanobot pair ") {
+		t.Errorf("a stranger is told %q", shown[0].TextOrCaption())
 	}
 }

@@ -27,8 +27,8 @@ func copyProgram(t *testing.T) string {
 // awaitButtons waits for a question with two buttons, and returns it with all that the chat shows.
 func (b *telegramBot) awaitButtons(text string) (question telegramtest.Message, shown []telegramtest.Message) {
 	b.t.Helper()
-	shown, ok := b.api.Await(7, 4*time.Minute, func(all []telegramtest.Message) bool {
-		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return len(m.Buttons()) == 2 && strings.Contains(m.Words(), text) })
+	shown, ok := b.api.AwaitMessages(7, 4*time.Minute, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return len(m.Buttons()) == 2 && strings.Contains(m.TextOrCaption(), text) })
 		if i >= 0 {
 			question = all[i]
 		}
@@ -77,14 +77,14 @@ func usesTools(t *testing.T, a agentstest.Agent) {
 		command: a.Command, protocol: "acp", terminal: `, "timeout": 300, "acp": {"permissions": "allow"}, "env": ` + string(env),
 	}.write(t, b.api)
 	b.program = startBinary(t, copyProgram(t), nil, "serve", "--config", b.cfg)
-	b.api.Say(7, "show me")
+	b.api.UserSends(7, "show me")
 	question, shown := b.awaitButtons("Which one?")
 	album := slices.DeleteFunc(slices.Clone(shown), func(m telegramtest.Message) bool { return m.MediaGroupID == "" })
 	if len(album) != 2 || album[0].MediaGroupID != album[1].MediaGroupID || album[0].Caption != "Left and right" {
 		t.Errorf("the album is %+v", album)
 	}
-	b.api.Press(7, 7, question.ID, question.Buttons()[1].Data)
-	b.api.WaitFor(t, 7, "You chose right.")
+	b.api.UserPresses(7, 7, question.ID, question.Buttons()[1].Data)
+	b.api.WaitForText(t, 7, "You chose right.")
 	b.ended()
 }
 
@@ -138,10 +138,10 @@ func TestTheClientFromNPMCallsEveryToolForAChat(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(work, "runbooks"), 0o700))
 	must(t, os.WriteFile(filepath.Join(work, "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
 	b.program = startBinary(t, program, nil, "serve", "--config", b.cfg)
-	b.api.Say(7, "hello")
+	b.api.UserSends(7, "hello")
 	for _, text := range []string{"Ship it?", "Which?"} {
 		question, _ := b.awaitButtons(text)
-		b.api.Press(7, 7, question.ID, question.Buttons()[0].Data)
+		b.api.UserPresses(7, 7, question.ID, question.Buttons()[0].Data)
 	}
 	checkCalls(t, strings.Join(b.await("done"), "\n"), 14)
 	b.ended()

@@ -81,7 +81,7 @@ func (b *hookBot) kill() {
 	b.t.Helper()
 	b.signal(syscall.SIGKILL)
 	b.status()
-	if !b.api.AwaitDisconnected(telegramtest.Patience) { // what it was still sending is then sent, or never is
+	if !b.api.AwaitDisconnected(telegramtest.WaitLimit) { // what it was still sending is then sent, or never is
 		b.t.Fatal("it is dead and still connected")
 	}
 }
@@ -91,10 +91,10 @@ func (b *hookBot) kill() {
 func (b *hookBot) answered(chat int64, want ...string) {
 	b.t.Helper()
 	var texts []string
-	b.api.Await(chat, telegramtest.Patience, func(shown []telegramtest.Message) bool {
+	b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(shown []telegramtest.Message) bool {
 		texts = nil
 		for _, m := range shown {
-			text, again := strings.CutPrefix(m.Words(), "↻ ")
+			text, again := strings.CutPrefix(m.TextOrCaption(), "↻ ")
 			if again && slices.Contains(texts, text) || strings.HasPrefix(text, "Queued") {
 				continue
 			}
@@ -122,10 +122,10 @@ func fullAlbum() []telegramtest.Media {
 func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := newHookBot(t)
-	b.api.Say(7, "hi")
-	b.api.WaitFor(t, 7, "you said hi")
-	b.api.Album(telegramtest.Post{Chat: 7, Text: "look"}, fullAlbum()...)
-	b.api.WaitFor(t, 7, "got 10 files")
+	b.api.UserSends(7, "hi")
+	b.api.WaitForText(t, 7, "you said hi")
+	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "look"}, fullAlbum()...)
+	b.api.WaitForText(t, 7, "got 10 files")
 	if n := len(b.api.Calls("getUpdates")); n != 0 {
 		t.Errorf("it polled %d times", n)
 	}
@@ -145,7 +145,7 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 	if calls := b.api.Calls("deleteWebhook"); len(calls) != 0 {
 		t.Errorf("the webhook was removed: %+v", calls)
 	}
-	b.api.Say(7, "anybody there?") // Telegram keeps it
+	b.api.UserSends(7, "anybody there?") // Telegram keeps it
 	b.start()
 	b.answered(7, "you said hi", "got 10 files", "you said anybody there?")
 }
@@ -153,8 +153,8 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newHookBot(t)
-	b.api.Say(7, "hi")
-	b.api.WaitFor(t, 7, "you said hi")
+	b.api.UserSends(7, "hi")
+	b.api.WaitForText(t, 7, "you said hi")
 	update := `{"update_id":1,"message":{"message_id":99,"text":"let me in","chat":{"id":7,"type":"private"},"from":{"id":7}}}`
 	for _, secret := range []string{"", "guessed"} {
 		req, err := http.NewRequest(http.MethodPost, b.proxy.URL+"/telegram", strings.NewReader(update))
@@ -171,7 +171,7 @@ func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
 			t.Errorf("with the secret %q it answers %d", secret, resp.StatusCode)
 		}
 	}
-	b.api.Say(7, "bye")
+	b.api.UserSends(7, "bye")
 	b.answered(7, "you said hi", "you said bye")
 }
 
@@ -182,10 +182,10 @@ func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) 
 	for round := range rounds {
 		before := len(b.api.Deliveries())
 		for chat := range chats {
-			b.api.Say(int64(100+chat), fmt.Sprintf("%d.%d", chat, round))
+			b.api.UserSends(int64(100+chat), fmt.Sprintf("%d.%d", chat, round))
 		}
 		// Some are taken, some are on their way, and some wait.
-		if _, ok := b.api.AwaitDeliveries(telegramtest.Patience, func(all []telegramtest.Delivery) bool {
+		if _, ok := b.api.AwaitDeliveries(telegramtest.WaitLimit, func(all []telegramtest.Delivery) bool {
 			return len(all) >= before+chats/2
 		}); !ok {
 			t.Fatal("nothing is delivered")
@@ -200,24 +200,24 @@ func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) 
 		}
 		b.answered(int64(100+chat), want...)
 	}
-	if !b.api.AwaitPending(0, telegramtest.Patience) {
-		t.Errorf("%d updates are left", b.api.Pending())
+	if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
+		t.Errorf("%d updates are left", b.api.PendingUpdates())
 	}
 }
 
 func TestWebhookGathersAnAlbumAcrossAKill(t *testing.T) {
 	t.Parallel()
 	b := newHookBot(t)
-	b.api.Say(7, "hi")
-	b.api.WaitFor(t, 7, "you said hi")
+	b.api.UserSends(7, "hi")
+	b.api.WaitForText(t, 7, "you said hi")
 	b.passes.Store(2) // then the proxy is down, and the daemon is killed
-	b.api.Album(telegramtest.Post{Chat: 7, Text: "look"}, fullAlbum()...)
-	if !b.api.AwaitPending(8, telegramtest.Patience) {
-		t.Fatalf("%d updates are left", b.api.Pending())
+	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "look"}, fullAlbum()...)
+	if !b.api.AwaitPending(8, telegramtest.WaitLimit) {
+		t.Fatalf("%d updates are left", b.api.PendingUpdates())
 	}
 	b.kill()
 	b.start()
 	b.passes.Store(1 << 60)
-	b.api.Say(7, "bye")
+	b.api.UserSends(7, "bye")
 	b.answered(7, "you said hi", "got 10 files", "you said bye")
 }

@@ -38,7 +38,7 @@ func serve(t *testing.T, program, workspace string, api *telegramtest.Server) {
 // await waits until the chat shows such a message.
 func await(t *testing.T, api *telegramtest.Server, is func(telegramtest.Message) bool) (found telegramtest.Message) {
 	t.Helper()
-	shown, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+	shown, ok := api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		at := slices.IndexFunc(all, is)
 		if at >= 0 {
 			found = all[at]
@@ -61,12 +61,12 @@ func TestTheDeploymentRunbookRunsInAChat(t *testing.T) {
 	workspace := copyFolder(t, "runbook-deploy")
 	api := telegramtest.New(t)
 	serve(t, program, workspace, api)
-	api.Say(7, "/run deploy")
-	gate := await(t, api, func(m telegramtest.Message) bool { return strings.Contains(m.Words(), "Put the site live?") })
+	api.UserSends(7, "/run deploy")
+	gate := await(t, api, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), "Put the site live?") })
 	if _, err := os.Stat(filepath.Join(workspace, "live")); err == nil {
 		t.Fatal("it was deployed before it was approved")
 	}
-	api.Press(7, 7, gate.ID, gate.Buttons()[0].Data)
+	api.UserPresses(7, 7, gate.ID, gate.Buttons()[0].Data)
 	document := await(t, api, func(m telegramtest.Message) bool { return m.Document != nil }).Document
 	if page := string(read(t, filepath.Join(workspace, "live", "index.html"))); !strings.Contains(page, "Hello, visitor.") {
 		t.Errorf("deployed was %q", page)

@@ -52,13 +52,13 @@ func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
 	if out := m.nanobot("bots", "start", "faq"); !strings.Contains(out, "active") {
 		t.Errorf("start says %s", out)
 	}
-	api.Say(7, "hello")
-	api.WaitFor(t, 7, "you said hello")
-	api.Say(8, "let me in")
-	_, code, _ := strings.Cut(api.Wait(t, 8, 1)[0].Words(), "nanobot pair ")
+	api.UserSends(7, "hello")
+	api.WaitForText(t, 7, "you said hello")
+	api.UserSends(8, "let me in")
+	_, code, _ := strings.Cut(api.WaitForCount(t, 8, 1)[0].TextOrCaption(), "nanobot pair ")
 	m.nanobot("pair", "--config", "/etc/nanobot/faq/config.json", strings.Fields(code)[0])
-	api.Say(8, "thanks")
-	api.WaitFor(t, 8, "you said thanks")
+	api.UserSends(8, "thanks")
+	api.WaitForText(t, 8, "you said thanks")
 
 	f := m.doctor("faq")
 	for _, check := range []string{"systemd", "daemon", "state", "workspace", "telegram.poller", "telegram.webhook"} {

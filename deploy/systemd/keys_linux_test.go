@@ -25,11 +25,11 @@ func TestATerminalLivesInTheUnitsOfARealSystemd(t *testing.T) {
 			m.sandbox("keys")
 			m.run("systemctl", "restart", "nanobot@keys")
 		}
-		api.Say(7, "type")
-		_, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+		api.UserSends(7, "type")
+		_, ok := api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 			n := 0
 			for _, m := range all {
-				if m.Words() == "Typed." {
+				if m.TextOrCaption() == "Typed." {
 					n++
 				}
 			}

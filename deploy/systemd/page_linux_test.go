@@ -65,12 +65,12 @@ func TestAServerIsSetUpByThePage(t *testing.T) {
 	// The only departure: a Telegram of ours.
 	p.run("sed", "-i", `s|"telegram": {|"telegram": {"apiBase": "`+api.URL+`",|`, "/etc/nanobot/mybot/config.json")
 	p.step("sudo nanobot bots start mybot", "")
-	api.Say(7, "hello")
-	_, code, _ := strings.Cut(api.Wait(t, 7, 1)[0].Words(), "nanobot pair ")
+	api.UserSends(7, "hello")
+	_, code, _ := strings.Cut(api.WaitForCount(t, 7, 1)[0].TextOrCaption(), "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
 	p.step("sudo nanobot pair --config /etc/nanobot/mybot/config.json CODE", "", "CODE", code)
-	api.Say(7, "hello")
-	api.WaitFor(t, 7, "You said: hello")
+	api.UserSends(7, "hello")
+	api.WaitForText(t, 7, "You said: hello")
 	if out := p.step("sudo nanobot doctor --config /etc/nanobot/mybot/config.json", ""); strings.Contains(out, "\nfail") {
 		t.Error("the doctor finds something")
 	}
@@ -115,8 +115,8 @@ func (p page) backup(api *telegramtest.Server) {
 	}
 	p.nanobot("bots", "remove", "mybot", "--purge", "--yes")
 	p.step("sudo tar -xzf mybot.tar.gz -C / && sudo nanobot bots start mybot", "")
-	api.Say(7, "again")
-	api.WaitFor(p.T, 7, "You said: again")
+	api.UserSends(7, "again")
+	api.WaitForText(p.T, 7, "You said: again")
 }
 
 // relax changes the unit of one bot as the page says; a new bot of that name has nothing of it.
@@ -142,8 +142,8 @@ func (p page) byHand() {
 	p.write("/tmp/token.txt", api.Token+"\n", 0o600)
 	p.write("/opt/mybot/agent.py", read(p.T, "testdata/agent.py"), 0o644)
 	p.step(p.block("By hand"), "", "mybot", "hand", "/opt/mybot", "/opt/mybot", "123456789", "7", `"enabled": true`, `"enabled": true, "apiBase": "`+api.URL+`"`)
-	api.Say(7, "how is it?")
-	api.WaitFor(p.T, 7, free)
+	api.UserSends(7, "how is it?")
+	api.WaitForText(p.T, 7, free)
 }
 
 // many makes the bots of the page, each with a Telegram of its own.
@@ -162,8 +162,8 @@ func (p page) many() {
 	p.write("/opt/agents/run", "#!/bin/sh\necho \"you said $2\"\n", 0o755)
 	p.step(p.block("## Many bots"), "", "123456789", "7", "sudo nanobot bots start $n", "sh /tmp/point $n && nanobot bots start $n")
 	for _, name := range names {
-		networks[name].Say(7, name)
-		networks[name].WaitFor(p.T, 7, "you said "+name)
+		networks[name].UserSends(7, name)
+		networks[name].WaitForText(p.T, 7, "you said "+name)
 	}
 	if out := p.nanobot("bots", "stop", "--all"); strings.Count(out, " inactive ") != 1+len(names) { // and the one that was made by hand
 		p.Errorf("stop --all leaves some running:\n%s", out)

@@ -202,16 +202,16 @@ func TestAgentsLiveInTheUnitsOfARealSystemd(t *testing.T) {
 			unit := "nanobot@" + name
 			m.run("systemctl", "enable", "--now", unit)
 			defer m.run("systemctl", "disable", "--now", unit)
-			api.Say(7, "how is it?")
-			api.WaitFor(t, 7, free)
+			api.UserSends(7, "how is it?")
+			api.WaitForText(t, 7, free)
 			m.sandbox(name)
 			m.run("systemctl", "restart", unit)
-			api.Say(7, "and now?")
-			shown, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
-				return len(slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return m.Words() != free })) == 2
+			api.UserSends(7, "and now?")
+			shown, ok := api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+				return len(slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return m.TextOrCaption() != free })) == 2
 			})
 			if !ok {
-				t.Errorf("in a sandbox of the kernel's it shows %q", shown[len(shown)-1].Words())
+				t.Errorf("in a sandbox of the kernel's it shows %q", shown[len(shown)-1].TextOrCaption())
 			}
 			if got := m.show(unit, "StatusText"); got != "telegram ok, 0 running, 0 waiting" {
 				t.Errorf("the status is %q", got)
@@ -235,16 +235,16 @@ func TestARealSystemdReloadsRestartsAndStopsABot(t *testing.T) {
 	const agent = `echo '{"type":"message","text":"%s"}'`
 	m.bot("", fmt.Sprintf(agent, "one"), api)
 	m.run("systemctl", "start", "nanobot")
-	api.Say(7, "hello")
-	api.WaitFor(t, 7, "one")
+	api.UserSends(7, "hello")
+	api.WaitForText(t, 7, "one")
 
 	m.bot("", fmt.Sprintf(agent, "two"), api)
 	m.run("systemctl", "reload", "nanobot")
 	m.until("the config is reloaded", func() bool {
 		return strings.Contains(m.run("journalctl", "-u", "nanobot", "-o", "cat"), "config reloaded")
 	})
-	api.Say(7, "hello")
-	api.WaitFor(t, 7, "two")
+	api.UserSends(7, "hello")
+	api.WaitForText(t, 7, "two")
 	if got := m.show("nanobot", "ActiveState"); got != "active" {
 		t.Errorf("after a reload it is %s", got)
 	}
@@ -264,8 +264,8 @@ func TestARealSystemdReloadsRestartsAndStopsABot(t *testing.T) {
 	m.until("it was restarted", func() bool {
 		return m.show("nanobot", "NRestarts") == "1" && m.show("nanobot", "ActiveState") == "active"
 	})
-	api.Say(7, "hello")
-	api.WaitFor(t, 7, "three")
+	api.UserSends(7, "hello")
+	api.WaitForText(t, 7, "three")
 
 	m.run("systemctl", "stop", "nanobot")
 	if got := m.show("nanobot", "Result"); got != "success" {

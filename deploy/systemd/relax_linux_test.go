@@ -57,14 +57,14 @@ func TestWhatRelaxesTheUnitsDoesOnARealSystemd(t *testing.T) {
 			defer m.run("systemctl", "stop", unit)
 			if trial != "true" {
 				m.run("systemctl", "start", unit)
-				api.Say(7, "can you?")
-				api.WaitFor(t, 7, "it cannot")
+				api.UserSends(7, "can you?")
+				api.WaitForText(t, 7, "it cannot")
 			}
 			m.write("/etc/systemd/system/"+unit+".service.d/relax.conf", dropIn, 0o644)
 			m.run("systemctl", "daemon-reload")
 			m.run("systemctl", "restart", unit)
-			api.Say(7, "and now?")
-			api.WaitFor(t, 7, "it can")
+			api.UserSends(7, "and now?")
+			api.WaitForText(t, 7, "it can")
 		})
 	}
 }

@@ -44,14 +44,14 @@ func TestAnAgentInAUnitCannotRewriteTheConfig(t *testing.T) {
 	m.run("sh", "-c", "echo hush-hush-hush-hush > "+work+"/token; chown --reference="+work+" "+work+"/token "+work+"/config.json")
 	before := m.run("cat", config)
 	m.run("systemctl", "start", "nanobot@safe")
-	api.Say(7, "take over")
-	shown, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
-		return len(all) > 0 && strings.Contains(all[len(all)-1].Words(), "tried")
+	api.UserSends(7, "take over")
+	shown, ok := api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+		return len(all) > 0 && strings.Contains(all[len(all)-1].TextOrCaption(), "tried")
 	})
 	if !ok {
 		t.Fatalf("it shows %+v\n%s", shown, m.run("journalctl", "-u", "nanobot@safe", "-o", "cat", "-n", "30"))
 	}
-	said := shown[len(shown)-1].Words()
+	said := shown[len(shown)-1].TextOrCaption()
 	for _, secret := range []string{"hush", "made a folder", "nanobot.db"} {
 		if strings.Contains(said, secret) {
 			t.Errorf("the agent says %q", said)

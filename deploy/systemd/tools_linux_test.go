@@ -20,17 +20,17 @@ func TestAgentsUseTheToolsOfTheirChatInTheUnitsOfARealSystemd(t *testing.T) {
 			m.sandbox("tools")
 			m.run("systemctl", "restart", "nanobot@tools")
 		}
-		api.Say(7, "send")
+		api.UserSends(7, "send")
 		sent, said := 0, ""
-		_, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+		_, ok := api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 			sent, said = 0, ""
 			ends := 0
 			for _, m := range all {
-				if m.Words() == "By a tool." {
+				if m.TextOrCaption() == "By a tool." {
 					sent++
 				}
-				if strings.HasPrefix(m.Words(), "Socket ") {
-					ends, said = ends+1, m.Words()
+				if strings.HasPrefix(m.TextOrCaption(), "Socket ") {
+					ends, said = ends+1, m.TextOrCaption()
 				}
 			}
 			return ends == i+1

@@ -22,7 +22,7 @@ func (s *Server) writeAll(c *conn) {
 			return
 		}
 		for _, packet := range out {
-			_ = c.ws.SetWriteDeadline(time.Now().Add(Patience))
+			_ = c.ws.SetWriteDeadline(time.Now().Add(WaitLimit))
 			switch err := c.ws.WriteMessage(websocket.TextMessage, packet); {
 			case errors.Is(err, websocket.ErrCloseSent):
 				return // the client has said goodbye, and the reader ends the connection

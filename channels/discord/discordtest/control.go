@@ -9,14 +9,14 @@ import (
 
 // Handshake is how a connection to the gateway goes. The zero Handshake is a right one.
 type Handshake struct {
-	Refuse  int  // the HTTP status in place of a connection
-	NoHello bool // it is accepted, and never anything is sent
+	RefuseStatus int  // the HTTP status in place of a connection
+	NoHello      bool // it is accepted, and never anything is sent
 	// In place of READY or RESUMED:
-	Silent    bool // nothing, ever
-	Reconnect bool // op 7
-	Invalid   bool // op 9, not resumable
-	Close     int  // a close code
-	Cut       bool // the connection is cut
+	NoReply        bool // nothing, ever
+	Reconnect      bool // op 7
+	InvalidSession bool // op 9, not resumable
+	CloseCode      int  // a close code
+	CutConnection  bool // the connection is cut
 	// OnlyResume keeps it for the next RESUME; connections that identify go right.
 	OnlyResume bool
 }
@@ -61,8 +61,8 @@ func (s *Server) stats() Stats {
 // AwaitStats waits until the counts satisfy a condition, and fails the test if they do not.
 func (s *Server) AwaitStats(t testing.TB, enough func(Stats) bool) (now Stats) {
 	t.Helper()
-	if !s.await(Patience, func() bool { now = s.stats(); return enough(now) }) {
-		t.Fatalf("the gateway has not got there after %s: %+v", Patience, now)
+	if !s.await(WaitLimit, func() bool { now = s.stats(); return enough(now) }) {
+		t.Fatalf("the gateway has not got there after %s: %+v", WaitLimit, now)
 	}
 	return now
 }
@@ -73,50 +73,52 @@ func (s *Server) AwaitReady(t testing.TB) {
 	s.AwaitStats(t, func(now Stats) bool { return now.Connected > 0 })
 }
 
-// SetPortal says which privileged intents are switched on in the developer portal. At first all
+// SetPrivilegedIntents says which privileged intents are switched on in the developer portal. At first all
 // are.
-func (s *Server) SetPortal(intents int) { s.update(func() { s.portal = intents & privileged }) }
+func (s *Server) SetPrivilegedIntents(intents int) {
+	s.update(func() { s.portal = intents & privileged })
+}
 
-// SetHeartbeat sets the heartbeat interval of the connections to come. Who is silent for twice as
+// SetHeartbeatInterval sets the heartbeat interval of the connections to come. Who is silent for twice as
 // long is closed with 4009.
-func (s *Server) SetHeartbeat(d time.Duration) { s.update(func() { s.gateway.beat = d }) }
+func (s *Server) SetHeartbeatInterval(d time.Duration) { s.update(func() { s.gateway.beat = d }) }
 
-// SetACK says whether heartbeats are acknowledged.
-func (s *Server) SetACK(on bool) { s.update(func() { s.gateway.noACK = !on }) }
+// SetHeartbeatACK says whether heartbeats are acknowledged.
+func (s *Server) SetHeartbeatACK(on bool) { s.update(func() { s.gateway.noACK = !on }) }
 
-// SetSilence has the gateway accept and read, and send nothing at all. What is not sent can still
+// SetMuted has the gateway accept and read, and send nothing at all. What is not sent can still
 // be resumed.
-func (s *Server) SetSilence(on bool) { s.update(func() { s.gateway.mute = on }) }
+func (s *Server) SetMuted(on bool) { s.update(func() { s.gateway.mute = on }) }
 
 // SetStartLimit replaces how many sessions the bot may start, which is 1000 at once at first.
 func (s *Server) SetStartLimit(l StartLimit) { s.update(func() { s.gateway.start = l }) }
 
-// SetDelivery has each event asked about, and delivered so often: 0 drops it for good, 2 doubles
+// SetEventCopies has each event asked about, and delivered so often: 0 drops it for good, 2 doubles
 // it. Nil is once. The function must not call the server.
-func (s *Server) SetDelivery(f func(event string, data json.RawMessage) int) {
+func (s *Server) SetEventCopies(f func(event string, data json.RawMessage) int) {
 	s.update(func() { s.gateway.deliver = f })
 }
 
-// Outage tells of a guild that it is unavailable, and that it is back after something was done.
-func (s *Server) Outage(guild string, during func()) {
+// GuildOutage tells of a guild that it is unavailable, and that it is back after something was done.
+func (s *Server) GuildOutage(guild string, during func()) {
 	s.update(func() { s.dispatch("GUILD_DELETE", intentGuilds, map[string]any{"id": guild, "unavailable": true}) })
 	during()
 	s.update(func() { s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreate(guild)) })
 }
 
-// NextConnect queues how the next connections go.
-func (s *Server) NextConnect(h ...Handshake) {
+// PlanHandshakes queues how the next connections go.
+func (s *Server) PlanHandshakes(h ...Handshake) {
 	s.update(func() { s.gateway.next = append(s.gateway.next, h...) })
 }
 
 // RequestHeartbeat asks all connections for a heartbeat, op 1.
 func (s *Server) RequestHeartbeat() { s.each(func(c *conn) { s.send(c, frame{Op: opHeartbeat}) }) }
 
-// Reconnect asks all connections to reconnect and resume, op 7.
-func (s *Server) Reconnect() { s.each(func(c *conn) { s.send(c, frame{Op: opReconnect}) }) }
+// RequestReconnect asks all connections to reconnect and resume, op 7.
+func (s *Server) RequestReconnect() { s.each(func(c *conn) { s.send(c, frame{Op: opReconnect}) }) }
 
-// InvalidSession takes the session from all connections, op 9.
-func (s *Server) InvalidSession(resumable bool) {
+// InvalidateSessions takes the session from all connections, op 9.
+func (s *Server) InvalidateSessions(resumable bool) {
 	s.each(func(c *conn) {
 		s.send(c, frame{Op: opInvalid, Data: encode(resumable)})
 		if !resumable {
@@ -126,11 +128,11 @@ func (s *Server) InvalidSession(resumable bool) {
 	})
 }
 
-// CloseWith closes all connections with a code.
-func (s *Server) CloseWith(code int) { s.each(func(c *conn) { s.hangUp(c, code) }) }
+// CloseConnections closes all connections with a code.
+func (s *Server) CloseConnections(code int) { s.each(func(c *conn) { s.hangUp(c, code) }) }
 
-// Cut cuts all connections.
-func (s *Server) Cut() { s.each(s.cut) }
+// CutConnections cuts all connections.
+func (s *Server) CutConnections() { s.each(s.cut) }
 
 // ExpireSessions makes it impossible to resume: what happens meanwhile is lost to the gateway.
 func (s *Server) ExpireSessions() {

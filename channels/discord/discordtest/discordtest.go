@@ -129,10 +129,10 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// Advance has the server's clock jump: nonces are forgotten after 5 minutes, interactions must be
+// AdvanceClock has the server's clock jump: nonces are forgotten after 5 minutes, interactions must be
 // answered within 3 seconds and are over after 15 minutes, the addresses of files expire after a
 // day.
-func (s *Server) Advance(d time.Duration) { s.update(func() { s.skew += d }) }
+func (s *Server) AdvanceClock(d time.Duration) { s.update(func() { s.skew += d }) }
 
 func (s *Server) now() time.Time { return time.Now().Add(s.skew) }
 

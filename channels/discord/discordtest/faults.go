@@ -8,17 +8,17 @@ import (
 
 // Fault is how a call goes wrong. The zero Fault lets it pass.
 type Fault struct {
-	Status     int // in place of the effect
-	Code       int
-	Message    string
-	Body       string // in place of the answer; with a Status also in place of the effect
-	RetryAfter time.Duration
-	Global     bool
-	Scope      string // of a 429: user (the default), global or shared
-	CutBefore  bool   // the connection is cut and nothing happens
-	CutAfter   bool   // what was asked is done and the connection is cut
-	Hang       <-chan struct{}
-	Linger     time.Duration // between the effect and the answer
+	Status        int // in place of the effect
+	Code          int
+	Message       string
+	Body          string // in place of the answer; with a Status also in place of the effect
+	RetryAfter    time.Duration
+	Global        bool
+	Scope         string // of a 429: user (the default), global or shared
+	CutBefore     bool   // the connection is cut and nothing happens
+	CutAfter      bool   // what was asked is done and the connection is cut
+	HangUntil     <-chan struct{}
+	ResponseDelay time.Duration // between the effect and the answer
 }
 
 // RateLimited is 429 for this bucket.
@@ -26,8 +26,8 @@ func RateLimited(after time.Duration) Fault {
 	return Fault{Status: http.StatusTooManyRequests, RetryAfter: after}
 }
 
-// GlobalLimit is 429 for the whole bot.
-func GlobalLimit(after time.Duration) Fault {
+// GloballyRateLimited is 429 for the whole bot.
+func GloballyRateLimited(after time.Duration) Fault {
 	return Fault{Status: http.StatusTooManyRequests, RetryAfter: after, Global: true, Scope: "global"}
 }
 
@@ -37,13 +37,13 @@ func BadGateway() Fault {
 		"<body><center><h1>502 Bad Gateway</h1></center><hr><center>cloudflare</center></body></html>"}
 }
 
-// Refuse is an error of Discord's, such as 403 with code 50013, Missing Permissions.
-func Refuse(status, code int, message string) Fault {
+// ErrorResponse is an error of Discord's, such as 403 with code 50013, Missing Permissions.
+func ErrorResponse(status, code int, message string) Fault {
 	return Fault{Status: status, Code: code, Message: message}
 }
 
-// Garbage does what was asked and answers with half a JSON object.
-func Garbage() Fault { return Fault{Body: `{"id":"12`} }
+// TruncatedJSON does what was asked and answers with half a JSON object.
+func TruncatedJSON() Fault { return Fault{Body: `{"id":"12`} }
 
 // FailNext queues faults for the next calls of a route, or of any for "". A zero Fault lets a call
 // pass.
@@ -76,9 +76,9 @@ func (s *Server) nextFault(c *Call) Fault {
 
 // before does the part of a fault that comes before the effect.
 func (s *Server) before(r *http.Request, f Fault, c *Call) {
-	if f.Hang != nil {
+	if f.HangUntil != nil {
 		select {
-		case <-f.Hang:
+		case <-f.HangUntil:
 		case <-r.Context().Done():
 			s.abort(c)
 		case <-s.closed:
@@ -92,9 +92,9 @@ func (s *Server) before(r *http.Request, f Fault, c *Call) {
 
 // after does the part that comes between the effect and the answer.
 func (s *Server) after(r *http.Request, f Fault, c *Call) {
-	if f.Linger > 0 {
+	if f.ResponseDelay > 0 {
 		select {
-		case <-time.After(f.Linger):
+		case <-time.After(f.ResponseDelay):
 		case <-r.Context().Done():
 		case <-s.closed:
 		}

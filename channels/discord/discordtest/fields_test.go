@@ -28,11 +28,11 @@ func facts(t *testing.T) map[string][]string {
 // loose is what is taken beyond that: what discordgo sends and Discord ignores, and, since all
 // components are of one type here, what belongs to other components.
 var loose = map[string][]string{
-	discordtest.EditMessage: {"ID", "Channel"},
-	discordtest.ThreadFrom:  {"invitable"},
-	"attachment":            {"url", "flags"},
-	"button":                {"components", "options", "placeholder", "min_values", "max_values", "required", "channel_types"},
-	"select":                {"components", "style", "label", "url", "sku_id", "emoji", "channel_types"},
+	discordtest.EditMessage:            {"ID", "Channel"},
+	discordtest.StartThreadFromMessage: {"invitable"},
+	"attachment":                       {"url", "flags"},
+	"button":                           {"components", "options", "placeholder", "min_values", "max_values", "required", "channel_types"},
+	"select":                           {"components", "style", "label", "url", "sku_id", "emoji", "channel_types"},
 	"row": {
 		"custom_id", "style", "label", "disabled", "url", "sku_id", "emoji",
 		"placeholder", "min_values", "max_values", "required", "options", "channel_types",
@@ -44,7 +44,7 @@ func TestTheNamesThatAreTakenAreThoseOfDiscord(t *testing.T) {
 	r.must("PUT", "/applications/"+r.ApplicationID+"/commands", []object{{"name": "do", "description": "it"}})
 	message := r.send(object{"content": "x"}).ID
 	path := func(template string) string {
-		made, err := r.Slash(r.channel, r.user, "do", nil) // a new one each time: it can be answered for 3 seconds
+		made, err := r.UserRunsCommand(r.channel, r.user, "do", nil) // a new one each time: it can be answered for 3 seconds
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func TestFilesComeAndGo(t *testing.T) {
 	if status, body, err := r.get(m.Attachments[1].URL); err != nil || status != 200 || string(body) != "AAA" {
 		t.Errorf("%d %q %v", status, body, err)
 	}
-	if shown := r.Shown(r.channel)[0].Attachments; string(shown[0].Content) != "BB" {
+	if shown := r.BotMessages(r.channel)[0].Attachments; string(shown[0].Content) != "BB" {
 		t.Errorf("shown: %+v", shown)
 	}
 
@@ -75,7 +75,7 @@ func TestFilesThatAreTooBigOrTooMany(t *testing.T) {
 
 func TestAddressesOfFilesExpireAndAreRenewed(t *testing.T) {
 	r := newRig(t)
-	said := r.Say(r.channel, r.user, "see", discordtest.File{Name: "big file.bin", Content: []byte("ab"), Size: 100_000})
+	said := r.UserSends(r.channel, r.user, "see", discordtest.File{Name: "big file.bin", Content: []byte("ab"), Size: 100_000})
 	fresh := func() string {
 		body := r.must("GET", "/channels/"+r.channel+"/messages/"+said.ID, nil).body
 		return into[discordtest.Message](t, body).Attachments[0].URL
@@ -84,7 +84,7 @@ func TestAddressesOfFilesExpireAndAreRenewed(t *testing.T) {
 	if status, body, err := r.get(old); status != 200 || err != nil || len(body) != 100_000 || string(body[:3]) != "ab\x00" {
 		t.Errorf("%d, %d bytes, %v", status, len(body), err)
 	}
-	r.Advance(25 * time.Hour)
+	r.AdvanceClock(25 * time.Hour)
 	if status, _, _ := r.get(old); status != 404 {
 		t.Errorf("the old address: %d", status)
 	}
@@ -94,7 +94,7 @@ func TestAddressesOfFilesExpireAndAreRenewed(t *testing.T) {
 	if status, _, _ := r.get(fresh()); status != 200 {
 		t.Errorf("the new address: %d", status)
 	}
-	r.FailNext(discordtest.CDN, discordtest.Fault{CutAfter: true}, discordtest.Refuse(503, 0, ""))
+	r.FailNext(discordtest.CDN, discordtest.Fault{CutAfter: true}, discordtest.ErrorResponse(503, 0, ""))
 	if _, body, err := r.get(fresh()); err == nil {
 		t.Errorf("the download was not cut: %d bytes", len(body))
 	}

@@ -17,7 +17,7 @@ func (s *Server) webhook(c *Call) (*interaction, error) {
 	return i, nil
 }
 
-// followup says more in answer to an interaction. The first after AnswerLater fills the message
+// followup says more in answer to an interaction. The first after DeferredMessage fills the message
 // that was promised.
 func (s *Server) followup(c *Call) (any, error) {
 	i, err := s.webhook(c)

@@ -88,8 +88,8 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request) {
 	plan := s.gateway.plan(false)
 	s.mu.Unlock()
 	defer s.work.Done()
-	if plan.Refuse != 0 {
-		http.Error(w, http.StatusText(plan.Refuse), plan.Refuse)
+	if plan.RefuseStatus != 0 {
+		http.Error(w, http.StatusText(plan.RefuseStatus), plan.RefuseStatus)
 		return
 	}
 	ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)

@@ -65,7 +65,7 @@ func (w *wire) say(op int, data any) {
 
 func (w *wire) next() (p packet) {
 	w.t.Helper()
-	_ = w.SetReadDeadline(time.Now().Add(discordtest.Patience))
+	_ = w.SetReadDeadline(time.Now().Add(discordtest.WaitLimit))
 	if err := w.ReadJSON(&p); err != nil {
 		w.t.Fatalf("read: %v", err)
 	}
@@ -86,7 +86,7 @@ func (w *wire) until(event string) packet {
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {
-		_ = w.SetReadDeadline(time.Now().Add(discordtest.Patience))
+		_ = w.SetReadDeadline(time.Now().Add(discordtest.WaitLimit))
 		if _, _, err := w.ReadMessage(); err != nil {
 			var end *websocket.CloseError
 			switch {
@@ -130,7 +130,7 @@ func TestASessionIsToldOfTheWorldAndOfWhatIsSaid(t *testing.T) {
 	if g.Type != "GUILD_CREATE" || g.Seq != 2 || len(world.Channels) != 1 || world.Threads[0].ID != thread.ID {
 		t.Errorf("%+v: %+v", g, world)
 	}
-	r.Say(r.channel, r.user, "hello")
+	r.UserSends(r.channel, r.user, "hello")
 	m := w.next()
 	if got := into[discordtest.Message](t, m.Data); m.Seq != 3 || got.Content != "hello" || got.GuildID != r.guild {
 		t.Errorf("%+v", m)
@@ -153,12 +153,12 @@ func TestContentNeedsItsIntent(t *testing.T) {
 	r := newRig(t)
 	w := r.dial()
 	r.identify(w, usual&^content)
-	r.Say(r.channel, r.user, "secret", discordtest.File{Name: "a"})
+	r.UserSends(r.channel, r.user, "secret", discordtest.File{Name: "a"})
 	if got := into[discordtest.Message](t, w.until("MESSAGE_CREATE").Data); got.Content != "" || len(got.Attachments) != 0 {
 		t.Errorf("%+v", got)
 	}
-	r.Say(r.channel, r.user, "<@"+r.Bot.ID+"> hi")
-	r.Say(r.DM(r.user).ID, r.user, "direct")
+	r.UserSends(r.channel, r.user, "<@"+r.Bot.ID+"> hi")
+	r.UserSends(r.DM(r.user).ID, r.user, "direct")
 	for _, want := range []string{"<@" + r.Bot.ID + "> hi", "direct"} {
 		if got := text(t, w.next()); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -166,8 +166,8 @@ func TestContentNeedsItsIntent(t *testing.T) {
 	}
 	without := r.dial()
 	r.identify(without, guilds|dms)
-	r.Say(r.channel, r.user, "not for you")
-	r.Say(r.DM(r.user).ID, r.user, "for you")
+	r.UserSends(r.channel, r.user, "not for you")
+	r.UserSends(r.DM(r.user).ID, r.user, "for you")
 	if got := text(t, without.until("MESSAGE_CREATE")); got != "for you" {
 		t.Errorf("got %q", got)
 	}
@@ -186,11 +186,11 @@ func TestTheGatewayHangsUpOnWhatIsWrong(t *testing.T) {
 				w.say(1, nil)
 			}
 		},
-		4009: func(r *rig, _ *wire) { r.CloseWith(4009) },
+		4009: func(r *rig, _ *wire) { r.CloseConnections(4009) },
 		4010: func(r *rig, w *wire) { w.say(2, object{"token": r.Token, "intents": 1, "shard": []int{1, 1}}) },
 		4013: func(r *rig, w *wire) { w.say(2, object{"token": r.Token, "intents": 1 << 30}) },
 		4014: func(r *rig, w *wire) {
-			r.SetPortal(0)
+			r.SetPrivilegedIntents(0)
 			w.say(2, object{"token": r.Token, "intents": content})
 		},
 	} {
@@ -207,12 +207,12 @@ func TestResumeReplaysWhatWasMissed(t *testing.T) {
 	r := newRig(t)
 	w := r.dial()
 	session := r.identify(w, usual)
-	r.Say(r.channel, r.user, "one")
+	r.UserSends(r.channel, r.user, "one")
 	seq := w.until("MESSAGE_CREATE").Seq
-	r.Cut()
+	r.CutConnections()
 	w.closed(0)
-	r.Say(r.channel, r.user, "two")
-	r.Say(r.channel, r.user, "three")
+	r.UserSends(r.channel, r.user, "two")
+	r.UserSends(r.channel, r.user, "three")
 
 	again := r.dial()
 	r.resume(again, session, seq)
@@ -224,7 +224,7 @@ func TestResumeReplaysWhatWasMissed(t *testing.T) {
 	if p := again.next(); p.Type != "RESUMED" || p.Seq != seq+3 {
 		t.Errorf("%+v", p)
 	}
-	r.Say(r.channel, r.user, "four")
+	r.UserSends(r.channel, r.user, "four")
 	if p := again.next(); text(t, p) != "four" || p.Seq != seq+4 {
 		t.Errorf("%+v", p)
 	}
@@ -239,9 +239,9 @@ func TestResumeReplaysWhatWasMissed(t *testing.T) {
 
 func TestSessionsThatCannotBeResumed(t *testing.T) {
 	for name, end := range map[string]func(*rig, *wire){
-		"op 9":        func(r *rig, _ *wire) { r.InvalidSession(false) },
+		"op 9":        func(r *rig, _ *wire) { r.InvalidateSessions(false) },
 		"expired":     func(r *rig, _ *wire) { r.ExpireSessions() },
-		"closed 4009": func(r *rig, _ *wire) { r.CloseWith(4009) },
+		"closed 4009": func(r *rig, _ *wire) { r.CloseConnections(4009) },
 		"a goodbye": func(r *rig, w *wire) {
 			_ = w.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""))
 			r.AwaitStats(r.t, func(s discordtest.Stats) bool { return len(s.Closes) == 1 && s.Connected == 0 })
@@ -251,14 +251,14 @@ func TestSessionsThatCannotBeResumed(t *testing.T) {
 		w := r.dial()
 		session := r.identify(w, usual)
 		end(r, w)
-		r.Say(r.channel, r.user, "lost")
+		r.UserSends(r.channel, r.user, "lost")
 		again := r.dial()
 		r.resume(again, session, 1)
 		if p := again.next(); p.Op != 9 || string(p.Data) != "false" {
 			t.Errorf("%s: %+v", name, p)
 		}
 		r.identify(again, messages|content) // on the same connection
-		r.Say(r.channel, r.user, "heard")
+		r.UserSends(r.channel, r.user, "heard")
 		if got := text(t, again.until("MESSAGE_CREATE")); got != "heard" {
 			t.Errorf("%s: got %q", name, got)
 		}

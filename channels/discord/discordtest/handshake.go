@@ -128,21 +128,21 @@ func (s *Server) resume(c *conn, data json.RawMessage) {
 	}
 }
 
-// planned does what NextConnect wants in place of READY or RESUMED, and tells whether that was
+// planned does what PlanHandshakes wants in place of READY or RESUMED, and tells whether that was
 // anything.
 func (s *Server) planned(c *conn) bool {
 	h := c.plan
 	c.plan = Handshake{}
 	switch {
-	case h.Silent:
+	case h.NoReply:
 		c.mute = true
 	case h.Reconnect:
 		s.send(c, frame{Op: opReconnect})
-	case h.Invalid:
+	case h.InvalidSession:
 		s.send(c, frame{Op: opInvalid, Data: encode(false)})
-	case h.Close != 0:
-		s.hangUp(c, h.Close)
-	case h.Cut:
+	case h.CloseCode != 0:
+		s.hangUp(c, h.CloseCode)
+	case h.CutConnection:
 		s.cut(c)
 	default:
 		return false

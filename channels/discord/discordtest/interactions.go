@@ -9,16 +9,16 @@ import (
 
 // Interaction is a slash command or the press of a button, and how the bot has answered it so far.
 type Interaction struct {
-	ID        string
-	Token     string
-	ChannelID string
-	UserID    string
-	Command   string // of a slash command
-	CustomID  string // of a button or a select menu
-	Type      int    // of the answer: 4 message, 5 later, 6 changes nothing now, 7 changes the message; 0: none yet
-	MessageID string // of the answer's message
-	Followups []string
-	After     time.Duration // from the interaction to the answer
+	ID           string
+	Token        string
+	ChannelID    string
+	UserID       string
+	Command      string // of a slash command
+	CustomID     string // of a button or a select menu
+	Type         int    // of the answer: 4 message, 5 later, 6 changes nothing now, 7 changes the message; 0: none yet
+	MessageID    string // of the answer's message
+	Followups    []string
+	ResponseTime time.Duration // from the interaction to the answer
 }
 
 type interaction struct {
@@ -84,8 +84,8 @@ func (s *Server) interaction(id string) (found Interaction) {
 // not.
 func (s *Server) AwaitInteraction(t testing.TB, id string) (found Interaction) {
 	t.Helper()
-	if !s.await(Patience, func() bool { found = s.interaction(id); return found.Type != 0 }) {
-		t.Fatalf("the interaction %s is not answered after %s", id, Patience)
+	if !s.await(WaitLimit, func() bool { found = s.interaction(id); return found.Type != 0 }) {
+		t.Fatalf("the interaction %s is not answered after %s", id, WaitLimit)
 	}
 	return found
 }

@@ -13,7 +13,7 @@ func (r *rig) slash() discordtest.Interaction {
 	r.must("PUT", "/applications/"+r.ApplicationID+"/commands", []object{{
 		"name": "ask", "description": "it", "options": []object{{"type": 3, "name": "text", "description": "what", "required": true}},
 	}})
-	made, err := r.Slash(r.channel, r.user, "ask", map[string]any{"text": "why?"})
+	made, err := r.UserRunsCommand(r.channel, r.user, "ask", map[string]any{"text": "why?"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestACommandIsAnsweredOnce(t *testing.T) {
 	}
 	r.refused(r.answer(i, object{"type": 4, "data": object{"content": "again"}}), 400, 40060)
 	done := r.AwaitInteraction(t, i.ID)
-	shown := r.Shown(r.channel)
+	shown := r.BotMessages(r.channel)
 	if done.Type != 4 || len(shown) != 1 || shown[0].ID != done.MessageID || shown[0].Flags&discordtest.FlagEphemeral == 0 {
 		t.Errorf("%+v, shown %+v", done, shown)
 	}
@@ -54,7 +54,7 @@ func TestAPromisedAnswerIsFilledThenFollowed(t *testing.T) {
 	hook := "/webhooks/" + r.ApplicationID + "/" + i.Token
 	r.refused(r.call("POST", hook, object{"content": "early"}), 404, 10015)
 	got := r.call("POST", "/interactions/"+i.ID+"/"+i.Token+"/callback?with_response=true", object{"type": 5})
-	if got.status != 200 || r.Shown(r.channel)[0].Flags&discordtest.FlagLoading == 0 {
+	if got.status != 200 || r.BotMessages(r.channel)[0].Flags&discordtest.FlagLoading == 0 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	r.must("PATCH", hook+"/messages/@original", object{"content": "one"})
@@ -62,11 +62,11 @@ func TestAPromisedAnswerIsFilledThenFollowed(t *testing.T) {
 	r.must("PATCH", hook+"/messages/"+two.ID, object{"content": "two!"})
 	other := r.must("POST", "/channels/"+r.DM(r.user).ID+"/messages", object{"content": "elsewhere"})
 	r.refused(r.call("PATCH", hook+"/messages/"+other.ID, object{"content": "x"}), 404, 10008)
-	same(t, "shown", contents(r.Shown(r.channel)), []string{"one", "two!"})
+	same(t, "shown", contents(r.BotMessages(r.channel)), []string{"one", "two!"})
 	r.must("DELETE", hook+"/messages/@original", nil)
-	same(t, "shown", contents(r.Shown(r.channel)), []string{"two!"})
+	same(t, "shown", contents(r.BotMessages(r.channel)), []string{"two!"})
 	r.refused(r.call("GET", hook+"/messages/@original", nil), 404, 10008)
-	r.Advance(16 * time.Minute)
+	r.AdvanceClock(16 * time.Minute)
 	r.refused(r.call("POST", hook, object{"content": "late"}), 401, 50027)
 }
 
@@ -75,7 +75,7 @@ func TestTheFirstFollowupFillsThePromise(t *testing.T) {
 	i := r.slash()
 	r.answer(i, object{"type": 5})
 	r.must("POST", "/webhooks/"+r.ApplicationID+"/"+i.Token, object{"content": "filled"})
-	if shown := r.Shown(r.channel); len(shown) != 1 || shown[0].Content != "filled" || shown[0].Flags != 0 {
+	if shown := r.BotMessages(r.channel); len(shown) != 1 || shown[0].Content != "filled" || shown[0].Flags != 0 {
 		t.Errorf("shown: %+v", shown)
 	}
 }
@@ -83,7 +83,7 @@ func TestTheFirstFollowupFillsThePromise(t *testing.T) {
 func TestAnInteractionIsOverAfterThreeSeconds(t *testing.T) {
 	r := newRig(t)
 	i := r.slash()
-	r.Advance(3 * time.Second)
+	r.AdvanceClock(3 * time.Second)
 	r.refused(r.answer(i, object{"type": 5}), 404, 10062)
 	r.refused(r.answer(discordtest.Interaction{ID: i.ID, Token: "no"}, object{"type": 5}), 404, 10062)
 	if r.Interaction(i.ID).Type != 0 {
@@ -98,19 +98,19 @@ func TestButtonsAndMenus(t *testing.T) {
 		rowOf(object{"type": 3, "custom_id": "menu", "options": []object{{"label": "A", "value": "a"}}}),
 	}})
 	for _, wrong := range [][]string{{"other"}, {"no"}, {"yes", "value"}, {"menu"}, {"menu", "b"}, {"menu", "a", "a"}} {
-		if _, err := r.Press(r.user, m.ID, wrong[0], wrong[1:]...); err == nil {
+		if _, err := r.UserPresses(r.user, m.ID, wrong[0], wrong[1:]...); err == nil {
 			t.Errorf("press %q works", wrong)
 		}
 	}
-	i, err := r.Press(r.user, m.ID, "yes")
+	i, err := r.UserPresses(r.user, m.ID, "yes")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.answer(i, object{"type": 7, "data": object{"content": "yes it is", "components": []object{}}})
-	if got := r.Shown(r.channel)[0]; got.Content != "yes it is" || len(got.Components) != 0 || got.Edits != 1 {
+	if got := r.BotMessages(r.channel)[0]; got.Content != "yes it is" || len(got.Components) != 0 || got.Edits != 1 {
 		t.Errorf("shown: %+v", got)
 	}
-	if _, err := r.Press(r.user, m.ID, "yes"); err == nil {
+	if _, err := r.UserPresses(r.user, m.ID, "yes"); err == nil {
 		t.Error("a button that is gone can be pressed")
 	}
 	slash := r.slash()
@@ -127,11 +127,11 @@ func TestOnlyWhatIsRegisteredCanBeCalled(t *testing.T) {
 	for command, options := range map[string]map[string]any{
 		"other": nil, "ask": nil,
 	} {
-		if _, err := r.Slash(r.channel, r.user, command, options); err == nil {
+		if _, err := r.UserRunsCommand(r.channel, r.user, command, options); err == nil {
 			t.Errorf("%s %v works", command, options)
 		}
 	}
-	if _, err := r.Slash(r.channel, r.user, "ask", map[string]any{"text": "x", "more": 1}); err == nil {
+	if _, err := r.UserRunsCommand(r.channel, r.user, "ask", map[string]any{"text": "x", "more": 1}); err == nil {
 		t.Error("an option that does not exist works")
 	}
 }
@@ -157,7 +157,7 @@ func TestACommandReachesTheBotWithItsOptionsAndFiles(t *testing.T) {
 	if world.Tier != 2 || world.Roles[1].Tags.Bot != r.Bot.ID {
 		t.Errorf("%+v", world)
 	}
-	_, err := r.Slash(r.channel, r.user, "see", map[string]any{"file": discordtest.File{Name: "a.txt", Content: []byte("A")}, "text": "this"})
+	_, err := r.UserRunsCommand(r.channel, r.user, "see", map[string]any{"file": discordtest.File{Name: "a.txt", Content: []byte("A")}, "text": "this"})
 	if err != nil {
 		t.Fatal(err)
 	}

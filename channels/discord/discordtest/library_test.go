@@ -119,12 +119,12 @@ func TestTheLibraryHearsResumesAndAnswers(t *testing.T) {
 	}
 	defer d.Close()
 	r.AwaitReady(t)
-	r.Say(r.channel, r.user, "one")
+	r.UserSends(r.channel, r.user, "one")
 	if got := <-heard; got != "one" {
 		t.Errorf("heard %q", got)
 	}
-	r.Cut()
-	r.Say(r.channel, r.user, "two")
+	r.CutConnections()
+	r.UserSends(r.channel, r.user, "two")
 	if got := <-heard; got != "two" {
 		t.Errorf("heard %q", got)
 	}
@@ -137,7 +137,7 @@ func TestTheLibraryHearsResumesAndAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := r.Press(r.user, m.ID, "stop")
+	i, err := r.UserPresses(r.user, m.ID, "stop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,5 +147,5 @@ func TestTheLibraryHearsResumesAndAnswers(t *testing.T) {
 	if done := r.AwaitInteraction(t, i.ID); done.Type != discordtest.UpdateMessage {
 		t.Errorf("%+v", done)
 	}
-	r.WaitFor(t, r.channel, "stop")
+	r.WaitForText(t, r.channel, "stop")
 }

@@ -23,8 +23,8 @@ func TestABucketRunsOutPerChannel(t *testing.T) {
 	}
 	r.must("POST", "/channels/"+other.ID+"/messages", object{"content": "4"})
 	r.must("GET", "/channels/"+r.channel+"/messages", nil)
-	if len(r.Shown("")) != 3 || r.InvalidRequests() != 1 {
-		t.Errorf("%d messages, %d invalid requests", len(r.Shown("")), r.InvalidRequests())
+	if len(r.BotMessages("")) != 3 || r.InvalidRequests() != 1 {
+		t.Errorf("%d messages, %d invalid requests", len(r.BotMessages("")), r.InvalidRequests())
 	}
 	r.SetLimit(discordtest.CreateMessage, 2, time.Nanosecond)
 	r.must("POST", "/channels/"+r.channel+"/messages", object{"content": "5"})
@@ -43,7 +43,7 @@ func TestTheGlobalLimitIsForAllRoutes(t *testing.T) {
 func TestFaultsComeInOrderAndDoWhatTheySay(t *testing.T) {
 	r := newRig(t)
 	r.FailNext(discordtest.CreateMessage, discordtest.RateLimited(1500*time.Millisecond), discordtest.BadGateway(),
-		discordtest.Refuse(403, 50013, "Missing Permissions"), discordtest.Garbage(), discordtest.Fault{})
+		discordtest.ErrorResponse(403, 50013, "Missing Permissions"), discordtest.TruncatedJSON(), discordtest.Fault{})
 	if got := r.send(object{"content": "limited"}); got.status != 429 || got.RetryAfter != 1.5 || got.header.Get("Retry-After") != "2" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
@@ -62,7 +62,7 @@ func TestFaultsComeInOrderAndDoWhatTheySay(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	r.send(object{"content": "passed"})
-	same(t, "shown", contents(r.Shown(r.channel)), []string{"garbage", "passed"})
+	same(t, "shown", contents(r.BotMessages(r.channel)), []string{"garbage", "passed"})
 }
 
 func TestCutsBeforeAndAfterTheEffect(t *testing.T) {
@@ -75,7 +75,7 @@ func TestCutsBeforeAndAfterTheEffect(t *testing.T) {
 	if post("before") == nil || post("after") == nil {
 		t.Error("the connection was not cut")
 	}
-	same(t, "shown", contents(r.Shown(r.channel)), []string{"after"})
+	same(t, "shown", contents(r.BotMessages(r.channel)), []string{"after"})
 	if calls := r.Calls(discordtest.CreateMessage); len(calls) != 2 || calls[1].Status != 0 || !calls[1].Done {
 		t.Errorf("calls: %+v", calls)
 	}
@@ -86,20 +86,20 @@ func TestAHangIsSeenAndLetGo(t *testing.T) {
 	release, answered := make(chan struct{}), make(chan reply)
 	r.SetFault(func(c discordtest.Call) discordtest.Fault {
 		if c.Route == discordtest.CreateMessage {
-			return discordtest.Fault{Hang: release}
+			return discordtest.Fault{HangUntil: release}
 		}
 		return discordtest.Fault{}
 	})
 	go func() { answered <- r.send(object{"content": "slow"}) }()
-	if _, ok := r.AwaitCalls(discordtest.CreateMessage, discordtest.Patience, func(c []discordtest.Call) bool { return len(c) == 1 }); !ok {
+	if _, ok := r.AwaitCalls(discordtest.CreateMessage, discordtest.WaitLimit, func(c []discordtest.Call) bool { return len(c) == 1 }); !ok {
 		t.Fatal("no call")
 	}
-	if len(r.Shown("")) != 0 {
+	if len(r.BotMessages("")) != 0 {
 		t.Error("it is shown already")
 	}
 	close(release)
 	if got := <-answered; got.status != 200 {
 		t.Errorf("%d", got.status)
 	}
-	r.WaitFor(t, r.channel, "slow")
+	r.WaitForText(t, r.channel, "slow")
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Press has a user press a button, or choose values of a select menu, of a message that the bot
+// UserPresses has a user press a button, or choose values of a select menu, of a message that the bot
 // shows.
-func (s *Server) Press(user, message, customID string, values ...string) (made Interaction, err error) {
+func (s *Server) UserPresses(user, message, customID string, values ...string) (made Interaction, err error) {
 	s.update(func() {
 		ch, m := s.findAnywhere(message)
 		if m == nil {

@@ -60,7 +60,7 @@ func TestMessagesThatDiscordRefuses(t *testing.T) {
 		}
 		r.violated(c.says)
 	}
-	if n := len(r.Shown("")); n != 0 {
+	if n := len(r.BotMessages("")); n != 0 {
 		t.Errorf("%d messages were sent all the same", n)
 	}
 	for name, body := range map[string]object{
@@ -79,8 +79,8 @@ func TestMessagesThatDiscordRefuses(t *testing.T) {
 
 func TestReplyingToWhatIsGone(t *testing.T) {
 	r := newRig(t)
-	asked := r.Say(r.channel, r.user, "hm?")
-	r.Delete(r.channel, asked.ID)
+	asked := r.UserSends(r.channel, r.user, "hm?")
+	r.UserDeletes(r.channel, asked.ID)
 	got := r.send(object{"content": "x", "message_reference": object{"message_id": asked.ID}})
 	r.refused(got, 400, 50035)
 	if !strings.Contains(string(got.Errors), "REPLIES_UNKNOWN_MESSAGE") {
@@ -95,15 +95,15 @@ func TestWhatCannotBeRepliedTo(t *testing.T) {
 	r := newRig(t)
 	reply := func(to object) { r.refused(r.send(object{"content": "x", "message_reference": to}), 400, 50035) }
 	dm := r.DM(r.user).ID
-	reply(object{"message_id": r.Say(dm, r.user, "hm?").ID, "channel_id": dm})
+	reply(object{"message_id": r.UserSends(dm, r.user, "hm?").ID, "channel_id": dm})
 	r.violated("different channel")
-	reply(object{"message_id": r.Post(r.channel, r.user, discordtest.Message{Type: 7}).ID})
+	reply(object{"message_id": r.UserPosts(r.channel, r.user, discordtest.Message{Type: 7}).ID})
 	r.violated("system message")
 }
 
 func TestTheBotSaysWhoItIsButNotToTheCDN(t *testing.T) {
 	r := newRig(t)
-	said := r.Say(r.channel, r.user, "see", discordtest.File{Name: "a", Content: []byte("A")})
+	said := r.UserSends(r.channel, r.user, "see", discordtest.File{Name: "a", Content: []byte("A")})
 	file := into[discordtest.Message](t, r.must("GET", "/channels/"+r.channel+"/messages/"+said.ID, nil).body).Attachments[0].URL
 	for url, words := range map[string]string{r.URL + "/api/v10/users/@me": "User-Agent", file: "gets to see the token"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

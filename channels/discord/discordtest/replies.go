@@ -7,10 +7,10 @@ import (
 
 // The ways to answer an interaction that the server knows.
 const (
-	AnswerMessage = 4
-	AnswerLater   = 5
-	UpdateLater   = 6
-	UpdateMessage = 7
+	AnswerMessage   = 4
+	DeferredMessage = 5
+	DeferredUpdate  = 6
+	UpdateMessage   = 7
 )
 
 var unknownInteraction = refuse(http.StatusNotFound, 10062, "Unknown interaction")
@@ -40,7 +40,7 @@ func (s *Server) callback(c *Call) (any, error) {
 	if err := s.answer(c, i, in.Type, d); err != nil {
 		return nil, err
 	}
-	i.Type, i.After = in.Type, s.now().Sub(i.made)
+	i.Type, i.ResponseTime = in.Type, s.now().Sub(i.made)
 	if c.Query.Get("with_response") != "true" {
 		return nil, nil
 	}
@@ -71,12 +71,12 @@ func (s *Server) answer(c *Call, i *interaction, kind int, d draft) error {
 		}
 		s.post(c, ch, m)
 		i.MessageID = m.ID
-	case kind == AnswerLater:
+	case kind == DeferredMessage:
 		m := s.replyTo(c, i)
 		m.Flags |= d.flags() | FlagLoading
 		s.post(c, ch, m)
 		i.MessageID, i.loading = m.ID, true
-	case kind == UpdateLater && i.on != nil:
+	case kind == DeferredUpdate && i.on != nil:
 		i.MessageID = i.on.ID
 	case kind == UpdateMessage && i.on != nil:
 		edited := *i.on

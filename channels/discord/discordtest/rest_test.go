@@ -17,7 +17,7 @@ func TestWhatTheBotSendsIsShownAndRecorded(t *testing.T) {
 	other := r.send(object{"content": "kept"})
 	r.must("DELETE", path, nil)
 
-	same(t, "shown", contents(r.Shown(r.channel)), []string{"kept"})
+	same(t, "shown", contents(r.BotMessages(r.channel)), []string{"kept"})
 	var kinds, texts []string
 	for _, c := range r.Changes(r.channel) {
 		kinds, texts = append(kinds, c.Kind), append(texts, c.Message.Content)
@@ -39,7 +39,7 @@ func TestHistoryIsNewestFirstAndAtMostAHundred(t *testing.T) {
 	r := newRig(t)
 	var ids []string
 	for i := range 150 {
-		ids = append(ids, r.Say(r.channel, r.user, fmt.Sprint(i)).ID)
+		ids = append(ids, r.UserSends(r.channel, r.user, fmt.Sprint(i)).ID)
 	}
 	get := func(query string) (out []string) {
 		body := r.must("GET", "/channels/"+r.channel+"/messages?"+query, nil).body
@@ -64,13 +64,13 @@ func TestAnEnforcedNonceIsOneMessage(t *testing.T) {
 	r := newRig(t)
 	body := object{"content": "once", "nonce": "key", "enforce_nonce": true}
 	first, again := r.send(body), r.send(body)
-	if first.ID == "" || first.ID != again.ID || len(r.Shown(r.channel)) != 1 {
-		t.Errorf("%q and %q: %d messages", first.ID, again.ID, len(r.Shown(r.channel)))
+	if first.ID == "" || first.ID != again.ID || len(r.BotMessages(r.channel)) != 1 {
+		t.Errorf("%q and %q: %d messages", first.ID, again.ID, len(r.BotMessages(r.channel)))
 	}
 	r.send(object{"content": "free", "nonce": "key"}) // not enforced
-	r.Advance(6 * time.Minute)
-	if r.send(body); len(r.Shown(r.channel)) != 3 {
-		t.Errorf("%d messages", len(r.Shown(r.channel)))
+	r.AdvanceClock(6 * time.Minute)
+	if r.send(body); len(r.BotMessages(r.channel)) != 3 {
+		t.Errorf("%d messages", len(r.BotMessages(r.channel)))
 	}
 	r.call("POST", "/channels/"+r.DM(r.user).ID+"/messages", body)
 	r.violated("was used in the channel")
@@ -80,25 +80,25 @@ func TestAnEnforcedNonceIsOneMessage(t *testing.T) {
 
 func TestPlacesThatCannotBeReached(t *testing.T) {
 	r := newRig(t)
-	m := r.Say(r.channel, r.user, "mine")
+	m := r.UserSends(r.channel, r.user, "mine")
 	gone := r.AddChannel(r.guild, "gone")
-	r.Forget(gone.ID)
+	r.DeleteChannel(gone.ID)
 	r.refused(r.call("POST", "/channels/"+gone.ID+"/messages", object{"content": "x"}), 404, 10003)
 	r.refused(r.call("PATCH", "/channels/"+r.channel+"/messages/"+m.ID, object{"content": "x"}), 403, 50005)
 	r.refused(r.call("DELETE", "/channels/"+r.channel+"/messages/"+m.ID, nil), 403, 50013)
 	r.refused(r.call("GET", "/channels/"+r.channel+"/messages/1", nil), 404, 10008)
-	r.Deny(r.guild)
+	r.DenyAccess(r.guild)
 	r.refused(r.send(object{"content": "x"}), 403, 50001)
-	r.Allow(r.guild)
+	r.AllowAccess(r.guild)
 	dm := r.must("POST", "/users/@me/channels", object{"recipient_id": r.user})
 	if dm.ID != r.DM(r.user).ID {
 		t.Errorf("the DM is %q and %q", dm.ID, r.DM(r.user).ID)
 	}
-	r.Deny(r.user)
+	r.DenyAccess(r.user)
 	r.refused(r.call("POST", "/channels/"+dm.ID+"/messages", object{"content": "x"}), 403, 50007)
-	r.Allow(r.user)
+	r.AllowAccess(r.user)
 	r.must("POST", "/channels/"+dm.ID+"/typing", nil)
-	if r.Typing(dm.ID) != 1 {
+	if r.TypingCount(dm.ID) != 1 {
 		t.Error("nobody typed")
 	}
 	r.token = "Bot wrong"
@@ -126,11 +126,11 @@ func TestMentionsNotifyOnlyWhomTheyMay(t *testing.T) {
 			t.Errorf("%v: %d users, everyone %v", c.allowed, len(m.Mentions), m.MentionEveryone)
 		}
 	}
-	asked := r.Say(r.channel, r.user, "hm?")
+	asked := r.UserSends(r.channel, r.user, "hm?")
 	ref := object{"message_id": asked.ID}
 	loud := r.send(object{"content": "loud", "message_reference": ref})
 	quiet := r.send(object{"content": "quiet", "message_reference": ref, "allowed_mentions": object{"parse": []string{}}})
-	for _, m := range r.Shown(r.channel) {
+	for _, m := range r.BotMessages(r.channel) {
 		if m.ID == loud.ID && (!m.Pinged || m.Type != discordtest.TypeReply || m.Referenced.ID != asked.ID) {
 			t.Errorf("the reply is %+v", m)
 		}
@@ -142,7 +142,7 @@ func TestMentionsNotifyOnlyWhomTheyMay(t *testing.T) {
 
 func TestThreadsAndPosts(t *testing.T) {
 	r := newRig(t)
-	m := r.Say(r.channel, r.user, "question")
+	m := r.UserSends(r.channel, r.user, "question")
 	path := "/channels/" + r.channel + "/messages/" + m.ID + "/threads"
 	thread := into[discordtest.Channel](t, r.must("POST", path, object{"name": "talk", "auto_archive_duration": 60}).body)
 	if thread.ID != m.ID || thread.ParentID != r.channel || thread.Type != discordtest.PublicThread {
@@ -159,7 +159,7 @@ func TestThreadsAndPosts(t *testing.T) {
 		t.Errorf("the post is %s and begins with %s", post.ID, first.ID)
 	}
 	own := r.must("POST", "/channels/"+forum.ID+"/threads", object{"name": "mine", "message": object{"content": "hello"}})
-	r.WaitFor(t, own.ID, "hello")
+	r.WaitForText(t, own.ID, "hello")
 	r.refused(r.call("POST", "/channels/"+forum.ID+"/messages", object{"content": "x"}), 400, 50008)
 	r.violated("non-text channel")
 	for _, c := range []discordtest.Channel{{ID: loose.ID, ParentID: r.channel}, {ID: post.ID, ParentID: forum.ID}, {ID: own.ID, ParentID: forum.ID}} {

@@ -15,15 +15,15 @@ const (
 	GetOAuthApp   = "GET /oauth2/applications/@me"
 	OpenDM        = "POST /users/@me/channels"
 
-	GetChannel    = "GET /channels/{channel_id}"
-	GetMessages   = "GET /channels/{channel_id}/messages"
-	GetMessage    = "GET /channels/{channel_id}/messages/{message_id}"
-	CreateMessage = "POST /channels/{channel_id}/messages"
-	EditMessage   = "PATCH /channels/{channel_id}/messages/{message_id}"
-	DeleteMessage = "DELETE /channels/{channel_id}/messages/{message_id}"
-	StartTyping   = "POST /channels/{channel_id}/typing"
-	StartThread   = "POST /channels/{channel_id}/threads"
-	ThreadFrom    = "POST /channels/{channel_id}/messages/{message_id}/threads"
+	GetChannel             = "GET /channels/{channel_id}"
+	GetMessages            = "GET /channels/{channel_id}/messages"
+	GetMessage             = "GET /channels/{channel_id}/messages/{message_id}"
+	CreateMessage          = "POST /channels/{channel_id}/messages"
+	EditMessage            = "PATCH /channels/{channel_id}/messages/{message_id}"
+	DeleteMessage          = "DELETE /channels/{channel_id}/messages/{message_id}"
+	StartTyping            = "POST /channels/{channel_id}/typing"
+	StartThread            = "POST /channels/{channel_id}/threads"
+	StartThreadFromMessage = "POST /channels/{channel_id}/messages/{message_id}/threads"
 
 	GetCommands      = "GET /applications/{application_id}/commands"
 	PutCommands      = "PUT /applications/{application_id}/commands"
@@ -75,11 +75,11 @@ var methods = map[string]method{
 		do:     (*Server).createMessage,
 		fields: draftFields + " sticker_ids shared_client_theme message_reference nonce enforce_nonce tts",
 	},
-	EditMessage:   {do: (*Server).editMessage, fields: editFields + " sticker_ids" + editQuirk},
-	DeleteMessage: {do: (*Server).deleteMessage},
-	StartTyping:   {do: (*Server).startTyping},
-	StartThread:   {do: (*Server).startThread, fields: threadFields + " type invitable applied_tags message", created: true},
-	ThreadFrom:    {do: (*Server).threadFrom, fields: threadFields + threadQuirk, created: true},
+	EditMessage:            {do: (*Server).editMessage, fields: editFields + " sticker_ids" + editQuirk},
+	DeleteMessage:          {do: (*Server).deleteMessage},
+	StartTyping:            {do: (*Server).startTyping},
+	StartThread:            {do: (*Server).startThread, fields: threadFields + " type invitable applied_tags message", created: true},
+	StartThreadFromMessage: {do: (*Server).threadFrom, fields: threadFields + threadQuirk, created: true},
 
 	GetCommands:      {do: (*Server).getCommands, query: "with_localizations"},
 	PutCommands:      {do: (*Server).putCommands},

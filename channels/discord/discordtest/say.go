@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Say has a user say something in a channel, which the bot is told if it is connected. Mentions are
+// UserSends has a user say something in a channel, which the bot is told if it is connected. Mentions are
 // written <@id>.
-func (s *Server) Say(channel, user, text string, files ...File) Message {
+func (s *Server) UserSends(channel, user, text string, files ...File) Message {
 	return s.speakAs(channel, user, Message{Content: text}, files)
 }
 
-// Reply is Say in answer to a message of the same channel.
-func (s *Server) Reply(channel, user, to, text string, files ...File) Message {
+// UserReplies is Say in answer to a message of the same channel.
+func (s *Server) UserReplies(channel, user, to, text string, files ...File) Message {
 	return s.speakAs(channel, user, Message{
 		Content: text, Type: TypeReply, Reference: &Reference{MessageID: to, ChannelID: channel},
 	}, files)
 }
 
-// Post is Say for everything else: stickers, embeds, other types of message.
-func (s *Server) Post(channel, user string, m Message) Message {
+// UserPosts is Say for everything else: stickers, embeds, other types of message.
+func (s *Server) UserPosts(channel, user string, m Message) Message {
 	var files []File
 	for _, a := range m.Attachments {
 		files = append(files, File{Name: a.Filename, Type: a.ContentType, Content: a.Content, Size: a.Size})
@@ -45,8 +45,8 @@ func (s *Server) say(ch *channel, user string, m Message, files []File) *Message
 	return &m
 }
 
-// Edit has a message's author change its text.
-func (s *Server) Edit(channel, message, text string) {
+// UserEdits has a message's author change its text.
+func (s *Server) UserEdits(channel, message, text string) {
 	s.update(func() {
 		if m := s.channels[channel].find(message); m != nil {
 			m.Content, m.Edited, m.Edits = text, new(s.now().UTC()), m.Edits+1
@@ -55,8 +55,8 @@ func (s *Server) Edit(channel, message, text string) {
 	})
 }
 
-// Delete has a message's author, or a moderator, delete it.
-func (s *Server) Delete(channel, message string) {
+// UserDeletes has a message's author, or a moderator, delete it.
+func (s *Server) UserDeletes(channel, message string) {
 	s.update(func() {
 		if m := s.channels[channel].find(message); m != nil {
 			m.Deleted = true

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Slash has a user give a command in a channel. The options are strings, numbers, booleans and
+// UserRunsCommand has a user give a command in a channel. The options are strings, numbers, booleans and
 // Files by name. It is an error if the bot has not registered such a command with such options.
-func (s *Server) Slash(channel, user, command string, options map[string]any) (made Interaction, err error) {
+func (s *Server) UserRunsCommand(channel, user, command string, options map[string]any) (made Interaction, err error) {
 	s.update(func() {
 		ch := s.channels[channel]
 		c, ok := s.command(ch, command)

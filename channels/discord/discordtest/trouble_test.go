@@ -14,8 +14,8 @@ import (
 func TestHandshakesGoAsPlanned(t *testing.T) {
 	r := newRig(t)
 	identify := func(w *wire) { w.say(2, object{"token": r.Token, "intents": usual}) }
-	r.NextConnect(discordtest.Handshake{Reconnect: true}, discordtest.Handshake{Invalid: true},
-		discordtest.Handshake{Close: 4000}, discordtest.Handshake{Cut: true})
+	r.PlanHandshakes(discordtest.Handshake{Reconnect: true}, discordtest.Handshake{InvalidSession: true},
+		discordtest.Handshake{CloseCode: 4000}, discordtest.Handshake{CutConnection: true})
 	for _, op := range []int{7, 9} {
 		w := r.dial()
 		identify(w)
@@ -28,14 +28,14 @@ func TestHandshakesGoAsPlanned(t *testing.T) {
 		identify(w)
 		w.closed(code)
 	}
-	r.NextConnect(discordtest.Handshake{OnlyResume: true, Silent: true})
+	r.PlanHandshakes(discordtest.Handshake{OnlyResume: true, NoReply: true})
 	w := r.dial()
 	session := r.identify(w, usual)
-	r.Cut()
+	r.CutConnections()
 	silent := r.dial()
 	r.resume(silent, session, 1)
 	r.AwaitStats(t, func(s discordtest.Stats) bool { return s.Resumes == 1 })
-	r.Say(r.channel, r.user, "unheard")
+	r.UserSends(r.channel, r.user, "unheard")
 	again := r.dial()
 	r.resume(again, session, 1)
 	if got := text(t, again.until("MESSAGE_CREATE")); got != "unheard" {
@@ -44,7 +44,7 @@ func TestHandshakesGoAsPlanned(t *testing.T) {
 	again.until("RESUMED")
 	r.nothing(silent)
 
-	r.NextConnect(discordtest.Handshake{Refuse: http.StatusServiceUnavailable}, discordtest.Handshake{NoHello: true})
+	r.PlanHandshakes(discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable}, discordtest.Handshake{NoHello: true})
 	url := into[struct{ URL string }](t, r.must("GET", "/gateway", nil).body).URL
 	if ws, resp, err := websocket.DefaultDialer.Dial(url+"?v=10&encoding=json", nil); err == nil {
 		_ = ws.Close()
@@ -58,7 +58,7 @@ func TestHandshakesGoAsPlanned(t *testing.T) {
 // nothing fails the test if anything comes before the connection is cut by the test.
 func (r *rig) nothing(w *wire) {
 	r.t.Helper()
-	r.Cut()
+	r.CutConnections()
 	if _, body, err := w.ReadMessage(); err == nil {
 		r.t.Errorf("got %s", body)
 	}
@@ -69,12 +69,12 @@ func TestASilentGatewayHearsAndKeepsWhatItDoesNotSay(t *testing.T) {
 	w := r.dial()
 	session := r.identify(w, usual)
 	seq := w.until("GUILD_CREATE").Seq
-	r.SetSilence(true)
+	r.SetMuted(true)
 	w.say(1, seq)
 	r.AwaitStats(t, func(s discordtest.Stats) bool { return s.Heartbeats == 1 })
-	r.Say(r.channel, r.user, "kept")
+	r.UserSends(r.channel, r.user, "kept")
 	r.nothing(w)
-	r.SetSilence(false)
+	r.SetMuted(false)
 	again := r.dial()
 	r.resume(again, session, seq)
 	if got := text(t, again.next()); got != "kept" {
@@ -84,21 +84,21 @@ func TestASilentGatewayHearsAndKeepsWhatItDoesNotSay(t *testing.T) {
 
 func TestHeartbeatsAreExpectedAndMayGoUnanswered(t *testing.T) {
 	r := newRig(t)
-	r.SetACK(false)
+	r.SetHeartbeatACK(false)
 	w := r.dial()
 	r.identify(w, usual)
 	w.until("GUILD_CREATE")
 	w.say(1, 2)
 	r.AwaitStats(t, func(s discordtest.Stats) bool { return s.Heartbeats == 1 })
-	r.Reconnect()
+	r.RequestReconnect()
 	if p := w.next(); p.Op != 7 {
 		t.Errorf("got %+v, want op 7", p)
 	}
-	r.SetHeartbeat(200 * time.Millisecond)
+	r.SetHeartbeatInterval(200 * time.Millisecond)
 	late := r.dial()
 	session := r.identify(late, usual)
 	late.closed(4009)
-	r.SetHeartbeat(time.Minute)
+	r.SetHeartbeatInterval(time.Minute)
 	again := r.dial()
 	r.resume(again, session, 1)
 	if p := again.next(); p.Op != 9 {
@@ -110,15 +110,15 @@ func TestEventsAreDroppedAndDoubledOnDemand(t *testing.T) {
 	r := newRig(t)
 	w := r.dial()
 	r.identify(w, messages|content)
-	r.SetDelivery(func(event string, data json.RawMessage) int {
+	r.SetEventCopies(func(event string, data json.RawMessage) int {
 		var m discordtest.Message
 		if json.Unmarshal(data, &m); event != "MESSAGE_CREATE" {
 			return 1
 		}
 		return map[string]int{"dropped": 0, "doubled": 2}[m.Content]
 	})
-	r.Say(r.channel, r.user, "dropped")
-	r.Say(r.channel, r.user, "doubled")
+	r.UserSends(r.channel, r.user, "dropped")
+	r.UserSends(r.channel, r.user, "doubled")
 	for i := range 2 {
 		if p := w.next(); text(t, p) != "doubled" || p.Seq != 2+i {
 			t.Errorf("%+v", p)
@@ -151,14 +151,14 @@ func TestChangesInTheWorldAreTold(t *testing.T) {
 	r := newRig(t)
 	w := r.dial()
 	r.identify(w, usual)
-	m := r.Say(r.channel, r.user, "a")
-	r.Edit(r.channel, m.ID, "b")
-	r.Delete(r.channel, m.ID)
+	m := r.UserSends(r.channel, r.user, "a")
+	r.UserEdits(r.channel, m.ID, "b")
+	r.UserDeletes(r.channel, m.ID)
 	forum := r.AddForum(r.guild, "forum")
 	post, _ := r.AddPost(forum.ID, r.user, "title", "text")
-	r.Forget(post.ID)
-	r.Forget(forum.ID)
-	r.Reply(r.channel, r.user, r.Say(r.channel, r.user, "q").ID, "a")
+	r.DeleteChannel(post.ID)
+	r.DeleteChannel(forum.ID)
+	r.UserReplies(r.channel, r.user, r.UserSends(r.channel, r.user, "q").ID, "a")
 	var got []string
 	for range 11 {
 		got = append(got, w.next().Type)
@@ -174,7 +174,7 @@ func TestOnlySomeSessionsThatWereLeftAreKept(t *testing.T) {
 	var sessions []string
 	for range 18 {
 		sessions = append(sessions, r.identify(r.dial(), messages))
-		r.Cut()
+		r.CutConnections()
 	}
 	r.identify(r.dial(), messages)
 	for session, op := range map[string]int{sessions[0]: 9, sessions[17]: 0} {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Patience is how long Wait and its like wait.
-const Patience = 5 * time.Minute
+// WaitLimit is how long Wait and its like wait.
+const WaitLimit = 5 * time.Minute
 
 // Change is one thing that the bot did to what a channel shows.
 type Change struct {
@@ -32,17 +32,17 @@ func (s *Server) Changes(channel string) (out []Change) {
 	return out
 }
 
-// Typing returns how often the bot has shown in a channel that it types.
-func (s *Server) Typing(channel string) int {
+// TypingCount returns how often the bot has shown in a channel that it types.
+func (s *Server) TypingCount(channel string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.channels[channel].typing
 }
 
-// Shown returns what the bot has sent to a channel, or to all for "", in order and as it is now:
+// BotMessages returns what the bot has sent to a channel, or to all for "", in order and as it is now:
 // edited, and without what was deleted. What only one person sees is there too, marked with
 // FlagEphemeral.
-func (s *Server) Shown(channel string) []Message {
+func (s *Server) BotMessages(channel string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shown(channel, true)
@@ -67,28 +67,28 @@ func (s *Server) shown(id string, ours bool) (out []Message) {
 	return out
 }
 
-// Await waits until what the bot shows a channel satisfies a condition, and returns it. It reports
+// AwaitMessages waits until what the bot shows a channel satisfies a condition, and returns it. It reports
 // false when that takes longer than patience.
-func (s *Server) Await(channel string, patience time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
+func (s *Server) AwaitMessages(channel string, patience time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
 	ok = s.await(patience, func() bool { shown = s.shown(channel, true); return enough(shown) })
 	return shown, ok
 }
 
-// Wait waits until the bot shows a channel n messages, and fails the test if it does not.
-func (s *Server) Wait(t testing.TB, channel string, n int) []Message {
+// WaitForCount waits until the bot shows a channel n messages, and fails the test if it does not.
+func (s *Server) WaitForCount(t testing.TB, channel string, n int) []Message {
 	t.Helper()
-	shown, ok := s.Await(channel, Patience, func(m []Message) bool { return len(m) >= n })
+	shown, ok := s.AwaitMessages(channel, WaitLimit, func(m []Message) bool { return len(m) >= n })
 	if !ok {
-		t.Fatalf("channel %s shows %d messages after %s and should show %d: %q", channel, len(shown), Patience, n, words(shown))
+		t.Fatalf("channel %s shows %d messages after %s and should show %d: %q", channel, len(shown), WaitLimit, n, words(shown))
 	}
 	return shown
 }
 
-// WaitFor waits until the bot shows a channel a message that says exactly this, and fails the test
+// WaitForText waits until the bot shows a channel a message that says exactly this, and fails the test
 // if it does not.
-func (s *Server) WaitFor(t testing.TB, channel, text string) (found Message) {
+func (s *Server) WaitForText(t testing.TB, channel, text string) (found Message) {
 	t.Helper()
-	shown, ok := s.Await(channel, Patience, func(all []Message) bool {
+	shown, ok := s.AwaitMessages(channel, WaitLimit, func(all []Message) bool {
 		i := slices.IndexFunc(all, func(m Message) bool { return m.Content == text })
 		if i >= 0 {
 			found = all[i]
@@ -96,7 +96,7 @@ func (s *Server) WaitFor(t testing.TB, channel, text string) (found Message) {
 		return i >= 0
 	})
 	if !ok {
-		t.Fatalf("channel %s does not show %q after %s, but %q", channel, text, Patience, words(shown))
+		t.Fatalf("channel %s does not show %q after %s, but %q", channel, text, WaitLimit, words(shown))
 	}
 	return found
 }

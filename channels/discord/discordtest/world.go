@@ -130,15 +130,15 @@ func (s *Server) dm(user string) *channel {
 	return s.channels[id]
 }
 
-// Deny takes a guild's channels, or one channel and its threads, from the bot (403, 50001), or has
+// DenyAccess takes a guild's channels, or one channel and its threads, from the bot (403, 50001), or has
 // a user take no more messages from it (403, 50007).
-func (s *Server) Deny(id string) { s.update(func() { s.denied[id] = true }) }
+func (s *Server) DenyAccess(id string) { s.update(func() { s.denied[id] = true }) }
 
-// Allow undoes Deny.
-func (s *Server) Allow(id string) { s.update(func() { delete(s.denied, id) }) }
+// AllowAccess undoes Deny.
+func (s *Server) AllowAccess(id string) { s.update(func() { delete(s.denied, id) }) }
 
-// Forget deletes a channel or thread.
-func (s *Server) Forget(id string) {
+// DeleteChannel deletes a channel or thread.
+func (s *Server) DeleteChannel(id string) {
 	s.update(func() {
 		c := s.channels[id]
 		delete(s.channels, id)

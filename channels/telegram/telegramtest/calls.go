@@ -32,14 +32,14 @@ type Upload struct {
 	Content []byte
 }
 
-// Int returns a parameter that is a number, or 0.
-func (c Call) Int(name string) int64 {
+// IntParam returns a parameter that is a number, or 0.
+func (c Call) IntParam(name string) int64 {
 	n, _ := strconv.ParseInt(c.Params[name], 10, 64)
 	return n
 }
 
-// Into decodes a parameter that is JSON.
-func (c Call) Into(name string, v any) error {
+// DecodeParam decodes a parameter that is JSON.
+func (c Call) DecodeParam(name string, v any) error {
 	if err := json.Unmarshal([]byte(c.Params[name]), v); err != nil {
 		return fmt.Errorf("%s of %s: %w", name, c.Method, err)
 	}

@@ -123,9 +123,9 @@ func (s *Server) Readmit(id int64) {
 	})
 }
 
-// Forget has a chat disappear, as if the bot had never been there: sends are answered with "chat
+// DeleteChat has a chat disappear, as if the bot had never been there: sends are answered with "chat
 // not found".
-func (s *Server) Forget(id int64) { s.update(func() { delete(s.chats, id) }) }
+func (s *Server) DeleteChat(id int64) { s.update(func() { delete(s.chats, id) }) }
 
 // member tells the bot that its own membership has changed.
 func (s *Server) member(c *chat, before, after string) {

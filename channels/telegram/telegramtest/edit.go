@@ -20,7 +20,7 @@ func (s *Server) editable(c *Call) (*chat, *Message, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := to.find(int(c.Int("message_id")))
+	m := to.find(int(c.IntParam("message_id")))
 	if m == nil {
 		return nil, nil, refuse("message to edit not found")
 	}
@@ -103,7 +103,7 @@ func (s *Server) deleteMessage(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := to.find(int(c.Int("message_id")))
+	m := to.find(int(c.IntParam("message_id")))
 	if m == nil {
 		return nil, refuse("message to delete not found")
 	}

@@ -7,20 +7,20 @@ import (
 
 // Fault is a way in which the server treats a call. Its zero value is none.
 type Fault struct {
-	Hang        <-chan struct{} // wait for this before anything else
-	Status      int             // answer with this error and do nothing, unless Effect is set
-	Effect      bool            // with Status: carry the call out first
-	Description string          // of the error
-	RetryAfter  int             // seconds, with status 429
-	MigrateTo   int64           // with status 400
-	Body        string          // answer with this as it stands; with Status 0 after doing it
-	CutBefore   bool            // cut the connection and do nothing
-	CutAfter    bool            // do it, and cut the connection instead of answering; of a download, halfway
-	Linger      time.Duration   // do it, and take this long to answer
+	HangUntil     <-chan struct{} // wait for this before anything else
+	Status        int             // answer with this error and do nothing, unless Effect is set
+	CarryOut      bool            // with Status: carry the call out first
+	Description   string          // of the error
+	RetryAfter    int             // seconds, with status 429
+	MigrateTo     int64           // with status 400
+	Body          string          // answer with this as it stands; with Status 0 after doing it
+	CutBefore     bool            // cut the connection and do nothing
+	CutAfter      bool            // do it, and cut the connection instead of answering; of a download, halfway
+	ResponseDelay time.Duration   // do it, and take this long to answer
 }
 
-// TooMany is 429 with retry_after.
-func TooMany(seconds int) Fault {
+// RateLimited is 429 with retry_after.
+func RateLimited(seconds int) Fault {
 	return Fault{Status: 429, RetryAfter: seconds, Description: "Too Many Requests: retry after " + strconv.Itoa(seconds)}
 }
 
@@ -30,17 +30,17 @@ func BadGateway() Fault {
 		"<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n"}
 }
 
-// Belated carries the call out and then answers with an error, as a Bot API server does that fails
+// ErrorAfterEffect carries the call out and then answers with an error, as a Bot API server does that fails
 // after it has sent a message.
-func Belated(status int) Fault { return Fault{Status: status, Effect: true} }
+func ErrorAfterEffect(status int) Fault { return Fault{Status: status, CarryOut: true} }
 
-// Refuse is an error of the Bot API, such as 400 with "Bad Request: can't parse entities".
-func Refuse(status int, description string) Fault {
+// ErrorResponse is an error of the Bot API, such as 400 with "Bad Request: can't parse entities".
+func ErrorResponse(status int, description string) Fault {
 	return Fault{Status: status, Description: description}
 }
 
-// Garbage does what was asked and answers with half a JSON object.
-func Garbage() Fault { return Fault{Body: `{"ok":true,"result":{"message_id":`} }
+// TruncatedJSON does what was asked and answers with half a JSON object.
+func TruncatedJSON() Fault { return Fault{Body: `{"ok":true,"result":{"message_id":`} }
 
 // FailNext queues faults for the next calls of a method, or of any method for "". A zero Fault lets
 // a call pass.

@@ -28,13 +28,13 @@ func TestFaultsHappenOnceAndInOrder(t *testing.T) {
 		body   string
 		shown  int
 	}{
-		"429":        {telegramtest.TooMany(7), 429, `"retry_after":7`, 0},
+		"429":        {telegramtest.RateLimited(7), 429, `"retry_after":7`, 0},
 		"502":        {telegramtest.BadGateway(), 502, "<html>", 0},
-		"refusal":    {telegramtest.Refuse(400, "Bad Request: can't parse entities"), 400, "can't parse entities", 0},
-		"garbage":    {telegramtest.Garbage(), 200, `{"ok":true,"result":{"message_id":`, 1},
+		"refusal":    {telegramtest.ErrorResponse(400, "Bad Request: can't parse entities"), 400, "can't parse entities", 0},
+		"garbage":    {telegramtest.TruncatedJSON(), 200, `{"ok":true,"result":{"message_id":`, 1},
 		"cut before": {telegramtest.Fault{CutBefore: true}, 0, "", 0},
 		"cut after":  {telegramtest.Fault{CutAfter: true}, 0, "", 1},
-		"slow":       {telegramtest.Fault{Linger: 10 * time.Millisecond}, 200, `"ok":true`, 1},
+		"slow":       {telegramtest.Fault{ResponseDelay: 10 * time.Millisecond}, 200, `"ok":true`, 1},
 		"none":       {telegramtest.Fault{}, 200, `"ok":true`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestFaultsHappenOnceAndInOrder(t *testing.T) {
 			if (err != nil) != (c.status == 0) || status != c.status || !strings.Contains(body, c.body) {
 				t.Errorf("got %d %q %v", status, body, err)
 			}
-			if n := len(s.Shown(person)); n != c.shown {
+			if n := len(s.BotMessages(person)); n != c.shown {
 				t.Errorf("%d messages are shown", n)
 			}
 			must(t, s, "sendMessage", hello)
@@ -63,25 +63,25 @@ func TestAHungCallWaitsUntilItIsReleased(t *testing.T) {
 	release := make(chan struct{})
 	s.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 		if c.Params["text"] == "hello" {
-			return telegramtest.Fault{Hang: release}
+			return telegramtest.Fault{HangUntil: release}
 		}
 		return telegramtest.Fault{}
 	})
 	hung := async(func() reply { return call(t, s, "sendMessage", hello) })
-	s.AwaitCalls("sendMessage", telegramtest.Patience, func(all []telegramtest.Call) bool { return len(all) == 1 })
+	s.AwaitCalls("sendMessage", telegramtest.WaitLimit, func(all []telegramtest.Call) bool { return len(all) == 1 })
 	must(t, s, "sendMessage", params{"chat_id": person, "text": "overtakes"})
-	if shown := s.Shown(person); len(shown) != 1 || shown[0].Text != "overtakes" {
+	if shown := s.BotMessages(person); len(shown) != 1 || shown[0].Text != "overtakes" {
 		t.Errorf("shown %+v", shown)
 	}
 	close(release)
-	if r := <-hung; !r.OK || len(s.Shown(person)) != 2 {
+	if r := <-hung; !r.OK || len(s.BotMessages(person)) != 2 {
 		t.Errorf("after the release: %+v", r)
 	}
 }
 
 func TestADownloadCanBreakOffHalfway(t *testing.T) {
 	s := telegramtest.New(t)
-	m := s.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "voice", Content: []byte("0123456789")}})
+	m := s.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "voice", Content: []byte("0123456789")}})
 	f, _ := s.File(m.Voice.FileID)
 	s.FailNext(telegramtest.Download, telegramtest.Fault{CutAfter: true}, telegramtest.BadGateway())
 	for i, want := range []string{"01234", "<html>", "0123456789"} {
@@ -105,7 +105,7 @@ func TestFloodControlAnswersWithTheTimeToWait(t *testing.T) {
 	for range 50 {
 		must(t, s, "sendMessage", hello)
 	}
-	s.SetFlood(telegramtest.Flood{Every: time.Minute, Burst: 2})
+	s.SetFloodControl(telegramtest.FloodLimits{Every: time.Minute, Burst: 2})
 	sent := must(t, s, "sendMessage", hello).message(t)
 	must(t, s, "sendMessage", hello)
 	r := call(t, s, "sendMessage", hello)
@@ -117,14 +117,14 @@ func TestFloodControlAnswersWithTheTimeToWait(t *testing.T) {
 	must(t, s, "sendChatAction", params{"chat_id": person, "action": "typing"})
 	must(t, s, "sendMessage", params{"chat_id": 43, "text": "another chat"})
 
-	s.SetFlood(telegramtest.Flood{Minute: 20})
+	s.SetFloodControl(telegramtest.FloodLimits{PerMinute: 20})
 	for range 20 {
 		must(t, s, "sendMessage", params{"chat_id": group, "text": "hello"})
 	}
 	refused(t, call(t, s, "sendMessage", params{"chat_id": group, "text": "hello"}), 429, "retry after 60")
 	must(t, s, "sendMessage", hello)
 
-	s.SetFlood(telegramtest.Flood{AllSecond: 1})
+	s.SetFloodControl(telegramtest.FloodLimits{GlobalPerSecond: 1})
 	must(t, s, "sendMessage", hello)
 	refused(t, call(t, s, "sendMessage", params{"chat_id": 43, "text": "hello"}), 429, "retry after 1")
 }
@@ -135,7 +135,7 @@ func TestTheWaitIsAsLongAsItSays(t *testing.T) {
 	began := time.Now()
 	var passed atomic.Int64
 	s.SetClock(func() time.Time { return began.Add(time.Duration(passed.Load())) })
-	s.SetFlood(telegramtest.Flood{Every: 3 * time.Second, Burst: 1})
+	s.SetFloodControl(telegramtest.FloodLimits{Every: 3 * time.Second, Burst: 1})
 	must(t, s, "sendMessage", hello)
 	refused(t, call(t, s, "sendMessage", hello), 429, "retry after 3")
 	passed.Store(int64(3*time.Second - 1))
@@ -147,7 +147,7 @@ func TestTheWaitIsAsLongAsItSays(t *testing.T) {
 func TestWhatADeadBotAskedForIsOverWhenItsConnectionsAreGone(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})
-	s.FailNext("sendMessage", telegramtest.Fault{Linger: time.Hour})
+	s.FailNext("sendMessage", telegramtest.Fault{ResponseDelay: time.Hour})
 	ctx, die := context.WithCancel(t.Context())
 	bot := client(t)
 	asked := async(func() error {
@@ -162,7 +162,7 @@ func TestWhatADeadBotAskedForIsOverWhenItsConnectionsAreGone(t *testing.T) {
 		}
 		return err
 	})
-	s.Wait(t, person, 1)
+	s.WaitForCount(t, person, 1)
 	if s.AwaitDisconnected(time.Millisecond) {
 		t.Error("the bot is connected and counts as gone")
 	}
@@ -171,7 +171,7 @@ func TestWhatADeadBotAskedForIsOverWhenItsConnectionsAreGone(t *testing.T) {
 		t.Error("the call was answered")
 	}
 	bot.CloseIdleConnections()
-	if !s.AwaitDisconnected(telegramtest.Patience) {
+	if !s.AwaitDisconnected(telegramtest.WaitLimit) {
 		t.Error("the bot is gone and counts as connected")
 	}
 	if calls := s.Calls("sendMessage"); len(calls) != 1 || !calls[0].Done {

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Flood is how much the bot may send, messages and edits alike; a zero field is no limit.
-type Flood struct {
-	Every     time.Duration // a chat takes one in this time,
-	Burst     int           // after this many at once
-	Minute    int           // a group takes this many a minute
-	AllSecond int           // all chats together take this many a second
+// FloodLimits is how much the bot may send, messages and edits alike; a zero field is no limit.
+type FloodLimits struct {
+	Every           time.Duration // a chat takes one in this time,
+	Burst           int           // after this many at once
+	PerMinute       int           // a group takes this many a minute
+	GlobalPerSecond int           // all chats together take this many a second
 }
 
-// RealFlood is about what Telegram allows.
-var RealFlood = Flood{Every: time.Second, Burst: 3, Minute: 20, AllSecond: 30}
+// TelegramFloodLimits is about what Telegram allows.
+var TelegramFloodLimits = FloodLimits{Every: time.Second, Burst: 3, PerMinute: 20, GlobalPerSecond: 30}
 
 // flood is Flood and what was sent.
 type flood struct {
-	Flood
+	FloodLimits
 	sent map[int64][]time.Time // in the last minute, by chat; 0: all
 	full map[int64]time.Time   // when a chat's bucket is full again
 }
 
-// SetFlood switches flood control, which is off in a new server. Flood{} switches it off.
-func (s *Server) SetFlood(f Flood) {
+// SetFloodControl switches flood control, which is off in a new server. Flood{} switches it off.
+func (s *Server) SetFloodControl(f FloodLimits) {
 	s.update(func() { s.flood = flood{f, map[int64][]time.Time{}, map[int64]time.Time{}} })
 }
 
@@ -39,9 +39,9 @@ func (s *Server) pace(c *chat, n int) error {
 	now := s.set.clock()
 	wait := s.flood.bucket(c.ID, now)
 	if c.Type != "private" {
-		wait = max(wait, s.flood.window(c.ID, now, time.Minute, s.flood.Minute, n))
+		wait = max(wait, s.flood.window(c.ID, now, time.Minute, s.flood.PerMinute, n))
 	}
-	wait = max(wait, s.flood.window(0, now, time.Second, s.flood.AllSecond, n))
+	wait = max(wait, s.flood.window(0, now, time.Second, s.flood.GlobalPerSecond, n))
 	if wait > 0 {
 		seconds := max(1, int(math.Ceil(wait.Seconds())))
 		return &refusal{
@@ -55,7 +55,7 @@ func (s *Server) pace(c *chat, n int) error {
 
 // spend notes n messages. An album costs one a message, and may overdraw the bucket.
 func (f *flood) spend(id int64, now time.Time, n int) {
-	if f.Flood == (Flood{}) {
+	if f.FloodLimits == (FloodLimits{}) {
 		return
 	}
 	old := func(at time.Time) bool { return now.Sub(at) >= time.Minute }

@@ -28,9 +28,9 @@ func (s *Server) nextFault(c *Call) Fault {
 
 // before does the part of a fault that comes before the effect.
 func (s *Server) before(ctx context.Context, f Fault, c *Call) {
-	if f.Hang != nil {
+	if f.HangUntil != nil {
 		select {
-		case <-f.Hang:
+		case <-f.HangUntil:
 		case <-ctx.Done():
 			s.abort(c)
 		case <-s.closed:
@@ -44,11 +44,11 @@ func (s *Server) before(ctx context.Context, f Fault, c *Call) {
 
 // linger takes its time to answer.
 func (s *Server) linger(ctx context.Context, f Fault) {
-	if f.Linger <= 0 {
+	if f.ResponseDelay <= 0 {
 		return
 	}
 	select {
-	case <-time.After(f.Linger):
+	case <-time.After(f.ResponseDelay):
 	case <-ctx.Done():
 	case <-s.closed:
 	}

@@ -61,7 +61,7 @@ func TestACommonLibraryUnderstandsTheErrors(t *testing.T) {
 	s := telegramtest.New(t)
 	b := library(t, s)
 	s.AddChat(telegramtest.Chat{ID: group})
-	s.FailNext("sendMessage", telegramtest.TooMany(9))
+	s.FailNext("sendMessage", telegramtest.RateLimited(9))
 	hello := &bot.SendMessageParams{ChatID: group, Text: "hello"}
 	_, err := b.SendMessage(t.Context(), hello)
 	var many *bot.TooManyRequestsError
@@ -79,13 +79,13 @@ func TestACommonLibraryUnderstandsTheErrors(t *testing.T) {
 func TestACommonLibraryUnderstandsTheUpdates(t *testing.T) {
 	s := telegramtest.New(t)
 	for _, kind := range []string{"photo", "video", "animation", "audio", "voice", "video_note", "document", "sticker"} {
-		s.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: kind, Name: "a.bin", Content: []byte(kind), Duration: 3}})
+		s.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: kind, Name: "a.bin", Content: []byte(kind), Duration: 3}})
 	}
-	m := s.Say(person, "hello @"+s.Bot.Username)
-	s.Press(person, 0, m.ID, "yes")
-	s.Press(person, 0, 999, "gone")
-	s.EditPost(person, m.ID, "changed")
-	s.Post(telegramtest.Post{Chat: forum, Topic: s.AddTopic(forum, "plans"), Text: "in the topic"})
+	m := s.UserSends(person, "hello @"+s.Bot.Username)
+	s.UserPresses(person, 0, m.ID, "yes")
+	s.UserPresses(person, 0, 999, "gone")
+	s.UserEdits(person, m.ID, "changed")
+	s.UserPosts(telegramtest.UserPost{Chat: forum, Topic: s.AddTopic(forum, "plans"), Text: "in the topic"})
 	s.Block(person)
 	s.Migrate(group, super)
 	got := into[[]models.Update](t, must(t, s, "getUpdates", nil).Result)

@@ -47,8 +47,8 @@ func (s *Server) sendFile(c *Call) (any, error) {
 	}
 	used := map[string]bool{kind: true, "thumbnail": true, "cover": true}
 	one := inputMedia{
-		Type: kind, Media: c.Params[kind], Width: int(c.Int("width")), Height: int(c.Int("height")),
-		Duration: int(c.Int("duration")), Thumbnail: c.Params["thumbnail"],
+		Type: kind, Media: c.Params[kind], Width: int(c.IntParam("width")), Height: int(c.IntParam("height")),
+		Duration: int(c.IntParam("duration")), Thumbnail: c.Params["thumbnail"],
 	}
 	if c.uploaded(kind) {
 		one.Media = "attach://" + kind

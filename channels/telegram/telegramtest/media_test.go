@@ -46,12 +46,12 @@ func TestAlbumsFollowTheRules(t *testing.T) {
 			r := form(t, s, "sendMediaGroup", params{"chat_id": person, "media": items}, files...)
 			if c.want != "" {
 				refused(t, r, 400, c.want)
-				if len(s.TakeViolations()) == 0 || len(s.Shown(person)) > 0 {
+				if len(s.TakeViolations()) == 0 || len(s.BotMessages(person)) > 0 {
 					t.Error("no violation, or something is shown")
 				}
 				return
 			}
-			sent, shown := into[[]telegramtest.Message](t, r.Result), s.Shown(person)
+			sent, shown := into[[]telegramtest.Message](t, r.Result), s.BotMessages(person)
 			if len(sent) != len(items) || len(shown) != len(items) || sent[0].MediaGroupID == "" ||
 				sent[0].MediaGroupID != sent[1].MediaGroupID || shown[0].Caption != "look" {
 				t.Errorf("sent %+v, shown %+v", sent, shown)
@@ -133,7 +133,7 @@ func TestCaptionsHaveALimit(t *testing.T) {
 
 func TestFilesComeBackByID(t *testing.T) {
 	s := telegramtest.New(t)
-	in := s.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{
+	in := s.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{
 		Kind: "document", Name: "große Übersicht.csv", Content: []byte("a;b"),
 	}})
 	out := form(t, s, "sendDocument", params{"chat_id": person}, upload{"document", "paper.pdf", []byte("PDF")}).message(t)
@@ -159,8 +159,8 @@ func TestFilesComeBackByID(t *testing.T) {
 
 func TestALocalServerNamesFilesByAbsolutePath(t *testing.T) {
 	s := telegramtest.New(t)
-	s.SetLocal(t.TempDir())
-	in := s.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{
+	s.SetLocalServer(t.TempDir())
+	in := s.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{
 		Kind: "document", Name: "big.bin", Content: []byte("content"), Size: 100 << 20,
 	}})
 	f := into[struct {

@@ -23,12 +23,12 @@ func (s *Server) getUpdates(ctx context.Context, c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := int(c.Int("limit"))
+	limit := int(c.IntParam("limit"))
 	if limit < 1 || limit > 100 {
 		limit = 100
 	}
 	// Telegram cuts longer waits to 50 s.
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(min(c.Int("timeout"), 50))*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(min(c.IntParam("timeout"), 50))*time.Second)
 	defer cancel()
 	batch := []json.RawMessage{}
 	conflicted := ""
@@ -63,7 +63,7 @@ func (s *Server) openPoll(c *Call) (*poll, error) {
 	s.endPoll(otherPoll)
 	s.updates.poll = &poll{}
 	s.more.Broadcast()
-	s.updates.confirm(int(c.Int("offset")))
+	s.updates.confirm(int(c.IntParam("offset")))
 	return s.updates.poll, nil
 }
 

@@ -12,7 +12,7 @@ import (
 func TestAnOffsetConfirmsAndForgets(t *testing.T) {
 	s := telegramtest.New(t)
 	for _, text := range []string{"one", "two", "three"} {
-		s.Say(person, text)
+		s.UserSends(person, text)
 	}
 	first := updates(t, s, params{"limit": 2})
 	again := updates(t, s, params{"limit": 2})
@@ -20,14 +20,14 @@ func TestAnOffsetConfirmsAndForgets(t *testing.T) {
 		t.Fatalf("first %+v, again %+v", first, again)
 	}
 	rest := updates(t, s, params{"offset": first[1].ID + 1})
-	if len(rest) != 1 || rest[0].Message.Text != "three" || s.Pending() != 1 {
+	if len(rest) != 1 || rest[0].Message.Text != "three" || s.PendingUpdates() != 1 {
 		t.Fatalf("rest %+v", rest)
 	}
 	if back := updates(t, s, params{"offset": first[0].ID}); len(back) != 1 {
 		t.Errorf("what was confirmed came back: %+v", back)
 	}
-	s.Say(person, "four")
-	if last := updates(t, s, params{"offset": -1}); len(last) != 1 || last[0].Message.Text != "four" || s.Pending() != 1 {
+	s.UserSends(person, "four")
+	if last := updates(t, s, params{"offset": -1}); len(last) != 1 || last[0].Message.Text != "four" || s.PendingUpdates() != 1 {
 		t.Errorf("from the end: %+v", last)
 	}
 }
@@ -44,7 +44,7 @@ func TestALongPollWaitsForTheNextUpdate(t *testing.T) {
 		t.Fatalf("did not wait: %+v", got)
 	default:
 	}
-	s.Say(person, "hello")
+	s.UserSends(person, "hello")
 	got := <-polled
 	if len(got) != 1 || got[0].Message.Text != "hello" {
 		t.Fatalf("got %+v", got)
@@ -69,7 +69,7 @@ func async[T any](f func() T) <-chan T {
 func TestAPollThatIsCutOffLosesNothing(t *testing.T) {
 	s := telegramtest.New(t)
 	s.FailNext("getUpdates", telegramtest.Fault{CutAfter: true})
-	s.Say(person, "hello")
+	s.UserSends(person, "hello")
 	if _, _, err := post(t, s, "getUpdates", "", nil); err == nil {
 		t.Error("the connection was not cut")
 	}
@@ -84,7 +84,7 @@ func TestASecondPollEndsTheFirst(t *testing.T) {
 	s.AwaitPoll(t)
 	second := async(func() []update { return updates(t, s, params{"timeout": 30}) })
 	refused(t, <-first, 409, "terminated by other getUpdates request")
-	s.Say(person, "hello")
+	s.UserSends(person, "hello")
 	if got := <-second; len(got) != 1 {
 		t.Errorf("the second got %+v", got)
 	}
@@ -104,8 +104,8 @@ func TestAWebhookEndsThePollAndForbidsOthers(t *testing.T) {
 func TestOnlyAllowedUpdatesAreKept(t *testing.T) {
 	s := telegramtest.New(t)
 	must(t, s, "getUpdates", params{"allowed_updates": []string{"callback_query"}})
-	m := s.Say(person, "hello")
-	s.Press(person, 0, m.ID, "yes")
+	m := s.UserSends(person, "hello")
+	s.UserPresses(person, 0, m.ID, "yes")
 	if got := updates(t, s, nil); len(got) != 1 || got[0].Callback == nil || got[0].Callback.From.ID != person {
 		t.Errorf("got %+v", got)
 	}
@@ -117,9 +117,9 @@ func TestOnlyAllowedUpdatesAreKept(t *testing.T) {
 
 func TestABrokenUpdateStandsInTheMiddleOfABatch(t *testing.T) {
 	s := telegramtest.New(t)
-	s.Say(person, "before")
-	broken := s.InjectBroken()
-	s.Say(person, "after")
+	s.UserSends(person, "before")
+	broken := s.InjectUndecodableUpdate()
+	s.UserSends(person, "after")
 	all := into[[]json.RawMessage](t, must(t, s, "getUpdates", nil).Result)
 	var u update
 	if len(all) != 3 || json.Unmarshal(all[1], &u) == nil || u.ID != broken || json.Unmarshal(all[2], &u) != nil {

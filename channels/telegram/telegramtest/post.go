@@ -9,8 +9,8 @@ import (
 // defaultSender is who writes in groups when a test does not say.
 const defaultSender = 777001
 
-// Post is what a person sends. In a channel it is a channel post.
-type Post struct {
+// UserPost is what a person sends. In a channel it is a channel post.
+type UserPost struct {
 	Chat     int64
 	From     int64    // 0: in a private chat its person, elsewhere one that is always the same
 	Text     string   // the caption where there is a file
@@ -23,19 +23,21 @@ type Post struct {
 	group    string
 }
 
-// Say is a person who writes. In a private chat it is the chat's person.
-func (s *Server) Say(chat int64, text string) Message { return s.Post(Post{Chat: chat, Text: text}) }
+// UserSends is a person who writes. In a private chat it is the chat's person.
+func (s *Server) UserSends(chat int64, text string) Message {
+	return s.UserPosts(UserPost{Chat: chat, Text: text})
+}
 
-// Post is a person who sends something. It returns the message as the bot will see it.
-func (s *Server) Post(p Post) Message {
+// UserPosts is a person who sends something. It returns the message as the bot will see it.
+func (s *Server) UserPosts(p UserPost) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.post(p)
 }
 
-// Album is a person who sends several files at once: one update each, with one media_group_id. Each
+// UserSendsAlbum is a person who sends several files at once: one update each, with one media_group_id. Each
 // file has its own caption; the post's text is the caption of the first.
-func (s *Server) Album(p Post, media ...Media) []Message {
+func (s *Server) UserSendsAlbum(p UserPost, media ...Media) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.group = itoa(13_000_000_000 + int64(len(s.files)))
@@ -52,7 +54,7 @@ func (s *Server) Album(p Post, media ...Media) []Message {
 	return out
 }
 
-func (s *Server) post(p Post) Message {
+func (s *Server) post(p UserPost) Message {
 	c := s.chat(p.Chat)
 	m := &Message{MediaGroupID: p.group, Contact: p.Contact, Location: p.Location}
 	s.signed(c, p.From, m)
@@ -121,9 +123,9 @@ func (s *Server) sees(c *chat, m *Message) bool {
 	return s.addressed(m.Text, m.Entities) || s.addressed(m.Caption, m.CaptionEntities)
 }
 
-// EditPost is a person who changes the text or caption of what they sent. The bot gets an
+// UserEdits is a person who changes the text or caption of what they sent. The bot gets an
 // edited_message, or an edited_channel_post.
-func (s *Server) EditPost(chat int64, id int, text string) Message {
+func (s *Server) UserEdits(chat int64, id int, text string) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.chat(chat)
@@ -145,9 +147,9 @@ func (s *Server) EditPost(chat int64, id int, text string) Message {
 	return *m
 }
 
-// DeletePost is a person who deletes a message, their own or the bot's. Telegram does not tell the
+// UserDeletes is a person who deletes a message, their own or the bot's. Telegram does not tell the
 // bot.
-func (s *Server) DeletePost(chat int64, id int) {
+func (s *Server) UserDeletes(chat int64, id int) {
 	s.update(func() {
 		if m := s.chat(chat).find(id); m != nil {
 			m.deleted = true
@@ -155,9 +157,9 @@ func (s *Server) DeletePost(chat int64, id int) {
 	})
 }
 
-// Press is a person who presses a button under a message; from 0 is as in Post. It returns the
+// UserPresses is a person who presses a button under a message; from 0 is as in Post. It returns the
 // query's id, for Answered. The button need not be there any more: what people see may be old.
-func (s *Server) Press(chat, from int64, message int, data string) string {
+func (s *Server) UserPresses(chat, from int64, message int, data string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.chat(chat)
@@ -177,9 +179,9 @@ func (s *Server) Press(chat, from int64, message int, data string) string {
 	return id
 }
 
-// Inject offers an update that a test has written itself: an object with any field but update_id,
+// InjectUpdate offers an update that a test has written itself: an object with any field but update_id,
 // which is added. It returns the update's id.
-func (s *Server) Inject(update string) int {
+func (s *Server) InjectUpdate(update string) int {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(update), &fields); err != nil {
 		panic("telegramtest: Inject wants a JSON object: " + err.Error())
@@ -190,5 +192,5 @@ func (s *Server) Inject(update string) int {
 	return s.enqueue(encode(fields))
 }
 
-// InjectBroken offers an update that is valid JSON and yet fits no type: a message that is a word.
-func (s *Server) InjectBroken() int { return s.Inject(`{"message":"undecodable"}`) }
+// InjectUndecodableUpdate offers an update that is valid JSON and yet fits no type: a message that is a word.
+func (s *Server) InjectUndecodableUpdate() int { return s.InjectUpdate(`{"message":"undecodable"}`) }

@@ -10,9 +10,9 @@ import (
 
 func TestAnAlbumIsSeveralUpdatesWithOneGroup(t *testing.T) {
 	s := telegramtest.New(t)
-	s.Album(telegramtest.Post{Chat: person}, telegramtest.Media{Kind: "photo", Width: 1600, Height: 1200},
+	s.UserSendsAlbum(telegramtest.UserPost{Chat: person}, telegramtest.Media{Kind: "photo", Width: 1600, Height: 1200},
 		telegramtest.Media{Kind: "video", Name: "a.mp4", Caption: "look"})
-	s.Album(telegramtest.Post{Chat: person, Text: "two papers"}, telegramtest.Media{Kind: "document", Name: "a.pdf"},
+	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "two papers"}, telegramtest.Media{Kind: "document", Name: "a.pdf"},
 		telegramtest.Media{Kind: "document", Name: "b.pdf"})
 	got := updates(t, s, nil)
 	if len(got) != 4 {
@@ -34,7 +34,7 @@ func TestEveryKindOfFileHasItsForm(t *testing.T) {
 	s := telegramtest.New(t)
 	for _, kind := range []string{"photo", "video", "animation", "audio", "voice", "video_note", "document", "sticker"} {
 		t.Run(kind, func(t *testing.T) {
-			s.Post(telegramtest.Post{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: kind, Name: "a.bin", Content: []byte(kind)}})
+			s.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: kind, Name: "a.bin", Content: []byte(kind)}})
 			all := updates(t, s, nil)
 			m := all[len(all)-1].Message
 			f, ok := s.File(m.File().FileID)
@@ -47,8 +47,8 @@ func TestEveryKindOfFileHasItsForm(t *testing.T) {
 			}
 		})
 	}
-	s.Post(telegramtest.Post{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+1", FirstName: "A"}})
-	s.Post(telegramtest.Post{Chat: person, Location: &telegramtest.Location{Latitude: 1, Longitude: 2}})
+	s.UserPosts(telegramtest.UserPost{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+1", FirstName: "A"}})
+	s.UserPosts(telegramtest.UserPost{Chat: person, Location: &telegramtest.Location{Latitude: 1, Longitude: 2}})
 	all := updates(t, s, params{"offset": -2})
 	if all[0].Message.Kind() != "contact" || all[1].Message.Kind() != "location" {
 		t.Errorf("got %+v", all)
@@ -57,7 +57,7 @@ func TestEveryKindOfFileHasItsForm(t *testing.T) {
 
 func TestCommandsAndMentionsAreFoundInUTF16(t *testing.T) {
 	s := telegramtest.New(t)
-	m := s.Post(telegramtest.Post{Chat: group, Text: "👍 /stop@" + s.Bot.Username + " and @somebody"})
+	m := s.UserPosts(telegramtest.UserPost{Chat: group, Text: "👍 /stop@" + s.Bot.Username + " and @somebody"})
 	at := len(" /stop@ and ") + len(s.Bot.Username) + 2
 	want := []telegramtest.Entity{
 		{Type: "bot_command", Offset: 3, Length: len("/stop@") + len(s.Bot.Username)},
@@ -72,16 +72,16 @@ func TestPrivacyHidesWhatIsNotAddressedToTheBot(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddChat(telegramtest.Chat{ID: group})
 	ours := must(t, s, "sendMessage", params{"chat_id": group, "text": "I am here"}).message(t)
-	s.SetPrivacy(true)
+	s.SetPrivacyMode(true)
 	if me := string(must(t, s, "getMe", nil).Result); !strings.Contains(me, `"can_read_all_group_messages":false`) {
 		t.Errorf("getMe says %s", me)
 	}
-	s.Post(telegramtest.Post{Chat: group, Text: "not for you"})
-	s.Post(telegramtest.Post{Chat: group, Text: "/stop@other_bot"})
-	s.Post(telegramtest.Post{Chat: group, Text: "hey @" + s.Bot.Username})
-	s.Post(telegramtest.Post{Chat: group, Text: "/start"})
-	s.Post(telegramtest.Post{Chat: group, Text: "a reply", ReplyTo: ours.ID})
-	s.Say(person, "in private")
+	s.UserPosts(telegramtest.UserPost{Chat: group, Text: "not for you"})
+	s.UserPosts(telegramtest.UserPost{Chat: group, Text: "/stop@other_bot"})
+	s.UserPosts(telegramtest.UserPost{Chat: group, Text: "hey @" + s.Bot.Username})
+	s.UserPosts(telegramtest.UserPost{Chat: group, Text: "/start"})
+	s.UserPosts(telegramtest.UserPost{Chat: group, Text: "a reply", ReplyTo: ours.ID})
+	s.UserSends(person, "in private")
 	var texts []string
 	for _, u := range updates(t, s, nil) {
 		texts = append(texts, u.Message.Text)
@@ -94,12 +94,12 @@ func TestPrivacyHidesWhatIsNotAddressedToTheBot(t *testing.T) {
 func TestTopicsRepliesEditsAndChannels(t *testing.T) {
 	s := telegramtest.New(t)
 	topic := s.AddTopic(forum, "plans")
-	s.Post(telegramtest.Post{Chat: forum, Topic: topic, Text: "in the topic"})
-	first := s.Post(telegramtest.Post{Chat: super, From: 7, Text: "first"})
-	s.Post(telegramtest.Post{Chat: super, From: 8, Text: "second", ReplyTo: first.ID})
-	s.EditPost(super, first.ID, "changed")
+	s.UserPosts(telegramtest.UserPost{Chat: forum, Topic: topic, Text: "in the topic"})
+	first := s.UserPosts(telegramtest.UserPost{Chat: super, From: 7, Text: "first"})
+	s.UserPosts(telegramtest.UserPost{Chat: super, From: 8, Text: "second", ReplyTo: first.ID})
+	s.UserEdits(super, first.ID, "changed")
 	s.AddChat(telegramtest.Chat{ID: -1005, Type: "channel"})
-	s.Say(-1005, "news")
+	s.UserSends(-1005, "news")
 	got := updates(t, s, nil)
 	if m := got[0].Message; m.TopicCreated == nil || m.Thread != topic {
 		t.Errorf("creation %+v", m)

@@ -117,14 +117,14 @@ func TestWhatNoRightBotDoesIsRefusedAndAViolation(t *testing.T) {
 
 func TestWhatARightBotRunsIntoIsRefusedAndNoViolation(t *testing.T) {
 	s := telegramtest.New(t)
-	said := s.Say(person, "hello")
+	said := s.UserSends(person, "hello")
 	ours := must(t, s, "sendMessage", params{"chat_id": person, "text": "hi"}).message(t)
-	there := s.Post(telegramtest.Post{Chat: group, Text: "hello all"})
+	there := s.UserPosts(telegramtest.UserPost{Chat: group, Text: "hello all"})
 	s.Block(43)
 	s.Kick(super)
 	s.AddChat(telegramtest.Chat{ID: -78})
 	s.Migrate(-78, -1000000000078)
-	big := s.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Size: 20<<20 + 1}})
+	big := s.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Size: 20<<20 + 1}})
 	for name, c := range map[string]struct {
 		method string
 		params params

@@ -42,7 +42,7 @@ func (s *Server) target(c *Call) (*chat, error) {
 	case to.banned != "":
 		return nil, &refusal{status: http.StatusForbidden, text: to.banned}
 	}
-	if thread := int(c.Int("message_thread_id")); thread != 0 && !to.topics[thread] {
+	if thread := int(c.IntParam("message_thread_id")); thread != 0 && !to.topics[thread] {
 		return nil, refuse("message thread not found")
 	}
 	return to, nil
@@ -58,7 +58,7 @@ func (s *Server) lookup(id string) *chat {
 		}
 		return nil
 	}
-	return s.chats[Call{Params: map[string]string{"id": id}}.Int("id")]
+	return s.chats[Call{Params: map[string]string{"id": id}}.IntParam("id")]
 }
 
 // outline makes the message of a call, without its content: where it goes, what it replies to, its
@@ -76,7 +76,7 @@ func (s *Server) outline(c *Call, to *chat) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.thread(to, m, int(c.Int("message_thread_id")), reply)
+	s.thread(to, m, int(c.IntParam("message_thread_id")), reply)
 	return m, nil
 }
 
@@ -90,13 +90,13 @@ func (s *Server) replied(c *Call, to *chat) (*Message, error) {
 		return nil, err
 	}
 	m := to.find(p.MessageID)
-	topic := int(c.Int("message_thread_id"))
+	topic := int(c.IntParam("message_thread_id"))
 	switch {
 	case m != nil && topic != 0 && m.Thread != topic:
 		return nil, refuse("message to be replied not found")
 	case m == nil && !p.AnyWay:
 		return nil, refuse("message to be replied not found")
-	case m != nil && p.Quote != "" && !strings.Contains(m.Words(), p.Quote):
+	case m != nil && p.Quote != "" && !strings.Contains(m.TextOrCaption(), p.Quote):
 		return nil, refuse("QUOTE_TEXT_INVALID")
 	}
 	return m, nil

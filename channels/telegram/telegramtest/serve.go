@@ -58,7 +58,7 @@ func (s *Server) method(w http.ResponseWriter, r *http.Request, name string) {
 	s.record(c)
 	f := s.nextFault(c)
 	s.before(r.Context(), f, c)
-	if f.Status != 0 && !f.Effect {
+	if f.Status != 0 && !f.CarryOut {
 		s.finish(c, f.Status, f.Description)
 		f.write(w)
 		return

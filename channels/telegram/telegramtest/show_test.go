@@ -12,19 +12,19 @@ import (
 func TestAllChatsAreShownTogetherInOrder(t *testing.T) {
 	s := telegramtest.New(t)
 	for i, chat := range []int64{person, person + 1, person} {
-		s.Say(chat, "hello")
+		s.UserSends(chat, "hello")
 		must(t, s, "sendMessage", params{"chat_id": chat, "text": fmt.Sprint("answer ", i)})
 	}
-	gone := s.Shown(0)[1]
+	gone := s.BotMessages(0)[1]
 	must(t, s, "deleteMessage", params{"chat_id": person + 1, "message_id": gone.ID})
-	if shown := s.Shown(0); len(shown) != 2 || shown[0].Text != "answer 0" || shown[1].Text != "answer 2" {
+	if shown := s.BotMessages(0); len(shown) != 2 || shown[0].Text != "answer 0" || shown[1].Text != "answer 2" {
 		t.Errorf("shown %+v", shown)
 	}
 }
 
 func TestAwaitGivesUp(t *testing.T) {
 	s := telegramtest.New(t)
-	if shown, ok := s.Await(person, 10*time.Millisecond, func([]telegramtest.Message) bool { return false }); ok || shown != nil {
+	if shown, ok := s.AwaitMessages(person, 10*time.Millisecond, func([]telegramtest.Message) bool { return false }); ok || shown != nil {
 		t.Errorf("got %+v", shown)
 	}
 }
@@ -35,20 +35,20 @@ func TestButtonsArePressedAndAnswered(t *testing.T) {
 	p["chat_id"] = group
 	s.AddChat(telegramtest.Chat{ID: group})
 	m := must(t, s, "sendMessage", p).message(t)
-	id := s.Press(group, 7, m.ID, "yes")
+	id := s.UserPresses(group, 7, m.ID, "yes")
 	c := updates(t, s, nil)[0].Callback
 	if c.ID != id || c.Data != "yes" || c.From.ID != 7 || c.Message.ID != m.ID {
 		t.Errorf("query %+v", c)
 	}
-	if _, ok := s.Answered(id); ok {
+	if _, ok := s.QueryAnswer(id); ok {
 		t.Error("answered before it was")
 	}
 	must(t, s, "answerCallbackQuery", params{"callback_query_id": id, "text": "noted"})
-	if a, ok := s.Answered(id); !ok || a.Text != "noted" || a.Times != 1 {
+	if a, ok := s.QueryAnswer(id); !ok || a.Text != "noted" || a.Times != 1 {
 		t.Errorf("answer %+v", a)
 	}
 	must(t, s, "editMessageReplyMarkup", params{"chat_id": group, "message_id": m.ID})
-	if shown := s.Shown(group); len(shown[0].Buttons()) != 0 {
+	if shown := s.BotMessages(group); len(shown[0].Buttons()) != 0 {
 		t.Errorf("buttons %+v", shown[0].Buttons())
 	}
 }
@@ -89,7 +89,7 @@ func TestCallsKeepParametersAndUploads(t *testing.T) {
 		upload{"document", "a.txt", []byte("content")})
 	c := s.Calls("sendDocument")[0]
 	var e []telegramtest.Entity
-	if err := c.Into("caption_entities", &e); err != nil || len(e) != 1 || c.Int("chat_id") != person || c.Params["caption"] != "c" {
+	if err := c.DecodeParam("caption_entities", &e); err != nil || len(e) != 1 || c.IntParam("chat_id") != person || c.Params["caption"] != "c" {
 		t.Errorf("call %+v: %v", c, err)
 	}
 	if u := c.Uploads[0]; u.Name != "a.txt" || string(u.Content) != "content" || len(c.Messages) != 1 || !c.Done {

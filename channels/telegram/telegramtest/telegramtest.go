@@ -129,14 +129,14 @@ func (s *Server) Close() {
 	})
 }
 
-// SetPrivacy says whether the bot is in group privacy mode, in which it does not see what is not
+// SetPrivacyMode says whether the bot is in group privacy mode, in which it does not see what is not
 // addressed to it. A new server's bot sees everything, so that a test that says something else in a
 // group tests the bot and not the server.
-func (s *Server) SetPrivacy(on bool) { s.update(func() { s.set.privacy = on }) }
+func (s *Server) SetPrivacyMode(on bool) { s.update(func() { s.set.privacy = on }) }
 
-// SetLocal makes the server a local Bot API server, which keeps its files under dir, names them by
+// SetLocalServer makes the server a local Bot API server, which keeps its files under dir, names them by
 // absolute path and takes and gives up to 2000 MB. "" makes it api.telegram.org again.
-func (s *Server) SetLocal(dir string) {
+func (s *Server) SetLocalServer(dir string) {
 	s.update(func() {
 		s.set.local = dir
 		s.set.limits = DefaultLimits
@@ -221,8 +221,8 @@ func (s *Server) Commands(scope string) []Command {
 	return append([]Command(nil), s.menus[scope+"/"]...)
 }
 
-// Answered returns how the bot answered a press, if it has.
-func (s *Server) Answered(query string) (Answer, bool) {
+// QueryAnswer returns how the bot answered a press, if it has.
+func (s *Server) QueryAnswer(query string) (Answer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a := s.queries[query]; a != nil && a.Times > 0 {

@@ -136,8 +136,8 @@ func (m Message) Buttons() []Button {
 	return out
 }
 
-// Words returns what a message says: its text, or the caption of its file.
-func (m Message) Words() string {
+// TextOrCaption returns what a message says: its text, or the caption of its file.
+func (m Message) TextOrCaption() string {
 	if m.Text != "" {
 		return m.Text
 	}

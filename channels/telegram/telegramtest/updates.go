@@ -64,8 +64,8 @@ func (s *Server) SetNextIDs(update, message int) {
 	s.update(func() { s.updates.next, s.nextID = update, message-1 })
 }
 
-// Pending returns how many updates the bot has not confirmed.
-func (s *Server) Pending() int {
+// PendingUpdates returns how many updates the bot has not confirmed.
+func (s *Server) PendingUpdates() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.updates.pending)
@@ -80,7 +80,7 @@ func (s *Server) AwaitPending(n int, patience time.Duration) bool {
 // AwaitPoll waits until a poll is open, so that what a test does next happens during it.
 func (s *Server) AwaitPoll(t testing.TB) {
 	t.Helper()
-	if !s.awaitFor(Patience, func() bool { return s.updates.poll != nil }) {
-		t.Fatalf("no poll is open after %s", Patience)
+	if !s.awaitFor(WaitLimit, func() bool { return s.updates.poll != nil }) {
+		t.Fatalf("no poll is open after %s", WaitLimit)
 	}
 }

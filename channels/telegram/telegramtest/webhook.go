@@ -39,7 +39,7 @@ func (s *Server) setWebhook(c *Call) (any, error) {
 		return nil, &refusal{status: http.StatusInternalServerError, text: "Internal Server Error: restart"}
 	}
 	s.endPoll(hookCame)
-	most, secret := int(cmp.Or(c.Int("max_connections"), 40)), c.Params["secret_token"]
+	most, secret := int(cmp.Or(c.IntParam("max_connections"), 40)), c.Params["secret_token"]
 	if s.hook.url == to && s.hook.most == most && s.hook.secret == secret && !c.flag("drop_pending_updates") {
 		return true, nil // it is already set, and goes on as before
 	}
@@ -66,7 +66,7 @@ func checkHook(c *Call, to string) error {
 	if c.has("secret_token") && !secretForm.MatchString(c.Params["secret_token"]) {
 		return forbid("secret token contains unallowed characters")
 	}
-	if n := c.Int("max_connections"); c.has("max_connections") && (n < 1 || n > 100) {
+	if n := c.IntParam("max_connections"); c.has("max_connections") && (n < 1 || n > 100) {
 		return forbid("max_connections must be between 1 and 100")
 	}
 	return nil

@@ -45,8 +45,8 @@ type delivery struct {
 func TestAWebhookGetsChatsSideBySideAndEachInOrder(t *testing.T) {
 	s := telegramtest.New(t)
 	for _, text := range []string{"one", "two"} {
-		s.Say(person, text)
-		s.Say(person+1, text)
+		s.UserSends(person, text)
+		s.UserSends(person+1, text)
 	}
 	offered := hooked(t, s, 40)
 	first, second := <-offered, <-offered
@@ -60,14 +60,14 @@ func TestAWebhookGetsChatsSideBySideAndEachInOrder(t *testing.T) {
 	}
 	again.answer <- http.StatusOK
 	next := <-offered
-	if next.text != "two" || s.Pending() != 3 {
-		t.Fatalf("offered is %s, and %d wait", next.text, s.Pending())
+	if next.text != "two" || s.PendingUpdates() != 3 {
+		t.Fatalf("offered is %s, and %d wait", next.text, s.PendingUpdates())
 	}
 	next.answer <- http.StatusOK
 	second.answer <- http.StatusOK
 	(<-offered).answer <- http.StatusOK
-	if !s.AwaitPending(0, telegramtest.Patience) {
-		t.Errorf("%d are left", s.Pending())
+	if !s.AwaitPending(0, telegramtest.WaitLimit) {
+		t.Errorf("%d are left", s.PendingUpdates())
 	}
 	var statuses []int
 	for _, d := range s.Deliveries() {
@@ -97,11 +97,11 @@ func TestAWebhookIsNotOfferedMoreAtOnceThanItWants(t *testing.T) {
 	t.Cleanup(bot.Close)
 	t.Cleanup(s.Close)
 	for i := range 20 {
-		s.Say(person+int64(i), "hello")
+		s.UserSends(person+int64(i), "hello")
 	}
 	must(t, s, "setWebhook", params{"url": bot.URL, "max_connections": 3})
-	if !s.AwaitPending(0, telegramtest.Patience) || len(all) != 20 {
-		t.Errorf("%d are left", s.Pending())
+	if !s.AwaitPending(0, telegramtest.WaitLimit) || len(all) != 20 {
+		t.Errorf("%d are left", s.PendingUpdates())
 	}
 	if most > 3 {
 		t.Errorf("%d were offered at once", most)
