@@ -10,7 +10,7 @@ import (
 )
 
 func TestAgentsHaveTheDefaultsOfTerminalAndNotItsValues(t *testing.T) {
-	c := load(t, `{"terminal":{"command":"x","timeout":7,"env":{"A":"1"}},"agents":{"b":{"command":"y"},"a":{"command":"z","timeout":8}}}`)
+	c := loadConfig(t, `{"terminal":{"command":"x","timeout":7,"env":{"A":"1"}},"agents":{"b":{"command":"y"},"a":{"command":"z","timeout":8}}}`)
 	if got := c.AgentNames(); !slices.Equal(got, []string{"default", "a", "b"}) {
 		t.Errorf("the agents are %v", got)
 	}
@@ -30,7 +30,7 @@ func TestAgentsHaveTheDefaultsOfTerminalAndNotItsValues(t *testing.T) {
 }
 
 func TestVariablesSetTheKeysOfAgents(t *testing.T) {
-	c := load(t, `{"terminal":{"command":"x"},"agents":{"coder":{"command":"y","timeout":7}}}`,
+	c := loadConfig(t, `{"terminal":{"command":"x"},"agents":{"coder":{"command":"y","timeout":7}}}`,
 		"NANOBOT_AGENTS__CODER__TIMEOUT=8", "NANOBOT_AGENTS__coder__LIMITS__FILES=9", "NANOBOT_AGENTS__CODER__ENV__My__Key=v", "NANOBOT_AGENTS__CODER__ACP__IDLE=10",
 		"NANOBOT_AGENTS__CODER__PROVIDERS__p__APIKEYS=k1,k2", `NANOBOT_AGENTS__writer={"command":"w","progress":"off"}`)
 	coder, writer := c.Agents["coder"], c.Agents["writer"]
@@ -45,7 +45,7 @@ func TestVariablesSetTheKeysOfAgents(t *testing.T) {
 // The agent of each view is kept from the secrets of the others, but not from those that it has
 // itself.
 func TestTheSecretsOfOtherAgentsAreKeptFromAnAgent(t *testing.T) {
-	c := load(t, `{
+	c := loadConfig(t, `{
 		"terminal": {"command":"x","providers":{"p":{"apiKeys":["env:SHARED","env:OF_DEFAULT"]}}},
 		"agents": {
 			"coder": {"command":"y","providers":{"p":{"apiKeys":["env:SHARED","of-coder"]}}},
@@ -68,7 +68,7 @@ func TestTheSecretsOfOtherAgentsAreKeptFromAnAgent(t *testing.T) {
 
 func TestCredentialsOfAgentsAreLeftOutWhereSystemdHandsThemOut(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	c := load(t, `{"terminal":{"command":"x"},"agents":{"coder":{"command":"y","providers":{"p":{"apiKeys":["cred:k","plain"]}}}}}`)
+	c := loadConfig(t, `{"terminal":{"command":"x"},"agents":{"coder":{"command":"y","providers":{"p":{"apiKeys":["cred:k","plain"]}}}}}`)
 	if got := c.WithoutCredentials().Agents["coder"].Providers["p"].APIKeys; len(got) != 1 || string(got[0]) != "plain" {
 		t.Errorf("%d keys are left", len(got))
 	}
@@ -78,7 +78,7 @@ func TestCredentialsOfAgentsAreLeftOutWhereSystemdHandsThemOut(t *testing.T) {
 }
 
 func TestWarningsNameTheAgent(t *testing.T) {
-	c := load(t, `{
+	c := loadConfig(t, `{
 		"terminal": {"command":"x","protocol":"rich"},
 		"agents": {
 			"plain": {"command":"grep -- {message} notes","cwd":"nowhere","providers":{"p":{"apiKeys":["k"]}}},

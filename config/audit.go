@@ -2,10 +2,10 @@ package config
 
 import "strings"
 
-// AuditOff is what audit.file says when nothing is to be written down.
+// AuditOff is the value of audit.file that disables the audit log.
 const AuditOff = "off"
 
-// Audit configures the record of who started what.
+// Audit configures the audit log.
 type Audit struct {
 	File    string `json:"file" jsonschema_description:"File of the audit log, relative to the workspace, or off. Default: audit.jsonl in gateway.stateDir."`
 	MaxSize int    `json:"maxSize" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Size in MiB at which the file is rotated."`
@@ -13,16 +13,16 @@ type Audit struct {
 	Text    bool   `json:"text" jsonschema_description:"Also records the text of messages."`
 }
 
-// On reports whether there is to be a record. A configuration that was made up and not loaded names
-// no file.
+// On reports whether the audit log is enabled. A Config that was not loaded has no file name and
+// writes no log.
 func (a Audit) On() bool { return a.File != "" && a.File != AuditOff }
 
-// resolvePaths makes the path absolute. That of a log that is off stays as it is.
+// resolvePaths makes the path of the log absolute.
 func (a *Audit) resolvePaths(workspace, stateDir, home string) {
 	switch {
 	case strings.TrimSpace(a.File) == "":
-		a.File = absolute(stateDir, "audit.jsonl", home)
+		a.File = absolutePath(stateDir, "audit.jsonl", home)
 	case a.File != AuditOff:
-		a.File = absolute(workspace, a.File, home)
+		a.File = absolutePath(workspace, a.File, home)
 	}
 }

@@ -1,15 +1,17 @@
-// Package config describes nanobot's configuration: the struct tree, its defaults, how it is
-// loaded from a file and the environment, how it is checked, and its JSON Schema.
-// It knows nothing of what the rest of the program does with the values.
+// Package config defines nanobot's configuration: its Go types and defaults, loading from a file
+// and from environment variables, checks that report every mistake with its position, and the JSON
+// Schema. It does not know the names of channels and protocols, nor how the program uses the
+// values.
 package config
 
-// Config is the whole configuration. Keys are camelCase in the file.
+// Config is the whole configuration. Keys in the file are written in camelCase.
 //
-// The tags are the schema: a value's bounds and its description are written once, here. A field
-// tagged secret:"all" holds values that are never shown, as does every Secret. Every number has a
-// maximum, so that none can overflow what it is turned into.
+// The struct tags are the source of the schema: bounds and descriptions are written only here.
+// Values of type Secret and values below a field tagged secret:"all" are never printed. Every
+// number has a maximum, so that converting it (to bytes or nanoseconds, for example) cannot
+// overflow.
 type Config struct {
-	// Schema lets an editor find the JSON Schema; it changes nothing.
+	// Schema lets an editor find the JSON Schema. nanobot ignores it.
 	Schema    string   `json:"$schema,omitempty" jsonschema_description:"Path or URL of this file's JSON Schema, for editors."`
 	Workspace string   `json:"workspace" jsonschema_description:"The folder that agents work in, relative to the config file. Default: the config file's folder."`
 	Terminal  Terminal `json:"terminal" jsonschema_description:"The agent named default, and how it is run."`
@@ -21,19 +23,18 @@ type Config struct {
 	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
 
-	file       string     // the file it was loaded from, absolute; "" when there was none
-	literals   bool       // that file holds secrets themselves, not only references to them
-	extensions Extensions // what channels and protocols add
-	agent      string     // whose section is in the place of terminal; "": terminal itself
+	file            string     // absolute path of the loaded file; "" if there is none
+	containsSecrets bool       // the file contains a literal secret, not only references
+	extensions      Extensions // the sections of channels and protocols
+	agentName       string     // the agent that ForAgent moved into Terminal; "": the default one
 }
 
-// MaxTimeout is ten years in seconds, the most that terminal.timeout takes; its schema says the
-// same.
+// MaxTimeout is the maximum of terminal.timeout: ten years in seconds. The schema tag repeats it.
 const MaxTimeout = 315360000
 
-// Terminal says what the agent is and how it is run.
+// Terminal configures one agent: its command, its protocol and how it is run.
 type Terminal struct {
-	// Enabled absent means on when a command is set; explicitly false switches the bot off.
+	// Enabled is nil if the key is absent; the agent is then on if it has a command.
 	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Switches the agent on or off; when it is off, the bot says so. Default: on if a command is set."`
 	Command      string              `json:"command" jsonschema_description:"The shell command to run. {message} is replaced by the user's text as one quoted word; use it after --, after grep -e or as --name={message}."`
 	Stdin        string              `json:"stdin" jsonschema:"enum=envelope,enum=text,enum=none" jsonschema_description:"What the agent reads on stdin: the envelope, the user's text alone, or nothing."`
@@ -51,20 +52,21 @@ type Terminal struct {
 	MaxOutput    int                 `json:"maxOutput" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Most bytes of plain output. Of a longer output the middle is left out, and the user is told."`
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets a variable for each provider: NAME_API_KEY with its first key and NAME_API_KEYS with all of them."`
 	Interactive  bool                `json:"interactive" jsonschema_description:"Keeps stdin open, so that the agent can ask questions."`
-	Protocols    Protocols           `json:"-"` // their sections stand beside the keys of Terminal
+	Protocols    Protocols           `json:"-"` // their keys are siblings of the keys of Terminal
 	Limits       Limits              `json:"limits" jsonschema_description:"Limits of what the agent may use. Its time is limited by timeout."`
 	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is confined: none, landlock (it can read the system, and write only to the workspace, its chat's folder, its own temporary folder and sandboxPaths), or a command to which the agent's command is appended, such as bwrap."`
 	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"More files and folders that the agent may use under landlock. Append :ro to allow only reading."`
-	// SandboxRequired is about limits too.
+	// SandboxRequired applies to Limits as well.
 	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Refuses to start if this machine cannot apply the limits or the sandbox, or if the sandbox would leave a secret readable. Otherwise the daemon starts, and the log and doctor report it."`
 	User            string `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`
 	PassHistory     int    `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
-	// Approvers decide about permissions and blocks; questions of the agent are for everybody.
+	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
+	// questions.
 	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
 	MCPServers map[string]MCPServer `json:"mcpServers" secret:"all" jsonschema_description:"MCP servers for the agent besides nanobot's own, by a name of your choice: a command with args and env, or a url with headers."`
 }
 
-// On reports whether the agent is to be run: switched on, or not switched off and named.
+// On reports whether the agent is enabled, explicitly or by having a command.
 func (t Terminal) On() bool {
 	if t.Enabled != nil {
 		return *t.Enabled
@@ -72,14 +74,14 @@ func (t Terminal) On() bool {
 	return t.Command != ""
 }
 
-// Provider is one API provider handed to the agent.
+// Provider is an API provider whose keys are passed to the agent.
 type Provider struct {
 	APIKeys []Secret `json:"apiKeys" jsonschema:"required,minItems=1" jsonschema_description:"One or more keys, or references to them: file:/path, env:NAME or cred:NAME. The agent chooses which one it uses."`
 	Models  []string `json:"models,omitempty" jsonschema_description:"Models that this provider has."`
 	BaseURL string   `json:"baseUrl,omitempty" jsonschema_description:"Base URL of the API, if it is not the usual one."`
 }
 
-// HTTP configures the one HTTP server.
+// HTTP configures the HTTP server.
 type HTTP struct {
 	Listen        string   `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no HTTP server."`
 	Hosts         []string `json:"hosts" jsonschema_description:"Host names under which browsers may open the page, such as bot.example.com. localhost always works."`
@@ -88,7 +90,7 @@ type HTTP struct {
 	Token         Secret   `json:"token" jsonschema_description:"Token with which scripts use the API as an operator; at least 16 characters, or file:/path, env:NAME or cred:NAME. The page needs one if other machines can reach it without a proxy."`
 }
 
-// Gateway configures queues, delivery and state.
+// Gateway configures the queues, delivery and the state folder.
 type Gateway struct {
 	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Most agents that run at the same time."`
 	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"What happens to a message that arrives during a turn of its chat: it waits, stops the turn, is refused, or is given to the running agent."`
@@ -106,7 +108,8 @@ type Log struct {
 	Format string `json:"format" jsonschema:"enum=auto,enum=console,enum=json" jsonschema_description:"Format of a log line; auto is console on a terminal and json elsewhere."`
 }
 
-// Default returns the part of Extensions.Default that no channel or protocol adds to.
+// Default returns the defaults of all keys that do not belong to a channel or a protocol.
+// Extensions.Default adds those.
 func Default() Config {
 	return Config{
 		Terminal: Terminal{

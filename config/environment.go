@@ -12,70 +12,72 @@ import (
 )
 
 const (
-	prefix    = "NANOBOT_"
-	separator = "__"
-	// delim joins keys inside koanf. An environment variable cannot contain it, and keys of the
-	// file are never split, so that a provider called my.service stays one.
-	delim = "\x00"
+	variablePrefix    = "NANOBOT_"
+	variableSeparator = "__"
+	// koanfDelimiter joins paths inside koanf. Environment variables and valid keys cannot contain
+	// NUL, so a provider called my.service stays one key.
+	koanfDelimiter = "\x00"
 )
 
-// variable is one environment variable that sets a key.
+// variable is an environment variable that sets a config key.
 type variable struct {
 	name  string
 	path  []string
-	value any // of the type that the key wants, else the string as it is
+	value any // converted to the type of the key, or the string if that failed
 }
 
-// environment is what the environment says about the configuration.
+// environment has the variables that set config keys.
 type environment struct {
-	root      place
+	root      typeNode
 	variables map[string]variable
 	environ   []string
 	mistakes  Mistakes
 }
 
-// readEnvironment sorts out which variables set which keys below root.
-func readEnvironment(root place, environ []string) *environment {
+// readEnvironment finds the key that each variable with the prefix NANOBOT_ sets.
+func readEnvironment(root typeNode, environ []string) *environment {
 	e := &environment{root: root, variables: map[string]variable{}, environ: environ}
 	for _, entry := range environ {
 		name, value, ok := strings.Cut(entry, "=")
-		if !ok || !strings.HasPrefix(name, prefix) || reserved(name) {
+		if !ok || !strings.HasPrefix(name, variablePrefix) || isReservedVariable(name) {
 			continue
 		}
-		path, typ, hint := root.resolve(name, value)
+		path, typ, hint := root.resolveVariable(name, value)
 		if path == nil {
 			e.mistakes = append(e.mistakes, Mistake{Variable: name, Text: "unknown setting", Hint: hint})
 			continue
 		}
-		e.add(variable{name, path, parseValue(typ, value)})
+		e.addVariable(variable{name, path, parseValue(typ, value)})
 	}
 	return e
 }
 
-// add refuses a second variable for the same key: NANOBOT_LOG__LEVEL and NANOBOT_log__level.
-func (e *environment) add(v variable) {
+// addVariable records a variable. It reports a mistake if another spelling of the name, such as
+// NANOBOT_log__level, sets the same key.
+func (e *environment) addVariable(v variable) {
 	for name, other := range e.variables {
 		if name != v.name && slices.Equal(other.path, v.path) {
-			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: e.root.dotted(v.path), Text: "is also set by " + name})
+			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: e.root.formatPath(v.path), Text: "is also set by " + name})
 			return
 		}
 	}
 	e.variables[v.name] = v
 }
 
-// describesService reports whether Kubernetes or Docker describe a service called nanobot to the
-// containers beside it.
-func describesService(name string) bool {
+// isServiceVariable reports variables that Kubernetes and Docker set in containers if a service is
+// called nanobot.
+func isServiceVariable(name string) bool {
 	return strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" || strings.HasPrefix(name, "NANOBOT_PORT_")
 }
 
-// resolve, of the root, finds the key that NANOBOT_TERMINAL__TIMEOUT names. Our keys match in any
-// case, the user's own (below env and providers) exactly as written. No path: there is no such key,
-// and the hint says which variable may have been meant.
-func (p place) resolve(name, value string) (path []string, typ reflect.Type, hint string) {
+// resolveVariable, called on the root, finds the key that a variable such as
+// NANOBOT_TERMINAL__TIMEOUT sets. Known keys match in any case; names that users choose, such as
+// those below env and providers, match exactly. If there is no such key, path is nil and hint may
+// suggest another variable.
+func (p typeNode) resolveVariable(name, value string) (path []string, typ reflect.Type, hint string) {
 	root := p
-	for rest := strings.TrimPrefix(name, prefix); ; {
-		if p.typ.Kind() == reflect.Map && !p.section() {
+	for rest := strings.TrimPrefix(name, variablePrefix); ; {
+		if p.typ.Kind() == reflect.Map && !p.isSection() {
 			key, field := splitMapKey(p, rest, value)
 			path = append(path, key)
 			if p, _ = p.child(key); field == "" {
@@ -83,7 +85,7 @@ func (p place) resolve(name, value string) (path []string, typ reflect.Type, hin
 			}
 			rest = field
 		}
-		segment, more, nested := strings.Cut(rest, separator)
+		segment, more, nested := strings.Cut(rest, variableSeparator)
 		key := matchKey(p, segment)
 		if key == "" {
 			return nil, nil, p.suggestVariable(name, root, segment)
@@ -97,40 +99,40 @@ func (p place) resolve(name, value string) (path []string, typ reflect.Type, hin
 	}
 }
 
-// splitMapKey splits what follows PROVIDERS__, MCPSERVERS__ or AGENTS__ into a name and a key. The
-// name of a provider may contain the separator itself, so the key is what stands last; without one
-// the whole is the name of an object.
-func splitMapKey(p place, rest, value string) (key, field string) {
+// splitMapKey splits the part of a variable's name after PROVIDERS__, MCPSERVERS__ or AGENTS__ into
+// the name that the user chose and a key. A provider's name may contain the separator, so the key
+// is the last segment. Without a key, the value is a whole object.
+func splitMapKey(p typeNode, rest, value string) (key, field string) {
 	if p.typ == agentsType {
-		return splitAgent(rest)
+		return splitAgentVariable(rest)
 	}
 	elem, _ := p.child("")
-	if !elem.section() {
+	if !elem.isSection() {
 		return rest, ""
 	}
-	i := strings.LastIndex(rest, separator)
-	if above := strings.LastIndex(rest[:max(i, 0)], separator); above >= 0 && hasUserKeys(elem, rest[above+len(separator):i]) {
-		return rest[:above], rest[above+len(separator):]
+	i := strings.LastIndex(rest, variableSeparator)
+	if above := strings.LastIndex(rest[:max(i, 0)], variableSeparator); above >= 0 && hasUserKeys(elem, rest[above+len(variableSeparator):i]) {
+		return rest[:above], rest[above+len(variableSeparator):]
 	}
-	if i < 0 || matchKey(elem, rest[i+len(separator):]) == "" && strings.HasPrefix(strings.TrimSpace(value), "{") {
+	if i < 0 || matchKey(elem, rest[i+len(variableSeparator):]) == "" && strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return rest, ""
 	}
-	return rest[:i], rest[i+len(separator):]
+	return rest[:i], rest[i+len(variableSeparator):]
 }
 
-// hasUserKeys reports whether a segment names a key of p below which the user chooses the keys,
-// such as the env of an MCP server.
-func hasUserKeys(p place, segment string) bool {
+// hasUserKeys reports whether a segment is a key of p whose own keys users choose, such as the env
+// of an MCP server.
+func hasUserKeys(p typeNode, segment string) bool {
 	key := matchKey(p, segment)
 	child, found := p.child(key)
 	return key != "" && found && child.typ.Kind() == reflect.Map
 }
 
-func matchKey(p place, segment string) string {
-	if !p.section() {
+func matchKey(p typeNode, segment string) string {
+	if !p.isSection() {
 		return ""
 	}
-	for _, key := range p.keys() {
+	for _, key := range p.knownKeys() {
 		if strings.EqualFold(key, segment) {
 			return key
 		}
@@ -138,8 +140,8 @@ func matchKey(p place, segment string) string {
 	return ""
 }
 
-// parseValue reads a variable as its key's type wants it. What does not fit stays a string, and the
-// schema says what would be right.
+// parseValue converts the value of a variable to the type of its key. A value that cannot be
+// converted stays a string, and the schema check reports it.
 func parseValue(t reflect.Type, s string) any {
 	trimmed := strings.TrimSpace(s)
 	switch {
@@ -159,18 +161,18 @@ func parseValue(t reflect.Type, s string) any {
 	case t.Kind() == reflect.Slice:
 		return parseList(s)
 	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
-		if d := parse(place{}, "", []byte(s)); d.root != nil && d.root.members != nil && d.mistakes == nil {
-			return d.root.any()
+		if d := parseDocument(typeNode{}, "", []byte(s)); d.root != nil && d.root.members != nil && d.mistakes == nil {
+			return d.root.goValue()
 		}
 	}
 	return s
 }
 
-// parseList reads a JSON list, or one separated by commas.
+// parseList parses a JSON list, or a list separated by commas.
 func parseList(s string) any {
 	if strings.HasPrefix(strings.TrimSpace(s), "[") {
-		if d := parse(place{}, "", []byte(s)); d.root != nil && d.mistakes == nil {
-			return d.root.any()
+		if d := parseDocument(typeNode{}, "", []byte(s)); d.root != nil && d.mistakes == nil {
+			return d.root.goValue()
 		}
 		return s
 	}
@@ -183,23 +185,23 @@ func parseList(s string) any {
 	return list
 }
 
-// load lays the variables over what k holds. NANOBOT_TERMINAL__TIMEOUT wins over NANOBOT_TERMINAL,
-// so they are laid by depth; koanf alone would do it in the order of a map.
-func (e *environment) load(k *koanf.Koanf) error {
+// applyTo merges the variables into k. NANOBOT_TERMINAL__TIMEOUT overrides NANOBOT_TERMINAL, so
+// shorter paths are merged first; koanf alone would merge in random order.
+func (e *environment) applyTo(k *koanf.Koanf) error {
 	depths := map[int]bool{}
 	for _, v := range e.variables {
 		depths[len(v.path)] = true
 	}
 	for _, depth := range slices.Sorted(maps.Keys(depths)) {
-		layer := env.Provider(delim, env.Opt{
-			Prefix:      prefix,
+		layer := env.Provider(koanfDelimiter, env.Opt{
+			Prefix:      variablePrefix,
 			EnvironFunc: func() []string { return e.environ },
 			TransformFunc: func(name, _ string) (string, any) {
 				v, ok := e.variables[name]
 				if !ok || len(v.path) != depth {
 					return "", nil
 				}
-				return strings.Join(v.path, delim), v.value
+				return strings.Join(v.path, koanfDelimiter), v.value
 			},
 		})
 		if err := k.Load(layer, nil); err != nil {
@@ -209,8 +211,8 @@ func (e *environment) load(k *koanf.Koanf) error {
 	return nil
 }
 
-// origin returns the variable that set path and the value it gave it.
-func (e *environment) origin(path []string) (v variable, value any, found bool) {
+// findSetter returns the variable that sets the value at path, and that value.
+func (e *environment) findSetter(path []string) (v variable, value any, found bool) {
 	for _, candidate := range e.variables {
 		if len(candidate.path) > len(path) || !slices.Equal(candidate.path, path[:len(candidate.path)]) {
 			continue
@@ -225,8 +227,8 @@ func (e *environment) origin(path []string) (v variable, value any, found bool) 
 	return v, value, found
 }
 
-// below returns a variable that sets something below path.
-func (e *environment) below(path []string) (v variable, found bool) {
+// findBelow returns a variable that sets a value below path.
+func (e *environment) findBelow(path []string) (v variable, found bool) {
 	for _, candidate := range e.variables {
 		if len(candidate.path) > len(path) && slices.Equal(candidate.path[:len(path)], path) && (!found || candidate.name < v.name) {
 			v, found = candidate, true
@@ -235,7 +237,7 @@ func (e *environment) below(path []string) (v variable, found bool) {
 	return v, found
 }
 
-// valueAt follows a path through maps and lists.
+// valueAt returns the value at a path through maps and lists.
 func valueAt(value any, path []string) (any, bool) {
 	for _, key := range path {
 		switch t := value.(type) {

@@ -21,12 +21,12 @@ func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
 		"NANOBOT_TERMINAL__ENABLED=false":           func(c *config.Config) (any, any) { return *c.Terminal.Enabled, false },
 		"NANOBOT_TERMINAL__PASSMEDIA=1":             func(c *config.Config) (any, any) { return c.Terminal.PassMedia, true },
 		"NANOBOT_TERMINAL__TIMEOUT= 7 ":             func(c *config.Config) (any, any) { return c.Terminal.Timeout, 7 },
-		"NANOBOT_CHANNELS__TELEGRAM__TOKEN=1:x":     func(c *config.Config) (any, any) { return string(telegramOf(c).Token), "1:x" },
-		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=2,3": func(c *config.Config) (any, any) { return telegramOf(c).AllowFrom, []string{"2", "3"} },
+		"NANOBOT_CHANNELS__TELEGRAM__TOKEN=1:x":     func(c *config.Config) (any, any) { return string(telegramSettings(c).Token), "1:x" },
+		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=2,3": func(c *config.Config) (any, any) { return telegramSettings(c).AllowFrom, []string{"2", "3"} },
 		`NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=["2", "3",]`: func(c *config.Config) (any, any) {
-			return telegramOf(c).AllowFrom, []string{"2", "3"}
+			return telegramSettings(c).AllowFrom, []string{"2", "3"}
 		},
-		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=":     func(c *config.Config) (any, any) { return telegramOf(c).AllowFrom, []string{} },
+		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=":     func(c *config.Config) (any, any) { return telegramSettings(c).AllowFrom, []string{} },
 		"NANOBOT_TERMINAL__REVEALERRORS=false":       func(c *config.Config) (any, any) { return c.Terminal.RevealErrors, config.Reveal{} },
 		"NANOBOT_TERMINAL__REVEALERRORS=1, cli:main": func(c *config.Config) (any, any) { return c.Terminal.RevealErrors.Chats, []string{"1", "cli:main"} },
 		"NANOBOT_TERMINAL__ENV__A=":                  func(c *config.Config) (any, any) { return c.Terminal.Env, map[string]string{"A": "", "B": "file"} },
@@ -46,7 +46,7 @@ func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
 		},
 		`NANOBOT_LOG={"level":"debug"}`: func(c *config.Config) (any, any) { return c.Log, config.Log{Level: "debug", Format: "auto"} },
 	} {
-		c, err := config.Load(write(t, file), []string{"PATH=/bin", keys, variable}, extensions())
+		c, err := config.Load(writeConfig(t, file), []string{"PATH=/bin", keys, variable}, extensions())
 		if err != nil {
 			t.Errorf("%s: %v", variable, err)
 			continue
@@ -61,7 +61,7 @@ func TestTheMoreSpecificVariableWinsWhateverTheOrder(t *testing.T) {
 	whole, part := `NANOBOT_TERMINAL={"timeout":1,"command":"whole"}`, "NANOBOT_TERMINAL__TIMEOUT=2"
 	for range 20 {
 		for _, environ := range [][]string{{whole, part}, {part, whole}} {
-			if c := load(t, `{}`, environ...); c.Terminal.Timeout != 2 || c.Terminal.Command != "whole" {
+			if c := loadConfig(t, `{}`, environ...); c.Terminal.Timeout != 2 || c.Terminal.Command != "whole" {
 				t.Fatalf("timeout %d, command %q", c.Terminal.Timeout, c.Terminal.Command)
 			}
 		}
@@ -69,7 +69,7 @@ func TestTheMoreSpecificVariableWinsWhateverTheOrder(t *testing.T) {
 }
 
 func TestReservedVariablesAreLeftAlone(t *testing.T) {
-	load(t, `{}`, "NANOBOT_CONFIG=/etc/x.json", "NANOBOT_PORT=tcp://10.0.0.1:80", "NANOBOT_PORT_80_TCP=x",
+	loadConfig(t, `{}`, "NANOBOT_CONFIG=/etc/x.json", "NANOBOT_PORT=tcp://10.0.0.1:80", "NANOBOT_PORT_80_TCP=x",
 		"NANOBOT_SERVICE_HOST=10.0.0.1", "NANOBOT_SERVICE_PORT=80", "NANOBOTS=1", "=C:=x", "NANOBOT_",
 		"NANOBOT_TEXT=hi", "NANOBOT_TEXT_TRUNCATED=1", "NANOBOT_CHAT_ID=1", "NANOBOT_USER_ID=1", "NANOBOT_USER_NAME=x", "NANOBOT_USER_DATA_DIR=/x",
 		"NANOBOT_RUN=1", "NANOBOT_KEPT=1", "NANOBOT_CHILD=1", "NANOBOT_CHAT_TOKEN=x", "NANOBOT_SOCKET=/x")
@@ -131,8 +131,8 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		},
 		"and a syntax error": {`{`, []string{"NANOBOT_X=y"}, "FILE:1:1: this \"{\" is never closed\nNANOBOT_X: unknown setting"},
 	} {
-		path := write(t, test.file)
-		got := strings.ReplaceAll(mistakesOf(t, path, test.environ).Error(), path, "FILE")
+		path := writeConfig(t, test.file)
+		got := strings.ReplaceAll(loadMistakes(t, path, test.environ).Error(), path, "FILE")
 		if got != test.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
 		}

@@ -58,13 +58,13 @@ func FuzzLoad(f *testing.F) {
 		}
 		lines := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
 		for _, m := range mistakes {
-			within(t, m, lines)
+			checkMistakePosition(t, m, lines)
 		}
 	})
 }
 
 // within checks that a mistake can be found and read.
-func within(t *testing.T, m config.Mistake, lines []string) {
+func checkMistakePosition(t *testing.T, m config.Mistake, lines []string) {
 	t.Helper()
 	switch {
 	case m.Text == "" || strings.ContainsAny(m.String(), "\n\x00"):

@@ -9,47 +9,47 @@ import (
 	"strconv"
 )
 
-// leastToken is how many characters a token must have that anybody may try to guess.
-const leastToken = 16
+// minTokenLength is the shortest http.token, because anybody who reaches the server can guess.
+const minTokenLength = 16
 
-const shortToken = "must have at least 16 characters, or others could guess it"
+const shortTokenText = "must have at least 16 characters, or others could guess it"
 
-// hostName is a name without scheme, port and path.
-var hostName = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+// hostNamePattern matches a host name without scheme, port and path.
+var hostNamePattern = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 func checkHTTP(c *Config) []fault {
 	all := checkListen(c)
 	for i, host := range c.HTTP.Hosts {
-		if _, err := netip.ParseAddr(host); err != nil && !hostName.MatchString(host) {
+		if _, err := netip.ParseAddr(host); err != nil && !hostNamePattern.MatchString(host) {
 			all = append(all, fault{
-				path: join(key("http.hosts"), strconv.Itoa(i)), text: `must be a name such as "bot.example.com", without https:// and port`, hideValue: LooksLikeSecret(host),
+				path: joinPath(splitKey("http.hosts"), strconv.Itoa(i)), text: `must be a name such as "bot.example.com", without https:// and port`, hideValue: LooksLikeSecret(host),
 			})
 		}
 	}
 	for i, proxy := range c.HTTP.Proxies {
 		if _, err := parsePrefix(proxy); err != nil {
 			all = append(all, fault{
-				path: join(key("http.proxies"), strconv.Itoa(i)), text: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hideValue: LooksLikeSecret(proxy),
+				path: joinPath(splitKey("http.proxies"), strconv.Itoa(i)), text: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hideValue: LooksLikeSecret(proxy),
 			})
 		}
 	}
 	all = append(all, checkMetrics(c)...)
-	if kind, _ := c.HTTP.Token.reference(); kind == "" && c.HTTP.Token != "" && len(c.HTTP.Token) < leastToken {
-		all = append(all, fault{path: key("http.token"), text: shortToken})
+	if kind, _ := c.HTTP.Token.reference(); kind == "" && c.HTTP.Token != "" && len(c.HTTP.Token) < minTokenLength {
+		all = append(all, fault{path: splitKey("http.token"), text: shortTokenText})
 	}
 	return all
 }
 
-// checkMetrics looks at the address that needs no token: what others can reach does.
+// checkMetrics requires a loopback address for http.metricsListen, which needs no token.
 func checkMetrics(c *Config) []fault {
-	path := key("http.metricsListen")
+	path := splitKey("http.metricsListen")
 	switch address := c.HTTP.MetricsListen; {
 	case address == "":
 		return nil
-	case !validListen(address) || !local(address):
+	case !isListenAddress(address) || !isLoopback(address):
 		return []fault{{path: path, text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines read /metrics at http.listen with http.token`}}
 	case c.HTTP.Listen == "":
-		return []fault{{path: key("http.listen"), cause: path, text: "must be set, because http.metricsListen is set"}}
+		return []fault{{path: splitKey("http.listen"), cause: path, text: "must be set, because http.metricsListen is set"}}
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func checkMetrics(c *Config) []fault {
 func (h HTTP) ProxyNetworks() []netip.Prefix {
 	var all []netip.Prefix
 	for _, s := range h.Proxies {
-		if p, err := parsePrefix(s); err == nil { // which the check has seen to
+		if p, err := parsePrefix(s); err == nil { // invalid entries were reported by checkHTTP
 			all = append(all, p)
 		}
 	}
@@ -72,12 +72,12 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-// RevealToken returns the token, "" if there is none. What a reference leads to is looked at here,
-// where it is needed: a config is also checked where the reference leads nowhere.
+// RevealToken returns the token, or "" if there is none. The length of a referenced token is
+// checked here and not in Load, because a config may be checked on a machine without the secret.
 func (h HTTP) RevealToken() (string, error) {
 	token, err := h.Token.Reveal()
-	if err == nil && h.Token != "" && len(token) < leastToken {
-		err = errors.New(shortToken)
+	if err == nil && h.Token != "" && len(token) < minTokenLength {
+		err = errors.New(shortTokenText)
 	}
 	if err != nil {
 		return "", fmt.Errorf("http.token: %w", err)
@@ -86,18 +86,18 @@ func (h HTTP) RevealToken() (string, error) {
 }
 
 func checkListen(c *Config) []fault {
-	listen := key("http.listen")
+	listen := splitKey("http.listen")
 	if c.HTTP.Listen != "" {
-		if !validListen(c.HTTP.Listen) {
+		if !isListenAddress(c.HTTP.Listen) {
 			return []fault{{path: listen, text: `must be an address such as "127.0.0.1:8080"`}}
 		}
-		return checkOpenListen(c)
+		return checkTokenRequired(c)
 	}
 	var all []fault
 	c.eachChannel(func(at Scope, s ChannelSettings) {
 		if need := httpNeed(s); need != nil {
 			all = append(all, fault{
-				path: listen, cause: join(at.path, need.Key),
+				path: listen, cause: joinPath(at.path, need.Key),
 				text: fmt.Sprintf("must be set, because %s is %s", at.Key(need.Key), need.Value),
 			})
 		}
@@ -105,13 +105,13 @@ func checkListen(c *Config) []fault {
 	return all
 }
 
-// checkOpenListen refuses to let people in without a token where others can reach the server.
-func checkOpenListen(c *Config) []fault {
+// checkTokenRequired requires http.token if other machines can reach the server and people use it.
+func checkTokenRequired(c *Config) []fault {
 	var all []fault
 	c.eachChannel(func(at Scope, s ChannelSettings) {
 		if need := httpNeed(s); need != nil && need.ServesPeople && !c.HTTP.LoopbackOnly() && c.HTTP.Token == "" {
 			all = append(all, fault{
-				path: key("http.token"), cause: key("http.listen"),
+				path: splitKey("http.token"), cause: splitKey("http.listen"),
 				text: fmt.Sprintf("must be set, because others can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
 			})
 		}
@@ -119,7 +119,7 @@ func checkOpenListen(c *Config) []fault {
 	return all
 }
 
-// httpNeed returns why a channel needs the server, or nil.
+// httpNeed returns why an enabled channel needs the HTTP server, or nil.
 func httpNeed(s ChannelSettings) *HTTPNeed {
 	if u, ok := s.(HTTPUser); ok && s.On() {
 		return u.NeedsHTTP()
@@ -128,15 +128,15 @@ func httpNeed(s ChannelSettings) *HTTPNeed {
 }
 
 // LoopbackOnly reports whether only this machine can reach the server.
-func (h HTTP) LoopbackOnly() bool { return local(h.Listen) }
+func (h HTTP) LoopbackOnly() bool { return isLoopback(h.Listen) }
 
-func validListen(address string) bool {
+func isListenAddress(address string) bool {
 	_, port, err := net.SplitHostPort(address)
 	_, bad := strconv.ParseUint(port, 10, 16)
 	return err == nil && bad == nil
 }
 
-func local(address string) bool {
+func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return true

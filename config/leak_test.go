@@ -13,7 +13,7 @@ import (
 const canaryNumber = 8675309123
 
 // secretPlaces are the keys at which, or in whose place, somebody may write a secret.
-var secretPlaces = []string{
+var secretKeys = []string{
 	"channels.telegram.token", "channels.discord.token", "terminal.env.NAME", "terminal.providers.name.apiKeys",
 	"terminal.providers.name.apiKeys.0", "terminal.providers.name.models", "terminal.providers.name.models.0",
 	"terminal.providers.name.baseUrl", "terminal.providers.name", "terminal.providers", "terminal.env",
@@ -26,7 +26,7 @@ var secretPlaces = []string{
 }
 
 // plants are forms in which a secret may stand there.
-var plants = []any{
+var secretForms = []any{
 	canary, canary + " \n", "env:" + canary + "\x00", canaryNumber, -canaryNumber, 0.5 + canaryNumber,
 	[]any{canary},
 	[]any{canaryNumber},
@@ -41,26 +41,26 @@ var plants = []any{
 // turn, and all with NANOBOT_LONG=1.
 func TestNoMistakeEverShowsASecret(t *testing.T) {
 	all := os.Getenv("NANOBOT_LONG") == "1"
-	for i, place := range secretPlaces {
-		for j, plant := range plants {
+	for i, place := range secretKeys {
+		for j, plant := range secretForms {
 			if !all && (i+j)%6 != 0 {
 				continue
 			}
-			text, err := json.Marshal(planted(strings.Split(place, "."), plant))
+			text, err := json.Marshal(wrapInPath(strings.Split(place, "."), plant))
 			if err != nil {
 				t.Fatal(err)
 			}
-			hides(t, string(text), nil)
+			checkSecretHidden(t, string(text), nil)
 			value, isString := plant.(string)
 			if !isString {
 				b, _ := json.Marshal(plant)
 				value = string(b)
 			}
 			name := "NANOBOT_" + strings.ReplaceAll(place, ".", "__")
-			hides(t, `{}`, []string{name + "=" + value})
+			checkSecretHidden(t, `{}`, []string{name + "=" + value})
 			if isString {
-				hides(t, `{}`, []string{name + "={" + value})
-				hides(t, `{}`, []string{name + "=[" + value})
+				checkSecretHidden(t, `{}`, []string{name + "={" + value})
+				checkSecretHidden(t, `{}`, []string{name + "=[" + value})
 			}
 		}
 	}
@@ -75,16 +75,16 @@ func TestNoBrokenFileShowsASecret(t *testing.T) {
 		if !all && i%4 != 0 {
 			continue
 		}
-		hides(t, text[:i], nil)
-		hides(t, text[:i]+text[i+1:], nil)
+		checkSecretHidden(t, text[:i], nil)
+		checkSecretHidden(t, text[:i]+text[i+1:], nil)
 		for j := range 2 {
-			hides(t, text[:i]+extras[(2*i+j)%len(extras)]+text[i:], nil)
+			checkSecretHidden(t, text[:i]+extras[(2*i+j)%len(extras)]+text[i:], nil)
 		}
 	}
 }
 
 // planted wraps a value in the objects and lists of its path.
-func planted(path []string, value any) any {
+func wrapInPath(path []string, value any) any {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i] == "0" {
 			value = []any{value}
@@ -96,10 +96,10 @@ func planted(path []string, value any) any {
 }
 
 // hides loads a configuration and looks for the secret in the error and in the warnings.
-func hides(t *testing.T, text string, environ []string) {
+func checkSecretHidden(t *testing.T, text string, environ []string) {
 	t.Helper()
 	out := ""
-	if c, err := config.Load(write(t, text), environ, extensions()); err != nil {
+	if c, err := config.Load(writeConfig(t, text), environ, extensions()); err != nil {
 		out = fmt.Sprintf("%v %+v %#v", err, err, err)
 	} else {
 		out = fmt.Sprint(c.Warnings())

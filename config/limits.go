@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Limits bounds what the agent may use; 0: any number. Its wall time is terminal.timeout.
+// Limits bounds the resources of the agent; 0 means no limit. Terminal.Timeout bounds its run time.
 type Limits struct {
 	// Memory is in MiB, CPU in seconds.
 	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for the agent and its descendants together, or for each process if there is no cgroup to count them; 0: no limit."`
@@ -15,32 +15,32 @@ type Limits struct {
 	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Most open files of each process of the agent; 0: no limit."`
 }
 
-// ReadOnlySuffix lets the agent only read below a path of terminal.sandboxPaths that it is behind.
+// ReadOnlySuffix at the end of an entry of terminal.sandboxPaths makes the path read-only.
 const ReadOnlySuffix = ":ro"
 
 func checkSandbox(t agentSection) []fault {
 	var all []fault
 	for name, s := range map[string]string{"sandbox": t.Sandbox, "user": t.User} {
-		if blank(s) {
-			all = append(all, fault{path: t.key(name), text: "must not be blank"})
+		if isBlank(s) {
+			all = append(all, fault{path: t.keyPath(name), text: "must not be blank"})
 		}
 	}
 	for i, path := range t.SandboxPaths {
 		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnlySuffix)) == "" {
-			all = append(all, fault{path: join(t.key("sandboxPaths"), strconv.Itoa(i)), text: "must be a file or folder"})
+			all = append(all, fault{path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)), text: "must be a file or folder"})
 		}
 	}
 	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {
-		all = append(all, fault{path: t.key("sandboxPaths"), cause: t.key("sandbox"), text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.name)})
+		all = append(all, fault{path: t.keyPath("sandboxPaths"), cause: t.keyPath("sandbox"), text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.dottedKey)})
 	}
 	return all
 }
 
-// resolveSandboxPaths makes the paths of the sandbox absolute.
+// resolveSandboxPaths makes the entries of SandboxPaths absolute.
 func (t *Terminal) resolveSandboxPaths(workspace, home string) {
 	for i, path := range t.SandboxPaths {
 		path, readOnly := strings.CutSuffix(path, ReadOnlySuffix)
-		t.SandboxPaths[i] = absolute(workspace, path, home)
+		t.SandboxPaths[i] = absolutePath(workspace, path, home)
 		if readOnly {
 			t.SandboxPaths[i] += ReadOnlySuffix
 		}

@@ -16,33 +16,33 @@ import (
 	"github.com/knadh/koanf/v2"
 )
 
-// maxFile bounds the config file; a real one has a few kilobytes.
-const maxFile = 1 << 20
+// maxFileSize bounds the config file; a typical one has a few kilobytes.
+const maxFileSize = 1 << 20
 
-// Load reads the configuration: the defaults, the file at path over them, and the NANOBOT_
-// variables of environ over that. Without a path there is no file. parts are the sections of
-// channels and protocols. Every error is Mistakes and names all of them.
-func Load(path string, environ []string, parts Extensions) (*Config, error) {
-	root := parts.root()
+// Load reads the configuration: the defaults, overridden by the file at path, overridden by the
+// NANOBOT_ variables of environ. An empty path means that there is no file. Every error is of type
+// Mistakes and lists all mistakes.
+func Load(path string, environ []string, extensions Extensions) (*Config, error) {
+	root := extensions.rootNode()
 	src := sources{root: root, env: readEnvironment(root, environ)}
 	mistakes := src.env.mistakes
-	k := koanf.New(delim)
+	k := koanf.New(koanfDelimiter)
 	if path != "" {
-		src.doc = read(root, path, k)
+		src.doc = readFile(root, path, k)
 		mistakes = append(mistakes, src.doc.mistakes...)
 		if src.doc.root == nil {
 			return nil, mistakes.sorted()
 		}
 	}
-	if err := src.env.load(k); err != nil {
+	if err := src.env.applyTo(k); err != nil {
 		return nil, Mistakes{{File: path, Text: "cannot be combined with the environment"}}
 	}
 	merged := k.Raw()
-	faults, err := src.check(merged)
+	faults, err := src.checkShape(merged)
 	if err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
-	c, err := parts.decode(merged, faults)
+	c, err := extensions.decodeConfig(merged, faults)
 	if err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
@@ -50,7 +50,7 @@ func Load(path string, environ []string, parts Extensions) (*Config, error) {
 		mistakes = append(mistakes, f.Mistake)
 	}
 	for _, f := range checkCombinations(c) {
-		if !hasFault(f.path, faults) && (f.cause == nil || !hasFault(f.cause, faults)) {
+		if !hasFaultAt(f.path, faults) && (f.cause == nil || !hasFaultAt(f.cause, faults)) {
 			mistakes = append(mistakes, src.locate(f))
 		}
 	}
@@ -60,43 +60,43 @@ func Load(path string, environ []string, parts Extensions) (*Config, error) {
 	if err := c.resolvePaths(path, environ); err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
-	c.literals = src.doc != nil && literal(src.doc.root, root)
+	c.containsSecrets = src.doc != nil && containsLiteralSecret(src.doc.root, root)
 	return c, nil
 }
 
-// read loads the file into k. What is wrong with it is in the document.
-func read(tree place, path string, k *koanf.Koanf) *document {
-	if wrong := unreadable(path); wrong != "" {
+// readFile loads the file into k. The returned document has the mistakes.
+func readFile(types typeNode, path string, k *koanf.Koanf) *document {
+	if wrong := explainUnreadable(path); wrong != "" {
 		return &document{mistakes: Mistakes{{File: path, Text: wrong}}}
 	}
-	p := &parser{tree: tree, name: path}
+	p := &documentParser{types: types, name: path}
 	err := k.Load(file.Provider(path), p)
 	if p.doc == nil {
-		return &document{mistakes: Mistakes{{File: path, Text: "cannot be read: " + reason(err)}}}
+		return &document{mistakes: Mistakes{{File: path, Text: "cannot be read: " + errorWithoutPath(err)}}}
 	}
 	return p.doc
 }
 
-// unreadable says why the file cannot be a configuration, before all of it is read.
-func unreadable(path string) string {
+// explainUnreadable returns why the file cannot be a config file, without reading it, or "".
+func explainUnreadable(path string) string {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return `no such file; run "nanobot init" to write one`
 	case err != nil:
-		return "cannot be read: " + reason(err)
+		return "cannot be read: " + errorWithoutPath(err)
 	case info.IsDir():
 		return "is a folder; name the file in it, such as " + filepath.Join(path, "config.json")
 	case !info.Mode().IsRegular():
 		return "is not a regular file"
-	case info.Size() > maxFile:
-		return fmt.Sprintf("is too big for a configuration (%d bytes, at most %d)", info.Size(), maxFile)
+	case info.Size() > maxFileSize:
+		return fmt.Sprintf("is too big for a configuration (%d bytes, at most %d)", info.Size(), maxFileSize)
 	}
 	return ""
 }
 
-// reason is the error without the path, which is already in front of it.
-func reason(err error) string {
+// errorWithoutPath returns the text of the error without the path, which the mistake already names.
+func errorWithoutPath(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		return number.Error()
@@ -104,65 +104,65 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// parser is a koanf.Parser that keeps the document with its positions.
-type parser struct {
-	tree place
-	name string
-	doc  *document
+// documentParser is a koanf.Parser that also keeps the document with its positions.
+type documentParser struct {
+	types typeNode
+	name  string
+	doc   *document
 }
 
-// Unmarshal parses the file. A file that is no object leaves only mistakes.
-func (p *parser) Unmarshal(b []byte) (map[string]any, error) {
-	p.doc = parse(p.tree, p.name, b)
+// Unmarshal parses the file. If the file is not an object, it returns the mistakes.
+func (p *documentParser) Unmarshal(b []byte) (map[string]any, error) {
+	p.doc = parseDocument(p.types, p.name, b)
 	if p.doc.root == nil {
 		return nil, p.doc.mistakes
 	}
-	m, ok := p.doc.root.any().(map[string]any)
+	m, ok := p.doc.root.goValue().(map[string]any)
 	if !ok {
-		p.doc.complain(p.doc.root.value, nil, Mistake{Text: "must be an object", Value: show(p.doc.root.any(), "", true)})
+		p.doc.addMistake(p.doc.root.valueOffset, nil, Mistake{Text: "must be an object", Value: formatValue(p.doc.root.goValue(), "", true)})
 		p.doc.root = nil
 		return nil, p.doc.mistakes
 	}
 	return m, nil
 }
 
-// Marshal is never called: nothing here writes a config file.
-func (p *parser) Marshal(map[string]any) ([]byte, error) { return nil, errors.ErrUnsupported }
+// Marshal is required by koanf.Parser and never called.
+func (p *documentParser) Marshal(map[string]any) ([]byte, error) { return nil, errors.ErrUnsupported }
 
-// located is a fault with the mistake it makes.
-type located struct {
+// locatedFault is a fault together with the mistake that reports it.
+type locatedFault struct {
 	fault
 	Mistake
 }
 
-// check finds what has the wrong shape. The file is checked on its own, so that what is wrong in it
-// is seen even where the environment covers it; a missing key may come from either, so that is
-// looked for in both together.
-func (s sources) check(merged map[string]any) ([]located, error) {
-	schema, err := s.root.extensions.compiled()
+// checkShape checks the file and the environment against the schema. The file is checked by itself
+// first, so that its mistakes are reported even if the environment overrides them. Missing keys are
+// only looked for in the merged values, because either source may set them.
+func (s sources) checkShape(merged map[string]any) ([]locatedFault, error) {
+	schema, err := s.root.extensions.compileSchema()
 	if err != nil {
 		return nil, err
 	}
-	var all []located
+	var all []locatedFault
 	if s.doc != nil {
 		alone := sources{root: s.root, doc: s.doc, env: &environment{}}
-		for _, f := range s.root.shape(schema, s.doc.root.any()) {
+		for _, f := range s.root.checkShape(schema, s.doc.root.goValue()) {
 			if !f.missing {
-				all = append(all, located{f, alone.locate(f)})
+				all = append(all, locatedFault{f, alone.locate(f)})
 			}
 		}
 	}
-	for _, f := range s.root.shape(schema, merged) {
+	for _, f := range s.root.checkShape(schema, merged) {
 		if m := s.locate(f); f.missing || m.Variable != "" {
-			all = append(all, located{f, m})
+			all = append(all, locatedFault{f, m})
 		}
 	}
 	return all, nil
 }
 
-// hasFault reports whether the value at path, or one around it, has the wrong shape, so that
-// nothing more can be said about it.
-func hasFault(path []string, faults []located) bool {
+// hasFaultAt reports whether the value at path, or an object around it, violates the schema.
+// Further checks of such a value are skipped.
+func hasFaultAt(path []string, faults []locatedFault) bool {
 	for _, f := range faults {
 		if len(f.path) <= len(path) && reflect.DeepEqual(f.path, path[:len(f.path)]) {
 			return true
@@ -171,17 +171,17 @@ func hasFault(path []string, faults []located) bool {
 	return false
 }
 
-// decode lays the values over the defaults, without those that have the wrong shape: what the
-// others say can still be checked.
-func (p Extensions) decode(merged map[string]any, faults []located) (*Config, error) {
+// decodeConfig decodes the values on top of the defaults. Values that violate the schema are left
+// out, so that checkCombinations can still check all others.
+func (p Extensions) decodeConfig(merged map[string]any, faults []locatedFault) (*Config, error) {
 	for _, f := range faults {
-		prune(merged, f.path)
+		removeValue(merged, f.path)
 	}
 	c := p.Default()
 	channels, _ := merged["channels"].(map[string]any)
 	terminal, _ := merged["terminal"].(map[string]any)
-	// The decoder's own words may quote a value, and it can only fail where the schema and the
-	// types differ.
+	// The decoder's error may quote a secret value. It can only fail if the schema and the Go types
+	// differ.
 	wrong := errors.New("cannot be decoded although it has the right shape")
 	for name, value := range c.Channels {
 		if decodeSection(channels, name, value) != nil {
@@ -197,7 +197,7 @@ func (p Extensions) decode(merged map[string]any, faults []located) (*Config, er
 		return nil, wrong
 	}
 	if channels != nil {
-		merged["channels"] = map[string]any{} // of which nothing is left
+		merged["channels"] = map[string]any{} // decodeSection has removed every section
 	}
 	if decodeInto(merged, &c) != nil {
 		return nil, wrong
@@ -206,8 +206,7 @@ func (p Extensions) decode(merged map[string]any, faults []located) (*Config, er
 	return &c, nil
 }
 
-// decodeSection takes the section with this name out of those around it and lays it over its
-// defaults.
+// decodeSection removes the section with this name from its parent and decodes it into value.
 func decodeSection(around map[string]any, name string, value Settings) error {
 	section, found := around[name]
 	if !found {
@@ -229,8 +228,9 @@ func decodeInto(from, to any) error {
 	return d.Decode(from)
 }
 
-// prune takes out a value; in a list it leaves a hole, so that the others keep their places.
-func prune(value any, path []string) {
+// removeValue deletes the value at path. In a list it leaves an empty string, so that the indexes
+// of the other elements stay the same.
+func removeValue(value any, path []string) {
 	if len(path) == 0 {
 		return
 	}
@@ -245,7 +245,7 @@ func prune(value any, path []string) {
 	}
 }
 
-// decodeReveal lets the decoder read the three forms of Reveal.
+// decodeReveal is a mapstructure hook that decodes the three forms of Reveal.
 func decodeReveal(_, to reflect.Type, data any) (any, error) {
 	if to != reflect.TypeFor[Reveal]() {
 		return data, nil
@@ -258,6 +258,6 @@ func decodeReveal(_, to reflect.Type, data any) (any, error) {
 	return r, json.Unmarshal(b, &r)
 }
 
-// FileContainsSecrets reports whether the file that the configuration was loaded from has secrets in it,
-// and not only where they are.
-func (c *Config) FileContainsSecrets() bool { return c.literals }
+// FileContainsSecrets reports whether the config file contains literal secrets, not only
+// references.
+func (c *Config) FileContainsSecrets() bool { return c.containsSecrets }

@@ -18,7 +18,7 @@ import (
 )
 
 // write puts a config file into a folder of its own.
-func write(t *testing.T, text string) string {
+func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.json")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -27,9 +27,9 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-func load(t *testing.T, text string, environ ...string) *config.Config {
+func loadConfig(t *testing.T, text string, environ ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load(write(t, text), environ, extensions())
+	c, err := config.Load(writeConfig(t, text), environ, extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func load(t *testing.T, text string, environ ...string) *config.Config {
 }
 
 func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
-	c := load(t, `{}`)
+	c := loadConfig(t, `{}`)
 	got, err := json.Marshal([]any{c, c.Terminal.Protocols})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestTheTerminalIsOnWhenACommandIsSetUnlessSwitchedOff(t *testing.T) {
 		`{"terminal":{"command":""}}`:                        false,
 		"// a comment\n{\"terminal\":{\"command\":\"x\",},}": true,
 	} {
-		if got := load(t, text).Terminal.On(); got != want {
+		if got := loadConfig(t, text).Terminal.On(); got != want {
 			t.Errorf("%s: on = %v", text, got)
 		}
 	}
@@ -92,7 +92,7 @@ func TestCommentsTrailingCommasByteOrderMarksAndLineEndsAreTolerated(t *testing.
 		"slash in string": `{"terminal":{"timeout":7,"command":"a // b /* c"}}`,
 		"deep enough":     `{"terminal":{"timeout":7,"providers":{"a":{"apiKeys":["x"]}}}}`,
 	} {
-		if c := load(t, text); c.Terminal.Timeout != 7 {
+		if c := loadConfig(t, text); c.Terminal.Timeout != 7 {
 			t.Errorf("%s: timeout %d", name, c.Terminal.Timeout)
 		}
 	}
@@ -126,7 +126,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody",
 			Approvers: []string{"telegram:123456789"}, MCPServers: map[string]config.MCPServer{},
 		},
-		Agents: config.Agents{"coder-2": coder(folder)},
+		Agents: config.Agents{"coder-2": coderAgent(folder)},
 		Channels: config.Channels{
 			telegram.Name: &telegram.Settings{
 				Enabled: true, Token: config.Secret("file:" + filepath.Join(folder, "token")), AllowFrom: []string{"123456789"},
@@ -159,14 +159,14 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", field.Name, got, want)
 		}
 	}
-	if got := string(telegramOf(c).Token); got != string(telegramOf(&want).Token) {
+	if got := string(telegramSettings(c).Token); got != string(telegramSettings(&want).Token) {
 		t.Errorf("token reference %q", got)
 	}
 }
 
 // coder is the agent of everything.json that is not the default one: it has its own values over the
 // defaults, and none of the section terminal.
-func coder(folder string) *config.Terminal {
+func coderAgent(folder string) *config.Terminal {
 	t := extensions().Default().Terminal
 	t.Command, t.Protocol, t.Timeout = "claude-code-acp", acp.Name, 900
 	t.Cwd, t.MediaRoots = filepath.Join(folder, "code"), []string{filepath.Join(folder, "code", "out")}
@@ -183,7 +183,7 @@ func coder(folder string) *config.Terminal {
 }
 
 func TestUserKeysSurviveUntouched(t *testing.T) {
-	c := load(t, `{"terminal":{
+	c := loadConfig(t, `{"terminal":{
 		"env": {"A.B": "1", "a_b": "2", "aB": "3", "A__B": "4", "ünï": "6", "a\u001fb": "7"},
 		"providers": {"my.service": {"apiKeys": ["x"]}, "My_Service": {"apiKeys": ["y"]}, "my": {"apiKeys": ["z"]}}
 	}}`, "NANOBOT_TERMINAL__TIMEOUT=1")
@@ -217,7 +217,7 @@ func TestPathsAreMadeAbsolute(t *testing.T) {
 		"empty unit":      {`{}`, []string{"STATE_DIRECTORY="}, "F", "", "", "F/.nanobot"},
 		"by the variable": {`{"workspace":"x"}`, []string{"NANOBOT_WORKSPACE=y"}, "F/y", "", "", "F/y/.nanobot"},
 	} {
-		c := load(t, test.text, test.environ...)
+		c := loadConfig(t, test.text, test.environ...)
 		folder := filepath.Dir(c.File())
 		media := ""
 		if len(c.Terminal.MediaRoots) > 0 {
@@ -237,7 +237,7 @@ func TestPathsAreMadeAbsolute(t *testing.T) {
 }
 
 func TestARelativePathToTheFileMakesAnAbsoluteWorkspace(t *testing.T) {
-	path := write(t, `{}`)
+	path := writeConfig(t, `{}`)
 	t.Chdir(filepath.Dir(path))
 	here, _ := os.Getwd()
 	c, err := config.Load("config.json", nil, extensions())
@@ -259,14 +259,14 @@ func TestWithoutAFileTheCurrentFolderIsTheWorkspace(t *testing.T) {
 }
 
 func TestFileReferencesStartFromTheConfigFilesFolder(t *testing.T) {
-	c := load(t, `{"workspace":"w","terminal":{"providers":{"a":{"apiKeys":["file:k","file:~/k","file:/k","env:K"]}}},
+	c := loadConfig(t, `{"workspace":"w","terminal":{"providers":{"a":{"apiKeys":["file:k","file:~/k","file:/k","env:K"]}}},
 		"channels":{"telegram":{"token":"file:t"}}}`, "HOME=/h")
 	folder := filepath.Dir(c.File())
 	want := []config.Secret{config.Secret("file:" + folder + "/k"), "file:/h/k", "file:/k", "env:K"}
 	if got := c.Terminal.Providers["a"].APIKeys; !reflect.DeepEqual(got, want) {
 		t.Errorf("keys %q", []string{string(got[0]), string(got[1]), string(got[2]), string(got[3])})
 	}
-	if got := string(telegramOf(c).Token); got != "file:"+folder+"/t" {
+	if got := string(telegramSettings(c).Token); got != "file:"+folder+"/t" {
 		t.Errorf("token %q", got)
 	}
 }

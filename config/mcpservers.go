@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// The ways to reach an MCP server.
+// Transports of MCP servers.
 const (
 	MCPStdio = "stdio"
 	MCPHTTP  = "http"
 	MCPSSE   = "sse"
 )
 
-// MCPServer is an MCP server of the user that an agent is told to use. The form is that of other
-// programs: a command that the agent starts, or an address.
+// MCPServer is an MCP server that an agent is told to use: a command that the agent starts, or a
+// URL. Other programs use the same JSON format.
 type MCPServer struct {
 	Type    string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse" jsonschema_description:"How the server is reached. Default: stdio with a command, http with a url."`
 	Command string            `json:"command,omitempty" jsonschema_description:"The program that the agent starts and talks with on stdin and stdout. No shell is used."`
@@ -25,7 +25,7 @@ type MCPServer struct {
 	Headers map[string]Secret `json:"headers,omitempty" jsonschema_description:"HTTP headers of each request to the url: a value, or file:/path, env:NAME or cred:NAME."`
 }
 
-// Transport returns how the server is reached: MCPStdio, MCPHTTP or MCPSSE.
+// Transport returns MCPStdio, MCPHTTP or MCPSSE.
 func (s MCPServer) Transport() string {
 	if s.Type == "" && s.Command == "" && s.URL != "" {
 		return MCPHTTP
@@ -33,28 +33,28 @@ func (s MCPServer) Transport() string {
 	return cmp.Or(s.Type, MCPStdio)
 }
 
-// checkMCPServers refuses servers that an agent could not start or reach, and servers for an agent
-// whose protocol has no way to be told of them.
+// checkMCPServers reports servers that an agent could not start or reach, and servers of agents
+// whose protocol does not support MCP.
 func checkMCPServers(c *Config, t agentSection) []fault {
 	var all []fault
 	if len(t.MCPServers) > 0 && !c.extensions.protocol(t.Protocol).SupportsMCP {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsMCP })
-		all = append(all, fault{path: t.key("mcpServers"), cause: t.key("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.name, alternatives(able))})
+		all = append(all, fault{path: t.keyPath("mcpServers"), cause: t.keyPath("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
 	}
 	for name, server := range t.MCPServers {
-		path := join(t.key("mcpServers"), name)
+		path := joinPath(t.keyPath("mcpServers"), name)
 		if strings.TrimSpace(name) == "" {
 			all = append(all, fault{path: path, text: "an MCP server must have a name", aboutKey: true})
 		}
 		for _, f := range server.check() {
-			f.path = join(path, f.path...)
+			f.path = joinPath(path, f.path...)
 			all = append(all, f)
 		}
 	}
 	return all
 }
 
-// check finds what is wrong with a server, by paths below it.
+// check returns the faults of a server. Their paths are relative to the server.
 func (s MCPServer) check() []fault {
 	if s.Transport() == MCPStdio {
 		return s.checkCommand()
@@ -62,14 +62,14 @@ func (s MCPServer) check() []fault {
 	var all []fault
 	switch {
 	case s.Command != "":
-		all = append(all, fault{path: key("command"), text: fmt.Sprintf("is for servers of type %q, and this one has type %q", MCPStdio, s.Type)})
+		all = append(all, fault{path: splitKey("command"), text: fmt.Sprintf("is for servers of type %q, and this one has type %q", MCPStdio, s.Type)})
 	case s.URL == "":
-		all = append(all, fault{path: key("url"), text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
+		all = append(all, fault{path: splitKey("url"), text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
 	case !IsURL(s.URL):
-		all = append(all, fault{path: key("url"), text: notURL})
+		all = append(all, fault{path: splitKey("url"), text: invalidURLText})
 	}
 	if len(s.Env) > 0 || len(s.Args) > 0 {
-		all = append(all, fault{path: key("command"), text: "must be set, because there are args or env, or take those out", missing: true})
+		all = append(all, fault{path: splitKey("command"), text: "must be set, because there are args or env, or take those out", missing: true})
 	}
 	for name, value := range s.Headers {
 		if name == "" || strings.ContainsFunc(name, isInvisible) || strings.Contains(name, ":") {
@@ -86,14 +86,14 @@ func (s MCPServer) checkCommand() []fault {
 	var all []fault
 	switch {
 	case s.Command == "" && s.Type == "" && s.URL == "":
-		all = append(all, fault{path: key("command"), text: "must be set, or url for a server that is reached by HTTP", missing: true})
+		all = append(all, fault{path: splitKey("command"), text: "must be set, or url for a server that is reached by HTTP", missing: true})
 	case s.Command == "":
-		all = append(all, fault{path: key("command"), text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
-	case blank(s.Command):
-		all = append(all, fault{path: key("command"), text: "must not be blank"})
+		all = append(all, fault{path: splitKey("command"), text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
+	case isBlank(s.Command):
+		all = append(all, fault{path: splitKey("command"), text: "must not be blank"})
 	}
 	if s.Command != "" && (s.URL != "" || len(s.Headers) > 0) {
-		all = append(all, fault{path: key("command"), text: "must not be set together with url or headers"})
+		all = append(all, fault{path: splitKey("command"), text: "must not be set together with url or headers"})
 	}
 	for name := range s.Env {
 		if name == "" || strings.Contains(name, "=") {
@@ -103,8 +103,8 @@ func (s MCPServer) checkCommand() []fault {
 	return all
 }
 
-// freeText reports whether the secret at path may have spaces in it: a header such as
-// "Bearer KEY", or the value of an environment variable of an MCP server.
-func freeText(path []string) bool {
+// mayContainSpaces reports whether the secret at path may contain spaces: a header such as "Bearer
+// KEY", or an environment variable of an MCP server.
+func mayContainSpaces(path []string) bool {
 	return len(path) > 1 && slices.Contains([]string{"env", "headers"}, path[len(path)-2])
 }

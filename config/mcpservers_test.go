@@ -25,7 +25,7 @@ func TestTheTransportOfAnMCPServerFollowsFromWhatItHas(t *testing.T) {
 }
 
 func TestVariablesSetTheKeysOfMCPServers(t *testing.T) {
-	c := load(t, `{"terminal":{"command":"x","protocol":"acp"},"agents":{"coder":{"command":"y","protocol":"acp"}}}`,
+	c := loadConfig(t, `{"terminal":{"command":"x","protocol":"acp"},"agents":{"coder":{"command":"y","protocol":"acp"}}}`,
 		`NANOBOT_TERMINAL__MCPSERVERS={"all":{"command":"a"}}`, `NANOBOT_TERMINAL__MCPSERVERS__whole={"url":"https://example.com"}`,
 		"NANOBOT_AGENTS__CODER__MCPSERVERS__my__files__COMMAND=b", "NANOBOT_AGENTS__CODER__MCPSERVERS__my__files__ARGS=c,d",
 		`NANOBOT_AGENTS__CODER__MCPSERVERS__my__files__ENV__OPTIONS={"a":1}`, "NANOBOT_AGENTS__CODER__APPROVERS=telegram:1,discord:2")
@@ -44,7 +44,7 @@ func TestVariablesSetTheKeysOfMCPServers(t *testing.T) {
 // Whatever contains a secret of another agent is kept from an agent, so that a setting such as
 // DEBUG=1 must not count as one.
 func TestTheSecretsOfAnAgentsMCPServersAreKeptFromOthers(t *testing.T) {
-	c := load(t, `{
+	c := loadConfig(t, `{
 		"terminal": {"command":"x"},
 		"agents": {"coder": {"command":"y","protocol":"acp","mcpServers":{
 			"a": {"command":"a","env":{"DEBUG":"1","KEY":"env:OF_CODER","FILE":"file:key"}},
@@ -68,7 +68,7 @@ func TestTheSecretsOfAnAgentsMCPServersAreKeptFromOthers(t *testing.T) {
 
 func TestMCPServersThatNeedACredentialAreLeftOutWhereThereIsNone(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	c := load(t, `{"terminal":{"command":"x","protocol":"acp","mcpServers":{
+	c := loadConfig(t, `{"terminal":{"command":"x","protocol":"acp","mcpServers":{
 		"a": {"command":"a","env":{"KEY":"cred:k"}}, "b": {"url":"https://example.com","headers":{"A":"cred:k"}}, "c": {"command":"c","env":{"KEY":"v"}}
 	}}}`)
 	part := c.WithoutCredentials()

@@ -9,20 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// Mistake is one thing that is wrong with a configuration. It never contains a secret.
+// Mistake is one error in a configuration. It never contains a secret.
 type Mistake struct {
-	File     string // the file as the caller named it; "" when the value came from the environment
-	Line     int    // from 1; 0 when the whole file is meant
+	File     string // path of the file as the caller wrote it; "" for a value from the environment
+	Line     int    // from 1; 0 if the mistake is about the whole file
 	Column   int    // from 1, counted in characters
-	Variable string // the environment variable the value came from; "" when it came from the file
-	Key      string // the dotted key, odd names quoted; "" when no key is meant
-	Text     string // what is wrong, or what would be right
-	Value    string // what was found, as it may be shown; "" when that adds nothing
-	Hint     string // what was probably meant; "" when nobody can tell
+	Variable string // environment variable that set the value; "" for a value from the file
+	Key      string // dotted key, with unusual names in quotes; "" if the mistake is not about a key
+	Text     string // what is wrong, or what the value must be
+	Value    string // the value that was found, without secrets; "" if the text is enough
+	Hint     string // a suggestion such as "did you mean …"; "" if there is none
 }
 
-// String is the one line a user reads: config.json:6:16: terminal.timeout: must be at least 1 (got
-// -1).
+// String formats the mistake as one line, such as: config.json:6:16: terminal.timeout: must be at
+// least 1 (got -1)
 func (m Mistake) String() string {
 	parts := make([]string, 0, 3)
 	switch {
@@ -43,26 +43,27 @@ func (m Mistake) String() string {
 	if m.Hint != "" {
 		notes = append(notes, m.Hint)
 	}
-	want := m.Text
+	text := m.Text
 	if len(notes) > 0 {
-		want += " (" + strings.Join(notes, "; ") + ")"
+		text += " (" + strings.Join(notes, "; ") + ")"
 	}
-	return strings.Map(printable, strings.Join(append(parts, want), ": "))
+	return strings.Map(replaceControl, strings.Join(append(parts, text), ": "))
 }
 
-// printable keeps a mistake on its line whatever a file or a variable is called.
-func printable(r rune) rune {
+// replaceControl replaces line breaks and other control characters in names, so that a mistake
+// stays on one line.
+func replaceControl(r rune) rune {
 	if unicode.IsControl(r) {
 		return utf8.RuneError
 	}
 	return r
 }
 
-// Mistakes is everything that is wrong with a configuration: first what is in the file, from top to
-// bottom, then what is in the environment. Every error of Load is one.
+// Mistakes are all errors in a configuration: those in the file from top to bottom, then those in
+// the environment. Every error that Load returns has this type.
 type Mistakes []Mistake
 
-// Error prints one mistake a line.
+// Error formats one mistake per line.
 func (m Mistakes) Error() string {
 	lines := make([]string, len(m))
 	for i, one := range m {
@@ -71,7 +72,7 @@ func (m Mistakes) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted puts mistakes in the order in which they are read and drops repetitions.
+// sorted sorts the mistakes by position and removes duplicates.
 func (m Mistakes) sorted() Mistakes {
 	slices.SortStableFunc(m, func(a, b Mistake) int {
 		return cmp.Or(

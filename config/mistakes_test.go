@@ -25,7 +25,7 @@ func TestEveryMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(t *testing.T) {
 	}
 	for _, file := range cases {
 		t.Run(strings.TrimSuffix(file, ".json"), func(t *testing.T) {
-			got := mistakesOf(t, file, nil).Error() + "\n"
+			got := loadMistakes(t, file, nil).Error() + "\n"
 			if strings.Contains(got, "secret") && !strings.Contains(file, "secret") {
 				t.Errorf("shows a secret:\n%s", got)
 			}
@@ -47,14 +47,14 @@ func TestEveryMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(t *testing.T) {
 }
 
 func TestTheSchemaAloneRejectsEveryWrongShapeAndNothingElse(t *testing.T) {
-	schema := compile(t)
+	schema := compilePublishedSchema(t)
 	cases, _ := filepath.Glob("testdata/mistakes/*.json")
 	for _, file := range cases {
 		kind, _, _ := strings.Cut(filepath.Base(file), "-")
 		if kind == "syntax" {
 			continue
 		}
-		err := schema.Validate(standard(t, file))
+		err := schema.Validate(readStandardJSON(t, file))
 		if rejected := err != nil; rejected != (kind == "shape") {
 			t.Errorf("%s: the schema says %v", file, err)
 		}
@@ -78,9 +78,9 @@ func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := compile(t)
+	schema := compilePublishedSchema(t)
 	for _, file := range files {
-		if err := schema.Validate(standard(t, file)); err != nil {
+		if err := schema.Validate(readStandardJSON(t, file)); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 		if _, err := config.Load(file, nil, extensions()); err != nil {
@@ -90,7 +90,7 @@ func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
 }
 
 // mistakesOf loads a configuration that must be refused.
-func mistakesOf(t *testing.T, file string, environ []string) config.Mistakes {
+func loadMistakes(t *testing.T, file string, environ []string) config.Mistakes {
 	t.Helper()
 	c, err := config.Load(file, environ, extensions())
 	if err == nil {
@@ -107,7 +107,7 @@ func mistakesOf(t *testing.T, file string, environ []string) config.Mistakes {
 }
 
 // compile compiles the published schema the way any other program would.
-func compile(t *testing.T) *jsonschema.Schema {
+func compilePublishedSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	b, err := config.Schema(extensions())
 	if err != nil {
@@ -129,7 +129,7 @@ func compile(t *testing.T) *jsonschema.Schema {
 }
 
 // standard reads a config file without the package under test.
-func standard(t *testing.T, file string) any {
+func readStandardJSON(t *testing.T, file string) any {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {

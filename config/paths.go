@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// File returns the absolute path of the file that the configuration was loaded from, or "".
+// File returns the absolute path of the config file, or "" if there is none.
 func (c *Config) File() string { return c.file }
 
-// resolvePaths makes every path absolute and fills in what depends on where the file is.
+// resolvePaths makes every path absolute and sets the paths whose defaults depend on the file's
+// folder.
 func (c *Config) resolvePaths(path string, environ []string) error {
-	abs, err := filepath.Abs(path) // of "": the current folder
+	abs, err := filepath.Abs(path) // the current folder if path is ""
 	if err != nil {
 		return fmt.Errorf("find the current folder: %w", err)
 	}
@@ -21,21 +22,21 @@ func (c *Config) resolvePaths(path string, environ []string) error {
 	if path != "" {
 		c.file, folder = abs, filepath.Dir(abs)
 	}
-	home := lookup(environ, "HOME")
-	c.Workspace = absolute(folder, c.Workspace, home)
+	home := lookupVariable(environ, "HOME")
+	c.Workspace = absolutePath(folder, c.Workspace, home)
 	for _, agent := range c.agentSections() {
 		agent.resolvePaths(c.Workspace, home)
 	}
 	if c.Gateway.StateDir == "" {
-		// systemd lists several when StateDirectory= does.
-		c.Gateway.StateDir, _, _ = strings.Cut(lookup(environ, "STATE_DIRECTORY"), ":")
+		// STATE_DIRECTORY is a list if StateDirectory= in the unit is one.
+		c.Gateway.StateDir, _, _ = strings.Cut(lookupVariable(environ, "STATE_DIRECTORY"), ":")
 	}
 	if c.Gateway.StateDir == "" {
 		c.Gateway.StateDir = ".nanobot"
 	}
-	c.Gateway.StateDir = absolute(c.Workspace, c.Gateway.StateDir, home)
+	c.Gateway.StateDir = absolutePath(c.Workspace, c.Gateway.StateDir, home)
 	c.Audit.resolvePaths(c.Workspace, c.Gateway.StateDir, home)
-	c.Runbooks.Folder = absolute(c.Workspace, c.Runbooks.Folder, home)
+	c.Runbooks.Folder = absolutePath(c.Workspace, c.Runbooks.Folder, home)
 	c.resolveSecretPaths(folder, home)
 	return nil
 }
@@ -43,25 +44,25 @@ func (c *Config) resolvePaths(path string, environ []string) error {
 // resolvePaths makes the paths of an agent absolute.
 func (t *Terminal) resolvePaths(workspace, home string) {
 	if t.Cwd != "" {
-		t.Cwd = absolute(workspace, t.Cwd, home)
+		t.Cwd = absolutePath(workspace, t.Cwd, home)
 	}
 	for i, root := range t.MediaRoots {
-		t.MediaRoots[i] = absolute(workspace, root, home)
+		t.MediaRoots[i] = absolutePath(workspace, root, home)
 	}
 	t.resolveSandboxPaths(workspace, home)
 }
 
-// resolveSecretPaths makes file: references absolute.
+// resolveSecretPaths makes the paths of file: references absolute.
 func (c *Config) resolveSecretPaths(folder, home string) {
-	secrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
+	walkSecrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
 		if kind, name := v.Interface().(Secret).reference(); kind == "file" {
-			v.SetString("file:" + absolute(folder, name, home))
+			v.SetString("file:" + absolutePath(folder, name, home))
 		}
 	})
 }
 
-// absolute resolves a path from a folder, and ~ from the home folder if there is one.
-func absolute(folder, path, home string) string {
+// absolutePath resolves a path relative to a folder. It expands a leading ~ if home is not empty.
+func absolutePath(folder, path, home string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
 		return filepath.Join(home, rest)
 	}
@@ -71,8 +72,8 @@ func absolute(folder, path, home string) string {
 	return filepath.Join(folder, path)
 }
 
-// lookup finds a variable in a list such as os.Environ's.
-func lookup(environ []string, name string) string {
+// lookupVariable returns the value of a variable in a list such as os.Environ(), or "".
+func lookupVariable(environ []string, name string) string {
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value

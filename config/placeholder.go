@@ -9,116 +9,118 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Placeholder in terminal.command stands for the user's text, quoted as one word of a POSIX shell.
+// Placeholder is replaced in terminal.command by the user's text, quoted as one word for a POSIX
+// shell.
 const Placeholder = "{message}"
 
-// otherWay is what every refusal of the placeholder ends with.
-const otherWay = `let the program read the text from its standard input or from "$NANOBOT_TEXT" instead`
+// safeAlternative ends every mistake about a placeholder: the ways to pass the text without one.
+const safeAlternative = `let the program read the text from its standard input or from "$NANOBOT_TEXT" instead`
 
-// shells are those whose single quotes hold everything but a single quote, and how their commands
-// are parsed.
-var shells = map[string]syntax.LangVariant{
+// shellVariants maps the supported shells to their grammars. In all of them a string in single
+// quotes ends at the next single quote and has no other special characters.
+var shellVariants = map[string]syntax.LangVariant{
 	"sh": syntax.LangPOSIX, "dash": syntax.LangPOSIX, "ash": syntax.LangPOSIX, "busybox": syntax.LangPOSIX,
 	"bash": syntax.LangBash, "ksh": syntax.LangMirBSDKorn, "mksh": syntax.LangMirBSDKorn, "zsh": syntax.LangZsh,
 }
 
-// Command is a shell command in which the text of a message can take the place of each placeholder.
+// Command is a shell command with placeholders for the text of a message.
 type Command struct {
-	parts []string // around the placeholders
-	uses  []textUse
+	segments []string // the command, split at the placeholders
+	uses     []placeholderUse
 }
 
-// textUse is how one placeholder stands in the command.
-type textUse struct {
-	program string // that gets the text as an argument
-	warned  bool   // the program may take the text for an option
-	guarded bool   // the text begins the argument, so a dash in front of it is covered by a blank
+// placeholderUse describes how a command uses one placeholder.
+type placeholderUse struct {
+	program     string // the program that receives the text as an argument
+	mayBeOption bool   // the program may mistake the text for an option
+	guardDash   bool   // the text starts the argument, so Expand puts a space before a leading dash
 }
 
-// ParseCommand finds the placeholders of a command. It refuses one in which the quoted text would
-// not stay one word, and one that hands the text to something that evaluates it.
+// ParseCommand finds the placeholders of a command. It returns an error if the quoted text would
+// not stay one word, or if the shell or a program would evaluate the text as code.
 func ParseCommand(shell, command string) (Command, error) {
-	c := Command{parts: strings.Split(command, Placeholder)}
-	if len(c.parts) == 1 {
+	c := Command{segments: strings.Split(command, Placeholder)}
+	if len(c.segments) == 1 {
 		return c, nil
 	}
-	variant, known := shells[filepath.Base(shell)]
+	variant, known := shellVariants[filepath.Base(shell)]
 	if !known {
-		return c, fmt.Errorf("%s cannot be used with the shell %s; with sh, bash, ksh and zsh it can; or %s", Placeholder, shell, otherWay)
+		return c, fmt.Errorf("%s cannot be used with the shell %s; with sh, bash, ksh and zsh it can; or %s", Placeholder, shell, safeAlternative)
 	}
-	marked, marks := mark(c.parts)
-	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(marked), "")
+	withMarkers, markerPrefix := insertMarkers(c.segments)
+	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(withMarkers), "")
 	if err != nil {
 		return c, errors.New("is not a command that the shell understands, so " + Placeholder + " cannot be used safely")
 	}
-	r := commandReader{marks: marks, uses: make([]*textUse, len(c.parts)-1), functions: map[string]bool{}}
-	if err := r.read(file); err != nil {
-		return c, fmt.Errorf("%w; %s", err, otherWay)
+	r := commandAnalyzer{markerPrefix: markerPrefix, uses: make([]*placeholderUse, len(c.segments)-1), functions: map[string]bool{}}
+	if err := r.analyze(file); err != nil {
+		return c, fmt.Errorf("%w; %s", err, safeAlternative)
 	}
 	for _, p := range r.uses {
 		if p == nil {
-			return c, errors.New(Placeholder + " must stand by itself, outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents; it is quoted already; or " + otherWay)
+			return c, errors.New(Placeholder + " must stand by itself, outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents; it is quoted already; or " + safeAlternative)
 		}
 		c.uses = append(c.uses, *p)
 	}
 	return c, nil
 }
 
-// mark puts a plain word in place of each placeholder, because { may mean something to the parser.
-// The words have one length and a number, so that none is found in another.
-func mark(parts []string) (marked string, prefix string) {
+// insertMarkers joins the segments with a plain word for each placeholder, because the shell parser
+// gives { a meaning of its own. Markers end in a number of fixed length, so that no marker contains
+// another.
+func insertMarkers(segments []string) (withMarkers, prefix string) {
 	prefix = "nanobotmessage"
-	for strings.Contains(strings.Join(parts, ""), prefix) {
+	for strings.Contains(strings.Join(segments, ""), prefix) {
 		prefix += "x"
 	}
 	var b strings.Builder
-	for i, part := range parts {
+	for i, segment := range segments {
 		if i > 0 {
 			fmt.Fprintf(&b, "%s%06d", prefix, i-1)
 		}
-		b.WriteString(part)
+		b.WriteString(segment)
 	}
 	return b.String(), prefix
 }
 
-// CheckCommand refuses a command in which the text of a message could be evaluated.
+// CheckCommand returns an error if the text of a message could be evaluated as code.
 func CheckCommand(shell, command string) error {
 	_, err := ParseCommand(shell, command)
 	return err
 }
 
-// Warnings says where a program could take the text for an option.
+// Warnings returns a warning for each program that may mistake the text for an option.
 func (c Command) Warnings() []string {
 	var all []string
 	seen := map[string]bool{}
 	for _, p := range c.uses {
-		if !p.warned || seen[p.program] {
+		if !p.mayBeOption || seen[p.program] {
 			continue
 		}
 		seen[p.program] = true
 		all = append(all, fmt.Sprintf(`%s is an argument that %s may take for an option, so a text that begins with "-" is handed over with a blank in front: write -- %[1]s, `+
-			`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Placeholder, p.program, otherWay))
+			`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Placeholder, p.program, safeAlternative))
 	}
 	return all
 }
 
-// HasPlaceholder reports whether the text of a message is part of the command.
+// HasPlaceholder reports whether the command contains a placeholder.
 func (c Command) HasPlaceholder() bool { return len(c.uses) > 0 }
 
-// Expand puts the quoted text in place of each placeholder. A placeholder within the text stays as
-// typed.
+// Expand replaces each placeholder by the quoted text. The text itself is not searched for
+// placeholders.
 func (c Command) Expand(text string, quote func(string) string) string {
-	text = strings.ReplaceAll(text, "\x00", "") // no word can hold one, and it must not hide a dash behind it
+	text = strings.ReplaceAll(text, "\x00", "") // an argument cannot contain NUL, and a leading NUL must not disguise a dash
 	var b strings.Builder
-	for i, part := range c.parts {
+	for i, segment := range c.segments {
 		if i > 0 {
 			word := text
-			if c.uses[i-1].guarded && strings.HasPrefix(text, "-") {
+			if c.uses[i-1].guardDash && strings.HasPrefix(text, "-") {
 				word = " " + text
 			}
 			b.WriteString(quote(word))
 		}
-		b.WriteString(part)
+		b.WriteString(segment)
 	}
 	return b.String()
 }

@@ -14,15 +14,15 @@ import (
 )
 
 // A verdict is what one line of testdata/placeholder.txt says about a command.
-type verdict struct{ want, shell, command string }
+type placeholderCase struct{ want, shell, command string }
 
-func verdicts(t *testing.T) []verdict {
+func placeholderCases(t *testing.T) []placeholderCase {
 	t.Helper()
 	table, err := os.ReadFile("testdata/placeholder.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []verdict
+	var all []placeholderCase
 	for line := range strings.Lines(string(table)) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -32,13 +32,13 @@ func verdicts(t *testing.T) []verdict {
 		if len(f) != 3 {
 			t.Fatalf("not three columns: %q", line)
 		}
-		all = append(all, verdict{f[0], f[1], strings.ReplaceAll(f[2], `\n`, "\n")})
+		all = append(all, placeholderCase{f[0], f[1], strings.ReplaceAll(f[2], `\n`, "\n")})
 	}
 	return all
 }
 
 func TestThePlaceholderIsTakenAsTheTableSays(t *testing.T) {
-	for _, v := range verdicts(t) {
+	for _, v := range placeholderCases(t) {
 		c, err := config.ParseCommand(v.shell, v.command)
 		got := "allowed"
 		switch {
@@ -128,7 +128,7 @@ func FuzzTheTextStaysOneWord(f *testing.F) {
 			variant = syntax.LangPOSIX
 		}
 		quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-		plain, hostile := outline(variant, c.Expand("a", quote)), outline(variant, c.Expand("$(b) `c`; d\n# <<E | e && \"f\" 'g' ${h} {i,j} *", quote))
+		plain, hostile := commandStructure(variant, c.Expand("a", quote)), commandStructure(variant, c.Expand("$(b) `c`; d\n# <<E | e && \"f\" 'g' ${h} {i,j} *", quote))
 		if plain != hostile {
 			t.Errorf("%q: the text changes the command:\n%s\n%s", command, plain, hostile)
 		}
@@ -136,7 +136,7 @@ func FuzzTheTextStaysOneWord(f *testing.F) {
 }
 
 // outline is the shape of a command: its kinds of nodes, without what is in quotes.
-func outline(variant syntax.LangVariant, command string) string {
+func commandStructure(variant syntax.LangVariant, command string) string {
 	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return err.Error()

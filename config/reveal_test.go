@@ -19,7 +19,7 @@ func TestRevealDecidesByChat(t *testing.T) {
 		{`{"terminal":{"revealErrors":["1"]}}`, true, false},
 		{`{"terminal":{"revealErrors":["telegram:1"]}}`, true, false},
 	} {
-		r := load(t, test.text).Terminal.RevealErrors
+		r := loadConfig(t, test.text).Terminal.RevealErrors
 		if one, many := r.To("1", "telegram:1"), r.To("2", "telegram:2"); one != test.one || many != test.many {
 			t.Errorf("%s: %v %v", test.text, one, many)
 		}

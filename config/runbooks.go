@@ -5,22 +5,23 @@ import (
 	"strings"
 )
 
-// Runbooks configures the procedures whose steps must be proved.
+// Runbooks configures runbooks.
 type Runbooks struct {
 	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"Folder with the runbooks (*.md), relative to the workspace. An agent in a sandbox can read it but not change it."`
-	// Approvers and AgentShell say who is believed.
+	// Approvers and AgentShell decide which proofs of a step are accepted.
 	Approvers  []string `json:"approvers" jsonschema_description:"People who may approve steps of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
 	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"Whether nanobot trusts an agent that reports exit status 0 for a step's command, or runs the command itself to check."`
 }
 
 func checkRunbooks(c *Config) []fault {
-	return append(checkRunbookFolder(c), checkApprovers(c, key("runbooks.approvers"), c.Runbooks.Approvers)...)
+	return append(checkRunbookFolder(c), checkApprovers(c, splitKey("runbooks.approvers"), c.Runbooks.Approvers)...)
 }
 
-// checkRunbookFolder refuses a folder that the agent works in, because it is kept from the agent.
+// checkRunbookFolder rejects the workspace and folders above it, because a sandbox makes the
+// runbook folder read-only for agents.
 func checkRunbookFolder(c *Config) []fault {
 	folder := strings.TrimSpace(c.Runbooks.Folder)
-	at := key("runbooks.folder")
+	at := splitKey("runbooks.folder")
 	if folder == "" {
 		return []fault{{path: at, text: "must be a folder"}}
 	}

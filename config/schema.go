@@ -10,9 +10,9 @@ import (
 	validate "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of the config file, made from the Go types.
-func Schema(parts Extensions) ([]byte, error) {
-	s, err := parts.reflected()
+// Schema returns the JSON Schema (draft 2020-12) of the config file, generated from the Go types.
+func Schema(extensions Extensions) ([]byte, error) {
+	s, err := extensions.generateSchema()
 	if err != nil {
 		return nil, err
 	}
@@ -23,13 +23,13 @@ func Schema(parts Extensions) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func (p Extensions) reflected() (*generate.Schema, error) {
+func (p Extensions) generateSchema() (*generate.Schema, error) {
 	r := generate.Reflector{Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(Config{})
 	s.Title = "nanobot configuration"
-	// The type of its own is only there to hide values.
-	s.Properties.Set("agents", inline(s, "agents", "Agents"))
-	if err := fill(s, s, p.Default()); err != nil {
+	// Agents is a named type only because it has a Format method; its schema is inlined.
+	s.Properties.Set("agents", inlineDefinition(s, "agents", "Agents"))
+	if err := setDefaults(s, s, p.Default()); err != nil {
 		return nil, err
 	}
 	delete(s.Definitions, "Channels")
@@ -39,15 +39,16 @@ func (p Extensions) reflected() (*generate.Schema, error) {
 	})
 	channels, _ = s.Properties.Get("channels")
 	for _, ch := range p.Channels {
-		if err := addSection(s, channels, section{"channels." + ch.Name, ch.Name, ch.Description, ch.New()}); err != nil {
+		if err := addSection(s, channels, sectionSchema{"channels." + ch.Name, ch.Name, ch.Description, ch.New()}); err != nil {
 			return nil, err
 		}
 	}
 	return s, p.describeProtocols(s)
 }
 
-// inline returns what a property of the whole refers to, in the place of the reference.
-func inline(s *generate.Schema, property, definition string) *generate.Schema {
+// inlineDefinition removes a definition from the schema and returns it as the value of the property
+// that refers to it.
+func inlineDefinition(s *generate.Schema, property, definition string) *generate.Schema {
 	value := s.Definitions[definition]
 	delete(s.Definitions, definition)
 	reference, _ := s.Properties.Get(property)
@@ -55,8 +56,8 @@ func inline(s *generate.Schema, property, definition string) *generate.Schema {
 	return value
 }
 
-// describeProtocols adds the sections of the protocols to that of the agent, and says which
-// protocol can do what.
+// describeProtocols adds the protocols' sections to the definition of Terminal, and adds the names
+// of the protocols that support a setting to its description.
 func (p Extensions) describeProtocols(s *generate.Schema) error {
 	terminal := s.Definitions["Terminal"]
 	var words []string
@@ -65,7 +66,7 @@ func (p Extensions) describeProtocols(s *generate.Schema) error {
 		if pr.New == nil {
 			continue
 		}
-		if err := addSection(s, terminal, section{"terminal." + pr.Name, pr.Name, pr.SectionDescription, pr.New()}); err != nil {
+		if err := addSection(s, terminal, sectionSchema{"terminal." + pr.Name, pr.Name, pr.SectionDescription, pr.New()}); err != nil {
 			return err
 		}
 	}
@@ -74,25 +75,26 @@ func (p Extensions) describeProtocols(s *generate.Schema) error {
 		value.Description += more
 		return value
 	}
-	protocol := describe("Terminal", "protocol", "How the agent is talked with: "+orList(words)+".")
+	protocol := describe("Terminal", "protocol", "How the agent is talked with: "+joinWithOr(words)+".")
 	protocol.Enum = p.protocolNames(func(Protocol) bool { return true })
-	describe("Terminal", "interactive", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })))
-	describe("Terminal", "mcpServers", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.SupportsMCP })))
-	describe("Gateway", "whileRunning", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.SupportsInject }), "inject"))
+	describe("Terminal", "interactive", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })))
+	describe("Terminal", "mcpServers", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsMCP })))
+	describe("Gateway", "whileRunning", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsInject }), "inject"))
 	return nil
 }
 
-// needsProtocol names the protocols that a value needs, or the whole setting.
-func needsProtocol(names []any, value ...string) string {
+// protocolRequirement returns a sentence that names the protocols which a setting, or one value of
+// it, needs.
+func protocolRequirement(names []any, value ...string) string {
 	if len(names) == 0 {
 		return ""
 	}
 	subject := strings.Join(append(value, "needs"), " ")
-	return fmt.Sprintf(" %s%s terminal.protocol to be %s.", strings.ToUpper(subject[:1]), subject[1:], alternatives(names))
+	return fmt.Sprintf(" %s%s terminal.protocol to be %s.", strings.ToUpper(subject[:1]), subject[1:], quotedAlternatives(names))
 }
 
-// orList joins words as in a sentence.
-func orList(words []string) string {
+// joinWithOr joins words to a list with "or", as in a sentence.
+func joinWithOr(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
@@ -100,31 +102,31 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + ", or " + words[last]
 }
 
-// section is what the schema needs to know of a section.
-type section struct {
+// sectionSchema is a section of a channel or a protocol.
+type sectionSchema struct {
 	definition, name, description string
 	defaults                      Settings
 }
 
-// addSection adds a section that a channel or a protocol describes to the section around it.
-func addSection(whole, around *generate.Schema, add section) error {
+// addSection adds a section to the definitions of the schema and a reference to it to its parent.
+func addSection(whole, around *generate.Schema, add sectionSchema) error {
 	// Without references, because types of different packages may have the same name.
 	r := generate.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(add.defaults)
 	s.Version = ""
-	if err := fill(whole, s, add.defaults); err != nil {
+	if err := setDefaults(whole, s, add.defaults); err != nil {
 		return err
 	}
 	whole.Definitions[add.definition] = s
-	around.Properties.Set(add.name, &generate.Schema{Ref: definitions + add.definition, Description: add.description})
+	around.Properties.Set(add.name, &generate.Schema{Ref: definitionPrefix + add.definition, Description: add.description})
 	return nil
 }
 
-// definitions is what a reference to a definition begins with.
-const definitions = "#/$defs/"
+// definitionPrefix starts every reference to a definition.
+const definitionPrefix = "#/$defs/"
 
-// fill puts the defaults of a section into its schema, and those of the sections in it into theirs.
-func fill(whole, section *generate.Schema, defaults any) error {
+// setDefaults writes the defaults of a section and of its subsections into the schema.
+func setDefaults(whole, section *generate.Schema, defaults any) error {
 	b, err := json.Marshal(defaults)
 	if err != nil {
 		return fmt.Errorf("write defaults: %w", err)
@@ -133,32 +135,32 @@ func fill(whole, section *generate.Schema, defaults any) error {
 	if err := json.Unmarshal(b, &values); err != nil {
 		return fmt.Errorf("read defaults: %w", err)
 	}
-	fillValues(whole, section, values)
+	setDefaultValues(whole, section, values)
 	return nil
 }
 
-func fillValues(whole, section *generate.Schema, defaults map[string]any) {
+func setDefaultValues(whole, section *generate.Schema, defaults map[string]any) {
 	for p := section.Properties.Oldest(); p != nil; p = p.Next() {
 		value, ok := defaults[p.Key]
 		if !ok {
 			continue
 		}
 		below, isSection := value.(map[string]any)
-		switch name, referred := strings.CutPrefix(p.Value.Ref, definitions); {
+		switch name, referred := strings.CutPrefix(p.Value.Ref, definitionPrefix); {
 		case referred && isSection:
-			fillValues(whole, whole.Definitions[name], below)
+			setDefaultValues(whole, whole.Definitions[name], below)
 		case isSection && p.Value.Properties != nil && p.Value.Properties.Len() > 0:
-			fillValues(whole, p.Value, below)
+			setDefaultValues(whole, p.Value, below)
 		default:
 			p.Value.Default = value
 		}
 	}
 }
 
-// compiled returns the schema ready for checking. It costs more than everything else here, so it is
-// done when a file is loaded and not before.
-func (p Extensions) compiled() (*validate.Schema, error) {
-	s, err := p.reflected()
+// compileSchema returns the schema ready for validation. It takes longer than all other work of
+// this package, so only Load does it.
+func (p Extensions) compileSchema() (*validate.Schema, error) {
+	s, err := p.generateSchema()
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +172,8 @@ func (p Extensions) compiled() (*validate.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
-	// Under this address the compiler does not check the schema against the schema of schemas,
-	// which takes half the time; a test does that once.
+	// The compiler does not validate schemas with this prefix against the meta-schema, which would
+	// take half the time. A test does that once.
 	const url = "https://json-schema.org/nanobot.json"
 	c := validate.NewCompiler()
 	if err := c.AddResource(url, doc); err != nil {

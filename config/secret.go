@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Secret is a value that must never be shown: the value itself, or a reference to where it is kept
-// (file:/path, env:NAME, cred:NAME). It prints as [secret] and is resolved where it is used, so
-// that a command that does not need it works where it cannot be read.
+// Secret is a value that must never be printed, or a reference to one: file:/path, env:NAME or
+// cred:NAME. It prints as [secret]. Reveal resolves a reference only when the value is needed, so
+// that other commands work without access to the secret.
 //
-// Package fmt cannot call methods of unexported fields: keep a Secret in an exported one.
+// Package fmt cannot call methods on unexported fields, so a Secret must be in an exported field.
 type Secret string
 
 // String hides the value from logs and messages.
@@ -26,18 +26,18 @@ func (s Secret) String() string {
 	return "[secret]"
 }
 
-// Format hides the value from every verb of fmt, also from wrong ones such as %d, which would
-// otherwise print it while complaining.
+// Format hides the value from every verb of fmt. For a wrong verb such as %d, fmt would print the
+// value in its error.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // MarshalText hides the value from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Reveal returns the value, following a reference. The error never contains the value.
+// Reveal returns the value and resolves a reference. The error never contains the value.
 func (s Secret) Reveal() (string, error) {
 	switch kind, name := s.reference(); kind {
 	case "file":
-		return readSecret(name)
+		return readSecretFile(name)
 	case "env":
 		v := strings.TrimSpace(os.Getenv(name))
 		if v == "" {
@@ -50,7 +50,7 @@ func (s Secret) Reveal() (string, error) {
 	return string(s), nil
 }
 
-// EnvName returns the environment variable that an env: reference names, or "".
+// EnvName returns the name of the variable in an env: reference, or "".
 func (s Secret) EnvName() string {
 	if kind, name := s.reference(); kind == "env" {
 		return name
@@ -58,10 +58,10 @@ func (s Secret) EnvName() string {
 	return ""
 }
 
-// IsReference reports whether the secret says where the value is, and is not the value itself.
+// IsReference reports whether the secret is a reference and not a literal value.
 func (s Secret) IsReference() bool { kind, _ := s.reference(); return kind != "" }
 
-// reference splits a reference; the kind is "" when the secret is the value itself.
+// reference splits a reference into kind and name. kind is "" for a literal value.
 func (s Secret) reference() (kind, name string) {
 	kind, name, found := strings.Cut(string(s), ":")
 	if found && (kind == "file" || kind == "env" || kind == "cred") {
@@ -70,24 +70,24 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// SecretsToHide returns the secrets of the channels, of the HTTP server and of the other agents that
-// are set, so that they can be kept from the agent of terminal and scrubbed from output.
+// SecretsToHide returns the secrets of the channels, the HTTP server and the other agents. They
+// must not reach the agent in Terminal and are removed from output.
 func (c *Config) SecretsToHide() []Secret {
 	var all []Secret
 	for _, section := range []any{c.Channels, c.HTTP} {
-		secrets(reflect.ValueOf(section), nil, func(_ []string, v reflect.Value) {
+		walkSecrets(reflect.ValueOf(section), nil, func(_ []string, v reflect.Value) {
 			if s := v.Interface().(Secret); s != "" {
 				all = append(all, s)
 			}
 		})
 	}
-	return append(all, c.otherSecrets()...)
+	return append(all, c.otherAgentSecrets()...)
 }
 
-// SecretFiles returns the files that secrets are kept in, so that they can be kept from chats.
+// SecretFiles returns the paths of all file: references. These files must not be sent to chats.
 func (c *Config) SecretFiles() []string {
 	var all []string
-	secrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
+	walkSecrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
 		if kind, name := v.Interface().(Secret).reference(); kind == "file" {
 			all = append(all, name)
 		}
@@ -95,18 +95,18 @@ func (c *Config) SecretFiles() []string {
 	return all
 }
 
-// NeedsCredentials reports whether the agent is given a secret that systemd hands to a service.
+// NeedsCredentials reports whether the agent is given a systemd credential.
 func (t *Terminal) NeedsCredentials() (needs bool) {
-	secrets(reflect.ValueOf(t).Elem(), nil, func(_ []string, v reflect.Value) {
+	walkSecrets(reflect.ValueOf(t).Elem(), nil, func(_ []string, v reflect.Value) {
 		kind, _ := v.Interface().(Secret).reference()
 		needs = needs || kind == "cred"
 	})
 	return needs
 }
 
-// WithoutCredentials returns the configuration as far as it can be checked outside the service that
-// systemd hands credentials to: without the secrets that are credentials, and without the channels
-// that need one. Where there are credentials it is the whole configuration.
+// WithoutCredentials returns the part of the configuration that can be used outside of the systemd
+// service, where there are no credentials: secrets that are credentials and channels that need one
+// are left out. Inside the service it returns c.
 func (c *Config) WithoutCredentials() *Config {
 	if os.Getenv("CREDENTIALS_DIRECTORY") != "" {
 		return c
@@ -115,7 +115,7 @@ func (c *Config) WithoutCredentials() *Config {
 	part := *c
 	part.Channels = maps.Clone(c.Channels)
 	for name, settings := range c.Channels {
-		secrets(reflect.ValueOf(settings), nil, func(_ []string, v reflect.Value) {
+		walkSecrets(reflect.ValueOf(settings), nil, func(_ []string, v reflect.Value) {
 			if credential(v.Interface().(Secret)) {
 				delete(part.Channels, name)
 			}
@@ -124,18 +124,18 @@ func (c *Config) WithoutCredentials() *Config {
 	if credential(part.HTTP.Token) {
 		part.HTTP.Token = ""
 	}
-	part.Terminal = c.Terminal.without(credential)
+	part.Terminal = c.Terminal.withoutSecrets(credential)
 	part.Agents = Agents{}
 	for name, t := range c.Agents {
-		rest := t.without(credential)
+		rest := t.withoutSecrets(credential)
 		part.Agents[name] = &rest
 	}
 	return &part
 }
 
-// without returns the section without some of the keys of its providers, and without the MCP
-// servers that need such a secret.
-func (t *Terminal) without(some func(Secret) bool) Terminal {
+// withoutSecrets returns a copy of the section without the provider keys that match, and without
+// the MCP servers that need a secret that matches.
+func (t *Terminal) withoutSecrets(some func(Secret) bool) Terminal {
 	rest := *t
 	rest.Providers = map[string]Provider{}
 	for name, p := range t.Providers {
@@ -145,7 +145,7 @@ func (t *Terminal) without(some func(Secret) bool) Terminal {
 	rest.MCPServers = map[string]MCPServer{}
 	for name, server := range t.MCPServers {
 		needs := false
-		secrets(reflect.ValueOf(server), nil, func(_ []string, v reflect.Value) { needs = needs || some(v.Interface().(Secret)) })
+		walkSecrets(reflect.ValueOf(server), nil, func(_ []string, v reflect.Value) { needs = needs || some(v.Interface().(Secret)) })
 		if !needs {
 			rest.MCPServers[name] = server
 		}
@@ -161,22 +161,22 @@ func readCredential(name string) (string, error) {
 	if name == "" || name != filepath.Base(name) || name == "." || name == ".." {
 		return "", fmt.Errorf("systemd credential %q: must be a plain name", name)
 	}
-	if imported := filepath.Join(dir, credentialFolder+"_"+name); exists(imported) {
-		return readSecret(imported)
+	if imported := filepath.Join(dir, credentialFolder+"_"+name); fileExists(imported) {
+		return readSecretFile(imported)
 	}
-	return readSecret(filepath.Join(dir, name))
+	return readSecretFile(filepath.Join(dir, name))
 }
 
-// credentialFolder is what our units call the bot's folder of credentials. systemd puts this before
-// the name of each file in it.
+// credentialFolder is the ID of the folder of credentials in nanobot's systemd units. systemd
+// prefixes the name of each file in it with this ID.
 const credentialFolder = "bot"
 
-func exists(path string) bool {
+func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-func readSecret(path string) (string, error) {
+func readSecretFile(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("read secret: %w", err)

@@ -24,7 +24,7 @@ func TestASecretNeverPrints(t *testing.T) {
 		Ptr   *config.Secret
 	}{secret, []config.Secret{secret}, map[string]config.Secret{"a": secret}, &secret}
 	whole := extensions().Default()
-	telegramOf(&whole).Token = secret
+	telegramSettings(&whole).Token = secret
 	whole.Terminal.Providers = map[string]config.Provider{"a": {APIKeys: []config.Secret{secret}}}
 	whole.Terminal.MCPServers = map[string]config.MCPServer{"a": {Env: map[string]config.Secret{"A": secret}, Headers: map[string]config.Secret{"B": secret}}}
 	for _, value := range []any{secret, &secret, holder, &holder, whole, &whole} {
@@ -112,7 +112,7 @@ func TestOwnSecretsAreThoseThatAreSet(t *testing.T) {
 		t.Errorf("%d by default", len(got))
 	}
 	c.Terminal.Providers["a"] = config.Provider{APIKeys: []config.Secret{"provider"}}
-	telegramOf(&c).Token, c.Channels[discord.Name].(*discord.Settings).Token, c.HTTP.Token = "one", "env:TWO", "three"
+	telegramSettings(&c).Token, c.Channels[discord.Name].(*discord.Settings).Token, c.HTTP.Token = "one", "env:TWO", "three"
 	if got := c.SecretsToHide(); !reflect.DeepEqual(got, []config.Secret{"env:TWO", "one", "three"}) {
 		t.Errorf("%#q", got)
 	}

@@ -5,63 +5,63 @@ import (
 	"strconv"
 )
 
-// sources knows where each value came from: a file, which may be missing, and the environment over
-// it.
+// sources are the file, which may be nil, and the environment, which overrides it. They know which
+// of the two set a value.
 type sources struct {
-	root place
+	root typeNode
 	doc  *document
 	env  *environment
 }
 
-// locate turns a fault into a mistake that says where it is and what was found there.
+// locate converts a fault to a mistake with its position and the value found there.
 func (s sources) locate(f fault) Mistake {
-	m := Mistake{Key: s.root.dotted(f.path), Text: f.text, Hint: f.hint}
-	hide := f.hideValue || s.root.hidden(f.path)
-	if v, value, ok := s.env.origin(f.path); ok {
+	m := Mistake{Key: s.root.formatPath(f.path), Text: f.text, Hint: f.hint}
+	hide := f.hideValue || s.root.hidesValue(f.path)
+	if v, value, ok := s.env.findSetter(f.path); ok {
 		m.Variable = v.name
 		if !f.aboutKey {
-			m.Value = show(value, "", hide)
+			m.Value = formatValue(value, "", hide)
 		}
 		return m
 	}
 	if n := s.doc.find(f.path); n != nil {
-		offset := n.value
+		offset := n.valueOffset
 		if f.aboutKey {
-			offset = n.key
+			offset = n.keyOffset
 		} else {
-			m.Value = show(n.any(), string(n.literal), hide)
+			m.Value = formatValue(n.goValue(), string(n.literal), hide)
 		}
 		m.File = s.doc.name
 		m.Line, m.Column = s.doc.position(offset)
 		return m
 	}
-	s.setOrigin(&m, f)
+	s.locateMissing(&m, f)
 	return m
 }
 
-// setOrigin finds where to point for a key that is set nowhere: at what makes it necessary, else at
-// the section it is missing from.
-func (s sources) setOrigin(m *Mistake, f fault) {
+// locateMissing sets the position for a key that is not set: that of the key that requires it, or
+// of the section that lacks it.
+func (s sources) locateMissing(m *Mistake, f fault) {
 	path := f.cause
 	if path == nil {
 		path = f.path[:len(f.path)-1]
 	}
-	if v, _, ok := s.env.origin(path); ok {
+	if v, _, ok := s.env.findSetter(path); ok {
 		m.Variable = v.name
 		return
 	}
 	if n := s.doc.find(path); n != nil {
 		m.File = s.doc.name
-		m.Line, m.Column = s.doc.position(n.value)
+		m.Line, m.Column = s.doc.position(n.valueOffset)
 		return
 	}
-	if v, ok := s.env.below(path); ok {
+	if v, ok := s.env.findBelow(path); ok {
 		m.Variable = v.name
 	}
 }
 
-// show writes a value as it may be seen. A hidden one is shown by its type alone.
-func show(value any, literal string, hide bool) string {
+// formatValue formats a value for a mistake. Hidden values are described by their type only.
+func formatValue(value any, literal string, hide bool) string {
 	switch t := value.(type) {
 	case nil:
 		return "null"
@@ -69,7 +69,7 @@ func show(value any, literal string, hide bool) string {
 		if hide && t != "" {
 			return "a string"
 		}
-		return strconv.Quote(shorten(t))
+		return strconv.Quote(truncate(t))
 	case []any:
 		if len(t) == 0 {
 			return "an empty list"
@@ -89,5 +89,5 @@ func show(value any, literal string, hide bool) string {
 	if literal == "" {
 		literal = fmt.Sprint(value)
 	}
-	return shorten(literal)
+	return truncate(literal)
 }

@@ -5,48 +5,46 @@ import (
 	"strings"
 )
 
-// suggestKey, of the root, says what an unknown key in the section at path was probably meant to
-// be.
-func (p place) suggestKey(path []string, key string) string {
-	section, found := p.at(path)
-	if !found || !section.section() {
+// suggestKey, called on the root, returns a hint for an unknown key in the section at path, or "".
+func (p typeNode) suggestKey(path []string, key string) string {
+	section, found := p.descend(path)
+	if !found || !section.isSection() {
 		return ""
 	}
-	for _, candidate := range section.keys() {
-		if fold(candidate) == fold(key) {
+	for _, candidate := range section.knownKeys() {
+		if normalizeKey(candidate) == normalizeKey(key) {
 			return didYouMean(candidate)
 		}
 	}
 	var homes []string
-	walk(p, nil, func(below []string) {
-		if fold(below[len(below)-1]) == fold(key) && len(homes) < 3 {
-			homes = append(homes, p.dotted(below[:len(below)-1]))
+	walkKeys(p, nil, func(below []string) {
+		if normalizeKey(below[len(below)-1]) == normalizeKey(key) && len(homes) < 3 {
+			homes = append(homes, p.formatPath(below[:len(below)-1]))
 		}
 	})
 	if len(homes) > 0 && homes[0] != "" {
 		return "belongs in " + strings.Join(homes, " or ")
 	}
-	if near := ClosestMatch(key, section.keys()); near != "" {
+	if near := ClosestMatch(key, section.knownKeys()); near != "" {
 		return didYouMean(near)
 	}
 	return ""
 }
 
-// suggestVariable says which variable was probably meant by one whose segment names no key of p:
-// either the segment is misspelt, or sections or halves of separators are left out
-// (NANOBOT_LEVEL).
-func (p place) suggestVariable(name string, root place, segment string) string {
-	if p.section() && strings.HasSuffix(name, separator+segment) {
-		if near := ClosestMatch(segment, p.keys()); near != "" {
+// suggestVariable returns a hint for a variable whose segment is not a key of p, or "". The segment
+// may be misspelt, or sections or underscores may be missing (NANOBOT_LEVEL).
+func (p typeNode) suggestVariable(name string, root typeNode, segment string) string {
+	if p.isSection() && strings.HasSuffix(name, variableSeparator+segment) {
+		if near := ClosestMatch(segment, p.knownKeys()); near != "" {
 			return "did you mean " + strings.TrimSuffix(name, segment) + strings.ToUpper(near) + "?"
 		}
 	}
-	given := fold(strings.TrimPrefix(name, prefix))
+	given := normalizeKey(strings.TrimPrefix(name, variablePrefix))
 	var all, same, ending []string
-	walk(root, nil, func(path []string) {
-		candidate := strings.ToUpper(strings.Join(path, separator))
+	walkKeys(root, nil, func(path []string) {
+		candidate := strings.ToUpper(strings.Join(path, variableSeparator))
 		all = append(all, candidate)
-		switch short := fold(strings.Join(path, "")); {
+		switch short := normalizeKey(strings.Join(path, "")); {
 		case short == given:
 			same = []string{candidate}
 		case len(given) > 2 && strings.HasSuffix(short, given) && len(ending) < 3:
@@ -56,43 +54,43 @@ func (p place) suggestVariable(name string, root place, segment string) string {
 	if same == nil {
 		same = ending
 	}
-	if near := ClosestMatch(strings.TrimPrefix(name, prefix), all); same == nil && near != "" {
+	if near := ClosestMatch(strings.TrimPrefix(name, variablePrefix), all); same == nil && near != "" {
 		same = []string{near}
 	}
 	if same == nil {
 		return ""
 	}
-	return "did you mean " + prefix + strings.Join(same, " or "+prefix) + "?"
+	return "did you mean " + variablePrefix + strings.Join(same, " or "+variablePrefix) + "?"
 }
 
-// walk calls f for every key of ours below p.
-func walk(p place, path []string, f func(path []string)) {
-	for _, key := range p.keys() {
-		below := join(path, key)
+// walkKeys calls f with the path of every known key below p.
+func walkKeys(p typeNode, path []string, f func(path []string)) {
+	for _, key := range p.knownKeys() {
+		below := joinPath(path, key)
 		f(below)
-		if child, _ := p.child(key); child.section() {
-			walk(child, below, f)
+		if child, _ := p.child(key); child.isSection() {
+			walkKeys(child, below, f)
 		}
 	}
 }
 
 func didYouMean(s string) string { return fmt.Sprintf("did you mean %q?", s) }
 
-// fold makes allow_from, allow-from and AllowFrom the same.
-func fold(s string) string {
+// normalizeKey makes allow_from, allow-from and AllowFrom equal.
+func normalizeKey(s string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
 }
 
-// ClosestMatch returns the candidate that is a slip of the keyboard away from s, or "".
+// ClosestMatch returns the candidate that s is probably a misspelling of, or "".
 func ClosestMatch(s string, candidates []string) string {
 	if len(s) > 64 {
-		return "" // no candidate is that long, and the distance costs its square
+		return "" // no candidate is that long, and the distance takes quadratic time
 	}
 	best, least := "", 0
 	for _, c := range candidates {
-		d := distance(fold(s), fold(c))
-		if len(c) > 2 && strings.HasPrefix(fold(s), fold(c)) {
-			d = 1 // logging for log, polling for poll
+		d := editDistance(normalizeKey(s), normalizeKey(c))
+		if len(c) > 2 && strings.HasPrefix(normalizeKey(s), normalizeKey(c)) {
+			d = 1 // such as logging for log, polling for poll
 		}
 		if d <= max(1, len(c)/3) && (best == "" || d < least || d == least && len(c) > len(best)) {
 			best, least = c, d
@@ -101,8 +99,8 @@ func ClosestMatch(s string, candidates []string) string {
 	return best
 }
 
-// distance counts the letters to put in, take out, change or swap with their neighbour.
-func distance(a, b string) int {
+// editDistance counts insertions, deletions, substitutions and swaps of neighbouring letters.
+func editDistance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

@@ -54,7 +54,7 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		`{"terminal":{"command":"a","providers":{"a":{"apiKeys":["k"]}}}}`:                              nil,
 		`{` + quiet + `,"http":{"listen":":8080"}}`:                                                     nil, // there is nothing to be read
 	} {
-		if got := load(t, text).Warnings(); !reflect.DeepEqual(got, want) {
+		if got := loadConfig(t, text).Warnings(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)
 		}
 	}
@@ -77,7 +77,7 @@ func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
 		"in a variable":    {`{"terminal":{"command":"x"}}`, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=1:x"}, 0o644, false},
 		"overridden":       {token, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=env:A"}, 0o644, true},
 	} {
-		path := write(t, test.text)
+		path := writeConfig(t, test.text)
 		if err := os.Chmod(path, test.mode); err != nil {
 			t.Fatal(err)
 		}

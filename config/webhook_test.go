@@ -14,6 +14,6 @@ func TestABotAPIServerOfOnesOwnDeliversAnywhere(t *testing.T) {
 		`{"webhookSecret":"file:/anywhere/at.all"}`,
 		`{"mode":"webhook"}`, // it is not enabled
 	} {
-		load(t, `{"channels":{"telegram":`+section+`}}`)
+		loadConfig(t, `{"channels":{"telegram":`+section+`}}`)
 	}
 }

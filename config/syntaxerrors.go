@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// brackets returns the offsets of the brackets that are opened and never closed, and how deep the
-// text nests. When it nests too deep to be parsed, the brackets that are open there are returned.
-func brackets(text []byte) (open []int, depth int) {
+// unclosedBrackets returns the offsets of brackets that are never closed, and the nesting depth of
+// the text. If the text exceeds maxNesting, it stops there and returns the brackets open at that
+// point.
+func unclosedBrackets(text []byte) (open []int, depth int) {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
@@ -19,7 +20,7 @@ func brackets(text []byte) (open []int, depth int) {
 			i = commentEnd(text, i) - 1
 		case '{', '[':
 			open = append(open, i)
-			if depth = max(depth, len(open)); depth > deepest {
+			if depth = max(depth, len(open)); depth > maxNesting {
 				return open, depth
 			}
 		case '}', ']':
@@ -29,7 +30,7 @@ func brackets(text []byte) (open []int, depth int) {
 	return open, depth
 }
 
-// stringEnd returns the offset after the string that begins at i, or the text's end.
+// stringEnd returns the offset after the string that starts at i, or the end of the text.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -42,7 +43,7 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// commentEnd returns the offset after the comment that begins at i, if one does, or i+1.
+// commentEnd returns the offset after the comment that starts at i, or i+1 if there is none.
 func commentEnd(text []byte, i int) int {
 	for begin, end := range map[string]string{"//": "\n", "/*": "*/"} {
 		if !bytes.HasPrefix(text[i:], []byte(begin)) {
@@ -56,10 +57,10 @@ func commentEnd(text []byte, i int) int {
 	return i + 1
 }
 
-// explain turns the parser's error into an offset and words for somebody who does not know the
-// grammar. No words: there is nothing but comments. It never quotes the text, which may be a
-// secret.
-func explain(text []byte, err error) (offset int, what string) {
+// explainSyntaxError converts the parser's error to an offset and a text that needs no knowledge of
+// the JSON grammar. The text is "" if the file has only comments. It never quotes the file, which
+// may contain secrets.
+func explainSyntaxError(text []byte, err error) (offset int, what string) {
 	var line, column int
 	if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr != nil {
 		return 0, "is not JSON"
@@ -72,11 +73,11 @@ func explain(text []byte, err error) (offset int, what string) {
 	has := func(part string) bool { return strings.Contains(problem, part) }
 	switch {
 	case has("parsing string"):
-		return openString(text), "this string is never closed"
+		return findUnclosedString(text), "this string is never closed"
 	case has("parsing comment"):
 		return offset, "this comment is never closed"
 	case has("unexpected EOF"):
-		open, _ := brackets(text)
+		open, _ := unclosedBrackets(text)
 		if len(open) == 0 {
 			return 0, ""
 		}
@@ -95,8 +96,9 @@ func explain(text []byte, err error) (offset int, what string) {
 	return explainValue(text, offset)
 }
 
-// openString returns where the string begins that runs to the text's end.
-func openString(text []byte) int {
+// findUnclosedString returns the offset of the string that is not closed before the end of the
+// text.
+func findUnclosedString(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
@@ -111,11 +113,11 @@ func openString(text []byte) int {
 	return 0
 }
 
-// explainSeparator explains what stands where a comma or a closing bracket should.
+// explainSeparator explains an unexpected character where a comma or a closing bracket is expected.
 func explainSeparator(text []byte, at int) string {
 	switch text[at] {
 	case '}', ']':
-		open, _ := brackets(text[:at])
+		open, _ := unclosedBrackets(text[:at])
 		line := 1 + bytes.Count(text[:open[len(open)-1]], []byte("\n"))
 		return fmt.Sprintf("%q cannot close the %q of line %d", text[at:at+1], text[open[len(open)-1]:][:1], line)
 	case '#':
@@ -126,13 +128,13 @@ func explainSeparator(text []byte, at int) string {
 	return "a comma is missing before this"
 }
 
-// words are what other languages call JSON's values.
-var words = map[string]string{
+// literalSpellings maps literals of other languages to those of JSON.
+var literalSpellings = map[string]string{
 	"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false",
 	"null": "null", "none": "null", "nil": "null", "undefined": "null",
 }
 
-// explainValue explains what stands where a value or a key should.
+// explainValue explains an unexpected character where a value or a key is expected.
 func explainValue(text []byte, at int) (int, string) {
 	end := at
 	for end < len(text) && !bytes.ContainsAny(text[end:end+1], " \t\r\n,:{}[]\"'/#") {
@@ -150,15 +152,15 @@ func explainValue(text []byte, at int) (int, string) {
 		return at, fmt.Sprintf("a value is missing before this %q", text[at:at+1])
 	case len(next) > 0 && next[0] == ':':
 		return at, "a key must be in double quotes"
-	case words[word] != "":
-		return at, "must be written " + words[word]
+	case literalSpellings[word] != "":
+		return at, "must be written " + literalSpellings[word]
 	case strings.ContainsAny(string(text[at]), "+-.0123456789"):
 		return at, "is not a number that JSON knows"
 	}
 	return at, "text must be in double quotes"
 }
 
-// explainString finds what is wrong inside a string.
+// explainString explains what is wrong inside a string.
 func explainString(text []byte, at int) (int, string) {
 	for i := at + 1; i < len(text) && text[i] != '"'; i++ {
 		switch {

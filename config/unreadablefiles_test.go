@@ -49,7 +49,7 @@ func TestAFileThatCannotBeAConfigurationSaysWhy(t *testing.T) {
 		"huge":       `huge: is too big for a configuration (1048578 bytes, at most 1048576)`,
 		"/dev/zero":  `/dev/zero: is not a regular file`,
 	} {
-		if got := mistakesOf(t, file, nil).Error(); got != want {
+		if got := loadMistakes(t, file, nil).Error(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -59,11 +59,11 @@ func TestAFileWithoutPermissionSaysSo(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything")
 	}
-	path := write(t, `{}`)
+	path := writeConfig(t, `{}`)
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := mistakesOf(t, path, nil).Error(); got != path+": cannot be read: permission denied" {
+	if got := loadMistakes(t, path, nil).Error(); got != path+": cannot be read: permission denied" {
 		t.Error(got)
 	}
 }
@@ -73,17 +73,17 @@ func TestAHostileNestingIsRefusedAndNotFollowed(t *testing.T) {
 		"NANOBOT_TERMINAL__MEDIAROOTS": strings.Repeat("[", 1<<19),
 		"NANOBOT_TERMINAL":             strings.Repeat(`{"a":`, 1<<17),
 	} {
-		if got := mistakesOf(t, write(t, text), nil).Error(); !strings.Contains(got, "nested more than 64 deep") {
+		if got := loadMistakes(t, writeConfig(t, text), nil).Error(); !strings.Contains(got, "nested more than 64 deep") {
 			t.Error(got)
 		}
-		if got := mistakesOf(t, "", []string{name + "=" + text}).Error(); !strings.HasPrefix(got, name+": ") || len(got) > 200 {
+		if got := loadMistakes(t, "", []string{name + "=" + text}).Error(); !strings.HasPrefix(got, name+": ") || len(got) > 200 {
 			t.Errorf("%.300s", got)
 		}
 	}
 }
 
 func TestASymlinkedFileBelongsToTheFolderOfTheLink(t *testing.T) {
-	path := write(t, `{}`)
+	path := writeConfig(t, `{}`)
 	link := filepath.Join(t.TempDir(), "config.json")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,6 @@ func extensions() config.Extensions {
 	}
 }
 
-func telegramOf(c *config.Config) *telegram.Settings {
+func telegramSettings(c *config.Config) *telegram.Settings {
 	return c.Channels[telegram.Name].(*telegram.Settings)
 }

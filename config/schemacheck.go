@@ -10,41 +10,42 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// fault is a mistake that has not been located yet.
+// fault is a mistake without a position. sources.locate turns it into a Mistake.
 type fault struct {
-	path      []string // the key it is about
-	cause     []string // the key that makes it one, pointed at when path is not set anywhere
+	path      []string // the key that is wrong
+	cause     []string // the key that causes the fault; its position is used if path is not set anywhere
 	text      string
 	hint      string
-	aboutKey  bool // the key is wrong, not its value
-	missing   bool // the key is not there
-	hideValue bool // the value may hold a secret
+	aboutKey  bool // the key itself is wrong, not its value
+	missing   bool // the key is missing
+	hideValue bool // the value may contain a secret
 }
 
-// shape, of the root, checks types, bounds, words and keys against the schema.
-func (p place) shape(schema *jsonschema.Schema, value any) []fault {
+// checkShape, called on the root, validates types, bounds, enumerations and keys against the
+// schema.
+func (p typeNode) checkShape(schema *jsonschema.Schema, value any) []fault {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(schema.Validate(value), &invalid) {
 		return nil
 	}
-	return p.translate(invalid)
+	return p.translateError(invalid)
 }
 
-// translate turns the checker's tree of errors into words.
-func (p place) translate(e *jsonschema.ValidationError) []fault {
+// translateError converts the validator's tree of errors to faults.
+func (p typeNode) translateError(e *jsonschema.ValidationError) []fault {
 	f := fault{path: e.InstanceLocation}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
-		return p.unknownKeys(e.InstanceLocation, k.Properties)
+		return p.unknownKeyFaults(e.InstanceLocation, k.Properties)
 	case *kind.Required:
-		return missingKeys(e.InstanceLocation, k.Missing)
+		return missingKeyFaults(e.InstanceLocation, k.Missing)
 	case *kind.OneOf:
 		return p.translateOneOf(e)
 	case *kind.Type:
-		f.text = "must be " + typeWord(k.Want[0])
+		f.text = "must be " + describeType(k.Want[0])
 	case *kind.Enum:
-		f.text = "must be " + alternatives(k.Want)
-		f.hint = suggestWord(k.Got, k.Want)
+		f.text = "must be " + quotedAlternatives(k.Want)
+		f.hint = suggestAlternative(k.Got, k.Want)
 	case *kind.Minimum:
 		f.text = "must be at least " + k.Want.RatString()
 	case *kind.Maximum:
@@ -56,7 +57,7 @@ func (p place) translate(e *jsonschema.ValidationError) []fault {
 	default:
 		var all []fault
 		for _, cause := range e.Causes {
-			all = append(all, p.translate(cause)...)
+			all = append(all, p.translateError(cause)...)
 		}
 		if all == nil {
 			f.text = "is not what the schema allows"
@@ -67,28 +68,29 @@ func (p place) translate(e *jsonschema.ValidationError) []fault {
 	return []fault{f}
 }
 
-func (p place) unknownKeys(path, keys []string) []fault {
+func (p typeNode) unknownKeyFaults(path, keys []string) []fault {
 	var all []fault
 	for _, key := range keys {
-		all = append(all, fault{path: join(path, key), text: "unknown key", hint: p.suggestKey(path, key), aboutKey: true})
+		all = append(all, fault{path: joinPath(path, key), text: "unknown key", hint: p.suggestKey(path, key), aboutKey: true})
 	}
 	return all
 }
 
-func missingKeys(path, keys []string) []fault {
+func missingKeyFaults(path, keys []string) []fault {
 	var all []fault
 	for _, key := range keys {
-		all = append(all, fault{path: join(path, key), text: "must be set", missing: true})
+		all = append(all, fault{path: joinPath(path, key), text: "must be set", missing: true})
 	}
 	return all
 }
 
-// translateOneOf names the forms that a value may have, or what is wrong inside the one it has.
-func (p place) translateOneOf(e *jsonschema.ValidationError) []fault {
+// translateOneOf lists the forms that a value may have, or returns the faults inside the form that
+// it has.
+func (p typeNode) translateOneOf(e *jsonschema.ValidationError) []fault {
 	var inside []fault
 	var forms []string
 	for _, cause := range e.Causes {
-		for _, f := range p.translate(cause) {
+		for _, f := range p.translateError(cause) {
 			if len(f.path) > len(e.InstanceLocation) {
 				inside = append(inside, f)
 			}
@@ -101,20 +103,20 @@ func (p place) translateOneOf(e *jsonschema.ValidationError) []fault {
 	return []fault{{path: e.InstanceLocation, text: "must be " + strings.Join(forms, ", or ")}}
 }
 
-// typeWords name JSON's types for people.
-var typeWords = map[string]string{
+// typeDescriptions describe the types of JSON for people.
+var typeDescriptions = map[string]string{
 	"boolean": "true or false", "integer": "a whole number", "string": "a string in quotes",
 	"array": "a list", "object": "an object",
 }
 
-func typeWord(t string) string {
-	if word := typeWords[t]; word != "" {
+func describeType(t string) string {
+	if word := typeDescriptions[t]; word != "" {
 		return word
 	}
 	return t
 }
 
-func alternatives(want []any) string {
+func quotedAlternatives(want []any) string {
 	if len(want) == 0 {
 		return "another one"
 	}
@@ -129,7 +131,7 @@ func alternatives(want []any) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-func suggestWord(got any, want []any) string {
+func suggestAlternative(got any, want []any) string {
 	s, _ := got.(string)
 	words := make([]string, len(want))
 	for i, w := range want {

@@ -1,0 +1,215 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Extensions are the sections that channels and protocols add to the configuration. This package
+// knows none of them by name: the program passes them to Load and Schema.
+type Extensions struct {
+	Channels  []Channel
+	Protocols []Protocol // the first one is the default
+}
+
+// Channel describes the section channels.NAME.
+type Channel struct {
+	Name        string
+	Description string // of the section, for the schema
+	// New returns the default settings: a pointer to a struct whose json, jsonschema and secret
+	// tags define the schema of the section.
+	New func() ChannelSettings
+}
+
+// Protocol describes a value of terminal.protocol, and the section terminal.NAME if there is one.
+type Protocol struct {
+	Name        string
+	Description string // completes "How the agent is talked with: …" in the schema
+	// New returns the default settings, like Channel.New; nil: the protocol has no section.
+	New func() Settings
+	// SectionDescription describes the section in the schema.
+	SectionDescription string
+	// Section names another protocol whose section this one shares; "": its own.
+	Section string
+	// DefaultCommand returns the command of an agent that has none configured; nil: there is no
+	// default.
+	DefaultCommand func(Terminal) string
+	// SupportsQuestions allows terminal.interactive.
+	SupportsQuestions bool
+	// SupportsInject allows gateway.whileRunning "inject": a running agent accepts messages.
+	SupportsInject bool
+	// SupportsMCP allows terminal.mcpServers.
+	SupportsMCP bool
+	// Persistent means that one process works on many messages. It needs the envelope on stdin, and
+	// its command cannot contain a placeholder.
+	Persistent bool
+}
+
+// Settings are the values of a section. Load calls Check only with values that match the schema.
+type Settings interface {
+	// Check returns combinations of values that cannot work.
+	Check(at Scope) []Problem
+	// Warnings returns texts about values that are allowed, but probably not intended.
+	Warnings(at Scope) []string
+}
+
+// ChannelSettings are the values of a channel's section.
+type ChannelSettings interface {
+	Settings
+	// On reports whether the channel is enabled.
+	On() bool
+}
+
+// HTTPUser is implemented by the settings of channels that may need the HTTP server.
+type HTTPUser interface {
+	// NeedsHTTP returns why the channel needs the server, or nil if it does not.
+	NeedsHTTP() *HTTPNeed
+}
+
+// HTTPNeed is the reason why a channel needs the HTTP server.
+type HTTPNeed struct {
+	Key, Value string // the setting that requires the server: "enabled", "true"
+	// ServesPeople means that people use the server, not only a network that authenticates itself.
+	// They need http.token if other machines can reach the server.
+	ServesPeople bool
+}
+
+// Scope is the position of a section in the configuration.
+type Scope struct {
+	// Terminal is the agent whose section contains the settings of a protocol; nil for a channel.
+	Terminal *Terminal
+
+	path []string
+}
+
+// Key returns the dotted key of a setting of the section: channels.NAME.enabled.
+func (s Scope) Key(name string) string { return strings.Join(append(slices.Clone(s.path), name), ".") }
+
+// SiblingKey returns the dotted key of a setting next to the section: terminal.timeout.
+func (s Scope) SiblingKey(name string) string {
+	return strings.Join(append(slices.Clone(s.path[:len(s.path)-1]), name), ".")
+}
+
+// Problem is a mistake that the check of a section found. Paths are relative to the section; list
+// elements are given by their index.
+type Problem struct {
+	Path      []string // the key that is wrong
+	Cause     []string // the key that causes the problem; its position is used if Path is not set anywhere
+	Text      string   // what is wrong, or what the value must be
+	Hint      string   // a suggestion such as "did you mean …"
+	AboutKey  bool     // the key itself is wrong, not its value
+	HideValue bool     // the value may contain a secret
+}
+
+// Channels are the settings of all channels, by name.
+type Channels map[string]ChannelSettings
+
+// Protocols are the settings of the protocols that have a section, by name. Each Terminal has its
+// own.
+type Protocols map[string]Settings
+
+// Format prints only the names. For some verbs fmt would print the values behind the pointers
+// without calling the methods of Secret.
+func (c Channels) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.Keys(c))) }
+
+// Format prints only the names, for the same reason as Channels.Format.
+func (p Protocols) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.Keys(p))) }
+
+// Default returns the defaults of all keys. Paths are relative until Load makes them absolute.
+func (p Extensions) Default() Config {
+	c := Default()
+	c.extensions = p
+	if len(p.Protocols) > 0 {
+		c.Terminal.Protocol = p.Protocols[0].Name
+	}
+	c.Channels, c.Terminal.Protocols = Channels{}, p.protocolSettings()
+	for _, ch := range p.Channels {
+		c.Channels[ch.Name] = ch.New()
+	}
+	return c
+}
+
+// protocolSettings returns the default settings of all protocols.
+func (p Extensions) protocolSettings() Protocols {
+	all := Protocols{}
+	for _, pr := range p.Protocols {
+		if pr.New != nil {
+			all[pr.Name] = pr.New()
+		}
+	}
+	return all
+}
+
+// protocol returns the protocol with this name, or a zero Protocol.
+func (p Extensions) protocol(name string) Protocol {
+	for _, pr := range p.Protocols {
+		if pr.Name == name {
+			return pr
+		}
+	}
+	return Protocol{}
+}
+
+// protocolNames returns the names of the protocols for which f returns true.
+func (p Extensions) protocolNames(f func(Protocol) bool) []any {
+	var names []any
+	for _, pr := range p.Protocols {
+		if f(pr) {
+			names = append(names, pr.Name)
+		}
+	}
+	return names
+}
+
+// eachChannel calls f with the settings of each channel, in the order of the extensions.
+func (c *Config) eachChannel(f func(at Scope, s ChannelSettings)) {
+	for _, ch := range c.extensions.Channels {
+		if s := c.Channels[ch.Name]; s != nil {
+			f(Scope{path: []string{"channels", ch.Name}}, s)
+		}
+	}
+}
+
+// protocolScope returns the settings of an agent's protocol and their position. The settings are
+// nil if the protocol has no section.
+func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
+	name := cmp.Or(c.extensions.protocol(t.Protocol).Section, t.Protocol)
+	return Scope{Terminal: t, path: joinPath(path, name)}, t.Protocols[name]
+}
+
+// SetProtocol changes the protocol of the agent in Terminal. A default command of the old protocol
+// is replaced by that of the new one.
+func (c *Config) SetProtocol(name string) {
+	t := &c.Terminal
+	former := *t
+	former.Command = ""
+	c.extensions.setDefaultCommand(&former)
+	if t.Command == former.Command {
+		t.Command = ""
+	}
+	t.Protocol = name
+	c.extensions.setDefaultCommand(t)
+}
+
+// setDefaultCommand sets the protocol's default command if the agent has no command.
+func (p Extensions) setDefaultCommand(t *Terminal) {
+	if f := p.protocol(t.Protocol).DefaultCommand; f != nil && t.Command == "" {
+		t.Command = f(*t)
+	}
+}
+
+// faultsFromProblems converts the problems of a section to faults with absolute paths.
+func faultsFromProblems(at Scope, problems []Problem) []fault {
+	var all []fault
+	for _, p := range problems {
+		f := fault{path: joinPath(at.path, p.Path...), text: p.Text, hint: p.Hint, aboutKey: p.AboutKey, hideValue: p.HideValue}
+		if p.Cause != nil {
+			f.cause = joinPath(at.path, p.Cause...)
+		}
+		all = append(all, f)
+	}
+	return all
+}

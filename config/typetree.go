@@ -1,0 +1,220 @@
+package config
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// typeNode is a node in the tree of Go types that defines the configuration: the type of one key's
+// value.
+type typeNode struct {
+	typ        reflect.Type
+	secret     bool        // values of this type and below are secret
+	extensions *Extensions // defines the sections of channels and protocols
+}
+
+var (
+	channelsType  = reflect.TypeFor[Channels]()
+	protocolsType = reflect.TypeFor[Protocols]()
+	agentsType    = reflect.TypeFor[Agents]()
+)
+
+// rootNode returns the root of the tree.
+func (p Extensions) rootNode() typeNode {
+	return typeNode{typ: reflect.TypeFor[Config](), extensions: &p}
+}
+
+// isSection reports whether the keys of the node are fixed, in contrast to a value or a map whose
+// keys users choose.
+func (p typeNode) isSection() bool {
+	return p.typ == channelsType || p.typ.Kind() == reflect.Struct && p.typ != reflect.TypeFor[Reveal]()
+}
+
+// knownKeys returns the keys of a section.
+func (p typeNode) knownKeys() []string {
+	var names []string
+	if p.typ == channelsType {
+		for _, ch := range p.extensions.Channels {
+			names = append(names, ch.Name)
+		}
+		return names
+	}
+	for i := range p.typ.NumField() {
+		f := p.typ.Field(i)
+		if f.Type == protocolsType {
+			for _, pr := range p.extensions.Protocols {
+				if pr.New != nil {
+					names = append(names, pr.Name)
+				}
+			}
+		}
+		if name := jsonName(f); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// extensionSection returns the node of a section that a channel or a protocol defines.
+func (p typeNode) extensionSection(key string) (typeNode, bool) {
+	if p.typ == channelsType {
+		for _, ch := range p.extensions.Channels {
+			if ch.Name == key {
+				return typeNode{reflect.TypeOf(ch.New()), p.secret, p.extensions}.normalized(), true
+			}
+		}
+		return typeNode{}, false
+	}
+	if pr := p.extensions.protocol(key); pr.New != nil {
+		return typeNode{reflect.TypeOf(pr.New()), p.secret, p.extensions}.normalized(), true
+	}
+	return typeNode{}, false
+}
+
+// child returns the node below a key or a list index, or false if there is none.
+func (p typeNode) child(key string) (typeNode, bool) {
+	switch kind := p.typ.Kind(); {
+	case p.typ == channelsType:
+		return p.extensionSection(key)
+	case kind == reflect.Map, kind == reflect.Slice:
+		return typeNode{p.typ.Elem(), p.secret, p.extensions}.normalized(), true
+	case kind == reflect.Struct:
+		for i := range p.typ.NumField() {
+			f := p.typ.Field(i)
+			if below, found := p.extensionSection(key); f.Type == protocolsType && found {
+				return below, true
+			}
+			if p.isSection() && jsonName(f) == key {
+				return typeNode{f.Type, p.secret || f.Tag.Get("secret") == "all", p.extensions}.normalized(), true
+			}
+		}
+		// An element of the list form of Reveal.
+		return typeNode{reflect.TypeFor[string](), p.secret, p.extensions}, !p.isSection()
+	default:
+		return typeNode{}, false
+	}
+}
+
+func (p typeNode) normalized() typeNode {
+	if p.typ.Kind() == reflect.Pointer {
+		p.typ = p.typ.Elem()
+	}
+	p.secret = p.secret || p.typ == reflect.TypeFor[Secret]()
+	return p
+}
+
+// descend follows a path down from p.
+func (p typeNode) descend(path []string) (below typeNode, found bool) {
+	for _, key := range path {
+		if p, found = p.child(key); !found {
+			return p, false
+		}
+	}
+	return p, true
+}
+
+// hidesValue reports whether a value at path must not be printed. A string in place of a section is
+// hidden too, because it is probably a token.
+func (p typeNode) hidesValue(path []string) bool {
+	p, found := p.descend(path)
+	return !found || p.secret || p.isSection() || p.typ.Kind() == reflect.Map
+}
+
+func jsonName(f reflect.StructField) string {
+	if !f.IsExported() {
+		return ""
+	}
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// walkSecrets calls f with every Secret below v and its path. f may set the value; a value in a map
+// is a copy, which is written back if f changed it.
+func walkSecrets(v reflect.Value, path []string, f func(path []string, s reflect.Value)) {
+	switch {
+	case v.Type() == reflect.TypeFor[Secret]():
+		f(path, v)
+	case v.Kind() == reflect.Interface, v.Kind() == reflect.Pointer:
+		if !v.IsNil() {
+			walkSecrets(v.Elem(), path, f)
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Type == protocolsType { // their keys are siblings of the other keys
+				walkSecrets(v.Field(i), path, f)
+			}
+			if name := jsonName(v.Type().Field(i)); name != "" {
+				walkSecrets(v.Field(i), joinPath(path, name), f)
+			}
+		}
+	case v.Kind() == reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			if s, isSecret := v.MapIndex(key).Interface().(Secret); isSecret {
+				after := s
+				f(joinPath(path, key.String()), reflect.ValueOf(&after).Elem())
+				if after != s {
+					v.SetMapIndex(key, reflect.ValueOf(after))
+				}
+				continue
+			}
+			walkSecrets(v.MapIndex(key), joinPath(path, key.String()), f)
+		}
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			walkSecrets(v.Index(i), joinPath(path, strconv.Itoa(i)), f)
+		}
+	}
+}
+
+// formatPath formats a path from the root for people: terminal.env."my.key",
+// channels.NAME.allowFrom[0].
+func (p typeNode) formatPath(path []string) string {
+	var b strings.Builder
+	for i, key := range path {
+		parent, found := p.descend(path[:i])
+		if _, err := strconv.Atoi(key); err == nil && found && isList(parent) {
+			b.WriteString("[" + key + "]")
+			continue
+		}
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(quoteKey(key))
+	}
+	return b.String()
+}
+
+// quoteKey puts a key in quotes if it contains unusual characters.
+func quoteKey(key string) string {
+	// Somebody may have written NAME=value as the name of a variable, so the value is not shown.
+	if name, value, cut := strings.Cut(key, "="); cut && value != "" {
+		key = name + "=…"
+	}
+	for i, r := range key {
+		letter := r == '_' || r == '$' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
+			return strconv.Quote(truncate(key))
+		}
+	}
+	if key == "" {
+		return `""`
+	}
+	return truncate(key)
+}
+
+func isList(p typeNode) bool {
+	return p.typ.Kind() == reflect.Slice || p.typ == reflect.TypeFor[Reveal]()
+}
+
+// truncate shortens a long text, so that a mistake stays readable.
+func truncate(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:39]) + "…"
+	}
+	return s
+}
