@@ -12,19 +12,20 @@ import (
 	"nanobot/terminal"
 )
 
-// openAudit opens the record of who started what; nil: none is kept.
-func openAudit(cfg *config.Config, beside bool, log *zap.Logger) (*audit.Log, error) {
+// openAudit opens the audit log, or returns nil if the config turns it off. shared says that the
+// daemon may be writing to the same file.
+func openAudit(cfg *config.Config, shared bool, log *zap.Logger) (*audit.Log, error) {
 	a := cfg.Audit
 	if !a.On() {
-		return nil, nil //nolint:nilnil // which takes everything and writes nothing
+		return nil, nil //nolint:nilnil // a nil log accepts records and writes nothing
 	}
 	return audit.Open(audit.Options{
-		Path: a.File, MaxSize: int64(a.MaxSize) << 20, Keep: a.Keep, Text: a.Text, Beside: beside,
-		Failed: func(err error) { log.Error("audit log not written, turns go on without it", zap.Error(err)) },
+		Path: a.File, MaxSize: int64(a.MaxSize) << 20, Keep: a.Keep, Text: a.Text, Beside: shared,
+		Failed: func(err error) { log.Error("audit log not written, turns continue without it", zap.Error(err)) },
 	})
 }
 
-// auditFiles are the files of the record, which agents must not send.
+// auditFiles returns the files of the audit log, which agents must not send.
 func auditFiles(cfg *config.Config) []string {
 	if !cfg.Audit.On() {
 		return nil
@@ -36,17 +37,18 @@ func auditFiles(cfg *config.Config) []string {
 	return files
 }
 
-// lineup is how agents are started, for the record.
-func lineup(r *terminal.Runner) audit.Launch {
+// launchRecord returns how a runner starts agents, for the audit log.
+func launchRecord(r *terminal.Runner) audit.Launch {
 	argv, dir, env := r.LaunchRecord()
 	return audit.Launch{Argv: argv, Cwd: dir, Env: env}
 }
 
-// startedBy is who has started this program, whoever it becomes.
-var startedBy = os.Getuid()
+// callerUID is the user who has started this program. If root has, the process may switch to
+// another user later.
+var callerUID = os.Getuid()
 
-// auditPairing writes down that the operator let somebody in, or shut them out. That it was done
-// matters more than the record of it.
+// auditPairing records in the audit log that the operator has granted or revoked access. It only
+// logs its errors, because access has changed already.
 func auditPairing(cfg *config.Config, decision string, g store.Pairing, std stdio) {
 	l, err := openAudit(cfg, true, newLog(std.err, false))
 	if err != nil {
@@ -55,7 +57,7 @@ func auditPairing(cfg *config.Config, decision string, g store.Pairing, std stdi
 	}
 	defer l.Close()
 	l.Write(audit.Record{
-		Event: audit.Pairing, Decision: decision, By: fmt.Sprintf("uid %d", startedBy), Channel: g.Channel,
+		Event: audit.Pairing, Decision: decision, By: fmt.Sprintf("uid %d", callerUID), Channel: g.Channel,
 		User: audit.User{ID: g.User.ID, Name: g.User.Name, Username: g.User.Username},
 	})
 }

@@ -32,7 +32,7 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody reads holds up
+			context.AfterFunc(ctx, stop) // a second signal ends the process even while it writes to a full pipe
 			cfg, err := loadForCommand(path)
 			if err != nil {
 				return err

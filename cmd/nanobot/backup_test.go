@@ -408,7 +408,7 @@ func TestDoctorSaysWhenTheCheckWasPartial(t *testing.T) {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 	out, _ = command(t, "doctor", "--no-turn", "--config", cfg)
-	if !strings.Contains(out, "is sound (all ") || !strings.Contains(out, "history.db can be opened and is sound") {
+	if !strings.Contains(out, "is intact (all ") || !strings.Contains(out, "history.db can be opened and is intact") {
 		t.Errorf("%s", out)
 	}
 }

@@ -19,7 +19,7 @@ func newBots(std stdio) *cobra.Command {
 		Short: "Run many bots on one server",
 		Long: `Bots creates, starts, stops and removes named bots on a server with systemd. Each bot runs as
 nanobot@NAME.service under its own user, with its config and tokens in /etc/nanobot/NAME and its state in
-/var/lib/nanobot/NAME. Everything but status and list needs root.`,
+/var/lib/nanobot/NAME. All commands except status and list need root.`,
 		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
   nanobot bots start faq
   nanobot bots list`,
@@ -45,7 +45,7 @@ func newBotsCreate(s *bots.Server) *cobra.Command {
 writes a first agent. It never changes an existing bot. Start the bot with: nanobot bots start NAME`,
 		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
   pass show bots/helper | nanobot bots create helper --template python --` + tokenFlagExample() + ` -`,
-		Args: oneBot,
+		Args: requireOneBot,
 		RunE: func(_ *cobra.Command, args []string) error { return s.Create(args[0], d) },
 	}
 	flags := cmd.Flags()
@@ -64,15 +64,15 @@ writes a first agent. It never changes an existing bot. Start the bot with: nano
 	return cmd
 }
 
-// tokenFlagExample is the flag of the first channel that has a token.
+// tokenFlagExample returns the token flag of the first channel that has a token.
 func tokenFlagExample() string {
 	first := slices.IndexFunc(networks, func(n channels.Description) bool { return n.Token != "" })
 	return bots.TokenFlag(networks[first].Name)
 }
 
-func oneBot(_ *cobra.Command, args []string) error {
+func requireOneBot(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return exit.Usagef("name one bot (got %d)", len(args))
+		return exit.Usagef("add the name of one bot (got %d names)", len(args))
 	}
 	return nil
 }
@@ -112,9 +112,10 @@ func newBotsStop(s *bots.Server) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "stop [flags] NAME…",
-		Short: "Stop bots, now and after each reboot",
-		Long:  `Stop stops bots until you start them again; a reboot does not. Messages that arrive meanwhile are answered after the start.`,
-		RunE:  func(cmd *cobra.Command, args []string) error { return s.Stop(cmd.Context(), args, all) },
+		Short: "Stop bots until you start them again",
+		Long: `Stop stops bots until you start them again, also across reboots. Messages that arrive meanwhile are answered
+after the start.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return s.Stop(cmd.Context(), args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
 	return cmd
@@ -125,12 +126,12 @@ func newBotsRemove(s *bots.Server) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove [flags] NAME",
 		Short: "Stop a bot and remove it",
-		Long: `Remove stops a bot and removes its config, its tokens and its own systemctl edit overrides. Its state (messages
-and files) stays, unless you add --purge, now or later.`,
-		Args: oneBot,
+		Long: `Remove stops a bot and removes its config, its tokens and the changes made with "systemctl edit". Its state
+(messages and files) stays, unless you add --purge, now or later.`,
+		Args: requireOneBot,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.Remove(cmd.Context(), args[0], o) },
 	}
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask for confirmation")
-	cmd.Flags().BoolVar(&o.Purge, "purge", false, "also remove its state: messages, files of its users, everything")
+	cmd.Flags().BoolVar(&o.Purge, "purge", false, "also remove its state: messages, the files of its users, everything")
 	return cmd
 }

@@ -48,27 +48,27 @@ together are one message. From a pipe, each line is a message. Root can use it o
 					return err
 				}
 			} else if cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
-				return noAgent(cfg)
+				return noAgentError(cfg)
 			}
-			return chat(cmd.Context(), cfg, flags, std, demo)
+			return runChat(cmd.Context(), cfg, flags, std, demo)
 		},
 	}
 	flags.add(cmd)
 	return cmd
 }
 
-func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, demo bool) error {
+func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, demo bool) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	defer writeErrors()()
-	s := &session{}
+	defer disableSIGPIPE()()
+	s := &chatSession{}
 	o := cli.Options{ChatID: flags.chat, User: localUser()}
 	logTo := std.err
 	if out, ok := std.out.(*os.File); ok && term.IsTerminal(int(std.in.Fd())) && term.IsTerminal(int(out.Fd())) {
-		greet(out, cfg, demo)
+		printGreeting(out, cfg, demo)
 		keyboard := cli.NewKeyboard(std.in, out, "› ", cli.OpenHistory(filepath.Join(cfg.Gateway.StateDir, "history")))
-		s.live = newLive(out, cfg.Terminal.Progress)
-		s.live.Out = keyboard // a turn may speak while it waits for what is typed
+		s.live = newLivePrinter(out, cfg.Terminal.Progress)
+		s.live.Out = keyboard // a turn may print while it waits for input
 		o.In, o.Printer, logTo = keyboard, s.live, s.live.Beside(std.err)
 	} else {
 		o.Printer = cli.Text{Out: std.out, Progress: std.out}
@@ -81,10 +81,10 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 		return err
 	}
 	defer s.gateway.Close()
-	if s.live != nil { // somebody sits here
+	if s.live != nil { // a person can answer questions
 		s.gateway.Answer = o.In.Read
 		s.gateway.ShowCaptions = true
-		greetControls(std.out, s.gateway.Controls())
+		printControls(std.out, s.gateway.Controls())
 	}
 	s.ch = cli.New(o)
 	s.gateway.Listen = func(ctx context.Context) (channels.Incoming, error) {
@@ -96,16 +96,17 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 		text, err := o.In.Read(ctx)
 		return s.ch.Incoming(text, nil), err
 	}
-	err = s.talk(ctx)
+	err = s.run(ctx)
 	if s.live != nil {
 		fmt.Fprintln(std.out) // the prompt's line ends here
 	}
 	return err
 }
 
-// newLive shows progress on one line, or as lines of its own when each frame is to be a message.
-// The user turns styles off by NO_COLOR (https://no-color.org); a dumb terminal has none.
-func newLive(out *os.File, progress string) *cli.Live {
+// newLivePrinter returns a printer that shows progress on one line, or as separate lines if
+// terminal.progress is "message". Styles are off if NO_COLOR (https://no-color.org) is set or the
+// terminal is dumb.
+func newLivePrinter(out *os.File, progress string) *cli.Live {
 	style := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return &cli.Live{Out: out, Lines: progress == "message", Style: style, Width: func() int {
 		w, _, err := term.GetSize(int(out.Fd()))
@@ -116,19 +117,19 @@ func newLive(out *os.File, progress string) *cli.Live {
 	}}
 }
 
-// session is one run of chat.
-type session struct {
+// chatSession is one execution of `nanobot chat`.
+type chatSession struct {
 	gateway *gateway.Direct
 	ch      *cli.Channel
-	live    *cli.Live // nil when piped
+	live    *cli.Live // nil if stdin or stdout is not a terminal
 
 	mu   sync.Mutex
-	stop context.CancelFunc // ends the turn that runs; nil when none does, or it was told to end already
+	stop context.CancelFunc // stops the running turn; nil if none runs or it was stopped already
 }
 
-// talk runs turns until the user leaves. Ctrl-C stops the turn that runs; without one, or pressed
-// again, it leaves.
-func (s *session) talk(ctx context.Context) error {
+// run runs turns until the user leaves. Ctrl-C stops the running turn; at the prompt, or pressed
+// again, it leaves the chat.
+func (s *chatSession) run(ctx context.Context) error {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	interrupts := make(chan os.Signal, 2)
@@ -149,7 +150,7 @@ func (s *session) talk(ctx context.Context) error {
 			}
 		}
 	})
-	err := s.ch.Run(ctx, s.turn)
+	err := s.ch.Run(ctx, s.runTurn)
 	leave()
 	watch.Wait()
 	if left && err == nil || errors.Is(err, errLeft) {
@@ -158,12 +159,12 @@ func (s *session) talk(ctx context.Context) error {
 	return err
 }
 
-// errLeft ends a chat whose user pressed Ctrl-C when the answer was there and its turn about to
-// end.
-var errLeft = errors.New("left")
+// errLeft ends the chat: the user pressed Ctrl-C when the answer was complete, so there was no turn
+// left to stop.
+var errLeft = errors.New("the user left the chat")
 
-// stopTurn ends the turn that runs, and reports whether there was one to be told.
-func (s *session) stopTurn() bool {
+// stopTurn stops the running turn. It reports false if no turn runs or it was stopped already.
+func (s *chatSession) stopTurn() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stop == nil {
@@ -174,9 +175,10 @@ func (s *session) stopTurn() bool {
 	return true
 }
 
-// turn runs the agent on one message, unless its protocol carries it out itself. What the gateway
-// could not do it has logged and told, and the chat goes on, unless there is nobody left to tell.
-func (s *session) turn(ctx context.Context, in channels.Incoming) error {
+// runTurn runs the agent on one message, unless the message is a command of its protocol. The
+// gateway has reported its errors already, so the chat continues, except if nothing can be printed
+// any more.
+func (s *chatSession) runTurn(ctx context.Context, in channels.Incoming) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.mu.Lock()
@@ -203,12 +205,12 @@ func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 	return nil
 }
 
-func greet(w io.Writer, cfg *config.Config, demo bool) {
+func printGreeting(w io.Writer, cfg *config.Config, demo bool) {
 	if demo {
 		fmt.Fprint(w, `There is no config.json here, so this is the built-in demo agent.
 Say hello, or type: album, slow, markdown, fail, help. Ctrl-D leaves.
-Your own agent:  nanobot init --template python
-or any program:  nanobot chat --command 'your program'
+To write your own agent:  nanobot init --template python
+To use any program:       nanobot chat --command 'your program'
 
 `)
 		return
@@ -216,8 +218,8 @@ or any program:  nanobot chat --command 'your program'
 	fmt.Fprintf(w, "Talking to: %s\nCtrl-C stops a turn, Ctrl-D leaves.\n\n", firstLine(cfg.Terminal.Command))
 }
 
-// greetControls lists the commands of the agent's protocol.
-func greetControls(w io.Writer, commands []terminal.Command) {
+// printControls prints the commands of the agent's protocol.
+func printControls(w io.Writer, commands []terminal.Command) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "/%s: %s\n", c.Name, c.Help)
 	}
@@ -231,8 +233,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// useDemoAgent makes this very program the agent, in a workspace of its own that stays, so that its
-// pictures can be looked at.
+// useDemoAgent makes this program the agent of a config, in a workspace of its own. The workspace
+// is not removed, so that people can look at the agent's pictures afterwards.
 func useDemoAgent(cfg *config.Config) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -254,5 +256,5 @@ func demoWorkspace() (string, error) {
 			return dir, nil
 		}
 	}
-	return os.MkdirTemp("", "nanobot-demo-") // a name that nobody can have prepared
+	return os.MkdirTemp("", "nanobot-demo-") // a random name, which no other user can have created before
 }

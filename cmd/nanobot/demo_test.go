@@ -84,7 +84,7 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	b, link := startDemo(t, "--no-browser")
 	person := b.visit(link)
-	person.sees("web-demo", "These agents are here.") // without a word
+	person.sees("web-demo", "Write one of these words:") // without a word
 	chat := person.newChat()
 	next := person.tab()
 	answer := func() (e told) { // also to what came before the last turn had ended
@@ -160,7 +160,7 @@ func TestDemoGreetsOnce(t *testing.T) {
 	for range 2 {
 		b, link := startDemo(t, "--no-browser")
 		person := b.visit(link)
-		person.sees("web-demo", "These agents are here.")
+		person.sees("web-demo", "Write one of these words:")
 		if _, body := person.ask("GET", "/api/chats/web-demo/messages", "", nil); strings.Count(body, `"from":"user"`) != 1 {
 			t.Errorf("the chat is %s", body)
 		}
@@ -191,7 +191,7 @@ func TestDemoRunsTheExamplesOfTheProtocol(t *testing.T) {
 		{"errors 1 / 0", "Error (DIVISION_BY_ZERO): nothing can be divided by zero\nExit code: 1", 0},
 	} {
 		if without {
-			c.want, c.files = "python3 is not on this machine", 0
+			c.want, c.files = "python3, which is not installed", 0
 		}
 		person.say(chat, c.text)
 		if files := person.sees(chat, c.want); len(files) != c.files {
@@ -207,7 +207,7 @@ func TestDemoSaysThatPythonIsMissing(t *testing.T) {
 	person := b.visit(link)
 	chat := person.newChat()
 	person.say(chat, "minimal hello")
-	person.sees(chat, "Error (NO_PYTHON): This example is written in Python, and python3 is not on this machine.")
+	person.sees(chat, "Error (NO_PYTHON): This example needs python3, which is not installed on this machine.")
 }
 
 func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {

@@ -12,23 +12,23 @@ import (
 	"nanobot/deploy/examples"
 )
 
-// demoExamples are those of the example agents that answer to their names in the demo: the examples
-// of the protocol's specification.
+// demoExamples maps words of the demo to folders in deploy/examples: the examples of the protocol's
+// specification.
 var demoExamples = map[string]string{
 	"minimal": "minimal-python", "stateful": "stateful-python", "image": "image-python", "analyzer": "analyzer-python",
 	"user-images": "user-images-python", "errors": "errors-python",
 }
 
-// example hands the message, without its first word, to an example as it is in deploy/examples.
-// What it prints is what we print.
-func (d demoAgent) example(folder string) error {
+// runExample passes the message, without its first word, to an agent of deploy/examples, whose
+// output becomes the output of this agent.
+func (d demoAgent) runExample(folder string) error {
 	source, err := examples.Agents.ReadFile(folder + "/agent.py")
 	if err != nil {
 		return fmt.Errorf("read example: %w", err)
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		d.say(demoFrame{Type: "error", Text: "This example is written in Python, and python3 is not on this machine.", Code: "NO_PYTHON"})
+		d.printFrame(demoFrame{Type: "error", Text: "This example needs python3, which is not installed on this machine.", Code: "NO_PYTHON"})
 		return exit.Error{Status: exit.Failed}
 	}
 	envelope := d.envelope

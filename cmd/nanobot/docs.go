@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// docs is a command of the build that makes packages: it writes the man pages and the completions
-// of the others. It is behind a build tag because the generator's templates keep the linker from
+// docsCommands returns a command for the build of packages, which writes the man pages and the
+// shell completions. It has a build tag because the templates of the generator keep the linker from
 // dropping unused methods, which costs the daemon 3.5 MiB.
-func docs(root *cobra.Command) []*cobra.Command {
+func docsCommands(root *cobra.Command) []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "docs FOLDER",
 		Short:  "Write man pages and completions",

@@ -4,4 +4,4 @@ package main
 
 import "github.com/spf13/cobra"
 
-func docs(*cobra.Command) []*cobra.Command { return nil }
+func docsCommands(*cobra.Command) []*cobra.Command { return nil }

@@ -28,7 +28,7 @@ func newDoctor(std stdio) *cobra.Command {
 	o := doctor.Options{Out: std.out, Listen: 5 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "doctor [flags]",
-		Short: "Check whether the bot works, and explain how to fix it",
+		Short: "Check whether the bot works, and say how to fix it",
 		Long: `Doctor repeats the checks of the daemon's start, asks the chat networks about the bot, and sends the agent a
 harmless message in a separate chat. You can run it while the daemon runs. As root it checks with the permissions
 of the state's owner, provided that only root can change the config. Each line is ok, warn or fail, with the fix.
@@ -42,7 +42,7 @@ Exit status: 0 no check failed, 1 a check failed, 78 bad config or a damaged sta
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			o.Path, o.Turn = cmp.Or(configPath(path), "config.json"), !noTurn
-			_, err := doctor.Run(ctx, withWiring(o))
+			_, err := doctor.Run(ctx, addWiring(o))
 			return err
 		},
 	}
@@ -56,38 +56,39 @@ Exit status: 0 no check failed, 1 a check failed, 78 bad config or a damaged sta
 	return cmd
 }
 
-// lacks is what this machine lacks of the isolation of any agent.
-func lacks(s gateway.Settings) []string {
+// missingFeatures returns the configured features of isolation that this machine lacks, of all
+// agents.
+func missingFeatures(s gateway.Settings) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
-		for _, lack := range s.Agents[name].Runner.MissingFeatures() {
+		for _, missing := range s.Agents[name].Runner.MissingFeatures() {
 			if name != config.DefaultAgent {
-				lack = "agent " + name + ": " + lack
+				missing = "agent " + name + ": " + missing
 			}
-			all = append(all, lack)
+			all = append(all, missing)
 		}
 	}
 	return all
 }
 
-// withWiring hands a doctor what it needs of the wiring.
-func withWiring(o doctor.Options) doctor.Options {
+// addWiring adds the functions of this package that the doctor needs.
+func addWiring(o doctor.Options) doctor.Options {
 	o.Load, o.Protocol = loadConfig, findProtocol
 	o.Prepare = func(cfg *config.Config) (doctor.Prepared, error) {
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
 		defer supervisor.Close()
-		settings, open, err := prepare(cfg, starting{host{supervisor: supervisor}, knowsNobody, dbfile.NewWatch(), zap.NewNop()})
+		settings, open, err := prepare(cfg, prepareOptions{agentHost{supervisor: supervisor}, admitsNobody, dbfile.NewWatch(), zap.NewNop()})
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
-		return doctor.Prepared{Channels: open, Lacks: lacks(settings)}, nil
+		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings)}, nil
 	}
 	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
 		protocol, err := newProtocol(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return newRunnerWith(cfg, wrap(protocol), host{supervisor: supervisor}, zap.NewNop())
+		return newRunnerWith(cfg, wrap(protocol), agentHost{supervisor: supervisor}, zap.NewNop())
 	}
 	o.OpenStore = func(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) { return openStore(ctx, cfg, true) }
 	o.PrivateFiles = privatePaths

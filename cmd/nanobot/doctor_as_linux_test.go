@@ -126,7 +126,7 @@ func TestRootsDoctorJudgesTheRightsOfTheStatesOwner(t *testing.T) {
 	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o600))
 	must(t, os.Chown(filepath.Join(dir, "state/workspace"), 0, 0))
 	out := examine("--no-turn")
-	for _, want := range []string{"/key cannot be read by user 65534", "config.json cannot be read by user 65534", "workspace cannot be written to: permission denied (it belongs to user 0, mode 0700; the daemon is user 65534)"} {
+	for _, want := range []string{"user 65534, who owns the state, cannot read " + dir + "/key", "cannot read " + dir + "/config.json", "workspace is not writable: permission denied (it belongs to user 0, mode 0700; the daemon is user 65534)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

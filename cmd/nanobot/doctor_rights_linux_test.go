@@ -39,9 +39,9 @@ func TestRootsDoctorFindsTheWayThatIsClosed(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(inner, "config.json"), []byte(cfg), 0o644))
 	must(t, os.Remove(filepath.Join(dir, "config.json")))
 	must(t, os.Symlink("inner/config.json", filepath.Join(dir, "config.json")))
-	finds(t, examine("--no-turn"), "fail  rights            "+dir+"/config.json cannot be read by user 65534, whom the state belongs to: permission denied")
+	finds(t, examine("--no-turn"), "fail  rights            user 65534, who owns the state, cannot read "+dir+"/config.json: permission denied")
 	out, _ := exec.Command("env", "-i", filepath.Join(dir, "nanobot"), "doctor", "--no-turn", "--config", filepath.Join(inner, "config.json")).CombinedOutput()
-	finds(t, string(out), "fail  rights            "+inner+"/config.json cannot be read by user 65534, whom the state belongs to, to whom "+inner+" is closed", "chmod a+x "+inner)
+	finds(t, string(out), "fail  rights            user 65534, who owns the state, cannot read "+inner+"/config.json because of the permissions of "+inner, "chmod a+x "+inner)
 }
 
 func TestRootsDoctorDoesNotTakeTheFoldersGroupForTheUsers(t *testing.T) {
@@ -49,14 +49,14 @@ func TestRootsDoctorDoesNotTakeTheFoldersGroupForTheUsers(t *testing.T) {
 	must(t, os.Chown(filepath.Join(dir, "state"), nobody, 0))
 	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o640))
 	out := examine("--no-turn")
-	finds(t, out, "config.json cannot be read by user 65534", "chgrp 65534 ")
+	finds(t, out, "cannot read "+dir+"/config.json", "chgrp 65534 ")
 }
 
 func TestRootsDoctorFindsFoldersOfRootsInTheWorkspace(t *testing.T) {
 	dir, examine := rootsDoctor(t, nobodysBot)
 	users := filepath.Join(dir, "state/workspace/users")
 	must(t, os.Mkdir(users, 0o700))
-	finds(t, examine("--no-turn"), "fail  workspace         "+users+" cannot be written to by the daemon", "chown -hR 65534 "+users)
+	finds(t, examine("--no-turn"), "fail  workspace         "+"the daemon cannot write to "+users, "chown -hR 65534 "+users)
 }
 
 func TestDoctorsChownIsOfTheFolderAndNotOfTheLinkToIt(t *testing.T) {
@@ -78,7 +78,7 @@ func TestRootsDoctorTriesTheAddressAsTheDaemonsUser(t *testing.T) {
 		t.Skipf("everybody may have any port here: %s, %v", b, err)
 	}
 	_, examine := rootsDoctor(t, strings.Replace(nobodysBot, `{"`, `{"http": {"listen": "127.0.0.1:81"}, "`, 1))
-	finds(t, examine("--no-turn"), "warn  http              http.listen: listen tcp 127.0.0.1:81: bind: permission denied", "from 1024 on")
+	finds(t, examine("--no-turn"), "warn  http              http.listen: listen tcp 127.0.0.1:81: bind: permission denied", "a port of at least 1024")
 }
 
 func TestDoctorNamesWhatAUnitHides(t *testing.T) {
@@ -89,7 +89,7 @@ func TestDoctorNamesWhatAUnitHides(t *testing.T) {
 		t.Fatal(out)
 	}
 	_, _, text := examined(t, filepath.Join(f.Root, "etc/nanobot/faq/config.json"), false)
-	finds(t, text, "terminal.command names /root/agent.py, which the unit hides")
+	finds(t, text, "terminal.command contains /root/agent.py, which the unit hides")
 }
 
 func TestRootsDoctorDoesNotFailAnAgentForWantOfCredentials(t *testing.T) {
@@ -98,7 +98,7 @@ func TestRootsDoctorDoesNotFailAnAgentForWantOfCredentials(t *testing.T) {
 	cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
 	cmd.Env = append(plainEnviron(), "CREDENTIALS_DIRECTORY="+dir)
 	out, _ := cmd.CombinedOutput()
-	finds(t, string(out), "warn  agent             not run, because this is root: the agent has secrets that only the service is given", " 0 fail")
+	finds(t, string(out), "warn  agent             not run, because this is root: the agent has secrets that only the service gets", " 0 fail")
 }
 
 func TestRootsDoctorJudgesTheConfigThatItsVariablesMake(t *testing.T) {
@@ -150,9 +150,9 @@ func TestRootsDoctorLooksAtTheFoldersOfAService(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}
-	finds(t, examine(), "is made at the first start", " 0 fail")
+	finds(t, examine(), "will be created at the first start", " 0 fail")
 	must(t, os.Chmod(filepath.Dir(state), 0o700))
-	finds(t, examine(), "fail  state             "+filepath.Dir(state)+" is closed to the bot", "chmod a+x "+filepath.Dir(state))
+	finds(t, examine(), "fail  state             the bot cannot enter "+filepath.Dir(state), "chmod a+x "+filepath.Dir(state))
 	must(t, os.Chmod(filepath.Dir(state), 0o755))
 
 	// As systemd makes it: a user without a name, behind a folder that is closed.
@@ -162,7 +162,7 @@ func TestRootsDoctorLooksAtTheFoldersOfAService(t *testing.T) {
 	for _, folder := range []string{"", "workspace"} {
 		must(t, os.Chown(filepath.Join(actual, folder), stranger, stranger))
 	}
-	finds(t, examine(), state+" can be written to (user 4711, mode 0700)", "warn  agent             not run, because this is root: the state belongs to user 4711", " 0 fail")
+	finds(t, examine(), state+" is writable (user 4711, mode 0700)", "warn  agent             not run, because this is root: the state belongs to user 4711", " 0 fail")
 	must(t, os.Mkdir(filepath.Join(actual, "workspace/users"), 0o700))
-	finds(t, examine(), "workspace/users cannot be written to by the daemon", "chown -hR 4711 "+actual+"/workspace/users")
+	finds(t, examine(), "the daemon cannot write to "+state+"/workspace/users", "chown -hR 4711 "+actual+"/workspace/users")
 }

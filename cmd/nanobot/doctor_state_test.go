@@ -25,7 +25,7 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 	}{
 		"an open token": {
 			`{"terminal": {"command": "echo ok", "providers": {"p": {"apiKeys": ["file:key"]}}}}`,
-			func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "key"), 0o644)) }, "secrets", channels.Doubtful, "key is open to everybody",
+			func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "key"), 0o644)) }, "secrets", channels.Doubtful, "every user of this machine has access to",
 		},
 		"an open config": {
 			`{"terminal": {"command": "echo ok"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`,
@@ -47,7 +47,7 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 			harmlessBot, func(t *testing.T, dir string) {
 				must(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
 				must(t, os.Chmod(filepath.Join(dir, ".nanobot"), 0o777))
-			}, "state", channels.Doubtful, "by everybody",
+			}, "state", channels.Doubtful, "every user of this machine can write to",
 		},
 		"somebody else's database": {
 			harmlessBot, func(t *testing.T, dir string) {
@@ -58,7 +58,7 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(dir, ".nanobot/nanobot.db"), nil, 0o600))
 				must(t, os.Chown(filepath.Join(dir, ".nanobot"), 4711, 4711))
 				must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o644))
-			}, "state", channels.Bad, "belongs to user 0, and its folder to user 4711",
+			}, "state", channels.Bad, "belongs to user 0, but its folder to user 4711",
 		},
 		"somebody else's config": {
 			harmlessBot, func(t *testing.T, dir string) {
@@ -107,7 +107,7 @@ func TestDoctorSaysWhatItsUserMayNotDo(t *testing.T) {
 	cmd := exec.Command("setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", filepath.Join(dir, "nanobot"), "doctor", "--no-turn", "--config", filepath.Join(dir, "config.json"))
 	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
 	out, _ := cmd.CombinedOutput()
-	for _, want := range []string{"fail  workspace", "cannot be written to: permission denied", "fail  state", "cannot be made in"} {
+	for _, want := range []string{"fail  workspace", "is not writable: permission denied", "fail  state", "cannot be created in"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

@@ -25,7 +25,7 @@ type findings []channels.Finding
 func examined(t *testing.T, path string, turn bool) (all findings, status int, text string) {
 	t.Helper()
 	var out bytes.Buffer
-	all, err := doctor.Run(t.Context(), withWiring(doctor.Options{Path: path, Turn: turn, Listen: time.Second, Out: &out}))
+	all, err := doctor.Run(t.Context(), addWiring(doctor.Options{Path: path, Turn: turn, Listen: time.Second, Out: &out}))
 	var end exit.Error
 	if err != nil && !errors.As(err, &end) {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestDoctorOfARightBotOnTwoNetworksFindsNothing(t *testing.T) {
 	}
 	all.only(t)
 	for check, words := range map[string]string{
-		"config": path, "workspace": "can be written to", "state": "first start", "secrets": "no file", "disk": "free", "http": "free", "daemon": "does not run",
+		"config": path, "workspace": "is writable", "state": "first start", "secrets": "no other user", "disk": "free", "http": "free", "daemon": "is not running",
 		"agent": "rich: 1 message", "systemd": "", "telegram.token": "@nano_test_bot", "telegram.webhook": "none", "telegram.poller": "nobody else",
 		"telegram.privacy": "", "telegram.clock": "", "discord.token": "", "discord.intents": "on", "discord.clock": "",
 	} {
@@ -116,7 +116,7 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 	}
 	all.only(t)
 	all.expect(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.child.PID()))
-	all.expect(t, "state", channels.Good, "sound")
+	all.expect(t, "state", channels.Good, "intact")
 	all.expect(t, "telegram.poller", channels.Good, "not disturbed")
 	b.api.UserSends(7, "two")
 	b.api.WaitForText(t, 7, "you said two")

@@ -33,7 +33,7 @@ func TestDoctorSaysWhatToDoAboutAFileThatIsNoConfig(t *testing.T) {
 		if status != exit.Config || len(all) != 1 {
 			t.Errorf("%s: %d, %+v", path, status, all)
 		}
-		finds(t, text, "→ name the bot's config by --config")
+		finds(t, text, "→ name the bot's config with --config")
 		if strings.Contains(text, "schema") {
 			t.Error(text)
 		}

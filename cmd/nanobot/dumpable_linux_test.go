@@ -76,9 +76,9 @@ func TestAnAgentOfTheSameUserCannotReadTheDaemonsEnvironment(t *testing.T) {
 
 func TestDoctorSaysWhatAnAgentOfTheSameUserCanDo(t *testing.T) {
 	all, _, _ := examined(t, writeBot(t, `{"terminal": {"command": "echo ok"}}`, nil), false)
-	want := "it can still read and change every file that this user can"
+	want := "it can read and change every file of this user"
 	if os.Geteuid() == 0 {
-		want = "Root is not bound"
+		want = "File modes do not restrict root"
 	}
 	all.expect(t, "isolation.user", channels.Good, want)
 }

@@ -2,5 +2,5 @@
 
 package main
 
-// hideMemory is for Linux, where processes of one user can look into each other.
+// hideMemory does nothing: only Linux lets a process make itself undumpable.
 func hideMemory() error { return nil }

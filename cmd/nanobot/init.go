@@ -25,7 +25,7 @@ Then try the agent with: nanobot chat`,
   cd mybot && nanobot chat`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exit.Usagef("init: one folder at most (got %d)", len(args))
+				return exit.Usagef("init: add at most one folder (got %d)", len(args))
 			}
 			return nil
 		},
@@ -45,7 +45,7 @@ Then try the agent with: nanobot chat`,
 			if folder != "." {
 				cd = fmt.Sprintf("cd %s && ", format.ShellWord(folder))
 			}
-			_, err := fmt.Fprintf(std.out, "Wrote %s and %s.\nTalk to it:  %snanobot chat\n",
+			_, err := fmt.Fprintf(std.out, "Wrote %s and %s.\nTalk to your agent:  %snanobot chat\n",
 				filepath.Join(folder, starter.WorkDir, a.File), filepath.Join(folder, "config.json"), cd)
 			return err
 		},

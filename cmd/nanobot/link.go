@@ -18,7 +18,7 @@ func newLink(std stdio) *cobra.Command {
 	var list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "link [flags]",
-		Short: "Make sign-in links for the web chat, list and revoke them",
+		Short: "Make, list and revoke sign-in links for the web chat",
 		Long: `Link prints a one-time link that signs one browser in to the web chat. The link is valid for 15 minutes, the
 sign-in for 30 days. A user with the role chat sees their own chats, in every browser signed in under the same
 name. Operators see all chats and the activity of the daemon.
@@ -35,11 +35,11 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			making := cmd.Flags().Changed("role") || cmd.Flags().Changed("user")
-			if btoi(making)+btoi(list)+btoi(cmd.Flags().Changed("revoke")) > 1 {
-				return exit.Usagef("link: --list and --revoke go with neither each other nor --role and --user")
+			if countTrue(making, list, cmd.Flags().Changed("revoke")) > 1 {
+				return exit.Usagef("link: --list and --revoke cannot be combined with each other or with --role and --user")
 			}
 			if asJSON && !list {
-				return exit.Usagef("link: --json goes with --list")
+				return exit.Usagef("link: --json works only with --list")
 			}
 			cfg, err := loadForCommand(path)
 			if err != nil {
@@ -47,9 +47,9 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 			}
 			switch o := accessOptions(cfg, std); {
 			case list:
-				return enteringState(cfg, std, func() error { return access.ListLinks(cmd.Context(), o, asJSON) })
+				return asStateOwner(cfg, std, func() error { return access.ListLinks(cmd.Context(), o, asJSON) })
 			case cmd.Flags().Changed("revoke"):
-				return enteringState(cfg, std, func() error { return access.RevokeLinks(cmd.Context(), o, revoke) })
+				return asStateOwner(cfg, std, func() error { return access.RevokeLinks(cmd.Context(), o, revoke) })
 			}
 			return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
 		},
@@ -67,7 +67,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 
 func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
 	if !web.Describe().Enabled(cfg) {
-		return fmt.Errorf("channels.web.enabled is not true in %s, so there is nothing to be let into", cfg.File())
+		return fmt.Errorf("channels.web.enabled is not true in %s, so there is no web chat to sign in to", cfg.File())
 	}
 	if !role.Valid() {
 		return exit.Usagef("--role: must be chat or operator (got %q)", role)
@@ -76,5 +76,5 @@ func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.
 	if err != nil {
 		return err
 	}
-	return enteringState(cfg, std, func() error { return access.PrintLink(ctx, accessOptions(cfg, std), base, user, role) })
+	return asStateOwner(cfg, std, func() error { return access.PrintLink(ctx, accessOptions(cfg, std), base, user, role) })
 }

@@ -11,8 +11,8 @@ import (
 	"nanobot/config"
 )
 
-// newLog returns a log for people who run a command by hand: silent unless something is wrong or
-// they ask.
+// newLog returns the log of a command that people run by hand. It has warnings and errors, or
+// everything if verbose.
 func newLog(w io.Writer, verbose bool) *zap.Logger {
 	level := zapcore.WarnLevel
 	if verbose {
@@ -23,8 +23,8 @@ func newLog(w io.Writer, verbose bool) *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level))
 }
 
-// newDaemonLog returns the daemon's log, and its level for changing it later: lines for people on a
-// terminal, JSON elsewhere, unless the configuration says which.
+// newDaemonLog returns the daemon's log and its level, which a reload can change. Lines are JSON,
+// except on a terminal or if log.format says otherwise.
 func newDaemonLog(w io.Writer, cfg config.Log) (*zap.Logger, zap.AtomicLevel) {
 	level := zap.NewAtomicLevelAt(parseLevel(cfg.Level))
 	enc := zap.NewProductionEncoderConfig()
@@ -40,7 +40,7 @@ func newDaemonLog(w io.Writer, cfg config.Log) (*zap.Logger, zap.AtomicLevel) {
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)), level
 }
 
-// parseLevel takes one of the levels that the configuration allows.
+// parseLevel returns the level with a name that the config allows.
 func parseLevel(name string) zapcore.Level {
 	level, err := zapcore.ParseLevel(name)
 	if err != nil {

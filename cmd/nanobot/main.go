@@ -22,7 +22,7 @@ func main() {
 	// daemon's socket, whose process the daemon looks up in /proc.
 	if len(os.Args) < 2 || os.Args[1] != sandbox.Command && (os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
 		if err := hideMemory(); err != nil {
-			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read this process's environment:", err)
+			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read the environment of this process:", err)
 		}
 	}
 	os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
@@ -88,8 +88,10 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.SetFlagErrorFunc(explainFlagError)
 	root.AddCommand(
-		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std), newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
+		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std),
+		newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std),
+		newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
 	)
-	root.AddCommand(docs(root)...)
+	root.AddCommand(docsCommands(root)...)
 	return root
 }

@@ -29,16 +29,16 @@ func newMCP(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp [flags]",
 		Short: "Serve the chat and the runbooks to an agent as MCP tools",
-		Long: `Mcp is a Model Context Protocol server on stdin and stdout. With its tools an agent that the daemon has started
-sends messages and files to its chat, asks questions there and executes runbooks. It connects to the daemon at
+		Long: `Mcp is a Model Context Protocol server on stdin and stdout. Its tools let an agent that the daemon has started send
+messages and files to its chat, ask questions there and execute runbooks. Mcp connects to the daemon at
 $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only the runbooks. It logs to stderr.`,
 		Example: `  claude mcp add nanobot -- nanobot mcp --config /etc/nanobot/mybot/config.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()
-			context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for
-			defer writeErrors()()
+			context.AfterFunc(ctx, stop) // a second signal ends the process at once
+			defer disableSIGPIPE()()
 			return serveMCP(ctx, path, std)
 		},
 	}
@@ -47,8 +47,8 @@ $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only
 	return cmd
 }
 
-// errNoDaemon is that no daemon holds the state.
-var errNoDaemon = errors.New("no daemon holds the state")
+// errNoDaemon is the error of dialDaemon if no daemon uses the state.
+var errNoDaemon = errors.New("no daemon uses the state")
 
 // serveMCP serves one client on stdin and stdout.
 func serveMCP(ctx context.Context, path string, std stdio) error {
@@ -62,27 +62,28 @@ func serveMCP(ctx context.Context, path string, std stdio) error {
 	conn, err := dialDaemon(ctx, cfg)
 	switch {
 	case errors.Is(err, errNoDaemon) && cfg != nil:
-		return serveAlone(ctx, cfg, std)
+		return serveWithoutDaemon(ctx, cfg, std)
 	case err != nil:
 		return fmt.Errorf("connect to the daemon: %w", err)
 	}
 	return pipeToDaemon(ctx, conn, std)
 }
 
-// errDaemonGone is that the daemon has closed the connection before the client did.
+// errDaemonGone is the error of pipeToDaemon if the daemon closes the connection before the client
+// does.
 var errDaemonGone = errors.New("the daemon has closed the connection; start nanobot mcp again when it runs")
 
-// pipeToDaemon copies stdin to the daemon and its answers to stdout, until the daemon has answered
-// all that came before the end of stdin.
+// pipeToDaemon copies stdin to the daemon and its answers to stdout. It returns when stdin has
+// ended and the daemon has answered everything.
 func pipeToDaemon(ctx context.Context, conn net.Conn, std stdio) error {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	in := readApart(std.in)
+	in := newClosableReader(std.in)
 	defer func() { _ = in.Close() }()
-	var ended atomic.Bool // the client has ended, which the daemon is told
+	var ended atomic.Bool // stdin has ended, and the daemon is told so
 	go func() {
 		_, err := io.Copy(conn, in)
 		if half, ok := conn.(interface{ CloseWrite() error }); ok && err == nil {
-			ended.Store(true) // first, because the daemon may close the connection at once
+			ended.Store(true) // before CloseWrite, because the daemon may close the connection at once
 			_ = half.CloseWrite()
 		}
 	}()
@@ -97,9 +98,9 @@ func pipeToDaemon(ctx context.Context, conn net.Conn, std stdio) error {
 	return cmp.Or(err, errDaemonGone)
 }
 
-// readApart returns a reader of stdin that can be closed while a read waits for input. The
-// goroutine that waits then ends with the process.
-func readApart(in io.Reader) *io.PipeReader {
+// newClosableReader returns a reader of stdin that can be closed while a read waits for input. Its
+// goroutine then waits until the process ends.
+func newClosableReader(in io.Reader) *io.PipeReader {
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(w, in)
@@ -114,8 +115,8 @@ type stdioConn struct {
 	io.Writer
 }
 
-// serveAlone serves the runbooks of a state that no daemon holds.
-func serveAlone(ctx context.Context, cfg *config.Config, std stdio) error {
+// serveWithoutDaemon serves the runbooks of a state that no daemon uses.
+func serveWithoutDaemon(ctx context.Context, cfg *config.Config, std stdio) error {
 	if err := trust.CheckAgent(cfg); err != nil {
 		return err
 	}
@@ -124,39 +125,39 @@ func serveAlone(ctx context.Context, cfg *config.Config, std stdio) error {
 	if cfg.Runbooks.AgentShell == "check" {
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
 		defer supervisor.Close()
-		runner, err := newRunner(cfg, host{supervisor: supervisor}, log)
+		runner, err := newRunner(cfg, agentHost{supervisor: supervisor}, log)
 		if err != nil {
 			return err
 		}
 		defer runner.Close()
-		o.CheckShell = checkShell(runner, cfg.Workspace)
+		o.CheckShell = newShellCheck(runner, cfg.Workspace)
 	}
-	db, err := openOrMakeStore(ctx, cfg)
+	db, err := openOrCreateStore(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	o.Runs.Records = db
-	record, err := openAudit(cfg, true, log)
+	auditLog, err := openAudit(cfg, true, log)
 	if err == nil {
-		o.Audit = func(tool string, err error) { auditTool(record, tool, err) }
-		err = tools.Serve(ctx, stdioConn{readApart(std.in), std.out}, o)
-		record.Close()
+		o.Audit = func(tool string, err error) { auditTool(auditLog, tool, err) }
+		err = tools.Serve(ctx, stdioConn{newClosableReader(std.in), std.out}, o)
+		auditLog.Close()
 	}
 	return errors.Join(err, db.Close())
 }
 
-// auditTool writes down that an agent used a tool without a daemon.
+// auditTool records in the audit log that an agent has called a tool without a daemon.
 func auditTool(l *audit.Log, tool string, err error) {
-	r := audit.Record{Event: audit.Tool, Tool: tool, Decision: audit.Allowed, By: fmt.Sprintf("uid %d", startedBy)}
+	r := audit.Record{Event: audit.Tool, Tool: tool, Decision: audit.Allowed, By: fmt.Sprintf("uid %d", callerUID)}
 	if err != nil {
 		r.Decision = audit.Failed
 	}
 	l.Write(r)
 }
 
-// checkShell returns how the commands that agents report are executed, as those of nanobot runbook
-// run are.
-func checkShell(runner *terminal.Runner, workspace string) func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
+// newShellCheck returns a function that executes the command that an agent reports as its proof, as
+// nanobot runbook run does.
+func newShellCheck(runner *terminal.Runner, workspace string) func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
 	return func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
 		shell, err := shellSteps(runner, workspace, run)
 		if err != nil {

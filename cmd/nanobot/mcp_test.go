@@ -330,7 +330,7 @@ func openRecords(t *testing.T, path string) runbook.Records {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := openOrMakeStore(t.Context(), cfg)
+	db, err := openOrCreateStore(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,18 +24,18 @@ const statusInterval = 10 * time.Second
 type notifier struct {
 	log *zap.Logger
 
-	mu     sync.Mutex
-	up     bool   // READY was sent
-	over   bool   // STOPPING was sent
-	failed bool   // the last reload failed
-	status string // the status line sent last
+	mu           sync.Mutex
+	readySent    bool
+	stoppingSent bool
+	reloadFailed bool   // the last reload failed
+	status       string // the status line sent last
 }
 
 // notify sends assignments, one per line. The caller holds the lock, so that they are sent in
 // order.
 func (n *notifier) notify(lines ...string) {
 	if _, err := sdnotify.SdNotify(false, strings.Join(lines, "\n")); err != nil {
-		n.log.Warn("the service manager cannot be told how we are", zap.Error(err))
+		n.log.Warn("systemd not notified", zap.Error(err))
 	}
 }
 
@@ -43,48 +43,48 @@ func (n *notifier) notify(lines ...string) {
 func (n *notifier) ready(ctx context.Context, g *gateway.Gateway) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.over {
-		n.up, n.status = true, n.line(ctx, g)
+	if !n.stoppingSent {
+		n.readySent, n.status = true, n.statusLine(ctx, g)
 		n.notify(sdnotify.SdNotifyReady, "STATUS="+n.status)
 	}
 }
 
-// reload reports a reload while f does it.
+// reload calls f to reload the config, and reports its begin and end.
 func (n *notifier) reload(ctx context.Context, g *gateway.Gateway, f func(*gateway.Gateway) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	speak := n.up && !n.over
-	if speak {
+	running := n.readySent && !n.stoppingSent
+	if running {
 		n.notify(sdnotify.SdNotifyReloading, strings.TrimSpace(sdnotify.SdNotifyMonotonicUsec()))
 	}
 	err := f(g)
 	if err != nil {
-		n.log.Error("config not reloaded, the last good one stays", zap.Error(err))
+		n.log.Error("config not reloaded, the old one stays in use", zap.Error(err))
 	} else {
 		n.log.Info("config reloaded")
 	}
-	n.failed = err != nil
-	if speak {
-		n.status = n.line(ctx, g)
+	n.reloadFailed = err != nil
+	if running {
+		n.status = n.statusLine(ctx, g)
 		n.notify(sdnotify.SdNotifyReady, "STATUS="+n.status)
 	}
 }
 
-// stopping says that we are about to end, and how long that may take: longer than the unit expects,
-// if the config says so.
+// stopping reports that the daemon is stopping, and how long that may take, which the config may
+// allow to be longer than TimeoutStopSec= of the unit.
 func (n *notifier) stopping(g *gateway.Gateway) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.over {
+	if n.stoppingSent {
 		return
 	}
-	n.over = true
-	const spare = 15 * time.Second // to close what is open
-	n.notify(sdnotify.SdNotifyStopping, "STATUS=ending, turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.ShutdownTimeout()+spare).Microseconds()))
+	n.stoppingSent = true
+	const spare = 15 * time.Second // to close the channels and the state
+	n.notify(sdnotify.SdNotifyStopping, "STATUS=stopping, running turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.ShutdownTimeout()+spare).Microseconds()))
 }
 
-// run keeps the status up to date, and the watchdog fed for as long as the gateway is alive, until
-// ctx ends.
+// run updates the status line, and notifies the watchdog while the gateway is alive, until ctx
+// ends.
 func (n *notifier) run(ctx context.Context, g *gateway.Gateway) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
@@ -93,35 +93,35 @@ func (n *notifier) run(ctx context.Context, g *gateway.Gateway) {
 	defer status.Stop()
 	limit, err := sdnotify.SdWatchdogEnabled(false)
 	if err != nil {
-		n.log.Warn("the watchdog is not fed", zap.Error(err))
+		n.log.Warn("the watchdog is not notified", zap.Error(err))
 	}
-	var hungry <-chan time.Time
+	var watchdog <-chan time.Time
 	if limit > 0 {
-		// Three times within the limit, so that one time may fail.
+		// Three notifications within the limit, so that one may fail.
 		t := time.NewTicker(limit / 3)
 		defer t.Stop()
-		hungry = t.C
+		watchdog = t.C
 	}
-	pulse, last := g.Liveness(), ""
-	defer pulse.Wait()
+	liveness, last := g.Liveness(), ""
+	defer liveness.Wait()
 	for {
 		select {
 		case <-status.C:
-			n.refresh(ctx, g)
-		case <-hungry:
-			last = n.feed(ctx, pulse, limit/3, last)
+			n.updateStatus(ctx, g)
+		case <-watchdog:
+			last = n.notifyWatchdog(ctx, liveness, limit/3, last)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// feed notifies the watchdog if the gateway is alive. It returns what is wrong, which is logged
-// when it changes.
-func (n *notifier) feed(ctx context.Context, pulse *gateway.Liveness, within time.Duration, last string) (wrong string) {
+// notifyWatchdog notifies the watchdog if the gateway is alive. It returns the problem otherwise,
+// and logs it if it differs from the last one.
+func (n *notifier) notifyWatchdog(ctx context.Context, liveness *gateway.Liveness, within time.Duration, last string) (problem string) {
 	soon, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	err := pulse.Check(soon)
+	err := liveness.Check(soon)
 	if ctx.Err() != nil {
 		return ""
 	}
@@ -132,30 +132,30 @@ func (n *notifier) feed(ctx context.Context, pulse *gateway.Liveness, within tim
 		return ""
 	}
 	if err.Error() != last {
-		n.log.Error("no sign of life for the watchdog, which will restart us if this lasts", zap.Error(err))
+		n.log.Error("the gateway does not respond, systemd will restart the daemon if this lasts", zap.Error(err))
 	}
 	return err.Error()
 }
 
-// refresh says the status again if it has changed.
-func (n *notifier) refresh(ctx context.Context, g *gateway.Gateway) {
+// updateStatus sends the status line if it has changed.
+func (n *notifier) updateStatus(ctx context.Context, g *gateway.Gateway) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if line := n.line(ctx, g); n.up && !n.over && line != n.status {
+	if line := n.statusLine(ctx, g); n.readySent && !n.stoppingSent && line != n.status {
 		n.status = line
 		n.notify("STATUS=" + line)
 	}
 }
 
-// line says in a few words how the gateway is. Whoever is on this machine can read it, so there are
-// no names and no errors in it.
-func (n *notifier) line(ctx context.Context, g *gateway.Gateway) string {
+// statusLine describes the state of the gateway in a few words. Every user of this machine can read
+// it, so it has no names and no errors.
+func (n *notifier) statusLine(ctx context.Context, g *gateway.Gateway) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	b, err := g.Summary(ctx)
 	var parts []string
-	if n.failed {
-		parts = append(parts, "the config has a mistake, the last good one stays")
+	if n.reloadFailed {
+		parts = append(parts, "the config has a mistake, the old one stays in use")
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Channels)) {
 		if b.Channels[name].OK {

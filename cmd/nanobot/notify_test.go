@@ -106,7 +106,7 @@ func TestTheServiceManagerHearsWhatHappensInOrder(t *testing.T) {
 	b.configure(t, `{"terminal": {"comand": "true"}`+anybody)
 	b.signal(syscall.SIGHUP)
 	m.hears("RELOADING=1")
-	if got := one(t, m.hears("READY=1"), "STATUS="); !strings.HasPrefix(got, "the config has a mistake, the last good one stays, net ok") {
+	if got := one(t, m.hears("READY=1"), "STATUS="); !strings.HasPrefix(got, "the config has a mistake, the old one stays in use, net ok") {
 		t.Errorf("after a bad reload the status is %q", got)
 	}
 	b.signal(syscall.SIGTERM)
@@ -142,7 +142,7 @@ func TestTheWatchdogIsFedOnlyWhileTheStateTakesWrites(t *testing.T) {
 	m.hears("WATCHDOG=1")
 
 	unlock := b.lockState()
-	b.awaitLog("no sign of life for the watchdog")
+	b.awaitLog("the gateway does not respond, systemd will restart the daemon")
 	for m.next(time.Millisecond) != nil { // of the time before
 	}
 	fed := 0

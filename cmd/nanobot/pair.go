@@ -35,8 +35,8 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
   nanobot pair --revoke ` + person,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if chosen := len(args) + btoi(list) + btoi(revoke != ""); chosen != 1 {
-				return exit.Usagef("pair: give a CODE, a CHANNEL:ID, --list or --revoke CHANNEL:ID")
+			if countTrue(len(args) == 1, list, revoke != "") != 1 {
+				return exit.Usagef("pair: add a CODE, a CHANNEL:ID, --list or --revoke CHANNEL:ID")
 			}
 			var who store.Person
 			if len(args) == 1 && strings.Contains(args[0], ":") || revoke != "" {
@@ -50,7 +50,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 				return err
 			}
 			ctx, o := cmd.Context(), accessOptions(cfg, std)
-			return enteringState(cfg, std, func() error {
+			return asStateOwner(cfg, std, func() error {
 				switch {
 				case list:
 					return access.ListPeople(ctx, o, allowedByConfig(cfg))
@@ -64,7 +64,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 		},
 	}
 	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
-	cmd.Flags().BoolVar(&list, "list", false, "list who has access, and the open codes")
+	cmd.Flags().BoolVar(&list, "list", false, "list the people who have access, and the valid codes")
 	cmd.Flags().StringVar(&revoke, "revoke", "", "revoke the access of CHANNEL:ID")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
@@ -79,21 +79,21 @@ func parsePerson(text string) (store.Person, error) {
 	}
 	list, ok := n.New().(channels.AccessList)
 	if !ok {
-		return store.Person{}, fmt.Errorf("people come to %s by a link, see nanobot link --help", channel)
+		return store.Person{}, fmt.Errorf("people sign in to %s with a link; see nanobot link --help", channel)
 	}
 	if err := list.CheckUserID(id); err != nil {
-		return store.Person{}, fmt.Errorf("%s:ID: %w; /whoami in a chat and nanobot pair --list show ids", channel, err)
+		return store.Person{}, fmt.Errorf("%s:ID: %w; /whoami in a chat and nanobot pair --list show IDs", channel, err)
 	}
 	return store.Person{Channel: channel, User: id}, nil
 }
 
-// isAllowed reports whether the config lets somebody in.
+// isAllowed reports whether a person has access by the config.
 func isAllowed(cfg *config.Config, p store.Person) bool {
 	list := allowFrom(cfg, p.Channel)
 	return slices.Contains(list, "*") || slices.Contains(list, p.User)
 }
 
-// allowedByConfig returns the people whom the config lets in, by channel that is enabled.
+// allowedByConfig returns the user IDs in the config, by enabled channel.
 func allowedByConfig(cfg *config.Config) map[string][]string {
 	all := map[string][]string{}
 	for _, n := range enabledNetworks(cfg) {
@@ -112,7 +112,7 @@ func allowFrom(cfg *config.Config, channel string) []string {
 	return nil
 }
 
-// personExamples shows how people are named on the channels that have an access list.
+// personExamples returns an example of CHANNEL:ID for each channel that has an access list.
 func personExamples() []string {
 	var all []string
 	for _, n := range networks {
@@ -123,7 +123,7 @@ func personExamples() []string {
 	return all
 }
 
-// accessOptions are what pair and link work with.
+// accessOptions returns the options of pair and link.
 func accessOptions(cfg *config.Config, std stdio) access.Options {
 	return access.Options{
 		Config: cfg, Out: std.out, Err: std.err,
@@ -132,17 +132,19 @@ func accessOptions(cfg *config.Config, std stdio) access.Options {
 	}
 }
 
-// enteringState calls f as the user that the state belongs to.
-func enteringState(cfg *config.Config, std stdio, f func() error) error {
+// asStateOwner calls f as the owner of the state.
+func asStateOwner(cfg *config.Config, std stdio, f func() error) error {
 	if err := trust.EnterState(cfg, std.err); err != nil {
 		return err
 	}
 	return f()
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
+func countTrue(conditions ...bool) (n int) {
+	for _, c := range conditions {
+		if c {
+			n++
+		}
 	}
-	return 0
+	return n
 }

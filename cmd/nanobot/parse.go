@@ -61,8 +61,8 @@ Exit status: 0 the output is valid, 1 it is not, 2 wrong usage.`,
 	return cmd
 }
 
-// parsers returns the names of the protocols that can read an output, and what the help says of
-// their objects and formats.
+// parsers returns the names of the protocols that can parse an output, and the text of the help
+// about their objects and formats.
 func parsers() (names []string, objects, formats string) {
 	var o, f strings.Builder
 	for _, name := range protocolNames() {
@@ -79,7 +79,7 @@ func parsers() (names []string, objects, formats string) {
 	return names, o.String(), f.String()
 }
 
-// chooseFormat returns the format that was asked for, or else the default of the protocol.
+// chooseFormat returns the format of the flag, or else the default of the protocol.
 func chooseFormat(p terminal.Description, format string) (string, error) {
 	formats := p.Parser.Formats
 	switch {
@@ -110,20 +110,20 @@ func readOutput(args []string, in io.Reader) (string, error) {
 		return "", fmt.Errorf("read output from %s: %w", name, err)
 	}
 	if len(b) > maxParsed {
-		return "", fmt.Errorf("read output from %s: it has more than %d MiB", name, maxParsed>>20)
+		return "", fmt.Errorf("read output from %s: it is larger than %d MiB", name, maxParsed>>20)
 	}
 	return string(b), nil
 }
 
-// printParsed prints what was read. An object that tells what is wrong with the output ends the
-// program with status 1.
+// printParsed prints the result of a parser. ok says that the output is valid; otherwise the
+// program ends with status 1.
 func printParsed(out io.Writer, object any, ok bool) error {
 	line, err := terminal.EncodeLine(object)
 	if err != nil {
-		return fmt.Errorf("encode what was read: %w", err)
+		return fmt.Errorf("encode result: %w", err)
 	}
 	if _, err := out.Write(line); err != nil {
-		return fmt.Errorf("print what was read: %w", err)
+		return fmt.Errorf("print result: %w", err)
 	}
 	if !ok {
 		return exit.Error{Status: exit.Failed}

@@ -43,7 +43,7 @@ func TestAnOutputThatIsTooLongIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "output")
 	must(t, os.WriteFile(file, nil, 0o600))
 	must(t, os.Truncate(file, maxParsed+1))
-	if _, err := readOutput([]string{file}, nil); err == nil || err.Error() != "read output from "+file+": it has more than 64 MiB" {
+	if _, err := readOutput([]string{file}, nil); err == nil || err.Error() != "read output from "+file+": it is larger than 64 MiB" {
 		t.Error(err)
 	}
 }

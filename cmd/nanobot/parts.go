@@ -11,7 +11,7 @@ import (
 	"nanobot/terminal"
 )
 
-// extensions returns the sections that channels and protocols add to the configuration.
+// extensions returns the sections that channels and protocols add to the config.
 func extensions() config.Extensions {
 	var all config.Extensions
 	for _, n := range networks {
@@ -33,7 +33,7 @@ func loadForCommand(flag string) (*config.Config, error) {
 	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"), extensions())
 }
 
-// enabledNetworks returns the chat networks that a config enables, by name in order.
+// enabledNetworks returns the chat networks that a config enables, sorted by name.
 func enabledNetworks(cfg *config.Config) []channels.Description {
 	enabled := slices.DeleteFunc(slices.Clone(networks), func(n channels.Description) bool { return !n.Enabled(cfg) })
 	slices.SortFunc(enabled, func(a, b channels.Description) int { return cmp.Compare(a.Name, b.Name) })
@@ -60,7 +60,7 @@ func findProtocol(name string) (terminal.Description, bool) {
 	return terminal.Description{}, false
 }
 
-// protocolNames returns the names of the protocols, in order.
+// protocolNames returns the names of the protocols, sorted.
 func protocolNames() []string {
 	var names []string
 	for _, p := range protocols {
@@ -70,7 +70,8 @@ func protocolNames() []string {
 	return names
 }
 
-// stateFolders are the folders of channels in the state folder that are copied file by file.
+// stateFolders returns the folders of channels in the state folder that a backup copies file by
+// file.
 func stateFolders() []string {
 	var all []string
 	for _, n := range networks {

@@ -16,8 +16,8 @@ func newRestore(std stdio) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE",
-		Short: "Replace the state by a backup, while the daemon is stopped",
-		Long: `Restore checks a file of "nanobot backup" and replaces the state by it. Stop the daemon first. Nothing is deleted:
+		Short: "Replace the state with a backup, while the daemon is stopped",
+		Long: `Restore checks a file of "nanobot backup" and replaces the state with it. Stop the daemon first. Nothing is deleted:
 the old state moves to a folder in stateDir/backups.
 
 To go back to an earlier version of nanobot, restore one of the copies in stateDir/backups that were made before
@@ -31,7 +31,7 @@ Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damage
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody writes holds up
+			context.AfterFunc(ctx, stop) // a second signal ends the process even while it reads from an empty pipe
 			cfg, err := loadForCommand(path)
 			if err != nil {
 				return err

@@ -54,10 +54,10 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 				return err
 			}
 			if cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
-				return noAgent(cfg)
+				return noAgentError(cfg)
 			}
 			if len(files) > 0 && !cfg.Terminal.PassMedia {
-				fmt.Fprintln(std.err, "nanobot: terminal.passMedia is false, so the agent is not told of the files")
+				fmt.Fprintln(std.err, "nanobot: terminal.passMedia is false, so the agent does not get the files")
 			}
 			var printer cli.Printer = cli.Text{Out: std.out, Progress: std.err}
 			if asJSON {
@@ -72,7 +72,7 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 	return cmd
 }
 
-// oneTurn is the message of `nanobot run`, and where its answer goes.
+// oneTurn has the message of `nanobot run` and the printer of its reply.
 type oneTurn struct {
 	flags   agentFlags
 	printer cli.Printer
@@ -92,19 +92,19 @@ func runOnce(ctx context.Context, cfg *config.Config, t oneTurn) error {
 	defer g.Close()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for
-	defer writeErrors()()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	defer disableSIGPIPE()()
 	ch := cli.New(cli.Options{ChatID: t.flags.chat, User: localUser(), Printer: t.printer})
 	out, err := g.Turn(ctx, ch, ch.Incoming(t.text, t.media))
 	if err != nil {
-		return exit.Error{Status: exit.Failed} // the log has said why
+		return exit.Error{Status: exit.Failed} // the reason is in the log
 	}
 	return outcomeStatus(out)
 }
 
-// writeErrors makes a closed pipe an error of the write, so that the agent is ended properly,
-// instead of a signal that ends only us.
-func writeErrors() (restore func()) {
+// disableSIGPIPE turns a write to a closed pipe into an error. The signal would end this process
+// without stopping its agent.
+func disableSIGPIPE() (restore func()) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	return func() { signal.Stop(pipe) }
@@ -123,11 +123,11 @@ func outcomeStatus(out terminal.Outcome) error {
 	return nil
 }
 
-// messageText takes the text from the arguments, or from stdin for "-".
+// messageText returns the text of the arguments, or the content of stdin for "-".
 func messageText(args, media []string, in io.Reader) (string, error) {
 	switch {
 	case len(args) == 0 && len(media) == 0:
-		return "", exit.Usagef("no message: give a TEXT, - to read it from stdin, or --media")
+		return "", exit.Usagef("no message: add a TEXT, - to read it from stdin, or --media")
 	case len(args) == 1 && args[0] == "-":
 		b, err := io.ReadAll(in)
 		if err != nil {
@@ -157,14 +157,14 @@ func absoluteFiles(paths []string) ([]string, error) {
 	return out, nil
 }
 
-func noAgent(cfg *config.Config) error {
+func noAgentError(cfg *config.Config) error {
 	if cfg.File() == "" {
-		return exit.Error{Status: exit.Config, Err: errors.New(`no agent: there is no config.json here; run "nanobot init" to write one, or use --command`)}
+		return exit.Error{Status: exit.Config, Err: errors.New(`no agent: there is no config.json in this folder; run "nanobot init" to write one, or use --command`)}
 	}
 	return config.Mistakes{{File: cfg.File(), Key: "terminal.command", Text: "must name the agent's command; or use --command"}}
 }
 
-// localUser is whoever runs this program.
+// localUser returns the user who runs this program.
 func localUser() channels.User {
 	u, err := user.Current()
 	if err != nil {

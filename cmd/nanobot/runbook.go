@@ -39,7 +39,7 @@ or moved. Runbooks are the files *.md in the folder runbooks of the workspace.`,
 	return cmd
 }
 
-// runbookFlags are what all of the commands have.
+// runbookFlags are the flags that all runbook commands have.
 type runbookFlags struct {
 	config string
 	asJSON bool
@@ -78,14 +78,14 @@ func newRunbookCheck(std stdio) *cobra.Command {
 the name of a runbook in the workspace. Exit status: 0 no errors, 1 errors.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := runbook.ReadFile(args[0], runbook.MaxText+1) // one more, so that it is refused
+			text, err := runbook.ReadFile(args[0], runbook.MaxText+1) // one byte more, so that Check reports a text that is too long
 			if errors.Is(err, fs.ErrNotExist) && !strings.Contains(args[0], "/") && configPath(flags.config) != "" {
 				cfg, err := loadForCommand(flags.config)
 				if err != nil {
 					return err
 				}
 				if text, _, err = runbook.Folder(cfg.Runbooks.Folder).Read(args[0]); err != nil {
-					return noRunbook(cfg, args[0], err)
+					return explainNoRunbook(cfg, args[0], err)
 				}
 			} else if err != nil {
 				return err
@@ -105,7 +105,7 @@ func newRunbookVerify(std stdio) *cobra.Command {
 		Long: `Verify recomputes the hash chain of the records and compares the records with the text of the runbook at the
 start of the run. It prints the last hash. Compare it with the hash printed at the end of the run, which reveals
 a chain that was rewritten as a whole. A file of "nanobot runbook export" needs neither config nor state.
-Exit status: 0 all records are right, 1 a record is wrong or missing; its step is named.`,
+Exit status: 0 all records are valid, 1 a record is wrong or missing; the output names its step.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := os.Stat(args[0]); err == nil || strings.ContainsAny(args[0], "./") {
@@ -124,7 +124,7 @@ func newRunbookExport(std stdio) *cobra.Command {
 	var flags runbookFlags
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN",
-		Short: "Print a run and its records as JSON, for verify",
+		Short: "Print a run and its records as JSON, for runbook verify",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
@@ -136,13 +136,13 @@ func newRunbookExport(std stdio) *cobra.Command {
 	return cmd
 }
 
-// withRuns calls f with the runs of the state, as the user that the state belongs to.
+// withRuns calls f with the runs of the state, as the owner of the state.
 func withRuns(ctx context.Context, path string, std stdio, f func(runbook.Runs) error) error {
 	cfg, err := loadForCommand(path)
 	if err != nil {
 		return err
 	}
-	return enteringState(cfg, std, func() error {
+	return asStateOwner(cfg, std, func() error {
 		db, err := openStore(ctx, cfg, true)
 		if err != nil {
 			return err
@@ -155,24 +155,24 @@ func newRunbookRun(std stdio) *cobra.Command {
 	var flags runbookFlags
 	var resume string
 	cmd := &cobra.Command{
-		Use:   "run [flags] NAME | run [flags] --resume RUN",
+		Use:   "run [flags] NAME | --resume RUN",
 		Short: "Execute a runbook step by step",
 		Long: `Run executes a runbook of the workspace. It runs the commands of shell steps in the workspace, with the limits
-and the sandbox of the agent, and asks questions in this terminal. Answer with a line: approve or reject, or the
-text of a comment; after a failure retry or abort, and after the third failure also skip REASON.
+and the sandbox of the agent, and asks questions in this terminal. Answer each with one line: approve or
+reject, or the text of a comment; after a failure retry or abort, and after the third failure also skip REASON.
 
 At the end of input the run waits. Continue it with --resume, also after an interrupt or a crash; a command that
-was running is then run again.
+was interrupted then starts again.
 
-With --json it prints one object per line, the last is {"kind":"run","run":…,"status":"complete|failed|declined|waiting"}.
+With --json it prints one object per line. The last is {"kind":"run","run":…,"status":"complete|failed|declined|waiting"}.
 Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 		Example: `  nanobot runbook run deploy
   printf 'approve\nlooks good to me\n' | nanobot runbook run --json deploy
   nanobot runbook run --resume 3f9c0a71de52`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args)+btoi(resume != "") != 1 {
-				return exit.Usagef("runbook run: give the NAME of a runbook, or --resume RUN")
+			if countTrue(len(args) == 1, resume != "") != 1 {
+				return exit.Usagef("runbook run: add the NAME of a runbook, or --resume RUN")
 			}
 			cfg, err := loadForCommand(flags.config)
 			if err != nil {
@@ -185,7 +185,7 @@ Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 			if flags.asJSON {
 				printer = runbooks.JSON{Out: std.out}
 			}
-			d := runbookDrive{cfg: cfg, std: std, printer: printer, resume: resume, name: strings.Join(args, "")}
+			d := runbookCommand{cfg: cfg, std: std, printer: printer, resume: resume, name: strings.Join(args, "")}
 			return d.run(cmd.Context())
 		},
 	}
@@ -194,43 +194,43 @@ Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 	return cmd
 }
 
-// runbookDrive is one call of `nanobot runbook run`.
-type runbookDrive struct {
+// runbookCommand is one execution of `nanobot runbook run`.
+type runbookCommand struct {
 	cfg          *config.Config
 	std          stdio
 	printer      runbooks.Printer
 	name, resume string
 }
 
-func (d runbookDrive) run(ctx context.Context) error {
+func (d runbookCommand) run(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for
-	defer writeErrors()()
-	book, source, err := d.load()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	defer disableSIGPIPE()()
+	book, source, err := d.loadRunbook()
 	if err != nil {
 		return err
 	}
-	db, err := openOrMakeStore(ctx, d.cfg)
+	db, err := openOrCreateStore(ctx, d.cfg)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.drive(ctx, runbook.Runs{Records: db}, book, source), db.Close())
+	return errors.Join(d.executeRun(ctx, runbook.Runs{Records: db}, book, source), db.Close())
 }
 
-// drive executes a new run of a runbook, or the one that is to be resumed.
-func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook.Runbook, source runbook.Source) error {
+// executeRun starts a run of a runbook, or resumes one, and executes its steps.
+func (d runbookCommand) executeRun(ctx context.Context, runs runbook.Runs, book runbook.Runbook, source runbook.Source) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	runner, err := newRunner(d.cfg, host{supervisor: supervisor}, newLog(d.std.err, false))
+	runner, err := newRunner(d.cfg, agentHost{supervisor: supervisor}, newLog(d.std.err, false))
 	if err != nil {
 		return err
 	}
 	defer runner.Close()
-	by := fmt.Sprintf("%s:%d", cli.Name, startedBy)
+	by := fmt.Sprintf("%s:%d", cli.Name, callerUID)
 	var r runbook.Run
 	if d.resume != "" {
-		r, err = d.find(ctx, runs)
+		r, err = d.loadRun(ctx, runs)
 	} else {
 		r, _, err = runs.Begin(ctx, runbook.Start{Runbook: book, Source: source, By: by})
 	}
@@ -254,59 +254,60 @@ func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook
 	return exit.Error{Status: exit.Failed}
 }
 
-// load reads the runbook of a new run.
-func (d runbookDrive) load() (book runbook.Runbook, source runbook.Source, err error) {
+// loadRunbook reads the runbook of a new run. A resumed run has its own copy.
+func (d runbookCommand) loadRunbook() (book runbook.Runbook, source runbook.Source, err error) {
 	if d.resume != "" {
 		return book, "", nil
 	}
 	book, source, err = runbook.Folder(d.cfg.Runbooks.Folder).Load(d.name)
-	return book, source, noRunbook(d.cfg, d.name, err)
+	return book, source, explainNoRunbook(d.cfg, d.name, err)
 }
 
-// noRunbook explains an error of reading a runbook of the workspace.
-func noRunbook(cfg *config.Config, name string, err error) error {
+// explainNoRunbook adds the next step to the error of a runbook that does not exist.
+func explainNoRunbook(cfg *config.Config, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no runbook %s in %s; nanobot runbook list shows them", name, cfg.Runbooks.Folder)
 	}
 	return err
 }
 
-// find returns the run that is to be resumed.
-func (d runbookDrive) find(ctx context.Context, runs runbook.Runs) (runbook.Run, error) {
+// loadRun returns the run to resume.
+func (d runbookCommand) loadRun(ctx context.Context, runs runbook.Runs) (runbook.Run, error) {
 	r, err := runs.Load(ctx, d.resume)
 	switch {
 	case errors.Is(err, runbook.ErrNoRun):
 		return r, fmt.Errorf("there is no run %s", d.resume)
 	case err == nil && r.Chat != "":
-		return r, fmt.Errorf("run %s belongs to the chat %s, whose people go on with it", r.ID, r.Chat)
+		return r, fmt.Errorf("run %s belongs to the chat %s; continue it there", r.ID, r.Chat)
 	}
 	return r, err
 }
 
-// openOrMakeStore opens the state beside a daemon, and makes it first where no daemon has run yet.
-func openOrMakeStore(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+// openOrCreateStore opens the state while a daemon may be running. If no daemon has ever run, it
+// creates the state first.
+func openOrCreateStore(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
 	db, err := openStore(ctx, cfg, true)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return db, err
 	}
-	if made, err := openStore(ctx, cfg, false); err == nil { // else another process is making it
-		if err := made.Close(); err != nil {
+	if created, err := openStore(ctx, cfg, false); err == nil { // otherwise another process is creating it
+		if err := created.Close(); err != nil {
 			return nil, err
 		}
 	}
 	return openStore(ctx, cfg, true)
 }
 
-// shellSteps returns how the commands of a run's steps are executed: in the workspace, where the
-// local chat's agent works. What a crash has left of a command of this run is killed.
+// shellSteps returns a function that executes the commands of a run's steps in the workspace, with
+// the settings of the local chat's agent. It kills processes that a crash of this run has left.
 func shellSteps(runner *terminal.Runner, workspace, run string) (runbooks.Shell, error) {
-	place, err := runner.ExecEnv(cli.Name, "local")
+	env, err := runner.ExecEnv(cli.Name, "local")
 	if err != nil {
 		return nil, err
 	}
-	place = shellstep.ExecEnv(place, run)
-	place.Dir = workspace
+	env = shellstep.ExecEnv(env, run)
+	env.Dir = workspace
 	return func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error) {
-		return shellstep.Run(ctx, place, command, timeout)
+		return shellstep.Run(ctx, env, command, timeout)
 	}, nil
 }

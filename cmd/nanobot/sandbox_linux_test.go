@@ -99,7 +99,7 @@ func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {
 	path := filepath.Join(f.Root, "etc/nanobot/faq/config.json")
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat", "sandbox": "landlock"}}`), 0o644))
 	all, _, _ := examined(t, path, false)
-	all.expect(t, "isolation", channels.Good, "granted to the agent entry by entry")
+	all.expect(t, "isolation", channels.Good, "it can neither list, create, rename nor delete anything")
 }
 
 // startBotIn is startBot with its files in a certain folder.

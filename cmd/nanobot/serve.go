@@ -59,7 +59,7 @@ func serve(ctx context.Context, path string, std stdio) error {
 	defer d.supervisor.Close()
 	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
-	d.reload = func(g *gateway.Gateway, h host) error { return reload(path, g, h, d.level, d.log) }
+	d.reload = func(g *gateway.Gateway, h agentHost) error { return reload(path, g, h, d.level, d.log) }
 	return d.run(ctx)
 }
 
@@ -68,7 +68,7 @@ type daemon struct {
 	cfg        *config.Config
 	log        *zap.Logger
 	level      zap.AtomicLevel
-	reload     func(*gateway.Gateway, host) error
+	reload     func(*gateway.Gateway, agentHost) error
 	ready      func(*site) // called once the daemon is ready
 	supervisor *process.Supervisor
 }
@@ -80,10 +80,10 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	socket := d.openSocket()
 	defer closeSocket(socket)
-	h := host{supervisor: d.supervisor, socket: socketPath(socket)}
+	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket)}
 	var g *gateway.Gateway
 	files := dbfile.NewWatch()
-	settings, open, err := prepare(d.cfg, starting{h, func(channel, user string) bool { return g.IsAdmitted(channel, user) }, files, d.log})
+	settings, open, err := prepare(d.cfg, prepareOptions{h, func(channel, user string) bool { return g.IsAdmitted(channel, user) }, files, d.log})
 	if err != nil {
 		return err
 	}
@@ -104,12 +104,12 @@ func (d daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	book, err := openAudit(d.cfg, false, d.log)
+	auditLog, err := openAudit(d.cfg, false, d.log)
 	if err != nil {
 		return err
 	}
-	defer book.Close()
-	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: book.Write}
+	defer auditLog.Close()
+	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write}
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
@@ -149,7 +149,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 // openSocket opens the socket of the MCP tools, or returns nil if there is none.
 func (d daemon) openSocket() *peersocket.Listener {
 	if !d.supervisor.KnowsOwners() {
-		d.log.Info("agents have no tools of the chat, because it cannot be told here which chat a process works for")
+		d.log.Info("agents get no MCP tools, because this system does not tell which chat a process works for")
 		return nil
 	}
 	return openSocket(d.cfg, socketParents(os.Getenv, os.Geteuid() == 0), d.log)
@@ -163,7 +163,7 @@ func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, fun
 	c, m := console.New(o.Store, d.log), metrics.New()
 	o.Events = func(e events.Event) { c.Observe(e); m.Observe(e) }
 	g := gateway.New(o)
-	return g, page.watch(g, c, m, o.Channels)
+	return g, page.mountGateway(g, c, m, o.Channels)
 }
 
 // closeChannels closes the channels that hold resources.
@@ -186,7 +186,7 @@ func closeStore(s store.Store) error {
 	return nil
 }
 
-// onHangup calls f at each SIGHUP until the function it returns is called.
+// onHangup calls f at each SIGHUP until stop is called.
 func onHangup(ctx context.Context, f func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hangups := make(chan os.Signal, 1)
@@ -209,8 +209,8 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// reload reads the config again. If it has a mistake, nothing changes.
-func reload(path string, g *gateway.Gateway, h host, level zap.AtomicLevel, log *zap.Logger) error {
+// reload reads the config again. If the config has a mistake, nothing changes.
+func reload(path string, g *gateway.Gateway, h agentHost, level zap.AtomicLevel, log *zap.Logger) error {
 	cfg, err := loadConfig(path)
 	if err != nil {
 		return err

@@ -150,7 +150,7 @@ func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
 	b.await("1", "first")
 	b.configure(t, `{"terminal": {"comand": "echo broken"}`+anybody)
 	b.signal(syscall.SIGHUP)
-	b.awaitLog("config not reloaded, the last good one stays")
+	b.awaitLog("config not reloaded, the old one stays in use")
 	b.net.Say("2", "7", "hello")
 	b.await("2", "first")
 	b.configure(t, `{"terminal": {"command": "echo second"}`+anybody)

@@ -241,9 +241,9 @@ func (s *soak) score() {
 			q, kind := c.question(m), about(m)
 			key := kind + strconv.Itoa(q)
 			before, again := first[key]
-			s.marked += btoi(m.marked)
-			s.reports += btoi(kind == "report")
-			s.doubled += btoi(again && kind != "passing" && kind != "stop")
+			s.marked += countTrue(m.marked)
+			s.reports += countTrue(kind == "report")
+			s.doubled += countTrue(again && kind != "passing" && kind != "stop")
 			switch {
 			case kind == "passing" || kind == "stop":
 				continue

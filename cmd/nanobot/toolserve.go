@@ -30,15 +30,14 @@ func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gatew
 			return g.ServeTools(ctx, conn, gateway.ToolCaller{Owner: c.Owner, Dir: c.Dir})
 		},
 		Refused: func(r toolsocket.Refusal) {
-			what := audit.Record{Event: audit.Denied, Decision: audit.Refused, Agent: r.Owner.Agent, Title: fmt.Sprintf("tools for process %d of user %d: %s", r.Peer.Pid, r.Peer.UID, r.Reason)}
-			o.Audit.Record(channels.Incoming{Chat: channels.Chat{Channel: r.Owner.Channel, ID: r.Owner.ChatID}}, what)
+			record := audit.Record{Event: audit.Denied, Decision: audit.Refused, Agent: r.Owner.Agent, Title: fmt.Sprintf("tools for process %d of user %d: %s", r.Peer.Pid, r.Peer.UID, r.Reason)}
+			o.Audit.Record(channels.Incoming{Chat: channels.Chat{Channel: r.Owner.Channel, ID: r.Owner.ChatID}}, record)
 		},
 	})
 }
 
-// dialDaemon connects to the daemon: at $NANOBOT_SOCKET if that is set, and then cfg may be nil, or
-// at the socket that the daemon which holds the state of cfg has. The error is errNoDaemon only if
-// no daemon holds the state. The connection then speaks MCP.
+// dialDaemon opens an MCP connection to the daemon at $NANOBOT_SOCKET, or, if that is not set, to
+// the daemon that uses the state of cfg. The error is errNoDaemon only if no daemon uses the state.
 func dialDaemon(ctx context.Context, cfg *config.Config) (net.Conn, error) {
 	path := os.Getenv(config.SocketVariable)
 	if path == "" {
@@ -60,7 +59,7 @@ func findSocket(ctx context.Context, stateDir string) (string, error) {
 	for deadline := time.Now().Add(socketFileTimeout); ; {
 		pid, err := doctor.DaemonOf(stateDir)
 		if err != nil {
-			return "", fmt.Errorf("tell whether a daemon runs: %w", err)
+			return "", fmt.Errorf("find the daemon: %w", err)
 		}
 		if pid == 0 {
 			return "", errNoDaemon
@@ -70,7 +69,7 @@ func findSocket(ctx context.Context, stateDir string) (string, error) {
 			return path, err
 		}
 		if time.Now().After(deadline) {
-			return "", fmt.Errorf("the daemon (pid %d) has no socket for tools; its log says why", pid)
+			return "", fmt.Errorf("the daemon (pid %d) has no socket for MCP tools; its log says why", pid)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):

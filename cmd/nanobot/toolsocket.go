@@ -20,7 +20,7 @@ import (
 // openSocket listens on the socket of the MCP tools, in the first suitable folder. If there is none
 // it logs the reason and returns nil; the daemon then runs without tools.
 func openSocket(cfg *config.Config, parents []string, log *zap.Logger) *peersocket.Listener {
-	var wrong []error
+	var failures []error
 	for _, parent := range parents {
 		err := checkSocketFolder(cfg, parent)
 		if err == nil {
@@ -30,9 +30,9 @@ func openSocket(cfg *config.Config, parents []string, log *zap.Logger) *peersock
 				return l
 			}
 		}
-		wrong = append(wrong, fmt.Errorf("%s: %w", parent, err))
+		failures = append(failures, fmt.Errorf("%s: %w", parent, err))
 	}
-	log.Warn("agents have no tools of the chat, because there is no folder for a socket; set XDG_RUNTIME_DIR to one", zap.Error(errors.Join(wrong...)))
+	log.Warn("agents get no MCP tools, because no folder is suitable for the socket; set XDG_RUNTIME_DIR to another folder", zap.Error(errors.Join(failures...)))
 	return nil
 }
 
@@ -64,7 +64,7 @@ func socketParents(getenv func(string) string, root bool) []string {
 // checkSocketFolder returns an error if agents could replace a socket in a folder, or not reach it.
 func checkSocketFolder(cfg *config.Config, parent string) error {
 	if containsAny(cfg.Workspace, parent) {
-		return errors.New("it is in the workspace, where agents write")
+		return errors.New("it is in the workspace, which agents can write to")
 	}
 	if !anyAgent(cfg, func(t config.Terminal) bool { return t.User != "" }) {
 		return nil
@@ -75,7 +75,7 @@ func checkSocketFolder(cfg *config.Config, parent string) error {
 			return err
 		}
 		if info.Mode().Perm()&0o001 == 0 {
-			return fmt.Errorf("other users (terminal.user) cannot pass through %s", at)
+			return fmt.Errorf("other users (terminal.user) cannot enter %s", at)
 		}
 		if at == filepath.Dir(at) {
 			return nil
@@ -83,11 +83,12 @@ func checkSocketFolder(cfg *config.Config, parent string) error {
 	}
 }
 
-// warnHiddenSocket logs a warning if agents may not see the folder of the socket.
+// warnHiddenSocket logs a warning if the socket is in a folder for temporary files and agents may
+// have their own one.
 func warnHiddenSocket(cfg *config.Config, parent string, log *zap.Logger) {
-	apart := func(t config.Terminal) bool { return t.User != "" || t.Sandbox == sandbox.Landlock }
-	if anyAgent(cfg, apart) && (containsAny("/tmp", parent) || containsAny("/var/tmp", parent)) {
-		log.Warn("agents may have a folder for temporary files of their own, and then cannot reach the tools of the chat, because the socket is in ours; "+
+	isolated := func(t config.Terminal) bool { return t.User != "" || t.Sandbox == sandbox.Landlock }
+	if anyAgent(cfg, isolated) && (containsAny("/tmp", parent) || containsAny("/var/tmp", parent)) {
+		log.Warn("agents may have their own folder for temporary files and then cannot reach the socket of the MCP tools; "+
 			"set XDG_RUNTIME_DIR to another folder", zap.String("folder", parent))
 	}
 }
@@ -106,7 +107,7 @@ func anyAgent(cfg *config.Config, is func(config.Terminal) bool) bool {
 func announceSocket(dir string, l *peersocket.Listener, log *zap.Logger) (withdraw func()) {
 	folder, err := os.OpenRoot(dir)
 	if err != nil {
-		log.Warn("tools outside of agents cannot find the daemon", zap.Error(err))
+		log.Warn("nanobot mcp cannot find the daemon", zap.Error(err))
 		return func() {}
 	}
 	if left, err := readSocketFile(folder); err == nil {
@@ -121,7 +122,7 @@ func announceSocket(dir string, l *peersocket.Listener, log *zap.Logger) (withdr
 			return errors.Join(err, f.Chmod(0o600))
 		})
 		if err != nil {
-			log.Warn("tools outside of agents cannot find the daemon", zap.Error(err))
+			log.Warn("nanobot mcp cannot find the daemon", zap.Error(err))
 		}
 	}
 	return func() {
@@ -139,7 +140,7 @@ func readSocketFile(folder *os.Root) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > 4<<10 {
-		return "", fmt.Errorf("%s: not a file of ours", state.Socket)
+		return "", fmt.Errorf("%s was not written by the daemon", state.Socket)
 	}
 	b, err := folder.ReadFile(state.Socket)
 	return strings.TrimSpace(string(b)), err

@@ -101,7 +101,7 @@ func TestTheFolderOfTheSocketIsChosen(t *testing.T) {
 	}
 }
 
-func TestAFolderThatWillNotDoIsPassedOver(t *testing.T) {
+func TestTheSocketIsNotOpenedInAnUnsuitableFolder(t *testing.T) {
 	closed, open, workspace := runtimeDir(t), runtimeDir(t), runtimeDir(t)
 	if err := os.Chmod(open, 0o711); err != nil {
 		t.Fatal(err)
@@ -115,9 +115,9 @@ func TestAFolderThatWillNotDoIsPassedOver(t *testing.T) {
 		"the first":          {config.Terminal{}, []string{closed, open}, closed, ""},
 		"missing":            {config.Terminal{}, []string{filepath.Join(closed, "missing"), open}, open, ""},
 		"in the workspace":   {config.Terminal{}, []string{workspace, open}, open, ""},
-		"closed to the user": {config.Terminal{User: "nobody"}, []string{closed, open}, open, "folder for temporary files of their own"},
+		"closed to the user": {config.Terminal{User: "nobody"}, []string{closed, open}, open, "their own folder for temporary files"},
 		"too long":           {config.Terminal{}, []string{longFolder(t), open}, open, ""},
-		"hidden":             {config.Terminal{Sandbox: "landlock"}, []string{open}, open, "folder for temporary files of their own"},
+		"hidden":             {config.Terminal{Sandbox: "landlock"}, []string{open}, open, "their own folder for temporary files"},
 		"none":               {config.Terminal{}, []string{workspace}, "", "set XDG_RUNTIME_DIR"},
 	} {
 		core, said := observer.New(zap.InfoLevel)

@@ -26,19 +26,19 @@ const (
 // watchState returns store.ErrUnusable when the state was removed, replaced or damaged while the
 // daemon runs.
 func (d daemon) watchState(ctx context.Context, w *dbfile.Watch) error {
-	look := time.NewTicker(stateCheckInterval)
-	defer look.Stop()
+	check := time.NewTicker(stateCheckInterval)
+	defer check.Stop()
 	for last := ""; ; {
 		select {
 		case <-w.Failed():
 			return stateLostError(w)
-		case <-look.C:
+		case <-check.C:
 			text := ""
 			if err := w.Check(); err != nil {
 				text = err.Error()
 			}
 			if text != "" && text != last && w.Err() == nil { // logged when the error changes
-				d.log.Warn("the state cannot be looked at, will retry", zap.String("error", text))
+				d.log.Warn("state not checked, will retry", zap.String("error", text))
 			}
 			last = text
 		case <-ctx.Done():
@@ -68,7 +68,7 @@ func (d daemon) wait(work *errgroup.Group, w *dbfile.Watch) error {
 	case err := <-done:
 		return err
 	case <-w.Failed():
-		d.log.Error("the state cannot be used any more, so this ends: nothing is received, and nothing confirmed", zap.Error(w.Err()))
+		d.log.Error("the state can no longer be used, so the daemon exits; nothing more is received or confirmed", zap.Error(w.Err()))
 	}
 	select {
 	case err := <-done:

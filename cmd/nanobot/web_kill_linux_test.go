@@ -141,7 +141,7 @@ func (s *storm) score() {
 	unanswered := 0
 	for _, text := range s.said {
 		asked, answered := s.seen["user "+text], s.seen["bot "+answerOf(text)]
-		unanswered += btoi(answered == 0)
+		unanswered += countTrue(answered == 0)
 		if asked != 1 || answered > 1 {
 			t.Errorf("%s was seen %d times and answered %d times", text, asked, answered)
 		}

@@ -409,7 +409,7 @@ func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.operators("GET /api/turns", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "turns") }))
+	s.handleForOperators("GET /api/turns", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "turns") }))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.run(ctx) }()

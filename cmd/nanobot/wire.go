@@ -53,40 +53,40 @@ var protocols = []terminal.Description{
 }
 
 // openChannels opens the enabled channels. The error names every channel that cannot be opened.
-func openChannels(cfg *config.Config, knows func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
+func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
-	var wrong []error
+	var failures []error
 	for _, n := range enabledNetworks(cfg) {
 		ch, err := n.Open(channels.OpenOptions{
-			Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state, Requester: visitor, Log: log,
-			Admitted: func(user string) bool { return knows(n.Name, user) },
+			Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state, Requester: identifyUser, Log: log,
+			Admitted: func(user string) bool { return isAdmitted(n.Name, user) },
 			Folder:   func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 		})
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("channels.%s: %w", n.Name, err))
+			failures = append(failures, fmt.Errorf("channels.%s: %w", n.Name, err))
 			continue
 		}
 		open[n.Name] = ch
 	}
-	return open, errors.Join(wrong...)
+	return open, errors.Join(failures...)
 }
 
-// visitor returns the user of a request that the HTTP server has authenticated.
-func visitor(r *http.Request) (user string, operator bool) {
+// identifyUser returns the user of a request that the HTTP server has authenticated.
+func identifyUser(r *http.Request) (user string, operator bool) {
 	id := httpd.IdentityOf(r.Context())
 	return id.User, id.Role == httpd.Operator
 }
 
-var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
+var errNoChannel = errors.New("no channel is enabled, so nobody could talk to the bot; enable one in the config, or run nanobot chat to talk to it here")
 
-// host has the parts of the daemon that agents are started with.
-type host struct {
+// agentHost has the parts of the daemon that agents are started with.
+type agentHost struct {
 	supervisor *process.Supervisor
 	socket     string // path of the socket of the MCP tools; "" if there is none
 }
 
 // newSettings returns the settings of a gateway that a reload can change.
-func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings, error) {
+func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Settings, error) {
 	agents, err := newAgents(cfg, h, log)
 	if err != nil {
 		return gateway.Settings{}, err
@@ -127,42 +127,42 @@ func runbooksFolder(cfg *config.Config) string {
 }
 
 // newAgents makes the agents of a config. The error names every agent that cannot be made.
-func newAgents(cfg *config.Config, h host, log *zap.Logger) (map[string]gateway.Agent, error) {
+func newAgents(cfg *config.Config, h agentHost, log *zap.Logger) (map[string]gateway.Agent, error) {
 	agents := map[string]gateway.Agent{}
-	var wrong []error
+	var failures []error
 	for _, name := range cfg.AgentNames() {
 		own, _ := cfg.ForAgent(name)
 		runner, err := newRunner(own, h, log)
 		if err != nil {
-			wrong = append(wrong, err)
+			failures = append(failures, err)
 			continue
 		}
 		agents[name] = gateway.Agent{
 			Runner: runner, Progress: turn.Progress(own.Terminal.Progress), PassHistory: own.Terminal.PassHistory,
-			Injectable: own.SupportsInject(), Approvers: own.Terminal.Approvers, Launch: lineup(runner),
+			Injectable: own.SupportsInject(), Approvers: own.Terminal.Approvers, Launch: launchRecord(runner),
 		}
 	}
-	return agents, errors.Join(wrong...)
+	return agents, errors.Join(failures...)
 }
 
-// starting has the parameters of prepare.
-type starting struct {
-	host  host
-	knows func(channel, user string) bool // reports whether a user has access, once the gateway runs
-	state *dbfile.Watch
-	log   *zap.Logger
+// prepareOptions has the parameters of prepare.
+type prepareOptions struct {
+	host       agentHost
+	isAdmitted func(channel, user string) bool // reports whether a user has access, once the gateway runs
+	state      *dbfile.Watch
+	log        *zap.Logger
 }
 
 // prepare makes the settings and channels of a config before the daemon changes anything: it reads
 // the secrets, checks the sandbox, and opens the channels. Its error names all mistakes and ends
 // the program with status 78.
-func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]channels.Channel, error) {
+func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.host, s.log)
-	open, wrong := openChannels(cfg, s.knows, s.state, s.log)
-	err = errors.Join(err, wrong)
+	open, openErr := openChannels(cfg, s.isAdmitted, s.state, s.log)
+	err = errors.Join(err, openErr)
 	if cfg.HTTP.Listen != "" {
-		_, wrong := cfg.HTTP.RevealToken()
-		err = errors.Join(err, wrong)
+		_, tokenErr := cfg.HTTP.RevealToken()
+		err = errors.Join(err, tokenErr)
 	}
 	if err != nil {
 		return gateway.Settings{}, nil, exit.Error{Status: exit.Config, Err: errors.Join(err, closeChannels(open))}
@@ -175,15 +175,15 @@ func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]chann
 func checkStart(cfg *config.Config) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	_, open, err := prepare(cfg.WithoutCredentials(), starting{host{supervisor: supervisor}, knowsNobody, dbfile.NewWatch(), zap.NewNop()})
+	_, open, err := prepare(cfg.WithoutCredentials(), prepareOptions{agentHost{supervisor: supervisor}, admitsNobody, dbfile.NewWatch(), zap.NewNop()})
 	if err != nil {
 		return err
 	}
 	return closeChannels(open)
 }
 
-// knowsNobody is the access list of channels that are opened only to be checked.
-func knowsNobody(_, _ string) bool { return false }
+// admitsNobody is the access list of channels that are opened only to be checked.
+func admitsNobody(_, _ string) bool { return false }
 
 // openStore opens the state: shared for a command that works while the daemon runs, else for the
 // daemon.
@@ -201,14 +201,14 @@ func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sq
 
 // newDirect makes the gateway of run and chat, which stores nothing.
 func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
-	runner, err := newRunner(cfg, host{supervisor: supervisor}, log)
+	runner, err := newRunner(cfg, agentHost{supervisor: supervisor}, log)
 	if err != nil {
 		return nil, err
 	}
 	return &gateway.Direct{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
 }
 
-func newRunner(cfg *config.Config, h host, log *zap.Logger) (*terminal.Runner, error) {
+func newRunner(cfg *config.Config, h agentHost, log *zap.Logger) (*terminal.Runner, error) {
 	protocol, err := newProtocol(cfg)
 	if err != nil {
 		return nil, err
@@ -225,14 +225,14 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 	return p.Open(cfg.Terminal), nil
 }
 
-func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *zap.Logger) (*terminal.Runner, error) {
+func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, log *zap.Logger) (*terminal.Runner, error) {
 	named := cfg.AgentName() != config.DefaultAgent
 	if named {
 		log = log.With(zap.String("agent", cfg.AgentName()))
 	}
 	program, err := os.Executable()
 	if err != nil {
-		program = "" // it cannot be protected then, and need not be where packages put it
+		program = "" // not protected from agents; where packages install it, only root can write
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
@@ -240,13 +240,13 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 		Agent: cfg.AgentName(), Socket: h.socket, Log: log,
 	})
 	if err != nil {
-		if named { // a runner names the keys of terminal
+		if named { // errors of a runner name only the keys of the section
 			err = fmt.Errorf("%s: %w", cfg.AgentKey(), err)
 		}
 		return nil, exit.Error{Status: exit.Config, Err: err}
 	}
-	for _, lack := range runner.MissingFeatures() {
-		log.Warn(lack)
+	for _, missing := range runner.MissingFeatures() {
+		log.Warn(missing)
 	}
 	return runner, nil
 }

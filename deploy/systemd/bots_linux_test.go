@@ -45,7 +45,7 @@ func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
 	m.nanobot("bots", "create", "faq", "--command", "echo you said {message}", "--telegram-token-file", "/root/token", "--allow", "7")
 	// Telegram is on loopback here.
 	m.run("sed", "-i", `s|"enabled": true|"enabled": true, "apiBase": "`+api.URL+`"|`, "/etc/nanobot/faq/config.json")
-	if f := m.doctor("faq"); f["systemd"].Status != "warn" || f["telegram.token"].Status != "ok" || f["daemon"].Detail != "does not run" {
+	if f := m.doctor("faq"); f["systemd"].Status != "warn" || f["telegram.token"].Status != "ok" || f["daemon"].Detail != "is not running" {
 		t.Errorf("before the start: %+v", f)
 	}
 

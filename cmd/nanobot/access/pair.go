@@ -23,7 +23,7 @@ func Accept(ctx context.Context, o Options, code string) error {
 		}
 		if !ok {
 			return fmt.Errorf("code %q is unknown or has expired (a code is valid for %d minutes, and the oldest expires when there are too many); "+
-				"ask them to write to the bot again, or use their ID: nanobot pair CHANNEL:ID", code, int(intake.CodeLifetime.Minutes()))
+				"ask the person to write to the bot again, or use their ID: nanobot pair CHANNEL:ID", code, int(intake.CodeLifetime.Minutes()))
 		}
 		return o.reportPaired(g)
 	})

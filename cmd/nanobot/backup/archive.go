@@ -41,7 +41,7 @@ const (
 	ManifestFile   = "nanobot-backup.json"
 	manifestFormat = 1
 	// stagePrefix is the prefix of the temporary folders of a backup or restore.
-	stagePrefix = ".stagePrefix-"
+	stagePrefix = ".staged-"
 	// diskHeadroom is how many bytes of disk space a backup leaves free for the daemon.
 	diskHeadroom = 64 << 20
 	// stageTries is how often a folder is read again after an entry was renamed or removed

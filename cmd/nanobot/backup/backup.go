@@ -68,7 +68,7 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 	if err = errors.Join(err, dbfile.SyncFolder(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
-	fmt.Fprintf(o.Stderr, "%s: %.1f MiB. It contains messages and keys: keep it safe.\n", path, float64(info.Size())/(1<<20))
+	fmt.Fprintf(o.Stderr, "Wrote %s (%.1f MiB). It contains messages and keys, so keep it safe.\n", path, float64(info.Size())/(1<<20))
 	return nil
 }
 
@@ -150,7 +150,7 @@ func Write(ctx context.Context, o Options, w io.Writer) error {
 		return state.Explain(o.Config, fmt.Errorf("make the backup: %w", err))
 	}
 	if missing > 0 {
-		fmt.Fprintf(o.Stderr, "warning: the files of %d answers that are not delivered yet are missing in the state\n", missing)
+		fmt.Fprintf(o.Stderr, "warning: the files of %d undelivered answers are missing in the state\n", missing)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func Restore(ctx context.Context, o Options, path string) error {
 		return err
 	}
 	if b, ok := systemd.FindBot(o.Config.File()); ok && b.IsService() && !h.Exists && os.Geteuid() == 0 {
-		return fmt.Errorf("there is no %s, which systemd makes: start %s once, stop it, and restore again", o.Config.Gateway.StateDir, b.Unit())
+		return fmt.Errorf("there is no %s yet, which systemd creates: start %s once, stop it, and restore again", o.Config.Gateway.StateDir, b.Unit())
 	}
 	if err := trust.BecomeOwner(o.Config, h, o.Stderr); err != nil {
 		return err
@@ -49,7 +49,7 @@ func Restore(ctx context.Context, o Options, path string) error {
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("stop the daemon first: %w", err)
 	case errors.Is(err, dbfile.ErrDamaged), errors.Is(err, dbfile.ErrNewer):
-		return exit.Error{Status: exit.Config, Err: fmt.Errorf("%s is not restored, and the state is as it was: %w", path, err)}
+		return exit.Error{Status: exit.Config, Err: fmt.Errorf("%s is not restored, and the state is unchanged: %w", path, err)}
 	case err != nil:
 		return fmt.Errorf("restore %s: %w", path, err)
 	}
@@ -119,10 +119,10 @@ func ignoreExisting(err error) error {
 	return err
 }
 
-// unpack extracts a backup, or takes a database alone, which is not a whole state.
+// unpack extracts a backup. It also accepts a single database, which is not a whole state.
 func (a archive) unpack(ctx context.Context, from io.Reader, to string) (whole bool, err error) {
 	r := bufio.NewReader(from)
-	if begin, _ := r.Peek(16); bytes.Equal(begin, []byte("SQLite format 3\x00")) {
+	if header, _ := r.Peek(16); bytes.Equal(header, []byte("SQLite format 3\x00")) {
 		return false, storeFile(filepath.Join(to, sqlite.Database), r)
 	}
 	zip, err := gzip.NewReader(r)
@@ -171,7 +171,7 @@ func (a archive) unpackFile(t *tar.Reader, h *tar.Header, to string) error {
 	name := filepath.FromSlash(h.Name)
 	first, _, _ := strings.Cut(name, string(filepath.Separator))
 	if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || filepath.Clean(name) != name || !a.contains(first) {
-		return dbfile.Damaged("the backup holds %q, which does not belong there", h.Name)
+		return dbfile.Damaged("the backup contains %q, which does not belong there", h.Name)
 	}
 	// A large file of zeros is small in an archive and large on disk.
 	if err := checkFree(to, h.Size); err != nil {

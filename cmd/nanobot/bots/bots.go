@@ -41,7 +41,7 @@ func (s *Server) ResolveRoot() (err error) {
 // bot returns the bot with a name, which need not exist.
 func (s *Server) bot(name string) (systemd.Bot, error) {
 	if !systemd.ValidName(name) {
-		return systemd.Bot{}, exit.Usagef("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
+		return systemd.Bot{}, exit.Usagef("the name of a bot has 1 to 23 lower-case letters, digits and -, and begins with a letter or digit (got %q)", name)
 	}
 	return systemd.Bot{Root: s.Root, Name: name}, nil
 }
@@ -58,9 +58,9 @@ func (s *Server) requireBot(name string) (systemd.Bot, error) {
 	return f, nil
 }
 
-// all returns the bots of the server, sorted by name. It skips folders without a valid name, with a
-// warning.
-func (s *Server) all() ([]systemd.Bot, error) {
+// allBots returns the bots of the server, sorted by name. It skips folders without a valid name,
+// with a warning.
+func (s *Server) allBots() ([]systemd.Bot, error) {
 	configs, err := filepath.Glob(filepath.Join(s.Root, "etc/nanobot", "[^.]*", "config.json"))
 	if err != nil {
 		return nil, fmt.Errorf("--root: %w", err)
@@ -70,7 +70,7 @@ func (s *Server) all() ([]systemd.Bot, error) {
 		name := filepath.Base(filepath.Dir(path))
 		f, err := s.bot(name)
 		if err != nil {
-			fmt.Fprintf(s.Err, "%s is left out: %v\n", path, err)
+			fmt.Fprintf(s.Err, "%s is skipped: %v\n", path, err)
 			continue
 		}
 		all = append(all, f)
@@ -82,11 +82,11 @@ func (s *Server) all() ([]systemd.Bot, error) {
 func (s *Server) selectBots(names []string, all bool) (some []systemd.Bot, err error) {
 	switch {
 	case all && len(names) > 0:
-		return nil, exit.Usagef("give names or --all, not both")
+		return nil, exit.Usagef("use names or --all, not both")
 	case all:
-		return s.all()
+		return s.allBots()
 	case len(names) == 0:
-		return nil, exit.Usagef("name a bot, or use --all")
+		return nil, exit.Usagef("add the name of a bot, or --all")
 	}
 	for _, name := range names {
 		f, err := s.requireBot(name)

@@ -32,27 +32,27 @@ func (s *Server) Create(name string, d Draft) error {
 	if err != nil {
 		return err
 	}
-	if err := s.check(d); err != nil {
+	if err := s.checkDraft(d); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(f.Dir()); err == nil {
-		return fmt.Errorf("%s is already there and stays as it is; choose another name, or nanobot bots remove %s", f.Dir(), name)
+		return fmt.Errorf("%s exists already and is not changed; choose another name, or run nanobot bots remove %s", f.Dir(), name)
 	}
 	for _, dir := range f.StateDirs() {
 		if _, err := os.Lstat(dir); err == nil && !d.KeepState {
-			return fmt.Errorf("%s is there, with the people and messages of a bot that had this name before; say --keep-state to take them over, choose another name, or nanobot bots remove %s --purge", dir, name)
+			return fmt.Errorf("%s has the users and messages of an earlier bot of this name; add --keep-state to use them, choose another name, or run nanobot bots remove %s --purge", dir, name)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return suggestSudo(err)
 		}
 	}
-	if err := s.write(f, d); err != nil {
+	if err := s.writeBot(f, d); err != nil {
 		return suggestSudo(err)
 	}
-	if told, _ := existingPaths(f.UnitOverrides()); len(told) > 0 {
-		fmt.Fprintf(s.Err, "Its unit is not as the others': %s is there already.\n", strings.Join(told, ", "))
+	if existing, _ := existingPaths(f.UnitOverrides()); len(existing) > 0 {
+		fmt.Fprintf(s.Err, "Its unit is changed by files that exist already: %s\n", strings.Join(existing, ", "))
 	}
 	if s.JSON {
-		return s.show([]systemd.Bot{f})
+		return s.printBots([]systemd.Bot{f})
 	}
 	fmt.Fprintf(s.Out, "Wrote %s.\n", f.Config())
 	if command, err := config.ParseCommand(config.Default().Terminal.Shell, d.Command); err == nil {
@@ -61,9 +61,9 @@ func (s *Server) Create(name string, d Draft) error {
 		}
 	}
 	if len(d.tokenFiles()) == 0 {
-		fmt.Fprintln(s.Out, "It has no chat network yet: enable one in there before it is started.")
+		fmt.Fprintln(s.Out, "It has no chat network yet. Enable one in this file before you start it.")
 	}
-	_, err = fmt.Fprintf(s.Out, "Start it:  nanobot bots start %s\n", name)
+	_, err = fmt.Fprintf(s.Out, "To start it:  nanobot bots start %s\n", name)
 	return err
 }
 
@@ -81,14 +81,14 @@ func (d *Draft) tokenFiles() map[string]string {
 	return named
 }
 
-func (s *Server) check(d Draft) error {
+func (s *Server) checkDraft(d Draft) error {
 	if d.Template != "" {
 		if _, ok := starter.Find(d.Template); !ok {
 			return exit.Usagef("--template: must be one of %s (got %q)", strings.Join(starter.Names(), ", "), d.Template)
 		}
 	}
 	if (d.Command == "") == (d.Template == "") {
-		return exit.Usagef("say what the bot runs: either --command or --template")
+		return exit.Usagef("add either --command or --template, so that the bot has an agent")
 	}
 	named, stdin := d.tokenFiles(), 0
 	if len(d.Allow) > 0 && len(named) == 0 {
@@ -111,10 +111,10 @@ func (s *Server) check(d Draft) error {
 	return nil
 }
 
-// write makes the bot's folder under another name and renames it when it is complete, so that a bot
-// exists whole or not at all.
-func (s *Server) write(f systemd.Bot, d Draft) (err error) {
-	tokens, err := d.tokens(s.In)
+// writeBot makes the bot's folder under another name and renames it when it is complete, so that a
+// bot exists whole or not at all.
+func (s *Server) writeBot(f systemd.Bot, d Draft) (err error) {
+	tokens, err := d.readTokens(s.In)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *Server) write(f systemd.Bot, d Draft) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	text, err := s.config(f, d, tokens)
+	text, err := s.botConfig(f, d, tokens)
 	if err != nil {
 		return err
 	}
@@ -203,8 +203,8 @@ func asUsageError(err error) error {
 	return exit.Usagef("%s", strings.Join(all, "; "))
 }
 
-// tokens reads the tokens, by channel.
-func (d *Draft) tokens(stdin io.Reader) (map[string]string, error) {
+// readTokens reads the tokens, by channel.
+func (d *Draft) readTokens(stdin io.Reader) (map[string]string, error) {
 	all := map[string]string{}
 	for network, file := range d.tokenFiles() {
 		read := func() ([]byte, error) { return os.ReadFile(file) }
@@ -217,16 +217,16 @@ func (d *Draft) tokens(stdin io.Reader) (map[string]string, error) {
 		}
 		token := strings.TrimSpace(string(b))
 		if token == "" || strings.ContainsAny(token, " \t\r\n") {
-			return nil, exit.Usagef("--%s: must hold one token and nothing else", TokenFlag(network))
+			return nil, exit.Usagef("--%s: the file must contain one token and nothing else", TokenFlag(network))
 		}
 		all[network] = token
 	}
 	return all, nil
 }
 
-// config returns the new bot's config. Its paths are those on its own machine, whatever the root is
-// here.
-func (s *Server) config(f systemd.Bot, d Draft, tokens map[string]string) ([]byte, error) {
+// botConfig returns the new bot's config. Its paths are those on its own machine, whatever the root
+// is here.
+func (s *Server) botConfig(f systemd.Bot, d Draft, tokens map[string]string) ([]byte, error) {
 	on := systemd.Bot{Root: "/", Name: f.Name}
 	command, protocol := d.Command, d.Protocol
 	if a, ok := starter.Find(d.Template); ok {
@@ -252,7 +252,7 @@ func (s *Server) config(f systemd.Bot, d Draft, tokens map[string]string) ([]byt
 		"workspace": on.Workspace(),
 		"terminal":  map[string]any{"command": command, "protocol": protocol},
 		"channels":  sections,
-		"gateway":   map[string]any{"stateDir": on.State()}, // for pair and doctor, which systemd does not tell
+		"gateway":   map[string]any{"stateDir": on.State()}, // for pair and doctor, which systemd does not start
 	})
 	return out.Bytes(), err
 }

@@ -34,11 +34,11 @@ type View struct {
 
 // List prints all bots of the server.
 func (s *Server) List() error {
-	all, err := s.all()
+	all, err := s.allBots()
 	if err != nil {
 		return err
 	}
-	return s.show(all)
+	return s.printBots(all)
 }
 
 // Status prints the bots that are named, or all. It returns a silent exit.Error unless all of them
@@ -52,7 +52,7 @@ func (s *Server) Status(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.print(views); err != nil {
+	if err := s.printViews(views); err != nil {
 		return err
 	}
 	for _, v := range views {
@@ -77,7 +77,7 @@ func (s *Server) queryUnits(ctx context.Context, chosen []systemd.Bot) ([]View, 
 	for i, f := range chosen {
 		v := View{Name: f.Name, Config: f.Config(), Unit: f.Unit(), State: "unknown"}
 		cfg, err := s.loadConfig(f)
-		if v.Channels = s.channels(cfg); err != nil {
+		if v.Channels = s.channelNames(cfg); err != nil {
 			v.Problem, v.bad = err.Error(), errors.As(err, new(config.Mistakes))
 		}
 		if u, ok := states[f.Unit()]; ok {
@@ -94,20 +94,20 @@ func (s *Server) queryUnits(ctx context.Context, chosen []systemd.Bot) ([]View, 
 	return views, nil
 }
 
-func (s *Server) show(chosen []systemd.Bot) error {
+func (s *Server) printBots(chosen []systemd.Bot) error {
 	views, err := s.queryUnits(context.Background(), chosen)
 	if err != nil {
 		return err
 	}
-	return s.print(views)
+	return s.printViews(views)
 }
 
-func (s *Server) print(views []View) error {
+func (s *Server) printViews(views []View) error {
 	if s.JSON {
 		return format.WriteJSON(s.Out, views)
 	}
 	if len(views) == 0 {
-		_, err := fmt.Fprintln(s.Out, "There are no bots here. Create one:  nanobot bots create NAME --command …")
+		_, err := fmt.Fprintln(s.Out, "There are no bots on this server. To create one:  nanobot bots create NAME --command …")
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
@@ -128,16 +128,16 @@ func (s *Server) print(views []View) error {
 		case v.Problem != "":
 			remark = v.Problem
 		case v.State == "unknown":
-			remark = "systemd does not run here"
+			remark = "systemd does not run on this machine"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", v.Name, v.State, enabled, pid, v.Restarts, strings.Join(v.Channels, ","), remark)
 	}
 	return w.Flush()
 }
 
-// channels names the channels that a config enables, in order; a config that could not be read has
-// none.
-func (s *Server) channels(cfg *config.Config) []string {
+// channelNames names the channels that a config enables, in order; a config that could not be read
+// has none.
+func (s *Server) channelNames(cfg *config.Config) []string {
 	names := []string{}
 	for _, n := range s.Networks {
 		if cfg != nil && n.Enabled(cfg) {

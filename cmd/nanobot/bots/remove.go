@@ -25,18 +25,18 @@ func (s *Server) Remove(ctx context.Context, name string, o RemoveOptions) error
 	if err != nil {
 		return err
 	}
-	gone, stays, err := listRemains(f, o.Purge)
+	gone, stays, err := listPaths(f, o.Purge)
 	if err != nil {
 		return err
 	}
 	if !o.Yes && !s.confirmRemoval(f, gone) {
-		return errors.New("nothing was removed; --yes does it without asking")
+		return errors.New("nothing was removed; use --yes to remove it without a question")
 	}
-	return s.remove(ctx, f, gone, stays)
+	return s.removeBot(ctx, f, gone, stays)
 }
 
-// listRemains returns the existing paths of a bot: those to remove, and those that stay.
-func listRemains(b systemd.Bot, purge bool) (gone, stays []string, err error) {
+// listPaths returns the existing paths of a bot: those to remove, and those that stay.
+func listPaths(b systemd.Bot, purge bool) (gone, stays []string, err error) {
 	if gone, err = existingPaths(append(b.UnitOverrides(), b.Dir())); err != nil {
 		return nil, nil, err
 	}
@@ -48,11 +48,11 @@ func listRemains(b systemd.Bot, purge bool) (gone, stays []string, err error) {
 	}
 	switch {
 	case len(gone) > 0 && !hasConfig(b) && hasConfig(systemd.Bot{Root: b.Root}):
-		return nil, nil, fmt.Errorf("there is no bot %s, and %s may be of the one without a name, nanobot.service; remove it by hand", b.Name, strings.Join(gone, ", "))
+		return nil, nil, fmt.Errorf("there is no bot %s, and %s may belong to the bot without a name, nanobot.service; remove it yourself", b.Name, strings.Join(gone, ", "))
 	case len(gone) > 0:
 		return gone, stays, nil
 	case len(stays) > 0:
-		return nil, nil, fmt.Errorf("there is no bot %s any more, only what it has kept in %s; --purge removes that", b.Name, strings.Join(stays, ", "))
+		return nil, nil, fmt.Errorf("the bot %s was removed already, except for its state in %s; --purge removes that, too", b.Name, strings.Join(stays, ", "))
 	}
 	return nil, nil, fmt.Errorf("there is no bot %s", b.Name)
 }
@@ -88,8 +88,8 @@ func (s *Server) confirmRemoval(f systemd.Bot, gone []string) bool {
 	return false
 }
 
-// remove stops the bot first: a running bot would write its state again.
-func (s *Server) remove(ctx context.Context, f systemd.Bot, gone, stays []string) error {
+// removeBot stops the bot first: a running bot would write its state again.
+func (s *Server) removeBot(ctx context.Context, f systemd.Bot, gone, stays []string) error {
 	m := systemd.Manager{Root: s.Root}
 	if m.Runs() {
 		if _, err := m.Call(ctx, "disable", "--now", f.Unit()); err != nil {

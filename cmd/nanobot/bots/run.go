@@ -17,7 +17,7 @@ func (s *Server) Start(ctx context.Context, names []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	return s.start(ctx, chosen)
+	return s.startBots(ctx, chosen)
 }
 
 // Stop stops the named bots, or all, until they are started again.
@@ -29,8 +29,8 @@ func (s *Server) Stop(ctx context.Context, names []string, all bool) error {
 	return s.callSystemctl(ctx, chosen, "disable")
 }
 
-// start starts the bots whose config has no mistakes, and returns the mistakes of the others.
-func (s *Server) start(ctx context.Context, chosen []systemd.Bot) error {
+// startBots starts the bots whose config has no mistakes, and returns the mistakes of the others.
+func (s *Server) startBots(ctx context.Context, chosen []systemd.Bot) error {
 	var good []systemd.Bot
 	var mistakes config.Mistakes
 	for _, f := range chosen {
@@ -54,8 +54,8 @@ func (s *Server) start(ctx context.Context, chosen []systemd.Bot) error {
 	return fmt.Errorf("%w\n%s", err, mistakes.Error()) // not wrapped, since not all of it is about configs
 }
 
-// maxParallel is how many units are started or stopped at the same time: a stop may wait for the
-// drain, and bots do not wait for each other's.
+// maxParallel is how many units are started or stopped at the same time. A stop may take the whole
+// drainTimeout of a bot, which must not delay the others.
 const maxParallel = 64
 
 // callSystemctl enables or disables bots and starts or stops them. A failure does not stop the
@@ -71,11 +71,11 @@ func (s *Server) callSystemctl(ctx context.Context, chosen []systemd.Bot, verb s
 	for i, f := range chosen {
 		work.Go(func() error {
 			if _, err := m.Call(ctx, verb, "--now", f.Unit()); err != nil {
-				failed[i] = fmt.Errorf("%s: %w; nanobot doctor --config %s finds out more", f.Name, err, f.Config())
+				failed[i] = fmt.Errorf("%s: %w; to find the reason, run nanobot doctor --config %s", f.Name, err, f.Config())
 			}
 			return nil
 		})
 	}
 	_ = work.Wait() // what went wrong is in failed, in the bots' order
-	return errors.Join(s.show(chosen), errors.Join(failed...))
+	return errors.Join(s.printBots(chosen), errors.Join(failed...))
 }

@@ -21,7 +21,7 @@ import (
 	"nanobot/terminal/process"
 )
 
-// trialText is the message that the agent is tried with, unless its protocol has a better one.
+// trialText is the message of the trial turn, unless the protocol has its own.
 const trialText = "This is a check by the operator. Please answer with one word: ok"
 
 // checkAgent runs one turn of the agent, in a chat that is removed afterwards.
@@ -29,54 +29,54 @@ func (d *doctor) checkAgent(ctx context.Context) {
 	const check = "agent"
 	t := d.cfg.Terminal
 	if !t.On() {
-		return // the config's warnings have said so
+		return // reported with the warnings of the config
 	}
 	if _, err := os.Stat(t.Shell); err != nil && filepath.IsAbs(t.Shell) {
-		d.report(check, channels.Bad, d.key("shell")+": "+err.Error(), "install it, or correct "+d.key("shell"))
+		d.report(check, channels.Bad, d.agentKey("shell")+": "+err.Error(), "install it, or correct "+d.agentKey("shell"))
 		return
 	}
 	if !d.Turn {
-		d.ok(check, "not run (--no-turn)")
+		d.reportOK(check, "not run (--no-turn)")
 		return
 	}
 	switch _, err := os.Stat(d.cfg.Workspace); {
-	case errors.Is(err, fs.ErrNotExist): // whoever makes it owns it, and that should be the daemon
-		d.report(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which makes it, or make it by hand")
+	case errors.Is(err, fs.ErrNotExist): // the daemon must create the workspace, to own it
+		d.report(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which creates it, or create it yourself")
 		return
 	case err != nil:
-		d.report(check, channels.Doubtful, "not run: "+err.Error(), suggestSudo(err, "see that the workspace can be entered"))
+		d.report(check, channels.Doubtful, "not run: "+err.Error(), suggestSudo(err, "make the workspace accessible"))
 		return
 	}
 	if os.Geteuid() == 0 {
-		if why := d.notAsRoot(); why != "" {
+		if why := d.reasonAgainstRoot(); why != "" {
 			d.report(check, channels.Doubtful, "not run, because this is root: "+why, d.manualCommand())
 			return
 		}
 		if d.user.UID != 0 {
-			d.turnAs(ctx)
+			d.tryAgentAsUser(ctx)
 			return
 		}
 	}
 	protocol, ok := d.Protocol(t.Protocol)
 	if !ok {
-		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct "+d.key("protocol"))
+		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct "+d.agentKey("protocol"))
 		return
 	}
 	text := trialText
 	if protocol.TrialText != nil {
 		text = protocol.TrialText(t)
 	}
-	r := d.tryTurn(ctx, text)
+	r := d.runTrial(ctx, text)
 	status, detail, fix := r.assess(protocol, t.Timeout)
-	// An agent may print what it was given. Elsewhere in what is found these values are no secrets,
-	// but words.
-	d.report(check, status, redactor(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
+	// An agent may print its environment, whose values may be secret. In other findings the same
+	// values may be ordinary words, which must stay.
+	d.report(check, status, newRedactor(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
 }
 
 // manualCommand returns the fix that tells the operator how to try the agent by hand.
 func (d *doctor) manualCommand() string {
 	if d.unitName != "" {
-		return fmt.Sprintf("write to the bot and see what it answers; journalctl -u %s -n 50 shows the rest", d.unitName)
+		return fmt.Sprintf("write to the bot and look at its answer; journalctl -u %s -n 50 shows the log", d.unitName)
 	}
 	command := "nanobot run -v --config " + format.ShellWord(d.cfg.File())
 	if d.agent != "" {
@@ -86,28 +86,28 @@ func (d *doctor) manualCommand() string {
 	switch {
 	case d.user.UID != 0:
 		command = trust.RunAs(d.user.UID) + " " + command
-	case d.forRoot:
+	case d.startedByRoot:
 		command = trust.RunAs(os.Geteuid()) + " " + command
 	}
 	return "try it by hand: " + command
 }
 
-// key names a setting of the agent that is looked at.
-func (d *doctor) key(name string) string { return d.cfg.AgentKey() + "." + name }
+// agentKey returns the full key of a setting of the current agent.
+func (d *doctor) agentKey(name string) string { return d.cfg.AgentKey() + "." + name }
 
-// trial is the result of the turn with trialText.
+// trial is the result of the trial turn.
 type trial struct {
 	terminal.Trial
 	err error
 }
 
-// tryTurn sends the agent a message in a chat that is removed afterwards.
-func (d *doctor) tryTurn(ctx context.Context, text string) (r trial) {
-	var output recording
+// runTrial sends the agent a message in a chat that is removed afterwards.
+func (d *doctor) runTrial(ctx context.Context, text string) (r trial) {
+	var output outputRecord
 	r.ByHand = d.manualCommand()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &output} })
+	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recordingProtocol{p, &output} })
 	if err != nil {
 		r.err = err
 		return r
@@ -134,19 +134,19 @@ func (d *doctor) removeChat(chat string) func() {
 	return func() {
 		_ = os.RemoveAll(filepath.Join(users, chat))
 		if errors.Is(err, os.ErrNotExist) {
-			_ = os.Remove(users) // not if the agent has put something else there
+			_ = os.Remove(users) // fails if the agent has created something else there
 		}
 	}
 }
 
-// recorder is a protocol that records what the agent prints.
-type recorder struct {
+// recordingProtocol is a protocol that also records the agent's output.
+type recordingProtocol struct {
 	terminal.Protocol
-	output *recording
+	output *outputRecord
 }
 
 // Turn runs the turn of the protocol.
-func (e *recorder) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (e *recordingProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	launch := t.Launch
 	t.Launch = func(ctx context.Context, in terminal.Input) (*terminal.Agent, error) {
 		a, err := launch(ctx, in)
@@ -158,22 +158,22 @@ func (e *recorder) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	return e.Protocol.Turn(ctx, t)
 }
 
-// Pool returns the pool of the agents that the protocol keeps.
-func (e *recorder) Pool() terminal.ProcessPool {
+// Pool returns the pool of the protocol's kept processes, or nil.
+func (e *recordingProtocol) Pool() terminal.ProcessPool {
 	if k, ok := e.Protocol.(terminal.PersistentProtocol); ok {
 		return k.Pool()
 	}
 	return nil
 }
 
-// recording is the beginning of an agent's output.
-type recording struct{ bytes.Buffer }
+// outputRecord is the beginning of an agent's output.
+type outputRecord struct{ bytes.Buffer }
 
-// maxRecorded is more than an agent prints in answer to trialText.
+// maxRecorded is more than an agent prints as an answer to the trial message.
 const maxRecorded = 1 << 20
 
-// Write accepts everything and keeps the first maxRecorded bytes.
-func (h *recording) Write(b []byte) (int, error) {
+// Write accepts everything and stores the first maxRecorded bytes.
+func (h *outputRecord) Write(b []byte) (int, error) {
 	_, _ = h.Buffer.Write(b[:min(len(b), max(0, maxRecorded-h.Len()))])
 	return len(b), nil
 }

@@ -16,35 +16,34 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// findDaemon finds out whether a daemon serves this bot: by its lock, or by systemd where the state
-// cannot be read.
+// findDaemon finds the daemon of this bot by its lock, or by systemd if the state cannot be read.
 func (d *doctor) findDaemon() {
 	const check = "daemon"
 	pid, err := DaemonOf(d.cfg.Gateway.StateDir)
-	d.running = pid
-	if d.unit.Active() && d.unit.PID != 0 { // the agent can write anything into the lock
-		d.running = d.unit.PID
+	d.daemonPID = pid
+	if d.unit.Active() && d.unit.PID != 0 { // preferred, because an agent may write to the lock file
+		d.daemonPID = d.unit.PID
 	}
 	switch {
-	case d.running != 0:
-		d.ok(check, "runs (pid %d)", d.running)
+	case d.daemonPID != 0:
+		d.reportOK(check, "is running (pid %d)", d.daemonPID)
 	case err != nil:
-		d.report(check, channels.Doubtful, "cannot tell whether it runs: "+err.Error(), "run this as root or as the user that the daemon runs as")
+		d.report(check, channels.Doubtful, "cannot tell whether it is running: "+err.Error(), "run this as root or as the daemon's user")
 	default:
-		d.ok(check, "does not run")
+		d.reportOK(check, "is not running")
 	}
 }
 
-// DaemonOf returns the process id of the daemon that works on a state, or 0.
+// DaemonOf returns the process ID of the daemon that uses a state, or 0.
 func DaemonOf(stateDir string) (int, error) {
-	return lockHolder(filepath.Join(stateDir, sqlite.LockFile))
+	return lockingProcess(filepath.Join(stateDir, sqlite.LockFile))
 }
 
-// lockHolder returns the process id of the daemon that holds a lock, or 0. It tries the lock only
-// if that process exists, so that a daemon which is just starting does not find the lock taken by
-// us.
-func lockHolder(path string) (int, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0) // the agent may have put a pipe there
+// lockingProcess returns the process ID of the daemon that has locked a file, or 0. It tries the
+// lock only if that process exists: otherwise a daemon that is just starting could find the file
+// locked by this process.
+func lockingProcess(path string) (int, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0) // an agent may have replaced it by a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -56,7 +55,7 @@ func lockHolder(path string) (int, error) {
 	n, _ := f.Read(b)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b[:n])))
 	if err != nil || errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-		return 0, nil // one that nobody has signed is nobody's
+		return 0, nil // no daemon has written its process ID, or it has ended
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -65,7 +64,8 @@ func lockHolder(path string) (int, error) {
 	return 0, err
 }
 
-// checkHTTP tries to listen at the addresses, unless a daemon runs, which listens there already.
+// checkHTTP tries to listen at the addresses, unless the daemon is running and listens there
+// already.
 func (d *doctor) checkHTTP(ctx context.Context) {
 	d.checkAddress(ctx, "http.listen", d.cfg.HTTP.Listen)
 	d.checkAddress(ctx, "http.metricsListen", d.cfg.HTTP.MetricsListen)
@@ -76,8 +76,8 @@ func (d *doctor) checkAddress(ctx context.Context, key, address string) {
 	if address == "" {
 		return
 	}
-	if d.running != 0 {
-		d.ok(check, "%s is %s, and the daemon has it", key, address)
+	if d.daemonPID != 0 {
+		d.reportOK(check, "%s is %s, where the daemon listens", key, address)
 		return
 	}
 	var l net.Listener
@@ -87,12 +87,12 @@ func (d *doctor) checkAddress(ctx context.Context, key, address string) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		d.report(check, channels.Doubtful, key+": "+err.Error(), "choose a port from 1024 on for "+key+", unless the service is given CAP_NET_BIND_SERVICE")
+		d.report(check, channels.Doubtful, key+": "+err.Error(), "choose a port of at least 1024 for "+key+", unless the service has CAP_NET_BIND_SERVICE")
 		return
 	case err != nil:
-		d.report(check, channels.Bad, key+": "+err.Error(), "end the program that has this address (ss -ltnp shows it), or choose another for "+key)
+		d.report(check, channels.Bad, key+": "+err.Error(), "end the program that uses this address (ss -ltnp shows it), or choose another address for "+key)
 		return
 	}
 	_ = l.Close()
-	d.ok(check, "%s is %s, which is free", key, address)
+	d.reportOK(check, "%s is %s, which is free", key, address)
 }

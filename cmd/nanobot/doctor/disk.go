@@ -10,12 +10,11 @@ import (
 	"nanobot/cmd/nanobot/format"
 )
 
-// Below the first limit the disk is nearly full: a busy day's messages and files still fit. Below
-// the second, the next write may fail.
+// The limits of free bytes and, if the file system counts them, free files. Below the first of each
+// there is a warning: the messages and files of a busy day still fit. Below the second, the next
+// write may fail.
 const (
-	lowSpace = 512 << 20
-	noSpace  = 32 << 20
-	// fewFiles is the same for files, where a file system counts them.
+	lowSpace, noSpace = 512 << 20, 32 << 20
 	fewFiles, noFiles = 5000, 100
 )
 
@@ -27,18 +26,19 @@ func (d *doctor) checkDisk() {
 		}
 		var s unix.Statfs_t
 		if err := unix.Statfs(path, &s); err != nil {
-			d.report("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "look at it with df -h "+format.ShellWord(path))
+			d.report("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "check it with: df -h "+format.ShellWord(path))
 			continue
 		}
 		if seen[s.Fsid] && s.Fsid != (unix.Fsid{}) {
 			continue // the same file system
 		}
 		seen[s.Fsid] = true
-		d.found = append(d.found, assessSpace(path, s.Bavail*uint64(s.Bsize), s.Files, s.Ffree))
+		d.findings = append(d.findings, assessSpace(path, s.Bavail*uint64(s.Bsize), s.Files, s.Ffree))
 	}
 }
 
-// assessSpace assesses the free bytes of a folder's file system and, if it counts them, free files.
+// assessSpace assesses the free bytes and files of a folder's file system. files is 0 if the file
+// system does not count them.
 func assessSpace(path string, bytes, files, free uint64) channels.Finding {
 	f := channels.Finding{Check: "disk", Status: channels.Good, Detail: fmt.Sprintf("%s: %s free", path, format.Size(bytes))}
 	switch {
@@ -52,6 +52,6 @@ func assessSpace(path string, bytes, files, free uint64) channels.Finding {
 	if files > 0 && free < fewFiles {
 		f.Detail += fmt.Sprintf(", %d files", free)
 	}
-	f.Fix = "make room: du -xh --max-depth=2 " + format.ShellWord(path) + " | sort -h shows what is big"
+	f.Fix = "free some space; to list the largest folders: du -xh --max-depth=2 " + format.ShellWord(path) + " | sort -h"
 	return f
 }

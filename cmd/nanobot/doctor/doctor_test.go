@@ -58,7 +58,7 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 	bot, _ := systemd.FindBot(d.Path)
 	bot.SetEnviron()
 	if open, ok := d.checkConfig(bot, true); !ok || open["telegram"] == nil {
-		t.Errorf("found %+v", d.found)
+		t.Errorf("found %+v", d.findings)
 	}
 	if d.cfg == nil || d.cfg.Gateway.StateDir != "/var/lib/nanobot/faq" || os.Getenv("STATE_DIRECTORY") != state {
 		t.Errorf("the state is not in %s", state)
@@ -73,7 +73,7 @@ func TestTheLockTellsWhetherADaemonRuns(t *testing.T) {
 	lock := filepath.Join(cfg.Gateway.StateDir, "daemon.lock")
 	want := func(pid int) {
 		t.Helper()
-		if got, err := lockHolder(lock); got != pid || err != nil {
+		if got, err := lockingProcess(lock); got != pid || err != nil {
 			t.Errorf("got %d, %v, want %d", got, err, pid)
 		}
 	}
@@ -124,7 +124,7 @@ func TestDoctorNamesWhatAUnitHides(t *testing.T) {
 		"/srv/home/run": "", "cat /homestead": "", "/opt/root/x": "",
 	} {
 		got := ""
-		if m := hidden.FindStringSubmatch(command); m != nil {
+		if m := hiddenFolder.FindStringSubmatch(command); m != nil {
 			got = m[2] + m[3]
 		}
 		if got != want {

@@ -10,32 +10,32 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// checkKernel reports which isolation of agents this kernel supports for this process; a service
-// may have more. What is missing is a warning only if the config asks for it.
+// checkKernel reports which isolation this kernel offers to this process; a service may have more.
+// A missing feature is a warning only if the config uses it.
 func (d *doctor) checkKernel() {
 	abi := LandlockABI()
-	var wanting []string // the keys that ask for it
-	d.forAgents(func() {
+	var keys []string // the settings that use Landlock
+	d.forEachAgent(func() {
 		if d.cfg.Terminal.Sandbox == sandbox.Landlock {
-			wanting = append(wanting, d.key("sandbox"))
+			keys = append(keys, d.agentKey("sandbox"))
 		}
 	})
 	switch {
 	case abi > 0:
-		d.ok("kernel.landlock", "version %d", abi)
-	case len(wanting) > 0:
-		d.report("kernel.landlock", channels.Doubtful, "not in this kernel, or not switched on, so what is in "+strings.Join(wanting, " and ")+" does nothing",
-			"boot Linux 5.13 or newer with landlock among the lsm= of the kernel's command line, or put a sandbox's command there")
+		d.reportOK("kernel.landlock", "version %d", abi)
+	case len(keys) > 0:
+		d.report("kernel.landlock", channels.Doubtful, "missing in this kernel or turned off, so "+strings.Join(keys, " and ")+" has no effect",
+			"boot Linux 5.13 or newer with landlock in lsm= of the kernel command line, or set the command of another sandbox")
 	default:
-		d.ok("kernel.landlock", "not in this kernel, or not switched on: terminal.sandbox cannot be landlock")
+		d.reportOK("kernel.landlock", "missing in this kernel or turned off, so terminal.sandbox cannot be landlock")
 	}
 	if d.user.UID != 0 {
-		d.ok("kernel.cgroup", "not looked at, because the daemon is another user; its log says at its start what it has")
+		d.reportOK("kernel.cgroup", "not checked, because the daemon runs as another user; its log reports it at the start")
 		return
 	}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	d.ok("kernel.cgroup", "%s", supervisor.Describe()) // what the limits lack was said before
+	d.reportOK("kernel.cgroup", "%s", supervisor.Describe()) // missing limits are findings of checkConfig
 }
 
 // LandlockABI returns the version of Landlock that the kernel has, or 0.

@@ -2,4 +2,6 @@
 
 package doctor
 
-func (d *doctor) checkKernel() { d.ok("kernel", "not Linux: agents are limited by rlimits only") }
+func (d *doctor) checkKernel() {
+	d.reportOK("kernel", "this is not Linux, so only rlimits apply to agents")
+}

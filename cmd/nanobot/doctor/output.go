@@ -8,12 +8,12 @@ import (
 	"nanobot/cmd/nanobot/format"
 )
 
-// show prints the findings since the last call, without secrets. It is called after each check,
-// since an agent or a network may take its time.
-func (d *doctor) show() {
-	hide := d.secrets()
-	for ; d.shown < len(d.found); d.shown++ {
-		f := &d.found[d.shown]
+// printFindings prints the findings since the last call, without secrets. It is called after each
+// check, so that people see results while an agent or a network is slow.
+func (d *doctor) printFindings() {
+	hide := d.secretRedactor()
+	for ; d.printed < len(d.findings); d.printed++ {
+		f := &d.findings[d.printed]
 		f.Detail, f.Fix = hide.Replace(format.OneLine(f.Detail)), hide.Replace(f.Fix)
 		if d.JSON {
 			continue
@@ -25,22 +25,22 @@ func (d *doctor) show() {
 	}
 }
 
-// finish prints the rest of the findings, and how many there are of each kind.
-func (d *doctor) finish() error {
-	d.show()
+// printSummary prints the remaining findings, and the number of findings of each kind.
+func (d *doctor) printSummary() error {
+	d.printFindings()
 	if d.JSON {
-		return format.WriteJSON(d.Out, d.found)
+		return format.WriteJSON(d.Out, d.findings)
 	}
 	count := map[channels.Verdict]int{}
-	for _, f := range d.found {
+	for _, f := range d.findings {
 		count[f.Status]++
 	}
 	_, err := fmt.Fprintf(d.Out, "\n%d ok, %d warn, %d fail\n", count[channels.Good], count[channels.Doubtful], count[channels.Bad])
 	return err
 }
 
-// secrets returns a replacer of everything in a text that must not be shown.
-func (d *doctor) secrets() *strings.Replacer {
+// secretRedactor returns a replacer that hides all secrets of the config.
+func (d *doctor) secretRedactor() *strings.Replacer {
 	if d.cfg == nil {
 		return strings.NewReplacer()
 	}
@@ -54,12 +54,12 @@ func (d *doctor) secrets() *strings.Replacer {
 			values = append(values, v)
 		}
 	}
-	return redactor(values)
+	return newRedactor(values)
 }
 
-// redactor returns a replacer that hides values in a text. Values of less than six characters are
-// parts of words and not secret.
-func redactor(values []string) *strings.Replacer {
+// newRedactor returns a replacer that hides values in a text. Values of less than six characters
+// stay, because they also occur in ordinary words.
+func newRedactor(values []string) *strings.Replacer {
 	var pairs []string
 	for _, v := range values {
 		if len(v) >= 6 {

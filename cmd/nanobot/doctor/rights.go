@@ -17,10 +17,10 @@ import (
 	"nanobot/cmd/nanobot/trust"
 )
 
-// dynamicUser is a user id as DynamicUser= allocates it: no file belongs to it yet.
+// dynamicUser is a user ID of the range that DynamicUser= uses. No file belongs to it yet.
 const dynamicUser = 65519
 
-// findUser finds out, for root, which user the daemon runs as: the owner of the state.
+// findUser finds the user of the daemon, if this process is root: the owner of the state.
 func (d *doctor) findUser() {
 	if os.Geteuid() != 0 {
 		return
@@ -29,53 +29,53 @@ func (d *doctor) findUser() {
 	switch {
 	case err != nil:
 		d.userErr = err
-	case d.service && (h.UID == 0 || !h.Exists):
+	case d.isService && (h.UID == 0 || !h.Exists):
 		d.user = trust.User{UID: dynamicUser, GID: dynamicUser}
-		d.userErr = errors.New("the unit has not run yet, or not as the state's owner, so nobody can tell as whom it does")
+		d.userErr = errors.New("the unit has not run yet, or not as the owner of the state, so its user is unknown")
 	case !h.Exists && filepath.Dir(d.cfg.Gateway.StateDir) != d.cfg.Workspace:
-		d.userErr = errors.New("there is no state yet, so nobody can tell whose it will be")
+		d.userErr = errors.New("there is no state yet, so the daemon's user is unknown")
 	default:
 		d.user = trust.UserOf(h)
 	}
 }
 
-// checkReadable checks that the daemon can read the config and the files of secrets. Credentials of
-// systemd need no rights.
+// checkReadable checks that the daemon can read the config and the files of secrets. Credentials
+// need no permissions, since systemd passes them to the daemon.
 func (d *doctor) checkReadable(bot systemd.Bot) {
-	if d.service {
+	if d.isService {
 		d.checkHidden()
 	}
 	if d.user.UID == 0 {
 		return
 	}
-	status, who := channels.Bad, fmt.Sprintf("user %d, whom the state belongs to", d.user.UID)
+	status, who := channels.Bad, fmt.Sprintf("user %d, who owns the state,", d.user.UID)
 	if d.user.UID == dynamicUser {
-		status, who = channels.Doubtful, "a user that systemd makes up, as it does for the bot unless User= names one"
+		status, who = channels.Doubtful, "the dynamic user that systemd creates for the bot unless User= is set"
 	}
 	for _, path := range append([]string{d.cfg.File()}, d.cfg.SecretFiles()...) {
 		if _, err := os.Stat(path); err != nil {
-			continue // which was said already
+			continue // reported already
 		}
 		err := d.user.Access(path, unix.R_OK)
 		if err == nil {
 			continue
 		}
 		closed := d.closedFolder(path)
-		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.user.GID, format.ShellWord(path)) // its own it could change
+		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.user.GID, format.ShellWord(path)) // not chown: an owner could change it
 		switch {
-		case d.service && path != d.cfg.File():
-			fix = asCredential(bot)
+		case d.isService && path != d.cfg.File():
+			fix = credentialFix(bot)
 		case closed != "" && path != d.cfg.File():
 			fix = "put it where that user can read it"
 		case closed != "":
 			fix = "chmod a+x " + format.ShellWord(closed)
-		case d.service:
-			fix = "chmod a+r " + format.ShellWord(path) + ", after its secrets are where only root reads them: " + asCredential(bot)
+		case d.isService:
+			fix = "move the secrets out of it (" + credentialFix(bot) + "), then chmod a+r " + format.ShellWord(path)
 		}
 		if closed != "" {
-			closed = ", to whom " + closed + " is closed"
+			closed = " because of the permissions of " + closed
 		}
-		d.report("rights", status, fmt.Sprintf("%s cannot be read by %s%s: %v", path, who, closed, err), fix)
+		d.report("rights", status, fmt.Sprintf("%s cannot read %s%s: %v", who, path, closed, err), fix)
 	}
 }
 
@@ -90,24 +90,26 @@ func (d *doctor) closedFolder(path string) string {
 	return ""
 }
 
-// hidden matches the folders in a command that the units hide from the bot (ProtectHome=).
-var hidden = regexp.MustCompile(`(^|[^\w./-])(/home|/root|/run/user)(/[^\s'";|&]*|\b)`)
+// hiddenFolder matches the folders in a command that the units hide from the bot (ProtectHome=).
+var hiddenFolder = regexp.MustCompile(`(^|[^\w./-])(/home|/root|/run/user)(/[^\s'";|&]*|\b)`)
 
 // checkHidden looks for folders in the config that the unit hides from the bot.
 func (d *doctor) checkHidden() {
 	named := map[string]string{"workspace": d.cfg.Workspace, "gateway.stateDir": d.cfg.Gateway.StateDir}
-	d.forAgents(func() { named[d.key("command")], named[d.key("cwd")] = d.cfg.Terminal.Command, d.cfg.Terminal.Cwd })
+	d.forEachAgent(func() {
+		named[d.agentKey("command")], named[d.agentKey("cwd")] = d.cfg.Terminal.Command, d.cfg.Terminal.Cwd
+	})
 	for key, text := range named {
-		if m := hidden.FindStringSubmatch(text); m != nil {
-			d.report("rights", channels.Doubtful, fmt.Sprintf("%s names %s, which the unit hides from the bot (ProtectHome=) unless a drop-in says otherwise", key, m[2]+m[3]),
-				"put it elsewhere, as into /opt, or see relax.conf")
+		if m := hiddenFolder.FindStringSubmatch(text); m != nil {
+			d.report("rights", channels.Doubtful, fmt.Sprintf("%s contains %s, which the unit hides from the bot (ProtectHome=) unless a drop-in changes that", key, m[2]+m[3]),
+				"move it to another folder such as /opt, or see relax.conf")
 		}
 	}
 }
 
-// asCredential returns where a bot of a server has its secrets. Its user may change at each start,
-// so files cannot be given to that user.
-func asCredential(b systemd.Bot) string {
+// credentialFix returns the fix that makes a secret a systemd credential. A dynamic user may change
+// at each start, so files cannot be given to it.
+func credentialFix(b systemd.Bot) string {
 	return "put each secret into a file " + format.ShellWord(filepath.Join(b.Credentials(), "NAME")) + ` and write "cred:NAME" in the config`
 }
 
@@ -115,9 +117,9 @@ func asCredential(b systemd.Bot) string {
 // readable by its owner only: with DynamicUser= the bot could not start.
 func (d *doctor) reportWarnings(bot systemd.Bot, isBot bool) {
 	for _, w := range d.cfg.Warnings() {
-		fix := "change it in " + d.Path + " if that is not meant"
+		fix := "change it in " + d.Path + " unless it is intended"
 		if before, found := strings.CutSuffix(w, ": chmod o-r "+d.cfg.File()); found && isBot {
-			w, fix = before, asCredential(bot)
+			w, fix = before, credentialFix(bot)
 		}
 		if strings.HasSuffix(w, unix.EACCES.Error()) {
 			fix = suggestSudo(unix.EACCES, fix)
@@ -129,7 +131,7 @@ func (d *doctor) reportWarnings(bot systemd.Bot, isBot bool) {
 // suggestSudo returns the fix for missing permissions, or otherwise for other errors.
 func suggestSudo(err error, otherwise string) string {
 	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
-		return "run this with sudo, or as the user that the daemon runs as"
+		return "run this with sudo, or as the daemon's user"
 	}
 	return otherwise
 }

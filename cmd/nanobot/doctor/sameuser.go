@@ -15,18 +15,18 @@ func (d *doctor) checkSameUser() {
 	root := os.Geteuid() == 0 && d.user.UID == 0
 	switch {
 	case root && cmp.Or(t.User, "root") == "root":
-		d.ok(check, "the agent runs as root, as the daemon does. Root is not bound by what keeps other users out of the daemon's environment and memory (it is not "+
-			"dumpable), nor by the modes of files; only %s bounds it. A daemon with a user of its own, or %s, is safer", d.key("sandbox"), d.key("user"))
+		d.reportOK(check, "the agent runs as root, as the daemon does. File modes do not restrict root, and root can read the daemon's environment and memory; only %s restricts "+
+			"the agent. It is safer to run the daemon as its own user, or to set %s", d.agentKey("sandbox"), d.agentKey("user"))
 	case root:
-		d.ok(check, "the daemon is root and the agent is %s: the modes of files keep it from the config, the secrets and the state, and it can neither read the "+
-			"daemon's memory nor signal it. Root itself is not bound by any of this", t.User)
+		d.reportOK(check, "the daemon runs as root and the agent as %s: file modes keep the agent from the config, the secrets and the state, and it can neither read the "+
+			"daemon's memory nor signal the daemon. None of this restricts root", t.User)
 	case t.Sandbox == sandbox.Landlock:
-		d.ok(check, "the agent runs as the daemon's own user. It cannot read the daemon's environment and memory (which is not dumpable), and landlock keeps "+
-			"it from the config, the secrets, the state and other chats' files. It still uses the network, the sockets of that user, and the user's share of processor time, memory "+
-			"and processes unless %s bounds them; before version 6 of Landlock it can signal the daemon. Root is not bound by any of this", d.key("limits"))
+		d.reportOK(check, "the agent runs as the daemon's user. It cannot read the daemon's environment and memory (the daemon is not dumpable), and landlock keeps "+
+			"it from the config, the secrets, the state and the files of other chats. It can still use the network, the sockets of that user, and all processor time, memory "+
+			"and processes that %s does not limit; before version 6 of Landlock it can also signal the daemon. None of this restricts root", d.agentKey("limits"))
 	default:
-		d.ok(check, "the agent runs as the daemon's own user. It cannot read the daemon's environment and memory (which is not dumpable), but it can still read "+
-			"and change every file that this user can: the config, files of secrets and credentials, the state, all chats' folders; and it can stop, signal and restart the daemon. "+
-			`%s "landlock", or %s, keeps it from that. Root is not bound by any of this`, d.key("sandbox"), d.key("user"))
+		d.reportOK(check, "the agent runs as the daemon's user. It cannot read the daemon's environment and memory (the daemon is not dumpable), but it can read "+
+			"and change every file of this user: the config, files of secrets and credentials, the state and the folders of all chats; and it can stop, signal and restart the daemon. "+
+			`%s "landlock", or %s, prevents that. None of this restricts root`, d.agentKey("sandbox"), d.agentKey("user"))
 	}
 }

@@ -22,13 +22,13 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// checkState checks the owners of the state, and whether it can be opened. Only its owner opens it:
-// the files that SQLite makes beside it belong to whoever opens it.
+// checkState checks the owners of the state's files, and opens the state. It opens the state only
+// as its owner, because new files of SQLite belong to the user who opens the database.
 func (d *doctor) checkState(ctx context.Context) {
 	const check = "state"
 	dir := d.cfg.Gateway.StateDir
-	if above := d.closedFolder(dir); above != "" && d.service && d.user.UID != 0 {
-		d.report(check, channels.Bad, above+" is closed to the bot, which cannot start", "chmod a+x "+format.ShellWord(above))
+	if above := d.closedFolder(dir); above != "" && d.isService && d.user.UID != 0 {
+		d.report(check, channels.Bad, "the bot cannot enter "+above+", so it cannot start", "chmod a+x "+format.ShellWord(above))
 	}
 	if !d.checkFolder(check, dir) {
 		return
@@ -37,9 +37,9 @@ func (d *doctor) checkState(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	for _, path := range d.ownFiles() {
+	for _, path := range d.stateFiles() {
 		if info, err := os.Stat(path); err == nil && trust.FileUID(info) != trust.FileUID(folder) {
-			d.report(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, and its folder to user %d", path, trust.FileUID(info), trust.FileUID(folder)),
+			d.report(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, but its folder to user %d", path, trust.FileUID(info), trust.FileUID(folder)),
 				chownCommand(dir, trust.FileUID(folder)))
 			return
 		}
@@ -53,7 +53,7 @@ func (d *doctor) checkState(ctx context.Context) {
 		return
 	}
 	if os.Geteuid() == 0 && d.userErr != nil {
-		d.report(check, channels.Doubtful, "not opened, because this is root: "+d.userErr.Error(), "see whose doing that is, or run this as the user that the daemon runs as")
+		d.report(check, channels.Doubtful, "not opened, because this is root: "+d.userErr.Error(), "run this as the daemon's user")
 		return
 	}
 	s, err := d.OpenStore(ctx, d.cfg)
@@ -62,15 +62,18 @@ func (d *doctor) checkState(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		d.report(check, channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own")
+		d.report(check, channels.Bad, err.Error(), checkDiskAndOwner)
 		return
 	}
 	d.checkSpool(ctx, s)
 	if err := s.Close(); err != nil {
-		d.report(check, channels.Bad, "close state: "+err.Error(), "see that the disk is not full and the folder is the daemon's own")
+		d.report(check, channels.Bad, "close state: "+err.Error(), checkDiskAndOwner)
 	}
 	d.checkDatabases(ctx, path, state.WebHistory(dir))
 }
+
+// checkDiskAndOwner is the fix for errors that SQLite does not explain.
+const checkDiskAndOwner = "make sure that the disk is not full and the folder belongs to the daemon's user"
 
 // reportUnusable reports why the state cannot be used, and what to do about it.
 func (d *doctor) reportUnusable(err error) {
@@ -83,7 +86,7 @@ func (d *doctor) reportUnusable(err error) {
 	d.report("state", channels.Bad, detail, strings.ReplaceAll(fix, "\n", " "))
 }
 
-// checkDatabases reads databases to their end, or until the time is over.
+// checkDatabases checks databases completely, or until CheckTime is over.
 func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 	const check = "state"
 	limit := cmp.Or(d.CheckTime, DefaultCheckTime)
@@ -97,12 +100,12 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 		case dbfile.Unusable(err):
 			d.reportUnusable(fmt.Errorf("%s: %w", path, err))
 		case err != nil:
-			d.report(check, channels.Bad, fmt.Sprintf("%s: %v", path, err), "see that the disk is not full and the folder is the daemon's own")
+			d.report(check, channels.Bad, fmt.Sprintf("%s: %v", path, err), checkDiskAndOwner)
 		case !r.Whole:
-			d.report(check, channels.Doubtful, fmt.Sprintf("%s can be opened, and was checked only in part: %s were not enough for its %.1f MiB, and no damage was found until then", path, limit, megabytes),
-				"run this again when the machine has less to do, with --check-time "+(4*limit).String())
+			d.report(check, channels.Doubtful, fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %.1f MiB. No damage was found until then", path, limit, megabytes),
+				"run this again when the machine is less busy, with --check-time "+(4*limit).String())
 		default:
-			d.ok(check, "%s can be opened and is sound (all %.1f MiB checked in %s)", path, megabytes, r.Took.Round(time.Millisecond))
+			d.reportOK(check, "%s can be opened and is intact (all %.1f MiB checked in %s)", path, megabytes, r.Took.Round(time.Millisecond))
 		}
 	}
 }
@@ -114,21 +117,20 @@ func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) {
 	case dbfile.Unusable(err):
 		d.reportUnusable(err)
 	case err != nil:
-		d.report("state", channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own")
+		d.report("state", channels.Bad, err.Error(), checkDiskAndOwner)
 	case missing > 0:
-		d.report("state", channels.Doubtful, fmt.Sprintf("of %d files of answers that are not delivered yet, %d are missing in %s", all, missing, filepath.Join(d.cfg.Gateway.StateDir, "spool")),
-			"restore a backup if you have one; those answers cannot be delivered otherwise")
+		d.report("state", channels.Doubtful, fmt.Sprintf("of the %d files of undelivered answers, %d are missing in %s", all, missing, filepath.Join(d.cfg.Gateway.StateDir, "spool")),
+			"restore a backup if you have one; otherwise these answers cannot be delivered")
 	}
 }
 
-// ownFiles returns the daemon's own files in the state folder, which may be the workspace with
-// other files in it.
-func (d *doctor) ownFiles() []string {
-	not := append(d.cfg.SecretFiles(), d.cfg.File())
-	return slices.DeleteFunc(d.PrivateFiles(d.cfg), func(path string) bool { return slices.Contains(not, path) })
+// stateFiles returns the daemon's files in the state folder, which may contain other files as well.
+func (d *doctor) stateFiles() []string {
+	others := append(d.cfg.SecretFiles(), d.cfg.File())
+	return slices.DeleteFunc(d.PrivateFiles(d.cfg), func(path string) bool { return slices.Contains(others, path) })
 }
 
-// checkSecrets looks for files with secrets that everybody on this machine can read.
+// checkSecrets looks for files with secrets that every user of this machine can read or write.
 func (d *doctor) checkSecrets() {
 	const check = "secrets"
 	inState := []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile)}
@@ -136,17 +138,17 @@ func (d *doctor) checkSecrets() {
 	for _, f := range append(d.cfg.SecretFiles(), inState...) {
 		info, err := os.Stat(f)
 		if err != nil {
-			continue // those that are needed have been read already
+			continue // checkConfig has reported missing files
 		}
 		if in, err := os.Lstat(f); slices.Contains(inState, f) && (err != nil || !in.Mode().IsRegular()) {
-			continue // a link of the agent's, by which nobody is to change something elsewhere
+			continue // an agent may have made this link; chmod would change its target
 		}
 		if info.Mode().Perm()&0o007 != 0 {
 			open++
-			d.report(check, channels.Doubtful, fmt.Sprintf("%s is open to everybody on this machine (mode %#o)", f, info.Mode().Perm()), "chmod o= "+format.ShellWord(f))
+			d.report(check, channels.Doubtful, fmt.Sprintf("every user of this machine has access to %s (mode %#o)", f, info.Mode().Perm()), "chmod o= "+format.ShellWord(f))
 		}
 	}
 	if open == 0 {
-		d.ok(check, "no file with secrets is open to everybody")
+		d.reportOK(check, "no other user has access to files with secrets")
 	}
 }

@@ -12,14 +12,14 @@ import (
 // skipForm is the answer that skips a step, with a reason.
 const skipForm = "skip REASON"
 
-// Question is put to the person.
+// Question is a question to the person who executes a run.
 type Question struct {
 	Text    string
-	Answers []string // nil is any text
+	Answers []string // nil accepts any text
 }
 
-// accept returns an answer as the question has it, and whether it is one.
-func (q Question) accept(answer string) (string, bool) {
+// parseAnswer returns the normalized answer, and whether the question accepts it.
+func (q Question) parseAnswer(answer string) (string, bool) {
 	if q.Answers == nil {
 		return answer, true
 	}
@@ -35,18 +35,18 @@ func (q Question) accept(answer string) (string, bool) {
 // maxAnswer is the longest line that is read, in bytes.
 const maxAnswer = 1 << 20
 
-// Answers are lines that a person types or a script writes.
+// Answers reads the lines that a person types or a script writes.
 type Answers struct{ lines *bufio.Scanner }
 
-// NewAnswers returns the lines of in. Nothing is read before the first question.
+// NewAnswers returns the answers on in. It reads nothing before the first question.
 func NewAnswers(in io.Reader) *Answers {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxAnswer)
 	return &Answers{lines}
 }
 
-// Next returns the next line. At the end of the lines and when ctx ends it is errWaiting; then it
-// must not be called again, because a read may still be under way.
+// Next returns the next line. The error is errWaiting at the end of input and when ctx ends. After
+// an error it must not be called again, because a read may still be in progress.
 func (a *Answers) Next(ctx context.Context) (string, error) {
 	got := make(chan bool, 1)
 	go func() { got <- a.lines.Scan() }() // a read of a terminal cannot be cancelled

@@ -1,6 +1,6 @@
-// Package runbooks is what nanobot runbook does: it lists, checks, verifies and exports runbooks
-// and runs, and drives a run from a terminal or a script. It starts no process: how a shell step is
-// executed is handed in.
+// Package runbooks implements "nanobot runbook": it lists and checks runbooks, verifies and exports
+// runs, and executes a run with answers from a terminal or a script. It starts no process: its
+// caller provides the function that executes a shell step.
 package runbooks
 
 import (
@@ -21,23 +21,23 @@ func writeLine(w io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// checked is the result of a check.
-type checked struct {
+// checkResult is the result of a check.
+type checkResult struct {
 	Label    string            `json:"label"`
 	Steps    []runbook.Step    `json:"steps"`
 	Errors   []runbook.Problem `json:"errors"`
 	Warnings []runbook.Problem `json:"warnings"`
 }
 
-// Check prints what a runbook's text says and what is wrong with it. The error carries exit status
-// 1 if the runbook is refused.
+// Check prints the steps of a runbook and its mistakes. The error has exit status 1 if the runbook
+// has mistakes.
 func Check(path, text string, out io.Writer, asJSON bool) error {
 	book, mistakes, warnings := runbook.Parse(text)
 	var err error
 	if asJSON {
-		err = writeLine(out, checked{book.Label, book.Steps, mistakes, warnings})
+		err = writeLine(out, checkResult{book.Label, book.Steps, mistakes, warnings})
 	} else {
-		err = printCheck(path, checked{book.Label, book.Steps, mistakes, warnings}, out)
+		err = printCheck(path, checkResult{book.Label, book.Steps, mistakes, warnings}, out)
 	}
 	if err == nil && len(mistakes) > 0 {
 		err = exit.Error{Status: exit.Failed}
@@ -45,7 +45,7 @@ func Check(path, text string, out io.Writer, asJSON bool) error {
 	return err
 }
 
-func printCheck(path string, c checked, out io.Writer) error {
+func printCheck(path string, c checkResult, out io.Writer) error {
 	for _, p := range c.Errors {
 		fmt.Fprintf(out, "%s:%d: %s\n", path, p.Line, terminal.Clean(p.Message))
 	}
@@ -58,13 +58,13 @@ func printCheck(path string, c checked, out io.Writer) error {
 	fmt.Fprintln(out, terminal.Clean(c.Label))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range c.Steps {
-		fmt.Fprintf(w, "%d\t%s\t%s\n", s.Index, terminal.Clean(s.Label), describe(s))
+		fmt.Fprintf(w, "%d\t%s\t%s\n", s.Index, terminal.Clean(s.Label), describeChallenge(s))
 	}
 	return w.Flush()
 }
 
-// describe says in a few words how a step is proved.
-func describe(s runbook.Step) string {
+// describeChallenge returns a short description of the proof that a step needs.
+func describeChallenge(s runbook.Step) string {
 	d := s.Challenge
 	if d == nil {
 		return "no proof"
@@ -84,8 +84,8 @@ func describe(s runbook.Step) string {
 	return terminal.Shorten(text, 100)
 }
 
-// listed is a runbook in a list.
-type listed struct {
+// listEntry is a runbook in the output of List.
+type listEntry struct {
 	Name   string            `json:"name"`
 	Label  string            `json:"label"`
 	Steps  int               `json:"steps"`
@@ -98,9 +98,9 @@ func List(folder string, out io.Writer, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	all := []listed{}
+	all := []listEntry{}
 	for _, name := range names {
-		entry := listed{Name: name}
+		entry := listEntry{Name: name}
 		text, _, err := runbook.Folder(folder).Read(name)
 		if err != nil {
 			entry.Errors = []runbook.Problem{{Message: err.Error()}}

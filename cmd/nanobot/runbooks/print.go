@@ -9,21 +9,23 @@ import (
 	"nanobot/terminal"
 )
 
-// Printer shows how a run goes.
+// Printer prints the events of a run.
 type Printer interface {
-	// Begin comes first, also for a run that is resumed.
+	// Begin is called first, also for a resumed run.
 	Begin(r runbook.Run) error
-	// Step shows a step when it becomes the present one.
+	// Step is called when a step becomes the current one.
 	Step(r runbook.Run, s runbook.Step) error
-	// Ran shows what a command did.
+	// Ran is called after the command of a shell step.
 	Ran(r runbook.Run, p runbook.ShellProof) error
-	// Proved shows a record that was just made.
+	// Proved is called when a proof is recorded.
 	Proved(record runbook.Record, hash string) error
-	// Failed shows why a step was not accepted.
+	// Failed is called when a proof is not accepted.
 	Failed(r runbook.Run, step int, a runbook.Answer) error
+	// Ask is called before an answer is read.
 	Ask(r runbook.Run, q Question) error
+	// Note prints a message that is no event of the run.
 	Note(r runbook.Run, text string) error
-	// End comes last.
+	// End is called last.
 	End(r runbook.Run) error
 }
 
@@ -32,7 +34,7 @@ var (
 	_ Printer = JSON{}
 )
 
-// JSON prints one object a line.
+// JSON prints one JSON object per line.
 type JSON struct{ Out io.Writer }
 
 type event struct {
@@ -55,13 +57,13 @@ type event struct {
 	Status     string              `json:"status,omitempty"`
 }
 
-// Begin prints the run's name.
+// Begin prints the ID of the run, and the label and number of steps of its runbook.
 func (p JSON) Begin(r runbook.Run) error {
 	book := r.Runbook()
 	return writeLine(p.Out, event{Kind: "begin", Run: r.ID, Runbook: book.Label, Steps: len(book.Steps)})
 }
 
-// Step prints the step with its challenge as defined.
+// Step prints the step with the definition of its challenge.
 func (p JSON) Step(r runbook.Run, s runbook.Step) error {
 	e := event{Kind: "step", Run: r.ID, Step: s.Index, Label: s.Label, Body: s.Body}
 	if s.Challenge != nil {
@@ -70,17 +72,17 @@ func (p JSON) Step(r runbook.Run, s runbook.Step) error {
 	return writeLine(p.Out, e)
 }
 
-// Ran prints what is recorded of a command.
+// Ran prints the proof of a command.
 func (p JSON) Ran(r runbook.Run, proof runbook.ShellProof) error {
 	return writeLine(p.Out, event{Kind: "shell", Run: r.ID, Step: r.Step, Shell: &proof})
 }
 
-// Proved prints the state and the hash of a record.
+// Proved prints the status and the hash of a record.
 func (p JSON) Proved(record runbook.Record, hash string) error {
 	return writeLine(p.Out, event{Kind: "proof", Run: record.Run, Step: record.Step, Label: record.Label, By: record.By, ProofHash: hash, Status: record.Status, Message: record.Reason})
 }
 
-// Failed prints the error code and how often the step has failed.
+// Failed prints the error code and the number of failures of the step.
 func (p JSON) Failed(r runbook.Run, step int, a runbook.Answer) error {
 	return writeLine(p.Out, event{Kind: "failure", Run: r.ID, Step: step, ErrorCode: a.ErrorCode, Message: a.Message, RetryCount: a.RetryCount})
 }
@@ -95,12 +97,12 @@ func (p JSON) Note(r runbook.Run, text string) error {
 	return writeLine(p.Out, event{Kind: "note", Run: r.ID, Step: r.Step, Message: text})
 }
 
-// End prints the state of the run.
+// End prints the status of the run.
 func (p JSON) End(r runbook.Run) error {
 	return writeLine(p.Out, event{Kind: "run", Run: r.ID, Status: string(r.Status)})
 }
 
-// Text prints for people. What comes from runbooks and commands cannot control the terminal.
+// Text prints for people. Control characters of runbooks and commands do not reach the terminal.
 type Text struct{ Out io.Writer }
 
 func (p Text) printf(format string, args ...any) error {
@@ -108,7 +110,8 @@ func (p Text) printf(format string, args ...any) error {
 	return err
 }
 
-// Begin prints the run's name and the introduction.
+// Begin prints the label of the runbook, the ID of the run and, before the first step, the
+// introduction.
 func (p Text) Begin(r runbook.Run) error {
 	text := fmt.Sprintf("%s, run %s\n", terminal.Clean(r.Runbook().Label), r.ID)
 	if intro := r.Runbook().Introduction; intro != "" && r.Step == 1 {
@@ -117,7 +120,7 @@ func (p Text) Begin(r runbook.Run) error {
 	return p.printf("%s", text)
 }
 
-// Step prints the step's text, and the command that is executed.
+// Step prints the text of the step, and the command of a shell step.
 func (p Text) Step(r runbook.Run, s runbook.Step) error {
 	text := fmt.Sprintf("\nStep %d of %d: %s\n", s.Index, len(r.Runbook().Steps), terminal.Clean(s.Label))
 	if s.Body != "" {
@@ -129,7 +132,7 @@ func (p Text) Step(r runbook.Run, s runbook.Step) error {
 	return p.printf("%s", text)
 }
 
-// Ran prints what a command wrote.
+// Ran prints the output and the exit status of a command.
 func (p Text) Ran(_ runbook.Run, proof runbook.ShellProof) error {
 	for _, output := range []string{proof.Stdout, proof.Stderr} {
 		if output = strings.TrimRight(terminal.Clean(output), "\n"); output != "" {
@@ -146,7 +149,7 @@ func (p Text) Proved(record runbook.Record, hash string) error {
 	return p.printf("Recorded: %s, %s\n", record.Status, hash)
 }
 
-// Failed prints why a step was not accepted.
+// Failed prints why a proof was not accepted.
 func (p Text) Failed(_ runbook.Run, _ int, a runbook.Answer) error {
 	return p.printf("%s\n", terminal.Clean(a.Message))
 }
@@ -162,10 +165,10 @@ func (p Text) Ask(_ runbook.Run, q Question) error {
 // Note prints a message.
 func (p Text) Note(_ runbook.Run, text string) error { return p.printf("%s\n", text) }
 
-// End prints the state of the run, and how to go on with it.
+// End prints the status of the run and, if it waits, how to continue it.
 func (p Text) End(r runbook.Run) error {
 	if r.Status == runbook.Waiting {
-		return p.printf("\nThe run waits at step %d. To go on: nanobot runbook run --resume %s\n", r.Step, r.ID)
+		return p.printf("\nThe run waits at step %d. To continue: nanobot runbook run --resume %s\n", r.Step, r.ID)
 	}
 	return p.printf("\nThe run is %s. The last hash is %s\n", r.Status, r.LastHash())
 }

@@ -11,24 +11,25 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// Shell executes the command of a step. The error is that ctx has ended: the proof then says
-// nothing.
+// Shell executes the command of a step. It returns an error only if ctx has ended; then there is no
+// proof.
 type Shell func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error)
 
-// Driver executes runs: it runs the commands of shell steps and puts questions to one person.
+// Driver executes runs: it runs the commands of shell steps and asks one person the questions.
 type Driver struct {
 	Runs    runbook.Runs
 	Shell   Shell
 	Answers *Answers
 	Printer Printer
-	By      string // the person, channel:id
+	By      string // the person, as channel:id
 }
 
-// errWaiting is that the run cannot go on now: nobody answers, or somebody else must.
+// errWaiting reports that the run cannot continue now: there is no answer, or another person must
+// answer.
 var errWaiting = errors.New("the run waits")
 
-// Drive executes a run until it ends or must wait, and returns it as it is then. Cancelling ctx
-// kills a command and leaves the run waiting.
+// Drive executes a run until it ends or must wait, and returns its new state. Cancelling ctx kills
+// a running command and leaves the run waiting.
 func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) {
 	if err := d.Printer.Begin(r); err != nil {
 		return r, err
@@ -49,7 +50,7 @@ func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) 
 		case errors.Is(err, errWaiting):
 			return r, d.Printer.End(r)
 		case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded):
-			// Somebody else was first.
+			// Another process has changed the run.
 			if next, err = d.Runs.Load(context.WithoutCancel(ctx), r.ID); err != nil {
 				return r, err
 			}
@@ -60,18 +61,18 @@ func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) 
 	}
 }
 
-// advance brings a run on by one proof, failure or decision. A step that has failed is tried again
-// only if the person says so, also in a run that is resumed.
+// advance makes one proof, failure or decision in a run. It tries a failed step again only if the
+// person says so, also in a resumed run.
 func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error) {
 	step, _ := r.CurrentStep()
 	if r.Issued.Failures > 0 {
-		next, retry, err := d.recover(ctx, r)
+		next, retry, err := d.handleFailure(ctx, r)
 		if err != nil || !retry {
 			return next, err
 		}
 	}
 	if step.Challenge == nil {
-		return d.prove(ctx, r, runbook.Proof{})
+		return d.submitProof(ctx, r, runbook.Proof{})
 	}
 	switch step.Challenge.Type {
 	case runbook.Shell:
@@ -82,37 +83,38 @@ func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error
 		if err := d.Printer.Ran(r, proof); err != nil {
 			return r, err
 		}
-		return d.prove(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.Shell, Value: proof})
+		return d.submitProof(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.Shell, Value: proof})
 	case runbook.MCP:
-		why := json.RawMessage(`"no agent calls tools here"`)
-		return d.prove(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.MCP, Value: runbook.MCPProof{Tool: step.Challenge.Tool, Result: why}})
+		reason := json.RawMessage(`"no agent calls tools here"`)
+		return d.submitProof(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.MCP, Value: runbook.MCPProof{Tool: step.Challenge.Tool, Result: reason}})
 	case runbook.UserInput:
-		return d.confirm(ctx, r, step.Challenge)
+		return d.askApproval(ctx, r, step.Challenge)
 	default:
-		text, err := d.ask(ctx, r, Question{Text: fmt.Sprintf("Write a comment of at least %g characters, on one line.", step.Challenge.MinLength)})
+		text, err := d.askUntilValid(ctx, r, Question{Text: fmt.Sprintf("Write a comment of at least %g characters, on one line.", step.Challenge.MinLength)})
 		if err != nil {
 			return r, err
 		}
-		return d.prove(ctx, r, runbook.Proof{By: d.By, Type: runbook.Comment, Value: runbook.CommentProof{Text: text}})
+		return d.submitProof(ctx, r, runbook.Proof{By: d.By, Type: runbook.Comment, Value: runbook.CommentProof{Text: text}})
 	}
 }
 
-// prove proves the present step. What was seen is stored even if ctx has ended meanwhile.
-func (d *Driver) prove(ctx context.Context, r runbook.Run, p runbook.Proof) (runbook.Run, error) {
+// submitProof submits a proof of the current step. The proof is stored even if ctx has ended
+// meanwhile.
+func (d *Driver) submitProof(ctx context.Context, r runbook.Run, p runbook.Proof) (runbook.Run, error) {
 	p.Step = r.Step
 	next, answer, err := d.Runs.Prove(context.WithoutCancel(ctx), r.ID, p)
 	if err != nil {
 		return r, err
 	}
-	return next, d.report(r.Step, next, answer)
+	return next, d.printOutcome(r.Step, next, answer)
 }
 
-// report prints what became of a step.
-func (d *Driver) report(step int, r runbook.Run, a runbook.Answer) error {
+// printOutcome prints the result of a step.
+func (d *Driver) printOutcome(step int, r runbook.Run, a runbook.Answer) error {
 	if a.Outcome != runbook.Advanced {
 		return d.Printer.Failed(r, step, a)
 	}
-	if a.ProofHash == "" { // it asks for no proof
+	if a.ProofHash == "" { // the step needs no proof
 		return nil
 	}
 	record, err := r.Records[len(r.Records)-1].Parse()
@@ -122,9 +124,9 @@ func (d *Driver) report(step int, r runbook.Run, a runbook.Answer) error {
 	return d.Printer.Proved(record, a.ProofHash)
 }
 
-// confirm asks the person to approve.
-func (d *Driver) confirm(ctx context.Context, r runbook.Run, c *runbook.Definition) (runbook.Run, error) {
-	answer, err := d.ask(ctx, r, Question{Text: c.Prompt, Answers: []string{"approve", "reject"}})
+// askApproval asks the person to approve or reject the current step.
+func (d *Driver) askApproval(ctx context.Context, r runbook.Run, c *runbook.Definition) (runbook.Run, error) {
+	answer, err := d.askUntilValid(ctx, r, Question{Text: c.Prompt, Answers: []string{"approve", "reject"}})
 	if err != nil {
 		return r, err
 	}
@@ -139,19 +141,20 @@ func (d *Driver) confirm(ctx context.Context, r runbook.Run, c *runbook.Definiti
 	switch {
 	case err != nil:
 		return r, err
-	case a.Outcome == runbook.NeedsApproval: // of somebody else
-		return next, errors.Join(errWaiting, d.Printer.Note(next, a.Message+" Another user has to approve, too."))
+	case a.Outcome == runbook.NeedsApproval:
+		return next, errors.Join(errWaiting, d.Printer.Note(next, a.Message+" Another user must approve, too."))
 	}
-	return next, d.report(r.Step, next, a)
+	return next, d.printOutcome(r.Step, next, a)
 }
 
-// recover asks what to do about a step that has failed, and does it unless it is to be tried again.
-func (d *Driver) recover(ctx context.Context, r runbook.Run) (next runbook.Run, retry bool, err error) {
+// handleFailure asks what to do about a failed step. It aborts the run or skips the step; retry
+// means that the caller must try the step again.
+func (d *Driver) handleFailure(ctx context.Context, r runbook.Run) (next runbook.Run, retry bool, err error) {
 	q := Question{Text: "The step has failed.", Answers: []string{"retry", "abort"}}
 	if r.CanSkip() {
 		q.Answers = append(q.Answers, skipForm)
 	}
-	answer, err := d.ask(ctx, r, q)
+	answer, err := d.askUntilValid(ctx, r, q)
 	if err != nil {
 		return r, false, err
 	}
@@ -170,11 +173,11 @@ func (d *Driver) recover(ctx context.Context, r runbook.Run) (next runbook.Run, 
 	if err != nil {
 		return r, false, err
 	}
-	return next, false, d.report(r.Step, next, a)
+	return next, false, d.printOutcome(r.Step, next, a)
 }
 
-// ask puts a question until the answer is one of those that it has.
-func (d *Driver) ask(ctx context.Context, r runbook.Run, q Question) (string, error) {
+// askUntilValid asks a question until the answer is valid.
+func (d *Driver) askUntilValid(ctx context.Context, r runbook.Run, q Question) (string, error) {
 	for {
 		if err := d.Printer.Ask(r, q); err != nil {
 			return "", err
@@ -183,7 +186,7 @@ func (d *Driver) ask(ctx context.Context, r runbook.Run, q Question) (string, er
 		if err != nil {
 			return "", err
 		}
-		if given, ok := q.accept(answer); ok {
+		if given, ok := q.parseAnswer(answer); ok {
 			return given, nil
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"nanobot/terminal"
 )
 
-// verified is the result of a verification.
-type verified struct {
+// verification is the result of a verification.
+type verification struct {
 	Run       string         `json:"run"`
 	Status    runbook.Status `json:"status"`
 	Valid     bool           `json:"valid"`
@@ -23,10 +23,11 @@ type verified struct {
 	Message   string         `json:"message,omitempty"`
 }
 
-// maxExport is far more than the records of a runbook with as many steps as its size allows.
+// maxExport is the largest export that is read, in bytes: far more than the records of the longest
+// runbook.
 const maxExport = 1 << 30
 
-// VerifyFile verifies an export. The error carries exit status 1 if the export is wrong.
+// VerifyFile verifies an export. The error has exit status 1 if a record is wrong.
 func VerifyFile(path string, p Printing) error {
 	text, err := runbook.ReadFile(path, maxExport)
 	if err != nil {
@@ -40,11 +41,11 @@ func VerifyFile(path string, p Printing) error {
 	return printVerified(e, last, err, p)
 }
 
-// VerifyRun verifies a stored run. The error carries exit status 1 if its records are wrong.
+// VerifyRun verifies a stored run. The error has exit status 1 if a record is wrong.
 func VerifyRun(ctx context.Context, runs runbook.Runs, id string, p Printing) error {
 	r, err := runs.Load(ctx, id)
 	if errors.Is(err, runbook.ErrNoRun) {
-		return noRun(id)
+		return noRunError(id)
 	}
 	last := ""
 	if err == nil {
@@ -62,7 +63,7 @@ type Printing struct {
 }
 
 func printVerified(e runbook.Export, last string, wrong error, p Printing) error {
-	v := verified{Run: e.Run, Status: e.Status, Valid: wrong == nil, Records: len(e.Records), ProofHash: last}
+	v := verification{Run: e.Run, Status: e.Status, Valid: wrong == nil, Records: len(e.Records), ProofHash: last}
 	var record *runbook.RecordError
 	if errors.As(wrong, &record) {
 		v.Step, v.Label, v.Message = record.Step, record.Label, record.Message
@@ -73,11 +74,13 @@ func printVerified(e runbook.Export, last string, wrong error, p Printing) error
 	switch {
 	case p.JSON:
 		err = writeLine(p.Out, v)
+	case e.Run == "":
+		_, err = fmt.Fprintf(p.Out, "This is not the export of a run: %s.\n", terminal.Clean(wrong.Error()))
 	case wrong != nil:
-		_, err = fmt.Fprintf(p.Out, "Run %s is not as it was recorded: %s.\n", terminal.Clean(e.Run), terminal.Clean(wrong.Error()))
+		_, err = fmt.Fprintf(p.Out, "The records of run %s are not valid: %s.\n", terminal.Clean(e.Run), terminal.Clean(wrong.Error()))
 	default:
 		_, err = fmt.Fprintf(p.Out, "Run %s of %s is %s, and its %s. The last hash is\n%s\n",
-			terminal.Clean(e.Run), terminal.Clean(e.Runbook.Label), terminal.Clean(string(e.Status)), count(len(e.Records)), last)
+			terminal.Clean(e.Run), terminal.Clean(e.Runbook.Label), terminal.Clean(string(e.Status)), describeRecords(len(e.Records)), last)
 	}
 	if err == nil && wrong != nil {
 		err = exit.Error{Status: exit.Failed}
@@ -85,16 +88,18 @@ func printVerified(e runbook.Export, last string, wrong error, p Printing) error
 	return err
 }
 
-func count(records int) string {
+func describeRecords(records int) string {
 	if records == 1 {
-		return "record is right"
+		return "record is valid"
 	}
-	return fmt.Sprintf("%d records are right", records)
+	return fmt.Sprintf("%d records are valid", records)
 }
 
-func noRun(id string) error { return fmt.Errorf("there is no run %s, nor a file of that name", id) }
+func noRunError(id string) error {
+	return fmt.Errorf("there is no run %s, and no file of that name", id)
+}
 
-// Export prints a run with all that is needed to verify it.
+// Export prints a run as JSON with everything that is needed to verify it.
 func Export(ctx context.Context, runs runbook.Runs, id string, out io.Writer) error {
 	r, err := runs.Load(ctx, id)
 	if errors.Is(err, runbook.ErrNoRun) {

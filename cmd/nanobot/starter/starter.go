@@ -92,10 +92,10 @@ func Write(folder string, a Agent) error {
 func WriteNew(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already and is not changed; name another folder", path)
+		return fmt.Errorf("%s exists already and is not changed; choose another folder", path)
 	}
 	if err != nil {
-		return fmt.Errorf("write starter: %w", err)
+		return fmt.Errorf("write new file: %w", err)
 	}
 	_, err = f.Write(content)
 	return errors.Join(err, f.Close())

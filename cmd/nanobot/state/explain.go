@@ -23,10 +23,10 @@ func Explain(cfg *config.Config, err error) error {
 	switch {
 	case errors.Is(err, dbfile.ErrLost):
 		status = exit.Lost
-		steps = fmt.Sprintf("No message was confirmed since then. Put the state back into %s before the next start, or let the bot start with a new one there.", dir)
+		steps = fmt.Sprintf("No message was confirmed since then. Put the state back into %s before the next start. Otherwise the bot starts with a new one.", dir)
 	case errors.Is(err, dbfile.ErrDamaged):
 		steps = fmt.Sprintf(`To restore it, stop the daemon, run "nanobot restore FILE" with a file of "nanobot backup", and start the daemon again.
-To start with an empty one, stop the daemon and move %s, and the files of that name with -wal and -shm, out of its folder.`, damagedFile(dir, err))
+To start with an empty state, stop the daemon and move %s, and the files of that name with -wal and -shm, out of its folder.`, damagedFile(dir, err))
 	case errors.Is(err, dbfile.ErrNewer):
 		steps = fmt.Sprintf(`Use the newer nanobot again. To stay with this version, stop the daemon, run "nanobot restore FILE" with a copy from before the
 upgrade, in %s or made by "nanobot backup", and start the daemon again.`, filepath.Join(dir, sqlite.Copies))

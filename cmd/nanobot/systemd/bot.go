@@ -50,8 +50,8 @@ func (b Bot) Credentials() string { return filepath.Join(b.Dir(), "credentials")
 // State returns the bot's state folder.
 func (b Bot) State() string { return filepath.Join(b.Root, "var/lib/nanobot", b.Name) }
 
-// Workspace returns the agent's folder. It is apart from the rest of the state, so that an agent
-// can be confined to it.
+// Workspace returns the agent's folder. It is a separate folder in the state, so that a sandbox can
+// restrict the agent to it.
 func (b Bot) Workspace() string { return filepath.Join(b.State(), "workspace") }
 
 // StateDirs returns the folders that may hold the bot's state: with DynamicUser= the first is a

@@ -33,7 +33,7 @@ func (m Manager) Runs() bool {
 }
 
 // ErrNotRunning is the error of calls where systemd does not run this machine.
-var ErrNotRunning = errors.New("systemd does not run here, so bots cannot be started or stopped; run one by hand with: nanobot serve --config FILE")
+var ErrNotRunning = errors.New("systemd does not run on this machine, so bots cannot be started or stopped; run one in this terminal with: nanobot serve --config FILE")
 
 // Call runs systemctl and returns its output.
 func (m Manager) Call(ctx context.Context, args ...string) (string, error) {

@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// usualGCPercent is the runtime's own, and busyGCPercent what a busy daemon has: with a heap of
-	// a few MiB the runtime would collect garbage ten times a second.
+	// usualGCPercent is the runtime's default. A busy daemon has busyGCPercent: with a heap of a
+	// few MiB the runtime would otherwise collect garbage ten times a second.
 	usualGCPercent, busyGCPercent = 100, 250
-	// busyGarbage bounds how much garbage a busy daemon may have because of that, until the bytes
-	// that are live grow at a stroke.
+	// busyGarbage is how many bytes of garbage a busy daemon may have because of busyGCPercent.
 	busyGarbage = 16 << 20
-	// busyCycles is how many collections in a row must come within busyInterval of one another for
-	// the daemon to be busy. To start takes about five.
+	// The daemon is busy after busyCycles collections, each within busyInterval of the one before.
+	// The start of the daemon takes about five.
 	busyCycles, busyInterval = 16, time.Second
 )
 
-// collector decides how much garbage there may be. An idle daemon has as little as usual.
-type collector struct {
+// gcTuner chooses the GC percent: a higher one for a busy daemon, the default for an idle one.
+type gcTuner struct {
 	last   time.Time
-	cycles int // in a row that came soon after one another
+	cycles int // collections in a row, each within busyInterval of the one before
 }
 
-// collected counts a garbage collection and returns the GC percent from now on. live is what the
-// runtime takes the percentage of: the bytes on the heap, on stacks and in globals.
-func (c *collector) collected(now time.Time, live uint64) int {
+// nextPercent counts a garbage collection and returns the GC percent until the next one. live is
+// the number that the percentage applies to: the live bytes on the heap, on stacks and in globals.
+func (c *gcTuner) nextPercent(now time.Time, live uint64) int {
 	if now.Sub(c.last) > busyInterval {
 		c.cycles = 0
 	}
@@ -45,7 +44,7 @@ func tuneGarbageCollector() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	c, percent := collector{last: time.Now()}, usualGCPercent
+	c, percent := gcTuner{last: time.Now()}, usualGCPercent
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	type cycle struct{ _ [16]byte } // large enough that the tiny allocator does not combine it with other objects
 	var collected func(*cycle)
@@ -55,7 +54,7 @@ func tuneGarbageCollector() {
 		for _, s := range live {
 			sum += s.Value.Uint64()
 		}
-		if next := c.collected(time.Now(), sum); next != percent {
+		if next := c.nextPercent(time.Now(), sum); next != percent {
 			percent = next
 			debug.SetGCPercent(percent)
 		}

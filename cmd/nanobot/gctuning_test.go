@@ -7,11 +7,11 @@ import (
 
 func TestOnlyABusyDaemonCollectsGarbageLessOften(t *testing.T) {
 	now := time.Now()
-	c := collector{last: now}
+	c := gcTuner{last: now}
 	collections := func(n int, every time.Duration, live uint64) (percent int) {
 		for range n {
 			now = now.Add(every)
-			percent = c.collected(now, live)
+			percent = c.nextPercent(now, live)
 		}
 		return percent
 	}
