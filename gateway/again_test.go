@@ -23,16 +23,16 @@ func TestAnInjectedMessageDoesNotPassOneThatWaits(t *testing.T) {
 		case $text in one) touch up1; `+until("go")+`;; two) touch up2; `+until("go2")+`;; esac`)
 	r.settings.WhileRunning = "inject"
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	r.awaitFile("up1")
-	r.net.Say("1", "u", "two")
-	r.net.Say("1", "u", "three")
-	r.net.Say("x", "u", "sync")
+	r.net.UserWrites("1", "u", "two")
+	r.net.UserWrites("1", "u", "three")
+	r.net.UserWrites("x", "u", "sync")
 	r.awaitText("x", "turn sync")
 	r.touch("go")
 	r.awaitFile("up2")
-	r.net.Say("1", "u", "four")
-	r.net.Say("x", "u", "again")
+	r.net.UserWrites("1", "u", "four")
+	r.net.UserWrites("x", "u", "again")
 	r.awaitText("x", "turn again")
 	r.touch("go2")
 	r.expect("1", "turn one", "turn two", "turn three", "turn four")
@@ -42,7 +42,7 @@ func TestATurnThatHadNotBegunRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo)
 	r.start()
-	r.net.Say("0", "u", "before")
+	r.net.UserWrites("0", "u", "before")
 	r.awaitText("0", "you said before")
 	r.stop()
 	s, err := openStore(t, r.dir)
@@ -74,7 +74,7 @@ func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 		r.terminal.Interactive = true
 		r.settings.DrainTimeout = 0
 		r.start()
-		r.net.Say("1", "u", "work")
+		r.net.UserWrites("1", "u", "work")
 		asks(r, 1)
 		return r
 	}
@@ -84,19 +84,19 @@ func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 		r.stop()
 		r.start()
 		report := r.awaitText("1", "I was restarted")
-		r.net.Press("1", "u", report.Buttons[0])
+		r.net.UserPresses("1", "u", report.Buttons[0])
 		asks(r, 2)
-		r.net.Say("1", "u", "1")
+		r.net.UserWrites("1", "u", "1")
 		r.awaitText("1", `got`)
 	})
 	t.Run("after an answer, by /retry", func(t *testing.T) {
 		r := begin(t)
-		r.net.Say("1", "u", "1")
+		r.net.UserWrites("1", "u", "1")
 		r.awaitText("1", `:"Yes"`)
 		r.awaitIdle("1")
-		r.net.Say("1", "u", "/retry")
+		r.net.UserWrites("1", "u", "/retry")
 		asks(r, 2)
-		r.net.Say("1", "u", "2")
+		r.net.UserWrites("1", "u", "2")
 		r.awaitText("1", `:"No"`)
 	})
 }
@@ -107,7 +107,7 @@ func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 	r.agent.PassHistory = 1
 	r.start()
 	for i, text := range []string{"first", "second", "third"} {
-		r.net.Say("1", "u", text)
+		r.net.UserWrites("1", "u", text)
 		r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
 		r.awaitIdle("1")
 	}
@@ -125,10 +125,10 @@ func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
 	r := newRig(t, `read -r line; touch up; `+until("go")+`echo done`)
 	r.slots, r.settings.QueueLimit = 1, 2
 	r.start()
-	r.net.Say("a", "u", "x")
+	r.net.UserWrites("a", "u", "x")
 	r.awaitFile("up")
 	for range 4 {
-		r.net.Say("b", "u", "x")
+		r.net.UserWrites("b", "u", "x")
 	}
 	r.awaitText("b", "2 messages already waiting")
 	r.touch("go")
@@ -156,7 +156,7 @@ func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 		if c.Chat == "c100" {
 			return gatewaytest.Fault{}
 		}
-		return gatewaytest.Fault{Hang: hang}
+		return gatewaytest.Fault{HangUntil: hang}
 	}
 	r.start()
 	r.expect("c100", "x")
@@ -286,7 +286,7 @@ func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 	r := newRig(t, `echo '{"type":"progress","text":"step"}'; `+until("go")+`echo done`)
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitText("1", "step")
 	r.cancel()
 	r.touch("go")
@@ -335,7 +335,7 @@ func TestAWaitForANetworkDoesNotHoldUpTheEnd(t *testing.T) {
 	r.settings.DrainTimeout = time.Hour
 	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour} }
 	r.start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	for deadline := time.Now().Add(patience); r.logs.FilterMessage("send failed, will retry").Len() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was not refused")

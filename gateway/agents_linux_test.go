@@ -18,9 +18,9 @@ func TestAKilledDaemonRunsATurnAgainWithItsAgent(t *testing.T) {
 	c.nets[0].Fault = nil
 	r := &rig{t: t, net: c.nets[0], dir: c.spec.Dir}
 	child, _ := c.start()
-	r.net.Say("1", "u", "/agent coder")
+	r.net.UserWrites("1", "u", "/agent coder")
 	r.awaitText("1", "The agent coder answers from now on.")
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.awaitFile("up")
 	child.Kill()
 	r.touch("go")

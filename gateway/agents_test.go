@@ -35,7 +35,7 @@ func signs(name string) string {
 func (r *rig) saying(chat, text string) string {
 	r.t.Helper()
 	before := len(texts(r.net.Sent(chat)))
-	r.net.Say(chat, "u", text)
+	r.net.UserWrites(chat, "u", text)
 	calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(texts(c)) > before })
 	if !ok {
 		r.t.Fatalf("nothing was said to %q", text)
@@ -50,8 +50,8 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 	r.addAgent("coder", `touch coder-up; `+until("default-up")+signs("coder"))
 	r.start()
 	r.saying("2", "/agent coder")
-	r.net.Say("1", "u", "one")
-	r.net.Say("2", "u", "two") // each agent waits for the other to run
+	r.net.UserWrites("1", "u", "one")
+	r.net.UserWrites("2", "u", "two") // each agent waits for the other to run
 	r.expect("1", "default heard one")
 	r.awaitText("2", "coder heard two")
 	r.awaitIdle("1")
@@ -114,9 +114,9 @@ func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 	r.addAgent("coder", `touch up; `+until("go")+signs("coder"))
 	reload()
 	r.saying("1", "/agent coder")
-	r.net.Say("1", "u", "runs")
+	r.net.UserWrites("1", "u", "runs")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "waits")
+	r.net.UserWrites("1", "u", "waits")
 	r.awaitText("1", "Queued, number 1 in line.")
 	r.named = nil
 	reload()
@@ -172,7 +172,7 @@ func TestTheTimeoutOfATurnIsThatOfItsAgent(t *testing.T) {
 	r.named["slow"] = slow
 	r.start()
 	r.saying("1", "/agent slow")
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.awaitText("1", "Timed out after 1 s.")
 }
 

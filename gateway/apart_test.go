@@ -61,9 +61,9 @@ func TestAnEchoAgentSendsNobodyWhatTheyType(t *testing.T) {
 	r.awaitOlder(shared)
 	r.start()
 	for _, path := range []string{photo, shared} {
-		r.net.Say("8", "u", path)
+		r.net.UserWrites("8", "u", path)
 		r.awaitText("8", path)
-		guests.Say("web-1", "guest", path)
+		guests.UserWrites("web-1", "guest", path)
 		if _, ok := guests.Await("web-1", patience, func(c []gatewaytest.Call) bool { return len(c) > 0 && c[len(c)-1].Text == path }); !ok {
 			t.Fatalf("the guest was shown %q", texts(guests.Sent("web-1")))
 		}
@@ -80,9 +80,9 @@ func TestWhatIsTypedDuringATurnIsNoFoundPathEither(t *testing.T) {
 	shared := r.put("shared.png", "the operator's")
 	r.awaitOlder(shared)
 	r.start()
-	r.net.Say("8", "u", "hello")
+	r.net.UserWrites("8", "u", "hello")
 	r.awaitFile("begun")
-	r.net.Say("8", "u", shared)
+	r.net.UserWrites("8", "u", shared)
 	r.awaitText("8", shared)
 	r.stop()
 	if got := files(r.net, "8"); len(got) > 0 {

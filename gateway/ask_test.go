@@ -32,17 +32,17 @@ func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
 	r.settings.AllowFrom = map[string][]string{"net": {"7", "8"}}
 	r.protocol = asking(terminal.Question{ID: "q", Text: "Run it?", Options: []string{"Allow", "Reject"}})
 	r.start()
-	r.net.Say("1", "7", "work")
+	r.net.UserWrites("1", "7", "work")
 	question := r.awaitText("1", "Run it?")
-	r.net.Press("1", "stranger", question.Buttons[0])
+	r.net.UserPresses("1", "stranger", question.Buttons[0])
 	r.awaitText("1", "This bot is private.") // and nothing else came of it
-	r.net.Press("2", "8", question.Buttons[0])
+	r.net.UserPresses("2", "8", question.Buttons[0])
 	r.awaitText("2", notOpen) // not in another chat
-	r.net.Press("1", "8", question.Buttons[1])
-	r.net.Press("1", "7", question.Buttons[0])
+	r.net.UserPresses("1", "8", question.Buttons[1])
+	r.net.UserPresses("1", "7", question.Buttons[0])
 	r.awaitText("1", "Reject by 8")
-	r.net.Press("1", "7", question.Buttons[0])
-	r.net.Say("1", "7", "/whoami") // when this is answered, the others were received
+	r.net.UserPresses("1", "7", question.Buttons[0])
+	r.net.UserWrites("1", "7", "/whoami") // when this is answered, the others were received
 	r.awaitText("1", "user id: 7")
 	if got := texts(r.net.Sent("1")); len(got) != 4 {
 		t.Errorf("was shown %q", got)
@@ -69,12 +69,12 @@ func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 		return out, err
 	})
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	question := <-asked
 	r.awaitText("1", "error: timeout")
 	for _, when := range []string{"while the turn runs", "when it has ended"} {
 		before := len(r.net.Sent("1"))
-		r.net.Press("1", "u", question.Buttons[0])
+		r.net.UserPresses("1", "u", question.Buttons[0])
 		if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) > before }); !ok || calls[before].Text != notOpen {
 			t.Errorf("%s: was shown %q", when, texts(calls))
 		}
@@ -83,7 +83,7 @@ func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 			r.awaitIdle("1")
 		}
 	}
-	r.net.Say("2", "u", "/whoami")
+	r.net.UserWrites("2", "u", "/whoami")
 	r.awaitText("2", "user id")
 	r.awaitIdle("1")
 	if got := texts(r.net.Sent("1")); len(got) != 4 { // the presses began no turn
@@ -99,12 +99,12 @@ func TestAQuestionEndsWithItsTurn(t *testing.T) {
 		return terminal.Outcome{Status: terminal.Stopped}, tn.Emit(terminal.Frame{Kind: terminal.Error, Text: "ended: " + err.Error()})
 	})
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	question := r.awaitText("1", "Sure?")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "ended: stopped by the user")
 	r.awaitIdle("1")
-	r.net.Press("1", "u", question.Buttons[0])
+	r.net.UserPresses("1", "u", question.Buttons[0])
 	r.awaitText("1", notOpen)
 }
 
@@ -133,7 +133,7 @@ func TestTheSameQuestionAgainIsAnotherQuestion(t *testing.T) {
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: strings.Join(all, ",")})
 	})
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	pressed := map[string]bool{}
 	for n, option := range []int{0, 1, 1} {
 		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
@@ -150,7 +150,7 @@ func TestTheSameQuestionAgainIsAnotherQuestion(t *testing.T) {
 		for _, call := range calls {
 			if len(call.Buttons) == 2 && !pressed[call.Buttons[0]] {
 				pressed[call.Buttons[0]] = true
-				r.net.Press("1", "u", call.Buttons[option])
+				r.net.UserPresses("1", "u", call.Buttons[option])
 				break
 			}
 		}

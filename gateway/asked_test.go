@@ -68,18 +68,18 @@ func TestWithSeveralQuestionsTypedWordsAllowNothing(t *testing.T) {
 	r := newRig(t, "true")
 	r.protocol = p
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	p.ask <- "rm -rf"
 	dangerous := r.awaitText("1", "rm -rf")
 	p.ask <- "ls"
 	r.awaitText("1", "ls\n1. Allow")
-	r.net.Say("1", "u", "1")
+	r.net.UserWrites("1", "u", "1")
 	r.awaitText("1", whichOne)
 	r.untold("")
-	r.net.Reply("1", "u", dangerous.ID, "2")
+	r.net.UserReplies("1", "u", dangerous.ID, "2")
 	r.awaitText("1", "told of rm -rf: Reject")
 	r.untold("ls")
-	r.net.Say("1", "u", "allow") // the only one now, and the last that was asked
+	r.net.UserWrites("1", "u", "allow") // the only one now, and the last that was asked
 	r.awaitText("1", "told of ls: Allow")
 	close(p.ask)
 	r.awaitIdle("1")
@@ -90,23 +90,23 @@ func TestTypedWordsDoNotFallThroughToAnOlderQuestion(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(r *rig, p *permissions, last gatewaytest.Call){
 		"withdrawn": func(_ *rig, p *permissions, _ gatewaytest.Call) { p.withdraw <- "ls" },
-		"answered":  func(r *rig, _ *permissions, last gatewaytest.Call) { r.net.Press("1", "u", last.Buttons[1]) },
+		"answered":  func(r *rig, _ *permissions, last gatewaytest.Call) { r.net.UserPresses("1", "u", last.Buttons[1]) },
 	} {
 		t.Run(how, func(t *testing.T) {
 			p := newPermissions()
 			r := newRig(t, "true")
 			r.protocol = p
 			r.start()
-			r.net.Say("1", "u", "work")
+			r.net.UserWrites("1", "u", "work")
 			p.ask <- "rm -rf"
 			dangerous := r.awaitText("1", "rm -rf")
 			p.ask <- "ls"
 			end(r, p, r.awaitText("1", "ls\n1. Allow"))
 			r.awaitText("1", "told of ls")
-			r.net.Say("1", "u", "1")
+			r.net.UserWrites("1", "u", "1")
 			r.awaitText("1", whichOne)
 			r.untold("rm -rf")
-			r.net.Press("1", "u", dangerous.Buttons[0])
+			r.net.UserPresses("1", "u", dangerous.Buttons[0])
 			r.awaitText("1", "told of rm -rf: Allow")
 			close(p.ask)
 			r.awaitIdle("1")
@@ -120,17 +120,17 @@ func TestAWithdrawnQuestionTakesNoAnswer(t *testing.T) {
 	r := newRig(t, "true")
 	r.protocol = p
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	p.ask <- "first"
 	first := r.awaitText("1", "first")
 	p.withdraw <- "first"
 	r.awaitText("1", "told of first:  context canceled")
 	p.ask <- "second"
 	r.awaitText("1", "second\n1. Allow")
-	r.net.Press("1", "u", first.Buttons[0])
+	r.net.UserPresses("1", "u", first.Buttons[0])
 	r.awaitText("1", notOpen)
 	r.untold("second")
-	r.net.Say("1", "u", "Allow")
+	r.net.UserWrites("1", "u", "Allow")
 	r.awaitText("1", "told of second: Allow")
 	close(p.ask)
 	r.awaitIdle("1")
@@ -158,16 +158,16 @@ func TestAQuestionThatIsNotShownYetTakesNoTypedAnswer(t *testing.T) {
 			}
 		}
 	})
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	p.ask <- "rm -rf"
 	<-tried
-	r.net.Say("1", "u", "1")
+	r.net.UserWrites("1", "u", "1")
 	r.awaitText("1", "Queued, number 1 in line.")
 	r.untold("")
 	question := r.awaitText("1", "rm -rf\n1. Allow")
-	r.net.Press("1", "u", question.Buttons[1])
+	r.net.UserPresses("1", "u", question.Buttons[1])
 	r.awaitText("1", "told of rm -rf: Reject")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "dropped")
 }
 
@@ -193,13 +193,13 @@ func TestAQuestionSaysHowItEnded(t *testing.T) {
 		return f
 	}
 	r.start()
-	r.net.Say("1", "ada_l", "work")
+	r.net.UserWrites("1", "ada_l", "work")
 	for what, end := range map[string]struct {
 		do   func(q gatewaytest.Call)
 		says string
 	}{
-		"pressed":   {func(q gatewaytest.Call) { r.net.Press("1", "ada_l", q.Buttons[0]) }, `Allow (by ada\_l)`},
-		"typed":     {func(gatewaytest.Call) { r.net.Say("1", "ada_l", "2") }, `Reject (by ada\_l)`},
+		"pressed":   {func(q gatewaytest.Call) { r.net.UserPresses("1", "ada_l", q.Buttons[0]) }, `Allow (by ada\_l)`},
+		"typed":     {func(gatewaytest.Call) { r.net.UserWrites("1", "ada_l", "2") }, `Reject (by ada\_l)`},
 		"withdrawn": {func(gatewaytest.Call) { p.withdraw <- "withdrawn" }, "no answer"},
 	} {
 		p.ask <- what
@@ -209,7 +209,7 @@ func TestAQuestionSaysHowItEnded(t *testing.T) {
 	}
 	p.ask <- "stopped"
 	question := r.awaitText("1", "stopped\n1. Allow")
-	r.net.Say("1", "ada_l", "/stop")
+	r.net.UserWrites("1", "ada_l", "/stop")
 	r.shown(question.ID, "stopped\n\n→ no answer")
 	r.awaitIdle("1")
 }
@@ -221,10 +221,10 @@ func TestALongQuestionKeepsItsWordsWhenItEnds(t *testing.T) {
 	r := newRig(t, "true")
 	r.protocol = p
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	p.ask <- long
 	question := r.awaitText("1", "1. Allow")
-	r.net.Press("1", "u", question.Buttons[0])
+	r.net.UserPresses("1", "u", question.Buttons[0])
 	r.shown(question.ID, long[4000:]+"\n\n→ Allow (by u)")
 	close(p.ask)
 	r.awaitIdle("1")
@@ -247,7 +247,7 @@ func TestAnAnswerInTheLastMomentCounts(t *testing.T) {
 	r.protocol = p
 	r.hook = func(s store.Store) store.Store { return lateAnswer{s} }
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	p.ask <- "ls"
 	r.awaitText("1", "ls")
 	p.withdraw <- "ls"
@@ -276,13 +276,13 @@ func TestWhatGotNoAnswerBeforeACrashIsAskedAnew(t *testing.T) {
 		return terminal.Outcome{Status: terminal.Done}, nil
 	})
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitText("1", "run 1:  timeout")
 	r.awaitText("1", "→ no answer")
 	r.stop()
 	r.start()
 	again := r.awaitText("1", "Sure?\n1. Yes")
-	r.net.Press("1", "u", again.Buttons[0])
+	r.net.UserPresses("1", "u", again.Buttons[0])
 	r.awaitText("1", "run 2: Yes <nil>")
 }
 
@@ -305,9 +305,9 @@ func TestTheAuditTrailSaysWhatWasAllowedAndByWhom(t *testing.T) {
 		return terminal.Outcome{Status: terminal.Done}, err
 	})
 	r.start()
-	r.net.Say("1", "7", "work")
+	r.net.UserWrites("1", "7", "work")
 	question := r.awaitText("1", "Run make?")
-	r.net.Press("1", "7", question.Buttons[0])
+	r.net.UserPresses("1", "7", question.Buttons[0])
 	r.awaitText("1", "→ Allow (by 7)")
 	mu.Lock()
 	defer mu.Unlock()

@@ -75,9 +75,9 @@ func TestAWrappedErrorDoesNotLoseTheMarkOfARepetition(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, threeMessages)
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return wrapping{c} }
-	r.net.Fault = once("m2", gatewaytest.Fault{Cut: true})
+	r.net.Fault = once("m2", gatewaytest.Fault{Disconnect: true})
 	r.start()
-	r.net.Say("1", "u", "go")
+	r.net.UserWrites("1", "u", "go")
 	r.awaitText("1", "m3")
 	var repeated []string
 	for _, c := range r.net.Sent("1") {

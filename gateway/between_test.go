@@ -40,9 +40,9 @@ func TestStopBetweenTurnsEndsWhatTheAgentLeftRunning(t *testing.T) {
 	r := newRig(t, "true")
 	r.protocol = &leaving{left: map[string]int{"net:1": 2, "net:2": 1}}
 	r.start()
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.expect("1", "2 commands stopped.")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.expect("1", "2 commands stopped.", "Nothing is running.")
 }
 
@@ -51,15 +51,15 @@ func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
 	r := newRig(t, "true")
 	r.protocol = &leaving{}
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	r.awaitText("1", "knew ,")
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "/new")
+	r.net.UserWrites("1", "u", "/new")
 	r.awaitText("1", "This is a new conversation")
-	r.net.Say("1", "u", "two")
+	r.net.UserWrites("1", "u", "two")
 	r.awaitText("1", "knew ,one")
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "three")
+	r.net.UserWrites("1", "u", "three")
 	r.awaitText("1", "knew two,two")
 }
 
@@ -69,17 +69,17 @@ func TestWhoWatchesIsToldOfDroppedMessages(t *testing.T) {
 	r := newRig(t, "exec sleep 300")
 	r.watch = w.watch
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	w.await(t, 1, "[started]")
-	r.net.Say("1", "u", "second")
+	r.net.UserWrites("1", "u", "second")
 	cancel := r.awaitText("1", "number 1 in line").Buttons[0]
-	r.net.Say("1", "u", "third")
+	r.net.UserWrites("1", "u", "third")
 	r.awaitText("1", "number 2 in line")
-	r.net.Press("1", "u", cancel)
+	r.net.UserPresses("1", "u", cancel)
 	r.awaitText("1", "Cancelled.")
 	w.await(t, 2, "[dropped queued]")
 	w.await(t, 3, "[queued]")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "dropped")
 	w.await(t, 2, "[dropped queued]")
 	w.await(t, 3, "[dropped queued]")

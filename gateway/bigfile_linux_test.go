@@ -43,7 +43,7 @@ func TestAFileOverTheNetworksLimitIsNeverCopied(t *testing.T) {
 		}}
 	}
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	r.expect("1", "look\n⚠ \"big.bin\" (107.4 GB) was not sent: the network takes files up to 52428800 bytes.")
 	r.awaitIdle("1")
 	if got := r.spooled(); len(got) > 0 {
@@ -68,7 +68,7 @@ func TestWhoIsSentAFileThatTheDiskHasNoRoomForIsTold(t *testing.T) {
 		}
 	})
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	told := r.awaitText("1", "was not sent")
 	if told.Text != "look\n⚠ \"big.bin\" (40.0 MB) was not sent: there is not enough room for a copy of it on the bot's disk." {
 		t.Errorf("told %q", told.Text)
@@ -102,9 +102,9 @@ func TestACopyEndsAtStop(t *testing.T) {
 	r := newRig(t, bigFile("1G")+"sleep 600")
 	r.hook = func(s store.Store) store.Store { return endless{s, func() { r.touch("copying") }} }
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	r.awaitFile("copying")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.expect("1", stillCopied, "Stopped.")
 }
 
@@ -115,7 +115,7 @@ func TestACopyEndsWhenTheTimeIsUp(t *testing.T) {
 	r.hook = func(s store.Store) store.Store { return endless{s, func() {}} }
 	r.start()
 	for turn := 1; turn <= 100; turn++ {
-		r.net.Say("1", "u", "hi")
+		r.net.UserWrites("1", "u", "hi")
 		calls, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
 			return strings.Count(strings.Join(texts(calls), "|"), "Timed out after 2 s.") == turn
 		})
@@ -133,9 +133,9 @@ func TestACopyEndsWhenTheTimeIsUp(t *testing.T) {
 func TestASmallFileIsSentThoughTheTurnWasStopped(t *testing.T) {
 	r := newRig(t, `echo small > small.png; echo "$PWD/small.png"; touch up; sleep 600`)
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	if _, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if c.Files["small.png"] == "small\n" {
@@ -166,9 +166,9 @@ func TestNotMuchIsCopiedAfterTheEnd(t *testing.T) {
 		}}
 	}
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitFile("told")
 	close(stopped)
 	r.awaitIdle("1")

@@ -116,15 +116,15 @@ func TestAFullDiskIsWaitedOut(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = unix.Unmount(h.spec.State, unix.MNT_DETACH) })
 	h.begin()
-	h.net.Say("before", "u", "hello")
+	h.net.UserWrites("before", "u", "hello")
 	h.expect("before", "you said hello")
-	h.net.Say("during", "u", "work")
+	h.net.UserWrites("during", "u", "work")
 	h.await("the agent to begin", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
 
 	free := fill(t, h.spec.State)
 	safe, polls := h.net.Acknowledged()
-	h.net.Say("full", "u", "one")
-	h.net.Say("full", "u", "two")
+	h.net.UserWrites("full", "u", "one")
+	h.net.UserWrites("full", "u", "two")
 	h.await("the daemon to try again", func() bool { _, now := h.net.Acknowledged(); return now > polls+2 })
 	if err := os.WriteFile(filepath.Join(h.spec.Dir, "go"), nil, 0o600); err != nil { // the agent speaks while there is no room
 		t.Fatal(err)
@@ -161,8 +161,8 @@ func TestAMessageThatWasInjectedOutlivesAKill(t *testing.T) {
 		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
 	h.spec.Inject, h.spec.OnCrash = true, "report"
 	h.begin()
-	h.net.Say("1", "u", "one")
-	h.net.Say("1", "u", "two")
+	h.net.UserWrites("1", "u", "one")
+	h.net.UserWrites("1", "u", "two")
 	h.await("the agent to read both", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
 	h.kill()
 	h.begin()
@@ -178,9 +178,9 @@ func TestAMessageThatWasInjectedOutlivesAKill(t *testing.T) {
 func TestALostLastWriteStopsNothing(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, echo+"; "+until("go"))
-	h.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Linger: patience} } // so that it is not confirmed
+	h.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{DelayAfter: patience} } // so that it is not confirmed
 	h.begin()
-	h.net.Say("1", "u", "one")
+	h.net.UserWrites("1", "u", "one")
 	h.expect("1", "you said one")
 	h.kill()
 	h.net.Fault = nil
@@ -189,7 +189,7 @@ func TestALostLastWriteStopsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.begin()
-	h.net.Say("2", "u", "two")
+	h.net.UserWrites("2", "u", "two")
 	h.expect("2", "you said two")
 	h.expect("1", "you said one", "you said one")
 	h.end()
@@ -218,12 +218,12 @@ func TestATornEndOfTheLogChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, echo)
 			h.begin()
-			h.net.Say("1", "u", "one")
+			h.net.UserWrites("1", "u", "one")
 			h.expect("1", "you said one")
 			h.kill()
 			h.tear(tear)
 			h.begin()
-			h.net.Say("2", "u", "two")
+			h.net.UserWrites("2", "u", "two")
 			h.expect("2", "you said two")
 			h.end()
 			h.expect("1", "you said one")
@@ -235,7 +235,7 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, echo)
 	h.begin()
-	h.net.Say("1", "u", "one")
+	h.net.UserWrites("1", "u", "one")
 	h.expect("1", "you said one")
 	h.end()
 	path := filepath.Join(h.spec.State, "nanobot.db")
@@ -260,7 +260,7 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.begin()
-	h.net.Say("1", "u", "two")
+	h.net.UserWrites("1", "u", "two")
 	h.expect("1", "you said one", "you said two")
 	h.end()
 }
@@ -277,7 +277,7 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = unix.Unmount(state, unix.MNT_DETACH) })
 	r.start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "you said hello")
 	if h := r.gw.Health(t.Context()); !h.OK {
 		t.Fatalf("at first: %+v", h)
@@ -301,7 +301,7 @@ func TestATransientIsRemovedAfterAKill(t *testing.T) {
 	h := newHarness(t, `echo '{"type":"progress","text":"step"}'; `+until("go"))
 	h.spec.OnCrash = "report"
 	h.begin()
-	h.net.Say("1", "u", "one")
+	h.net.UserWrites("1", "u", "one")
 	shown := func(kind string) func(c []gatewaytest.Call) bool {
 		return func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Kind == kind }
 	}

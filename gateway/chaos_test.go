@@ -55,12 +55,12 @@ func (tr *trouble) fault(c gatewaytest.Call) gatewaytest.Fault {
 		return gatewaytest.Fault{Status: http.StatusInternalServerError}
 	case 2: // a timeout before the effect, which leaves no doubt
 		tr.unknown[c.Key]--
-		return gatewaytest.Fault{Dawdle: time.Minute}
+		return gatewaytest.Fault{DelayBefore: time.Minute}
 	case 3: // and after it
-		return gatewaytest.Fault{Linger: time.Minute}
+		return gatewaytest.Fault{DelayAfter: time.Minute}
 	case 4:
 		tr.unknown[c.Key]++
-		return gatewaytest.Fault{Cut: true}
+		return gatewaytest.Fault{Disconnect: true}
 	}
 	return gatewaytest.Fault{}
 }
@@ -102,7 +102,7 @@ func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
 		}
 		for _, n := range nets {
 			for c := range chats {
-				n.Say(strconv.Itoa(c), "u", strconv.Itoa(q))
+				n.UserWrites(strconv.Itoa(c), "u", strconv.Itoa(q))
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func TestAPictureThatChangesAtOnceIsSentWholeOrNamed(t *testing.T) {
 			r.start()
 			const turns = 9
 			for i := range turns {
-				r.net.Say(strconv.Itoa(i), "u", strconv.Itoa(i))
+				r.net.UserWrites(strconv.Itoa(i), "u", strconv.Itoa(i))
 			}
 			for i := range turns {
 				calls, ok := r.net.Await(strconv.Itoa(i), patience, func(c []gatewaytest.Call) bool {

@@ -14,7 +14,7 @@ func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.
 	r := newGuarded(t, echo).start()
 	first := func(user int) string {
 		chat := fmt.Sprint(user)
-		r.net.Say(chat, chat, "let me in")
+		r.net.UserWrites(chat, chat, "let me in")
 		calls, _ := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(c) > 0 })
 		if len(calls) == 0 {
 			t.Fatalf("user %d was told nothing", user)
@@ -37,8 +37,8 @@ func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.
 	}
 	r.stop()
 	r.start()
-	r.net.Say("160", "160", "please")
-	r.net.Say("163", "163", "let me in") // which comes after
+	r.net.UserWrites("160", "160", "please")
+	r.net.UserWrites("163", "163", "let me in") // which comes after
 	r.awaitText("163", "try again in an hour")
 	if got := r.net.Sent("160"); len(got) != 1 {
 		t.Errorf("user 160 was told %q", texts(got))
@@ -53,7 +53,7 @@ func TestCodesDifferAndAreHardToGuess(t *testing.T) {
 	var used [8]map[byte]bool
 	for user := 100; user < 160; user++ {
 		chat := fmt.Sprint(user)
-		r.net.Say(chat, chat, "let me in")
+		r.net.UserWrites(chat, chat, "let me in")
 		code := form.FindStringSubmatch(r.awaitText(chat, "nanobot pair ").Text)
 		if code == nil || codes[code[1]] {
 			t.Fatalf("code %q of user %d, after %v", code, user, codes)

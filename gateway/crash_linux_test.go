@@ -108,9 +108,9 @@ func lingering(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
 		delay := time.Duration(random.IntN(50)) * time.Millisecond
 		switch random.IntN(4) {
 		case 0:
-			return gatewaytest.Fault{Linger: delay}
+			return gatewaytest.Fault{DelayAfter: delay}
 		case 1:
-			return gatewaytest.Fault{Dawdle: delay}
+			return gatewaytest.Fault{DelayBefore: delay}
 		}
 		return gatewaytest.Fault{}
 	}
@@ -166,7 +166,7 @@ func (c *crash) write(random *rand.Rand) {
 
 func (ch *crashChat) ask() {
 	ch.asked++
-	ch.ids[ch.net.Say(ch.name, "u", strconv.Itoa(ch.asked))] = ch.asked
+	ch.ids[ch.net.UserWrites(ch.name, "u", strconv.Itoa(ch.asked))] = ch.asked
 }
 
 // press presses the buttons that no one has pressed yet.
@@ -177,7 +177,7 @@ func (c *crash) press(chat *crashChat) {
 	for _, s := range chat.read().said {
 		if _, done := chat.pressed[s.Key]; s.what == "report" && !done && len(s.Buttons) == 1 {
 			chat.pressed[s.Key] = s.question
-			chat.net.Press(chat.name, "u", s.Buttons[0])
+			chat.net.UserPresses(chat.name, "u", s.Buttons[0])
 		}
 	}
 }

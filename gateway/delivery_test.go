@@ -51,7 +51,7 @@ func TestARefusedSendIsTriedAgainInOrder(t *testing.T) {
 			r := newRig(t, threeMessages)
 			r.net.Fault = once("m2", f)
 			r.start()
-			r.net.Say("1", "u", "go")
+			r.net.UserWrites("1", "u", "go")
 			r.expect("1", "m1", "m2", "m3")
 		})
 	}
@@ -62,12 +62,12 @@ func TestAMessageRefusedForGoodDoesNotHoldUpTheOthers(t *testing.T) {
 	r := newRig(t, threeMessages)
 	r.net.Fault = once("m2", gatewaytest.Fault{Status: http.StatusForbidden})
 	r.start()
-	r.net.Say("1", "u", "go")
+	r.net.UserWrites("1", "u", "go")
 	r.expect("1", "m1", "m3")
 	if r.logs.FilterMessage("message not delivered").Len() != 1 {
 		t.Error("it was dropped in silence")
 	}
-	r.net.Say("1", "u", "/status")
+	r.net.UserWrites("1", "u", "/status")
 	r.awaitText("1", "Not delivered:\n- failed")
 }
 
@@ -88,9 +88,9 @@ func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
 			r := newRig(t, threeMessages)
 			r.net.Idempotent = tc.idempotent
 			r.settings.AtMostOnce = tc.atMostOnce
-			r.net.Fault = once("m2", gatewaytest.Fault{Cut: true})
+			r.net.Fault = once("m2", gatewaytest.Fault{Disconnect: true})
 			r.start()
-			r.net.Say("1", "u", "go")
+			r.net.UserWrites("1", "u", "go")
 			r.awaitText("1", "m3")
 			var got []string
 			for _, c := range r.net.Sent("1") {
@@ -112,15 +112,15 @@ func TestAHungSendDelaysNoOtherChat(t *testing.T) {
 	hang := make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Chat == "stuck" {
-			return gatewaytest.Fault{Hang: hang}
+			return gatewaytest.Fault{HangUntil: hang}
 		}
 		return gatewaytest.Fault{}
 	}
 	r.start()
-	r.net.Say("stuck", "u", "one")
-	r.net.Say("stuck", "u", "two")
+	r.net.UserWrites("stuck", "u", "one")
+	r.net.UserWrites("stuck", "u", "two")
 	for _, chat := range []string{"a", "b", "c"} {
-		r.net.Say(chat, "u", "hello")
+		r.net.UserWrites(chat, "u", "hello")
 		r.expect(chat, "you said hello")
 	}
 	close(hang)
@@ -139,7 +139,7 @@ func TestFilesAreSentAsTheyWereWhenTheFrameCame(t *testing.T) {
 		}
 	}
 	r.start()
-	r.net.Say("1", "u", "go")
+	r.net.UserWrites("1", "u", "go")
 	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 	if !ok {
 		t.Fatalf("sent %v, logged %v", calls, r.logs.All())
@@ -153,9 +153,9 @@ func TestFilesAreSentAsTheyWereWhenTheFrameCame(t *testing.T) {
 func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo finished;; *) echo later;; esac`).start()
-	r.net.Say("1", "u", "first")
+	r.net.UserWrites("1", "u", "first")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "second")
+	r.net.UserWrites("1", "u", "second")
 	r.awaitText("1", "Queued")
 	r.cancel()
 	r.touch("go")
@@ -170,7 +170,7 @@ func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
 	r := newRig(t, `if [ -e up ]; then echo second time; else touch up; exec sleep 300; fi`)
 	r.settings.DrainTimeout = 50 * time.Millisecond
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitFile("up")
 	r.stop()
 	if got := r.net.Sent("1"); len(got) != 0 {
@@ -178,7 +178,7 @@ func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
 	}
 	r.start()
 	report := r.awaitText("1", "I was restarted while working on this.")
-	r.net.Press("1", "u", report.Buttons[0])
+	r.net.UserPresses("1", "u", report.Buttons[0])
 	r.awaitText("1", "second time")
 }
 
@@ -187,7 +187,7 @@ func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
 	r := newRig(t, `read -r line; echo "$line" > env; echo '{"type":"message","text":"same"}'; if [ -e up ]; then echo end; else touch up; exec sleep 300; fi`)
 	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitText("1", "same")
 	r.awaitFile("up")
 	r.awaitReceipts()
@@ -206,11 +206,11 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	r.terminal.Interactive = true
 	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	question := r.awaitText("1", "Go on?")
 	r.awaitReceipts()
 	r.stop()
-	r.net.Press("1", "u", question.Buttons[0]) // while nobody listens
+	r.net.UserPresses("1", "u", question.Buttons[0]) // while nobody listens
 	r.start()
 	r.awaitText("1", "→ Yes (by u)")
 	r.expect("1", "Go on?\n\n→ Yes (by u)", "done") // asked once, answered once
@@ -218,9 +218,9 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	if !strings.Contains(string(b), `"text":"Yes"`) {
 		t.Errorf("the agent got %s", b)
 	}
-	r.net.Press("1", "u", question.Buttons[1]) // too late, and harmless
+	r.net.UserPresses("1", "u", question.Buttons[1]) // too late, and harmless
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "/status")
+	r.net.UserWrites("1", "u", "/status")
 	r.awaitText("1", "Nothing is running.")
 }
 
@@ -229,7 +229,7 @@ func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
 	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; touch asked; exec sleep 300`)
 	r.terminal.Interactive, r.terminal.Timeout = true, 1
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	for turns := 1; turns <= 100; turns++ {
 		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
 			return strings.Count(strings.Join(texts(c), "|"), "Timed out after 1 s.") == turns
@@ -242,7 +242,7 @@ func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
 		}
 		// On a busy machine the time may be up before the agent has asked.
 		r.awaitIdle("1")
-		r.net.Say("1", "u", "hello?") // is no answer any more, but a message of its own
+		r.net.UserWrites("1", "u", "hello?") // is no answer any more, but a message of its own
 	}
 	t.Error("no two turns have asked")
 }

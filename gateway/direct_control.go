@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/display"
 	"nanobot/gateway/intake"
-	"nanobot/gateway/shown"
 	"nanobot/terminal"
 )
 
@@ -37,7 +37,7 @@ func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.I
 		g.Log.Warn("command not carried out", zap.Stringer("chat", in.Chat), zap.String("command", request.Command), zap.Error(err))
 		r = terminal.ControlReply{Text: fmt.Sprintf("That did not work: %v.", err)}
 	}
-	m := channels.Message{Kind: channels.Answer, Text: r.Text, Screen: shown.Screen(r.Screen)}
+	m := channels.Message{Kind: channels.Answer, Text: r.Text, Screen: display.Screen(r.Screen)}
 	for _, f := range r.Files {
 		path, err := g.writeToChat(in.Chat.ID, f.Name, bytes.NewReader(f.Content))
 		if err != nil {

@@ -53,7 +53,7 @@ func TestAFileThatIsExchangedBeforeItIsCopiedIsNotSent(t *testing.T) {
 		}}
 	}
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	told := r.awaitText("1", "was not sent").Text
 	r.awaitIdle("1")
 	for name, why := range map[string]string{

@@ -37,12 +37,12 @@ func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
 		return terminal.Outcome{}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
 	})
 	r.start()
-	r.net.Say("1", "u", "work")
-	r.net.Say("1", "u", "waits")
+	r.net.UserWrites("1", "u", "work")
+	r.net.UserWrites("1", "u", "waits")
 	r.awaitText("1", "Queued")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "dropped")
-	r.net.Say("1", "u", "again")
+	r.net.UserWrites("1", "u", "again")
 	r.awaitText("1", "free")
 	close(stuck)
 	<-spoke
@@ -63,9 +63,9 @@ func TestAPanicIsOneTurnsFailure(t *testing.T) {
 		return rich.Protocol{}.Turn(ctx, tn)
 	})
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	r.expect("1", "Sorry, the agent could not be run. The bot's operator can find the reason in the log.")
-	r.net.Say("1", "u", "two")
+	r.net.UserWrites("1", "u", "two")
 	r.awaitText("1", "you said two")
 }
 
@@ -94,7 +94,7 @@ func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 		return s
 	}
 	r.start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "you said hello")
 	if n := r.logs.FilterMessage("channel failed, will retry").Len(); n != 2 {
 		t.Errorf("logged %d times", n)
@@ -122,9 +122,9 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.start()
-	r.net.Say("1", "u", "first") // m1 and m2 were seen already
-	r.net.Say("1", "u", "second")
-	r.net.Say("1", "u", "third")
+	r.net.UserWrites("1", "u", "first") // m1 and m2 were seen already
+	r.net.UserWrites("1", "u", "second")
+	r.net.UserWrites("1", "u", "third")
 	r.awaitText("1", "you said third")
 	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "work") || strings.Contains(got, "restarted") {
 		t.Errorf("got %s", got)

@@ -18,18 +18,18 @@ import (
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo).start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "you said hello")
 }
 
 func TestWithinAChatInOrderAndChatsSideBySide(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *slow*) `+until("go")+`echo slow;; *) echo fast;; esac`).start()
-	r.net.Say("a", "u", "slow")
-	r.net.Say("b", "u", "one")
-	r.net.Say("b", "u", "two")
+	r.net.UserWrites("a", "u", "slow")
+	r.net.UserWrites("b", "u", "one")
+	r.net.UserWrites("b", "u", "two")
 	r.awaitText("b", "fast")
-	r.net.Say("a", "u", "behind it")
+	r.net.UserWrites("a", "u", "behind it")
 	r.awaitText("a", "Queued, number 1 in line.")
 	r.touch("go")
 	r.expect("a", "Queued, number 1 in line.", "slow", "fast")
@@ -42,7 +42,7 @@ func TestMoreChatsThanSlotsAllGetTheirTurn(t *testing.T) {
 	r.start()
 	for i := range 20 {
 		for j := range 3 {
-			r.net.Say(fmt.Sprint("c", i), "u", fmt.Sprint("m", j))
+			r.net.UserWrites(fmt.Sprint("c", i), "u", fmt.Sprint("m", j))
 		}
 	}
 	for i := range 20 {
@@ -66,11 +66,11 @@ func answers(calls []gatewaytest.Call) (out []string) {
 func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo)
-	r.net.Say("1", "u", "early")
+	r.net.UserWrites("1", "u", "early")
 	r.start()
 	r.expect("1", "you said early")
 	r.stop()
-	r.net.Say("1", "u", "between")
+	r.net.UserWrites("1", "u", "between")
 	r.start()
 	r.expect("1", "you said early", "you said between")
 }
@@ -79,7 +79,7 @@ func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+until("go")+`echo done`).start()
 	began := time.Now()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	transient := r.awaitText("1", "⏳ step")
 	if transient.Kind != "progress" || len(transient.Buttons) != 1 || transient.Buttons[0] != "/stop" {
 		t.Errorf("the transient is %+v", transient)
@@ -109,7 +109,7 @@ func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 		r := newRig(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
 		r.agent.Progress = mode
 		r.start()
-		r.net.Say("1", "u", "work")
+		r.net.UserWrites("1", "u", "work")
 		r.expect("1", "done")
 		if got := len(r.net.Sent("1")); got != want {
 			t.Errorf("%s: %d messages, want %d", mode, got, want)
@@ -120,39 +120,39 @@ func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 func TestStopFreesTheChatAndDropsWhatWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *again*) echo free;; *) touch up; exec sleep 300;; esac`).start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "waits")
+	r.net.UserWrites("1", "u", "waits")
 	r.awaitText("1", "Queued")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "Stopped.")
-	r.net.Say("1", "u", "again")
+	r.net.UserWrites("1", "u", "again")
 	r.awaitText("1", "free")
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "Nothing is running.")
 }
 
 func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitFile("up")
-	r.net.Press("1", "u", "/stop")
+	r.net.UserPresses("1", "u", "/stop")
 	r.awaitText("1", "Stopped.")
 }
 
 func TestAQueuedMessageCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *first*) `+until("go")+`;; esac; echo ran`).start()
-	r.net.Say("1", "u", "first")
-	r.net.Say("1", "u", "second")
+	r.net.UserWrites("1", "u", "first")
+	r.net.UserWrites("1", "u", "second")
 	notice := r.awaitText("1", "Queued")
-	r.net.Press("1", "u", notice.Buttons[0])
+	r.net.UserPresses("1", "u", notice.Buttons[0])
 	r.awaitText("1", "Cancelled.")
 	r.touch("go")
 	r.awaitText("1", "ran")
-	r.net.Say("1", "u", "/status")
+	r.net.UserWrites("1", "u", "/status")
 	r.awaitText("1", "Waiting: 0")
 	if n := strings.Count(strings.Join(texts(r.net.Sent("1")), "|"), "ran"); n != 1 {
 		t.Errorf("%d turns ran", n)
@@ -164,8 +164,8 @@ func TestWhileRunningReject(t *testing.T) {
 	r := newRig(t, until("go")+"echo done")
 	r.settings.WhileRunning = "reject"
 	r.start()
-	r.net.Say("1", "u", "one")
-	r.net.Say("1", "u", "two")
+	r.net.UserWrites("1", "u", "one")
+	r.net.UserWrites("1", "u", "two")
 	r.awaitText("1", "still working")
 	r.touch("go")
 	r.awaitText("1", "done")
@@ -176,9 +176,9 @@ func TestWhileRunningInterrupt(t *testing.T) {
 	r := newRig(t, `read -r line; case "$line" in *one*) touch up; exec sleep 300;; esac; echo second`)
 	r.settings.WhileRunning = "interrupt"
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "two")
+	r.net.UserWrites("1", "u", "two")
 	r.expect("1", "Stopped.", "second")
 }
 
@@ -187,9 +187,9 @@ func TestWhileRunningInject(t *testing.T) {
 	r := newRig(t, `read -r line; touch up; read -r more; echo "$more" > more; echo done`)
 	r.settings.WhileRunning = "inject"
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "and this too")
+	r.net.UserWrites("1", "u", "and this too")
 	r.expect("1", "done")
 	b, _ := os.ReadFile(filepath.Join(r.dir, "more"))
 	if !strings.Contains(string(b), `"type":"inject"`) || !strings.Contains(string(b), `"text":"and this too"`) {
@@ -202,11 +202,11 @@ func TestWhatAnAgentDoesNotReadGetsATurnOfItsOwn(t *testing.T) {
 	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo done;; *) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
 	r.settings.WhileRunning = "inject"
 	r.start()
-	r.net.Say("1", "u", "first")
+	r.net.UserWrites("1", "u", "first")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "two")
-	r.net.Say("1", "u", "three")
-	r.net.Say("other", "u", "four") // when this is answered, the others have been received
+	r.net.UserWrites("1", "u", "two")
+	r.net.UserWrites("1", "u", "three")
+	r.net.UserWrites("other", "u", "four") // when this is answered, the others have been received
 	r.awaitText("other", "own turn: four")
 	r.touch("go")
 	r.expect("1", "done", "own turn: two", "own turn: three")
@@ -218,7 +218,7 @@ func TestTheQueueHasALimit(t *testing.T) {
 	r.settings.QueueLimit = 2
 	r.start()
 	for range 4 {
-		r.net.Say("1", "u", "x")
+		r.net.UserWrites("1", "u", "x")
 	}
 	r.awaitText("1", "2 messages already waiting")
 	r.touch("go")
@@ -229,21 +229,21 @@ func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
 	r := newRig(t, echo)
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
 	r.start()
-	r.net.Say("1", "7", "hi")
+	r.net.UserWrites("1", "7", "hi")
 	r.awaitText("1", "you said hi")
-	r.net.Say("2", "8", "let me in")
+	r.net.UserWrites("2", "8", "let me in")
 	call := r.awaitText("2", "nanobot pair ")
 	for range 3 {
-		r.net.Say("2", "8", "please")
+		r.net.UserWrites("2", "8", "please")
 	}
-	r.net.Say("1", "7", "still there?") // when this is answered, the others have been heard
+	r.net.UserWrites("1", "7", "still there?") // when this is answered, the others have been heard
 	r.awaitText("1", "still there?")
 	_, code, _ := strings.Cut(call.Text, "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
 	if _, ok, err := r.store.Accept(t.Context(), code, time.Minute); err != nil || !ok {
 		t.Fatalf("accept: %v, %v", ok, err)
 	}
-	r.net.Say("2", "8", "thanks") // which does not pass what was said before
+	r.net.UserWrites("2", "8", "thanks") // which does not pass what was said before
 	r.awaitText("2", "you said thanks")
 	shown, _ := r.net.Await("2", 0, func([]gatewaytest.Call) bool { return true })
 	said := slices.DeleteFunc(texts(shown), func(text string) bool { return strings.HasPrefix(text, "Queued") })
@@ -261,38 +261,38 @@ func TestTheRateIsLimitedPolitely(t *testing.T) {
 	r.settings.RatePerMinute = 2
 	r.start()
 	for i := range 3 {
-		r.net.Say(fmt.Sprint(i), "u", "x")
+		r.net.UserWrites(fmt.Sprint(i), "u", "x")
 	}
 	r.awaitText("2", "more than 2 messages a minute")
-	r.net.Say("2", "u", "/help") // commands are always heard
+	r.net.UserWrites("2", "u", "/help") // commands are always heard
 	r.awaitText("2", "/stop")
 }
 
 func TestCommandsAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo).start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.awaitText("1", "you said hello")
 	r.awaitIdle("1")
 	for text, want := range map[string]string{
 		"/start": "Hello!", "/help": "/status: ", "/whoami": "user id: u\nchat: net:1", "/new": "This is a new conversation", "/status": "Nothing is running.\nWaiting: 0\nLast turns:\n- done",
 		"/unknown to us": "you said /unknown to us",
 	} {
-		r.net.Say("1", "u", text)
+		r.net.UserWrites("1", "u", text)
 		r.awaitText("1", want)
 		r.awaitIdle("1")
 	}
-	r.net.Say("2", "u", "/retry")
+	r.net.UserWrites("2", "u", "/retry")
 	r.awaitText("2", "nothing to try again")
 }
 
 func TestRetryRunsTheLastMessageAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "/retry")
+	r.net.UserWrites("1", "u", "/retry")
 	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 }); !ok {
 		t.Fatal("it did not run again")
 	}
@@ -304,7 +304,7 @@ func TestHistoryIsHandedToTheAgent(t *testing.T) {
 	r.agent.PassHistory = 2
 	r.start()
 	for i := range 4 {
-		r.net.Say("1", "u", fmt.Sprint("q", i))
+		r.net.UserWrites("1", "u", fmt.Sprint("q", i))
 		r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
 		r.awaitIdle("1")
 	}
@@ -320,11 +320,11 @@ func TestAQuestionIsAnsweredByAButtonOrInWords(t *testing.T) {
 	r.terminal.Interactive = true
 	r.start()
 	for chat, reply := range map[string]func(gatewaytest.Call){
-		"1": func(c gatewaytest.Call) { r.net.Press("1", "u", c.Buttons[1]) },
-		"2": func(gatewaytest.Call) { r.net.Say("2", "u", "2") },
-		"3": func(gatewaytest.Call) { r.net.Say("3", "u", "blue") },
+		"1": func(c gatewaytest.Call) { r.net.UserPresses("1", "u", c.Buttons[1]) },
+		"2": func(gatewaytest.Call) { r.net.UserWrites("2", "u", "2") },
+		"3": func(gatewaytest.Call) { r.net.UserWrites("3", "u", "blue") },
 	} {
-		r.net.Say(chat, "u", "go")
+		r.net.UserWrites(chat, "u", "go")
 		call := r.awaitText(chat, "Red or blue?\n1. Red\n2. Blue")
 		reply(call)
 		r.awaitText(chat, "done")

@@ -54,8 +54,8 @@ func TestAnotherUsersAgentHasTheFilesThatAreSentQuotedOrInjected(t *testing.T) {
 	}
 	r.settings.WhileRunning, r.terminal.User = "inject", "nobody"
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	r.awaitFile("users/1/up")
-	r.net.Say("1", "u", "two")
+	r.net.UserWrites("1", "u", "two")
 	r.expect("1", "sent quoted injected")
 }

@@ -111,10 +111,10 @@ func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
 			}
 		}
 	})
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	<-stored
-	r.net.Say("1", "u", "/whoami")
-	r.net.Say("2", "u", "/whoami") // when this is answered, the other is in the outbox
+	r.net.UserWrites("1", "u", "/whoami")
+	r.net.UserWrites("2", "u", "/whoami") // when this is answered, the other is in the outbox
 	r.awaitText("2", "user id")
 	close(release)
 	r.expect("1", "m1", "user id: u\nchat: net:1")
@@ -128,13 +128,13 @@ func TestRetryWaitsForTheEndToBeRecorded(t *testing.T) {
 	r.startHooked(func(h *hooked) {
 		h.finish = func() error { <-release; return nil }
 	})
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitText("1", "run 1")
-	r.net.Say("1", "u", "/retry")
+	r.net.UserWrites("1", "u", "/retry")
 	r.awaitText("1", "I am still working")
 	close(release)
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "/retry")
+	r.net.UserWrites("1", "u", "/retry")
 	r.awaitText("1", "run 2")
 }
 
@@ -153,7 +153,7 @@ func TestAPictureOutlivesAFullDisk(t *testing.T) {
 			return syscall.ENOSPC
 		}
 	})
-	r.net.Say("1", "u", "go")
+	r.net.UserWrites("1", "u", "go")
 	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 	if !ok || calls[1].Files["a.png"] != "before" {
 		t.Errorf("sent %+v", calls)
@@ -173,13 +173,13 @@ func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
 			}
 		}
 	})
-	r.net.Say("1", "u", "first")
+	r.net.UserWrites("1", "u", "first")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "second")
+	r.net.UserWrites("1", "u", "second")
 	r.awaitText("1", "Queued")
 	r.touch("go")
 	<-claimed
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	time.AfterFunc(50*time.Millisecond, func() { close(stopping) }) // so that /stop comes first, if it can
 	r.awaitText("1", "Stopped.")
 	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "Nothing is running") {
@@ -199,9 +199,9 @@ func TestAnOperatorStopsWhatIsJustAboutToBegin(t *testing.T) {
 			}
 		}
 	})
-	r.net.Say("1", "u", "first")
+	r.net.UserWrites("1", "u", "first")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "second")
+	r.net.UserWrites("1", "u", "second")
 	r.awaitText("1", "Queued")
 	r.touch("go")
 	second := <-claimed
@@ -265,7 +265,7 @@ func TestWhatWasCleanedUpAfterACrashIsNotCleanedUpAgain(t *testing.T) {
 		return s
 	}
 	r.start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "being sent", "I was restarted while working on this. /retry runs it again.", "you said hello")
 	r.stop()
 	if !s.failed || s.adopted != 1 || s.resolved != 1 {
@@ -283,9 +283,9 @@ func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
 			r.awaitIdle("1")
 		}
 	})
-	r.net.Say("1", "u", "begin")
+	r.net.UserWrites("1", "u", "begin")
 	r.awaitText("1", "Anybody?")
-	r.net.Say("1", "u", "hello?")
+	r.net.UserWrites("1", "u", "hello?")
 	r.awaitText("1", "→ no answer")
 	r.expect("1", "Anybody?\n\n→ no answer", "end", "turn")
 }
@@ -304,7 +304,7 @@ func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
 			return nil
 		}
 	})
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "you said hello")
 }
 
@@ -325,13 +325,13 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 			return nil
 		}
 	})
-	r.net.Say("slow", "u", "linger")
+	r.net.UserWrites("slow", "u", "linger")
 	r.awaitTrue("the turn", func() bool { return len(r.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
-	r.net.Say("slow", "u", "/stop")
+	r.net.UserWrites("slow", "u", "/stop")
 	<-slow
 	for i := range 3 { // one after the other, each with a claim of its own
 		chat := fmt.Sprint("c", i)
-		other.Say(chat, "u", "hello")
+		other.UserWrites(chat, "u", "hello")
 		if _, ok := other.Await(chat, patience, func(calls []gatewaytest.Call) bool { return slices.Contains(texts(calls), "done") }); !ok {
 			t.Fatalf("chat %s is not answered while another one is being stopped", chat)
 		}
@@ -345,13 +345,13 @@ func TestCommandsCountTowardsTheRateAndStopIsAlwaysHeard(t *testing.T) {
 	r := newRig(t, `read -r line; `+until("never"))
 	r.settings.RatePerMinute = 2
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitTrue("the turn", func() bool { return len(r.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
 	for range 4 {
-		r.net.Say("2", "u", "/whoami") // the fourth is message number five
+		r.net.UserWrites("2", "u", "/whoami") // the fourth is message number five
 	}
 	r.awaitText("2", "more than 2 messages a minute")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "Stopped.")
 }
 
@@ -376,11 +376,11 @@ func TestStopFreesAChatWhoseAnswerIsStillBeingTaken(t *testing.T) {
 	r.abandonAfter = 100 * time.Millisecond
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	<-slow.began
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "I continued without it")
-	r.net.Say("1", "u", "again")
+	r.net.UserWrites("1", "u", "again")
 	r.awaitText("1", "free")
 	close(slow.release)
 }

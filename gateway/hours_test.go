@@ -130,7 +130,7 @@ func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
 	bad.fails.Store(1 << 30)
 	r.also = map[string]channels.Channel{"bad": bad}
 	r.start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "you said hello")
 	unwell := func(h gateway.Health) bool {
 		return !h.OK && !h.Channels["bad"].OK && h.Channels["bad"].Error != "" && h.Channels["net"].OK
@@ -142,7 +142,7 @@ func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
 		}
 	}
 	r.awaitIdle("1") // or the next message is told that it waits
-	r.net.Say("1", "u", "again")
+	r.net.UserWrites("1", "u", "again")
 	r.expect("1", "you said hello", "you said again")
 }
 
@@ -152,12 +152,12 @@ func TestOnlyThosePeopleAnswerWhoMay(t *testing.T) {
 	r.terminal.Interactive = true
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
 	r.start()
-	r.net.Say("1", "7", "hello")
+	r.net.UserWrites("1", "7", "hello")
 	question := r.awaitText("1", "Go on?")
-	r.net.Press("1", "8", question.Buttons[0])
-	r.net.Say("1", "8", "1")
+	r.net.UserPresses("1", "8", question.Buttons[0])
+	r.net.UserWrites("1", "8", "1")
 	r.awaitText("1", "nanobot pair")
-	r.net.Press("1", "7", question.Buttons[1])
+	r.net.UserPresses("1", "7", question.Buttons[1])
 	if got := r.awaitText("1", "got").Text; !strings.Contains(got, "No") {
 		t.Errorf("a stranger answered: %s", got)
 	}
@@ -167,16 +167,16 @@ func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `touch up; `+until("go")+`exit 3`)
 	r.start()
-	r.net.Say("1", "u", "the first")
+	r.net.UserWrites("1", "u", "the first")
 	r.awaitFile("up")
-	r.net.Say("1", "u", "the second")
-	r.net.Say("1", "u", "/status")
+	r.net.UserWrites("1", "u", "the second")
+	r.net.UserWrites("1", "u", "/status")
 	if got := r.awaitText("1", "Waiting: ").Text; !strings.Contains(got, "Running for ") || !strings.Contains(got, "the first") || !strings.Contains(got, "Waiting: 1") {
 		t.Errorf("while it runs: %s", got)
 	}
 	r.touch("go")
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "/status")
+	r.net.UserWrites("1", "u", "/status")
 	if got := r.awaitText("1", "Last turns:").Text; !strings.Contains(got, "failed (exit code 3)") || !strings.Contains(got, "the first") {
 		t.Errorf("afterwards: %s", got)
 	}

@@ -58,7 +58,7 @@ func TestWhatAProtocolRemembersIsThereAfterARestartAndGoneAfterNew(t *testing.T)
 	say := func(chat, text, want string) {
 		t.Helper()
 		before := len(r.net.Sent(chat))
-		r.net.Say(chat, "u", text)
+		r.net.UserWrites(chat, "u", text)
 		calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(c) > before })
 		if !ok || !strings.HasPrefix(calls[before].Text, want) {
 			t.Fatalf("to %q chat %s was shown %q, want %q", text, chat, texts(calls), want)
@@ -97,18 +97,18 @@ func TestWhatATurnLearnsAfterNewIsForgotten(t *testing.T) {
 		return terminal.Outcome{Status: terminal.Done}, err
 	})
 	r.start()
-	r.net.Say("1", "u", "first")
+	r.net.UserWrites("1", "u", "first")
 	<-began
-	r.net.Say("1", "u", "/new")
+	r.net.UserWrites("1", "u", "/new")
 	r.awaitText("1", "This is a new conversation")
 	close(goOn)
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "second")
+	r.net.UserWrites("1", "u", "second")
 	if was := <-known; was != "" {
 		t.Errorf("remembered is %q", was)
 	}
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "/status")
+	r.net.UserWrites("1", "u", "/status")
 	if got := r.awaitText("1", "Nothing is running."); strings.Contains(got.Text, "past") {
 		t.Errorf("the status is %s", got.Text)
 	}
@@ -136,7 +136,7 @@ func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
 	set := make(chan string, 10)
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return menus{c, set} }
 	r.start()
-	r.net.Say("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
+	r.net.UserWrites("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
 	if got := <-set; got != "net:1 plan=does plan web-search=does web-search" {
 		t.Errorf("the menu is %q", got)
 	}
@@ -145,8 +145,8 @@ func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
 	check := func() {
 		t.Helper()
 		n := len(r.net.Sent("1"))
-		r.net.Say("1", "u", "/status")
-		r.net.Say("1", "u", "/help")
+		r.net.UserWrites("1", "u", "/status")
+		r.net.UserWrites("1", "u", "/help")
 		calls, _ := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == n+2 })
 		if got := calls[n].Text; !strings.Contains(got, "Agent: gpt-x, 12k of 200k tokens") {
 			t.Errorf("the status is %s", got)
@@ -160,9 +160,9 @@ func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
 	r.protocol = &keeping{}
 	r.start()
 	check()
-	r.net.Say("1", "u", "about gpt-y /plan /stop /web-search") // the same commands
+	r.net.UserWrites("1", "u", "about gpt-y /plan /stop /web-search") // the same commands
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "about gpt-z")
+	r.net.UserWrites("1", "u", "about gpt-z")
 	if got := <-set; got != "net:1" {
 		t.Errorf("the menu is %q", got)
 	}
@@ -174,13 +174,13 @@ func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
 	former, next := &keeping{}, &keeping{}
 	r.protocol = former
 	r.start()
-	r.net.Say("1", "u", "slow")
+	r.net.UserWrites("1", "u", "slow")
 	r.awaitFile("up")
 	r.protocol = next
 	s := r.settings
 	s.Agents = r.agents(zap.NewNop())
 	r.gw.Reload(s)
-	r.net.Say("2", "u", "quick")
+	r.net.UserWrites("2", "u", "quick")
 	r.awaitText("2", "answer")
 	if !alive(r.pids()[0]) {
 		t.Fatal("the former agent was ended in the midst of its turn")
@@ -228,7 +228,7 @@ func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
 	h := newHarness(t, `sleep 300 & echo $! >> pids; echo $$ >> pids; while read -r line; do env | grep ^NANOBOT_KEPT= > kept; echo answer; done`)
 	h.spec.Keep = true
 	h.begin()
-	h.net.Say("1", "u", "hello")
+	h.net.UserWrites("1", "u", "hello")
 	h.expect("1", "answer")
 	r := &rig{t: t, dir: h.spec.Dir}
 	h.awaitSettled()
@@ -263,7 +263,7 @@ func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
 	if !alive(others) {
 		t.Error("another gateway's agent was killed")
 	}
-	h.net.Say("1", "u", "again")
+	h.net.UserWrites("1", "u", "again")
 	h.expect("1", "answer", "answer")
 	h.end()
 	for _, pid := range r.pids() {
@@ -290,7 +290,7 @@ func TestATransientOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
 	h := newHarness(t, `echo partial words:1000; `+until("go")+`echo message the end`)
 	h.spec.Stream = true
 	h.begin()
-	h.net.Say("1", "u", "write")
+	h.net.UserWrites("1", "u", "write")
 	shows := func(part string) func(c []gatewaytest.Call) bool {
 		return func(c []gatewaytest.Call) bool { return strings.Contains(strings.Join(texts(c), " "), part) }
 	}
@@ -325,12 +325,12 @@ func TestAnAnswerTakesItsTransientsPlaceAfterAKill(t *testing.T) {
 				first = false
 				reached <- struct{}{}
 				if done {
-					return gatewaytest.Fault{Linger: 2 * patience}
+					return gatewaytest.Fault{DelayAfter: 2 * patience}
 				}
-				return gatewaytest.Fault{Hang: hang}
+				return gatewaytest.Fault{HangUntil: hang}
 			}
 			h.begin()
-			h.net.Say("1", "u", "write")
+			h.net.UserWrites("1", "u", "write")
 			calls, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
 			if !ok {
 				t.Fatal("nothing is shown")
@@ -378,7 +378,7 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 			if !retrying.CompareAndSwap(true, false) {
 				return
 			}
-			r.net.Say("1", "u", "/new")
+			r.net.UserWrites("1", "u", "/new")
 			select { // so that /new comes first, if it can
 			case <-restarted:
 			case <-time.After(50 * time.Millisecond):
@@ -391,15 +391,15 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 			return nil
 		}
 	})
-	r.net.Say("1", "u", "save seven")
+	r.net.UserWrites("1", "u", "save seven")
 	r.awaitText("1", "known: ")
 	r.awaitIdle("1")
 	retrying.Store(true)
-	r.net.Say("1", "u", "/retry")
+	r.net.UserWrites("1", "u", "/retry")
 	r.awaitText("1", "This is a new conversation")
 	r.net.Await("1", patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 3 })
 	r.awaitIdle("1")
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	calls, _ := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 4 })
 	if got := answers(calls); len(got) < 4 || strings.Contains(got[3], "seven") {
 		t.Errorf("was shown %q", got)

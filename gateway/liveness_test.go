@@ -67,9 +67,9 @@ func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
 	r.start()
 	p := r.gw.Liveness()
 	defer p.Wait()
-	r.net.Say("a", "7", "work")
+	r.net.UserWrites("a", "7", "work")
 	r.awaitText("a", "up")
-	r.net.Say("b", "7", "work")
+	r.net.UserWrites("b", "7", "work")
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) { // it waits for the slot
 		h := r.gw.Health(t.Context())
 		if h.Waiting == 1 {

@@ -118,7 +118,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			told: "was not sent: it was still being copied", script: "; sleep 600", size: 1 << 30,
 			prepare: func(r *rig) func(string) error {
 				return func(string) error {
-					r.net.Say("1", "u", "/stop")
+					r.net.UserWrites("1", "u", "/stop")
 					return nil
 				}
 			},
@@ -147,7 +147,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 				}}
 			}
 			r.start()
-			r.net.Say("1", "u", "hi")
+			r.net.UserWrites("1", "u", "hi")
 			r.awaitText("1", c.told)
 			r.awaitIdle("1")
 			if n := fdtest.CountOpen(t, r.dir, ".nanobot"); n != 0 {
@@ -171,7 +171,7 @@ func TestAFileIsClosedWhenTheGatewayEndsBeforeItIsCopied(t *testing.T) {
 		}}
 	}
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	r.awaitFile("copying")
 	r.stop()
 	if n, once := fdtest.CountOpen(t, r.dir, ".nanobot"), opens(); n != 0 || once != 1 {

@@ -60,7 +60,7 @@ func TestWhoWatchesIsToldOfATurn(t *testing.T) {
 		}
 		return gatewaytest.Fault{}
 	}
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "hi", "STDERR: oops\nExit code: 3")
 	w.await(t, 1, "[ended failed retrying said said said sent sent started]")
 	trace, err := r.gw.Trace(t.Context(), 1)
@@ -81,7 +81,7 @@ func TestATraceIsBounded(t *testing.T) {
 	r := newRig(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
 	r.watch = func(events.Event) {}
 	r.start()
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.awaitIdle("1")
 	r.awaitText("1", "(no output)")
 	trace, err := r.gw.Trace(t.Context(), 1)
@@ -101,7 +101,7 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `touch up; `+until("go")+`echo '{"type":"message","text":"done"}'`)
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	r.awaitFile("up")
 	for deadline := time.Now().Add(patience); len(r.gw.Activity()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -130,8 +130,8 @@ func TestHealthSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, until("go"))
 	r.start()
-	r.net.Say("1", "u", "one")
-	r.net.Say("1", "u", "two")
+	r.net.UserWrites("1", "u", "one")
+	r.net.UserWrites("1", "u", "two")
 	r.awaitText("1", "Queued, number 1 in line.")
 	h := r.gw.Health(t.Context())
 	if !h.OK || !h.Channels["net"].OK || h.Store != "" || h.Running != 1 || h.Waiting != 1 || h.Oldest.IsZero() {

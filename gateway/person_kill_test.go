@@ -116,7 +116,7 @@ func TestMessagesToAWaitingTurnSurviveSIGKILLAndAreReadOnceInOrder(t *testing.T)
 		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},
 	}
 	for _, text := range []string{"begin", "one", "two", "end"} {
-		net.Say("1", "u", text)
+		net.UserWrites("1", "u", text)
 	}
 	const points = 8
 	for spec.Number = 1; spec.Number <= points; spec.Number++ {
@@ -128,7 +128,7 @@ func TestMessagesToAWaitingTurnSurviveSIGKILLAndAreReadOnceInOrder(t *testing.T)
 	_, ok := net.Await("1", patience, func(calls []gatewaytest.Call) bool {
 		return slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return strings.HasPrefix(c.Text, "read") })
 	})
-	net.Say("2", "u", "/whoami") // when this is answered, all before it was received
+	net.UserWrites("2", "u", "/whoami") // when this is answered, all before it was received
 	net.Await("2", patience, func(calls []gatewaytest.Call) bool { return len(calls) > 0 })
 	if err := last.End(); err != nil {
 		t.Error(err)

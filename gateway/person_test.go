@@ -117,13 +117,13 @@ func TestOtherChatsRunWhileTurnsWaitForTheirPeople(t *testing.T) {
 	r.start()
 	const chats = 20
 	for i := range chats {
-		r.net.Say(fmt.Sprint(i), "u", "work")
+		r.net.UserWrites(fmt.Sprint(i), "u", "work")
 	}
 	for i := range chats {
 		r.awaitWait(c, fmt.Sprint(i))
 	}
 	for i := range chats {
-		id := r.net.Say(fmt.Sprint(i), "u", "this")
+		id := r.net.UserWrites(fmt.Sprint(i), "u", "this")
 		r.expect(fmt.Sprint(i), "work?", "you answered "+id+" this")
 		r.awaitIdle(fmt.Sprint(i))
 	}
@@ -133,14 +133,14 @@ func TestStopEndsATurnThatWaitsForItsPerson(t *testing.T) {
 	r, c := newCorrespondence(t)
 	r.slots = 1
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitWait(c, "1")
-	r.net.Say("2", "u", "other work")
+	r.net.UserWrites("2", "u", "other work")
 	r.awaitWait(c, "2")
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.expect("1", "work?", "ended")
 	r.awaitIdle("1")
-	id := r.net.Say("2", "u", "this")
+	id := r.net.UserWrites("2", "u", "this")
 	r.expect("2", "other work?", "you answered "+id+" this")
 }
 
@@ -159,11 +159,11 @@ func TestAMessageThatWasReadAndNotStoredIsDeliveredAgainAndReadOnce(t *testing.T
 			return nil
 		}
 	})
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitWait(c, "1")
-	id := r.net.Say("1", "u", "this")
+	id := r.net.UserWrites("1", "u", "this")
 	r.expect("1", "work?", "you answered "+id+" this")
-	r.net.Say("2", "u", "more")
+	r.net.UserWrites("2", "u", "more")
 	r.awaitText("2", "more?") // the message before this one was received
 	r.awaitIdle("1")
 	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "this?") {
@@ -174,7 +174,7 @@ func TestAMessageThatWasReadAndNotStoredIsDeliveredAgainAndReadOnce(t *testing.T
 func TestATurnThatWaitsForItsPersonGoesOnAfterARestart(t *testing.T) {
 	r, c := newCorrespondence(t)
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	r.awaitWait(c, "1")
 	r.awaitText("1", "work?")
 	r.awaitReceipts()
@@ -186,7 +186,7 @@ func TestATurnThatWaitsForItsPersonGoesOnAfterARestart(t *testing.T) {
 	r.protocol = again
 	r.start()
 	r.awaitWait(again, "1")
-	id := r.net.Say("1", "u", "this")
+	id := r.net.UserWrites("1", "u", "this")
 	r.expect("1", "work?", "you answered "+id+" this")
 }
 
@@ -198,9 +198,9 @@ func TestAnAnswerThatComesBeforeTheTurnReadsReachesIt(t *testing.T) {
 		<-release
 	}
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	<-begun
-	id := r.net.Say("1", "u", "this")
+	id := r.net.UserWrites("1", "u", "this")
 	r.awaitText("1", "Queued, number 1 in line.")
 	close(release)
 	r.awaitText("1", "you answered "+id+" this")
@@ -224,11 +224,11 @@ func TestAnAnswerThatComesWhileTheTurnWaitsForASlotReachesIt(t *testing.T) {
 		})
 	}
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	<-begun
-	r.net.Say("2", "u", "other work")
-	id := r.net.Say("2", "u", "this")
-	r.net.Say("3", "u", "/whoami") // when this is answered, the others are in the inbox
+	r.net.UserWrites("2", "u", "other work")
+	id := r.net.UserWrites("2", "u", "this")
+	r.net.UserWrites("3", "u", "/whoami") // when this is answered, the others are in the inbox
 	r.awaitText("3", "user id")
 	close(release)
 	r.awaitText("2", "you answered "+id+" this")

@@ -62,7 +62,7 @@ func (r *rig) awaitDismissed() {
 func (r *rig) sync() {
 	r.t.Helper()
 	before := len(r.net.Sent("sync"))
-	r.net.Say("sync", "7", "/whoami")
+	r.net.UserWrites("sync", "7", "/whoami")
 	r.net.Await("sync", patience, func(c []gatewaytest.Call) bool { return len(c) > before })
 }
 
@@ -74,12 +74,12 @@ const work = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "
 func TestWhoIsRevokedLosesWhatRunsAndWaitsAndNobodyElseDoes(t *testing.T) {
 	t.Parallel()
 	r := newGuarded(t, work).start()
-	r.net.Say("group", "8", "long one")
+	r.net.UserWrites("group", "8", "long one")
 	r.awaitText("group", "at long one")
-	r.net.Say("group", "8", "two")
-	r.net.Say("group", "7", "three")
-	r.net.Say("group", "8", "four")
-	r.net.Say("group", "9", "five")
+	r.net.UserWrites("group", "8", "two")
+	r.net.UserWrites("group", "7", "three")
+	r.net.UserWrites("group", "8", "four")
+	r.net.UserWrites("group", "9", "five")
 	r.sync()
 	r.awaitText("group", "Queued, number 4 in line.")
 	r.revoke("8")
@@ -116,10 +116,10 @@ func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 		}
 	}
 	r.start()
-	r.net.Say("1", "7", "long one")
+	r.net.UserWrites("1", "7", "long one")
 	r.awaitText("1", "at long one")
-	r.net.Say("2", "8", "two")
-	r.net.Say("3", "9", "three")
+	r.net.UserWrites("2", "8", "two")
+	r.net.UserWrites("3", "9", "three")
 	r.sync()
 	// What waits is left alone, as if it had come in at the same moment.
 	if _, err := r.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false); err != nil {
@@ -141,11 +141,11 @@ func TestWhoIsTakenOutOfTheSettingsIsStopped(t *testing.T) {
 	r := newGuarded(t, work)
 	r.settings.AllowFrom = map[string][]string{"net": {"5", "6", "7"}}
 	r.start()
-	r.net.Say("1", "6", "long one")
+	r.net.UserWrites("1", "6", "long one")
 	r.awaitText("1", "at long one")
-	r.net.Say("1", "6", "two")
-	r.net.Say("2", "8", "long three")
-	r.net.Say("3", "5", "long four")
+	r.net.UserWrites("1", "6", "two")
+	r.net.UserWrites("2", "8", "long three")
+	r.net.UserWrites("3", "5", "long four")
 	r.awaitText("2", "at long three")
 	r.awaitText("3", "at long four")
 	r.sync()
@@ -172,14 +172,14 @@ func TestWhatWaitsToBeSentToWhoWasTakenOutWhileWeWereDownIsNotSent(t *testing.T)
 		return gatewaytest.Fault{}
 	}
 	r.start()
-	r.net.Say("1", "6", "hello")
+	r.net.UserWrites("1", "6", "hello")
 	r.awaitIdle("1")
 	r.sync()
 	r.stop()
 	r.net.Fault = nil
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
 	r.start()
-	r.net.Say("2", "7", "hello")
+	r.net.UserWrites("2", "7", "hello")
 	r.awaitText("2", "you said hello")
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9)
@@ -200,18 +200,18 @@ func TestWhoIsRevokedCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
 	r := newGuarded(t, "true")
 	r.protocol = repeating{}
 	r.start()
-	r.net.Say("1", "8", "theirs")
+	r.net.UserWrites("1", "8", "theirs")
 	question := r.awaitText("1", "theirs")
-	r.net.Say("2", "7", "ours")
+	r.net.UserWrites("2", "7", "ours")
 	ours := r.awaitText("2", "ours")
 	r.revoke("8")
-	r.net.Press("1", "7", question.Buttons[0])
+	r.net.UserPresses("1", "7", question.Buttons[0])
 	r.awaitText("1", "This question is no longer open.")
-	r.net.Press("2", "8", ours.Buttons[0])
-	r.net.Say("2", "8", "1")
+	r.net.UserPresses("2", "8", ours.Buttons[0])
+	r.net.UserWrites("2", "8", "1")
 	r.awaitText("2", "nanobot pair ")
 	r.sync()
-	r.net.Press("2", "9", ours.Buttons[1])
+	r.net.UserPresses("2", "9", ours.Buttons[1])
 	r.awaitText("2", "told of ours: Reject")
 	for _, text := range texts(r.net.Sent("1")) {
 		if strings.HasPrefix(text, "told of") || strings.Contains(text, "Stopped") {
@@ -236,10 +236,10 @@ func TestWhatARevokedPersonHandedToAnothersTurnIsTakenBack(t *testing.T) {
 	hands := &slowHands{begin: make(chan struct{}), read: make(chan string, 16)}
 	r.protocol = hands
 	r.start()
-	r.net.Say("1", "7", "first")
+	r.net.UserWrites("1", "7", "first")
 	<-hands.begin
 	for i, user := range []string{"8", "9", "8", "7", "8"} {
-		r.net.Say("1", user, fmt.Sprint("more ", i, " of ", user))
+		r.net.UserWrites("1", user, fmt.Sprint("more ", i, " of ", user))
 	}
 	r.sync()
 	r.revoke("8")
@@ -285,11 +285,11 @@ func TestWhatOthersHandedToARevokedPersonsTurnGetsATurn(t *testing.T) {
 		*) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
 	r.settings.WhileRunning = "inject"
 	r.start()
-	r.net.Say("1", "8", "first")
+	r.net.UserWrites("1", "8", "first")
 	r.awaitFile("up")
-	r.net.Say("1", "7", "second")
+	r.net.UserWrites("1", "7", "second")
 	r.awaitFile("more") // the agent has read it
-	r.net.Say("1", "8", "third")
+	r.net.UserWrites("1", "8", "third")
 	r.sync()
 	r.revoke("8")
 	r.expect("1", "own turn: second")
@@ -298,9 +298,9 @@ func TestWhatOthersHandedToARevokedPersonsTurnGetsATurn(t *testing.T) {
 func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	t.Parallel()
 	r := newGuarded(t, work).start()
-	r.net.Say("1", "7", "ours")
+	r.net.UserWrites("1", "7", "ours")
 	r.awaitText("1", "did ours")
-	r.net.Say("1", "8", "theirs")
+	r.net.UserWrites("1", "8", "theirs")
 	r.awaitText("1", "did theirs")
 	r.awaitIdle("1")
 	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1)
@@ -308,13 +308,13 @@ func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.revoke("8")
-	r.net.Press("1", "7", fmt.Sprintf("again:%d", inbounds[0].ID))
+	r.net.UserPresses("1", "7", fmt.Sprintf("again:%d", inbounds[0].ID))
 	r.awaitText("1", "The person who wrote that no longer has access.")
 	if err := r.gw.Retry(t.Context(), inbounds[0].ID); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("the operator's retry: %v", err)
 	}
 	before := len(texts(r.net.Sent("1")))
-	r.net.Say("1", "7", "/retry")
+	r.net.UserWrites("1", "7", "/retry")
 	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) >= before+2 })
 	if got := texts(r.net.Sent("1"))[before:]; !slices.Equal(got, []string{"at ours", "did ours"}) {
 		t.Errorf("retry shows %q", got)
@@ -329,7 +329,7 @@ func TestARevokedTurnThatDoesNotEndIsLeftBehindInSilence(t *testing.T) {
 	defer close(stubborn.end)
 	r.protocol = stubborn
 	r.start()
-	r.net.Say("1", "8", "work")
+	r.net.UserWrites("1", "8", "work")
 	<-stubborn.begun
 	r.revoke("8")
 	r.awaitIdle("1")
@@ -351,7 +351,7 @@ func (p *deaf) Turn(context.Context, terminal.Turn) (terminal.Outcome, error) {
 func TestWhoIsLetInAgainAtOnceDoesNotGetTheirTurnBack(t *testing.T) {
 	t.Parallel()
 	r := newGuarded(t, work).start()
-	r.net.Say("1", "8", "long one")
+	r.net.UserWrites("1", "8", "long one")
 	r.awaitText("1", "at long one")
 	who := store.Person{Channel: "net", User: "8"}
 	if _, err := r.store.Revoke(t.Context(), who, true); err != nil {
@@ -361,7 +361,7 @@ func TestWhoIsLetInAgainAtOnceDoesNotGetTheirTurnBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.awaitDismissed()
-	r.net.Say("1", "8", "two")
+	r.net.UserWrites("1", "8", "two")
 	r.awaitText("1", "did two")
 	if got := texts(r.net.Sent("1")); slices.Contains(got, "did long one") {
 		t.Errorf("the chat was shown %q", got)
@@ -375,17 +375,17 @@ func TestATurnThatWaitsForResourcesEndsWithItsSendersAccess(t *testing.T) {
 	l.what.Store(int64(syscall.EAGAIN))
 	r.slots, r.protocol = 1, l
 	r.start()
-	r.net.Say("1", "8", "one")
+	r.net.UserWrites("1", "8", "one")
 	l.awaitTries(r, 1) // so that the next message finds a turn and is told that it waits
-	r.net.Say("1", "8", "two")
+	r.net.UserWrites("1", "8", "two")
 	r.awaitText("1", "Queued, number 1 in line.")
 	l.awaitTries(r, 3)
 	r.revoke("8")
 	r.awaitIdle("1")
 	l.what.Store(0)
-	r.net.Say("2", "7", "hello")
+	r.net.UserWrites("2", "7", "hello")
 	r.expect("2", "you said hello") // the slot is free
-	r.net.Say("1", "9", "hello")
+	r.net.UserWrites("1", "9", "hello")
 	r.awaitText("1", "you said hello")
 	if got, want := texts(r.net.Sent("1")), []string{"Queued, number 1 in line.", "you said hello"}; !slices.Equal(got, want) {
 		t.Errorf("the chat was shown %q, want %q", got, want)

@@ -37,7 +37,7 @@ func TestProgressIsShownBelowTheChecklistAndTheLastMessageIsTheComment(t *testin
 	r := newRunbookRig(t, `echo '{"type":"progress","text":"half way there"}'; echo '{"type":"message","text":"not the last one"}'; `+until("go")+
 		`echo '{"type":"message","text":"the very last one"}'`, map[string]string{"tell": tellRunbook(5)})
 	r.start()
-	r.net.Say("1", "ann", "/run tell")
+	r.net.UserWrites("1", "ann", "/run tell")
 	_, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if c.Kind == "progress" && strings.Contains(c.Text, "▶️ 1. One") && strings.Contains(c.Text, "half way there") {
@@ -86,7 +86,7 @@ func TestStepsAreTasksOfTheirOwnForAgentsOfOtherProtocols(t *testing.T) {
 			r.terminal.Protocol = name
 			r.protocol = agent.protocol(r)
 			r.start()
-			r.net.Say("1", "ann", "/run tell")
+			r.net.UserWrites("1", "ann", "/run tell")
 			_, records := r.report("1", "The run is complete.")
 			for i, part := range agent.want {
 				if !strings.Contains(string(records[i].Comment), part) || strings.Count(comments(records), part) != 1 {
@@ -113,7 +113,7 @@ func TestAnAgentThatFailsOrSaysNothingProvesNothing(t *testing.T) {
 			r := newRunbookRig(t, script, map[string]string{"tell": tellRunbook(5)})
 			r.terminal.Timeout = 1
 			r.start()
-			r.net.Say("1", "ann", "/run tell")
+			r.net.UserWrites("1", "ann", "/run tell")
 			failed := r.awaitText("1", "Step 1 has failed 3 times.")
 			if !strings.Contains(failed.Text, "The agent has not answered, or has failed.") {
 				t.Errorf("the question is %q", failed.Text)

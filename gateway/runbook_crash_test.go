@@ -55,15 +55,15 @@ func (p *crowd) react(c gatewaytest.Call) {
 	p.seen[c.ID] = true
 	switch {
 	case strings.Contains(c.Text, "2 people have to approve."):
-		p.net.Press(p.chat, "ann", c.Buttons[0])
-		p.net.Press(p.chat, "bob", c.Buttons[0])
+		p.net.UserPresses(p.chat, "ann", c.Buttons[0])
+		p.net.UserPresses(p.chat, "bob", c.Buttons[0])
 	case strings.Contains(c.Text, "Step 3 has failed 3 times."):
-		p.net.Press(p.chat, "ann", c.Buttons[0])
+		p.net.UserPresses(p.chat, "ann", c.Buttons[0])
 	case strings.Contains(c.Text, "Step 3 has failed 4 times."):
-		p.net.Say(p.chat, "bob", "/run skip it is broken")
+		p.net.UserWrites(p.chat, "bob", "/run skip it is broken")
 	case strings.Contains(c.Text, "I was restarted while working on this."):
 		p.again++
-		p.net.Press(p.chat, "ann", c.Buttons[0])
+		p.net.UserPresses(p.chat, "ann", c.Buttons[0])
 	case strings.HasPrefix(c.Text, "Queued"):
 	default:
 		p.t.Errorf("nobody knows what to do about %q", c.Text)
@@ -137,7 +137,7 @@ func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	r := newMixedRig(t)
 	m := r.startCrashing(moment{})
-	r.net.Say("1", "ann", "/run mixed")
+	r.net.UserWrites("1", "ann", "/run mixed")
 	p := newPeople(r)
 	p.complete(m)
 	p.check()
@@ -156,7 +156,7 @@ func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 			t.Parallel()
 			r := newMixedRig(t)
 			m := r.startCrashing(at)
-			r.net.Say("1", "ann", "/run mixed")
+			r.net.UserWrites("1", "ann", "/run mixed")
 			p := newPeople(r)
 			p.complete(m)
 			p.check()

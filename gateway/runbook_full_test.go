@@ -41,7 +41,7 @@ func TestTheProofOfACommandOutlivesAFullDisk(t *testing.T) {
 	t.Parallel()
 	r, disk := newFullRig(t)
 	r.start()
-	r.net.Say("1", "ann", "/run fill")
+	r.net.UserWrites("1", "ann", "/run fill")
 	r.awaitTrue("a refused write", func() bool { return disk.refused.Load() > 1 })
 	r.remove("full")
 	_, records := r.report("1", "The run is complete.")
@@ -54,7 +54,7 @@ func TestAProofThatAFullDiskHasNotTakenIsNotLostInSilence(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*rig) string{
 		"stopped": func(r *rig) string {
-			r.net.Say("1", "ann", "/stop")
+			r.net.UserWrites("1", "ann", "/stop")
 			return "Stopped. The run of"
 		},
 		"restarted": func(r *rig) string {
@@ -67,7 +67,7 @@ func TestAProofThatAFullDiskHasNotTakenIsNotLostInSilence(t *testing.T) {
 			r, disk := newFullRig(t)
 			r.settings.DrainTimeout = 1
 			r.start()
-			r.net.Say("1", "ann", "/run fill")
+			r.net.UserWrites("1", "ann", "/run fill")
 			r.awaitTrue("a refused write", func() bool { return disk.refused.Load() > 0 })
 			r.awaitText("1", end(r))
 			r.expectStatuses(runbook.Waiting)

@@ -75,7 +75,7 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 			c := chats[random.IntN(len(chats))]
 			if c.act(); c.ended() {
 				c.begun++
-				net.Say(c.chat, "ann", "/run mixed")
+				net.UserWrites(c.chat, "ann", "/run mixed")
 			}
 		},
 		Start: func() (*killtest.Child, func() bool) {

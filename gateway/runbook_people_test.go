@@ -60,9 +60,9 @@ func TestTwoRunsOfARunbookInAChatShareNothing(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
 	r.start()
-	r.net.Say("1", "ann", "/run gate")
+	r.net.UserWrites("1", "ann", "/run gate")
 	first := r.gates("1", 1)[0]
-	r.net.Say("1", "ann", "/run gate")
+	r.net.UserWrites("1", "ann", "/run gate")
 	second := r.gates("1", 2)[1]
 	r.press("bob", second, 0)
 	r.awaitText("1", "The run is complete.")
@@ -77,18 +77,18 @@ func TestAButtonOfAnotherChatDecidesNothing(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
 	r.settings.AllowFrom["net"] = []string{"ann", "mallory"}
 	r.start()
-	r.net.Say("1", "ann", "/run gate")
+	r.net.UserWrites("1", "ann", "/run gate")
 	gate := r.gates("1", 1)[0]
-	r.net.Say("2", "mallory", "/run gate")
+	r.net.UserWrites("2", "mallory", "/run gate")
 	r.gates("2", 1)
-	r.net.Press("2", "mallory", gate.Buttons[0])
+	r.net.UserPresses("2", "mallory", gate.Buttons[0])
 	r.awaitText("2", "This question is no longer open.")
-	r.net.Reply("2", "mallory", gate.ID, "approve") // the id of a message of the other chat
-	r.net.Press("2", "mallory", "answer:run.ffffffffffff.1.1:1")
-	r.net.Press("2", "mallory", "answer:run.:1")
-	r.net.Press("2", "mallory", "answer:run.."+strings.Repeat(".", 60)+":1")
-	r.net.Press("1", "eve", gate.Buttons[0]) // may not talk to the bot
-	r.net.Say("2", "mallory", "/whoami")
+	r.net.UserReplies("2", "mallory", gate.ID, "approve") // the id of a message of the other chat
+	r.net.UserPresses("2", "mallory", "answer:run.ffffffffffff.1.1:1")
+	r.net.UserPresses("2", "mallory", "answer:run.:1")
+	r.net.UserPresses("2", "mallory", "answer:run.."+strings.Repeat(".", 60)+":1")
+	r.net.UserPresses("1", "eve", gate.Buttons[0]) // may not talk to the bot
+	r.net.UserWrites("2", "mallory", "/whoami")
 	r.awaitText("2", "user id: mallory")
 	r.expectStatuses(runbook.Waiting, runbook.Waiting)
 	r.press("ann", gate, 0)
@@ -101,7 +101,7 @@ func TestOfTwoPeopleWhoDecideAtOnceOneIsToldThatItWasTooLate(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		r := newRunbookRig(t, "true", map[string]string{"gate": strings.Replace(gateRunbook, "# Gate", "# Gate\n\n## Gate", 1) + "## Next\n\nSay more.\n"})
 		r.start()
-		r.net.Say("1", "ann", "/run gate")
+		r.net.UserWrites("1", "ann", "/run gate")
 		gate := r.gates("1", 1)[0]
 		r.press("ann", gate, first)
 		r.press("bob", gate, 1-first)
@@ -123,16 +123,16 @@ func TestWhatTheNetworkBringsAgainIsNotCarriedOutAgain(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, "true", map[string]string{"failing": failing})
 	r.start()
-	begin := r.net.Say("1", "ann", "/run failing")
-	retry := r.net.Press("1", "ann", r.awaitText("1", "Step 1 has failed 3 times.").Buttons[0])
+	begin := r.net.UserWrites("1", "ann", "/run failing")
+	retry := r.net.UserPresses("1", "ann", r.awaitText("1", "Step 1 has failed 3 times.").Buttons[0])
 	r.awaitText("1", "Step 1 has failed 4 times.")
-	r.net.Repeat(retry)
-	skip := r.net.Say("1", "ann", "/run skip it is broken")
+	r.net.OfferAgain(retry)
+	skip := r.net.UserWrites("1", "ann", "/run skip it is broken")
 	r.awaitText("1", "Step 2 has failed 3 times.")
 	for _, id := range []string{begin, retry, skip} {
-		r.net.Repeat(id)
+		r.net.OfferAgain(id)
 	}
-	r.net.Say("1", "ann", "/whoami")
+	r.net.UserWrites("1", "ann", "/whoami")
 	r.awaitText("1", "user id: ann")
 	r.awaitIdle("1")
 	r.expectStatuses(runbook.Waiting)

@@ -21,7 +21,7 @@ func TestARestartAtEachQuestionOfARunChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newMixedRig(t)
 	r.start()
-	r.net.Say("1", "ann", "/run mixed")
+	r.net.UserWrites("1", "ann", "/run mixed")
 	p := newPeople(r)
 	restarts := 0
 	for {
@@ -52,7 +52,7 @@ func TestARestartBetweenTwoApprovalsForgetsNone(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, firstLine, map[string]string{"mixed": mixedRunbook})
 	r.start()
-	r.net.Say("1", "ann", "/run mixed")
+	r.net.UserWrites("1", "ann", "/run mixed")
 	gate := r.awaitText("1", "2 people have to approve.")
 	r.restart()
 	r.press("ann", gate, 0)
@@ -74,7 +74,7 @@ func TestARestartWaitsForTheCommandOfAStep(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook})
 	r.settings.DrainTimeout = patience
 	r.start()
-	r.net.Say("1", "ann", "/run wait")
+	r.net.UserWrites("1", "ann", "/run wait")
 	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	time.AfterFunc(50*time.Millisecond, func() { r.touch("go") })
 	r.restart()
@@ -90,7 +90,7 @@ func TestACommandThatARestartCutOffIsNoFailureAndIsRunAgainWhenThePersonSaysSo(t
 	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook})
 	r.settings.DrainTimeout = time.Millisecond
 	r.start()
-	r.net.Say("1", "ann", "/run wait")
+	r.net.UserWrites("1", "ann", "/run wait")
 	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	r.restart()
 	cut := r.awaitText("1", "I was restarted while working on this.")
@@ -106,7 +106,7 @@ func TestACommandThatARestartCutOffIsNoFailureAndIsRunAgainWhenThePersonSaysSo(t
 		t.Errorf("the command ran %d times", n)
 	}
 	r.press("ann", cut, 0) // the run has ended, and no other one begins
-	r.net.Say("1", "ann", "hello")
+	r.net.UserWrites("1", "ann", "hello")
 	r.awaitTrue("the end", func() bool { taken, _ := r.net.Acknowledged(); return taken == r.net.Updates() })
 	r.awaitIdle("1")
 	if n := r.lines("begun"); n != 2 {
@@ -119,12 +119,12 @@ func TestTheButtonOfARunThatWasResumedMeanwhileBeginsNoOther(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook[:strings.Index(waitRunbook, "## Go")]})
 	r.settings.DrainTimeout = time.Millisecond
 	r.start()
-	r.net.Say("1", "ann", "/run wait")
+	r.net.UserWrites("1", "ann", "/run wait")
 	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	r.restart()
 	cut := r.awaitText("1", "I was restarted while working on this.")
 	r.touch("go")
-	r.net.Say("1", "ann", "/run resume")
+	r.net.UserWrites("1", "ann", "/run resume")
 	r.report("1", "The run is complete.")
 	r.awaitIdle("1")
 	r.press("ann", cut, 0)

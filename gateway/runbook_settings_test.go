@@ -26,7 +26,7 @@ func TestApproversAndFolderMayChangeWhileAQuestionIsOpen(t *testing.T) {
 	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
 	r.writeWorkspace("source", "")
 	r.start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	gate := r.awaitText("1", "Deploy to production?")
 	r.reload(func(s *gateway.Settings) {
 		s.Runbooks = gateway.Runbooks{Folder: t.TempDir(), Approvers: []string{"net:bob"}}
@@ -51,7 +51,7 @@ func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
 			r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
 			r.writeWorkspace("source", "")
 			r.start()
-			r.net.Say("1", "ann", "/run deploy")
+			r.net.UserWrites("1", "ann", "/run deploy")
 			gate := r.awaitText("1", "Deploy to production?")
 			if err := change(filepath.Join(r.settings.Runbooks.Folder, "deploy.md")); err != nil {
 				t.Fatal(err)
@@ -69,12 +69,12 @@ func TestNewAndStopLeaveTheQuestionOfARunOpen(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
 	r.start()
-	r.net.Say("1", "ann", "/run gate")
+	r.net.UserWrites("1", "ann", "/run gate")
 	gate := r.gates("1", 1)[0]
 	r.awaitIdle("1")
-	r.net.Say("1", "ann", "/new")
+	r.net.UserWrites("1", "ann", "/new")
 	r.awaitText("1", "This is a new conversation")
-	r.net.Say("1", "ann", "/stop")
+	r.net.UserWrites("1", "ann", "/stop")
 	r.awaitText("1", "Nothing is running.")
 	r.press("ann", gate, 0)
 	r.report("1", "The run is complete.")
@@ -84,16 +84,16 @@ func TestRetryBeginsARunAgainThatNobodyDecidedAbout(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, firstLine, map[string]string{"build": "# Build\n\nBuild it.\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> built\"}}}\n```\n", "gate": gateRunbook})
 	r.start()
-	r.net.Say("1", "ann", "/run build")
+	r.net.UserWrites("1", "ann", "/run build")
 	r.report("1", "The run is complete.")
 	r.awaitIdle("1")
-	r.net.Say("1", "ann", "/retry")
+	r.net.UserWrites("1", "ann", "/retry")
 	r.awaitTrue("the second run", func() bool { return slices.Equal(r.statuses(), []runbook.Status{runbook.Complete, runbook.Complete}) })
-	r.net.Say("2", "ann", "/run gate")
+	r.net.UserWrites("2", "ann", "/run gate")
 	r.press("ann", r.gates("2", 1)[0], 0)
 	r.awaitText("2", "The run is complete.")
 	r.awaitIdle("2")
-	r.net.Say("2", "ann", "/retry")
+	r.net.UserWrites("2", "ann", "/retry")
 	r.awaitText("2", "This run has ended. /run gate begins a new one.")
 	if built, runs := r.lines("built"), len(r.runs()); built != 2 || runs != 3 {
 		t.Errorf("the command ran %d times in %d runs", built, runs)
@@ -109,9 +109,9 @@ func TestTheAgentOfTheChatMayChangeBetweenSteps(t *testing.T) {
 	r.named["second"] = second
 	r.writeWorkspace("source", "")
 	r.start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	gate := r.awaitText("1", "Deploy to production?")
-	r.net.Say("1", "ann", "/agent second")
+	r.net.UserWrites("1", "ann", "/agent second")
 	r.press("ann", gate, 0)
 	_, records := r.report("1", "The run is complete.")
 	if !strings.Contains(string(records[2].Comment), "I am the second one") {
@@ -132,15 +132,15 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 			r := newRunbookRig(t, firstWord, map[string]string{"wait": waitRunbook})
 			r.settings.WhileRunning = how
 			r.start()
-			r.net.Say("1", "ann", "/run wait")
+			r.net.UserWrites("1", "ann", "/run wait")
 			r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
-			r.net.Say("1", "ann", "hello")
-			r.net.Say("2", "ann", "/whoami") // when this is answered, the other has been received
+			r.net.UserWrites("1", "ann", "hello")
+			r.net.UserWrites("2", "ann", "/whoami") // when this is answered, the other has been received
 			r.awaitText("2", "user id")
 			if how == intake.Interrupt {
 				r.awaitText("1", "hello")
 				r.awaitIdle("1")
-				r.net.Say("1", "ann", "/run resume")
+				r.net.UserWrites("1", "ann", "/run resume")
 			}
 			r.touch("go")
 			r.press("ann", r.awaitText("1", "Go on?"), 0)
@@ -167,10 +167,10 @@ func TestAnApprovalIsTakenWhileATurnOfTheChatRuns(t *testing.T) {
 			r := newRunbookRig(t, "touch up; "+until("go")+`echo '{"type":"message","text":"worked"}'`, map[string]string{"gate": gateRunbook})
 			r.settings.WhileRunning = how
 			r.start()
-			r.net.Say("1", "ann", "/run gate")
+			r.net.UserWrites("1", "ann", "/run gate")
 			gate := r.gates("1", 1)[0]
 			r.awaitIdle("1")
-			r.net.Say("1", "ann", "work")
+			r.net.UserWrites("1", "ann", "work")
 			r.awaitFile("up")
 			r.press("ann", gate, 0)
 			r.awaitText("1", "→ Approve (by ann)")
@@ -186,23 +186,23 @@ func TestARunGoesOnWithoutThePersonWhoBeganItAndLostAccess(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook, "gate": gateRunbook})
 	r.settings.AllowFrom = map[string][]string{"net": {"ann", "bob"}}
 	r.start()
-	r.net.Say("1", "ann", "/run gate")
+	r.net.UserWrites("1", "ann", "/run gate")
 	gate := r.gates("1", 1)[0]
-	r.net.Say("2", "ann", "/run wait")
+	r.net.UserWrites("2", "ann", "/run wait")
 	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	r.reload(func(s *gateway.Settings) { s.AllowFrom = map[string][]string{"net": {"bob"}} })
 	r.awaitIdle("2")
 	r.awaitDismissed()
 	r.press("ann", gate, 0)
-	r.net.Say("2", "ann", "/run resume")
-	r.net.Say("3", "bob", "/whoami")
+	r.net.UserWrites("2", "ann", "/run resume")
+	r.net.UserWrites("3", "bob", "/whoami")
 	r.awaitText("3", "user id: bob")
 	if slices.ContainsFunc(r.net.Sent("2"), func(c gatewaytest.Call) bool { return c.Kind != "progress" }) {
 		t.Errorf("chat 2 was shown %q", texts(r.net.Sent("2")))
 	}
 	r.expectStatuses(runbook.Waiting, runbook.Waiting)
 	r.touch("go")
-	r.net.Say("2", "bob", "/run resume")
+	r.net.UserWrites("2", "bob", "/run resume")
 	r.press("bob", r.awaitText("2", "Go on?"), 0)
 	r.awaitText("2", "The run is complete.")
 	r.press("bob", gate, 0)

@@ -170,7 +170,7 @@ func TestAnAgentProvesAToolCallInARunOfTheChat(t *testing.T) {
 	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
 	r := newRunbookRig(t, "jq -r .text > text; mv text prompted; "+until("go"), map[string]string{"call": book})
 	r.start()
-	r.net.Say("1", "ann", "/run call")
+	r.net.UserWrites("1", "ann", "/run call")
 	r.awaitFile("prompted")
 	parts := solutionForm.FindStringSubmatch(r.read("prompted"))
 	if parts == nil {
@@ -196,7 +196,7 @@ func TestAnAgentThatDoesNotProveItsToolCallFails(t *testing.T) {
 	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
 	r := newRunbookRig(t, `echo '{"type":"message","text":"I called it, believe me"}'`, map[string]string{"call": book})
 	r.start()
-	r.net.Say("1", "ann", "/run call")
+	r.net.UserWrites("1", "ann", "/run call")
 	r.press("ann", r.awaitText("1", "The agent has not proved with kairos_next that it called the tool"), 2)
 	r.report("1", "The run was ended at step 1 by net:ann: aborted.")
 }

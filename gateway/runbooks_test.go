@@ -49,7 +49,7 @@ func (r *rig) press(user string, c gatewaytest.Call, at int) {
 	if len(c.Buttons) <= at {
 		r.t.Fatalf("%q has the buttons %q", c.Text, c.Buttons)
 	}
-	r.net.Press(c.Chat, user, c.Buttons[at])
+	r.net.UserPresses(c.Chat, user, c.Buttons[at])
 }
 
 // workspaceFile is the content of a file in the workspace, or "".
@@ -114,7 +114,7 @@ func TestARunbookRunsInAChatAndItsRecordsComeAsADocument(t *testing.T) {
 	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
 	r.writeWorkspace("source", "")
 	r.start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	gate := r.awaitText("1", "Deploy to production?")
 	for _, part := range []string{"**Deploy**", "✅ 1. Build", "▶️ 2. Go", "▫️ 3. Report"} {
 		if !strings.Contains(gate.Text, part) {
@@ -122,7 +122,7 @@ func TestARunbookRunsInAChatAndItsRecordsComeAsADocument(t *testing.T) {
 		}
 	}
 	r.awaitIdle("1")
-	r.net.Say("1", "ann", "hello") // the chat is free while the question is open
+	r.net.UserWrites("1", "ann", "hello") // the chat is free while the question is open
 	r.awaitText("1", "hello")
 	r.press("bob", gate, 0)
 	_, records := r.report("1", "The run is complete.")
@@ -150,7 +150,7 @@ func TestOnlyApproversDecideAtAGate(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"go": book})
 	r.settings.Runbooks.Approvers = []string{"net:ann", "net:bob", "other:eve"}
 	r.start()
-	r.net.Say("1", "eve", "/run go")
+	r.net.UserWrites("1", "eve", "/run go")
 	gate := r.awaitText("1", "2 people have to approve.")
 	r.press("eve", gate, 0)
 	r.awaitText("1", "Only approvers can decide this.")
@@ -158,10 +158,10 @@ func TestOnlyApproversDecideAtAGate(t *testing.T) {
 	r.awaitText("1", "1 of 2 approvals. Somebody else has to approve, too.")
 	r.press("ann", gate, 0)
 	r.awaitText("1", "You have approved already.")
-	r.net.Reply("1", "eve", gate.ID, "reject")
-	r.net.Say("1", "ann", "/run skip I am in a hurry")
+	r.net.UserReplies("1", "eve", gate.ID, "reject")
+	r.net.UserWrites("1", "ann", "/run skip I am in a hurry")
 	r.awaitText("1", "There is no step here that can be skipped or commented on now.")
-	r.net.Reply("1", "bob", gate.ID, "approve")
+	r.net.UserReplies("1", "bob", gate.ID, "approve")
 	_, records := r.report("1", "The run is complete.")
 	if len(records) != 1 || !strings.Contains(string(records[0].UserInput), `"net:ann"`) || !strings.Contains(string(records[0].UserInput), `"net:bob"`) {
 		t.Errorf("the records are %+v", records)
@@ -175,13 +175,13 @@ func TestARejectionEndsTheRun(t *testing.T) {
 	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
 	r.writeWorkspace("source", "")
 	r.start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	r.press("bob", r.awaitText("1", "Deploy to production?"), 1)
 	export, _ := r.report("1", "The run was declined at step 2 by net:bob.")
 	if export.Status != runbook.Declined || strings.Contains(r.workspaceFile("prompts"), "Report") {
 		t.Errorf("it is %s, and the agent was told %q", export.Status, r.workspaceFile("prompts"))
 	}
-	r.net.Say("1", "ann", "/run resume")
+	r.net.UserWrites("1", "ann", "/run resume")
 	r.awaitText("1", "No run is waiting here.")
 }
 
@@ -189,7 +189,7 @@ func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
 	r.start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	failed := r.awaitText("1", "Step 1 has failed 3 times.")
 	if built := r.workspaceFile("built"); built != strings.Repeat("built\n", 3) {
 		t.Errorf("the command ran as %q", built)
@@ -201,7 +201,7 @@ func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 	failed = r.awaitText("1", "Step 1 has failed 4 times.")
 	r.press("ann", failed, 1) // Skip
 	r.awaitText("1", "Why do you skip it?")
-	r.net.Say("1", "ann", "/run skip it was built by hand")
+	r.net.UserWrites("1", "ann", "/run skip it was built by hand")
 	r.press("bob", r.awaitText("1", "Deploy to production?"), 0)
 	_, records := r.report("1", "The run is complete.")
 	if records[0].Status != runbook.SkippedProof || records[0].By != "net:ann" || records[0].Reason != "it was built by hand" {
@@ -213,7 +213,7 @@ func TestARunIsAbortedByAPerson(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
 	r.start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	r.press("bob", r.awaitText("1", "Step 1 has failed 3 times."), 2)
 	export, records := r.report("1", "The run was ended at step 1 by net:bob: aborted.")
 	if export.Status != runbook.Failed || len(records) != 0 {
@@ -226,12 +226,12 @@ func TestAPersonWritesTheComment(t *testing.T) {
 	book := "# Look\n\nLook at the dashboard.\n\n```json\n{\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":200}}}\n```\n"
 	r := newRunbookRig(t, reader, map[string]string{"look": book})
 	r.start()
-	r.net.Say("1", "ann", "/run look")
+	r.net.UserWrites("1", "ann", "/run look")
 	failed := r.awaitText("1", "Step 1 has failed 3 times.")
-	r.net.Say("1", "ann", "/run comment no") // by then the network's id of the question is stored
+	r.net.UserWrites("1", "ann", "/run comment no") // by then the network's id of the question is stored
 	r.awaitText("1", "The comment must have at least 200 characters.")
-	r.net.Reply("1", "ann", failed.ID, "too short")
-	r.net.Reply("1", "ann", failed.ID, strings.Repeat("All is well. ", 20))
+	r.net.UserReplies("1", "ann", failed.ID, "too short")
+	r.net.UserReplies("1", "ann", failed.ID, strings.Repeat("All is well. ", 20))
 	if _, records := r.report("1", "The run is complete."); records[0].By != "net:ann" {
 		t.Errorf("the records are %q", by(records))
 	}
@@ -242,12 +242,12 @@ func TestAStoppedRunIsResumed(t *testing.T) {
 	book := "# Wait\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> begun; while ! test -e go; do sleep 0.01; done\",\"timeout_seconds\":300}}}\n```\n"
 	r := newRunbookRig(t, "true", map[string]string{"wait": book})
 	r.start()
-	r.net.Say("1", "ann", "/run wait")
+	r.net.UserWrites("1", "ann", "/run wait")
 	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
-	r.net.Say("1", "ann", "/stop")
+	r.net.UserWrites("1", "ann", "/stop")
 	r.awaitText("1", `Stopped. The run of "Wait" waits at step 1. To go on, send /run resume`)
 	r.writeWorkspace("go", "")
-	r.net.Say("1", "ann", "/run resume")
+	r.net.UserWrites("1", "ann", "/run resume")
 	r.report("1", "The run is complete.")
 	if begun := r.workspaceFile("begun"); begun != "x\nx\n" {
 		t.Errorf("the command ran as %q", begun)
@@ -259,25 +259,25 @@ func TestRunbooksAreListed(t *testing.T) {
 	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook, "bad": "no heading"})
 	r.writeWorkspace("source", "")
 	r.start()
-	r.net.Say("1", "ann", "/runbooks")
+	r.net.UserWrites("1", "ann", "/runbooks")
 	list := r.awaitText("1", "- `deploy`: Deploy (4 steps)")
 	if !strings.Contains(list.Text, "- `bad`: runbook bad cannot be run") || len(list.Buttons) != 1 {
 		t.Errorf("the list is %q with %q", list.Text, list.Buttons)
 	}
-	r.net.Say("1", "ann", "/run nope")
+	r.net.UserWrites("1", "ann", "/run nope")
 	r.awaitText("1", `There is no runbook "nope". /runbooks lists them.`)
-	r.net.Say("1", "ann", "/run ../../etc/passwd")
+	r.net.UserWrites("1", "ann", "/run ../../etc/passwd")
 	r.awaitText("1", `The runbook "../../etc/passwd" cannot be read.`)
 	r.press("ann", list, 0)
 	r.awaitText("1", "Deploy to production?")
-	r.net.Say("1", "ann", "/run")
+	r.net.UserWrites("1", "ann", "/run")
 	r.awaitText("1", `of "Deploy" waits at step 2 of 4. To go on, send /run resume `)
 }
 
 func TestWithoutRunbooksTheCommandsGoToTheAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, reader).start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	r.expect("1", "/run deploy")
 }
 
@@ -286,7 +286,7 @@ func TestAnAgentThatFailsProvesNoComment(t *testing.T) {
 	book := "# Look\n\nLook.\n\n```json\n{\"challenge\":{\"type\":\"comment\"}}\n```\n"
 	r := newRunbookRig(t, `echo '{"type":"message","text":"I looked at everything."}'; exit 3`, map[string]string{"look": book})
 	r.start()
-	r.net.Say("1", "ann", "/run look")
+	r.net.UserWrites("1", "ann", "/run look")
 	failed := r.awaitText("1", "The agent has not answered, or has failed.")
 	r.press("ann", failed, 2)
 	if _, records := r.report("1", "The run was ended"); len(records) != 0 {
@@ -299,13 +299,13 @@ func TestSkipIsMeantForTheRunThatCanBeSkipped(t *testing.T) {
 	gate := "# Gate\n```json\n{\"challenge\":{\"type\":\"user_input\"}}\n```\n"
 	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook, "gate": gate})
 	r.start()
-	r.net.Say("1", "ann", "/run deploy")
+	r.net.UserWrites("1", "ann", "/run deploy")
 	failed := r.awaitText("1", "Step 1 has failed 3 times.")
-	r.net.Say("1", "ann", "/run gate")
+	r.net.UserWrites("1", "ann", "/run gate")
 	r.awaitText("1", "Confirm completion")
-	r.net.Reply("1", "ann", failed.ID, "Approve") // is none of the answers, and goes to the agent
+	r.net.UserReplies("1", "ann", failed.ID, "Approve") // is none of the answers, and goes to the agent
 	r.expectPrompt("Approve\n")
-	r.net.Say("1", "ann", "/run skip built by hand")
+	r.net.UserWrites("1", "ann", "/run skip built by hand")
 	r.awaitText("1", "Deploy to production?")
 }
 
@@ -325,7 +325,7 @@ func TestWhereAPressRemovesTheButtonsAGateIsAskedAgain(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"go": book})
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return withoutReplace{c} }
 	r.start()
-	r.net.Say("1", "ann", "/run go")
+	r.net.UserWrites("1", "ann", "/run go")
 	first := r.awaitText("1", "Go?")
 	r.press("ann", first, 0)
 	r.awaitText("1", "1 of 2 approvals.")

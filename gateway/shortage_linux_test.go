@@ -113,7 +113,7 @@ func (p *poor) say() {
 	p.t.Helper()
 	for m := range poorMessages {
 		for c := range poorChats {
-			p.net.Say(fmt.Sprint("c", c), "u", fmt.Sprint("m", m))
+			p.net.UserWrites(fmt.Sprint("c", c), "u", fmt.Sprint("m", m))
 		}
 	}
 	p.await("the receipt of all messages", func() bool {
@@ -154,7 +154,7 @@ func TestAShortageAtTheStartOfAnAgentUsesNoMessageUp(t *testing.T) {
 				p := newPoor(t)
 				p.spec.Supervisor = supervisor
 				p.start()
-				p.net.Say("first", "u", "hello")
+				p.net.UserWrites("first", "u", "hello")
 				if _, ok := p.net.Await("first", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) == 1 }); !ok {
 					t.Fatal("the daemon does not work at all")
 				}
@@ -177,7 +177,7 @@ func TestAShortageAtTheStartOfAnAgentUsesNoMessageUp(t *testing.T) {
 			}
 			p.spec.User = "nobody"
 			p.start()
-			p.net.Say("first", "u", "hello")
+			p.net.UserWrites("first", "u", "hello")
 			if _, ok := p.net.Await("first", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) == 1 }); !ok {
 				t.Fatal("the daemon does not work at all")
 			}

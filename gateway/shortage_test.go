@@ -52,12 +52,12 @@ func TestATurnThatWaitsForResourcesDelaysNoOtherChatAndKeepsItsOrder(t *testing.
 	l.what.Store(int64(syscall.ENOMEM))
 	r.slots, r.protocol = 1, l
 	r.start()
-	r.net.Say("poor", "u", "one")
+	r.net.UserWrites("poor", "u", "one")
 	l.awaitTries(r, 1) // so that the next message finds a turn and is told that it waits
-	r.net.Say("poor", "u", "two")
+	r.net.UserWrites("poor", "u", "two")
 	for i := range 5 {
 		chat := fmt.Sprint("rich", i)
-		r.net.Say(chat, "u", "hello")
+		r.net.UserWrites(chat, "u", "hello")
 		r.expect(chat, "you said hello")
 	}
 	l.what.Store(0)
@@ -74,7 +74,7 @@ func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
 		if r.gw == nil {
 			r.start()
 			for i := range 3 {
-				r.net.Say(fmt.Sprint(i), "u", "hello")
+				r.net.UserWrites(fmt.Sprint(i), "u", "hello")
 			}
 		}
 		l.awaitTries(r, l.tries.Load()+7)
@@ -131,9 +131,9 @@ func TestAFailureReportedAfterTheEndOfAShortageBeginsNoNewOne(t *testing.T) {
 	l.what.Store(int64(syscall.EAGAIN))
 	r.protocol = l
 	r.start()
-	r.net.Say("early", "u", "hello")
+	r.net.UserWrites("early", "u", "hello")
 	l.awaitTries(r, 1)
-	r.net.Say("late", "u", "hello")
+	r.net.UserWrites("late", "u", "hello")
 	<-l.started
 	l.what.Store(0)
 	r.expect("early", "you said hello")
@@ -154,14 +154,14 @@ func TestATurnThatWaitsForResourcesIsStopped(t *testing.T) {
 	l.what.Store(int64(syscall.EMFILE))
 	r.slots, r.protocol = 1, l
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	l.awaitTries(r, 2)
-	r.net.Say("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "Stopped.")
 	r.awaitIdle("1")
 	l.what.Store(0)
 	for i := range 3 { // slots are neither lost nor given back twice
-		r.net.Say(fmt.Sprint("c", i), "u", "hello")
+		r.net.UserWrites(fmt.Sprint("c", i), "u", "hello")
 		r.expect(fmt.Sprint("c", i), "you said hello")
 	}
 }
@@ -198,7 +198,7 @@ func TestATurnThatWaitsForResourcesOutlivesAShutdown(t *testing.T) {
 	l.what.Store(int64(syscall.EAGAIN))
 	r.protocol, r.settings.DrainTimeout = l, 1
 	r.start()
-	r.net.Say("1", "u", "one")
+	r.net.UserWrites("1", "u", "one")
 	l.awaitTries(r, 1)
 	r.stop()
 	l.what.Store(0)
@@ -239,7 +239,7 @@ func TestAFileOfAnAnswerIsNotLostForWantOfFileDescriptors(t *testing.T) {
 		return poor
 	}
 	r.start()
-	r.net.Say("1", "u", "go")
+	r.net.UserWrites("1", "u", "go")
 	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
 		return slices.ContainsFunc(c, func(c gatewaytest.Call) bool { return c.Files["a.png"] == "picture" })
 	})

@@ -34,6 +34,6 @@ func TestAFileThatTakesThePlaceOfTheOneThatWasCheckedIsNotSent(t *testing.T) {
 		return slowSpool{s, func(path string) error { return errors.Join(os.Remove(path), os.Link(private, path)) }}
 	}
 	r.start()
-	r.net.Say("1", "u", "hi")
+	r.net.UserWrites("1", "u", "hi")
 	r.expect("1", "look\n⚠ \"a.png\" was not sent: the agent changed it at once.")
 }

@@ -36,10 +36,10 @@ func TestStopWhileTheHistoryIsReadIsNoFailure(t *testing.T) {
 		return slow
 	}
 	r.start()
-	r.net.Say("1", "u", "work")
+	r.net.UserWrites("1", "u", "work")
 	<-slow.reading
-	r.net.Say("1", "u", "/stop")
-	r.net.Say("2", "u", "/whoami") // when this is answered, the other has been obeyed
+	r.net.UserWrites("1", "u", "/stop")
+	r.net.UserWrites("2", "u", "/whoami") // when this is answered, the other has been obeyed
 	r.awaitText("2", "user id")
 	close(slow.goOn)
 	r.awaitText("1", "Stopped.")

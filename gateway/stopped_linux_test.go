@@ -53,7 +53,7 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 	chats = append(chats, "stays0", "stays1")
 	file := func(name string) string { return filepath.Join(p.spec.Dir, name) }
 	for _, chat := range chats {
-		p.net.Say(chat, "u", "hello")
+		p.net.UserWrites(chat, "u", "hello")
 	}
 	p.await("the start of all agents", func() bool {
 		for _, chat := range chats {

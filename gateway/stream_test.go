@@ -74,7 +74,7 @@ type bare struct {
 func TestAnAnswerIsShownWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; echo partial one two three; `+until("edited")+`echo message one two three four`).start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	transient := r.awaitText("1", "one")
 	if transient.Text != "one" || transient.Kind != "message" || transient.ReplyTo == "" {
 		t.Errorf("the first that is shown is %+v", transient)
@@ -97,7 +97,7 @@ func TestAShortAnswerIsSentOnce(t *testing.T) {
 	// One write, so that a busy machine cannot delay the message until the transient message is
 	// due.
 	r := newStream(t, `printf 'partial o\npartial on\nmessage one\nmessage two\n'`).start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	r.expect("1", "one", "two")
 	r.stop()
 	if r.net.Edits()+r.net.Replaced() != 0 {
@@ -119,7 +119,7 @@ func TestWhatIsWrittenIsNotShownWhereItCannotBe(t *testing.T) {
 			r := newStream(t, `echo partial one; sleep 0.8; echo partial one two; echo message one two three`)
 			change(r)
 			r.start()
-			r.net.Say("1", "u", "write")
+			r.net.UserWrites("1", "u", "write")
 			if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok || calls[0].Text != "one two three" {
 				t.Errorf("the first that was shown is %+v", calls)
 			}
@@ -132,7 +132,7 @@ func TestAnAnswerThatCannotTakeTheTransientsPlaceIsSentAndTheTransientGoes(t *te
 	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two; `+until("go"))
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return bare{c, c} }
 	r.start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	if transient := r.awaitText("1", "one"); transient.Kind != "draft" || len(transient.Buttons) > 0 {
 		t.Errorf("the transient is %+v", transient)
 	}
@@ -147,7 +147,7 @@ func TestAnAnswerThatCannotTakeTheTransientsPlaceIsSentAndTheTransientGoes(t *te
 func TestAnAnswerGrowsIntoMoreTransients(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo partial words:300; `+until("first")+`echo partial words:1000; `+until("second")+`echo message words:1500`).start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	r.awaitText("1", "w00299")
 	r.touch("first")
 	r.awaitText("1", "w00999")
@@ -173,7 +173,7 @@ func TestTransientsThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newStream(t, `echo partial words:1000; `+until("shown")+end).start()
-			r.net.Say("1", "u", "write")
+			r.net.UserWrites("1", "u", "write")
 			r.awaitText("1", "w00999")
 			r.touch("shown")
 			if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
@@ -198,9 +198,9 @@ func TestTransientsThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
 func TestAnAnswerWhoseTransientWasDeletedIsSent(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two`).start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	transient := r.awaitText("1", "one")
-	r.net.Delete(transient.ID)
+	r.net.UserDeletes(transient.ID)
 	r.touch("shown")
 	if got := r.awaitText("1", "one two"); got.ID == transient.ID || got.Repeat {
 		t.Errorf("it was sent as %+v", got)
@@ -213,7 +213,7 @@ func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
 		"for long":          {Status: http.StatusTooManyRequests, RetryAfter: time.Hour},
 		"again and again":   {Status: http.StatusTooManyRequests, RetryAfter: 300 * time.Millisecond},
 		"for good":          {Status: http.StatusForbidden},
-		"and are cut off":   {Cut: true},
+		"and are cut off":   {Disconnect: true},
 		"by a broken proxy": {Status: http.StatusBadGateway},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,13 +221,13 @@ func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
 			r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; sleep 2; echo message one two three; echo message next`)
 			tries := 0
 			r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
-				if tries++; (f.Cut || f.Status == http.StatusBadGateway) && tries > 3 {
+				if tries++; (f.Disconnect || f.Status == http.StatusBadGateway) && tries > 3 {
 					return gatewaytest.Fault{} // nothing but waiting helps there
 				}
 				return f
 			}
 			r.start()
-			r.net.Say("1", "u", "write")
+			r.net.UserWrites("1", "u", "write")
 			r.awaitText("1", "one")
 			r.touch("shown")
 			r.awaitText("1", "next")
@@ -246,10 +246,10 @@ func TestAHangingEditDoesNotKeepTheAnswerWaiting(t *testing.T) {
 	hang := make(chan struct{})
 	r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
 		r.touch("hangs")
-		return gatewaytest.Fault{Hang: hang}
+		return gatewaytest.Fault{HangUntil: hang}
 	}
 	r.start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	transient := r.awaitText("1", "one")
 	r.touch("shown")
 	if got := r.awaitText("1", "one two three"); got.ID == transient.ID {
@@ -268,12 +268,12 @@ func TestWhatIsWrittenIsNotShownBeforeWhatWasSaidEarlier(t *testing.T) {
 	release := make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Text == "first" {
-			return gatewaytest.Fault{Hang: release}
+			return gatewaytest.Fault{HangUntil: release}
 		}
 		return gatewaytest.Fault{}
 	}
 	r.start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	if calls, early := r.net.Await("1", 3*time.Second, func(c []gatewaytest.Call) bool { return len(c) > 0 }); early {
 		t.Errorf("shown is %+v", calls)
 	}
@@ -288,7 +288,7 @@ func TestAFloodOfPiecesIsAFewEdits(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "partial piece $i"; done; echo message the end`).start()
 	began := time.Now()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	r.awaitText("1", "the end")
 	r.stop()
 	if all, most := r.net.Sent("1"), int(time.Since(began)/time.Second)+1; len(all) != 1 || r.net.Edits() > most {
@@ -299,7 +299,7 @@ func TestAFloodOfPiecesIsAFewEdits(t *testing.T) {
 func TestProgressMovesBelowWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo progress working; `+until("up")+`echo message said; sleep 10; echo progress still working; `+until("go")).start()
-	r.net.Say("1", "u", "write")
+	r.net.UserWrites("1", "u", "write")
 	r.awaitText("1", "⏳ working")
 	r.touch("up")
 	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {

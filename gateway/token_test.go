@@ -14,7 +14,7 @@ func TestAnAgentsTokenLeadsToItsChatAlone(t *testing.T) {
 	r.start()
 	tokens := map[string]string{}
 	for _, chat := range []string{"1", "2"} {
-		r.net.Say(chat, "u", "hello")
+		r.net.UserWrites(chat, "u", "hello")
 		tokens[chat] = strings.TrimPrefix(r.awaitText(chat, "token ").Text, "token ")
 		of, found, err := r.store.ChatOfToken(t.Context(), tokens[chat])
 		if err != nil || !found || of.String() != "net:"+chat {
@@ -28,7 +28,7 @@ func TestAnAgentsTokenLeadsToItsChatAlone(t *testing.T) {
 	r.awaitReceipts()
 	r.stop()
 	r.start()
-	r.net.Say("1", "u", "again")
+	r.net.UserWrites("1", "u", "again")
 	r.expect("1", "token "+tokens["1"], "token "+tokens["1"])
 	for _, e := range r.logs.All() {
 		if line := fmt.Sprint(e.Message, e.ContextMap()); e.Level > zapcore.DebugLevel && strings.Contains(line, tokens["1"]) {

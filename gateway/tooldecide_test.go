@@ -26,7 +26,7 @@ func (c *agentProcess) call(tool string, args any) string {
 // greet has somebody write in a chat, so that tools may ask there.
 func (r *rig) greet(chat string) {
 	r.t.Helper()
-	r.net.Say(chat, "ann", "hello")
+	r.net.UserWrites(chat, "ann", "hello")
 	r.awaitTrue("the first message", func() bool {
 		known, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 1)
 		return err == nil && len(known) > 0
@@ -71,7 +71,7 @@ func TestTheClockOfATurnStandsStillWhileAToolWaitsForAnApprover(t *testing.T) {
 	r.protocol, r.terminal.Timeout = protocol, 3600
 	r.start()
 	defer close(protocol.end)
-	r.net.Say("1", "ann", "ship it")
+	r.net.UserWrites("1", "ann", "ship it")
 	ctx := <-protocol.turns
 	c := r.connectTools()
 	answer := c.prove(c.beginGate())

@@ -10,7 +10,7 @@ func TestTheProgressOfAToolIsShownBelowTheChecklistOfARun(t *testing.T) {
 	const book = "# Look\n\n## First\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"true\"}}}\n```\n## Second\n\nLook at it.\n"
 	r := newRunbookRig(t, "touch begun; "+until("go"), map[string]string{"look": book})
 	r.start()
-	r.net.Say("1", "ann", "/run look")
+	r.net.UserWrites("1", "ann", "/run look")
 	r.awaitFile("begun")
 	c := r.connectTools()
 	if got := c.call("progress", map[string]any{"text": "counting sheep"}); !strings.Contains(got, `"shown":true`) {

@@ -47,7 +47,7 @@ func startAsStranger(t *testing.T, cfg string, env ...string) (dir string, net *
 // answered returns what a chat was answered to a text.
 func answered(t *testing.T, net *gatewaytest.Network, chat, text string) string {
 	t.Helper()
-	net.Say(chat, "7", text)
+	net.UserWrites(chat, "7", text)
 	calls, ok := net.Await(chat, 2*time.Minute, func(c []gatewaytest.Call) bool { return len(c) > 0 })
 	if !ok {
 		t.Fatalf("chat %s was not answered", chat)

@@ -66,7 +66,7 @@ func TestATerminalIsAsConfinedAsItsAgent(t *testing.T) {
 	cfg := `{"workspace": "work", "http": {"token": "env:BOT_TOKEN_OF_TEST"}, "terminal": {"command": "sh agent.sh", "protocol": "keys", "env": {"HOME": "` + work + `"}, "sandbox": "landlock", "limits": {"files": 77}}` + anybody
 	t.Setenv("BOT_TOKEN_OF_TEST", "token-of-the-bot-hush-hush")
 	b := startBotIn(t, dir, cfg, map[string]string{"token.txt": "hush"})
-	b.net.Say("1", "7", "look around")
+	b.net.UserWrites("1", "7", "look around")
 	b.await("1", "All is done.")
 	raw, err := os.ReadFile(filepath.Join(work, "result"))
 	if string(raw) != "77\n0\n" {

@@ -92,7 +92,7 @@ func TestTheServiceManagerHearsWhatHappensInOrder(t *testing.T) {
 	if got := one(t, m.hears("READY=1"), "STATUS="); got != "net ok, 0 running, 0 waiting" {
 		t.Errorf("the status is %q", got)
 	}
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	if got := strings.TrimSpace(b.await("1", "UNRELATED").Text); got != "UNRELATED=is handed on" {
 		t.Errorf("the agent's environment has %q", got)
 	}
@@ -156,7 +156,7 @@ func TestTheWatchdogIsFedOnlyWhileTheStateTakesWrites(t *testing.T) {
 	}
 	unlock()
 	m.hears("WATCHDOG=1")
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	b.await("1", "hi")
 }
 

@@ -283,7 +283,7 @@ func (a *api) turns() {
 	for text, with := range map[string]string{"picture": `"sent":1`, "crash": `"signal":"SIGSEGV"`, "fail": `"exit_code":4`} {
 		get(200, fmt.Sprint("/api/turns/", turn(a.say(text), with, `"ended"`)), one)
 	}
-	a.net.Say("full", "7", "hello")
+	a.net.UserWrites("full", "7", "hello")
 	a.next("turn", `"net:full"`, `"ended"`)
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if undelivered := get(200, "/api/undelivered", ""); bytes.Contains(undelivered, []byte(`"not_before"`)) {

@@ -64,13 +64,13 @@ func TestCommandBlocksReachNothingOfTheState(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(strings.ReplaceAll(intruder, "STATE", c.state)), 0o600))
 			b.configure(t, `{"gateway": {"stateDir": "`+c.state+`"}, "terminal": {"command": "cd work; exec sh ../agent.sh", "protocol": "blocks", "blocks": {"approve": "never"}, "sandbox": "`+c.sandbox+`"}`+anybody)
 			b.program = startProgram(t, "serve", "--config", b.cfg)
-			b.net.Say("1", "7", "meddle")
+			b.net.UserWrites("1", "7", "meddle")
 			b.await("1", "ended")
 			b.checkIntrusion(filepath.Join(dir, c.state), c.state)
 			b.signal(syscall.SIGTERM)
 			b.status()
 			b.program = startProgram(t, "serve", "--config", b.cfg)
-			b.net.Say("2", "7", "is the state sound?")
+			b.net.UserWrites("2", "7", "is the state sound?")
 			b.await("2", "ended")
 		})
 	}
@@ -133,7 +133,7 @@ func TestAnACPAgentWritesNothingToTheState(t *testing.T) {
 
 func TestAFileThatIsPutIntoTheStateIsNotSent(t *testing.T) {
 	b := startBot(t, `{"terminal": {"protocol": "plain", "command": "cat > /dev/null; echo picture > .nanobot/a.png; echo picture > b.png; echo $PWD/.nanobot/a.png; echo $PWD/b.png; echo ended"}`+anybody)
-	b.net.Say("1", "7", "send")
+	b.net.UserWrites("1", "7", "send")
 	if got := b.await("1", "ended").Text; !strings.Contains(got, `.nanobot/a.png" was not sent: one of the gateway's own files`) {
 		t.Errorf("said %q", got)
 	}

@@ -33,7 +33,7 @@ func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 	landlockHere(t)
 	cfg := `{"terminal": {"command": "exec sh agent.sh", "sandbox": "landlock", "sandboxRequired": true}, "http": {"token": "file:token.txt"}, "channels": {"net": {"allowFrom": ["7"]}}}`
 	b := startBotIn(t, outsideTemp(t), cfg, map[string]string{"agent.sh": takeOver, "token.txt": "hush-hush-hush-hush"})
-	b.net.Say("1", "7", "take over")
+	b.net.UserWrites("1", "7", "take over")
 	got := b.await("1", "tried").Text
 	if strings.Contains(got, "hush") || strings.Contains(got, "nanobot.db") || !strings.Contains(got, "tried") {
 		t.Errorf("the agent says %q", got)
@@ -43,9 +43,9 @@ func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 	}
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
-	b.net.Say("2", "8", "let me in")
+	b.net.UserWrites("2", "8", "let me in")
 	b.await("2", "This bot is private")
-	b.net.Say("3", "7", "once more")
+	b.net.UserWrites("3", "7", "once more")
 	if got := b.await("3", "tried").Text; strings.Contains(got, "hush") {
 		t.Errorf("after the reload the agent says %q", got)
 	}
@@ -64,7 +64,7 @@ func TestAnAgentInASandboxHasItsWorkspaceBesideTheState(t *testing.T) {
 	if strings.Contains(b.log(), "no mount namespaces here") {
 		t.Skip("without mount namespaces the workspace is granted entry by entry")
 	}
-	b.net.Say("1", "7", "look around")
+	b.net.UserWrites("1", "7", "look around")
 	if got := b.await("1", "listed").Text; !strings.Contains(got, "made\nusers") || strings.Contains(got, "nanobot.db") {
 		t.Errorf("the agent says %q", got)
 	}

@@ -121,7 +121,7 @@ const anybody = `, "channels": {"net": {"allowFrom": ["*"]}}}`
 
 func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo got {message}; touch up; while [ ! -e go ]; do sleep 0.01; done"}`+anybody)
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	up := filepath.Join(filepath.Dir(b.cfg), "up")
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(up); err == nil {
@@ -146,17 +146,17 @@ func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 
 func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo first"}`+anybody)
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	b.await("1", "first")
 	b.configure(t, `{"terminal": {"comand": "echo broken"}`+anybody)
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config not reloaded, the old one stays in use")
-	b.net.Say("2", "7", "hello")
+	b.net.UserWrites("2", "7", "hello")
 	b.await("2", "first")
 	b.configure(t, `{"terminal": {"command": "echo second"}`+anybody)
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
-	b.net.Say("3", "7", "hello")
+	b.net.UserWrites("3", "7", "hello")
 	if call := b.await("3", ""); !strings.Contains(call.Text, "second") {
 		t.Errorf("the new config did not take effect: %+v", call)
 	}
@@ -165,35 +165,35 @@ func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
 func TestServeRunsTheAgentThatAChatHasChosen(t *testing.T) {
 	const cfg = `{"terminal": {"command": "echo from default"}, "agents": {%s}`
 	b := startBot(t, fmt.Sprintf(cfg, `"coder": {"command": "echo from coder"}`)+anybody)
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	b.await("1", "from default")
-	b.net.Say("1", "7", "/agent coder")
+	b.net.UserWrites("1", "7", "/agent coder")
 	if call := b.await("1", "The agent coder answers from now on."); len(call.Buttons) != 0 {
 		t.Errorf("it offers %v", call.Buttons)
 	}
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	b.await("1", "from coder")
 	b.configure(t, fmt.Sprintf(cfg, `"writer": {"command": "echo from writer"}`)+anybody)
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	b.await("1", "The agent coder is no longer available, so default answers from now on. /agent chooses another.")
-	b.net.Say("1", "7", "/agent")
+	b.net.UserWrites("1", "7", "/agent")
 	if call := b.await("1", "/agent NAME chooses another: writer."); !slices.Equal(call.Buttons, []string{"agent:writer"}) {
 		t.Errorf("it offers %v", call.Buttons)
 	}
-	b.net.Press("1", "7", "agent:writer")
+	b.net.UserPresses("1", "7", "agent:writer")
 	b.await("1", "The agent writer answers from")
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	b.await("1", "from writer")
 }
 
 func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
 	const cfg = `{"terminal": {"command": "echo hi"}, "log": {"level": %q, "format": "json"}, "channels": {"net": {"allowFrom": %s}}}`
 	b := startBot(t, fmt.Sprintf(cfg, "error", `["7"]`))
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	b.await("1", "hi")
-	b.net.Say("2", "8", "hello")
+	b.net.UserWrites("2", "8", "hello")
 	b.await("2", "This bot is private")
 	if strings.Contains(b.log(), "turn ended") {
 		t.Error("it says more than errors")
@@ -201,16 +201,16 @@ func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
 	b.configure(t, fmt.Sprintf(cfg, "info", `["8"]`))
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
-	b.net.Say("2", "8", "hello")
+	b.net.UserWrites("2", "8", "hello")
 	b.await("2", "hi")
 	b.awaitLog("turn ended")
-	b.net.Say("3", "7", "hello")
+	b.net.UserWrites("3", "7", "hello")
 	b.await("3", "This bot is private")
 }
 
 func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo welcome"}, "channels": {"net": {"allowFrom": []}}}`)
-	b.net.Say("1", "7", "let me in")
+	b.net.UserWrites("1", "7", "let me in")
 	text := b.await("1", "nanobot pair ").Text
 	_, code, _ := strings.Cut(text, "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
@@ -228,7 +228,7 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	if out, err := b.again("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "has no access any more") {
 		t.Errorf("revoke: %q, %v", out, err)
 	}
-	b.net.Say("1", "7", "hello?")
+	b.net.UserWrites("1", "7", "hello?")
 	calls, ok := b.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 4 })
 	if !ok || !strings.Contains(calls[3].Text, "nanobot pair ") {
 		t.Errorf("after being shut out: %+v", calls)

@@ -34,7 +34,7 @@ func toolBot(t *testing.T, more string) *bot {
 func (b *bot) run(chat string, s toolScript) string {
 	b.t.Helper()
 	before := len(b.net.Sent(chat))
-	b.net.Say(chat, "7", s.String())
+	b.net.UserWrites(chat, "7", s.String())
 	return b.ended(chat, before)
 }
 
@@ -74,7 +74,7 @@ func TestAnAgentUsesTheToolsOfItsChat(t *testing.T) {
 	for _, name := range []string{"a.png", "b.png"} {
 		must(t, os.WriteFile(filepath.Join(work, name), []byte("picture "+name), 0o600))
 	}
-	b.net.Say("1", "7", toolScript{}.
+	b.net.UserWrites("1", "7", toolScript{}.
 		call("progress", map[string]any{"text": "looking"}).
 		call("send_message", map[string]any{"text": "first"}).
 		call("send_files", map[string]any{"text": "two pictures", "files": []map[string]string{{"path": "a.png", "caption": "one"}, {"path": filepath.Join(work, "b.png"), "caption": "two"}}}).
@@ -86,7 +86,7 @@ func TestAnAgentUsesTheToolsOfItsChat(t *testing.T) {
 	if len(question.Buttons) != 2 {
 		t.Fatalf("the question is %+v", question)
 	}
-	b.net.Press("1", "7", question.Buttons[1])
+	b.net.UserPresses("1", "7", question.Buttons[1])
 	said := b.ended("1", 0)
 	for _, want := range []string{
 		`send_message: {"sent":true}`, `send_files: {"sent":true,"files":2}`, "outside the folders", "copy it into",
@@ -118,12 +118,12 @@ func TestTwoChatsUseTheirToolsAtTheSameTime(t *testing.T) {
 		return toolScript{}.call("ask_user", map[string]any{"question": "What is " + word + "?"}).
 			call("send_message", map[string]any{"text": "for " + word}).call("search_history", map[string]any{"query": "for"}).String()
 	}
-	b.net.Say("1", "7", script("one"))
-	b.net.Say("2", "7", script("two"))
+	b.net.UserWrites("1", "7", script("one"))
+	b.net.UserWrites("2", "7", script("two"))
 	b.await("1", "What is one?")
 	b.await("2", "What is two?")
-	b.net.Say("2", "7", "second answer")
-	b.net.Say("1", "7", "first answer")
+	b.net.UserWrites("2", "7", "second answer")
+	b.net.UserWrites("1", "7", "first answer")
 	for chat, words := range map[string][2]string{"1": {"first answer", "two"}, "2": {"second answer", "one"}} {
 		said := b.ended(chat, 0)
 		if !strings.Contains(said, words[0]) || strings.Contains(said, words[1]) {
@@ -143,7 +143,7 @@ func stolenToken(t *testing.T) (b *bot, token string) {
 	t.Helper()
 	b = toolBot(t, `, "audit": {"file": "audit.jsonl"}`)
 	work := filepath.Dir(b.cfg)
-	b.net.Say("1", "7", toolScript{Wait: filepath.Join(work, "go")}.call("send_message", map[string]any{"text": "from one"}).String())
+	b.net.UserWrites("1", "7", toolScript{Wait: filepath.Join(work, "go")}.call("send_message", map[string]any{"text": "from one"}).String())
 	var environ []byte
 	for deadline := time.Now().Add(patience); token == ""; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -329,11 +329,11 @@ func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
 
 func TestAQuestionOfAToolSurvivesAKill(t *testing.T) {
 	b := toolBot(t, `, "gateway": {"onCrash": "retry"}`)
-	b.net.Say("1", "7", toolScript{}.call("send_message", map[string]any{"text": "once"}).call("ask_user", map[string]any{"question": "Sure?", "options": []string{"yes", "no"}}).String())
+	b.net.UserWrites("1", "7", toolScript{}.call("send_message", map[string]any{"text": "once"}).call("ask_user", map[string]any{"question": "Sure?", "options": []string{"yes", "no"}}).String())
 	question := b.await("1", "Sure?")
 	b.signal(syscall.SIGKILL)
 	b.status()
-	b.net.Press("1", "7", question.Buttons[0])
+	b.net.UserPresses("1", "7", question.Buttons[0])
 	b.program = startProgram(t, "serve", "--config", b.cfg)
 	if said := b.ended("1", 0); !strings.Contains(said, `"answer":"yes"`) {
 		t.Errorf("the agent says %q", said)
@@ -347,7 +347,7 @@ func TestAQuestionOfAToolDoesNotHoldUpTheEnd(t *testing.T) {
 	b := toolBot(t, `, "gateway": {"drainTimeout": 600}`)
 	b.awaitLog("ready")
 	c := b.outside()
-	b.net.Say("1", "7", toolScript{}.call("ask_user", map[string]any{"question": "Sure?"}).String())
+	b.net.UserWrites("1", "7", toolScript{}.call("ask_user", map[string]any{"question": "Sure?"}).String())
 	b.await("1", "Sure?")
 	b.signal(syscall.SIGTERM)
 	if status := b.status(); status != 0 {
@@ -395,7 +395,7 @@ func TestAQuestionEndsWithItsClientAndWithItsTurn(t *testing.T) {
 		}
 	})
 	b.await("1", "And now?")
-	b.net.Say("1", "7", "/stop")
+	b.net.UserWrites("1", "7", "/stop")
 	asking.Wait()
 	b.shows("1", "And now?\n\n→ no answer")
 	must(t, c.Close())
@@ -427,7 +427,7 @@ func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
 		}
 	})
 	question := b.await("1", "Release it?")
-	b.net.Press("1", "7", question.Buttons[0])
+	b.net.UserPresses("1", "7", question.Buttons[0])
 	proving.Wait()
 	must(t, c.Close())
 }

@@ -21,7 +21,7 @@ func (b *bot) socketFile() string { return filepath.Join(filepath.Dir(b.cfg), ".
 
 func TestAgentsAreToldASocketThatIsGoneWithTheDaemon(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo here $NANOBOT_SOCKET"}`+anybody)
-	b.net.Say("1", "7", "hello")
+	b.net.UserWrites("1", "7", "hello")
 	path := strings.TrimPrefix(b.await("1", "here /").Text, "here ")
 	if info, err := os.Stat(path); err != nil || info.Mode().Type() != fs.ModeSocket {
 		t.Fatalf("%q: %v", path, err)

@@ -137,10 +137,10 @@ const agent = `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0
 
 func TestTurnsAreFoundByTheirAgent(t *testing.T) {
 	r := newRig(t, agent)
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.await("the first turn", func() bool { return r.turnsAre("", "done 1") })
-	r.net.Say("1", "u", "/agent coder")
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "/agent coder")
+	r.net.UserWrites("1", "u", "hello")
 	r.await("the second turn", func() bool { return r.turnsAre("?agent=coder&outcome=done", "done 3") })
 	if !r.turnsAre("?agent=default", "done 1") || !r.turnsAre("?agent=none", "") {
 		t.Error("the turns of the others are not right")
@@ -152,8 +152,8 @@ func TestTurnsAreFoundByTheirAgent(t *testing.T) {
 
 func TestTurnsAreListedAndShown(t *testing.T) {
 	r := newRig(t, agent)
-	r.net.Say("1", "u", "hello")
-	r.net.Say("2", "u", "fail")
+	r.net.UserWrites("1", "u", "hello")
+	r.net.UserWrites("2", "u", "fail")
 	r.await("both turns", func() bool { return r.turnsAre("", "failed 2|done 1") })
 	r.await("both answers to be sent", func() bool { return r.turn(1).Sends["sent"] == 2 && r.turn(2).Sends["sent"] > 0 })
 	for query, want := range map[string]string{
@@ -211,7 +211,7 @@ func (r *rig) turnsAre(query, want string) bool {
 
 func TestAnOperatorStopsATurnAndRunsItAgain(t *testing.T) {
 	r := newRig(t, agent)
-	r.net.Say("1", "u", "wait")
+	r.net.UserWrites("1", "u", "wait")
 	var answer struct{ Error string }
 	r.await("the turn to run", func() bool { return r.ask("GET", "/api/turns/1", &answer) == http.StatusOK })
 	if status := r.ask("POST", "/api/turns/1/retry", &answer); status != http.StatusConflict {
@@ -236,7 +236,7 @@ func TestAnOperatorStopsATurnAndRunsItAgain(t *testing.T) {
 func TestWhatWasNotDeliveredIsShownWithWhy(t *testing.T) {
 	r := newRig(t, agent)
 	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: http.StatusForbidden} }
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	var sends []console.Send
 	r.await("a send to fail", func() bool {
 		r.ask("GET", "/api/undelivered", &sends)

@@ -17,20 +17,20 @@ import (
 	"nanobot/channels"
 )
 
-// Channel talks to a Network.
+// Channel is a channel whose network is a Network.
 type Channel struct {
 	Name       string
 	URL        string
 	Idempotent bool
 	// Client is http.DefaultClient when nil.
 	Client *http.Client
-	// MaxFile, if not 0, is the largest file that the network takes.
+	// MaxFile, if not 0, is the size of the largest file that the network accepts.
 	MaxFile int64
-	// Timeout, if not 0, bounds a send. TimedOut, if not nil, is told the key of a send that took
-	// longer.
+	// Timeout, if not 0, bounds a send. TimedOut, if not nil, is called with the key of a send that
+	// took longer.
 	Timeout  time.Duration
 	TimedOut func(key string)
-	// Sender numbers the daemon that sends, for a network that outlives it.
+	// Sender is the number of the daemon, for a network that outlives it.
 	Sender int
 	cursor int
 }
@@ -45,19 +45,19 @@ var (
 	_ channels.FileLimiter = (*Channel)(nil)
 )
 
-// Resume goes on behind the update that was stored last.
+// Resume continues after the update that was stored last.
 func (c *Channel) Resume(cursor string) { c.cursor, _ = strconv.Atoi(cursor) }
 
-// Repeatable says whether the network carries out a key once.
+// Repeatable reports whether the network carries out a key only once.
 func (c *Channel) Repeatable() bool { return c.Idempotent }
 
-// Run polls. What receive does not take is offered again.
+// Run polls the network. An update that receive refuses is received again later.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	for ctx.Err() == nil {
 		var ups []Update
-		if err := c.call(ctx, http.MethodGet, "/updates?after="+strconv.Itoa(c.cursor), nil, &ups); err != nil {
+		if err := c.request(ctx, http.MethodGet, "/updates?after="+strconv.Itoa(c.cursor), nil, &ups); err != nil {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // it ended because it was told to
+				return nil //nolint:nilerr // the context has ended
 			}
 			return fmt.Errorf("poll: %w", err)
 		}
@@ -81,15 +81,15 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	return nil
 }
 
-// FileLimit is the same in all chats.
+// FileLimit returns the same limit for all chats.
 func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 	return c.MaxFile, fmt.Sprintf("the network takes files up to %d bytes", c.MaxFile)
 }
 
-// Plan cuts text into parts of 4,000 characters.
+// Plan splits a text into parts of 4,000 characters.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	var out []channels.Outgoing
-	for _, part := range cut(m.Text) {
+	for _, part := range splitText(m.Text) {
 		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part, Code: m.Code, ReplyTo: m.ReplyTo})
 	}
 	if len(m.Media) > 0 {
@@ -101,8 +101,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return out, nil
 }
 
-// cut cuts a text at white space, where there is some in the latter half of a part.
-func cut(text string) (parts []string) {
+// splitText splits a text, at white space if there is any in the second half of a part.
+func splitText(text string) (parts []string) {
 	const most = 4000
 	rest := []rune(text)
 	for strings.TrimSpace(string(rest)) != "" {
@@ -124,7 +124,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err}
 	}
-	call, err := callOf(o)
+	call, err := newCall(o)
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
@@ -135,14 +135,14 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		defer cancel()
 	}
 	var receipt struct{ ID string }
-	err = c.call(ctx, http.MethodPost, "/send", call, &receipt)
+	err = c.request(ctx, http.MethodPost, "/send", call, &receipt)
 	if err != nil && c.TimedOut != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		c.TimedOut(o.Key)
 	}
 	return channels.Receipt{ID: receipt.ID}, err
 }
 
-func callOf(o channels.Outgoing) (Call, error) {
+func newCall(o channels.Outgoing) (Call, error) {
 	call := Call{Chat: o.Chat.ID, Key: o.Key, Kind: string(o.Kind), Text: o.Text, Repeat: o.Repeat, ReplyTo: o.ReplyTo}
 	for _, b := range o.Buttons {
 		call.Buttons = append(call.Buttons, b.Data)
@@ -160,22 +160,22 @@ func callOf(o channels.Outgoing) (Call, error) {
 	return call, nil
 }
 
-// Edit replaces a message.
+// Edit changes a message.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
-	return c.call(ctx, http.MethodPost, "/edit", Call{ID: id, Text: o.Text}, nil)
+	return c.request(ctx, http.MethodPost, "/edit", Call{ID: id, Text: o.Text}, nil)
 }
 
-// Replace replaces a message for good.
+// Replace replaces a transient message by a delivery.
 func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err}
 	}
-	call, err := callOf(o)
+	call, err := newCall(o)
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
 	call.ID, call.Sender = id, c.Sender
-	err = c.call(ctx, http.MethodPost, "/replace", call, nil)
+	err = c.request(ctx, http.MethodPost, "/replace", call, nil)
 	var se *channels.SendError
 	if errors.As(err, &se) && se.Permanent && strings.Contains(err.Error(), "404") {
 		se.Err = fmt.Errorf("%w: %w", channels.ErrGone, se.Err)
@@ -185,15 +185,15 @@ func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (
 
 // Remove deletes a message.
 func (c *Channel) Remove(ctx context.Context, _ channels.Chat, id string) error {
-	return c.call(ctx, http.MethodPost, "/remove", Call{ID: id}, nil)
+	return c.request(ctx, http.MethodPost, "/remove", Call{ID: id}, nil)
 }
 
-// Typing shows that somebody types.
+// Typing sends the typing indicator.
 func (c *Channel) Typing(ctx context.Context, _ channels.Chat) error {
-	return c.call(ctx, http.MethodPost, "/typing", Call{}, nil)
+	return c.request(ctx, http.MethodPost, "/typing", Call{}, nil)
 }
 
-func (c *Channel) call(ctx context.Context, method, path string, in, out any) error {
+func (c *Channel) request(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package gatewaytest is a chat network on loopback for testing the gateway: a server that keeps
-// score of all it is asked to do and can be told to misbehave, and the channel that talks to it.
+// Package gatewaytest is a chat network on loopback for tests of the gateway: a server that records
+// all calls and can be told to fail, and the channel that talks to it.
 package gatewaytest
 
 import (
@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Update is one message from a user, as the network offers it. It is offered again until a later
-// one is asked for.
+// Update is one message from a user. The network offers it until a later one is polled.
 type Update struct {
 	Seq   int    `json:"seq"`
 	Chat  string `json:"chat"`
@@ -22,10 +21,10 @@ type Update struct {
 	User  string `json:"user"`
 	Text  string `json:"text"`
 	Press string `json:"press,omitempty"`
-	Reply string `json:"reply,omitempty"` // id of the message it replies to
+	Reply string `json:"reply,omitempty"` // the ID of the message that it replies to
 }
 
-// Call is one request to show something: a message, its key, and what the network made of it.
+// Call is one request of the channel, and the message that the network shows for it.
 type Call struct {
 	Chat    string            `json:"chat"`
 	Key     string            `json:"key"`
@@ -39,49 +38,49 @@ type Call struct {
 	ID      string            `json:"id"`
 }
 
-// Fault is a way in which the network treats a send.
+// Fault is how the network handles one call.
 type Fault struct {
-	Status     int           // answer with this status and do nothing; 0: do it
-	RetryAfter time.Duration // with status 429
-	Cut        bool          // do it, then cut the connection instead of answering
-	Hang       chan struct{} // wait for this before anything else
-	Dawdle     time.Duration // take this long before anything else
-	Linger     time.Duration // do it, then take this long to answer
+	Status      int           // answer with this status and do nothing; 0: carry out the call
+	RetryAfter  time.Duration // with status 429
+	Disconnect  bool          // carry out the call, then cut the connection instead of answering
+	HangUntil   chan struct{} // wait until this is closed before anything else
+	DelayBefore time.Duration // wait this long before anything else
+	DelayAfter  time.Duration // carry out the call, then wait this long before answering
 }
 
-// Network is the server. Its zero value is not usable: see NewNetwork.
+// Network is the server. NewNetwork creates it.
 type Network struct {
 	URL string
-	// Idempotent networks carry out a key once.
+	// Idempotent says that the network carries out a key only once.
 	Idempotent bool
-	// Fault, if not nil, is asked about every send, EditFault about every edit and replacement.
+	// Fault, if not nil, is called for every send, EditFault for every edit and replacement.
 	Fault, EditFault func(c Call) Fault
 
-	server *httptest.Server
-	mu     sync.Mutex
-	more   *sync.Cond
-	ups    []Update
-	sent   []Call
-	keys   map[string]string
-	gone   map[string]bool
-	edits  int
-	placed int
-	typed  int
-	polls  int
-	polled int
+	server       *httptest.Server
+	mu           sync.Mutex
+	changed      *sync.Cond
+	offered      []Update
+	sent         []Call
+	keys         map[string]string
+	removed      map[string]bool
+	edits        int
+	replacements int
+	typing       int
+	polls        int
+	acknowledged int
 }
 
 // NewNetwork starts a network.
 func NewNetwork() *Network {
-	n := &Network{keys: map[string]string{}, gone: map[string]bool{}}
-	n.more = sync.NewCond(&n.mu)
+	n := &Network{keys: map[string]string{}, removed: map[string]bool{}}
+	n.changed = sync.NewCond(&n.mu)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /updates", n.updates)
 	mux.HandleFunc("POST /send", n.send)
 	mux.HandleFunc("POST /edit", n.edit)
 	mux.HandleFunc("POST /replace", n.replace)
 	mux.HandleFunc("POST /remove", n.remove)
-	mux.HandleFunc("POST /typing", func(http.ResponseWriter, *http.Request) { n.mu.Lock(); n.typed++; n.mu.Unlock() })
+	mux.HandleFunc("POST /typing", func(http.ResponseWriter, *http.Request) { n.mu.Lock(); n.typing++; n.mu.Unlock() })
 	n.server = httptest.NewServer(mux)
 	n.URL = n.server.URL
 	return n
@@ -93,115 +92,112 @@ func (n *Network) Close() {
 	n.server.Close()
 }
 
-// Say is a user who writes. It returns the message's id.
-func (n *Network) Say(chat, user, text string) string {
+// UserWrites sends a message of a user. It returns the message's ID.
+func (n *Network) UserWrites(chat, user, text string) string {
 	return n.add(Update{Chat: chat, User: user, Text: text})
 }
 
-// Reply is a user who writes about a message.
-func (n *Network) Reply(chat, user, to, text string) string {
+// UserReplies sends a user's reply to a message.
+func (n *Network) UserReplies(chat, user, to, text string) string {
 	return n.add(Update{Chat: chat, User: user, Text: text, Reply: to})
 }
 
-// Press is a user who presses a button.
-func (n *Network) Press(chat, user, data string) string {
+// UserPresses sends a user's press of a button.
+func (n *Network) UserPresses(chat, user, data string) string {
 	return n.add(Update{Chat: chat, User: user, Press: data})
 }
 
-// Repeat offers a message from a user once more, as a network does that was not told that it is
-// safe.
-func (n *Network) Repeat(id string) {
+// OfferAgain offers an update once more, as a network does when an acknowledgement was lost.
+func (n *Network) OfferAgain(id string) {
 	n.mu.Lock()
-	at := slices.IndexFunc(n.ups, func(u Update) bool { return u.ID == id })
-	u := n.ups[at]
+	at := slices.IndexFunc(n.offered, func(u Update) bool { return u.ID == id })
+	u := n.offered[at]
 	n.mu.Unlock()
 	n.add(u)
 }
 
-// add offers a message from a user. Without an ID it is a new one.
+// add offers an update. Without an ID it is a new message.
 func (n *Network) add(u Update) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	u.Seq = len(n.ups) + 1
+	u.Seq = len(n.offered) + 1
 	u.ID = cmp.Or(u.ID, "m"+strconv.Itoa(u.Seq))
-	n.ups = append(n.ups, u)
-	n.more.Broadcast()
+	n.offered = append(n.offered, u)
+	n.changed.Broadcast()
 	return u.ID
 }
 
-// Sent returns what chats were shown so far, in order; of one chat, or of all for "". Removed
-// messages are left out.
+// Sent returns the messages of a chat ("": of all chats) in order, without removed ones.
 func (n *Network) Sent(chat string) []Call {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.shown(chat)
+	return n.shownCalls(chat)
 }
 
-func (n *Network) shown(chat string) (out []Call) {
+func (n *Network) shownCalls(chat string) (out []Call) {
 	for _, c := range n.sent {
-		if (chat == "" || c.Chat == chat) && !n.gone[c.ID] {
+		if (chat == "" || c.Chat == chat) && !n.removed[c.ID] {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// Await waits until what a chat was shown satisfies a condition, and returns it. It reports false
-// when that takes longer than patience.
-func (n *Network) Await(chat string, patience time.Duration, enough func([]Call) bool) ([]Call, bool) {
-	deadline := time.Now().Add(patience)
-	wakeUp := time.AfterFunc(patience, func() { n.mu.Lock(); n.more.Broadcast(); n.mu.Unlock() })
+// Await waits until the messages of a chat satisfy a condition, and returns them. It reports false
+// after timeout.
+func (n *Network) Await(chat string, timeout time.Duration, enough func([]Call) bool) ([]Call, bool) {
+	deadline := time.Now().Add(timeout)
+	wakeUp := time.AfterFunc(timeout, func() { n.mu.Lock(); n.changed.Broadcast(); n.mu.Unlock() })
 	defer wakeUp.Stop()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for {
-		shown := n.shown(chat)
+		shown := n.shownCalls(chat)
 		if enough(shown) {
 			return shown, true
 		}
 		if time.Now().After(deadline) {
 			return shown, false
 		}
-		n.more.Wait()
+		n.changed.Wait()
 	}
 }
 
-// Edits and Typed count edits of messages and signs of typing.
+// Edits returns the number of edits.
 func (n *Network) Edits() int { n.mu.Lock(); defer n.mu.Unlock(); return n.edits }
 
-// Replaced counts messages that took the place of others.
-func (n *Network) Replaced() int { n.mu.Lock(); defer n.mu.Unlock(); return n.placed }
+// Replaced returns the number of replacements.
+func (n *Network) Replaced() int { n.mu.Lock(); defer n.mu.Unlock(); return n.replacements }
 
-// Updates counts the messages from users.
-func (n *Network) Updates() int { n.mu.Lock(); defer n.mu.Unlock(); return len(n.ups) }
+// Updates returns the number of messages from users.
+func (n *Network) Updates() int { n.mu.Lock(); defer n.mu.Unlock(); return len(n.offered) }
 
-// Acknowledged says up to which update the network was told that they are safe, and how often it
-// was asked for more.
+// Acknowledged returns the last update that was acknowledged, and the number of polls.
 func (n *Network) Acknowledged() (seq, polls int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.polled, n.polls
+	return n.acknowledged, n.polls
 }
 
-// Typed counts signs of typing.
-func (n *Network) Typed() int { n.mu.Lock(); defer n.mu.Unlock(); return n.typed }
+// Typed returns the number of typing indicators.
+func (n *Network) Typed() int { n.mu.Lock(); defer n.mu.Unlock(); return n.typing }
 
-// updates answers a poll: what came after a place, at once if there is something, else after a
-// while.
+// updates answers a poll with the updates after a cursor: at once if there are any, else after 200
+// ms at the latest.
 func (n *Network) updates(w http.ResponseWriter, r *http.Request) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 	over := false
-	stop := time.AfterFunc(200*time.Millisecond, func() { n.mu.Lock(); over = true; n.more.Broadcast(); n.mu.Unlock() })
+	stop := time.AfterFunc(200*time.Millisecond, func() { n.mu.Lock(); over = true; n.changed.Broadcast(); n.mu.Unlock() })
 	defer stop.Stop()
 	n.mu.Lock()
 	n.polls++
-	n.polled = max(n.polled, after)
-	for len(n.ups) <= after && !over {
-		n.more.Wait()
+	n.acknowledged = max(n.acknowledged, after)
+	for len(n.offered) <= after && !over {
+		n.changed.Wait()
 	}
 	var out []Update
-	if after < len(n.ups) {
-		out = append(out, n.ups[after:min(len(n.ups), after+100)]...)
+	if after < len(n.offered) {
+		out = append(out, n.offered[after:min(len(n.offered), after+100)]...)
 	}
 	n.mu.Unlock()
 	_ = json.NewEncoder(w).Encode(out)
@@ -213,25 +209,25 @@ func (n *Network) send(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "empty or broken", http.StatusBadRequest)
 		return
 	}
-	n.faulty(w, r, n.Fault, c, func() (int, any) { return http.StatusOK, map[string]string{"id": n.show(c)} })
+	n.serveWithFault(w, r, n.Fault, c, func() (int, any) { return http.StatusOK, map[string]string{"id": n.storeCall(c)} })
 }
 
-// faulty does something in the way in which it is to be treated.
-func (n *Network) faulty(w http.ResponseWriter, r *http.Request, fault func(Call) Fault, c Call, do func() (status int, answer any)) {
+// serveWithFault carries out a call with a fault.
+func (n *Network) serveWithFault(w http.ResponseWriter, r *http.Request, fault func(Call) Fault, c Call, do func() (status int, answer any)) {
 	var f Fault
 	if fault != nil {
 		f = fault(c)
 	}
-	if f.Hang != nil {
+	if f.HangUntil != nil {
 		select {
-		case <-f.Hang:
+		case <-f.HangUntil:
 		case <-r.Context().Done():
 			return
 		}
 	}
-	if f.Dawdle > 0 {
+	if f.DelayBefore > 0 {
 		select {
-		case <-time.After(f.Dawdle):
+		case <-time.After(f.DelayBefore):
 		case <-r.Context().Done():
 			return
 		}
@@ -242,20 +238,20 @@ func (n *Network) faulty(w http.ResponseWriter, r *http.Request, fault func(Call
 		return
 	}
 	status, answer := do()
-	if f.Linger > 0 {
+	if f.DelayAfter > 0 {
 		select {
-		case <-time.After(f.Linger):
+		case <-time.After(f.DelayAfter):
 		case <-r.Context().Done():
 		}
 	}
-	if f.Cut {
+	if f.Disconnect {
 		panic(http.ErrAbortHandler)
 	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func (n *Network) show(c Call) string {
+func (n *Network) storeCall(c Call) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if id, again := n.keys[c.Key]; again && n.Idempotent && c.Key != "" {
@@ -264,31 +260,31 @@ func (n *Network) show(c Call) string {
 	c.ID = "s" + strconv.Itoa(len(n.sent)+1)
 	n.keys[c.Key] = c.ID
 	n.sent = append(n.sent, c)
-	n.more.Broadcast()
+	n.changed.Broadcast()
 	return c.ID
 }
 
 func (n *Network) edit(w http.ResponseWriter, r *http.Request) {
-	n.change(w, r, func(old *Call, c Call) { n.edits++; old.Text = c.Text })
+	n.changeCall(w, r, func(old *Call, c Call) { n.edits++; old.Text = c.Text })
 }
 
-// replace makes another message of one, for good.
+// replace replaces a message by another one.
 func (n *Network) replace(w http.ResponseWriter, r *http.Request) {
-	n.change(w, r, func(old *Call, c Call) { n.placed++; *old = c })
+	n.changeCall(w, r, func(old *Call, c Call) { n.replacements++; *old = c })
 }
 
-func (n *Network) change(w http.ResponseWriter, r *http.Request, do func(old *Call, c Call)) {
+func (n *Network) changeCall(w http.ResponseWriter, r *http.Request, do func(old *Call, c Call)) {
 	var c Call
 	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 		http.Error(w, "broken", http.StatusBadRequest)
 		return
 	}
-	n.faulty(w, r, n.EditFault, c, func() (int, any) {
+	n.serveWithFault(w, r, n.EditFault, c, func() (int, any) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		defer n.more.Broadcast()
+		defer n.changed.Broadcast()
 		for i := range n.sent {
-			if n.sent[i].ID == c.ID && !n.gone[c.ID] {
+			if n.sent[i].ID == c.ID && !n.removed[c.ID] {
 				do(&n.sent[i], c)
 				return http.StatusOK, nil
 			}
@@ -297,11 +293,11 @@ func (n *Network) change(w http.ResponseWriter, r *http.Request, do func(old *Ca
 	})
 }
 
-// Delete is a user who deletes a message.
-func (n *Network) Delete(id string) {
+// UserDeletes deletes a message, as a user would.
+func (n *Network) UserDeletes(id string) {
 	n.mu.Lock()
-	n.gone[id] = true
-	n.more.Broadcast()
+	n.removed[id] = true
+	n.changed.Broadcast()
 	n.mu.Unlock()
 }
 
@@ -310,6 +306,6 @@ func (n *Network) remove(_ http.ResponseWriter, r *http.Request) {
 	_ = json.NewDecoder(r.Body).Decode(&c)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.gone[c.ID] = true
-	n.more.Broadcast()
+	n.removed[c.ID] = true
+	n.changed.Broadcast()
 }

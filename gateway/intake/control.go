@@ -12,9 +12,9 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/display"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
-	"nanobot/gateway/shown"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -205,7 +205,7 @@ const maxReasonRunes = 300
 // replyMessage returns a reply as a message to the chat, without its files.
 func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Message {
 	return channels.Message{
-		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Screen: shown.Screen(r.Screen), Buttons: shown.Buttons(r.Buttons),
+		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
 	}
 }
 

@@ -80,8 +80,8 @@ func newRig(t *testing.T, command string, settings gateway.Settings) *rig {
 
 func TestWhatAGatewayDoesIsCounted(t *testing.T) {
 	r := newRig(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
-	r.net.Say("1", "u", "hello")
-	r.net.Say("2", "u", "fail")
+	r.net.UserWrites("1", "u", "hello")
+	r.net.UserWrites("2", "u", "fail")
 	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_turns_total{channel="net",outcome="failed",agent="default"} 1`,
 		`nanobot_sends_total{channel="net",result="sent"} 2`, `nanobot_turn_seconds_count{agent="default"} 2`,
 		`nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0`, `nanobot_store_up 1`, `nanobot_channel_up{channel="net"} 1`,
@@ -92,10 +92,10 @@ func TestWhatAGatewayDoesIsCounted(t *testing.T) {
 func TestWhatAnAgentDoesIsCountedAsItsOwn(t *testing.T) {
 	r := newRig(t, `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; esac; echo hi`, gateway.Settings{})
 	r.await(`nanobot_turn_seconds_count{agent="default"} 0`, `nanobot_turns_running{agent="coder"} 0`, `nanobot_turns_running{agent="default"} 0`)
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`)
-	r.net.Say("1", "u", "/agent coder")
-	r.net.Say("1", "u", "wait")
+	r.net.UserWrites("1", "u", "/agent coder")
+	r.net.UserWrites("1", "u", "wait")
 	r.await(`nanobot_turns_running{agent="coder"} 1`, `nanobot_turns_running{agent="default"} 0`,
 		`nanobot_agents_resident_bytes{agent="coder"} [1-9]`, `nanobot_agents_resident_bytes{agent="default"} 0`)
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
@@ -109,7 +109,7 @@ func TestWhatAnAgentDoesIsCountedAsItsOwn(t *testing.T) {
 func TestAPageIsWhatPrometheusReads(t *testing.T) {
 	r := newRig(t, `echo hi`, gateway.Settings{})
 	for _, chat := range []string{"1", "2", "3"} {
-		r.net.Say(chat, "u", "hello")
+		r.net.UserWrites(chat, "u", "hello")
 	}
 	r.await(`nanobot_turn_seconds_count{agent="default"} 3`, `nanobot_turn_seconds_bucket{le="\+Inf",agent="default"} 3`)
 	help := regexp.MustCompile(`^# HELP ([a-z_]+) \S.*\.$`)
@@ -153,10 +153,10 @@ func TestAPageIsWhatPrometheusReads(t *testing.T) {
 func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 	const size = 32_000_000
 	r := newRig(t, fmt.Sprintf(`read -r line; x=$(head -c %d /dev/zero | tr '\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size), gateway.Settings{})
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0$`)
 	before := time.Now().Truncate(time.Second) // what is kept of a time may be less exact
-	r.net.Say("2", "u", "hello")
+	r.net.UserWrites("2", "u", "hello")
 	r.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 1`)
 	since := time.Now()
 	r.awaitFile("up")
@@ -178,7 +178,7 @@ func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
 	const size = 32_000_000
 	child := fmt.Sprintf(`x=$(head -c %d /dev/zero | tr '\\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size)
 	r := newRig(t, `read -r line; sh -c "`+strings.ReplaceAll(child, "$", `\$`)+`" & wait; echo over`, gateway.Settings{})
-	r.net.Say("1", "u", "hello")
+	r.net.UserWrites("1", "u", "hello")
 	r.awaitFile("up")
 	if got := value(t, r.metrics(), `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
 		t.Errorf("an agent whose child has %d bytes has %g", size, got)
@@ -203,12 +203,12 @@ func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
 		case c.Chat == "gone":
 			return gatewaytest.Fault{Status: http.StatusForbidden}
 		case c.Chat == "far":
-			return gatewaytest.Fault{Cut: true}
+			return gatewaytest.Fault{Disconnect: true}
 		}
 		return gatewaytest.Fault{}
 	}
 	for _, chat := range []string{"busy", "gone", "far", "well"} {
-		r.net.Say(chat, "u", "hello")
+		r.net.UserWrites(chat, "u", "hello")
 	}
 	r.await(`nanobot_sends_total{channel="net",result="retrying"} 2`, `nanobot_sends_total{channel="net",result="failed"} 1`,
 		`nanobot_sends_total{channel="net",result="unknown"} 1`, `nanobot_sends_total{channel="net",result="sent"} 2`)

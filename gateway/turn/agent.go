@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway/shown"
+	"nanobot/gateway/display"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -113,7 +113,7 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 // FrameMessage returns the chat message for a frame.
 func FrameMessage(f terminal.Frame) channels.Message {
 	m := channels.Message{
-		Kind: channels.Answer, Text: f.Text, Code: f.Code, Screen: shown.Screen(f.Screen), Buttons: shown.Buttons(f.Buttons),
+		Kind: channels.Answer, Text: f.Text, Code: f.Code, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons),
 	}
 	switch f.Kind {
 	case terminal.Progress:

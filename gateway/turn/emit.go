@@ -7,10 +7,10 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/display"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
-	"nanobot/gateway/shown"
 	"nanobot/terminal"
 )
 
@@ -62,7 +62,7 @@ func (t *Turn) nextSequence(f terminal.Frame) int {
 
 // boardContentOf converts a progress frame for the board.
 func boardContentOf(f terminal.Frame) boardContent {
-	return boardContent{text: f.Text, screen: shown.Screen(f.Screen), buttons: shown.Buttons(f.Buttons)}
+	return boardContent{text: f.Text, screen: display.Screen(f.Screen), buttons: display.Buttons(f.Buttons)}
 }
 
 // isRedraw reports whether a frame only redraws the screen. Redraws are not traced, since a program

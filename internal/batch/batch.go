@@ -1,4 +1,5 @@
-// Package batch implements group commit: callers that arrive during a commit share the next one.
+// Package batch implements group commit: callers that arrive during a commit share the next one. It
+// does not know what is committed.
 package batch
 
 import (

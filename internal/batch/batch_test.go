@@ -9,7 +9,7 @@ import (
 	"nanobot/internal/batch"
 )
 
-func TestWhoComesMeanwhileSharesTheNextBatch(t *testing.T) {
+func TestCallersThatArriveDuringABatchShareTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, goOn := make(chan struct{}), make(chan struct{})
 		var sizes []int
@@ -34,7 +34,7 @@ func TestWhoComesMeanwhileSharesTheNextBatch(t *testing.T) {
 	})
 }
 
-func TestEachIsDoneOnceAndOneAtATime(t *testing.T) {
+func TestEachItemIsExecutedOnceAndBatchesRunOneAtATime(t *testing.T) {
 	var busy atomic.Int32
 	done := map[int]int{}
 	q := batch.New(8, func(b []int) {
@@ -64,7 +64,7 @@ func TestEachIsDoneOnceAndOneAtATime(t *testing.T) {
 	}
 }
 
-func TestCloseWaitsForWhatWasBroughtAndRefusesTheRest(t *testing.T) {
+func TestCloseWaitsForSubmittedItemsAndRefusesLaterOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, goOn, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		var done atomic.Int32

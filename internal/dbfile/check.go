@@ -11,9 +11,9 @@ import (
 
 // Report is the result of a check.
 type Report struct {
-	Whole bool  // false: it was cancelled
-	Size  int64 // of the file, in bytes
-	Took  time.Duration
+	Complete bool  // false: the check was cancelled
+	Size     int64 // of the file, in bytes
+	Took     time.Duration
 }
 
 // Check reads a whole database: every page, the order of every table and index, and whether they
@@ -45,14 +45,14 @@ func Check(ctx context.Context, path string) (Report, error) {
 	case verdict != "ok":
 		return r, Damaged("%s", verdict)
 	}
-	r.Whole = true
+	r.Complete = true
 	return r, nil
 }
 
 // CheckSchema is Check for a database whose schema version must be at most newest.
 func CheckSchema(ctx context.Context, path string, newest int) error {
 	r, err := Check(ctx, path)
-	if err == nil && !r.Whole {
+	if err == nil && !r.Complete {
 		err = context.Cause(ctx)
 	}
 	if err != nil {

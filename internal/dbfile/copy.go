@@ -28,7 +28,7 @@ func Copy(ctx context.Context, from driver.Conn, to string) error {
 	}
 	if err = errors.Join(f.Close(), copyPages(ctx, from, unfinished)); err == nil {
 		var r Report
-		if r, err = Check(ctx, unfinished); err == nil && !r.Whole {
+		if r, err = Check(ctx, unfinished); err == nil && !r.Complete {
 			err = ctx.Err()
 		}
 	}

@@ -19,15 +19,15 @@ import (
 
 // The permanent reasons why a database cannot be used, for errors.Is.
 var (
-	ErrDamaged  = errors.New("the database is damaged")
-	ErrNewer    = errors.New("the database was written by a newer nanobot")
-	ErrUnopened = errors.New("this user may not open the database")
+	ErrDamaged      = errors.New("the database is damaged")
+	ErrNewer        = errors.New("the database was written by a newer nanobot")
+	ErrNoPermission = errors.New("this user may not open the database")
 )
 
 // Unusable reports whether an error means that a database must be repaired, restored or opened by
 // another version.
 func Unusable(err error) bool {
-	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, ErrUnopened)
+	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, ErrNoPermission)
 }
 
 // Damaged returns an error that is ErrDamaged.
@@ -80,7 +80,7 @@ func Inspect(path string) error {
 		return err
 	}
 	if err != nil {
-		return markUnopened(err)
+		return markNoPermission(err)
 	}
 	if !info.Mode().IsRegular() {
 		return Damaged("%s is not a regular file (%s)", filepath.Base(path), info.Mode().Type())
@@ -89,15 +89,15 @@ func Inspect(path string) error {
 		return Damaged("%s is empty", filepath.Base(path))
 	}
 	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, unix.AT_EACCESS); err != nil {
-		return markUnopened(&os.PathError{Op: "open", Path: path, Err: err})
+		return markNoPermission(&os.PathError{Op: "open", Path: path, Err: err})
 	}
 	return nil
 }
 
-// markUnopened turns a lack of permissions into ErrUnopened.
-func markUnopened(err error) error {
+// markNoPermission turns a lack of permissions into ErrNoPermission.
+func markNoPermission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w (user %d): %w", ErrUnopened, os.Geteuid(), err)
+		return fmt.Errorf("%w (user %d): %w", ErrNoPermission, os.Geteuid(), err)
 	}
 	return err
 }
@@ -123,8 +123,8 @@ func Create(ctx context.Context, path string, scripts ...string) error {
 	return nil
 }
 
-// Sweep removes the remains of a crash in Create or Copy.
-func Sweep(path string) error { return removeDatabase(path + unfinishedSuffix) }
+// RemoveUnfinished removes the files that a crash in Create or Copy has left.
+func RemoveUnfinished(path string) error { return removeDatabase(path + unfinishedSuffix) }
 
 // removeDatabase removes a database and the files beside it.
 func removeDatabase(path string) error {

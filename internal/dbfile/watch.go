@@ -92,7 +92,7 @@ func (w *Watch) Follow(paths ...string) (*Files, error) {
 	for _, p := range paths {
 		var s unix.Stat_t
 		if err := unix.Stat(p, &s); err != nil {
-			return nil, fmt.Errorf("look at %s: %w", p, err)
+			return nil, fmt.Errorf("check %s: %w", p, err)
 		}
 		f.files = append(f.files, file{p, device(&s), s.Ino, filepath.Ext(p) == ".db"})
 	}
@@ -128,7 +128,7 @@ func (f *file) check() error {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ESTALE), errors.Is(err, unix.ELOOP):
 		return fmt.Errorf("%s %w: %w", f.path, ErrLost, err)
 	case err != nil:
-		return fmt.Errorf("look at %s: %w", f.path, err)
+		return fmt.Errorf("check %s: %w", f.path, err)
 	case device(&s) != f.dev || s.Ino != f.ino:
 		return fmt.Errorf("%s %w: another file is there now", f.path, ErrLost)
 	case f.database && s.Size == 0:

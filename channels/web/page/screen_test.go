@@ -14,7 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
-	"nanobot/gateway/shown"
+	"nanobot/gateway/display"
 	"nanobot/terminal/screen"
 )
 
@@ -33,7 +33,7 @@ func drawn(line string) *channels.Screen {
 		"└" + strings.Repeat("─", 150) + "┘",
 		line,
 	}, "\n"), "\n", "\r\n")))
-	return shown.Screen(s.Snapshot())
+	return display.Screen(s.Snapshot())
 }
 
 func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {

@@ -101,7 +101,7 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 			d.reportUnusable(fmt.Errorf("%s: %w", path, err))
 		case err != nil:
 			d.report(check, channels.Bad, fmt.Sprintf("%s: %v", path, err), checkDiskAndOwner)
-		case !r.Whole:
+		case !r.Complete:
 			d.report(check, channels.Doubtful, fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %.1f MiB. No damage was found until then", path, limit, megabytes),
 				"run this again when the machine is less busy, with --check-time "+(4*limit).String())
 		default:

@@ -30,7 +30,7 @@ To start with an empty state, stop the daemon and move %s, and the files of that
 	case errors.Is(err, dbfile.ErrNewer):
 		steps = fmt.Sprintf(`Use the newer nanobot again. To stay with this version, stop the daemon, run "nanobot restore FILE" with a copy from before the
 upgrade, in %s or made by "nanobot backup", and start the daemon again.`, filepath.Join(dir, sqlite.Copies))
-	case errors.Is(err, dbfile.ErrUnopened):
+	case errors.Is(err, dbfile.ErrNoPermission):
 		steps = "Run this as the user that the daemon runs as, or give that user the state: chown -hR USER " + format.ShellWord(dir)
 	default:
 		return err

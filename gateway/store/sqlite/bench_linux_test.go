@@ -17,13 +17,13 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// Enqueueing durably against the least it could cost: one block appended to a file in the same
-// folder, and one fdatasync. The two take turns, so that a noisy disk is noisy for both. Budget: at
-// most 4.
+// BenchmarkEnqueueAgainstOneSync compares a durable enqueue with the least that it could cost: one
+// block appended to a file in the same folder, and one fdatasync. The two alternate, so that a slow
+// disk slows both. Budget: at most 4.
 func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
 	dir := b.TempDir()
-	s := open(b, dir, sqlite.Options{})
-	defer closed(b, s)
+	s := openStore(b, dir, sqlite.Options{})
+	defer closeStore(b, s)
 	f, err := os.Create(filepath.Join(dir, "plain"))
 	if err != nil {
 		b.Fatal(err)
@@ -31,9 +31,9 @@ func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
 	defer func() { _ = f.Close() }()
 	var plain, durable []time.Duration
 	for n := 0; b.Loop(); n++ {
-		plain = append(plain, took(b, func() error { return appended(f) }))
-		durable = append(durable, took(b, func() error {
-			_, _, err := s.Enqueue(ctx, preparedOutbound(n, 1+n%1000))
+		plain = append(plain, measureTime(b, func() error { return appendAndSync(f) }))
+		durable = append(durable, measureTime(b, func() error {
+			_, _, err := s.Enqueue(ctx, shortAnswer(n, 1+n%1000))
 			return err
 		}))
 	}
@@ -41,21 +41,21 @@ func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
 	b.ReportMetric(float64(median(durable).Microseconds()), "p50-µs")
 }
 
-// appended is the least that a durable write costs.
-func appended(f *os.File) error {
+// appendAndSync makes the cheapest durable write.
+func appendAndSync(f *os.File) error {
 	if _, err := f.Write(make([]byte, 4096)); err != nil {
 		return err
 	}
 	return unix.Fdatasync(int(f.Fd()))
 }
 
-// The throughput of 32 writers, each to its own chat, against one, on a store whose deliveries get
-// sent. Budget: at least 5, where the disk and not the processor is what one writer waits for; so
-// it also says how many enqueues there are for one fdatasync.
+// BenchmarkManyWritersAgainstOne compares the throughput of 32 writers, each to its own chat, with
+// one. All deliveries are sent. Budget: at least 5 where one writer waits for the disk and not for
+// the processor; so the benchmark also reports the enqueues per fdatasync.
 func BenchmarkManyWritersAgainstOne(b *testing.B) {
 	dir := b.TempDir()
-	s := open(b, dir, sqlite.Options{})
-	defer closed(b, s)
+	s := openStore(b, dir, sqlite.Options{})
+	defer closeStore(b, s)
 	f, err := os.Create(filepath.Join(dir, "plain"))
 	if err != nil {
 		b.Fatal(err)
@@ -63,11 +63,11 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 	defer func() { _ = f.Close() }()
 	var inbound atomic.Int64
 	rate := func(writers, each int) float64 {
-		first := make([]store.Delivery, writers) // of each writer's chat, which is marked sending
-		took := took(b, func() error {
-			return side(writers, func(w int) error {
+		first := make([]store.Delivery, writers) // the first delivery to each writer's chat is marked as sending
+		took := measureTime(b, func() error {
+			return runParallel(writers, func(w int) error {
 				for range each {
-					d, sending, err := s.Enqueue(ctx, preparedOutbound(int(inbound.Add(1)), w))
+					d, sending, err := s.Enqueue(ctx, shortAnswer(int(inbound.Add(1)), w))
 					if err != nil {
 						return err
 					}
@@ -79,7 +79,7 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 			})
 		})
 		b.StopTimer()
-		if err := side(writers, func(w int) error { return deliver(s, w, first[w]) }); err != nil {
+		if err := runParallel(writers, func(w int) error { return settleAll(s, w, first[w]) }); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()
@@ -89,7 +89,7 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 	var plain []time.Duration
 	for b.Loop() {
 		for range 100 {
-			plain = append(plain, took(b, func() error { return appended(f) }))
+			plain = append(plain, measureTime(b, func() error { return appendAndSync(f) }))
 		}
 		one, many = append(one, rate(1, 300)), append(many, rate(32, 100))
 	}
@@ -98,8 +98,8 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 	b.ReportMetric(median(many)*median(plain).Seconds(), "enqueues/fdatasync")
 }
 
-// deliver settles everything of a chat, of which the first delivery is marked sending.
-func deliver(s *sqlite.Store, chat int, first store.Delivery) error {
+// settleAll settles all deliveries of a chat, of which the first is marked as sending.
+func settleAll(s *sqlite.Store, chat int, first store.Delivery) error {
 	c := channels.Chat{Channel: "net", ID: fmt.Sprint(chat)}
 	if _, err := s.Settle(ctx, first.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 		return err
@@ -115,16 +115,17 @@ func deliver(s *sqlite.Store, chat int, first store.Delivery) error {
 	}
 }
 
-// The time from Open to the first claimed inbound message with 100,000 pending, in one chat and in
-// as many chats. Budget: 300 ms, and a heap that does not know the backlog.
+// BenchmarkOpenWithBacklog measures the time from Open to the first claimed inbound message with
+// 100,000 pending ones, in one chat and in as many chats. Budget: 300 ms, and a heap that does not
+// grow with the backlog.
 func BenchmarkOpenWithBacklog(b *testing.B) {
 	for _, chats := range []int{1, 100_000} {
 		b.Run(fmt.Sprintf("chats=%d", chats), func(b *testing.B) {
 			dir := b.TempDir()
-			backlog(b, dir, chats, 100_000)
-			before := heap()
+			fillQueues(b, dir, chats, 100_000)
+			before := heapSize()
 			for b.Loop() {
-				s := open(b, dir, sqlite.Options{})
+				s := openStore(b, dir, sqlite.Options{})
 				if _, err := s.Adopt(ctx); err != nil {
 					b.Fatal(err)
 				}
@@ -134,30 +135,30 @@ func BenchmarkOpenWithBacklog(b *testing.B) {
 				}
 				inbound := claimed[0]
 				b.StopTimer()
-				b.ReportMetric(float64(heap()-before)/1024, "heap-KiB")
+				b.ReportMetric(float64(heapSize()-before)/1024, "heap-KiB")
 				if err := s.Requeue(ctx, inbound.ID, true); err != nil {
 					b.Fatal(err)
 				}
-				closed(b, s)
+				closeStore(b, s)
 				b.StartTimer()
 			}
 		})
 	}
 }
 
-// backlog fills both boxes.
-func backlog(tb testing.TB, dir string, chats, n int) {
+// fillQueues fills the inbox and the outbox.
+func fillQueues(tb testing.TB, dir string, chats, n int) {
 	tb.Helper()
-	s := open(tb, dir, sqlite.Options{})
-	defer closed(tb, s)
-	err := side(200, func(w int) error {
+	s := openStore(tb, dir, sqlite.Options{})
+	defer closeStore(tb, s)
+	err := runParallel(200, func(w int) error {
 		for i := w; i < n; i += 200 {
 			chat := channels.Chat{Channel: "net", ID: fmt.Sprint(i % chats)}
 			in := channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: "hello there, please do something for me"}
 			if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
 				return err
 			}
-			l := preparedOutbound(i, i%chats)
+			l := shortAnswer(i, i%chats)
 			l.Claim = false
 			if _, _, err := s.Enqueue(ctx, l); err != nil {
 				return err
@@ -170,7 +171,7 @@ func backlog(tb testing.TB, dir string, chats, n int) {
 	}
 }
 
-func preparedOutbound(n, chat int) store.Outbound {
+func shortAnswer(n, chat int) store.Outbound {
 	c := channels.Chat{Channel: "net", ID: fmt.Sprint(chat)}
 	return store.Outbound{
 		Inbound: int64(n), Sequence: 1, Parts: []channels.Outgoing{{Chat: c, Kind: channels.Answer, Text: "a short answer to a short question"}},
@@ -178,7 +179,7 @@ func preparedOutbound(n, chat int) store.Outbound {
 	}
 }
 
-func took(tb testing.TB, do func() error) time.Duration {
+func measureTime(tb testing.TB, do func() error) time.Duration {
 	tb.Helper()
 	began := time.Now()
 	if err := do(); err != nil {
@@ -192,7 +193,7 @@ func median[T int64 | float64 | time.Duration](all []T) T {
 	return all[len(all)/2]
 }
 
-func heap() int64 {
+func heapSize() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -9,10 +9,10 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// More chats are remembered than the daemon knows by name, and it is opened again with them.
+// There are more chats than a chatSet holds, and the state is opened again with them.
 func TestAllMemoriesOfManyChatsAreFound(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
-	s := open(t, dir, sqlite.Options{})
+	s := openStore(t, dir, sqlite.Options{})
 	chat := func(i int) channels.Chat { return channels.Chat{Channel: "net", ID: fmt.Sprint(i)} }
 	const chats = 5000
 	if err := sqlite.RememberMany(ctx, s, chats, chat); err != nil {
@@ -20,7 +20,7 @@ func TestAllMemoriesOfManyChatsAreFound(t *testing.T) {
 	}
 	for _, s := range []*sqlite.Store{s, nil} {
 		if s == nil {
-			s = open(t, dir, sqlite.Options{})
+			s = openStore(t, dir, sqlite.Options{})
 		}
 		for i := 0; i < chats; i += 500 {
 			if got, err := s.Recall(ctx, chat(i), "key"); got != "value" || err != nil {
@@ -33,6 +33,6 @@ func TestAllMemoriesOfManyChatsAreFound(t *testing.T) {
 		if got, err := s.Recall(ctx, chat(chats), "key"); got != "value" || err != nil {
 			t.Errorf("of the last chat: %q, %v", got, err)
 		}
-		closed(t, s)
+		closeStore(t, s)
 	}
 }

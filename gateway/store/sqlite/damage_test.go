@@ -17,13 +17,13 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// crashed returns the files of a store that was cut off with n messages in its log.
-func crashed(t *testing.T, n int) map[string][]byte {
+// filesAfterCrash returns the files of a state that crashed with n messages in its write-ahead log.
+func filesAfterCrash(t *testing.T, n int) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
-	receive(t, s, n)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
+	receiveMessages(t, s, n)
 	files := map[string][]byte{}
 	for _, name := range []string{"nanobot.db", "nanobot.db-wal"} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
@@ -35,7 +35,7 @@ func crashed(t *testing.T, n int) map[string][]byte {
 	return files
 }
 
-func lay(t *testing.T, files map[string][]byte) string {
+func writeState(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -46,15 +46,15 @@ func lay(t *testing.T, files map[string][]byte) string {
 	return dir
 }
 
-func TestATornLogIsReadUpToTheTear(t *testing.T) {
+func TestATruncatedLogIsReadUpToItsLastWholeTransaction(t *testing.T) {
 	const n = 20
-	files := crashed(t, n)
+	files := filesAfterCrash(t, n)
 	whole := files["nanobot.db-wal"]
-	type tear struct {
+	type logCase struct {
 		log  []byte
-		left int // how many messages must be left; -1: some
+		left int // the number of remaining messages; -1: any
 	}
-	torn := map[string]tear{
+	cases := map[string]logCase{
 		"nothing is missing":            {whole, n},
 		"the end is garbage":            {append(bytes.Clone(whole), bytes.Repeat([]byte{0xA5}, 5000)...), n},
 		"the last page is half written": {append(bytes.Clone(whole[:len(whole)-2048]), make([]byte, 2048)...), n - 1},
@@ -62,17 +62,17 @@ func TestATornLogIsReadUpToTheTear(t *testing.T) {
 		"the log is gone":               {nil, 0},
 	}
 	for cut := 7; cut < len(whole); cut += len(whole) / 12 {
-		torn[fmt.Sprintf("%d bytes are missing", cut)] = tear{whole[:len(whole)-cut], -1}
+		cases[fmt.Sprintf("%d bytes are missing", cut)] = logCase{whole[:len(whole)-cut], -1}
 	}
-	for name, c := range torn {
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := lay(t, map[string][]byte{"nanobot.db": files["nanobot.db"], "nanobot.db-wal": c.log})
-			s := open(t, dir, sqlite.Options{})
-			defer closed(t, s)
-			if got := waiting(t, s); c.left >= 0 && got != c.left {
+			dir := writeState(t, map[string][]byte{"nanobot.db": files["nanobot.db"], "nanobot.db-wal": c.log})
+			s := openStore(t, dir, sqlite.Options{})
+			defer closeStore(t, s)
+			if got := countWaiting(t, s); c.left >= 0 && got != c.left {
 				t.Errorf("%d messages wait, want %d", got, c.left)
 			}
-			prefix(t, s)
+			checkFirstMessages(t, s)
 			if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); err != nil {
 				t.Error(err)
 			}
@@ -80,8 +80,8 @@ func TestATornLogIsReadUpToTheTear(t *testing.T) {
 	}
 }
 
-// prefix checks that the messages that are left are the first ones.
-func prefix(t *testing.T, s *sqlite.Store) {
+// checkFirstMessages checks that the remaining messages are the first ones.
+func checkFirstMessages(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	inbounds, err := s.Recent(ctx, chat, 1000)
 	if err != nil {
@@ -94,11 +94,11 @@ func prefix(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-func TestADamagedDatabaseIsRefusedWithAClearWord(t *testing.T) {
+func TestADamagedDatabaseIsRefusedWithAClearError(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	receive(t, s, 200)
-	closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	receiveMessages(t, s, 200)
+	closeStore(t, s)
 	sound, err := os.ReadFile(filepath.Join(dir, "nanobot.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -112,15 +112,15 @@ func TestADamagedDatabaseIsRefusedWithAClearWord(t *testing.T) {
 	}
 	for name, harm := range damage {
 		t.Run(name, func(t *testing.T) {
-			dir := lay(t, map[string][]byte{"nanobot.db": harm(bytes.Clone(sound))})
-			if err := refused(t, dir, "nanobot.db", "the database is damaged"); !errors.Is(err, dbfile.ErrDamaged) {
+			dir := writeState(t, map[string][]byte{"nanobot.db": harm(bytes.Clone(sound))})
+			if err := checkRefused(t, dir, "nanobot.db", "the database is damaged"); !errors.Is(err, dbfile.ErrDamaged) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 }
 
-func TestWhatCannotBeADatabaseIsDamageAndNotANewState(t *testing.T) {
+func TestAFileThatCannotBeADatabaseIsDamageAndNotANewState(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"it is empty":             func(path string) error { return os.WriteFile(path, nil, 0o600) },
 		"it has one byte":         func(path string) error { return os.WriteFile(path, []byte("S"), 0o600) },
@@ -133,7 +133,7 @@ func TestWhatCannotBeADatabaseIsDamageAndNotANewState(t *testing.T) {
 			return os.WriteFile(filepath.Join(filepath.Dir(path), "restore.unfinished"), nil, 0o600)
 		},
 		"it is a link to one of us": func(path string) error {
-			return errors.Join(sound(filepath.Join(filepath.Dir(path), "other")), os.Symlink("other/nanobot.db", path))
+			return errors.Join(createState(filepath.Join(filepath.Dir(path), "other")), os.Symlink("other/nanobot.db", path))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,20 +141,20 @@ func TestWhatCannotBeADatabaseIsDamageAndNotANewState(t *testing.T) {
 			if err := harm(filepath.Join(dir, "nanobot.db")); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the first try must not heal it
-				if err := refused(t, dir, "nanobot.db", "damaged"); !errors.Is(err, dbfile.ErrDamaged) {
+			for range 2 { // the first try must not repair it
+				if err := checkRefused(t, dir, "nanobot.db", "damaged"); !errors.Is(err, dbfile.ErrDamaged) {
 					t.Errorf("got %v", err)
 				}
 			}
 			if s, err := sqlite.Open(ctx, dir, sqlite.Options{Shared: true}); !errors.Is(err, dbfile.ErrDamaged) {
-				t.Errorf("a tool got %v, %v", s, err)
+				t.Errorf("a command got %v, %v", s, err)
 			}
 		})
 	}
 }
 
-// sound makes a state and closes it.
-func sound(dir string) error {
+// createState creates a state and closes it.
+func createState(dir string) error {
 	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
 		return err
@@ -162,12 +162,12 @@ func sound(dir string) error {
 	return s.Close()
 }
 
-// large returns a database that is too big to be read through at the start.
-func large(t *testing.T) []byte {
+// largeDatabase returns a database that is too large to be checked completely by Open.
+func largeDatabase(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	err := side(8, func(w int) error {
+	s := openStore(t, dir, sqlite.Options{})
+	err := runParallel(8, func(w int) error {
 		for n := range 150 {
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: fmt.Sprint(w)}, ID: fmt.Sprint(n), Text: strings.Repeat("x", 500+n*40)}
 			if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
@@ -179,7 +179,7 @@ func large(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed(t, s)
+	closeStore(t, s)
 	b, err := os.ReadFile(filepath.Join(dir, "nanobot.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -192,16 +192,16 @@ func large(t *testing.T) []byte {
 
 func TestDamageOnAnyPageOfALargeDatabaseIsFound(t *testing.T) {
 	const page = 4096
-	whole := large(t)
+	whole := largeDatabase(t)
 	pages := len(whole) / page
 	for at := 0; at < pages; at += max(pages/60, 1) {
 		harmed := bytes.Clone(whole)
 		copy(harmed[at*page:], bytes.Repeat([]byte{0xFF}, page))
-		dir := lay(t, map[string][]byte{"nanobot.db": harmed})
+		dir := writeState(t, map[string][]byte{"nanobot.db": harmed})
 		s, err := sqlite.Open(ctx, dir, sqlite.Options{})
 		if err == nil {
 			_, err = s.Verify(ctx)
-			closed(t, s)
+			closeStore(t, s)
 		}
 		if !errors.Is(err, dbfile.ErrDamaged) {
 			t.Errorf("page %d of %d: %v", at+1, pages, err)
@@ -211,12 +211,12 @@ func TestDamageOnAnyPageOfALargeDatabaseIsFound(t *testing.T) {
 
 func TestAnIndexThatDisagreesWithItsTableIsDamage(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	receive(t, s, 20)
-	closed(t, s)
-	edit(t, dir, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'chat, id', 'state, id') WHERE name = 'inbox_chat'")
-	s = open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	receiveMessages(t, s, 20)
+	closeStore(t, s)
+	editDatabase(t, dir, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'chat, id', 'state, id') WHERE name = 'inbox_chat'")
+	s = openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	if _, err := s.Verify(ctx); !errors.Is(err, dbfile.ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
@@ -225,22 +225,22 @@ func TestAnIndexThatDisagreesWithItsTableIsDamage(t *testing.T) {
 	}
 }
 
-func TestDamageThatIsMetWhileRunningEndsTheStore(t *testing.T) {
-	dir := lay(t, map[string][]byte{"nanobot.db": large(t)})
+func TestDamageThatIsFoundWhileRunningEndsTheStore(t *testing.T) {
+	dir := writeState(t, map[string][]byte{"nanobot.db": largeDatabase(t)})
 	watch := dbfile.NewWatch()
-	s := open(t, dir, sqlite.Options{Watch: watch})
+	s := openStore(t, dir, sqlite.Options{Watch: watch})
 	defer s.Close() // it is damaged
-	// Another process does it: to close the file in this one would drop SQLite's locks.
+	// Another process writes, because closing the file in this process would drop SQLite's locks.
 	path := filepath.Join(dir, "nanobot.db")
 	if out, err := exec.Command("sh", "-c", `tr '\0' x < /dev/zero | dd of="$1" bs=4096 seek=20 count=700 conv=notrunc iflag=fullblock`, "sh", path).CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
-	var met error
-	for i := 0; i < 8 && met == nil; i++ {
-		_, met = s.Recent(ctx, channels.Chat{Channel: "net", ID: fmt.Sprint(i)}, 100)
+	var found error
+	for i := 0; i < 8 && found == nil; i++ {
+		_, found = s.Recent(ctx, channels.Chat{Channel: "net", ID: fmt.Sprint(i)}, 100)
 	}
-	if !errors.Is(met, dbfile.ErrDamaged) {
-		t.Fatalf("the damage was not met: %v", met)
+	if !errors.Is(found, dbfile.ErrDamaged) {
+		t.Fatalf("the damage was not found: %v", found)
 	}
 	if err := watch.Err(); !errors.Is(err, dbfile.ErrDamaged) {
 		t.Errorf("the watch says %v", err)
@@ -250,11 +250,11 @@ func TestDamageThatIsMetWhileRunningEndsTheStore(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatIsEmptiedInItsPlaceEndsTheStore(t *testing.T) {
+func TestADatabaseThatIsTruncatedEndsTheStore(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
+	s := openStore(t, dir, sqlite.Options{})
 	defer s.Close() // it is damaged
-	receive(t, s, 3)
+	receiveMessages(t, s, 3)
 	if err := os.Truncate(filepath.Join(dir, "nanobot.db"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestADatabaseThatIsEmptiedInItsPlaceEndsTheStore(t *testing.T) {
 	}
 }
 
-func TestAKillDuringTheFirstStartLeavesNothingThatIsTakenForAState(t *testing.T) {
+func TestAKillDuringTheFirstStartLeavesNoIncompleteState(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -277,8 +277,8 @@ func TestAKillDuringTheFirstStartLeavesNothingThatIsTakenForAState(t *testing.T)
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), "NANOBOT_TEST_WRITER="+dir)
 		child := killtest.Start(t, cmd)
-		// It is killed once a certain file is there, so that each moment of the creation gets its
-		// turn however busy the machine is.
+		// The child is killed once a certain file exists, so that each moment of the creation is
+		// tested, however busy the machine is.
 		for name := []string{"spool", "daemon.lock", "nanobot.db.new", "nanobot.db.new-journal", "nanobot.db"}[i%5]; ; {
 			if entries, _ := filepath.Glob(filepath.Join(dir, "nanobot.db")); len(entries) > 0 {
 				break
@@ -297,7 +297,7 @@ func TestAKillDuringTheFirstStartLeavesNothingThatIsTakenForAState(t *testing.T)
 		default:
 			after++
 		}
-		closed(t, open(t, dir, sqlite.Options{}))
+		closeStore(t, openStore(t, dir, sqlite.Options{}))
 		if left, _ := filepath.Glob(filepath.Join(dir, "*.new*")); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}

@@ -21,7 +21,7 @@ import (
 	"nanobot/gateway/store/storetest"
 )
 
-func TestAFullDiskLosesNothingAndHeals(t *testing.T) {
+func TestAFullDiskLosesNothingAndTheStoreRecovers(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
 		t.Skipf("cannot mount a small disk here: %v", err)
@@ -35,15 +35,15 @@ func TestAFullDiskLosesNothingAndHeals(t *testing.T) {
 	if err := os.WriteFile(ballast, make([]byte, 5<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	heals(t, dir, func() error { return os.Remove(ballast) })
+	testRecovery(t, dir, func() error { return os.Remove(ballast) })
 }
 
-// The limit on the size of files is one of the process, so the test has a process of its own: go
-// test writes files of its own from this one.
-func TestAFailingFileLosesNothingAndHeals(t *testing.T) {
+// The size limit of files is a limit of the process, so the test runs in its own process: go test
+// writes files from this one.
+func TestAFailingWriteLosesNothingAndTheStoreRecovers(t *testing.T) {
 	const alone = "NANOBOT_TEST_SMALL_FILES"
 	if os.Getenv(alone) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAFailingFileLosesNothingAndHeals$", "-test.v")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAFailingWriteLosesNothingAndTheStoreRecovers$", "-test.v")
 		cmd.Env = append(os.Environ(), alone+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "confirmed") {
 			t.Errorf("%v\n%s", err, out)
@@ -67,18 +67,18 @@ func TestAFailingFileLosesNothingAndHeals(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	heals(t, t.TempDir(), func() error { return limit(before.Cur) })
+	testRecovery(t, t.TempDir(), func() error { return limit(before.Cur) })
 }
 
-// heals writes until the disk takes no more, makes room, and writes on. All that was confirmed must
-// be there, before and after.
-func heals(t *testing.T, dir string, room func() error) {
+// testRecovery writes until the disk is full, makes room, and writes again. All confirmed messages
+// must exist, before and after.
+func testRecovery(t *testing.T, dir string, room func() error) {
 	t.Helper()
-	s := open(t, dir, sqlite.Options{})
-	defer func() { closed(t, s) }()
+	s := openStore(t, dir, sqlite.Options{})
+	defer func() { closeStore(t, s) }()
 	var stored, failed, full atomic.Int64
 	write := func(round string, each int, stop int64) {
-		err := side(8, func(w int) error {
+		err := runParallel(8, func(w int) error {
 			for n := 0; failed.Load() < stop && n < each; n++ {
 				in := channels.Incoming{Chat: chat, ID: fmt.Sprint(round, w, ".", n), Text: strings.Repeat("x", 8000)}
 				if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
@@ -103,7 +103,7 @@ func heals(t *testing.T, dir string, room func() error) {
 	if full.Load() == 0 {
 		t.Error("no write failed with store.ErrFull")
 	}
-	if got := waiting(t, s); got != int(stored.Load()) {
+	if got := countWaiting(t, s); got != int(stored.Load()) {
 		t.Fatalf("%d messages wait, %d were confirmed", got, stored.Load())
 	}
 	if err := room(); err != nil {
@@ -114,15 +114,15 @@ func heals(t *testing.T, dir string, room func() error) {
 	if failed.Load() != 0 {
 		t.Fatal("writes fail though there is room")
 	}
-	closed(t, s)
-	s = open(t, dir, sqlite.Options{})
-	if got := waiting(t, s); got != int(stored.Load()) {
+	closeStore(t, s)
+	s = openStore(t, dir, sqlite.Options{})
+	if got := countWaiting(t, s); got != int(stored.Load()) {
 		t.Fatalf("%d messages wait after a restart, %d were confirmed", got, stored.Load())
 	}
 	t.Logf("%d confirmed", stored.Load())
 }
 
-func TestOnAFullDiskACopyIsNotHalf(t *testing.T) {
+func TestAFullDiskLeavesNoIncompleteCopy(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
 		t.Skipf("cannot mount a small disk here: %v", err)
@@ -132,8 +132,8 @@ func TestOnAFullDiskACopyIsNotHalf(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	big := filepath.Join(t.TempDir(), "big")
 	if err := os.WriteFile(big, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -147,8 +147,8 @@ func TestOnAFullDiskACopyIsNotHalf(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a disk of so many MiB.
-func smallDisk(t *testing.T, size int) string {
+// mountSmallDisk mounts a disk of the given size in MiB.
+func mountSmallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err != nil {
@@ -162,7 +162,7 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-func freeOn(t *testing.T, dir string) uint64 {
+func freeBytes(t *testing.T, dir string) uint64 {
 	t.Helper()
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -171,12 +171,12 @@ func freeOn(t *testing.T, dir string) uint64 {
 	return s.Bavail * uint64(s.Bsize)
 }
 
-// A file that fits just so would leave no room for the messages themselves. Several at once must
-// not either.
-func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
-	dir := smallDisk(t, 64)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+// A file that just fits would leave no room for messages. Neither may several files that are copied
+// at the same time.
+func TestCopiesLeaveRoomOnTheDisk(t *testing.T) {
+	dir := mountSmallDisk(t, 64)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	file := func(name string, size uint64) string {
 		path := filepath.Join(t.TempDir(), name)
 		b := make([]byte, size)
@@ -188,13 +188,13 @@ func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
 		}
 		return path
 	}
-	before := freeOn(t, dir)
-	if kept, err := storetest.SaveCopy(ctx, s, file("fits", before-1<<20), 0); !errors.Is(err, store.ErrNoRoom) || freeOn(t, dir) < before {
-		t.Errorf("kept %q: %v; %d bytes are free, %d were", kept, err, freeOn(t, dir), before)
+	before := freeBytes(t, dir)
+	if kept, err := storetest.SaveCopy(ctx, s, file("fits", before-1<<20), 0); !errors.Is(err, store.ErrNoRoom) || freeBytes(t, dir) < before {
+		t.Errorf("kept %q: %v; %d bytes are free, %d were", kept, err, freeBytes(t, dir), before)
 	}
 	third := file("third", before/3)
 	var kept, refused atomic.Int64
-	err := side(8, func(int) error {
+	err := runParallel(8, func(int) error {
 		_, err := storetest.SaveCopy(ctx, s, third, 0)
 		switch {
 		case err == nil:
@@ -209,7 +209,7 @@ func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
 	if err != nil || kept.Load() == 0 || refused.Load() == 0 {
 		t.Fatalf("%d kept, %d refused, %v", kept.Load(), refused.Load(), err)
 	}
-	if free := freeOn(t, dir); free < 3<<20 {
+	if free := freeBytes(t, dir); free < 3<<20 {
 		t.Errorf("%d bytes are free", free)
 	}
 	left, err := os.ReadDir(filepath.Join(dir, "spool"))
@@ -221,11 +221,11 @@ func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
 	}
 }
 
-// An agent may go on writing while its file is copied.
+// An agent may continue to write to a file while it is copied.
 func TestAFileThatGrowsWhileItIsCopiedDoesNotFillTheDisk(t *testing.T) {
-	dir := smallDisk(t, 32)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	dir := mountSmallDisk(t, 32)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	path := filepath.Join(t.TempDir(), "log.txt")
 	f, err := os.Create(path)
 	if err != nil {
@@ -257,7 +257,7 @@ func TestAFileThatGrowsWhileItIsCopiedDoesNotFillTheDisk(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if free := freeOn(t, dir); free < 1<<20 {
+		if free := freeBytes(t, dir); free < 1<<20 {
 			t.Errorf("%d bytes are free", free)
 		}
 	}

@@ -19,17 +19,17 @@ import (
 
 const workers = 6
 
-// writeUntilKilled is the child: workers that go through whole turns as fast as they can, and say
-// what was confirmed to them.
+// writeUntilKilled is the main function of the child: workers that run turns as fast as they can,
+// and print each confirmed write.
 func writeUntilKilled(dir string) int {
 	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
 	}
-	err = side(workers, func(w int) error {
+	err = runParallel(workers, func(w int) error {
 		for n := 0; ; n++ {
-			if err := turn(s, fmt.Sprint("w", w), fmt.Sprint(os.Getpid(), ".", n)); err != nil {
+			if err := runTurn(s, fmt.Sprint("w", w), fmt.Sprint(os.Getpid(), ".", n)); err != nil {
 				fmt.Println("error", err)
 				return err
 			}
@@ -39,9 +39,9 @@ func writeUntilKilled(dir string) int {
 	return 1
 }
 
-// turn takes a message from its inbound message to its end. One write is one line, so that lines
-// stay whole.
-func turn(s *sqlite.Store, chat, message string) error {
+// runTurn receives a message, answers it and finishes its turn. Each confirmed write is printed as
+// one line.
+func runTurn(s *sqlite.Store, chat, message string) error {
 	c := channels.Chat{Channel: "net", ID: chat}
 	result, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: c, ID: message, Text: message}, Cursor: message, Claim: true})
 	if err != nil {
@@ -75,11 +75,11 @@ func turn(s *sqlite.Store, chat, message string) error {
 		return err
 	}
 	fmt.Println("finished", inbound.ID, chat, message)
-	return inParts(s, c, message)
+	return receiveInParts(s, c, message)
 }
 
-// inParts receives a message that comes in two parts.
-func inParts(s *sqlite.Store, c channels.Chat, message string) error {
+// receiveInParts receives a message in two parts.
+func receiveInParts(s *sqlite.Store, c channels.Chat, message string) error {
 	in := channels.Incoming{Chat: c, Part: &channels.Part{Group: message}, Raw: []byte(message)}
 	for _, in.ID = range []string{message + "a", message + "b"} {
 		if err := s.Gather(ctx, in); err != nil {
@@ -96,7 +96,7 @@ func inParts(s *sqlite.Store, c channels.Chat, message string) error {
 	return nil
 }
 
-func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
+func TestConfirmedWritesSurviveAKill(t *testing.T) {
 	dir := t.TempDir()
 	confirmed := 0
 	rounds := 20
@@ -105,31 +105,31 @@ func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
 	}
 	for range rounds {
 		acks := writeAndKill(t, dir, 10+rand.IntN(40), time.Duration(rand.IntN(3000))*time.Microsecond)
-		s := open(t, dir, sqlite.Options{}) // and the dead child's lock is gone
+		s := openStore(t, dir, sqlite.Options{}) // the lock of the dead child must be free
 		left, err := s.Adopt(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, ack := range acks {
-			verify(t, s, left, strings.Fields(ack))
+			verifyConfirmation(t, s, left, strings.Fields(ack))
 		}
-		verifyParts(t, s)
-		tidy(t, s, left)
-		closed(t, s)
+		verifyNoKnownParts(t, s)
+		recoverState(t, s, left)
+		closeStore(t, s)
 		if t.Failed() {
 			t.FailNow()
 		}
 		confirmed += len(acks)
 	}
 	if confirmed < 200 {
-		t.Errorf("only %d writes were confirmed: that proves little", confirmed)
+		t.Errorf("only %d writes were confirmed, which is too few", confirmed)
 	}
 	t.Logf("%d confirmed writes, none lost", confirmed)
 }
 
-// writeAndKill runs the child, kills it some time after so many words, and returns everything it
-// said.
-func writeAndKill(t *testing.T, dir string, words int, after time.Duration) []string {
+// writeAndKill runs the child, kills it some time after it has printed so many lines, and returns
+// all lines.
+func writeAndKill(t *testing.T, dir string, count int, after time.Duration) []string {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -144,7 +144,7 @@ func writeAndKill(t *testing.T, dir string, words int, after time.Duration) []st
 	child := killtest.Start(t, cmd)
 	var acks []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if acks = append(acks, lines.Text()); len(acks) == words {
+		if acks = append(acks, lines.Text()); len(acks) == count {
 			defer time.AfterFunc(after, func() { _ = child.Signal(os.Kill) }).Stop()
 		}
 	}
@@ -152,11 +152,11 @@ func writeAndKill(t *testing.T, dir string, words int, after time.Duration) []st
 	return acks
 }
 
-// verify holds the store to one confirmation.
-func verify(t *testing.T, s *sqlite.Store, left store.Adopted, ack []string) {
+// verifyConfirmation checks that the store contains one confirmed write.
+func verifyConfirmation(t *testing.T, s *sqlite.Store, left store.Adopted, ack []string) {
 	t.Helper()
 	if len(ack) != 4 {
-		t.Fatalf("the child said %q", ack)
+		t.Fatalf("the child printed %q", ack)
 	}
 	var id int64
 	if _, err := fmt.Sscan(ack[1], &id); err != nil {
@@ -178,7 +178,7 @@ func verify(t *testing.T, s *sqlite.Store, left store.Adopted, ack []string) {
 		}
 	case "enqueued":
 		history, err := s.History(ctx, chat, 1<<30, 0)
-		if err != nil || !said(history, id) {
+		if err != nil || !hasAgentEntry(history, id) {
 			t.Errorf("%v: outbound is lost (%v)", ack, err)
 		}
 	case "sent":
@@ -189,7 +189,7 @@ func verify(t *testing.T, s *sqlite.Store, left store.Adopted, ack []string) {
 		}
 	case "remembered":
 		if got, err := s.Recall(ctx, chat, "key "+ack[3]); err != nil || got != ack[3] {
-			t.Errorf("%v: it is remembered as %q (%v)", ack, got, err)
+			t.Errorf("%v: its memory is %q (%v)", ack, got, err)
 		}
 	case "finished":
 		if inbound.State != store.Done {
@@ -200,11 +200,11 @@ func verify(t *testing.T, s *sqlite.Store, left store.Adopted, ack []string) {
 			t.Errorf("%v: its last part is not known (%v)", ack, err)
 		}
 	default:
-		t.Errorf("the child said %q", ack)
+		t.Errorf("the child printed %q", ack)
 	}
 }
 
-// verifyPart sees that a part that was gathered waits, or that its message was received.
+// verifyPart checks that a gathered part is stored, or that its message was received.
 func verifyPart(t *testing.T, s *sqlite.Store, chat channels.Chat, ack []string) {
 	t.Helper()
 	parts, err := s.Parts(ctx, "net")
@@ -218,8 +218,8 @@ func verifyPart(t *testing.T, s *sqlite.Store, chat channels.Chat, ack []string)
 	}
 }
 
-// verifyParts sees that no part waits whose message was received.
-func verifyParts(t *testing.T, s *sqlite.Store) {
+// verifyNoKnownParts checks that no part is stored whose message was received, and drops all parts.
+func verifyNoKnownParts(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	parts, err := s.Parts(ctx, "net")
 	if err != nil {
@@ -237,7 +237,7 @@ func verifyParts(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-func said(history []store.Entry, inbound int64) bool {
+func hasAgentEntry(history []store.Entry, inbound int64) bool {
 	for _, e := range history {
 		if e.Inbound == inbound && e.Role == "agent" {
 			return true
@@ -246,9 +246,9 @@ func said(history []store.Entry, inbound int64) bool {
 	return false
 }
 
-// tidy does what a gateway does after a crash, and empties the rest so that the next round is as
-// fast.
-func tidy(t *testing.T, s *sqlite.Store, left store.Adopted) {
+// recoverState settles and finishes what a gateway would after a crash, and starts new
+// conversations so that the next round is as fast.
+func recoverState(t *testing.T, s *sqlite.Store, left store.Adopted) {
 	t.Helper()
 	for _, p := range left.Deliveries {
 		if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Unknown}); err != nil {

@@ -15,8 +15,8 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// losses are ways in which the state of a daemon that runs can be lost. Those that are found at
-// once must let no write be confirmed.
+// losses are ways in which the state of a running daemon can be lost. With atOnce, the writer
+// notices the loss itself, and no write may be confirmed.
 var losses = map[string]struct {
 	atOnce bool
 	do     func(dir string) error
@@ -24,7 +24,7 @@ var losses = map[string]struct {
 	"the folder is removed":   {true, os.RemoveAll},
 	"the folder is moved":     {true, func(dir string) error { return os.Rename(dir, dir+".away") }},
 	"the folder is replaced":  {true, func(dir string) error { return errors.Join(os.Rename(dir, dir+".away"), os.Mkdir(dir, 0o700)) }},
-	"another state is there":  {true, swap},
+	"another state is there":  {true, replaceState},
 	"the database is removed": {true, func(dir string) error { return os.Remove(filepath.Join(dir, "nanobot.db")) }},
 	"the database is replaced": {true, func(dir string) error {
 		return errors.Join(os.WriteFile(filepath.Join(dir, "other"), make([]byte, 4096), 0o600), os.Rename(filepath.Join(dir, "other"), filepath.Join(dir, "nanobot.db")))
@@ -37,8 +37,8 @@ var losses = map[string]struct {
 	"a loop is the folder": {true, func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Symlink(dir, dir)) }},
 }
 
-// swap puts another whole state into the place of a state.
-func swap(dir string) error {
+// replaceState replaces a state by another one.
+func replaceState(dir string) error {
 	other, err := sqlite.Open(ctx, dir+".other", sqlite.Options{})
 	if err != nil {
 		return err
@@ -51,9 +51,9 @@ func TestNothingIsConfirmedOnceTheStateIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "state")
 			watch := dbfile.NewWatch()
-			s := open(t, dir, sqlite.Options{Watch: watch})
+			s := openStore(t, dir, sqlite.Options{Watch: watch})
 			defer s.Close() // its files are gone
-			receive(t, s, 3)
+			receiveMessages(t, s, 3)
 			if err := watch.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -74,43 +74,42 @@ func TestNothingIsConfirmedOnceTheStateIsLost(t *testing.T) {
 			select {
 			case <-watch.Failed():
 			default:
-				t.Error("nobody is told")
+				t.Error("the watch has not failed")
 			}
 		})
 	}
 }
 
-func TestAFolderThatMovedAndIsStillFoundIsNotLost(t *testing.T) {
+func TestAMovedFolderThatASymbolicLinkLeadsToIsNotLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	if err := errors.Join(os.Rename(dir, dir+".away"), os.Symlink(dir+".away", dir)); err != nil {
 		t.Fatal(err)
 	}
-	receive(t, s, 1)
+	receiveMessages(t, s, 1)
 }
 
-func TestALockThatWasReplacedKeepsNobodyOut(t *testing.T) {
+func TestADaemonWhoseLockFileWasRemovedNoticesIt(t *testing.T) {
 	dir := t.TempDir()
 	watch := dbfile.NewWatch()
-	first := open(t, dir, sqlite.Options{Watch: watch})
-	defer closed(t, first)
+	first := openStore(t, dir, sqlite.Options{Watch: watch})
+	defer closeStore(t, first)
 	if err := os.Remove(filepath.Join(dir, "daemon.lock")); err != nil {
 		t.Fatal(err)
 	}
-	closed(t, open(t, dir, sqlite.Options{}))
+	closeStore(t, openStore(t, dir, sqlite.Options{}))
 	if err := watch.Check(); !errors.Is(err, dbfile.ErrLost) {
-		t.Errorf("the first daemon is not told: %v", err)
+		t.Errorf("the first daemon does not notice it: %v", err)
 	}
 }
 
-// The state may be lost while a write is under way. What is committed then is in files that nobody
-// finds again.
+// The state may be lost during a write. The commit is then in files that no longer have a name.
 func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	s := open(t, dir, sqlite.Options{})
+	s := openStore(t, dir, sqlite.Options{})
 	defer s.Close() // its files are gone
-	receive(t, s, 1)
+	receiveMessages(t, s, 1)
 	other, err := dbfile.Connect(ctx, filepath.Join(dir, "nanobot.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +120,7 @@ func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	run("BEGIN IMMEDIATE") // which the write waits for
+	run("BEGIN IMMEDIATE") // the write waits for it
 	confirmed := make(chan error, 1)
 	go func() {
 		_, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}})

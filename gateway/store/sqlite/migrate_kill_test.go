@@ -21,12 +21,12 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// statementEnd is where a statement of a migration ends, which is at the end of a line. Those
-// within a trigger are part of its statement.
+// statementEnd matches the end of a statement of a migration, which is at the end of a line.
+// Statements within a trigger are part of the trigger's statement.
 var statementEnd = regexp.MustCompile(`;\n(\n|--|[A-DF-Z])|;\n?$`)
 
-// migrateUntilKilled is the child: it migrates a state and kills itself behind the statement with a
-// number; 0 is none, and the number of statements is printed.
+// migrateUntilKilled is the main function of the child: it migrates a state and kills itself after
+// the statement with the given number. 0 means never; then the number of statements is printed.
 func migrateUntilKilled(dir, number string) int {
 	at, err := strconv.Atoi(number)
 	if err != nil {
@@ -58,8 +58,8 @@ func migrateUntilKilled(dir, number string) int {
 	return 0
 }
 
-// dump is everything that a database holds, as text.
-func dump(t *testing.T, dir string) string {
+// dumpDatabase returns the contents of a database as text.
+func dumpDatabase(t *testing.T, dir string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro")
 	if err != nil {
@@ -67,19 +67,19 @@ func dump(t *testing.T, dir string) string {
 	}
 	defer db.Close()
 	var lines []string
-	for _, name := range rows(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
-		columns := strings.Join(rows(t, db, "SELECT 'quote(' || name || ')' FROM pragma_table_info('"+name+"') ORDER BY cid"), " || ', ' || ")
-		for _, row := range rows(t, db, "SELECT "+columns+" FROM "+name) {
+	for _, name := range queryStrings(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
+		columns := strings.Join(queryStrings(t, db, "SELECT 'quote(' || name || ')' FROM pragma_table_info('"+name+"') ORDER BY cid"), " || ', ' || ")
+		for _, row := range queryStrings(t, db, "SELECT "+columns+" FROM "+name) {
 			lines = append(lines, name+": "+row)
 		}
 	}
-	lines = append(lines, rows(t, db, "SELECT coalesce(sql, '') FROM sqlite_schema")...)
-	lines = append(lines, rows(t, db, "SELECT user_version FROM pragma_user_version")...)
+	lines = append(lines, queryStrings(t, db, "SELECT coalesce(sql, '') FROM sqlite_schema")...)
+	lines = append(lines, queryStrings(t, db, "SELECT user_version FROM pragma_user_version")...)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-func rows(t *testing.T, db *sql.DB, query string) (all []string) {
+func queryStrings(t *testing.T, db *sql.DB, query string) (all []string) {
 	t.Helper()
 	found, err := db.Query(query)
 	if err != nil {
@@ -99,14 +99,14 @@ func rows(t *testing.T, db *sql.DB, query string) (all []string) {
 	return all
 }
 
-// oldStates are the states of earlier versions that are migrated.
+// oldStates returns states of earlier versions.
 func oldStates(t *testing.T) map[string]string {
 	t.Helper()
 	second := t.TempDir()
 	if err := os.CopyFS(second, os.DirFS("../../../cmd/nanobot/testdata/state-v7/state")); err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"a state of the first schema": firstSchema(t, `
+	return map[string]string{"a state of the first schema": createFirstSchema(t, `
 		INSERT INTO inbox (id, chat, state, attempt, received, started, ended, bubble, incoming) VALUES
 			(1, 'net:talks', 'done', 1, 10, 10, 20, '', '{"text":"one"}'), (2, 'net:talks', 'running', 1, 30, 30, 0, '77', '{"text":"two"}'),
 			(3, 'net:waits', 'pending', 0, 60, 0, 0, '', '{"text":"soon"}');
@@ -118,12 +118,12 @@ func oldStates(t *testing.T) map[string]string {
 		INSERT INTO talk VALUES ('net:talks', 2)`), "a state of the seventh schema": second}
 }
 
-func TestAMigrationThatIsKilledAtAnyStatementIsWholeAfterTheNextStart(t *testing.T) {
+func TestAMigrationKilledAtAnyStatementIsCompleteAfterTheNextStart(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := 9 // the runs of CI share the statements: which ones differs from run to run
+	step := 9 // each run of the CI tests a part of the statements, which differs from run to run
 	first := 1 + os.Getpid()%step
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		step, first = 1, 1
@@ -149,7 +149,7 @@ func TestAMigrationThatIsKilledAtAnyStatementIsWholeAfterTheNextStart(t *testing
 			if err != nil || statements < 20 {
 				t.Fatalf("the migration has %q statements (%v)", said, err)
 			}
-			want := dump(t, whole)
+			want := dumpDatabase(t, whole)
 			for at := first; at <= statements; at += step {
 				dir := t.TempDir()
 				_, err := migrate(dir, at)
@@ -157,8 +157,8 @@ func TestAMigrationThatIsKilledAtAnyStatementIsWholeAfterTheNextStart(t *testing
 				if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 					t.Fatalf("at statement %d the child was not killed: %v", at, err)
 				}
-				closed(t, open(t, dir, sqlite.Options{}))
-				if got := dump(t, dir); got != want {
+				closeStore(t, openStore(t, dir, sqlite.Options{}))
+				if got := dumpDatabase(t, dir); got != want {
 					t.Fatalf("killed at statement %d of %d it is\n%s\nwant\n%s", at, statements, got, want)
 				}
 			}

@@ -12,20 +12,20 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// firstSchema makes a state as the first nanobot left it.
-func firstSchema(t *testing.T, rows string) string {
+// createFirstSchema creates a state with the first schema.
+func createFirstSchema(t *testing.T, rows string) string {
 	t.Helper()
 	dir := t.TempDir()
 	schema, err := os.ReadFile("migrations/1.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(t, dir, string(schema), "PRAGMA user_version = 1", rows)
+	editDatabase(t, dir, string(schema), "PRAGMA user_version = 1", rows)
 	return dir
 }
 
-// edit changes a database. Where a daemon has it open it waits for its turn.
-func edit(t *testing.T, dir string, scripts ...string) {
+// editDatabase runs scripts in a database, which a daemon may be using.
+func editDatabase(t *testing.T, dir string, scripts ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")+"?_pragma=busy_timeout(300000)")
 	if err != nil {
@@ -41,8 +41,8 @@ func edit(t *testing.T, dir string, scripts ...string) {
 	}
 }
 
-// history is what was said in a chat.
-func history(t *testing.T, s *sqlite.Store, chat string) string {
+// historyText returns the transcript of a chat.
+func historyText(t *testing.T, s *sqlite.Store, chat string) string {
 	t.Helper()
 	entries, err := s.History(ctx, channels.Chat{Channel: "net", ID: chat}, 9, 0)
 	if err != nil {
@@ -59,8 +59,8 @@ func history(t *testing.T, s *sqlite.Store, chat string) string {
 	return fmt.Sprint(said)
 }
 
-func TestAnOldStateIsBroughtForward(t *testing.T) {
-	dir := firstSchema(t, `
+func TestAnOldStateIsMigrated(t *testing.T) {
+	dir := createFirstSchema(t, `
 		INSERT INTO inbox (id, chat, state, attempt, received, started, ended, incoming) VALUES
 			(1, 'net:talks', 'done', 1, 10, 10, 20, '{"text":"one"}'), (2, 'net:talks', 'done', 1, 30, 30, 40, '{"text":"two"}'),
 			(3, 'net:forgot', 'done', 1, 30, 30, 40, '{"text":"past"}'),
@@ -74,8 +74,8 @@ func TestAnOldStateIsBroughtForward(t *testing.T) {
 			(6, 0, 4, 'user', 'past', 'null', 30), (7, 6, 4, 'agent', 'old', 'null', 40),
 			(8, 0, 6, 'user', 'now', 'null', 60), (9, 8, 6, 'agent', 'new', 'null', 70);
 		INSERT INTO talk VALUES ('net:talks', 5), ('net:began', 9)`)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	if claimed, err := s.Claim(ctx, 1); len(claimed) != 1 || err != nil {
 		t.Fatal(claimed, err)
 	}
@@ -85,28 +85,28 @@ func TestAnOldStateIsBroughtForward(t *testing.T) {
 		"began":  "[user: now agent: new]",
 		"waits":  "[user: soon]",
 	} {
-		if got := history(t, s, chat); got != want {
+		if got := historyText(t, s, chat); got != want {
 			t.Errorf("%s: got %s, want %s", chat, got, want)
 		}
 	}
 }
 
 func TestTurnsOfAnOldStateAreThoseOfTheDefaultAgent(t *testing.T) {
-	dir := firstSchema(t, `
+	dir := createFirstSchema(t, `
 		INSERT INTO inbox (id, chat, state, attempt, received, incoming) VALUES (1, 'net:a', 'pending', 0, 10, '{"text":"waits"}');
 		INSERT INTO line (chat) VALUES ('net:a')`)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	if got, err := s.Claim(ctx, 2); len(got) != 1 || got[0].Agent != store.DefaultAgent || err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
-func TestTheTransientOfAnOldStateIsStillKnown(t *testing.T) {
-	dir := firstSchema(t, `INSERT INTO inbox (id, chat, state, received, bubble, incoming) VALUES
+func TestTheTransientMessageOfAnOldStateIsStillKnown(t *testing.T) {
+	dir := createFirstSchema(t, `INSERT INTO inbox (id, chat, state, received, bubble, incoming) VALUES
 		(1, 'net:a', 'running', 10, '77', '{}'), (2, 'net:b', 'running', 10, '', '{}')`)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	transients, err := s.Transients(ctx)
 	want := store.Transient{Chat: channels.Chat{Channel: "net", ID: "a"}, ID: "77", Inbound: 1}
 	if err != nil || len(transients) != 1 || transients[0] != want {
@@ -118,13 +118,13 @@ func TestTheTransientOfAnOldStateIsStillKnown(t *testing.T) {
 }
 
 func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
-	dir := firstSchema(t, `INSERT INTO outbox (id, item, place, part, digest, chat, state, queued, reason, outgoing) VALUES
+	dir := createFirstSchema(t, `INSERT INTO outbox (id, item, place, part, digest, chat, state, queued, reason, outgoing) VALUES
 		(1, 0, 0, 0, x'', 'net:a', 'pending', 10, 'outcome unknown: cut off', '{}'),
 		(2, 0, 0, 0, x'', 'net:a', 'pending', 10, 'the outcome unknown', '{}'),
 		(3, 0, 0, 0, x'', 'net:a', 'unknown', 10, 'outcome unknown of an earlier try; then: 400', '{}'),
 		(4, 0, 0, 0, x'', 'net:a', 'failed', 10, '', '{}')`)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	got, err := s.Undelivered(ctx, channels.Chat{Channel: "net", ID: "a"}, 9)
 	if err != nil || len(got) != 4 {
 		t.Fatalf("got %+v, %v", got, err)
@@ -136,11 +136,11 @@ func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
 	}
 }
 
-func TestAQuestionOfAnOldStateForPermissionIsForApprovers(t *testing.T) {
-	dir := firstSchema(t, `INSERT INTO question (id, item, chat, text, options, asked, expires) VALUES
+func TestAPermissionQuestionOfAnOldStateIsAnApproval(t *testing.T) {
+	dir := createFirstSchema(t, `INSERT INTO question (id, item, chat, text, options, asked, expires) VALUES
 		('permission', 1, 'net:a', '🔐 Run this command?', '["Yes","No"]', 10, 0), ('question', 1, 'net:a', 'Which one? 🔐', '["A","B"]', 10, 0)`)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	for id, want := range map[string]bool{"permission": true, "question": false} {
 		if q, found, err := s.Question(ctx, id); err != nil || !found || q.Approval != want {
 			t.Errorf("%s: %+v, %v", id, q, err)
@@ -148,37 +148,37 @@ func TestAQuestionOfAnOldStateForPermissionIsForApprovers(t *testing.T) {
 	}
 }
 
-func TestAToolDoesNotMigrateUnderARunningDaemon(t *testing.T) {
-	dir := firstSchema(t, "SELECT 1")
-	s := open(t, dir, sqlite.Options{Shared: true}) // nobody else is there
-	closed(t, s)
-	daemon := open(t, dir, sqlite.Options{})
-	defer closed(t, daemon)
-	edit(t, dir, "PRAGMA user_version = 1")
+func TestACommandDoesNotMigrateWhileADaemonRuns(t *testing.T) {
+	dir := createFirstSchema(t, "SELECT 1")
+	s := openStore(t, dir, sqlite.Options{Shared: true}) // no daemon is running
+	closeStore(t, s)
+	daemon := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, daemon)
+	editDatabase(t, dir, "PRAGMA user_version = 1")
 	if s, err := sqlite.Open(ctx, dir, sqlite.Options{Shared: true}); err == nil {
-		closed(t, s)
+		closeStore(t, s)
 		t.Error("it was migrated")
 	}
 }
 
-func TestARowThatCannotBeReadStopsNobodyElse(t *testing.T) {
+func TestAnUnreadableRowDoesNotBlockOtherMessages(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	receive(t, s, 2)
-	closed(t, s)
-	edit(t, dir, "UPDATE inbox SET incoming = 'nonsense' WHERE id = 1; INSERT INTO line (chat) VALUES ('net:nothing pending')",
+	s := openStore(t, dir, sqlite.Options{})
+	receiveMessages(t, s, 2)
+	closeStore(t, s)
+	editDatabase(t, dir, "UPDATE inbox SET incoming = 'nonsense' WHERE id = 1; INSERT INTO line (chat) VALUES ('net:nothing pending')",
 		"UPDATE line SET seq = -1 WHERE chat = 'net:nothing pending'")
-	s = open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s = openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	if got, err := s.Claim(ctx, 2); err != nil || len(got) != 1 || got[0].ID != 2 {
 		t.Errorf("claimed %+v: %v", got, err)
 	}
 }
 
-func TestACopyIsKeptBeforeTheSchemaChanges(t *testing.T) {
-	dir := firstSchema(t, `INSERT INTO inbox (id, chat, state, received, incoming) VALUES (1, 'net:a', 'pending', 10, '{"text":"soon"}')`)
+func TestTheDatabaseIsCopiedBeforeAMigration(t *testing.T) {
+	dir := createFirstSchema(t, `INSERT INTO inbox (id, chat, state, received, incoming) VALUES (1, 'net:a', 'pending', 10, '{"text":"soon"}')`)
 	for range 5 {
-		closed(t, open(t, dir, sqlite.Options{}))
+		closeStore(t, openStore(t, dir, sqlite.Options{}))
 		for _, name := range []string{"nanobot.db", "nanobot.db-wal", "nanobot.db-shm"} {
 			_ = os.Remove(filepath.Join(dir, name))
 		}
@@ -189,7 +189,7 @@ func TestACopyIsKeptBeforeTheSchemaChanges(t *testing.T) {
 		if info, err := os.Stat(copies[0]); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
-		// This is how one goes back to the older nanobot.
+		// An operator who returns to the older nanobot does this.
 		content, err := os.ReadFile(copies[len(copies)-1])
 		if err != nil {
 			t.Fatal(err)
@@ -215,10 +215,10 @@ func TestACopyIsKeptBeforeTheSchemaChanges(t *testing.T) {
 	}
 }
 
-func TestAFileOfAnEarlierVersionIsFoundWhereverTheStateIsNow(t *testing.T) {
+func TestACopyOfAnEarlierVersionIsFoundAfterTheStateWasMoved(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	path, err := s.Fetch(ctx, "/srv/elsewhere/spool/0123-ABCD/a b.png")
 	if want := filepath.Join(dir, "spool", "0123-ABCD", "a b.png"); err != nil || path != want {
 		t.Errorf("fetched as %s, %v; want %s", path, err, want)

@@ -17,8 +17,8 @@ import (
 
 var chat = channels.Chat{Channel: "net", ID: "a"}
 
-// receive stores n messages and returns their ids.
-func receive(t *testing.T, s *sqlite.Store, n int) []int64 {
+// receiveMessages stores n messages and returns their IDs.
+func receiveMessages(t *testing.T, s *sqlite.Store, n int) []int64 {
 	t.Helper()
 	var ids []int64
 	for i := range n {
@@ -31,7 +31,7 @@ func receive(t *testing.T, s *sqlite.Store, n int) []int64 {
 	return ids
 }
 
-func waiting(t *testing.T, s *sqlite.Store) int {
+func countWaiting(t *testing.T, s *sqlite.Store) int {
 	t.Helper()
 	n, err := s.Waiting(ctx, chat)
 	if err != nil {
@@ -40,26 +40,26 @@ func waiting(t *testing.T, s *sqlite.Store) int {
 	return n
 }
 
-func refused(t *testing.T, dir string, want ...string) error {
+func checkRefused(t *testing.T, dir string, want ...string) error {
 	t.Helper()
 	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err == nil {
-		closed(t, s)
+		closeStore(t, s)
 		t.Fatal("it was opened")
 	}
 	for _, w := range want {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q does not say %q", err, w)
+			t.Errorf("%q does not contain %q", err, w)
 		}
 	}
 	return err
 }
 
-func TestTheStateIsTheOwnersOnly(t *testing.T) {
+func TestOnlyTheOwnerCanReadTheState(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "state")
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
-	receive(t, s, 1)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
+	receiveMessages(t, s, 1)
 	for name, want := range map[string]os.FileMode{
 		".": 0o700, "spool": 0o700, "nanobot.db": 0o600, "nanobot.db-wal": 0o600, "nanobot.db-shm": 0o600, "daemon.lock": 0o600, "agents.txt": 0o600,
 	} {
@@ -73,11 +73,11 @@ func TestTheStateIsTheOwnersOnly(t *testing.T) {
 	}
 }
 
-func TestAFolderOfAnyNameWillDo(t *testing.T) {
+func TestTheStateFolderMayHaveAnyName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "50% off? #1 & ümlaut")
-	s := open(t, dir, sqlite.Options{})
-	receive(t, s, 1)
-	closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	receiveMessages(t, s, 1)
+	closeStore(t, s)
 	if _, err := os.Stat(filepath.Join(dir, "nanobot.db")); err != nil {
 		t.Error(err)
 	}
@@ -85,16 +85,16 @@ func TestAFolderOfAnyNameWillDo(t *testing.T) {
 
 func TestASecondDaemonIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	first := open(t, dir, sqlite.Options{})
-	err := refused(t, dir, fmt.Sprintf("pid %d", os.Getpid()))
+	first := openStore(t, dir, sqlite.Options{})
+	err := checkRefused(t, dir, fmt.Sprintf("pid %d", os.Getpid()))
 	if !errors.Is(err, store.ErrLocked) {
 		t.Errorf("got %v, want ErrLocked", err)
 	}
-	closed(t, first)
-	closed(t, open(t, dir, sqlite.Options{}))
+	closeStore(t, first)
+	closeStore(t, openStore(t, dir, sqlite.Options{}))
 }
 
-func TestAnOperatorsToolMakesNoState(t *testing.T) {
+func TestACommandDoesNotCreateAState(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	for range 2 {
 		if s, err := sqlite.Open(ctx, dir, sqlite.Options{Shared: true}); !errors.Is(err, os.ErrNotExist) {
@@ -109,9 +109,9 @@ func TestAnOperatorsToolMakesNoState(t *testing.T) {
 	}
 }
 
-func TestAnOperatorsToolWorksBesideTheDaemon(t *testing.T) {
+func TestACommandWorksBesideTheDaemon(t *testing.T) {
 	dir := t.TempDir()
-	daemon := open(t, dir, sqlite.Options{})
+	daemon := openStore(t, dir, sqlite.Options{})
 	const code = "ABCD2345"
 	_, err := daemon.RequestPairing(ctx, store.PairingRequest{
 		In:   channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "7"}, ID: "1", User: channels.User{ID: "7"}},
@@ -120,14 +120,14 @@ func TestAnOperatorsToolWorksBesideTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool := open(t, dir, sqlite.Options{Shared: true})
+	tool := openStore(t, dir, sqlite.Options{Shared: true})
 	if _, ok, err := tool.Accept(ctx, code, 1<<40); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	if ok, err := daemon.Allowed(ctx, "net", "7"); err != nil || !ok {
 		t.Errorf("the daemon does not see it: %t, %v", ok, err)
 	}
-	err = side(2, func(i int) error { // both write at once
+	err = runParallel(2, func(i int) error { // both write at once
 		for n := range 50 {
 			if err := []*sqlite.Store{daemon, tool}[i].SetCursor(ctx, fmt.Sprint(i), fmt.Sprint(n)); err != nil {
 				return err
@@ -138,22 +138,22 @@ func TestAnOperatorsToolWorksBesideTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	closed(t, tool)
-	receive(t, daemon, 1)
-	closed(t, daemon)
+	closeStore(t, tool)
+	receiveMessages(t, daemon, 1)
+	closeStore(t, daemon)
 }
 
 func TestANewerSchemaIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	receive(t, s, 1)
-	closed(t, s)
-	edit(t, dir, "PRAGMA user_version = 99")
-	refused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
-	edit(t, dir, "PRAGMA user_version = 13")
-	s = open(t, dir, sqlite.Options{})
-	defer closed(t, s)
-	if n := waiting(t, s); n != 1 {
+	s := openStore(t, dir, sqlite.Options{})
+	receiveMessages(t, s, 1)
+	closeStore(t, s)
+	editDatabase(t, dir, "PRAGMA user_version = 99")
+	checkRefused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
+	editDatabase(t, dir, "PRAGMA user_version = 13")
+	s = openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
+	if n := countWaiting(t, s); n != 1 {
 		t.Errorf("%d messages wait, want 1", n)
 	}
 }
@@ -163,18 +163,18 @@ func TestAnUnusableFolderIsAnError(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, file, "open state", "not a directory")
+	checkRefused(t, file, "open state", "not a directory")
 }
 
-func closed(tb testing.TB, s *sqlite.Store) {
+func closeStore(tb testing.TB, s *sqlite.Store) {
 	tb.Helper()
 	if err := s.Close(); err != nil {
 		tb.Error(err)
 	}
 }
 
-// side runs n of the same side by side.
-func side(n int, do func(i int) error) error {
+// runParallel runs n calls in parallel.
+func runParallel(n int, do func(i int) error) error {
 	var g errgroup.Group
 	for i := range n {
 		g.Go(func() error { return do(i) })

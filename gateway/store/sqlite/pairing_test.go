@@ -13,8 +13,8 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// count reads a number out of a database that nobody has open.
-func count(t *testing.T, dir, query string) (n int64) {
+// queryNumber reads a number from a database that nobody has open.
+func queryNumber(t *testing.T, dir, query string) (n int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
 	if err != nil {
@@ -27,11 +27,11 @@ func count(t *testing.T, dir, query string) (n int64) {
 	return n
 }
 
-// pages is how many bytes of the database are in use.
-const pages = "SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())"
+// selectDatabaseSize returns the size of the database in bytes.
+const selectDatabaseSize = "SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())"
 
-// refuse takes a stranger's message, and sends what it is answered.
-func refuse(t *testing.T, s *sqlite.Store, user, message, words string) {
+// requestPairing receives a stranger's message and sends the answer to it.
+func requestPairing(t *testing.T, s *sqlite.Store, user, message, words string) {
 	t.Helper()
 	chat := channels.Chat{Channel: "net", ID: user}
 	say := func(text string) []channels.Outgoing { return []channels.Outgoing{{Chat: chat, Text: text}} }
@@ -54,9 +54,9 @@ func refuse(t *testing.T, s *sqlite.Store, user, message, words string) {
 	}
 }
 
-// TestAFloodOfStrangersDoesNotGrowTheDatabase takes more messages than are kept of strangers,
-// twice, and 5,000 with NANOBOT_LONG=1.
-func TestAFloodOfStrangersDoesNotGrowTheDatabase(t *testing.T) {
+// TestManyMessagesOfStrangersDoNotGrowTheDatabase receives more messages of strangers than are
+// stored, twice; 5,000 with NANOBOT_LONG=1.
+func TestManyMessagesOfStrangersDoNotGrowTheDatabase(t *testing.T) {
 	dir, messages := t.TempDir(), 2400
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		messages = 5000
@@ -64,40 +64,40 @@ func TestAFloodOfStrangersDoesNotGrowTheDatabase(t *testing.T) {
 	words := string(make([]byte, 4096))
 	flood := func(s *sqlite.Store, from, to, users int) {
 		for i := from; i < to; i++ {
-			refuse(t, s, fmt.Sprint(i%users), fmt.Sprint(i), words)
+			requestPairing(t, s, fmt.Sprint(i%users), fmt.Sprint(i), words)
 		}
 	}
-	s := open(t, dir, sqlite.Options{})
-	receive(t, s, 100) // what is real
-	closed(t, s)
-	began := count(t, dir, pages)
-	s = open(t, dir, sqlite.Options{})
+	s := openStore(t, dir, sqlite.Options{})
+	receiveMessages(t, s, 100) // messages of a person with access
+	closeStore(t, s)
+	began := queryNumber(t, dir, selectDatabaseSize)
+	s = openStore(t, dir, sqlite.Options{})
 	flood(s, 0, messages/2, 100)
-	closed(t, s)
-	half := count(t, dir, pages)
-	s = open(t, dir, sqlite.Options{})
+	closeStore(t, s)
+	half := queryNumber(t, dir, selectDatabaseSize)
+	s = openStore(t, dir, sqlite.Options{})
 	flood(s, messages/2, messages, 100)
-	closed(t, s)
-	whole := count(t, dir, pages)
-	// A code keeps one text of four pages, a message that was seen a few dozen bytes.
+	closeStore(t, s)
+	whole := queryNumber(t, dir, selectDatabaseSize)
+	// A code is stored with one text of four pages, a known message with a few dozen bytes.
 	if half-began > 1<<20 || whole > half+64<<10 {
 		t.Errorf("the database has %d bytes, %d after %d messages and %d after twice as many", began, half, messages/2, whole)
 	}
 	for table, most := range map[string]int64{"inbox": 100, "seen": 100, "outbox": 0, "transcript": 0, "pairing": 20, "refused": 1000, "code_made": 60, "told_later": 100} {
-		if n := count(t, dir, "SELECT count(*) FROM "+table); n > most {
+		if n := queryNumber(t, dir, "SELECT count(*) FROM "+table); n > most {
 			t.Errorf("%s has %d rows, want at most %d", table, n, most)
 		}
 	}
 }
 
-func TestAnOldStateLosesWhatStrangersLeft(t *testing.T) {
+func TestAMigrationRemovesMessagesOfStrangers(t *testing.T) {
 	in := func(chat, user, text string) string {
 		return fmt.Sprintf(`{"chat":{"channel":"net","id":"%s"},"user":{"id":"%s"},"text":"%s"}`, chat, user, text)
 	}
 	now := time.Now().UnixMicro()
 	old := now - 48*time.Hour.Microseconds()
 	rows := "INSERT INTO inbox (id, chat, state, attempt, received, started, ended, incoming) VALUES "
-	for i := range 500 { // of user 8, who was never let in
+	for i := range 500 { // of user 8, who was never admitted
 		rows += fmt.Sprintf("(%d, 'net:8', 'done', 0, 10, 0, 10, '%s'),", 100+i, in("8", "8", "let me in"))
 	}
 	rows += fmt.Sprintf(`(1, 'net:7', 'done', 1, 10, 10, 20, '%s'), (2, 'net:7', 'done', 0, 30, 0, 30, '%s'),
@@ -109,15 +109,15 @@ func TestAnOldStateLosesWhatStrangersLeft(t *testing.T) {
 		INSERT INTO seen VALUES ('net:8', 'old', 100, %d), ('net:8', 'new', 7, %d), ('net:7', 'work', 1, %d);
 		INSERT INTO outbox (item, place, part, digest, chat, state, queued, settled, outgoing) VALUES
 			(100, 0, 0, x'', 'net:8', 'sent', 10, 10, '{}'), (7, 0, 0, x'', 'net:8', 'pending', 10, 0, '{}'), (1, 1, 0, x'', 'net:7', 'sent', 10, 10, '{}')`, old, now, old)
-	dir := firstSchema(t, rows)
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	dir := createFirstSchema(t, rows)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	for query, want := range map[string]int64{
 		"SELECT count(*) FROM inbox": 6, "SELECT count(*) FROM inbox WHERE chat = 'net:8'": 0,
 		"SELECT count(*) FROM seen": 2, "SELECT count(*) FROM seen WHERE message = 'old'": 0,
 		"SELECT count(*) FROM outbox": 2, "SELECT count(*) FROM pairing": 2,
 	} {
-		if got := count(t, dir, query); got != want {
+		if got := queryNumber(t, dir, query); got != want {
 			t.Errorf("%s: %d, want %d", query, got, want)
 		}
 	}

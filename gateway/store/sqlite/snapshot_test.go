@@ -8,10 +8,10 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-func TestTheKeysOfACopyAreThoseOfItsMessages(t *testing.T) {
+func TestDeliveryKeysOfASnapshotAreThoseOfItsDeliveries(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
-	s := open(t, dir, sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
 	answer := func(to channels.Chat, id string) store.Delivery {
 		t.Helper()
 		a := store.ReceiveRequest{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}

@@ -14,13 +14,13 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// An agent may put a link in the place of a folder after the file in it was checked.
-func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
+// An agent may replace a folder by a symbolic link after the file in it was checked.
+func TestNoCopyFollowsASymbolicLinkInThePath(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	s := open(t, t.TempDir(), sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, t.TempDir(), sqlite.Options{})
+	defer closeStore(t, s)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -50,13 +50,13 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 	}
 }
 
-// What the person is told of a file must not say what lies where the agent may not look.
-func TestALinkThatCameAfterTheCheckTellsNothingOfWhatItLeadsTo(t *testing.T) {
+// The error that a person reads must not reveal anything about files that the agent may not see.
+func TestASymbolicLinkCreatedAfterTheCheckRevealsNothingOfItsTarget(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	s := open(t, t.TempDir(), sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, t.TempDir(), sqlite.Options{})
+	defer closeStore(t, s)
 	for name, hidden := range map[string]func(folder string) error{
 		"a file":   func(folder string) error { return os.WriteFile(filepath.Join(folder, "a.txt"), []byte("x"), 0o600) },
 		"a folder": func(folder string) error { return os.Mkdir(filepath.Join(folder, "a.txt"), 0o700) },
@@ -89,13 +89,13 @@ func TestALinkThatCameAfterTheCheckTellsNothingOfWhatItLeadsTo(t *testing.T) {
 	}
 }
 
-// An agent may exchange a folder for a link as fast as it can.
-func TestNoCopyIsMadeThroughALinkThatComesAndGoes(t *testing.T) {
+// An agent may exchange a folder and a symbolic link as fast as it can.
+func TestNoCopyFollowsASymbolicLinkThatIsSwappedInRepeatedly(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	s := open(t, t.TempDir(), sqlite.Options{})
-	defer closed(t, s)
+	s := openStore(t, t.TempDir(), sqlite.Options{})
+	defer closeStore(t, s)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func (s *Store) ensureDatabase(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return dbfile.Sweep(s.path)
+	return dbfile.RemoveUnfinished(s.path)
 }
 
 // connect opens the connections, checks the database and migrates it.

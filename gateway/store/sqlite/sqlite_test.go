@@ -31,12 +31,12 @@ func TestStore(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(o.Dir, sqlite.Database)); err != nil { // the first time
 			sqlitetest.Prepare(t, o.Dir)
 		}
-		return open(t, o.Dir, sqlite.Options{Now: o.Now, Shared: o.Beside})
+		return openStore(t, o.Dir, sqlite.Options{Now: o.Now, Shared: o.Beside})
 	})
 }
 
-// open opens a store that the caller closes.
-func open(t testing.TB, dir string, o sqlite.Options) *sqlite.Store {
+// openStore opens a store. The caller closes it.
+func openStore(t testing.TB, dir string, o sqlite.Options) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(ctx, dir, o)
 	if err != nil {

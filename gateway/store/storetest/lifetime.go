@@ -7,22 +7,22 @@ import (
 	"nanobot/gateway/store"
 )
 
-var lifetimeTests = []test{
-	{"a caller whose time is up changes nothing", func(b *bench) {
+var lifetimeTests = []contractTest{
+	{"a call with a cancelled context changes nothing", func(b *fixture) {
 		ended, end := context.WithCancel(ctx)
 		end()
 		_, err := b.Receive(ended, store.ReceiveRequest{In: incoming(ann, "1")})
 		if !errors.Is(err, context.Canceled) {
 			b.Fatalf("got %v", err)
 		}
-		b.equal("how many wait", b.waiting(ann), 0)
+		b.equal("how many wait", b.countWaiting(ann), 0)
 	}},
-	{"closing twice is one close", func(b *bench) {
-		b.must(b.Close())
-		b.must(b.Close())
+	{"Close may be called twice", func(b *fixture) {
+		b.noError(b.Close())
+		b.noError(b.Close())
 	}},
-	{"what is asked after the close gets an error", func(b *bench) {
-		b.must(b.Close())
+	{"calls after Close fail", func(b *fixture) {
+		b.noError(b.Close())
 		if _, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, "1")}); err == nil {
 			b.Error("a write succeeded")
 		}
@@ -30,11 +30,11 @@ var lifetimeTests = []test{
 			b.Error("a read succeeded")
 		}
 	}},
-	{"callers at the moment of closing get an answer that holds", func(b *bench) {
-		stored := make([]bool, crowd)
+	{"calls during Close report what really happened", func(b *fixture) {
+		stored := make([]bool, parallelism)
 		open := b.Store
-		b.together(func(n int) error {
-			if n == crowd/2 {
+		b.runParallel(func(n int) error {
+			if n == parallelism/2 {
 				return open.Close()
 			}
 			_, err := open.Receive(ctx, store.ReceiveRequest{In: incoming(ann, string(rune('A'+n)))})
@@ -48,6 +48,6 @@ var lifetimeTests = []test{
 				want++
 			}
 		}
-		b.equal("how many wait", b.waiting(ann), want)
+		b.equal("how many wait", b.countWaiting(ann), want)
 	}},
 }

@@ -5,17 +5,17 @@ import (
 	"nanobot/gateway/store"
 )
 
-var memoryTests = []test{
-	{"nothing is remembered of a chat at first", func(b *bench) {
+var memoryTests = []contractTest{
+	{"a chat has no memories at first", func(b *fixture) {
 		b.equal("the memory", b.recall(ann, "agent"), "")
 	}},
-	{"what is remembered last is there after a restart", func(b *bench) {
+	{"the last value of a memory is there after a restart", func(b *fixture) {
 		b.remember(ann, "agent", "first")
 		b.remember(ann, "agent", "second")
 		b.reopen()
 		b.equal("the memory", b.recall(ann, "agent"), "second")
 	}},
-	{"keys and chats are remembered apart, and nothing is forgotten by nothing", func(b *bench) {
+	{"memories of different keys and chats are separate, and an empty value removes only its own key", func(b *fixture) {
 		b.remember(ann, "agent", "a")
 		b.remember(ann, "about", "b")
 		b.remember(bob, "agent", "c")
@@ -27,35 +27,35 @@ var memoryTests = []test{
 			b.recall(ann, "agent"), b.recall(ann, "about"), b.recall(bob, "agent"), b.recall(channels.Chat{}, "agent"),
 		}, "[ b c d]")
 	}},
-	{"a chat that is started afresh is remembered no more but for what lasts, and others are", func(b *bench) {
+	{"a new conversation removes the chat's memories, except lasting ones and those of other chats", func(b *fixture) {
 		b.remember(ann, "agent", "a")
 		b.remember(ann, "about", "b")
 		b.remember(ann, store.LastingPrefix+"agent", "l")
 		b.remember(bob, "agent", "c")
-		b.must(b.StartConversation(ctx, ann))
+		b.noError(b.StartConversation(ctx, ann))
 		b.reopen()
 		b.equal("the memories", []string{b.recall(ann, "agent"), b.recall(ann, "about"), b.recall(ann, store.LastingPrefix+"agent"), b.recall(bob, "agent")}, "[  l c]")
 	}},
-	{"a message that starts a chat afresh forgets in the same step, once", func(b *bench) {
+	{"a message that starts a new conversation removes memories in the same transaction, once", func(b *fixture) {
 		b.remember(ann, "agent", "a")
-		afresh := store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, StartConversation: true}
-		b.receive(afresh)
+		request := store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, StartConversation: true}
+		b.receive(request)
 		b.equal("the memory", b.recall(ann, "agent"), "")
 		b.remember(ann, "agent", "later")
 		b.reopen()
-		b.receive(afresh)
+		b.receive(request)
 		b.equal("the memory after the same message", b.recall(ann, "agent"), "later")
 	}},
 }
 
-func (b *bench) remember(chat channels.Chat, key, value string) {
+func (b *fixture) remember(chat channels.Chat, key, value string) {
 	b.Helper()
-	b.must(b.Remember(ctx, chat, key, value))
+	b.noError(b.Remember(ctx, chat, key, value))
 }
 
-func (b *bench) recall(chat channels.Chat, key string) string {
+func (b *fixture) recall(chat channels.Chat, key string) string {
 	b.Helper()
 	value, err := b.Recall(ctx, chat, key)
-	b.must(err)
+	b.noError(err)
 	return value
 }

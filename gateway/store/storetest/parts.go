@@ -10,85 +10,85 @@ import (
 	"nanobot/gateway/store"
 )
 
-// part is a part of a message; its text is its id.
-func part(chat channels.Chat, group, id string) channels.Incoming {
+// partOf returns a part of a message whose text is its ID.
+func partOf(chat channels.Chat, group, id string) channels.Incoming {
 	in := incoming(chat, id)
 	in.Part, in.Raw = &channels.Part{Group: group}, []byte("raw "+id)
 	return in
 }
 
-// whole is a message that was delivered in parts.
-func whole(chat channels.Chat, group, id string) channels.Incoming {
-	in := part(chat, group, id)
+// wholeMessage returns a complete message that was delivered in parts.
+func wholeMessage(chat channels.Chat, group, id string) channels.Incoming {
+	in := partOf(chat, group, id)
 	in.Text, in.Part.Last = "whole "+id, true
 	return in
 }
 
-var partTests = []test{
-	{"parts are found again after a restart, whole, in order and of their channel only", func(b *bench) {
-		first := part(ann, "g", "2")
+var partTests = []contractTest{
+	{"Parts returns the parts of one channel, unchanged and in order, after a restart", func(b *fixture) {
+		first := partOf(ann, "g", "2")
 		first.Raw = []byte("\x00\xff{}")
-		b.gather(first, part(bob, "g", "9"), part(ann, "g", "1"), part(channels.Chat{Channel: "network", ID: "ann"}, "g", "1"))
+		b.gather(first, partOf(bob, "g", "9"), partOf(ann, "g", "1"), partOf(channels.Chat{Channel: "network", ID: "ann"}, "g", "1"))
 		b.reopen()
 		parts, err := b.Parts(ctx, "net")
-		b.must(err)
+		b.noError(err)
 		b.equal("the parts", partIDs(parts), "[net:ann 2 net:bob 9 net:ann 1]")
 		if !reflect.DeepEqual(parts[0], first) {
 			b.Fatalf("got %+v, want %+v", parts[0], first)
 		}
-		b.equal("the inbounds of the chat", b.ids(ann), "[]")
+		b.equal("the inbounds of the chat", b.messageIDs(ann), "[]")
 		b.nothingToClaim()
 	}},
-	{"a part that is no part is refused", func(b *bench) {
+	{"a message that is not a part is refused by Gather", func(b *fixture) {
 		if err := b.Gather(ctx, incoming(ann, "1")); err == nil {
 			b.Fatal("it was gathered")
 		}
 	}},
-	{"the cursor moves with a part, of its channel only", func(b *bench) {
-		in := part(ann, "g", "1")
+	{"a part moves the cursor of its channel only", func(b *fixture) {
+		in := partOf(ann, "g", "1")
 		in.Cursor = "41"
 		b.gather(in)
 		b.reopen()
 		b.equal("the cursor", b.cursor("net"), "41")
 		b.equal("the other channel's", b.cursor("other"), "")
-		b.gather(part(ann, "g", "2"))
+		b.gather(partOf(ann, "g", "2"))
 		b.equal("the cursor after a part without one", b.cursor("net"), "41")
 	}},
-	{"a part that is gathered again changes nothing but the cursor", func(b *bench) {
-		b.gather(part(ann, "g", "1"), part(ann, "g", "2"))
+	{"a part that is gathered again changes nothing but the cursor", func(b *fixture) {
+		b.gather(partOf(ann, "g", "1"), partOf(ann, "g", "2"))
 		b.reopen()
-		again := part(ann, "h", "1")
+		again := partOf(ann, "h", "1")
 		again.Cursor, again.Raw = "42", []byte("other")
 		b.gather(again)
-		parts := b.parts()
+		parts := b.gatheredParts()
 		b.equal("the parts", partIDs(parts), "[net:ann 1 net:ann 2]")
 		b.equal("the first", string(parts[0].Raw)+" "+parts[0].Part.Group, "raw 1 g")
 		b.equal("the cursor", b.cursor("net"), "42")
 	}},
-	{"parts without an id are always new", func(b *bench) {
-		b.gather(part(ann, "g", ""), part(ann, "g", ""))
-		b.equal("how many", len(b.parts()), 2)
-		b.receive(store.ReceiveRequest{In: whole(ann, "g", "")})
-		b.equal("how many are left", len(b.parts()), 0)
+	{"parts without an ID are always new", func(b *fixture) {
+		b.gather(partOf(ann, "g", ""), partOf(ann, "g", ""))
+		b.equal("how many", len(b.gatheredParts()), 2)
+		b.receive(store.ReceiveRequest{In: wholeMessage(ann, "g", "")})
+		b.equal("how many are left", len(b.gatheredParts()), 0)
 		b.equal("an empty id is known", b.known(ann, ""), false)
 	}},
-	{"a whole message removes its parts and no others, and their ids are known", func(b *bench) {
-		b.gather(part(ann, "g", "1"), part(ann, "h", "2"), part(ann, "g", "3"), part(bob, "g", "4"))
+	{"a complete message removes its own parts, and their IDs are known", func(b *fixture) {
+		b.gather(partOf(ann, "g", "1"), partOf(ann, "h", "2"), partOf(ann, "g", "3"), partOf(bob, "g", "4"))
 		b.equal("a gathered part is known", b.known(ann, "3"), false)
-		inbound, result := b.receive(store.ReceiveRequest{In: whole(ann, "g", "1")})
+		inbound, result := b.receive(store.ReceiveRequest{In: wholeMessage(ann, "g", "1")})
 		b.equal("the result", result, store.Queued)
 		b.reopen()
-		b.equal("the parts", partIDs(b.parts()), "[net:ann 2 net:bob 4]")
+		b.equal("the parts", partIDs(b.gatheredParts()), "[net:ann 2 net:bob 4]")
 		b.equal("what is known", []bool{b.known(ann, "1"), b.known(ann, "2"), b.known(ann, "3"), b.known(bob, "3")}, "[true false true false]")
-		b.gather(part(ann, "g", "1"), part(ann, "g", "3"))
-		b.equal("the parts that come again", partIDs(b.parts()), "[net:ann 2 net:bob 4]")
+		b.gather(partOf(ann, "g", "1"), partOf(ann, "g", "3"))
+		b.equal("the parts that come again", partIDs(b.gatheredParts()), "[net:ann 2 net:bob 4]")
 		again, result := b.receive(store.ReceiveRequest{In: incoming(ann, "3")})
 		b.equal("the result on a part", result, store.Duplicate)
 		b.equal("the inbound of a part", again.ID, inbound.ID)
 	}},
-	{"an inbound has neither its part nor what was needed to complete it", func(b *bench) {
-		b.gather(part(ann, "g", "1"))
-		inbound, _ := b.receive(store.ReceiveRequest{In: whole(ann, "g", "1")})
+	{"an inbound message has neither Part nor Raw", func(b *fixture) {
+		b.gather(partOf(ann, "g", "1"))
+		inbound, _ := b.receive(store.ReceiveRequest{In: wholeMessage(ann, "g", "1")})
 		b.reopen()
 		for _, got := range []store.Inbound{inbound, b.inbound(inbound.ID)} {
 			if got.In.Part != nil || got.In.Raw != nil || got.In.Text != "whole 1" {
@@ -96,103 +96,103 @@ var partTests = []test{
 			}
 		}
 	}},
-	{"a message that is received with only one of its parts as Part keeps the others", func(b *bench) {
-		b.gather(part(ann, "g", "1"))
-		b.receive(store.ReceiveRequest{In: part(ann, "g", "2")})
-		b.equal("the parts", partIDs(b.parts()), "[net:ann 1]")
+	{"a message whose part is not the last one leaves the other parts", func(b *fixture) {
+		b.gather(partOf(ann, "g", "1"))
+		b.receive(store.ReceiveRequest{In: partOf(ann, "g", "2")})
+		b.equal("the parts", partIDs(b.gatheredParts()), "[net:ann 1]")
 	}},
-	{"a whole message that is a duplicate removes its parts all the same", func(b *bench) {
+	{"a complete message that is a duplicate also removes its parts", func(b *fixture) {
 		b.receive(store.ReceiveRequest{In: incoming(ann, "1")})
-		b.gather(part(ann, "g", "2"))
-		_, result := b.receive(store.ReceiveRequest{In: whole(ann, "g", "1")})
+		b.gather(partOf(ann, "g", "2"))
+		_, result := b.receive(store.ReceiveRequest{In: wholeMessage(ann, "g", "1")})
 		b.equal("the result", result, store.Duplicate)
-		b.equal("the parts", partIDs(b.parts()), "[]")
+		b.equal("the parts", partIDs(b.gatheredParts()), "[]")
 		b.equal("the part is known", b.known(ann, "2"), true)
 	}},
-	{"a whole message that is settled removes its parts", func(b *bench) {
-		b.gather(part(ann, "g", "1"))
-		b.receive(store.ReceiveRequest{In: whole(ann, "g", "1"), Settle: true, Answer: parts(ann, "no")})
-		b.equal("the parts", partIDs(b.parts()), "[]")
+	{"a complete message that is settled removes its parts", func(b *fixture) {
+		b.gather(partOf(ann, "g", "1"))
+		b.receive(store.ReceiveRequest{In: wholeMessage(ann, "g", "1"), Settle: true, Answer: outgoingTexts(ann, "no")})
+		b.equal("the parts", partIDs(b.gatheredParts()), "[]")
 	}},
-	{"a stranger's whole message removes its parts, and no more than so many of them are known", func(b *bench) {
-		b.gather(part(chatOf("7"), "g", "1"), part(chatOf("7"), "g", "2"), part(chatOf("7"), "h", "3"))
-		m := b.stranger("net", "7", "1")
-		m.In = whole(m.In.Chat, "g", "1")
-		b.equal("the refusal", b.refuse(m), store.PairingCoded)
-		b.equal("the same again", b.refuse(m), store.PairingSeen)
+	{"a stranger's complete message removes its parts, and the number of known IDs is limited", func(b *fixture) {
+		b.gather(partOf(strangerChat("7"), "g", "1"), partOf(strangerChat("7"), "g", "2"), partOf(strangerChat("7"), "h", "3"))
+		m := b.strangerMessage("net", "7", "1")
+		m.In = wholeMessage(m.In.Chat, "g", "1")
+		b.equal("the pairing result", b.handleStranger(m), store.PairingCoded)
+		b.equal("the same again", b.handleStranger(m), store.PairingSeen)
 		b.reopen()
-		b.equal("the parts", partIDs(b.parts()), "[net:of 7 3]")
+		b.equal("the parts", partIDs(b.gatheredParts()), "[net:of 7 3]")
 		b.equal("what is known", []bool{b.known(m.In.Chat, "1"), b.known(m.In.Chat, "2"), b.known(m.In.Chat, "3")}, "[true true false]")
 		pairings, err := b.Pairings(ctx)
-		b.must(err)
-		if kept := pairings[0].Message; kept.Part != nil || kept.Raw != nil || kept.Text != "whole 1" {
-			b.Fatalf("kept is %+v", kept)
+		b.noError(err)
+		if stored := pairings[0].Message; stored.Part != nil || stored.Raw != nil || stored.Text != "whole 1" {
+			b.Fatalf("the stored message is %+v", stored)
 		}
 		for i := range 1000 {
-			m.In = whole(m.In.Chat, "h", fmt.Sprint("flood ", i))
-			b.refuse(m)
+			m.In = wholeMessage(m.In.Chat, "h", fmt.Sprint("other ", i))
+			b.handleStranger(m)
 		}
-		b.equal("the first is known behind a flood", b.known(m.In.Chat, "2"), false)
+		b.equal("the first is known after many others", b.known(m.In.Chat, "2"), false)
 	}},
-	{"who has been let in meanwhile is not refused, and keeps the parts", func(b *bench) {
+	{"a person who was admitted meanwhile is not refused and keeps the parts", func(b *fixture) {
 		b.admit("net", "7")
-		b.gather(part(chatOf("7"), "g", "1"))
-		m := b.stranger("net", "7", "1")
+		b.gather(partOf(strangerChat("7"), "g", "1"))
+		m := b.strangerMessage("net", "7", "1")
 		m.In.Part = &channels.Part{Group: "g", Last: true}
-		b.equal("the refusal", b.refuse(m), store.AlreadyAdmitted)
-		b.equal("the parts", partIDs(b.parts()), "[net:of 7 1]")
+		b.equal("the pairing result", b.handleStranger(m), store.AlreadyAdmitted)
+		b.equal("the parts", partIDs(b.gatheredParts()), "[net:of 7 1]")
 	}},
-	{"dropped parts are gone and known", func(b *bench) {
-		b.gather(part(ann, "g", "1"), part(ann, "h", "2"))
-		b.must(b.DropParts(ctx, ann, "g"))
-		b.must(b.DropParts(ctx, ann, "g"))
+	{"dropped parts are removed, and their IDs are known", func(b *fixture) {
+		b.gather(partOf(ann, "g", "1"), partOf(ann, "h", "2"))
+		b.noError(b.DropParts(ctx, ann, "g"))
+		b.noError(b.DropParts(ctx, ann, "g"))
 		b.reopen()
-		b.gather(part(ann, "g", "1"))
-		b.equal("the parts", partIDs(b.parts()), "[net:ann 2]")
+		b.gather(partOf(ann, "g", "1"))
+		b.equal("the parts", partIDs(b.gatheredParts()), "[net:ann 2]")
 		b.equal("what is known", []bool{b.known(ann, "1"), b.known(ann, "2")}, "[true false]")
 		_, result := b.receive(store.ReceiveRequest{In: incoming(ann, "1")})
 		b.equal("the result", result, store.Duplicate)
 	}},
-	{"parts stay for weeks, because their channel may be disabled, and not for ever", func(b *bench) {
-		b.gather(part(ann, "g", "old"))
-		b.pass(20 * 24 * time.Hour)
-		b.gather(part(ann, "g", "young"))
-		b.must(b.Prune(ctx, store.Retention{Age: 1, Count: 1}))
-		b.equal("the parts", partIDs(b.parts()), "[net:ann old net:ann young]")
-		b.pass(11 * 24 * time.Hour)
-		b.must(b.Prune(ctx, store.Retention{Age: 1, Count: 1}))
-		b.equal("the parts later", partIDs(b.parts()), "[net:ann young]")
-		b.must(b.Prune(ctx, store.Retention{}))
+	{"parts of an incomplete message stay for 30 days", func(b *fixture) {
+		b.gather(partOf(ann, "g", "old"))
+		b.advance(20 * 24 * time.Hour)
+		b.gather(partOf(ann, "g", "young"))
+		b.noError(b.Prune(ctx, store.Retention{Age: 1, Count: 1}))
+		b.equal("the parts", partIDs(b.gatheredParts()), "[net:ann old net:ann young]")
+		b.advance(11 * 24 * time.Hour)
+		b.noError(b.Prune(ctx, store.Retention{Age: 1, Count: 1}))
+		b.equal("the parts later", partIDs(b.gatheredParts()), "[net:ann young]")
+		b.noError(b.Prune(ctx, store.Retention{}))
 		b.reopen()
-		b.equal("the parts without limits", partIDs(b.parts()), "[net:ann young]")
+		b.equal("the parts without limits", partIDs(b.gatheredParts()), "[net:ann young]")
 	}},
 }
 
-func chatOf(user string) channels.Chat { return channels.Chat{Channel: "net", ID: "of " + user} }
+func strangerChat(user string) channels.Chat { return channels.Chat{Channel: "net", ID: "of " + user} }
 
-func (b *bench) gather(all ...channels.Incoming) {
+func (b *fixture) gather(all ...channels.Incoming) {
 	b.Helper()
 	for _, in := range all {
-		b.must(b.Gather(ctx, in))
+		b.noError(b.Gather(ctx, in))
 	}
 }
 
-// parts are the gathered parts of net.
-func (b *bench) parts() []channels.Incoming {
+// gatheredParts returns the gathered parts of the channel net.
+func (b *fixture) gatheredParts() []channels.Incoming {
 	b.Helper()
 	parts, err := b.Parts(ctx, "net")
-	b.must(err)
+	b.noError(err)
 	return parts
 }
 
-func (b *bench) known(chat channels.Chat, id string) bool {
+func (b *fixture) known(chat channels.Chat, id string) bool {
 	b.Helper()
 	known, err := b.Known(ctx, chat, id)
-	b.must(err)
+	b.noError(err)
 	return known
 }
 
-// partIDs are the chats and ids of parts, in order.
+// partIDs returns the chats and IDs of parts, in order.
 func partIDs(parts []channels.Incoming) string {
 	ids := []string{}
 	for _, p := range parts {

@@ -1,5 +1,5 @@
-// Package storetest holds every engine to the store's contract: one suite, run by each engine's own
-// tests. It knows nothing of how an engine keeps things.
+// Package storetest is the test suite of the store's contract, which the tests of every engine run.
+// It does not know how an engine stores anything.
 package storetest
 
 import (
@@ -14,15 +14,15 @@ import (
 )
 
 // Open opens an engine on a folder, as a daemon would. It is called again on the same folder after
-// Close, and must then find what was kept.
+// Close, and must then find the stored data.
 type Open func(t *testing.T, o Options) store.Store
 
 // Options say how an engine is opened.
 type Options struct {
 	Dir string
 	Now func() time.Time
-	// Beside opens a second handle beside the one that is open. The engine takes the first one's
-	// member for gone when this one adopts.
+	// Beside opens a second handle beside the open one. When the second handle adopts, the engine
+	// considers the member of the first one gone.
 	Beside bool
 }
 
@@ -30,7 +30,7 @@ type Options struct {
 func Run(t *testing.T, open Open) {
 	for _, theme := range []struct {
 		name  string
-		tests []test
+		tests []contractTest
 	}{
 		{"receive", receiveTests},
 		{"parts", partTests},
@@ -39,7 +39,7 @@ func Run(t *testing.T, open Open) {
 		{"restart", restartTests},
 		{"cancel", cancelTests},
 		{"queue", queueTests},
-		{"notes", noteTests},
+		{"crash records", crashRecordTests},
 		{"members", memberTests},
 		{"tokens", tokenTests},
 		{"enqueue", enqueueTests},
@@ -57,37 +57,37 @@ func Run(t *testing.T, open Open) {
 		{"questions", questionTests},
 		{"spool", spoolTests},
 		{"retention", retentionTests},
-		{"together", concurrencyTests},
+		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
 	} {
 		t.Run(theme.name, func(t *testing.T) {
 			for _, c := range theme.tests {
-				t.Run(c.name, func(t *testing.T) { c.run(newBench(t, open)) })
+				t.Run(c.name, func(t *testing.T) { c.run(newFixture(t, open)) })
 			}
 		})
 	}
 }
 
-// test is one sentence of the contract.
-type test struct {
+// contractTest checks one sentence of the contract.
+type contractTest struct {
 	name string
-	run  func(b *bench)
+	run  func(b *fixture)
 }
 
-// bench is an engine under test and a clock that stands still unless it is moved.
-type bench struct {
+// fixture is an engine under test, with a clock that only advance moves.
+type fixture struct {
 	*testing.T
 	store.Store
 	dir   string
 	open  Open
-	codes int // pairing codes made up so far
+	codes int // the number of pairing codes created
 
 	mu   sync.Mutex
 	time time.Time
 }
 
-func newBench(t *testing.T, open Open) *bench {
-	b := &bench{T: t, dir: t.TempDir(), open: open, time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+func newFixture(t *testing.T, open Open) *fixture {
+	b := &fixture{T: t, dir: t.TempDir(), open: open, time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	b.Store = open(t, Options{Dir: b.dir, Now: b.now})
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
@@ -97,34 +97,34 @@ func newBench(t *testing.T, open Open) *bench {
 	return b
 }
 
-func (b *bench) now() time.Time {
+func (b *fixture) now() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.time
 }
 
-func (b *bench) pass(d time.Duration) {
+func (b *fixture) advance(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.time = b.time.Add(d)
 }
 
-// reopen is a restart of the daemon.
-func (b *bench) reopen() {
+// reopen closes and opens the store, like a restart of the daemon.
+func (b *fixture) reopen() {
 	b.Helper()
-	b.must(b.Close())
+	b.noError(b.Close())
 	b.Store = b.open(b.T, Options{Dir: b.dir, Now: b.now})
 }
 
-func (b *bench) must(err error) {
+func (b *fixture) noError(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-// equal compares what is printed, which is enough for ids, texts and states.
-func (b *bench) equal(what string, got, want any) {
+// equal compares values as text, which is enough for IDs, texts and states.
+func (b *fixture) equal(what string, got, want any) {
 	b.Helper()
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
 		b.Fatalf("%s is %s, want %s", what, g, w)
@@ -138,28 +138,28 @@ var (
 	cid = channels.Chat{Channel: "net", ID: "cid"}
 )
 
-// incoming is a message whose text is its id.
+// incoming returns a message whose text is its ID.
 func incoming(chat channels.Chat, id string) channels.Incoming {
 	return channels.Incoming{Chat: chat, ID: id, Text: id, User: channels.User{ID: "7", Name: "Ann"}}
 }
 
-func (b *bench) receive(a store.ReceiveRequest) (store.Inbound, store.Disposition) {
+func (b *fixture) receive(a store.ReceiveRequest) (store.Inbound, store.Disposition) {
 	b.Helper()
 	result, err := b.Receive(ctx, a)
-	b.must(err)
+	b.noError(err)
 	return result.Inbound, result.Disposition
 }
 
-// adopt takes over what another handle has claimed.
-func (b *bench) adopt() store.Adopted {
+// adopt takes over the work of another handle.
+func (b *fixture) adopt() store.Adopted {
 	b.Helper()
 	adopted, err := b.Adopt(ctx)
-	b.must(err)
+	b.noError(err)
 	return adopted
 }
 
-// queue receives messages that wait for their turns.
-func (b *bench) queue(chat channels.Chat, ids ...string) []store.Inbound {
+// receiveQueued receives messages that wait for their turns.
+func (b *fixture) receiveQueued(chat channels.Chat, ids ...string) []store.Inbound {
 	b.Helper()
 	var inbounds []store.Inbound
 	for _, id := range ids {
@@ -170,55 +170,55 @@ func (b *bench) queue(chat channels.Chat, ids ...string) []store.Inbound {
 	return inbounds
 }
 
-// running receives a message and claims it at once.
-func (b *bench) running(chat channels.Chat, id string) store.Inbound {
+// receiveClaimed receives a message and claims it at once.
+func (b *fixture) receiveClaimed(chat channels.Chat, id string) store.Inbound {
 	b.Helper()
 	inbound, result := b.receive(store.ReceiveRequest{In: incoming(chat, id), Claim: true})
 	b.equal("the result on "+id, result, store.Claimed)
 	return inbound
 }
 
-func (b *bench) claim() store.Inbound {
+func (b *fixture) claimOne() store.Inbound {
 	b.Helper()
 	claimed, err := b.Claim(ctx, 1)
-	b.must(err)
+	b.noError(err)
 	if len(claimed) != 1 {
 		b.Fatalf("%d were claimed, want 1", len(claimed))
 	}
 	return claimed[0]
 }
 
-func (b *bench) nothingToClaim() {
+func (b *fixture) nothingToClaim() {
 	b.Helper()
 	claimed, err := b.Claim(ctx, 9)
-	b.must(err)
+	b.noError(err)
 	for _, inbound := range claimed {
 		b.Fatalf("claimed %s, which must not run", inbound.In.ID)
 	}
 }
 
-func (b *bench) done(id int64) {
+func (b *fixture) finishDone(id int64) {
 	b.Helper()
-	b.must(b.finish(id, store.Done, store.Outcome{}))
+	b.noError(b.tryFinish(id, store.Done, store.Outcome{}))
 }
 
-func (b *bench) finish(id int64, state store.State, out store.Outcome) error {
+func (b *fixture) tryFinish(id int64, state store.State, out store.Outcome) error {
 	_, err := b.Finish(ctx, id, state, out)
 	return err
 }
 
-func (b *bench) inbound(id int64) store.Inbound {
+func (b *fixture) inbound(id int64) store.Inbound {
 	b.Helper()
 	inbound, found, err := b.Inbound(ctx, id)
-	b.must(err)
+	b.noError(err)
 	if !found {
 		b.Fatalf("inbound %d is gone", id)
 	}
 	return inbound
 }
 
-// parts are network calls to a chat, one a text.
-func parts(chat channels.Chat, texts ...string) []channels.Outgoing {
+// outgoingTexts returns a network call for each text.
+func outgoingTexts(chat channels.Chat, texts ...string) []channels.Outgoing {
 	var out []channels.Outgoing
 	for _, text := range texts {
 		out = append(out, channels.Outgoing{Chat: chat, Kind: channels.Answer, Text: text})
@@ -226,49 +226,49 @@ func parts(chat channels.Chat, texts ...string) []channels.Outgoing {
 	return out
 }
 
-func (b *bench) enqueue(l store.Outbound) (store.Delivery, bool) {
+func (b *fixture) enqueue(l store.Outbound) (store.Delivery, bool) {
 	b.Helper()
 	p, sending, err := b.Enqueue(ctx, l)
-	b.must(err)
+	b.noError(err)
 	return p, sending
 }
 
-func (b *bench) next(chat channels.Chat) store.Delivery {
+func (b *fixture) nextDelivery(chat channels.Chat) store.Delivery {
 	b.Helper()
 	p, found, err := b.NextDelivery(ctx, chat)
-	b.must(err)
+	b.noError(err)
 	if !found {
 		b.Fatalf("there is nothing to send to %s", chat)
 	}
 	return p
 }
 
-func (b *bench) nothingToSend(chat channels.Chat) {
+func (b *fixture) nothingToSend(chat channels.Chat) {
 	b.Helper()
 	p, found, err := b.NextDelivery(ctx, chat)
-	b.must(err)
+	b.noError(err)
 	if found {
 		b.Fatalf("delivery %q must not be sent now", p.Out.Text)
 	}
 }
 
-func (b *bench) settle(id int64, state store.State) {
+func (b *fixture) settle(id int64, state store.State) {
 	b.Helper()
-	b.must(b.settled(id, state, "", "", 0))
+	b.noError(b.trySettle(id, state, "", "", 0))
 }
 
-func (b *bench) settled(id int64, state store.State, receipt, reason string, after time.Duration) error {
+func (b *fixture) trySettle(id int64, state store.State, receipt, reason string, after time.Duration) error {
 	_, err := b.Settle(ctx, id, store.Settlement{State: state, Receipt: receipt, Reason: reason, After: after})
 	return err
 }
 
-// sendAll sends what is pending of a chat and returns the texts in order.
-func (b *bench) sendAll(chat channels.Chat) []string {
+// sendAll sends all pending deliveries of a chat and returns their texts in order.
+func (b *fixture) sendAll(chat channels.Chat) []string {
 	b.Helper()
 	texts := []string{}
 	for {
 		p, found, err := b.NextDelivery(ctx, chat)
-		b.must(err)
+		b.noError(err)
 		if !found {
 			return texts
 		}

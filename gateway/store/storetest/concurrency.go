@@ -12,27 +12,27 @@ import (
 	"nanobot/gateway/store"
 )
 
-// crowd is how many goroutines work at once.
-const crowd = 32
+// parallelism is the number of goroutines of a concurrency test.
+const parallelism = 32
 
-// together runs a crowd and waits for it.
-func (b *bench) together(do func(n int) error) {
+// runParallel calls do in many goroutines and waits for them.
+func (b *fixture) runParallel(do func(n int) error) {
 	b.Helper()
 	var wg sync.WaitGroup
-	errs := make([]error, crowd)
-	for n := range crowd {
+	errs := make([]error, parallelism)
+	for n := range parallelism {
 		wg.Go(func() { errs[n] = do(n) })
 	}
 	wg.Wait()
-	b.must(errors.Join(errs...))
+	b.noError(errors.Join(errs...))
 }
 
-var concurrencyTests = []test{
-	{"messages received side by side are all there, each once", func(b *bench) {
+var concurrencyTests = []contractTest{
+	{"messages received in parallel are all stored, each once", func(b *fixture) {
 		const each = 10
 		var fresh atomic.Int64
-		b.together(func(n int) error {
-			chat := channels.Chat{Channel: "net", ID: strconv.Itoa(n / 2)} // two offer the same messages
+		b.runParallel(func(n int) error {
+			chat := channels.Chat{Channel: "net", ID: strconv.Itoa(n / 2)} // two goroutines receive the same messages
 			for i := range each {
 				result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(chat, strconv.Itoa(i)), Cursor: "c"})
 				if err != nil {
@@ -45,12 +45,12 @@ var concurrencyTests = []test{
 			return nil
 		})
 		b.reopen()
-		b.equal("how many were queued", fresh.Load(), crowd/2*each)
-		b.equal("how many wait", b.waiting(channels.Chat{}), crowd/2*each)
+		b.equal("how many were queued", fresh.Load(), parallelism/2*each)
+		b.equal("how many wait", b.countWaiting(channels.Chat{}), parallelism/2*each)
 	}},
-	{"of many who would run a chat's messages at once only one may", func(b *bench) {
+	{"of many parallel claims of a chat only one is granted", func(b *fixture) {
 		var claimed atomic.Int64
-		b.together(func(n int) error {
+		b.runParallel(func(n int) error {
 			result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n)), Claim: true})
 			if result.Disposition == store.Claimed {
 				claimed.Add(1)
@@ -58,13 +58,13 @@ var concurrencyTests = []test{
 			return err
 		})
 		b.equal("how many were claimed", claimed.Load(), 1)
-		b.equal("how many wait", b.waiting(ann), crowd-1)
+		b.equal("how many wait", b.countWaiting(ann), parallelism-1)
 	}},
-	{"nothing is claimed twice, no chat runs twice, and order holds", func(b *bench) {
+	{"no message is claimed twice, no chat runs two, and the order is kept", func(b *fixture) {
 		const chats, each = 8, 12
 		for i := range each {
 			for c := range chats {
-				b.queue(channels.Chat{Channel: "net", ID: strconv.Itoa(c)}, fmt.Sprintf("%03d", i))
+				b.receiveQueued(channels.Chat{Channel: "net", ID: strconv.Itoa(c)}, fmt.Sprintf("%03d", i))
 			}
 		}
 		var mu sync.Mutex
@@ -83,19 +83,19 @@ var concurrencyTests = []test{
 			mu.Lock()
 			busy[i.In.Chat] = false
 			mu.Unlock()
-			return b.finish(i.ID, store.Done, store.Outcome{})
+			return b.tryFinish(i.ID, store.Done, store.Outcome{})
 		}
-		var left, vain atomic.Int64
+		var left, failed atomic.Int64
 		left.Store(chats * each)
-		b.together(func(int) error {
+		b.runParallel(func(int) error {
 			for left.Load() > 0 {
 				claimed, err := b.Claim(ctx, 1+int(left.Load())%3)
 				if err != nil {
 					return err
 				}
 				if len(claimed) == 0 {
-					if vain.Add(1) > 1_000_000 {
-						return fmt.Errorf("%d inbounds never come up", left.Load())
+					if failed.Add(1) > 1_000_000 {
+						return fmt.Errorf("%d messages are never claimed", left.Load())
 					}
 					continue
 				}
@@ -116,11 +116,11 @@ var concurrencyTests = []test{
 		}
 		b.equal("how many chats", len(ran), chats)
 	}},
-	{"deliveries of a chat go one at a time, in order, none lost", func(b *bench) {
+	{"deliveries of a chat are sent one at a time, in order, and none is lost", func(b *fixture) {
 		const each = 6
-		b.together(func(n int) error {
+		b.runParallel(func(n int) error {
 			for i := range each {
-				_, _, err := b.Enqueue(ctx, store.Outbound{Parts: parts(ann, fmt.Sprintf("%d.%d", n, i))})
+				_, _, err := b.Enqueue(ctx, store.Outbound{Parts: outgoingTexts(ann, fmt.Sprintf("%d.%d", n, i))})
 				if err != nil {
 					return err
 				}
@@ -129,7 +129,7 @@ var concurrencyTests = []test{
 		})
 		var mu sync.Mutex
 		var sent []store.Delivery
-		b.together(func(int) error {
+		b.runParallel(func(int) error {
 			for {
 				p, found, err := b.NextDelivery(ctx, ann)
 				if err != nil {
@@ -139,10 +139,10 @@ var concurrencyTests = []test{
 				if found {
 					sent = append(sent, p)
 				}
-				all := len(sent) == crowd*each
+				all := len(sent) == parallelism*each
 				mu.Unlock()
 				if found {
-					err = b.settled(p.ID, store.Sent, "", "", 0)
+					err = b.trySettle(p.ID, store.Sent, "", "", 0)
 				}
 				if all || err != nil {
 					return err
@@ -155,11 +155,11 @@ var concurrencyTests = []test{
 			}
 		}
 	}},
-	{"one caller's mistake does not touch the others", func(b *bench) {
+	{"a failed change does not affect others in the same transaction", func(b *fixture) {
 		var wrong atomic.Int64
-		b.together(func(n int) error {
+		b.runParallel(func(n int) error {
 			if n%2 == 0 {
-				if err := b.finish(999, store.Done, store.Outcome{}); errors.Is(err, store.ErrState) {
+				if err := b.tryFinish(999, store.Done, store.Outcome{}); errors.Is(err, store.ErrState) {
 					wrong.Add(1)
 				}
 				return nil
@@ -167,16 +167,16 @@ var concurrencyTests = []test{
 			_, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
 			return err
 		})
-		b.equal("how many were refused", wrong.Load(), crowd/2)
-		b.equal("how many wait", b.waiting(ann), crowd/2)
+		b.equal("how many were refused", wrong.Load(), parallelism/2)
+		b.equal("how many wait", b.countWaiting(ann), parallelism/2)
 	}},
-	{"a caller who gives up learns what really happened", func(b *bench) {
+	{"a cancelled call reports what really happened", func(b *fixture) {
 		var stored atomic.Int64
-		b.together(func(n int) error {
-			hurried, end := context.WithCancel(ctx)
+		b.runParallel(func(n int) error {
+			cancelled, cancel := context.WithCancel(ctx)
 			var wg sync.WaitGroup
-			wg.Go(end)
-			_, err := b.Receive(hurried, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
+			wg.Go(cancel)
+			_, err := b.Receive(cancelled, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
 			wg.Wait()
 			if err == nil {
 				stored.Add(1)
@@ -185,6 +185,6 @@ var concurrencyTests = []test{
 			}
 			return nil
 		})
-		b.equal("how many wait", b.waiting(ann), stored.Load())
+		b.equal("how many wait", b.countWaiting(ann), stored.Load())
 	}},
 }

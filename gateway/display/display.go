@@ -1,13 +1,13 @@
-// Package shown turns what a protocol shows beside text, screens and buttons, into what channels
+// Package display converts the screens and buttons of agents' protocols into those that channels
 // send. It knows nothing of turns, nor of where messages go.
-package shown
+package display
 
 import (
 	"nanobot/channels"
 	"nanobot/terminal"
 )
 
-// Screen returns a terminal screen as channels show it; nil of nil.
+// Screen converts a terminal screen; nil stays nil.
 func Screen(s *terminal.Screen) *channels.Screen {
 	if s == nil {
 		return nil
@@ -42,11 +42,11 @@ func color(c interface {
 	return channels.RGB(r, g, b)
 }
 
-// maxCommand is the longest command that a button carries, in bytes.
+// maxCommand is the longest command that a button can carry, in bytes.
 const maxCommand = 63
 
-// Buttons returns buttons for the commands that a protocol offers. They stay when they are pressed.
-// A command that is too long for a button is left out: it can be typed.
+// Buttons converts the control buttons of a protocol. They stay after they are pressed. A command
+// that is too long for a button is omitted; it can be typed.
 func Buttons(all []terminal.ControlButton) []channels.Button {
 	var out []channels.Button
 	for _, b := range all {
