@@ -8,21 +8,21 @@ import (
 
 // Call is one request of the bot.
 type Call struct {
-	ID      int               // from 1, in the order in which the requests arrived
-	Route   string            // as in Discord's OpenAPI, such as CreateMessage
-	Args    map[string]string // channel_id, message_id …
+	ID      int               // in the order of arrival, from 1
+	Route   string            // one of the constants, such as CreateMessage
+	Args    map[string]string // path parameters, such as channel_id
 	Query   url.Values
 	Body    json.RawMessage
 	Files   []Upload
 	At      time.Time
-	Done    bool   // it was answered
-	Status  int    // of the answer; 0 if the connection was cut
-	Code    int    // of an error
-	Message string // the id of the message that it made, changed or deleted
+	Done    bool   // the response was sent
+	Status  int    // of the response; 0 if the connection was cut
+	Code    int    // of the error
+	Message string // ID of the message that was created, edited or deleted
 
 	auth   string
 	agent  string
-	fields map[string]json.RawMessage // of a body that is an object
+	fields map[string]json.RawMessage // of a body that is a JSON object
 }
 
 // Upload is one file in a request.
@@ -33,13 +33,13 @@ type Upload struct {
 	Content []byte
 }
 
-// has tells whether the body has a field, be it null.
+// has reports whether the body has a field, even if its value is null.
 func (c *Call) has(field string) bool {
 	_, ok := c.fields[field]
 	return ok
 }
 
-// Calls returns the requests so far, in order, of one route or of all for "".
+// Calls returns the calls of a route so far, in order. "" means all routes.
 func (s *Server) Calls(route string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,17 +55,17 @@ func (s *Server) callsOf(route string) (out []Call) {
 	return out
 }
 
-// AwaitCalls waits until the requests of a route satisfy a condition, and returns them. It reports
-// false when that takes longer than patience.
-func (s *Server) AwaitCalls(route string, patience time.Duration, enough func([]Call) bool) (calls []Call, ok bool) {
-	ok = s.await(patience, func() bool { calls = s.callsOf(route); return enough(calls) })
+// AwaitCalls waits until enough reports true for the calls of a route, and returns the calls. It
+// reports false after the timeout.
+func (s *Server) AwaitCalls(route string, timeout time.Duration, enough func([]Call) bool) (calls []Call, ok bool) {
+	ok = s.await(timeout, func() bool { calls = s.callsOf(route); return enough(calls) })
 	return calls, ok
 }
 
-// InvalidRequests returns how many requests were answered with 401, 403 or 429, but for a 429 of
-// the scope shared. Discord bans an address that makes 10,000 of them in 10 minutes.
+// InvalidRequests returns the number of responses with 401, 403 or 429, except 429 with the scope
+// shared. Discord bans an address that makes 10,000 such requests in 10 minutes.
 func (s *Server) InvalidRequests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.invalid
+	return s.invalidRequests
 }

@@ -53,27 +53,28 @@ type CommandChoice struct {
 	Value any               `json:"value"`
 }
 
-// Commands returns the commands that are registered for a guild, or everywhere for "".
+// Commands returns the commands that are registered for a guild, or globally for "".
 func (s *Server) Commands(guild string) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.commands[guild])
 }
 
-// application checks that a call is about the bot's own application, and in a guild that it is in.
-func (s *Server) application(c *Call) error {
+// checkApplication checks that a call is for the bot's own application, and for a guild that the
+// bot is in.
+func (s *Server) checkApplication(c *Call) error {
 	if c.Args["application_id"] != s.ApplicationID {
-		return refuse(http.StatusForbidden, 20012, "You are not authorized to perform this action on this application")
+		return expectedError(http.StatusForbidden, 20012, "You are not authorized to perform this action on this application")
 	}
 	if _, scoped := c.Args["guild_id"]; scoped {
-		_, err := s.guild(c)
+		_, err := s.guildOf(c)
 		return err
 	}
 	return nil
 }
 
 func (s *Server) getCommands(c *Call) (any, error) {
-	if err := s.application(c); err != nil {
+	if err := s.checkApplication(c); err != nil {
 		return nil, err
 	}
 	return append([]Command{}, s.commands[c.Args["guild_id"]]...), nil
@@ -82,12 +83,12 @@ func (s *Server) getCommands(c *Call) (any, error) {
 const commandFields = "name name_localizations description description_localizations options " +
 	"default_member_permissions dm_permission contexts integration_types handler type id"
 
-// putCommands replaces all commands. One that keeps its name keeps its id.
+// putCommands replaces all commands. A command that keeps its name also keeps its ID.
 func (s *Server) putCommands(c *Call) (any, error) {
-	if err := s.application(c); err != nil {
+	if err := s.checkApplication(c); err != nil {
 		return nil, err
 	}
-	next, err := decode[[]Command](s, c.Route, c.Body)
+	next, err := decodeBody[[]Command](s, c.Route, c.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (s *Server) putCommands(c *Call) (any, error) {
 		s.checkFields(fmt.Sprintf("%s, command %d", c.Route, i), names[i], commandFields)
 	}
 	if len(next) > 100 {
-		return nil, forbid(http.StatusBadRequest, 30032, "Maximum number of application commands reached (100)")
+		return nil, violationError(http.StatusBadRequest, 30032, "Maximum number of application commands reached (100)")
 	}
 	seen := map[string]bool{}
 	for i := range next {
@@ -106,17 +107,17 @@ func (s *Server) putCommands(c *Call) (any, error) {
 			return nil, err
 		}
 		if seen[next[i].Name] {
-			return nil, malformed(at+".name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
+			return nil, fieldError(at+".name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
 		}
 		seen[next[i].Name] = true
-		s.register(c.Args["guild_id"], &next[i])
+		s.assignCommandID(c.Args["guild_id"], &next[i])
 	}
 	s.commands[c.Args["guild_id"]] = next
 	return append([]Command{}, next...), nil
 }
 
-func (s *Server) register(guild string, c *Command) {
-	c.ID, c.ApplicationID, c.GuildID, c.Version = s.id(), s.ApplicationID, guild, s.id()
+func (s *Server) assignCommandID(guild string, c *Command) {
+	c.ID, c.ApplicationID, c.GuildID, c.Version = s.newID(), s.ApplicationID, guild, s.newID()
 	c.Type = max(c.Type, 1)
 	for _, old := range s.commands[guild] {
 		if old.Name == c.Name {
@@ -125,49 +126,49 @@ func (s *Server) register(guild string, c *Command) {
 	}
 }
 
-// commandName is what a slash command and its options may be called; upper case is not allowed
-// where lower case exists.
+// commandName matches the names of slash commands and their options. Upper case is refused by
+// checkCommand.
 var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
 func (c Command) check(at string) error {
 	if c.Type > 1 {
-		return malformed(at+".type", "UNSUPPORTED", "discordtest knows only slash commands")
+		return fieldError(at+".type", "UNSUPPORTED", "discordtest knows only slash commands")
 	}
-	return checkNamed(at, c.Name, c.Description, c.Options)
+	return checkCommand(at, c.Name, c.Description, c.Options)
 }
 
-func checkNamed(at, name, description string, options []CommandOption) error {
+func checkCommand(at, name, description string, options []CommandOption) error {
 	if !commandName.MatchString(name) || strings.ToLower(name) != name {
-		return malformed(at+".name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
+		return fieldError(at+".name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
 	}
-	if err := lengths(at, []length{{"description", description, 1, 100}}); err != nil {
+	if err := checkLengths(at, []lengthLimit{{"description", description, 1, 100}}); err != nil {
 		return err
 	}
 	if len(options) > 25 {
-		return malformed(at+".options", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
+		return fieldError(at+".options", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
 	}
 	optional, seen := false, map[string]bool{}
 	for i, o := range options {
 		at := fmt.Sprintf("%s.options.%d", at, i)
 		switch {
 		case o.Type < 1 || o.Type > 11:
-			return malformed(at+".type", "BASE_TYPE_CHOICES", "no type of option")
+			return fieldError(at+".type", "BASE_TYPE_CHOICES", "no type of option")
 		case seen[o.Name]:
-			return malformed(at+".name", "APPLICATION_COMMAND_OPTIONS_NAME_ALREADY_EXISTS", "Option name already exists")
+			return fieldError(at+".name", "APPLICATION_COMMAND_OPTIONS_NAME_ALREADY_EXISTS", "Option name already exists")
 		case o.Required && optional:
-			return malformed(at, "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options must be placed before non-required options")
+			return fieldError(at, "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options must be placed before non-required options")
 		case len(o.Choices) > 25:
-			return malformed(at+".choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
+			return fieldError(at+".choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
 		case o.MaxLength != nil && (*o.MaxLength < 1 || *o.MaxLength > 6000):
-			return malformed(at+".max_length", "NUMBER_TYPE_MAX", "int value should be between 1 and 6000.")
+			return fieldError(at+".max_length", "NUMBER_TYPE_MAX", "int value should be between 1 and 6000.")
 		}
 		optional, seen[o.Name] = optional || !o.Required, true
 		for j, choice := range o.Choices {
-			if err := lengths(fmt.Sprintf("%s.choices.%d", at, j), []length{{"name", choice.Name, 1, 100}}); err != nil {
+			if err := checkLengths(fmt.Sprintf("%s.choices.%d", at, j), []lengthLimit{{"name", choice.Name, 1, 100}}); err != nil {
 				return err
 			}
 		}
-		if err := checkNamed(at, o.Name, o.Description, o.Options); err != nil {
+		if err := checkCommand(at, o.Name, o.Description, o.Options); err != nil {
 			return err
 		}
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// writeAll sends what is queued until the connection ends.
-func (s *Server) writeAll(c *conn) {
+// writePackets sends the queued packets until the connection ends.
+func (s *Server) writePackets(c *conn) {
 	for {
 		s.mu.Lock()
-		for len(c.out) == 0 && c.closing == 0 && !c.gone {
-			s.more.Wait()
+		for len(c.outgoing) == 0 && c.closing == 0 && !c.closed {
+			s.changed.Wait()
 		}
-		out, closing, gone := c.out, c.closing, c.gone
-		c.out = nil
+		out, closing, gone := c.outgoing, c.closing, c.closed
+		c.outgoing = nil
 		s.mu.Unlock()
 		if gone {
 			return
@@ -25,46 +25,48 @@ func (s *Server) writeAll(c *conn) {
 			_ = c.ws.SetWriteDeadline(time.Now().Add(WaitLimit))
 			switch err := c.ws.WriteMessage(websocket.TextMessage, packet); {
 			case errors.Is(err, websocket.ErrCloseSent):
-				return // the client has said goodbye, and the reader ends the connection
+				return // the client has sent a close frame, and readPackets ends the connection
 			case err != nil:
-				s.update(func() { s.cut(c) })
+				s.update(func() { s.cutConnection(c) })
 				return
 			}
 		}
 		if closing != 0 {
 			message := websocket.FormatCloseMessage(closing, closeText[closing])
 			_ = c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
-			// The reader waits for the client to hang up too: bytes left unread would make the
-			// kernel reset the connection, and the client might never see the code.
+			// readPackets waits for the client's close frame. Unread bytes would make the kernel
+			// reset the connection, and the client might never see the code.
 			_ = c.ws.SetReadDeadline(time.Now().Add(2 * time.Second))
 			return
 		}
 	}
 }
 
-// readAll takes what the client sends until the connection ends.
-func (s *Server) readAll(c *conn) {
-	s.expectBeat(c)
+// readPackets handles the client's packets until the connection ends.
+func (s *Server) readPackets(c *conn) {
+	s.extendReadDeadline(c)
 	for {
 		kind, body, err := c.ws.ReadMessage()
 		if err != nil {
-			s.update(func() { s.lost(c, err) })
+			s.update(func() { s.connectionLost(c, err) })
 			return
 		}
 		s.update(func() {
-			if c.closing == 0 && !c.gone {
-				s.handle(c, kind, body)
+			if c.closing == 0 && !c.closed {
+				s.handlePacket(c, kind, body)
 			}
 		})
 	}
 }
 
-// expectBeat gives the client twice the heartbeat interval until the next heartbeat.
-func (s *Server) expectBeat(c *conn) { _ = c.ws.SetReadDeadline(time.Now().Add(2 * c.beat)) }
+// extendReadDeadline allows the client twice the heartbeat interval until the next heartbeat.
+func (s *Server) extendReadDeadline(c *conn) {
+	_ = c.ws.SetReadDeadline(time.Now().Add(2 * c.heartbeatInterval))
+}
 
-// lost ends a connection that cannot be read any more. A client that says goodbye with 1000 or 1001
-// ends its session.
-func (s *Server) lost(c *conn, err error) {
+// connectionLost ends a connection that can no longer be read. A client that closes with 1000 or
+// 1001 ends its session.
+func (s *Server) connectionLost(c *conn, err error) {
 	var closed *websocket.CloseError
 	var late net.Error
 	if errors.As(err, &closed) {
@@ -72,55 +74,55 @@ func (s *Server) lost(c *conn, err error) {
 		if c.session != nil && (closed.Code == websocket.CloseNormalClosure || closed.Code == websocket.CloseGoingAway) {
 			delete(s.gateway.sessions, c.session.id)
 		}
-	} else if c.closing == 0 && !c.gone && errors.As(err, &late) && late.Timeout() {
-		s.expire(c.session)
+	} else if c.closing == 0 && !c.closed && errors.As(err, &late) && late.Timeout() {
+		s.expireSession(c.session)
 		message := websocket.FormatCloseMessage(4009, closeText[4009])
 		_ = c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
 	}
-	s.cut(c)
+	s.cutConnection(c)
 }
 
-// cut ends a connection without a word. Its session stays.
-func (s *Server) cut(c *conn) {
-	c.gone = true
+// cutConnection closes a connection without a close frame. The session can be resumed.
+func (s *Server) cutConnection(c *conn) {
+	c.closed = true
 	delete(s.gateway.conns, c)
-	s.leave(c)
+	s.detachSession(c)
 	_ = c.ws.Close()
 }
 
-// leave parts a connection and its session.
-func (s *Server) leave(c *conn) {
+// detachSession separates a connection from its session.
+func (s *Server) detachSession(c *conn) {
 	if c.session != nil && c.session.conn == c {
-		c.session.conn, c.session.left = nil, time.Now()
+		c.session.conn, c.session.disconnectedAt = nil, time.Now()
 	}
 	c.session = nil
 }
 
-// expire ends a session: it cannot be resumed.
-func (s *Server) expire(old *session) {
+// expireSession ends a session, which then cannot be resumed.
+func (s *Server) expireSession(old *session) {
 	if old != nil {
 		delete(s.gateway.sessions, old.id)
 	}
 }
 
-// hangUp closes a connection with a code once what is queued is sent.
-func (s *Server) hangUp(c *conn, code int) {
+// closeConnection closes a connection with a code after the queued packets are sent.
+func (s *Server) closeConnection(c *conn, code int) {
 	if code == 4007 || code == 4009 {
-		s.expire(c.session)
+		s.expireSession(c.session)
 	}
-	s.leave(c)
+	s.detachSession(c)
 	c.closing = code
 }
 
-// send queues a packet, unless the server is silent.
-func (s *Server) send(c *conn, f frame) {
-	if c.mute || s.gateway.mute || c.gone || c.closing != 0 {
+// queuePacket queues a packet, unless the gateway or the connection is muted or ending.
+func (s *Server) queuePacket(c *conn, f packet) {
+	if c.muted || s.gateway.muted || c.closed || c.closing != 0 {
 		return
 	}
-	c.out = append(c.out, encode(f))
+	c.outgoing = append(c.outgoing, encode(f))
 }
 
-// closeText are the reasons that come with the codes.
+// closeText has the reasons that Discord sends with the close codes.
 var closeText = map[int]string{
 	4000: "Unknown error.", 4001: "Unknown opcode.", 4002: "Error while decoding payload.", 4003: "Not authenticated.",
 	4004: "Authentication failed.", 4005: "Already authenticated.", 4007: "Invalid seq.", 4008: "Rate limited.",

@@ -7,37 +7,37 @@ import (
 	"time"
 )
 
-// Handshake is how a connection to the gateway goes. The zero Handshake is a right one.
+// Handshake is a fault of a connection to the gateway. The zero Handshake is no fault.
 type Handshake struct {
-	RefuseStatus int  // the HTTP status in place of a connection
-	NoHello      bool // it is accepted, and never anything is sent
-	// In place of READY or RESUMED:
-	NoReply        bool // nothing, ever
+	RefuseStatus int  // refuse the connection with this HTTP status
+	NoHello      bool // accept the connection, and never send anything
+	// The following replace READY or RESUMED.
+	NoReply        bool // never send anything
 	Reconnect      bool // op 7
 	InvalidSession bool // op 9, not resumable
-	CloseCode      int  // a close code
-	CutConnection  bool // the connection is cut
-	// OnlyResume keeps it for the next RESUME; connections that identify go right.
+	CloseCode      int  // close with this code
+	CutConnection  bool // cut the connection
+	// OnlyResume keeps the Handshake for the next RESUME; connections that identify succeed.
 	OnlyResume bool
 }
 
-// StartLimit is how many sessions a bot may start.
+// StartLimit is the limit of sessions that a bot may start.
 type StartLimit struct {
 	Total, Remaining int
-	MaxConcurrency   int           // IDENTIFYs in a Window; more are answered with op 9
-	Window           time.Duration // 5 seconds at Discord's
+	MaxConcurrency   int           // IDENTIFYs per Window; more are answered with op 9
+	Window           time.Duration // 5 seconds in the real Discord
 }
 
-// Stats counts what happened at the gateway.
+// Stats counts the events of the gateway.
 type Stats struct {
 	Connects   int
 	Identifies int
 	Readies    int
-	Resumes    int // that were asked for
-	Resumed    int // that worked
+	Resumes    int // requested
+	Resumed    int // successful
 	Heartbeats int
-	Connected  int   // sessions that somebody listens to now
-	Closes     []int // the codes that the bot hung up with
+	Connected  int   // sessions with a connection now
+	Closes     []int // the codes that the bot has closed connections with
 }
 
 // Stats returns the counts so far.
@@ -51,102 +51,112 @@ func (s *Server) stats() Stats {
 	out := s.gateway.stats
 	out.Closes = slices.Clone(out.Closes)
 	for _, n := range s.gateway.sessions {
-		if n.conn != nil && !n.conn.mute {
+		if n.conn != nil && !n.conn.muted {
 			out.Connected++
 		}
 	}
 	return out
 }
 
-// AwaitStats waits until the counts satisfy a condition, and fails the test if they do not.
+// AwaitStats waits until enough reports true for the counts, and fails the test after WaitLimit.
 func (s *Server) AwaitStats(t testing.TB, enough func(Stats) bool) (now Stats) {
 	t.Helper()
 	if !s.await(WaitLimit, func() bool { now = s.stats(); return enough(now) }) {
-		t.Fatalf("the gateway has not got there after %s: %+v", WaitLimit, now)
+		t.Fatalf("the gateway did not reach the expected state within %s: %+v", WaitLimit, now)
 	}
 	return now
 }
 
-// AwaitReady waits until the bot is connected and has been told READY or RESUMED.
+// AwaitReady waits until the bot is connected and READY or RESUMED was sent.
 func (s *Server) AwaitReady(t testing.TB) {
 	t.Helper()
 	s.AwaitStats(t, func(now Stats) bool { return now.Connected > 0 })
 }
 
-// SetPrivilegedIntents says which privileged intents are switched on in the developer portal. At first all
-// are.
+// SetPrivilegedIntents sets the privileged intents that are enabled in the developer portal. The
+// default is all.
 func (s *Server) SetPrivilegedIntents(intents int) {
-	s.update(func() { s.portal = intents & privileged })
+	s.update(func() { s.privilegedIntents = intents & privileged })
 }
 
-// SetHeartbeatInterval sets the heartbeat interval of the connections to come. Who is silent for twice as
-// long is closed with 4009.
-func (s *Server) SetHeartbeatInterval(d time.Duration) { s.update(func() { s.gateway.beat = d }) }
+// SetHeartbeatInterval sets the heartbeat interval of future connections. A client that sends
+// nothing for twice the interval is closed with 4009.
+func (s *Server) SetHeartbeatInterval(d time.Duration) {
+	s.update(func() { s.gateway.heartbeatInterval = d })
+}
 
-// SetHeartbeatACK says whether heartbeats are acknowledged.
+// SetHeartbeatACK sets whether heartbeats are acknowledged.
 func (s *Server) SetHeartbeatACK(on bool) { s.update(func() { s.gateway.noACK = !on }) }
 
-// SetMuted has the gateway accept and read, and send nothing at all. What is not sent can still
-// be resumed.
-func (s *Server) SetMuted(on bool) { s.update(func() { s.gateway.mute = on }) }
+// SetMuted makes the gateway accept and read, but send nothing. The missing events are delivered by
+// a resume.
+func (s *Server) SetMuted(on bool) { s.update(func() { s.gateway.muted = on }) }
 
-// SetStartLimit replaces how many sessions the bot may start, which is 1000 at once at first.
-func (s *Server) SetStartLimit(l StartLimit) { s.update(func() { s.gateway.start = l }) }
+// SetStartLimit sets the limit of sessions. The default is 1000 at the same time.
+func (s *Server) SetStartLimit(l StartLimit) { s.update(func() { s.gateway.startLimit = l }) }
 
-// SetEventCopies has each event asked about, and delivered so often: 0 drops it for good, 2 doubles
-// it. Nil is once. The function must not call the server.
+// SetEventCopies sets a function that returns how many copies of an event are delivered: 0 drops
+// the event, 2 repeats it. Nil means one copy. The function must not call the server.
 func (s *Server) SetEventCopies(f func(event string, data json.RawMessage) int) {
-	s.update(func() { s.gateway.deliver = f })
+	s.update(func() { s.gateway.eventCopies = f })
 }
 
-// GuildOutage tells of a guild that it is unavailable, and that it is back after something was done.
+// GuildOutage reports that a guild is unavailable, calls during, and reports that the guild is
+// available again.
 func (s *Server) GuildOutage(guild string, during func()) {
 	s.update(func() { s.dispatch("GUILD_DELETE", intentGuilds, map[string]any{"id": guild, "unavailable": true}) })
 	during()
-	s.update(func() { s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreate(guild)) })
+	s.update(func() { s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreateEvent(guild)) })
 }
 
-// PlanHandshakes queues how the next connections go.
+// PlanHandshakes queues faults for the next connections.
 func (s *Server) PlanHandshakes(h ...Handshake) {
-	s.update(func() { s.gateway.next = append(s.gateway.next, h...) })
+	s.update(func() { s.gateway.handshakes = append(s.gateway.handshakes, h...) })
 }
 
 // RequestHeartbeat asks all connections for a heartbeat, op 1.
-func (s *Server) RequestHeartbeat() { s.each(func(c *conn) { s.send(c, frame{Op: opHeartbeat}) }) }
+func (s *Server) RequestHeartbeat() {
+	s.forEachConnection(func(c *conn) { s.queuePacket(c, packet{Op: opHeartbeat}) })
+}
 
 // RequestReconnect asks all connections to reconnect and resume, op 7.
-func (s *Server) RequestReconnect() { s.each(func(c *conn) { s.send(c, frame{Op: opReconnect}) }) }
+func (s *Server) RequestReconnect() {
+	s.forEachConnection(func(c *conn) { s.queuePacket(c, packet{Op: opReconnect}) })
+}
 
-// InvalidateSessions takes the session from all connections, op 9.
+// InvalidateSessions ends the sessions of all connections, op 9.
 func (s *Server) InvalidateSessions(resumable bool) {
-	s.each(func(c *conn) {
-		s.send(c, frame{Op: opInvalid, Data: encode(resumable)})
+	s.forEachConnection(func(c *conn) {
+		s.queuePacket(c, packet{Op: opInvalid, Data: encode(resumable)})
 		if !resumable {
-			s.expire(c.session)
+			s.expireSession(c.session)
 		}
-		s.leave(c)
+		s.detachSession(c)
 	})
 }
 
 // CloseConnections closes all connections with a code.
-func (s *Server) CloseConnections(code int) { s.each(func(c *conn) { s.hangUp(c, code) }) }
+func (s *Server) CloseConnections(code int) {
+	s.forEachConnection(func(c *conn) { s.closeConnection(c, code) })
+}
 
-// CutConnections cuts all connections.
-func (s *Server) CutConnections() { s.each(s.cut) }
+// CutConnections cuts all connections without a close frame.
+func (s *Server) CutConnections() { s.forEachConnection(s.cutConnection) }
 
-// ExpireSessions makes it impossible to resume: what happens meanwhile is lost to the gateway.
+// ExpireSessions makes resuming impossible, so that the gateway does not deliver the events of the
+// meantime.
 func (s *Server) ExpireSessions() {
 	s.update(func() {
 		for _, n := range s.gateway.sessions {
 			if n.conn != nil {
-				s.leave(n.conn)
+				s.detachSession(n.conn)
 			}
 		}
 		clear(s.gateway.sessions)
 	})
 }
 
-func (s *Server) each(do func(*conn)) {
+func (s *Server) forEachConnection(do func(*conn)) {
 	s.update(func() {
 		for c := range s.gateway.conns {
 			do(c)

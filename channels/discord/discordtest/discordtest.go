@@ -1,7 +1,7 @@
-// Package discordtest is Discord on loopback, for one bot: REST, the websocket gateway and the CDN.
-// It is as strict as the real one about what it is sent, loses and repeats what the real one may
-// lose and repeat, and fails on demand. It keeps score of every call and of what each channel
-// shows. It knows nothing of the bot it serves.
+// Package discordtest is a test server for one Discord bot: REST, the websocket gateway and the CDN
+// on loopback. It refuses every request that Discord refuses, loses and repeats events as Discord
+// may, and fails on demand. It records every call and the messages of every channel. It knows
+// nothing of the bot that it serves.
 package discordtest
 
 import (
@@ -14,88 +14,89 @@ import (
 	"time"
 )
 
-// The token of a new server's bot, and its name.
+// The token and the name of a new server's bot.
 const (
 	DefaultToken    = "MTE0OTg3NjU0MzIxMDEyMzQ1Ng.GnanoB.0123456789abcdefghijklmnopqrstuvwxyzAB"
 	DefaultUsername = "nano-test"
 	defaultBotID    = "1149876543210123456"
 )
 
-// Server is Discord for one bot. See New. All methods may be called from any goroutine.
+// Server is a Discord server for one bot; New starts one. All methods may be called from any
+// goroutine.
 type Server struct {
-	URL           string // what a bot uses in place of https://discord.com and of the CDN
+	URL           string // replaces https://discord.com and the address of the CDN
 	Token         string // without the leading "Bot "
 	ApplicationID string
 	Bot           User
 
-	server *httptest.Server
-	closed chan struct{}
-	close  sync.Once
-	work   sync.WaitGroup // the gateway's connections
+	server      *httptest.Server
+	closed      chan struct{}
+	close       sync.Once
+	connections sync.WaitGroup // the gateway's connections
 
-	mu     sync.Mutex
-	more   *sync.Cond // something changed
-	skew   time.Duration
-	lastID uint64
-	portal int
+	mu                sync.Mutex
+	changed           *sync.Cond // signalled on every change of the state
+	clockOffset       time.Duration
+	lastID            uint64
+	privilegedIntents int
 
-	users    map[string]User
-	guilds   map[string]*guild
-	channels map[string]*channel
-	dms      map[string]string // user → channel
-	denied   map[string]bool   // guilds, channels and users
-	limits   map[string]int64  // guild → bytes of a file
-	files    map[string]*stored
-	nonces   map[string]*used
-	commands map[string][]Command // guild, or "" → commands
-	actions  map[string]*interaction
-	changes  []Change
+	users        map[string]User
+	guilds       map[string]*guild
+	channels     map[string]*channel
+	dms          map[string]string // user → channel
+	denied       map[string]bool   // guilds, channels and users
+	uploadLimits map[string]int64  // guild → bytes of a file
+	files        map[string]*storedFile
+	nonces       map[string]*usedNonce
+	commands     map[string][]Command // guild, or "" → commands
+	interactions map[string]*interaction
+	changes      []Change
 
-	calls      []*Call
-	violations []string
-	invalid    int
-	fault      func(Call) Fault
-	queued     map[string][]Fault
-	buckets    buckets
-	gateway    gateway
+	calls           []*Call
+	violations      []string
+	invalidRequests int
+	faultFunc       func(Call) Fault
+	queuedFaults    map[string][]Fault
+	buckets         buckets
+	gateway         gateway
 }
 
-// New starts a server that closes with the test. The test fails if the bot did what no right bot
-// does and the test did not ask for it with TakeViolations.
+// New starts a server that is closed at the end of the test. The test fails if there are violations
+// that it has not taken with TakeViolations.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := Start()
 	t.Cleanup(func() {
 		s.Close()
 		for _, v := range s.TakeViolations() {
-			t.Errorf("the bot did what Discord does not allow: %s", v)
+			t.Errorf("violation of the Discord API: %s", v)
 		}
 	})
 	return s
 }
 
-// Start starts a server outside a test; whoever calls it closes it and asks for the violations.
+// Start starts a server outside a test. The caller closes it and checks the violations.
 func Start() *Server {
 	s := &Server{
 		Token: DefaultToken, ApplicationID: defaultBotID,
-		Bot:      User{ID: defaultBotID, Username: DefaultUsername, Discriminator: "0", Bot: true},
-		closed:   make(chan struct{}),
-		portal:   privileged,
-		users:    map[string]User{},
-		guilds:   map[string]*guild{},
-		channels: map[string]*channel{},
-		dms:      map[string]string{},
-		denied:   map[string]bool{},
-		limits:   map[string]int64{},
-		files:    map[string]*stored{},
-		nonces:   map[string]*used{},
-		commands: map[string][]Command{},
-		actions:  map[string]*interaction{},
-		queued:   map[string][]Fault{},
-		buckets:  newBuckets(),
-		gateway:  newGateway(),
+		Bot:               User{ID: defaultBotID, Username: DefaultUsername, Discriminator: "0", Bot: true},
+		closed:            make(chan struct{}),
+		privilegedIntents: privileged,
+		users:             map[string]User{},
+		guilds:            map[string]*guild{},
+		channels:          map[string]*channel{},
+		dms:               map[string]string{},
+		denied:            map[string]bool{},
+		uploadLimits:      map[string]int64{},
+		files:             map[string]*storedFile{},
+		nonces:            map[string]*usedNonce{},
+		commands:          map[string][]Command{},
+		interactions:      map[string]*interaction{},
+		queuedFaults:      map[string][]Fault{},
+		buckets:           newBuckets(),
+		gateway:           newGateway(),
 	}
-	s.more = sync.NewCond(&s.mu)
+	s.changed = sync.NewCond(&s.mu)
 	s.users[s.Bot.ID] = s.Bot
 	s.server = httptest.NewServer(s.handler())
 	s.URL = s.server.URL
@@ -108,10 +109,10 @@ func (s *Server) Close() {
 		close(s.closed)
 		s.update(func() {
 			for c := range s.gateway.conns {
-				s.cut(c)
+				s.cutConnection(c)
 			}
 		})
-		s.work.Wait()
+		s.connections.Wait()
 		s.server.CloseClientConnections()
 		s.server.Close()
 	})
@@ -121,47 +122,47 @@ func (s *Server) Close() {
 func (s *Server) handler() http.Handler {
 	rest := s.routes()
 	mux := http.NewServeMux()
-	// 10 is today's version; 9 is the same for all that is here and the default of older libraries.
+	// 10 is the current version. 9 is the default of older libraries, and does not differ in these
+	// routes.
 	mux.Handle("/api/v10/", http.StripPrefix("/api/v10", rest))
 	mux.Handle("/api/v9/", http.StripPrefix("/api/v9", rest))
-	mux.HandleFunc("/gateway/", s.accept)
+	mux.HandleFunc("/gateway/", s.serveGateway)
 	mux.HandleFunc(CDN, s.serveFile)
 	return mux
 }
 
-// AdvanceClock has the server's clock jump: nonces are forgotten after 5 minutes, interactions must be
-// answered within 3 seconds and are over after 15 minutes, the addresses of files expire after a
-// day.
-func (s *Server) AdvanceClock(d time.Duration) { s.update(func() { s.skew += d }) }
+// AdvanceClock moves the server's clock: nonces expire after 5 minutes, interactions must be
+// answered within 3 seconds and expire after 15 minutes, and the URLs of files expire after a day.
+func (s *Server) AdvanceClock(d time.Duration) { s.update(func() { s.clockOffset += d }) }
 
-func (s *Server) now() time.Time { return time.Now().Add(s.skew) }
+func (s *Server) now() time.Time { return time.Now().Add(s.clockOffset) }
 
-// discordEpoch is the first millisecond of 2015, from which snowflakes count.
+// discordEpoch is the first millisecond of 2015, the epoch of snowflakes.
 const discordEpoch = 1420070400000
 
-// id makes the next snowflake: later ones are greater, as numbers.
-func (s *Server) id() string {
+// newID returns the next snowflake. Snowflakes increase, as numbers.
+func (s *Server) newID() string {
 	s.lastID = max(s.lastID+1, uint64(s.now().UnixMilli()-discordEpoch)<<22)
 	return strconv.FormatUint(s.lastID, 10)
 }
 
-func number(id string) uint64 {
+func parseID(id string) uint64 {
 	n, _ := strconv.ParseUint(id, 10, 64)
 	return n
 }
 
-// update changes the server's state and tells everyone who waits.
+// update changes the server's state and wakes all waiters.
 func (s *Server) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
-	s.more.Broadcast()
+	s.changed.Broadcast()
 }
 
-// await waits until a condition that is checked under the lock holds. It reports false if that
-// takes longer than patience or the server is closed.
-func (s *Server) await(patience time.Duration, holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// await waits until holds reports true; holds is called with the lock held. It reports false after
+// the timeout, or if the server is closed.
+func (s *Server) await(timeout time.Duration, holds func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { s.update(func() {}) })()
 	s.mu.Lock()
@@ -170,7 +171,7 @@ func (s *Server) await(patience time.Duration, holds func() bool) bool {
 		if ctx.Err() != nil || s.isClosed() {
 			return false
 		}
-		s.more.Wait()
+		s.changed.Wait()
 	}
 	return true
 }
@@ -184,16 +185,16 @@ func (s *Server) isClosed() bool {
 	}
 }
 
-// Violations are what the bot did that no right bot does: unknown routes and fields, texts that are
-// too long, buttons that cannot be. What a right bot may run into (a deleted message, a closed DM,
-// a file that is too big) is refused, and no violation.
+// Violations returns the requests that a correct bot never makes: unknown routes and fields, texts
+// that are too long, invalid components. Errors that a correct bot may get (a deleted message, a
+// closed DM, a file that is too large) are not violations.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.violations...)
 }
 
-// TakeViolations returns the violations and forgets them, for a test that provokes some.
+// TakeViolations returns the violations and removes them, for a test that provokes them.
 func (s *Server) TakeViolations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

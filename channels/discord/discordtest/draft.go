@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// draft is a message in a request: all fields of creates, edits, callbacks and followups.
+// draft is a message in a request, with the fields of creates, edits, callbacks and followups.
 type draft struct {
-	Content     *string         `json:"content"`
-	Embeds      []Embed         `json:"embeds"`
-	Allowed     *allowed        `json:"allowed_mentions"`
-	Stickers    []string        `json:"sticker_ids"`
-	Components  []Component     `json:"components"`
-	Flags       *int            `json:"flags"`
-	Attachments []described     `json:"attachments"`
-	Poll        json.RawMessage `json:"poll"`
-	Theme       json.RawMessage `json:"shared_client_theme"`
-	Reference   *Reference      `json:"message_reference"`
-	Nonce       json.RawMessage `json:"nonce"`
-	Enforce     bool            `json:"enforce_nonce"`
-	TTS         bool            `json:"tts"`
+	Content     *string           `json:"content"`
+	Embeds      []Embed           `json:"embeds"`
+	Allowed     *allowedMentions  `json:"allowed_mentions"`
+	Stickers    []string          `json:"sticker_ids"`
+	Components  []Component       `json:"components"`
+	Flags       *int              `json:"flags"`
+	Attachments []draftAttachment `json:"attachments"`
+	Poll        json.RawMessage   `json:"poll"`
+	Theme       json.RawMessage   `json:"shared_client_theme"`
+	Reference   *Reference        `json:"message_reference"`
+	Nonce       json.RawMessage   `json:"nonce"`
+	Enforce     bool              `json:"enforce_nonce"`
+	TTS         bool              `json:"tts"`
 
-	// Taken, because the routes have them, and of no effect.
+	// Accepted, because the routes have these fields, and ignored.
 	Username  string   `json:"username"`
 	AvatarURL string   `json:"avatar_url"`
 	Thread    string   `json:"thread_name"`
@@ -34,21 +34,21 @@ type draft struct {
 	Quirk     string   `json:"Channel"`
 }
 
-// described is a file of a message in a request: one that comes with it, by its number, or one that
-// stays, by its id.
-type described struct {
-	ID          json.RawMessage `json:"id"`
-	Filename    string          `json:"filename"`
-	Description string          `json:"description"`
-	Duration    float64         `json:"duration_secs"`
-	Waveform    string          `json:"waveform"`
-	Title       string          `json:"title"`
-	Spoiler     bool            `json:"is_spoiler"`
-	Remix       bool            `json:"is_remix"`
-	known                       // discordgo sends what it was told of a file, all of it
+// draftAttachment is a file of a message in a request: an uploaded file, by its number, or a file
+// that the message keeps, by its ID.
+type draftAttachment struct {
+	ID             json.RawMessage `json:"id"`
+	Filename       string          `json:"filename"`
+	Description    string          `json:"description"`
+	Duration       float64         `json:"duration_secs"`
+	Waveform       string          `json:"waveform"`
+	Title          string          `json:"title"`
+	Spoiler        bool            `json:"is_spoiler"`
+	Remix          bool            `json:"is_remix"`
+	attachmentInfo                 // discordgo sends all fields that it has received
 }
 
-type known struct {
+type attachmentInfo struct {
 	URL       string `json:"url"`
 	Proxy     string `json:"proxy_url"`
 	Type      string `json:"content_type"`
@@ -59,7 +59,7 @@ type known struct {
 	Flags     int    `json:"flags"`
 }
 
-func (d described) id() string { return strings.Trim(string(d.ID), `"`) }
+func (d draftAttachment) id() string { return strings.Trim(string(d.ID), `"`) }
 
 func (d draft) flags() int {
 	if d.Flags == nil {
@@ -68,8 +68,8 @@ func (d draft) flags() int {
 	return *d.Flags
 }
 
-// The flags that may be set: no link previews, no notification, and in answers to interactions for
-// one person only.
+// The flags that a bot may set: no link previews, no notification, and, in responses to
+// interactions, visible to one person only.
 const (
 	createFlags = 1<<2 | 1<<12
 	answerFlags = createFlags | FlagEphemeral
@@ -84,22 +84,22 @@ func (d draft) nonce() (string, error) {
 	var n json.Number
 	if json.Unmarshal(d.Nonce, &text) != nil {
 		if bytes.HasPrefix(d.Nonce, []byte(`"`)) || json.Unmarshal(d.Nonce, &n) != nil {
-			return "", malformed("nonce", "BASE_TYPE", "a string or a number")
+			return "", fieldError("nonce", "BASE_TYPE", "a string or a number")
 		}
 		text = n.String()
 	}
 	if utf8.RuneCountInString(text) > 25 {
-		return "", malformed("nonce", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
+		return "", fieldError("nonce", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
 	}
 	return text, nil
 }
 
-// compose checks a draft and makes a message of it, or changes one by the fields that are there.
-func (s *Server) compose(c *Call, ch *channel, prefix string, d draft, m *Message) error {
+// applyDraft checks a draft and applies its fields to a message.
+func (s *Server) applyDraft(c *Call, ch *channel, prefix string, d draft, m *Message) error {
 	if err := d.check(prefix); err != nil {
 		return err
 	}
-	if err := s.attach(c, ch, d, m); err != nil {
+	if err := s.attachFiles(c, ch, d, m); err != nil {
 		return err
 	}
 	if d.Content != nil {
@@ -114,26 +114,26 @@ func (s *Server) compose(c *Call, ch *channel, prefix string, d draft, m *Messag
 		m.Components = d.Components
 	}
 	m.Flags |= d.flags()
-	if err := s.refer(ch, d, m); err != nil {
+	if err := s.setReference(ch, d, m); err != nil {
 		return err
 	}
-	s.mention(d.Allowed, m)
+	s.setMentions(d.Allowed, m)
 	if m.Content == "" && len(m.Embeds)+len(m.Attachments)+len(m.Components)+len(d.Stickers) == 0 {
-		return forbid(http.StatusBadRequest, 50006, "Cannot send an empty message")
+		return violationError(http.StatusBadRequest, 50006, "Cannot send an empty message")
 	}
 	return nil
 }
 
-// maxContent is in code points.
+// maxContent is the limit of a message in code points.
 const maxContent = 2000
 
 func (d draft) check(prefix string) error {
 	if d.Content != nil && utf8.RuneCountInString(*d.Content) > maxContent {
-		return malformed(prefix+"content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
+		return fieldError(prefix+"content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
 	}
 	for name, raw := range map[string]json.RawMessage{"poll": d.Poll, "shared_client_theme": d.Theme} {
 		if len(raw) > 0 && string(raw) != "null" {
-			return malformed(prefix+name, "UNSUPPORTED", "discordtest does not know these")
+			return fieldError(prefix+name, "UNSUPPORTED", "discordtest does not know these")
 		}
 	}
 	if err := checkEmbeds(prefix+"embeds", d.Embeds); err != nil {
@@ -145,14 +145,14 @@ func (d draft) check(prefix string) error {
 	return d.Allowed.check(prefix + "allowed_mentions")
 }
 
-// refer resolves what a message answers.
-func (s *Server) refer(ch *channel, d draft, m *Message) error {
+// setReference sets the message that a message replies to.
+func (s *Server) setReference(ch *channel, d draft, m *Message) error {
 	r := d.Reference
 	if r == nil {
 		return nil
 	}
 	wrong := func(kind, text string) error {
-		no := malformed("message_reference", kind, "%s", text)
+		no := fieldError("message_reference", kind, "%s", text)
 		no.violation = kind != "REPLIES_UNKNOWN_MESSAGE"
 		return no
 	}

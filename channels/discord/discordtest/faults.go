@@ -6,63 +6,63 @@ import (
 	"time"
 )
 
-// Fault is how a call goes wrong. The zero Fault lets it pass.
+// Fault is a failure of a call. The zero Fault lets the call succeed.
 type Fault struct {
-	Status        int // in place of the effect
+	Status        int // respond with this status and do not carry out the call
 	Code          int
 	Message       string
-	Body          string // in place of the answer; with a Status also in place of the effect
+	Body          string // replaces the response; without a Status the call is carried out
 	RetryAfter    time.Duration
 	Global        bool
 	Scope         string // of a 429: user (the default), global or shared
-	CutBefore     bool   // the connection is cut and nothing happens
-	CutAfter      bool   // what was asked is done and the connection is cut
+	CutBefore     bool   // cut the connection, do not carry out the call
+	CutAfter      bool   // carry out the call, then cut the connection
 	HangUntil     <-chan struct{}
-	ResponseDelay time.Duration // between the effect and the answer
+	ResponseDelay time.Duration // delay between carrying out the call and the response
 }
 
-// RateLimited is 429 for this bucket.
+// RateLimited is a 429 for the call's bucket.
 func RateLimited(after time.Duration) Fault {
 	return Fault{Status: http.StatusTooManyRequests, RetryAfter: after}
 }
 
-// GloballyRateLimited is 429 for the whole bot.
+// GloballyRateLimited is a 429 for the whole bot.
 func GloballyRateLimited(after time.Duration) Fault {
 	return Fault{Status: http.StatusTooManyRequests, RetryAfter: after, Global: true, Scope: "global"}
 }
 
-// BadGateway is 502 with the page a proxy answers with.
+// BadGateway is a 502 with the page of a proxy.
 func BadGateway() Fault {
 	return Fault{Status: http.StatusBadGateway, Body: "<html><head><title>502 Bad Gateway</title></head>" +
 		"<body><center><h1>502 Bad Gateway</h1></center><hr><center>cloudflare</center></body></html>"}
 }
 
-// ErrorResponse is an error of Discord's, such as 403 with code 50013, Missing Permissions.
+// ErrorResponse is an error of Discord, such as 403 with code 50013, Missing Permissions.
 func ErrorResponse(status, code int, message string) Fault {
 	return Fault{Status: status, Code: code, Message: message}
 }
 
-// TruncatedJSON does what was asked and answers with half a JSON object.
+// TruncatedJSON carries out the call and responds with half a JSON object.
 func TruncatedJSON() Fault { return Fault{Body: `{"id":"12`} }
 
-// FailNext queues faults for the next calls of a route, or of any for "". A zero Fault lets a call
-// pass.
+// FailNext queues faults for the next calls of a route, or of any route for "". A zero Fault lets a
+// call succeed.
 func (s *Server) FailNext(route string, faults ...Fault) {
-	s.update(func() { s.queued[route] = append(s.queued[route], faults...) })
+	s.update(func() { s.queuedFaults[route] = append(s.queuedFaults[route], faults...) })
 }
 
-// SetFault has every call asked about; nil asks about none. The queue of FailNext goes first. The
-// function may block.
-func (s *Server) SetFault(f func(Call) Fault) { s.update(func() { s.fault = f }) }
+// SetFault sets a function that returns the fault of each call; nil means no faults. Faults queued
+// by FailNext come first. The function may block.
+func (s *Server) SetFault(f func(Call) Fault) { s.update(func() { s.faultFunc = f }) }
 
-// nextFault takes what is queued for a call's route, then for any, then what the test's function
-// says.
+// nextFault returns the next fault queued for the call's route, else the next one queued for any
+// route, else the result of the test's function.
 func (s *Server) nextFault(c *Call) Fault {
 	s.mu.Lock()
-	ask := s.fault
+	ask := s.faultFunc
 	for _, route := range []string{c.Route, ""} {
-		if q := s.queued[route]; len(q) > 0 {
-			s.queued[route] = q[1:]
+		if q := s.queuedFaults[route]; len(q) > 0 {
+			s.queuedFaults[route] = q[1:]
 			s.mu.Unlock()
 			return q[0]
 		}
@@ -74,24 +74,25 @@ func (s *Server) nextFault(c *Call) Fault {
 	return ask(*c)
 }
 
-// before does the part of a fault that comes before the effect.
-func (s *Server) before(r *http.Request, f Fault, c *Call) {
+// beforeEffect applies the part of a fault that comes before the call is carried out.
+func (s *Server) beforeEffect(r *http.Request, f Fault, c *Call) {
 	if f.HangUntil != nil {
 		select {
 		case <-f.HangUntil:
 		case <-r.Context().Done():
-			s.abort(c)
+			s.abortConnection(c)
 		case <-s.closed:
-			s.abort(c)
+			s.abortConnection(c)
 		}
 	}
 	if f.CutBefore {
-		s.abort(c)
+		s.abortConnection(c)
 	}
 }
 
-// after does the part that comes between the effect and the answer.
-func (s *Server) after(r *http.Request, f Fault, c *Call) {
+// afterEffect applies the part of a fault that comes between carrying out the call and the
+// response.
+func (s *Server) afterEffect(r *http.Request, f Fault, c *Call) {
 	if f.ResponseDelay > 0 {
 		select {
 		case <-time.After(f.ResponseDelay):
@@ -100,20 +101,20 @@ func (s *Server) after(r *http.Request, f Fault, c *Call) {
 		}
 	}
 	if f.CutAfter {
-		s.abort(c)
+		s.abortConnection(c)
 	}
 }
 
-// refusal is what a fault with a status answers.
-func (f Fault) refusal() *refusal {
-	return &refusal{
+// toError returns the error of a fault with a status.
+func (f Fault) toError() *apiError {
+	return &apiError{
 		status: f.Status, code: f.Code, text: cmp.Or(f.Message, http.StatusText(f.Status)), body: f.Body,
 		retry: f.RetryAfter, global: f.Global, scope: cmp.Or(f.Scope, "user"),
 	}
 }
 
-// abort cuts the connection.
-func (s *Server) abort(c *Call) {
+// abortConnection cuts the connection.
+func (s *Server) abortConnection(c *Call) {
 	s.update(func() { c.Done = true })
 	panic(http.ErrAbortHandler)
 }

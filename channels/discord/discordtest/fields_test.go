@@ -9,8 +9,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// facts are the names of testdata/fields.txt: what a route or an object in a body takes.
-func facts(t *testing.T) map[string][]string {
+// openAPIFields returns the names that a route or an object accepts, from testdata/fields.txt.
+func openAPIFields(t *testing.T) map[string][]string {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/fields.txt")
 	if err != nil {
@@ -25,8 +25,8 @@ func facts(t *testing.T) map[string][]string {
 	return out
 }
 
-// loose is what is taken beyond that: what discordgo sends and Discord ignores, and, since all
-// components are of one type here, what belongs to other components.
+// loose has names that are accepted in addition: fields of discordgo that Discord ignores, and,
+// because all components share one type here, fields of other components.
 var loose = map[string][]string{
 	discordtest.EditMessage:            {"ID", "Channel"},
 	discordtest.StartThreadFromMessage: {"invitable"},
@@ -39,18 +39,18 @@ var loose = map[string][]string{
 	},
 }
 
-func TestTheNamesThatAreTakenAreThoseOfDiscord(t *testing.T) {
-	r := newRig(t)
-	r.must("PUT", "/applications/"+r.ApplicationID+"/commands", []object{{"name": "do", "description": "it"}})
-	message := r.send(object{"content": "x"}).ID
+func TestAcceptedNamesAreThoseOfDiscord(t *testing.T) {
+	bot := newTestBot(t)
+	bot.mustCall("PUT", "/applications/"+bot.ApplicationID+"/commands", []object{{"name": "do", "description": "it"}})
+	message := bot.sendMessage(object{"content": "x"}).ID
 	path := func(template string) string {
-		made, err := r.UserRunsCommand(r.channel, r.user, "do", nil) // a new one each time: it can be answered for 3 seconds
+		made, err := bot.UserRunsCommand(bot.channel, bot.user, "do", nil) // a new one each time: it can be answered for 3 seconds
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.NewReplacer("{channel_id}", r.channel, "{message_id}", message, "{application_id}", r.ApplicationID, "{guild_id}", r.guild,
+		return strings.NewReplacer("{channel_id}", bot.channel, "{message_id}", message, "{application_id}", bot.ApplicationID, "{guild_id}", bot.guild,
 			"{interaction_id}", made.ID, "{interaction_token}", made.Token,
-			"{webhook_id}", r.ApplicationID, "{webhook_token}", made.Token).Replace(template)
+			"{webhook_id}", bot.ApplicationID, "{webhook_token}", made.Token).Replace(template)
 	}
 	list := func(o any) []any { return []any{o} }
 	row := func(c any) object { return object{"components": list(object{"type": 1, "components": list(c)})} }
@@ -77,7 +77,7 @@ func TestTheNamesThatAreTakenAreThoseOfDiscord(t *testing.T) {
 			return discordtest.PutGuildCommands, list(object{"name": "x", "options": list(object{"choices": list(o)})})
 		},
 	}
-	known := facts(t)
+	known := openAPIFields(t)
 	every := []string{"foo"}
 	for _, names := range known {
 		every = append(every, names...)
@@ -90,8 +90,8 @@ func TestTheNamesThatAreTakenAreThoseOfDiscord(t *testing.T) {
 				route, body = wrap(object{name: nil})
 			}
 			verb, template, _ := strings.Cut(route, " ")
-			r.call(verb, path(template), body)
-			flagged := slices.ContainsFunc(r.TakeViolations(), func(v string) bool {
+			bot.callJSON(verb, path(template), body)
+			flagged := slices.ContainsFunc(bot.TakeViolations(), func(v string) bool {
 				return strings.Contains(v, `unknown field "`+name+`"`)
 			})
 			if right := slices.Contains(names, name); right == flagged && !slices.Contains(loose[subject], name) {

@@ -19,25 +19,25 @@ import (
 // File is a file that a user sends.
 type File struct {
 	Name    string
-	Type    string // guessed from the name if it is ""
+	Type    string // derived from the name if empty
 	Content []byte
-	Size    int64 // if it is more than Content has, zeros follow
+	Size    int64 // if larger than Content, zeros follow
 }
 
-// stored is a file on the CDN.
-type stored struct {
+// storedFile is a file on the CDN.
+type storedFile struct {
 	Attachment
 	channel string
 }
 
-// maxAttachments is how many files a message may have.
+// maxAttachments is the number of files that a message may have.
 const maxAttachments = 10
 
-var entityTooLarge = refuse(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+var entityTooLarge = expectedError(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
 
-// attach gives a message the files that come with a request and leaves it those that the request
-// names, or all.
-func (s *Server) attach(c *Call, ch *channel, d draft, m *Message) error {
+// attachFiles sets the files of a message: the uploads of the request, and the earlier files that
+// the request keeps.
+func (s *Server) attachFiles(c *Call, ch *channel, d draft, m *Message) error {
 	uploads := map[string]Upload{}
 	for _, f := range c.Files {
 		if int64(len(f.Content)) > s.uploadLimit(ch.GuildID) {
@@ -49,7 +49,7 @@ func (s *Server) attach(c *Call, ch *channel, d draft, m *Message) error {
 	if d.Attachments == nil {
 		out = slices.Clone(m.Attachments)
 		for _, f := range c.Files {
-			out = append(out, s.store(ch.ID, File{Name: f.Name, Type: f.Type, Content: f.Content}, ""))
+			out = append(out, s.storeFile(ch.ID, File{Name: f.Name, Type: f.Type, Content: f.Content}, ""))
 		}
 	}
 	for i, a := range d.Attachments {
@@ -62,40 +62,40 @@ func (s *Server) attach(c *Call, ch *channel, d draft, m *Message) error {
 		case isNew:
 			delete(uploads, a.id())
 			file := File{Name: cmp.Or(a.Filename, f.Name), Type: f.Type, Content: f.Content}
-			out = append(out, s.store(ch.ID, file, a.Description))
+			out = append(out, s.storeFile(ch.ID, file, a.Description))
 		default:
-			return malformed(at, "ATTACHMENT_NOT_FOUND", "neither the number of a file that is sent nor the id of one that is there")
+			return fieldError(at, "ATTACHMENT_NOT_FOUND", "neither the number of a file that is sent nor the id of one that is there")
 		}
 	}
 	if d.Attachments != nil && len(uploads) > 0 {
-		return malformed("attachments", "ATTACHMENT_NOT_NAMED", "a file is sent that attachments does not name")
+		return fieldError("attachments", "ATTACHMENT_NOT_NAMED", "a file is sent that attachments does not name")
 	}
 	if len(out) > maxAttachments {
-		return malformed("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
+		return fieldError("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
 	}
 	m.Attachments = out
 	return nil
 }
 
-// store puts a file on the CDN.
-func (s *Server) store(channel string, f File, description string) Attachment {
+// storeFile puts a file on the CDN.
+func (s *Server) storeFile(channel string, f File, description string) Attachment {
 	if f.Type == "" || f.Type == "application/octet-stream" {
 		f.Type = mime.TypeByExtension(path.Ext(f.Name))
 	}
 	a := Attachment{
-		ID: s.id(), Filename: f.Name, ContentType: f.Type, Description: description,
+		ID: s.newID(), Filename: f.Name, ContentType: f.Type, Description: description,
 		Size: max(f.Size, int64(len(f.Content))), Content: f.Content,
 	}
-	s.files[a.ID] = &stored{a, channel}
+	s.files[a.ID] = &storedFile{a, channel}
 	return a
 }
 
-// urlLife is how long the address of a file is good for.
-const urlLife = 24 * time.Hour
+// urlLifetime is how long the URL of a file is valid.
+const urlLifetime = 24 * time.Hour
 
-// sign gives a file an address that is good from now on.
-func (s *Server) sign(channel string, a Attachment) Attachment {
-	issued, expires := s.now().Unix(), s.now().Add(urlLife).Unix()
+// signURL returns the attachment with a URL that is valid from now on.
+func (s *Server) signURL(channel string, a Attachment) Attachment {
+	issued, expires := s.now().Unix(), s.now().Add(urlLifetime).Unix()
 	a.URL = fmt.Sprintf("%s/attachments/%s/%s/%s?ex=%x&is=%x&hm=%s", s.URL, channel, a.ID,
 		url.PathEscape(a.Filename), expires, issued, s.signature(a.ID, expires))
 	a.ProxyURL = a.URL
@@ -108,7 +108,7 @@ func (s *Server) signature(id string, expires int64) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// serveFile is the CDN. It needs no token, and has no limits.
+// serveFile is the CDN, which needs no token and has no rate limits.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	c := &Call{Route: CDN, Query: r.URL.Query(), At: time.Now(), Args: map[string]string{
 		"channel_id": r.PathValue("channel_id"), "attachment_id": r.PathValue("attachment_id"), "filename": r.PathValue("filename"),
@@ -117,12 +117,12 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 		s.calls = append(s.calls, c)
 		c.ID = len(s.calls)
 		if r.Header.Get("Authorization") != "" {
-			s.violate("%s: the CDN gets to see the token", CDN)
+			s.addViolation("%s: the CDN gets to see the token", CDN)
 		}
 	})
 	f := s.nextFault(c)
-	s.before(r, f, c)
-	file, status := s.fetch(c)
+	s.beforeEffect(r, f, c)
+	file, status := s.findFile(c)
 	if f.Status != 0 {
 		status = f.Status
 	}
@@ -137,7 +137,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(file.Content[:len(file.Content)/2])
 		_ = http.NewResponseController(w).Flush()
 	}
-	s.after(r, f, c)
+	s.afterEffect(r, f, c)
 	if _, err := w.Write(file.Content); err != nil {
 		return
 	}
@@ -149,8 +149,8 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fetch returns the file that an address names, if that is right and has not expired.
-func (s *Server) fetch(c *Call) (Attachment, int) {
+// findFile returns the file of a URL if the URL is correct and has not expired.
+func (s *Server) findFile(c *Call) (Attachment, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.files[c.Args["attachment_id"]]

@@ -8,58 +8,58 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// gateway is the state of the websocket side.
+// gateway is the state of the websocket gateway.
 type gateway struct {
-	conns    map[*conn]bool
-	sessions map[string]*session
-	next     []Handshake
-	beat     time.Duration // the heartbeat interval
-	mute     bool          // nothing is sent
-	noACK    bool
-	start    StartLimit
-	starts   []time.Time // of the latest IDENTIFYs
-	deliver  func(event string, data json.RawMessage) int
-	stats    Stats
+	conns             map[*conn]bool
+	sessions          map[string]*session
+	handshakes        []Handshake
+	heartbeatInterval time.Duration
+	muted             bool // nothing is sent
+	noACK             bool
+	startLimit        StartLimit
+	identifyTimes     []time.Time // of the latest IDENTIFYs
+	eventCopies       func(event string, data json.RawMessage) int
+	stats             Stats
 }
 
 func newGateway() gateway {
 	return gateway{
-		conns: map[*conn]bool{}, sessions: map[string]*session{}, beat: 41250 * time.Millisecond,
-		start: StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1000, Window: 5 * time.Second},
+		conns: map[*conn]bool{}, sessions: map[string]*session{}, heartbeatInterval: 41250 * time.Millisecond,
+		startLimit: StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1000, Window: 5 * time.Second},
 	}
 }
 
-// session is what a bot is told, and how far. It outlives its connection.
+// session is the session of a bot with its events. It outlives its connections.
 type session struct {
-	id      string
-	intents int
-	log     []frame // all dispatches; the n-th has the sequence number n
-	conn    *conn   // nil while nobody listens
-	left    time.Time
+	id             string
+	intents        int
+	events         []packet // all dispatched events; the n-th has the sequence number n
+	conn           *conn    // nil while disconnected
+	disconnectedAt time.Time
 }
 
-// conn is one connection. All but ws is guarded by the server's lock.
+// conn is one connection. Everything except ws is protected by the server's lock.
 type conn struct {
-	ws      *websocket.Conn
-	plan    Handshake
-	out     [][]byte
-	session *session
-	mute    bool // it sends no more
-	closing int  // the code to close with once out is sent
-	gone    bool
-	beat    time.Duration
-	packets []time.Time // what the client has sent lately
+	ws                *websocket.Conn
+	handshake         Handshake
+	outgoing          [][]byte
+	session           *session
+	muted             bool // nothing more is sent
+	closing           int  // the code to close with after outgoing is sent
+	closed            bool
+	heartbeatInterval time.Duration
+	packetTimes       []time.Time // of the client's recent packets
 }
 
-// frame is one packet of the gateway.
-type frame struct {
+// packet is one packet of the gateway.
+type packet struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
 	Seq  int             `json:"s,omitempty"`
 	Type string          `json:"t,omitempty"`
 }
 
-// The opcodes.
+// The opcodes of the gateway.
 const (
 	opDispatch = iota
 	opHeartbeat
@@ -75,19 +75,19 @@ const (
 	opACK
 )
 
-// accept serves one connection to the gateway from its beginning to its end.
-func (s *Server) accept(w http.ResponseWriter, r *http.Request) {
+// serveGateway serves one connection until it ends.
+func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if s.isClosed() {
 		s.mu.Unlock()
 		http.Error(w, "closed", http.StatusServiceUnavailable)
 		return
 	}
-	s.work.Add(1) // under the lock, so that Close either waits for it or was first
+	s.connections.Add(1) // with the lock held, so that Close either waits for it or comes first
 	s.gateway.stats.Connects++
-	plan := s.gateway.plan(false)
+	plan := s.gateway.nextHandshake(false)
 	s.mu.Unlock()
-	defer s.work.Done()
+	defer s.connections.Done()
 	if plan.RefuseStatus != 0 {
 		http.Error(w, http.StatusText(plan.RefuseStatus), plan.RefuseStatus)
 		return
@@ -96,34 +96,35 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &conn{ws: ws, plan: plan}
+	c := &conn{ws: ws, handshake: plan}
 	s.update(func() {
 		s.gateway.conns[c] = true
-		c.beat = s.gateway.beat
-		c.mute = plan.NoHello
-		s.send(c, frame{Op: opHello, Data: encode(map[string]int64{"heartbeat_interval": c.beat.Milliseconds()})})
+		c.heartbeatInterval = s.gateway.heartbeatInterval
+		c.muted = plan.NoHello
+		s.queuePacket(c, packet{Op: opHello, Data: encode(map[string]int64{"heartbeat_interval": c.heartbeatInterval.Milliseconds()})})
 		if v := r.URL.Query().Get("v"); v != "9" && v != "10" || r.URL.Query().Get("encoding") != "json" {
-			s.hangUp(c, 4012)
+			s.closeConnection(c, 4012)
 		}
 		if s.isClosed() {
-			s.cut(c)
+			s.cutConnection(c)
 		}
 	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.writeAll(c)
+		s.writePackets(c)
 	}()
-	s.readAll(c)
+	s.readPackets(c)
 	<-done
 }
 
-// plan takes how the next connection goes, or the next RESUME if that is what is planned.
-func (g *gateway) plan(resume bool) Handshake {
-	if len(g.next) == 0 || g.next[0].OnlyResume != resume {
+// nextHandshake removes and returns the fault that is planned for the next connection, or for the
+// next RESUME.
+func (g *gateway) nextHandshake(resume bool) Handshake {
+	if len(g.handshakes) == 0 || g.handshakes[0].OnlyResume != resume {
 		return Handshake{}
 	}
-	h := g.next[0]
-	g.next = g.next[1:]
+	h := g.handshakes[0]
+	g.handshakes = g.handshakes[1:]
 	return h
 }

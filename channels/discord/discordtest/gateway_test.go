@@ -20,7 +20,7 @@ const (
 	usual    = guilds | messages | dms | content
 )
 
-// packet is a frame of the gateway.
+// packet is a packet of the gateway.
 type packet struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
@@ -28,42 +28,42 @@ type packet struct {
 	Type string          `json:"t"`
 }
 
-// wire is the bot's side of a connection.
-type wire struct {
+// gatewayConn is the bot's end of a connection.
+type gatewayConn struct {
 	*websocket.Conn
 	t *testing.T
 }
 
-// dial connects and takes the HELLO.
-func (r *rig) dial() *wire {
-	r.t.Helper()
-	w := r.dialOnly("?v=10&encoding=json")
+// dial connects and reads HELLO.
+func (bot *testBot) dial() *gatewayConn {
+	bot.t.Helper()
+	w := bot.dialWithoutHello("?v=10&encoding=json")
 	if p := w.next(); p.Op != 10 {
-		r.t.Fatalf("the first packet is %+v", p)
+		bot.t.Fatalf("the first packet is %+v", p)
 	}
 	return w
 }
 
-func (r *rig) dialOnly(query string) *wire {
-	r.t.Helper()
-	url := into[struct{ URL string }](r.t, r.must("GET", "/gateway", nil).body).URL
+func (bot *testBot) dialWithoutHello(query string) *gatewayConn {
+	bot.t.Helper()
+	url := decodeJSON[struct{ URL string }](bot.t, bot.mustCall("GET", "/gateway", nil).body).URL
 	ws, resp, err := websocket.DefaultDialer.Dial(url+query, nil)
 	if err != nil {
-		r.t.Fatalf("dial: %v", err)
+		bot.t.Fatalf("dial: %v", err)
 	}
 	_ = resp.Body.Close()
-	r.t.Cleanup(func() { _ = ws.Close() })
-	return &wire{ws, r.t}
+	bot.t.Cleanup(func() { _ = ws.Close() })
+	return &gatewayConn{ws, bot.t}
 }
 
-func (w *wire) say(op int, data any) {
+func (w *gatewayConn) send(op int, data any) {
 	w.t.Helper()
 	if err := w.WriteJSON(object{"op": op, "d": data}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *wire) next() (p packet) {
+func (w *gatewayConn) next() (p packet) {
 	w.t.Helper()
 	_ = w.SetReadDeadline(time.Now().Add(discordtest.WaitLimit))
 	if err := w.ReadJSON(&p); err != nil {
@@ -72,8 +72,8 @@ func (w *wire) next() (p packet) {
 	return p
 }
 
-// until reads to the next event of a type.
-func (w *wire) until(event string) packet {
+// waitForEvent reads until the next event of a type.
+func (w *gatewayConn) waitForEvent(event string) packet {
 	w.t.Helper()
 	for {
 		if p := w.next(); p.Type == event {
@@ -82,8 +82,9 @@ func (w *wire) until(event string) packet {
 	}
 }
 
-// closed reads to the end and fails the test unless that is this code; 0 is a cut.
-func (w *wire) closed(code int) {
+// expectClose reads to the end, and fails the test unless the close code is this one; 0 means that
+// the connection is cut.
+func (w *gatewayConn) expectClose(code int) {
 	w.t.Helper()
 	for {
 		_ = w.SetReadDeadline(time.Now().Add(discordtest.WaitLimit))
@@ -102,164 +103,169 @@ func (w *wire) closed(code int) {
 	}
 }
 
-func (r *rig) identify(w *wire, intents int) string {
-	r.t.Helper()
-	w.say(2, object{"token": r.Token, "intents": intents, "properties": object{}})
-	return into[struct {
+func (bot *testBot) identify(w *gatewayConn, intents int) string {
+	bot.t.Helper()
+	w.send(2, object{"token": bot.Token, "intents": intents, "properties": object{}})
+	return decodeJSON[struct {
 		ID string `json:"session_id"`
-	}](r.t, w.until("READY").Data).ID
+	}](bot.t, w.waitForEvent("READY").Data).ID
 }
 
-func (r *rig) resume(w *wire, session string, seq int) {
-	r.t.Helper()
-	w.say(6, object{"token": r.Token, "session_id": session, "seq": seq})
+func (bot *testBot) resume(w *gatewayConn, session string, seq int) {
+	bot.t.Helper()
+	w.send(6, object{"token": bot.Token, "session_id": session, "seq": seq})
 }
 
-func text(t *testing.T, p packet) string {
+func contentOf(t *testing.T, p packet) string {
 	t.Helper()
-	return into[discordtest.Message](t, p.Data).Content
+	return decodeJSON[discordtest.Message](t, p.Data).Content
 }
 
-func TestASessionIsToldOfTheWorldAndOfWhatIsSaid(t *testing.T) {
-	r := newRig(t)
-	thread := r.AddThread(r.channel, "talk")
-	w := r.dial()
-	r.identify(w, usual)
+func TestASessionGetsGuildsAndMessages(t *testing.T) {
+	bot := newTestBot(t)
+	thread := bot.AddThread(bot.channel, "talk")
+	w := bot.dial()
+	bot.identify(w, usual)
 	g := w.next()
-	world := into[struct{ Channels, Threads []discordtest.Channel }](t, g.Data)
+	world := decodeJSON[struct{ Channels, Threads []discordtest.Channel }](t, g.Data)
 	if g.Type != "GUILD_CREATE" || g.Seq != 2 || len(world.Channels) != 1 || world.Threads[0].ID != thread.ID {
 		t.Errorf("%+v: %+v", g, world)
 	}
-	r.UserSends(r.channel, r.user, "hello")
+	bot.UserSends(bot.channel, bot.user, "hello")
 	m := w.next()
-	if got := into[discordtest.Message](t, m.Data); m.Seq != 3 || got.Content != "hello" || got.GuildID != r.guild {
+	if got := decodeJSON[discordtest.Message](t, m.Data); m.Seq != 3 || got.Content != "hello" || got.GuildID != bot.guild {
 		t.Errorf("%+v", m)
 	}
-	r.send(object{"content": "mine", "nonce": "n"})
-	if got := into[discordtest.Message](t, w.next().Data); got.Content != "mine" || got.Nonce != "n" || got.Author != r.Bot {
+	bot.sendMessage(object{"content": "mine", "nonce": "n"})
+	if got := decodeJSON[discordtest.Message](t, w.next().Data); got.Content != "mine" || got.Nonce != "n" || got.Author != bot.Bot {
 		t.Errorf("%+v", got)
 	}
-	w.say(1, 4)
+	w.send(1, 4)
 	if p := w.next(); p.Op != 11 {
 		t.Errorf("in answer to a heartbeat: %+v", p)
 	}
-	r.RequestHeartbeat()
+	bot.RequestHeartbeat()
 	if p := w.next(); p.Op != 1 {
 		t.Errorf("%+v", p)
 	}
 }
 
 func TestContentNeedsItsIntent(t *testing.T) {
-	r := newRig(t)
-	w := r.dial()
-	r.identify(w, usual&^content)
-	r.UserSends(r.channel, r.user, "secret", discordtest.File{Name: "a"})
-	if got := into[discordtest.Message](t, w.until("MESSAGE_CREATE").Data); got.Content != "" || len(got.Attachments) != 0 {
+	bot := newTestBot(t)
+	w := bot.dial()
+	bot.identify(w, usual&^content)
+	bot.UserSends(bot.channel, bot.user, "secret", discordtest.File{Name: "a"})
+	if got := decodeJSON[discordtest.Message](t, w.waitForEvent("MESSAGE_CREATE").Data); got.Content != "" || len(got.Attachments) != 0 {
 		t.Errorf("%+v", got)
 	}
-	r.UserSends(r.channel, r.user, "<@"+r.Bot.ID+"> hi")
-	r.UserSends(r.DM(r.user).ID, r.user, "direct")
-	for _, want := range []string{"<@" + r.Bot.ID + "> hi", "direct"} {
-		if got := text(t, w.next()); got != want {
+	bot.UserSends(bot.channel, bot.user, "<@"+bot.Bot.ID+"> hi")
+	bot.UserSends(bot.DM(bot.user).ID, bot.user, "direct")
+	for _, want := range []string{"<@" + bot.Bot.ID + "> hi", "direct"} {
+		if got := contentOf(t, w.next()); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	without := r.dial()
-	r.identify(without, guilds|dms)
-	r.UserSends(r.channel, r.user, "not for you")
-	r.UserSends(r.DM(r.user).ID, r.user, "for you")
-	if got := text(t, without.until("MESSAGE_CREATE")); got != "for you" {
+	without := bot.dial()
+	bot.identify(without, guilds|dms)
+	bot.UserSends(bot.channel, bot.user, "not for you")
+	bot.UserSends(bot.DM(bot.user).ID, bot.user, "for you")
+	if got := contentOf(t, without.waitForEvent("MESSAGE_CREATE")); got != "for you" {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestTheGatewayHangsUpOnWhatIsWrong(t *testing.T) {
-	for code, wrong := range map[int]func(*rig, *wire){
-		4001: func(_ *rig, w *wire) { w.say(99, nil) },
-		4002: func(_ *rig, w *wire) { _ = w.WriteMessage(websocket.TextMessage, []byte("{")) },
-		4003: func(_ *rig, w *wire) { w.say(3, object{}) },
-		4004: func(_ *rig, w *wire) { w.say(2, object{"token": "wrong", "intents": 1}) },
-		4005: func(r *rig, w *wire) { r.identify(w, 1); w.say(2, object{"token": r.Token, "intents": 1}) },
-		4007: func(r *rig, w *wire) { id := r.identify(r.dial(), 1); r.resume(w, id, 100) },
-		4008: func(_ *rig, w *wire) {
+func TestTheGatewayClosesOnInvalidPackets(t *testing.T) {
+	for code, wrong := range map[int]func(*testBot, *gatewayConn){
+		4001: func(_ *testBot, w *gatewayConn) { w.send(99, nil) },
+		4002: func(_ *testBot, w *gatewayConn) { _ = w.WriteMessage(websocket.TextMessage, []byte("{")) },
+		4003: func(_ *testBot, w *gatewayConn) { w.send(3, object{}) },
+		4004: func(_ *testBot, w *gatewayConn) { w.send(2, object{"token": "wrong", "intents": 1}) },
+		4005: func(bot *testBot, w *gatewayConn) {
+			bot.identify(w, 1)
+			w.send(2, object{"token": bot.Token, "intents": 1})
+		},
+		4007: func(bot *testBot, w *gatewayConn) { id := bot.identify(bot.dial(), 1); bot.resume(w, id, 100) },
+		4008: func(_ *testBot, w *gatewayConn) {
 			for range 121 {
-				w.say(1, nil)
+				w.send(1, nil)
 			}
 		},
-		4009: func(r *rig, _ *wire) { r.CloseConnections(4009) },
-		4010: func(r *rig, w *wire) { w.say(2, object{"token": r.Token, "intents": 1, "shard": []int{1, 1}}) },
-		4013: func(r *rig, w *wire) { w.say(2, object{"token": r.Token, "intents": 1 << 30}) },
-		4014: func(r *rig, w *wire) {
-			r.SetPrivilegedIntents(0)
-			w.say(2, object{"token": r.Token, "intents": content})
+		4009: func(bot *testBot, _ *gatewayConn) { bot.CloseConnections(4009) },
+		4010: func(bot *testBot, w *gatewayConn) {
+			w.send(2, object{"token": bot.Token, "intents": 1, "shard": []int{1, 1}})
+		},
+		4013: func(bot *testBot, w *gatewayConn) { w.send(2, object{"token": bot.Token, "intents": 1 << 30}) },
+		4014: func(bot *testBot, w *gatewayConn) {
+			bot.SetPrivilegedIntents(0)
+			w.send(2, object{"token": bot.Token, "intents": content})
 		},
 	} {
-		r := newRig(t)
-		w := r.dial()
-		wrong(r, w)
-		w.closed(code)
+		bot := newTestBot(t)
+		w := bot.dial()
+		wrong(bot, w)
+		w.expectClose(code)
 	}
-	r := newRig(t)
-	r.dialOnly("?v=6&encoding=json").closed(4012)
+	bot := newTestBot(t)
+	bot.dialWithoutHello("?v=6&encoding=json").expectClose(4012)
 }
 
-func TestResumeReplaysWhatWasMissed(t *testing.T) {
-	r := newRig(t)
-	w := r.dial()
-	session := r.identify(w, usual)
-	r.UserSends(r.channel, r.user, "one")
-	seq := w.until("MESSAGE_CREATE").Seq
-	r.CutConnections()
-	w.closed(0)
-	r.UserSends(r.channel, r.user, "two")
-	r.UserSends(r.channel, r.user, "three")
+func TestResumeReplaysMissedEvents(t *testing.T) {
+	bot := newTestBot(t)
+	w := bot.dial()
+	session := bot.identify(w, usual)
+	bot.UserSends(bot.channel, bot.user, "one")
+	seq := w.waitForEvent("MESSAGE_CREATE").Seq
+	bot.CutConnections()
+	w.expectClose(0)
+	bot.UserSends(bot.channel, bot.user, "two")
+	bot.UserSends(bot.channel, bot.user, "three")
 
-	again := r.dial()
-	r.resume(again, session, seq)
+	again := bot.dial()
+	bot.resume(again, session, seq)
 	for i, want := range []string{"two", "three"} {
-		if p := again.next(); text(t, p) != want || p.Seq != seq+1+i {
+		if p := again.next(); contentOf(t, p) != want || p.Seq != seq+1+i {
 			t.Errorf("got %+v, want %s", p, want)
 		}
 	}
 	if p := again.next(); p.Type != "RESUMED" || p.Seq != seq+3 {
 		t.Errorf("%+v", p)
 	}
-	r.UserSends(r.channel, r.user, "four")
-	if p := again.next(); text(t, p) != "four" || p.Seq != seq+4 {
+	bot.UserSends(bot.channel, bot.user, "four")
+	if p := again.next(); contentOf(t, p) != "four" || p.Seq != seq+4 {
 		t.Errorf("%+v", p)
 	}
-	third := r.dial()
-	r.resume(third, session, seq+4)
-	third.until("RESUMED")
-	again.closed(0) // given up for the third
-	if now := r.Stats(); now.Resumes != 2 || now.Resumed != 2 || now.Readies != 1 || now.Connected != 1 {
+	third := bot.dial()
+	bot.resume(third, session, seq+4)
+	third.waitForEvent("RESUMED")
+	again.expectClose(0) // replaced by the third connection
+	if now := bot.Stats(); now.Resumes != 2 || now.Resumed != 2 || now.Readies != 1 || now.Connected != 1 {
 		t.Errorf("%+v", now)
 	}
 }
 
 func TestSessionsThatCannotBeResumed(t *testing.T) {
-	for name, end := range map[string]func(*rig, *wire){
-		"op 9":        func(r *rig, _ *wire) { r.InvalidateSessions(false) },
-		"expired":     func(r *rig, _ *wire) { r.ExpireSessions() },
-		"closed 4009": func(r *rig, _ *wire) { r.CloseConnections(4009) },
-		"a goodbye": func(r *rig, w *wire) {
+	for name, end := range map[string]func(*testBot, *gatewayConn){
+		"op 9":        func(bot *testBot, _ *gatewayConn) { bot.InvalidateSessions(false) },
+		"expired":     func(bot *testBot, _ *gatewayConn) { bot.ExpireSessions() },
+		"closed 4009": func(bot *testBot, _ *gatewayConn) { bot.CloseConnections(4009) },
+		"a goodbye": func(bot *testBot, w *gatewayConn) {
 			_ = w.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""))
-			r.AwaitStats(r.t, func(s discordtest.Stats) bool { return len(s.Closes) == 1 && s.Connected == 0 })
+			bot.AwaitStats(bot.t, func(s discordtest.Stats) bool { return len(s.Closes) == 1 && s.Connected == 0 })
 		},
 	} {
-		r := newRig(t)
-		w := r.dial()
-		session := r.identify(w, usual)
-		end(r, w)
-		r.UserSends(r.channel, r.user, "lost")
-		again := r.dial()
-		r.resume(again, session, 1)
+		bot := newTestBot(t)
+		w := bot.dial()
+		session := bot.identify(w, usual)
+		end(bot, w)
+		bot.UserSends(bot.channel, bot.user, "lost")
+		again := bot.dial()
+		bot.resume(again, session, 1)
 		if p := again.next(); p.Op != 9 || string(p.Data) != "false" {
 			t.Errorf("%s: %+v", name, p)
 		}
-		r.identify(again, messages|content) // on the same connection
-		r.UserSends(r.channel, r.user, "heard")
-		if got := text(t, again.until("MESSAGE_CREATE")); got != "heard" {
+		bot.identify(again, messages|content) // on the same connection
+		bot.UserSends(bot.channel, bot.user, "heard")
+		if got := contentOf(t, again.waitForEvent("MESSAGE_CREATE")); got != "heard" {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}

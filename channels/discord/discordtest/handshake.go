@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The intents that matter here, those that must be switched on in the developer portal, and all
-// there are.
+// The intents that the server knows, those that must be enabled in the developer portal, and all
+// that exist.
 const (
 	intentGuilds   = 1 << 0
 	intentMembers  = 1 << 1
@@ -22,7 +22,7 @@ const (
 	allIntents = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 )
 
-func (s *Server) rightToken(token string) bool { return strings.TrimPrefix(token, "Bot ") == s.Token }
+func (s *Server) isBotToken(token string) bool { return strings.TrimPrefix(token, "Bot ") == s.Token }
 
 // identify starts a session.
 func (s *Server) identify(c *conn, data json.RawMessage) {
@@ -32,38 +32,38 @@ func (s *Server) identify(c *conn, data json.RawMessage) {
 		Intents *int    `json:"intents"`
 		Shard   *[2]int `json:"shard"`
 	}
-	l := &s.gateway.start
-	s.gateway.starts = append(since(s.gateway.starts, time.Now().Add(-l.Window)), time.Now())
+	l := &s.gateway.startLimit
+	s.gateway.identifyTimes = append(dropBefore(s.gateway.identifyTimes, time.Now().Add(-l.Window)), time.Now())
 	switch {
 	case json.Unmarshal(data, &in) != nil:
-		s.hangUp(c, 4002)
-	case !s.rightToken(in.Token):
-		s.hangUp(c, 4004)
+		s.closeConnection(c, 4002)
+	case !s.isBotToken(in.Token):
+		s.closeConnection(c, 4004)
 	case in.Shard != nil && (in.Shard[0] < 0 || in.Shard[0] >= in.Shard[1]):
-		s.hangUp(c, 4010)
+		s.closeConnection(c, 4010)
 	case in.Intents == nil || *in.Intents&^allIntents != 0:
-		s.hangUp(c, 4013)
-	case *in.Intents&privileged&^s.portal != 0:
-		s.hangUp(c, 4014)
-	case len(s.gateway.starts) > l.MaxConcurrency || l.Remaining <= 0:
-		s.send(c, frame{Op: opInvalid, Data: encode(false)})
-	case s.planned(c):
+		s.closeConnection(c, 4013)
+	case *in.Intents&privileged&^s.privilegedIntents != 0:
+		s.closeConnection(c, 4014)
+	case len(s.gateway.identifyTimes) > l.MaxConcurrency || l.Remaining <= 0:
+		s.queuePacket(c, packet{Op: opInvalid, Data: encode(false)})
+	case s.applyHandshake(c):
 	default:
 		l.Remaining--
-		s.begin(c, *in.Intents)
+		s.startSession(c, *in.Intents)
 	}
 }
 
-// begin makes a session and tells it of the world.
-func (s *Server) begin(c *conn, intents int) {
-	s.gateway.tidy()
+// startSession starts a session and sends READY and the guilds.
+func (s *Server) startSession(c *conn, intents int) {
+	s.gateway.forgetOldSessions()
 	n := &session{id: rand.Text(), intents: intents, conn: c}
 	s.gateway.sessions[n.id], c.session = n, n
 	guilds := []map[string]any{}
 	for id := range s.guilds {
 		guilds = append(guilds, map[string]any{"id": id, "unavailable": true})
 	}
-	s.tell(n, "READY", encode(map[string]any{
+	s.addEvent(n, "READY", encode(map[string]any{
 		"v": 10, "user": s.Bot, "guilds": guilds, "session_id": n.id, "resume_gateway_url": s.gatewayURL(),
 		"application": map[string]any{"id": s.ApplicationID, "flags": 0}, "shard": []int{0, 1},
 		"private_channels": []any{},
@@ -71,31 +71,31 @@ func (s *Server) begin(c *conn, intents int) {
 	s.gateway.stats.Readies++
 	for id := range s.guilds {
 		if intents&intentGuilds != 0 {
-			s.tell(n, "GUILD_CREATE", encode(s.guildCreate(id)))
+			s.addEvent(n, "GUILD_CREATE", encode(s.guildCreateEvent(id)))
 		}
 	}
 }
 
-// tidy forgets the sessions that were left first. Discord forgets them after some minutes; a bot
-// that is killed over and over leaves many in less.
-func (g *gateway) tidy() {
+// forgetOldSessions removes the sessions that have been disconnected longest. Discord removes them
+// after some minutes, but a bot that is killed repeatedly leaves many in less time.
+func (g *gateway) forgetOldSessions() {
 	var left []*session
 	for _, n := range g.sessions {
 		if n.conn == nil {
 			left = append(left, n)
 		}
 	}
-	slices.SortFunc(left, func(a, b *session) int { return a.left.Compare(b.left) })
-	for _, n := range left[:max(len(left)-maxLeft, 0)] {
+	slices.SortFunc(left, func(a, b *session) int { return a.disconnectedAt.Compare(b.disconnectedAt) })
+	for _, n := range left[:max(len(left)-maxDetachedSessions, 0)] {
 		delete(g.sessions, n.id)
 	}
 }
 
-// resume goes on with a session behind what the client has got.
+// resume continues a session after the last event that the client has received.
 func (s *Server) resume(c *conn, data json.RawMessage) {
 	s.gateway.stats.Resumes++
-	if h := s.gateway.plan(true); h != (Handshake{}) {
-		c.plan = h
+	if h := s.gateway.nextHandshake(true); h != (Handshake{}) {
+		c.handshake = h
 	}
 	var in struct {
 		Token   string `json:"token"`
@@ -106,44 +106,44 @@ func (s *Server) resume(c *conn, data json.RawMessage) {
 	old := s.gateway.sessions[in.Session]
 	switch {
 	case err != nil:
-		s.hangUp(c, 4002)
-	case !s.rightToken(in.Token):
-		s.hangUp(c, 4004)
-	case s.planned(c):
+		s.closeConnection(c, 4002)
+	case !s.isBotToken(in.Token):
+		s.closeConnection(c, 4004)
+	case s.applyHandshake(c):
 	case old == nil:
-		s.send(c, frame{Op: opInvalid, Data: encode(false)})
-	case in.Seq < 0 || in.Seq > len(old.log):
-		s.expire(old)
-		s.hangUp(c, 4007)
+		s.queuePacket(c, packet{Op: opInvalid, Data: encode(false)})
+	case in.Seq < 0 || in.Seq > len(old.events):
+		s.expireSession(old)
+		s.closeConnection(c, 4007)
 	default:
 		if old.conn != nil {
-			s.cut(old.conn) // the client has given it up, whether it has said so or not
+			s.cutConnection(old.conn) // the client has abandoned it, with or without a close frame
 		}
 		old.conn, c.session = c, old
-		for _, f := range old.log[in.Seq:] {
-			s.send(c, f)
+		for _, f := range old.events[in.Seq:] {
+			s.queuePacket(c, f)
 		}
-		s.tell(old, "RESUMED", encode(map[string]any{}))
+		s.addEvent(old, "RESUMED", encode(map[string]any{}))
 		s.gateway.stats.Resumed++
 	}
 }
 
-// planned does what PlanHandshakes wants in place of READY or RESUMED, and tells whether that was
-// anything.
-func (s *Server) planned(c *conn) bool {
-	h := c.plan
-	c.plan = Handshake{}
+// applyHandshake applies the planned fault instead of READY or RESUMED, and reports whether there
+// was one.
+func (s *Server) applyHandshake(c *conn) bool {
+	h := c.handshake
+	c.handshake = Handshake{}
 	switch {
 	case h.NoReply:
-		c.mute = true
+		c.muted = true
 	case h.Reconnect:
-		s.send(c, frame{Op: opReconnect})
+		s.queuePacket(c, packet{Op: opReconnect})
 	case h.InvalidSession:
-		s.send(c, frame{Op: opInvalid, Data: encode(false)})
+		s.queuePacket(c, packet{Op: opInvalid, Data: encode(false)})
 	case h.CloseCode != 0:
-		s.hangUp(c, h.CloseCode)
+		s.closeConnection(c, h.CloseCode)
 	case h.CutConnection:
-		s.cut(c)
+		s.cutConnection(c)
 	default:
 		return false
 	}

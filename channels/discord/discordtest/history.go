@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// getMessages answers with the newest first, whatever it was asked for.
+// getMessages returns the newest messages first, as Discord does for every query.
 func (s *Server) getMessages(c *Call) (any, error) {
-	ch, err := s.reach(c.Args["channel_id"])
+	ch, err := s.visibleChannel(c.Args["channel_id"])
 	if err != nil {
 		return nil, err
 	}
@@ -17,14 +17,14 @@ func (s *Server) getMessages(c *Call) (any, error) {
 	if text := c.Query.Get("limit"); text != "" {
 		limit, err = strconv.Atoi(text)
 		if err != nil || limit < 1 || limit > 100 {
-			return nil, malformed("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100.")
+			return nil, fieldError("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100.")
 		}
 	}
 	at := ""
 	for _, name := range []string{"around", "before", "after"} {
 		if value := c.Query.Get(name); value != "" {
 			if _, err := strconv.ParseUint(value, 10, 64); err != nil || at != "" {
-				return nil, malformed(name, "NUMBER_TYPE_COERCE", "one snowflake, and only one of around, before and after")
+				return nil, fieldError(name, "NUMBER_TYPE_COERCE", "one snowflake, and only one of around, before and after")
 			}
 			at = name + " " + value
 		}
@@ -36,16 +36,16 @@ func (s *Server) getMessages(c *Call) (any, error) {
 		}
 	}
 	out := []Message{}
-	for _, m := range slices.Backward(part(visible, at, limit)) {
-		out = append(out, s.view(m))
+	for _, m := range slices.Backward(selectMessages(visible, at, limit)) {
+		out = append(out, s.restView(m))
 	}
 	return out, nil
 }
 
-// part is the part of a history that was asked for, oldest first.
-func part(all []*Message, at string, limit int) []*Message {
+// selectMessages returns the requested part of a history, oldest first.
+func selectMessages(all []*Message, at string, limit int) []*Message {
 	how, id, _ := strings.Cut(at, " ")
-	i, found := slices.BinarySearchFunc(all, number(id), func(m *Message, n uint64) int { return cmp.Compare(number(m.ID), n) })
+	i, found := slices.BinarySearchFunc(all, parseID(id), func(m *Message, n uint64) int { return cmp.Compare(parseID(m.ID), n) })
 	switch how {
 	case "after":
 		if found {

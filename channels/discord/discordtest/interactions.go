@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Interaction is a slash command or the press of a button, and how the bot has answered it so far.
+// Interaction is a slash command or a press of a button, with the bot's response so far.
 type Interaction struct {
 	ID           string
 	Token        string
@@ -15,33 +15,33 @@ type Interaction struct {
 	UserID       string
 	Command      string // of a slash command
 	CustomID     string // of a button or a select menu
-	Type         int    // of the answer: 4 message, 5 later, 6 changes nothing now, 7 changes the message; 0: none yet
-	MessageID    string // of the answer's message
+	Type         int    // of the response: 4 message, 5 deferred message, 6 deferred update, 7 update; 0 if there is none yet
+	MessageID    string // of the response
 	Followups    []string
-	ResponseTime time.Duration // from the interaction to the answer
+	ResponseTime time.Duration // from the interaction to the response
 }
 
 type interaction struct {
 	Interaction
-	kind    int
-	made    time.Time
-	on      *Message // that has the button
-	loading bool     // the answer's message is still to come
+	kind      int
+	createdAt time.Time
+	message   *Message // the message with the button
+	loading   bool     // the message of the response is deferred
 }
 
-// The kinds of interaction, and how long one can be answered first and at all.
+// The kinds of interactions, the deadline of the first response, and of all responses.
 const (
-	slashCommand = 2
-	press        = 3
+	slashCommand   = 2
+	componentPress = 3
 
-	answerTime = 3 * time.Second
-	tokenLife  = 15 * time.Minute
+	answerDeadline = 3 * time.Second
+	tokenLifetime  = 15 * time.Minute
 )
 
-// interact makes an interaction and tells of it. It needs no intents.
-func (s *Server) interact(ch *channel, user string, data map[string]any, i *interaction) Interaction {
-	i.ID, i.Token, i.ChannelID, i.UserID, i.made = s.id(), rand.Text()+rand.Text(), ch.ID, user, s.now()
-	s.actions[i.Token] = i
+// createInteraction adds an interaction and dispatches its event, which needs no intents.
+func (s *Server) createInteraction(ch *channel, user string, data map[string]any, i *interaction) Interaction {
+	i.ID, i.Token, i.ChannelID, i.UserID, i.createdAt = s.newID(), rand.Text()+rand.Text(), ch.ID, user, s.now()
+	s.interactions[i.Token] = i
 	event := map[string]any{
 		"id": i.ID, "application_id": s.ApplicationID, "type": i.kind, "token": i.Token, "version": 1, "data": data,
 		"channel_id": ch.ID, "channel": ch.Channel, "locale": "en-US", "app_permissions": "2251799813685247",
@@ -49,21 +49,21 @@ func (s *Server) interact(ch *channel, user string, data map[string]any, i *inte
 		"authorizing_integration_owners": map[string]string{"0": ch.GuildID},
 	}
 	if ch.GuildID == "" {
-		event["user"], event["context"] = s.user(user), 1
+		event["user"], event["context"] = s.userByID(user), 1
 	} else {
 		event["guild_id"], event["guild_locale"] = ch.GuildID, "en-US"
 		event["member"] = map[string]any{
-			"user": s.user(user), "roles": []string{}, "joined_at": s.now().UTC(), "permissions": "0", "deaf": false, "mute": false,
+			"user": s.userByID(user), "roles": []string{}, "joined_at": s.now().UTC(), "permissions": "0", "deaf": false, "mute": false,
 		}
 	}
-	if i.on != nil {
-		event["message"] = s.shape(i.on, intentContent)
+	if i.message != nil {
+		event["message"] = s.messageFor(i.message, intentContent)
 	}
 	s.dispatch("INTERACTION_CREATE", 0, event)
 	return i.Interaction
 }
 
-// Interaction returns an interaction as it is now.
+// Interaction returns the current state of an interaction.
 func (s *Server) Interaction(id string) (found Interaction) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Server) Interaction(id string) (found Interaction) {
 }
 
 func (s *Server) interaction(id string) (found Interaction) {
-	for _, i := range s.actions {
+	for _, i := range s.interactions {
 		if i.ID == id {
 			found = i.Interaction
 			found.Followups = slices.Clone(i.Followups)
@@ -80,12 +80,12 @@ func (s *Server) interaction(id string) (found Interaction) {
 	return found
 }
 
-// AwaitInteraction waits until the bot has answered an interaction, and fails the test if it does
-// not.
+// AwaitInteraction waits until the bot has responded to an interaction, and fails the test after
+// WaitLimit.
 func (s *Server) AwaitInteraction(t testing.TB, id string) (found Interaction) {
 	t.Helper()
 	if !s.await(WaitLimit, func() bool { found = s.interaction(id); return found.Type != 0 }) {
-		t.Fatalf("the interaction %s is not answered after %s", id, WaitLimit)
+		t.Fatalf("the interaction %s was not answered within %s", id, WaitLimit)
 	}
 	return found
 }

@@ -12,28 +12,28 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// elsewhere sends what is meant for discord.com to the server, so that the library's global
-// addresses stay as they are.
-type elsewhere struct {
+// redirectTransport sends requests for discord.com to the server, so that the library's global
+// addresses stay unchanged.
+type redirectTransport struct {
 	to   *url.URL
 	next http.RoundTripper
 }
 
-func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e redirectTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Scheme, r.URL.Host = e.to.Scheme, e.to.Host
 	return e.next.RoundTrip(r)
 }
 
-// library is a session of discordgo, not yet open.
-func (r *rig) library() *discordgo.Session {
-	r.t.Helper()
-	d, err := discordgo.New("Bot " + r.Token)
+// newLibrarySession returns a session of discordgo that is not open yet.
+func (bot *testBot) newLibrarySession() *discordgo.Session {
+	bot.t.Helper()
+	d, err := discordgo.New("Bot " + bot.Token)
 	if err != nil {
-		r.t.Fatal(err)
+		bot.t.Fatal(err)
 	}
-	to, _ := url.Parse(r.URL)
-	d.Client.Transport = elsewhere{to, r.client.Transport}
+	to, _ := url.Parse(bot.URL)
+	d.Client.Transport = redirectTransport{to, bot.client.Transport}
 	d.Identify.Intents = discordgo.IntentsGuilds | discordgo.IntentsGuildMessages | discordgo.IntentsDirectMessages |
 		discordgo.IntentMessageContent
 	d.SyncEvents = true
@@ -41,15 +41,15 @@ func (r *rig) library() *discordgo.Session {
 }
 
 func TestTheLibraryFindsNothingWrongInREST(t *testing.T) {
-	r := newRig(t)
-	d := r.library()
+	bot := newTestBot(t)
+	d := bot.newLibrarySession()
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	m, err := d.ChannelMessageSendComplex(r.channel, &discordgo.MessageSend{
+	m, err := d.ChannelMessageSendComplex(bot.channel, &discordgo.MessageSend{
 		Content: "hi", Files: []*discordgo.File{{Name: "a.txt", Reader: bytes.NewReader([]byte("A"))}},
 		AllowedMentions: &discordgo.MessageAllowedMentions{},
 		Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
@@ -62,32 +62,32 @@ func TestTheLibraryFindsNothingWrongInREST(t *testing.T) {
 	}
 	text := "changed"
 	_, err = d.ChannelMessageEditComplex(&discordgo.MessageEdit{
-		ID: m.ID, Channel: r.channel, Content: &text, Attachments: &m.Attachments, Components: &[]discordgo.MessageComponent{},
+		ID: m.ID, Channel: bot.channel, Content: &text, Attachments: &m.Attachments, Components: &[]discordgo.MessageComponent{},
 	})
 	check(err)
-	thread, err := d.MessageThreadStart(r.channel, m.ID, "talk", 60)
+	thread, err := d.MessageThreadStart(bot.channel, m.ID, "talk", 60)
 	check(err)
-	_, err = d.ChannelMessageSendReply(r.channel, "reply", m.Reference())
+	_, err = d.ChannelMessageSendReply(bot.channel, "reply", m.Reference())
 	check(err)
-	all, err := d.ChannelMessages(r.channel, 100, "", "0", "")
+	all, err := d.ChannelMessages(bot.channel, 100, "", "0", "")
 	check(err)
 	if len(all) != 2 || all[1].Content != "changed" || all[0].ReferencedMessage.ID != m.ID || thread.ID != m.ID {
 		t.Errorf("history: %+v", all)
 	}
-	check(d.ChannelTyping(r.channel))
-	check(d.ChannelMessageDelete(r.channel, m.ID))
-	dm, err := d.UserChannelCreate(r.user)
+	check(d.ChannelTyping(bot.channel))
+	check(d.ChannelMessageDelete(bot.channel, m.ID))
+	dm, err := d.UserChannelCreate(bot.user)
 	check(err)
-	if dm.ID != r.DM(r.user).ID {
+	if dm.ID != bot.DM(bot.user).ID {
 		t.Errorf("dm: %+v", dm)
 	}
-	_, err = d.ApplicationCommandBulkOverwrite(r.ApplicationID, "", []*discordgo.ApplicationCommand{{
+	_, err = d.ApplicationCommandBulkOverwrite(bot.ApplicationID, "", []*discordgo.ApplicationCommand{{
 		Name: "ask", Description: "it", Options: []*discordgo.ApplicationCommandOption{{
 			Type: discordgo.ApplicationCommandOptionString, Name: "text", Description: "what", Required: true,
 		}},
 	}})
 	check(err)
-	commands, err := d.ApplicationCommands(r.ApplicationID, "")
+	commands, err := d.ApplicationCommands(bot.ApplicationID, "")
 	check(err)
 	if len(commands) != 1 || commands[0].Options[0].Name != "text" {
 		t.Errorf("commands: %+v", commands)
@@ -99,9 +99,9 @@ func TestTheLibraryFindsNothingWrongInREST(t *testing.T) {
 	}
 }
 
-func TestTheLibraryHearsResumesAndAnswers(t *testing.T) {
-	r := newRig(t)
-	d := r.library()
+func TestTheLibraryReceivesResumesAndResponds(t *testing.T) {
+	bot := newTestBot(t)
+	d := bot.newLibrarySession()
 	heard, pressed, ready := make(chan string, 10), make(chan error, 1), make(chan bool, 10)
 	d.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageCreate) {
 		if !m.Author.Bot {
@@ -118,18 +118,18 @@ func TestTheLibraryHearsResumesAndAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	r.AwaitReady(t)
-	r.UserSends(r.channel, r.user, "one")
+	bot.AwaitReady(t)
+	bot.UserSends(bot.channel, bot.user, "one")
 	if got := <-heard; got != "one" {
 		t.Errorf("heard %q", got)
 	}
-	r.CutConnections()
-	r.UserSends(r.channel, r.user, "two")
+	bot.CutConnections()
+	bot.UserSends(bot.channel, bot.user, "two")
 	if got := <-heard; got != "two" {
 		t.Errorf("heard %q", got)
 	}
 	<-ready
-	m, err := d.ChannelMessageSendComplex(r.channel, &discordgo.MessageSend{
+	m, err := d.ChannelMessageSendComplex(bot.channel, &discordgo.MessageSend{
 		Content: "?", Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
 			discordgo.Button{Label: "Stop", CustomID: "stop"},
 		}}},
@@ -137,15 +137,15 @@ func TestTheLibraryHearsResumesAndAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := r.UserPresses(r.user, m.ID, "stop")
+	i, err := bot.UserPresses(bot.user, m.ID, "stop")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := <-pressed; err != nil {
 		t.Error(err)
 	}
-	if done := r.AwaitInteraction(t, i.ID); done.Type != discordtest.UpdateMessage {
+	if done := bot.AwaitInteraction(t, i.ID); done.Type != discordtest.UpdateMessage {
 		t.Errorf("%+v", done)
 	}
-	r.WaitForText(t, r.channel, "stop")
+	bot.WaitForText(t, bot.channel, "stop")
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// rate is so many requests in so long.
+// rate is n requests per interval.
 type rate struct {
 	n   int
 	per time.Duration
 }
 
-// window is how much of a rate is used up.
+// window counts the requests of the current interval.
 type window struct {
 	start time.Time
 	used  int
@@ -27,60 +27,62 @@ type buckets struct {
 	global  rate
 }
 
-// usual is the rate of a route that no test made small. Discord's own are lower, and not promised.
-var usual = rate{1000, time.Second}
+// defaultRate is the rate of a route without SetLimit. Discord's own rates are lower and
+// undocumented.
+var defaultRate = rate{1000, time.Second}
 
 func newBuckets() buckets {
 	return buckets{rates: map[string]rate{}, windows: map[string]*window{}, global: rate{100_000, time.Second}}
 }
 
-// SetLimit has a route take n requests in so long, for each channel, guild or webhook of its own.
+// SetLimit limits a route to n requests per interval, for each channel, guild or webhook.
 func (s *Server) SetLimit(route string, n int, per time.Duration) {
 	s.update(func() { s.buckets.rates[route] = rate{n, per} })
 }
 
-// SetGlobalLimit has all routes but the callbacks of interactions take n requests in so long,
-// together.
+// SetGlobalLimit limits all routes together to n requests per interval. The callbacks of
+// interactions are exempt.
 func (s *Server) SetGlobalLimit(n int, per time.Duration) {
 	s.update(func() { s.buckets.global = rate{n, per} })
 }
 
-// major is the part of a call's arguments that has a bucket of its own.
-func (c *Call) major() string {
+// majorParameter returns the path parameters that have a bucket of their own.
+func (c *Call) majorParameter() string {
 	return c.Args["channel_id"] + "/" + c.Args["guild_id"] + "/" + c.Args["webhook_id"] + c.Args["webhook_token"]
 }
 
-// take counts a call, writes the headers of its bucket and says whether there was room.
-func (s *Server) take(h http.Header, c *Call) error {
+// countCall counts a call, writes the headers of its bucket, and returns an error if the limit is
+// exceeded.
+func (s *Server) countCall(h http.Header, c *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	limit, ok := s.buckets.rates[c.Route]
 	if !ok {
-		limit = usual
+		limit = defaultRate
 	}
-	left, reset := s.buckets.use(c.Route+" "+c.major(), limit, now)
+	left, reset := s.buckets.consume(c.Route+" "+c.majorParameter(), limit, now)
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(c.Route))
 	h.Set("X-RateLimit-Bucket", fmt.Sprintf("%016x", hash.Sum64()))
 	h.Set("X-RateLimit-Limit", strconv.Itoa(limit.n))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(left, 0)))
-	h.Set("X-RateLimit-Reset", seconds(time.Duration(now.Add(reset).UnixNano())))
-	h.Set("X-RateLimit-Reset-After", seconds(reset))
+	h.Set("X-RateLimit-Reset", formatSeconds(time.Duration(now.Add(reset).UnixNano())))
+	h.Set("X-RateLimit-Reset-After", formatSeconds(reset))
 	if left < 0 {
-		return tooMany(reset, "user")
+		return rateLimitError(reset, "user")
 	}
 	if c.Route != Callback {
-		if left, reset := s.buckets.use("", s.buckets.global, now); left < 0 {
-			return tooMany(reset, "global")
+		if left, reset := s.buckets.consume("", s.buckets.global, now); left < 0 {
+			return rateLimitError(reset, "global")
 		}
 	}
 	return nil
 }
 
-// use takes one of a window and returns how many are left, below 0 if there was none, and when it
-// is over.
-func (b *buckets) use(key string, r rate, now time.Time) (left int, reset time.Duration) {
+// consume counts a request of a window. It returns how many are left, which is negative if the
+// limit is exceeded, and when the window ends.
+func (b *buckets) consume(key string, r rate, now time.Time) (left int, reset time.Duration) {
 	w := b.windows[key]
 	if w == nil || now.Sub(w.start) >= r.per {
 		w = &window{start: now}
@@ -92,12 +94,12 @@ func (b *buckets) use(key string, r rate, now time.Time) (left int, reset time.D
 	return r.n - w.used, max(r.per-now.Sub(w.start), time.Millisecond)
 }
 
-func tooMany(after time.Duration, scope string) *refusal {
-	return &refusal{
+func rateLimitError(after time.Duration, scope string) *apiError {
+	return &apiError{
 		status: http.StatusTooManyRequests, text: "You are being rate limited.",
 		retry: after, global: scope == "global", scope: scope,
 	}
 }
 
-// seconds writes a duration as Discord does, in seconds with milliseconds.
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+// formatSeconds formats a duration as Discord does, in seconds with three decimals.
+func formatSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }

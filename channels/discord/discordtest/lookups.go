@@ -10,7 +10,7 @@ func (s *Server) gatewayURL() string { return "ws" + strings.TrimPrefix(s.URL, "
 func (s *Server) getGateway(*Call) (any, error) { return map[string]string{"url": s.gatewayURL()}, nil }
 
 func (s *Server) getGatewayBot(*Call) (any, error) {
-	l := s.gateway.start
+	l := s.gateway.startLimit
 	return map[string]any{
 		"url": s.gatewayURL(), "shards": 1, "session_start_limit": map[string]any{
 			"total": l.Total, "remaining": max(l.Remaining, 0), "reset_after": 14_400_000,
@@ -21,8 +21,7 @@ func (s *Server) getGatewayBot(*Call) (any, error) {
 
 func (s *Server) getMe(*Call) (any, error) { return s.Bot, nil }
 
-// The flags by which an application says that it is small and has its privileged intents switched
-// on.
+// The flags of an unverified application whose privileged intents are enabled.
 const (
 	appGatewayMembers = 1 << 15
 	appGatewayContent = 1 << 19
@@ -30,10 +29,10 @@ const (
 
 func (s *Server) getApp(*Call) (any, error) {
 	flags := 0
-	if s.portal&intentContent != 0 {
+	if s.privilegedIntents&intentContent != 0 {
 		flags |= appGatewayContent
 	}
-	if s.portal&intentMembers != 0 {
+	if s.privilegedIntents&intentMembers != 0 {
 		flags |= appGatewayMembers
 	}
 	return map[string]any{
@@ -43,7 +42,7 @@ func (s *Server) getApp(*Call) (any, error) {
 }
 
 func (s *Server) openDM(c *Call) (any, error) {
-	in, err := decode[struct {
+	in, err := decodeBody[struct {
 		Recipient string            `json:"recipient_id"`
 		Tokens    []string          `json:"access_tokens"`
 		Nicks     map[string]string `json:"nicks"`
@@ -52,12 +51,12 @@ func (s *Server) openDM(c *Call) (any, error) {
 		return nil, err
 	}
 	if _, ok := s.users[in.Recipient]; !ok || in.Recipient == s.Bot.ID {
-		return nil, refuse(http.StatusBadRequest, 50033, "Invalid Recipient(s)")
+		return nil, expectedError(http.StatusBadRequest, 50033, "Invalid Recipient(s)")
 	}
-	return s.dm(in.Recipient).Channel, nil
+	return s.dmChannel(in.Recipient).Channel, nil
 }
 
-func (s *Server) guild(c *Call) (*guild, error) {
+func (s *Server) guildOf(c *Call) (*guild, error) {
 	g := s.guilds[c.Args["guild_id"]]
 	if g == nil {
 		return nil, unknownGuild
@@ -69,7 +68,7 @@ func (s *Server) guild(c *Call) (*guild, error) {
 }
 
 func (s *Server) getChannel(c *Call) (any, error) {
-	ch, err := s.reach(c.Args["channel_id"])
+	ch, err := s.visibleChannel(c.Args["channel_id"])
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +76,10 @@ func (s *Server) getChannel(c *Call) (any, error) {
 }
 
 func (s *Server) startTyping(c *Call) (any, error) {
-	ch, err := s.speak(c.Args["channel_id"])
+	ch, err := s.writableChannel(c.Args["channel_id"])
 	if err != nil {
 		return nil, err
 	}
-	ch.typing++
+	ch.typingCount++
 	return nil, nil
 }

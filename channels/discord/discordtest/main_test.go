@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a server with a guild, a channel and a person, and the bot's side of it.
-type rig struct {
+// testBot is a server with a guild, a channel and a user, and a bot that calls it.
+type testBot struct {
 	*discordtest.Server
 	t       *testing.T
 	guild   string
@@ -29,12 +29,12 @@ type rig struct {
 	token   string
 }
 
-func newRig(t *testing.T) *rig {
+func newTestBot(t *testing.T) *testBot {
 	s := discordtest.New(t)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	g := s.AddGuild("guild")
-	return &rig{
+	return &testBot{
 		Server: s, t: t, guild: g.ID, channel: s.AddChannel(g.ID, "general").ID,
 		user:   s.AddUser(discordtest.User{Username: "ann"}).ID,
 		client: &http.Client{Transport: transport, Timeout: 5 * time.Minute}, token: "Bot " + s.Token,
@@ -43,7 +43,7 @@ func newRig(t *testing.T) *rig {
 
 type object = map[string]any
 
-// reply is an answer of REST.
+// reply is a response of the REST API.
 type reply struct {
 	status     int
 	header     http.Header
@@ -56,7 +56,7 @@ type reply struct {
 	Errors     json.RawMessage `json:"errors"`
 }
 
-func into[T any](t *testing.T, raw []byte) (v T) {
+func decodeJSON[T any](t *testing.T, raw []byte) (v T) {
 	t.Helper()
 	if err := json.Unmarshal(raw, &v); err != nil {
 		t.Fatalf("decode %s: %v", raw, err)
@@ -64,19 +64,19 @@ func into[T any](t *testing.T, raw []byte) (v T) {
 	return v
 }
 
-// try makes a request and returns the answer, or the error of the connection.
-func (r *rig) try(method, path, kind string, body io.Reader) (reply, error) {
-	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.URL+"/api/v10"+path, body)
+// request makes a request and returns the response, or the error of the connection.
+func (bot *testBot) request(method, path, kind string, body io.Reader) (reply, error) {
+	bot.t.Helper()
+	req, err := http.NewRequestWithContext(bot.t.Context(), method, bot.URL+"/api/v10"+path, body)
 	if err != nil {
-		r.t.Fatal(err)
+		bot.t.Fatal(err)
 	}
-	req.Header.Set("Authorization", r.token)
+	req.Header.Set("Authorization", bot.token)
 	req.Header.Set("User-Agent", "DiscordBot (https://example.org, 1)")
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	resp, err := r.client.Do(req)
+	resp, err := bot.client.Do(req)
 	if err != nil {
 		return reply{}, err
 	}
@@ -87,38 +87,38 @@ func (r *rig) try(method, path, kind string, body io.Reader) (reply, error) {
 	return out, err
 }
 
-// call makes a request with JSON, or without a body.
-func (r *rig) call(method, path string, body any) reply {
-	r.t.Helper()
+// callJSON makes a request with JSON, or without a body.
+func (bot *testBot) callJSON(method, path string, body any) reply {
+	bot.t.Helper()
 	kind, content := "", []byte(nil)
 	if body != nil {
 		kind = "application/json"
 		var err error
 		if content, err = json.Marshal(body); err != nil {
-			r.t.Fatal(err)
+			bot.t.Fatal(err)
 		}
 	}
-	out, err := r.try(method, path, kind, bytes.NewReader(content))
+	out, err := bot.request(method, path, kind, bytes.NewReader(content))
 	if err != nil {
-		r.t.Fatalf("%s %s: %v", method, path, err)
+		bot.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return out
 }
 
-// must is call that has to work.
-func (r *rig) must(method, path string, body any) reply {
-	r.t.Helper()
-	out := r.call(method, path, body)
+// mustCall makes a request that must succeed.
+func (bot *testBot) mustCall(method, path string, body any) reply {
+	bot.t.Helper()
+	out := bot.callJSON(method, path, body)
 	if out.status >= 300 {
-		r.t.Fatalf("%s %s: %d %s", method, path, out.status, out.body)
+		bot.t.Fatalf("%s %s: %d %s", method, path, out.status, out.body)
 	}
 	return out
 }
 
-// send says something in the rig's channel.
-func (r *rig) send(body object) reply {
-	r.t.Helper()
-	return r.call("POST", "/channels/"+r.channel+"/messages", body)
+// sendMessage sends a message to the test channel.
+func (bot *testBot) sendMessage(body object) reply {
+	bot.t.Helper()
+	return bot.callJSON("POST", "/channels/"+bot.channel+"/messages", body)
 }
 
 // upload is a file in a form.
@@ -127,8 +127,8 @@ type upload struct {
 	content     []byte
 }
 
-func (r *rig) form(method, path string, payload any, files ...upload) reply {
-	r.t.Helper()
+func (bot *testBot) callMultipart(method, path string, payload any, files ...upload) reply {
+	bot.t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	if payload != nil {
@@ -138,32 +138,32 @@ func (r *rig) form(method, path string, payload any, files ...upload) reply {
 	for _, f := range files {
 		part, err := w.CreateFormFile(f.field, f.name)
 		if err != nil {
-			r.t.Fatal(err)
+			bot.t.Fatal(err)
 		}
 		_, _ = part.Write(f.content)
 	}
 	_ = w.Close()
-	out, err := r.try(method, path, w.FormDataContentType(), &b)
+	out, err := bot.request(method, path, w.FormDataContentType(), &b)
 	if err != nil {
-		r.t.Fatalf("%s %s: %v", method, path, err)
+		bot.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return out
 }
 
-// refused fails the test unless an answer is this refusal.
-func (r *rig) refused(got reply, status, code int) {
-	r.t.Helper()
+// expectError fails the test unless a reply is this error.
+func (bot *testBot) expectError(got reply, status, code int) {
+	bot.t.Helper()
 	if got.status != status || got.Code != code {
-		r.t.Errorf("got %d, code %d, want %d, code %d: %s", got.status, got.Code, status, code, got.body)
+		bot.t.Errorf("got %d, code %d, want %d, code %d: %s", got.status, got.Code, status, code, got.body)
 	}
 }
 
-// violated fails the test unless the bot was told off with these words, and forgets it.
-func (r *rig) violated(words string) {
-	r.t.Helper()
-	v := r.TakeViolations()
+// expectViolation fails the test unless there is a violation with these words, and removes it.
+func (bot *testBot) expectViolation(words string) {
+	bot.t.Helper()
+	v := bot.TakeViolations()
 	if !slices.ContainsFunc(v, func(s string) bool { return strings.Contains(s, words) }) {
-		r.t.Errorf("no violation says %q, but %q", words, v)
+		bot.t.Errorf("no violation says %q, but %q", words, v)
 	}
 }
 
@@ -174,7 +174,7 @@ func contents(all []discordtest.Message) (out []string) {
 	return out
 }
 
-func same(t *testing.T, what string, got, want []string) {
+func expectEqual(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: got %q, want %q", what, got, want)

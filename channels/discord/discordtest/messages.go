@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// speak returns a channel in which the bot may say something.
-func (s *Server) speak(id string) (*channel, error) {
-	c, err := s.reach(id)
+// writableChannel returns a channel if the bot may send messages to it.
+func (s *Server) writableChannel(id string) (*channel, error) {
+	c, err := s.visibleChannel(id)
 	switch {
 	case err != nil:
 		return nil, err
 	case c.Type == ForumChannel:
-		return nil, forbid(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")
+		return nil, violationError(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")
 	case c.Type == DMChannel && s.denied[c.Recipients[0].ID]:
-		return nil, refuse(http.StatusForbidden, 50007, "Cannot send messages to this user")
+		return nil, expectedError(http.StatusForbidden, 50007, "Cannot send messages to this user")
 	}
 	return c, nil
 }
 
-// nonceLife is how long Discord remembers a nonce: "the past few minutes".
-const nonceLife = 5 * time.Minute
+// nonceLifetime is how long a nonce is remembered. Discord documents "the past few minutes".
+const nonceLifetime = 5 * time.Minute
 
-// used is a nonce that was sent with enforce_nonce.
-type used struct {
+// usedNonce is a nonce that was sent with enforce_nonce.
+type usedNonce struct {
 	message *Message
 	at      time.Time
 }
 
 func (s *Server) createMessage(c *Call) (any, error) {
-	ch, err := s.speak(c.Args["channel_id"])
+	ch, err := s.writableChannel(c.Args["channel_id"])
 	if err != nil {
 		return nil, err
 	}
-	d, err := decode[draft](s, c.Route, c.Body)
+	d, err := decodeBody[draft](s, c.Route, c.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -43,36 +43,37 @@ func (s *Server) createMessage(c *Call) (any, error) {
 		return nil, err
 	}
 	if d.flags()&^createFlags != 0 {
-		return nil, malformed("flags", "BASE_TYPE_CHOICES", "flags %d cannot be set here", d.flags())
+		return nil, fieldError("flags", "BASE_TYPE_CHOICES", "flags %d cannot be set here", d.flags())
 	}
-	m := &Message{ID: s.id(), Author: s.Bot, Nonce: nonce, TTS: d.TTS, Call: c.ID}
-	if err := s.compose(c, ch, "", d, m); err != nil {
+	m := &Message{ID: s.newID(), Author: s.Bot, Nonce: nonce, TTS: d.TTS, Call: c.ID}
+	if err := s.applyDraft(c, ch, "", d, m); err != nil {
 		return nil, err
 	}
 	if nonce != "" && d.Enforce {
-		if seen := s.nonces[nonce]; seen != nil && s.now().Sub(seen.at) < nonceLife {
+		if seen := s.nonces[nonce]; seen != nil && s.now().Sub(seen.at) < nonceLifetime {
 			if seen.message.ChannelID != ch.ID {
-				s.violate("%s: the nonce %q was used in the channel %s a moment ago", c.Route, nonce, seen.message.ChannelID)
+				s.addViolation("%s: the nonce %q was used in the channel %s a moment ago", c.Route, nonce, seen.message.ChannelID)
 			}
 			c.Message = seen.message.ID
 			return s.withNonce(seen.message), nil
 		}
-		s.nonces[nonce] = &used{m, s.now()}
+		s.nonces[nonce] = &usedNonce{m, s.now()}
 	}
-	s.post(c, ch, m)
+	s.addBotMessage(c, ch, m)
 	return s.withNonce(m), nil
 }
 
-// post puts a message of the bot into a channel, records it and tells of it.
-func (s *Server) post(c *Call, ch *channel, m *Message) {
-	s.add(ch, m)
-	s.record(c, "create", m)
-	s.announce("MESSAGE_CREATE", m)
+// addBotMessage adds a message of the bot to a channel, records the change, and dispatches the
+// event.
+func (s *Server) addBotMessage(c *Call, ch *channel, m *Message) {
+	s.appendMessage(ch, m)
+	s.recordChange(c, "create", m)
+	s.dispatchMessage("MESSAGE_CREATE", m)
 }
 
-// add puts a message into a channel, in the order of the ids.
-func (s *Server) add(ch *channel, m *Message) {
-	m.ID, m.ChannelID = cmp.Or(m.ID, s.id()), ch.ID
+// appendMessage appends a message to a channel, which keeps the order of the IDs.
+func (s *Server) appendMessage(ch *channel, m *Message) {
+	m.ID, m.ChannelID = cmp.Or(m.ID, s.newID()), ch.ID
 	m.Timestamp = s.now().UTC()
 	m.Mentions, m.MentionRoles = append([]User{}, m.Mentions...), append([]string{}, m.MentionRoles...)
 	m.Attachments = append([]Attachment{}, m.Attachments...)
@@ -85,17 +86,17 @@ func (s *Server) add(ch *channel, m *Message) {
 	ch.LastID = m.ID
 }
 
-// record notes what the bot did to what a channel shows.
-func (s *Server) record(c *Call, kind string, m *Message) {
+// recordChange records a change of a message by the bot.
+func (s *Server) recordChange(c *Call, kind string, m *Message) {
 	c.Message = m.ID
 	s.changes = append(s.changes, Change{
 		Kind: kind, Channel: m.ChannelID, Message: *m, Nonce: m.Nonce, Call: c.ID, At: time.Now(),
 	})
 }
 
-// message returns a message that the bot can see by its channel.
-func (s *Server) message(c *Call) (*Message, error) {
-	ch, err := s.reach(c.Args["channel_id"])
+// messageOf returns the message of a call if the bot has access to its channel.
+func (s *Server) messageOf(c *Call) (*Message, error) {
+	ch, err := s.visibleChannel(c.Args["channel_id"])
 	if err != nil {
 		return nil, err
 	}
@@ -114,57 +115,57 @@ func (ch *channel) find(id string) *Message {
 }
 
 func (s *Server) getMessage(c *Call) (any, error) {
-	m, err := s.message(c)
+	m, err := s.messageOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return s.view(m), nil
+	return s.restView(m), nil
 }
 
 func (s *Server) editMessage(c *Call) (any, error) {
-	m, err := s.message(c)
+	m, err := s.messageOf(c)
 	if err != nil {
 		return nil, err
 	}
 	if m.Author.ID != s.Bot.ID {
-		return nil, refuse(http.StatusForbidden, 50005, "Cannot edit a message authored by another user")
+		return nil, expectedError(http.StatusForbidden, 50005, "Cannot edit a message authored by another user")
 	}
-	return s.change(c, m)
+	return s.applyEdit(c, m)
 }
 
-// change edits a message of the bot's.
-func (s *Server) change(c *Call, m *Message) (any, error) {
-	d, err := decode[draft](s, c.Route, c.Body)
+// applyEdit edits a message of the bot.
+func (s *Server) applyEdit(c *Call, m *Message) (any, error) {
+	d, err := decodeBody[draft](s, c.Route, c.Body)
 	if err != nil {
 		return nil, err
 	}
 	edited := *m
 	edited.Flags &^= FlagLoading
-	if err := s.compose(c, s.channels[m.ChannelID], "", d, &edited); err != nil {
+	if err := s.applyDraft(c, s.channels[m.ChannelID], "", d, &edited); err != nil {
 		return nil, err
 	}
 	edited.Edits, edited.Edited = m.Edits+1, new(s.now().UTC())
 	*m = edited
-	s.record(c, "edit", m)
-	s.announce("MESSAGE_UPDATE", m)
-	return s.view(m), nil
+	s.recordChange(c, "edit", m)
+	s.dispatchMessage("MESSAGE_UPDATE", m)
+	return s.restView(m), nil
 }
 
 func (s *Server) deleteMessage(c *Call) (any, error) {
-	m, err := s.message(c)
+	m, err := s.messageOf(c)
 	if err != nil {
 		return nil, err
 	}
 	if m.Author.ID != s.Bot.ID {
-		return nil, refuse(http.StatusForbidden, 50013, "Missing Permissions")
+		return nil, expectedError(http.StatusForbidden, 50013, "Missing Permissions")
 	}
-	s.remove(c, m)
+	s.removeMessage(c, m)
 	return nil, nil
 }
 
-// remove deletes a message of the bot's.
-func (s *Server) remove(c *Call, m *Message) {
+// removeMessage deletes a message of the bot.
+func (s *Server) removeMessage(c *Call, m *Message) {
 	m.Deleted = true
-	s.record(c, "delete", m)
-	s.announceGone(m)
+	s.recordChange(c, "delete", m)
+	s.dispatchDelete(m)
 }

@@ -5,75 +5,76 @@ import (
 	"time"
 )
 
-// What the gateway takes: bytes of a packet, and packets in a minute.
+// The limits of the gateway: bytes of a packet, packets per minute, and sessions without a
+// connection.
 const (
-	maxPacket  = 4096
-	maxPackets = 120
-	maxLeft    = 16 // sessions that nobody listens to
+	maxPacket           = 4096
+	maxPackets          = 120
+	maxDetachedSessions = 16
 )
 
-// handle takes one packet of the client.
-func (s *Server) handle(c *conn, kind int, body []byte) {
+// handlePacket handles one packet of the client.
+func (s *Server) handlePacket(c *conn, kind int, body []byte) {
 	now := time.Now()
-	c.packets = append(since(c.packets, now.Add(-time.Minute)), now)
-	var f frame
+	c.packetTimes = append(dropBefore(c.packetTimes, now.Add(-time.Minute)), now)
+	var f packet
 	switch {
 	case kind != 1 || len(body) > maxPacket || json.Unmarshal(body, &f) != nil:
-		s.hangUp(c, 4002)
-	case len(c.packets) > maxPackets:
-		s.hangUp(c, 4008)
+		s.closeConnection(c, 4002)
+	case len(c.packetTimes) > maxPackets:
+		s.closeConnection(c, 4008)
 	case f.Op == opHeartbeat:
 		s.gateway.stats.Heartbeats++
-		s.expectBeat(c)
+		s.extendReadDeadline(c)
 		if !s.gateway.noACK {
-			s.send(c, frame{Op: opACK})
+			s.queuePacket(c, packet{Op: opACK})
 		}
 	case f.Op == opIdentify && c.session == nil:
 		s.identify(c, f.Data)
 	case f.Op == opResume && c.session == nil:
 		s.resume(c, f.Data)
 	case f.Op == opIdentify || f.Op == opResume:
-		s.hangUp(c, 4005)
+		s.closeConnection(c, 4005)
 	case f.Op != opPresence && f.Op != opVoice && f.Op != opMembers:
-		s.hangUp(c, 4001)
+		s.closeConnection(c, 4001)
 	case c.session == nil:
-		s.hangUp(c, 4003)
+		s.closeConnection(c, 4003)
 	}
 }
 
-// since drops what is too old.
-func since(times []time.Time, start time.Time) []time.Time {
+// dropBefore removes the times before start.
+func dropBefore(times []time.Time, start time.Time) []time.Time {
 	for len(times) > 0 && times[0].Before(start) {
 		times = times[1:]
 	}
 	return times
 }
 
-// tell adds an event to what a session is told, and sends it if somebody listens.
-func (s *Server) tell(n *session, event string, data json.RawMessage) {
-	f := frame{Op: opDispatch, Type: event, Seq: len(n.log) + 1, Data: data}
-	n.log = append(n.log, f)
+// addEvent adds an event to a session, and sends it if the session is connected.
+func (s *Server) addEvent(n *session, event string, data json.RawMessage) {
+	f := packet{Op: opDispatch, Type: event, Seq: len(n.events) + 1, Data: data}
+	n.events = append(n.events, f)
 	if n.conn != nil {
-		s.send(n.conn, f)
+		s.queuePacket(n.conn, f)
 	}
 }
 
-// dispatch tells all sessions with an intent of something.
+// dispatch adds an event to all sessions that have the intent.
 func (s *Server) dispatch(event string, intent int, data any) {
-	s.dispatchTo(event, intent, func(int) any { return data })
+	s.dispatchPerIntents(event, intent, func(int) any { return data })
 }
 
-func (s *Server) dispatchTo(event string, intent int, data func(intents int) any) {
+func (s *Server) dispatchPerIntents(event string, intent int, data func(intents int) any) {
 	for _, n := range s.gateway.sessions {
 		if intent != 0 && n.intents&intent == 0 {
 			continue
 		}
 		body, times := encode(data(n.intents)), 1
-		if s.gateway.deliver != nil {
-			times = s.gateway.deliver(event, body)
+		if s.gateway.eventCopies != nil {
+			times = s.gateway.eventCopies(event, body)
 		}
 		for range times {
-			s.tell(n, event, body)
+			s.addEvent(n, event, body)
 		}
 	}
 }

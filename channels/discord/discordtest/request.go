@@ -15,8 +15,8 @@ import (
 // rawField is a field of a body that is not decoded yet.
 type rawField = json.RawMessage
 
-// read takes a request apart: nothing, JSON, or multipart with payload_json and files[n].
-func (s *Server) read(c *Call, r *http.Request) error {
+// readRequest parses a request: without a body, JSON, or multipart with payload_json and files[n].
+func (s *Server) readRequest(c *Call, r *http.Request) error {
 	c.auth, c.agent = r.Header.Get("Authorization"), r.Header.Get("User-Agent")
 	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var err error
@@ -29,12 +29,12 @@ func (s *Server) read(c *Call, r *http.Request) error {
 		}
 	default:
 		if n, _ := io.Copy(io.Discard, r.Body); n > 0 {
-			return forbid(http.StatusBadRequest, 50035, "a body of the type %q", kind)
+			return violationError(http.StatusBadRequest, 50035, "a body of the type %q", kind)
 		}
 	}
-	var no *refusal
+	var no *apiError
 	if err != nil && !errors.As(err, &no) {
-		return refuse(http.StatusBadRequest, 50109, "read the body: "+err.Error()) // who hangs up does nothing wrong
+		return expectedError(http.StatusBadRequest, 50109, "read the body: "+err.Error()) // a cancelled upload is no violation
 	}
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Server) read(c *Call, r *http.Request) error {
 	return nil
 }
 
-var invalidJSON = forbid(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
+var invalidJSON = violationError(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
 
 var fileField = regexp.MustCompile(`^files\[\d+\]$`)
 
@@ -69,7 +69,7 @@ func (c *Call) readMultipart(parts *multipart.Reader) error {
 		name := p.FormName()
 		switch {
 		case seen[name]:
-			return forbid(http.StatusBadRequest, 50109, "two parts are named %s", name)
+			return violationError(http.StatusBadRequest, 50109, "two parts are named %s", name)
 		case name == "payload_json":
 			c.Body = content
 		case fileField.MatchString(name) && p.FileName() != "":
@@ -77,15 +77,15 @@ func (c *Call) readMultipart(parts *multipart.Reader) error {
 				Field: name, Name: p.FileName(), Type: p.Header.Get("Content-Type"), Content: content,
 			})
 		default:
-			return forbid(http.StatusBadRequest, 50109, "a part is named %q: neither payload_json nor files[n] with a file name", name)
+			return violationError(http.StatusBadRequest, 50109, "a part is named %q: neither payload_json nor files[n] with a file name", name)
 		}
 		seen[name] = true
 	}
 }
 
-// decode reads a body. Unknown fields inside of it are violations, as unknown fields of the body
-// itself are; what has the wrong type is refused.
-func decode[T any](s *Server, where string, body []byte) (v T, err error) {
+// decodeBody decodes a body. Unknown nested fields are violations, as unknown fields of the body
+// itself are; a value of the wrong type is an error.
+func decodeBody[T any](s *Server, where string, body []byte) (v T, err error) {
 	if len(body) == 0 {
 		return v, nil
 	}
@@ -93,14 +93,14 @@ func decode[T any](s *Server, where string, body []byte) (v T, err error) {
 	strict.DisallowUnknownFields()
 	err = strict.Decode(&v)
 	if err != nil && strings.Contains(err.Error(), "unknown field") {
-		s.violate("%s: %s", where, strings.TrimPrefix(err.Error(), "json: "))
+		s.addViolation("%s: %s", where, strings.TrimPrefix(err.Error(), "json: "))
 		var lenient T
 		err = json.Unmarshal(body, &lenient)
 		v = lenient
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return v, malformed(wrong.Field, "BASE_TYPE", "a %s is not what belongs there", wrong.Value)
+		return v, fieldError(wrong.Field, "BASE_TYPE", "a %s is not what belongs there", wrong.Value)
 	}
 	return v, err
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The routes that the server knows, by the names that Call and Fault go by.
+// The routes that the server supports, which are the names in Call and FailNext.
 const (
 	GetGateway    = "GET /gateway"
 	GetGatewayBot = "GET /gateway/bot"
@@ -42,83 +42,82 @@ const (
 	CDN = "GET /attachments/{channel_id}/{attachment_id}/{filename}"
 )
 
-// method is what a route does and which names it takes.
+// method is the handler of a route and the names that it accepts.
 type method struct {
-	do      func(*Server, *Call) (any, error) // with the lock held; a nil result is 204
-	fields  string                            // of the body
+	handle  func(*Server, *Call) (any, error) // called with the lock held; a nil result is 204
+	fields  string                            // field names of the body
 	query   string
-	open    bool // the token of the interaction is enough
-	created bool // answered with 201
+	noToken bool // the token of an interaction is sufficient
+	created bool // the status is 201
 }
 
 const (
 	editFields   = "content embeds flags allowed_mentions components attachments"
 	draftFields  = editFields + " poll"
 	threadFields = "name auto_archive_duration rate_limit_per_user"
-	// discordgo writes two fields of its own into an edit, and invitable into every thread. Discord
-	// ignores them.
+	// discordgo adds two fields to an edit, and invitable to every thread. Discord ignores them.
 	editQuirk, threadQuirk = " ID Channel", " invitable"
 )
 
 var methods = map[string]method{
-	GetGateway:    {do: (*Server).getGateway, open: true},
-	GetGatewayBot: {do: (*Server).getGatewayBot},
-	GetMe:         {do: (*Server).getMe},
-	GetMyApp:      {do: (*Server).getApp},
-	GetOAuthApp:   {do: (*Server).getApp},
-	OpenDM:        {do: (*Server).openDM, fields: "recipient_id access_tokens nicks"},
+	GetGateway:    {handle: (*Server).getGateway, noToken: true},
+	GetGatewayBot: {handle: (*Server).getGatewayBot},
+	GetMe:         {handle: (*Server).getMe},
+	GetMyApp:      {handle: (*Server).getApp},
+	GetOAuthApp:   {handle: (*Server).getApp},
+	OpenDM:        {handle: (*Server).openDM, fields: "recipient_id access_tokens nicks"},
 
-	GetChannel:  {do: (*Server).getChannel},
-	GetMessages: {do: (*Server).getMessages, query: "around before after limit"},
-	GetMessage:  {do: (*Server).getMessage},
+	GetChannel:  {handle: (*Server).getChannel},
+	GetMessages: {handle: (*Server).getMessages, query: "around before after limit"},
+	GetMessage:  {handle: (*Server).getMessage},
 	CreateMessage: {
-		do:     (*Server).createMessage,
+		handle: (*Server).createMessage,
 		fields: draftFields + " sticker_ids shared_client_theme message_reference nonce enforce_nonce tts",
 	},
-	EditMessage:            {do: (*Server).editMessage, fields: editFields + " sticker_ids" + editQuirk},
-	DeleteMessage:          {do: (*Server).deleteMessage},
-	StartTyping:            {do: (*Server).startTyping},
-	StartThread:            {do: (*Server).startThread, fields: threadFields + " type invitable applied_tags message", created: true},
-	StartThreadFromMessage: {do: (*Server).threadFrom, fields: threadFields + threadQuirk, created: true},
+	EditMessage:            {handle: (*Server).editMessage, fields: editFields + " sticker_ids" + editQuirk},
+	DeleteMessage:          {handle: (*Server).deleteMessage},
+	StartTyping:            {handle: (*Server).startTyping},
+	StartThread:            {handle: (*Server).startThread, fields: threadFields + " type invitable applied_tags message", created: true},
+	StartThreadFromMessage: {handle: (*Server).startThreadFromMessage, fields: threadFields + threadQuirk, created: true},
 
-	GetCommands:      {do: (*Server).getCommands, query: "with_localizations"},
-	PutCommands:      {do: (*Server).putCommands},
-	GetGuildCommands: {do: (*Server).getCommands, query: "with_localizations"},
-	PutGuildCommands: {do: (*Server).putCommands},
+	GetCommands:      {handle: (*Server).getCommands, query: "with_localizations"},
+	PutCommands:      {handle: (*Server).putCommands},
+	GetGuildCommands: {handle: (*Server).getCommands, query: "with_localizations"},
+	PutGuildCommands: {handle: (*Server).putCommands},
 
-	Callback: {do: (*Server).callback, fields: "type data", query: "with_response", open: true},
+	Callback: {handle: (*Server).callback, fields: "type data", query: "with_response", noToken: true},
 	Followup: {
-		do: (*Server).followup, fields: draftFields + " tts username avatar_url thread_name applied_tags",
-		query: "wait thread_id with_components", open: true,
+		handle: (*Server).followup, fields: draftFields + " tts username avatar_url thread_name applied_tags",
+		query: "wait thread_id with_components", noToken: true,
 	},
-	GetOriginal:    {do: (*Server).getReply, query: "thread_id", open: true},
-	EditOriginal:   {do: (*Server).editReply, fields: draftFields, query: "thread_id with_components", open: true},
-	DeleteOriginal: {do: (*Server).deleteReply, query: "thread_id", open: true},
-	EditFollowup:   {do: (*Server).editReply, fields: draftFields, query: "thread_id with_components", open: true},
-	DeleteFollowup: {do: (*Server).deleteReply, query: "thread_id", open: true},
+	GetOriginal:    {handle: (*Server).getReply, query: "thread_id", noToken: true},
+	EditOriginal:   {handle: (*Server).editReply, fields: draftFields, query: "thread_id with_components", noToken: true},
+	DeleteOriginal: {handle: (*Server).deleteReply, query: "thread_id", noToken: true},
+	EditFollowup:   {handle: (*Server).editReply, fields: draftFields, query: "thread_id with_components", noToken: true},
+	DeleteFollowup: {handle: (*Server).deleteReply, query: "thread_id", noToken: true},
 }
 
-// routes serves REST.
+// routes returns the handler of the REST API.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for route, m := range methods {
-		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route, m) })
+		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) { s.serveCall(w, r, route, m) })
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(w, r, r.Method+" "+r.URL.Path, method{open: true, do: func(*Server, *Call) (any, error) {
-			return nil, forbid(http.StatusNotFound, 0, "404: Not Found, or unknown to discordtest")
+		s.serveCall(w, r, r.Method+" "+r.URL.Path, method{noToken: true, handle: func(*Server, *Call) (any, error) {
+			return nil, violationError(http.StatusNotFound, 0, "404: Not Found, or unknown to discordtest")
 		}})
 	})
 	return mux
 }
 
-// checkNames notes the fields and parameters that a route does not have. Discord ignores them, so
-// what the bot meant by them would not happen.
-func (s *Server) checkNames(c *Call, m method) {
+// checkFieldNames records fields and parameters that a route does not have. Discord ignores them
+// silently, so a bot would not notice the mistake.
+func (s *Server) checkFieldNames(c *Call, m method) {
 	s.checkFields(c.Route, c.fields, m.fields)
 	for name := range c.Query {
 		if !slices.Contains(strings.Fields(m.query), name) {
-			s.violate("%s: unknown parameter %q", c.Route, name)
+			s.addViolation("%s: unknown parameter %q", c.Route, name)
 		}
 	}
 }
@@ -126,7 +125,7 @@ func (s *Server) checkNames(c *Call, m method) {
 func (s *Server) checkFields(where string, got map[string]rawField, known string) {
 	for name := range got {
 		if !slices.Contains(strings.Fields(known), name) {
-			s.violate("%s: unknown field %q", where, name)
+			s.addViolation("%s: unknown field %q", where, name)
 		}
 	}
 }

@@ -14,108 +14,108 @@ import (
 	"time"
 )
 
-// refusal is an error of Discord's.
-type refusal struct {
+// apiError is an error response of Discord.
+type apiError struct {
 	status, code int
 	text         string
-	field, kind  string // what of the body is wrong, such as components.0.components, and Discord's name for it
-	body         string // in place of JSON
+	field, kind  string // the path of the wrong field, such as components.0.components, and Discord's code for the mistake
+	body         string // replaces the JSON body
 	retry        time.Duration
 	global       bool
 	scope        string
-	violation    bool // no right bot gets to see it
+	violation    bool // a correct bot never gets this error
 }
 
-func (r *refusal) Error() string {
+func (r *apiError) Error() string {
 	if r.field != "" {
 		return r.field + ": " + r.text
 	}
 	return r.text
 }
 
-// refuse is a refusal that a right bot may run into.
-func refuse(status, code int, text string) *refusal {
-	return &refusal{status: status, code: code, text: text}
+// expectedError returns an error that a correct bot may get.
+func expectedError(status, code int, text string) *apiError {
+	return &apiError{status: status, code: code, text: text}
 }
 
-// forbid is a refusal that no right bot gets to see.
-func forbid(status, code int, format string, args ...any) *refusal {
-	return &refusal{status: status, code: code, text: fmt.Sprintf(format, args...), violation: true}
+// violationError returns an error that a correct bot never gets.
+func violationError(status, code int, format string, args ...any) *apiError {
+	return &apiError{status: status, code: code, text: fmt.Sprintf(format, args...), violation: true}
 }
 
-// malformed is the refusal of a field of the body.
-func malformed(field, kind, format string, args ...any) *refusal {
-	return &refusal{
+// fieldError returns the error of a wrong field of the body.
+func fieldError(field, kind, format string, args ...any) *apiError {
+	return &apiError{
 		status: http.StatusBadRequest, code: 50035, violation: true,
 		field: field, kind: kind, text: fmt.Sprintf(format, args...),
 	}
 }
 
 var (
-	unknownChannel = refuse(http.StatusNotFound, 10003, "Unknown Channel")
-	unknownMessage = refuse(http.StatusNotFound, 10008, "Unknown Message")
-	missingAccess  = refuse(http.StatusForbidden, 50001, "Missing Access")
-	unauthorized   = refuse(http.StatusUnauthorized, 0, "401: Unauthorized")
+	unknownChannel = expectedError(http.StatusNotFound, 10003, "Unknown Channel")
+	unknownMessage = expectedError(http.StatusNotFound, 10008, "Unknown Message")
+	missingAccess  = expectedError(http.StatusForbidden, 50001, "Missing Access")
+	unauthorized   = expectedError(http.StatusUnauthorized, 0, "401: Unauthorized")
 )
 
 var wildcard = regexp.MustCompile(`\{(\w+)\}`)
 
-// serve answers one call of a route, unless a fault has it otherwise.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, route string, m method) {
+// serveCall serves one call of a route, with the fault that is planned for it.
+func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, route string, m method) {
 	c := &Call{Route: route, Args: map[string]string{}, Query: r.URL.Query()}
 	for _, name := range wildcard.FindAllStringSubmatch(route, -1) {
 		c.Args[name[1]] = r.PathValue(name[1])
 	}
-	err := s.read(c, r)
+	err := s.readRequest(c, r)
 	s.update(func() {
 		s.calls = append(s.calls, c)
 		c.ID, c.At = len(s.calls), time.Now()
 	})
 	f := s.nextFault(c)
-	s.before(r, f, c)
-	if limited := s.take(w.Header(), c); limited != nil {
+	s.beforeEffect(r, f, c)
+	if limited := s.countCall(w.Header(), c); limited != nil {
 		err = limited
 	}
 	if f.Status != 0 {
-		err = f.refusal()
+		err = f.toError()
 	}
 	var result json.RawMessage
 	if err == nil {
-		result, err = s.run(c, m)
+		result, err = s.execute(c, m)
 	}
-	status := s.judge(c, m, result, err)
-	s.after(r, f, c)
+	status := s.recordOutcome(c, m, result, err)
+	s.afterEffect(r, f, c)
 	s.update(func() { c.Done, c.Status = true, status })
 	if f.Body != "" && f.Status == 0 {
 		_, _ = w.Write([]byte(f.Body))
 		return
 	}
-	write(w, status, result, err)
+	writeResponse(w, status, result, err)
 }
 
-// run checks who calls and what, and does it.
-func (s *Server) run(c *Call, m method) (json.RawMessage, error) {
-	if token, ok := strings.CutPrefix(c.auth, "Bot "); !m.open &&
+// execute checks the token and the names of a call, and carries it out.
+func (s *Server) execute(c *Call, m method) (json.RawMessage, error) {
+	if token, ok := strings.CutPrefix(c.auth, "Bot "); !m.noToken &&
 		(!ok || subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) != 1) {
 		return nil, unauthorized
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.more.Broadcast()
+	defer s.changed.Broadcast()
 	if !strings.HasPrefix(c.agent, "DiscordBot (") {
-		s.violate("%s: the User-Agent is %q and has to begin with DiscordBot (", c.Route, c.agent)
+		s.addViolation("%s: the User-Agent is %q and has to begin with DiscordBot (", c.Route, c.agent)
 	}
-	s.checkNames(c, m)
-	result, err := m.do(s, c)
+	s.checkFieldNames(c, m)
+	result, err := m.handle(s, c)
 	if err != nil || result == nil {
 		return nil, err
 	}
-	return encode(result), nil // now, because others may change it once the lock is gone
+	return encode(result), nil // with the lock held, because other calls may change the result later
 }
 
-// judge says what an answer's status is and keeps score of refusals.
-func (s *Server) judge(c *Call, m method, result json.RawMessage, err error) int {
-	var no *refusal
+// recordOutcome returns the status of the response, and counts invalid requests and violations.
+func (s *Server) recordOutcome(c *Call, m method, result json.RawMessage, err error) int {
+	var no *apiError
 	switch {
 	case !errors.As(err, &no) && m.created:
 		return http.StatusCreated
@@ -128,23 +128,23 @@ func (s *Server) judge(c *Call, m method, result json.RawMessage, err error) int
 		c.Code = no.code
 		counted := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
 		if slices.Contains(counted, no.status) && no.scope != "shared" {
-			s.invalid++
+			s.invalidRequests++
 		}
 		if no.violation {
-			s.violate("%s: %v (call %d: %.200s)", c.Route, no, c.ID, c.Body)
+			s.addViolation("%s: %v (call %d: %.200s)", c.Route, no, c.ID, c.Body)
 		}
 	})
 	return no.status
 }
 
-// violate notes what no right bot does. The lock is held.
-func (s *Server) violate(format string, args ...any) {
+// addViolation records a violation. The lock must be held.
+func (s *Server) addViolation(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// write answers a call.
-func write(w http.ResponseWriter, status int, result json.RawMessage, err error) {
-	var no *refusal
+// writeResponse writes the response of a call.
+func writeResponse(w http.ResponseWriter, status int, result json.RawMessage, err error) {
+	var no *apiError
 	if !errors.As(err, &no) {
 		if result != nil {
 			w.Header().Set("Content-Type", "application/json")
@@ -161,13 +161,13 @@ func write(w http.ResponseWriter, status int, result json.RawMessage, err error)
 	}
 	body := map[string]any{"message": no.text, "code": no.code}
 	if no.field != "" {
-		body["message"], body["errors"] = "Invalid Form Body", no.tree()
+		body["message"], body["errors"] = "Invalid Form Body", no.nestedErrors()
 	}
 	if no.status == http.StatusTooManyRequests {
 		body["retry_after"], body["global"] = no.retry.Seconds(), no.global
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(no.retry.Seconds()))))
 		w.Header().Set("X-RateLimit-Scope", no.scope)
-		w.Header().Set("X-RateLimit-Reset-After", seconds(no.retry))
+		w.Header().Set("X-RateLimit-Reset-After", formatSeconds(no.retry))
 		w.Header().Set("X-RateLimit-Remaining", "0")
 		if no.global {
 			w.Header().Set("X-RateLimit-Global", "true")
@@ -178,8 +178,8 @@ func write(w http.ResponseWriter, status int, result json.RawMessage, err error)
 	_, _ = w.Write(encode(body))
 }
 
-// tree is a field's error in the nested form that Discord gives it.
-func (r *refusal) tree() any {
+// nestedErrors returns the error of a field in Discord's nested form.
+func (r *apiError) nestedErrors() any {
 	tree := any(map[string]any{"_errors": []any{map[string]any{"code": r.kind, "message": r.text}}})
 	path := strings.Split(r.field, ".")
 	for i := range path {

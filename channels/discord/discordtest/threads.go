@@ -14,28 +14,28 @@ type threadDraft struct {
 	Type      *int            `json:"type"`
 	Invitable *bool           `json:"invitable"`
 	Tags      []string        `json:"applied_tags"`
-	Message   json.RawMessage `json:"message"` // of a forum's post
+	Message   json.RawMessage `json:"message"` // of a post in a forum
 }
 
-func (s *Server) readThread(c *Call) (threadDraft, error) {
-	d, err := decode[threadDraft](s, c.Route, c.Body)
+func (s *Server) decodeThread(c *Call) (threadDraft, error) {
+	d, err := decodeBody[threadDraft](s, c.Route, c.Body)
 	if err != nil {
 		return d, err
 	}
-	if err := lengths("thread", []length{{"name", d.Name, 1, 100}}); err != nil {
+	if err := checkLengths("thread", []lengthLimit{{"name", d.Name, 1, 100}}); err != nil {
 		return d, err
 	}
 	if d.Archive != nil && !slices.Contains([]int{60, 1440, 4320, 10080}, *d.Archive) {
-		return d, malformed("auto_archive_duration", "BASE_TYPE_CHOICES", "Value must be one of (60, 1440, 4320, 10080).")
+		return d, fieldError("auto_archive_duration", "BASE_TYPE_CHOICES", "Value must be one of (60, 1440, 4320, 10080).")
 	}
 	return d, nil
 }
 
-var wrongChannelType = forbid(http.StatusBadRequest, 50024, "Cannot execute action on this channel type")
+var wrongChannelType = violationError(http.StatusBadRequest, 50024, "Cannot execute action on this channel type")
 
-// threadFrom starts a thread under a message, of which it has the id.
-func (s *Server) threadFrom(c *Call) (any, error) {
-	m, err := s.message(c)
+// startThreadFromMessage starts a thread at a message, whose ID the thread gets.
+func (s *Server) startThreadFromMessage(c *Call) (any, error) {
+	m, err := s.messageOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -44,30 +44,30 @@ func (s *Server) threadFrom(c *Call) (any, error) {
 		return nil, wrongChannelType
 	}
 	if s.channels[m.ID] != nil {
-		return nil, refuse(http.StatusBadRequest, 160004, "A thread has already been created for this message")
+		return nil, expectedError(http.StatusBadRequest, 160004, "A thread has already been created for this message")
 	}
-	d, err := s.readThread(c)
+	d, err := s.decodeThread(c)
 	if err != nil {
 		return nil, err
 	}
-	thread := s.thread(parent, m.ID, d.Name, s.Bot.ID)
+	thread := s.addThread(parent, m.ID, d.Name, s.Bot.ID)
 	m.Flags |= FlagHasThread
 	m.Thread = &thread.Channel
-	s.announce("MESSAGE_UPDATE", m)
-	s.notice(thread, Message{
+	s.dispatchMessage("MESSAGE_UPDATE", m)
+	s.addSystemMessage(thread, Message{
 		Author: m.Author, Type: TypeThreadStarter,
 		Reference: &Reference{MessageID: m.ID, ChannelID: parent.ID, GuildID: parent.GuildID},
 	})
 	return thread.Channel, nil
 }
 
-// startThread starts a thread of its own, or a post in a forum.
+// startThread starts a thread without a message, or a post in a forum.
 func (s *Server) startThread(c *Call) (any, error) {
-	parent, err := s.reach(c.Args["channel_id"])
+	parent, err := s.visibleChannel(c.Args["channel_id"])
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.readThread(c)
+	d, err := s.decodeThread(c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -76,13 +76,13 @@ func (s *Server) startThread(c *Call) (any, error) {
 	case parent.Type != TextChannel:
 		return nil, wrongChannelType
 	}
-	thread := s.thread(parent, s.id(), d.Name, s.Bot.ID)
-	thread.Type = PrivateThread // what it is without a type
+	thread := s.addThread(parent, s.newID(), d.Name, s.Bot.ID)
+	thread.Type = PrivateThread // the default of Discord
 	if d.Type != nil {
 		thread.Type = *d.Type
 	}
 	if thread.Type == PublicThread {
-		s.notice(parent, Message{
+		s.addSystemMessage(parent, Message{
 			Author: s.Bot, Content: d.Name, Type: TypeThreadCreated,
 			Reference: &Reference{ChannelID: thread.ID, GuildID: thread.GuildID},
 		})
@@ -90,26 +90,26 @@ func (s *Server) startThread(c *Call) (any, error) {
 	return thread.Channel, nil
 }
 
-// startPost makes a post in a forum: a thread whose first message has its id.
+// startPost creates a post in a forum: a thread whose first message has the thread's ID.
 func (s *Server) startPost(c *Call, forum *channel, d threadDraft) (any, error) {
-	first, err := decode[draft](s, c.Route, d.Message)
+	first, err := decodeBody[draft](s, c.Route, d.Message)
 	if err != nil {
 		return nil, err
 	}
-	m := &Message{ID: s.id(), Author: s.Bot, Call: c.ID}
-	if err := s.compose(c, forum, "message.", first, m); err != nil {
+	m := &Message{ID: s.newID(), Author: s.Bot, Call: c.ID}
+	if err := s.applyDraft(c, forum, "message.", first, m); err != nil {
 		return nil, err
 	}
-	thread := s.thread(forum, m.ID, d.Name, s.Bot.ID)
-	s.post(c, thread, m)
+	thread := s.addThread(forum, m.ID, d.Name, s.Bot.ID)
+	s.addBotMessage(c, thread, m)
 	return struct {
 		Channel
 		Message Message `json:"message"`
-	}{thread.Channel, s.view(m)}, nil
+	}{thread.Channel, s.restView(m)}, nil
 }
 
-// notice puts a message of Discord's own into a channel.
-func (s *Server) notice(ch *channel, m Message) {
-	s.add(ch, &m)
-	s.announce("MESSAGE_CREATE", &m)
+// addSystemMessage adds a message of Discord itself to a channel.
+func (s *Server) addSystemMessage(ch *channel, m Message) {
+	s.appendMessage(ch, &m)
+	s.dispatchMessage("MESSAGE_CREATE", &m)
 }

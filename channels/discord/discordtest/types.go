@@ -20,10 +20,10 @@ type Guild struct {
 	Name        string `json:"name"`
 	OwnerID     string `json:"owner_id"`
 	PremiumTier int    `json:"premium_tier"`
-	BotRole     string `json:"-"` // the role that is the bot's own; who writes <@&role> means the bot
+	BotRole     string `json:"-"` // the bot's own role; <@&role> mentions the bot
 }
 
-// The kinds of channel that the server knows.
+// The types of channels that the server supports.
 const (
 	TextChannel   = 0
 	DMChannel     = 1
@@ -45,7 +45,7 @@ type Channel struct {
 	Thread     *ThreadMetadata `json:"thread_metadata,omitempty"`
 }
 
-// ThreadMetadata is what only threads have.
+// ThreadMetadata has the fields that only threads have.
 type ThreadMetadata struct {
 	Archived            bool      `json:"archived"`
 	AutoArchiveDuration int       `json:"auto_archive_duration"`
@@ -53,7 +53,7 @@ type ThreadMetadata struct {
 	Locked              bool      `json:"locked"`
 }
 
-// The types and flags of messages that the server makes.
+// The types and flags of messages that the server uses.
 const (
 	TypeDefault       = 0
 	TypeThreadCreated = 18
@@ -66,7 +66,7 @@ const (
 	FlagLoading   = 1 << 7
 )
 
-// Message is a Discord message, as it is now.
+// Message is a Discord message in its current state.
 type Message struct {
 	ID              string       `json:"id"`
 	ChannelID       string       `json:"channel_id"`
@@ -86,19 +86,19 @@ type Message struct {
 	Stickers        []Sticker    `json:"sticker_items,omitempty"`
 	Type            int          `json:"type"`
 	Flags           int          `json:"flags"`
-	Nonce           string       `json:"nonce,omitempty"` // only in the answer to the create, and in the event
+	Nonce           string       `json:"nonce,omitempty"` // only in the response to its creation, and in the event
 	Reference       *Reference   `json:"message_reference,omitempty"`
 	Referenced      *Message     `json:"referenced_message,omitempty"`
 	Thread          *Channel     `json:"thread,omitempty"`
 	ApplicationID   string       `json:"application_id,omitempty"`
 	WebhookID       string       `json:"webhook_id,omitempty"`
-	// Poll and Snapshots (of a forwarded message) are only in what Post says, as Discord's JSON.
+	// Poll and Snapshots (of a forwarded message) are set only by UserPosts, as Discord's JSON.
 	Poll      json.RawMessage `json:"poll,omitempty"`
 	Snapshots json.RawMessage `json:"message_snapshots,omitempty"`
 
 	Edits   int  `json:"-"` // how often it was edited
-	Call    int  `json:"-"` // the number of the call that sent it; 0: a user did
-	Pinged  bool `json:"-"` // its mentions of @everyone, roles or users were let through
+	Call    int  `json:"-"` // ID of the call that has sent it; 0 if a user has
+	Pinged  bool `json:"-"` // it notified @everyone, roles or users
 	Deleted bool `json:"-"`
 }
 
@@ -124,12 +124,12 @@ type Sticker struct {
 	Format int    `json:"format_type"`
 }
 
-// Reference is the message that another one answers or forwards.
+// Reference is the message that another one replies to or forwards.
 type Reference struct {
 	Type      int    `json:"type,omitempty"`
 	MessageID string `json:"message_id,omitempty"`
 	ChannelID string `json:"channel_id,omitempty"`
 	GuildID   string `json:"guild_id,omitempty"`
-	// FailIfNotExists is only in requests. Absent, it is true.
+	// FailIfNotExists is only in requests. The default is true.
 	FailIfNotExists *bool `json:"fail_if_not_exists,omitempty"`
 }

@@ -14,16 +14,16 @@ func (s *Server) getMe(*Call) (any, error) {
 		Inline        bool `json:"supports_inline_queries"`
 		Business      bool `json:"can_connect_to_business"`
 		WebApp        bool `json:"has_main_web_app"`
-	}{User: s.Bot, CanJoinGroups: true, ReadsAll: !s.set.privacy}, nil
+	}{User: s.Bot, CanJoinGroups: true, ReadsAll: !s.settings.privacy}, nil
 }
 
 func (s *Server) getChat(c *Call) (any, error) {
-	to := s.lookup(c.Params["chat_id"])
+	to := s.findChat(c.Params["chat_id"])
 	switch {
 	case to == nil:
-		return nil, refuse("chat not found")
-	case to.banned != "" && to.Type != "private":
-		return nil, &refusal{status: http.StatusForbidden, text: to.banned}
+		return nil, expectedError("chat not found")
+	case to.forbidden != "" && to.Type != "private":
+		return nil, &apiError{status: http.StatusForbidden, text: to.forbidden}
 	}
 	gifts := map[string]bool{
 		"unlimited_gifts": true, "limited_gifts": true, "unique_gifts": true, "premium_subscription": true,
@@ -37,37 +37,37 @@ func (s *Server) getChat(c *Call) (any, error) {
 	}{to.Chat, 1, 11, gifts}, nil
 }
 
-// answerCallbackQuery answers a press. Telegram knows a query for some minutes; here it does not
-// grow old.
+// answerCallbackQuery answers a press of a button. Telegram forgets a query after some minutes;
+// this server never does.
 func (s *Server) answerCallbackQuery(c *Call) (any, error) {
-	a := s.queries[c.Params["callback_query_id"]]
+	a := s.answers[c.Params["callback_query_id"]]
 	if a == nil {
-		return nil, refuse("query is too old and response timeout expired or query ID is invalid")
+		return nil, expectedError("query is too old and response timeout expired or query ID is invalid")
 	}
-	if units(c.Params["text"]) > 200 {
-		return nil, forbid("MESSAGE_TOO_LONG")
+	if utf16Len(c.Params["text"]) > 200 {
+		return nil, violationError("MESSAGE_TOO_LONG")
 	}
 	a.Text, a.Alert = c.Params["text"], c.flag("show_alert")
 	a.Times++
 	return true, nil
 }
 
-var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+var commandPattern = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
 func (s *Server) setMyCommands(c *Call) (any, error) {
 	var all []Command
-	if err := strict("BotCommand", c.Params["commands"], &all); err != nil {
+	if err := decodeStrict("BotCommand", c.Params["commands"], &all); err != nil {
 		return nil, err
 	}
 	if len(all) > 100 {
-		return nil, forbid("BOT_COMMANDS_TOO_MUCH")
+		return nil, violationError("BOT_COMMANDS_TOO_MUCH")
 	}
 	for _, one := range all {
-		if !commandForm.MatchString(strings.TrimPrefix(one.Command, "/")) {
-			return nil, forbid("BOT_COMMAND_INVALID: %q", one.Command)
+		if !commandPattern.MatchString(strings.TrimPrefix(one.Command, "/")) {
+			return nil, violationError("BOT_COMMAND_INVALID: %q", one.Command)
 		}
-		if n := units(one.Description); n < 1 || n > 256 {
-			return nil, forbid("BOT_COMMAND_DESCRIPTION_INVALID: %q", one.Command)
+		if n := utf16Len(one.Description); n < 1 || n > 256 {
+			return nil, violationError("BOT_COMMAND_DESCRIPTION_INVALID: %q", one.Command)
 		}
 	}
 	key, err := menuKey(c)
@@ -88,7 +88,7 @@ func (s *Server) deleteMyCommands(c *Call) (any, error) {
 	return err == nil, err
 }
 
-// menuKey is the scope's type, the chat and user it is about, and the language.
+// menuKey returns the key of a menu: the type of its scope, its chat and user, and the language.
 func menuKey(c *Call) (string, error) {
 	scope := struct {
 		Type   string `json:"type"`
@@ -96,7 +96,7 @@ func menuKey(c *Call) (string, error) {
 		UserID int64  `json:"user_id"`
 	}{Type: "default"}
 	if c.has("scope") {
-		if err := strict("BotCommandScope", c.Params["scope"], &scope); err != nil {
+		if err := decodeStrict("BotCommandScope", c.Params["scope"], &scope); err != nil {
 			return "", err
 		}
 	}
@@ -112,34 +112,35 @@ func menuKey(c *Call) (string, error) {
 func (s *Server) getFile(c *Call) (any, error) {
 	f := s.files[c.Params["file_id"]]
 	if f == nil {
-		return nil, refuse("invalid file_id")
+		return nil, expectedError("invalid file_id")
 	}
-	if f.Size > s.set.limits.Download {
-		return nil, refuse("file is too big")
+	if f.Size > s.settings.limits.Download {
+		return nil, expectedError("file is too big")
 	}
-	i := f.info()
+	i := f.fileInfo()
 	return map[string]any{
 		"file_id": i.FileID, "file_unique_id": i.FileUniqueID, "file_size": i.FileSize, "file_path": f.Path,
 	}, nil
 }
 
-// download serves a file's content. A local server has nothing to serve: its files are on the disk.
+// download serves the content of a file. A local server serves none, because its files are on the
+// disk.
 func (s *Server) download(w http.ResponseWriter, r *http.Request, path string) {
 	c := &Call{Method: Download, Params: map[string]string{"path": path}}
-	s.record(c)
+	s.recordCall(c)
 	fault := s.nextFault(c)
-	s.before(r.Context(), fault, c)
+	s.beforeEffect(r.Context(), fault, c)
 	if fault.Status != 0 {
-		s.finish(c, fault.Status, fault.Description)
-		fault.write(w)
+		s.finishCall(c, fault.Status, fault.Description)
+		fault.writeError(w)
 		return
 	}
 	s.mu.Lock()
-	f, local := s.paths[path], s.set.local != ""
+	f, local := s.filesByPath[path], s.settings.localDir != ""
 	s.mu.Unlock()
 	if f == nil || local {
-		s.finish(c, http.StatusNotFound, "Not Found")
-		answer(w, nil, &refusal{status: http.StatusNotFound, text: "Not Found"})
+		s.finishCall(c, http.StatusNotFound, "Not Found")
+		writeAnswer(w, nil, &apiError{status: http.StatusNotFound, text: "Not Found"})
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -147,10 +148,10 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, path string) {
 	half := len(f.Content) / 2
 	_, _ = w.Write(f.Content[:half])
 	_ = http.NewResponseController(w).Flush()
-	s.linger(r.Context(), fault)
+	s.delayResponse(r.Context(), fault)
 	if fault.CutAfter {
-		s.abort(c)
+		s.abortConnection(c)
 	}
-	s.finish(c, http.StatusOK, "")
+	s.finishCall(c, http.StatusOK, "")
 	_, _ = w.Write(f.Content[half:])
 }

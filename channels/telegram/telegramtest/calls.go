@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// Download is the method name under which faults and calls know the download of a file.
+// Download is the name of file downloads in Call.Method and FailNext.
 const Download = "download"
 
 // Call is one request of the bot.
 type Call struct {
-	ID          int // from 1, in the order in which the requests arrived
+	ID          int // in the order of arrival, from 1
 	Method      string
-	Params      map[string]string // strings as they are, everything else as JSON
+	Params      map[string]string // strings unquoted, everything else as JSON
 	Uploads     []Upload
 	At          time.Time
-	Done        bool   // it was answered
-	Status      int    // of the answer; 0 if the connection was cut
-	Description string // of an error
-	Messages    []int  // the messages it sent
+	Done        bool   // the response was sent
+	Status      int    // of the response; 0 if the connection was cut
+	Description string // of the error
+	Messages    []int  // IDs of the messages that it has sent
 }
 
 // Upload is one file in a request.
 type Upload struct {
-	Field   string // the part's name: a parameter, or what attach:// refers to
+	Field   string // name of the part: a parameter, or the name after attach://
 	Name    string
 	MIME    string
 	Content []byte
 }
 
-// IntParam returns a parameter that is a number, or 0.
+// IntParam returns the value of a numeric parameter, or 0.
 func (c Call) IntParam(name string) int64 {
 	n, _ := strconv.ParseInt(c.Params[name], 10, 64)
 	return n
 }
 
-// DecodeParam decodes a parameter that is JSON.
+// DecodeParam decodes the value of a JSON parameter.
 func (c Call) DecodeParam(name string, v any) error {
 	if err := json.Unmarshal([]byte(c.Params[name]), v); err != nil {
 		return fmt.Errorf("%s of %s: %w", name, c.Method, err)
@@ -53,7 +53,7 @@ func (c Call) flag(name string) bool {
 	return b
 }
 
-// Calls returns the requests so far, in order, of one method or of all for "".
+// Calls returns the calls of a method so far, in order. "" means all methods.
 func (s *Server) Calls(method string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,9 +71,9 @@ func (s *Server) callsOf(method string) (out []Call) {
 	return out
 }
 
-// AwaitCalls waits until the requests of a method satisfy a condition, and returns them. It reports
-// false when that takes longer than patience.
-func (s *Server) AwaitCalls(method string, patience time.Duration, enough func([]Call) bool) (calls []Call, ok bool) {
-	ok = s.awaitFor(patience, func() bool { calls = s.callsOf(method); return enough(calls) })
+// AwaitCalls waits until enough reports true for the calls of a method, and returns the calls. It
+// reports false after the timeout.
+func (s *Server) AwaitCalls(method string, timeout time.Duration, enough func([]Call) bool) (calls []Call, ok bool) {
+	ok = s.awaitFor(timeout, func() bool { calls = s.callsOf(method); return enough(calls) })
 	return calls, ok
 }

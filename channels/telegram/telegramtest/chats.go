@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// chat is one conversation and what may be done in it.
+// chat is one chat with its messages.
 type chat struct {
 	Chat
-	messages []*Message
-	lastID   int          // in supergroups and channels, which count by themselves
-	topics   map[int]bool // of a forum
-	banned   string       // the description of the 403 that every send is answered with
-	migrated int64
+	messages  []*Message
+	lastID    int          // in supergroups and channels, which have a sequence of their own
+	topics    map[int]bool // of a forum
+	forbidden string       // description of the 403 that answers every send
+	migrated  int64
 }
 
-// AddUser makes a person known, with a private chat of the same id. Say and its like do so by
+// AddUser adds a user with a private chat of the same ID. UserSends and the like add unknown users
 // themselves.
 func (s *Server) AddUser(u User) {
 	s.update(func() { s.addUser(u) })
@@ -33,24 +33,24 @@ func (s *Server) addUser(u User) {
 	s.chats[u.ID] = &chat{Chat: c, topics: map[int]bool{}}
 }
 
-// user returns a person, whom it makes known if need be.
-func (s *Server) user(id int64) User {
+// userByID returns a user, which it adds if necessary.
+func (s *Server) userByID(id int64) User {
 	if _, ok := s.users[id]; !ok {
 		s.addUser(User{ID: id})
 	}
 	return s.users[id]
 }
 
-// AddChat makes a group, supergroup, forum or channel known. An empty Type is guessed from the id,
-// as Telegram numbers them: -100… is a supergroup, another negative id a basic group, a positive
-// one a person.
+// AddChat adds a group, supergroup, forum or channel. An empty Type is derived from the ID as
+// Telegram assigns them: -100… is a supergroup, any other negative ID a basic group, a positive one
+// a user.
 func (s *Server) AddChat(c Chat) {
 	s.update(func() { s.addChat(c) })
 }
 
 func (s *Server) addChat(c Chat) *chat {
 	if c.ID > 0 {
-		s.user(c.ID)
+		s.userByID(c.ID)
 		return s.chats[c.ID]
 	}
 	guess := "group"
@@ -67,71 +67,69 @@ func (s *Server) addChat(c Chat) *chat {
 	return s.chats[c.ID]
 }
 
-// chat returns a chat, which it makes known if need be.
-func (s *Server) chat(id int64) *chat {
+// chatByID returns a chat, which it adds if necessary.
+func (s *Server) chatByID(id int64) *chat {
 	if c := s.chats[id]; c != nil {
 		return c
 	}
 	return s.addChat(Chat{ID: id})
 }
 
-// AddTopic creates a topic, makes its chat a forum, and returns the topic's id.
+// AddTopic creates a topic, turns its chat into a forum, and returns the topic's ID.
 func (s *Server) AddTopic(id int64, name string) int {
 	var thread int
 	s.update(func() {
-		c := s.chat(id)
+		c := s.chatByID(id)
 		c.IsForum = true
-		m := s.add(c, &Message{From: new(s.user(defaultSender)), TopicCreated: &Topic{Name: name, IconColor: 7322096}})
+		m := s.appendMessage(c, &Message{From: new(s.userByID(defaultSender)), TopicCreated: &Topic{Name: name, IconColor: 7322096}})
 		m.Thread, m.IsTopicMessage, thread = m.ID, true, m.ID
 		c.topics[thread] = true
-		s.offer("message", encode(m), true)
+		s.offerUpdate("message", encode(m), true)
 	})
 	return thread
 }
 
-// Block has the person of a private chat block the bot: sends are answered with 403. The bot is
-// told, as Telegram does.
-func (s *Server) Block(id int64) { s.ban(id, "Forbidden: bot was blocked by the user") }
+// Block makes the user of a private chat block the bot: sends are answered with 403, and the bot
+// gets an update.
+func (s *Server) Block(id int64) { s.setForbidden(id, "Forbidden: bot was blocked by the user") }
 
-// Kick has the bot thrown out of a group: sends are answered with 403. The bot is told, as Telegram
-// does.
+// Kick removes the bot from a group: sends are answered with 403, and the bot gets an update.
 func (s *Server) Kick(id int64) {
 	s.mu.Lock()
-	kind := s.chat(id).Type
+	kind := s.chatByID(id).Type
 	s.mu.Unlock()
 	if kind == "channel" {
-		s.ban(id, "Forbidden: bot was kicked from the channel chat")
+		s.setForbidden(id, "Forbidden: bot was kicked from the channel chat")
 		return
 	}
-	s.ban(id, "Forbidden: bot was kicked from the "+kind+" chat")
+	s.setForbidden(id, "Forbidden: bot was kicked from the "+kind+" chat")
 }
 
-func (s *Server) ban(id int64, description string) {
+func (s *Server) setForbidden(id int64, description string) {
 	s.update(func() {
-		c := s.chat(id)
-		c.banned = description
-		s.member(c, "member", "kicked")
+		c := s.chatByID(id)
+		c.forbidden = description
+		s.offerMembership(c, "member", "kicked")
 	})
 }
 
-// Readmit undoes Block and Kick.
+// Readmit reverts Block and Kick.
 func (s *Server) Readmit(id int64) {
 	s.update(func() {
-		c := s.chat(id)
-		c.banned = ""
-		s.member(c, "kicked", "member")
+		c := s.chatByID(id)
+		c.forbidden = ""
+		s.offerMembership(c, "kicked", "member")
 	})
 }
 
-// DeleteChat has a chat disappear, as if the bot had never been there: sends are answered with "chat
-// not found".
+// DeleteChat removes a chat, so that sends are answered with "chat not found".
 func (s *Server) DeleteChat(id int64) { s.update(func() { delete(s.chats, id) }) }
 
-// member tells the bot that its own membership has changed.
-func (s *Server) member(c *chat, before, after string) {
-	by := s.user(max(c.ID, 0))
+// offerMembership offers an update about the bot's own membership.
+func (s *Server) offerMembership(c *chat, before, after string) {
+	by := s.userByID(max(c.ID, 0))
 	if c.ID < 0 {
-		by = s.user(defaultSender)
+		by = s.userByID(defaultSender)
 	}
 	state := func(status string) map[string]any {
 		m := map[string]any{"status": status, "user": s.Bot}
@@ -140,34 +138,34 @@ func (s *Server) member(c *chat, before, after string) {
 		}
 		return m
 	}
-	s.offer("my_chat_member", encode(map[string]any{
+	s.offerUpdate("my_chat_member", encode(map[string]any{
 		"chat": c.Chat, "from": by, "date": time.Now().Unix(),
 		"old_chat_member": state(before), "new_chat_member": state(after),
 	}), true)
 }
 
-// Migrate turns a group into a supergroup, with the service messages on both sides. What is still
-// sent to the group is refused with migrate_to_chat_id.
+// Migrate turns a group into a supergroup, with the service messages in both. Later sends to the
+// group are refused with migrate_to_chat_id.
 func (s *Server) Migrate(from, to int64) {
 	s.update(func() {
-		old := s.chat(from)
+		old := s.chatByID(from)
 		next := s.addChat(Chat{ID: to, Type: "supergroup", Title: old.Title})
 		old.migrated = to
-		by := s.user(defaultSender)
-		s.offer("message", encode(s.add(old, &Message{From: &by, MigrateTo: to})), true)
-		s.offer("message", encode(s.add(next, &Message{From: &by, MigrateFrom: from})), true)
+		by := s.userByID(defaultSender)
+		s.offerUpdate("message", encode(s.appendMessage(old, &Message{From: &by, MigrateTo: to})), true)
+		s.offerUpdate("message", encode(s.appendMessage(next, &Message{From: &by, MigrateFrom: from})), true)
 	})
 }
 
-// add puts a message into a chat and numbers it.
-func (s *Server) add(c *chat, m *Message) *Message {
+// appendMessage adds a message to a chat and assigns its ID.
+func (s *Server) appendMessage(c *chat, m *Message) *Message {
 	switch c.Type {
 	case "supergroup", "channel":
 		c.lastID++
-		m.ID = c.lastID + 1 // 1 is the chat's creation, and a forum's general topic
+		m.ID = c.lastID + 1 // 1 is the creation of the chat, and the general topic of a forum
 	default:
-		s.nextID++
-		m.ID = s.nextID
+		s.nextMessageID++
+		m.ID = s.nextMessageID
 	}
 	m.Chat = c.Chat
 	m.Date = cmp.Or(m.Date, time.Now().Unix())
@@ -185,8 +183,9 @@ func (c *chat) find(id int) *Message {
 	return nil
 }
 
-// quoted returns a message as it appears in a reply: without the one it replies to itself.
-func quoted(m *Message) *Message {
+// withoutReply returns a message as it is quoted in a reply: without the message that it replies
+// to.
+func withoutReply(m *Message) *Message {
 	if m == nil {
 		return nil
 	}

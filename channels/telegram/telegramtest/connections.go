@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// connected counts connections.
-func (s *Server) connected(_ net.Conn, state http.ConnState) {
+// countConnection counts the open connections.
+func (s *Server) countConnection(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
-		s.update(func() { s.open++ })
+		s.update(func() { s.openConnections++ })
 	case http.StateClosed, http.StateHijacked:
-		s.update(func() { s.open-- })
-	default: // it is open all the while
+		s.update(func() { s.openConnections-- })
+	default: // other states do not change whether it is open
 	}
 }
 
-// AwaitDisconnected waits until no connection is open. When the bot has died, all that it was still
-// asking for is then carried out or will never be, and what is called later is another bot's. It
-// reports false when that takes longer than patience.
-func (s *Server) AwaitDisconnected(patience time.Duration) bool {
-	return s.awaitFor(patience, func() bool { return s.open == 0 })
+// AwaitDisconnected waits until no connection is open. After a bot has died, its last requests are
+// then finished, and later calls are from another bot. It reports false after the timeout.
+func (s *Server) AwaitDisconnected(timeout time.Duration) bool {
+	return s.awaitFor(timeout, func() bool { return s.openConnections == 0 })
 }

@@ -9,69 +9,69 @@ import (
 	"unicode/utf8"
 )
 
-// What a text and a caption may measure after entity parsing, in UTF-16 units; and how many
-// entities are shown.
+// The limits of a text and a caption after entity parsing, in UTF-16 units, and the number of
+// entities that are shown.
 const (
 	textLimit    = 4096
 	captionLimit = 1024
 	entityLimit  = 100
 )
 
-// prose is a text as a call brings it.
-type prose struct {
+// formattedText is a text of a call with its formatting parameters.
+type formattedText struct {
 	text, mode, entities string
 	limit                int
 }
 
-// text and caption are what a call says.
-func (c *Call) text() prose {
-	return prose{c.Params["text"], c.Params["parse_mode"], c.Params["entities"], textLimit}
+// textParam returns the text of a call, captionParam its caption.
+func (c *Call) textParam() formattedText {
+	return formattedText{c.Params["text"], c.Params["parse_mode"], c.Params["entities"], textLimit}
 }
 
-func (c *Call) caption() prose {
-	return prose{c.Params["caption"], c.Params["parse_mode"], c.Params["caption_entities"], captionLimit}
+func (c *Call) captionParam() formattedText {
+	return formattedText{c.Params["caption"], c.Params["parse_mode"], c.Params["caption_entities"], captionLimit}
 }
 
-// formatted parses, checks and trims a text. What comes back is what the chat shows.
-func (p prose) formatted() (string, []Entity, error) {
+// render parses, checks and trims a text. The result is the text that the chat shows.
+func (p formattedText) render() (string, []Entity, error) {
 	text, entities, err := p.parse()
 	if err != nil {
 		return "", nil, err
 	}
 	u := utf16.Encode([]rune(text))
-	if err := nested(u, entities); err != nil {
+	if err := checkNesting(u, entities); err != nil {
 		return "", nil, err
 	}
-	u, entities = trim(u, entities)
+	u, entities = trimBlanks(u, entities)
 	if len(u) > p.limit {
 		what := "message is too long"
 		if p.limit == captionLimit {
 			what = "message caption is too long"
 		}
-		return "", nil, forbid("%s", what)
+		return "", nil, violationError("%s", what)
 	}
-	return string(utf16.Decode(u)), visible(entities), nil
+	return string(utf16.Decode(u)), shownEntities(entities), nil
 }
 
-func (p prose) parse() (string, []Entity, error) {
+func (p formattedText) parse() (string, []Entity, error) {
 	if !utf8.ValidString(p.text) {
-		return "", nil, forbid("strings must be encoded in UTF-8")
+		return "", nil, violationError("strings must be encoded in UTF-8")
 	}
 	var entities []Entity
 	given := p.entities != "" && p.entities != "null" && p.entities != "[]"
 	switch {
 	case p.mode != "" && given:
-		return "", nil, forbid("parse_mode and entities exclude each other")
+		return "", nil, violationError("parse_mode and entities exclude each other")
 	case strings.EqualFold(p.mode, "html"):
 		return parseHTML(p.text)
 	case p.mode != "":
-		return "", nil, forbid("unsupported parse_mode")
+		return "", nil, violationError("unsupported parse_mode")
 	case given:
-		if err := strict("MessageEntity", p.entities, &entities); err != nil {
+		if err := decodeStrict("MessageEntity", p.entities, &entities); err != nil {
 			return "", nil, err
 		}
 	}
-	// As Telegram sorts them: outer before inner.
+	// Sorted as Telegram sorts them: outer before inner.
 	slices.SortStableFunc(entities, func(a, b Entity) int {
 		return cmp.Or(a.Offset-b.Offset, b.Length-a.Length)
 	})
@@ -84,10 +84,10 @@ var entityTypes = []string{
 	"custom_emoji", "date_time",
 }
 
-// nested checks sorted entities: known types, within the text, not through a surrogate pair, and
-// none that ends within another it did not begin in.
-func nested(text []uint16, entities []Entity) error {
-	var ends []int // of the entities around the next one, the innermost last
+// checkNesting checks sorted entities: their types are known, they are within the text, they do not
+// split a surrogate pair, and they do not overlap without nesting.
+func checkNesting(text []uint16, entities []Entity) error {
+	var ends []int // ends of the enclosing entities, the innermost last
 	for _, e := range entities {
 		end := e.Offset + e.Length
 		for len(ends) > 0 && ends[len(ends)-1] <= e.Offset {
@@ -96,38 +96,38 @@ func nested(text []uint16, entities []Entity) error {
 		beyond := end > len(text) || len(ends) > 0 && end > ends[len(ends)-1]
 		switch {
 		case !slices.Contains(entityTypes, e.Type):
-			return forbid("can't parse MessageEntity: Unsupported type specified")
+			return violationError("can't parse MessageEntity: Unsupported type specified")
 		case e.Offset < 0 || e.Length <= 0:
-			return forbid("can't parse MessageEntity: offset %d, length %d", e.Offset, e.Length)
+			return violationError("can't parse MessageEntity: offset %d, length %d", e.Offset, e.Length)
 		case e.Offset >= len(text):
-			return forbid("entity begins after the end of the text at UTF-16 offset %d", e.Offset)
+			return violationError("entity begins after the end of the text at UTF-16 offset %d", e.Offset)
 		case beyond:
-			return forbid("entity beginning at UTF-16 offset %d ends after the end of the text at UTF-16 offset %d", e.Offset, end)
-		case low(text, e.Offset):
-			return forbid("entity begins in a middle of a UTF-16 symbol at UTF-16 offset %d", e.Offset)
-		case low(text, end):
-			return forbid("entity beginning at UTF-16 offset %d ends in a middle of a UTF-16 symbol at %d", e.Offset, end)
+			return violationError("entity beginning at UTF-16 offset %d ends after the end of the text at UTF-16 offset %d", e.Offset, end)
+		case splitsSurrogatePair(text, e.Offset):
+			return violationError("entity begins in a middle of a UTF-16 symbol at UTF-16 offset %d", e.Offset)
+		case splitsSurrogatePair(text, end):
+			return violationError("entity beginning at UTF-16 offset %d ends in a middle of a UTF-16 symbol at %d", e.Offset, end)
 		}
 		ends = append(ends, end)
-		if err := e.link(); err != nil {
+		if err := e.checkLink(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// low says whether a place lies between the halves of a surrogate pair.
-func low(text []uint16, at int) bool {
+// splitsSurrogatePair reports whether an offset is between the halves of a surrogate pair.
+func splitsSurrogatePair(text []uint16, at int) bool {
 	return at > 0 && at < len(text) && text[at] >= 0xdc00 && text[at] <= 0xdfff
 }
 
-// link checks what a text_link leads to. Telegram refuses the whole message over a bad one.
-func (e Entity) link() error {
+// checkLink checks the target of a text_link. Telegram refuses the whole message if it is invalid.
+func (e Entity) checkLink() error {
 	if e.Type != "text_link" {
 		return nil
 	}
 	if e.URL == "" {
-		return forbid("can't parse MessageEntity: Can't find field \"url\"")
+		return violationError("can't parse MessageEntity: Can't find field \"url\"")
 	}
 	to := e.URL
 	if strings.HasPrefix(to, "tg:") || strings.HasPrefix(to, "ton:") || strings.HasPrefix(to, "tonsite:") {
@@ -139,18 +139,18 @@ func (e Entity) link() error {
 	u, err := url.Parse(to)
 	switch {
 	case err != nil:
-		return refuse("entity URL '%s' is invalid: Wrong HTTP URL", e.URL)
+		return expectedError("entity URL '%s' is invalid: Wrong HTTP URL", e.URL)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return refuse("entity URL '%s' is invalid: Unsupported URL protocol", e.URL)
+		return expectedError("entity URL '%s' is invalid: Unsupported URL protocol", e.URL)
 	case !strings.Contains(strings.Trim(u.Hostname(), "."), ".") && !strings.Contains(u.Hostname(), ":"):
-		return refuse("entity URL '%s' is invalid: Wrong HTTP URL", e.URL)
+		return expectedError("entity URL '%s' is invalid: Wrong HTTP URL", e.URL)
 	}
 	return nil
 }
 
-// visible leaves out what Telegram drops without a word: anything within code, a quote in a quote,
-// and all but the first hundred.
-func visible(entities []Entity) []Entity {
+// shownEntities removes the entities that Telegram drops silently: those within code, a quote in a
+// quote, and all after the first hundred.
+func shownEntities(entities []Entity) []Entity {
 	quote := func(e Entity) bool { return strings.HasSuffix(e.Type, "blockquote") }
 	var out []Entity
 	for _, e := range entities {
@@ -165,8 +165,8 @@ func visible(entities []Entity) []Entity {
 	return out
 }
 
-// trim cuts blanks off the end, and off the beginning as far as no entity covers them.
-func trim(text []uint16, entities []Entity) ([]uint16, []Entity) {
+// trimBlanks removes blanks from the end, and from the beginning as far as no entity covers them.
+func trimBlanks(text []uint16, entities []Entity) ([]uint16, []Entity) {
 	blank := func(u uint16) bool { return u == ' ' || u == '\n' || u == '\t' || u == '\r' }
 	end := len(text)
 	for end > 0 && blank(text[end-1]) {

@@ -14,10 +14,10 @@ import (
 
 var hello = params{"chat_id": person, "text": "hello"}
 
-// raw sends a message and returns what came back, however broken.
-func raw(t *testing.T, s *telegramtest.Server) (int, string, error) {
+// sendHello sends a message and returns the raw response.
+func sendHello(t *testing.T, s *telegramtest.Server) (int, string, error) {
 	t.Helper()
-	status, body, err := post(t, s, "sendMessage", "application/json", strings.NewReader(`{"chat_id":42,"text":"hello"}`))
+	status, body, err := postBody(t, s, "sendMessage", "application/json", strings.NewReader(`{"chat_id":42,"text":"hello"}`))
 	return status, string(body), err
 }
 
@@ -42,14 +42,14 @@ func TestFaultsHappenOnceAndInOrder(t *testing.T) {
 			s.AddUser(telegramtest.User{ID: person})
 			s.FailNext("getMe", telegramtest.BadGateway())
 			s.FailNext("sendMessage", c.fault)
-			status, body, err := raw(t, s)
+			status, body, err := sendHello(t, s)
 			if (err != nil) != (c.status == 0) || status != c.status || !strings.Contains(body, c.body) {
 				t.Errorf("got %d %q %v", status, body, err)
 			}
 			if n := len(s.BotMessages(person)); n != c.shown {
 				t.Errorf("%d messages are shown", n)
 			}
-			must(t, s, "sendMessage", hello)
+			mustCall(t, s, "sendMessage", hello)
 			if calls := s.Calls("sendMessage"); len(calls) != 2 || calls[0].Status != c.status || calls[1].Status != 200 {
 				t.Errorf("calls %+v", calls)
 			}
@@ -67,9 +67,9 @@ func TestAHungCallWaitsUntilItIsReleased(t *testing.T) {
 		}
 		return telegramtest.Fault{}
 	})
-	hung := async(func() reply { return call(t, s, "sendMessage", hello) })
+	hung := inBackground(func() reply { return callJSON(t, s, "sendMessage", hello) })
 	s.AwaitCalls("sendMessage", telegramtest.WaitLimit, func(all []telegramtest.Call) bool { return len(all) == 1 })
-	must(t, s, "sendMessage", params{"chat_id": person, "text": "overtakes"})
+	mustCall(t, s, "sendMessage", params{"chat_id": person, "text": "overtakes"})
 	if shown := s.BotMessages(person); len(shown) != 1 || shown[0].Text != "overtakes" {
 		t.Errorf("shown %+v", shown)
 	}
@@ -103,54 +103,54 @@ func TestFloodControlAnswersWithTheTimeToWait(t *testing.T) {
 	s.AddUser(telegramtest.User{ID: 43})
 	s.AddChat(telegramtest.Chat{ID: group})
 	for range 50 {
-		must(t, s, "sendMessage", hello)
+		mustCall(t, s, "sendMessage", hello)
 	}
 	s.SetFloodControl(telegramtest.FloodLimits{Every: time.Minute, Burst: 2})
-	sent := must(t, s, "sendMessage", hello).message(t)
-	must(t, s, "sendMessage", hello)
-	r := call(t, s, "sendMessage", hello)
-	refused(t, r, 429, "Too Many Requests: retry after 60")
+	sent := mustCall(t, s, "sendMessage", hello).message(t)
+	mustCall(t, s, "sendMessage", hello)
+	r := callJSON(t, s, "sendMessage", hello)
+	expectError(t, r, 429, "Too Many Requests: retry after 60")
 	if r.Parameters.RetryAfter != 60 {
 		t.Errorf("retry_after is %d", r.Parameters.RetryAfter)
 	}
-	refused(t, call(t, s, "editMessageText", params{"chat_id": person, "message_id": sent.ID, "text": "x"}), 429, "retry after")
-	must(t, s, "sendChatAction", params{"chat_id": person, "action": "typing"})
-	must(t, s, "sendMessage", params{"chat_id": 43, "text": "another chat"})
+	expectError(t, callJSON(t, s, "editMessageText", params{"chat_id": person, "message_id": sent.ID, "text": "x"}), 429, "retry after")
+	mustCall(t, s, "sendChatAction", params{"chat_id": person, "action": "typing"})
+	mustCall(t, s, "sendMessage", params{"chat_id": 43, "text": "another chat"})
 
 	s.SetFloodControl(telegramtest.FloodLimits{PerMinute: 20})
 	for range 20 {
-		must(t, s, "sendMessage", params{"chat_id": group, "text": "hello"})
+		mustCall(t, s, "sendMessage", params{"chat_id": group, "text": "hello"})
 	}
-	refused(t, call(t, s, "sendMessage", params{"chat_id": group, "text": "hello"}), 429, "retry after 60")
-	must(t, s, "sendMessage", hello)
+	expectError(t, callJSON(t, s, "sendMessage", params{"chat_id": group, "text": "hello"}), 429, "retry after 60")
+	mustCall(t, s, "sendMessage", hello)
 
 	s.SetFloodControl(telegramtest.FloodLimits{GlobalPerSecond: 1})
-	must(t, s, "sendMessage", hello)
-	refused(t, call(t, s, "sendMessage", params{"chat_id": 43, "text": "hello"}), 429, "retry after 1")
+	mustCall(t, s, "sendMessage", hello)
+	expectError(t, callJSON(t, s, "sendMessage", params{"chat_id": 43, "text": "hello"}), 429, "retry after 1")
 }
 
-func TestTheWaitIsAsLongAsItSays(t *testing.T) {
+func TestAfterRetryAfterASendSucceeds(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})
 	began := time.Now()
 	var passed atomic.Int64
 	s.SetClock(func() time.Time { return began.Add(time.Duration(passed.Load())) })
 	s.SetFloodControl(telegramtest.FloodLimits{Every: 3 * time.Second, Burst: 1})
-	must(t, s, "sendMessage", hello)
-	refused(t, call(t, s, "sendMessage", hello), 429, "retry after 3")
+	mustCall(t, s, "sendMessage", hello)
+	expectError(t, callJSON(t, s, "sendMessage", hello), 429, "retry after 3")
 	passed.Store(int64(3*time.Second - 1))
-	refused(t, call(t, s, "sendMessage", hello), 429, "retry after 1")
+	expectError(t, callJSON(t, s, "sendMessage", hello), 429, "retry after 1")
 	passed.Store(int64(3 * time.Second))
-	must(t, s, "sendMessage", hello)
+	mustCall(t, s, "sendMessage", hello)
 }
 
-func TestWhatADeadBotAskedForIsOverWhenItsConnectionsAreGone(t *testing.T) {
+func TestAwaitDisconnectedWaitsForTheCallsOfADeadBot(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})
 	s.FailNext("sendMessage", telegramtest.Fault{ResponseDelay: time.Hour})
 	ctx, die := context.WithCancel(t.Context())
 	bot := client(t)
-	asked := async(func() error {
+	asked := inBackground(func() error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/bot"+s.Token+"/sendMessage", strings.NewReader(`{"chat_id":42,"text":"hello"}`))
 		if err != nil {
 			return err

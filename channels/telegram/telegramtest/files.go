@@ -13,23 +13,23 @@ import (
 	"strings"
 )
 
-// Media is a file that a person sends.
+// Media is a file that a user sends.
 type Media struct {
 	Kind     string // photo, video, animation, audio, voice, video_note, document or sticker
-	Name     string // of what has names: video, animation, audio, document
-	MIME     string // guessed from the name if empty
+	Name     string // of a video, animation, audio or document
+	MIME     string // derived from the name if empty
 	Content  []byte
-	Size     int64 // what the update claims, for a file that is too big; 0: the content's
+	Size     int64 // size in the update, for a file that is too large; 0 means the size of Content
 	Caption  string
 	Width    int
 	Height   int
 	Duration int
 	Emoji    string // of a sticker
-	// Unnamed and Unsized leave file_name and file_size out, as Telegram may.
+	// Unnamed and Unsized omit file_name and file_size, as Telegram may.
 	Unnamed, Unsized bool
 }
 
-// File is a file on the server, from a person or from the bot.
+// File is a file on the server, from a user or from the bot.
 type File struct {
 	ID      string
 	Kind    string
@@ -37,13 +37,13 @@ type File struct {
 	MIME    string
 	Content []byte
 	Size    int64
-	Path    string // what getFile says: relative to /file/bot<token>/, or absolute on a local server
+	Path    string // file_path of getFile: relative to /file/bot<token>/, or absolute on a local server
 }
 
-// file is File, held.
-type file struct{ File }
+// storedFile is a File in the server's tables.
+type storedFile struct{ File }
 
-// File returns a file by its id.
+// File returns a file by its ID.
 func (s *Server) File(id string) (File, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,11 +53,11 @@ func (s *Server) File(id string) (File, bool) {
 	return File{}, false
 }
 
-// PNG returns a picture of this size. It is small whatever its size.
+// PNG returns a picture of this size with little content.
 func PNG(width, height int) []byte {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black})); err != nil {
-		panic(err) // only of sizes below one
+		panic(err) // only for sizes below one
 	}
 	return b.Bytes()
 }
@@ -72,9 +72,9 @@ var extensions = map[string]string{
 	"sticker": ".webp", "thumbnail": ".jpg",
 }
 
-// keep puts a file on the server and gives it an id and a path. Telegram's paths say nothing of the
-// original name but its extension.
-func (s *Server) keep(f File) *file {
+// storeFile stores a file and assigns its ID and path. As in Telegram, the path has only the
+// extension of the original name.
+func (s *Server) storeFile(f File) *storedFile {
 	n := len(s.files)
 	f.ID = "AgACAgIAAxkB" + f.Kind + "AAI" + strconv.Itoa(n)
 	f.MIME = cmp.Or(f.MIME, mimeOf(f.Kind, f.Name))
@@ -84,14 +84,14 @@ func (s *Server) keep(f File) *file {
 		ext = cmp.Or(filepath.Ext(f.Name), ext)
 	}
 	f.Path = folders[f.Kind] + "/file_" + strconv.Itoa(n) + ext
-	if s.set.local != "" {
-		f.Path = filepath.Join(s.set.local, s.Token, f.Path)
+	if s.settings.localDir != "" {
+		f.Path = filepath.Join(s.settings.localDir, s.Token, f.Path)
 		if err := writeFile(f.Path, f.Content); err != nil {
 			s.violations = append(s.violations, "the test's own folder: "+err.Error())
 		}
 	}
-	kept := &file{f}
-	s.files[f.ID], s.paths[f.Path] = kept, kept
+	kept := &storedFile{f}
+	s.files[f.ID], s.filesByPath[f.Path] = kept, kept
 	return kept
 }
 
@@ -118,25 +118,25 @@ func mimeOf(kind, name string) string {
 	return cmp.Or(byName, fallback[kind], "application/octet-stream")
 }
 
-func (f *file) info() FileInfo {
+func (f *storedFile) fileInfo() FileInfo {
 	unique := "AQAD" + f.ID[len(f.ID)-min(8, len(f.ID)):]
 	return FileInfo{FileID: f.ID, FileUniqueID: unique, FileSize: f.Size}
 }
 
-// attach puts a person's file into a message, in the form of its kind.
-func (s *Server) attach(m *Message, media Media) {
-	f := s.keep(File{Kind: media.Kind, Name: media.Name, MIME: media.MIME, Content: media.Content, Size: media.Size})
-	s.present(m, f, media)
+// attachMedia adds a user's file to a message.
+func (s *Server) attachMedia(m *Message, media Media) {
+	f := s.storeFile(File{Kind: media.Kind, Name: media.Name, MIME: media.MIME, Content: media.Content, Size: media.Size})
+	s.describeFile(m, f, media)
 }
 
-// present describes a file in a message as Telegram does for its kind.
-func (s *Server) present(m *Message, f *file, media Media) {
-	i := f.info()
+// describeFile describes a file in the message field of its kind.
+func (s *Server) describeFile(m *Message, f *storedFile, media Media) {
+	i := f.fileInfo()
 	if media.Unsized {
 		i.FileSize = 0
 	}
 	if f.Kind == "photo" {
-		m.Photo = s.sizes(f, media, i)
+		m.Photo = s.photoSizes(f, media, i)
 		return
 	}
 	i.MIME = f.MIME
@@ -152,7 +152,7 @@ func (s *Server) present(m *Message, f *file, media Media) {
 		m.Video = &seen
 	case "animation":
 		plain := i
-		m.Animation, m.Document = &seen, &plain // an animation is also a document, for old bots
+		m.Animation, m.Document = &seen, &plain // for old bots, an animation is also a document
 	case "audio":
 		m.Audio = &timed
 	case "voice":
@@ -170,8 +170,8 @@ func (s *Server) present(m *Message, f *file, media Media) {
 	}
 }
 
-// sizes are the sizes in which Telegram offers a photo, the largest last.
-func (s *Server) sizes(f *file, media Media, full FileInfo) []FileInfo {
+// photoSizes returns the sizes in which Telegram offers a photo, the largest last.
+func (s *Server) photoSizes(f *storedFile, media Media, full FileInfo) []FileInfo {
 	full.Width, full.Height = cmp.Or(media.Width, 1280), cmp.Or(media.Height, 960)
 	out := []FileInfo{}
 	for _, longest := range []int{90, 320, 800} {
@@ -179,7 +179,7 @@ func (s *Server) sizes(f *file, media Media, full FileInfo) []FileInfo {
 			break
 		}
 		scale := float64(longest) / float64(max(full.Width, full.Height))
-		small := s.keep(File{Kind: "photo", Name: f.Name, Content: []byte("thumbnail " + strconv.Itoa(longest))}).info()
+		small := s.storeFile(File{Kind: "photo", Name: f.Name, Content: []byte("thumbnail " + strconv.Itoa(longest))}).fileInfo()
 		small.Width = max(1, int(float64(full.Width)*scale))
 		small.Height = max(1, int(float64(full.Height)*scale))
 		out = append(out, small)

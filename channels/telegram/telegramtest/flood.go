@@ -8,53 +8,53 @@ import (
 	"time"
 )
 
-// FloodLimits is how much the bot may send, messages and edits alike; a zero field is no limit.
+// FloodLimits limits messages and edits of the bot. A zero field means no limit.
 type FloodLimits struct {
-	Every           time.Duration // a chat takes one in this time,
+	Every           time.Duration // a chat accepts one per interval,
 	Burst           int           // after this many at once
-	PerMinute       int           // a group takes this many a minute
-	GlobalPerSecond int           // all chats together take this many a second
+	PerMinute       int           // of a group
+	GlobalPerSecond int           // of all chats together
 }
 
-// TelegramFloodLimits is about what Telegram allows.
+// TelegramFloodLimits approximates the limits of Telegram.
 var TelegramFloodLimits = FloodLimits{Every: time.Second, Burst: 3, PerMinute: 20, GlobalPerSecond: 30}
 
-// flood is Flood and what was sent.
-type flood struct {
+// floodControl is FloodLimits with the sends so far.
+type floodControl struct {
 	FloodLimits
-	sent map[int64][]time.Time // in the last minute, by chat; 0: all
-	full map[int64]time.Time   // when a chat's bucket is full again
+	sent map[int64][]time.Time // in the last minute, by chat; 0 means all chats
+	full map[int64]time.Time   // when the token bucket of a chat is full again
 }
 
-// SetFloodControl switches flood control, which is off in a new server. Flood{} switches it off.
+// SetFloodControl sets the flood limits. FloodLimits{}, the default, switches flood control off.
 func (s *Server) SetFloodControl(f FloodLimits) {
-	s.update(func() { s.flood = flood{f, map[int64][]time.Time{}, map[int64]time.Time{}} })
+	s.update(func() { s.flood = floodControl{f, map[int64][]time.Time{}, map[int64]time.Time{}} })
 }
 
-// SetClock has flood control go by another clock than the real one.
-func (s *Server) SetClock(now func() time.Time) { s.update(func() { s.set.clock = now }) }
+// SetClock replaces the clock of flood control.
+func (s *Server) SetClock(now func() time.Time) { s.update(func() { s.settings.floodClock = now }) }
 
-// pace counts n messages to a chat, or refuses them with the time to wait.
-func (s *Server) pace(c *chat, n int) error {
-	now := s.set.clock()
-	wait := s.flood.bucket(c.ID, now)
+// countAgainstFlood counts n messages to a chat, or returns a 429 with the time to wait.
+func (s *Server) countAgainstFlood(c *chat, n int) error {
+	now := s.settings.floodClock()
+	wait := s.flood.bucketWait(c.ID, now)
 	if c.Type != "private" {
-		wait = max(wait, s.flood.window(c.ID, now, time.Minute, s.flood.PerMinute, n))
+		wait = max(wait, s.flood.windowWait(c.ID, now, time.Minute, s.flood.PerMinute, n))
 	}
-	wait = max(wait, s.flood.window(0, now, time.Second, s.flood.GlobalPerSecond, n))
+	wait = max(wait, s.flood.windowWait(0, now, time.Second, s.flood.GlobalPerSecond, n))
 	if wait > 0 {
 		seconds := max(1, int(math.Ceil(wait.Seconds())))
-		return &refusal{
+		return &apiError{
 			status: http.StatusTooManyRequests, retryAfter: seconds,
 			text: "Too Many Requests: retry after " + strconv.Itoa(seconds),
 		}
 	}
-	s.flood.spend(c.ID, now, n)
+	s.flood.recordSent(c.ID, now, n)
 	return nil
 }
 
-// spend notes n messages. An album costs one a message, and may overdraw the bucket.
-func (f *flood) spend(id int64, now time.Time, n int) {
+// recordSent records n messages. An album costs one per message, and may overdraw the token bucket.
+func (f *floodControl) recordSent(id int64, now time.Time, n int) {
 	if f.FloodLimits == (FloodLimits{}) {
 		return
 	}
@@ -68,17 +68,17 @@ func (f *flood) spend(id int64, now time.Time, n int) {
 	f.full[id] = f.full[id].Add(time.Duration(n) * f.Every)
 }
 
-// bucket says how long a chat must wait for its next token.
-func (f *flood) bucket(id int64, now time.Time) time.Duration {
+// bucketWait returns how long a chat must wait for its next token.
+func (f *floodControl) bucketWait(id int64, now time.Time) time.Duration {
 	if f.Every <= 0 {
 		return 0
 	}
 	return max(0, f.full[id].Sub(now)) - time.Duration(max(f.Burst, 1)-1)*f.Every
 }
 
-// window says how long to wait until n more fit into a sliding window. What could never fit waits
-// for an empty one.
-func (f *flood) window(id int64, now time.Time, span time.Duration, most, n int) time.Duration {
+// windowWait returns how long to wait until n more messages fit into a sliding window. More than
+// the window allows wait until it is empty.
+func (f *floodControl) windowWait(id int64, now time.Time, span time.Duration, most, n int) time.Duration {
 	if most <= 0 {
 		return 0
 	}

@@ -14,11 +14,11 @@ var tags = map[string]string{
 }
 
 var (
-	tagForm       = regexp.MustCompile(`^<(/?)([a-zA-Z-]+)((?:\s+[a-zA-Z-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'))?)*)\s*>`)
-	attributeForm = regexp.MustCompile(`([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'))?`)
+	tagPattern       = regexp.MustCompile(`^<(/?)([a-zA-Z-]+)((?:\s+[a-zA-Z-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'))?)*)\s*>`)
+	attributePattern = regexp.MustCompile(`([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'))?`)
 )
 
-// parseHTML reads Telegram's HTML.
+// parseHTML parses Telegram's HTML.
 func parseHTML(text string) (string, []Entity, error) {
 	var out strings.Builder
 	var entities []Entity
@@ -33,28 +33,28 @@ func parseHTML(text string) (string, []Entity, error) {
 		if text == "" {
 			break
 		}
-		tag := tagForm.FindStringSubmatch(text)
+		tag := tagPattern.FindStringSubmatch(text)
 		if tag == nil || tags[strings.ToLower(tag[2])] == "" {
-			return "", nil, forbid("can't parse entities: Unsupported start tag at %.20q", text)
+			return "", nil, violationError("can't parse entities: Unsupported start tag at %.20q", text)
 		}
 		text = text[len(tag[0]):]
-		here, name := units(out.String()), strings.ToLower(tag[2])
+		here, name := utf16Len(out.String()), strings.ToLower(tag[2])
 		if tag[1] == "" {
 			open = append(open, len(entities))
-			entities = append(entities, opened(name, tag[3], here))
+			entities = append(entities, openEntity(name, tag[3], here))
 			continue
 		}
 		if len(open) == 0 || tags[name] != plainType(entities[open[len(open)-1]].Type) {
-			return "", nil, forbid("can't parse entities: Unexpected end tag </%s>", name)
+			return "", nil, violationError("can't parse entities: Unexpected end tag </%s>", name)
 		}
 		last := &entities[open[len(open)-1]]
 		last.Length = here - last.Offset
 		open = open[:len(open)-1]
 	}
 	if len(open) > 0 {
-		return "", nil, forbid("can't parse entities: Can't find end tag corresponding to start tag %q", entities[open[0]].Type)
+		return "", nil, violationError("can't parse entities: Can't find end tag corresponding to start tag %q", entities[open[0]].Type)
 	}
-	return out.String(), joinCode(entities), nil
+	return out.String(), mergeCode(entities), nil
 }
 
 func plainType(t string) string {
@@ -64,9 +64,9 @@ func plainType(t string) string {
 	return t
 }
 
-func opened(tag, attributes string, at int) Entity {
+func openEntity(tag, attributes string, at int) Entity {
 	e := Entity{Type: tags[tag], Offset: at}
-	for _, a := range attributeForm.FindAllStringSubmatch(attributes, -1) {
+	for _, a := range attributePattern.FindAllStringSubmatch(attributes, -1) {
 		value := html.UnescapeString(a[2] + a[3])
 		switch a[1] {
 		case "href":
@@ -85,8 +85,8 @@ func opened(tag, attributes string, at int) Entity {
 	return e
 }
 
-// joinCode makes one entity of <pre><code class="language-…">, and drops what is empty.
-func joinCode(entities []Entity) []Entity {
+// mergeCode merges <pre><code class="language-…"> into one entity, and drops empty entities.
+func mergeCode(entities []Entity) []Entity {
 	var out []Entity
 	for _, e := range entities {
 		n := len(out)

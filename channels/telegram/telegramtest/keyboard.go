@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// inlineButton is a Bot API InlineKeyboardButton, all of it.
+// inlineButton is a Bot API InlineKeyboardButton with all fields.
 type inlineButton struct {
 	Button
 	Icon          string          `json:"icon_custom_emoji_id"`
@@ -18,14 +18,14 @@ type inlineButton struct {
 	Pay           bool            `json:"pay"`
 }
 
-// keyboard reads the buttons of a call, or nil. Other keyboards than inline ones are taken as they
-// are.
-func keyboard(c *Call) (*Keyboard, error) {
+// parseKeyboard returns the inline keyboard of a call, or nil. Other keyboards are accepted
+// unchecked.
+func parseKeyboard(c *Call) (*Keyboard, error) {
 	if !c.has("reply_markup") {
 		return nil, nil
 	}
 	var probe map[string]json.RawMessage
-	if err := strict("reply markup", c.Params["reply_markup"], &probe); err != nil {
+	if err := decodeStrict("reply markup", c.Params["reply_markup"], &probe); err != nil {
 		return nil, err
 	}
 	if _, inline := probe["inline_keyboard"]; !inline {
@@ -34,7 +34,7 @@ func keyboard(c *Call) (*Keyboard, error) {
 	var markup struct {
 		Rows [][]inlineButton `json:"inline_keyboard"`
 	}
-	if err := strict("inline keyboard", c.Params["reply_markup"], &markup); err != nil {
+	if err := decodeStrict("inline keyboard", c.Params["reply_markup"], &markup); err != nil {
 		return nil, err
 	}
 	var k Keyboard
@@ -51,15 +51,15 @@ func keyboard(c *Call) (*Keyboard, error) {
 		k.Rows = append(k.Rows, shown)
 	}
 	if total > 100 {
-		return nil, forbid("reply markup is too long")
+		return nil, violationError("reply markup is too long")
 	}
 	if total == 0 {
-		return nil, nil // which is how buttons are taken away
+		return nil, nil // an empty keyboard removes the buttons
 	}
 	return &k, nil
 }
 
-// check wants a label and exactly one thing that the button does.
+// check requires a label and exactly one action.
 func (b inlineButton) check() error {
 	does := 0
 	for _, is := range []bool{
@@ -72,13 +72,13 @@ func (b inlineButton) check() error {
 	}
 	switch {
 	case b.Text == "":
-		return forbid("can't parse inline keyboard button: Field \"text\" must be non-empty")
+		return violationError("can't parse inline keyboard button: Field \"text\" must be non-empty")
 	case does == 0:
-		return forbid("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
+		return violationError("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
 	case does > 1:
-		return forbid("can't parse inline keyboard button: %d actions in one button", does)
+		return violationError("can't parse inline keyboard button: %d actions in one button", does)
 	case len(b.Data) > 64:
-		return forbid("BUTTON_DATA_INVALID")
+		return violationError("BUTTON_DATA_INVALID")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-func library(t *testing.T, s *telegramtest.Server) *bot.Bot {
+func newLibraryBot(t *testing.T, s *telegramtest.Server) *bot.Bot {
 	t.Helper()
 	b, err := bot.New(s.Token, bot.WithServerURL(s.URL), bot.WithHTTPClient(0, client(t)))
 	if err != nil {
@@ -22,7 +22,7 @@ func library(t *testing.T, s *telegramtest.Server) *bot.Bot {
 
 func TestACommonLibraryUnderstandsTheAnswers(t *testing.T) {
 	s := telegramtest.New(t)
-	b := library(t, s)
+	b := newLibraryBot(t, s)
 	s.AddUser(telegramtest.User{ID: person})
 	m, err := b.SendMessage(t.Context(), &bot.SendMessageParams{
 		ChatID: person, Text: "hello", Entities: []models.MessageEntity{{Type: models.MessageEntityTypeBold, Length: 5}},
@@ -59,7 +59,7 @@ func TestACommonLibraryUnderstandsTheAnswers(t *testing.T) {
 
 func TestACommonLibraryUnderstandsTheErrors(t *testing.T) {
 	s := telegramtest.New(t)
-	b := library(t, s)
+	b := newLibraryBot(t, s)
 	s.AddChat(telegramtest.Chat{ID: group})
 	s.FailNext("sendMessage", telegramtest.RateLimited(9))
 	hello := &bot.SendMessageParams{ChatID: group, Text: "hello"}
@@ -88,7 +88,7 @@ func TestACommonLibraryUnderstandsTheUpdates(t *testing.T) {
 	s.UserPosts(telegramtest.UserPost{Chat: forum, Topic: s.AddTopic(forum, "plans"), Text: "in the topic"})
 	s.Block(person)
 	s.Migrate(group, super)
-	got := into[[]models.Update](t, must(t, s, "getUpdates", nil).Result)
+	got := decodeJSON[[]models.Update](t, mustCall(t, s, "getUpdates", nil).Result)
 	if len(got) != 17 {
 		t.Fatalf("%d updates", len(got))
 	}

@@ -29,7 +29,7 @@ const (
 
 type params map[string]any
 
-// reply is the Bot API's envelope, with the answer's status.
+// reply is the Bot API's envelope with the HTTP status.
 type reply struct {
 	OK          bool            `json:"ok"`
 	Result      json.RawMessage `json:"result"`
@@ -44,10 +44,10 @@ type reply struct {
 
 func (r reply) message(t *testing.T) telegramtest.Message {
 	t.Helper()
-	return into[telegramtest.Message](t, r.Result)
+	return decodeJSON[telegramtest.Message](t, r.Result)
 }
 
-func into[T any](t *testing.T, raw json.RawMessage) (v T) {
+func decodeJSON[T any](t *testing.T, raw json.RawMessage) (v T) {
 	t.Helper()
 	if err := json.Unmarshal(raw, &v); err != nil {
 		t.Fatalf("decode %s: %v", raw, err)
@@ -55,15 +55,15 @@ func into[T any](t *testing.T, raw json.RawMessage) (v T) {
 	return v
 }
 
-// client is the bot's side. Its connections close with the test.
+// client returns an HTTP client whose connections are closed at the end of the test.
 func client(t *testing.T) *http.Client {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: 5 * time.Minute}
 }
 
-// post makes a call and returns the raw answer.
-func post(t *testing.T, s *telegramtest.Server, method, kind string, body io.Reader) (int, []byte, error) {
+// postBody makes a call and returns the raw response.
+func postBody(t *testing.T, s *telegramtest.Server, method, kind string, body io.Reader) (int, []byte, error) {
 	t.Helper()
 	resp, err := client(t).Post(s.URL+"/bot"+s.Token+"/"+method, kind, body)
 	if err != nil {
@@ -74,31 +74,31 @@ func post(t *testing.T, s *telegramtest.Server, method, kind string, body io.Rea
 	return resp.StatusCode, content, err
 }
 
-func envelope(t *testing.T, status int, content []byte, err error) reply {
+func decodeReply(t *testing.T, status int, content []byte, err error) reply {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := into[reply](t, content)
+	r := decodeJSON[reply](t, content)
 	r.status = status
 	return r
 }
 
-// call makes a call with JSON.
-func call(t *testing.T, s *telegramtest.Server, method string, p params) reply {
+// callJSON makes a call with JSON.
+func callJSON(t *testing.T, s *telegramtest.Server, method string, p params) reply {
 	t.Helper()
 	body, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, content, err := post(t, s, method, "application/json", bytes.NewReader(body))
-	return envelope(t, status, content, err)
+	status, content, err := postBody(t, s, method, "application/json", bytes.NewReader(body))
+	return decodeReply(t, status, content, err)
 }
 
-// must is call that has to work.
-func must(t *testing.T, s *telegramtest.Server, method string, p params) reply {
+// mustCall makes a call that must succeed.
+func mustCall(t *testing.T, s *telegramtest.Server, method string, p params) reply {
 	t.Helper()
-	r := call(t, s, method, p)
+	r := callJSON(t, s, method, p)
 	if !r.OK {
 		t.Fatalf("%s: %d %s", method, r.Code, r.Description)
 	}
@@ -111,8 +111,8 @@ type upload struct {
 	content     []byte
 }
 
-// form makes a call with multipart/form-data.
-func form(t *testing.T, s *telegramtest.Server, method string, p params, files ...upload) reply {
+// callMultipart makes a call with multipart/form-data.
+func callMultipart(t *testing.T, s *telegramtest.Server, method string, p params, files ...upload) reply {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -135,11 +135,11 @@ func form(t *testing.T, s *telegramtest.Server, method string, p params, files .
 		_, _ = part.Write(f.content)
 	}
 	_ = w.Close()
-	status, content, err := post(t, s, method, w.FormDataContentType(), &b)
-	return envelope(t, status, content, err)
+	status, content, err := postBody(t, s, method, w.FormDataContentType(), &b)
+	return decodeReply(t, status, content, err)
 }
 
-// update is the part of an update that the tests look at.
+// update has the fields of an update that the tests use.
 type update struct {
 	ID          int                   `json:"update_id"`
 	Message     *telegramtest.Message `json:"message"`
@@ -158,13 +158,13 @@ type update struct {
 	} `json:"my_chat_member"`
 }
 
-func updates(t *testing.T, s *telegramtest.Server, p params) []update {
+func getUpdates(t *testing.T, s *telegramtest.Server, p params) []update {
 	t.Helper()
-	return into[[]update](t, must(t, s, "getUpdates", p).Result)
+	return decodeJSON[[]update](t, mustCall(t, s, "getUpdates", p).Result)
 }
 
-// refused fails the test unless an answer is this refusal.
-func refused(t *testing.T, r reply, status int, description string) {
+// expectError fails the test unless a reply is this error.
+func expectError(t *testing.T, r reply, status int, description string) {
 	t.Helper()
 	if r.OK || r.status != status || r.Code != status || !strings.Contains(r.Description, description) {
 		t.Errorf("got %d %q, want %d %q", r.status, r.Description, status, description)

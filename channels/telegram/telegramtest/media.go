@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"image"
-	_ "image/gif"  // what Telegram takes as a photo
-	_ "image/jpeg" // what Telegram takes as a photo
+	_ "image/gif"  // a format of photos
+	_ "image/jpeg" // a format of photos
 	"os"
 	"strconv"
 	"strings"
@@ -34,14 +34,14 @@ type inputMedia struct {
 	NoDetection     bool            `json:"disable_content_type_detection"`
 }
 
-// sendFile is sendPhoto, sendVideo and their like: the parameter has the kind's name.
+// sendFile implements sendPhoto, sendVideo and the like: the parameter has the name of the kind.
 func (s *Server) sendFile(c *Call) (any, error) {
-	kind := snake(strings.TrimPrefix(c.Method, "send"))
-	caption, entities, err := c.caption().formatted()
+	kind := snakeCase(strings.TrimPrefix(c.Method, "send"))
+	caption, entities, err := c.captionParam().render()
 	if err != nil {
 		return nil, err
 	}
-	to, m, err := s.prepare(c)
+	to, m, err := s.prepareMessage(c)
 	if err != nil {
 		return nil, err
 	}
@@ -53,16 +53,16 @@ func (s *Server) sendFile(c *Call) (any, error) {
 	if c.uploaded(kind) {
 		one.Media = "attach://" + kind
 	}
-	if err := s.load(c, m, one, used); err != nil {
+	if err := s.loadFile(c, m, one, used); err != nil {
 		return nil, err
 	}
-	s.unused(c, used)
+	s.recordUnusedUploads(c, used)
 	m.Caption, m.CaptionEntities = caption, entities
-	return s.publish(c, to, m)
+	return s.addBotMessage(c, to, m)
 }
 
-// snake turns VideoNote into video_note.
-func snake(s string) string {
+// snakeCase turns VideoNote into video_note.
+func snakeCase(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		if r >= 'A' && r <= 'Z' && i > 0 {
@@ -73,8 +73,8 @@ func snake(s string) string {
 	return strings.ToLower(b.String())
 }
 
-// unused notes files that were uploaded and not referred to.
-func (s *Server) unused(c *Call, used map[string]bool) {
+// recordUnusedUploads records uploads that no parameter refers to.
+func (s *Server) recordUnusedUploads(c *Call, used map[string]bool) {
 	for _, u := range c.Uploads {
 		if !used[u.Field] {
 			s.violations = append(s.violations, c.Method+": the upload "+u.Field+" is not used")
@@ -85,9 +85,9 @@ func (s *Server) unused(c *Call, used map[string]bool) {
 	}
 }
 
-// load finds the file of an item, checks it, and puts it into a message.
-func (s *Server) load(c *Call, m *Message, item inputMedia, used map[string]bool) error {
-	f, err := s.source(c, item.Type, item.Media, used)
+// loadFile finds the file of an item, checks it, and adds it to a message.
+func (s *Server) loadFile(c *Call, m *Message, item inputMedia, used map[string]bool) error {
+	f, err := s.findSource(c, item.Type, item.Media, used)
 	if err != nil {
 		return err
 	}
@@ -96,20 +96,20 @@ func (s *Server) load(c *Call, m *Message, item inputMedia, used map[string]bool
 	}
 	width, height := item.Width, item.Height
 	if item.Type == "photo" && f.ID == "" {
-		if width, height, err = s.photo(f); err != nil {
+		if width, height, err = s.checkPhoto(f); err != nil {
 			return err
 		}
 	}
 	if f.ID == "" {
-		f = s.keep(f.File)
+		f = s.storeFile(f.File)
 	}
-	s.present(m, f, Media{Width: width, Height: height, Duration: item.Duration})
+	s.describeFile(m, f, Media{Width: width, Height: height, Duration: item.Duration})
 	return nil
 }
 
-// source finds what a file parameter refers to: an upload, a file the server has, or on a local
-// server a path.
-func (s *Server) source(c *Call, kind, ref string, used map[string]bool) (*file, error) {
+// findSource returns the file that a parameter refers to: an upload, a stored file, or, on a local
+// server, a path.
+func (s *Server) findSource(c *Call, kind, ref string, used map[string]bool) (*storedFile, error) {
 	name, attached := strings.CutPrefix(ref, "attach://")
 	path, local := strings.CutPrefix(ref, "file://")
 	switch {
@@ -117,50 +117,50 @@ func (s *Server) source(c *Call, kind, ref string, used map[string]bool) (*file,
 		used[name] = true
 		u := c.upload(name)
 		if u == nil {
-			return nil, forbid("wrong file identifier/HTTP URL specified: there is no part %q", name)
+			return nil, violationError("wrong file identifier/HTTP URL specified: there is no part %q", name)
 		}
 		if len(u.Content) == 0 {
-			return nil, refuse("file must be non-empty")
+			return nil, expectedError("file must be non-empty")
 		}
-		return &file{File{Kind: kind, Name: u.Name, Content: u.Content}}, nil
-	case local && s.set.local != "":
+		return &storedFile{File{Kind: kind, Name: u.Name, Content: u.Content}}, nil
+	case local && s.settings.localDir != "":
 		content, err := os.ReadFile(path)
 		if err != nil {
-			return nil, refuse("wrong file identifier/HTTP URL specified")
+			return nil, expectedError("wrong file identifier/HTTP URL specified")
 		}
-		return &file{File{Kind: kind, Name: path[strings.LastIndex(path, "/")+1:], Content: content}}, nil
+		return &storedFile{File{Kind: kind, Name: path[strings.LastIndex(path, "/")+1:], Content: content}}, nil
 	}
 	known := s.files[ref]
 	if known == nil {
-		return nil, refuse("wrong file identifier/HTTP URL specified")
+		return nil, expectedError("wrong file identifier/HTTP URL specified")
 	}
 	if known.Kind != kind {
-		return nil, refuse("can't use file of type %s as %s", known.Kind, kind)
+		return nil, expectedError("can't use file of type %s as %s", known.Kind, kind)
 	}
 	return known, nil
 }
 
-// photo checks a new photo: size, sum of the sides, and proportions.
-func (s *Server) photo(f *file) (width, height int, err error) {
-	if most := s.set.limits.Photo; int64(len(f.Content)) > most {
-		return 0, 0, refuse("file of size %d bytes is too big for a photo; the maximum size is %d bytes", len(f.Content), most)
+// checkPhoto checks a new photo: size, sum of the sides, and proportions.
+func (s *Server) checkPhoto(f *storedFile) (width, height int, err error) {
+	if most := s.settings.limits.Photo; int64(len(f.Content)) > most {
+		return 0, 0, expectedError("file of size %d bytes is too big for a photo; the maximum size is %d bytes", len(f.Content), most)
 	}
 	config, _, err := image.DecodeConfig(bytes.NewReader(f.Content))
 	if err != nil {
-		config, err = webp(f.Content)
+		config, err = webpSize(f.Content)
 	}
 	if err != nil {
-		return 0, 0, refuse("IMAGE_PROCESS_FAILED")
+		return 0, 0, expectedError("IMAGE_PROCESS_FAILED")
 	}
 	width, height = config.Width, config.Height
 	if width+height > 10_000 || max(width, height) > 20*min(width, height) {
-		return 0, 0, refuse("PHOTO_INVALID_DIMENSIONS")
+		return 0, 0, expectedError("PHOTO_INVALID_DIMENSIONS")
 	}
 	return width, height, nil
 }
 
-// webp reads the size of a WebP picture.
-func webp(b []byte) (image.Config, error) {
+// webpSize returns the size of a WebP picture.
+func webpSize(b []byte) (image.Config, error) {
 	if len(b) < 30 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WEBP" {
 		return image.Config{}, image.ErrFormat
 	}
@@ -177,56 +177,56 @@ func webp(b []byte) (image.Config, error) {
 	return image.Config{}, image.ErrFormat
 }
 
-// sendMediaGroup shows an album: two to ten photos and videos, or only documents, or only audio.
+// sendMediaGroup sends an album: two to ten photos and videos, or only documents, or only audio.
 func (s *Server) sendMediaGroup(c *Call) (any, error) {
 	var items []inputMedia
-	if err := strict("InputMedia", c.Params["media"], &items); err != nil {
+	if err := decodeStrict("InputMedia", c.Params["media"], &items); err != nil {
 		return nil, err
 	}
-	if err := mixes(items); err != nil {
+	if err := checkAlbum(items); err != nil {
 		return nil, err
 	}
-	to, err := s.target(c)
+	to, err := s.writableChat(c)
 	if err != nil {
 		return nil, err
 	}
 	used := map[string]bool{}
 	var album []*Message
 	for i, item := range items {
-		m, err := s.outline(c, to)
+		m, err := s.newBotMessage(c, to)
 		if err == nil {
-			err = s.fill(c, m, item, used)
+			err = s.fillItem(c, m, item, used)
 		}
 		if err != nil {
-			return nil, inAlbum(err, i+1)
+			return nil, albumItemError(err, i+1)
 		}
 		album = append(album, m)
 	}
-	s.unused(c, used)
-	if err := s.pace(to, len(album)); err != nil {
+	s.recordUnusedUploads(c, used)
+	if err := s.countAgainstFlood(to, len(album)); err != nil {
 		return nil, err
 	}
 	group := strconv.FormatInt(14_000_000_000+int64(c.ID), 10)
 	for _, m := range album {
 		m.MediaGroupID = group
-		c.Messages = append(c.Messages, s.add(to, m).ID)
+		c.Messages = append(c.Messages, s.appendMessage(to, m).ID)
 	}
 	return album, nil
 }
 
-// fill puts an item's file and caption into its message.
-func (s *Server) fill(c *Call, m *Message, item inputMedia, used map[string]bool) (err error) {
-	caption := prose{item.Caption, item.ParseMode, string(item.CaptionEntities), captionLimit}
-	m.Caption, m.CaptionEntities, err = caption.formatted()
+// fillItem adds the file and the caption of an item to its message.
+func (s *Server) fillItem(c *Call, m *Message, item inputMedia, used map[string]bool) (err error) {
+	caption := formattedText{item.Caption, item.ParseMode, string(item.CaptionEntities), captionLimit}
+	m.Caption, m.CaptionEntities, err = caption.render()
 	if err != nil {
 		return err
 	}
-	return s.load(c, m, item, used)
+	return s.loadFile(c, m, item, used)
 }
 
-// inAlbum says which item of an album was refused, as Telegram does.
-func inAlbum(err error, n int) error {
-	var no *refusal
+// albumItemError adds the number of the refused item to an error, as Telegram does.
+func albumItemError(err error, n int) error {
+	var no *apiError
 	if !errors.As(err, &no) {
 		return err
 	}
@@ -236,22 +236,22 @@ func inAlbum(err error, n int) error {
 	return &inner
 }
 
-// mixes checks the number of items and which kinds stand together.
-func mixes(items []inputMedia) error {
+// checkAlbum checks the number of items and the combination of kinds.
+func checkAlbum(items []inputMedia) error {
 	if len(items) < 2 {
-		return forbid("too few messages to send as an album: %d", len(items))
+		return violationError("too few messages to send as an album: %d", len(items))
 	}
 	if len(items) > 10 {
-		return forbid("too many messages to send as an album: %d", len(items))
+		return violationError("too many messages to send as an album: %d", len(items))
 	}
-	families := map[string]string{"photo": "visual", "video": "visual", "audio": "audio", "document": "document"}
+	groups := map[string]string{"photo": "visual", "video": "visual", "audio": "audio", "document": "document"}
 	for _, item := range items {
-		mine, first := families[item.Type], families[items[0].Type]
+		mine, first := groups[item.Type], groups[items[0].Type]
 		if mine == "" {
-			return forbid("can't parse InputMedia: type %q can't be sent in an album", item.Type)
+			return violationError("can't parse InputMedia: type %q can't be sent in an album", item.Type)
 		}
 		if mine != first {
-			return forbid("%s can't be mixed with %s in an album", item.Type, items[0].Type)
+			return violationError("%s can't be mixed with %s in an album", item.Type, items[0].Type)
 		}
 	}
 	return nil

@@ -11,8 +11,9 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// album is the media parameter for items of these types, attached as f0, f1, …; and the files.
-func album(types ...string) ([]params, []upload) {
+// albumOf returns the media parameter for items of these types, attached as f0, f1, …, and the
+// files.
+func albumOf(types ...string) ([]params, []upload) {
 	var items []params
 	var files []upload
 	for i, kind := range types {
@@ -41,17 +42,17 @@ func TestAlbumsFollowTheRules(t *testing.T) {
 		t.Run(c.types, func(t *testing.T) {
 			s := telegramtest.New(t)
 			s.AddUser(telegramtest.User{ID: person})
-			items, files := album(strings.Fields(c.types)...)
+			items, files := albumOf(strings.Fields(c.types)...)
 			items[0]["caption"] = "look"
-			r := form(t, s, "sendMediaGroup", params{"chat_id": person, "media": items}, files...)
+			r := callMultipart(t, s, "sendMediaGroup", params{"chat_id": person, "media": items}, files...)
 			if c.want != "" {
-				refused(t, r, 400, c.want)
+				expectError(t, r, 400, c.want)
 				if len(s.TakeViolations()) == 0 || len(s.BotMessages(person)) > 0 {
 					t.Error("no violation, or something is shown")
 				}
 				return
 			}
-			sent, shown := into[[]telegramtest.Message](t, r.Result), s.BotMessages(person)
+			sent, shown := decodeJSON[[]telegramtest.Message](t, r.Result), s.BotMessages(person)
 			if len(sent) != len(items) || len(shown) != len(items) || sent[0].MediaGroupID == "" ||
 				sent[0].MediaGroupID != sent[1].MediaGroupID || shown[0].Caption != "look" {
 				t.Errorf("sent %+v, shown %+v", sent, shown)
@@ -66,7 +67,7 @@ func TestAlbumsFollowTheRules(t *testing.T) {
 }
 
 func TestAttachmentsMustBeUniqueAndUsed(t *testing.T) {
-	items, files := album("photo", "photo")
+	items, files := albumOf("photo", "photo")
 	for name, c := range map[string]struct {
 		files []upload
 		want  string
@@ -78,7 +79,7 @@ func TestAttachmentsMustBeUniqueAndUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.New(t)
 			s.AddUser(telegramtest.User{ID: person})
-			form(t, s, "sendMediaGroup", params{"chat_id": person, "media": items}, c.files...)
+			callMultipart(t, s, "sendMediaGroup", params{"chat_id": person, "media": items}, c.files...)
 			if v := s.TakeViolations(); len(v) == 0 || !strings.Contains(strings.Join(v, "; "), c.want) {
 				t.Errorf("violations %q", v)
 			}
@@ -110,9 +111,9 @@ func TestPhotosHaveLimits(t *testing.T) {
 			s := telegramtest.New(t)
 			s.AddUser(telegramtest.User{ID: person})
 			s.SetLimits(telegramtest.Limits{Upload: 2 << 20, Photo: 1 << 20})
-			r := form(t, s, "sendPhoto", params{"chat_id": person}, upload{"photo", "p.png", c.content})
+			r := callMultipart(t, s, "sendPhoto", params{"chat_id": person}, upload{"photo", "p.png", c.content})
 			if c.status != 200 {
-				refused(t, r, c.status, c.want)
+				expectError(t, r, c.status, c.want)
 			} else if !r.OK || len(r.message(t).Photo) == 0 {
 				t.Errorf("refused: %s", r.Description)
 			}
@@ -124,10 +125,10 @@ func TestCaptionsHaveALimit(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})
 	file := upload{"document", "a.txt", []byte("a")}
-	if r := form(t, s, "sendDocument", params{"chat_id": person, "caption": strings.Repeat("a", 1024)}, file); !r.OK {
+	if r := callMultipart(t, s, "sendDocument", params{"chat_id": person, "caption": strings.Repeat("a", 1024)}, file); !r.OK {
 		t.Error(r.Description)
 	}
-	refused(t, form(t, s, "sendDocument", params{"chat_id": person, "caption": strings.Repeat("a", 1025)}, file), 400, "caption is too long")
+	expectError(t, callMultipart(t, s, "sendDocument", params{"chat_id": person, "caption": strings.Repeat("a", 1025)}, file), 400, "caption is too long")
 	s.TakeViolations()
 }
 
@@ -136,15 +137,15 @@ func TestFilesComeBackByID(t *testing.T) {
 	in := s.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{
 		Kind: "document", Name: "große Übersicht.csv", Content: []byte("a;b"),
 	}})
-	out := form(t, s, "sendDocument", params{"chat_id": person}, upload{"document", "paper.pdf", []byte("PDF")}).message(t)
-	again := must(t, s, "sendDocument", params{"chat_id": person, "document": out.Document.FileID}).message(t)
+	out := callMultipart(t, s, "sendDocument", params{"chat_id": person}, upload{"document", "paper.pdf", []byte("PDF")}).message(t)
+	again := mustCall(t, s, "sendDocument", params{"chat_id": person, "document": out.Document.FileID}).message(t)
 	if again.Document.FileID != out.Document.FileID || again.Document.FileName != "paper.pdf" {
 		t.Errorf("sent again as %+v", again.Document)
 	}
 	for id, want := range map[string]string{in.Document.FileID: "a;b", out.Document.FileID: "PDF"} {
-		f := into[struct {
+		f := decodeJSON[struct {
 			Path string `json:"file_path"`
-		}](t, must(t, s, "getFile", params{"file_id": id}).Result)
+		}](t, mustCall(t, s, "getFile", params{"file_id": id}).Result)
 		resp, err := client(t).Get(s.URL + "/file/bot" + s.Token + "/" + f.Path)
 		if err != nil {
 			t.Fatal(err)
@@ -163,14 +164,14 @@ func TestALocalServerNamesFilesByAbsolutePath(t *testing.T) {
 	in := s.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{
 		Kind: "document", Name: "big.bin", Content: []byte("content"), Size: 100 << 20,
 	}})
-	f := into[struct {
+	f := decodeJSON[struct {
 		Path string `json:"file_path"`
-	}](t, must(t, s, "getFile", params{"file_id": in.Document.FileID}).Result)
+	}](t, mustCall(t, s, "getFile", params{"file_id": in.Document.FileID}).Result)
 	got, err := os.ReadFile(f.Path)
 	if err != nil || !filepath.IsAbs(f.Path) || string(got) != "content" {
 		t.Errorf("%q holds %q: %v", f.Path, got, err)
 	}
-	sent := must(t, s, "sendDocument", params{"chat_id": person, "document": "file://" + f.Path}).message(t)
+	sent := mustCall(t, s, "sendDocument", params{"chat_id": person, "document": "file://" + f.Path}).message(t)
 	if kept, ok := s.File(sent.Document.FileID); !ok || string(kept.Content) != "content" {
 		t.Errorf("sent by path: %+v", kept)
 	}

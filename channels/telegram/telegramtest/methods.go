@@ -8,85 +8,85 @@ import (
 	"strings"
 )
 
-// method is what the server can be asked. Params names the parameters: a star marks those that must
-// be there, and what stands behind the colon is the type, text if there is none.
+// method is a method of the Bot API. In params, a star marks a required parameter, and the word
+// after the colon is the type; the default is text.
 type method struct {
-	params string
-	do     func(*Server, *Call) (any, error)                  // under the lock
-	wait   func(*Server, context.Context, *Call) (any, error) // in its stead, for what takes time
+	params     string
+	handle     func(*Server, *Call) (any, error)                  // called with the lock held
+	handleSlow func(*Server, context.Context, *Call) (any, error) // instead of handle, for a method that waits
 }
 
 const (
-	place   = "chat_id* business_connection_id message_thread_id:int "
-	sending = place + "direct_messages_topic_id:int disable_notification:bool protect_content:bool " +
+	chatParams = "chat_id* business_connection_id message_thread_id:int "
+	sendParams = chatParams + "direct_messages_topic_id:int disable_notification:bool protect_content:bool " +
 		"allow_paid_broadcast:bool message_effect_id reply_parameters:json "
-	marked    = "suggested_post_parameters:json reply_markup:json "
-	captioned = "caption parse_mode caption_entities:json "
-	above     = "show_caption_above_media:bool has_spoiler:bool "
-	framed    = "duration:int width:int height:int thumbnail "
-	editing   = "business_connection_id chat_id message_id:int inline_message_id reply_markup:json "
-	linked    = "link_preview_options:json "
+	markupParams  = "suggested_post_parameters:json reply_markup:json "
+	captionParams = "caption parse_mode caption_entities:json "
+	mediaParams   = "show_caption_above_media:bool has_spoiler:bool "
+	videoParams   = "duration:int width:int height:int thumbnail "
+	editParams    = "business_connection_id chat_id message_id:int inline_message_id reply_markup:json "
+	previewParams = "link_preview_options:json "
 )
 
 var methods = map[string]method{
-	"getMe":          {do: (*Server).getMe},
-	"getUpdates":     {params: "offset:int limit:int timeout:int allowed_updates:json", wait: (*Server).getUpdates},
-	"getWebhookInfo": {do: (*Server).getWebhookInfo},
-	"deleteWebhook":  {params: "drop_pending_updates:bool", do: (*Server).deleteWebhook},
+	"getMe":          {handle: (*Server).getMe},
+	"getUpdates":     {params: "offset:int limit:int timeout:int allowed_updates:json", handleSlow: (*Server).getUpdates},
+	"getWebhookInfo": {handle: (*Server).getWebhookInfo},
+	"deleteWebhook":  {params: "drop_pending_updates:bool", handle: (*Server).deleteWebhook},
 	"setWebhook": {params: "url certificate ip_address max_connections:int allowed_updates:json " +
-		"drop_pending_updates:bool secret_token", do: (*Server).setWebhook},
+		"drop_pending_updates:bool secret_token", handle: (*Server).setWebhook},
 	"sendMessage": {
-		params: sending + marked + linked + "text* parse_mode entities:json",
-		do:     (*Server).sendMessage,
+		params: sendParams + markupParams + previewParams + "text* parse_mode entities:json",
+		handle: (*Server).sendMessage,
 	},
-	"sendPhoto": {params: sending + marked + captioned + above + "photo*", do: (*Server).sendFile},
+	"sendPhoto": {params: sendParams + markupParams + captionParams + mediaParams + "photo*", handle: (*Server).sendFile},
 	"sendVideo": {
-		params: sending + marked + captioned + above + framed +
+		params: sendParams + markupParams + captionParams + mediaParams + videoParams +
 			"video* cover start_timestamp:int supports_streaming:bool",
-		do: (*Server).sendFile,
+		handle: (*Server).sendFile,
 	},
-	"sendAnimation": {params: sending + marked + captioned + above + framed + "animation*", do: (*Server).sendFile},
+	"sendAnimation": {params: sendParams + markupParams + captionParams + mediaParams + videoParams + "animation*", handle: (*Server).sendFile},
 	"sendAudio": {
-		params: sending + marked + captioned + "audio* duration:int performer title thumbnail",
-		do:     (*Server).sendFile,
+		params: sendParams + markupParams + captionParams + "audio* duration:int performer title thumbnail",
+		handle: (*Server).sendFile,
 	},
-	"sendVoice": {params: sending + marked + captioned + "voice* duration:int", do: (*Server).sendFile},
+	"sendVoice": {params: sendParams + markupParams + captionParams + "voice* duration:int", handle: (*Server).sendFile},
 	"sendDocument": {
-		params: sending + marked + captioned + "document* thumbnail disable_content_type_detection:bool",
-		do:     (*Server).sendFile,
+		params: sendParams + markupParams + captionParams + "document* thumbnail disable_content_type_detection:bool",
+		handle: (*Server).sendFile,
 	},
 	"sendVideoNote": {
-		params: sending + marked + "video_note* duration:int length:int thumbnail",
-		do:     (*Server).sendFile,
+		params: sendParams + markupParams + "video_note* duration:int length:int thumbnail",
+		handle: (*Server).sendFile,
 	},
-	"sendSticker": {params: sending + marked + "sticker* emoji", do: (*Server).sendFile},
+	"sendSticker": {params: sendParams + markupParams + "sticker* emoji", handle: (*Server).sendFile},
 
-	"sendMediaGroup": {params: sending + "media*:json", do: (*Server).sendMediaGroup},
-	"sendChatAction": {params: place + "action*", do: (*Server).sendChatAction},
+	"sendMediaGroup": {params: sendParams + "media*:json", handle: (*Server).sendMediaGroup},
+	"sendChatAction": {params: chatParams + "action*", handle: (*Server).sendChatAction},
 	"editMessageText": {
-		params: editing + linked + "text parse_mode entities:json rich_message:json",
-		do:     (*Server).editText,
+		params: editParams + previewParams + "text parse_mode entities:json rich_message:json",
+		handle: (*Server).editText,
 	},
 	"editMessageCaption": {
-		params: editing + captioned + "show_caption_above_media:bool",
-		do:     (*Server).editCaption,
+		params: editParams + captionParams + "show_caption_above_media:bool",
+		handle: (*Server).editCaption,
 	},
-	"editMessageReplyMarkup": {params: editing, do: (*Server).editMarkup},
-	"deleteMessage":          {params: "chat_id* message_id*:int", do: (*Server).deleteMessage},
+	"editMessageReplyMarkup": {params: editParams, handle: (*Server).editMarkup},
+	"deleteMessage":          {params: "chat_id* message_id*:int", handle: (*Server).deleteMessage},
 	"answerCallbackQuery": {
 		params: "callback_query_id* text show_alert:bool url cache_time:int",
-		do:     (*Server).answerCallbackQuery,
+		handle: (*Server).answerCallbackQuery,
 	},
-	"setMyCommands":    {params: "commands*:json scope:json language_code", do: (*Server).setMyCommands},
-	"getMyCommands":    {params: "scope:json language_code", do: (*Server).getMyCommands},
-	"deleteMyCommands": {params: "scope:json language_code", do: (*Server).deleteMyCommands},
-	"getFile":          {params: "file_id*", do: (*Server).getFile},
-	"getChat":          {params: "chat_id*", do: (*Server).getChat},
+	"setMyCommands":    {params: "commands*:json scope:json language_code", handle: (*Server).setMyCommands},
+	"getMyCommands":    {params: "scope:json language_code", handle: (*Server).getMyCommands},
+	"deleteMyCommands": {params: "scope:json language_code", handle: (*Server).deleteMyCommands},
+	"getFile":          {params: "file_id*", handle: (*Server).getFile},
+	"getChat":          {params: "chat_id*", handle: (*Server).getChat},
 }
 
-// check compares a call with its method's parameters. What Telegram would overlook comes back as
-// strange.
-func (m method) check(c *Call) (strange []string, err error) {
+// checkParams compares a call with the parameters of its method. It returns mistakes that Telegram
+// would ignore as ignored.
+func (m method) checkParams(c *Call) (ignored []string, err error) {
 	kinds := map[string]string{}
 	var missing []string
 	for _, p := range strings.Fields(m.params) {
@@ -101,22 +101,22 @@ func (m method) check(c *Call) (strange []string, err error) {
 		kind, known := kinds[name]
 		switch {
 		case !known:
-			strange = append(strange, "there is no parameter "+name)
-		case !fits(kind, value):
-			strange = append(strange, "the parameter "+name+" should be "+kind+" and is "+strconv.Quote(value))
+			ignored = append(ignored, "there is no parameter "+name)
+		case !hasType(kind, value):
+			ignored = append(ignored, "the parameter "+name+" should be "+kind+" and is "+strconv.Quote(value))
 		}
 	}
-	slices.Sort(strange)
+	slices.Sort(ignored)
 	if len(missing) > 0 {
-		return strange, forbid("%s", absent(c.Method, missing[0]))
+		return ignored, violationError("%s", missingText(c.Method, missing[0]))
 	}
-	return strange, nil
+	return ignored, nil
 }
 
-func fits(kind, value string) bool {
+func hasType(kind, value string) bool {
 	var err error
 	switch {
-	case value == "": // as good as absent
+	case value == "": // the same as no value
 	case kind == "int":
 		_, err = strconv.ParseInt(value, 10, 64)
 	case kind == "bool":
@@ -127,8 +127,8 @@ func fits(kind, value string) bool {
 	return err == nil
 }
 
-// absent is how Telegram says that a parameter is missing.
-func absent(method, name string) string {
+// missingText returns Telegram's error text for a missing parameter.
+func missingText(method, name string) string {
 	switch name {
 	case "chat_id":
 		return "chat_id is empty"
@@ -156,12 +156,12 @@ func (c *Call) upload(field string) *Upload {
 	return nil
 }
 
-// strict decodes a parameter into its type and refuses fields that the type does not have.
-func strict(what, raw string, v any) error {
+// decodeStrict decodes a parameter and refuses unknown fields.
+func decodeStrict(what, raw string, v any) error {
 	d := json.NewDecoder(strings.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return forbid("can't parse %s: %v", what, err)
+		return violationError("can't parse %s: %v", what, err)
 	}
 	return nil
 }

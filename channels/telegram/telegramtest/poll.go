@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	otherPoll = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
-	hookSet   = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
-	hookCame  = "Conflict: terminated by setWebhook request"
+	conflictOtherPoll     = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+	conflictWebhookActive = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
+	conflictWebhookSet    = "Conflict: terminated by setWebhook request"
 )
 
-func conflict(text string) error { return &refusal{status: http.StatusConflict, text: text} }
+func conflictError(text string) error { return &apiError{status: http.StatusConflict, text: text} }
 
-// getUpdates confirms and forgets what lies below the offset, and waits for the rest. A second one
-// ends the first.
+// getUpdates confirms the updates below the offset and waits for more. It ends a getUpdates that is
+// already waiting.
 func (s *Server) getUpdates(ctx context.Context, c *Call) (any, error) {
 	mine, err := s.openPoll(c)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Server) getUpdates(ctx context.Context, c *Call) (any, error) {
 	if limit < 1 || limit > 100 {
 		limit = 100
 	}
-	// Telegram cuts longer waits to 50 s.
+	// Telegram limits the timeout to 50 s.
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(min(c.IntParam("timeout"), 50))*time.Second)
 	defer cancel()
 	batch := []json.RawMessage{}
@@ -45,24 +45,24 @@ func (s *Server) getUpdates(ctx context.Context, c *Call) (any, error) {
 		}
 	})
 	if conflicted != "" {
-		return nil, conflict(conflicted)
+		return nil, conflictError(conflicted)
 	}
 	return batch, nil
 }
 
-// openPoll ends the poll that is open, sets what the bot wants to get, and confirms.
+// openPoll ends the open poll, stores the allowed updates, and confirms updates.
 func (s *Server) openPoll(c *Call) (*poll, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hook.url != "" {
-		return nil, conflict(hookSet)
+	if s.webhook.url != "" {
+		return nil, conflictError(conflictWebhookActive)
 	}
-	if err := s.allow(c); err != nil {
+	if err := s.setAllowedUpdates(c); err != nil {
 		return nil, err
 	}
-	s.endPoll(otherPoll)
+	s.endPoll(conflictOtherPoll)
 	s.updates.poll = &poll{}
-	s.more.Broadcast()
+	s.changed.Broadcast()
 	s.updates.confirm(int(c.IntParam("offset")))
 	return s.updates.poll, nil
 }
@@ -70,21 +70,21 @@ func (s *Server) openPoll(c *Call) (*poll, error) {
 func (s *Server) endPoll(why string) {
 	if s.updates.poll != nil {
 		s.updates.poll.conflict = why
-		s.more.Broadcast()
+		s.changed.Broadcast()
 	}
 }
 
-// allow remembers which updates the bot wants. It does not change those that wait already.
-func (s *Server) allow(c *Call) error {
+// setAllowedUpdates stores the update types that the bot wants. Pending updates stay.
+func (s *Server) setAllowedUpdates(c *Call) error {
 	if !c.has("allowed_updates") {
 		return nil
 	}
 	var allowed []string
-	if err := strict("allowed_updates", c.Params["allowed_updates"], &allowed); err != nil {
+	if err := decodeStrict("allowed_updates", c.Params["allowed_updates"], &allowed); err != nil {
 		return err
 	}
 	for _, kind := range allowed {
-		if !slices.Contains(kinds, kind) {
+		if !slices.Contains(updateTypes, kind) {
 			s.violations = append(s.violations, c.Method+": there is no update type "+kind)
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Server) allow(c *Call) error {
 	return nil
 }
 
-// confirm forgets what lies below an offset; a negative one counts from the end of the queue.
+// confirm removes the updates below an offset. A negative offset counts from the end of the queue.
 func (u *updates) confirm(offset int) {
 	if offset < 0 {
 		u.pending = u.pending[max(0, len(u.pending)+offset):]

@@ -12,30 +12,30 @@ import (
 	"unicode/utf8"
 )
 
-// read takes a request apart: JSON, a form or multipart, and what stands in the query. The call is
+// readRequest parses a request: the query, and a body of JSON, a form or multipart. The call is
 // never nil.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, method string) (*Call, error) {
+func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, method string) (*Call, error) {
 	c := &Call{Method: method, Params: map[string]string{}}
 	for name, values := range r.URL.Query() {
 		c.Params[name] = values[0]
 	}
 	s.mu.Lock()
-	most := s.set.limits.Upload + multipartRoom
+	most := s.settings.limits.Upload + multipartOverhead
 	s.mu.Unlock()
 	err := s.readBody(c, r, http.MaxBytesReader(w, r.Body, most))
-	_, _ = io.Copy(io.Discard, r.Body) // a client that is still writing would not see the answer
+	_, _ = io.Copy(io.Discard, r.Body) // a client that is still writing would not see the response
 	var tooBig *http.MaxBytesError
-	var no *refusal
+	var no *apiError
 	switch {
 	case errors.As(err, &tooBig):
 		return c, tooLarge
 	case err != nil && !errors.As(err, &no):
-		return c, forbid("%v", err)
+		return c, violationError("%v", err)
 	}
 	return c, err
 }
 
-var tooLarge = &refusal{status: http.StatusRequestEntityTooLarge, text: "Request Entity Too Large"}
+var tooLarge = &apiError{status: http.StatusRequestEntityTooLarge, text: "Request Entity Too Large"}
 
 func (s *Server) readBody(c *Call, r *http.Request, body io.Reader) error {
 	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -53,20 +53,20 @@ func (s *Server) readBody(c *Call, r *http.Request, body io.Reader) error {
 	case kind == "application/x-www-form-urlencoded":
 		values, err := url.ParseQuery(string(content))
 		if err != nil {
-			return forbid("can't parse form: %v", err)
+			return violationError("can't parse form: %v", err)
 		}
 		for name := range values {
 			c.Params[name] = values.Get(name)
 		}
 		return nil
 	}
-	return forbid("unsupported content type %q", kind)
+	return violationError("unsupported content type %q", kind)
 }
 
 func readJSON(c *Call, body []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
-		return forbid("can't parse JSON object: %v", err)
+		return violationError("can't parse JSON object: %v", err)
 	}
 	for name, raw := range fields {
 		var text string
@@ -81,8 +81,8 @@ func readJSON(c *Call, body []byte) error {
 	return nil
 }
 
-// readMultipart reads the fields and files of a form. Two parts of one name are ambiguous, and
-// Telegram takes either.
+// readMultipart reads the fields and files of a form. Two parts with the same name are ambiguous:
+// Telegram uses either.
 func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 	seen := map[string]bool{}
 	var total int64
@@ -100,7 +100,7 @@ func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 		}
 		name := p.FormName()
 		if seen[name] {
-			s.violate(c.Method + ": two parts of the form are named " + name)
+			s.addViolation(c.Method + ": two parts of the form are named " + name)
 		}
 		seen[name] = true
 		_, params, _ := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
@@ -113,12 +113,12 @@ func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 			c.Params[name] = string(content)
 		}
 		if !utf8.ValidString(c.Params[name]) {
-			return forbid("strings must be encoded in UTF-8")
+			return violationError("strings must be encoded in UTF-8")
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if total > s.set.limits.Upload {
+	if total > s.settings.limits.Upload {
 		return tooLarge
 	}
 	return nil

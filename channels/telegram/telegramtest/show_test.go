@@ -9,14 +9,14 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-func TestAllChatsAreShownTogetherInOrder(t *testing.T) {
+func TestBotMessagesOfAllChatsAreInOrder(t *testing.T) {
 	s := telegramtest.New(t)
 	for i, chat := range []int64{person, person + 1, person} {
 		s.UserSends(chat, "hello")
-		must(t, s, "sendMessage", params{"chat_id": chat, "text": fmt.Sprint("answer ", i)})
+		mustCall(t, s, "sendMessage", params{"chat_id": chat, "text": fmt.Sprint("answer ", i)})
 	}
 	gone := s.BotMessages(0)[1]
-	must(t, s, "deleteMessage", params{"chat_id": person + 1, "message_id": gone.ID})
+	mustCall(t, s, "deleteMessage", params{"chat_id": person + 1, "message_id": gone.ID})
 	if shown := s.BotMessages(0); len(shown) != 2 || shown[0].Text != "answer 0" || shown[1].Text != "answer 2" {
 		t.Errorf("shown %+v", shown)
 	}
@@ -34,20 +34,20 @@ func TestButtonsArePressedAndAnswered(t *testing.T) {
 	p := button("yes")
 	p["chat_id"] = group
 	s.AddChat(telegramtest.Chat{ID: group})
-	m := must(t, s, "sendMessage", p).message(t)
+	m := mustCall(t, s, "sendMessage", p).message(t)
 	id := s.UserPresses(group, 7, m.ID, "yes")
-	c := updates(t, s, nil)[0].Callback
+	c := getUpdates(t, s, nil)[0].Callback
 	if c.ID != id || c.Data != "yes" || c.From.ID != 7 || c.Message.ID != m.ID {
 		t.Errorf("query %+v", c)
 	}
 	if _, ok := s.QueryAnswer(id); ok {
 		t.Error("answered before it was")
 	}
-	must(t, s, "answerCallbackQuery", params{"callback_query_id": id, "text": "noted"})
+	mustCall(t, s, "answerCallbackQuery", params{"callback_query_id": id, "text": "noted"})
 	if a, ok := s.QueryAnswer(id); !ok || a.Text != "noted" || a.Times != 1 {
 		t.Errorf("answer %+v", a)
 	}
-	must(t, s, "editMessageReplyMarkup", params{"chat_id": group, "message_id": m.ID})
+	mustCall(t, s, "editMessageReplyMarkup", params{"chat_id": group, "message_id": m.ID})
 	if shown := s.BotMessages(group); len(shown[0].Buttons()) != 0 {
 		t.Errorf("buttons %+v", shown[0].Buttons())
 	}
@@ -66,7 +66,7 @@ func TestTextIsTrimmedAndItsEntitiesMoveAlong(t *testing.T) {
 		{params{"text": "<pre><code class=\"language-go\">x</code></pre>", "parse_mode": "HTML"}, `"x" [{pre 0 1}]`},
 		{params{"text": "in code", "entities": []params{entity("code", 0, 7), entity("bold", 3, 4)}}, `"in code" [{code 0 7}]`},
 	} {
-		m := must(t, s, "sendMessage", with(c.params, "chat_id", person)).message(t)
+		m := mustCall(t, s, "sendMessage", withParam(c.params, "chat_id", person)).message(t)
 		var all []string
 		for _, e := range m.Entities {
 			all = append(all, fmt.Sprintf("{%s %d %d}", e.Type, e.Offset, e.Length))
@@ -77,7 +77,7 @@ func TestTextIsTrimmedAndItsEntitiesMoveAlong(t *testing.T) {
 	}
 }
 
-func with(p params, name string, value any) params {
+func withParam(p params, name string, value any) params {
 	p[name] = value
 	return p
 }
@@ -85,7 +85,7 @@ func with(p params, name string, value any) params {
 func TestCallsKeepParametersAndUploads(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})
-	form(t, s, "sendDocument", params{"chat_id": person, "caption": "c", "caption_entities": []params{entity("bold", 0, 1)}},
+	callMultipart(t, s, "sendDocument", params{"chat_id": person, "caption": "c", "caption_entities": []params{entity("bold", 0, 1)}},
 		upload{"document", "a.txt", []byte("content")})
 	c := s.Calls("sendDocument")[0]
 	var e []telegramtest.Entity
@@ -99,12 +99,12 @@ func TestCallsKeepParametersAndUploads(t *testing.T) {
 
 func TestCommandMenus(t *testing.T) {
 	s := telegramtest.New(t)
-	must(t, s, "setMyCommands", commands(2))
-	must(t, s, "setMyCommands", with(commands(1), "scope", params{"type": "all_group_chats"}))
+	mustCall(t, s, "setMyCommands", commandsOf(2))
+	mustCall(t, s, "setMyCommands", withParam(commandsOf(1), "scope", params{"type": "all_group_chats"}))
 	if len(s.Commands("default")) != 2 || len(s.Commands("all_group_chats")) != 1 || s.Commands("all_private_chats") != nil {
 		t.Errorf("menus %+v", s.Commands("default"))
 	}
-	if got := into[[]telegramtest.Command](t, must(t, s, "getMyCommands", nil).Result); len(got) != 2 {
+	if got := decodeJSON[[]telegramtest.Command](t, mustCall(t, s, "getMyCommands", nil).Result); len(got) != 2 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -1,6 +1,6 @@
-// Package telegramtest is the Telegram Bot API on loopback: as strict as the real one about what it
-// is sent, at least once with what it delivers, and able to fail on demand. It keeps score of every
-// call and of what each chat shows. It knows nothing of the bot it serves.
+// Package telegramtest is a test server of the Telegram Bot API on loopback, for one bot. It
+// refuses every request that Telegram refuses, delivers updates at least once, and fails on demand.
+// It records every call and the messages of every chat. It knows nothing of the bot that it serves.
 package telegramtest
 
 import (
@@ -14,101 +14,101 @@ import (
 	"time"
 )
 
-// The token of a new server's bot, and what getMe says of it.
+// The token, the username and the ID of a new server's bot.
 const (
 	DefaultToken    = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 	DefaultUsername = "nano_test_bot"
 	DefaultBotID    = int64(110201543)
 )
 
-// Server is the Bot API for one bot. See New. All methods may be called from any goroutine.
+// Server is a Bot API server for one bot; New starts one. All methods may be called from any
+// goroutine.
 type Server struct {
-	URL   string // what a bot uses in place of https://api.telegram.org
+	URL   string // replaces https://api.telegram.org
 	Token string
 	Bot   User
 
-	server *httptest.Server
-	closed chan struct{}
-	close  sync.Once
-	work   sync.WaitGroup // the webhook's deliveries
+	server       *httptest.Server
+	closed       chan struct{}
+	close        sync.Once
+	deliveryWork sync.WaitGroup // the webhook's deliveries
 
-	mu   sync.Mutex
-	more *sync.Cond // something changed: an update, a call, a message
-	set  settings
+	mu       sync.Mutex
+	changed  *sync.Cond // signalled on every change of the state
+	settings settings
 
-	updates updates
-	hook    hook
-	chats   map[int64]*chat
-	users   map[int64]User
-	files   map[string]*file
-	paths   map[string]*file
-	queries map[string]*Answer
-	menus   map[string][]Command
-	nextID  int // of messages in private chats and basic groups, which share one sequence
+	updates       updates
+	webhook       webhook
+	chats         map[int64]*chat
+	users         map[int64]User
+	files         map[string]*storedFile
+	filesByPath   map[string]*storedFile
+	answers       map[string]*Answer
+	menus         map[string][]Command
+	nextMessageID int // in private chats and basic groups, which share one sequence
 
-	open       int // connections
-	calls      []*Call
-	violations []string
-	fault      func(Call) Fault
-	queued     map[string][]Fault
-	flood      flood
+	openConnections int
+	calls           []*Call
+	violations      []string
+	faultFunc       func(Call) Fault
+	queuedFaults    map[string][]Fault
+	flood           floodControl
 }
 
-// settings are what a test may switch.
+// settings are the settings that a test may change.
 type settings struct {
-	privacy bool
-	local   string
-	limits  Limits
-	retry   time.Duration    // of the webhook
-	clock   func() time.Time // of flood control
+	privacy      bool
+	localDir     string
+	limits       Limits
+	webhookRetry time.Duration
+	floodClock   func() time.Time
 }
 
-// Limits are the sizes the server takes, in bytes. Lower them to test a limit without moving that
-// much.
+// Limits are the maximum sizes in bytes. Lower them to test a limit without much data.
 type Limits struct {
 	Upload   int64 // a request with files, as a whole
 	Photo    int64 // a file sent as photo
-	Download int64 // a file that getFile hands out
+	Download int64 // a file that getFile returns
 }
 
-// DefaultLimits are those of api.telegram.org.
+// DefaultLimits are the limits of api.telegram.org.
 var DefaultLimits = Limits{Upload: 50 << 20, Photo: 10 << 20, Download: 20 << 20}
 
-// multipartRoom is what the form around the files may weigh.
-const multipartRoom = 64 << 10
+// multipartOverhead is the allowance for the parts of a form around the files.
+const multipartOverhead = 64 << 10
 
-// New starts a server that closes with the test. The test fails if the bot did what no right bot
-// does and the test did not ask for it with TakeViolations.
+// New starts a server that is closed at the end of the test. The test fails if there are violations
+// that it has not taken with TakeViolations.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := Start()
 	t.Cleanup(func() {
 		s.Close()
 		for _, v := range s.TakeViolations() {
-			t.Errorf("the bot did what Telegram does not allow: %s", v)
+			t.Errorf("violation of the Bot API: %s", v)
 		}
 	})
 	return s
 }
 
-// Start starts a server outside a test; whoever calls it closes it and asks for the violations.
+// Start starts a server outside a test. The caller closes it and checks the violations.
 func Start() *Server {
 	s := &Server{
 		Token: DefaultToken, Bot: User{ID: DefaultBotID, IsBot: true, FirstName: "Nano", Username: DefaultUsername},
-		set:     settings{limits: DefaultLimits, retry: 50 * time.Millisecond, clock: time.Now},
-		chats:   map[int64]*chat{},
-		users:   map[int64]User{},
-		files:   map[string]*file{},
-		paths:   map[string]*file{},
-		queries: map[string]*Answer{},
-		menus:   map[string][]Command{},
-		queued:  map[string][]Fault{},
-		updates: newUpdates(),
-		closed:  make(chan struct{}),
+		settings:     settings{limits: DefaultLimits, webhookRetry: 50 * time.Millisecond, floodClock: time.Now},
+		chats:        map[int64]*chat{},
+		users:        map[int64]User{},
+		files:        map[string]*storedFile{},
+		filesByPath:  map[string]*storedFile{},
+		answers:      map[string]*Answer{},
+		menus:        map[string][]Command{},
+		queuedFaults: map[string][]Fault{},
+		updates:      newUpdates(),
+		closed:       make(chan struct{}),
 	}
-	s.more = sync.NewCond(&s.mu)
+	s.changed = sync.NewCond(&s.mu)
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	s.server.Config.ConnState = s.connected
+	s.server.Config.ConnState = s.countConnection
 	s.server.Start()
 	s.URL = s.server.URL
 	return s
@@ -119,52 +119,50 @@ func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.closed)
 		s.update(func() {
-			if s.hook.cancel != nil {
-				s.hook.cancel()
+			if s.webhook.cancel != nil {
+				s.webhook.cancel()
 			}
 		})
-		s.work.Wait()
+		s.deliveryWork.Wait()
 		s.server.CloseClientConnections()
 		s.server.Close()
 	})
 }
 
-// SetPrivacyMode says whether the bot is in group privacy mode, in which it does not see what is not
-// addressed to it. A new server's bot sees everything, so that a test that says something else in a
-// group tests the bot and not the server.
-func (s *Server) SetPrivacyMode(on bool) { s.update(func() { s.set.privacy = on }) }
+// SetPrivacyMode sets group privacy mode, in which the bot gets only messages that are addressed to
+// it. It is off by default, so that tests of unaddressed messages test the bot and not the server.
+func (s *Server) SetPrivacyMode(on bool) { s.update(func() { s.settings.privacy = on }) }
 
-// SetLocalServer makes the server a local Bot API server, which keeps its files under dir, names them by
-// absolute path and takes and gives up to 2000 MB. "" makes it api.telegram.org again.
+// SetLocalServer turns the server into a local Bot API server, which stores its files under dir,
+// returns absolute paths, and accepts up to 2000 MB. "" turns it into api.telegram.org again.
 func (s *Server) SetLocalServer(dir string) {
 	s.update(func() {
-		s.set.local = dir
-		s.set.limits = DefaultLimits
+		s.settings.localDir = dir
+		s.settings.limits = DefaultLimits
 		if dir != "" {
-			s.set.limits = Limits{Upload: 2000 << 20, Photo: 10 << 20, Download: 2000 << 20}
+			s.settings.limits = Limits{Upload: 2000 << 20, Photo: 10 << 20, Download: 2000 << 20}
 		}
 	})
 }
 
-// SetLimits replaces the sizes the server takes.
-func (s *Server) SetLimits(l Limits) { s.update(func() { s.set.limits = l }) }
+// SetLimits sets the maximum sizes.
+func (s *Server) SetLimits(l Limits) { s.update(func() { s.settings.limits = l }) }
 
-// SetWebhookRetry says how long the server waits before it offers the webhook the same update
-// again.
-func (s *Server) SetWebhookRetry(d time.Duration) { s.update(func() { s.set.retry = d }) }
+// SetWebhookRetry sets how long the server waits before it delivers an update to the webhook again.
+func (s *Server) SetWebhookRetry(d time.Duration) { s.update(func() { s.settings.webhookRetry = d }) }
 
-// update changes the server's state and tells everyone who waits.
+// update changes the server's state and wakes all waiters.
 func (s *Server) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
-	s.more.Broadcast()
+	s.changed.Broadcast()
 }
 
 func (s *Server) wake() { s.update(func() {}) }
 
-// await waits until a condition that is checked under the lock holds. It reports false if ctx or
-// the server ends first.
+// await waits until holds reports true; holds is called with the lock held. It reports false if ctx
+// or the server ends first.
 func (s *Server) await(ctx context.Context, holds func() bool) bool {
 	defer context.AfterFunc(ctx, s.wake)()
 	s.mu.Lock()
@@ -173,7 +171,7 @@ func (s *Server) await(ctx context.Context, holds func() bool) bool {
 		if ctx.Err() != nil || s.isClosed() {
 			return false
 		}
-		s.more.Wait()
+		s.changed.Wait()
 	}
 	return true
 }
@@ -187,23 +185,23 @@ func (s *Server) isClosed() bool {
 	}
 }
 
-// awaitFor is await with a deadline.
-func (s *Server) awaitFor(patience time.Duration, holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// awaitFor is await with a timeout.
+func (s *Server) awaitFor(timeout time.Duration, holds func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return s.await(ctx, holds)
 }
 
-// Violations are what the bot did that no right bot does: unknown parameters and methods, texts
-// that are too long, entities that do not fit, albums that cannot be. What a right bot may run into
-// (a missing message, a blocked chat, a file that is too big) is refused, and no violation.
+// Violations returns the requests that a correct bot never makes: unknown parameters and methods,
+// texts that are too long, invalid entities and albums. Errors that a correct bot may get (a
+// missing message, a blocked chat, a file that is too large) are not violations.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.violations...)
 }
 
-// TakeViolations returns the violations and forgets them, for a test that provokes some.
+// TakeViolations returns the violations and removes them, for a test that provokes them.
 func (s *Server) TakeViolations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +210,9 @@ func (s *Server) TakeViolations() []string {
 	return v
 }
 
-func (s *Server) violate(what string) { s.update(func() { s.violations = append(s.violations, what) }) }
+func (s *Server) addViolation(what string) {
+	s.update(func() { s.violations = append(s.violations, what) })
+}
 
 // Commands returns the menu set for a scope ("default", "all_private_chats", …), or nil.
 func (s *Server) Commands(scope string) []Command {
@@ -221,21 +221,21 @@ func (s *Server) Commands(scope string) []Command {
 	return append([]Command(nil), s.menus[scope+"/"]...)
 }
 
-// QueryAnswer returns how the bot answered a press, if it has.
+// QueryAnswer returns the bot's answer to a press, if there is one.
 func (s *Server) QueryAnswer(query string) (Answer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a := s.queries[query]; a != nil && a.Times > 0 {
+	if a := s.answers[query]; a != nil && a.Times > 0 {
 		return *a, true
 	}
 	return Answer{}, false
 }
 
-// Answer is how the bot answered the press of a button.
+// Answer is the bot's answer to a press of a button.
 type Answer struct {
 	Text  string
 	Alert bool
-	Times int // how often it was answered: once is right
+	Times int // how often it was answered; a correct bot answers once
 }
 
 // Command is one line of the command menu.

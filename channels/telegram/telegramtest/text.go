@@ -7,11 +7,11 @@ import (
 	"unicode/utf16"
 )
 
-// units counts UTF-16 units, which is how Telegram counts.
-func units(s string) int { return len(utf16.Encode([]rune(s))) }
+// utf16Len returns the length in UTF-16 units, which Telegram counts.
+func utf16Len(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// cut returns the part of a text that an entity covers.
-func cut(text string, e Entity) string {
+// entityText returns the text that an entity covers.
+func entityText(text string, e Entity) string {
 	u := utf16.Encode([]rune(text))
 	if e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > len(u) {
 		return ""
@@ -19,7 +19,7 @@ func cut(text string, e Entity) string {
 	return string(utf16.Decode(u[e.Offset : e.Offset+e.Length]))
 }
 
-var detected = []struct {
+var detectedEntities = []struct {
 	kind    string
 	pattern *regexp.Regexp
 }{
@@ -28,22 +28,22 @@ var detected = []struct {
 	{"url", regexp.MustCompile(`(?:^|\s)(https?://[^\s]+)`)},
 }
 
-// detect finds the entities that Telegram finds by itself in what a person writes.
-func detect(text string) []Entity {
+// detectEntities returns the entities that Telegram detects in a user's text.
+func detectEntities(text string) []Entity {
 	var out []Entity
-	for _, d := range detected {
+	for _, d := range detectedEntities {
 		for _, at := range d.pattern.FindAllStringSubmatchIndex(text, -1) {
-			out = append(out, Entity{Type: d.kind, Offset: units(text[:at[2]]), Length: units(text[at[2]:at[3]])})
+			out = append(out, Entity{Type: d.kind, Offset: utf16Len(text[:at[2]]), Length: utf16Len(text[at[2]:at[3]])})
 		}
 	}
 	slices.SortFunc(out, func(a, b Entity) int { return a.Offset - b.Offset })
 	return out
 }
 
-// addressed says whether a text is a command for the bot or mentions it.
-func (s *Server) addressed(text string, entities []Entity) bool {
+// addressesBot reports whether a text is a command for the bot or mentions it.
+func (s *Server) addressesBot(text string, entities []Entity) bool {
 	for _, e := range entities {
-		word := strings.ToLower(cut(text, e))
+		word := strings.ToLower(entityText(text, e))
 		at := "@" + strings.ToLower(s.Bot.Username)
 		switch e.Type {
 		case "mention":

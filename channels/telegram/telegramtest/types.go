@@ -34,7 +34,7 @@ type Entity struct {
 	DateTimeFormat string `json:"date_time_format,omitempty"`
 }
 
-// Message is a Bot API Message: what a user or the bot has sent, as it is now.
+// Message is a Bot API Message of a user or of the bot, in its current state.
 type Message struct {
 	ID              int        `json:"message_id"`
 	Thread          int        `json:"message_thread_id,omitempty"`
@@ -68,7 +68,7 @@ type Message struct {
 	Silent    bool `json:"-"` // sent with disable_notification
 	NoPreview bool `json:"-"` // sent with link_preview_options.is_disabled
 	Edits     int  `json:"-"` // how often it was edited
-	Call      int  `json:"-"` // the number of the call that sent it; 0: a user did
+	Call      int  `json:"-"` // ID of the call that has sent it; 0 if a user has
 	deleted   bool
 }
 
@@ -136,7 +136,7 @@ func (m Message) Buttons() []Button {
 	return out
 }
 
-// TextOrCaption returns what a message says: its text, or the caption of its file.
+// TextOrCaption returns the text of a message, or the caption of its file.
 func (m Message) TextOrCaption() string {
 	if m.Text != "" {
 		return m.Text
@@ -144,7 +144,7 @@ func (m Message) TextOrCaption() string {
 	return m.Caption
 }
 
-// Kind returns what a message is: text, photo, video, animation, audio, voice, video_note,
+// Kind returns the kind of a message: text, photo, video, animation, audio, voice, video_note,
 // document, sticker, contact, location or service.
 func (m Message) Kind() string {
 	for _, k := range []struct {
@@ -170,7 +170,7 @@ func (m Message) Kind() string {
 	return "service"
 }
 
-// File returns a message's file, of a photo the largest size, or nil.
+// File returns the file of a message, for a photo its largest size, or nil.
 func (m Message) File() *FileInfo {
 	if n := len(m.Photo); n > 0 {
 		return &m.Photo[n-1]

@@ -10,78 +10,78 @@ import (
 	"slices"
 )
 
-// hook is where updates are delivered, when they are.
-type hook struct {
-	url, secret string
-	most        int // deliveries at once
-	lastError   string
-	lastAt      int64
-	cancel      context.CancelFunc
-	made        []*Delivery // to this and earlier ones
+// webhook is the webhook that is set, if any.
+type webhook struct {
+	url, secret    string
+	maxConnections int // deliveries at the same time
+	lastError      string
+	lastAt         int64
+	cancel         context.CancelFunc
+	attempts       []*Delivery // to this webhook and to earlier ones
 }
 
-var secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+var secretPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
-// setWebhook starts deliveries. The real one wants HTTPS and one of four ports; here a server on
-// loopback may do without.
+// setWebhook starts deliveries. Telegram requires HTTPS and one of four ports, except here on
+// loopback.
 func (s *Server) setWebhook(c *Call) (any, error) {
 	to := c.Params["url"]
 	if to == "" {
 		return s.deleteWebhook(c)
 	}
-	if err := checkHook(c, to); err != nil {
+	if err := checkWebhook(c, to); err != nil {
 		return nil, err
 	}
-	if err := s.allow(c); err != nil {
+	if err := s.setAllowedUpdates(c); err != nil {
 		return nil, err
 	}
 	if s.isClosed() {
-		return nil, &refusal{status: http.StatusInternalServerError, text: "Internal Server Error: restart"}
+		return nil, &apiError{status: http.StatusInternalServerError, text: "Internal Server Error: restart"}
 	}
-	s.endPoll(hookCame)
+	s.endPoll(conflictWebhookSet)
 	most, secret := int(cmp.Or(c.IntParam("max_connections"), 40)), c.Params["secret_token"]
-	if s.hook.url == to && s.hook.most == most && s.hook.secret == secret && !c.flag("drop_pending_updates") {
-		return true, nil // it is already set, and goes on as before
+	if s.webhook.url == to && s.webhook.maxConnections == most && s.webhook.secret == secret && !c.flag("drop_pending_updates") {
+		return true, nil // already set, nothing changes
 	}
-	s.dropHook(c)
+	s.removeWebhook(c)
 	ctx, cancel := context.WithCancel(context.Background())
-	s.hook.url, s.hook.secret, s.hook.most, s.hook.cancel = to, secret, most, cancel
-	d := &deliveries{s: s, url: to, secret: secret, most: most, busy: map[string]bool{}}
-	s.work.Go(func() { d.run(ctx) })
+	s.webhook.url, s.webhook.secret, s.webhook.maxConnections, s.webhook.cancel = to, secret, most, cancel
+	d := &webhookSender{s: s, url: to, secret: secret, maxConnections: most, busyQueues: map[string]bool{}}
+	s.deliveryWork.Go(func() { d.run(ctx) })
 	return true, nil
 }
 
-func checkHook(c *Call, to string) error {
+func checkWebhook(c *Call, to string) error {
 	u, err := url.Parse(to)
 	if err != nil || u.Host == "" {
-		return forbid("bad webhook: invalid webhook URL specified")
+		return violationError("bad webhook: invalid webhook URL specified")
 	}
 	local := u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
 	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
-		return forbid("bad webhook: An HTTPS URL must be provided for webhook")
+		return violationError("bad webhook: An HTTPS URL must be provided for webhook")
 	}
 	if !local && !slices.Contains([]string{"", "80", "88", "443", "8443"}, u.Port()) {
-		return forbid("bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
+		return violationError("bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
 	}
-	if c.has("secret_token") && !secretForm.MatchString(c.Params["secret_token"]) {
-		return forbid("secret token contains unallowed characters")
+	if c.has("secret_token") && !secretPattern.MatchString(c.Params["secret_token"]) {
+		return violationError("secret token contains unallowed characters")
 	}
 	if n := c.IntParam("max_connections"); c.has("max_connections") && (n < 1 || n > 100) {
-		return forbid("max_connections must be between 1 and 100")
+		return violationError("max_connections must be between 1 and 100")
 	}
 	return nil
 }
 
 func (s *Server) deleteWebhook(c *Call) (any, error) {
-	s.dropHook(c)
+	s.removeWebhook(c)
 	return true, nil
 }
 
-func (s *Server) dropHook(c *Call) {
-	if s.hook.cancel != nil {
-		s.hook.cancel()
+func (s *Server) removeWebhook(c *Call) {
+	if s.webhook.cancel != nil {
+		s.webhook.cancel()
 	}
-	s.hook = hook{made: s.hook.made}
+	s.webhook = webhook{attempts: s.webhook.attempts}
 	if c.flag("drop_pending_updates") {
 		s.updates.pending = nil
 	}
@@ -89,13 +89,13 @@ func (s *Server) dropHook(c *Call) {
 
 func (s *Server) getWebhookInfo(*Call) (any, error) {
 	info := map[string]any{
-		"url": s.hook.url, "has_custom_certificate": false, "pending_update_count": len(s.updates.pending),
+		"url": s.webhook.url, "has_custom_certificate": false, "pending_update_count": len(s.updates.pending),
 	}
-	if s.hook.url != "" {
-		info["max_connections"] = s.hook.most
+	if s.webhook.url != "" {
+		info["max_connections"] = s.webhook.maxConnections
 	}
-	if s.hook.lastError != "" {
-		info["last_error_message"], info["last_error_date"] = s.hook.lastError, s.hook.lastAt
+	if s.webhook.lastError != "" {
+		info["last_error_message"], info["last_error_date"] = s.webhook.lastError, s.webhook.lastAt
 	}
 	if len(s.updates.allowed) > 0 {
 		info["allowed_updates"] = s.updates.allowed

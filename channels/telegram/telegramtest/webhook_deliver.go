@@ -12,57 +12,58 @@ import (
 	"time"
 )
 
-// Delivery is one try to deliver an update to the webhook.
+// Delivery is one attempt to deliver an update to the webhook.
 type Delivery struct {
 	Update int
 	Done   bool
-	Status int // of the answer; 0 if there was none
+	Status int // of the response; 0 if there was none
 }
 
-// deliveries are made to one webhook as the real server makes them: at most so many at once, and of
-// the messages of a chat, or the presses of a person, the next only when the one before was taken.
-type deliveries struct {
-	s           *Server
-	url, secret string
-	most        int
-	flying      int
-	busy        map[string]bool // lines whose first update is being delivered, or waits to be tried again
+// webhookSender delivers updates to one webhook as Telegram does: a limited number at the same
+// time, and in order within the messages of a chat and within the presses of a user.
+type webhookSender struct {
+	s              *Server
+	url, secret    string
+	maxConnections int
+	inFlight       int
+	busyQueues     map[string]bool // order keys whose first update is being delivered or waits for a retry
 }
 
-// deliveryTimeout is how long the real server waits for an answer.
+// deliveryTimeout is how long Telegram waits for a response.
 const deliveryTimeout = 60 * time.Second
 
-func (d *deliveries) run(ctx context.Context) {
-	transport := &http.Transport{MaxIdleConnsPerHost: d.most}
+func (d *webhookSender) run(ctx context.Context) {
+	transport := &http.Transport{MaxIdleConnsPerHost: d.maxConnections}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: deliveryTimeout}
 	for {
 		var next update
 		var line string
-		if !d.s.await(ctx, func() bool { next, line = d.next(); return line != "" }) {
+		if !d.s.await(ctx, func() bool { next, line = d.nextUpdate(); return line != "" }) {
 			return
 		}
-		d.s.work.Go(func() { d.deliver(ctx, client, next, line) })
+		d.s.deliveryWork.Go(func() { d.deliver(ctx, client, next, line) })
 	}
 }
 
-// next takes the first update whose line is free.
-func (d *deliveries) next() (update, string) {
-	if d.flying >= d.most {
+// nextUpdate returns the first update whose order key is not busy.
+func (d *webhookSender) nextUpdate() (update, string) {
+	if d.inFlight >= d.maxConnections {
 		return update{}, ""
 	}
 	for _, u := range d.s.updates.pending {
-		if line := u.line(); !d.busy[line] {
-			d.busy[line] = true
-			d.flying++
+		if line := u.orderKey(); !d.busyQueues[line] {
+			d.busyQueues[line] = true
+			d.inFlight++
 			return u, line
 		}
 	}
 	return update{}, ""
 }
 
-// line is what updates stand in behind each other. Each kind has lines of its own.
-func (u update) line() string {
+// orderKey returns the key within which updates are delivered in order. Each update type has its
+// own keys.
+func (u update) orderKey() string {
 	var body map[string]json.RawMessage
 	_ = json.Unmarshal(u.body, &body)
 	for kind, raw := range body {
@@ -81,25 +82,24 @@ func (u update) line() string {
 	return itoa(int64(u.id))
 }
 
-// deliver makes one try. An update that is not taken is tried again after a while, and its line
-// waits for it. The real server waits longer each time; here it is always the same, or what the bot
-// asks for.
-func (d *deliveries) deliver(ctx context.Context, client *http.Client, u update, line string) {
+// deliver makes one attempt. After a failure it keeps the order key busy until the retry. Telegram
+// increases the delay; this server uses a constant delay, or the delay that the bot asks for.
+func (d *webhookSender) deliver(ctx context.Context, client *http.Client, u update, line string) {
 	s := d.s
 	record := &Delivery{Update: u.id}
-	s.update(func() { s.hook.made = append(s.hook.made, record) })
-	status, pause, err := d.push(ctx, client, u)
+	s.update(func() { s.webhook.attempts = append(s.webhook.attempts, record) })
+	status, pause, err := d.postUpdate(ctx, client, u)
 	s.update(func() {
-		d.flying--
+		d.inFlight--
 		record.Done, record.Status = true, status
 		switch {
-		case ctx.Err() != nil: // the answer came too late: the webhook is gone
+		case ctx.Err() != nil: // too late: the webhook was removed
 		case err == nil:
-			d.busy[line] = false
+			d.busyQueues[line] = false
 			s.updates.pending = slices.DeleteFunc(s.updates.pending, func(one update) bool { return one.id == u.id })
 		default:
-			s.hook.lastError, s.hook.lastAt = err.Error(), time.Now().Unix()
-			pause = max(pause, s.set.retry)
+			s.webhook.lastError, s.webhook.lastAt = err.Error(), time.Now().Unix()
+			pause = max(pause, s.settings.webhookRetry)
 		}
 	})
 	if err == nil {
@@ -107,13 +107,13 @@ func (d *deliveries) deliver(ctx context.Context, client *http.Client, u update,
 	}
 	select {
 	case <-time.After(pause):
-		s.update(func() { d.busy[line] = false })
+		s.update(func() { d.busyQueues[line] = false })
 	case <-ctx.Done():
 	}
 }
 
-// push returns the answer's status, and how long it asks us to wait.
-func (d *deliveries) push(ctx context.Context, client *http.Client, u update) (status int, wait time.Duration, err error) {
+// postUpdate returns the status of the response and the delay that it asks for.
+func (d *webhookSender) postUpdate(ctx context.Context, client *http.Client, u update) (status int, wait time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(u.body))
 	if err != nil {
 		return 0, 0, err
@@ -135,8 +135,7 @@ func (d *deliveries) push(ctx context.Context, client *http.Client, u update) (s
 	return resp.StatusCode, time.Duration(seconds) * time.Second, err
 }
 
-// Deliveries returns the tries to deliver to the webhook so far, in the order in which they were
-// begun.
+// Deliveries returns the attempts so far, in the order in which they started.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,15 +143,15 @@ func (s *Server) Deliveries() []Delivery {
 }
 
 func (s *Server) deliveries() (out []Delivery) {
-	for _, d := range s.hook.made {
+	for _, d := range s.webhook.attempts {
 		out = append(out, *d)
 	}
 	return out
 }
 
-// AwaitDeliveries waits until the deliveries satisfy a condition, and returns them. It reports
-// false when that takes longer than patience.
-func (s *Server) AwaitDeliveries(patience time.Duration, enough func([]Delivery) bool) (all []Delivery, ok bool) {
-	ok = s.awaitFor(patience, func() bool { all = s.deliveries(); return enough(all) })
+// AwaitDeliveries waits until enough reports true for the attempts, and returns them. It reports
+// false after the timeout.
+func (s *Server) AwaitDeliveries(timeout time.Duration, enough func([]Delivery) bool) (all []Delivery, ok bool) {
+	ok = s.awaitFor(timeout, func() bool { all = s.deliveries(); return enough(all) })
 	return all, ok
 }

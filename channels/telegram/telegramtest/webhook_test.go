@@ -13,8 +13,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// hooked is a bot whose webhook holds every delivery until it is told what to answer.
-func hooked(t *testing.T, s *telegramtest.Server, connections int) <-chan delivery {
+// startWebhook starts a webhook that holds every delivery until the test sends its response.
+func startWebhook(t *testing.T, s *telegramtest.Server, connections int) <-chan delivery {
 	t.Helper()
 	offered := make(chan delivery)
 	ended := make(chan struct{})
@@ -33,7 +33,7 @@ func hooked(t *testing.T, s *telegramtest.Server, connections int) <-chan delive
 	}))
 	t.Cleanup(func() { close(ended); bot.Close() })
 	t.Cleanup(s.Close)
-	must(t, s, "setWebhook", params{"url": bot.URL, "max_connections": connections})
+	mustCall(t, s, "setWebhook", params{"url": bot.URL, "max_connections": connections})
 	return offered
 }
 
@@ -42,18 +42,18 @@ type delivery struct {
 	answer chan int
 }
 
-func TestAWebhookGetsChatsSideBySideAndEachInOrder(t *testing.T) {
+func TestAWebhookGetsChatsInParallelAndEachInOrder(t *testing.T) {
 	s := telegramtest.New(t)
 	for _, text := range []string{"one", "two"} {
 		s.UserSends(person, text)
 		s.UserSends(person+1, text)
 	}
-	offered := hooked(t, s, 40)
+	offered := startWebhook(t, s, 40)
 	first, second := <-offered, <-offered
 	if first.text != "one" || second.text != "one" {
 		t.Fatalf("offered are %s and %s", first.text, second.text)
 	}
-	first.answer <- http.StatusInternalServerError // comes again, before what follows it
+	first.answer <- http.StatusInternalServerError // delivered again, before the next one
 	again := <-offered
 	if again.text != "one" {
 		t.Fatalf("after an error %s is offered", again.text)
@@ -79,7 +79,7 @@ func TestAWebhookGetsChatsSideBySideAndEachInOrder(t *testing.T) {
 	}
 }
 
-func TestAWebhookIsNotOfferedMoreAtOnceThanItWants(t *testing.T) {
+func TestDeliveriesRespectMaxConnections(t *testing.T) {
 	s := telegramtest.New(t)
 	var mu sync.Mutex
 	now, most := 0, 0
@@ -99,7 +99,7 @@ func TestAWebhookIsNotOfferedMoreAtOnceThanItWants(t *testing.T) {
 	for i := range 20 {
 		s.UserSends(person+int64(i), "hello")
 	}
-	must(t, s, "setWebhook", params{"url": bot.URL, "max_connections": 3})
+	mustCall(t, s, "setWebhook", params{"url": bot.URL, "max_connections": 3})
 	if !s.AwaitPending(0, telegramtest.WaitLimit) || len(all) != 20 {
 		t.Errorf("%d are left", s.PendingUpdates())
 	}
@@ -108,14 +108,14 @@ func TestAWebhookIsNotOfferedMoreAtOnceThanItWants(t *testing.T) {
 	}
 }
 
-func TestWebhooksAreCheckedAsTheRealOneDoes(t *testing.T) {
+func TestWebhookSettingsAreChecked(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://example.com/":       "HTTPS",
 		"https://example.com:8080/": "ports",
 		"nonsense":                  "invalid",
 	} {
 		s := telegramtest.New(t)
-		refused(t, call(t, s, "setWebhook", params{"url": url}), 400, want)
+		expectError(t, callJSON(t, s, "setWebhook", params{"url": url}), 400, want)
 		if v := s.TakeViolations(); len(v) != 1 || !strings.Contains(v[0], want) {
 			t.Errorf("%s: violations %q", url, v)
 		}

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// WaitLimit is how long Wait waits.
+// WaitLimit bounds the waits that fail the test.
 const WaitLimit = 5 * time.Minute
 
-// BotMessages returns what the bot has sent to a chat, or to all chats for 0, in order and as it is now:
-// edited, and without what was deleted.
+// BotMessages returns the bot's messages in a chat, or in all chats for 0, in order: as edited, and
+// without deleted ones.
 func (s *Server) BotMessages(chat int64) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.shown(chat)
+	return s.visibleMessages(chat)
 }
 
-func (s *Server) shown(chat int64) []Message {
+func (s *Server) visibleMessages(chat int64) []Message {
 	var out []Message
 	for _, c := range s.chats {
 		if chat != 0 && c.ID != chat {
@@ -35,25 +35,25 @@ func (s *Server) shown(chat int64) []Message {
 	return out
 }
 
-// AwaitMessages waits until what the bot shows a chat satisfies a condition, and returns it. It reports
-// false when that takes longer than patience.
-func (s *Server) AwaitMessages(chat int64, patience time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
-	ok = s.awaitFor(patience, func() bool { shown = s.shown(chat); return enough(shown) })
+// AwaitMessages waits until enough reports true for the bot's messages in a chat, and returns the
+// messages. It reports false after the timeout.
+func (s *Server) AwaitMessages(chat int64, timeout time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
+	ok = s.awaitFor(timeout, func() bool { shown = s.visibleMessages(chat); return enough(shown) })
 	return shown, ok
 }
 
-// WaitForCount waits until the bot shows a chat n messages, and fails the test if it does not.
+// WaitForCount waits until a chat shows n messages of the bot, and fails the test after WaitLimit.
 func (s *Server) WaitForCount(t testing.TB, chat int64, n int) []Message {
 	t.Helper()
 	shown, ok := s.AwaitMessages(chat, WaitLimit, func(m []Message) bool { return len(m) >= n })
 	if !ok {
-		t.Fatalf("chat %d shows %d messages after %s and should show %d: %s", chat, len(shown), WaitLimit, n, words(shown))
+		t.Fatalf("chat %d shows %d messages after %s, want %d: %s", chat, len(shown), WaitLimit, n, describeMessages(shown))
 	}
 	return shown
 }
 
-// WaitForText waits until the bot shows a chat a message that says exactly this, and fails the test if
-// it does not.
+// WaitForText waits until a chat shows a message of the bot with exactly this text or caption, and
+// fails the test after WaitLimit.
 func (s *Server) WaitForText(t testing.TB, chat int64, text string) Message {
 	t.Helper()
 	var found Message
@@ -65,12 +65,12 @@ func (s *Server) WaitForText(t testing.TB, chat int64, text string) Message {
 		return i >= 0
 	})
 	if !ok {
-		t.Fatalf("chat %d does not show %q after %s, but %q", chat, text, WaitLimit, words(shown))
+		t.Fatalf("chat %d does not show %q after %s; it shows %q", chat, text, WaitLimit, describeMessages(shown))
 	}
 	return found
 }
 
-func words(shown []Message) []string {
+func describeMessages(shown []Message) []string {
 	out := []string{}
 	for _, m := range shown {
 		out = append(out, m.Kind()+": "+m.TextOrCaption())

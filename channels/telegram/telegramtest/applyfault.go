@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// nextFault takes what is queued for a call's method, then for any, then what the test's function
-// says.
+// nextFault returns the next fault queued for the call's method, else the next one queued for any
+// method, else the result of the test's function.
 func (s *Server) nextFault(c *Call) Fault {
 	s.mu.Lock()
-	ask := s.fault
+	ask := s.faultFunc
 	for _, name := range []string{c.Method, ""} {
-		if q := s.queued[name]; len(q) > 0 {
-			s.queued[name] = q[1:]
+		if q := s.queuedFaults[name]; len(q) > 0 {
+			s.queuedFaults[name] = q[1:]
 			s.mu.Unlock()
 			return q[0]
 		}
@@ -26,24 +26,24 @@ func (s *Server) nextFault(c *Call) Fault {
 	return ask(*c)
 }
 
-// before does the part of a fault that comes before the effect.
-func (s *Server) before(ctx context.Context, f Fault, c *Call) {
+// beforeEffect applies the part of a fault that comes before the call is carried out.
+func (s *Server) beforeEffect(ctx context.Context, f Fault, c *Call) {
 	if f.HangUntil != nil {
 		select {
 		case <-f.HangUntil:
 		case <-ctx.Done():
-			s.abort(c)
+			s.abortConnection(c)
 		case <-s.closed:
-			s.abort(c)
+			s.abortConnection(c)
 		}
 	}
 	if f.CutBefore {
-		s.abort(c)
+		s.abortConnection(c)
 	}
 }
 
-// linger takes its time to answer.
-func (s *Server) linger(ctx context.Context, f Fault) {
+// delayResponse waits for the delay of a fault.
+func (s *Server) delayResponse(ctx context.Context, f Fault) {
 	if f.ResponseDelay <= 0 {
 		return
 	}
@@ -54,15 +54,15 @@ func (s *Server) linger(ctx context.Context, f Fault) {
 	}
 }
 
-// write answers with a fault's error.
-func (f Fault) write(w http.ResponseWriter) {
+// writeError writes the error response of a fault.
+func (f Fault) writeError(w http.ResponseWriter) {
 	if f.Body != "" {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(f.Status)
 		_, _ = w.Write([]byte(f.Body))
 		return
 	}
-	answer(w, nil, &refusal{
+	writeAnswer(w, nil, &apiError{
 		status: f.Status, text: cmp.Or(f.Description, http.StatusText(f.Status)),
 		retryAfter: f.RetryAfter, migrateTo: f.MigrateTo,
 	})

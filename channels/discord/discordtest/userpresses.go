@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// UserPresses has a user press a button, or choose values of a select menu, of a message that the bot
-// shows.
+// UserPresses makes a user press a button, or choose values of a select menu, under a message of
+// the bot.
 func (s *Server) UserPresses(user, message, customID string, values ...string) (made Interaction, err error) {
 	s.update(func() {
-		ch, m := s.findAnywhere(message)
+		ch, m := s.findMessage(message)
 		if m == nil {
 			err = fmt.Errorf("press: no message %s is shown", message)
 			return
@@ -21,21 +21,21 @@ func (s *Server) UserPresses(user, message, customID string, values ...string) (
 			return
 		}
 		c := m.Buttons()[i]
-		if err = c.takes(values); err != nil {
+		if err = c.checkValues(values); err != nil {
 			return
 		}
 		data := map[string]any{"custom_id": customID, "component_type": c.Type}
 		if c.Type != Button {
 			data["values"] = values
 		}
-		made = s.interact(ch, user, data, &interaction{kind: press, on: m, Interaction: Interaction{CustomID: customID}})
+		made = s.createInteraction(ch, user, data, &interaction{kind: componentPress, message: m, Interaction: Interaction{CustomID: customID}})
 	})
 	return made, err
 }
 
-// takes says why a component cannot be used so.
-func (c Component) takes(values []string) error {
-	least, most := c.bounds()
+// checkValues returns an error if a component does not accept these values.
+func (c Component) checkValues(values []string) error {
+	least, most := c.valueBounds()
 	switch {
 	case c.Disabled:
 		return fmt.Errorf("press: %q is disabled", c.CustomID)
@@ -52,7 +52,7 @@ func (c Component) takes(values []string) error {
 	return nil
 }
 
-func (s *Server) findAnywhere(message string) (*channel, *Message) {
+func (s *Server) findMessage(message string) (*channel, *Message) {
 	for _, ch := range s.channels {
 		if m := ch.find(message); m != nil {
 			return ch, m

@@ -12,15 +12,15 @@ type guild struct {
 	joined time.Time
 }
 
-// channel is a channel and what was said in it, in order.
+// channel is a channel with its messages, in order.
 type channel struct {
 	Channel
-	messages []*Message
-	byID     map[string]*Message
-	typing   int
+	messages    []*Message
+	byID        map[string]*Message
+	typingCount int
 }
 
-// AddUser makes a person known, with a new id if it has none.
+// AddUser adds a user, with a new ID if it has none.
 func (s *Server) AddUser(u User) User {
 	s.update(func() { u = s.addUser(u) })
 	return u
@@ -28,7 +28,7 @@ func (s *Server) AddUser(u User) User {
 
 func (s *Server) addUser(u User) User {
 	if u.ID == "" {
-		u.ID = s.id()
+		u.ID = s.newID()
 	}
 	u.Username = cmp.Or(u.Username, "user"+u.ID)
 	u.Discriminator = cmp.Or(u.Discriminator, "0")
@@ -36,61 +36,61 @@ func (s *Server) addUser(u User) User {
 	return u
 }
 
-// user returns a person, whom it makes known if need be.
-func (s *Server) user(id string) User {
+// userByID returns a user, which it adds if necessary.
+func (s *Server) userByID(id string) User {
 	if u, ok := s.users[id]; ok {
 		return u
 	}
 	return s.addUser(User{ID: id})
 }
 
-// AddGuild makes a Discord server of which the bot is a member.
+// AddGuild adds a guild that the bot is a member of.
 func (s *Server) AddGuild(name string) (g Guild) {
 	s.update(func() {
-		g = Guild{ID: s.id(), Name: name, OwnerID: s.addUser(User{}).ID, BotRole: s.id()}
+		g = Guild{ID: s.newID(), Name: name, OwnerID: s.addUser(User{}).ID, BotRole: s.newID()}
 		s.guilds[g.ID] = &guild{Guild: g, joined: s.now()}
-		s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreate(g.ID))
+		s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreateEvent(g.ID))
 	})
 	return g
 }
 
-// AddChannel makes a text channel.
+// AddChannel adds a text channel.
 func (s *Server) AddChannel(guild, name string) Channel {
 	return s.addChannel(Channel{Type: TextChannel, GuildID: guild, Name: name})
 }
 
-// AddForum makes a forum, in which only posts can be made.
+// AddForum adds a forum, which accepts only posts.
 func (s *Server) AddForum(guild, name string) Channel {
 	return s.addChannel(Channel{Type: ForumChannel, GuildID: guild, Name: name})
 }
 
 func (s *Server) addChannel(c Channel) Channel {
 	s.update(func() {
-		c.ID = s.id()
+		c.ID = s.newID()
 		s.channels[c.ID] = &channel{Channel: c}
 		s.dispatch("CHANNEL_CREATE", intentGuilds, c)
 	})
 	return c
 }
 
-// AddThread has somebody start a thread in a text channel.
+// AddThread makes a new user start a thread in a text channel.
 func (s *Server) AddThread(parent, name string) (c Channel) {
-	s.update(func() { c = s.thread(s.channels[parent], s.id(), name, s.addUser(User{}).ID).Channel })
+	s.update(func() { c = s.addThread(s.channels[parent], s.newID(), name, s.addUser(User{}).ID).Channel })
 	return c
 }
 
-// AddPost has a user make a post in a forum: a thread whose first message has the thread's id.
+// AddPost makes a user create a post in a forum: a thread whose first message has the thread's ID.
 func (s *Server) AddPost(forum, user, title, text string, files ...File) (c Channel, m Message) {
 	s.update(func() {
-		thread := s.thread(s.channels[forum], s.id(), title, user)
-		m = *s.say(thread, user, Message{ID: thread.ID, Content: text}, files)
+		thread := s.addThread(s.channels[forum], s.newID(), title, user)
+		m = *s.addUserMessage(thread, user, Message{ID: thread.ID, Content: text}, files)
 		c = thread.Channel
 	})
 	return c, m
 }
 
-// thread makes a thread and tells of it.
-func (s *Server) thread(parent *channel, id, name, owner string) *channel {
+// addThread adds a thread and dispatches its event.
+func (s *Server) addThread(parent *channel, id, name, owner string) *channel {
 	c := &channel{Channel: Channel{
 		ID: id, Type: PublicThread, GuildID: parent.GuildID, ParentID: parent.ID, Name: name, OwnerID: owner,
 		Thread: &ThreadMetadata{AutoArchiveDuration: 1440, ArchiveTimestamp: s.now().UTC()},
@@ -103,38 +103,37 @@ func (s *Server) thread(parent *channel, id, name, owner string) *channel {
 	return c
 }
 
-// DM returns the conversation between a user and the bot, which it makes if need be. Discord does
-// not tell bots of it.
+// DM returns the DM channel of a user, which it creates if necessary. Discord sends bots no event
+// for it.
 func (s *Server) DM(user string) (c Channel) {
-	s.update(func() { c = s.dm(user).Channel })
+	s.update(func() { c = s.dmChannel(user).Channel })
 	return c
 }
 
-// SetDM gives the conversation between a user and the bot an id, for a test of a bot that knows it
-// from earlier.
+// SetDM sets the ID of a user's DM channel, for a bot that knows the channel from an earlier run.
 func (s *Server) SetDM(user, id string) {
 	s.update(func() { s.addDM(user, id) })
 }
 
 func (s *Server) addDM(user, id string) {
 	s.dms[user] = id
-	s.channels[id] = &channel{Channel: Channel{ID: id, Type: DMChannel, Recipients: []User{s.user(user)}}}
+	s.channels[id] = &channel{Channel: Channel{ID: id, Type: DMChannel, Recipients: []User{s.userByID(user)}}}
 }
 
-func (s *Server) dm(user string) *channel {
+func (s *Server) dmChannel(user string) *channel {
 	id, ok := s.dms[user]
 	if !ok {
-		id = s.id()
+		id = s.newID()
 		s.addDM(user, id)
 	}
 	return s.channels[id]
 }
 
-// DenyAccess takes a guild's channels, or one channel and its threads, from the bot (403, 50001), or has
-// a user take no more messages from it (403, 50007).
+// DenyAccess denies the bot access to a guild's channels, or to one channel and its threads (403,
+// 50001), or makes a user refuse messages of the bot (403, 50007).
 func (s *Server) DenyAccess(id string) { s.update(func() { s.denied[id] = true }) }
 
-// AllowAccess undoes Deny.
+// AllowAccess reverts DenyAccess.
 func (s *Server) AllowAccess(id string) { s.update(func() { delete(s.denied, id) }) }
 
 // DeleteChannel deletes a channel or thread.
@@ -150,21 +149,21 @@ func (s *Server) DeleteChannel(id string) {
 	})
 }
 
-// SetUploadLimit says how big a file a guild takes, or DMs for "". It is 10 MiB at first; guilds of
-// the second tier have 50 and those of the third 100 MiB.
+// SetUploadLimit sets the maximum size of a file in a guild, or in DMs for "". The default is 10
+// MiB; guilds of the second tier have 50 MiB, and of the third 100 MiB.
 func (s *Server) SetUploadLimit(guild string, bytes int64) {
 	s.update(func() {
-		s.limits[guild] = bytes
+		s.uploadLimits[guild] = bytes
 		if g := s.guilds[guild]; g != nil && bytes >= 50<<20 {
 			g.PremiumTier = int(min(bytes/(50<<20)+1, 3))
 		}
 	})
 }
 
-func (s *Server) uploadLimit(guild string) int64 { return cmp.Or(s.limits[guild], 10<<20) }
+func (s *Server) uploadLimit(guild string) int64 { return cmp.Or(s.uploadLimits[guild], 10<<20) }
 
-// reach returns a channel that the bot may see.
-func (s *Server) reach(id string) (*channel, error) {
+// visibleChannel returns a channel if the bot has access to it.
+func (s *Server) visibleChannel(id string) (*channel, error) {
 	c := s.channels[id]
 	if c == nil {
 		return nil, unknownChannel
@@ -175,8 +174,8 @@ func (s *Server) reach(id string) (*channel, error) {
 	return c, nil
 }
 
-// guildCreate is what the bot is told of a guild when it comes online.
-func (s *Server) guildCreate(id string) any {
+// guildCreateEvent returns the event that describes a guild to a bot that connects.
+func (s *Server) guildCreateEvent(id string) any {
 	g := s.guilds[id]
 	bot := map[string]any{"user": s.Bot, "roles": []string{g.BotRole}, "joined_at": g.joined.UTC()}
 	role := map[string]any{"id": g.BotRole, "name": s.Bot.Username, "managed": true, "tags": map[string]string{"bot_id": s.Bot.ID}}
@@ -188,16 +187,16 @@ func (s *Server) guildCreate(id string) any {
 	}
 }
 
-// channelsOf are the channels or threads of a guild that the bot may see, oldest first.
+// channelsOf returns the channels or threads of a guild that the bot has access to, oldest first.
 func (s *Server) channelsOf(guild string, threads bool) []Channel {
 	out := []Channel{}
 	for id, c := range s.channels {
-		if _, err := s.reach(id); err == nil && c.GuildID == guild && (c.Thread != nil) == threads {
+		if _, err := s.visibleChannel(id); err == nil && c.GuildID == guild && (c.Thread != nil) == threads {
 			out = append(out, c.Channel)
 		}
 	}
-	slices.SortFunc(out, func(a, b Channel) int { return cmp.Compare(number(a.ID), number(b.ID)) })
+	slices.SortFunc(out, func(a, b Channel) int { return cmp.Compare(parseID(a.ID), parseID(b.ID)) })
 	return out
 }
 
-var unknownGuild = refuse(http.StatusNotFound, 10004, "Unknown Guild")
+var unknownGuild = expectedError(http.StatusNotFound, 10004, "Unknown Guild")

@@ -13,23 +13,23 @@ func entity(kind string, offset, length int) params {
 	return params{"type": kind, "offset": offset, "length": length}
 }
 
-func entities(all ...params) params { return params{"text": "hello 👍 you", "entities": all} }
+func textWithEntities(all ...params) params { return params{"text": "hello 👍 you", "entities": all} }
 
 func button(data string) params {
 	return params{"text": "choose", "reply_markup": params{"inline_keyboard": [][]params{{{"text": "ok", "callback_data": data}}}}}
 }
 
-func replying(to int) params {
+func replyTo(to int) params {
 	return params{"chat_id": person, "text": "a", "reply_parameters": params{"message_id": to}}
 }
 
-func linking(to string) params {
+func linkTo(to string) params {
 	link := entity("text_link", 0, 1)
 	link["url"] = to
 	return params{"chat_id": person, "text": "a", "entities": []params{link}}
 }
 
-func commands(n int) params {
+func commandsOf(n int) params {
 	all := []params{}
 	for i := range n {
 		all = append(all, params{"command": fmt.Sprintf("c%d", i), "description": "does it"})
@@ -37,7 +37,7 @@ func commands(n int) params {
 	return params{"commands": all}
 }
 
-// What no right bot does is refused and kept as a violation; at the edge of a rule it is allowed.
+// Mistakes are refused and recorded as violations; values at the limit are allowed.
 var rules = map[string]struct {
 	method string
 	params params
@@ -54,19 +54,19 @@ var rules = map[string]struct {
 	"open tag":               {"sendMessage", params{"text": "<b>hello", "parse_mode": "HTML"}, "can't parse entities"},
 	"unknown tag":            {"sendMessage", params{"text": "<h1>hello</h1>", "parse_mode": "HTML"}, "can't parse entities"},
 	"unknown parse mode":     {"sendMessage", params{"text": "hello", "parse_mode": "BBCode"}, "unsupported parse_mode"},
-	"entity to the end":      {"sendMessage", entities(entity("bold", 0, 12)), ""},
-	"entity beyond the end":  {"sendMessage", entities(entity("bold", 0, 13)), "ends after the end of the text"},
-	"entity behind the end":  {"sendMessage", entities(entity("bold", 12, 1)), "begins after the end of the text"},
-	"empty entity":           {"sendMessage", entities(entity("bold", 0, 0)), "can't parse MessageEntity"},
-	"entity of an emoji":     {"sendMessage", entities(entity("bold", 6, 2)), ""},
-	"entity from a half":     {"sendMessage", entities(entity("bold", 7, 2)), "begins in a middle"},
-	"entity to a half":       {"sendMessage", entities(entity("bold", 5, 2)), "ends in a middle"},
-	"entities nested":        {"sendMessage", entities(entity("bold", 0, 8), entity("italic", 2, 3)), ""},
-	"entities side by side":  {"sendMessage", entities(entity("bold", 0, 3), entity("italic", 3, 3)), ""},
-	"entities overlap":       {"sendMessage", entities(entity("bold", 0, 5), entity("italic", 3, 5)), "ends after the end of the text"},
-	"unknown entity":         {"sendMessage", entities(entity("heading", 0, 5)), "Unsupported type"},
-	"entity's unknown field": {"sendMessage", entities(params{"type": "bold", "offset": 0, "len": 5}), "unknown field"},
-	"link without url":       {"sendMessage", entities(entity("text_link", 0, 5)), `Can't find field "url"`},
+	"entity to the end":      {"sendMessage", textWithEntities(entity("bold", 0, 12)), ""},
+	"entity beyond the end":  {"sendMessage", textWithEntities(entity("bold", 0, 13)), "ends after the end of the text"},
+	"entity behind the end":  {"sendMessage", textWithEntities(entity("bold", 12, 1)), "begins after the end of the text"},
+	"empty entity":           {"sendMessage", textWithEntities(entity("bold", 0, 0)), "can't parse MessageEntity"},
+	"entity of an emoji":     {"sendMessage", textWithEntities(entity("bold", 6, 2)), ""},
+	"entity from a half":     {"sendMessage", textWithEntities(entity("bold", 7, 2)), "begins in a middle"},
+	"entity to a half":       {"sendMessage", textWithEntities(entity("bold", 5, 2)), "ends in a middle"},
+	"entities nested":        {"sendMessage", textWithEntities(entity("bold", 0, 8), entity("italic", 2, 3)), ""},
+	"entities side by side":  {"sendMessage", textWithEntities(entity("bold", 0, 3), entity("italic", 3, 3)), ""},
+	"entities overlap":       {"sendMessage", textWithEntities(entity("bold", 0, 5), entity("italic", 3, 5)), "ends after the end of the text"},
+	"unknown entity":         {"sendMessage", textWithEntities(entity("heading", 0, 5)), "Unsupported type"},
+	"entity's unknown field": {"sendMessage", textWithEntities(params{"type": "bold", "offset": 0, "len": 5}), "unknown field"},
+	"link without url":       {"sendMessage", textWithEntities(entity("text_link", 0, 5)), `Can't find field "url"`},
 	"callback data of 64":    {"sendMessage", button(strings.Repeat("x", 64)), ""},
 	"callback data of 65":    {"sendMessage", button(strings.Repeat("x", 65)), "BUTTON_DATA_INVALID"},
 	"callback data in bytes": {"sendMessage", button(strings.Repeat("é", 33)), "BUTTON_DATA_INVALID"},
@@ -74,8 +74,8 @@ var rules = map[string]struct {
 	"reply's unknown field":  {"sendMessage", params{"text": "a", "reply_parameters": params{"id": 1}}, "unknown field"},
 	"unknown action":         {"sendChatAction", params{"action": "thinking"}, "wrong parameter action"},
 	"known action":           {"sendChatAction", params{"action": "upload_photo"}, ""},
-	"100 commands":           {"setMyCommands", commands(100), ""},
-	"101 commands":           {"setMyCommands", commands(101), "BOT_COMMANDS_TOO_MUCH"},
+	"100 commands":           {"setMyCommands", commandsOf(100), ""},
+	"101 commands":           {"setMyCommands", commandsOf(101), "BOT_COMMANDS_TOO_MUCH"},
 	"command in capitals":    {"setMyCommands", params{"commands": []params{{"command": "Stop", "description": "x"}}}, "BOT_COMMAND_INVALID"},
 	"command without help":   {"setMyCommands", params{"commands": []params{{"command": "stop", "description": ""}}}, "DESCRIPTION_INVALID"},
 	"webhook without TLS":    {"setWebhook", params{"url": "http://example.com/hook"}, "HTTPS"},
@@ -87,7 +87,7 @@ var rules = map[string]struct {
 	"edit without message":   {"editMessageText", params{"text": "a"}, "message identifier is not specified"},
 }
 
-func TestWhatNoRightBotDoesIsRefusedAndAViolation(t *testing.T) {
+func TestMistakesOfABotAreRefusedAndRecordedAsViolations(t *testing.T) {
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.New(t)
@@ -99,7 +99,7 @@ func TestWhatNoRightBotDoesIsRefusedAndAViolation(t *testing.T) {
 			if rule.method != "setMyCommands" && rule.method != "setWebhook" && rule.method != "answerCallbackQuery" {
 				p["chat_id"] = person
 			}
-			r := call(t, s, rule.method, p)
+			r := callJSON(t, s, rule.method, p)
 			violations := s.TakeViolations()
 			if rule.want == "" {
 				if !r.OK || len(violations) > 0 {
@@ -107,7 +107,7 @@ func TestWhatNoRightBotDoesIsRefusedAndAViolation(t *testing.T) {
 				}
 				return
 			}
-			refused(t, r, 400, rule.want)
+			expectError(t, r, 400, rule.want)
 			if len(violations) == 0 {
 				t.Error("no violation was kept")
 			}
@@ -115,10 +115,10 @@ func TestWhatNoRightBotDoesIsRefusedAndAViolation(t *testing.T) {
 	}
 }
 
-func TestWhatARightBotRunsIntoIsRefusedAndNoViolation(t *testing.T) {
+func TestErrorsThatACorrectBotMayGetAreNoViolations(t *testing.T) {
 	s := telegramtest.New(t)
 	said := s.UserSends(person, "hello")
-	ours := must(t, s, "sendMessage", params{"chat_id": person, "text": "hi"}).message(t)
+	ours := mustCall(t, s, "sendMessage", params{"chat_id": person, "text": "hi"}).message(t)
 	there := s.UserPosts(telegramtest.UserPost{Chat: group, Text: "hello all"})
 	s.Block(43)
 	s.Kick(super)
@@ -136,8 +136,8 @@ func TestWhatARightBotRunsIntoIsRefusedAndNoViolation(t *testing.T) {
 		"kicked":           {"sendMessage", params{"chat_id": super, "text": "a"}, 403, "bot was kicked from the supergroup chat"},
 		"migrated":         {"sendMessage", params{"chat_id": -78, "text": "a"}, 400, "upgraded to a supergroup"},
 		"no such thread":   {"sendMessage", params{"chat_id": group, "message_thread_id": 5, "text": "a"}, 400, "message thread not found"},
-		"reply to nothing": {"sendMessage", replying(999), 400, "message to be replied not found"},
-		"relative link":    {"sendMessage", linking("./README"), 400, "Wrong HTTP URL"},
+		"reply to nothing": {"sendMessage", replyTo(999), 400, "message to be replied not found"},
+		"relative link":    {"sendMessage", linkTo("./README"), 400, "Wrong HTTP URL"},
 		"edit of nothing":  {"editMessageText", params{"chat_id": person, "message_id": 999, "text": "a"}, 400, "message to edit not found"},
 		"edit of theirs":   {"editMessageText", params{"chat_id": person, "message_id": said.ID, "text": "a"}, 400, "message can't be edited"},
 		"same again":       {"editMessageText", params{"chat_id": person, "message_id": ours.ID, "text": " hi "}, 400, "message is not modified"},
@@ -152,8 +152,8 @@ func TestWhatARightBotRunsIntoIsRefusedAndNoViolation(t *testing.T) {
 		"no such chat":     {"getChat", params{"chat_id": 1}, 400, "chat not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := call(t, s, c.method, c.params)
-			refused(t, r, c.status, c.want)
+			r := callJSON(t, s, c.method, c.params)
+			expectError(t, r, c.status, c.want)
 			if name == "migrated" && r.Parameters.MigrateTo != -1000000000078 {
 				t.Errorf("migrate_to_chat_id is %d", r.Parameters.MigrateTo)
 			}
@@ -170,9 +170,9 @@ func TestTokensAndMethodsAreChecked(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		refused(t, envelope(t, resp.StatusCode, body, err), want, "")
+		expectError(t, decodeReply(t, resp.StatusCode, body, err), want, "")
 	}
-	refused(t, call(t, s, "sendMesage", params{"chat_id": 1}), 404, "method not found")
+	expectError(t, callJSON(t, s, "sendMesage", params{"chat_id": 1}), 404, "method not found")
 	if v := s.TakeViolations(); len(v) != 1 {
 		t.Errorf("violations %q", v)
 	}
@@ -181,35 +181,35 @@ func TestTokensAndMethodsAreChecked(t *testing.T) {
 func TestAFormIsCheckedLikeJSON(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})
-	if r := form(t, s, "sendMessage", params{"chat_id": person, "text": "hello"}); !r.OK {
+	if r := callMultipart(t, s, "sendMessage", params{"chat_id": person, "text": "hello"}); !r.OK {
 		t.Errorf("a form without files is refused with %q", r.Description)
 	}
-	refused(t, form(t, s, "sendMessage", params{"chat_id": person, "text": "\xff"}), 400, "must be encoded in UTF-8")
-	form(t, s, "sendMessage", params{"chat_id": person, "text": "hello", "reply_markup": "null"})
+	expectError(t, callMultipart(t, s, "sendMessage", params{"chat_id": person, "text": "\xff"}), 400, "must be encoded in UTF-8")
+	callMultipart(t, s, "sendMessage", params{"chat_id": person, "text": "hello", "reply_markup": "null"})
 	if v := s.TakeViolations(); len(v) != 2 || !strings.Contains(v[1], "reply_markup should be json") {
 		t.Errorf("violations %q", v)
 	}
 }
 
-// watched is a test that only notes that it was failed.
-type watched struct {
+// recordingTB is a testing.TB that records whether it has failed.
+type recordingTB struct {
 	testing.TB
 	failed  []string
 	cleanup []func()
 }
 
-func (w *watched) Helper()          {}
-func (w *watched) Cleanup(f func()) { w.cleanup = append(w.cleanup, f) }
-func (w *watched) Errorf(format string, args ...any) {
+func (w *recordingTB) Helper()          {}
+func (w *recordingTB) Cleanup(f func()) { w.cleanup = append(w.cleanup, f) }
+func (w *recordingTB) Errorf(format string, args ...any) {
 	w.failed = append(w.failed, fmt.Sprintf(format, args...))
 }
 
 func TestAMisspeltParameterFailsTheTestThatStartedTheServer(t *testing.T) {
-	w := &watched{TB: t}
+	w := &recordingTB{TB: t}
 	s := telegramtest.New(w)
 	s.AddUser(telegramtest.User{ID: person})
-	must(t, s, "sendMessage", params{"chat_id": person, "text": "a", "disable_web_page_preview": true})
-	must(t, s, "sendMessage", params{"chat_id": person, "text": "a", "disable_notification": "loud"})
+	mustCall(t, s, "sendMessage", params{"chat_id": person, "text": "a", "disable_web_page_preview": true})
+	mustCall(t, s, "sendMessage", params{"chat_id": person, "text": "a", "disable_notification": "loud"})
 	for _, f := range w.cleanup {
 		f()
 	}

@@ -14,7 +14,7 @@ func TestAnAlbumIsSeveralUpdatesWithOneGroup(t *testing.T) {
 		telegramtest.Media{Kind: "video", Name: "a.mp4", Caption: "look"})
 	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "two papers"}, telegramtest.Media{Kind: "document", Name: "a.pdf"},
 		telegramtest.Media{Kind: "document", Name: "b.pdf"})
-	got := updates(t, s, nil)
+	got := getUpdates(t, s, nil)
 	if len(got) != 4 {
 		t.Fatalf("%d updates", len(got))
 	}
@@ -30,12 +30,12 @@ func TestAnAlbumIsSeveralUpdatesWithOneGroup(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfFileHasItsForm(t *testing.T) {
+func TestEveryKindOfFileHasItsMessageField(t *testing.T) {
 	s := telegramtest.New(t)
 	for _, kind := range []string{"photo", "video", "animation", "audio", "voice", "video_note", "document", "sticker"} {
 		t.Run(kind, func(t *testing.T) {
 			s.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: kind, Name: "a.bin", Content: []byte(kind)}})
-			all := updates(t, s, nil)
+			all := getUpdates(t, s, nil)
 			m := all[len(all)-1].Message
 			f, ok := s.File(m.File().FileID)
 			if m.Kind() != kind || m.Caption != "look" || !ok || string(f.Content) != kind || m.File().FileSize != int64(len(kind)) {
@@ -49,7 +49,7 @@ func TestEveryKindOfFileHasItsForm(t *testing.T) {
 	}
 	s.UserPosts(telegramtest.UserPost{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+1", FirstName: "A"}})
 	s.UserPosts(telegramtest.UserPost{Chat: person, Location: &telegramtest.Location{Latitude: 1, Longitude: 2}})
-	all := updates(t, s, params{"offset": -2})
+	all := getUpdates(t, s, params{"offset": -2})
 	if all[0].Message.Kind() != "contact" || all[1].Message.Kind() != "location" {
 		t.Errorf("got %+v", all)
 	}
@@ -68,12 +68,12 @@ func TestCommandsAndMentionsAreFoundInUTF16(t *testing.T) {
 	}
 }
 
-func TestPrivacyHidesWhatIsNotAddressedToTheBot(t *testing.T) {
+func TestPrivacyModeHidesUnaddressedMessages(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddChat(telegramtest.Chat{ID: group})
-	ours := must(t, s, "sendMessage", params{"chat_id": group, "text": "I am here"}).message(t)
+	ours := mustCall(t, s, "sendMessage", params{"chat_id": group, "text": "I am here"}).message(t)
 	s.SetPrivacyMode(true)
-	if me := string(must(t, s, "getMe", nil).Result); !strings.Contains(me, `"can_read_all_group_messages":false`) {
+	if me := string(mustCall(t, s, "getMe", nil).Result); !strings.Contains(me, `"can_read_all_group_messages":false`) {
 		t.Errorf("getMe says %s", me)
 	}
 	s.UserPosts(telegramtest.UserPost{Chat: group, Text: "not for you"})
@@ -83,7 +83,7 @@ func TestPrivacyHidesWhatIsNotAddressedToTheBot(t *testing.T) {
 	s.UserPosts(telegramtest.UserPost{Chat: group, Text: "a reply", ReplyTo: ours.ID})
 	s.UserSends(person, "in private")
 	var texts []string
-	for _, u := range updates(t, s, nil) {
+	for _, u := range getUpdates(t, s, nil) {
 		texts = append(texts, u.Message.Text)
 	}
 	if got := strings.Join(texts, "|"); got != "hey @"+s.Bot.Username+"|/start|a reply|in private" {
@@ -100,7 +100,7 @@ func TestTopicsRepliesEditsAndChannels(t *testing.T) {
 	s.UserEdits(super, first.ID, "changed")
 	s.AddChat(telegramtest.Chat{ID: -1005, Type: "channel"})
 	s.UserSends(-1005, "news")
-	got := updates(t, s, nil)
+	got := getUpdates(t, s, nil)
 	if m := got[0].Message; m.TopicCreated == nil || m.Thread != topic {
 		t.Errorf("creation %+v", m)
 	}
@@ -116,24 +116,24 @@ func TestTopicsRepliesEditsAndChannels(t *testing.T) {
 	if m := got[5].ChannelPost; m.From != nil || m.SenderChat.ID != -1005 {
 		t.Errorf("channel post %+v", m)
 	}
-	sent := must(t, s, "sendMessage", params{"chat_id": forum, "message_thread_id": topic, "text": "answer"}).message(t)
+	sent := mustCall(t, s, "sendMessage", params{"chat_id": forum, "message_thread_id": topic, "text": "answer"}).message(t)
 	if sent.Thread != topic {
 		t.Errorf("sent to thread %d", sent.Thread)
 	}
-	refused(t, call(t, s, "sendMessage", params{"chat_id": forum, "message_thread_id": 1, "text": "a"}), 400, "message thread not found")
+	expectError(t, callJSON(t, s, "sendMessage", params{"chat_id": forum, "message_thread_id": 1, "text": "a"}), 400, "message thread not found")
 }
 
-func TestMembershipAndMigrationAreTold(t *testing.T) {
+func TestMembershipAndMigrationAreUpdates(t *testing.T) {
 	s := telegramtest.New(t)
 	s.Block(person)
 	s.Readmit(person)
 	s.Migrate(group, super)
-	got := updates(t, s, nil)
+	got := getUpdates(t, s, nil)
 	if got[0].Member.New.Status != "kicked" || got[1].Member.New.Status != "member" {
 		t.Errorf("membership %+v %+v", got[0].Member, got[1].Member)
 	}
 	if got[2].Message.MigrateTo != super || got[3].Message.MigrateFrom != group || got[3].Message.Chat.ID != super {
 		t.Errorf("migration %+v %+v", got[2].Message, got[3].Message)
 	}
-	must(t, s, "sendMessage", params{"chat_id": person, "text": "welcome back"})
+	mustCall(t, s, "sendMessage", params{"chat_id": person, "text": "welcome back"})
 }
