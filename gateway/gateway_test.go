@@ -283,7 +283,7 @@ func TestCommandsAnswer(t *testing.T) {
 		r.awaitIdle("1")
 	}
 	r.net.UserWrites("2", "u", "/retry")
-	r.awaitText("2", "nothing to try again")
+	r.awaitText("2", "nothing to run again")
 }
 
 func TestRetryRunsTheLastMessageAgain(t *testing.T) {

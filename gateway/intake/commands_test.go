@@ -107,7 +107,7 @@ func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 /whoami: show your ID and this chat's
 /help: list these commands
 
-The agent's own:
+The agent's own commands:
 /review: look at a change
 /bare
 

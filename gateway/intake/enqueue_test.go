@@ -77,7 +77,7 @@ func TestTheQueueLimitDoesNotCountInjectedMessages(t *testing.T) {
 			r.same("the state of "+text, r.say("ann", text).State, store.Pending)
 		}
 		delete(r.lanes.turns, chatOf("ann")) // its agent has ended: now they wait
-		r.say("ann", "five", "3 messages already waiting, which is the limit. /stop drops them.")
+		r.say("ann", "five", "3 messages already waiting, which is the limit. /stop empties the queue.")
 	})
 }
 
@@ -100,7 +100,7 @@ func TestAnInjectionDoesNotOvertakeWaitingMessages(t *testing.T) {
 func TestTheQueueOfAChatHasALimit(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.settings.QueueLimit = 1
-		full := "1 messages already waiting, which is the limit. /stop drops them."
+		full := "1 message already waiting, which is the limit. /stop empties the queue."
 		r.say("ann", "one")
 		r.say("ann", "two", "Queued, number 1 in line.")
 		r.say("ann", "three", full)

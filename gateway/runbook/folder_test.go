@@ -22,7 +22,7 @@ func TestOnlyRegularFilesOfTheFolderAreRunbooks(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "fifo.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"link": "is a link", "fifo": "no regular file", "none": "no such file", "../secret": "no name of a runbook"} {
+	for name, want := range map[string]string{"link": "is a link", "fifo": "not a regular file", "none": "no such file", "../secret": "not a runbook's name"} {
 		text, _, err := runbook.Folder(dir).Read(name)
 		if err == nil || !strings.Contains(err.Error(), want) || text != "" {
 			t.Errorf("%s: %q, %v", name, text, err)

@@ -364,7 +364,7 @@ func TestEachCallIsAudited(t *testing.T) {
 	shown := c.begin("Ship")
 	c.next(shown, "shell", shell(1)).refused("COMMAND_FAILED")
 	c.call("kairos_dump", args{}).fails("INVALID_URI", "")
-	c.next(shown, "shell", shell(0)).fails("INTERNAL", "mistake") // and the server goes on
+	c.next(shown, "shell", shell(0)).fails("INTERNAL", "Internal error") // and the server goes on
 	c.next(shown, "shell", shell(1)).refused("COMMAND_FAILED")
 	want := "kairos_search ok, kairos_begin ok, kairos_next COMMAND_FAILED, kairos_dump INVALID_URI, kairos_next internal error in nanobot; its log has the details, kairos_next COMMAND_FAILED"
 	if got := strings.Join(seen, ", "); got != want {

@@ -40,9 +40,9 @@ func TestASessionIsOpenedWithTheMCPServersThatTheAgentTakes(t *testing.T) {
 		servers []string
 		without []string // servers that the agent is not told of
 	}{
-		"-resume":           {nil, []string{"http, so it is not told of search", "sse, so it is not told of stream"}},
-		"-load -http":       {[]string{search}, []string{"sse, so it is not told of stream"}},
-		"-resume -http":     {[]string{search}, []string{"sse, so it is not told of stream"}},
+		"-resume":           {nil, []string{"http, so search is left out", "sse, so stream is left out"}},
+		"-load -http":       {[]string{search}, []string{"sse, so stream is left out"}},
+		"-resume -http":     {[]string{search}, []string{"sse, so stream is left out"}},
 		"-load -http -sse ": {[]string{search, stream}, nil},
 	} {
 		t.Run(flags, func(t *testing.T) {

@@ -86,7 +86,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		"rule asks":              {"allow-reads", rules, "read", usualOptions, answers("Always"), "Y", "Always by user ann"},
 		"rule of another":        {"deny", rules, "fetch", usualOptions, nil, "n", "No by rule"},
 		"ask":                    {"ask", nil, "read", usualOptions, answers("yes"), "y", "Yes by user ann"},
-		"an answer of no option": {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `No by an answer that is no option, "perhaps"`},
+		"an answer of no option": {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `No by an answer that is not an option, "perhaps"`},
 		"nobody":                 {"ask", nil, "read", usualOptions, nobody, "n", "No by rule: there is nobody to ask"},
 		"nobody and no no":       {"ask", nil, "read", onlyYes, nobody, "cancelled", "cancelled by rule: there is nobody to ask"},
 		"nobody can be asked":    {"ask", nil, "read", usualOptions, broken, "n", "No by rule: the question was not asked: the store is full"},
