@@ -37,7 +37,7 @@ func CheckNumericList(allowFrom []string) []config.Problem {
 	for i, id := range allowFrom {
 		if hint, ok := checkNumeric(id); !ok && id != "*" {
 			all = append(all, config.Problem{
-				Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a numeric user id or "*"`, Hint: hint, HideValue: config.LooksLikeSecret(id),
+				Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a numeric user ID or "*"`, Hint: hint, HideValue: config.LooksLikeSecret(id),
 			})
 		}
 	}
@@ -48,13 +48,13 @@ func CheckNumericList(allowFrom []string) []config.Problem {
 func CheckNumericID(id string) error {
 	if hint, ok := checkNumeric(id); !ok {
 		if hint == "" || id == "*" {
-			hint = "one person's id is needed"
+			hint = "the ID of one person is needed"
 		}
-		return fmt.Errorf("a user's id is a number (%s)", hint)
+		return fmt.Errorf("a user ID is a number (%s)", hint)
 	}
 	// IDs are compared as text, so an ID with leading zeros would never match.
 	if n, err := strconv.ParseUint(id, 10, 64); err != nil || n == 0 || strconv.FormatUint(n, 10) != id {
-		return errors.New("no user has this id")
+		return errors.New("no user has this ID")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func checkNumeric(id string) (hint string, ok bool) {
 	case number && digits == id:
 		return "", true
 	case number:
-		return "that is a group's id; list the people", false
+		return "that is the ID of a group; list the people", false
 	}
 	return "usernames can change hands", false
 }

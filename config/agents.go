@@ -109,9 +109,9 @@ func checkAgents(c *Config) []fault {
 		path := []string{"agents", name}
 		switch {
 		case name == DefaultAgent:
-			all = append(all, fault{path: path, text: "is the name of the agent that terminal describes; choose another name", aboutKey: true})
+			all = append(all, fault{path: path, text: "is reserved for the agent of the section terminal; choose another name", aboutKey: true})
 		case !agentNamePattern.MatchString(name):
-			all = append(all, fault{path: path, text: "the name of an agent must be 1 to 32 small letters, digits and hyphens", aboutKey: true})
+			all = append(all, fault{path: path, text: "an agent's name must be 1 to 32 lower-case letters, digits and hyphens", aboutKey: true})
 		}
 		if t.Command == "" && t.Enabled == nil {
 			all = append(all, fault{path: joinPath(path, "command"), text: "must be set"})
@@ -120,7 +120,7 @@ func checkAgents(c *Config) []fault {
 	if t := c.Terminal; len(c.Agents) > 0 && t.Command == "" && t.Enabled == nil {
 		all = append(all, fault{
 			path: splitKey("terminal.command"), cause: splitKey("agents"),
-			text: "must be set, because there are agents: terminal is the one that answers where no other was chosen",
+			text: "must be set, because there are agents, and terminal is the one that answers by default",
 		})
 	}
 	return all

@@ -89,7 +89,7 @@ func TestWarningsNameTheAgent(t *testing.T) {
 	got := strings.Join(c.Warnings(), "\n")
 	for _, want := range []string{
 		`agents.plain.cwd: there is no folder `, `agents.plain.command has {message} and agents.plain.stdin is "envelope"`,
-		`gateway.whileRunning is "inject", which agents.plain cannot do: its messages wait in the queue`,
+		`gateway.whileRunning is "inject", which agents.plain does not support: its messages wait in the queue`,
 		`agents.off.enabled is false: the agent only says that it is switched off`,
 	} {
 		if !strings.Contains(got, want) {

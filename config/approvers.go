@@ -29,13 +29,13 @@ func (c *Config) approverMistake(entry string) string {
 	names := c.channelNames()
 	switch {
 	case !found || channel == "":
-		return `must be a channel and a user id, such as "telegram:123456"`
+		return `must be a channel and a user ID, such as "telegram:123456"`
 	case !slices.Contains(names, channel):
-		return fmt.Sprintf("there is no channel %q; it must be %s", truncate(channel), joinWithOr(names))
+		return fmt.Sprintf("there is no channel %q; use %s", truncate(channel), joinWithOr(names))
 	case strings.TrimSpace(user) == "" || strings.ContainsFunc(user, isInvisible):
-		return fmt.Sprintf("must have a user id after %q, without spaces", channel+":")
+		return fmt.Sprintf("must have a user ID without spaces after %q", channel+":")
 	case user == "*":
-		return "must name one person; with an empty list everybody who may talk to the bot can approve"
+		return "must name one person; leave the list empty to let everybody who may talk to the bot approve"
 	}
 	if ids, ok := c.Channels[channel].(userIDChecker); ok {
 		if err := ids.CheckUserID(user); err != nil {

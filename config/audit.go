@@ -9,7 +9,7 @@ const AuditOff = "off"
 type Audit struct {
 	File    string `json:"file" jsonschema_description:"File of the audit log, relative to the workspace, or off. Default: audit.jsonl in gateway.stateDir."`
 	MaxSize int    `json:"maxSize" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Size in MiB at which the file is rotated."`
-	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many rotated files are kept."`
+	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Number of rotated files to keep."`
 	Text    bool   `json:"text" jsonschema_description:"Also records the text of messages."`
 }
 

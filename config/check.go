@@ -29,7 +29,7 @@ func checkFolders(c *Config) []fault {
 	var all []fault
 	for name, path := range map[string]string{"workspace": c.Workspace, "gateway.stateDir": c.Gateway.StateDir} {
 		if isBlank(path) {
-			all = append(all, fault{path: splitKey(name), text: "must be a folder"})
+			all = append(all, fault{path: splitKey(name), text: "must be the path of a folder"})
 		}
 	}
 	return all
@@ -55,18 +55,18 @@ func checkTerminal(t agentSection) []fault {
 	}
 	for name := range t.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, fault{path: joinPath(t.keyPath("env"), name), text: `the name of a variable must not be empty or contain "="`, aboutKey: true})
+			all = append(all, fault{path: joinPath(t.keyPath("env"), name), text: `a variable name must not be empty or contain "="`, aboutKey: true})
 		}
 		if slices.Contains(agentVariables, name) {
-			all = append(all, fault{path: joinPath(t.keyPath("env"), name), text: "is set by nanobot itself", aboutKey: true})
+			all = append(all, fault{path: joinPath(t.keyPath("env"), name), text: "is set by nanobot itself; choose another name", aboutKey: true})
 		}
 	}
 	if isBlank(t.Cwd) {
-		all = append(all, fault{path: t.keyPath("cwd"), text: "must be a folder"})
+		all = append(all, fault{path: t.keyPath("cwd"), text: "must be the path of a folder"})
 	}
 	for i, folder := range t.MediaRoots {
 		if strings.TrimSpace(folder) == "" {
-			all = append(all, fault{path: joinPath(t.keyPath("mediaRoots"), strconv.Itoa(i)), text: "must be a folder"})
+			all = append(all, fault{path: joinPath(t.keyPath("mediaRoots"), strconv.Itoa(i)), text: "must be the path of a folder"})
 		}
 	}
 	return append(all, checkSandbox(t)...)
@@ -84,7 +84,7 @@ func checkProtocol(c *Config, t agentSection) []fault {
 	if p.Persistent && strings.Contains(t.Command, Placeholder) {
 		all = append(all, fault{
 			path: t.keyPath("command"), cause: t.keyPath("protocol"),
-			text: fmt.Sprintf("must not contain %s, because an agent of %s.protocol %q is started once for many messages", Placeholder, t.dottedKey, p.Name),
+			text: fmt.Sprintf("must not contain %s, because with %s.protocol %q one process works on many messages", Placeholder, t.dottedKey, p.Name),
 		})
 	}
 	// Questions and messages to a running agent are lines on stdin, like the envelope.
@@ -169,12 +169,13 @@ func checkSecrets(c *Config) []fault {
 		s := v.Interface().(Secret)
 		if kind, name := s.reference(); kind != "" {
 			if strings.TrimSpace(name) == "" {
-				all = append(all, fault{path: path, text: fmt.Sprintf("must name something after %q", kind+":")})
+				noun := map[string]string{"file": "a path", "env": "a variable name", "cred": "a credential name"}[kind]
+				all = append(all, fault{path: path, text: fmt.Sprintf("must have %s after %q", noun, kind+":")})
 			}
 		} else if name := shellVariable.FindStringSubmatch(string(s)); name != nil {
-			all = append(all, fault{path: path, text: fmt.Sprintf(`is taken as it stands; write "env:%s" for the variable's value`, name[1])})
+			all = append(all, fault{path: path, text: fmt.Sprintf(`would be used literally; write "env:%s" to use the value of the variable`, name[1])})
 		} else if strings.ContainsFunc(string(s), isInvisible) && !mayContainSpaces(path) {
-			all = append(all, fault{path: path, text: "must not contain spaces, line ends or invisible characters"})
+			all = append(all, fault{path: path, text: "must not contain spaces, line breaks or invisible characters"})
 		}
 	})
 	return all

@@ -19,7 +19,7 @@ type Config struct {
 	Channels  Channels `json:"channels" jsonschema_description:"The chat networks."`
 	HTTP      HTTP     `json:"http" jsonschema_description:"The HTTP server for the chat page, its API, health checks, metrics and webhooks."`
 	Gateway   Gateway  `json:"gateway" jsonschema_description:"Queues, delivery and the state folder."`
-	Log       Log      `json:"log" jsonschema_description:"What is logged, and how."`
+	Log       Log      `json:"log" jsonschema_description:"Level and format of the log."`
 	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
 
@@ -42,14 +42,14 @@ type Terminal struct {
 	Protocol     string              `json:"protocol"`
 	PassMedia    bool                `json:"passMedia" jsonschema_description:"Whether the agent is given the paths of the user's files."`
 	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables for the agent."`
-	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API keys for the agent, by a name of your choice. They are in the envelope."`
+	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API keys for the agent, by a name of your choice. They are passed in the envelope."`
 	Progress     string              `json:"progress" jsonschema:"enum=edit,enum=message,enum=off" jsonschema_description:"How progress is shown: one message that is edited in place, one message for each frame, or not at all."`
 	RevealErrors Reveal              `json:"revealErrors" jsonschema_description:"Who sees stderr and exit codes: true for everybody, false for nobody, or a list of chat IDs."`
 	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders that the agent may send files from. Default: the workspace, the chat's folder and the temporary folder."`
 	Cwd          string              `json:"cwd" jsonschema_description:"The agent's working directory. Default: the workspace."`
 	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell that runs the command with -c."`
-	MaxLine      int                 `json:"maxLine" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Longest line of output in bytes. A longer line is skipped, and the user is told."`
-	MaxOutput    int                 `json:"maxOutput" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Most bytes of plain output. Of a longer output the middle is left out, and the user is told."`
+	MaxLine      int                 `json:"maxLine" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum length of an output line in bytes. A longer line is skipped, and the user is told."`
+	MaxOutput    int                 `json:"maxOutput" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum size of plain output in bytes. The middle of a longer output is left out, and the user is told."`
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets a variable for each provider: NAME_API_KEY with its first key and NAME_API_KEYS with all of them."`
 	Interactive  bool                `json:"interactive" jsonschema_description:"Keeps stdin open, so that the agent can ask questions."`
 	Protocols    Protocols           `json:"-"` // their keys are siblings of the keys of Terminal
@@ -77,7 +77,7 @@ func (t Terminal) On() bool {
 // Provider is an API provider whose keys are passed to the agent.
 type Provider struct {
 	APIKeys []Secret `json:"apiKeys" jsonschema:"required,minItems=1" jsonschema_description:"One or more keys, or references to them: file:/path, env:NAME or cred:NAME. The agent chooses which one it uses."`
-	Models  []string `json:"models,omitempty" jsonschema_description:"Models that this provider has."`
+	Models  []string `json:"models,omitempty" jsonschema_description:"Models that this provider offers."`
 	BaseURL string   `json:"baseUrl,omitempty" jsonschema_description:"Base URL of the API, if it is not the usual one."`
 }
 
@@ -87,19 +87,19 @@ type HTTP struct {
 	Hosts         []string `json:"hosts" jsonschema_description:"Host names under which browsers may open the page, such as bot.example.com. localhost always works."`
 	Proxies       []string `json:"proxies" jsonschema_description:"Reverse proxies on other machines whose X-Forwarded-For header is trusted, such as 172.18.0.2 or 172.18.0.0/16. Proxies on this machine are always trusted."`
 	MetricsListen string   `json:"metricsListen" jsonschema_description:"A second address on this machine, such as 127.0.0.1:9464, that serves only /metrics, without a token. Do not put a proxy in front of it."`
-	Token         Secret   `json:"token" jsonschema_description:"Token with which scripts use the API as an operator; at least 16 characters, or file:/path, env:NAME or cred:NAME. The page needs one if other machines can reach it without a proxy."`
+	Token         Secret   `json:"token" jsonschema_description:"Token with which scripts use the API as an operator: at least 16 characters, or file:/path, env:NAME or cred:NAME. Required for the page if other machines can reach it without a proxy."`
 }
 
 // Gateway configures the queues, delivery and the state folder.
 type Gateway struct {
-	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Most agents that run at the same time."`
+	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of agents that run at the same time."`
 	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"What happens to a message that arrives during a turn of its chat: it waits, stops the turn, is refused, or is given to the running agent."`
-	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Most messages that may wait in one chat."`
+	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Maximum number of messages that wait in one chat."`
 	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"What happens to a turn that was running when the daemon crashed: the chat is told and gets a button to run it again, or it is run again, three times in all."`
 	Delivery      string `json:"delivery" jsonschema:"enum=atLeastOnce,enum=atMostOnce" jsonschema_description:"What happens when nobody knows whether a message was sent: it is sent again with a leading ↻, or it is not sent again and listed as unknown."`
-	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Messages that a user may send in a minute; 0: no limit. Commands may reach twice that number, and /stop always works."`
+	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Number of messages that a user may send per minute; 0: no limit. Commands may reach twice that number, and /stop always works."`
 	DrainTimeout  int    `json:"drainTimeout" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
-	StateDir      string `json:"stateDir" jsonschema_description:"Folder of the state, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace."`
+	StateDir      string `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace."`
 }
 
 // Log configures logging.

@@ -42,7 +42,7 @@ func parseDocument(types typeNode, name string, text []byte) *document {
 	}
 	opened, depth := unclosedBrackets(d.text)
 	if depth > maxNesting {
-		d.addMistake(opened[min(maxNesting, len(opened)-1)], nil, Mistake{Text: fmt.Sprintf("nested more than %d deep", maxNesting)})
+		d.addMistake(opened[min(maxNesting, len(opened)-1)], nil, Mistake{Text: fmt.Sprintf("is nested more than %d levels deep", maxNesting)})
 		return d
 	}
 	// hujson requires a newline after a line comment, even at the end of the file.

@@ -100,9 +100,9 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		},
 		"combination": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ENABLED=true"}, `NANOBOT_CHANNELS__TELEGRAM__ENABLED: channels.telegram.token: must be set, because channels.telegram.enabled is true`},
 		"missing":     {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a__MODELS=m"}, `NANOBOT_TERMINAL__PROVIDERS__a__MODELS: terminal.providers.a.apiKeys: must be set`},
-		"not an id":   {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=1,bob"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[1]: must be a numeric user id or "*" (got "bob"; usernames can change hands)`},
-		"token":       {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=a b"}, `NANOBOT_CHANNELS__TELEGRAM__TOKEN: channels.telegram.token: must not contain spaces, line ends or invisible characters (got a string)`},
-		"env name":    {`{}`, []string{"NANOBOT_TERMINAL__ENV__=x"}, `NANOBOT_TERMINAL__ENV__: terminal.env."": the name of a variable must not be empty or contain "="`},
+		"not an id":   {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=1,bob"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[1]: must be a numeric user ID or "*" (got "bob"; usernames can change hands)`},
+		"token":       {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=a b"}, `NANOBOT_CHANNELS__TELEGRAM__TOKEN: channels.telegram.token: must not contain spaces, line breaks or invisible characters (got a string)`},
+		"env name":    {`{}`, []string{"NANOBOT_TERMINAL__ENV__=x"}, `NANOBOT_TERMINAL__ENV__: terminal.env."": a variable name must not be empty or contain "="`},
 
 		"misspelt":            {`{}`, []string{"NANOBOT_TERMINAL__COMAND=x"}, `NANOBOT_TERMINAL__COMAND: unknown setting (did you mean NANOBOT_TERMINAL__COMMAND?)`},
 		"snake case":          {`{}`, []string{"NANOBOT_TERMINAL__PASS_MEDIA=x"}, `NANOBOT_TERMINAL__PASS_MEDIA: unknown setting (did you mean NANOBOT_TERMINAL__PASSMEDIA?)`},

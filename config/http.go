@@ -12,7 +12,7 @@ import (
 // minTokenLength is the shortest http.token, because anybody who reaches the server can guess.
 const minTokenLength = 16
 
-const shortTokenText = "must have at least 16 characters, or others could guess it"
+const shortTokenText = "must have at least 16 characters, so that nobody can guess it"
 
 // hostNamePattern matches a host name without scheme, port and path.
 var hostNamePattern = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
@@ -22,14 +22,14 @@ func checkHTTP(c *Config) []fault {
 	for i, host := range c.HTTP.Hosts {
 		if _, err := netip.ParseAddr(host); err != nil && !hostNamePattern.MatchString(host) {
 			all = append(all, fault{
-				path: joinPath(splitKey("http.hosts"), strconv.Itoa(i)), text: `must be a name such as "bot.example.com", without https:// and port`, hideValue: LooksLikeSecret(host),
+				path: joinPath(splitKey("http.hosts"), strconv.Itoa(i)), text: `must be a host name such as "bot.example.com", without https:// and without a port`, hideValue: LooksLikeSecret(host),
 			})
 		}
 	}
 	for i, proxy := range c.HTTP.Proxies {
 		if _, err := parsePrefix(proxy); err != nil {
 			all = append(all, fault{
-				path: joinPath(splitKey("http.proxies"), strconv.Itoa(i)), text: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hideValue: LooksLikeSecret(proxy),
+				path: joinPath(splitKey("http.proxies"), strconv.Itoa(i)), text: `must be an IP address or a network, such as "172.18.0.2" or "172.18.0.0/16"`, hideValue: LooksLikeSecret(proxy),
 			})
 		}
 	}
@@ -47,7 +47,7 @@ func checkMetrics(c *Config) []fault {
 	case address == "":
 		return nil
 	case !isListenAddress(address) || !isLoopback(address):
-		return []fault{{path: path, text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines read /metrics at http.listen with http.token`}}
+		return []fault{{path: path, text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines can read /metrics at http.listen with http.token`}}
 	case c.HTTP.Listen == "":
 		return []fault{{path: splitKey("http.listen"), cause: path, text: "must be set, because http.metricsListen is set"}}
 	}
@@ -112,7 +112,7 @@ func checkTokenRequired(c *Config) []fault {
 		if need := httpNeed(s); need != nil && need.ServesPeople && !c.HTTP.LoopbackOnly() && c.HTTP.Token == "" {
 			all = append(all, fault{
 				path: splitKey("http.token"), cause: splitKey("http.listen"),
-				text: fmt.Sprintf("must be set, because others can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
+				text: fmt.Sprintf("must be set, because other machines can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
 			})
 		}
 	})

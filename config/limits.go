@@ -9,10 +9,10 @@ import (
 // Limits bounds the resources of the agent; 0 means no limit. Terminal.Timeout bounds its run time.
 type Limits struct {
 	// Memory is in MiB, CPU in seconds.
-	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for the agent and its descendants together, or for each process if there is no cgroup to count them; 0: no limit."`
-	CPU       int `json:"cpu" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds of CPU time for each process of the agent; 0: no limit."`
-	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Most processes and threads of the agent at the same time; 0: no limit. Needs a cgroup or terminal.user."`
-	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Most open files of each process of the agent; 0: no limit."`
+	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"Memory in MiB for the agent and its descendants together, or for each process if no cgroup can count them together; 0: no limit."`
+	CPU       int `json:"cpu" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"CPU time in seconds for each process of the agent; 0: no limit."`
+	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Maximum number of processes and threads of the agent; 0: no limit. Needs a cgroup or terminal.user."`
+	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Maximum number of open files for each process of the agent; 0: no limit."`
 }
 
 // ReadOnlySuffix at the end of an entry of terminal.sandboxPaths makes the path read-only.
@@ -27,7 +27,7 @@ func checkSandbox(t agentSection) []fault {
 	}
 	for i, path := range t.SandboxPaths {
 		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnlySuffix)) == "" {
-			all = append(all, fault{path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)), text: "must be a file or folder"})
+			all = append(all, fault{path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)), text: "must be the path of a file or folder"})
 		}
 	}
 	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {

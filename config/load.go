@@ -90,7 +90,7 @@ func explainUnreadable(path string) string {
 	case !info.Mode().IsRegular():
 		return "is not a regular file"
 	case info.Size() > maxFileSize:
-		return fmt.Sprintf("is too big for a configuration (%d bytes, at most %d)", info.Size(), maxFileSize)
+		return fmt.Sprintf("is too big for a config file (%d bytes; the limit is %d)", info.Size(), maxFileSize)
 	}
 	return ""
 }
@@ -182,7 +182,7 @@ func (p Extensions) decodeConfig(merged map[string]any, faults []locatedFault) (
 	terminal, _ := merged["terminal"].(map[string]any)
 	// The decoder's error may quote a secret value. It can only fail if the schema and the Go types
 	// differ.
-	wrong := errors.New("cannot be decoded although it has the right shape")
+	wrong := errors.New("cannot be decoded although it matches the schema")
 	for name, value := range c.Channels {
 		if decodeSection(channels, name, value) != nil {
 			return nil, wrong

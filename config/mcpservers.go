@@ -62,21 +62,21 @@ func (s MCPServer) check() []fault {
 	var all []fault
 	switch {
 	case s.Command != "":
-		all = append(all, fault{path: splitKey("command"), text: fmt.Sprintf("is for servers of type %q, and this one has type %q", MCPStdio, s.Type)})
+		all = append(all, fault{path: splitKey("command"), text: fmt.Sprintf("is only for servers of type %q; this server has type %q", MCPStdio, s.Type)})
 	case s.URL == "":
 		all = append(all, fault{path: splitKey("url"), text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
 	case !IsURL(s.URL):
 		all = append(all, fault{path: splitKey("url"), text: invalidURLText})
 	}
 	if len(s.Env) > 0 || len(s.Args) > 0 {
-		all = append(all, fault{path: splitKey("command"), text: "must be set, because there are args or env, or take those out", missing: true})
+		all = append(all, fault{path: splitKey("command"), text: "must be set, because args and env need a command", missing: true})
 	}
 	for name, value := range s.Headers {
 		if name == "" || strings.ContainsFunc(name, isInvisible) || strings.Contains(name, ":") {
-			all = append(all, fault{path: []string{"headers", name}, text: `the name of a header must not be empty or contain spaces or ":"`, aboutKey: true})
+			all = append(all, fault{path: []string{"headers", name}, text: `a header name must not be empty or contain spaces or ":"`, aboutKey: true})
 		}
 		if strings.ContainsAny(string(value), "\r\n") {
-			all = append(all, fault{path: []string{"headers", name}, text: "must not contain line ends"})
+			all = append(all, fault{path: []string{"headers", name}, text: "must not contain line breaks"})
 		}
 	}
 	return all
@@ -86,7 +86,7 @@ func (s MCPServer) checkCommand() []fault {
 	var all []fault
 	switch {
 	case s.Command == "" && s.Type == "" && s.URL == "":
-		all = append(all, fault{path: splitKey("command"), text: "must be set, or url for a server that is reached by HTTP", missing: true})
+		all = append(all, fault{path: splitKey("command"), text: "must be set, unless the server has a url", missing: true})
 	case s.Command == "":
 		all = append(all, fault{path: splitKey("command"), text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
 	case isBlank(s.Command):
@@ -97,7 +97,7 @@ func (s MCPServer) checkCommand() []fault {
 	}
 	for name := range s.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, fault{path: []string{"env", name}, text: `the name of a variable must not be empty or contain "="`, aboutKey: true})
+			all = append(all, fault{path: []string{"env", name}, text: `a variable name must not be empty or contain "="`, aboutKey: true})
 		}
 	}
 	return all

@@ -45,12 +45,12 @@ func ParseCommand(shell, command string) (Command, error) {
 	}
 	variant, known := shellVariants[filepath.Base(shell)]
 	if !known {
-		return c, fmt.Errorf("%s cannot be used with the shell %s; with sh, bash, ksh and zsh it can; or %s", Placeholder, shell, safeAlternative)
+		return c, fmt.Errorf("%s cannot be used with the shell %s; use sh, bash, ksh or zsh, or %s", Placeholder, shell, safeAlternative)
 	}
 	withMarkers, markerPrefix := insertMarkers(c.segments)
 	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(withMarkers), "")
 	if err != nil {
-		return c, errors.New("is not a command that the shell understands, so " + Placeholder + " cannot be used safely")
+		return c, errors.New("is not a valid shell command, so " + Placeholder + " cannot be used safely")
 	}
 	r := commandAnalyzer{markerPrefix: markerPrefix, uses: make([]*placeholderUse, len(c.segments)-1), functions: map[string]bool{}}
 	if err := r.analyze(file); err != nil {
@@ -58,7 +58,7 @@ func ParseCommand(shell, command string) (Command, error) {
 	}
 	for _, p := range r.uses {
 		if p == nil {
-			return c, errors.New(Placeholder + " must stand by itself, outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents; it is quoted already; or " + safeAlternative)
+			return c, errors.New(Placeholder + " must be outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents, because nanobot quotes the text itself; or " + safeAlternative)
 		}
 		c.uses = append(c.uses, *p)
 	}
@@ -98,7 +98,7 @@ func (c Command) Warnings() []string {
 			continue
 		}
 		seen[p.program] = true
-		all = append(all, fmt.Sprintf(`%s is an argument that %s may take for an option, so a text that begins with "-" is handed over with a blank in front: write -- %[1]s, `+
+		all = append(all, fmt.Sprintf(`%[2]s may take %[1]s for an option, so a text that begins with "-" is passed with a space in front: write -- %[1]s, `+
 			`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Placeholder, p.program, safeAlternative))
 	}
 	return all

@@ -55,7 +55,7 @@ func (r *commandAnalyzer) analyze(file *syntax.File) error {
 		return true
 	})
 	if aliases {
-		return fmt.Errorf("%s cannot be used beside an alias, which may evaluate it", Placeholder)
+		return fmt.Errorf("%s cannot be used together with an alias, which may evaluate it", Placeholder)
 	}
 	if err := r.analyzeStatements(file.Stmts); err != nil {
 		return err
@@ -78,10 +78,10 @@ func (r *commandAnalyzer) analyzeStatement(s *syntax.Stmt) error {
 	}
 	for _, redirect := range s.Redirs {
 		if redirect.Word != nil && redirect.Hdoc == nil && r.containsPlaceholder(redirect.Word) {
-			return fmt.Errorf("%s in a redirection would let the user choose a file, or feed a program that evaluates it", Placeholder)
+			return fmt.Errorf("%s in a redirection would let users choose a file, or be the input of a program that evaluates it", Placeholder)
 		}
 		if program := r.findInputEvaluator(redirect); program != "" { // as in echo {message} > >(sh)
-			return fmt.Errorf("%s would be evaluated by %s behind the redirection", Placeholder, program)
+			return fmt.Errorf("%s would be evaluated by %s after the redirection", Placeholder, program)
 		}
 	}
 	switch c := s.Cmd.(type) {
@@ -117,7 +117,7 @@ func (r *commandAnalyzer) analyzeStatement(s *syntax.Stmt) error {
 	case *syntax.TimeClause:
 		return r.analyzeStatement(c.Stmt)
 	case *syntax.DeclClause:
-		return fmt.Errorf("%s in %s would be evaluated", Placeholder, c.Variant.Value)
+		return fmt.Errorf("%s would be evaluated by %s", Placeholder, c.Variant.Value)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (r *commandAnalyzer) analyzeStatement(s *syntax.Stmt) error {
 func (r *commandAnalyzer) analyzeBinary(c *syntax.BinaryCmd) error {
 	if (c.Op == syntax.Pipe || c.Op == syntax.PipeAll) && r.containsPlaceholder(c.X) {
 		if program := r.findInputEvaluator(c.Y); program != "" {
-			return fmt.Errorf("%s would be evaluated by %s behind the pipe", Placeholder, program)
+			return fmt.Errorf("%s would be evaluated by %s after the pipe", Placeholder, program)
 		}
 	}
 	if err := r.analyzeStatement(c.X); err != nil {
@@ -158,7 +158,7 @@ func (r *commandAnalyzer) analyzeCall(c *syntax.CallExpr) error {
 		}
 		stmts := substitutedStatements(a)
 		if stmts == nil {
-			return fmt.Errorf("%s cannot be assigned to a variable, because nobody knows where that is evaluated", Placeholder)
+			return fmt.Errorf("%s cannot be assigned to a variable, which may be evaluated later", Placeholder)
 		}
 		if err := r.analyzeStatements(stmts); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (r *commandAnalyzer) analyzeCall(c *syntax.CallExpr) error {
 			continue
 		}
 		if r.functions[words[0].text] {
-			return fmt.Errorf("%s cannot be handed to the shell function %s, which may evaluate it", Placeholder, words[0].text)
+			return fmt.Errorf("%s cannot be passed to the shell function %s, which may evaluate it", Placeholder, words[0].text)
 		}
 		p, err := classifyUse(words, i)
 		if err != nil {

@@ -25,10 +25,10 @@ func classifyUse(words []commandWord, i int) (placeholderUse, error) {
 func skipWrappers(words []commandWord, i int) ([]commandWord, int, error) {
 	for {
 		if i == 0 {
-			return nil, 0, fmt.Errorf("%s would choose the program that is run", Placeholder)
+			return nil, 0, fmt.Errorf("%s would let users choose the program to run", Placeholder)
 		}
 		if !words[0].nameKnown {
-			return nil, 0, fmt.Errorf("%s needs a program whose name is written out in the command", Placeholder)
+			return nil, 0, fmt.Errorf("%s can only be passed to a program whose name is written out in the command", Placeholder)
 		}
 		w, ok := wrappers[programName(words[0])]
 		if !ok {
@@ -46,17 +46,17 @@ func skipWrappers(words []commandWord, i int) ([]commandWord, int, error) {
 func refuseEvaluation(words []commandWord, i int) error {
 	name := programName(words[0])
 	if why, ok := lookupProgram(evaluators, name); ok {
-		return fmt.Errorf("%s is code to %s, which %s", Placeholder, name, why)
+		return fmt.Errorf("%s would evaluate %s as code, because it %s", name, Placeholder, why)
 	}
 	in, ok := lookupProgram(interpreters, name)
 	if ok && in.evaluates(words, i) {
-		return fmt.Errorf("%s is code to %s", Placeholder, name)
+		return fmt.Errorf("%s would evaluate %s as code", name, Placeholder)
 	}
 	if nested := nestedInterpreter(words, i); !ok && nested != "" {
-		return fmt.Errorf("%s is code to %s", Placeholder, nested)
+		return fmt.Errorf("%s would evaluate %s as code", nested, Placeholder)
 	}
 	if special, ok := lookupProgram(partialEvaluators, name); ok && special(words, i) {
-		return fmt.Errorf("%s is code to %s there", Placeholder, name)
+		return fmt.Errorf("%s would evaluate %s as code here", name, Placeholder)
 	}
 	return nil
 }
@@ -91,9 +91,9 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 	operand := slices.ContainsFunc(before, func(w commandWord) bool { return w.complete && w.text == "--" })
 	switch {
 	case codeOptionPattern.MatchString(w.textBefore) && !operand:
-		return p, fmt.Errorf("%s is code to %s behind %s", Placeholder, name, w.textBefore)
+		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, w.textBefore)
 	case len(before) > 0 && codeOptionPattern.MatchString(words[i-1].text) && !strings.HasSuffix(words[i-1].text, "=") && !operand:
-		return p, fmt.Errorf("%s is code to %s behind %s", Placeholder, name, words[i-1].text)
+		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, words[i-1].text)
 	case w.onlyPlaceholder && operand && !slices.Contains(argumentForwarders, name):
 		return p, nil
 	case w.onlyPlaceholder && isGrepPattern(name, before):
@@ -103,7 +103,7 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 	case strings.HasPrefix(w.textBefore, "-") && !strings.Contains(w.textBefore, "=") && !operand:
 		return p, fmt.Errorf("%s would become part of the option %s of %s", Placeholder, w.textBefore, name)
 	case w.textBefore == "" && !w.startsWithPlaceholder:
-		return p, fmt.Errorf("%s behind a variable may become an option of %s", Placeholder, name)
+		return p, fmt.Errorf("%s after a variable may become an option of %s", Placeholder, name)
 	}
 	p.mayBeOption, p.guardDash = true, w.textBefore == ""
 	return p, nil
@@ -130,8 +130,8 @@ func isGrepPattern(name string, before []commandWord) bool {
 }
 
 var (
-	errOption = errors.New("must not stand among the options")
-	errCode   = errors.New("is code behind an option")
+	errOption = errors.New("must not be among the options")
+	errCode   = errors.New("would be evaluated as code after an option")
 )
 
 // wrapper describes a program that runs another program, which its arguments name.

@@ -11,7 +11,7 @@ import (
 const startsAnyProgram = "can start any program"
 
 // evaluators maps programs and shell builtins that may evaluate any argument to the reason, which
-// completes the sentence "… is code to NAME, which".
+// completes the sentence "NAME would evaluate the text as code, because it …".
 var evaluators = expandProgramLists(map[string]string{
 	"eval source . trap let rename prename file-rename":           "evaluates its arguments",
 	"declare typeset local export readonly integer float nameref": "evaluates what it assigns",
@@ -19,8 +19,8 @@ var evaluators = expandProgramLists(map[string]string{
 	"test [ [[ exit return break continue shift wait ulimit":      "may evaluate numbers",
 	"alias unalias bind complete compgen compopt coproc enable fc hash history set shopt emulate autoload zle zmodload bindkey sched zparseopts zformat repeat kill bg fg disown":                                        "changes the shell itself",
 	"jobs zargs zmv run-parts xargs parallel rush entr watch watchexec nodemon pm2 hyperfine tmux screen script expect at batch crontab just rake make gmake ninja npm npx pnpm yarn bunx pdsh clush mpirun srun sbatch": "runs what its arguments say",
-	"ssh autossh mosh rsh slogin scp sftp rsync sshpass": "hands its arguments to the shell of another machine",
-	"su": "hands its arguments to a shell",
+	"ssh autossh mosh rsh slogin scp sftp rsync sshpass": "passes its arguments to the shell of another machine",
+	"su": "passes its arguments to a shell",
 	"docker podman nerdctl kubectl oc lxc lxc-attach incus machinectl systemd-nspawn vagrant ansible salt socat bwrap nsjail proot xterm urxvt konsole gnome-terminal xdg-open":             startsAnyProgram,
 	"execlineb sg newgrp capsh cpulimit daemon daemonize start-stop-daemon wine wine64 qemu-x86_64 qemu-aarch64 ld.so ld-linux.so ld-linux-x86-64.so ld-linux-aarch64.so ld-musl-x86_64.so": startsAnyProgram,
 	"awk gawk mawk nawk original-awk goawk sed gsed mlr": "runs programs in its own language",

@@ -16,7 +16,7 @@ func (r *commandAnalyzer) checkTaintedVariables(file *syntax.File) (err error) {
 	tainted := r.taintedVariables(file)
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if name := r.evaluatedVariable(node, tainted); name != "" && err == nil {
-			err = fmt.Errorf("$%s is made of %s and would be evaluated", name, Placeholder)
+			err = fmt.Errorf("$%s contains %s and would be evaluated", name, Placeholder)
 		}
 		return err == nil
 	})

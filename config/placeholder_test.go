@@ -50,7 +50,7 @@ func TestThePlaceholderIsTakenAsTheTableSays(t *testing.T) {
 		if got != v.want {
 			t.Errorf("%s: %s: is %s, want %s (%v)", v.shell, v.command, got, v.want, err)
 		}
-		if err != nil && !strings.Contains(err.Error(), "is not a command") && (!strings.Contains(err.Error(), "NANOBOT_TEXT") || !strings.Contains(err.Error(), "standard input")) {
+		if err != nil && !strings.Contains(err.Error(), "is not a valid shell command") && (!strings.Contains(err.Error(), "NANOBOT_TEXT") || !strings.Contains(err.Error(), "standard input")) {
 			t.Errorf("%s: the other ways are not named: %v", v.command, err)
 		}
 	}

@@ -26,7 +26,7 @@ func (r *Reveal) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &r.All) == nil || json.Unmarshal(b, &r.Chats) == nil {
 		return nil
 	}
-	return errors.New("must be true, false or a list of chat ids")
+	return errors.New("must be true, false or a list of chat IDs")
 }
 
 // MarshalJSON encodes the same three forms.

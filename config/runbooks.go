@@ -23,10 +23,10 @@ func checkRunbookFolder(c *Config) []fault {
 	folder := strings.TrimSpace(c.Runbooks.Folder)
 	at := splitKey("runbooks.folder")
 	if folder == "" {
-		return []fault{{path: at, text: "must be a folder"}}
+		return []fault{{path: at, text: "must be the path of a folder"}}
 	}
 	if clean := filepath.Clean(folder); clean == "." || clean == ".." || strings.HasSuffix(clean, "/..") {
-		return []fault{{path: at, text: "must not be the workspace or a folder around it, because agents cannot change what is in it"}}
+		return []fault{{path: at, text: "must not be the workspace or a folder above it, because agents in a sandbox cannot change its files"}}
 	}
 	return nil
 }

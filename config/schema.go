@@ -75,7 +75,7 @@ func (p Extensions) describeProtocols(s *generate.Schema) error {
 		value.Description += more
 		return value
 	}
-	protocol := describe("Terminal", "protocol", "How the agent is talked with: "+joinWithOr(words)+".")
+	protocol := describe("Terminal", "protocol", "How nanobot talks to the agent: "+joinWithOr(words)+".")
 	protocol.Enum = p.protocolNames(func(Protocol) bool { return true })
 	describe("Terminal", "interactive", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })))
 	describe("Terminal", "mcpServers", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsMCP })))

@@ -60,7 +60,7 @@ func (p typeNode) translateError(e *jsonschema.ValidationError) []fault {
 			all = append(all, p.translateError(cause)...)
 		}
 		if all == nil {
-			f.text = "is not what the schema allows"
+			f.text = "is not allowed by the schema"
 			all = []fault{f}
 		}
 		return all

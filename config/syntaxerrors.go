@@ -119,11 +119,11 @@ func explainSeparator(text []byte, at int) string {
 	case '}', ']':
 		open, _ := unclosedBrackets(text[:at])
 		line := 1 + bytes.Count(text[:open[len(open)-1]], []byte("\n"))
-		return fmt.Sprintf("%q cannot close the %q of line %d", text[at:at+1], text[open[len(open)-1]:][:1], line)
+		return fmt.Sprintf("%q cannot close the %q on line %d", text[at:at+1], text[open[len(open)-1]:][:1], line)
 	case '#':
-		return "a comment begins with // and not with #"
+		return "a comment begins with //, not with #"
 	case ':':
-		return `a ":" is not expected here`
+		return `unexpected ":"`
 	}
 	return "a comma is missing before this"
 }
@@ -145,9 +145,9 @@ func explainValue(text []byte, at int) (int, string) {
 	case text[at] == '"':
 		return explainString(text, at)
 	case text[at] == '\'':
-		return at, "must be in double quotes, not in single ones"
+		return at, "must be in double quotes, not in single quotes"
 	case text[at] == '#':
-		return at, "a comment begins with // and not with #"
+		return at, "a comment begins with //, not with #"
 	case bytes.ContainsAny(text[at:at+1], ",}]:/"):
 		return at, fmt.Sprintf("a value is missing before this %q", text[at:at+1])
 	case len(next) > 0 && next[0] == ':':
@@ -155,7 +155,7 @@ func explainValue(text []byte, at int) (int, string) {
 	case literalSpellings[word] != "":
 		return at, "must be written " + literalSpellings[word]
 	case strings.ContainsAny(string(text[at]), "+-.0123456789"):
-		return at, "is not a number that JSON knows"
+		return at, "is not a valid JSON number"
 	}
 	return at, "text must be in double quotes"
 }
@@ -165,7 +165,7 @@ func explainString(text []byte, at int) (int, string) {
 	for i := at + 1; i < len(text) && text[i] != '"'; i++ {
 		switch {
 		case text[i] == '\n' || text[i] == '\r':
-			return at, "this string is not closed on its line"
+			return at, "this string must end on the same line"
 		case text[i] < ' ':
 			return i, fmt.Sprintf(`a control character in a string must be written \u%04x`, text[i])
 		case text[i] == '\\':

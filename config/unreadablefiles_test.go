@@ -46,7 +46,7 @@ func TestAFileThatCannotBeAConfigurationSaysWhy(t *testing.T) {
 		"nul":        `nul:1:11: must be text (there is a NUL byte here)`,
 		"utf16":      `utf16: must be UTF-8 text (this looks like UTF-16: save it again as UTF-8)`,
 		"utf16be":    `utf16be: must be UTF-8 text (this looks like UTF-16: save it again as UTF-8)`,
-		"huge":       `huge: is too big for a configuration (1048578 bytes, at most 1048576)`,
+		"huge":       `huge: is too big for a config file (1048578 bytes; the limit is 1048576)`,
 		"/dev/zero":  `/dev/zero: is not a regular file`,
 	} {
 		if got := loadMistakes(t, file, nil).Error(); got != want {
@@ -73,7 +73,7 @@ func TestAHostileNestingIsRefusedAndNotFollowed(t *testing.T) {
 		"NANOBOT_TERMINAL__MEDIAROOTS": strings.Repeat("[", 1<<19),
 		"NANOBOT_TERMINAL":             strings.Repeat(`{"a":`, 1<<17),
 	} {
-		if got := loadMistakes(t, writeConfig(t, text), nil).Error(); !strings.Contains(got, "nested more than 64 deep") {
+		if got := loadMistakes(t, writeConfig(t, text), nil).Error(); !strings.Contains(got, "nested more than 64 levels deep") {
 			t.Error(got)
 		}
 		if got := loadMistakes(t, "", []string{name + "=" + text}).Error(); !strings.HasPrefix(got, name+": ") || len(got) > 200 {

@@ -11,12 +11,12 @@ import (
 
 func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 	const quiet = `"terminal":{"command":"x"}`
-	const noTLS = "http.listen can be reached by others: put TLS in front of it, or the token and what is said in chats can be read on the way"
+	const noTLS = "other machines can reach http.listen: put a proxy with TLS in front of it, or the token and the chats can be read on the network"
 	dash := func(program string) string {
-		return "terminal.command: {message} is an argument that " + program + ` may take for an option, so a text that begins with "-" is handed over with a blank in front: write -- {message}, ` +
+		return "terminal.command: " + program + ` may take {message} for an option, so a text that begins with "-" is passed with a space in front: write -- {message}, ` +
 			`--name={message} or, for grep, -e {message}, or let the program read the text from its standard input or from "$NANOBOT_TEXT" instead`
 	}
-	const leaks = `terminal.command has {message} and terminal.stdin is "envelope", so the keys of terminal.providers are on the agent's standard input too, and tools such as claude -p append ` +
+	const leaks = `terminal.command has {message} and terminal.stdin is "envelope", so the agent also reads the keys of terminal.providers from its standard input, and tools such as claude -p append ` +
 		`that to the prompt: set terminal.stdin to "text" or "none"`
 	for text, want := range map[string][]string{
 		`{` + quiet + `}`: nil,
@@ -35,7 +35,7 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		`{"terminal":{"command":"x","protocol":"acp","timeout":301}}`:                              nil,
 		`{"terminal":{"command":"x","protocol":"acp","timeout":300,"acp":{"permissions":"deny"}}}`: nil,
 		`{"terminal":{"command":"x","protocol":"acp","timeout":300,"acp":{"permissions":"deny","rules":{"read":"ask"}}}}`: {
-			"terminal.timeout is 300 s and terminal.acp.askTimeout 300 s: a question ends with its turn, before the person's time is up; set terminal.timeout higher",
+			"terminal.timeout is 300 s and terminal.acp.askTimeout 300 s: a turn may end before its question is answered; set terminal.timeout higher",
 		},
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":"[::1]:8080"}}`:            nil,
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {noTLS},
@@ -47,7 +47,7 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		`{"terminal":{"command":"a --q={message}","providers":{"a":{"apiKeys":["k"]}}}}`:                {leaks},
 		`{"terminal":{"command":"a --q={message}","stdin":"text","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
 		`{"terminal":{"command":"a --q={message}","stdin":"none","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
-		`{"terminal":{"command":"bash -s","stdin":"text"}}`:                                             {`terminal.stdin is "text" and bash runs what it reads: everybody who may talk to the bot can run anything as its user`},
+		`{"terminal":{"command":"bash -s","stdin":"text"}}`:                                             {`terminal.stdin is "text", and bash executes its input: everybody who may talk to the bot can run any command as the bot's user`},
 		`{"terminal":{"command":"python3 agent.py","stdin":"text"}}`:                                    nil,
 		`{"terminal":{"command":"cat | tr a b","stdin":"text"}}`:                                        nil,
 		`{"terminal":{"command":"bash","stdin":"envelope"}}`:                                            nil,
@@ -86,7 +86,7 @@ func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		got := strings.Join(c.Warnings(), "\n")
-		if warned := strings.Contains(got, path+" holds secrets"); warned != test.warned || !warned && got != "" {
+		if warned := strings.Contains(got, path+" contains secrets"); warned != test.warned || !warned && got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 		if holds := test.warned || test.text == token; c.FileContainsSecrets() != holds {

@@ -138,13 +138,13 @@ func (s *Settings) webhookURLProblem() string {
 	telegrams := base == nil || s.APIBase == "" || strings.EqualFold(base.Hostname(), "api.telegram.org")
 	switch {
 	case err != nil || !config.IsURL(s.WebhookURL) || u.User != nil:
-		return `must be an address such as "https://bot.example.com/telegram"`
+		return `must be a URL such as "https://bot.example.com/telegram"`
 	case u.RawQuery != "" || u.Fragment != "" || !webhookPathPattern.MatchString(u.EscapedPath()):
-		return "must have a path of letters, digits and . _ ~ - only, and nothing behind it"
+		return "must have a path of letters, digits and . _ ~ - only, and no query or fragment"
 	case telegrams && u.Scheme != "https":
-		return `must begin with "https://", which is all that Telegram delivers to`
+		return `must begin with "https://", because Telegram delivers only to HTTPS`
 	case telegrams && !slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()):
-		return "must have the port 443, 80, 88 or 8443, which are all that Telegram delivers to"
+		return "must use port 443, 80, 88 or 8443, because Telegram delivers to no other port"
 	}
 	return ""
 }

@@ -238,7 +238,7 @@ func TestANewcomerAddsAChannelAndAProtocolWithAFolderAndALineEach(t *testing.T) 
 		`config.json:2:79: terminal.example.prefix: must not be blank (got " ")`,
 		`config.json:2:84: terminal.example.widht: unknown key (did you mean "width"?)`,
 		"config.json:3:54: channels.example.token: must be a string in quotes (got a number)",
-		`config.json:3:91: channels.example.allowFrom[1]: must be a user id such as "@ann:example.org", or "*" (got "bob")`,
+		`config.json:3:91: channels.example.allowFrom[1]: must be a user ID such as "@ann:example.org", or "*" (got "bob")`,
 		"config.json:3:110: channels.example.maxText: must be at least 10 (got 1)",
 		`config.json:3:123: channels.example.server: must be a host and a port (got "here")`,
 		"config.json:4:11: log.prefix: unknown key (belongs in terminal.example)",

@@ -131,7 +131,7 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 		t.Errorf("who had not written is shown %q", got)
 	}
 	for nonsense, want := range map[string]string{
-		"telegram:@bob": "a user's id is a number", "telegram:-100123": "group", "telegram:": "a number", "telegram:007": "no user has this id",
+		"telegram:@bob": "a user ID is a number", "telegram:-100123": "group", "telegram:": "a number", "telegram:007": "no user has this ID",
 		"irc:7": `no channel "irc"`, "web:7": "nanobot link", ":7": "no channel",
 	} {
 		out, err := b.operate(nonsense)

@@ -19,7 +19,7 @@ type Settings struct {
 	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions to permissions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
 	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
 	Idle       int               `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`
-	MaxKept    int               `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Most agents that are kept between turns. The one that has been idle longest is ended first."`
+	MaxKept    int               `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Maximum number of agents that stay running between turns. The one that has been idle longest is ended first."`
 	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot, in the workspace and the chat's folder. Not available together with terminal.user."`
 	Terminals  bool              `json:"terminals" jsonschema_description:"Lets the agent run commands through nanobot."`
 	// TerminalTimeout is in seconds, TerminalMemory in MiB.
@@ -36,7 +36,7 @@ func Describe() terminal.Description {
 		Protocol: config.Protocol{
 			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true,
 			New:                func() config.Settings { return NewSettings() },
-			SectionDescription: "For protocol acp: what the agent may do and how long it is kept.",
+			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
 		},
 		Open: func(t config.Terminal) terminal.Protocol { return New(t) },
 		// The gateway handles this command itself once a session is open, so the trial costs no
@@ -76,7 +76,7 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	for kind, rule := range s.Rules {
 		path := []string{"rules", kind}
 		if !slices.Contains(toolKinds, kind) {
-			all = append(all, config.Problem{Path: path, Text: "must be a kind of tool: " + strings.Join(toolKinds, ", "), AboutKey: true})
+			all = append(all, config.Problem{Path: path, Text: "must be one of the tool kinds " + strings.Join(toolKinds, ", "), AboutKey: true})
 		}
 		if !slices.Contains([]string{"ask", "allow", "deny"}, rule) {
 			all = append(all, config.Problem{Path: path, Text: "must be ask, allow or deny"})
@@ -91,5 +91,5 @@ func (s *Settings) Warnings(at config.Scope) []string {
 		return nil
 	}
 	timeout := at.SiblingKey("timeout")
-	return []string{fmt.Sprintf("%s is %d s and %s %d s: a question ends with its turn, before the person's time is up; set %[1]s higher", timeout, at.Terminal.Timeout, at.Key("askTimeout"), s.AskTimeout)}
+	return []string{fmt.Sprintf("%s is %d s and %s %d s: a turn may end before its question is answered; set %[1]s higher", timeout, at.Terminal.Timeout, at.Key("askTimeout"), s.AskTimeout)}
 }

@@ -28,10 +28,10 @@ type Settings struct {
 	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"Format of the agent's responses. auto accepts both; xml needs agent to be turn."`
 	Cols     int    `json:"cols" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal."`
 	Rows     int    `json:"rows" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal."`
-	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Most responses of the agent to one message."`
+	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of responses of the agent to one message."`
 	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal."`
 	Idle     int    `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after the last message of its chat at which a terminal is closed. A person who has taken over and does nothing for this long hands the terminal back."`
-	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Most terminals that are kept between messages. The one that has been idle longest is closed first."`
+	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Maximum number of terminals that stay open between messages. The one that has been idle longest is closed first."`
 }
 
 var _ config.Settings = (*Settings)(nil)

@@ -77,7 +77,7 @@ func (s *Settings) Check(at config.Scope) []config.Problem {
 	}
 	for i, id := range s.AllowFrom {
 		if err := s.CheckUserID(id); err != nil && id != "*" {
-			all = append(all, config.Problem{Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a user id such as "@ann:example.org", or "*"`})
+			all = append(all, config.Problem{Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a user ID such as "@ann:example.org", or "*"`})
 		}
 	}
 	return all
