@@ -277,7 +277,7 @@ func (b *earlierBot) addByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := history.Draft{Chat: webChat, By: history.Party{User: "ann"}, Type: history.Message, ID: "stored-and-not-received", Waits: true}
+	d := history.NewEvent{Chat: webChat, Actor: history.Actor{User: "ann"}, Type: history.Message, ID: "stored-and-not-received", ForGateway: true}
 	d.User, d.From, d.Text = "ann", "user", "stored and not received"
 	if _, _, err := h.Append(t.Context(), d); err != nil {
 		t.Fatal(err)
