@@ -11,20 +11,20 @@ import (
 // TestAKilledDaemonRunsATurnAgainWithItsAgent kills a daemon while a named agent works.
 func TestAKilledDaemonRunsATurnAgainWithItsAgent(t *testing.T) {
 	t.Parallel()
-	c := newCrash(t, "retry")
-	c.spec.Command = signs("default")
-	c.spec.Named = map[string]string{"coder": `touch up; ` + until("go") + signs("coder")}
+	c := newKillTest(t, "retry")
+	c.spec.Command = namedEcho("default")
+	c.spec.Named = map[string]string{"coder": `touch up; ` + waitForFileScript("go") + namedEcho("coder")}
 	c.spec.Networks, c.nets = c.spec.Networks[:1], c.nets[:1]
 	c.nets[0].Fault = nil
-	r := &rig{t: t, net: c.nets[0], dir: c.spec.Dir}
-	child, _ := c.start()
+	r := &fixture{t: t, net: c.nets[0], dir: c.spec.Dir}
+	child, _ := c.startDaemon()
 	r.net.UserWrites("1", "u", "/agent coder")
 	r.awaitText("1", "The agent coder answers from now on.")
 	r.net.UserWrites("1", "u", "hello")
 	r.awaitFile("up")
 	child.Kill()
-	r.touch("go")
-	child, _ = c.start()
+	r.touchFile("go")
+	child, _ = c.startDaemon()
 	r.expect("1", "The agent coder answers from now on.", "coder heard hello")
 	if err := child.End(); err != nil {
 		t.Error(err)
@@ -34,9 +34,9 @@ func TestAKilledDaemonRunsATurnAgainWithItsAgent(t *testing.T) {
 // The process that an agent keeps between turns is left alone while another one answers.
 func TestEachAgentKeepsItsOwnProcess(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, remembers)
+	r := newFixture(t, remembers)
 	r.addAgent("coder", remembers)
-	def, coder := &keeping{}, &keeping{}
+	def, coder := &persistentProtocol{}, &persistentProtocol{}
 	r.protocols = map[string]terminal.Protocol{store.DefaultAgent: def, "coder": coder}
 	r.start()
 	for _, c := range [][2]string{
@@ -47,11 +47,11 @@ func TestEachAgentKeepsItsOwnProcess(t *testing.T) {
 		{"/agent default", "The agent default"},
 		{"x", "known: of default"},
 	} {
-		if got := r.saying("1", c[0]); !strings.HasPrefix(got, c[1]) {
+		if got := r.writeAndAwait("1", c[0]); !strings.HasPrefix(got, c[1]) {
 			t.Errorf("to %q: %q, want %q", c[0], got, c[1])
 		}
 	}
-	if n := len(r.pids()); n != 2 {
+	if n := len(r.agentPIDs()); n != 2 {
 		t.Errorf("%d processes were started", n)
 	}
 	r.stop()

@@ -16,27 +16,27 @@ import (
 	"nanobot/terminal"
 )
 
-// addAgent has r run a script as one more agent.
-func (r *rig) addAgent(name, script string) {
+// addAgent adds an agent that runs a script.
+func (r *fixture) addAgent(name, script string) {
 	section := r.terminal
 	section.Command = script
-	if r.named == nil {
-		r.named = map[string]config.Terminal{}
+	if r.otherAgents == nil {
+		r.otherAgents = map[string]config.Terminal{}
 	}
-	r.named[name] = section
+	r.otherAgents[name] = section
 }
 
-// signs is an agent that repeats the text of its envelope and names itself.
-func signs(name string) string {
+// namedEcho is an agent that prints its name and the text of its envelope.
+func namedEcho(name string) string {
 	return strings.ReplaceAll(echo, "you said", name+" heard")
 }
 
-// saying has a person write, and returns what the chat is shown next.
-func (r *rig) saying(chat, text string) string {
+// writeAndAwait writes a message and returns the next message of the chat.
+func (r *fixture) writeAndAwait(chat, text string) string {
 	r.t.Helper()
 	before := len(texts(r.net.Sent(chat)))
 	r.net.UserWrites(chat, "u", text)
-	calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(texts(c)) > before })
+	calls, ok := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) > before })
 	if !ok {
 		r.t.Fatalf("nothing was said to %q", text)
 	}
@@ -46,10 +46,10 @@ func (r *rig) saying(chat, text string) string {
 
 func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `touch default-up; `+until("coder-up")+signs("default"))
-	r.addAgent("coder", `touch coder-up; `+until("default-up")+signs("coder"))
+	r := newFixture(t, `touch default-up; `+waitForFileScript("coder-up")+namedEcho("default"))
+	r.addAgent("coder", `touch coder-up; `+waitForFileScript("default-up")+namedEcho("coder"))
 	r.start()
-	r.saying("2", "/agent coder")
+	r.writeAndAwait("2", "/agent coder")
 	r.net.UserWrites("1", "u", "one")
 	r.net.UserWrites("2", "u", "two") // each agent waits for the other to run
 	r.expect("1", "default heard one")
@@ -62,7 +62,7 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 		{"/agent default", "The agent default answers from now on."},
 		{"four", "default heard four"},
 	} {
-		if got := r.saying("1", c[0]); got != c[1] {
+		if got := r.writeAndAwait("1", c[0]); got != c[1] {
 			t.Errorf("to %q: %q, want %q", c[0], got, c[1])
 		}
 	}
@@ -70,29 +70,29 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 
 func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, signs("default"))
-	r.addAgent("coder", signs("coder"))
+	r := newFixture(t, namedEcho("default"))
+	r.addAgent("coder", namedEcho("coder"))
 	r.start()
-	r.saying("1", "/agent coder")
-	r.saying("1", "one")
-	r.saying("1", "/agent default")
-	if got := r.saying("1", "/retry"); got != "coder heard one" {
+	r.writeAndAwait("1", "/agent coder")
+	r.writeAndAwait("1", "one")
+	r.writeAndAwait("1", "/agent default")
+	if got := r.writeAndAwait("1", "/retry"); got != "coder heard one" {
 		t.Errorf("the retry said %q", got)
 	}
-	r.saying("1", "/agent coder")
+	r.writeAndAwait("1", "/agent coder")
 	r.stop()
 	r.start()
-	if got := r.saying("1", "two"); got != "coder heard two" {
+	if got := r.writeAndAwait("1", "two"); got != "coder heard two" {
 		t.Errorf("after the restart: %q", got)
 	}
 	r.stop()
-	r.named = nil
+	r.otherAgents = nil
 	r.start()
-	if got := r.saying("1", "three"); got != "The agent coder is no longer available, so default answers from now on." {
+	if got := r.writeAndAwait("1", "three"); got != "The agent coder is no longer available, so default answers from now on." {
 		t.Errorf("without the agent: %q", got)
 	}
 	r.awaitText("1", "default heard three")
-	if got := r.saying("1", "four"); got != "default heard four" {
+	if got := r.writeAndAwait("1", "four"); got != "default heard four" {
 		t.Errorf("the next time: %q", got)
 	}
 }
@@ -101,26 +101,26 @@ func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
 // so.
 func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, signs("default"))
+	r := newFixture(t, namedEcho("default"))
 	r.start()
 	reload := func() {
 		s := r.settings
 		s.Agents = r.agents(zap.NewNop())
 		r.gw.Reload(s)
 	}
-	if got := r.saying("1", "/agent coder"); got != "default heard /agent coder" {
+	if got := r.writeAndAwait("1", "/agent coder"); got != "default heard /agent coder" {
 		t.Errorf("with one agent: %q", got)
 	}
-	r.addAgent("coder", `touch up; `+until("go")+signs("coder"))
+	r.addAgent("coder", `touch up; `+waitForFileScript("go")+namedEcho("coder"))
 	reload()
-	r.saying("1", "/agent coder")
+	r.writeAndAwait("1", "/agent coder")
 	r.net.UserWrites("1", "u", "runs")
 	r.awaitFile("up")
 	r.net.UserWrites("1", "u", "waits")
 	r.awaitText("1", "Queued, number 1 in line.")
-	r.named = nil
+	r.otherAgents = nil
 	reload()
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitText("1", "coder heard runs")
 	r.awaitText("1", "The agent coder is no longer available, so default answers from now on.")
 	r.awaitText("1", "default heard waits")
@@ -135,7 +135,7 @@ func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 // other.
 func TestAgentsShareNoSettings(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; printf '%s' "$OWN|$(ulimit -n)|$ALPHA_API_KEY|$BETA_API_KEY|$ONLY_DEFAULT" > "seen-$OWN"; printf '%s' "$line" > "line-$OWN"; echo ok`)
+	r := newFixture(t, `read -r line; printf '%s' "$OWN|$(ulimit -n)|$ALPHA_API_KEY|$BETA_API_KEY|$ONLY_DEFAULT" > "seen-$OWN"; printf '%s' "$line" > "line-$OWN"; echo ok`)
 	r.terminal.Env = map[string]string{"OWN": "default", "ONLY_DEFAULT": "1"}
 	r.terminal.Providers = map[string]config.Provider{"alpha": {APIKeys: []config.Secret{"key-of-alpha"}}}
 	r.terminal.ProviderEnv = true
@@ -144,17 +144,17 @@ func TestAgentsShareNoSettings(t *testing.T) {
 	coder.Env = map[string]string{"OWN": "coder"}
 	coder.Providers = map[string]config.Provider{"beta": {APIKeys: []config.Secret{"key-of-beta"}}}
 	coder.Limits.Files = 222
-	r.named = map[string]config.Terminal{"coder": coder}
+	r.otherAgents = map[string]config.Terminal{"coder": coder}
 	r.start()
-	r.saying("1", "hello")
-	r.saying("1", "/agent coder")
-	r.saying("1", "hello")
+	r.writeAndAwait("1", "hello")
+	r.writeAndAwait("1", "/agent coder")
+	r.writeAndAwait("1", "hello")
 	for name, want := range map[string]string{"default": "default|111|key-of-alpha||1", "coder": "coder|222||key-of-beta|"} {
-		if got := r.read("seen-" + name); got != want {
+		if got := r.readWorkspace("seen-" + name); got != want {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}
 		var envelope terminal.Envelope
-		if err := json.Unmarshal([]byte(r.read("line-"+name)), &envelope); err != nil {
+		if err := json.Unmarshal([]byte(r.readWorkspace("line-"+name)), &envelope); err != nil {
 			t.Fatal(err)
 		}
 		if len(envelope.Providers) != 1 || (len(envelope.Providers["beta"].APIKeys) == 1) != (name == "coder") {
@@ -165,13 +165,13 @@ func TestAgentsShareNoSettings(t *testing.T) {
 
 func TestTheTimeoutOfATurnIsThatOfItsAgent(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, signs("default"))
+	r := newFixture(t, namedEcho("default"))
 	r.addAgent("slow", "echo begun; sleep 300")
-	slow := r.named["slow"]
+	slow := r.otherAgents["slow"]
 	slow.Timeout = 1
-	r.named["slow"] = slow
+	r.otherAgents["slow"] = slow
 	r.start()
-	r.saying("1", "/agent slow")
+	r.writeAndAwait("1", "/agent slow")
 	r.net.UserWrites("1", "u", "hello")
 	r.awaitText("1", "Timed out after 1 s.")
 }
@@ -180,17 +180,17 @@ func TestRecordsAndLogsNameTheAgent(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got []string
-	r := newRig(t, signs("default"))
-	r.addAgent("coder", signs("coder"))
+	r := newFixture(t, namedEcho("default"))
+	r.addAgent("coder", namedEcho("coder"))
 	r.audit = func(a audit.Record) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, strings.TrimSpace(fmt.Sprint(a.Event, " ", a.Agent, a.Command)))
 	}
 	r.start()
-	r.saying("1", "one")
-	r.saying("1", "/agent coder")
-	r.saying("1", "two")
+	r.writeAndAwait("1", "one")
+	r.writeAndAwait("1", "/agent coder")
+	r.writeAndAwait("1", "two")
 	r.stop()
 	if want := "turn.start default,turn.end default,command /agent,turn.start coder,turn.end coder"; strings.Join(got, ",") != want {
 		t.Errorf("recorded %q, want %q", got, want)

@@ -31,9 +31,9 @@ import (
 // trivial is the smallest rich agent there is. Where the text asks for it, it takes a minute.
 const trivial = `read -r line; case $line in *slow*) exec sleep 60;; esac; echo '{"type":"message","text":"hi"}'`
 
-// loop is a channel without a network: what is said to it is received at once, and whoever waits
-// for an answer is told of it.
-type loop struct {
+// loopChannel is a channel without a network: a text is received at once, and answers are passed to
+// the caller that waits for them.
+type loopChannel struct {
 	receive channels.Receive
 	up      chan struct{}
 	begun   chan struct{} // gets something when a turn begins, if somebody looks
@@ -42,22 +42,22 @@ type loop struct {
 	next    atomic.Int64
 }
 
-func newLoop() *loop {
-	return &loop{up: make(chan struct{}), begun: make(chan struct{}), stuck: make(chan struct{})}
+func newLoopChannel() *loopChannel {
+	return &loopChannel{up: make(chan struct{}), begun: make(chan struct{}), stuck: make(chan struct{})}
 }
 
-func (l *loop) Run(ctx context.Context, receive channels.Receive) error {
+func (l *loopChannel) Run(ctx context.Context, receive channels.Receive) error {
 	l.receive = receive
 	close(l.up)
 	<-ctx.Done()
 	return nil
 }
 
-func (l *loop) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (l *loopChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
 }
 
-func (l *loop) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (l *loopChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if strings.HasPrefix(o.Chat.ID, "stuck") {
 		select {
 		case <-l.stuck:
@@ -71,7 +71,7 @@ func (l *loop) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt,
 	return channels.Receipt{ID: "1"}, nil
 }
 
-func (l *loop) Typing(context.Context, channels.Chat) error {
+func (l *loopChannel) Typing(context.Context, channels.Chat) error {
 	select {
 	case l.begun <- struct{}{}:
 	default:
@@ -79,17 +79,17 @@ func (l *loop) Typing(context.Context, channels.Chat) error {
 	return nil
 }
 
-// say is a message of a user. It returns when the message is safe.
-func (l *loop) say(chat, text string) error {
+// receiveText receives a message of a user. It returns when the message is stored.
+func (l *loopChannel) receiveText(chat, text string) error {
 	return l.receive(context.Background(), channels.Incoming{
 		Chat: channels.Chat{Channel: "loop", ID: chat}, ID: strconv.FormatInt(l.next.Add(1), 10), User: channels.User{ID: "u"}, Text: text,
 	})
 }
 
-// asker returns what says something in a chat and waits for the answer. It changes between some
-// chats, because when the answer is there the end of the turn is still to be recorded, and a
-// message that comes so soon would have to wait for that.
-func (l *loop) asker(name string) func() error {
+// newAsker returns a function that writes a message and waits for the answer. It alternates between
+// chats, because the end of a turn is stored after its answer is sent, and a message that arrives
+// in between would have to wait.
+func (l *loopChannel) newAsker(name string) func() error {
 	const chats = 8
 	answered := make(chan struct{})
 	for i := range chats {
@@ -98,7 +98,7 @@ func (l *loop) asker(name string) func() error {
 	n := 0
 	return func() error {
 		n++
-		if err := l.say(name+strconv.Itoa(n%chats), "hello"); err != nil {
+		if err := l.receiveText(name+strconv.Itoa(n%chats), "hello"); err != nil {
 			return err
 		}
 		<-answered
@@ -108,7 +108,7 @@ func (l *loop) asker(name string) func() error {
 
 // benchGateway runs a gateway on a loop until the benchmark ends, or until the function that it
 // returns is called.
-func benchGateway(b testing.TB, dir, command string, l *loop, ready func()) (stop func()) {
+func benchGateway(b testing.TB, dir, command string, l *loopChannel, ready func()) (stop func()) {
 	b.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = command, "rich"
@@ -141,15 +141,15 @@ func benchGateway(b testing.TB, dir, command string, l *loop, ready func()) (sto
 	return stop
 }
 
-// floor runs the trivial agent by os/exec alone.
-func floor(dir string) error {
+// runBareAgent runs the trivial agent with os/exec only.
+func runBareAgent(dir string) error {
 	cmd := exec.Command("/bin/sh", "-c", trivial)
 	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(`{"text":"hello"}`+"\n"), io.Discard
 	_, err := cmd.Output()
 	return err
 }
 
-func timed(b *testing.B, f func() error) time.Duration {
+func measureTime(b *testing.B, f func() error) time.Duration {
 	b.Helper()
 	began := time.Now()
 	if err := f(); err != nil {
@@ -166,13 +166,13 @@ func quantile(d []time.Duration, q float64) float64 {
 // BenchmarkTurnAlone reports the median from a message to its answer as a multiple of bare os/exec,
 // run by turns.
 func BenchmarkTurnAlone(b *testing.B) {
-	dir, l := b.TempDir(), newLoop()
+	dir, l := b.TempDir(), newLoopChannel()
 	benchGateway(b, dir, trivial, l, nil)
-	ask := l.asker("c")
+	ask := l.newAsker("c")
 	var turns, floors []time.Duration
 	for b.Loop() {
-		floors = append(floors, timed(b, func() error { return floor(dir) }))
-		turns = append(turns, timed(b, ask))
+		floors = append(floors, measureTime(b, func() error { return runBareAgent(dir) }))
+		turns = append(turns, measureTime(b, ask))
 	}
 	b.ReportMetric(quantile(turns, 0.5)/quantile(floors, 0.5), "×floor")
 	b.ReportMetric(quantile(turns, 0.5)/1e3, "p50-µs")
@@ -180,12 +180,12 @@ func BenchmarkTurnAlone(b *testing.B) {
 
 // BenchmarkTurn32 reports the throughput of 32 people side by side as a share of bare os/exec's.
 func BenchmarkTurn32(b *testing.B) {
-	dir, l := b.TempDir(), newLoop()
+	dir, l := b.TempDir(), newLoopChannel()
 	benchGateway(b, dir, trivial, l, nil)
 	const workers, each = 32, 8
 	var asks []func() error
 	for i := range workers {
-		asks = append(asks, l.asker(fmt.Sprintf("w%d-", i)))
+		asks = append(asks, l.newAsker(fmt.Sprintf("w%d-", i)))
 	}
 	batch := func(f func(worker int) error) func() error {
 		return func() error {
@@ -205,8 +205,8 @@ func BenchmarkTurn32(b *testing.B) {
 	}
 	var turns, floors []time.Duration
 	for b.Loop() {
-		floors = append(floors, timed(b, batch(func(int) error { return floor(dir) })))
-		turns = append(turns, timed(b, batch(func(w int) error { return asks[w]() })))
+		floors = append(floors, measureTime(b, batch(func(int) error { return runBareAgent(dir) })))
+		turns = append(turns, measureTime(b, batch(func(w int) error { return asks[w]() })))
 	}
 	b.ReportMetric(quantile(floors, 0.5)/quantile(turns, 0.5), "×floor-throughput")
 	b.ReportMetric(workers*each/(quantile(turns, 0.5)/1e9), "turns/s")
@@ -216,20 +216,20 @@ func BenchmarkTurn32(b *testing.B) {
 // that takes a minute and one writes as fast as it is received, as a multiple of what it is without
 // them.
 func BenchmarkUndisturbed(b *testing.B) {
-	quiet, loud := newLoop(), newLoop()
+	quiet, loud := newLoopChannel(), newLoopChannel()
 	benchGateway(b, b.TempDir(), trivial, quiet, nil)
 	benchGateway(b, b.TempDir(), trivial, loud, nil)
 	for _, chat := range []string{"stuck", "slow"} {
-		if err := loud.say(chat, chat); err != nil {
+		if err := loud.receiveText(chat, chat); err != nil {
 			b.Fatal(err)
 		}
 	}
-	alone, among := quiet.asker("c"), loud.asker("c")
+	alone, among := quiet.newAsker("c"), loud.newAsker("c")
 	const each = 20
 	var calm, disturbed []time.Duration
 	for b.Loop() {
 		for range each {
-			calm = append(calm, timed(b, alone))
+			calm = append(calm, measureTime(b, alone))
 		}
 		end := make(chan struct{})
 		var flood sync.WaitGroup
@@ -240,14 +240,14 @@ func BenchmarkUndisturbed(b *testing.B) {
 					return
 				default:
 				}
-				if err := loud.say("flood", "more"); err != nil {
+				if err := loud.receiveText("flood", "more"); err != nil {
 					b.Error(err)
 					return
 				}
 			}
 		})
 		for range each {
-			disturbed = append(disturbed, timed(b, among))
+			disturbed = append(disturbed, measureTime(b, among))
 		}
 		close(end)
 		flood.Wait()
@@ -263,20 +263,20 @@ func BenchmarkStartWithBacklog(b *testing.B) {
 	const pending = 100_000
 	for name, fill := range map[string]func(i int, s store.Store) error{
 		"empty":             nil,
-		"inbox-many-chats":  func(i int, s store.Store) error { return received(s, strconv.Itoa(i), i) },
-		"inbox-one-chat":    func(i int, s store.Store) error { return received(s, "1", i) },
-		"outbox-many-chats": func(i int, s store.Store) error { return queued(s, "stuck"+strconv.Itoa(i)) },
-		"outbox-one-chat":   func(_ int, s store.Store) error { return queued(s, "stuck") },
+		"inbox-many-chats":  func(i int, s store.Store) error { return receiveBacklog(s, strconv.Itoa(i), i) },
+		"inbox-one-chat":    func(i int, s store.Store) error { return receiveBacklog(s, "1", i) },
+		"outbox-many-chats": func(i int, s store.Store) error { return enqueueBacklog(s, "stuck"+strconv.Itoa(i)) },
+		"outbox-one-chat":   func(_ int, s store.Store) error { return enqueueBacklog(s, "stuck") },
 	} {
 		b.Run(name, func(b *testing.B) {
 			dir := b.TempDir()
 			if fill != nil {
-				backlog(b, dir, pending, fill)
+				fillBacklog(b, dir, pending, fill)
 			}
 			var took []time.Duration
 			var heap float64
 			for b.Loop() {
-				l := newLoop()
+				l := newLoopChannel()
 				var before, after runtime.MemStats
 				debug.FreeOSMemory()
 				runtime.ReadMemStats(&before)
@@ -296,20 +296,20 @@ func BenchmarkStartWithBacklog(b *testing.B) {
 	}
 }
 
-func received(s store.Store, chat string, id int) error {
+func receiveBacklog(s store.Store, chat string, id int) error {
 	_, err := s.Receive(context.Background(), store.ReceiveRequest{In: channels.Incoming{
 		Chat: channels.Chat{Channel: "loop", ID: chat}, ID: strconv.Itoa(id), User: channels.User{ID: "u"}, Text: "hello",
 	}})
 	return err
 }
 
-func queued(s store.Store, chat string) error {
+func enqueueBacklog(s store.Store, chat string) error {
 	_, _, err := s.Enqueue(context.Background(), store.Outbound{Parts: []channels.Outgoing{{Chat: channels.Chat{Channel: "loop", ID: chat}, Text: "hello"}}})
 	return err
 }
 
-// backlog fills a store, many at once as its writer likes it.
-func backlog(b *testing.B, dir string, n int, fill func(int, store.Store) error) {
+// fillBacklog fills a store, with many parallel writes to use group commit.
+func fillBacklog(b *testing.B, dir string, n int, fill func(int, store.Store) error) {
 	b.Helper()
 	s, err := sqlite.Open(b.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
 	if err != nil {

@@ -17,26 +17,26 @@ import (
 	"nanobot/gateway/store"
 )
 
-// bigFile is an agent that sends a sparse file of a size.
-func bigFile(size string) string {
+// bigFileScript is an agent that sends a sparse file of a size.
+func bigFileScript(size string) string {
 	return `truncate -s ` + size + ` big.bin; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/big.bin\"]}"; `
 }
 
-// spooled are the copies that the gateway has made.
-func (r *rig) spooled() []string {
+// spoolFolders returns the copies in the spool.
+func (r *fixture) spoolFolders() []string {
 	found, _ := filepath.Glob(filepath.Join(r.dir, ".nanobot", "spool", "*", "*"))
 	return found
 }
 
 func TestAFileOverTheNetworksLimitIsNeverCopied(t *testing.T) {
-	r := newRig(t, bigFile("100G"))
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel {
+	r := newFixture(t, bigFileScript("100G"))
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
 		c.MaxFile = 50 << 20
 		return c
 	}
-	r.hook = func(s store.Store) store.Store {
+	r.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(string) error {
-			if got := r.spooled(); len(got) > 0 {
+			if got := r.spoolFolders(); len(got) > 0 {
 				t.Errorf("copied %q", got)
 			}
 			return nil
@@ -46,13 +46,13 @@ func TestAFileOverTheNetworksLimitIsNeverCopied(t *testing.T) {
 	r.net.UserWrites("1", "u", "hi")
 	r.expect("1", "look\n⚠ \"big.bin\" (107.4 GB) was not sent: the network takes files up to 52428800 bytes.")
 	r.awaitIdle("1")
-	if got := r.spooled(); len(got) > 0 {
+	if got := r.spoolFolders(); len(got) > 0 {
 		t.Errorf("copied %q", got)
 	}
 }
 
-func TestWhoIsSentAFileThatTheDiskHasNoRoomForIsTold(t *testing.T) {
-	r := newRig(t, `head -c 40000000 /dev/urandom > big.bin; echo small > small.txt
+func TestAPersonIsToldOfAFileThatTheDiskHasNoRoomFor(t *testing.T) {
+	r := newFixture(t, `head -c 40000000 /dev/urandom > big.bin; echo small > small.txt
 		echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/big.bin\",\"$PWD/small.txt\"]}"`)
 	state := filepath.Join(r.dir, ".nanobot")
 	if err := os.MkdirAll(state, 0o700); err != nil {
@@ -74,18 +74,18 @@ func TestWhoIsSentAFileThatTheDiskHasNoRoomForIsTold(t *testing.T) {
 		t.Errorf("told %q", told.Text)
 	}
 	r.awaitIdle("1")
-	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return c[len(c)-1].Files["small.txt"] == "small\n" }); !ok {
+	if _, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return c[len(c)-1].Files["small.txt"] == "small\n" }); !ok {
 		t.Error("the other file did not arrive")
 	}
 }
 
-// endless is a store whose copies of large files go on until their context ends.
-type endless struct {
+// endlessSpool is a store whose copies of large files do not end before their context.
+type endlessSpool struct {
 	store.Store
 	begun func()
 }
 
-func (s endless) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
+func (s endlessSpool) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
 	if checked, err := file.Stat(); err != nil || checked.Size() < 1<<20 {
 		return s.Store.SaveCopy(ctx, file, most)
 	}
@@ -99,8 +99,8 @@ const stillCopied = "look\n⚠ \"big.bin\" was not sent: it was still being copi
 
 func TestACopyEndsAtStop(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, bigFile("1G")+"sleep 600")
-	r.hook = func(s store.Store) store.Store { return endless{s, func() { r.touch("copying") }} }
+	r := newFixture(t, bigFileScript("1G")+"sleep 600")
+	r.wrapStore = func(s store.Store) store.Store { return endlessSpool{s, func() { r.touchFile("copying") }} }
 	r.start()
 	r.net.UserWrites("1", "u", "hi")
 	r.awaitFile("copying")
@@ -108,15 +108,15 @@ func TestACopyEndsAtStop(t *testing.T) {
 	r.expect("1", stillCopied, "Stopped.")
 }
 
-func TestACopyEndsWhenTheTimeIsUp(t *testing.T) {
+func TestACopyEndsWithTheTimeoutOfTheTurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, bigFile("1G")+"sleep 600")
+	r := newFixture(t, bigFileScript("1G")+"sleep 600")
 	r.terminal.Timeout = 2
-	r.hook = func(s store.Store) store.Store { return endless{s, func() {}} }
+	r.wrapStore = func(s store.Store) store.Store { return endlessSpool{s, func() {}} }
 	r.start()
 	for turn := 1; turn <= 100; turn++ {
 		r.net.UserWrites("1", "u", "hi")
-		calls, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+		calls, ok := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 			return strings.Count(strings.Join(texts(calls), "|"), "Timed out after 2 s.") == turn
 		})
 		if !ok {
@@ -131,12 +131,12 @@ func TestACopyEndsWhenTheTimeIsUp(t *testing.T) {
 
 // What was printed before a stop is still delivered, its pictures too.
 func TestASmallFileIsSentThoughTheTurnWasStopped(t *testing.T) {
-	r := newRig(t, `echo small > small.png; echo "$PWD/small.png"; touch up; sleep 600`)
+	r := newFixture(t, `echo small > small.png; echo "$PWD/small.png"; touch up; sleep 600`)
 	r.start()
 	r.net.UserWrites("1", "u", "hi")
 	r.awaitFile("up")
 	r.net.UserWrites("1", "u", "/stop")
-	if _, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+	if _, ok := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if c.Files["small.png"] == "small\n" {
 				return true
@@ -149,16 +149,16 @@ func TestASmallFileIsSentThoughTheTurnWasStopped(t *testing.T) {
 }
 
 // After its end a turn is not copied for any more: an agent could have printed thousands of files.
-func TestNotMuchIsCopiedAfterTheEnd(t *testing.T) {
+func TestOnlySmallFilesAreCopiedAfterTheEndOfATurn(t *testing.T) {
 	var frames strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&frames, `truncate -s 20M %d.bin; echo "{\"type\":\"message\",\"text\":\"number %d\",\"media\":[\"$PWD/%d.bin\"]}"; `, i, i, i)
 	}
-	r := newRig(t, "trap 'touch told; exit' TERM; "+frames.String()+"touch up; while :; do sleep 0.01; done")
+	r := newFixture(t, "trap 'touch told; exit' TERM; "+frames.String()+"touch up; while :; do sleep 0.01; done")
 	stopped := make(chan struct{})
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return unsent{c} }
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return refusingFilesChannel{c} }
 	copies := 0
-	r.hook = func(s store.Store) store.Store {
+	r.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(string) error {
 			<-stopped
 			copies++
@@ -172,15 +172,15 @@ func TestNotMuchIsCopiedAfterTheEnd(t *testing.T) {
 	r.awaitFile("told")
 	close(stopped)
 	r.awaitIdle("1")
-	if got := len(r.spooled()); got < 1 || got > 4 {
+	if got := len(r.spoolFolders()); got < 1 || got > 4 {
 		t.Errorf("%d copies of %d", got, copies)
 	}
 }
 
-// unsent is a network that takes no files.
-type unsent struct{ *gatewaytest.Channel }
+// refusingFilesChannel is a channel whose network accepts no files.
+type refusingFilesChannel struct{ *gatewaytest.Channel }
 
-func (c unsent) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (c refusingFilesChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if len(o.Media) > 0 {
 		return channels.Receipt{}, errors.New("not now")
 	}

@@ -31,8 +31,8 @@ func quoteJSON(v any) string {
 	return string(b)
 }
 
-// pictures puts two pictures and a text file into the workspace.
-func (r *rig) pictures() {
+// writePictures writes two pictures and a text file into the workspace.
+func (r *fixture) writePictures() {
 	r.t.Helper()
 	for name, content := range map[string][]byte{"a.png": telegramtest.PNG(40, 30), "b.png": telegramtest.PNG(50, 30), "notes.txt": []byte("notes\n")} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
@@ -43,14 +43,14 @@ func (r *rig) pictures() {
 
 const noMessage = "no message"
 
-// record is a transcript in the making: calls by message, messages in the order of their first
+// callLog collects calls by message, with the messages in the order of their first
 // call.
-type record struct {
+type callLog struct {
 	order []string
 	calls map[string][]string
 }
 
-func (r *record) add(message, call string) {
+func (r *callLog) add(message, call string) {
 	if r.calls == nil {
 		r.calls = map[string][]string{}
 	}
@@ -60,7 +60,7 @@ func (r *record) add(message, call string) {
 	r.calls[message] = append(r.calls[message], call)
 }
 
-func (r *record) String() string {
+func (r *callLog) String() string {
 	var b strings.Builder
 	for _, message := range r.order {
 		if message == noMessage { // these come from several goroutines
@@ -81,11 +81,11 @@ func uploaded(field, name, kind string, content []byte) string {
 const adaOnTelegram = 7
 
 type telegramNetwork struct {
-	r   *rig
+	r   *fixture
 	api *telegramtest.Server
 }
 
-func openTelegram(r *rig) chatNetwork {
+func openTelegram(r *fixture) chatNetwork {
 	api := telegramtest.New(r.t)
 	api.AddUser(telegramtest.User{ID: adaOnTelegram, FirstName: "ada", Username: "ada"})
 	ch, err := telegram.New(telegram.Options{
@@ -94,7 +94,7 @@ func openTelegram(r *rig) chatNetwork {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.also = map[string]channels.Channel{telegram.Name: ch}
+	r.otherChannels = map[string]channels.Channel{telegram.Name: ch}
 	r.start()
 	return telegramNetwork{r, api}
 }
@@ -118,7 +118,7 @@ func (n telegramNetwork) press(label string) {
 	n.r.t.Fatalf("no button %q is shown", label)
 }
 
-func (n telegramNetwork) await(text string) { awaitWords(n.r.t, n.api, adaOnTelegram, text) }
+func (n telegramNetwork) await(text string) { awaitTelegramText(n.r.t, n.api, adaOnTelegram, text) }
 
 func (n telegramNetwork) limitNextSend() { n.api.FailNext("sendMessage", telegramtest.RateLimited(1)) }
 
@@ -133,7 +133,7 @@ var sessionMemory = []string{
 }
 
 func (n telegramNetwork) transcript() string {
-	var all record
+	var all callLog
 	for _, c := range n.api.Calls("") {
 		if slices.Contains(sessionMemory, c.Method) {
 			continue
@@ -160,12 +160,12 @@ func (n telegramNetwork) transcript() string {
 const adaOnDiscord = "4200000000000000042"
 
 type discordNetwork struct {
-	r   *rig
+	r   *fixture
 	api *discordtest.Server
 	dm  string
 }
 
-func openDiscord(r *rig) chatNetwork {
+func openDiscord(r *fixture) chatNetwork {
 	api := discordtest.New(r.t)
 	api.AddUser(discordtest.User{ID: adaOnDiscord, Username: "ada"})
 	transport := &http.Transport{}
@@ -177,7 +177,7 @@ func openDiscord(r *rig) chatNetwork {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.also = map[string]channels.Channel{discord.Name: ch}
+	r.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	r.start()
 	n := discordNetwork{r: r, api: api, dm: api.DM(adaOnDiscord).ID}
 	api.AwaitReady(r.t)
@@ -207,7 +207,7 @@ func (n discordNetwork) press(label string) {
 
 func (n discordNetwork) await(text string) {
 	text = strings.TrimPrefix(text, "↻ ") // a repeated send carries the same nonce and needs no mark
-	shown, ok := n.api.AwaitMessages(n.dm, 2*patience, func(all []discordtest.Message) bool {
+	shown, ok := n.api.AwaitMessages(n.dm, 2*testTimeout, func(all []discordtest.Message) bool {
 		return slices.ContainsFunc(all, func(m discordtest.Message) bool { return strings.Contains(m.Content, text) })
 	})
 	if !ok {
@@ -229,7 +229,7 @@ var (
 )
 
 func (n discordNetwork) transcript() string {
-	var all record
+	var all callLog
 	number := map[string]string{adaOnDiscord: "ada", n.dm: "dm", n.api.Bot.ID: "bot"}
 	for _, c := range n.api.Calls("") {
 		if strings.HasPrefix(c.Route, "GET ") || c.Route == discordtest.StartTyping || strings.HasPrefix(string(c.Body), `{"components":[],"ID":`) {

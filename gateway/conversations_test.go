@@ -32,7 +32,7 @@ type chatNetwork interface {
 // conversation is what ada does with an agent.
 type conversation struct {
 	agent string // a shell script that prints frames
-	play  func(r *rig, n chatNetwork)
+	play  func(r *fixture, n chatNetwork)
 }
 
 const (
@@ -46,24 +46,24 @@ const (
 var conversations = map[string]conversation{
 	"text": {
 		agent: `read -r line; echo '{"type":"message","text":"first"}'; echo '{"type":"message","text":"second"}'; echo plain line`,
-		play: func(_ *rig, n chatNetwork) {
+		play: func(_ *fixture, n chatNetwork) {
 			n.say("hello")
 			n.await("plain line")
 		},
 	},
 	"markdown": {
 		agent: `cat answer.json`,
-		play: func(r *rig, n chatNetwork) {
-			r.frame("answer.json", markdownAnswer)
+		play: func(r *fixture, n chatNetwork) {
+			r.writeFrame("answer.json", markdownAnswer)
 			n.say("format it")
 			n.await("func main")
 		},
 	},
 	"long": {
 		agent: `read -r line; case $line in *file*) cat file.json;; *) cat long.json;; esac`,
-		play: func(r *rig, n chatNetwork) {
-			r.frame("long.json", strings.Repeat("A paragraph of some length that ends here.\n\n", 150)+"the end")
-			r.frame("file.json", strings.Repeat("One line of a very long answer.\n", 2000)+"the end")
+		play: func(r *fixture, n chatNetwork) {
+			r.writeFrame("long.json", strings.Repeat("A paragraph of some length that ends here.\n\n", 150)+"the end")
+			r.writeFrame("file.json", strings.Repeat("One line of a very long answer.\n", 2000)+"the end")
 			n.say("long")
 			n.await("the end")
 			r.awaitNoTurn()
@@ -74,26 +74,26 @@ var conversations = map[string]conversation{
 	"albums": {
 		agent: `read -r line; n=$(printf %s "$line" | grep -o 'photo[^"]*\.png\|image[^"]*\.png' | wc -l); echo '{"type":"message","text":"here",` + pictures + `}'
 			echo '{"type":"message","text":"a file","media":["'$PWD'/notes.txt"]}'; echo '{"type":"message","text":"done"}'`,
-		play: func(r *rig, n chatNetwork) {
-			r.pictures()
+		play: func(r *fixture, n chatNetwork) {
+			r.writePictures()
 			n.album("look", 3)
 			n.await("done")
 		},
 	},
 	"progress": {
-		agent: `echo '{"type":"progress","text":"step one"}'; ` + until("one") + `echo '{"type":"progress","text":"step two"}'; ` + until("two") + `echo '{"type":"message","text":"finished"}'`,
-		play: func(r *rig, n chatNetwork) {
+		agent: `echo '{"type":"progress","text":"step one"}'; ` + waitForFileScript("one") + `echo '{"type":"progress","text":"step two"}'; ` + waitForFileScript("two") + `echo '{"type":"message","text":"finished"}'`,
+		play: func(r *fixture, n chatNetwork) {
 			n.say("work")
 			n.await("step one")
-			r.touch("one")
+			r.touchFile("one")
 			n.await("step two")
-			r.touch("two")
+			r.touchFile("two")
 			n.await("finished")
 		},
 	},
 	"question": {
 		agent: `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo '{"type":"message","text":"chosen"}'`,
-		play: func(_ *rig, n chatNetwork) {
+		play: func(_ *fixture, n chatNetwork) {
 			n.say("ask me")
 			n.await("Red or blue?")
 			n.press("Blue")
@@ -102,7 +102,7 @@ var conversations = map[string]conversation{
 	},
 	"failure": {
 		agent: `read -r line; case $line in *frame*) echo '{"type":"error","code":"E_OOPS","text":"it broke"}';; *) echo partly; echo trouble >&2; exit 3;; esac`,
-		play: func(r *rig, n chatNetwork) {
+		play: func(r *fixture, n chatNetwork) {
 			n.say("frame")
 			n.await("it broke")
 			r.awaitNoTurn()
@@ -111,8 +111,8 @@ var conversations = map[string]conversation{
 		},
 	},
 	"commands": {
-		agent: `read -r line; echo '{"type":"progress","text":"working"}'; ` + until("go") + `echo '{"type":"message","text":"never"}'`,
-		play: func(_ *rig, n chatNetwork) {
+		agent: `read -r line; echo '{"type":"progress","text":"working"}'; ` + waitForFileScript("go") + `echo '{"type":"message","text":"never"}'`,
+		play: func(_ *fixture, n chatNetwork) {
 			n.say("/help")
 			n.await("/stop")
 			n.say("/whoami")
@@ -131,7 +131,7 @@ var conversations = map[string]conversation{
 	},
 	"faults": {
 		agent: `read -r line; text=${line#*'"text":"'}; echo '{"type":"message","text":"you said '"${text%%'"'*}"'"}'`,
-		play: func(r *rig, n chatNetwork) {
+		play: func(r *fixture, n chatNetwork) {
 			n.limitNextSend()
 			n.say("slow down")
 			n.await("you said slow down")
@@ -143,8 +143,8 @@ var conversations = map[string]conversation{
 	},
 }
 
-// frame writes a message frame with a text into a file of the workspace.
-func (r *rig) frame(name, text string) {
+// writeFrame writes a message frame with a text into a file of the workspace.
+func (r *fixture) writeFrame(name, text string) {
 	r.t.Helper()
 	line := `{"type":"message","text":` + quoteJSON(text) + "}\n"
 	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(line), 0o600); err != nil {
@@ -153,9 +153,9 @@ func (r *rig) frame(name, text string) {
 }
 
 // awaitNoTurn waits until no turn runs in any chat.
-func (r *rig) awaitNoTurn() {
+func (r *fixture) awaitNoTurn() {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
 		running, err := r.store.Turns(r.t.Context(), store.TurnFilter{Outcome: string(store.Running), Limit: 1})
 		if err == nil && len(running) == 0 {
 			return
@@ -168,11 +168,11 @@ func (r *rig) awaitNoTurn() {
 
 func TestEveryCallOfFixedConversations(t *testing.T) {
 	t.Parallel()
-	for network, open := range map[string]func(*rig) chatNetwork{"telegram": openTelegram, "discord": openDiscord} {
+	for network, open := range map[string]func(*fixture) chatNetwork{"telegram": openTelegram, "discord": openDiscord} {
 		for name, c := range conversations {
 			t.Run(network+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				r := newRig(t, c.agent)
+				r := newFixture(t, c.agent)
 				r.terminal.Interactive = name == "question"
 				n := open(r)
 				c.play(r, n)

@@ -39,22 +39,22 @@ func TestKillingTheDaemonAtAnyInstantLosesNothing(t *testing.T) {
 	for _, onCrash := range []string{"retry", "report"} {
 		t.Run(onCrash, func(t *testing.T) {
 			kills := 8
-			if long() {
+			if isLongRun() {
 				kills = 200
 			}
-			c := newCrash(t, onCrash)
-			c.storm(kills)
-			c.settle()
-			c.score()
+			c := newKillTest(t, onCrash)
+			c.killRepeatedly(kills)
+			c.finishWork()
+			c.checkNetworks()
 		})
 	}
 }
 
-// crash is a daemon that is killed and restarted, and two networks that live on. On one of them a
-// repeated send has no second effect.
-type crash struct {
+// killTest is a daemon that is killed and restarted, and two networks that keep running. On one of
+// them a repeated send has no second effect.
+type killTest struct {
 	t      *testing.T
-	random *rand.Rand // of the storm; the people have their own
+	random *rand.Rand // of the kills; the people have their own
 	spec   daemonSpec
 	nets   []*gatewaytest.Network
 	chats  []*crashChat
@@ -74,15 +74,15 @@ type crashChat struct {
 
 const chatsPerNetwork = 4
 
-func newCrash(t *testing.T, onCrash string) *crash {
+func newKillTest(t *testing.T, onCrash string) *killTest {
 	seed := killtest.Seed()
-	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), mark: "CRASH_MARK=" + strconv.FormatUint(seed, 36)}
+	c := &killTest{t: t, random: rand.New(rand.NewPCG(seed, 0)), mark: "CRASH_MARK=" + strconv.FormatUint(seed, 36)}
 	dir := t.TempDir()
 	c.spec = daemonSpec{Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: crashAgent, OnCrash: onCrash}
 	for i, idempotent := range []bool{true, false} {
 		n := gatewaytest.NewNetwork()
 		t.Cleanup(n.Close)
-		n.Idempotent, n.Fault = idempotent, lingering(rand.New(rand.NewPCG(seed, uint64(i+1))))
+		n.Idempotent, n.Fault = idempotent, newSlowFault(rand.New(rand.NewPCG(seed, uint64(i+1))))
 		c.nets = append(c.nets, n)
 		c.spec.Networks = append(c.spec.Networks, networkSpec{Name: "net" + strconv.Itoa(i), URL: n.URL, Idempotent: idempotent})
 		for j := range chatsPerNetwork {
@@ -98,9 +98,9 @@ func newCrash(t *testing.T, onCrash string) *crash {
 	return c
 }
 
-// lingering makes a network slow at times, so that a kill finds sends that were not carried out
+// newSlowFault makes a network slow at times, so that a kill meets sends that were not carried out
 // yet, or were and are not confirmed.
-func lingering(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
+func newSlowFault(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
 	var mu sync.Mutex
 	return func(gatewaytest.Call) gatewaytest.Fault {
 		mu.Lock()
@@ -116,8 +116,8 @@ func lingering(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
 	}
 }
 
-// start begins a daemon. Its output is complete when it has ended.
-func (c *crash) start() (*killtest.Child, *bytes.Buffer) {
+// startDaemon starts a daemon. Its output is complete when it has ended.
+func (c *killTest) startDaemon() (*killtest.Child, *bytes.Buffer) {
 	c.t.Helper()
 	c.spec.Number++
 	spec, err := json.Marshal(c.spec)
@@ -131,16 +131,16 @@ func (c *crash) start() (*killtest.Child, *bytes.Buffer) {
 	return killtest.Start(c.t, cmd), out
 }
 
-// storm kills one daemon after the other while people write. The work of a daemon begins with a
-// poll; before that it cleans up after the last one.
-func (c *crash) storm(kills int) {
+// killRepeatedly kills one daemon after the other while people write. The work of a daemon begins
+// with a poll; before that it cleans up after the last one.
+func (c *killTest) killRepeatedly(kills int) {
 	c.t.Helper()
 	var out *bytes.Buffer
 	killtest.KillLoop{
-		Random: c.random, Kills: kills, Write: c.write,
+		Random: c.random, Kills: kills, Write: c.writeAsPeople,
 		Start: func() (child *killtest.Child, ready func() bool) {
 			_, polls := c.nets[0].Acknowledged()
-			child, out = c.start()
+			child, out = c.startDaemon()
 			return child, func() bool {
 				_, now := c.nets[0].Acknowledged()
 				return now > polls
@@ -155,26 +155,26 @@ func (c *crash) storm(kills int) {
 	}.Run(c.t)
 }
 
-// write is what people do: they ask, not too much at once, and press the button under a report.
-func (c *crash) write(random *rand.Rand) {
+// writeAsPeople asks questions, not too many at once, and presses the button of a report.
+func (c *killTest) writeAsPeople(random *rand.Rand) {
 	chat := c.chats[random.IntN(len(c.chats))]
-	if seen := chat.read(); chat.asked-seen.settled(c.spec.OnCrash) < 5 {
-		chat.ask()
+	if seen := chat.readTranscript(); chat.asked-seen.countSettled(c.spec.OnCrash) < 5 {
+		chat.askQuestion()
 	}
-	c.press(chat)
+	c.pressRerun(chat)
 }
 
-func (ch *crashChat) ask() {
+func (ch *crashChat) askQuestion() {
 	ch.asked++
 	ch.ids[ch.net.UserWrites(ch.name, "u", strconv.Itoa(ch.asked))] = ch.asked
 }
 
-// press presses the buttons that no one has pressed yet.
-func (c *crash) press(chat *crashChat) {
+// pressRerun presses the buttons that were not pressed yet.
+func (c *killTest) pressRerun(chat *crashChat) {
 	if c.spec.OnCrash != "report" {
 		return
 	}
-	for _, s := range chat.read().said {
+	for _, s := range chat.readTranscript().said {
 		if _, done := chat.pressed[s.Key]; s.what == "report" && !done && len(s.Buttons) == 1 {
 			chat.pressed[s.Key] = s.question
 			chat.net.UserPresses(chat.name, "u", s.Buttons[0])
@@ -182,18 +182,18 @@ func (c *crash) press(chat *crashChat) {
 	}
 }
 
-// settle lets a last daemon do what is left to do, and ends it.
-func (c *crash) settle() {
+// finishWork lets a last daemon finish all work, and ends it.
+func (c *killTest) finishWork() {
 	c.t.Helper()
 	if err := os.WriteFile(filepath.Join(c.spec.Dir, "calm"), nil, 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	daemon, out := c.start()
-	for deadline := time.Now().Add(2 * patience); ; time.Sleep(10 * time.Millisecond) {
+	daemon, out := c.startDaemon()
+	for deadline := time.Now().Add(2 * testTimeout); ; time.Sleep(10 * time.Millisecond) {
 		open := 0
 		for _, chat := range c.chats {
-			c.press(chat)
-			open += chat.asked - chat.read().settled(c.spec.OnCrash)
+			c.pressRerun(chat)
+			open += chat.asked - chat.readTranscript().countSettled(c.spec.OnCrash)
 		}
 		if open == 0 {
 			break
@@ -203,20 +203,20 @@ func (c *crash) settle() {
 			break
 		}
 	}
-	expectNone(c.t, "the daemon has zombies", func() []int { return zombies(daemon.PID()) })
+	awaitNoProcesses(c.t, "the daemon has zombies", func() []int { return zombies(daemon.PID()) })
 	if err := daemon.End(); err != nil {
 		c.t.Errorf("the last daemon: %v, %s", err, out)
 	}
-	expectNone(c.t, "processes survived", func() []int { return marked(c.mark) })
-	for _, pid := range marked(c.mark) {
+	awaitNoProcesses(c.t, "processes survived", func() []int { return processesWithMark(c.mark) })
+	for _, pid := range processesWithMark(c.mark) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 
-// expectNone waits until there are none of the processes that should not be there.
-func expectNone(t *testing.T, what string, find func() []int) {
+// awaitNoProcesses waits until there are no unexpected processes.
+func awaitNoProcesses(t *testing.T, what string, find func() []int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(10 * time.Millisecond) {
 		found := find()
 		if len(found) == 0 {
 			return
@@ -232,14 +232,14 @@ func expectNone(t *testing.T, what string, find func() []int) {
 	}
 }
 
-// score judges what the networks were asked to show.
-func (c *crash) score() {
+// checkNetworks checks the messages on the networks.
+func (c *killTest) checkNetworks() {
 	c.t.Helper()
 	asked, doubles := 0, 0
 	for _, chat := range c.chats {
-		seen := chat.read()
+		seen := chat.readTranscript()
 		asked, doubles = asked+chat.asked, doubles+len(seen.doubles)
-		for _, m := range append(seen.mistakes, seen.judge(chat, c.spec.OnCrash)...) {
+		for _, m := range append(seen.mistakes, seen.findMistakes(chat, c.spec.OnCrash)...) {
 			c.t.Errorf("idempotent %v, chat %s: %s", chat.net.Idempotent, chat.name, m)
 		}
 		if c.t.Failed() {
@@ -250,26 +250,26 @@ func (c *crash) score() {
 	c.t.Logf("%d kills (%d before it was ready), %d questions, %d agents, %d sends in flight repeated", c.kills, c.unready, asked, bytes.Count(agents, []byte("\n")), doubles)
 }
 
-// said is one message of a daemon: a, b or report, and the question it is about.
-type said struct {
+// daemonMessage is one message of a daemon: a, b or report, and the question that it answers.
+type daemonMessage struct {
 	gatewaytest.Call
 	what     string
 	question int
 }
 
-// transcript is what a chat was shown, each message once.
+// transcript has the messages of a chat, each once.
 type transcript struct {
-	said     []said
-	doubles  []said
+	said     []daemonMessage
+	doubles  []daemonMessage
 	mistakes []string
 }
 
-// read sorts what a chat was shown. A message that was shown again must have been in flight when
+// readTranscript parses the messages of a chat. A repeated message must have been in flight when
 // its daemon was killed: the last of that daemon in the chat, on a network that cannot tell, and
 // marked as a repetition.
-func (ch *crashChat) read() transcript {
+func (ch *crashChat) readTranscript() transcript {
 	var tr transcript
-	first, last := map[string]said{}, map[int]string{}
+	first, last := map[string]daemonMessage{}, map[int]string{}
 	for _, call := range ch.net.Sent(ch.name) {
 		last[call.Sender] = call.Key
 	}
@@ -277,7 +277,7 @@ func (ch *crashChat) read() transcript {
 		if strings.HasPrefix(call.Text, "Queued, number ") {
 			continue
 		}
-		s := said{Call: call, question: ch.ids[call.ReplyTo]}
+		s := daemonMessage{Call: call, question: ch.ids[call.ReplyTo]}
 		switch {
 		case strings.HasPrefix(call.Text, "I was restarted") && call.Kind == "error":
 			s.what = "report"
@@ -301,8 +301,8 @@ func (ch *crashChat) read() transcript {
 	return tr
 }
 
-// settled counts the questions that are answered, or reported where that is all that is promised.
-func (tr transcript) settled(onCrash string) int {
+// countSettled counts the questions that were answered, or reported if onCrash is report.
+func (tr transcript) countSettled(onCrash string) int {
 	done := map[int]bool{}
 	for _, s := range tr.said {
 		if s.what == "b" || s.what == "report" && onCrash == "retry" {
@@ -312,8 +312,8 @@ func (tr transcript) settled(onCrash string) int {
 	return len(done)
 }
 
-// judge finds what is lost, doubled under another key, or out of order.
-func (tr transcript) judge(chat *crashChat, onCrash string) (mistakes []string) {
+// findMistakes finds messages that are lost, repeated with another key, or out of order.
+func (tr transcript) findMistakes(chat *crashChat, onCrash string) (mistakes []string) {
 	count, seen, latest := map[string]int{}, map[int]bool{}, 0
 	for _, s := range tr.said {
 		count[s.what+strconv.Itoa(s.question)]++
@@ -349,8 +349,8 @@ func (tr transcript) String() string {
 	return b.String()
 }
 
-// marked returns the processes whose environment has a mark.
-func marked(mark string) (pids []int) {
+// processesWithMark returns the processes whose environment has a mark.
+func processesWithMark(mark string) (pids []int) {
 	for pid := range processes() {
 		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 		if bytes.Contains(env, []byte(mark)) {
@@ -370,7 +370,7 @@ func zombies(parent int) (pids []int) {
 	return pids
 }
 
-// processes returns what /proc/N/stat says behind the name: state, parent, and so on.
+// processes returns the fields of /proc/N/stat after the name: state, parent, and so on.
 func processes() map[int][]string {
 	all := map[int][]string{}
 	entries, _ := os.ReadDir("/proc")
@@ -394,8 +394,8 @@ func tail(path string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// noZombies expects that all children of this process were reaped.
-func noZombies(t *testing.T) {
+// checkNoZombies checks that all children of this process were reaped.
+func checkNoZombies(t *testing.T) {
 	t.Helper()
-	expectNone(t, "there are zombies", func() []int { return zombies(os.Getpid()) })
+	awaitNoProcesses(t, "there are zombies", func() []int { return zombies(os.Getpid()) })
 }

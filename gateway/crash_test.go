@@ -32,7 +32,7 @@ import (
 // daemonVariable makes the test binary a daemon: see TestMain. It holds a daemonSpec.
 const daemonVariable = "NANOBOT_TEST_DAEMON"
 
-// daemonSpec is what a daemon in a process of its own is made of.
+// daemonSpec configures a daemon in its own process.
 type daemonSpec struct {
 	Dir        string // workspace
 	State      string // folder of the store
@@ -61,9 +61,9 @@ type networkSpec struct {
 	timedOut   func(key string)
 }
 
-// daemon runs a gateway until SIGTERM. It prints a line when it is ready and logs into its
+// runDaemon runs a gateway until SIGTERM. It prints a line when it is ready and logs into its
 // workspace.
-func daemon(spec string) int {
+func runDaemon(spec string) int {
 	var s daemonSpec
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
 		fmt.Fprintln(os.Stderr, "read spec:", err)
@@ -78,7 +78,7 @@ func daemon(spec string) int {
 	return 0
 }
 
-// commands are those of all agents, by name.
+// commands returns the commands of all agents, by name.
 func (s daemonSpec) commands() map[string]string {
 	all := map[string]string{store.DefaultAgent: s.Command}
 	maps.Copy(all, s.Named)
@@ -104,11 +104,11 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	var protocol terminal.Protocol = rich.Protocol{}
 	switch {
 	case s.Stream:
-		protocol = streaming{}
+		protocol = streamProtocol{}
 	case s.Keep:
-		protocol = &keeping{}
+		protocol = &persistentProtocol{}
 	case s.Suicidal:
-		protocol = &suicidal{dir: s.Dir}
+		protocol = &selfKillingProtocol{dir: s.Dir}
 	}
 	agents := map[string]gateway.Agent{}
 	for name, command := range s.commands() {

@@ -23,8 +23,8 @@ func openStore(t *testing.T, dir string) (store.Store, error) {
 	return s, nil
 }
 
-// once returns a fault for the first send of a text.
-func once(word string, f gatewaytest.Fault) func(gatewaytest.Call) gatewaytest.Fault {
+// faultOnce returns a fault for the first send of a text.
+func faultOnce(word string, f gatewaytest.Fault) func(gatewaytest.Call) gatewaytest.Fault {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return func(c gatewaytest.Call) gatewaytest.Fault {
@@ -48,8 +48,8 @@ func TestARefusedSendIsTriedAgainInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, threeMessages)
-			r.net.Fault = once("m2", f)
+			r := newFixture(t, threeMessages)
+			r.net.Fault = faultOnce("m2", f)
 			r.start()
 			r.net.UserWrites("1", "u", "go")
 			r.expect("1", "m1", "m2", "m3")
@@ -57,10 +57,10 @@ func TestARefusedSendIsTriedAgainInOrder(t *testing.T) {
 	}
 }
 
-func TestAMessageRefusedForGoodDoesNotHoldUpTheOthers(t *testing.T) {
+func TestAPermanentlyRefusedMessageDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, threeMessages)
-	r.net.Fault = once("m2", gatewaytest.Fault{Status: http.StatusForbidden})
+	r := newFixture(t, threeMessages)
+	r.net.Fault = faultOnce("m2", gatewaytest.Fault{Status: http.StatusForbidden})
 	r.start()
 	r.net.UserWrites("1", "u", "go")
 	r.expect("1", "m1", "m3")
@@ -85,10 +85,10 @@ func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, threeMessages)
+			r := newFixture(t, threeMessages)
 			r.net.Idempotent = tc.idempotent
 			r.settings.AtMostOnce = tc.atMostOnce
-			r.net.Fault = once("m2", gatewaytest.Fault{Disconnect: true})
+			r.net.Fault = faultOnce("m2", gatewaytest.Fault{Disconnect: true})
 			r.start()
 			r.net.UserWrites("1", "u", "go")
 			r.awaitText("1", "m3")
@@ -108,7 +108,7 @@ func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
 
 func TestAHungSendDelaysNoOtherChat(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	hang := make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Chat == "stuck" {
@@ -127,12 +127,12 @@ func TestAHungSendDelaysNoOtherChat(t *testing.T) {
 	r.awaitText("stuck", "two")
 }
 
-func TestFilesAreSentAsTheyWereWhenTheFrameCame(t *testing.T) {
+func TestFilesAreSentAsTheyWereWhenTheFrameArrived(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `printf before > a.png; printf keep > b.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/b.png"]}'
-		until ls .nanobot/spool/*/b.png; do sleep 0.01; done >/dev/null 2>&1; printf after > a.png; rm b.png; touch changed; `+until("go"))
+	r := newFixture(t, `printf before > a.png; printf keep > b.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/b.png"]}'
+		until ls .nanobot/spool/*/b.png; do sleep 0.01; done >/dev/null 2>&1; printf after > a.png; rm b.png; touch changed; `+waitForFileScript("go"))
 	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
-		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // the network is slower than the agent
+		for deadline := time.Now().Add(testTimeout); ; time.Sleep(time.Millisecond) { // the network is slower than the agent
 			if _, err := os.Stat(filepath.Join(r.dir, "changed")); err == nil || time.Now().After(deadline) {
 				return gatewaytest.Fault{}
 			}
@@ -140,25 +140,25 @@ func TestFilesAreSentAsTheyWereWhenTheFrameCame(t *testing.T) {
 	}
 	r.start()
 	r.net.UserWrites("1", "u", "go")
-	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 	if !ok {
 		t.Fatalf("sent %v, logged %v", calls, r.logs.All())
 	}
 	if f := calls[1].Files; f["a.png"] != "before" || f["b.png"] != "keep" {
 		t.Errorf("sent %v", f)
 	}
-	r.touch("go")
+	r.touchFile("go")
 }
 
 func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo finished;; *) echo later;; esac`).start()
+	r := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`echo finished;; *) echo later;; esac`).start()
 	r.net.UserWrites("1", "u", "first")
 	r.awaitFile("up")
 	r.net.UserWrites("1", "u", "second")
 	r.awaitText("1", "Queued")
 	r.cancel()
-	r.touch("go")
+	r.touchFile("go")
 	r.stop()
 	r.expect("1", "Queued, number 1 in line.", "finished")
 	r.start()
@@ -167,7 +167,7 @@ func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
 
 func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `if [ -e up ]; then echo second time; else touch up; exec sleep 300; fi`)
+	r := newFixture(t, `if [ -e up ]; then echo second time; else touch up; exec sleep 300; fi`)
 	r.settings.DrainTimeout = 50 * time.Millisecond
 	r.start()
 	r.net.UserWrites("1", "u", "work")
@@ -184,7 +184,7 @@ func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
 
 func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo "$line" > env; echo '{"type":"message","text":"same"}'; if [ -e up ]; then echo end; else touch up; exec sleep 300; fi`)
+	r := newFixture(t, `read -r line; echo "$line" > env; echo '{"type":"message","text":"same"}'; if [ -e up ]; then echo end; else touch up; exec sleep 300; fi`)
 	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
 	r.start()
 	r.net.UserWrites("1", "u", "work")
@@ -202,7 +202,7 @@ func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
 
 func TestAQuestionSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; touch asked; read -r answer; echo "$answer" > answer; echo done`)
+	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; touch asked; read -r answer; echo "$answer" > answer; echo done`)
 	r.terminal.Interactive = true
 	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
 	r.start()
@@ -226,12 +226,12 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 
 func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; touch asked; exec sleep 300`)
+	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; touch asked; exec sleep 300`)
 	r.terminal.Interactive, r.terminal.Timeout = true, 1
 	r.start()
 	r.net.UserWrites("1", "u", "work")
 	for turns := 1; turns <= 100; turns++ {
-		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+		calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 			return strings.Count(strings.Join(texts(c), "|"), "Timed out after 1 s.") == turns
 		})
 		if !ok {

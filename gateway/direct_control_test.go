@@ -17,13 +17,13 @@ import (
 	"nanobot/terminal/screen"
 )
 
-// drawing is a protocol that draws screens and carries out /draw, and text once it was told to.
-type drawing struct {
+// drawingProtocol draws screens. It accepts the command /draw, and text once it was enabled.
+type drawingProtocol struct {
 	taken bool
 	fails error
 }
 
-func (p *drawing) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (p *drawingProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	s := screen.New(20, 3)
 	for _, caption := range []string{"plan", "plan", "", "check", "check"} {
 		_, _ = s.Write([]byte("."))
@@ -34,20 +34,20 @@ func (p *drawing) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "end", Screen: s.Snapshot()})
 }
 
-func (p *drawing) Controls() []terminal.Command { return []terminal.Command{{Name: "draw"}} }
+func (p *drawingProtocol) Controls() []terminal.Command { return []terminal.Command{{Name: "draw"}} }
 
-func (p *drawing) AcceptsControl(_, command string) bool { return command != "" || p.taken }
+func (p *drawingProtocol) AcceptsControl(_, command string) bool { return command != "" || p.taken }
 
-func (p *drawing) Control(_ context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
+func (p *drawingProtocol) Control(_ context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
 	s := screen.New(20, 3)
 	_, _ = s.Write([]byte(r.Command + ":" + r.Args))
 	return terminal.ControlReply{Screen: s.Snapshot(), Files: []terminal.ControlFile{{Name: "../a.txt", Content: []byte("content")}}}, p.fails
 }
 
-// page is a network that shows screens as their text.
-type page struct{ wall }
+// screenChannel is a channel that shows screens as text.
+type screenChannel struct{ textChannel }
 
-func (p *page) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (p *screenChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	text := m.Text
 	if m.Screen != nil {
 		text += "{" + m.Screen.Text() + "}"
@@ -55,7 +55,7 @@ func (p *page) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: text, Media: m.Media}}, nil
 }
 
-func newDrawing(t *testing.T, p *drawing) (*gateway.Direct, string) {
+func newDrawingDirect(t *testing.T, p *drawingProtocol) (*gateway.Direct, string) {
 	t.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command = "true"
@@ -75,9 +75,9 @@ func TestAScreenThatChangesIsNotPrintedAgainAndAgain(t *testing.T) {
 		false: "message:end{.....}",
 		true:  "progress:⏳ plan|progress:⏳ check|message:end{.....}",
 	} {
-		g, _ := newDrawing(t, &drawing{})
+		g, _ := newDrawingDirect(t, &drawingProtocol{})
 		g.ShowCaptions = captions
-		w := &page{}
+		w := &screenChannel{}
 		if _, err := g.Turn(t.Context(), w, hello); err != nil {
 			t.Fatal(err)
 		}
@@ -87,11 +87,11 @@ func TestAScreenThatChangesIsNotPrintedAgainAndAgain(t *testing.T) {
 	}
 }
 
-func TestWhoSitsAndWatchesUsesTheCommandsOfTheProtocol(t *testing.T) {
+func TestALocalPersonUsesTheCommandsOfTheProtocol(t *testing.T) {
 	t.Parallel()
-	p := &drawing{}
-	g, dir := newDrawing(t, p)
-	w := &page{}
+	p := &drawingProtocol{}
+	g, dir := newDrawingDirect(t, p)
+	w := &screenChannel{}
 	control := func(text string, want bool) {
 		t.Helper()
 		in := hello

@@ -16,8 +16,8 @@ import (
 	"nanobot/terminal"
 )
 
-// newDirectCorrespondence is a direct gateway whose person says some lines and leaves.
-func newDirectCorrespondence(t *testing.T, p terminal.Protocol, lines ...string) *gateway.Direct {
+// newDirectDialog is a direct gateway whose person types some lines and ends the input.
+func newDirectDialog(t *testing.T, p terminal.Protocol, lines ...string) *gateway.Direct {
 	t.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command = "true"
@@ -37,10 +37,10 @@ func newDirectCorrespondence(t *testing.T, p terminal.Protocol, lines ...string)
 	return g
 }
 
-func TestWhatIsTypedWhileATurnWaitsIsReadByIt(t *testing.T) {
+func TestAWaitingTurnReadsTypedText(t *testing.T) {
 	t.Parallel()
-	g := newDirectCorrespondence(t, &correspondence{dir: t.TempDir()}, "this")
-	w := &page{}
+	g := newDirectDialog(t, &dialog{dir: t.TempDir()}, "this")
+	w := &screenChannel{}
 	out, err := g.Turn(t.Context(), w, hello)
 	if err != nil || out.Status != terminal.Done {
 		t.Fatalf("%+v, %v", out, err)
@@ -50,10 +50,10 @@ func TestWhatIsTypedWhileATurnWaitsIsReadByIt(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesInsteadOfAMessageStopsTheTurn(t *testing.T) {
+func TestTheEndOfInputStopsAWaitingTurn(t *testing.T) {
 	t.Parallel()
-	g := newDirectCorrespondence(t, &correspondence{dir: t.TempDir()})
-	w := &page{}
+	g := newDirectDialog(t, &dialog{dir: t.TempDir()})
+	w := &screenChannel{}
 	if _, err := g.Turn(t.Context(), w, hello); err != nil {
 		t.Fatal(err)
 	}
@@ -62,10 +62,10 @@ func TestWhoLeavesInsteadOfAMessageStopsTheTurn(t *testing.T) {
 	}
 }
 
-// doubting is a protocol that waits for the answer to a question.
-type doubting struct{ correspondence }
+// questionProtocol waits for the answer to a question.
+type questionProtocol struct{ dialog }
 
-func (d *doubting) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (d *questionProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	resume := t.AwaitPerson(ctx)
 	answer, err := t.Ask(ctx, terminal.Question{Text: "Really?"})
 	if err != nil {
@@ -77,14 +77,14 @@ func (d *doubting) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "you said " + answer.Text})
 }
 
-func TestWhatIsTypedWhileATurnAsksIsTheAnswer(t *testing.T) {
+func TestTextTypedWhileATurnAsksIsTheAnswer(t *testing.T) {
 	t.Parallel()
-	g := newDirectCorrespondence(t, &doubting{correspondence{dir: t.TempDir()}}, "yes")
+	g := newDirectDialog(t, &questionProtocol{dialog{dir: t.TempDir()}}, "yes")
 	g.Answer = func(ctx context.Context) (string, error) {
 		in, err := g.Listen(ctx)
 		return in.Text, err
 	}
-	w := &page{}
+	w := &screenChannel{}
 	if _, err := g.Turn(t.Context(), w, hello); err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +93,13 @@ func TestWhatIsTypedWhileATurnAsksIsTheAnswer(t *testing.T) {
 	}
 }
 
-// listing is a protocol that reads lines up to the last one.
-type listing struct {
+// lineProtocol reads lines until the end of the input.
+type lineProtocol struct {
 	lines []string
 	last  chan struct{}
 }
 
-func (l *listing) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (l *lineProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	resume := t.AwaitPerson(ctx)
 	<-l.last
 	if err := resume(ctx); err != nil {
@@ -108,7 +108,7 @@ func (l *listing) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, 
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: strings.Join(l.lines, "\n")})
 }
 
-func (l *listing) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+func (l *lineProtocol) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
 	if m.ID == "" {
 		return true, nil
 	}
@@ -118,10 +118,10 @@ func (l *listing) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool
 	return true, nil
 }
 
-func TestBlankLinesWithinWhatIsTypedStay(t *testing.T) {
+func TestBlankLinesWithinTypedTextAreKept(t *testing.T) {
 	t.Parallel()
-	g := newDirectCorrespondence(t, &listing{last: make(chan struct{})}, "", "one", "", "  ", "\ttwo", "three", "last")
-	w := &page{}
+	g := newDirectDialog(t, &lineProtocol{last: make(chan struct{})}, "", "one", "", "  ", "\ttwo", "three", "last")
+	w := &screenChannel{}
 	if _, err := g.Turn(t.Context(), w, hello); err != nil {
 		t.Fatal(err)
 	}
@@ -130,36 +130,36 @@ func TestBlankLinesWithinWhatIsTypedStay(t *testing.T) {
 	}
 }
 
-// pickyReader is a correspondence with a command that reads some messages only.
-type pickyReader struct {
-	correspondence
+// selectiveDialog is a dialog that has a command and reads only some messages.
+type selectiveDialog struct {
+	dialog
 	commands []string
 }
 
-func (p *pickyReader) Controls() []terminal.Command { return []terminal.Command{{Name: "diff"}} }
+func (p *selectiveDialog) Controls() []terminal.Command { return []terminal.Command{{Name: "diff"}} }
 
-func (p *pickyReader) AcceptsControl(_, command string) bool { return command == "diff" }
+func (p *selectiveDialog) AcceptsControl(_, command string) bool { return command == "diff" }
 
-func (p *pickyReader) Control(_ context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
+func (p *selectiveDialog) Control(_ context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
 	p.commands = append(p.commands, r.Command)
 	return terminal.ControlReply{Text: "no changes"}, nil
 }
 
-func (p *pickyReader) ReadMessage(ctx context.Context, m terminal.PersonMessage) (bool, error) {
+func (p *selectiveDialog) ReadMessage(ctx context.Context, m terminal.PersonMessage) (bool, error) {
 	switch m.Text {
 	case "no":
 		return false, nil
 	case "fail":
 		return false, errors.New("disk full")
 	}
-	return p.correspondence.ReadMessage(ctx, m)
+	return p.dialog.ReadMessage(ctx, m)
 }
 
-func TestWhoTypesLearnsWhatIsNotRead(t *testing.T) {
+func TestALocalPersonLearnsWhichTextWasNotRead(t *testing.T) {
 	t.Parallel()
-	p := &pickyReader{correspondence: correspondence{dir: t.TempDir()}}
-	g := newDirectCorrespondence(t, p, "", "no", "/diff", "fail", "this")
-	w := &page{}
+	p := &selectiveDialog{dialog: dialog{dir: t.TempDir()}}
+	g := newDirectDialog(t, p, "", "no", "/diff", "fail", "this")
+	w := &screenChannel{}
 	if _, err := g.Turn(t.Context(), w, hello); err != nil {
 		t.Fatal(err)
 	}

@@ -32,21 +32,21 @@ func TestMain(m *testing.M) {
 		os.Exit(acptest.Main(os.Args[1:]))
 	}
 	if spec := os.Getenv(daemonVariable); spec != "" {
-		os.Exit(daemon(spec))
+		os.Exit(runDaemon(spec))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// wall is a network that shows each message as it is sent, cut into pieces of ten runes.
-type wall struct {
+// textChannel is a channel that records each message as text, split into pieces of ten runes.
+type textChannel struct {
 	mu   sync.Mutex
 	sent []channels.Outgoing
 	fail error
 }
 
-func (w *wall) Run(context.Context, channels.Receive) error { return nil }
+func (w *textChannel) Run(context.Context, channels.Receive) error { return nil }
 
-func (w *wall) Plan(m channels.Message) (out []channels.Outgoing, err error) {
+func (w *textChannel) Plan(m channels.Message) (out []channels.Outgoing, err error) {
 	runes := []rune(m.Text)
 	for i := 0; i < len(runes); i += 10 {
 		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: string(runes[i:min(i+10, len(runes))]), Code: m.Code, ReplyTo: m.ReplyTo})
@@ -57,7 +57,7 @@ func (w *wall) Plan(m channels.Message) (out []channels.Outgoing, err error) {
 	return out, nil
 }
 
-func (w *wall) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (w *textChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fail != nil {
@@ -67,7 +67,7 @@ func (w *wall) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt,
 	return channels.Receipt{}, ctx.Err()
 }
 
-func (w *wall) texts() string {
+func (w *textChannel) texts() string {
 	var out []string
 	for _, o := range w.sent {
 		line := string(o.Kind) + ":" + o.Text
@@ -93,14 +93,14 @@ func newDirect(t *testing.T, command string) (*gateway.Direct, string) {
 
 var hello = channels.Incoming{Chat: channels.Chat{Channel: "wall", ID: "7"}, ID: "m1", User: channels.User{ID: "u"}, Text: "hello"}
 
-func TestWhatTheAgentSaysReachesTheChatInOrder(t *testing.T) {
+func TestAgentMessagesReachTheChatInOrder(t *testing.T) {
 	t.Parallel()
 	g, dir := newDirect(t, `read -r e; echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"twelve runes"}'
 		echo '{"type":"message","text":"","media":["'$PWD'/a.png"]}'; echo '{"type":"error","text":"bad","code":"E"}'; exit 1`)
 	if err := os.WriteFile(filepath.Join(dir, "a.png"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &wall{}
+	w := &textChannel{}
 	out, err := g.Turn(t.Context(), w, hello)
 	if err != nil || out.Status != terminal.Failed || out.ExitCode != 1 {
 		t.Errorf("got %+v, %v", out, err)
@@ -121,7 +121,7 @@ func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
 	g, dir := newDirect(t, "cat > envelope")
 	in := hello
 	in.ReplyTo, in.ThreadID = &channels.Quote{ID: "m0", Text: "before"}, "t9"
-	if _, err := g.Turn(t.Context(), &wall{}, in); err != nil {
+	if _, err := g.Turn(t.Context(), &textChannel{}, in); err != nil {
 		t.Fatal(err)
 	}
 	b, _ := os.ReadFile(filepath.Join(dir, "envelope"))
@@ -132,7 +132,7 @@ func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsAnsweredByWhoSitsThere(t *testing.T) {
+func TestAQuestionIsAnsweredByTheLocalPerson(t *testing.T) {
 	t.Parallel()
 	asks := `read -r e; echo '{"type":"ask","id":"1","text":"Which?","options":["Red","Blue"]}'; read -r a; text=${a#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"${text%%'"'*}\"}"`
 	says := func(lines ...string) func(context.Context) (string, error) {
@@ -146,7 +146,7 @@ func TestAQuestionIsAnsweredByWhoSitsThere(t *testing.T) {
 		}
 	}
 	g, _ := newDirect(t, asks)
-	w := &wall{}
+	w := &textChannel{}
 	g.Answer = says("Green", " 2 ")
 	if out, err := g.Turn(t.Context(), w, hello); err != nil || out.Status != terminal.Done {
 		t.Errorf("got %+v, %v", out, err)
@@ -155,7 +155,7 @@ func TestAQuestionIsAnsweredByWhoSitsThere(t *testing.T) {
 		t.Errorf("the chat shows %q", got)
 	}
 	g.Answer = says() // who leaves has it stopped
-	if out, err := g.Turn(t.Context(), &wall{}, hello); err != nil || out.Status != terminal.Stopped {
+	if out, err := g.Turn(t.Context(), &textChannel{}, hello); err != nil || out.Status != terminal.Stopped {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
@@ -164,31 +164,31 @@ func TestProgressCanBeHidden(t *testing.T) {
 	t.Parallel()
 	g, _ := newDirect(t, `echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"m"}'`)
 	g.HideProgress = true
-	w := &wall{}
+	w := &textChannel{}
 	if _, err := g.Turn(t.Context(), w, hello); err != nil || w.texts() != "message:m" {
 		t.Errorf("got %s, %v", w.texts(), err)
 	}
 }
 
-func TestAStoppedTurnStillDeliversWhatWasPrinted(t *testing.T) {
+func TestAStoppedTurnStillDeliversItsOutput(t *testing.T) {
 	t.Parallel()
 	g, _ := newDirect(t, "echo before; sleep 300")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := &wall{}
+	w := &textChannel{}
 	out, err := g.Turn(ctx, w, hello)
 	if err != nil || out.Status != terminal.Stopped || !strings.HasSuffix(w.texts(), "error:Stopped.") {
 		t.Errorf("got %+v, %v, %s", out, err, w.texts())
 	}
 }
 
-func TestWhatTheGatewayCannotDoIsToldWithoutInternals(t *testing.T) {
+func TestGatewayErrorsAreReportedWithoutInternals(t *testing.T) {
 	t.Parallel()
 	g, dir := newDirect(t, "true")
 	if err := os.WriteFile(filepath.Join(dir, "users"), nil, 0o600); err != nil { // in the way of the user's folder
 		t.Fatal(err)
 	}
-	w := &wall{}
+	w := &textChannel{}
 	_, err := g.Turn(t.Context(), w, hello)
 	if err == nil || !strings.Contains(w.texts(), "error:Sorry, the") || strings.Contains(w.texts(), dir) {
 		t.Errorf("got %v, %s", err, w.texts())
@@ -199,7 +199,7 @@ func TestASendThatFailsEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	g, _ := newDirect(t, `echo '{"type":"message","text":"m"}'; sleep 300`)
 	broken := errors.New("network is gone")
-	if _, err := g.Turn(t.Context(), &wall{fail: broken}, hello); !errors.Is(err, broken) {
+	if _, err := g.Turn(t.Context(), &textChannel{fail: broken}, hello); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,16 +15,16 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// protocolFunc is a protocol of one function.
+// protocolFunc is a protocol that consists of one function.
 type protocolFunc func(context.Context, terminal.Turn) (terminal.Outcome, error)
 
 func (f protocolFunc) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	return f(ctx, t)
 }
 
-func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
+func TestAStuckTurnIsAbandonedWhenItIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "echo free")
+	r := newFixture(t, "echo free")
 	stuck, spoke := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
 	r.abandonAfter = 50 * time.Millisecond
@@ -32,7 +32,7 @@ func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
 		if !first.CompareAndSwap(false, true) {
 			return rich.Protocol{}.Turn(ctx, tn)
 		}
-		<-stuck // deaf to its context
+		<-stuck // ignores its context
 		defer close(spoke)
 		return terminal.Outcome{}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
 	})
@@ -52,9 +52,9 @@ func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
 	}
 }
 
-func TestAPanicIsOneTurnsFailure(t *testing.T) {
+func TestAPanicFailsOneTurnOnly(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	var first atomic.Bool
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		if first.CompareAndSwap(false, true) {
@@ -69,13 +69,13 @@ func TestAPanicIsOneTurnsFailure(t *testing.T) {
 	r.awaitText("1", "you said two")
 }
 
-// shaky is a channel that fails a few times before it runs.
-type shaky struct {
+// failingChannel is a channel that fails a few times before it runs.
+type failingChannel struct {
 	*gatewaytest.Channel
 	fails atomic.Int32
 }
 
-func (s *shaky) Run(ctx context.Context, receive channels.Receive) error {
+func (s *failingChannel) Run(ctx context.Context, receive channels.Receive) error {
 	if s.fails.Add(-1) >= 0 {
 		if s.fails.Load()%2 == 0 {
 			panic("no network")
@@ -87,9 +87,9 @@ func (s *shaky) Run(ctx context.Context, receive channels.Receive) error {
 
 func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel {
-		s := &shaky{Channel: c}
+	r := newFixture(t, echo)
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+		s := &failingChannel{Channel: c}
 		s.fails.Store(2)
 		return s
 	}
@@ -103,7 +103,7 @@ func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 
 func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.settings.OnCrash = "retry"
 	s, err := openStore(t, r.dir)
 	if err != nil {
@@ -134,9 +134,9 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 	}
 }
 
-func TestADeliverySetAsideByAWrongClockIsSent(t *testing.T) {
+func TestADeliveryDelayedByAWrongClockIsSent(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	s, err := openStore(t, r.dir)
 	if err != nil {
 		t.Fatal(err)

@@ -17,27 +17,27 @@ import (
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo).start()
+	r := newFixture(t, echo).start()
 	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "you said hello")
 }
 
-func TestWithinAChatInOrderAndChatsSideBySide(t *testing.T) {
+func TestTurnsRunInOrderWithinAChatAndChatsInParallel(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case "$line" in *slow*) `+until("go")+`echo slow;; *) echo fast;; esac`).start()
+	r := newFixture(t, `read -r line; case "$line" in *slow*) `+waitForFileScript("go")+`echo slow;; *) echo fast;; esac`).start()
 	r.net.UserWrites("a", "u", "slow")
 	r.net.UserWrites("b", "u", "one")
 	r.net.UserWrites("b", "u", "two")
 	r.awaitText("b", "fast")
 	r.net.UserWrites("a", "u", "behind it")
 	r.awaitText("a", "Queued, number 1 in line.")
-	r.touch("go")
+	r.touchFile("go")
 	r.expect("a", "Queued, number 1 in line.", "slow", "fast")
 }
 
 func TestMoreChatsThanSlotsAllGetTheirTurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.slots = 2
 	r.start()
 	for i := range 20 {
@@ -46,14 +46,14 @@ func TestMoreChatsThanSlotsAllGetTheirTurn(t *testing.T) {
 		}
 	}
 	for i := range 20 {
-		calls, ok := r.net.Await(fmt.Sprint("c", i), patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == 3 })
+		calls, ok := r.net.Await(fmt.Sprint("c", i), testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == 3 })
 		if got := strings.Join(answers(calls), ","); !ok || got != "you said m0,you said m1,you said m2" {
 			t.Fatalf("chat %d: %s", i, got)
 		}
 	}
 }
 
-// answers are the agent's messages, without the gateway's own.
+// answers returns the agent's messages, without those of the gateway.
 func answers(calls []gatewaytest.Call) (out []string) {
 	for _, text := range texts(calls) {
 		if !strings.HasPrefix(text, "Queued") {
@@ -65,7 +65,7 @@ func answers(calls []gatewaytest.Call) (out []string) {
 
 func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.net.UserWrites("1", "u", "early")
 	r.start()
 	r.expect("1", "you said early")
@@ -77,7 +77,7 @@ func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
 
 func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+until("go")+`echo done`).start()
+	r := newFixture(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+waitForFileScript("go")+`echo done`).start()
 	began := time.Now()
 	r.net.UserWrites("1", "u", "work")
 	transient := r.awaitText("1", "⏳ step")
@@ -91,14 +91,14 @@ func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 	if n, took := r.net.Edits(), time.Since(began); n > max(2, 1+int(took/(1500*time.Millisecond))) {
 		t.Errorf("%d edits in %s", n, took)
 	}
-	for deadline := time.Now().Add(patience); r.net.Typed() == 0; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); r.net.Typed() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody was seen typing")
 		}
 	}
-	r.touch("go")
+	r.touchFile("go")
 	r.expect("1", "done")
-	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+	if _, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
 		t.Error("the transient stayed")
 	}
 }
@@ -106,7 +106,7 @@ func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[turn.Progress]int{"message": 3, "off": 1} {
-		r := newRig(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
+		r := newFixture(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
 		r.agent.Progress = mode
 		r.start()
 		r.net.UserWrites("1", "u", "work")
@@ -117,9 +117,9 @@ func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 	}
 }
 
-func TestStopFreesTheChatAndDropsWhatWaits(t *testing.T) {
+func TestStopFreesTheChatAndDropsWaitingMessages(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case "$line" in *again*) echo free;; *) touch up; exec sleep 300;; esac`).start()
+	r := newFixture(t, `read -r line; case "$line" in *again*) echo free;; *) touch up; exec sleep 300;; esac`).start()
 	r.net.UserWrites("1", "u", "work")
 	r.awaitFile("up")
 	r.net.UserWrites("1", "u", "waits")
@@ -135,7 +135,7 @@ func TestStopFreesTheChatAndDropsWhatWaits(t *testing.T) {
 
 func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
+	r := newFixture(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
 	r.net.UserWrites("1", "u", "work")
 	r.awaitFile("up")
 	r.net.UserPresses("1", "u", "/stop")
@@ -144,13 +144,13 @@ func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
 
 func TestAQueuedMessageCanBeCancelled(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case "$line" in *first*) `+until("go")+`;; esac; echo ran`).start()
+	r := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; esac; echo ran`).start()
 	r.net.UserWrites("1", "u", "first")
 	r.net.UserWrites("1", "u", "second")
 	notice := r.awaitText("1", "Queued")
 	r.net.UserPresses("1", "u", notice.Buttons[0])
 	r.awaitText("1", "Cancelled.")
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitText("1", "ran")
 	r.net.UserWrites("1", "u", "/status")
 	r.awaitText("1", "Waiting: 0")
@@ -161,19 +161,19 @@ func TestAQueuedMessageCanBeCancelled(t *testing.T) {
 
 func TestWhileRunningReject(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, until("go")+"echo done")
+	r := newFixture(t, waitForFileScript("go")+"echo done")
 	r.settings.WhileRunning = "reject"
 	r.start()
 	r.net.UserWrites("1", "u", "one")
 	r.net.UserWrites("1", "u", "two")
 	r.awaitText("1", "still working")
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitText("1", "done")
 }
 
 func TestWhileRunningInterrupt(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case "$line" in *one*) touch up; exec sleep 300;; esac; echo second`)
+	r := newFixture(t, `read -r line; case "$line" in *one*) touch up; exec sleep 300;; esac; echo second`)
 	r.settings.WhileRunning = "interrupt"
 	r.start()
 	r.net.UserWrites("1", "u", "one")
@@ -184,7 +184,7 @@ func TestWhileRunningInterrupt(t *testing.T) {
 
 func TestWhileRunningInject(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; touch up; read -r more; echo "$more" > more; echo done`)
+	r := newFixture(t, `read -r line; touch up; read -r more; echo "$more" > more; echo done`)
 	r.settings.WhileRunning = "inject"
 	r.start()
 	r.net.UserWrites("1", "u", "one")
@@ -197,9 +197,9 @@ func TestWhileRunningInject(t *testing.T) {
 	}
 }
 
-func TestWhatAnAgentDoesNotReadGetsATurnOfItsOwn(t *testing.T) {
+func TestAMessageThatAnAgentDoesNotReadGetsItsOwnTurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo done;; *) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
+	r := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`echo done;; *) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
 	r.settings.WhileRunning = "inject"
 	r.start()
 	r.net.UserWrites("1", "u", "first")
@@ -208,25 +208,25 @@ func TestWhatAnAgentDoesNotReadGetsATurnOfItsOwn(t *testing.T) {
 	r.net.UserWrites("1", "u", "three")
 	r.net.UserWrites("other", "u", "four") // when this is answered, the others have been received
 	r.awaitText("other", "own turn: four")
-	r.touch("go")
+	r.touchFile("go")
 	r.expect("1", "done", "own turn: two", "own turn: three")
 }
 
 func TestTheQueueHasALimit(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, until("go")+"echo done")
+	r := newFixture(t, waitForFileScript("go")+"echo done")
 	r.settings.QueueLimit = 2
 	r.start()
 	for range 4 {
 		r.net.UserWrites("1", "u", "x")
 	}
 	r.awaitText("1", "2 messages already waiting")
-	r.touch("go")
+	r.touchFile("go")
 }
 
-func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
+func TestStrangersGetACodeOnceAndAreAdmittedByIt(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
 	r.start()
 	r.net.UserWrites("1", "7", "hi")
@@ -257,7 +257,7 @@ func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
 
 func TestTheRateIsLimitedPolitely(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.settings.RatePerMinute = 2
 	r.start()
 	for i := range 3 {
@@ -270,7 +270,7 @@ func TestTheRateIsLimitedPolitely(t *testing.T) {
 
 func TestCommandsAnswer(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo).start()
+	r := newFixture(t, echo).start()
 	r.net.UserWrites("1", "u", "hello")
 	r.awaitText("1", "you said hello")
 	r.awaitIdle("1")
@@ -288,24 +288,24 @@ func TestCommandsAnswer(t *testing.T) {
 
 func TestRetryRunsTheLastMessageAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
+	r := newFixture(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
 	r.net.UserWrites("1", "u", "hello")
-	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
+	r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 })
 	r.awaitIdle("1")
 	r.net.UserWrites("1", "u", "/retry")
-	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 }); !ok {
+	if _, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 }); !ok {
 		t.Fatal("it did not run again")
 	}
 }
 
-func TestHistoryIsHandedToTheAgent(t *testing.T) {
+func TestTheAgentGetsTheHistory(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo "$line" > env; echo answer`)
+	r := newFixture(t, `read -r line; echo "$line" > env; echo answer`)
 	r.agent.PassHistory = 2
 	r.start()
 	for i := range 4 {
 		r.net.UserWrites("1", "u", fmt.Sprint("q", i))
-		r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
+		r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
 		r.awaitIdle("1")
 	}
 	b, _ := os.ReadFile(filepath.Join(r.dir, "env"))
@@ -314,9 +314,9 @@ func TestHistoryIsHandedToTheAgent(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsAnsweredByAButtonOrInWords(t *testing.T) {
+func TestAQuestionIsAnsweredByAButtonOrByTyping(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo "$answer" > answer; echo done`)
+	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo "$answer" > answer; echo done`)
 	r.terminal.Interactive = true
 	r.start()
 	for chat, reply := range map[string]func(gatewaytest.Call){
@@ -337,7 +337,7 @@ func TestAQuestionIsAnsweredByAButtonOrInWords(t *testing.T) {
 
 func TestASecondGatewayOnTheSameStateIsRefused(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo).start()
+	r := newFixture(t, echo).start()
 	if _, err := openStore(t, r.dir); err == nil || !strings.Contains(err.Error(), "another nanobot is running") {
 		t.Errorf("got %v", err)
 	}

@@ -10,11 +10,11 @@ import (
 
 // A limit of the size of files is refused by the kernel as a quota is: by another number than that
 // of a full disk.
-func TestAStoreWhoseWritesAreRefusedHasAPulse(t *testing.T) {
-	r := newRig(t, "true").start()
+func TestAStoreThatRefusesWritesIsAlive(t *testing.T) {
+	r := newFixture(t, "true").start()
 	p := r.gw.Liveness()
 	defer p.Wait()
-	if got := take(t, p, patience); got != "" {
+	if got := checkLiveness(t, p, testTimeout); got != "" {
 		t.Fatal(got)
 	}
 	signal.Ignore(syscall.SIGXFSZ)
@@ -26,7 +26,7 @@ func TestAStoreWhoseWritesAreRefusedHasAPulse(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 0, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
-	got := take(t, p, patience)
+	got := checkLiveness(t, p, testTimeout)
 	refused := r.store.SetCursor(t.Context(), "x", "y")
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)

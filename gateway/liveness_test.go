@@ -15,15 +15,15 @@ import (
 	"nanobot/gateway/store"
 )
 
-// ill is a store in which something can be made to go wrong.
-type ill struct {
+// failingStore is a store whose methods can be made to fail or hang.
+type failingStore struct {
 	store.Store
 	claims  chan struct{} // if not nil, claims wait until it is closed
 	writes  atomic.Pointer[func() error]
 	claimed chan struct{}
 }
 
-func (s *ill) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
+func (s *failingStore) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	if s.claims != nil {
 		select {
 		case s.claimed <- struct{}{}:
@@ -34,23 +34,23 @@ func (s *ill) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	return s.Store.Claim(ctx, most)
 }
 
-func (s *ill) SetCursor(ctx context.Context, channel, cursor string) error {
+func (s *failingStore) SetCursor(ctx context.Context, channel, cursor string) error {
 	if f := s.writes.Load(); f != nil {
 		return (*f)()
 	}
 	return s.Store.SetCursor(ctx, channel, cursor)
 }
 
-// illRig is a rig with such a store.
-func illRig(t *testing.T, s *ill) *rig {
+// newFailingStoreFixture returns a fixture with a failingStore.
+func newFailingStoreFixture(t *testing.T, s *failingStore) *fixture {
 	t.Helper()
-	r := newRig(t, "true")
-	r.hook = func(inner store.Store) store.Store { s.Store = inner; return s }
+	r := newFixture(t, "true")
+	r.wrapStore = func(inner store.Store) store.Store { s.Store = inner; return s }
 	return r
 }
 
-// take takes a pulse that may take a while, or hardly any time when it must not come.
-func take(t *testing.T, p *gateway.Liveness, within time.Duration) string {
+// checkLiveness runs a liveness check within a time, which is short if the check must fail.
+func checkLiveness(t *testing.T, p *gateway.Liveness, within time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -60,9 +60,9 @@ func take(t *testing.T, p *gateway.Liveness, within time.Duration) string {
 	return ""
 }
 
-func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
+func TestTheDispatcherIsAliveWhileAllSlotsAreTaken(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo '{"type":"message","text":"up"}'; exec sleep 300`)
+	r := newFixture(t, `read -r line; echo '{"type":"message","text":"up"}'; exec sleep 300`)
 	r.slots, r.settings.DrainTimeout = 1, time.Millisecond
 	r.start()
 	p := r.gw.Liveness()
@@ -70,7 +70,7 @@ func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
 	r.net.UserWrites("a", "7", "work")
 	r.awaitText("a", "up")
 	r.net.UserWrites("b", "7", "work")
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) { // it waits for the slot
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) { // it waits for the slot
 		h := r.gw.Health(t.Context())
 		if h.Waiting == 1 {
 			break
@@ -80,39 +80,39 @@ func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
 		}
 	}
 	for range 3 {
-		if got := take(t, p, patience); got != "" {
+		if got := checkLiveness(t, p, testTimeout); got != "" {
 			t.Errorf("no pulse: %s", got)
 		}
 	}
 }
 
-func TestADispatcherThatHangsHasNoPulse(t *testing.T) {
+func TestADispatcherThatHangsIsNotAlive(t *testing.T) {
 	t.Parallel()
-	s := &ill{claims: make(chan struct{}), claimed: make(chan struct{}, 1)}
-	r := illRig(t, s).start()
+	s := &failingStore{claims: make(chan struct{}), claimed: make(chan struct{}, 1)}
+	r := newFailingStoreFixture(t, s).start()
 	p := r.gw.Liveness()
 	defer p.Wait()
 	<-s.claimed
-	if got := take(t, p, 50*time.Millisecond); got != "the dispatcher does not respond" {
+	if got := checkLiveness(t, p, 50*time.Millisecond); got != "the dispatcher does not respond" {
 		t.Errorf("got %q", got)
 	}
 	close(s.claims)
-	if got := take(t, p, patience); got != "" {
+	if got := checkLiveness(t, p, testTimeout); got != "" {
 		t.Errorf("healed, but: %s", got)
 	}
 }
 
-func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
+func TestAHungOrFailingStoreIsNotAliveButAFullOneIs(t *testing.T) {
 	t.Parallel()
-	s := &ill{}
-	r := illRig(t, s).start()
+	s := &failingStore{}
+	r := newFailingStoreFixture(t, s).start()
 	p := r.gw.Liveness()
 	defer p.Wait()
 	answer, asked := make(chan error), atomic.Int32{}
 	slow := func() error { asked.Add(1); return <-answer }
 	s.writes.Store(&slow)
-	for silent, deadline := 0, time.Now().Add(patience); silent < 3; {
-		switch got := take(t, p, 50*time.Millisecond); {
+	for silent, deadline := 0, time.Now().Add(testTimeout); silent < 3; {
+		switch got := checkLiveness(t, p, 50*time.Millisecond); {
 		case got == "the store does not respond":
 			silent++
 		case got == "" || time.Now().After(deadline): // a loaded machine may be slow to turn
@@ -123,7 +123,7 @@ func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
 		t.Errorf("%d writes are under way at once", n)
 	}
 	answer <- nil
-	if got := take(t, p, patience); got != "" {
+	if got := checkLiveness(t, p, testTimeout); got != "" {
 		t.Errorf("answered, but: %s", got)
 	}
 	for reason, want := range map[error]string{
@@ -134,20 +134,20 @@ func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
 	} {
 		fail := func() error { return reason }
 		s.writes.Store(&fail)
-		if got := take(t, p, patience); got != want {
+		if got := checkLiveness(t, p, testTimeout); got != want {
 			t.Errorf("%s: got %q", reason, got)
 		}
 	}
 }
 
-// mortal is a channel whose network is down, until its loop dies.
-type mortal struct {
+// dyingChannel is a channel whose network is down, and whose loop can be ended.
+type dyingChannel struct {
 	channels.Channel
 	die   chan struct{}
 	tried chan struct{}
 }
 
-func (m *mortal) Run(context.Context, channels.Receive) error {
+func (m *dyingChannel) Run(context.Context, channels.Receive) error {
 	select {
 	case <-m.die:
 		runtime.Goexit()
@@ -156,17 +156,17 @@ func (m *mortal) Run(context.Context, channels.Receive) error {
 	return errors.New("the network is down")
 }
 
-func TestAChannelThatRetriesHasAPulseAndOneWhoseLoopIsGoneHasNot(t *testing.T) {
+func TestAChannelThatRetriesIsAliveAndOneWhoseLoopHasEndedIsNot(t *testing.T) {
 	t.Parallel()
-	m := &mortal{die: make(chan struct{}), tried: make(chan struct{})}
-	r := newRig(t, "true")
-	r.also = map[string]channels.Channel{"mortal": m}
+	m := &dyingChannel{die: make(chan struct{}), tried: make(chan struct{})}
+	r := newFixture(t, "true")
+	r.otherChannels = map[string]channels.Channel{"mortal": m}
 	r.start()
 	p := r.gw.Liveness()
 	defer p.Wait()
 	<-m.tried
 	<-m.tried
-	if got := take(t, p, patience); got != "" {
+	if got := checkLiveness(t, p, testTimeout); got != "" {
 		t.Errorf("while it retries: %s", got)
 	}
 	b, err := r.gw.Summary(t.Context())
@@ -174,8 +174,8 @@ func TestAChannelThatRetriesHasAPulseAndOneWhoseLoopIsGoneHasNot(t *testing.T) {
 		t.Errorf("it is %+v, %v", b, err)
 	}
 	close(m.die)
-	deadline := time.Now().Add(patience)
-	for !strings.Contains(take(t, p, patience), "the loop of channel mortal has ended") {
+	deadline := time.Now().Add(testTimeout)
+	for !strings.Contains(checkLiveness(t, p, testTimeout), "the loop of channel mortal has ended") {
 		if time.Now().After(deadline) {
 			t.Fatal("it is never missed")
 		}

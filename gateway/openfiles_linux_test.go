@@ -21,7 +21,7 @@ import (
 	"nanobot/terminal"
 )
 
-// countOpens makes a file with some content and returns a function that tells how often it was
+// countOpens creates a file and returns a function that returns how often it was
 // opened since.
 func countOpens(t *testing.T, path string) func() int {
 	t.Helper()
@@ -74,10 +74,10 @@ func TestOpensAreCounted(t *testing.T) {
 	}
 }
 
-// picky is a network that takes no message with files.
-type picky struct{ *gatewaytest.Channel }
+// noFilesChannel is a channel whose network refuses messages with files.
+type noFilesChannel struct{ *gatewaytest.Channel }
 
-func (p picky) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (p noFilesChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if len(m.Media) > 0 {
 		return nil, errors.New("no files")
 	}
@@ -90,7 +90,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		// prepare returns what happens before each copy.
-		prepare func(r *rig) func(path string) error
+		prepare func(r *fixture) func(path string) error
 		channel func(*gatewaytest.Channel) channels.Channel
 		size    int64  // of the file, if it is to be a large one
 		told    string // a part of a text
@@ -100,8 +100,8 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			c.MaxFile = 2
 			return c
 		}},
-		"refused": {told: "Sorry", channel: func(c *gatewaytest.Channel) channels.Channel { return picky{c} }},
-		"full disk": {told: "look", prepare: func(*rig) func(string) error {
+		"refused": {told: "Sorry", channel: func(c *gatewaytest.Channel) channels.Channel { return noFilesChannel{c} }},
+		"full disk": {told: "look", prepare: func(*fixture) func(string) error {
 			times := 3
 			return func(string) error {
 				if times--; times >= 0 {
@@ -110,13 +110,13 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 				return nil
 			}
 		}},
-		"no room": {told: "was not sent: there is not enough room", prepare: func(*rig) func(string) error {
+		"no room": {told: "was not sent: there is not enough room", prepare: func(*fixture) func(string) error {
 			return func(string) error { return store.ErrNoRoom }
 		}},
-		"removed": {told: "was not sent: the agent removed it at once", prepare: func(*rig) func(string) error { return os.Remove }},
+		"removed": {told: "was not sent: the agent removed it at once", prepare: func(*fixture) func(string) error { return os.Remove }},
 		"stopped": {
 			told: "was not sent: it was still being copied", script: "; sleep 600", size: 1 << 30,
-			prepare: func(r *rig) func(string) error {
+			prepare: func(r *fixture) func(string) error {
 				return func(string) error {
 					r.net.UserWrites("1", "u", "/stop")
 					return nil
@@ -125,7 +125,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, script+c.script)
+			r := newFixture(t, script+c.script)
 			opens := countOpens(t, filepath.Join(r.dir, "a.bin"))
 			before := func(string) error { return nil }
 			if c.prepare != nil {
@@ -136,9 +136,9 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r.wrap = c.channel
-			r.hook = func(s store.Store) store.Store {
-				s = endless{s, func() {}}
+			r.wrapChannel = c.channel
+			r.wrapStore = func(s store.Store) store.Store {
+				s = endlessSpool{s, func() {}}
 				return slowSpool{s, func(path string) error {
 					if n := fdtest.CountOpen(t, r.dir, ".nanobot"); n != 1 {
 						t.Errorf("%d files are open before the copy", n)
@@ -161,12 +161,12 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 }
 
 func TestAFileIsClosedWhenTheGatewayEndsBeforeItIsCopied(t *testing.T) {
-	r := newRig(t, `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.bin\"]}"`)
+	r := newFixture(t, `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.bin\"]}"`)
 	r.settings.DrainTimeout = 0
 	opens := countOpens(t, filepath.Join(r.dir, "a.bin"))
-	r.hook = func(s store.Store) store.Store {
+	r.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(string) error {
-			r.touch("copying")
+			r.touchFile("copying")
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, unix.ENOSPC)
 		}}
 	}
@@ -203,7 +203,7 @@ func TestAFileOfTheProtocolIsOpenedOnceWhenItIsCopiedIntoTheChatsFolder(t *testi
 				t.Fatal(err)
 			}
 			g := &gateway.Direct{Runner: r, Log: zap.NewNop()}
-			w := &wall{fail: fail}
+			w := &textChannel{fail: fail}
 			if _, err := g.Turn(t.Context(), w, hello); !errors.Is(err, fail) {
 				t.Errorf("turn: %v", err)
 			}

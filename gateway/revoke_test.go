@@ -18,12 +18,12 @@ import (
 	"nanobot/terminal"
 )
 
-// newGuarded is a rig that lets in user 7 by its settings, and users 8 and 9 by pairing.
-func newGuarded(t *testing.T, script string) *rig {
+// newAccessFixture is a fixture that admits user 7 by its settings, and users 8 and 9 by pairing.
+func newAccessFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := newRig(t, script)
+	r := newFixture(t, script)
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
-	r.hook = func(s store.Store) store.Store {
+	r.wrapStore = func(s store.Store) store.Store {
 		for _, user := range []string{"8", "9"} {
 			if _, _, err := s.Admit(t.Context(), store.Person{Channel: "net", User: user}, time.Minute); err != nil {
 				t.Fatal(err)
@@ -34,8 +34,8 @@ func newGuarded(t *testing.T, script string) *rig {
 	return r
 }
 
-// revoke does what nanobot pair --revoke does, and waits as long.
-func (r *rig) revoke(user string) {
+// revoke revokes access as nanobot pair --revoke does, and waits for the effect.
+func (r *fixture) revoke(user string) {
 	r.t.Helper()
 	if ok, err := r.store.Revoke(r.t.Context(), store.Person{Channel: "net", User: user}, true); err != nil || !ok {
 		r.t.Fatal(ok, err)
@@ -44,9 +44,9 @@ func (r *rig) revoke(user string) {
 }
 
 // awaitDismissed waits until nothing of people without access runs or is being sent.
-func (r *rig) awaitDismissed() {
+func (r *fixture) awaitDismissed() {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
 		inbounds, deliveries, err := r.store.Dismissed(r.t.Context())
 		if err == nil && len(inbounds)+len(deliveries) == 0 {
 			return
@@ -57,13 +57,13 @@ func (r *rig) awaitDismissed() {
 	}
 }
 
-// sync waits until what a user says somewhere else is answered, when everything before it has been
+// awaitReceived waits until a message in another chat is answered: everything before it was then
 // received.
-func (r *rig) sync() {
+func (r *fixture) awaitReceived() {
 	r.t.Helper()
 	before := len(r.net.Sent("sync"))
 	r.net.UserWrites("sync", "7", "/whoami")
-	r.net.Await("sync", patience, func(c []gatewaytest.Call) bool { return len(c) > before })
+	r.net.Await("sync", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > before })
 }
 
 // work is an agent that says who it works for and then works until it is told to go on.
@@ -71,16 +71,16 @@ const work = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "
 	case $text in long*) while [ ! -e go ]; do echo '{"type":"message","text":"noise"}'; sleep 0.05; done;; esac
 	echo "{\"type\":\"message\",\"text\":\"did $text\"}"`
 
-func TestWhoIsRevokedLosesWhatRunsAndWaitsAndNobodyElseDoes(t *testing.T) {
+func TestARevokedPersonLosesRunningAndWaitingTurnsAndNobodyElseDoes(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, work).start()
+	r := newAccessFixture(t, work).start()
 	r.net.UserWrites("group", "8", "long one")
 	r.awaitText("group", "at long one")
 	r.net.UserWrites("group", "8", "two")
 	r.net.UserWrites("group", "7", "three")
 	r.net.UserWrites("group", "8", "four")
 	r.net.UserWrites("group", "9", "five")
-	r.sync()
+	r.awaitReceived()
 	r.awaitText("group", "Queued, number 4 in line.")
 	r.revoke("8")
 	sent := len(texts(r.net.Sent("group")))
@@ -108,7 +108,7 @@ func TestWhoIsRevokedLosesWhatRunsAndWaitsAndNobodyElseDoes(t *testing.T) {
 func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 	t.Parallel()
 	var denied []audit.Record
-	r := newGuarded(t, work)
+	r := newAccessFixture(t, work)
 	r.slots = 1
 	r.audit = func(a audit.Record) {
 		if a.Event == audit.Denied {
@@ -120,12 +120,12 @@ func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 	r.awaitText("1", "at long one")
 	r.net.UserWrites("2", "8", "two")
 	r.net.UserWrites("3", "9", "three")
-	r.sync()
+	r.awaitReceived()
 	// What waits is left alone, as if it had come in at the same moment.
 	if _, err := r.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false); err != nil {
 		t.Fatal(err)
 	}
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitText("3", "did three")
 	r.stop()
 	if got := r.net.Sent("2"); len(got) != 0 {
@@ -136,9 +136,9 @@ func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 	}
 }
 
-func TestWhoIsTakenOutOfTheSettingsIsStopped(t *testing.T) {
+func TestAPersonRemovedFromTheSettingsIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, work)
+	r := newAccessFixture(t, work)
 	r.settings.AllowFrom = map[string][]string{"net": {"5", "6", "7"}}
 	r.start()
 	r.net.UserWrites("1", "6", "long one")
@@ -148,7 +148,7 @@ func TestWhoIsTakenOutOfTheSettingsIsStopped(t *testing.T) {
 	r.net.UserWrites("3", "5", "long four")
 	r.awaitText("2", "at long three")
 	r.awaitText("3", "at long four")
-	r.sync()
+	r.awaitReceived()
 	changed := r.settings
 	changed.AllowFrom = map[string][]string{"net": {"5", "7"}}
 	r.gw.Reload(changed)
@@ -156,14 +156,14 @@ func TestWhoIsTakenOutOfTheSettingsIsStopped(t *testing.T) {
 	if got := texts(r.net.Sent("1")); slices.Contains(got, "did long one") || slices.Contains(got, "at two") || slices.Contains(got, "Stopped.") {
 		t.Errorf("the chat was shown %q", got)
 	}
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitText("2", "did long three") // who was paired stays
 	r.awaitText("3", "did long four")
 }
 
-func TestWhatWaitsToBeSentToWhoWasTakenOutWhileWeWereDownIsNotSent(t *testing.T) {
+func TestPendingMessagesToAPersonRemovedDuringADowntimeAreNotSent(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, echo)
+	r := newAccessFixture(t, echo)
 	r.settings.AllowFrom = map[string][]string{"net": {"6", "7"}}
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Chat == "1" && c.Text != "" {
@@ -174,14 +174,14 @@ func TestWhatWaitsToBeSentToWhoWasTakenOutWhileWeWereDownIsNotSent(t *testing.T)
 	r.start()
 	r.net.UserWrites("1", "6", "hello")
 	r.awaitIdle("1")
-	r.sync()
+	r.awaitReceived()
 	r.stop()
 	r.net.Fault = nil
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
 	r.start()
 	r.net.UserWrites("2", "7", "hello")
 	r.awaitText("2", "you said hello")
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
 		left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9)
 		if err == nil && len(left) == 1 && left[0].State == store.Failed {
 			break
@@ -195,10 +195,10 @@ func TestWhatWaitsToBeSentToWhoWasTakenOutWhileWeWereDownIsNotSent(t *testing.T)
 	}
 }
 
-func TestWhoIsRevokedCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
+func TestARevokedPersonCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, "true")
-	r.protocol = repeating{}
+	r := newAccessFixture(t, "true")
+	r.protocol = repeatingAsker{}
 	r.start()
 	r.net.UserWrites("1", "8", "theirs")
 	question := r.awaitText("1", "theirs")
@@ -210,7 +210,7 @@ func TestWhoIsRevokedCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
 	r.net.UserPresses("2", "8", ours.Buttons[0])
 	r.net.UserWrites("2", "8", "1")
 	r.awaitText("2", "nanobot pair ")
-	r.sync()
+	r.awaitReceived()
 	r.net.UserPresses("2", "9", ours.Buttons[1])
 	r.awaitText("2", "told of ours: Reject")
 	for _, text := range texts(r.net.Sent("1")) {
@@ -220,20 +220,20 @@ func TestWhoIsRevokedCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
 	}
 }
 
-// repeating is a protocol that asks what it is told, and says what was answered.
-type repeating struct{}
+// repeatingAsker is a protocol that asks the text of the message, and prints the answer.
+type repeatingAsker struct{}
 
-func (repeating) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (repeatingAsker) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	a, err := t.Ask(ctx, terminal.Question{Text: t.Envelope.Text, Options: []string{"Allow", "Reject"}})
 	_ = t.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("told of %s: %s %v", t.Envelope.Text, a.Text, err)})
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 
-func TestWhatARevokedPersonHandedToAnothersTurnIsTakenBack(t *testing.T) {
+func TestMessagesInjectedByARevokedPersonAreWithdrawn(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, "true")
+	r := newAccessFixture(t, "true")
 	r.settings.WhileRunning = "inject"
-	hands := &slowHands{begin: make(chan struct{}), read: make(chan string, 16)}
+	hands := &slowReader{begin: make(chan struct{}), read: make(chan string, 16)}
 	r.protocol = hands
 	r.start()
 	r.net.UserWrites("1", "7", "first")
@@ -241,9 +241,9 @@ func TestWhatARevokedPersonHandedToAnothersTurnIsTakenBack(t *testing.T) {
 	for i, user := range []string{"8", "9", "8", "7", "8"} {
 		r.net.UserWrites("1", user, fmt.Sprint("more ", i, " of ", user))
 	}
-	r.sync()
+	r.awaitReceived()
 	r.revoke("8")
-	for deadline := time.Now().Add(patience); r.logs.FilterMessage("access revoked, withdrawing messages that the agent has not read").Len() == 0; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); r.logs.FilterMessage("access revoked, withdrawing messages that the agent has not read").Len() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it is not taken back")
 		}
@@ -254,14 +254,14 @@ func TestWhatARevokedPersonHandedToAnothersTurnIsTakenBack(t *testing.T) {
 	}
 }
 
-// slowHands is a protocol that reads nothing that is injected until it is told to, and then until
-// nothing is left.
-type slowHands struct {
+// slowReader is a protocol that reads no injected message until it is released, and then all of
+// them.
+type slowReader struct {
 	begin chan struct{}
 	read  chan string
 }
 
-func (p *slowHands) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (p *slowReader) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	p.begin <- struct{}{}
 	select {
 	case <-p.begin:
@@ -279,9 +279,9 @@ func (p *slowHands) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome
 	}
 }
 
-func TestWhatOthersHandedToARevokedPersonsTurnGetsATurn(t *testing.T) {
+func TestMessagesInjectedIntoARevokedPersonsTurnGetATurn(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, `read -r line; case "$line" in *first*) touch up; read -r more; echo "$more" > more; exec sleep 300;;
+	r := newAccessFixture(t, `read -r line; case "$line" in *first*) touch up; read -r more; echo "$more" > more; exec sleep 300;;
 		*) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
 	r.settings.WhileRunning = "inject"
 	r.start()
@@ -290,14 +290,14 @@ func TestWhatOthersHandedToARevokedPersonsTurnGetsATurn(t *testing.T) {
 	r.net.UserWrites("1", "7", "second")
 	r.awaitFile("more") // the agent has read it
 	r.net.UserWrites("1", "8", "third")
-	r.sync()
+	r.awaitReceived()
 	r.revoke("8")
 	r.expect("1", "own turn: second")
 }
 
 func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, work).start()
+	r := newAccessFixture(t, work).start()
 	r.net.UserWrites("1", "7", "ours")
 	r.awaitText("1", "did ours")
 	r.net.UserWrites("1", "8", "theirs")
@@ -315,17 +315,17 @@ func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	}
 	before := len(texts(r.net.Sent("1")))
 	r.net.UserWrites("1", "7", "/retry")
-	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) >= before+2 })
+	r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= before+2 })
 	if got := texts(r.net.Sent("1"))[before:]; !slices.Equal(got, []string{"at ours", "did ours"}) {
 		t.Errorf("retry shows %q", got)
 	}
 }
 
-func TestARevokedTurnThatDoesNotEndIsLeftBehindInSilence(t *testing.T) {
+func TestARevokedTurnThatDoesNotEndIsAbandonedWithoutANotice(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, "true")
+	r := newAccessFixture(t, "true")
 	r.abandonAfter = 50 * time.Millisecond
-	stubborn := &deaf{begun: make(chan struct{}), end: make(chan struct{})}
+	stubborn := &unstoppableProtocol{begun: make(chan struct{}), end: make(chan struct{})}
 	defer close(stubborn.end)
 	r.protocol = stubborn
 	r.start()
@@ -333,24 +333,24 @@ func TestARevokedTurnThatDoesNotEndIsLeftBehindInSilence(t *testing.T) {
 	<-stubborn.begun
 	r.revoke("8")
 	r.awaitIdle("1")
-	r.sync()
+	r.awaitReceived()
 	if got := r.net.Sent("1"); len(got) != 0 {
 		t.Errorf("the chat was shown %q", texts(got))
 	}
 }
 
-// deaf is a protocol that does not end when it is told to.
-type deaf struct{ begun, end chan struct{} }
+// unstoppableProtocol ignores the end of its context.
+type unstoppableProtocol struct{ begun, end chan struct{} }
 
-func (p *deaf) Turn(context.Context, terminal.Turn) (terminal.Outcome, error) {
+func (p *unstoppableProtocol) Turn(context.Context, terminal.Turn) (terminal.Outcome, error) {
 	close(p.begun)
 	<-p.end
 	return terminal.Outcome{}, nil
 }
 
-func TestWhoIsLetInAgainAtOnceDoesNotGetTheirTurnBack(t *testing.T) {
+func TestAPersonAdmittedAgainDoesNotGetTheirTurnBack(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, work).start()
+	r := newAccessFixture(t, work).start()
 	r.net.UserWrites("1", "8", "long one")
 	r.awaitText("1", "at long one")
 	who := store.Person{Channel: "net", User: "8"}
@@ -370,8 +370,8 @@ func TestWhoIsLetInAgainAtOnceDoesNotGetTheirTurnBack(t *testing.T) {
 
 func TestATurnThatWaitsForResourcesEndsWithItsSendersAccess(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, echo)
-	l := &lacking{chats: map[string]bool{"1": true}}
+	r := newAccessFixture(t, echo)
+	l := &shortageProtocol{chats: map[string]bool{"1": true}}
 	l.what.Store(int64(syscall.EAGAIN))
 	r.slots, r.protocol = 1, l
 	r.start()

@@ -17,14 +17,14 @@ import (
 // acpVariable makes the test binary an agent of the Agent Client Protocol: see TestMain.
 const acpVariable = "NANOBOT_TEST_ACP"
 
-// tellRunbook has two steps with comments of at least so many characters.
-func tellRunbook(least int) string {
+// commentRunbook has two steps with comments of at least so many characters.
+func commentRunbook(least int) string {
 	proof := "```json\n{\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":" + strconv.Itoa(least) + "}}}\n```\n"
 	return "# Tell\n\n## One\n\nTell the first.\n\n" + proof + "## Two\n\nTell the second.\n\n" + proof
 }
 
-// comments are the texts of the records of comments.
-func comments(records []runbook.Record) string {
+// commentTexts returns the texts of the comment records.
+func commentTexts(records []runbook.Record) string {
 	var all []string
 	for _, r := range records {
 		all = append(all, string(r.Comment))
@@ -34,11 +34,11 @@ func comments(records []runbook.Record) string {
 
 func TestProgressIsShownBelowTheChecklistAndTheLastMessageIsTheComment(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, `echo '{"type":"progress","text":"half way there"}'; echo '{"type":"message","text":"not the last one"}'; `+until("go")+
-		`echo '{"type":"message","text":"the very last one"}'`, map[string]string{"tell": tellRunbook(5)})
+	r := newRunbookFixture(t, `echo '{"type":"progress","text":"half way there"}'; echo '{"type":"message","text":"not the last one"}'; `+waitForFileScript("go")+
+		`echo '{"type":"message","text":"the very last one"}'`, map[string]string{"tell": commentRunbook(5)})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run tell")
-	_, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+	_, ok := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if c.Kind == "progress" && strings.Contains(c.Text, "▶️ 1. One") && strings.Contains(c.Text, "half way there") {
 				return true
@@ -49,9 +49,9 @@ func TestProgressIsShownBelowTheChecklistAndTheLastMessageIsTheComment(t *testin
 	if !ok {
 		t.Errorf("the chat was shown %+v", r.net.Sent("1"))
 	}
-	r.touch("go")
-	_, records := r.report("1", "The run is complete.")
-	if got := comments(records); strings.Count(got, "the very last one") != 2 || strings.Contains(got, "not the last") {
+	r.touchFile("go")
+	_, records := r.awaitReport("1", "The run is complete.")
+	if got := commentTexts(records); strings.Count(got, "the very last one") != 2 || strings.Contains(got, "not the last") {
 		t.Errorf("the comments are %s", got)
 	}
 	shown := strings.Join(texts(r.net.Sent("1")), "|")
@@ -64,40 +64,40 @@ func TestStepsAreTasksOfTheirOwnForAgentsOfOtherProtocols(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string]struct {
 		command  string
-		protocol func(*rig) terminal.Protocol
+		protocol func(*fixture) terminal.Protocol
 		want     []string // each in one comment
 	}{
 		"plain": {
-			"read -r line; echo $line", func(*rig) terminal.Protocol { return plain.Protocol{} },
+			"read -r line; echo $line", func(*fixture) terminal.Protocol { return plain.Protocol{} },
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 		"blocks": {
-			`task=$(sed -n 's/^Task: //p'); printf '[DONE]\n%s\n[/DONE]\n' "$task"`, func(r *rig) terminal.Protocol { return blocks.New(r.terminal) },
+			`task=$(sed -n 's/^Task: //p'); printf '[DONE]\n%s\n[/DONE]\n' "$task"`, func(r *fixture) terminal.Protocol { return blocks.New(r.terminal) },
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 		"acp": {
-			acpVariable + "=1 exec " + os.Args[0], func(r *rig) terminal.Protocol { return acp.New(r.terminal) },
+			acpVariable + "=1 exec " + os.Args[0], func(r *fixture) terminal.Protocol { return acp.New(r.terminal) },
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookRig(t, agent.command, map[string]string{"tell": tellRunbook(5)})
+			r := newRunbookFixture(t, agent.command, map[string]string{"tell": commentRunbook(5)})
 			r.terminal.Protocol = name
 			r.protocol = agent.protocol(r)
 			r.start()
 			r.net.UserWrites("1", "ann", "/run tell")
-			_, records := r.report("1", "The run is complete.")
+			_, records := r.awaitReport("1", "The run is complete.")
 			for i, part := range agent.want {
-				if !strings.Contains(string(records[i].Comment), part) || strings.Count(comments(records), part) != 1 {
-					t.Errorf("the comments are %s", comments(records))
+				if !strings.Contains(string(records[i].Comment), part) || strings.Count(commentTexts(records), part) != 1 {
+					t.Errorf("the comments are %s", commentTexts(records))
 				}
 			}
 		})
 	}
 }
 
-func TestAnAgentThatFailsOrSaysNothingProvesNothing(t *testing.T) {
+func TestAnAgentThatFailsOrPrintsNothingProvesNothing(t *testing.T) {
 	t.Parallel()
 	const says = `echo '{"type":"message","text":"I have only begun with it"}'; `
 	for name, script := range map[string]string{
@@ -110,7 +110,7 @@ func TestAnAgentThatFailsOrSaysNothingProvesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookRig(t, script, map[string]string{"tell": tellRunbook(5)})
+			r := newRunbookFixture(t, script, map[string]string{"tell": commentRunbook(5)})
 			r.terminal.Timeout = 1
 			r.start()
 			r.net.UserWrites("1", "ann", "/run tell")
@@ -118,8 +118,8 @@ func TestAnAgentThatFailsOrSaysNothingProvesNothing(t *testing.T) {
 			if !strings.Contains(failed.Text, "The agent has not answered, or has failed.") {
 				t.Errorf("the question is %q", failed.Text)
 			}
-			r.press("ann", failed, 2)
-			r.report("1", "The run was ended at step 1 by net:ann: aborted.")
+			r.pressButton("ann", failed, 2)
+			r.awaitReport("1", "The run was ended at step 1 by net:ann: aborted.")
 		})
 	}
 }

@@ -30,10 +30,10 @@ const firstLine = `echo x >> prompted; read -r line; text=${line#*\"text\":\"}; 
 // agent when nothing goes wrong.
 var mixedTimes = map[string]int{"built": 1, "checked": 4, "prompted": 6}
 
-// crowd are people who press what they are shown in a chat, each message once: ann and bob approve,
+// approvers are people who press a button of each message once: ann and bob approve,
 // a step that has failed 3 times is tried again, and later skipped; what was interrupted is run
 // again.
-type crowd struct {
+type approvers struct {
 	t     *testing.T
 	net   *gatewaytest.Network
 	chat  string
@@ -41,8 +41,8 @@ type crowd struct {
 	again int             // how often something was run again
 }
 
-// unseen returns the messages that the people have to do something about.
-func (p *crowd) unseen(calls []gatewaytest.Call) (all []gatewaytest.Call) {
+// newMessages returns the messages that the people have not handled yet.
+func (p *approvers) newMessages(calls []gatewaytest.Call) (all []gatewaytest.Call) {
 	for _, c := range calls {
 		if len(c.Buttons) > 0 && c.Kind != string(channels.Progress) && !p.seen[c.ID] {
 			all = append(all, c)
@@ -51,7 +51,7 @@ func (p *crowd) unseen(calls []gatewaytest.Call) (all []gatewaytest.Call) {
 	return all
 }
 
-func (p *crowd) react(c gatewaytest.Call) {
+func (p *approvers) respond(c gatewaytest.Call) {
 	p.seen[c.ID] = true
 	switch {
 	case strings.Contains(c.Text, "2 people have to approve."):
@@ -70,14 +70,14 @@ func (p *crowd) react(c gatewaytest.Call) {
 	}
 }
 
-// people are a crowd in chat 1 of a rig.
-type people struct {
-	crowd
-	r *rig
+// runApprovers are approvers in chat 1 of a fixture.
+type runApprovers struct {
+	approvers
+	r *fixture
 }
 
-func newPeople(r *rig) *people {
-	return &people{crowd{t: r.t, net: r.net, chat: "1", seen: map[string]bool{}}, r}
+func newRunApprovers(r *fixture) *runApprovers {
+	return &runApprovers{approvers{t: r.t, net: r.net, chat: "1", seen: map[string]bool{}}, r}
 }
 
 // isReport reports whether a message is the end of a run.
@@ -87,22 +87,22 @@ func isReport(c gatewaytest.Call) bool {
 
 func hasFiles(c gatewaytest.Call) bool { return len(c.Files) > 0 }
 
-// complete has the people bring a run to its end, and starts the gateway again if it crashes.
-func (p *people) complete(m *crashing) (crashed bool) {
+// completeRun handles messages until the run ends, and restarts the gateway if it crashes.
+func (p *runApprovers) completeRun(m *crashingStore) (crashed bool) {
 	p.r.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(testTimeout); ; {
 		calls, _ := p.r.net.Await("1", 5*time.Millisecond, func(calls []gatewaytest.Call) bool {
-			return len(p.unseen(calls)) > 0
+			return len(p.newMessages(calls)) > 0
 		})
-		for _, c := range p.unseen(calls) {
-			p.react(c)
+		for _, c := range p.newMessages(calls) {
+			p.respond(c)
 		}
 		switch {
 		case !crashed && m.hasCrashed():
 			p.r.awaitCrash()
 			crashed = true
-			p.r.startCrashing(moment{})
-		case slices.ContainsFunc(calls, isReport) && slices.ContainsFunc(calls, hasFiles) && p.quiet():
+			p.r.startCrashing(storeWrite{})
+		case slices.ContainsFunc(calls, isReport) && slices.ContainsFunc(calls, hasFiles) && p.isIdle():
 			return crashed
 		case time.Now().After(deadline):
 			p.r.t.Fatalf("the run does not end; the chat was shown %q; logged %v", texts(calls), p.r.logs.All())
@@ -110,8 +110,8 @@ func (p *people) complete(m *crashing) (crashed bool) {
 	}
 }
 
-// quiet reports whether the gateway has nothing to do.
-func (p *people) quiet() bool {
+// isIdle reports whether the gateway has nothing to do.
+func (p *runApprovers) isIdle() bool {
 	taken, _ := p.r.net.Acknowledged()
 	if taken < p.r.net.Updates() || sqlitetest.CountSending(p.r.t, filepath.Join(p.r.dir, ".nanobot")) > 0 {
 		return false
@@ -125,47 +125,47 @@ func (p *people) quiet() bool {
 	return err == nil
 }
 
-// newMixedRig is a rig for runs of mixedRunbook.
-func newMixedRig(t *testing.T) *rig {
+// newMixedRunFixture is a fixture for runs of mixedRunbook.
+func newMixedRunFixture(t *testing.T) *fixture {
 	t.Helper()
-	r := newRunbookRig(t, firstLine, map[string]string{"mixed": mixedRunbook})
+	r := newRunbookFixture(t, firstLine, map[string]string{"mixed": mixedRunbook})
 	r.net.Idempotent = true
 	return r
 }
 
 func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	r := newMixedRig(t)
-	m := r.startCrashing(moment{})
+	r := newMixedRunFixture(t)
+	m := r.startCrashing(storeWrite{})
 	r.net.UserWrites("1", "ann", "/run mixed")
-	p := newPeople(r)
-	p.complete(m)
-	p.check()
+	p := newRunApprovers(r)
+	p.completeRun(m)
+	p.checkRun()
 	r.stop()
-	var moments []moment
+	var writes []storeWrite
 	for _, method := range slices.Sorted(maps.Keys(m.count)) {
 		for i := range m.count[method] {
-			moments = append(moments, moment{method, i + 1, false}, moment{method, i + 1, true})
+			writes = append(writes, storeWrite{method, i + 1, false}, storeWrite{method, i + 1, true})
 		}
 	}
-	for i, at := range moments {
-		if !long() && i%41 != 0 {
+	for i, at := range writes {
+		if !isLongRun() && i%41 != 0 {
 			continue
 		}
 		t.Run(at.String(), func(t *testing.T) {
 			t.Parallel()
-			r := newMixedRig(t)
+			r := newMixedRunFixture(t)
 			m := r.startCrashing(at)
 			r.net.UserWrites("1", "ann", "/run mixed")
-			p := newPeople(r)
-			p.complete(m)
-			p.check()
+			p := newRunApprovers(r)
+			p.completeRun(m)
+			p.checkRun()
 		})
 	}
 }
 
-// check checks what has become of the one run of chat 1.
-func (p *people) check() {
+// checkRun checks the result of the only run of chat 1.
+func (p *runApprovers) checkRun() {
 	r := p.r
 	r.t.Helper()
 	calls := r.net.Sent("1")
@@ -186,10 +186,10 @@ func (p *people) check() {
 	if n := count(func(c gatewaytest.Call) bool { return strings.HasPrefix(c.Text, "Runbook ") }); n != mixedTimes["prompted"] {
 		r.t.Errorf("the agent's answers came %d times", n)
 	}
-	_, records := r.report("1", "The run is complete.")
+	_, records := r.awaitReport("1", "The run is complete.")
 	want := []string{"1 success gateway", "2 success net:", "3 skipped net:bob", "4 success agent"}
 	if len(records) == len(want) {
-		for i, got := range by(records) {
+		for i, got := range provenBy(records) {
 			if !strings.HasPrefix(got, want[i]) {
 				r.t.Errorf("record %d is %q", i, got)
 			}
@@ -198,14 +198,14 @@ func (p *people) check() {
 			r.t.Errorf("the approvals are %s", approved)
 		}
 	} else {
-		r.t.Errorf("the records are %q", by(records))
+		r.t.Errorf("the records are %q", provenBy(records))
 	}
 	runs, err := runbook.Runs{Records: r.store}.List(r.t.Context())
 	if err != nil || len(runs) != 1 {
 		r.t.Errorf("there are %d runs: %v", len(runs), err)
 	}
 	for name, want := range mixedTimes {
-		if n := r.lines(name); n < want || n > want+p.again {
+		if n := r.countLines(name); n < want || n > want+p.again {
 			r.t.Errorf("%s %d times, with %d interruptions", name, n, p.again)
 		}
 	}
@@ -219,5 +219,5 @@ func (p *people) check() {
 	}
 }
 
-// lines counts the lines of a file in the workspace.
-func (r *rig) lines(name string) int { return strings.Count(r.workspaceFile(name), "\n") }
+// countLines counts the lines of a file in the workspace.
+func (r *fixture) countLines(name string) int { return strings.Count(r.workspaceFile(name), "\n") }

@@ -17,12 +17,12 @@ import (
 
 // runChat is a chat in which people run one runbook after the other.
 type runChat struct {
-	crowd
+	approvers
 	begun int
 }
 
-// count counts the messages of the chat of which something is so.
-func (c *runChat) count(so func(gatewaytest.Call) bool) (n int) {
+// countMessages counts the messages of the chat that match a condition.
+func (c *runChat) countMessages(so func(gatewaytest.Call) bool) (n int) {
 	for _, call := range c.net.Sent(c.chat) {
 		if so(call) {
 			n++
@@ -32,12 +32,14 @@ func (c *runChat) count(so func(gatewaytest.Call) bool) (n int) {
 }
 
 // ended reports whether the chat was told the end of all runs.
-func (c *runChat) ended() bool { return c.count(isReport) == c.begun && c.count(hasFiles) == c.begun }
+func (c *runChat) ended() bool {
+	return c.countMessages(isReport) == c.begun && c.countMessages(hasFiles) == c.begun
+}
 
-// act presses what is open.
-func (c *runChat) act() {
-	for _, call := range c.unseen(c.net.Sent(c.chat)) {
-		c.react(call)
+// pressOpen presses a button of each open question.
+func (c *runChat) pressOpen() {
+	for _, call := range c.newMessages(c.net.Sent(c.chat)) {
+		c.respond(call)
 	}
 }
 
@@ -45,7 +47,7 @@ func (c *runChat) act() {
 // while people execute runbooks in three chats. With NANOBOT_LONG=1 there are 150 kills.
 func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 	kills := 4
-	if long() {
+	if isLongRun() {
 		kills = 150
 	}
 	net := gatewaytest.NewNetwork()
@@ -61,7 +63,7 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 	}
 	var chats []*runChat
 	for i := range 3 {
-		chats = append(chats, &runChat{crowd: crowd{t: t, net: net, chat: strconv.Itoa(i), seen: map[string]bool{}}})
+		chats = append(chats, &runChat{approvers: approvers{t: t, net: net, chat: strconv.Itoa(i), seen: map[string]bool{}}})
 	}
 	seed := killtest.Seed()
 	t.Cleanup(func() {
@@ -73,7 +75,7 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 		Random: rand.New(rand.NewPCG(seed, 0)), Kills: kills, Killed: func() {},
 		Write: func(random *rand.Rand) {
 			c := chats[random.IntN(len(chats))]
-			if c.act(); c.ended() {
+			if c.pressOpen(); c.ended() {
 				c.begun++
 				net.UserWrites(c.chat, "ann", "/run mixed")
 			}
@@ -86,8 +88,8 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 	}.Run(t)
 	last := startDaemon(t, spec)
 	for _, c := range chats {
-		for deadline := time.Now().Add(patience); !c.ended(); time.Sleep(5 * time.Millisecond) {
-			if c.act(); time.Now().After(deadline) {
+		for deadline := time.Now().Add(testTimeout); !c.ended(); time.Sleep(5 * time.Millisecond) {
+			if c.pressOpen(); time.Now().After(deadline) {
 				log, _ := os.ReadFile(filepath.Join(dir, "log"))
 				t.Fatalf("chat %s was shown %q; the daemons logged:\n%s", c.chat, texts(net.Sent(c.chat)), log)
 			}
@@ -96,17 +98,17 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 	if err := last.End(); err != nil {
 		t.Error(err)
 	}
-	checkKilled(t, dir, chats)
+	checkRunsAfterKills(t, dir, chats)
 }
 
-// checkKilled checks what has become of the runs of all chats.
-func checkKilled(t *testing.T, dir string, chats []*runChat) {
+// checkRunsAfterKills checks the results of the runs of all chats.
+func checkRunsAfterKills(t *testing.T, dir string, chats []*runChat) {
 	t.Helper()
 	begun, again := 0, 0
 	for _, c := range chats {
 		begun, again = begun+c.begun, again+c.again
-		answers := c.count(func(call gatewaytest.Call) bool { return strings.HasPrefix(call.Text, "Runbook ") })
-		late := c.count(func(call gatewaytest.Call) bool { return strings.Contains(call.Text, "not open any more") })
+		answers := c.countMessages(func(call gatewaytest.Call) bool { return strings.HasPrefix(call.Text, "Runbook ") })
+		late := c.countMessages(func(call gatewaytest.Call) bool { return strings.Contains(call.Text, "not open any more") })
 		if answers != c.begun*mixedTimes["prompted"] || late > 0 || !c.ended() {
 			t.Errorf("of %d runs chat %s was shown %d answers and %q", c.begun, c.chat, answers, texts(c.net.Sent(c.chat)))
 		}

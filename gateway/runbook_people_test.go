@@ -12,10 +12,10 @@ import (
 // gateRunbook has one step, which people approve.
 const gateRunbook = "# Gate\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go on?\"}}}\n```\n"
 
-// gates waits until a chat was shown so many open questions, and returns them.
-func (r *rig) gates(chat string, n int) (gates []gatewaytest.Call) {
+// awaitGates waits until a chat was shown n open questions, and returns them.
+func (r *fixture) awaitGates(chat string, n int) (gates []gatewaytest.Call) {
 	r.t.Helper()
-	calls, ok := r.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+	calls, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
 		gates = nil
 		for _, c := range calls {
 			if strings.Contains(c.Text, "Go on?") && len(c.Buttons) > 0 {
@@ -30,8 +30,8 @@ func (r *rig) gates(chat string, n int) (gates []gatewaytest.Call) {
 	return gates
 }
 
-// runs returns all runs, the oldest first.
-func (r *rig) runs() []runbook.Run {
+// listRuns returns all runs, the oldest first.
+func (r *fixture) listRuns() []runbook.Run {
 	r.t.Helper()
 	runs, err := runbook.Runs{Records: r.store}.List(r.t.Context())
 	if err != nil {
@@ -40,47 +40,47 @@ func (r *rig) runs() []runbook.Run {
 	return runs
 }
 
-// statuses are the states of all runs, the oldest first.
-func (r *rig) statuses() (all []runbook.Status) {
+// runStatuses returns the statuses of all runs, the oldest first.
+func (r *fixture) runStatuses() (all []runbook.Status) {
 	r.t.Helper()
-	for _, run := range r.runs() {
+	for _, run := range r.listRuns() {
 		all = append(all, run.Status)
 	}
 	return all
 }
 
-func (r *rig) expectStatuses(want ...runbook.Status) {
+func (r *fixture) expectStatuses(want ...runbook.Status) {
 	r.t.Helper()
-	if got := r.statuses(); !slices.Equal(got, want) {
+	if got := r.runStatuses(); !slices.Equal(got, want) {
 		r.t.Errorf("the runs are %q, want %q", got, want)
 	}
 }
 
 func TestTwoRunsOfARunbookInAChatShareNothing(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run gate")
-	first := r.gates("1", 1)[0]
+	first := r.awaitGates("1", 1)[0]
 	r.net.UserWrites("1", "ann", "/run gate")
-	second := r.gates("1", 2)[1]
-	r.press("bob", second, 0)
+	second := r.awaitGates("1", 2)[1]
+	r.pressButton("bob", second, 0)
 	r.awaitText("1", "The run is complete.")
 	r.expectStatuses(runbook.Waiting, runbook.Complete)
-	r.press("bob", first, 1)
+	r.pressButton("bob", first, 1)
 	r.awaitText("1", "The run was declined at step 1 by net:bob.")
 	r.expectStatuses(runbook.Declined, runbook.Complete)
 }
 
 func TestAButtonOfAnotherChatDecidesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
 	r.settings.AllowFrom["net"] = []string{"ann", "mallory"}
 	r.start()
 	r.net.UserWrites("1", "ann", "/run gate")
-	gate := r.gates("1", 1)[0]
+	gate := r.awaitGates("1", 1)[0]
 	r.net.UserWrites("2", "mallory", "/run gate")
-	r.gates("2", 1)
+	r.awaitGates("2", 1)
 	r.net.UserPresses("2", "mallory", gate.Buttons[0])
 	r.awaitText("2", "This question is no longer open.")
 	r.net.UserReplies("2", "mallory", gate.ID, "approve") // the id of a message of the other chat
@@ -91,20 +91,20 @@ func TestAButtonOfAnotherChatDecidesNothing(t *testing.T) {
 	r.net.UserWrites("2", "mallory", "/whoami")
 	r.awaitText("2", "user id: mallory")
 	r.expectStatuses(runbook.Waiting, runbook.Waiting)
-	r.press("ann", gate, 0)
+	r.pressButton("ann", gate, 0)
 	r.awaitText("1", "The run is complete.")
 	r.expectStatuses(runbook.Complete, runbook.Waiting)
 }
 
-func TestOfTwoPeopleWhoDecideAtOnceOneIsToldThatItWasTooLate(t *testing.T) {
+func TestOfTwoConcurrentDecisionsOneIsTooLate(t *testing.T) {
 	t.Parallel()
 	for _, first := range []int{0, 1} {
-		r := newRunbookRig(t, "true", map[string]string{"gate": strings.Replace(gateRunbook, "# Gate", "# Gate\n\n## Gate", 1) + "## Next\n\nSay more.\n"})
+		r := newRunbookFixture(t, "true", map[string]string{"gate": strings.Replace(gateRunbook, "# Gate", "# Gate\n\n## Gate", 1) + "## Next\n\nSay more.\n"})
 		r.start()
 		r.net.UserWrites("1", "ann", "/run gate")
-		gate := r.gates("1", 1)[0]
-		r.press("ann", gate, first)
-		r.press("bob", gate, 1-first)
+		gate := r.awaitGates("1", 1)[0]
+		r.pressButton("ann", gate, first)
+		r.pressButton("bob", gate, 1-first)
 		r.awaitText("1", "This question is no longer open.")
 		want, words := runbook.Complete, "The run is complete."
 		if first == 1 {
@@ -119,9 +119,9 @@ func TestOfTwoPeopleWhoDecideAtOnceOneIsToldThatItWasTooLate(t *testing.T) {
 const failing = "# Failing\n\n## One\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> one; false\"}}}\n```\n" +
 	"## Two\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> two; false\"}}}\n```\n"
 
-func TestWhatTheNetworkBringsAgainIsNotCarriedOutAgain(t *testing.T) {
+func TestARedeliveredUpdateIsNotCarriedOutAgain(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"failing": failing})
+	r := newRunbookFixture(t, "true", map[string]string{"failing": failing})
 	r.start()
 	begin := r.net.UserWrites("1", "ann", "/run failing")
 	retry := r.net.UserPresses("1", "ann", r.awaitText("1", "Step 1 has failed 3 times.").Buttons[0])
@@ -136,10 +136,10 @@ func TestWhatTheNetworkBringsAgainIsNotCarriedOutAgain(t *testing.T) {
 	r.awaitText("1", "user id: ann")
 	r.awaitIdle("1")
 	r.expectStatuses(runbook.Waiting)
-	if run := r.runs()[0]; run.Step != 2 || run.Issued.Failures != 3 || len(run.Records) != 1 {
+	if run := r.listRuns()[0]; run.Step != 2 || run.Issued.Failures != 3 || len(run.Records) != 1 {
 		t.Errorf("the run is at step %d with %d failures and %d records", run.Step, run.Issued.Failures, len(run.Records))
 	}
-	if one, two := r.lines("one"), r.lines("two"); one != 4 || two != 3 {
+	if one, two := r.countLines("one"), r.countLines("two"); one != 4 || two != 3 {
 		t.Errorf("the commands ran %d and %d times", one, two)
 	}
 }

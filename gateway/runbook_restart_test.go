@@ -11,7 +11,7 @@ import (
 )
 
 // restart ends the gateway as SIGTERM does, and starts it again.
-func (r *rig) restart() {
+func (r *fixture) restart() {
 	r.t.Helper()
 	r.stop()
 	r.start()
@@ -19,14 +19,14 @@ func (r *rig) restart() {
 
 func TestARestartAtEachQuestionOfARunChangesNothing(t *testing.T) {
 	t.Parallel()
-	r := newMixedRig(t)
+	r := newMixedRunFixture(t)
 	r.start()
 	r.net.UserWrites("1", "ann", "/run mixed")
-	p := newPeople(r)
+	p := newRunApprovers(r)
 	restarts := 0
 	for {
-		calls, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
-			return len(p.unseen(calls)) > 0 || slices.ContainsFunc(calls, isReport)
+		calls, ok := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
+			return len(p.newMessages(calls)) > 0 || slices.ContainsFunc(calls, isReport)
 		})
 		if !ok {
 			t.Fatalf("the chat was shown %q", texts(calls))
@@ -36,32 +36,32 @@ func TestARestartAtEachQuestionOfARunChangesNothing(t *testing.T) {
 		}
 		r.restart()
 		restarts++
-		for _, c := range p.unseen(calls) {
-			p.react(c)
+		for _, c := range p.newMessages(calls) {
+			p.respond(c)
 		}
 	}
 	r.restart()
-	r.awaitTrue("the end", func() bool { return slices.ContainsFunc(r.net.Sent("1"), hasFiles) && p.quiet() })
-	p.check()
+	r.awaitTrue("the end", func() bool { return slices.ContainsFunc(r.net.Sent("1"), hasFiles) && p.isIdle() })
+	p.checkRun()
 	if restarts < 3 || p.again > 0 {
 		t.Errorf("there were %d restarts, and %d interruptions", restarts, p.again)
 	}
 }
 
-func TestARestartBetweenTwoApprovalsForgetsNone(t *testing.T) {
+func TestARestartBetweenTwoApprovalsKeepsBoth(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, firstLine, map[string]string{"mixed": mixedRunbook})
+	r := newRunbookFixture(t, firstLine, map[string]string{"mixed": mixedRunbook})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run mixed")
 	gate := r.awaitText("1", "2 people have to approve.")
 	r.restart()
-	r.press("ann", gate, 0)
+	r.pressButton("ann", gate, 0)
 	r.awaitText("1", "1 of 2 approvals.")
 	r.restart()
-	r.press("ann", gate, 0)
+	r.pressButton("ann", gate, 0)
 	r.awaitText("1", "You have approved already.")
 	r.restart()
-	r.press("bob", gate, 0)
+	r.pressButton("bob", gate, 0)
 	r.awaitText("1", "Step 3 has failed 3 times.")
 }
 
@@ -71,65 +71,65 @@ const waitRunbook = "# Wait\n\n## Wait\n\n```json\n{\"challenge\":{\"shell\":{\"
 
 func TestARestartWaitsForTheCommandOfAStep(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook})
-	r.settings.DrainTimeout = patience
+	r := newRunbookFixture(t, "true", map[string]string{"wait": waitRunbook})
+	r.settings.DrainTimeout = testTimeout
 	r.start()
 	r.net.UserWrites("1", "ann", "/run wait")
-	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
-	time.AfterFunc(50*time.Millisecond, func() { r.touch("go") })
+	r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
+	time.AfterFunc(50*time.Millisecond, func() { r.touchFile("go") })
 	r.restart()
-	r.press("ann", r.awaitText("1", "Go on?"), 0)
-	r.report("1", "The run is complete.")
-	if n := r.lines("begun"); n != 1 {
+	r.pressButton("ann", r.awaitText("1", "Go on?"), 0)
+	r.awaitReport("1", "The run is complete.")
+	if n := r.countLines("begun"); n != 1 {
 		t.Errorf("the command ran %d times", n)
 	}
 }
 
-func TestACommandThatARestartCutOffIsNoFailureAndIsRunAgainWhenThePersonSaysSo(t *testing.T) {
+func TestAnInterruptedCommandIsNoFailureAndRunsAgainOnRequest(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"wait": waitRunbook})
 	r.settings.DrainTimeout = time.Millisecond
 	r.start()
 	r.net.UserWrites("1", "ann", "/run wait")
-	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
+	r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
 	r.restart()
 	cut := r.awaitText("1", "I was restarted while working on this.")
 	runs, err := runbook.Runs{Records: r.store}.List(t.Context())
 	if err != nil || len(runs) != 1 || runs[0].Issued.Failures != 0 || runs[0].Status != runbook.Waiting {
 		t.Errorf("the runs are %+v: %v", runs, err)
 	}
-	r.touch("go")
-	r.press("ann", cut, 0)
-	r.press("ann", r.awaitText("1", "Go on?"), 0)
-	r.report("1", "The run is complete.")
-	if n := r.lines("begun"); n != 2 {
+	r.touchFile("go")
+	r.pressButton("ann", cut, 0)
+	r.pressButton("ann", r.awaitText("1", "Go on?"), 0)
+	r.awaitReport("1", "The run is complete.")
+	if n := r.countLines("begun"); n != 2 {
 		t.Errorf("the command ran %d times", n)
 	}
-	r.press("ann", cut, 0) // the run has ended, and no other one begins
+	r.pressButton("ann", cut, 0) // the run has ended, and no other one begins
 	r.net.UserWrites("1", "ann", "hello")
 	r.awaitTrue("the end", func() bool { taken, _ := r.net.Acknowledged(); return taken == r.net.Updates() })
 	r.awaitIdle("1")
-	if n := r.lines("begun"); n != 2 {
+	if n := r.countLines("begun"); n != 2 {
 		t.Errorf("the command ran %d times: the button of a run that has ended began another one", n)
 	}
 }
 
-func TestTheButtonOfARunThatWasResumedMeanwhileBeginsNoOther(t *testing.T) {
+func TestTheButtonOfAnAlreadyResumedRunStartsNoOther(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook[:strings.Index(waitRunbook, "## Go")]})
+	r := newRunbookFixture(t, "true", map[string]string{"wait": waitRunbook[:strings.Index(waitRunbook, "## Go")]})
 	r.settings.DrainTimeout = time.Millisecond
 	r.start()
 	r.net.UserWrites("1", "ann", "/run wait")
-	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
+	r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
 	r.restart()
 	cut := r.awaitText("1", "I was restarted while working on this.")
-	r.touch("go")
+	r.touchFile("go")
 	r.net.UserWrites("1", "ann", "/run resume")
-	r.report("1", "The run is complete.")
+	r.awaitReport("1", "The run is complete.")
 	r.awaitIdle("1")
-	r.press("ann", cut, 0)
+	r.pressButton("ann", cut, 0)
 	r.awaitText("1", "This run has ended. /run wait begins a new one.")
-	if n := r.lines("begun"); n != 2 {
+	if n := r.countLines("begun"); n != 2 {
 		t.Errorf("the command ran %d times", n)
 	}
 }

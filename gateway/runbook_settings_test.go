@@ -15,7 +15,7 @@ import (
 )
 
 // reload changes the settings while the gateway runs.
-func (r *rig) reload(change func(*gateway.Settings)) {
+func (r *fixture) reload(change func(*gateway.Settings)) {
 	r.t.Helper()
 	change(&r.settings)
 	r.gw.Reload(r.settings)
@@ -23,7 +23,7 @@ func (r *rig) reload(change func(*gateway.Settings)) {
 
 func TestApproversAndFolderMayChangeWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
 	r.writeWorkspace("source", "")
 	r.start()
 	r.net.UserWrites("1", "ann", "/run deploy")
@@ -31,10 +31,10 @@ func TestApproversAndFolderMayChangeWhileAQuestionIsOpen(t *testing.T) {
 	r.reload(func(s *gateway.Settings) {
 		s.Runbooks = gateway.Runbooks{Folder: t.TempDir(), Approvers: []string{"net:bob"}}
 	})
-	r.press("ann", gate, 0)
+	r.pressButton("ann", gate, 0)
 	r.awaitText("1", "Only approvers can decide this.")
-	r.press("bob", gate, 0)
-	r.report("1", "The run is complete.")
+	r.pressButton("bob", gate, 0)
+	r.awaitReport("1", "The run is complete.")
 }
 
 func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
@@ -48,7 +48,7 @@ func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+			r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
 			r.writeWorkspace("source", "")
 			r.start()
 			r.net.UserWrites("1", "ann", "/run deploy")
@@ -57,9 +57,9 @@ func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.restart()
-			r.press("ann", gate, 0)
-			if export, records := r.report("1", "The run is complete."); export.Runbook.Text != deployRunbook || len(records) != 3 {
-				t.Errorf("it ran %q with the records %q", export.Runbook.Text, by(records))
+			r.pressButton("ann", gate, 0)
+			if export, records := r.awaitReport("1", "The run is complete."); export.Runbook.Text != deployRunbook || len(records) != 3 {
+				t.Errorf("it ran %q with the records %q", export.Runbook.Text, provenBy(records))
 			}
 		})
 	}
@@ -67,53 +67,55 @@ func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
 
 func TestNewAndStopLeaveTheQuestionOfARunOpen(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run gate")
-	gate := r.gates("1", 1)[0]
+	gate := r.awaitGates("1", 1)[0]
 	r.awaitIdle("1")
 	r.net.UserWrites("1", "ann", "/new")
 	r.awaitText("1", "This is a new conversation")
 	r.net.UserWrites("1", "ann", "/stop")
 	r.awaitText("1", "Nothing is running.")
-	r.press("ann", gate, 0)
-	r.report("1", "The run is complete.")
+	r.pressButton("ann", gate, 0)
+	r.awaitReport("1", "The run is complete.")
 }
 
-func TestRetryBeginsARunAgainThatNobodyDecidedAbout(t *testing.T) {
+func TestRetryStartsAnUndecidedRunAgain(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, firstLine, map[string]string{"build": "# Build\n\nBuild it.\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> built\"}}}\n```\n", "gate": gateRunbook})
+	r := newRunbookFixture(t, firstLine, map[string]string{"build": "# Build\n\nBuild it.\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> built\"}}}\n```\n", "gate": gateRunbook})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run build")
-	r.report("1", "The run is complete.")
+	r.awaitReport("1", "The run is complete.")
 	r.awaitIdle("1")
 	r.net.UserWrites("1", "ann", "/retry")
-	r.awaitTrue("the second run", func() bool { return slices.Equal(r.statuses(), []runbook.Status{runbook.Complete, runbook.Complete}) })
+	r.awaitTrue("the second run", func() bool {
+		return slices.Equal(r.runStatuses(), []runbook.Status{runbook.Complete, runbook.Complete})
+	})
 	r.net.UserWrites("2", "ann", "/run gate")
-	r.press("ann", r.gates("2", 1)[0], 0)
+	r.pressButton("ann", r.awaitGates("2", 1)[0], 0)
 	r.awaitText("2", "The run is complete.")
 	r.awaitIdle("2")
 	r.net.UserWrites("2", "ann", "/retry")
 	r.awaitText("2", "This run has ended. /run gate begins a new one.")
-	if built, runs := r.lines("built"), len(r.runs()); built != 2 || runs != 3 {
+	if built, runs := r.countLines("built"), len(r.listRuns()); built != 2 || runs != 3 {
 		t.Errorf("the command ran %d times in %d runs", built, runs)
 	}
 }
 
 func TestTheAgentOfTheChatMayChangeBetweenSteps(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, `echo '{"type":"message","text":"I am the first one"}'`, map[string]string{"deploy": deployRunbook})
-	r.named = map[string]config.Terminal{"second": r.terminal}
-	second := r.named["second"]
+	r := newRunbookFixture(t, `echo '{"type":"message","text":"I am the first one"}'`, map[string]string{"deploy": deployRunbook})
+	r.otherAgents = map[string]config.Terminal{"second": r.terminal}
+	second := r.otherAgents["second"]
 	second.Command = `echo '{"type":"message","text":"I am the second one"}'`
-	r.named["second"] = second
+	r.otherAgents["second"] = second
 	r.writeWorkspace("source", "")
 	r.start()
 	r.net.UserWrites("1", "ann", "/run deploy")
 	gate := r.awaitText("1", "Deploy to production?")
 	r.net.UserWrites("1", "ann", "/agent second")
-	r.press("ann", gate, 0)
-	_, records := r.report("1", "The run is complete.")
+	r.pressButton("ann", gate, 0)
+	_, records := r.awaitReport("1", "The run is complete.")
 	if !strings.Contains(string(records[2].Comment), "I am the second one") {
 		t.Errorf("the comment is %s", records[2].Comment)
 	}
@@ -129,11 +131,11 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookRig(t, firstWord, map[string]string{"wait": waitRunbook})
+			r := newRunbookFixture(t, firstWord, map[string]string{"wait": waitRunbook})
 			r.settings.WhileRunning = how
 			r.start()
 			r.net.UserWrites("1", "ann", "/run wait")
-			r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
+			r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
 			r.net.UserWrites("1", "ann", "hello")
 			r.net.UserWrites("2", "ann", "/whoami") // when this is answered, the other has been received
 			r.awaitText("2", "user id")
@@ -142,14 +144,14 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 				r.awaitIdle("1")
 				r.net.UserWrites("1", "ann", "/run resume")
 			}
-			r.touch("go")
-			r.press("ann", r.awaitText("1", "Go on?"), 0)
-			r.report("1", "The run is complete.")
+			r.touchFile("go")
+			r.pressButton("ann", r.awaitText("1", "Go on?"), 0)
+			r.awaitReport("1", "The run is complete.")
 			r.awaitIdle("1")
 			for _, part := range want {
 				r.awaitText("1", part)
 			}
-			if n, wanted := r.lines("begun"), map[bool]int{false: 1, true: 2}[how == intake.Interrupt]; n != wanted {
+			if n, wanted := r.countLines("begun"), map[bool]int{false: 1, true: 2}[how == intake.Interrupt]; n != wanted {
 				t.Errorf("the command ran %d times", n)
 			}
 		})
@@ -159,41 +161,41 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 // firstWord is an agent that answers with what it is told.
 const firstWord = `read -r line; text=${line#*\"text\":\"}; echo "{\"type\":\"message\",\"text\":\"${text%%\"*}\"}"`
 
-func TestAnApprovalIsTakenWhileATurnOfTheChatRuns(t *testing.T) {
+func TestAnApprovalIsAcceptedWhileATurnOfTheChatRuns(t *testing.T) {
 	t.Parallel()
 	for _, how := range []intake.WhileRunning{intake.Reject, intake.Interrupt, intake.Inject} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookRig(t, "touch up; "+until("go")+`echo '{"type":"message","text":"worked"}'`, map[string]string{"gate": gateRunbook})
+			r := newRunbookFixture(t, "touch up; "+waitForFileScript("go")+`echo '{"type":"message","text":"worked"}'`, map[string]string{"gate": gateRunbook})
 			r.settings.WhileRunning = how
 			r.start()
 			r.net.UserWrites("1", "ann", "/run gate")
-			gate := r.gates("1", 1)[0]
+			gate := r.awaitGates("1", 1)[0]
 			r.awaitIdle("1")
 			r.net.UserWrites("1", "ann", "work")
 			r.awaitFile("up")
-			r.press("ann", gate, 0)
+			r.pressButton("ann", gate, 0)
 			r.awaitText("1", "→ Approve (by ann)")
-			r.touch("go")
+			r.touchFile("go")
 			r.awaitText("1", "worked")
-			r.report("1", "The run is complete.")
+			r.awaitReport("1", "The run is complete.")
 		})
 	}
 }
 
-func TestARunGoesOnWithoutThePersonWhoBeganItAndLostAccess(t *testing.T) {
+func TestARunContinuesWhenItsStarterLosesAccess(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook, "gate": gateRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"wait": waitRunbook, "gate": gateRunbook})
 	r.settings.AllowFrom = map[string][]string{"net": {"ann", "bob"}}
 	r.start()
 	r.net.UserWrites("1", "ann", "/run gate")
-	gate := r.gates("1", 1)[0]
+	gate := r.awaitGates("1", 1)[0]
 	r.net.UserWrites("2", "ann", "/run wait")
-	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
+	r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
 	r.reload(func(s *gateway.Settings) { s.AllowFrom = map[string][]string{"net": {"bob"}} })
 	r.awaitIdle("2")
 	r.awaitDismissed()
-	r.press("ann", gate, 0)
+	r.pressButton("ann", gate, 0)
 	r.net.UserWrites("2", "ann", "/run resume")
 	r.net.UserWrites("3", "bob", "/whoami")
 	r.awaitText("3", "user id: bob")
@@ -201,10 +203,10 @@ func TestARunGoesOnWithoutThePersonWhoBeganItAndLostAccess(t *testing.T) {
 		t.Errorf("chat 2 was shown %q", texts(r.net.Sent("2")))
 	}
 	r.expectStatuses(runbook.Waiting, runbook.Waiting)
-	r.touch("go")
+	r.touchFile("go")
 	r.net.UserWrites("2", "bob", "/run resume")
-	r.press("bob", r.awaitText("2", "Go on?"), 0)
+	r.pressButton("bob", r.awaitText("2", "Go on?"), 0)
 	r.awaitText("2", "The run is complete.")
-	r.press("bob", gate, 0)
+	r.pressButton("bob", gate, 0)
 	r.awaitText("1", "The run is complete.")
 }

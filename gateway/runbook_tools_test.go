@@ -22,8 +22,8 @@ type agentProcess struct {
 	served chan error
 }
 
-// connectTools connects a process to the gateway that runs.
-func (r *rig) connectTools() *agentProcess {
+// connectTools connects a process to the running gateway.
+func (r *fixture) connectTools() *agentProcess {
 	r.t.Helper()
 	ours, theirs := net.Pipe()
 	c := &agentProcess{t: r.t, conn: ours, served: make(chan error, 1)}
@@ -37,12 +37,12 @@ func (r *rig) connectTools() *agentProcess {
 		r.t.Fatal(err)
 	}
 	c.ClientSession = session
-	r.t.Cleanup(c.leave)
+	r.t.Cleanup(c.closeConnection)
 	return c
 }
 
-// leave ends the connection, as the end of the process does.
-func (c *agentProcess) leave() {
+// closeConnection closes the connection, as the end of the process does.
+func (c *agentProcess) closeConnection() {
 	if c.served == nil {
 		return
 	}
@@ -52,8 +52,8 @@ func (c *agentProcess) leave() {
 	c.served = nil
 }
 
-// answered is what a tool returns.
-type answered struct {
+// toolResult is the result of a tool.
+type toolResult struct {
 	Choices     []struct{ URI string }
 	CurrentStep struct{ URI string } `json:"current_step"`
 	Challenge   runbook.Challenge
@@ -62,8 +62,8 @@ type answered struct {
 	ErrorCode   string `json:"error_code"`
 }
 
-// use calls a tool. A call that the connection's end cuts off returns nothing.
-func (c *agentProcess) use(tool string, args any) (a answered) {
+// callTool calls a tool. A call that is interrupted by the end of the connection returns nothing.
+func (c *agentProcess) callTool(tool string, args any) (a toolResult) {
 	got, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return a
@@ -75,43 +75,43 @@ func (c *agentProcess) use(tool string, args any) (a answered) {
 	return a
 }
 
-// beginGate begins a run, and returns the call that asks the people of the chat to approve it.
-func (c *agentProcess) beginGate() map[string]any {
-	found := c.use("kairos_search", map[string]any{"query": "gate"})
+// beginGateRun begins a run, and returns the call that asks the people of the chat to approve it.
+func (c *agentProcess) beginGateRun() map[string]any {
+	found := c.callTool("kairos_search", map[string]any{"query": "gate"})
 	if len(found.Choices) != 1 {
 		c.t.Fatalf("found %+v", found)
 	}
-	begun := c.use("kairos_begin", map[string]any{"uri": found.Choices[0].URI})
+	begun := c.callTool("kairos_begin", map[string]any{"uri": found.Choices[0].URI})
 	return map[string]any{"uri": begun.CurrentStep.URI, "run": begun.Run, "solution": map[string]any{
 		"type": runbook.UserInput, "nonce": begun.Challenge.Nonce, "proof_hash": begun.Challenge.ProofHash,
 		runbook.UserInput: map[string]any{"confirmation": "the agent says that it is fine"},
 	}}
 }
 
-// next calls kairos_next in the background.
-func (c *agentProcess) next(args any) <-chan answered {
-	result := make(chan answered, 1)
-	go func() { result <- c.use("kairos_next", args) }()
+// startNext calls kairos_next in another goroutine.
+func (c *agentProcess) startNext(args any) <-chan toolResult {
+	result := make(chan toolResult, 1)
+	go func() { result <- c.callTool("kairos_next", args) }()
 	return result
 }
 
 func TestAnAgentThatProvesAnApprovalWaitsForThePeopleOfItsChat(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
 	r.settings.Runbooks.Approvers = []string{"net:bob"}
 	r.start()
-	r.greet("1")
+	r.writeGreeting("1")
 	c := r.connectTools()
-	result := c.next(c.beginGate())
-	gate := r.gates("1", 1)[0]
-	r.press("ann", gate, 0)
+	result := c.startNext(c.beginGateRun())
+	gate := r.awaitGates("1", 1)[0]
+	r.pressButton("ann", gate, 0)
 	r.awaitText("1", "Only approvers can decide this.")
-	r.press("bob", gate, 0)
+	r.pressButton("bob", gate, 0)
 	if a := <-result; a.ErrorCode != "" || !strings.Contains(a.Message, "Protocol completed.") {
 		t.Errorf("the agent was told %+v", a)
 	}
 	r.awaitText("1", "→ Approve (by bob)")
-	run := r.runs()[0]
+	run := r.listRuns()[0]
 	if record, err := run.Records[0].Parse(); err != nil || record.By != "net:bob" {
 		t.Errorf("the record is %+v: %v", record, err)
 	}
@@ -119,40 +119,40 @@ func TestAnAgentThatProvesAnApprovalWaitsForThePeopleOfItsChat(t *testing.T) {
 
 func TestAnAgentIsToldThatItsApprovalWasRejected(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
 	r.start()
-	r.greet("1")
+	r.writeGreeting("1")
 	c := r.connectTools()
-	result := c.next(c.beginGate())
-	r.press("bob", r.gates("1", 1)[0], 1)
+	result := c.startNext(c.beginGateRun())
+	r.pressButton("bob", r.awaitGates("1", 1)[0], 1)
 	if a := <-result; a.ErrorCode != runbook.UserDeclined {
 		t.Errorf("the agent was told %+v", a)
 	}
 	r.expectStatuses(runbook.Declined)
 }
 
-func TestAQuestionOutlivesTheProcessAndTheGatewayThatAskedIt(t *testing.T) {
+func TestAQuestionSurvivesTheProcessAndTheGatewayThatAskedIt(t *testing.T) {
 	t.Parallel()
-	for name, away := range map[string]func(*rig, *agentProcess){
-		"the process ends":     func(_ *rig, c *agentProcess) { c.leave() },
-		"the gateway restarts": func(r *rig, _ *agentProcess) { r.restart() },
+	for name, away := range map[string]func(*fixture, *agentProcess){
+		"the process ends":     func(_ *fixture, c *agentProcess) { c.closeConnection() },
+		"the gateway restarts": func(r *fixture, _ *agentProcess) { r.restart() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+			r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
 			r.start()
-			r.greet("1")
+			r.writeGreeting("1")
 			c := r.connectTools()
-			call := c.beginGate()
-			result := c.next(call)
-			gate := r.gates("1", 1)[0]
+			call := c.beginGateRun()
+			result := c.startNext(call)
+			gate := r.awaitGates("1", 1)[0]
 			away(r, c)
 			<-result
-			c.leave()
+			c.closeConnection()
 			r.expectStatuses(runbook.Waiting)
 			c = r.connectTools()
-			result = c.next(call)
-			r.press("bob", gate, 0)
+			result = c.startNext(call)
+			r.pressButton("bob", gate, 0)
 			if a := <-result; a.ErrorCode != "" || !strings.Contains(a.Message, "Protocol completed.") {
 				t.Errorf("the agent was told %+v", a)
 			}
@@ -168,35 +168,35 @@ var solutionForm = regexp.MustCompile(`uri (\S+), run (\S+), and this solution[^
 func TestAnAgentProvesAToolCallInARunOfTheChat(t *testing.T) {
 	t.Parallel()
 	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
-	r := newRunbookRig(t, "jq -r .text > text; mv text prompted; "+until("go"), map[string]string{"call": book})
+	r := newRunbookFixture(t, "jq -r .text > text; mv text prompted; "+waitForFileScript("go"), map[string]string{"call": book})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run call")
 	r.awaitFile("prompted")
-	parts := solutionForm.FindStringSubmatch(r.read("prompted"))
+	parts := solutionForm.FindStringSubmatch(r.readWorkspace("prompted"))
 	if parts == nil {
-		t.Fatalf("the agent was told %q", r.read("prompted"))
+		t.Fatalf("the agent was told %q", r.readWorkspace("prompted"))
 	}
 	var solution map[string]any
 	if err := json.Unmarshal([]byte(parts[3]), &solution); err != nil {
 		t.Fatal(err)
 	}
 	c := r.connectTools()
-	c.use("kairos_search", map[string]any{"query": "call"})
-	if a := c.use("kairos_next", map[string]any{"uri": parts[1], "run": parts[2], "solution": solution}); a.ErrorCode != "" {
+	c.callTool("kairos_search", map[string]any{"query": "call"})
+	if a := c.callTool("kairos_next", map[string]any{"uri": parts[1], "run": parts[2], "solution": solution}); a.ErrorCode != "" {
 		t.Errorf("the agent was told %+v", a)
 	}
-	r.touch("go")
-	if _, records := r.report("1", "The run is complete."); records[0].By != runbook.ByAgent || records[0].Type != runbook.MCP {
-		t.Errorf("the records are %q", by(records))
+	r.touchFile("go")
+	if _, records := r.awaitReport("1", "The run is complete."); records[0].By != runbook.ByAgent || records[0].Type != runbook.MCP {
+		t.Errorf("the records are %q", provenBy(records))
 	}
 }
 
 func TestAnAgentThatDoesNotProveItsToolCallFails(t *testing.T) {
 	t.Parallel()
 	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
-	r := newRunbookRig(t, `echo '{"type":"message","text":"I called it, believe me"}'`, map[string]string{"call": book})
+	r := newRunbookFixture(t, `echo '{"type":"message","text":"I called it, believe me"}'`, map[string]string{"call": book})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run call")
-	r.press("ann", r.awaitText("1", "The agent has not proved with kairos_next that it called the tool"), 2)
-	r.report("1", "The run was ended at step 1 by net:ann: aborted.")
+	r.pressButton("ann", r.awaitText("1", "The agent has not proved with kairos_next that it called the tool"), 2)
+	r.awaitReport("1", "The run was ended at step 1 by net:ann: aborted.")
 }

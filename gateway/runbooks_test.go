@@ -23,13 +23,13 @@ const deployRunbook = "# Deploy\n\nBe careful.\n\n" +
 	"## Report\n\nSay what you did.\n\n```json\n{\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":12}}}\n```\n" +
 	"## Clean up\n\nRemove what is left.\n"
 
-// reader answers with the first line of what it is told, and writes all of it to the file prompts.
+// reader answers with the first line of its input, and writes all of it to the file prompts.
 const reader = `jq -r .text > text; cat text >> prompts; head -n 1 text | jq -Rc '{type:"message",text:.}'`
 
-// newRunbookRig is a rig with runbooks, by name.
-func newRunbookRig(t *testing.T, script string, books map[string]string) *rig {
+// newRunbookFixture is a fixture with runbooks, by name.
+func newRunbookFixture(t *testing.T, script string, books map[string]string) *fixture {
 	t.Helper()
-	r := newRig(t, script)
+	r := newFixture(t, script)
 	folder := filepath.Join(t.TempDir(), "runbooks")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func newRunbookRig(t *testing.T, script string, books map[string]string) *rig {
 	return r
 }
 
-// press presses the button of a message at which so many come before it.
-func (r *rig) press(user string, c gatewaytest.Call, at int) {
+// pressButton presses the button of a message with the given index.
+func (r *fixture) pressButton(user string, c gatewaytest.Call, at int) {
 	r.t.Helper()
 	if len(c.Buttons) <= at {
 		r.t.Fatalf("%q has the buttons %q", c.Text, c.Buttons)
@@ -52,18 +52,18 @@ func (r *rig) press(user string, c gatewaytest.Call, at int) {
 	r.net.UserPresses(c.Chat, user, c.Buttons[at])
 }
 
-// workspaceFile is the content of a file in the workspace, or "".
-func (r *rig) workspaceFile(name string) string {
+// workspaceFile returns the content of a file in the workspace, or "".
+func (r *fixture) workspaceFile(name string) string {
 	content, _ := os.ReadFile(filepath.Join(r.dir, name))
 	return string(content)
 }
 
-// report waits for the end of a run and verifies the document that comes with it.
-func (r *rig) report(chat, words string) (runbook.Export, []runbook.Record) {
+// awaitReport waits for the report of a run and verifies its document.
+func (r *fixture) awaitReport(chat, words string) (runbook.Export, []runbook.Record) {
 	r.t.Helper()
 	c := r.awaitText(chat, words)
 	var files map[string]string
-	_, ok := r.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+	_, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
 		return slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { files = c.Files; return len(files) == 1 })
 	})
 	if !ok {
@@ -94,15 +94,15 @@ func (r *rig) report(chat, words string) (runbook.Export, []runbook.Record) {
 	panic("unreachable")
 }
 
-func (r *rig) writeWorkspace(name, content string) {
+func (r *fixture) writeWorkspace(name, content string) {
 	r.t.Helper()
 	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(content), 0o644); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// by lists who proved the steps.
-func by(records []runbook.Record) (all []string) {
+// provenBy lists who proved the steps.
+func provenBy(records []runbook.Record) (all []string) {
 	for _, r := range records {
 		all = append(all, fmt.Sprintf("%d %s %s", r.Step, r.Status, r.By))
 	}
@@ -111,7 +111,7 @@ func by(records []runbook.Record) (all []string) {
 
 func TestARunbookRunsInAChatAndItsRecordsComeAsADocument(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
 	r.writeWorkspace("source", "")
 	r.start()
 	r.net.UserWrites("1", "ann", "/run deploy")
@@ -124,9 +124,9 @@ func TestARunbookRunsInAChatAndItsRecordsComeAsADocument(t *testing.T) {
 	r.awaitIdle("1")
 	r.net.UserWrites("1", "ann", "hello") // the chat is free while the question is open
 	r.awaitText("1", "hello")
-	r.press("bob", gate, 0)
-	_, records := r.report("1", "The run is complete.")
-	if got := by(records); !slices.Equal(got, []string{"1 success gateway", "2 success net:bob", "3 success agent"}) {
+	r.pressButton("bob", gate, 0)
+	_, records := r.awaitReport("1", "The run is complete.")
+	if got := provenBy(records); !slices.Equal(got, []string{"1 success gateway", "2 success net:bob", "3 success agent"}) {
 		t.Errorf("the records are %q", got)
 	}
 	if want := `Runbook "Deploy", step 3 of 4: Report`; !strings.Contains(string(records[2].Comment), `step 3 of 4: Report`) {
@@ -147,37 +147,37 @@ func TestARunbookRunsInAChatAndItsRecordsComeAsADocument(t *testing.T) {
 func TestOnlyApproversDecideAtAGate(t *testing.T) {
 	t.Parallel()
 	book := "# Go\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go?\",\"approvals\":2}}}\n```\n"
-	r := newRunbookRig(t, "true", map[string]string{"go": book})
+	r := newRunbookFixture(t, "true", map[string]string{"go": book})
 	r.settings.Runbooks.Approvers = []string{"net:ann", "net:bob", "other:eve"}
 	r.start()
 	r.net.UserWrites("1", "eve", "/run go")
 	gate := r.awaitText("1", "2 people have to approve.")
-	r.press("eve", gate, 0)
+	r.pressButton("eve", gate, 0)
 	r.awaitText("1", "Only approvers can decide this.")
-	r.press("ann", gate, 0)
+	r.pressButton("ann", gate, 0)
 	r.awaitText("1", "1 of 2 approvals. Somebody else has to approve, too.")
-	r.press("ann", gate, 0)
+	r.pressButton("ann", gate, 0)
 	r.awaitText("1", "You have approved already.")
 	r.net.UserReplies("1", "eve", gate.ID, "reject")
 	r.net.UserWrites("1", "ann", "/run skip I am in a hurry")
 	r.awaitText("1", "There is no step here that can be skipped or commented on now.")
 	r.net.UserReplies("1", "bob", gate.ID, "approve")
-	_, records := r.report("1", "The run is complete.")
+	_, records := r.awaitReport("1", "The run is complete.")
 	if len(records) != 1 || !strings.Contains(string(records[0].UserInput), `"net:ann"`) || !strings.Contains(string(records[0].UserInput), `"net:bob"`) {
 		t.Errorf("the records are %+v", records)
 	}
-	r.press("bob", gate, 1)
+	r.pressButton("bob", gate, 1)
 	r.awaitText("1", "This question is no longer open.")
 }
 
 func TestARejectionEndsTheRun(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
 	r.writeWorkspace("source", "")
 	r.start()
 	r.net.UserWrites("1", "ann", "/run deploy")
-	r.press("bob", r.awaitText("1", "Deploy to production?"), 1)
-	export, _ := r.report("1", "The run was declined at step 2 by net:bob.")
+	r.pressButton("bob", r.awaitText("1", "Deploy to production?"), 1)
+	export, _ := r.awaitReport("1", "The run was declined at step 2 by net:bob.")
 	if export.Status != runbook.Declined || strings.Contains(r.workspaceFile("prompts"), "Report") {
 		t.Errorf("it is %s, and the agent was told %q", export.Status, r.workspaceFile("prompts"))
 	}
@@ -187,7 +187,7 @@ func TestARejectionEndsTheRun(t *testing.T) {
 
 func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run deploy")
 	failed := r.awaitText("1", "Step 1 has failed 3 times.")
@@ -197,13 +197,13 @@ func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 	if !strings.Contains(r.workspaceFile("prompts"), "The last attempt failed. The command `echo built >> built && test -e source` ended with exit status 1.") {
 		t.Errorf("the agent was told %q", r.workspaceFile("prompts"))
 	}
-	r.press("ann", failed, 0) // Retry
+	r.pressButton("ann", failed, 0) // Retry
 	failed = r.awaitText("1", "Step 1 has failed 4 times.")
-	r.press("ann", failed, 1) // Skip
+	r.pressButton("ann", failed, 1) // Skip
 	r.awaitText("1", "Why do you skip it?")
 	r.net.UserWrites("1", "ann", "/run skip it was built by hand")
-	r.press("bob", r.awaitText("1", "Deploy to production?"), 0)
-	_, records := r.report("1", "The run is complete.")
+	r.pressButton("bob", r.awaitText("1", "Deploy to production?"), 0)
+	_, records := r.awaitReport("1", "The run is complete.")
 	if records[0].Status != runbook.SkippedProof || records[0].By != "net:ann" || records[0].Reason != "it was built by hand" {
 		t.Errorf("the first record is %+v", records[0])
 	}
@@ -211,11 +211,11 @@ func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 
 func TestARunIsAbortedByAPerson(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run deploy")
-	r.press("bob", r.awaitText("1", "Step 1 has failed 3 times."), 2)
-	export, records := r.report("1", "The run was ended at step 1 by net:bob: aborted.")
+	r.pressButton("bob", r.awaitText("1", "Step 1 has failed 3 times."), 2)
+	export, records := r.awaitReport("1", "The run was ended at step 1 by net:bob: aborted.")
 	if export.Status != runbook.Failed || len(records) != 0 {
 		t.Errorf("it is %s with %d records", export.Status, len(records))
 	}
@@ -224,7 +224,7 @@ func TestARunIsAbortedByAPerson(t *testing.T) {
 func TestAPersonWritesTheComment(t *testing.T) {
 	t.Parallel()
 	book := "# Look\n\nLook at the dashboard.\n\n```json\n{\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":200}}}\n```\n"
-	r := newRunbookRig(t, reader, map[string]string{"look": book})
+	r := newRunbookFixture(t, reader, map[string]string{"look": book})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run look")
 	failed := r.awaitText("1", "Step 1 has failed 3 times.")
@@ -232,23 +232,23 @@ func TestAPersonWritesTheComment(t *testing.T) {
 	r.awaitText("1", "The comment must have at least 200 characters.")
 	r.net.UserReplies("1", "ann", failed.ID, "too short")
 	r.net.UserReplies("1", "ann", failed.ID, strings.Repeat("All is well. ", 20))
-	if _, records := r.report("1", "The run is complete."); records[0].By != "net:ann" {
-		t.Errorf("the records are %q", by(records))
+	if _, records := r.awaitReport("1", "The run is complete."); records[0].By != "net:ann" {
+		t.Errorf("the records are %q", provenBy(records))
 	}
 }
 
 func TestAStoppedRunIsResumed(t *testing.T) {
 	t.Parallel()
 	book := "# Wait\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> begun; while ! test -e go; do sleep 0.01; done\",\"timeout_seconds\":300}}}\n```\n"
-	r := newRunbookRig(t, "true", map[string]string{"wait": book})
+	r := newRunbookFixture(t, "true", map[string]string{"wait": book})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run wait")
-	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
+	r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
 	r.net.UserWrites("1", "ann", "/stop")
 	r.awaitText("1", `Stopped. The run of "Wait" waits at step 1. To go on, send /run resume`)
 	r.writeWorkspace("go", "")
 	r.net.UserWrites("1", "ann", "/run resume")
-	r.report("1", "The run is complete.")
+	r.awaitReport("1", "The run is complete.")
 	if begun := r.workspaceFile("begun"); begun != "x\nx\n" {
 		t.Errorf("the command ran as %q", begun)
 	}
@@ -256,7 +256,7 @@ func TestAStoppedRunIsResumed(t *testing.T) {
 
 func TestRunbooksAreListed(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook, "bad": "no heading"})
+	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook, "bad": "no heading"})
 	r.writeWorkspace("source", "")
 	r.start()
 	r.net.UserWrites("1", "ann", "/runbooks")
@@ -268,7 +268,7 @@ func TestRunbooksAreListed(t *testing.T) {
 	r.awaitText("1", `There is no runbook "nope". /runbooks lists them.`)
 	r.net.UserWrites("1", "ann", "/run ../../etc/passwd")
 	r.awaitText("1", `The runbook "../../etc/passwd" cannot be read.`)
-	r.press("ann", list, 0)
+	r.pressButton("ann", list, 0)
 	r.awaitText("1", "Deploy to production?")
 	r.net.UserWrites("1", "ann", "/run")
 	r.awaitText("1", `of "Deploy" waits at step 2 of 4. To go on, send /run resume `)
@@ -276,7 +276,7 @@ func TestRunbooksAreListed(t *testing.T) {
 
 func TestWithoutRunbooksTheCommandsGoToTheAgent(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, reader).start()
+	r := newFixture(t, reader).start()
 	r.net.UserWrites("1", "ann", "/run deploy")
 	r.expect("1", "/run deploy")
 }
@@ -284,20 +284,20 @@ func TestWithoutRunbooksTheCommandsGoToTheAgent(t *testing.T) {
 func TestAnAgentThatFailsProvesNoComment(t *testing.T) {
 	t.Parallel()
 	book := "# Look\n\nLook.\n\n```json\n{\"challenge\":{\"type\":\"comment\"}}\n```\n"
-	r := newRunbookRig(t, `echo '{"type":"message","text":"I looked at everything."}'; exit 3`, map[string]string{"look": book})
+	r := newRunbookFixture(t, `echo '{"type":"message","text":"I looked at everything."}'; exit 3`, map[string]string{"look": book})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run look")
 	failed := r.awaitText("1", "The agent has not answered, or has failed.")
-	r.press("ann", failed, 2)
-	if _, records := r.report("1", "The run was ended"); len(records) != 0 {
-		t.Errorf("the records are %q", by(records))
+	r.pressButton("ann", failed, 2)
+	if _, records := r.awaitReport("1", "The run was ended"); len(records) != 0 {
+		t.Errorf("the records are %q", provenBy(records))
 	}
 }
 
-func TestSkipIsMeantForTheRunThatCanBeSkipped(t *testing.T) {
+func TestSkipAppliesToTheRunThatCanBeSkipped(t *testing.T) {
 	t.Parallel()
 	gate := "# Gate\n```json\n{\"challenge\":{\"type\":\"user_input\"}}\n```\n"
-	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook, "gate": gate})
+	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook, "gate": gate})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run deploy")
 	failed := r.awaitText("1", "Step 1 has failed 3 times.")
@@ -309,46 +309,47 @@ func TestSkipIsMeantForTheRunThatCanBeSkipped(t *testing.T) {
 	r.awaitText("1", "Deploy to production?")
 }
 
-// expectPrompt waits until the agent was told something.
-func (r *rig) expectPrompt(text string) {
+// expectPrompt waits until the agent got a prompt that contains a text.
+func (r *fixture) expectPrompt(text string) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(r.workspaceFile("prompts"), text); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); !strings.Contains(r.workspaceFile("prompts"), text); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("the agent was told %q", r.workspaceFile("prompts"))
 		}
 	}
 }
 
-func TestWhereAPressRemovesTheButtonsAGateIsAskedAgain(t *testing.T) {
+func TestAGateIsAskedAgainOnNetworksThatRemovePressedButtons(t *testing.T) {
 	t.Parallel()
 	book := "# Go\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go?\",\"approvals\":2}}}\n```\n"
-	r := newRunbookRig(t, "true", map[string]string{"go": book})
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return withoutReplace{c} }
+	r := newRunbookFixture(t, "true", map[string]string{"go": book})
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return noReplaceChannel{c} }
 	r.start()
 	r.net.UserWrites("1", "ann", "/run go")
 	first := r.awaitText("1", "Go?")
-	r.press("ann", first, 0)
+	r.pressButton("ann", first, 0)
 	r.awaitText("1", "1 of 2 approvals.")
 	var second gatewaytest.Call
-	r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+	r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		at := slices.IndexFunc(calls, func(c gatewaytest.Call) bool { return c.ID != first.ID && strings.Contains(c.Text, "Go?") })
 		if at >= 0 {
 			second = calls[at]
 		}
 		return at >= 0
 	})
-	r.press("bob", second, 0)
-	r.report("1", "The run is complete.")
+	r.pressButton("bob", second, 0)
+	r.awaitReport("1", "The run is complete.")
 }
 
-// withoutReplace is a network whose messages stay as they are, and where a press removes buttons.
-type withoutReplace struct{ c *gatewaytest.Channel }
+// noReplaceChannel is a channel whose network cannot edit messages, and removes buttons when they
+// are pressed.
+type noReplaceChannel struct{ c *gatewaytest.Channel }
 
-func (w withoutReplace) Run(ctx context.Context, receive channels.Receive) error {
+func (w noReplaceChannel) Run(ctx context.Context, receive channels.Receive) error {
 	return w.c.Run(ctx, receive)
 }
-func (w withoutReplace) Plan(m channels.Message) ([]channels.Outgoing, error) { return w.c.Plan(m) }
-func (w withoutReplace) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (w noReplaceChannel) Plan(m channels.Message) ([]channels.Outgoing, error) { return w.c.Plan(m) }
+func (w noReplaceChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	return w.c.Send(ctx, o)
 }
-func (w withoutReplace) Resume(cursor string) { w.c.Resume(cursor) }
+func (w noReplaceChannel) Resume(cursor string) { w.c.Resume(cursor) }

@@ -20,15 +20,15 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// lacking is a protocol whose agents cannot be started for some chats, for want of what what says.
-type lacking struct {
+// shortageProtocol cannot start agents for some chats, for lack of the resource that what names.
+type shortageProtocol struct {
 	agent protocolFunc // works when nothing is missing; nil: the configured one
 	chats map[string]bool
 	what  atomic.Int64 // an error number; 0: nothing is missing
 	tries atomic.Int64
 }
 
-func (l *lacking) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (l *shortageProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if errno := syscall.Errno(l.what.Load()); errno != 0 && (l.chats == nil || l.chats[t.Envelope.ChatID]) {
 		l.tries.Add(1)
 		return terminal.Outcome{}, fmt.Errorf("launch: %w", &terminal.ShortageError{Errno: errno, Err: fmt.Errorf("try %d: %w", l.tries.Load(), errno)})
@@ -39,16 +39,16 @@ func (l *lacking) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, 
 	return rich.Protocol{}.Turn(ctx, t)
 }
 
-// awaitTries waits until agents could not be started so often.
-func (l *lacking) awaitTries(r *rig, n int64) {
+// awaitTries waits until the start of agents has failed n times.
+func (l *shortageProtocol) awaitTries(r *fixture, n int64) {
 	r.t.Helper()
 	r.awaitTrue("more tries", func() bool { return l.tries.Load() >= n })
 }
 
 func TestATurnThatWaitsForResourcesDelaysNoOtherChatAndKeepsItsOrder(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	l := &lacking{chats: map[string]bool{"poor": true}}
+	r := newFixture(t, echo)
+	l := &shortageProtocol{chats: map[string]bool{"poor": true}}
 	l.what.Store(int64(syscall.ENOMEM))
 	r.slots, r.protocol = 1, l
 	r.start()
@@ -66,8 +66,8 @@ func TestATurnThatWaitsForResourcesDelaysNoOtherChatAndKeepsItsOrder(t *testing.
 
 func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	l := &lacking{}
+	r := newFixture(t, echo)
+	l := &shortageProtocol{}
 	r.protocol = l
 	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.EMFILE} {
 		l.what.Store(int64(errno))
@@ -102,15 +102,15 @@ func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
 	}
 }
 
-// slowToFail is a protocol whose first start in the chat "late" fails only after release.
-type slowToFail struct {
-	lacking
+// slowFailureProtocol is a protocol whose first start in the chat "late" fails only after release.
+type slowFailureProtocol struct {
+	shortageProtocol
 	once    sync.Once
 	started chan struct{} // closed when that start is tried
 	release chan struct{}
 }
 
-func (l *slowToFail) Turn(ctx context.Context, t terminal.Turn) (out terminal.Outcome, err error) {
+func (l *slowFailureProtocol) Turn(ctx context.Context, t terminal.Turn) (out terminal.Outcome, err error) {
 	if t.Envelope.ChatID == "late" {
 		l.once.Do(func() {
 			close(l.started)
@@ -121,13 +121,13 @@ func (l *slowToFail) Turn(ctx context.Context, t terminal.Turn) (out terminal.Ou
 			return out, err
 		}
 	}
-	return l.lacking.Turn(ctx, t)
+	return l.shortageProtocol.Turn(ctx, t)
 }
 
-func TestAFailureReportedAfterTheEndOfAShortageBeginsNoNewOne(t *testing.T) {
+func TestALateFailureAfterAShortageStartsNoNewOne(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	l := &slowToFail{started: make(chan struct{}), release: make(chan struct{})}
+	r := newFixture(t, echo)
+	l := &slowFailureProtocol{started: make(chan struct{}), release: make(chan struct{})}
 	l.what.Store(int64(syscall.EAGAIN))
 	r.protocol = l
 	r.start()
@@ -149,8 +149,8 @@ func TestAFailureReportedAfterTheEndOfAShortageBeginsNoNewOne(t *testing.T) {
 
 func TestATurnThatWaitsForResourcesIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	l := &lacking{}
+	r := newFixture(t, echo)
+	l := &shortageProtocol{}
 	l.what.Store(int64(syscall.EMFILE))
 	r.slots, r.protocol = 1, l
 	r.start()
@@ -166,14 +166,14 @@ func TestATurnThatWaitsForResourcesIsStopped(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsLongForResourcesIsToldOnceAndQuietly(t *testing.T) {
+func TestAPersonWhoWaitsLongForResourcesIsToldOnceWithoutANotification(t *testing.T) {
 	t.Parallel()
-	l := &lacking{agent: func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	l := &shortageProtocol{agent: func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "you said " + tn.Envelope.Text})
 	}}
 	l.what.Store(int64(syscall.EMFILE))
-	asleep(t, l.Turn, asItIs, func(n *countLoop) {
-		n.say(t, "one")
+	runInSynctest(t, l.Turn, unchangedStore, func(n *countingChannel) {
+		n.receiveText(t, "one")
 		if notice, kind := <-n.texts, *n.first.Load(); kind != channels.Progress || !strings.Contains(notice, "short of resources") {
 			t.Errorf("the notice is %q, of kind %v", notice, kind)
 		}
@@ -191,10 +191,10 @@ func TestWhoWaitsLongForResourcesIsToldOnceAndQuietly(t *testing.T) {
 	})
 }
 
-func TestATurnThatWaitsForResourcesOutlivesAShutdown(t *testing.T) {
+func TestATurnThatWaitsForResourcesSurvivesAShutdown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	l := &lacking{}
+	r := newFixture(t, echo)
+	l := &shortageProtocol{}
 	l.what.Store(int64(syscall.EAGAIN))
 	r.protocol, r.settings.DrainTimeout = l, 1
 	r.start()
@@ -217,30 +217,30 @@ func TestATurnThatWaitsForResourcesOutlivesAShutdown(t *testing.T) {
 	}
 }
 
-// poorSpool is a store whose spool has no file descriptors left for a while.
-type poorSpool struct {
+// shortageSpool is a store whose spool has no file descriptors for a while.
+type shortageSpool struct {
 	store.Store
 	fails atomic.Int32
 }
 
-func (s *poorSpool) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
+func (s *shortageSpool) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
 	if s.fails.Add(-1) >= 0 {
 		return "", fmt.Errorf("%w: %w", store.ErrUnavailable, &fs.PathError{Op: "open", Path: file.Name(), Err: syscall.EMFILE})
 	}
 	return s.Store.SaveCopy(ctx, file, most)
 }
 
-func TestAFileOfAnAnswerIsNotLostForWantOfFileDescriptors(t *testing.T) {
+func TestAFileOfAnAnswerIsNotLostWithoutFileDescriptors(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `printf picture > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'`)
-	r.hook = func(s store.Store) store.Store {
-		poor := &poorSpool{Store: s}
+	r := newFixture(t, `printf picture > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'`)
+	r.wrapStore = func(s store.Store) store.Store {
+		poor := &shortageSpool{Store: s}
 		poor.fails.Store(3)
 		return poor
 	}
 	r.start()
 	r.net.UserWrites("1", "u", "go")
-	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 		return slices.ContainsFunc(c, func(c gatewaytest.Call) bool { return c.Files["a.png"] == "picture" })
 	})
 	if !ok {

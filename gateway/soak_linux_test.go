@@ -12,10 +12,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// use is what a process holds.
-type use struct{ goroutines, files, heap int }
+// resourceUse counts the resources of a process.
+type resourceUse struct{ goroutines, files, heap int }
 
-func measure(t *testing.T) use {
+func measureResources(t *testing.T) resourceUse {
 	t.Helper()
 	runtime.GC()
 	var m runtime.MemStats
@@ -24,18 +24,18 @@ func measure(t *testing.T) use {
 	if err != nil {
 		t.Skipf("descriptors cannot be counted here: %v", err)
 	}
-	return use{runtime.NumGoroutine(), len(files), int(m.HeapAlloc)}
+	return resourceUse{runtime.NumGoroutine(), len(files), int(m.HeapAlloc)}
 }
 
 // readerFiles is how many files the store's connections for reading open, two each, when they are
 // first needed, which may be at any time.
 const readerFiles = 6
 
-// settles waits until no more is held than before, but for some slack.
-func settles(t *testing.T, before, slack use) {
+// awaitResources waits until no more resources are used than before, except for some slack.
+func awaitResources(t *testing.T, before, slack resourceUse) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		now := measure(t)
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(20 * time.Millisecond) {
+		now := measureResources(t)
 		if now.goroutines <= before.goroutines+slack.goroutines && now.files <= before.files+slack.files && now.heap <= before.heap+slack.heap {
 			return
 		}
@@ -46,8 +46,8 @@ func settles(t *testing.T, before, slack use) {
 	}
 }
 
-// turns has people ask side by side, so often in all.
-func turns(t *testing.T, asks []func() error, n int) {
+// runTurns calls the functions in parallel, n times in total.
+func runTurns(t *testing.T, asks []func() error, n int) {
 	t.Helper()
 	var g sync.WaitGroup
 	for _, ask := range asks {
@@ -66,21 +66,21 @@ func turns(t *testing.T, asks []func() error, n int) {
 // TestManyTurnsLeaveNothingBehind runs some hundred turns, or 10,000 with NANOBOT_LONG=1.
 func TestManyTurnsLeaveNothingBehind(t *testing.T) {
 	n := 320
-	if long() {
+	if isLongRun() {
 		n = 10_000
 	}
 	others := goleak.IgnoreCurrent()
-	l := newLoop()
+	l := newLoopChannel()
 	stop := benchGateway(t, t.TempDir(), trivial, l, nil)
 	var asks []func() error
 	for i := range 16 {
-		asks = append(asks, l.asker(fmt.Sprintf("w%d-", i)))
+		asks = append(asks, l.newAsker(fmt.Sprintf("w%d-", i)))
 	}
-	turns(t, asks, 160) // after these, everything that is kept for later is there
-	before := measure(t)
-	turns(t, asks, n)
-	settles(t, before, use{files: readerFiles, heap: 1 << 20})
-	noZombies(t)
+	runTurns(t, asks, 160) // after these, everything that is kept for later is there
+	before := measureResources(t)
+	runTurns(t, asks, n)
+	awaitResources(t, before, resourceUse{files: readerFiles, heap: 1 << 20})
+	checkNoZombies(t)
 	stop()
 	goleak.VerifyNone(t, others)
 }
@@ -88,10 +88,10 @@ func TestManyTurnsLeaveNothingBehind(t *testing.T) {
 // TestAChatThatIsIdleCostsNothing has 500 chats talk once, or 10,000 with NANOBOT_LONG=1.
 func TestAChatThatIsIdleCostsNothing(t *testing.T) {
 	n := 500
-	if long() {
+	if isLongRun() {
 		n = 10_000
 	}
-	l := newLoop()
+	l := newLoopChannel()
 	benchGateway(t, t.TempDir(), trivial, l, nil)
 	var next sync.Mutex
 	chat := 0
@@ -105,15 +105,15 @@ func TestAChatThatIsIdleCostsNothing(t *testing.T) {
 			answered := make(chan struct{})
 			l.waiting.Store(name, answered)
 			defer l.waiting.Delete(name)
-			if err := l.say(name, "hello"); err != nil {
+			if err := l.receiveText(name, "hello"); err != nil {
 				return err
 			}
 			<-answered
 			return nil
 		})
 	}
-	turns(t, asks, 160)
-	before := measure(t)
-	turns(t, asks, n)
-	settles(t, before, use{files: readerFiles, heap: 1 << 20})
+	runTurns(t, asks, 160)
+	before := measureResources(t)
+	runTurns(t, asks, n)
+	awaitResources(t, before, resourceUse{files: readerFiles, heap: 1 << 20})
 }

@@ -9,7 +9,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// slowHistory is a store that takes its time to read what was said, as long as somebody waits for
+// slowHistory is a store whose History is slow, as long as somebody waits for
 // that.
 type slowHistory struct {
 	store.Store
@@ -28,10 +28,10 @@ func (s *slowHistory) History(ctx context.Context, c channels.Chat, n int, befor
 
 func TestStopWhileTheHistoryIsReadIsNoFailure(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "exec sleep 300")
+	r := newFixture(t, "exec sleep 300")
 	r.agent.PassHistory = 1
 	slow := &slowHistory{reading: make(chan struct{}), goOn: make(chan struct{})}
-	r.hook = func(s store.Store) store.Store {
+	r.wrapStore = func(s store.Store) store.Store {
 		slow.Store = s
 		return slow
 	}

@@ -17,7 +17,7 @@ import (
 func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	const ada = "4200000000000000042"
-	r := newStream(t, `echo partial **one**; `+until("shown")+`echo partial **one** two; `+until("edited")+`echo message **one** two three; echo message next`)
+	r := newStreamFixture(t, `echo partial **one**; `+waitForFileScript("shown")+`echo partial **one** two; `+waitForFileScript("edited")+`echo message **one** two three; echo message next`)
 	api := discordtest.New(t)
 	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
 	transport := &http.Transport{}
@@ -29,7 +29,7 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.also = map[string]channels.Channel{discord.Name: ch}
+	r.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	r.start()
 	dm := api.DM(ada).ID
 	api.AwaitReady(t)
@@ -38,7 +38,7 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	shows := func(text string) discordtest.Message {
 		t.Helper()
 		var found discordtest.Message
-		shown, ok := api.AwaitMessages(dm, patience, func(all []discordtest.Message) bool {
+		shown, ok := api.AwaitMessages(dm, testTimeout, func(all []discordtest.Message) bool {
 			i := slices.IndexFunc(all, func(m discordtest.Message) bool { return m.Content == text })
 			if i >= 0 {
 				found = all[i]
@@ -51,9 +51,9 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 		return found
 	}
 	first := shows("**one**")
-	r.touch("shown")
+	r.touchFile("shown")
 	shows("**one** two")
-	r.touch("edited")
+	r.touchFile("edited")
 	last := shows("**one** two three")
 	shows("next")
 	r.stop()

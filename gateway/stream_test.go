@@ -15,11 +15,11 @@ import (
 	"nanobot/terminal"
 )
 
-// streaming is a protocol for scripts that say a frame a line: its kind, a file perhaps as
-// file=PATH, and the text, in which words:N stands for N numbered words.
-type streaming struct{}
+// streamProtocol is a protocol for scripts that print a frame per line: its kind, an optional file
+// as file=PATH, and the text, in which words:N stands for N numbered words.
+type streamProtocol struct{}
 
-func (streaming) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (streamProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	line, err := t.Envelope.Line()
 	if err != nil {
 		return terminal.Outcome{}, err
@@ -38,7 +38,7 @@ func (streaming) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 			f.Media, f.Text = []string{path}, words
 		}
 		if n, ok := strings.CutPrefix(f.Text, "words:"); ok {
-			f.Text = words(n)
+			f.Text = numberedWords(n)
 		}
 		if err := t.Emit(f); err != nil {
 			return terminal.Outcome{}, err
@@ -47,8 +47,8 @@ func (streaming) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 
-// words are numbered words.
-func words(count string) string {
+// numberedWords returns numbered words.
+func numberedWords(count string) string {
 	n, _ := strconv.Atoi(count)
 	var all []string
 	for i := range n {
@@ -57,33 +57,33 @@ func words(count string) string {
 	return strings.Join(all, " ")
 }
 
-func newStream(t *testing.T, script string) *rig {
+func newStreamFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := newRig(t, script)
-	r.protocol = streaming{}
+	r := newFixture(t, script)
+	r.protocol = streamProtocol{}
 	r.notifyAfter = time.Hour // on a busy machine a test may take longer than the default
 	return r
 }
 
-// bare is a channel that can edit but not replace.
-type bare struct {
+// noReplaceEditor is a channel that can edit but not replace messages.
+type noReplaceEditor struct {
 	channels.Channel
 	channels.Editor
 }
 
 func TestAnAnswerIsShownWhileItIsWritten(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; echo partial one two three; `+until("edited")+`echo message one two three four`).start()
+	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; echo partial one two three; `+waitForFileScript("edited")+`echo message one two three four`).start()
 	r.net.UserWrites("1", "u", "write")
 	transient := r.awaitText("1", "one")
 	if transient.Text != "one" || transient.Kind != "message" || transient.ReplyTo == "" {
 		t.Errorf("the first that is shown is %+v", transient)
 	}
-	r.touch("shown")
+	r.touchFile("shown")
 	if got := r.awaitText("1", "one two three"); got.ID != transient.ID {
 		t.Errorf("it became %+v", got)
 	}
-	r.touch("edited")
+	r.touchFile("edited")
 	r.awaitText("1", "one two three four")
 	r.stop()
 	all := r.net.Sent("1")
@@ -96,7 +96,7 @@ func TestAShortAnswerIsSentOnce(t *testing.T) {
 	t.Parallel()
 	// One write, so that a busy machine cannot delay the message until the transient message is
 	// due.
-	r := newStream(t, `printf 'partial o\npartial on\nmessage one\nmessage two\n'`).start()
+	r := newStreamFixture(t, `printf 'partial o\npartial on\nmessage one\nmessage two\n'`).start()
 	r.net.UserWrites("1", "u", "write")
 	r.expect("1", "one", "two")
 	r.stop()
@@ -105,83 +105,83 @@ func TestAShortAnswerIsSentOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenIsNotShownWhereItCannotBe(t *testing.T) {
+func TestAnUnfinishedAnswerIsNotShownOnNetworksWithoutEdits(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*rig){
-		"progress is off":      func(r *rig) { r.agent.Progress = "off" },
-		"progress is messages": func(r *rig) { r.agent.Progress = "message" },
-		"it cannot be edited": func(r *rig) {
-			r.wrap = func(c *gatewaytest.Channel) channels.Channel { return struct{ channels.Channel }{c} }
+	for name, change := range map[string]func(*fixture){
+		"progress is off":      func(r *fixture) { r.agent.Progress = "off" },
+		"progress is messages": func(r *fixture) { r.agent.Progress = "message" },
+		"it cannot be edited": func(r *fixture) {
+			r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return struct{ channels.Channel }{c} }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newStream(t, `echo partial one; sleep 0.8; echo partial one two; echo message one two three`)
+			r := newStreamFixture(t, `echo partial one; sleep 0.8; echo partial one two; echo message one two three`)
 			change(r)
 			r.start()
 			r.net.UserWrites("1", "u", "write")
-			if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok || calls[0].Text != "one two three" {
+			if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok || calls[0].Text != "one two three" {
 				t.Errorf("the first that was shown is %+v", calls)
 			}
 		})
 	}
 }
 
-func TestAnAnswerThatCannotTakeTheTransientsPlaceIsSentAndTheTransientGoes(t *testing.T) {
+func TestAnAnswerThatCannotReplaceATransientMessageIsSentAndThatOneRemoved(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two; `+until("go"))
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return bare{c, c} }
+	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo message one two; `+waitForFileScript("go"))
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return noReplaceEditor{c, c} }
 	r.start()
 	r.net.UserWrites("1", "u", "write")
 	if transient := r.awaitText("1", "one"); transient.Kind != "draft" || len(transient.Buttons) > 0 {
 		t.Errorf("the transient is %+v", transient)
 	}
-	r.touch("shown")
-	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "one two" })
+	r.touchFile("shown")
+	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "one two" })
 	if !ok || calls[0].Kind != "message" {
 		t.Errorf("shown is %+v", calls)
 	}
-	r.touch("go")
+	r.touchFile("go")
 }
 
 func TestAnAnswerGrowsIntoMoreTransients(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `echo partial words:300; `+until("first")+`echo partial words:1000; `+until("second")+`echo message words:1500`).start()
+	r := newStreamFixture(t, `echo partial words:300; `+waitForFileScript("first")+`echo partial words:1000; `+waitForFileScript("second")+`echo message words:1500`).start()
 	r.net.UserWrites("1", "u", "write")
 	r.awaitText("1", "w00299")
-	r.touch("first")
+	r.touchFile("first")
 	r.awaitText("1", "w00999")
 	shown := r.net.Sent("1")
 	if len(shown) != 2 {
 		t.Fatalf("%d transients", len(shown))
 	}
-	r.touch("second")
+	r.touchFile("second")
 	r.awaitText("1", "w01499")
 	r.stop()
 	all := r.net.Sent("1")
 	if len(all) != 3 || all[0].ID != shown[0].ID || all[1].ID != shown[1].ID {
 		t.Errorf("%d transients in the end", len(all))
 	}
-	if got := strings.Join(strings.Fields(strings.Join(texts(all), " ")), " "); got != words("1500") {
+	if got := strings.Join(strings.Fields(strings.Join(texts(all), " ")), " "); got != numberedWords("1500") {
 		t.Errorf("the text is %s…", got[:min(100, len(got))])
 	}
 }
 
-func TestTransientsThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
+func TestTransientMessagesThatNothingReplacesAreRemoved(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]string{"none": `echo progress done`, "fewer": `echo message short; ` + until("go"), "an error": `echo error sorry`} {
+	for name, end := range map[string]string{"none": `echo progress done`, "fewer": `echo message short; ` + waitForFileScript("go"), "an error": `echo error sorry`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newStream(t, `echo partial words:1000; `+until("shown")+end).start()
+			r := newStreamFixture(t, `echo partial words:1000; `+waitForFileScript("shown")+end).start()
 			r.net.UserWrites("1", "u", "write")
 			r.awaitText("1", "w00999")
-			r.touch("shown")
-			if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+			r.touchFile("shown")
+			if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 				return len(c) <= 1 && !strings.Contains(strings.Join(texts(c), ""), "w00")
 			}); !ok {
 				t.Fatalf("shown is %q", texts(calls))
 			}
-			r.touch("go")
+			r.touchFile("go")
 			r.awaitIdle("1")
 			r.stop()
 			if left, err := openStore(t, r.dir); err != nil {
@@ -197,17 +197,17 @@ func TestTransientsThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
 
 func TestAnAnswerWhoseTransientWasDeletedIsSent(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two`).start()
+	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo message one two`).start()
 	r.net.UserWrites("1", "u", "write")
 	transient := r.awaitText("1", "one")
 	r.net.UserDeletes(transient.ID)
-	r.touch("shown")
+	r.touchFile("shown")
 	if got := r.awaitText("1", "one two"); got.ID == transient.ID || got.Repeat {
 		t.Errorf("it was sent as %+v", got)
 	}
 }
 
-func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
+func TestRefusedEditsDoNotDelayTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]gatewaytest.Fault{
 		"for long":          {Status: http.StatusTooManyRequests, RetryAfter: time.Hour},
@@ -218,7 +218,7 @@ func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; sleep 2; echo message one two three; echo message next`)
+			r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; sleep 2; echo message one two three; echo message next`)
 			tries := 0
 			r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
 				if tries++; (f.Disconnect || f.Status == http.StatusBadGateway) && tries > 3 {
@@ -229,10 +229,10 @@ func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
 			r.start()
 			r.net.UserWrites("1", "u", "write")
 			r.awaitText("1", "one")
-			r.touch("shown")
+			r.touchFile("shown")
 			r.awaitText("1", "next")
 			r.awaitIdle("1")
-			calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+			calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 			if got := strings.Join(texts(calls), "|"); !ok || got != "one two three|next" || calls[0].Repeat {
 				t.Errorf("shown is %+v", calls)
 			}
@@ -240,31 +240,31 @@ func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
 	}
 }
 
-func TestAHangingEditDoesNotKeepTheAnswerWaiting(t *testing.T) {
+func TestAHungEditDoesNotDelayTheAnswer(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; `+until("hangs")+`echo message one two three; `+until("go"))
+	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; `+waitForFileScript("hangs")+`echo message one two three; `+waitForFileScript("go"))
 	hang := make(chan struct{})
 	r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
-		r.touch("hangs")
+		r.touchFile("hangs")
 		return gatewaytest.Fault{HangUntil: hang}
 	}
 	r.start()
 	r.net.UserWrites("1", "u", "write")
 	transient := r.awaitText("1", "one")
-	r.touch("shown")
+	r.touchFile("shown")
 	if got := r.awaitText("1", "one two three"); got.ID == transient.ID {
 		t.Error("the transient was used again")
 	}
 	close(hang)
-	if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+	if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
 		t.Errorf("shown is %+v", calls)
 	}
-	r.touch("go")
+	r.touchFile("go")
 }
 
-func TestWhatIsWrittenIsNotShownBeforeWhatWasSaidEarlier(t *testing.T) {
+func TestAnUnfinishedAnswerIsNotShownBeforeEarlierMessages(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `echo message first; echo partial sec; `+until("shown")+`echo message second`)
+	r := newStreamFixture(t, `echo message first; echo partial sec; `+waitForFileScript("shown")+`echo message second`)
 	release := make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Text == "first" {
@@ -279,14 +279,14 @@ func TestWhatIsWrittenIsNotShownBeforeWhatWasSaidEarlier(t *testing.T) {
 	}
 	close(release)
 	r.awaitText("1", "sec")
-	r.touch("shown")
+	r.touchFile("shown")
 	r.awaitText("1", "second")
 	r.expect("1", "first", "second")
 }
 
-func TestAFloodOfPiecesIsAFewEdits(t *testing.T) {
+func TestManyDeltasBecomeFewEdits(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "partial piece $i"; done; echo message the end`).start()
+	r := newStreamFixture(t, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "partial piece $i"; done; echo message the end`).start()
 	began := time.Now()
 	r.net.UserWrites("1", "u", "write")
 	r.awaitText("1", "the end")
@@ -296,21 +296,21 @@ func TestAFloodOfPiecesIsAFewEdits(t *testing.T) {
 	}
 }
 
-func TestProgressMovesBelowWhatIsSaid(t *testing.T) {
+func TestProgressMovesBelowNewMessages(t *testing.T) {
 	t.Parallel()
-	r := newStream(t, `echo progress working; `+until("up")+`echo message said; sleep 10; echo progress still working; `+until("go")).start()
+	r := newStreamFixture(t, `echo progress working; `+waitForFileScript("up")+`echo message said; sleep 10; echo progress still working; `+waitForFileScript("go")).start()
 	r.net.UserWrites("1", "u", "write")
 	r.awaitText("1", "⏳ working")
-	r.touch("up")
-	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+	r.touchFile("up")
+	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 		return len(c) == 2 && c[0].Text == "said" && strings.HasPrefix(c[1].Text, "⏳ still working")
 	})
 	if !ok {
 		t.Errorf("shown is %+v", calls)
 	}
-	r.touch("go")
+	r.touchFile("go")
 	r.expect("1", "said")
-	if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+	if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
 		t.Errorf("in the end %+v", calls)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-func TestAnAgentsTokenLeadsToItsChatAlone(t *testing.T) {
+func TestAnAgentsTokenIdentifiesItsOwnChatOnly(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `echo "token $NANOBOT_CHAT_TOKEN"`)
+	r := newFixture(t, `echo "token $NANOBOT_CHAT_TOKEN"`)
 	r.start()
 	tokens := map[string]string{}
 	for _, chat := range []string{"1", "2"} {

@@ -14,7 +14,7 @@ import (
 
 // A file that the agent exchanges between the check and the copy is not sent, and the person is
 // told once, although the message is stored again and again because of a full disk.
-func TestAFileThatIsExchangedBeforeItIsCopiedIsNotSent(t *testing.T) {
+func TestAFileThatIsReplacedBeforeItIsCopiedIsNotSent(t *testing.T) {
 	names := []string{"fifo", "folder", "link", "other", "gone", "empty", "full"}
 	var media []string
 	var script strings.Builder
@@ -22,9 +22,9 @@ func TestAFileThatIsExchangedBeforeItIsCopiedIsNotSent(t *testing.T) {
 		fmt.Fprintf(&script, "echo %s > %s.bin; ", n, n)
 		media = append(media, `\"$PWD/`+n+`.bin\"`)
 	}
-	r := newRig(t, script.String()+`echo secret > secret; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[`+strings.Join(media, ",")+`]}"`)
+	r := newFixture(t, script.String()+`echo secret > secret; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[`+strings.Join(media, ",")+`]}"`)
 	full := 3 // times that the disk is
-	r.hook = func(s store.Store) store.Store {
+	r.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(path string) error {
 			name := strings.TrimSuffix(filepath.Base(path), ".bin")
 			switch name {

@@ -11,11 +11,11 @@ import (
 
 func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, echo).start()
+	r := newAccessFixture(t, echo).start()
 	first := func(user int) string {
 		chat := fmt.Sprint(user)
 		r.net.UserWrites(chat, chat, "let me in")
-		calls, _ := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(c) > 0 })
+		calls, _ := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 })
 		if len(calls) == 0 {
 			t.Fatalf("user %d was told nothing", user)
 		}
@@ -47,7 +47,7 @@ func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.
 
 func TestCodesDifferAndAreHardToGuess(t *testing.T) {
 	t.Parallel()
-	r := newGuarded(t, echo).start()
+	r := newAccessFixture(t, echo).start()
 	form := regexp.MustCompile(`nanobot pair ([A-Z2-7]{8})\n`) // 40 bits, in letters that are not mixed up
 	codes := map[string]bool{}
 	var used [8]map[byte]bool

@@ -9,10 +9,10 @@ import (
 	"nanobot/terminal"
 )
 
-// keeping is a protocol whose one agent is kept from turn to turn. It reads an envelope a line and
+// persistentProtocol has one persistent agent. It reads an envelope per line and
 // answers with a line: what it tells of itself behind about, what it wants to be remembered behind
 // save, or its answer.
-type keeping struct {
+type persistentProtocol struct {
 	mu    sync.Mutex
 	agent *terminal.Agent
 	lines *bufio.Scanner
@@ -20,7 +20,7 @@ type keeping struct {
 	closed int
 }
 
-func (k *keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (k *persistentProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.agent == nil {
@@ -62,19 +62,19 @@ func (k *keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	return terminal.Outcome{Status: terminal.Failed}, nil
 }
 
-var _ terminal.PersistentProtocol = (*keeping)(nil)
+var _ terminal.PersistentProtocol = (*persistentProtocol)(nil)
 
 // Pool is the protocol itself.
-func (k *keeping) Pool() terminal.ProcessPool { return k }
+func (k *persistentProtocol) Pool() terminal.ProcessPool { return k }
 
 // Idle returns nothing: nobody asks who has used the agent.
-func (k *keeping) Idle() []terminal.IdleAgent { return nil }
+func (k *persistentProtocol) Idle() []terminal.IdleAgent { return nil }
 
 // End does nothing: nobody loses access.
-func (k *keeping) End(string) {}
+func (k *persistentProtocol) End(string) {}
 
 // Close ends the agent.
-func (k *keeping) Close() {
+func (k *persistentProtocol) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed++

@@ -13,7 +13,7 @@ import (
 )
 
 // pause stops the daemon, as SIGSTOP, a frozen container or a debugger does.
-func (p *poor) pause() {
+func (p *limitedDaemon) pause() {
 	p.t.Helper()
 	if err := p.cmd.Signal(syscall.SIGSTOP); err != nil {
 		p.t.Fatal(err)
@@ -24,8 +24,8 @@ func (p *poor) pause() {
 	}
 }
 
-// exited reports whether the process whose id a file has is dead; it need not be reaped.
-func exited(file string) bool {
+// hasExited reports whether the process whose ID is in a file has exited; it need not be reaped.
+func hasExited(file string) bool {
 	pid, _ := os.ReadFile(file)
 	stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
 	return err != nil || strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " Z")
@@ -37,10 +37,10 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 	t.Parallel()
 	const timeout = 40 // in which even a busy machine starts them all
 	agents := 8
-	if long() {
+	if isLongRun() {
 		agents = 24
 	}
-	p := newPoor(t)
+	p := newLimitedDaemon(t)
 	p.spec.Timeout, p.spec.Slots = timeout, agents+2
 	p.spec.Command = `read -r line; chat=${line#*\"chat_id\":\"}; chat=${chat%%\"*}; echo $$ > new.$chat; mv new.$chat pid.$chat
 		while [ ! -e go.${chat%%[0-9]*} ]; do sleep 0.05; done; echo "{\"type\":\"message\",\"text\":\"in time\"}"`
@@ -55,7 +55,7 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 	for _, chat := range chats {
 		p.net.UserWrites(chat, "u", "hello")
 	}
-	p.await("the start of all agents", func() bool {
+	p.awaitTrue("the start of all agents", func() bool {
 		for _, chat := range chats {
 			if _, err := os.Stat(file("pid." + chat)); err != nil {
 				return false
@@ -67,9 +67,9 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 	if err := os.WriteFile(file("go.ends"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.await("the end of the agents", func() bool {
+	p.awaitTrue("the end of the agents", func() bool {
 		for _, chat := range chats[:agents] {
-			if !exited(file("pid." + chat)) {
+			if !hasExited(file("pid." + chat)) {
 				return false
 			}
 		}
@@ -85,7 +85,7 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, ok := p.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(texts(c)) > 0 }); !ok {
+		if _, ok := p.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) > 0 }); !ok {
 			t.Errorf("chat %s was shown nothing", chat)
 		}
 	}

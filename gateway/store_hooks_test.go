@@ -19,8 +19,8 @@ import (
 	"nanobot/terminal"
 )
 
-// hooked is a store with which something happens between one step and the next.
-type hooked struct {
+// hookedStore is a store that calls hooks before or after certain methods.
+type hookedStore struct {
 	store.Store
 	receive      func(store.ReceiveRequest) error // before it
 	enqueue      func(l store.Outbound) error
@@ -31,7 +31,7 @@ type hooked struct {
 	settled      func(store.State) // after it
 }
 
-func (h *hooked) Settle(ctx context.Context, id int64, s store.Settlement) (bool, error) {
+func (h *hookedStore) Settle(ctx context.Context, id int64, s store.Settlement) (bool, error) {
 	more, err := h.Store.Settle(ctx, id, s)
 	if h.settled != nil && err == nil {
 		h.settled(s.State)
@@ -39,7 +39,7 @@ func (h *hooked) Settle(ctx context.Context, id int64, s store.Settlement) (bool
 	return more, err
 }
 
-func (h *hooked) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (h *hookedStore) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	if h.receive != nil {
 		if err := h.receive(a); err != nil {
 			return store.ReceiveResult{}, err
@@ -48,7 +48,7 @@ func (h *hooked) Receive(ctx context.Context, a store.ReceiveRequest) (store.Rec
 	return h.Store.Receive(ctx, a)
 }
 
-func (h *hooked) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
+func (h *hookedStore) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
 	if h.enqueue != nil {
 		if err := h.enqueue(l); err != nil {
 			return store.Delivery{}, false, err
@@ -61,7 +61,7 @@ func (h *hooked) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery,
 	return p, claimed, err
 }
 
-func (h *hooked) Finish(ctx context.Context, id int64, s store.State, o store.Outcome, with ...int64) (bool, error) {
+func (h *hookedStore) Finish(ctx context.Context, id int64, s store.State, o store.Outcome, with ...int64) (bool, error) {
 	if h.finish != nil {
 		if err := h.finish(); err != nil {
 			return false, err
@@ -70,7 +70,7 @@ func (h *hooked) Finish(ctx context.Context, id int64, s store.State, o store.Ou
 	return h.Store.Finish(ctx, id, s, o, with...)
 }
 
-func (h *hooked) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
+func (h *hookedStore) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	claimed, err := h.Store.Claim(ctx, most)
 	for _, inbound := range claimed {
 		if h.claimed != nil {
@@ -80,7 +80,7 @@ func (h *hooked) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	return claimed, err
 }
 
-func (h *hooked) OpenQuestions(ctx context.Context, c channels.Chat) ([]store.Question, error) {
+func (h *hookedStore) OpenQuestions(ctx context.Context, c channels.Chat) ([]store.Question, error) {
 	open, err := h.Store.OpenQuestions(ctx, c)
 	if len(open) > 0 && h.openQuestion != nil {
 		h.openQuestion()
@@ -88,11 +88,11 @@ func (h *hooked) OpenQuestions(ctx context.Context, c channels.Chat) ([]store.Qu
 	return open, err
 }
 
-// startHooked is start with a changed store.
-func (r *rig) startHooked(change func(*hooked)) *rig {
+// startHooked is start with hooks in the store.
+func (r *fixture) startHooked(change func(*hookedStore)) *fixture {
 	r.t.Helper()
-	r.hook = func(s store.Store) store.Store {
-		h := &hooked{Store: s}
+	r.wrapStore = func(s store.Store) store.Store {
+		h := &hookedStore{Store: s}
 		change(h)
 		return h
 	}
@@ -101,9 +101,9 @@ func (r *rig) startHooked(change func(*hooked)) *rig {
 
 func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `echo '{"type":"message","text":"m1"}'; `+until("go"))
+	r := newFixture(t, `echo '{"type":"message","text":"m1"}'; `+waitForFileScript("go"))
 	stored, release := make(chan struct{}), make(chan struct{})
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.enqueued = func(l store.Outbound, claimed bool) {
 			if claimed && l.Parts[0].Text == "m1" {
 				close(stored)
@@ -118,14 +118,14 @@ func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
 	r.awaitText("2", "user id")
 	close(release)
 	r.expect("1", "m1", "user id: u\nchat: net:1")
-	r.touch("go")
+	r.touchFile("go")
 }
 
 func TestRetryWaitsForTheEndToBeRecorded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `echo x >> runs; echo "run $(wc -l < runs)"`)
+	r := newFixture(t, `echo x >> runs; echo "run $(wc -l < runs)"`)
 	release := make(chan struct{})
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.finish = func() error { <-release; return nil }
 	})
 	r.net.UserWrites("1", "u", "work")
@@ -138,34 +138,34 @@ func TestRetryWaitsForTheEndToBeRecorded(t *testing.T) {
 	r.awaitText("1", "run 2")
 }
 
-func TestAPictureOutlivesAFullDisk(t *testing.T) {
+func TestAPictureSurvivesAFullDisk(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `printf before > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'; `+until("copied")+`rm a.png; touch changed; `+until("go"))
+	r := newFixture(t, `printf before > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'; `+waitForFileScript("copied")+`rm a.png; touch changed; `+waitForFileScript("go"))
 	var full atomic.Bool
 	full.Store(true)
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.enqueue = func(store.Outbound) error {
 			if !full.CompareAndSwap(true, false) {
 				return nil
 			}
-			r.touch("copied")
+			r.touchFile("copied")
 			r.awaitFile("changed")
 			return syscall.ENOSPC
 		}
 	})
 	r.net.UserWrites("1", "u", "go")
-	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 	if !ok || calls[1].Files["a.png"] != "before" {
 		t.Errorf("sent %+v", calls)
 	}
-	r.touch("go")
+	r.touchFile("go")
 }
 
-func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
+func TestStopAlsoStopsATurnThatIsAboutToStart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case $line in *second*) `+until("never")+`;; *) touch up; `+until("go")+`echo first;; esac`)
+	r := newFixture(t, `read -r line; case $line in *second*) `+waitForFileScript("never")+`;; *) touch up; `+waitForFileScript("go")+`echo first;; esac`)
 	claimed, stopping := make(chan struct{}), make(chan struct{})
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.claimed = func(i store.Inbound) {
 			if i.In.Text == "second" {
 				close(claimed)
@@ -177,7 +177,7 @@ func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
 	r.awaitFile("up")
 	r.net.UserWrites("1", "u", "second")
 	r.awaitText("1", "Queued")
-	r.touch("go")
+	r.touchFile("go")
 	<-claimed
 	r.net.UserWrites("1", "u", "/stop")
 	time.AfterFunc(50*time.Millisecond, func() { close(stopping) }) // so that /stop comes first, if it can
@@ -187,11 +187,11 @@ func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
 	}
 }
 
-func TestAnOperatorStopsWhatIsJustAboutToBegin(t *testing.T) {
+func TestAnOperatorStopsATurnThatIsAboutToStart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case $line in *second*) `+until("never")+`;; *) touch up; `+until("go")+`echo first;; esac`)
+	r := newFixture(t, `read -r line; case $line in *second*) `+waitForFileScript("never")+`;; *) touch up; `+waitForFileScript("go")+`echo first;; esac`)
 	claimed, stopping := make(chan store.Inbound), make(chan struct{})
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.claimed = func(i store.Inbound) {
 			if i.In.Text == "second" {
 				claimed <- i
@@ -203,7 +203,7 @@ func TestAnOperatorStopsWhatIsJustAboutToBegin(t *testing.T) {
 	r.awaitFile("up")
 	r.net.UserWrites("1", "u", "second")
 	r.awaitText("1", "Queued")
-	r.touch("go")
+	r.touchFile("go")
 	second := <-claimed
 	time.AfterFunc(50*time.Millisecond, func() { close(stopping) }) // so that Stop comes first, if it can
 	if err := r.gw.Stop(t.Context(), second.ID); err != nil {
@@ -212,26 +212,26 @@ func TestAnOperatorStopsWhatIsJustAboutToBegin(t *testing.T) {
 	r.awaitText("1", "Stopped.")
 }
 
-// recovering is a store in which the end of a turn that was adopted cannot be recorded at first.
-type recovering struct {
+// recoveringStore is a store whose first Finish of an adopted turn fails.
+type recoveringStore struct {
 	store.Store
 	failed            bool
 	adopted, resolved int // how often Adopt was called, and how often a delivery was settled as in doubt
 }
 
-func (s *recovering) Adopt(ctx context.Context) (store.Adopted, error) {
+func (s *recoveringStore) Adopt(ctx context.Context) (store.Adopted, error) {
 	s.adopted++
 	return s.Store.Adopt(ctx)
 }
 
-func (s *recovering) Settle(ctx context.Context, id int64, end store.Settlement) (bool, error) {
+func (s *recoveringStore) Settle(ctx context.Context, id int64, end store.Settlement) (bool, error) {
 	if end.Doubtful {
 		s.resolved++
 	}
 	return s.Store.Settle(ctx, id, end)
 }
 
-func (s *recovering) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (bool, error) {
+func (s *recoveringStore) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (bool, error) {
 	if state == store.Interrupted && !s.failed {
 		s.failed = true
 		return false, errors.New("not now")
@@ -239,9 +239,9 @@ func (s *recovering) Finish(ctx context.Context, id int64, state store.State, ou
 	return s.Store.Finish(ctx, id, state, out, with...)
 }
 
-func TestWhatWasCleanedUpAfterACrashIsNotCleanedUpAgain(t *testing.T) {
+func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	chat := channels.Chat{Channel: "net", ID: "1"}
 	before, err := sqlite.Open(t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{})
 	if err != nil {
@@ -259,9 +259,9 @@ func TestWhatWasCleanedUpAfterACrashIsNotCleanedUpAgain(t *testing.T) {
 	if err = errors.Join(err, before.Close()); err != nil {
 		t.Fatal(err)
 	}
-	var s *recovering
-	r.hook = func(inner store.Store) store.Store {
-		s = &recovering{Store: inner}
+	var s *recoveringStore
+	r.wrapStore = func(inner store.Store) store.Store {
+		s = &recoveringStore{Store: inner}
 		return s
 	}
 	r.start()
@@ -275,11 +275,11 @@ func TestWhatWasCleanedUpAfterACrashIsNotCleanedUpAgain(t *testing.T) {
 
 func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case $line in *begin*) echo '{"type":"ask","id":"q","text":"Anybody?"}'; `+until("go")+`echo end;; *) echo turn;; esac`)
+	r := newFixture(t, `read -r line; case $line in *begin*) echo '{"type":"ask","id":"q","text":"Anybody?"}'; `+waitForFileScript("go")+`echo end;; *) echo turn;; esac`)
 	r.terminal.Interactive = true
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.openQuestion = func() {
-			r.touch("go")
+			r.touchFile("go")
 			r.awaitIdle("1")
 		}
 	})
@@ -292,11 +292,11 @@ func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
 
 func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.settings.RatePerMinute = 2
 	var fails atomic.Int32
 	fails.Store(3)
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.receive = func(store.ReceiveRequest) error {
 			if fails.Add(-1) >= 0 {
 				return errors.New("disk full")
@@ -310,13 +310,13 @@ func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
 
 func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case $line in *linger*) `+until("never")+`;; *) echo '{"type":"message","text":"done"}';; esac`)
+	r := newFixture(t, `read -r line; case $line in *linger*) `+waitForFileScript("never")+`;; *) echo '{"type":"message","text":"done"}';; esac`)
 	other := gatewaytest.NewNetwork()
 	t.Cleanup(other.Close)
-	r.also = map[string]channels.Channel{"other": &gatewaytest.Channel{Name: "other", URL: other.URL}}
+	r.otherChannels = map[string]channels.Channel{"other": &gatewaytest.Channel{Name: "other", URL: other.URL}}
 	r.settings.AllowFrom["other"] = []string{"*"}
 	slow, release := make(chan struct{}), make(chan struct{})
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.receive = func(a store.ReceiveRequest) error {
 			if a.Cancel && a.In.Chat.ID == "slow" {
 				close(slow)
@@ -332,7 +332,7 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 	for i := range 3 { // one after the other, each with a claim of its own
 		chat := fmt.Sprint("c", i)
 		other.UserWrites(chat, "u", "hello")
-		if _, ok := other.Await(chat, patience, func(calls []gatewaytest.Call) bool { return slices.Contains(texts(calls), "done") }); !ok {
+		if _, ok := other.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool { return slices.Contains(texts(calls), "done") }); !ok {
 			t.Fatalf("chat %s is not answered while another one is being stopped", chat)
 		}
 	}
@@ -340,9 +340,9 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 	r.awaitText("slow", "Stopped.")
 }
 
-func TestCommandsCountTowardsTheRateAndStopIsAlwaysHeard(t *testing.T) {
+func TestCommandsCountTowardsTheRateAndStopIsAlwaysAccepted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; `+until("never"))
+	r := newFixture(t, `read -r line; `+waitForFileScript("never"))
 	r.settings.RatePerMinute = 2
 	r.start()
 	r.net.UserWrites("1", "u", "work")
@@ -355,13 +355,13 @@ func TestCommandsCountTowardsTheRateAndStopIsAlwaysHeard(t *testing.T) {
 	r.awaitText("1", "Stopped.")
 }
 
-// slowPlan is a channel that takes its time to render.
-type slowPlan struct {
+// slowPlanChannel is a channel whose Plan is slow.
+type slowPlanChannel struct {
 	*gatewaytest.Channel
 	began, release chan struct{}
 }
 
-func (s *slowPlan) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (s *slowPlanChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if m.Text == "hang" {
 		close(s.began)
 		<-s.release
@@ -369,12 +369,12 @@ func (s *slowPlan) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return s.Channel.Plan(m)
 }
 
-func TestStopFreesAChatWhoseAnswerIsStillBeingTaken(t *testing.T) {
+func TestStopFreesAChatWhoseAnswerIsStillBeingPosted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; case $line in *again*) echo free;; *) echo '{"type":"message","text":"hang"}'; `+until("never")+`;; esac`)
-	slow := &slowPlan{began: make(chan struct{}), release: make(chan struct{})}
+	r := newFixture(t, `read -r line; case $line in *again*) echo free;; *) echo '{"type":"message","text":"hang"}'; `+waitForFileScript("never")+`;; esac`)
+	slow := &slowPlanChannel{began: make(chan struct{}), release: make(chan struct{})}
 	r.abandonAfter = 100 * time.Millisecond
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
 	r.start()
 	r.net.UserWrites("1", "u", "work")
 	<-slow.began

@@ -8,18 +8,18 @@ import (
 func TestTheProgressOfAToolIsShownBelowTheChecklistOfARun(t *testing.T) {
 	t.Parallel()
 	const book = "# Look\n\n## First\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"true\"}}}\n```\n## Second\n\nLook at it.\n"
-	r := newRunbookRig(t, "touch begun; "+until("go"), map[string]string{"look": book})
+	r := newRunbookFixture(t, "touch begun; "+waitForFileScript("go"), map[string]string{"look": book})
 	r.start()
 	r.net.UserWrites("1", "ann", "/run look")
 	r.awaitFile("begun")
 	c := r.connectTools()
-	if got := c.call("progress", map[string]any{"text": "counting sheep"}); !strings.Contains(got, `"shown":true`) {
+	if got := c.callForJSON("progress", map[string]any{"text": "counting sheep"}); !strings.Contains(got, `"shown":true`) {
 		t.Fatalf("the agent was told %s", got)
 	}
 	board := r.awaitText("1", "counting sheep")
 	if !strings.Contains(board.Text, "✅ 1. First\n") || strings.Index(board.Text, "2. Second") > strings.Index(board.Text, "counting sheep") {
 		t.Errorf("the board is %q", board.Text)
 	}
-	r.touch("go")
-	r.report("1", "The run is complete.")
+	r.touchFile("go")
+	r.awaitReport("1", "The run is complete.")
 }

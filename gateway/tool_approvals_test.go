@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal"
 )
 
-// call calls a tool and returns the JSON of its result. It may be called from any goroutine.
-func (c *agentProcess) call(tool string, args any) string {
+// callForJSON calls a tool and returns the JSON of its result. It may be called from any goroutine.
+func (c *agentProcess) callForJSON(tool string, args any) string {
 	got, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return err.Error()
@@ -23,8 +23,8 @@ func (c *agentProcess) call(tool string, args any) string {
 	return got.Content[0].(*mcp.TextContent).Text
 }
 
-// greet has somebody write in a chat, so that tools may ask there.
-func (r *rig) greet(chat string) {
+// writeGreeting writes a message in a chat, so that tools may ask there.
+func (r *fixture) writeGreeting(chat string) {
 	r.t.Helper()
 	r.net.UserWrites(chat, "ann", "hello")
 	r.awaitTrue("the first message", func() bool {
@@ -33,105 +33,105 @@ func (r *rig) greet(chat string) {
 	})
 }
 
-// prove calls kairos_next in another goroutine. The function that it returns waits for the result.
-func (c *agentProcess) prove(args any) (answer func() string) {
+// startProof calls kairos_next in another goroutine. The returned function waits for the result.
+func (c *agentProcess) startProof(args any) (answer func() string) {
 	var got string
 	var work sync.WaitGroup
-	work.Go(func() { got = c.call("kairos_next", args) })
+	work.Go(func() { got = c.callForJSON("kairos_next", args) })
 	return func() string { work.Wait(); return got }
 }
 
 const approvalRunbook = "# Gate\n\n## Go\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go on?\"}}}\n```\n" +
 	"## Sum up\n\nSay what you did.\n\n```json\n{\"challenge\":{\"type\":\"comment\"}}\n```\n"
 
-// clock is a protocol whose turns last until they are ended, and that knows how much time they
-// have.
-type clock struct {
+// clockProtocol is a protocol whose turns last until they are ended, and that records how much time
+// they have.
+type clockProtocol struct {
 	turns chan context.Context
 	end   chan struct{}
 }
 
-func (c clock) Turn(ctx context.Context, _ terminal.Turn) (terminal.Outcome, error) {
+func (c clockProtocol) Turn(ctx context.Context, _ terminal.Turn) (terminal.Outcome, error) {
 	c.turns <- ctx
 	<-c.end
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 
-// left returns bounds of the time that a turn has left.
-func left(ctx context.Context) (least, most time.Duration) {
+// remainingTime returns bounds of the time that a turn has left.
+func remainingTime(ctx context.Context) (least, most time.Duration) {
 	before := time.Now()
 	deadline, _ := ctx.Deadline()
 	return time.Until(deadline), deadline.Sub(before)
 }
 
-func TestTheClockOfATurnStandsStillWhileAToolWaitsForAnApprover(t *testing.T) {
+func TestTheTimeoutOfATurnPausesWhileAToolWaitsForAnApprover(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
-	protocol := clock{make(chan context.Context, 1), make(chan struct{})}
+	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
+	protocol := clockProtocol{make(chan context.Context, 1), make(chan struct{})}
 	r.protocol, r.terminal.Timeout = protocol, 3600
 	r.start()
 	defer close(protocol.end)
 	r.net.UserWrites("1", "ann", "ship it")
 	ctx := <-protocol.turns
 	c := r.connectTools()
-	answer := c.prove(c.beginGate())
+	answer := c.startProof(c.beginGateRun())
 	question := r.awaitText("1", "Go on?")
-	least, _ := left(ctx)
+	least, _ := remainingTime(ctx)
 	for began := time.Now(); time.Since(began) < 20*time.Millisecond; time.Sleep(time.Millisecond) { // for the clock to run
 	}
-	if _, most := left(ctx); most < least {
+	if _, most := remainingTime(ctx); most < least {
 		t.Errorf("the turn had %v left, and has %v", least, most)
 	}
-	r.press("ann", question, 0)
+	r.pressButton("ann", question, 0)
 	if got := answer(); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
-	r.awaitTrue("the clock going on", func() bool { _, most := left(ctx); return most < least })
+	r.awaitTrue("the clock going on", func() bool { _, most := remainingTime(ctx); return most < least })
 }
 
 func TestAPersonIsToldThatNoAgentWaitsForTheDecision(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
 	r.start()
 	c := r.connectTools()
-	r.greet("1")
-	run := c.beginGate()
-	answer := c.prove(run)
+	r.writeGreeting("1")
+	run := c.beginGateRun()
+	answer := c.startProof(run)
 	question := r.awaitText("1", "Go on?")
-	c.leave()
+	c.closeConnection()
 	answer()
-	r.press("ann", question, 0)
+	r.pressButton("ann", question, 0)
 	r.awaitText("1", "No agent is waiting for this decision. Ask it to go on with run `"+run["run"].(string)+"`.")
-	if got := r.connectTools().call("kairos_next", run); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
+	if got := r.connectTools().callForJSON("kairos_next", run); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
 }
 
 func TestTheOpenQuestionsOfAgentsInAChatAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
 	r.start()
-	r.greet("1")
+	r.writeGreeting("1")
 	c := r.connectTools()
 	answers := make(chan string, 8)
 	for range cap(answers) {
-		run := c.beginGate()
-		go func() { answers <- c.call("kairos_next", run) }()
+		run := c.beginGateRun()
+		go func() { answers <- c.callForJSON("kairos_next", run) }()
 	}
 	for range 3 {
 		if got := <-answers; !strings.Contains(got, `"RATE_LIMITED"`) || !strings.Contains(got, "5 questions about runs are open in this chat already; wait") {
 			t.Errorf("the agent was told %s", got)
 		}
 	}
-	questions := r.questions("1", 5)
-	r.press("ann", questions[0], 0)
+	questions := r.awaitQuestions("1", 5)
+	r.pressButton("ann", questions[0], 0)
 	if got := <-answers; strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
-	answer := c.prove(c.beginGate())
-	questions = append(questions, r.questions("1", 6)[5])
+	answer := c.startProof(c.beginGateRun())
+	questions = append(questions, r.awaitQuestions("1", 6)[5])
 	for _, q := range questions[1:] {
-		r.press("ann", q, 1)
+		r.pressButton("ann", q, 1)
 	}
 	answer()
 	for range 4 {
@@ -139,10 +139,10 @@ func TestTheOpenQuestionsOfAgentsInAChatAreBounded(t *testing.T) {
 	}
 }
 
-// questions waits for so many questions.
-func (r *rig) questions(chat string, n int) (found []gatewaytest.Call) {
+// awaitQuestions waits for n questions.
+func (r *fixture) awaitQuestions(chat string, n int) (found []gatewaytest.Call) {
 	r.t.Helper()
-	_, ok := r.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+	_, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
 		found = nil
 		for _, c := range calls {
 			if strings.Contains(c.Text, "Go on?") {
@@ -157,25 +157,25 @@ func (r *rig) questions(chat string, n int) (found []gatewaytest.Call) {
 	return found
 }
 
-func TestTheQuestionsOfAgentsHaveTheRateOfMessages(t *testing.T) {
+func TestQuestionsOfAgentsCountTowardsTheMessageRate(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
 	r.start()
-	r.greet("1")
+	r.writeGreeting("1")
 	c := r.connectTools()
-	for strings.Contains(c.call("send_message", map[string]any{"text": "hi"}), `"sent":true`) {
+	for strings.Contains(c.callForJSON("send_message", map[string]any{"text": "hi"}), `"sent":true`) {
 	}
-	if got := c.call("kairos_next", c.beginGate()); !strings.Contains(got, `"RATE_LIMITED"`) || !strings.Contains(got, "Too many messages") {
+	if got := c.callForJSON("kairos_next", c.beginGateRun()); !strings.Contains(got, `"RATE_LIMITED"`) || !strings.Contains(got, "Too many messages") {
 		t.Errorf("the agent was told %s", got)
 	}
 }
 
-func TestNobodyIsAskedWhoMayNotTalkToTheBot(t *testing.T) {
+func TestOnlyAdmittedPeopleAreAsked(t *testing.T) {
 	t.Parallel()
-	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
+	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
 	r.start()
 	c := r.connectTools() // a chat in which nobody has written
-	if got := c.call("kairos_next", c.beginGate()); !strings.Contains(got, `"ELICITATION_FAILED"`) || !strings.Contains(got, "has access to the bot") {
+	if got := c.callForJSON("kairos_next", c.beginGateRun()); !strings.Contains(got, `"ELICITATION_FAILED"`) || !strings.Contains(got, "has access to the bot") {
 		t.Errorf("the agent was told %s", got)
 	}
 	if calls := r.net.Sent("1"); len(calls) > 0 {

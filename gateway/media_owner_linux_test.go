@@ -10,13 +10,13 @@ import (
 	"nanobot/gateway/gatewaytest"
 )
 
-// postman is a channel that puts files into the messages that it brings.
-type postman struct {
+// fileChannel is a channel that adds files to the messages that it receives.
+type fileChannel struct {
 	*gatewaytest.Channel
 	add func(*channels.Incoming)
 }
 
-func (p postman) Run(ctx context.Context, receive channels.Receive) error {
+func (p fileChannel) Run(ctx context.Context, receive channels.Receive) error {
 	return p.Channel.Run(ctx, func(ctx context.Context, in channels.Incoming) error {
 		p.add(&in)
 		return receive(ctx, in)
@@ -28,7 +28,7 @@ func TestAnotherUsersAgentHasTheFilesThatAreSentQuotedOrInjected(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may become somebody else")
 	}
-	r := newRig(t, `read -r line; cd users/1; cat sent quoted; touch up; read -r more; cat injected`)
+	r := newFixture(t, `read -r line; cd users/1; cat sent quoted; touch up; read -r more; cat injected`)
 	for _, dir := range []string{filepath.Dir(r.dir), r.dir} {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -49,8 +49,8 @@ func TestAnotherUsersAgentHasTheFilesThatAreSentQuotedOrInjected(t *testing.T) {
 		"one": {Media: file("sent"), ReplyTo: &channels.Quote{ID: "0", Media: file("quoted")}},
 		"two": {Media: file("injected")},
 	}
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel {
-		return postman{c, func(in *channels.Incoming) { in.Media, in.ReplyTo = files[in.Text].Media, files[in.Text].ReplyTo }}
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+		return fileChannel{c, func(in *channels.Incoming) { in.Media, in.ReplyTo = files[in.Text].Media, files[in.Text].ReplyTo }}
 	}
 	r.settings.WhileRunning, r.terminal.User = "inject", "nobody"
 	r.start()

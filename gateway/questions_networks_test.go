@@ -17,15 +17,15 @@ import (
 
 func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 	t.Parallel()
-	r, api := onTelegram(t, "true")
-	p := newPermissions()
+	r, api := newTelegramFixture(t, "true")
+	p := newPermissionProtocol()
 	r.protocol = p
 	api.AddUser(telegramtest.User{ID: 7, FirstName: "A_d_a *x*"})
 	r.start()
 	api.UserSends(7, "work")
 	became := func(question telegramtest.Message, words string) {
 		t.Helper()
-		shown, ok := api.AwaitMessages(7, 2*patience, func(all []telegramtest.Message) bool {
+		shown, ok := api.AwaitMessages(7, 2*testTimeout, func(all []telegramtest.Message) bool {
 			return slices.ContainsFunc(all, func(m telegramtest.Message) bool {
 				return m.ID == question.ID && m.TextOrCaption() == words && len(m.Buttons()) == 0
 			})
@@ -35,11 +35,11 @@ func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 		}
 	}
 	p.ask <- "Run **make**?"
-	question := awaitWords(t, api, 7, "Run make?\n1. Allow")
+	question := awaitTelegramText(t, api, 7, "Run make?\n1. Allow")
 	api.UserPresses(7, 7, question.ID, question.Buttons()[0].Data)
 	became(question, "Run make?\n\n→ Allow (by A_d_a *x*)") // a name is no Markdown
 	p.ask <- "Delete it?"
-	question = awaitWords(t, api, 7, "Delete it?\n1. Allow")
+	question = awaitTelegramText(t, api, 7, "Delete it?\n1. Allow")
 	p.withdraw <- "Delete it?"
 	became(question, "Delete it?\n\n→ no answer")
 	close(p.ask)
@@ -49,8 +49,8 @@ func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 	t.Parallel()
 	const ada = "4200000000000000042"
-	r := newStream(t, "true")
-	p := newPermissions()
+	r := newStreamFixture(t, "true")
+	p := newPermissionProtocol()
 	r.protocol = p
 	api := discordtest.New(t)
 	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
@@ -63,13 +63,13 @@ func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.also = map[string]channels.Channel{discord.Name: ch}
+	r.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	r.start()
 	dm := api.DM(ada).ID
 	api.AwaitReady(t)
 	shows := func(words string, buttons int) (found discordtest.Message) {
 		t.Helper()
-		shown, ok := api.AwaitMessages(dm, patience, func(all []discordtest.Message) bool {
+		shown, ok := api.AwaitMessages(dm, testTimeout, func(all []discordtest.Message) bool {
 			i := slices.IndexFunc(all, func(m discordtest.Message) bool {
 				return strings.HasPrefix(m.Content, words) && len(m.Buttons()) == buttons
 			})

@@ -9,20 +9,20 @@ import (
 	"nanobot/gateway/gatewaytest"
 )
 
-// remembering is a channel that receives a message in two parts, each in a run of its own, and then
+// partsChannel is a channel that receives a message in two parts, each in its own run, and then
 // the whole message.
-type remembering struct {
+type partsChannel struct {
 	*gatewaytest.Channel
 	memory channels.Memory
 	ran    chan string // what each run found out
 }
 
-var _ channels.MemoryUser = (*remembering)(nil)
+var _ channels.MemoryUser = (*partsChannel)(nil)
 
-func (c *remembering) SetMemory(m channels.Memory) { c.memory = m }
+func (c *partsChannel) SetMemory(m channels.Memory) { c.memory = m }
 
-func (c *remembering) Run(ctx context.Context, receive channels.Receive) error {
-	found, err := c.step(ctx, receive)
+func (c *partsChannel) Run(ctx context.Context, receive channels.Receive) error {
+	found, err := c.runStep(ctx, receive)
 	if err != nil {
 		found = err.Error()
 	}
@@ -31,8 +31,8 @@ func (c *remembering) Run(ctx context.Context, receive channels.Receive) error {
 	return nil
 }
 
-// step does what one run does and returns what it remembers of the earlier ones.
-func (c *remembering) step(ctx context.Context, receive channels.Receive) (string, error) {
+// runStep does one run and returns what the channel has stored in earlier ones.
+func (c *partsChannel) runStep(ctx context.Context, receive channels.Receive) (string, error) {
 	key, err := c.memory.Load(ctx, "key")
 	if err != nil {
 		return "", err
@@ -69,9 +69,9 @@ func (c *remembering) step(ctx context.Context, receive channels.Receive) (strin
 
 func TestAChannelRemembersAndGathersPartsAcrossRestarts(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	ran := make(chan string, 1)
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return &remembering{Channel: c, ran: ran} }
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &partsChannel{Channel: c, ran: ran} }
 	for i, want := range []string{`"" 0 false`, `"x" 1 false`, `"xx" 2 false`, `"xxx" 0 true`, `"xxxx" 0 true`} {
 		r.start()
 		if got := <-ran; got != want {

@@ -17,17 +17,17 @@ import (
 
 const whichOne = "Which question do you mean? Press a button under it, or reply to it."
 
-// permissions is a protocol that asks for each permission that is named to it, side by side, and
-// says what it was told. One of them is withdrawn when the channel says so.
-type permissions struct {
+// permissionProtocol asks for each permission that the message names, in parallel, and prints the
+// answers. One question is withdrawn when the channel withdraw is closed.
+type permissionProtocol struct {
 	ask, withdraw chan string
 }
 
-func newPermissions() *permissions {
-	return &permissions{ask: make(chan string), withdraw: make(chan string)}
+func newPermissionProtocol() *permissionProtocol {
+	return &permissionProtocol{ask: make(chan string), withdraw: make(chan string)}
 }
 
-func (p *permissions) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (p *permissionProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	var asked sync.WaitGroup
 	cancels := map[string]context.CancelFunc{}
 	for {
@@ -52,8 +52,8 @@ func (p *permissions) Turn(ctx context.Context, t terminal.Turn) (terminal.Outco
 	}
 }
 
-// told fails the test if the agent has been told something of a permission.
-func (r *rig) untold(what string) {
+// checkNotTold fails the test if the agent has got an answer about a permission.
+func (r *fixture) checkNotTold(what string) {
 	r.t.Helper()
 	for _, text := range texts(r.net.Sent("1")) {
 		if strings.HasPrefix(text, "told of "+what) {
@@ -62,10 +62,10 @@ func (r *rig) untold(what string) {
 	}
 }
 
-func TestWithSeveralQuestionsTypedWordsAllowNothing(t *testing.T) {
+func TestWithSeveralQuestionsATypedTextApprovesNone(t *testing.T) {
 	t.Parallel()
-	p := newPermissions()
-	r := newRig(t, "true")
+	p := newPermissionProtocol()
+	r := newFixture(t, "true")
 	r.protocol = p
 	r.start()
 	r.net.UserWrites("1", "u", "work")
@@ -75,10 +75,10 @@ func TestWithSeveralQuestionsTypedWordsAllowNothing(t *testing.T) {
 	r.awaitText("1", "ls\n1. Allow")
 	r.net.UserWrites("1", "u", "1")
 	r.awaitText("1", whichOne)
-	r.untold("")
+	r.checkNotTold("")
 	r.net.UserReplies("1", "u", dangerous.ID, "2")
 	r.awaitText("1", "told of rm -rf: Reject")
-	r.untold("ls")
+	r.checkNotTold("ls")
 	r.net.UserWrites("1", "u", "allow") // the only one now, and the last that was asked
 	r.awaitText("1", "told of ls: Allow")
 	close(p.ask)
@@ -86,15 +86,17 @@ func TestWithSeveralQuestionsTypedWordsAllowNothing(t *testing.T) {
 }
 
 // The person may not have noticed that the last question has gone.
-func TestTypedWordsDoNotFallThroughToAnOlderQuestion(t *testing.T) {
+func TestATypedTextDoesNotAnswerAnOlderQuestion(t *testing.T) {
 	t.Parallel()
-	for how, end := range map[string]func(r *rig, p *permissions, last gatewaytest.Call){
-		"withdrawn": func(_ *rig, p *permissions, _ gatewaytest.Call) { p.withdraw <- "ls" },
-		"answered":  func(r *rig, _ *permissions, last gatewaytest.Call) { r.net.UserPresses("1", "u", last.Buttons[1]) },
+	for how, end := range map[string]func(r *fixture, p *permissionProtocol, last gatewaytest.Call){
+		"withdrawn": func(_ *fixture, p *permissionProtocol, _ gatewaytest.Call) { p.withdraw <- "ls" },
+		"answered": func(r *fixture, _ *permissionProtocol, last gatewaytest.Call) {
+			r.net.UserPresses("1", "u", last.Buttons[1])
+		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			p := newPermissions()
-			r := newRig(t, "true")
+			p := newPermissionProtocol()
+			r := newFixture(t, "true")
 			r.protocol = p
 			r.start()
 			r.net.UserWrites("1", "u", "work")
@@ -105,7 +107,7 @@ func TestTypedWordsDoNotFallThroughToAnOlderQuestion(t *testing.T) {
 			r.awaitText("1", "told of ls")
 			r.net.UserWrites("1", "u", "1")
 			r.awaitText("1", whichOne)
-			r.untold("rm -rf")
+			r.checkNotTold("rm -rf")
 			r.net.UserPresses("1", "u", dangerous.Buttons[0])
 			r.awaitText("1", "told of rm -rf: Allow")
 			close(p.ask)
@@ -114,10 +116,10 @@ func TestTypedWordsDoNotFallThroughToAnOlderQuestion(t *testing.T) {
 	}
 }
 
-func TestAWithdrawnQuestionTakesNoAnswer(t *testing.T) {
+func TestAWithdrawnQuestionCannotBeAnswered(t *testing.T) {
 	t.Parallel()
-	p := newPermissions()
-	r := newRig(t, "true")
+	p := newPermissionProtocol()
+	r := newFixture(t, "true")
 	r.protocol = p
 	r.start()
 	r.net.UserWrites("1", "u", "work")
@@ -129,7 +131,7 @@ func TestAWithdrawnQuestionTakesNoAnswer(t *testing.T) {
 	r.awaitText("1", "second\n1. Allow")
 	r.net.UserPresses("1", "u", first.Buttons[0])
 	r.awaitText("1", notOpen)
-	r.untold("second")
+	r.checkNotTold("second")
 	r.net.UserWrites("1", "u", "Allow")
 	r.awaitText("1", "told of second: Allow")
 	close(p.ask)
@@ -137,10 +139,10 @@ func TestAWithdrawnQuestionTakesNoAnswer(t *testing.T) {
 }
 
 // What is typed before a question was seen is not about it.
-func TestAQuestionThatIsNotShownYetTakesNoTypedAnswer(t *testing.T) {
+func TestAQuestionThatIsNotShownYetCannotBeAnsweredByTyping(t *testing.T) {
 	t.Parallel()
-	p := newPermissions()
-	r := newRig(t, "true")
+	p := newPermissionProtocol()
+	r := newFixture(t, "true")
 	r.protocol = p
 	var held sync.Once
 	r.net.Fault = func(c gatewaytest.Call) (f gatewaytest.Fault) {
@@ -151,7 +153,7 @@ func TestAQuestionThatIsNotShownYetTakesNoTypedAnswer(t *testing.T) {
 	}
 	tried := make(chan struct{})
 	var once sync.Once
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.settled = func(state store.State) {
 			if state == store.Pending {
 				once.Do(func() { close(tried) })
@@ -163,7 +165,7 @@ func TestAQuestionThatIsNotShownYetTakesNoTypedAnswer(t *testing.T) {
 	<-tried
 	r.net.UserWrites("1", "u", "1")
 	r.awaitText("1", "Queued, number 1 in line.")
-	r.untold("")
+	r.checkNotTold("")
 	question := r.awaitText("1", "rm -rf\n1. Allow")
 	r.net.UserPresses("1", "u", question.Buttons[1])
 	r.awaitText("1", "told of rm -rf: Reject")
@@ -171,10 +173,10 @@ func TestAQuestionThatIsNotShownYetTakesNoTypedAnswer(t *testing.T) {
 	r.awaitText("1", "dropped")
 }
 
-// shown waits until a message on the network says this and no button is under it.
-func (r *rig) shown(id, text string) {
+// awaitShown waits until a message on the network has this text and no buttons.
+func (r *fixture) awaitShown(id, text string) {
 	r.t.Helper()
-	calls, ok := r.net.Await("1", patience, func(all []gatewaytest.Call) bool {
+	calls, ok := r.net.Await("1", testTimeout, func(all []gatewaytest.Call) bool {
 		return slices.ContainsFunc(all, func(c gatewaytest.Call) bool { return c.ID == id && c.Text == text && len(c.Buttons) == 0 })
 	})
 	if !ok {
@@ -184,8 +186,8 @@ func (r *rig) shown(id, text string) {
 
 func TestAQuestionSaysHowItEnded(t *testing.T) {
 	t.Parallel()
-	p := newPermissions()
-	r := newRig(t, "true")
+	p := newPermissionProtocol()
+	r := newFixture(t, "true")
 	r.protocol = p
 	var failed sync.Once
 	r.net.EditFault = func(gatewaytest.Call) (f gatewaytest.Fault) {
@@ -205,47 +207,47 @@ func TestAQuestionSaysHowItEnded(t *testing.T) {
 		p.ask <- what
 		question := r.awaitText("1", what+"\n1. Allow")
 		end.do(question)
-		r.shown(question.ID, what+"\n\n→ "+end.says)
+		r.awaitShown(question.ID, what+"\n\n→ "+end.says)
 	}
 	p.ask <- "stopped"
 	question := r.awaitText("1", "stopped\n1. Allow")
 	r.net.UserWrites("1", "ada_l", "/stop")
-	r.shown(question.ID, "stopped\n\n→ no answer")
+	r.awaitShown(question.ID, "stopped\n\n→ no answer")
 	r.awaitIdle("1")
 }
 
-func TestALongQuestionKeepsItsWordsWhenItEnds(t *testing.T) {
+func TestALongQuestionKeepsItsTextWhenItEnds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 4100)
-	p := newPermissions()
-	r := newRig(t, "true")
+	p := newPermissionProtocol()
+	r := newFixture(t, "true")
 	r.protocol = p
 	r.start()
 	r.net.UserWrites("1", "u", "work")
 	p.ask <- long
 	question := r.awaitText("1", "1. Allow")
 	r.net.UserPresses("1", "u", question.Buttons[0])
-	r.shown(question.ID, long[4000:]+"\n\n→ Allow (by u)")
+	r.awaitShown(question.ID, long[4000:]+"\n\n→ Allow (by u)")
 	close(p.ask)
 	r.awaitIdle("1")
 }
 
-// lateAnswer is a store to which the answer comes in the moment in which nobody waits any more.
-type lateAnswer struct{ store.Store }
+// lateAnswerStore is a store that gets the answer at the moment when the wait has just ended.
+type lateAnswerStore struct{ store.Store }
 
-func (s lateAnswer) Withdraw(ctx context.Context, id string) (bool, error) {
+func (s lateAnswerStore) Withdraw(ctx context.Context, id string) (bool, error) {
 	if _, err := s.Answer(ctx, id, "Allow", "7"); err != nil {
 		return false, err
 	}
 	return s.Store.Withdraw(ctx, id)
 }
 
-func TestAnAnswerInTheLastMomentCounts(t *testing.T) {
+func TestAnAnswerAtTheLastMomentCounts(t *testing.T) {
 	t.Parallel()
-	p := newPermissions()
-	r := newRig(t, "true")
+	p := newPermissionProtocol()
+	r := newFixture(t, "true")
 	r.protocol = p
-	r.hook = func(s store.Store) store.Store { return lateAnswer{s} }
+	r.wrapStore = func(s store.Store) store.Store { return lateAnswerStore{s} }
 	r.start()
 	r.net.UserWrites("1", "u", "work")
 	p.ask <- "ls"
@@ -256,9 +258,9 @@ func TestAnAnswerInTheLastMomentCounts(t *testing.T) {
 	r.awaitIdle("1")
 }
 
-func TestWhatGotNoAnswerBeforeACrashIsAskedAnew(t *testing.T) {
+func TestAQuestionWithoutAnAnswerBeforeACrashIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
+	r := newFixture(t, "true")
 	r.settings.DrainTimeout, r.settings.OnCrash = 10*time.Millisecond, "retry"
 	runs := 0
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
@@ -286,11 +288,11 @@ func TestWhatGotNoAnswerBeforeACrashIsAskedAnew(t *testing.T) {
 	r.awaitText("1", "run 2: Yes <nil>")
 }
 
-func TestTheAuditTrailSaysWhatWasAllowedAndByWhom(t *testing.T) {
+func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got []string
-	r := newRig(t, "true")
+	r := newFixture(t, "true")
 	r.audit = func(rec audit.Record) {
 		mu.Lock()
 		defer mu.Unlock()

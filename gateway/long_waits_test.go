@@ -21,9 +21,9 @@ import (
 	"nanobot/terminal"
 )
 
-// asleep runs a gateway in a synctest bubble in which hours pass at once when everybody waits:
-// without processes and networks, but with a real store.
-func asleep(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f func(l *countLoop)) {
+// runInSynctest runs a gateway in a synctest bubble, in which hours pass at once when all
+// goroutines wait: without processes and networks, but with a real store.
+func runInSynctest(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f func(l *countingChannel)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func asleep(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f 
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &countLoop{up: make(chan struct{}), texts: make(chan string, 100)}
+		l := &countingChannel{up: make(chan struct{}), texts: make(chan string, 100)}
 		g := gateway.New(gateway.Options{
 			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(),
 			Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", OnCrash: "report", DrainTimeout: time.Second},
@@ -57,7 +57,7 @@ func asleep(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f 
 	})
 }
 
-func asItIs(s store.Store) store.Store { return s }
+func unchangedStore(s store.Store) store.Store { return s }
 
 func TestAQuestionThatNobodyAnswersTimesOut(t *testing.T) {
 	t.Parallel()
@@ -65,9 +65,9 @@ func TestAQuestionThatNobodyAnswersTimesOut(t *testing.T) {
 		_, err := tn.Ask(ctx, terminal.Question{ID: "q", Text: "Anybody?"})
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "answer: " + err.Error()})
 	}
-	asleep(t, ask, asItIs, func(l *countLoop) {
+	runInSynctest(t, ask, unchangedStore, func(l *countingChannel) {
 		began := time.Now()
-		l.say(t, "hello")
+		l.receiveText(t, "hello")
 		if got := <-l.texts; got != "Anybody?" {
 			t.Errorf("was shown %q", got)
 		}
@@ -87,8 +87,8 @@ func TestALongTurnShowsHowLongItTakes(t *testing.T) {
 		time.Sleep(70 * time.Second)
 		return terminal.Outcome{Status: terminal.Done}, err
 	}
-	asleep(t, work, asItIs, func(l *countLoop) {
-		l.say(t, "hello")
+	runInSynctest(t, work, unchangedStore, func(l *countingChannel) {
+		l.receiveText(t, "hello")
 		for _, want := range []string{"⏳ thinking", "⏳ thinking (15s)", "⏳ thinking (30s)", "⏳ thinking (45s)", "⏳ thinking (1m0s)", "removed"} {
 			if got := <-l.texts; got != want {
 				t.Errorf("was shown %q, want %q", got, want)
@@ -97,25 +97,25 @@ func TestALongTurnShowsHowLongItTakes(t *testing.T) {
 	})
 }
 
-// pruned is a store that counts how often it is pruned.
-type pruned struct {
+// pruneCounter is a store that counts the calls of Prune.
+type pruneCounter struct {
 	store.Store
 	n *atomic.Int32
 }
 
-func (p pruned) Prune(ctx context.Context, keep store.Retention) error {
+func (p pruneCounter) Prune(ctx context.Context, keep store.Retention) error {
 	p.n.Add(1)
 	return p.Store.Prune(ctx, keep)
 }
 
-func TestWhatIsOldIsPrunedEveryHour(t *testing.T) {
+func TestOldDataIsPrunedEveryHour(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int32
 	idle := func(context.Context, terminal.Turn) (terminal.Outcome, error) {
 		return terminal.Outcome{Status: terminal.Done}, nil
 	}
-	asleep(t, idle, func(s store.Store) store.Store { return pruned{s, &n} }, func(l *countLoop) {
-		l.say(t, "hello")
+	runInSynctest(t, idle, func(s store.Store) store.Store { return pruneCounter{s, &n} }, func(l *countingChannel) {
+		l.receiveText(t, "hello")
 		time.Sleep(3*time.Hour + time.Minute)
 	})
 	if n.Load() != 3 {
@@ -123,12 +123,12 @@ func TestWhatIsOldIsPrunedEveryHour(t *testing.T) {
 	}
 }
 
-func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
+func TestAFailingChannelDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	bad := &shaky{Channel: &gatewaytest.Channel{Name: "bad"}}
+	r := newFixture(t, echo)
+	bad := &failingChannel{Channel: &gatewaytest.Channel{Name: "bad"}}
 	bad.fails.Store(1 << 30)
-	r.also = map[string]channels.Channel{"bad": bad}
+	r.otherChannels = map[string]channels.Channel{"bad": bad}
 	r.start()
 	r.net.UserWrites("1", "u", "hello")
 	r.expect("1", "you said hello")
@@ -136,7 +136,7 @@ func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
 		return !h.OK && !h.Channels["bad"].OK && h.Channels["bad"].Error != "" && h.Channels["net"].OK
 	}
 	again := func() bool { return r.logs.FilterMessage("channel failed, will retry").Len() >= 2 }
-	for deadline := time.Now().Add(patience); !again() || !unwell(r.gw.Health(t.Context())); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); !again() || !unwell(r.gw.Health(t.Context())); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("tried again: %v; health is %+v", again(), r.gw.Health(t.Context()))
 		}
@@ -146,9 +146,9 @@ func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
 	r.expect("1", "you said hello", "you said again")
 }
 
-func TestOnlyThosePeopleAnswerWhoMay(t *testing.T) {
+func TestOnlyAllowedPeopleAnswerAQuestion(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
+	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
 	r.terminal.Interactive = true
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
 	r.start()
@@ -165,7 +165,7 @@ func TestOnlyThosePeopleAnswerWhoMay(t *testing.T) {
 
 func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `touch up; `+until("go")+`exit 3`)
+	r := newFixture(t, `touch up; `+waitForFileScript("go")+`exit 3`)
 	r.start()
 	r.net.UserWrites("1", "u", "the first")
 	r.awaitFile("up")
@@ -174,7 +174,7 @@ func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
 	if got := r.awaitText("1", "Waiting: ").Text; !strings.Contains(got, "Running for ") || !strings.Contains(got, "the first") || !strings.Contains(got, "Waiting: 1") {
 		t.Errorf("while it runs: %s", got)
 	}
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitIdle("1")
 	r.net.UserWrites("1", "u", "/status")
 	if got := r.awaitText("1", "Last turns:").Text; !strings.Contains(got, "failed (exit code 3)") || !strings.Contains(got, "the first") {
@@ -182,19 +182,19 @@ func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
 	}
 }
 
-// keeper is a channel that keeps its own place.
-type keeper struct {
+// cursorChannel is a channel that stores its cursor itself.
+type cursorChannel struct {
 	*gatewaytest.Channel
 	keep chan func(context.Context, string) error
 }
 
-func (k *keeper) KeepCursor(keep func(context.Context, string) error) { k.keep <- keep }
+func (k *cursorChannel) KeepCursor(keep func(context.Context, string) error) { k.keep <- keep }
 
-func TestAChannelMayMoveItsPlaceItself(t *testing.T) {
+func TestAChannelMayMoveItsCursorItself(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
-	k := &keeper{keep: make(chan func(context.Context, string) error, 1)}
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { k.Channel = c; return k }
+	r := newFixture(t, echo)
+	k := &cursorChannel{keep: make(chan func(context.Context, string) error, 1)}
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { k.Channel = c; return k }
 	r.start()
 	if err := (<-k.keep)(t.Context(), "there"); err != nil {
 		t.Fatal(err)

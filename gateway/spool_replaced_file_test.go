@@ -10,7 +10,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// slowSpool is a store before whose copies something happens.
+// slowSpool is a store that calls a hook before each copy.
 type slowSpool struct {
 	store.Store
 	before func(path string) error
@@ -24,13 +24,13 @@ func (s slowSpool) SaveCopy(ctx context.Context, file *os.File, most int64) (str
 }
 
 // A second name of one of our own files could take the place of a file that was found good.
-func TestAFileThatTakesThePlaceOfTheOneThatWasCheckedIsNotSent(t *testing.T) {
-	r := newRig(t, `echo picture > a.png; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`)
+func TestAFileThatReplacedTheCheckedOneIsNotSent(t *testing.T) {
+	r := newFixture(t, `echo picture > a.png; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`)
 	private := filepath.Join(t.TempDir(), "private")
 	if err := os.WriteFile(private, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.hook = func(s store.Store) store.Store {
+	r.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(path string) error { return errors.Join(os.Remove(path), os.Link(private, path)) }}
 	}
 	r.start()

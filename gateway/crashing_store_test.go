@@ -13,14 +13,14 @@ import (
 	"nanobot/gateway/store"
 )
 
-// moment is a write to the store.
-type moment struct {
+// storeWrite identifies a write to the store.
+type storeWrite struct {
 	method string
 	number int  // among the writes of this method, from 1
 	after  bool // right after the write, and not right before it
 }
 
-func (m moment) String() string {
+func (m storeWrite) String() string {
 	when := "before"
 	if m.after {
 		when = "after"
@@ -31,10 +31,11 @@ func (m moment) String() string {
 // errCrashed is the error of all writes after a crash.
 var errCrashed = errors.New("the gateway has crashed")
 
-// crashing is a store whose gateway crashes at a moment: nothing is written from then on.
-type crashing struct {
+// crashingStore is a store whose gateway crashes at a certain write. Nothing is written from then
+// on.
+type crashingStore struct {
 	store.Store
-	at    moment
+	at    storeWrite
 	crash func()
 
 	mu      sync.Mutex
@@ -43,7 +44,7 @@ type crashing struct {
 }
 
 // write carries out a write, unless the gateway has crashed or crashes before it.
-func (m *crashing) write(method string, do func() error) error {
+func (m *crashingStore) write(method string, do func() error) error {
 	m.mu.Lock()
 	m.count[method]++
 	hit := m.at.method == method && m.count[method] == m.at.number && !m.crashed
@@ -65,19 +66,19 @@ func (m *crashing) write(method string, do func() error) error {
 	return errCrashed
 }
 
-// hasCrashed reports whether the moment has come.
-func (m *crashing) hasCrashed() bool {
+// hasCrashed reports whether the gateway has crashed.
+func (m *crashingStore) hasCrashed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.crashed
 }
 
-func (m *crashing) Receive(ctx context.Context, a store.ReceiveRequest) (result store.ReceiveResult, err error) {
+func (m *crashingStore) Receive(ctx context.Context, a store.ReceiveRequest) (result store.ReceiveResult, err error) {
 	err = m.write("Receive", func() (err error) { result, err = m.Store.Receive(ctx, a); return err })
 	return result, err
 }
 
-func (m *crashing) Claim(ctx context.Context, most int) (claimed []store.Inbound, err error) {
+func (m *crashingStore) Claim(ctx context.Context, most int) (claimed []store.Inbound, err error) {
 	err = m.write("Claim", func() (err error) { claimed, err = m.Store.Claim(ctx, most); return err })
 	if err != nil {
 		return nil, err
@@ -85,17 +86,17 @@ func (m *crashing) Claim(ctx context.Context, most int) (claimed []store.Inbound
 	return claimed, nil
 }
 
-func (m *crashing) Finish(ctx context.Context, id int64, s store.State, o store.Outcome, with ...int64) (next bool, err error) {
+func (m *crashingStore) Finish(ctx context.Context, id int64, s store.State, o store.Outcome, with ...int64) (next bool, err error) {
 	err = m.write("Finish", func() (err error) { next, err = m.Store.Finish(ctx, id, s, o, with...); return err })
 	return next, err
 }
 
-func (m *crashing) Requeue(ctx context.Context, id int64, unbegun bool) error {
+func (m *crashingStore) Requeue(ctx context.Context, id int64, unbegun bool) error {
 	return m.write("Requeue", func() error { return m.Store.Requeue(ctx, id, unbegun) })
 }
 
 // SetProcess ends the goroutine after a crash: a turn would not start a process any more.
-func (m *crashing) SetProcess(id int64, p store.Process) error {
+func (m *crashingStore) SetProcess(id int64, p store.Process) error {
 	err := m.write("SetProcess", func() error { return m.Store.SetProcess(id, p) })
 	if errors.Is(err, errCrashed) && id != 0 {
 		runtime.Goexit()
@@ -103,55 +104,55 @@ func (m *crashing) SetProcess(id int64, p store.Process) error {
 	return err
 }
 
-func (m *crashing) AddTransient(ctx context.Context, b store.Transient) error {
+func (m *crashingStore) AddTransient(ctx context.Context, b store.Transient) error {
 	return m.write("AddTransient", func() error { return m.Store.AddTransient(ctx, b) })
 }
 
-func (m *crashing) DropTransient(ctx context.Context, b store.Transient) error {
+func (m *crashingStore) DropTransient(ctx context.Context, b store.Transient) error {
 	return m.write("DropTransient", func() error { return m.Store.DropTransient(ctx, b) })
 }
 
-func (m *crashing) Enqueue(ctx context.Context, l store.Outbound) (p store.Delivery, claimed bool, err error) {
+func (m *crashingStore) Enqueue(ctx context.Context, l store.Outbound) (p store.Delivery, claimed bool, err error) {
 	err = m.write("Enqueue", func() (err error) { p, claimed, err = m.Store.Enqueue(ctx, l); return err })
 	return p, claimed, err
 }
 
-func (m *crashing) Settle(ctx context.Context, id int64, s store.Settlement) (more bool, err error) {
+func (m *crashingStore) Settle(ctx context.Context, id int64, s store.Settlement) (more bool, err error) {
 	err = m.write("Settle", func() (err error) { more, err = m.Store.Settle(ctx, id, s); return err })
 	return more, err
 }
 
-func (m *crashing) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
+func (m *crashingStore) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
 	return m.write("Ask", func() error { return m.Store.Ask(ctx, q, l) })
 }
 
-func (m *crashing) Withdraw(ctx context.Context, id string) (closed bool, err error) {
+func (m *crashingStore) Withdraw(ctx context.Context, id string) (closed bool, err error) {
 	err = m.write("Withdraw", func() (err error) { closed, err = m.Store.Withdraw(ctx, id); return err })
 	return closed, err
 }
 
-func (m *crashing) SwapRecord(ctx context.Context, key, old, value string) (swapped bool, err error) {
+func (m *crashingStore) SwapRecord(ctx context.Context, key, old, value string) (swapped bool, err error) {
 	err = m.write("SwapRecord", func() (err error) { swapped, err = m.Store.SwapRecord(ctx, key, old, value); return err })
 	return swapped && err == nil, err
 }
 
-func (m *crashing) SaveCopy(ctx context.Context, f *os.File, most int64) (path string, err error) {
+func (m *crashingStore) SaveCopy(ctx context.Context, f *os.File, most int64) (path string, err error) {
 	err = m.write("Keep", func() (err error) { path, err = m.Store.SaveCopy(ctx, f, most); return err })
 	return path, err
 }
 
 // NextDelivery hands out nothing after a crash.
-func (m *crashing) NextDelivery(ctx context.Context, chat channels.Chat) (p store.Delivery, ok bool, err error) {
+func (m *crashingStore) NextDelivery(ctx context.Context, chat channels.Chat) (p store.Delivery, ok bool, err error) {
 	err = m.write("NextDelivery", func() (err error) { p, ok, err = m.Store.NextDelivery(ctx, chat); return err })
 	return p, ok && err == nil, err
 }
 
-// startCrashing starts a gateway that crashes at a moment; the zero moment is never.
-func (r *rig) startCrashing(at moment) *crashing {
+// startCrashing starts a gateway that crashes at a write; the zero value means never.
+func (r *fixture) startCrashing(at storeWrite) *crashingStore {
 	r.t.Helper()
-	var m *crashing
-	r.hook = func(s store.Store) store.Store {
-		m = &crashing{Store: s, at: at, count: map[string]int{}, crash: func() { r.crash(store.ErrUnusable) }}
+	var m *crashingStore
+	r.wrapStore = func(s store.Store) store.Store {
+		m = &crashingStore{Store: s, at: at, count: map[string]int{}, crash: func() { r.crash(store.ErrUnusable) }}
 		return m
 	}
 	r.abandonAfter = 0
@@ -163,11 +164,11 @@ func (r *rig) startCrashing(at moment) *crashing {
 }
 
 // awaitCrash waits until a gateway that has crashed is gone.
-func (r *rig) awaitCrash() {
+func (r *fixture) awaitCrash() {
 	r.t.Helper()
 	select {
 	case <-r.ended:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		r.t.Fatal("the gateway does not end")
 	}
 	r.ended = nil

@@ -17,9 +17,9 @@ import (
 	"nanobot/terminal"
 )
 
-// suicidal is a protocol whose turn reads messages until one says "end". It kills its own daemon
+// selfKillingProtocol has turns that read messages until one is "end". It kills its own daemon
 // with SIGKILL once at each of several points.
-type suicidal struct {
+type selfKillingProtocol struct {
 	dir string
 
 	mu   sync.Mutex
@@ -27,7 +27,7 @@ type suicidal struct {
 }
 
 // killAt kills this process, the first time that it is called with a name.
-func (s *suicidal) killAt(name string) {
+func (s *selfKillingProtocol) killAt(name string) {
 	f, err := os.OpenFile(filepath.Join(s.dir, "killed "+name), os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return
@@ -37,8 +37,8 @@ func (s *suicidal) killAt(name string) {
 	select {} // the signal may take a moment
 }
 
-// read returns the IDs and the texts of what was read.
-func (s *suicidal) read() (ids, texts []string) {
+// readFiles returns the IDs and the texts of the messages that were read.
+func (s *selfKillingProtocol) readFiles() (ids, texts []string) {
 	b, _ := os.ReadFile(filepath.Join(s.dir, "read"))
 	for line := range strings.Lines(string(b)) {
 		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -47,7 +47,7 @@ func (s *suicidal) read() (ids, texts []string) {
 	return ids, texts
 }
 
-func (s *suicidal) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (s *selfKillingProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if err := t.Emit(terminal.Frame{Kind: terminal.Message, Text: t.Envelope.Text + "?"}); err != nil {
 		return terminal.Outcome{}, err
 	}
@@ -60,7 +60,7 @@ func (s *suicidal) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	texts := func() []string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		_, texts := s.read()
+		_, texts := s.readFiles()
 		return texts
 	}
 	for !slices.Contains(texts(), "end") && ctx.Err() == nil {
@@ -79,10 +79,10 @@ func (s *suicidal) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "read " + strings.Join(texts(), " ")})
 }
 
-func (s *suicidal) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+func (s *selfKillingProtocol) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ids, _ := s.read(); slices.Contains(ids, m.ID) {
+	if ids, _ := s.readFiles(); slices.Contains(ids, m.ID) {
 		return true, nil
 	}
 	if s.more == nil {
@@ -125,11 +125,11 @@ func TestMessagesToAWaitingTurnSurviveSIGKILLAndAreReadOnceInOrder(t *testing.T)
 		}
 	}
 	last := startDaemon(t, spec)
-	_, ok := net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+	_, ok := net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		return slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return strings.HasPrefix(c.Text, "read") })
 	})
 	net.UserWrites("2", "u", "/whoami") // when this is answered, all before it was received
-	net.Await("2", patience, func(calls []gatewaytest.Call) bool { return len(calls) > 0 })
+	net.Await("2", testTimeout, func(calls []gatewaytest.Call) bool { return len(calls) > 0 })
 	if err := last.End(); err != nil {
 		t.Error(err)
 	}
@@ -138,12 +138,12 @@ func TestMessagesToAWaitingTurnSurviveSIGKILLAndAreReadOnceInOrder(t *testing.T)
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
 		t.Errorf("the chat was shown %s; the daemons logged:\n%s", got, log)
 	}
-	if points != len(glob(t, filepath.Join(dir, "killed *"))) {
-		t.Errorf("killed at %q", glob(t, filepath.Join(dir, "killed *")))
+	if points != len(countFiles(t, filepath.Join(dir, "killed *"))) {
+		t.Errorf("killed at %q", countFiles(t, filepath.Join(dir, "killed *")))
 	}
 }
 
-// startDaemon starts a daemon in a process of its own.
+// startDaemon starts a daemon in its own process.
 func startDaemon(t *testing.T, spec daemonSpec) *killtest.Child {
 	t.Helper()
 	b, err := json.Marshal(spec)
@@ -155,7 +155,7 @@ func startDaemon(t *testing.T, spec daemonSpec) *killtest.Child {
 	return killtest.Start(t, cmd)
 }
 
-func glob(t *testing.T, pattern string) []string {
+func countFiles(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
 	if err != nil {

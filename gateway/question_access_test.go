@@ -12,8 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// asking is a protocol that asks and says what became of it.
-func asking(q terminal.Question) protocolFunc {
+// askingProtocol asks a question and prints how it ended.
+func askingProtocol(q terminal.Question) protocolFunc {
 	return func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		a, err := tn.Ask(ctx, q)
 		text := fmt.Sprintf("%s by %s", a.Text, a.By)
@@ -26,11 +26,11 @@ func asking(q terminal.Question) protocolFunc {
 
 const notOpen = "This question is no longer open."
 
-func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
+func TestOnlyAdmittedPeopleAnswerAQuestionAndOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
+	r := newFixture(t, "true")
 	r.settings.AllowFrom = map[string][]string{"net": {"7", "8"}}
-	r.protocol = asking(terminal.Question{ID: "q", Text: "Run it?", Options: []string{"Allow", "Reject"}})
+	r.protocol = askingProtocol(terminal.Question{ID: "q", Text: "Run it?", Options: []string{"Allow", "Reject"}})
 	r.start()
 	r.net.UserWrites("1", "7", "work")
 	question := r.awaitText("1", "Run it?")
@@ -51,8 +51,8 @@ func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
 
 func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
-	ask := asking(terminal.Question{Text: "Quick?", Options: []string{"Yes", "No"}, Timeout: 300 * time.Millisecond})
+	r := newFixture(t, "true")
+	ask := askingProtocol(terminal.Question{Text: "Quick?", Options: []string{"Yes", "No"}, Timeout: 300 * time.Millisecond})
 	asked, goOn := make(chan gatewaytest.Call, 1), make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if strings.HasPrefix(c.Text, "Quick?") {
@@ -75,7 +75,7 @@ func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 	for _, when := range []string{"while the turn runs", "when it has ended"} {
 		before := len(r.net.Sent("1"))
 		r.net.UserPresses("1", "u", question.Buttons[0])
-		if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) > before }); !ok || calls[before].Text != notOpen {
+		if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > before }); !ok || calls[before].Text != notOpen {
 			t.Errorf("%s: was shown %q", when, texts(calls))
 		}
 		if before == 2 {
@@ -93,7 +93,7 @@ func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 
 func TestAQuestionEndsWithItsTurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
+	r := newFixture(t, "true")
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		_, err := tn.Ask(ctx, terminal.Question{Text: "Sure?", Options: []string{"Yes"}})
 		return terminal.Outcome{Status: terminal.Stopped}, tn.Emit(terminal.Frame{Kind: terminal.Error, Text: "ended: " + err.Error()})
@@ -111,7 +111,7 @@ func TestAQuestionEndsWithItsTurn(t *testing.T) {
 // An agent that asks the same twice means it: what was allowed once is not allowed again.
 func TestTheSameQuestionAgainIsAnotherQuestion(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
+	r := newFixture(t, "true")
 	q := terminal.Question{ID: "call-1", Text: "Delete it?", Options: []string{"Allow", "Reject"}}
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		var work sync.WaitGroup
@@ -136,7 +136,7 @@ func TestTheSameQuestionAgainIsAnotherQuestion(t *testing.T) {
 	r.net.UserWrites("1", "u", "work")
 	pressed := map[string]bool{}
 	for n, option := range []int{0, 1, 1} {
-		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+		calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 			for _, call := range c {
 				if len(call.Buttons) == 2 && !pressed[call.Buttons[0]] {
 					return true

@@ -13,11 +13,11 @@ import (
 	"nanobot/terminal/plain"
 )
 
-// parrot is an agent of the plain protocol that repeats what it is told.
+// parrot is an agent of the plain protocol that repeats its input.
 const parrot = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "$text"`
 
-// put writes a file into the workspace.
-func (r *rig) put(name, content string) string {
+// writeMedia writes a file into the workspace.
+func (r *fixture) writeMedia(name, content string) string {
 	r.t.Helper()
 	path := filepath.Join(r.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -29,8 +29,8 @@ func (r *rig) put(name, content string) string {
 	return path
 }
 
-// awaitOlder waits until what is written from now on is clearly newer than a file.
-func (r *rig) awaitOlder(path string) {
+// awaitTimestampPassed waits until files written from now on are clearly newer than a file.
+func (r *fixture) awaitTimestampPassed(path string) {
 	r.t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -41,51 +41,51 @@ func (r *rig) awaitOlder(path string) {
 	}
 }
 
-// files are those that a chat was sent.
-func files(n *gatewaytest.Network, chat string) (names []string) {
+// sentFiles returns the names of the files that were sent to a chat.
+func sentFiles(n *gatewaytest.Network, chat string) (names []string) {
 	for _, c := range n.Sent(chat) {
 		names = slices.AppendSeq(names, maps.Keys(c.Files))
 	}
 	return names
 }
 
-func TestAnEchoAgentSendsNobodyWhatTheyType(t *testing.T) {
-	r := newRig(t, parrot)
+func TestAnEchoAgentSendsNoFilesThatAPersonNames(t *testing.T) {
+	r := newFixture(t, parrot)
 	r.protocol, r.terminal.Protocol = plain.Protocol{}, "plain"
 	r.terminal.MediaRoots = []string{"/"}
 	guests := gatewaytest.NewNetwork()
 	t.Cleanup(guests.Close)
-	r.also = map[string]channels.Channel{"guests": &gatewaytest.Channel{Name: "guests", URL: guests.URL}}
+	r.otherChannels = map[string]channels.Channel{"guests": &gatewaytest.Channel{Name: "guests", URL: guests.URL}}
 	r.settings.AllowFrom["guests"] = []string{"*"}
-	photo, shared := r.put("users/7/photo.png", "of chat 7"), r.put("shared.png", "the operator's")
-	r.awaitOlder(shared)
+	photo, shared := r.writeMedia("users/7/photo.png", "of chat 7"), r.writeMedia("shared.png", "the operator's")
+	r.awaitTimestampPassed(shared)
 	r.start()
 	for _, path := range []string{photo, shared} {
 		r.net.UserWrites("8", "u", path)
 		r.awaitText("8", path)
 		guests.UserWrites("web-1", "guest", path)
-		if _, ok := guests.Await("web-1", patience, func(c []gatewaytest.Call) bool { return len(c) > 0 && c[len(c)-1].Text == path }); !ok {
+		if _, ok := guests.Await("web-1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 && c[len(c)-1].Text == path }); !ok {
 			t.Fatalf("the guest was shown %q", texts(guests.Sent("web-1")))
 		}
 	}
 	r.stop()
-	if got := append(files(r.net, "8"), files(guests, "web-1")...); len(got) > 0 {
+	if got := append(sentFiles(r.net, "8"), sentFiles(guests, "web-1")...); len(got) > 0 {
 		t.Errorf("sent %q", got)
 	}
 }
 
-func TestWhatIsTypedDuringATurnIsNoFoundPathEither(t *testing.T) {
-	r := newRig(t, `read -r envelope; touch begun; read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "$text"`)
+func TestATextTypedDuringATurnIsNotSentAsAFileEither(t *testing.T) {
+	r := newFixture(t, `read -r envelope; touch begun; read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "$text"`)
 	r.settings.WhileRunning = "inject"
-	shared := r.put("shared.png", "the operator's")
-	r.awaitOlder(shared)
+	shared := r.writeMedia("shared.png", "the operator's")
+	r.awaitTimestampPassed(shared)
 	r.start()
 	r.net.UserWrites("8", "u", "hello")
 	r.awaitFile("begun")
 	r.net.UserWrites("8", "u", shared)
 	r.awaitText("8", shared)
 	r.stop()
-	if got := files(r.net, "8"); len(got) > 0 {
+	if got := sentFiles(r.net, "8"); len(got) > 0 {
 		t.Errorf("sent %q", got)
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"nanobot/terminal"
 )
 
-func TestAnInjectedMessageDoesNotPassOneThatWaits(t *testing.T) {
+func TestAnInjectedMessageDoesNotOvertakeAWaitingOne(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"turn $text\"}"
-		case $text in one) touch up1; `+until("go")+`;; two) touch up2; `+until("go2")+`;; esac`)
+	r := newFixture(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"turn $text\"}"
+		case $text in one) touch up1; `+waitForFileScript("go")+`;; two) touch up2; `+waitForFileScript("go2")+`;; esac`)
 	r.settings.WhileRunning = "inject"
 	r.start()
 	r.net.UserWrites("1", "u", "one")
@@ -29,18 +29,18 @@ func TestAnInjectedMessageDoesNotPassOneThatWaits(t *testing.T) {
 	r.net.UserWrites("1", "u", "three")
 	r.net.UserWrites("x", "u", "sync")
 	r.awaitText("x", "turn sync")
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitFile("up2")
 	r.net.UserWrites("1", "u", "four")
 	r.net.UserWrites("x", "u", "again")
 	r.awaitText("x", "turn again")
-	r.touch("go2")
+	r.touchFile("go2")
 	r.expect("1", "turn one", "turn two", "turn three", "turn four")
 }
 
-func TestATurnThatHadNotBegunRuns(t *testing.T) {
+func TestATurnThatHadNotStartedBeforeACrashRuns(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.start()
 	r.net.UserWrites("0", "u", "before")
 	r.awaitText("0", "you said before")
@@ -62,15 +62,15 @@ func TestATurnThatHadNotBegunRuns(t *testing.T) {
 
 func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 	t.Parallel()
-	asks := func(r *rig, times int) {
+	asks := func(r *fixture, times int) {
 		r.t.Helper()
-		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Go on?") == times })
+		calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Go on?") == times })
 		if !ok {
 			r.t.Fatalf("was shown %q", texts(calls))
 		}
 	}
-	begin := func(t *testing.T) *rig {
-		r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
+	begin := func(t *testing.T) *fixture {
+		r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
 		r.terminal.Interactive = true
 		r.settings.DrainTimeout = 0
 		r.start()
@@ -103,12 +103,12 @@ func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 
 func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; echo "$line" > envelope; echo answer`)
+	r := newFixture(t, `read -r line; echo "$line" > envelope; echo answer`)
 	r.agent.PassHistory = 1
 	r.start()
 	for i, text := range []string{"first", "second", "third"} {
 		r.net.UserWrites("1", "u", text)
-		r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
+		r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
 		r.awaitIdle("1")
 	}
 	b, err := os.ReadFile(filepath.Join(r.dir, "envelope"))
@@ -122,7 +122,7 @@ func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 
 func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `read -r line; touch up; `+until("go")+`echo done`)
+	r := newFixture(t, `read -r line; touch up; `+waitForFileScript("go")+`echo done`)
 	r.slots, r.settings.QueueLimit = 1, 2
 	r.start()
 	r.net.UserWrites("a", "u", "x")
@@ -131,12 +131,12 @@ func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
 		r.net.UserWrites("b", "u", "x")
 	}
 	r.awaitText("b", "2 messages already waiting")
-	r.touch("go")
+	r.touchFile("go")
 }
 
 func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.settings.DrainTimeout = 0
 	s, err := openStore(t, r.dir)
 	if err != nil {
@@ -163,17 +163,17 @@ func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 	close(hang)
 }
 
-func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
+func TestMessagesPostedInParallelAreAllSent(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "")
+	r := newFixture(t, "")
 	r.slots = 32
 	r.agent.Progress = "off"
 	r.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
 	})
 	r.terminal.Command = "true"
-	l := &countLoop{up: make(chan struct{})}
-	r.wrap = func(*gatewaytest.Channel) channels.Channel { return l }
+	l := &countingChannel{up: make(chan struct{})}
+	r.wrapChannel = func(*gatewaytest.Channel) channels.Channel { return l }
 	r.start()
 	<-l.up
 	const chats = 500
@@ -192,16 +192,16 @@ func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
 		})
 	}
 	work.Wait()
-	for deadline := time.Now().Add(patience); l.sent.Load() < 2*chats; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); l.sent.Load() < 2*chats; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d were sent", l.sent.Load(), 2*chats)
 		}
 	}
 }
 
-// countLoop is a channel without a network: it counts what it is to send, and says what if it has
-// somebody to say it to.
-type countLoop struct {
+// countingChannel is a channel without a network. It counts the messages to send, and reports their
+// texts if somebody waits for them.
+type countingChannel struct {
 	receive channels.Receive
 	up      chan struct{}
 	sent    atomic.Int64
@@ -209,8 +209,8 @@ type countLoop struct {
 	texts   chan string
 }
 
-// say is a message of a user.
-func (l *countLoop) say(t *testing.T, text string) {
+// receiveText receives a message of a user.
+func (l *countingChannel) receiveText(t *testing.T, text string) {
 	t.Helper()
 	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: text, User: channels.User{ID: "u"}, Text: text}
 	if err := l.receive(context.Background(), in); err != nil {
@@ -218,41 +218,41 @@ func (l *countLoop) say(t *testing.T, text string) {
 	}
 }
 
-func (l *countLoop) tell(text string) {
+func (l *countingChannel) reportText(text string) {
 	if l.texts != nil {
 		l.texts <- text
 	}
 }
 
-func (l *countLoop) Run(ctx context.Context, receive channels.Receive) error {
+func (l *countingChannel) Run(ctx context.Context, receive channels.Receive) error {
 	l.receive = receive
 	close(l.up)
 	<-ctx.Done()
 	return nil
 }
 
-func (l *countLoop) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (l *countingChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
 }
 
-func (l *countLoop) Edit(_ context.Context, _ string, o channels.Outgoing) error {
-	l.tell(o.Text)
+func (l *countingChannel) Edit(_ context.Context, _ string, o channels.Outgoing) error {
+	l.reportText(o.Text)
 	return nil
 }
 
-func (l *countLoop) Remove(context.Context, channels.Chat, string) error {
-	l.tell("removed")
+func (l *countingChannel) Remove(context.Context, channels.Chat, string) error {
+	l.reportText("removed")
 	return nil
 }
 
-func (l *countLoop) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (l *countingChannel) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	l.sent.Add(1)
 	l.first.CompareAndSwap(nil, &o.Kind)
-	l.tell(o.Text)
+	l.reportText(o.Text)
 	return channels.Receipt{ID: "1"}, nil
 }
 
-// slowNetwork is a channel that takes a moment for everything.
+// slowNetwork is a channel whose calls all take a moment.
 type slowNetwork struct {
 	*gatewaytest.Channel
 	sending atomic.Int32
@@ -283,13 +283,13 @@ func (s *slowNetwork) Remove(ctx context.Context, c channels.Chat, id string) er
 
 func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `echo '{"type":"progress","text":"step"}'; `+until("go")+`echo done`)
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
+	r := newFixture(t, `echo '{"type":"progress","text":"step"}'; `+waitForFileScript("go")+`echo done`)
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
 	r.start()
 	r.net.UserWrites("1", "u", "work")
 	r.awaitText("1", "step")
 	r.cancel()
-	r.touch("go")
+	r.touchFile("go")
 	r.stop()
 	for _, c := range r.net.Sent("1") {
 		if c.Kind == "progress" {
@@ -300,7 +300,7 @@ func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 
 func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	s, err := openStore(t, r.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -315,8 +315,8 @@ func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := &slowNetwork{began: make(chan struct{})}
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
-	r.startHooked(func(h *hooked) {
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
+	r.startHooked(func(h *hookedStore) {
 		h.finish = func() error { // the first was reported, the second is not looked at
 			<-slow.began
 			r.cancel()
@@ -329,17 +329,17 @@ func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 	}
 }
 
-func TestAWaitForANetworkDoesNotHoldUpTheEnd(t *testing.T) {
+func TestAWaitForANetworkDoesNotDelayTheShutdown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	r.settings.DrainTimeout = time.Hour
 	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour} }
 	r.start()
 	r.net.UserWrites("1", "u", "hello")
-	for deadline := time.Now().Add(patience); r.logs.FilterMessage("send failed, will retry").Len() == 0; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); r.logs.FilterMessage("send failed, will retry").Len() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was not refused")
 		}
 	}
-	r.stop() // which has less patience than an hour
+	r.stop() // it waits less than an hour
 }

@@ -25,7 +25,7 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 		for name, atMostOnce := range map[string]bool{"at least once": false, "at most once": true} {
 			t.Run(fmt.Sprintf("%d %s", status, name), func(t *testing.T) {
 				t.Parallel()
-				r, api := onTelegram(t, threeMessages)
+				r, api := newTelegramFixture(t, threeMessages)
 				api.SetFloodControl(telegramtest.FloodLimits{})
 				r.protocol, r.settings.AtMostOnce = rich.Protocol{}, atMostOnce
 				r.settings.AllowFrom[telegram.Name] = []string{"*"}
@@ -39,12 +39,12 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 				r.start()
 				api.AddUser(telegramtest.User{ID: 7})
 				api.UserSends(7, "go")
-				awaitWords(t, api, 7, "m3")
+				awaitTelegramText(t, api, 7, "m3")
 				want := "m1 m2 ↻ m2 m3"
 				if atMostOnce {
 					want = "m1 m2 m3"
 				}
-				if got := strings.Join(shownWords(api.BotMessages(7)), " "); got != want {
+				if got := strings.Join(messageTexts(api.BotMessages(7)), " "); got != want {
 					t.Errorf("shown is %q, want %q", got, want)
 				}
 				left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10)
@@ -60,10 +60,10 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 	}
 }
 
-// wrapping is a channel whose errors say something else first.
-type wrapping struct{ *gatewaytest.Channel }
+// wrappingChannel is a channel that wraps its errors.
+type wrappingChannel struct{ *gatewaytest.Channel }
 
-func (w wrapping) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (w wrappingChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	receipt, err := w.Channel.Send(ctx, o)
 	if err != nil {
 		err = fmt.Errorf("through a proxy: %w", err)
@@ -73,9 +73,9 @@ func (w wrapping) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 
 func TestAWrappedErrorDoesNotLoseTheMarkOfARepetition(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, threeMessages)
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return wrapping{c} }
-	r.net.Fault = once("m2", gatewaytest.Fault{Disconnect: true})
+	r := newFixture(t, threeMessages)
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return wrappingChannel{c} }
+	r.net.Fault = faultOnce("m2", gatewaytest.Fault{Disconnect: true})
 	r.start()
 	r.net.UserWrites("1", "u", "go")
 	r.awaitText("1", "m3")

@@ -15,23 +15,23 @@ import (
 	"nanobot/gateway/store"
 )
 
-// watcher gathers what it is told.
-type watcher struct {
+// eventRecorder collects events.
+type eventRecorder struct {
 	mu     sync.Mutex
 	events []events.Event
 }
 
-func (w *watcher) watch(e events.Event) {
+func (w *eventRecorder) watch(e events.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events = append(w.events, e)
 }
 
-// await waits until what was told of a turn is this, in order.
-func (w *watcher) await(t *testing.T, inbound int64, want string) {
+// await waits until the events of a turn are these, in order.
+func (w *eventRecorder) await(t *testing.T, inbound int64, want string) {
 	t.Helper()
 	var got []string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		got = nil
 		w.mu.Lock()
 		for _, e := range w.events {
@@ -47,10 +47,10 @@ func (w *watcher) await(t *testing.T, inbound int64, want string) {
 	t.Fatalf("was told %v of turn %d, want %s", got, inbound, want)
 }
 
-func TestWhoWatchesIsToldOfATurn(t *testing.T) {
+func TestEventsReportATurn(t *testing.T) {
 	t.Parallel()
-	w := &watcher{}
-	r := newRig(t, `echo '{"type":"log","level":"warning","text":"hm"}'; echo '{"type":"message","text":"hi"}'; echo oops >&2; exit 3`)
+	w := &eventRecorder{}
+	r := newFixture(t, `echo '{"type":"log","level":"warning","text":"hm"}'; echo '{"type":"message","text":"hi"}'; echo oops >&2; exit 3`)
 	r.watch = w.watch
 	r.start()
 	failures := 1
@@ -78,7 +78,7 @@ func TestWhoWatchesIsToldOfATurn(t *testing.T) {
 
 func TestATraceIsBounded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
+	r := newFixture(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
 	r.watch = func(events.Event) {}
 	r.start()
 	r.net.UserWrites("1", "u", "hello")
@@ -99,11 +99,11 @@ func TestATraceIsBounded(t *testing.T) {
 
 func TestAnOperatorStopsAndRetries(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `touch up; `+until("go")+`echo '{"type":"message","text":"done"}'`)
+	r := newFixture(t, `touch up; `+waitForFileScript("go")+`echo '{"type":"message","text":"done"}'`)
 	r.start()
 	r.net.UserWrites("1", "u", "one")
 	r.awaitFile("up")
-	for deadline := time.Now().Add(patience); len(r.gw.Activity()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); len(r.gw.Activity()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d agents at work", len(r.gw.Activity()[store.DefaultAgent].PIDs))
 		}
@@ -116,7 +116,7 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	}
 	r.awaitText("1", "Stopped.")
 	r.awaitIdle("1")
-	r.touch("go")
+	r.touchFile("go")
 	if err := r.gw.Retry(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +126,9 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	}
 }
 
-func TestHealthSaysWhatIsWrong(t *testing.T) {
+func TestTheHealthCheckNamesProblems(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, until("go"))
+	r := newFixture(t, waitForFileScript("go"))
 	r.start()
 	r.net.UserWrites("1", "u", "one")
 	r.net.UserWrites("1", "u", "two")
@@ -137,7 +137,7 @@ func TestHealthSaysWhatIsWrong(t *testing.T) {
 	if !h.OK || !h.Channels["net"].OK || h.Store != "" || h.Running != 1 || h.Waiting != 1 || h.Oldest.IsZero() {
 		t.Errorf("got %+v", h)
 	}
-	r.touch("go")
+	r.touchFile("go")
 	r.stop() // and the store is closed
 	if h := r.gw.Health(t.Context()); h.OK || h.Store == "" {
 		t.Errorf("with a store that cannot be written: %+v", h)

@@ -17,9 +17,9 @@ import (
 	"nanobot/terminal"
 )
 
-// correspondence is a protocol whose turns wait for a message of the person, and then answer it.
-// What they read is in files of the folder dir.
-type correspondence struct {
+// dialog is a protocol whose turns wait for a message of the person, and then answer it.
+// The messages that they read are in files of the folder dir.
+type dialog struct {
 	dir   string
 	start func(chat string) // called at the beginning of a turn; nil: nothing is done
 
@@ -27,7 +27,7 @@ type correspondence struct {
 	waiting map[string]chan struct{} // by chat; closed when a message was read
 }
 
-func (c *correspondence) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (c *dialog) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	chat := t.Envelope.SessionKey
 	if c.start != nil {
 		c.start(chat)
@@ -35,7 +35,7 @@ func (c *correspondence) Turn(ctx context.Context, t terminal.Turn) (terminal.Ou
 	if err := t.Emit(terminal.Frame{Kind: terminal.Message, Text: t.Envelope.Text + "?"}); err != nil {
 		return terminal.Outcome{}, err
 	}
-	read := c.open(chat)
+	read := c.acceptMessages(chat)
 	resume := t.AwaitPerson(ctx)
 	select {
 	case <-read:
@@ -44,23 +44,24 @@ func (c *correspondence) Turn(ctx context.Context, t terminal.Turn) (terminal.Ou
 	if err := resume(ctx); err != nil {
 		return terminal.Outcome{Status: terminal.Stopped}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "ended"})
 	}
-	answer, err := os.ReadFile(c.file(chat))
+	answer, err := os.ReadFile(c.dialogFile(chat))
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "you answered " + string(answer)})
 }
 
-func (c *correspondence) file(chat string) string {
+func (c *dialog) dialogFile(chat string) string {
 	return filepath.Join(c.dir, strings.ReplaceAll(chat, ":", "-"))
 }
 
-// open has ReadMessage read, and returns what is closed when there is an answer.
-func (c *correspondence) open(chat string) chan struct{} {
+// acceptMessages makes ReadMessage accept messages, and returns a channel that is closed with the
+// answer.
+func (c *dialog) acceptMessages(chat string) chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	read := make(chan struct{})
-	if _, err := os.Stat(c.file(chat)); err == nil {
+	if _, err := os.Stat(c.dialogFile(chat)); err == nil {
 		close(read)
 		return read
 	}
@@ -71,10 +72,10 @@ func (c *correspondence) open(chat string) chan struct{} {
 	return read
 }
 
-func (c *correspondence) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+func (c *dialog) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, err := os.ReadFile(c.file(m.Chat))
+	before, err := os.ReadFile(c.dialogFile(m.Chat))
 	if err == nil && m.ID != "" && strings.HasPrefix(string(before), m.ID+" ") {
 		return true, nil // offered again
 	}
@@ -83,26 +84,26 @@ func (c *correspondence) ReadMessage(_ context.Context, m terminal.PersonMessage
 		return read != nil, nil
 	}
 	delete(c.waiting, m.Chat)
-	if err := os.WriteFile(c.file(m.Chat), fmt.Appendf(nil, "%s %s", m.ID, m.Text), 0o600); err != nil {
+	if err := os.WriteFile(c.dialogFile(m.Chat), fmt.Appendf(nil, "%s %s", m.ID, m.Text), 0o600); err != nil {
 		return false, err
 	}
 	close(read)
 	return true, nil
 }
 
-// newCorrespondence is a rig with that protocol.
-func newCorrespondence(t *testing.T) (*rig, *correspondence) {
+// newDialogFixture is a fixture with the protocol dialog.
+func newDialogFixture(t *testing.T) (*fixture, *dialog) {
 	t.Helper()
 	t.Parallel()
-	r := newRig(t, "true")
-	r.settings.DrainTimeout = 2 * patience // nothing here needs it
-	c := &correspondence{dir: t.TempDir()}
+	r := newFixture(t, "true")
+	r.settings.DrainTimeout = 2 * testTimeout // nothing here needs it
+	c := &dialog{dir: t.TempDir()}
 	r.protocol = c
 	return r, c
 }
 
 // awaitWait waits until the turn of a chat waits for its person.
-func (r *rig) awaitWait(c *correspondence, chat string) {
+func (r *fixture) awaitWait(c *dialog, chat string) {
 	r.t.Helper()
 	r.awaitTrue("the wait of chat "+chat, func() bool {
 		c.mu.Lock()
@@ -112,7 +113,7 @@ func (r *rig) awaitWait(c *correspondence, chat string) {
 }
 
 func TestOtherChatsRunWhileTurnsWaitForTheirPeople(t *testing.T) {
-	r, c := newCorrespondence(t)
+	r, c := newDialogFixture(t)
 	r.slots = 1
 	r.start()
 	const chats = 20
@@ -130,7 +131,7 @@ func TestOtherChatsRunWhileTurnsWaitForTheirPeople(t *testing.T) {
 }
 
 func TestStopEndsATurnThatWaitsForItsPerson(t *testing.T) {
-	r, c := newCorrespondence(t)
+	r, c := newDialogFixture(t)
 	r.slots = 1
 	r.start()
 	r.net.UserWrites("1", "u", "work")
@@ -145,10 +146,10 @@ func TestStopEndsATurnThatWaitsForItsPerson(t *testing.T) {
 }
 
 func TestAMessageThatWasReadAndNotStoredIsDeliveredAgainAndReadOnce(t *testing.T) {
-	r, c := newCorrespondence(t)
+	r, c := newDialogFixture(t)
 	var fails atomic.Int32
 	fails.Store(1)
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.receive = func(a store.ReceiveRequest) error {
 			if !a.Settle {
 				return nil
@@ -171,8 +172,8 @@ func TestAMessageThatWasReadAndNotStoredIsDeliveredAgainAndReadOnce(t *testing.T
 	}
 }
 
-func TestATurnThatWaitsForItsPersonGoesOnAfterARestart(t *testing.T) {
-	r, c := newCorrespondence(t)
+func TestATurnThatWaitsForItsPersonContinuesAfterARestart(t *testing.T) {
+	r, c := newDialogFixture(t)
 	r.start()
 	r.net.UserWrites("1", "u", "work")
 	r.awaitWait(c, "1")
@@ -182,7 +183,7 @@ func TestATurnThatWaitsForItsPersonGoesOnAfterARestart(t *testing.T) {
 	if left := c.waiting["net:1"]; left == nil {
 		t.Fatal("the wait has ended")
 	}
-	again := &correspondence{dir: c.dir}
+	again := &dialog{dir: c.dir}
 	r.protocol = again
 	r.start()
 	r.awaitWait(again, "1")
@@ -191,7 +192,7 @@ func TestATurnThatWaitsForItsPersonGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestAnAnswerThatComesBeforeTheTurnReadsReachesIt(t *testing.T) {
-	r, c := newCorrespondence(t)
+	r, c := newDialogFixture(t)
 	begun, release := make(chan struct{}), make(chan struct{})
 	c.start = func(string) {
 		close(begun)
@@ -211,7 +212,7 @@ func TestAnAnswerThatComesBeforeTheTurnReadsReachesIt(t *testing.T) {
 }
 
 func TestAnAnswerThatComesWhileTheTurnWaitsForASlotReachesIt(t *testing.T) {
-	r, c := newCorrespondence(t)
+	r, c := newDialogFixture(t)
 	r.slots = 1
 	r.settings.WhileRunning = intake.Queue
 	var once sync.Once

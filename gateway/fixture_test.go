@@ -28,31 +28,32 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// patience bounds waits for what must happen. It is long because a loaded machine is no failure.
-const patience = 5 * time.Minute
+// testTimeout bounds waits for events that must happen. It is long, because a busy machine is not a
+// failure.
+const testTimeout = 5 * time.Minute
 
-// rig is a gateway with a real store, real agents and a network on loopback.
-type rig struct {
-	t        *testing.T
-	net      *gatewaytest.Network
-	dir      string // workspace; the state is in it
-	terminal config.Terminal
-	agent    gateway.Agent              // the default one; start sets its runner
-	named    map[string]config.Terminal // the other agents, with the settings of agent
-	settings gateway.Settings
-	slots    int
-	protocol terminal.Protocol
-	// protocols are those of agents that do not share protocol.
-	protocols map[string]terminal.Protocol
-	wrap      func(*gatewaytest.Channel) channels.Channel // nil: as it is
+// fixture is a gateway with a real store, real agents and a network on loopback.
+type fixture struct {
+	t           *testing.T
+	net         *gatewaytest.Network
+	dir         string // workspace; the state is in it
+	terminal    config.Terminal
+	agent       gateway.Agent              // the default one; start sets its runner
+	otherAgents map[string]config.Terminal // the other agents, with the settings of agent
+	settings    gateway.Settings
+	slots       int
+	protocol    terminal.Protocol
+	// protocols has the protocols of agents that do not use protocol.
+	protocols   map[string]terminal.Protocol
+	wrapChannel func(*gatewaytest.Channel) channels.Channel // nil: as it is
 
-	abandonAfter time.Duration
-	notifyAfter  time.Duration
-	watch        func(events.Event)
-	audit        func(audit.Record)
-	also         map[string]channels.Channel   // beside net
-	hook         func(store.Store) store.Store // nil: the store as it is
-	logs         *observer.ObservedLogs
+	abandonAfter  time.Duration
+	notifyAfter   time.Duration
+	watch         func(events.Event)
+	audit         func(audit.Record)
+	otherChannels map[string]channels.Channel   // beside net
+	wrapStore     func(store.Store) store.Store // nil: the store as it is
+	logs          *observer.ObservedLogs
 
 	gw     *gateway.Gateway
 	store  store.Store
@@ -62,10 +63,10 @@ type rig struct {
 	client *http.Client
 }
 
-// newRig returns a rig whose agent is a shell script. start begins to run it.
-func newRig(t *testing.T, script string) *rig {
+// newFixture returns a fixture whose agent is a shell script. start runs the gateway.
+func newFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := &rig{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, protocol: rich.Protocol{}, terminal: config.Default().Terminal}
+	r := &fixture{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, protocol: rich.Protocol{}, terminal: config.Default().Terminal}
 	sqlitetest.Prepare(t, filepath.Join(r.dir, ".nanobot"))
 	r.terminal.Command, r.terminal.Protocol = script, "rich"
 	r.settings = gateway.Settings{
@@ -77,7 +78,7 @@ func newRig(t *testing.T, script string) *rig {
 	return r
 }
 
-func (r *rig) start() *rig {
+func (r *fixture) start() *fixture {
 	r.t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	r.logs = logs
@@ -87,17 +88,17 @@ func (r *rig) start() *rig {
 	if r.store, err = sqlite.Open(r.t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{}); err != nil {
 		r.t.Fatal(err)
 	}
-	if r.hook != nil {
-		r.store = r.hook(r.store)
+	if r.wrapStore != nil {
+		r.store = r.wrapStore(r.store)
 	}
 	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	inner := &gatewaytest.Channel{Name: "net", URL: r.net.URL, Idempotent: r.net.Idempotent, Client: r.client}
 	var ch channels.Channel = inner
-	if r.wrap != nil {
-		ch = r.wrap(inner)
+	if r.wrapChannel != nil {
+		ch = r.wrapChannel(inner)
 	}
 	all := map[string]channels.Channel{"net": ch}
-	maps.Copy(all, r.also)
+	maps.Copy(all, r.otherChannels)
 	r.gw = gateway.New(gateway.Options{
 		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Events: r.watch, Audit: r.audit,
 	})
@@ -110,12 +111,12 @@ func (r *rig) start() *rig {
 	return r
 }
 
-// agents are those of the settings, each with a runner of its own.
-func (r *rig) agents(log *zap.Logger) map[string]gateway.Agent {
+// agents returns the agents of the settings, each with its own runner.
+func (r *fixture) agents(log *zap.Logger) map[string]gateway.Agent {
 	r.t.Helper()
 	all := map[string]gateway.Agent{}
 	sections := map[string]config.Terminal{store.DefaultAgent: r.terminal}
-	maps.Copy(sections, r.named)
+	maps.Copy(sections, r.otherAgents)
 	for name, section := range sections {
 		agent := r.agent
 		protocol := r.protocol
@@ -133,7 +134,7 @@ func (r *rig) agents(log *zap.Logger) map[string]gateway.Agent {
 }
 
 // stop ends the gateway as SIGTERM does, and waits for it.
-func (r *rig) stop() {
+func (r *fixture) stop() {
 	r.t.Helper()
 	if r.ended == nil {
 		return
@@ -144,7 +145,7 @@ func (r *rig) stop() {
 		if err != nil {
 			r.t.Errorf("gateway: %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		r.t.Fatal("the gateway does not end")
 	}
 	r.ended = nil
@@ -154,7 +155,7 @@ func (r *rig) stop() {
 	}
 }
 
-// texts are what a chat was shown, progress left out.
+// texts returns the texts of messages, without progress.
 func texts(calls []gatewaytest.Call) []string {
 	var out []string
 	for _, c := range calls {
@@ -166,19 +167,19 @@ func texts(calls []gatewaytest.Call) []string {
 }
 
 // expect waits until a chat was shown exactly these messages.
-func (r *rig) expect(chat string, want ...string) {
+func (r *fixture) expect(chat string, want ...string) {
 	r.t.Helper()
-	calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(texts(c)) >= len(want) })
+	calls, ok := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= len(want) })
 	if got := texts(calls); !ok || strings.Join(got, "|") != strings.Join(want, "|") {
 		r.t.Fatalf("chat %s was shown %q, want %q", chat, got, want)
 	}
 }
 
-// expectMatch waits for one more message than before that contains a text, and returns it.
-func (r *rig) awaitText(chat, part string) gatewaytest.Call {
+// awaitText waits until a chat was shown a message that contains a text, and returns it.
+func (r *fixture) awaitText(chat, part string) gatewaytest.Call {
 	r.t.Helper()
 	var found gatewaytest.Call
-	calls, ok := r.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+	calls, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if strings.Contains(c.Text, part) {
 				found = c
@@ -193,10 +194,10 @@ func (r *rig) awaitText(chat, part string) gatewaytest.Call {
 	return found
 }
 
-// awaitFile waits until an agent has made a file in the workspace.
-func (r *rig) awaitFile(name string) {
+// awaitFile waits until an agent has created a file in the workspace.
+func (r *fixture) awaitFile(name string) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
 			return
 		}
@@ -206,10 +207,10 @@ func (r *rig) awaitFile(name string) {
 	}
 }
 
-// awaitTrue waits until something is so.
-func (r *rig) awaitTrue(what string, so func() bool) {
+// awaitTrue waits until a condition is true.
+func (r *fixture) awaitTrue(what string, condition func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); !condition(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%s never happened", what)
 		}
@@ -218,7 +219,7 @@ func (r *rig) awaitTrue(what string, so func() bool) {
 
 // awaitReceipts waits until the gateway has recorded what it has sent. A gateway that is stopped
 // before, without time to drain, sends it again after the restart.
-func (r *rig) awaitReceipts() {
+func (r *fixture) awaitReceipts() {
 	r.t.Helper()
 	r.awaitTrue("the receipt of the last message", func() bool {
 		return sqlitetest.CountSending(r.t, filepath.Join(r.dir, ".nanobot")) == 0
@@ -226,9 +227,9 @@ func (r *rig) awaitReceipts() {
 }
 
 // awaitIdle waits until no turn of a chat is running.
-func (r *rig) awaitIdle(chat string) {
+func (r *fixture) awaitIdle(chat string) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
 		inbounds, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 10)
 		busy := slices.ContainsFunc(inbounds, func(i store.Inbound) bool { return i.State == store.Running })
 		if err == nil && !busy {
@@ -240,8 +241,8 @@ func (r *rig) awaitIdle(chat string) {
 	}
 }
 
-// read returns what an agent has written to a file in the workspace.
-func (r *rig) read(name string) string {
+// readWorkspace returns the content of a file in the workspace, which must exist.
+func (r *fixture) readWorkspace(name string) string {
 	r.t.Helper()
 	b, err := os.ReadFile(filepath.Join(r.dir, name))
 	if err != nil {
@@ -250,8 +251,8 @@ func (r *rig) read(name string) string {
 	return string(b)
 }
 
-// touch makes a file that an agent waits for.
-func (r *rig) touch(name string) {
+// touchFile creates a file that an agent waits for.
+func (r *fixture) touchFile(name string) {
 	r.t.Helper()
 	if err := os.WriteFile(filepath.Join(r.dir, name), nil, 0o600); err != nil {
 		r.t.Fatal(err)
@@ -261,22 +262,24 @@ func (r *rig) touch(name string) {
 // echo is an agent that repeats the text of its envelope.
 const echo = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`
 
-// until is a piece of script that waits for a file.
-func until(name string) string { return "while [ ! -e " + name + " ]; do sleep 0.01; done; " }
+// waitForFileScript is a shell script that waits for a file.
+func waitForFileScript(name string) string {
+	return "while [ ! -e " + name + " ]; do sleep 0.01; done; "
+}
 
-// exists reports whether there is a file in the workspace.
-func (r *rig) exists(name string) bool {
+// fileExists reports whether a file exists in the workspace.
+func (r *fixture) fileExists(name string) bool {
 	_, err := os.Stat(filepath.Join(r.dir, name))
 	return err == nil
 }
 
-// remove removes a file from the workspace.
-func (r *rig) remove(name string) {
+// removeFile removes a file from the workspace.
+func (r *fixture) removeFile(name string) {
 	r.t.Helper()
 	if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// long reports whether tests may take minutes: NANOBOT_LONG=1 asks for it.
-func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
+// isLongRun reports whether tests may take minutes, which NANOBOT_LONG=1 allows.
+func isLongRun() bool { return os.Getenv("NANOBOT_LONG") == "1" }

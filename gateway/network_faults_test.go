@@ -21,9 +21,9 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// seeded returns a source of chance. What it began with is said when the test fails, and can be
-// given by NANOBOT_SEED.
-func seeded(t *testing.T) *rand.Rand {
+// newRandom returns a random source. Its seed is logged when the test fails, and can be set
+// with NANOBOT_SEED.
+func newRandom(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
@@ -37,15 +37,15 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// trouble treats about every fourth send badly, and notes of which calls nobody can know whether
-// they were carried out.
-type trouble struct {
+// faultyNetwork makes about every fourth send fail, and records the calls whose outcome the gateway
+// cannot know.
+type faultyNetwork struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	unknown map[string]int // by key
 }
 
-func (tr *trouble) fault(c gatewaytest.Call) gatewaytest.Fault {
+func (tr *faultyNetwork) fault(c gatewaytest.Call) gatewaytest.Fault {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	switch tr.random.IntN(20) {
@@ -65,28 +65,28 @@ func (tr *trouble) fault(c gatewaytest.Call) gatewaytest.Fault {
 	return gatewaytest.Fault{}
 }
 
-// timedOut is told of each send that the channel gave up, by one of the faults or because the
+// timedOut is called for each send that the channel gave up, because of a fault or because the
 // machine is busy.
-func (tr *trouble) timedOut(key string) {
+func (tr *faultyNetwork) timedOut(key string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.unknown[key]++
 }
 
-func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
+func TestAllMessagesArriveInOrderDespiteNetworkFaults(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := newRandom(t)
 	dir := t.TempDir()
 	spec := daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), OnCrash: "retry",
 		Command: `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; for i in a b; do echo "{\"type\":\"message\",\"text\":\"$n$i\"}"; done`,
 	}
 	var nets []*gatewaytest.Network
-	var troubles []*trouble
+	var troubles []*faultyNetwork
 	for i, idempotent := range []bool{true, false} {
 		n := gatewaytest.NewNetwork()
 		t.Cleanup(n.Close)
-		tr := &trouble{random: rand.New(rand.NewPCG(random.Uint64(), 0)), unknown: map[string]int{}}
+		tr := &faultyNetwork{random: rand.New(rand.NewPCG(random.Uint64(), 0)), unknown: map[string]int{}}
 		n.Idempotent, n.Fault = idempotent, tr.fault
 		nets, troubles = append(nets, n), append(troubles, tr)
 		spec.Networks = append(spec.Networks, networkSpec{Name: fmt.Sprint("net", i), URL: n.URL, Idempotent: idempotent, Timeout: 500 * time.Millisecond, timedOut: tr.timedOut})
@@ -109,8 +109,8 @@ func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
 	for i, n := range nets {
 		for c := range chats {
 			var got, mistakes []string
-			calls, ok := n.Await(strconv.Itoa(c), 3*patience, func(calls []gatewaytest.Call) bool {
-				got, mistakes = troubles[i].read(calls, n.Idempotent)
+			calls, ok := n.Await(strconv.Itoa(c), 3*testTimeout, func(calls []gatewaytest.Call) bool {
+				got, mistakes = troubles[i].readAnswers(calls, n.Idempotent)
 				return len(got) >= len(want)
 			})
 			if !ok || strings.Join(got, " ") != strings.Join(want, " ") || len(mistakes) > 0 {
@@ -128,7 +128,7 @@ func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
 // read returns the answers that a chat was shown, each once, and what is wrong with those that were
 // shown again: that is for networks that cannot tell, marked as a repetition, and no more often
 // than a call's outcome was unknown.
-func (tr *trouble) read(calls []gatewaytest.Call, idempotent bool) (texts, mistakes []string) {
+func (tr *faultyNetwork) readAnswers(calls []gatewaytest.Call, idempotent bool) (texts, mistakes []string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	shown := map[string]int{}
@@ -153,8 +153,8 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, echo)
-			r.net.Fault = once("hello", gatewaytest.Fault{Status: http.StatusInternalServerError})
+			r := newFixture(t, echo)
+			r.net.Fault = faultOnce("hello", gatewaytest.Fault{Status: http.StatusInternalServerError})
 			s, err := sqlite.Open(t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{Now: func() time.Time { return wrong }})
 			if err != nil {
 				t.Fatal(err)
@@ -184,7 +184,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 // A picture that changes while it is sent is either whole or named, never half of one and half of
 // the other. An agent that changes it before its frame was even read cannot be told from one that
 // made it so.
-func TestAPictureThatChangesAtOnceIsSentWholeOrNamed(t *testing.T) {
+func TestAPictureThatChangesIsSentCompletelyOrReported(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	for name, change := range map[string]string{
@@ -192,7 +192,7 @@ func TestAPictureThatChangesAtOnceIsSentWholeOrNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; cp old $n.png; sleep 0.0$n
+			r := newFixture(t, `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; cp old $n.png; sleep 0.0$n
 				echo '{"type":"message","text":"look","media":["'$PWD/$n'.png"]}'; sleep 0.00$n; `+change)
 			for name, outbound := range map[string]string{"old": "o", "new": "n"} {
 				if err := os.WriteFile(filepath.Join(r.dir, name), []byte(strings.Repeat(outbound, size)), 0o600); err != nil {
@@ -205,7 +205,7 @@ func TestAPictureThatChangesAtOnceIsSentWholeOrNamed(t *testing.T) {
 				r.net.UserWrites(strconv.Itoa(i), "u", strconv.Itoa(i))
 			}
 			for i := range turns {
-				calls, ok := r.net.Await(strconv.Itoa(i), patience, func(c []gatewaytest.Call) bool {
+				calls, ok := r.net.Await(strconv.Itoa(i), testTimeout, func(c []gatewaytest.Call) bool {
 					return len(c) > 0 && (strings.Contains(c[0].Text, "not sent") || len(c) > 1)
 				})
 				if !ok {

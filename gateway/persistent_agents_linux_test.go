@@ -22,7 +22,7 @@ import (
 	"nanobot/terminal"
 )
 
-func (r *rig) pids() (pids []int) {
+func (r *fixture) agentPIDs() (pids []int) {
 	r.t.Helper()
 	b, err := os.ReadFile(filepath.Join(r.dir, "pids"))
 	if err != nil {
@@ -35,31 +35,31 @@ func (r *rig) pids() (pids []int) {
 	return pids
 }
 
-func alive(pid int) bool {
+func isAlive(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && !strings.Contains(string(b), ") Z ")
 }
 
-// awaitDead waits until a process is no more.
-func awaitDead(t *testing.T, pid int) {
+// awaitProcessEnd waits until a process has ended.
+func awaitProcessEnd(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); alive(pid); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); isAlive(pid); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d lives", pid)
 		}
 	}
 }
 
-func TestWhatAProtocolRemembersIsThereAfterARestartAndGoneAfterNew(t *testing.T) {
+func TestMemoriesOfAProtocolSurviveARestartAndEndWithNew(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, remembers)
-	r.protocol = &keeping{}
+	r := newFixture(t, remembers)
+	r.protocol = &persistentProtocol{}
 	r.start()
 	say := func(chat, text, want string) {
 		t.Helper()
 		before := len(r.net.Sent(chat))
 		r.net.UserWrites(chat, "u", text)
-		calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(c) > before })
+		calls, ok := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(c) > before })
 		if !ok || !strings.HasPrefix(calls[before].Text, want) {
 			t.Fatalf("to %q chat %s was shown %q, want %q", text, chat, texts(calls), want)
 		}
@@ -68,21 +68,21 @@ func TestWhatAProtocolRemembersIsThereAfterARestartAndGoneAfterNew(t *testing.T)
 	say("1", "save session 7", "known: ")
 	say("1", "hello", "known: session 7")
 	say("2", "hello", "known: ")
-	if n := len(r.pids()); n != 1 {
+	if n := len(r.agentPIDs()); n != 1 {
 		t.Errorf("%d agents were started", n)
 	}
 	r.stop()
-	awaitDead(t, r.pids()[0])
-	r.protocol = &keeping{}
+	awaitProcessEnd(t, r.agentPIDs()[0])
+	r.protocol = &persistentProtocol{}
 	r.start()
 	say("1", "hello", "known: session 7")
 	say("1", "/new", "This is a new conversation")
 	say("1", "hello", "known: ")
 }
 
-func TestWhatATurnLearnsAfterNewIsForgotten(t *testing.T) {
+func TestMemoriesThatATurnSavesAfterNewAreDropped(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
+	r := newFixture(t, "true")
 	began, goOn := make(chan struct{}), make(chan struct{})
 	known := make(chan string, 1)
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
@@ -114,13 +114,13 @@ func TestWhatATurnLearnsAfterNewIsForgotten(t *testing.T) {
 	}
 }
 
-// menus is a channel that shows commands in a chat.
-type menus struct {
+// menuChannel is a channel that shows the menu of commands.
+type menuChannel struct {
 	*gatewaytest.Channel
 	set chan string
 }
 
-func (m menus) SetChatMenu(_ context.Context, chat channels.Chat, commands []channels.Command) error {
+func (m menuChannel) SetChatMenu(_ context.Context, chat channels.Chat, commands []channels.Command) error {
 	line := chat.String()
 	for _, c := range commands {
 		line += " " + c.Name + "=" + c.Help
@@ -129,12 +129,12 @@ func (m menus) SetChatMenu(_ context.Context, chat channels.Chat, commands []cha
 	return nil
 }
 
-func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
+func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, remembers)
-	r.protocol = &keeping{}
+	r := newFixture(t, remembers)
+	r.protocol = &persistentProtocol{}
 	set := make(chan string, 10)
-	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return menus{c, set} }
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return menuChannel{c, set} }
 	r.start()
 	r.net.UserWrites("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
 	if got := <-set; got != "net:1 plan=does plan web-search=does web-search" {
@@ -147,7 +147,7 @@ func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
 		n := len(r.net.Sent("1"))
 		r.net.UserWrites("1", "u", "/status")
 		r.net.UserWrites("1", "u", "/help")
-		calls, _ := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == n+2 })
+		calls, _ := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == n+2 })
 		if got := calls[n].Text; !strings.Contains(got, "Agent: gpt-x, 12k of 200k tokens") {
 			t.Errorf("the status is %s", got)
 		}
@@ -157,7 +157,7 @@ func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
 	}
 	check()
 	r.stop()
-	r.protocol = &keeping{}
+	r.protocol = &persistentProtocol{}
 	r.start()
 	check()
 	r.net.UserWrites("1", "u", "about gpt-y /plan /stop /web-search") // the same commands
@@ -170,8 +170,8 @@ func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
 
 func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `echo $$ >> pids; while read -r line; do case $line in *slow*) touch up; `+until("go")+`;; esac; echo answer; done`)
-	former, next := &keeping{}, &keeping{}
+	r := newFixture(t, `echo $$ >> pids; while read -r line; do case $line in *slow*) touch up; `+waitForFileScript("go")+`;; esac; echo answer; done`)
+	former, next := &persistentProtocol{}, &persistentProtocol{}
 	r.protocol = former
 	r.start()
 	r.net.UserWrites("1", "u", "slow")
@@ -182,30 +182,30 @@ func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
 	r.gw.Reload(s)
 	r.net.UserWrites("2", "u", "quick")
 	r.awaitText("2", "answer")
-	if !alive(r.pids()[0]) {
+	if !isAlive(r.agentPIDs()[0]) {
 		t.Fatal("the former agent was ended in the midst of its turn")
 	}
-	r.touch("go")
+	r.touchFile("go")
 	r.awaitText("1", "answer")
-	awaitDead(t, r.pids()[0])
-	if !alive(r.pids()[1]) {
+	awaitProcessEnd(t, r.agentPIDs()[0])
+	if !isAlive(r.agentPIDs()[1]) {
 		t.Error("the new agent was ended")
 	}
 	r.stop()
-	if former.closed != 1 || next.closed != 1 || alive(r.pids()[1]) {
+	if former.closed != 1 || next.closed != 1 || isAlive(r.agentPIDs()[1]) {
 		t.Errorf("closed %d and %d times", former.closed, next.closed)
 	}
 }
 
 func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, remembers)
-	k := &keeping{}
+	r := newFixture(t, remembers)
+	k := &persistentProtocol{}
 	runner, err := terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: k, Environ: os.Environ(), Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, w := &gateway.Direct{Runner: runner, Log: zap.NewNop()}, &wall{}
+	g, w := &gateway.Direct{Runner: runner, Log: zap.NewNop()}, &textChannel{}
 	for _, text := range []string{"save s1", "x"} {
 		in := channels.Incoming{Chat: channels.Chat{Channel: "wall", ID: "1"}, Text: text}
 		if _, err := g.Turn(t.Context(), w, in); err != nil {
@@ -216,26 +216,26 @@ func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 		t.Errorf("sent %+v", w.sent)
 	}
 	g.Close()
-	if pids := r.pids(); len(pids) != 1 || alive(pids[0]) {
+	if pids := r.agentPIDs(); len(pids) != 1 || isAlive(pids[0]) {
 		t.Errorf("agents %v", pids)
 	}
 }
 
 // A gateway that dies while nothing runs leaves no inbound message behind, but its kept agent's
 // children, and agents that the kernel could not kill.
-func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
+func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, `sleep 300 & echo $! >> pids; echo $$ >> pids; while read -r line; do env | grep ^NANOBOT_KEPT= > kept; echo answer; done`)
+	h := newDaemonFixture(t, `sleep 300 & echo $! >> pids; echo $$ >> pids; while read -r line; do env | grep ^NANOBOT_KEPT= > kept; echo answer; done`)
 	h.spec.Keep = true
-	h.begin()
+	h.startDaemon()
 	h.net.UserWrites("1", "u", "hello")
 	h.expect("1", "answer")
-	r := &rig{t: t, dir: h.spec.Dir}
+	r := &fixture{t: t, dir: h.spec.Dir}
 	h.awaitSettled()
-	h.kill()
-	pids := r.pids()
-	awaitDead(t, pids[1])
-	if !alive(pids[0]) {
+	h.killDaemon()
+	pids := r.agentPIDs()
+	awaitProcessEnd(t, pids[1])
+	if !isAlive(pids[0]) {
 		t.Fatal("the child died by itself: that proves nothing")
 	}
 	name, err := os.ReadFile(filepath.Join(h.spec.Dir, "kept"))
@@ -257,63 +257,63 @@ func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
 		return pid
 	}
 	ours, others := orphan(strings.TrimSpace(string(name))), orphan("NANOBOT_KEPT=somebody-else")
-	h.begin()
-	awaitDead(t, pids[0])
-	awaitDead(t, ours)
-	if !alive(others) {
+	h.startDaemon()
+	awaitProcessEnd(t, pids[0])
+	awaitProcessEnd(t, ours)
+	if !isAlive(others) {
 		t.Error("another gateway's agent was killed")
 	}
 	h.net.UserWrites("1", "u", "again")
 	h.expect("1", "answer", "answer")
-	h.end()
-	for _, pid := range r.pids() {
-		awaitDead(t, pid)
+	h.stopDaemon()
+	for _, pid := range r.agentPIDs() {
+		awaitProcessEnd(t, pid)
 	}
 }
 
 // awaitSettled waits until no turn runs.
-func (h *harness) awaitSettled() {
+func (h *daemonFixture) awaitSettled() {
 	h.t.Helper()
 	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	defer s.Close()
-	h.await("the turns to end", func() bool {
+	h.awaitTrue("the turns to end", func() bool {
 		running, err := s.Turns(h.t.Context(), store.TurnFilter{Outcome: string(store.Running), Limit: 1})
 		return err == nil && len(running) == 0
 	})
 }
 
-func TestATransientOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
+func TestTheTransientMessageOfAnAnswerIsRemovedAfterAKill(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, `echo partial words:1000; `+until("go")+`echo message the end`)
+	h := newDaemonFixture(t, `echo partial words:1000; `+waitForFileScript("go")+`echo message the end`)
 	h.spec.Stream = true
-	h.begin()
+	h.startDaemon()
 	h.net.UserWrites("1", "u", "write")
 	shows := func(part string) func(c []gatewaytest.Call) bool {
 		return func(c []gatewaytest.Call) bool { return strings.Contains(strings.Join(texts(c), " "), part) }
 	}
-	if calls, ok := h.net.Await("1", 2*patience, shows("w00999")); !ok {
+	if calls, ok := h.net.Await("1", 2*testTimeout, shows("w00999")); !ok {
 		t.Fatalf("shown is %+v", calls)
 	}
 	h.awaitTransients(2)
-	h.kill()
-	r := &rig{t: t, dir: h.spec.Dir}
-	r.touch("go")
-	h.begin()
-	if calls, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "the end" }); !ok {
+	h.killDaemon()
+	r := &fixture{t: t, dir: h.spec.Dir}
+	r.touchFile("go")
+	h.startDaemon()
+	if calls, ok := h.net.Await("1", 2*testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "the end" }); !ok {
 		t.Errorf("shown is %q", texts(calls))
 	}
-	h.end()
+	h.stopDaemon()
 }
 
 // The message is on disk, and whether it took its transient message's place is not known.
-func TestAnAnswerTakesItsTransientsPlaceAfterAKill(t *testing.T) {
+func TestAnAnswerReplacesItsTransientMessageAfterAKill(t *testing.T) {
 	t.Parallel()
 	for name, done := range map[string]bool{"it had not": false, "it had": true} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, `echo partial one; `+until("go")+`echo message one two; `+until("never"))
+			h := newDaemonFixture(t, `echo partial one; `+waitForFileScript("go")+`echo message one two; `+waitForFileScript("never"))
 			h.spec.Stream, h.spec.OnCrash = true, "report"
 			h.net.Idempotent, h.spec.Networks[0].Idempotent = false, false
 			hang, reached := make(chan struct{}), make(chan struct{}, 10)
@@ -325,27 +325,27 @@ func TestAnAnswerTakesItsTransientsPlaceAfterAKill(t *testing.T) {
 				first = false
 				reached <- struct{}{}
 				if done {
-					return gatewaytest.Fault{DelayAfter: 2 * patience}
+					return gatewaytest.Fault{DelayAfter: 2 * testTimeout}
 				}
 				return gatewaytest.Fault{HangUntil: hang}
 			}
-			h.begin()
+			h.startDaemon()
 			h.net.UserWrites("1", "u", "write")
-			calls, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
+			calls, ok := h.net.Await("1", 2*testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 })
 			if !ok {
 				t.Fatal("nothing is shown")
 			}
 			h.awaitTransients(1)
-			(&rig{t: t, dir: h.spec.Dir}).touch("go")
+			(&fixture{t: t, dir: h.spec.Dir}).touchFile("go")
 			<-reached
-			h.kill()
-			h.begin()
-			all, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) == 2 && c[0].Text == "one two" })
+			h.killDaemon()
+			h.startDaemon()
+			all, ok := h.net.Await("1", 2*testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 && c[0].Text == "one two" })
 			if !ok || all[0].ID != calls[0].ID || all[0].Repeat || !strings.HasPrefix(all[1].Text, "I was restarted") {
 				t.Errorf("shown is %+v", all)
 			}
 			close(hang)
-			h.end()
+			h.stopDaemon()
 			if left := h.net.Sent("1"); len(left) != 2 {
 				t.Errorf("in the end %+v", left)
 			}
@@ -353,27 +353,27 @@ func TestAnAnswerTakesItsTransientsPlaceAfterAKill(t *testing.T) {
 	}
 }
 
-// awaitTransients waits until the daemon has noted transient messages.
-func (h *harness) awaitTransients(n int) {
+// awaitTransients waits until the daemon has recorded n transient messages.
+func (h *daemonFixture) awaitTransients(n int) {
 	h.t.Helper()
 	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	defer s.Close()
-	h.await("transients to be noted", func() bool {
+	h.awaitTrue("transients to be noted", func() bool {
 		transients, err := s.Transients(h.t.Context())
 		return err == nil && len(transients) == n
 	})
 }
 
-func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
+func TestNewAlsoAppliesToATurnThatIsBeingClaimed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, remembers)
-	r.protocol = &keeping{}
+	r := newFixture(t, remembers)
+	r.protocol = &persistentProtocol{}
 	var retrying atomic.Bool
 	restarted := make(chan struct{})
-	r.startHooked(func(h *hooked) {
+	r.startHooked(func(h *hookedStore) {
 		h.claimed = func(store.Inbound) {
 			if !retrying.CompareAndSwap(true, false) {
 				return
@@ -397,10 +397,10 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 	retrying.Store(true)
 	r.net.UserWrites("1", "u", "/retry")
 	r.awaitText("1", "This is a new conversation")
-	r.net.Await("1", patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 3 })
+	r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 3 })
 	r.awaitIdle("1")
 	r.net.UserWrites("1", "u", "hello")
-	calls, _ := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 4 })
+	calls, _ := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 4 })
 	if got := answers(calls); len(got) < 4 || strings.Contains(got[3], "seven") {
 		t.Errorf("was shown %q", got)
 	}

@@ -17,22 +17,22 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// harness is a daemon in a process of its own on one network.
-type harness struct {
-	*crash
+// daemonFixture is a daemon in its own process, on one network.
+type daemonFixture struct {
+	*killTest
 	net *gatewaytest.Network
 	cmd *killtest.Child // nil: none runs
 	out *bytes.Buffer
 }
 
-func newHarness(t *testing.T, command string) *harness {
+func newDaemonFixture(t *testing.T, command string) *daemonFixture {
 	t.Helper()
 	dir := t.TempDir()
 	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
 	n := gatewaytest.NewNetwork()
 	n.Idempotent = true
 	t.Cleanup(n.Close)
-	c := &crash{t: t, mark: "CRASH_MARK=" + filepath.Base(dir), spec: daemonSpec{
+	c := &killTest{t: t, mark: "CRASH_MARK=" + filepath.Base(dir), spec: daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: command, OnCrash: "retry",
 		Networks: []networkSpec{{Name: "net", URL: n.URL, Idempotent: true}},
 	}}
@@ -41,24 +41,24 @@ func newHarness(t *testing.T, command string) *harness {
 			t.Logf("the daemon logged:\n%s", tail(filepath.Join(dir, "log"), 20))
 		}
 	})
-	return &harness{crash: c, net: n}
+	return &daemonFixture{killTest: c, net: n}
 }
 
-func (h *harness) begin() {
+func (h *daemonFixture) startDaemon() {
 	h.t.Helper()
-	h.cmd, h.out = h.start()
-	h.t.Cleanup(h.kill)
+	h.cmd, h.out = h.killTest.startDaemon()
+	h.t.Cleanup(h.killDaemon)
 }
 
-func (h *harness) kill() {
+func (h *daemonFixture) killDaemon() {
 	if h.cmd != nil {
 		h.cmd.Kill()
 		h.cmd = nil
 	}
 }
 
-// end ends the daemon as systemd does and expects it to be well.
-func (h *harness) end() {
+// stopDaemon ends the daemon with SIGTERM and expects a clean exit.
+func (h *daemonFixture) stopDaemon() {
 	h.t.Helper()
 	if err := h.cmd.End(); err != nil {
 		h.t.Errorf("the daemon: %v, %s", err, h.out)
@@ -66,16 +66,16 @@ func (h *harness) end() {
 	h.cmd = nil
 }
 
-func (h *harness) expect(chat string, want ...string) {
+func (h *daemonFixture) expect(chat string, want ...string) {
 	h.t.Helper()
-	calls, ok := h.net.Await(chat, 2*patience, func(c []gatewaytest.Call) bool { return len(answers(c)) >= len(want) })
+	calls, ok := h.net.Await(chat, 2*testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) >= len(want) })
 	if got := answers(calls); !ok || strings.Join(got, "|") != strings.Join(want, "|") {
 		h.t.Fatalf("chat %s was shown %q, want %q", chat, got, want)
 	}
 }
 
-// fill takes all room of a file system, and returns what gives it back.
-func fill(t *testing.T, dir string) (free func()) {
+// fillDisk fills a file system, and returns a function that frees it.
+func fillDisk(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "ballast")
 	f, err := os.Create(path)
@@ -105,7 +105,7 @@ func fill(t *testing.T, dir string) (free func()) {
 
 func TestAFullDiskIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in work) touch up; `+until("go")+`;; esac
+	h := newDaemonFixture(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in work) touch up; `+waitForFileScript("go")+`;; esac
 		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
 	h.spec.State = filepath.Join(h.spec.Dir, "state")
 	if err := os.Mkdir(h.spec.State, 0o700); err != nil {
@@ -115,21 +115,21 @@ func TestAFullDiskIsWaitedOut(t *testing.T) {
 		t.Skipf("a small file system needs root: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(h.spec.State, unix.MNT_DETACH) })
-	h.begin()
+	h.startDaemon()
 	h.net.UserWrites("before", "u", "hello")
 	h.expect("before", "you said hello")
 	h.net.UserWrites("during", "u", "work")
-	h.await("the agent to begin", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
+	h.awaitTrue("the agent to begin", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
 
-	free := fill(t, h.spec.State)
+	free := fillDisk(t, h.spec.State)
 	safe, polls := h.net.Acknowledged()
 	h.net.UserWrites("full", "u", "one")
 	h.net.UserWrites("full", "u", "two")
-	h.await("the daemon to try again", func() bool { _, now := h.net.Acknowledged(); return now > polls+2 })
+	h.awaitTrue("the daemon to try again", func() bool { _, now := h.net.Acknowledged(); return now > polls+2 })
 	if err := os.WriteFile(filepath.Join(h.spec.Dir, "go"), nil, 0o600); err != nil { // the agent speaks while there is no room
 		t.Fatal(err)
 	}
-	h.await("the daemon to miss room for an answer", func() bool {
+	h.awaitTrue("the daemon to miss room for an answer", func() bool {
 		log, _ := os.ReadFile(filepath.Join(h.spec.Dir, "log"))
 		return bytes.Contains(log, []byte("not stored"))
 	})
@@ -142,61 +142,61 @@ func TestAFullDiskIsWaitedOut(t *testing.T) {
 	free()
 	h.expect("during", "you said work")
 	h.expect("full", "you said one", "you said two")
-	h.end()
+	h.stopDaemon()
 }
 
-// await waits for something that a daemon does.
-func (h *harness) await(what string, done func() bool) {
+// awaitTrue waits until a condition is true.
+func (h *daemonFixture) awaitTrue(what string, done func() bool) {
 	h.t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }
 
-func TestAMessageThatWasInjectedOutlivesAKill(t *testing.T) {
+func TestAnInjectedMessageSurvivesAKill(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in one) read -r more; touch up; `+until("go")+`;; esac
+	h := newDaemonFixture(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in one) read -r more; touch up; `+waitForFileScript("go")+`;; esac
 		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
 	h.spec.Inject, h.spec.OnCrash = true, "report"
-	h.begin()
+	h.startDaemon()
 	h.net.UserWrites("1", "u", "one")
 	h.net.UserWrites("1", "u", "two")
-	h.await("the agent to read both", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
-	h.kill()
-	h.begin()
-	calls, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) >= 2 })
+	h.awaitTrue("the agent to read both", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
+	h.killDaemon()
+	h.startDaemon()
+	calls, ok := h.net.Await("1", 2*testTimeout, func(c []gatewaytest.Call) bool { return len(c) >= 2 })
 	if got := texts(calls); !ok || !strings.Contains(got[0], "I was restarted") || got[1] != "you said two" {
 		t.Errorf("was shown %q", got)
 	}
-	h.end()
+	h.stopDaemon()
 }
 
 // A disk that lies has lost what it confirmed last, here that an answer is on its way: then at
 // worst it comes twice, and all others come.
-func TestALostLastWriteStopsNothing(t *testing.T) {
+func TestALostLastWriteBlocksNothing(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, echo+"; "+until("go"))
-	h.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{DelayAfter: patience} } // so that it is not confirmed
-	h.begin()
+	h := newDaemonFixture(t, echo+"; "+waitForFileScript("go"))
+	h.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{DelayAfter: testTimeout} } // so that it is not confirmed
+	h.startDaemon()
 	h.net.UserWrites("1", "u", "one")
 	h.expect("1", "you said one")
-	h.kill()
+	h.killDaemon()
 	h.net.Fault = nil
-	h.tear(func(b []byte) []byte { return b[:len(b)-1000] })
+	h.truncateLog(func(b []byte) []byte { return b[:len(b)-1000] })
 	if err := os.WriteFile(filepath.Join(h.spec.Dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.begin()
+	h.startDaemon()
 	h.net.UserWrites("2", "u", "two")
 	h.expect("2", "you said two")
 	h.expect("1", "you said one", "you said one")
-	h.end()
+	h.stopDaemon()
 }
 
-// tear changes the log of a dead daemon.
-func (h *harness) tear(change func(b []byte) []byte) {
+// truncateLog changes the write-ahead log of a dead daemon.
+func (h *daemonFixture) truncateLog(change func(b []byte) []byte) {
 	h.t.Helper()
 	path := filepath.Join(h.spec.State, "nanobot.db-wal")
 	log, err := os.ReadFile(path)
@@ -208,7 +208,7 @@ func (h *harness) tear(change func(b []byte) []byte) {
 	}
 }
 
-func TestATornEndOfTheLogChangesNothing(t *testing.T) {
+func TestATruncatedLogChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, tear := range map[string]func(b []byte) []byte{
 		"garbage behind it":  func(b []byte) []byte { return append(b, bytes.Repeat([]byte{0xa5}, 5000)...) },
@@ -216,16 +216,16 @@ func TestATornEndOfTheLogChangesNothing(t *testing.T) {
 		"zeroes behind it":   func(b []byte) []byte { return append(b, make([]byte, 9000)...) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, echo)
-			h.begin()
+			h := newDaemonFixture(t, echo)
+			h.startDaemon()
 			h.net.UserWrites("1", "u", "one")
 			h.expect("1", "you said one")
-			h.kill()
-			h.tear(tear)
-			h.begin()
+			h.killDaemon()
+			h.truncateLog(tear)
+			h.startDaemon()
 			h.net.UserWrites("2", "u", "two")
 			h.expect("2", "you said two")
-			h.end()
+			h.stopDaemon()
 			h.expect("1", "you said one")
 		})
 	}
@@ -233,11 +233,11 @@ func TestATornEndOfTheLogChangesNothing(t *testing.T) {
 
 func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, echo)
-	h.begin()
+	h := newDaemonFixture(t, echo)
+	h.startDaemon()
 	h.net.UserWrites("1", "u", "one")
 	h.expect("1", "you said one")
-	h.end()
+	h.stopDaemon()
 	path := filepath.Join(h.spec.State, "nanobot.db")
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -248,7 +248,7 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 	if err := os.WriteFile(path, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.begin()
+	h.startDaemon()
 	if err := h.cmd.Wait(); err == nil || !strings.Contains(h.out.String(), "nanobot.db: the database is damaged: ") {
 		t.Errorf("got %v, %s", err, h.out)
 	}
@@ -259,15 +259,15 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o600); err != nil { // the backup
 		t.Fatal(err)
 	}
-	h.begin()
+	h.startDaemon()
 	h.net.UserWrites("1", "u", "two")
 	h.expect("1", "you said one", "you said two")
-	h.end()
+	h.stopDaemon()
 }
 
-func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
+func TestTheHealthCheckFailsWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, echo)
+	r := newFixture(t, echo)
 	state := filepath.Join(r.dir, ".nanobot")
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 	if h := r.gw.Health(t.Context()); !h.OK {
 		t.Fatalf("at first: %+v", h)
 	}
-	free := fill(t, state)
+	free := fillDisk(t, state)
 	h := r.gw.Health(t.Context())
 	for n := 0; h.OK && n < 2000; n++ { // what is in the log already is written over before more room is asked for
 		h = r.gw.Health(t.Context())
@@ -298,21 +298,21 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 
 func TestATransientIsRemovedAfterAKill(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, `echo '{"type":"progress","text":"step"}'; `+until("go"))
+	h := newDaemonFixture(t, `echo '{"type":"progress","text":"step"}'; `+waitForFileScript("go"))
 	h.spec.OnCrash = "report"
-	h.begin()
+	h.startDaemon()
 	h.net.UserWrites("1", "u", "one")
 	shown := func(kind string) func(c []gatewaytest.Call) bool {
 		return func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Kind == kind }
 	}
-	if calls, ok := h.net.Await("1", 2*patience, shown("progress")); !ok {
+	if calls, ok := h.net.Await("1", 2*testTimeout, shown("progress")); !ok {
 		t.Fatalf("was shown %+v", calls)
 	}
 	h.awaitTransients(1)
-	h.kill()
-	h.begin()
-	if calls, ok := h.net.Await("1", 2*patience, shown("error")); !ok { // only the report is left
+	h.killDaemon()
+	h.startDaemon()
+	if calls, ok := h.net.Await("1", 2*testTimeout, shown("error")); !ok { // only the report is left
 		t.Fatalf("was shown %+v", calls)
 	}
-	h.end()
+	h.stopDaemon()
 }

@@ -9,11 +9,11 @@ import (
 	"nanobot/terminal"
 )
 
-// leaving is a protocol that leaves commands running between turns, and remembers for good what it
-// was told last.
-type leaving struct{ left map[string]int }
+// backgroundProtocol has background commands between turns, and stores the last text as a lasting
+// memory.
+type backgroundProtocol struct{ left map[string]int }
 
-func (l *leaving) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (l *backgroundProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	ctx := context.Background()
 	passing, _ := t.Memory.Load(ctx)
 	lasting, err := t.Memory.LoadLasting(ctx)
@@ -29,16 +29,16 @@ func (l *leaving) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	return terminal.Outcome{Status: terminal.Done}, err
 }
 
-func (l *leaving) StopCommands(chat string) (ended int) {
+func (l *backgroundProtocol) StopCommands(chat string) (ended int) {
 	ended = l.left[chat]
 	delete(l.left, chat)
 	return ended
 }
 
-func TestStopBetweenTurnsEndsWhatTheAgentLeftRunning(t *testing.T) {
+func TestStopBetweenTurnsEndsBackgroundCommandsOfTheAgent(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
-	r.protocol = &leaving{left: map[string]int{"net:1": 2, "net:2": 1}}
+	r := newFixture(t, "true")
+	r.protocol = &backgroundProtocol{left: map[string]int{"net:1": 2, "net:2": 1}}
 	r.start()
 	r.net.UserWrites("1", "u", "/stop")
 	r.expect("1", "2 commands stopped.")
@@ -46,10 +46,10 @@ func TestStopBetweenTurnsEndsWhatTheAgentLeftRunning(t *testing.T) {
 	r.expect("1", "2 commands stopped.", "Nothing is running.")
 }
 
-func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
+func TestLastingMemoriesSurviveANewConversation(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "true")
-	r.protocol = &leaving{}
+	r := newFixture(t, "true")
+	r.protocol = &backgroundProtocol{}
 	r.start()
 	r.net.UserWrites("1", "u", "one")
 	r.awaitText("1", "knew ,")
@@ -63,10 +63,10 @@ func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
 	r.awaitText("1", "knew two,two")
 }
 
-func TestWhoWatchesIsToldOfDroppedMessages(t *testing.T) {
+func TestEventsReportDroppedMessages(t *testing.T) {
 	t.Parallel()
-	w := &watcher{}
-	r := newRig(t, "exec sleep 300")
+	w := &eventRecorder{}
+	r := newFixture(t, "exec sleep 300")
 	r.watch = w.watch
 	r.start()
 	r.net.UserWrites("1", "u", "work")
@@ -85,12 +85,12 @@ func TestWhoWatchesIsToldOfDroppedMessages(t *testing.T) {
 	w.await(t, 3, "[dropped queued]")
 }
 
-func TestWhoWatchesIsToldOfWhatCannotBeDelivered(t *testing.T) {
+func TestEventsReportUndeliverableMessages(t *testing.T) {
 	t.Parallel()
-	w := &watcher{}
-	r := newRig(t, echo)
+	w := &eventRecorder{}
+	r := newFixture(t, echo)
 	r.watch = w.watch
-	r.hook = func(s store.Store) store.Store { // an earlier run had another channel
+	r.wrapStore = func(s store.Store) store.Store { // an earlier run had another channel
 		parts := []channels.Outgoing{{Chat: channels.Chat{Channel: "gone", ID: "1"}, Kind: channels.Answer, Text: "hello"}}
 		if _, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: parts}); err != nil {
 			t.Fatal(err)
