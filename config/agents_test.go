@@ -42,8 +42,7 @@ func TestVariablesSetTheKeysOfAgents(t *testing.T) {
 	}
 }
 
-// The agent of each view is kept from the secrets of the others, but not from those that it has
-// itself.
+// An agent must not see the secrets of the other agents, except those that it has itself.
 func TestTheSecretsOfOtherAgentsAreKeptFromAnAgent(t *testing.T) {
 	c := loadConfig(t, `{
 		"terminal": {"command":"x","providers":{"p":{"apiKeys":["env:SHARED","env:OF_DEFAULT"]}}},
@@ -66,7 +65,7 @@ func TestTheSecretsOfOtherAgentsAreKeptFromAnAgent(t *testing.T) {
 	}
 }
 
-func TestCredentialsOfAgentsAreLeftOutWhereSystemdHandsThemOut(t *testing.T) {
+func TestWithoutCredentialsRemovesTheCredentialsOfAgents(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	c := loadConfig(t, `{"terminal":{"command":"x"},"agents":{"coder":{"command":"y","providers":{"p":{"apiKeys":["cred:k","plain"]}}}}}`)
 	if got := c.WithoutCredentials().Agents["coder"].Providers["p"].APIKeys; len(got) != 1 || string(got[0]) != "plain" {

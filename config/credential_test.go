@@ -8,7 +8,7 @@ import (
 	"nanobot/config"
 )
 
-func TestACredentialIsFoundUnderTheNameItsFileHasInTheBotsFolder(t *testing.T) {
+func TestACredentialIsReadFromTheBotsFolderOfCredentials(t *testing.T) {
 	dir := t.TempDir()
 	for name, value := range map[string]string{"bot": "none", "bot_telegram": "from the folder\n", "openai": "by itself\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(value), 0o600); err != nil {

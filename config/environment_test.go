@@ -68,7 +68,7 @@ func TestTheMoreSpecificVariableWinsWhateverTheOrder(t *testing.T) {
 	}
 }
 
-func TestReservedVariablesAreLeftAlone(t *testing.T) {
+func TestReservedVariablesSetNoKeys(t *testing.T) {
 	loadConfig(t, `{}`, "NANOBOT_CONFIG=/etc/x.json", "NANOBOT_PORT=tcp://10.0.0.1:80", "NANOBOT_PORT_80_TCP=x",
 		"NANOBOT_SERVICE_HOST=10.0.0.1", "NANOBOT_SERVICE_PORT=80", "NANOBOTS=1", "=C:=x", "NANOBOT_",
 		"NANOBOT_TEXT=hi", "NANOBOT_TEXT_TRUNCATED=1", "NANOBOT_CHAT_ID=1", "NANOBOT_USER_ID=1", "NANOBOT_USER_NAME=x", "NANOBOT_USER_DATA_DIR=/x",

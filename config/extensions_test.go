@@ -12,7 +12,8 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// parts are the sections of the program, so that what people read is tested.
+// extensions returns the real channels and protocols of the program, so that the tests check the
+// mistakes that people read.
 func extensions() config.Extensions {
 	return config.Extensions{
 		Channels:  []config.Channel{telegram.Describe(telegram.Timing{}).Channel, discord.Describe().Channel, web.Describe().Channel},

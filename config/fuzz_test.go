@@ -63,7 +63,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// within checks that a mistake can be found and read.
+// checkMistakePosition checks that a mistake is one line and points into the file or at a variable.
 func checkMistakePosition(t *testing.T, m config.Mistake, lines []string) {
 	t.Helper()
 	switch {

@@ -12,7 +12,7 @@ import (
 
 const canaryNumber = 8675309123
 
-// secretPlaces are the keys at which, or in whose place, somebody may write a secret.
+// secretKeys are keys, existing or misspelt, at which somebody may write a secret.
 var secretKeys = []string{
 	"channels.telegram.token", "channels.discord.token", "terminal.env.NAME", "terminal.providers.name.apiKeys",
 	"terminal.providers.name.apiKeys.0", "terminal.providers.name.models", "terminal.providers.name.models.0",
@@ -25,7 +25,7 @@ var secretKeys = []string{
 	"terminal.mcpServers.name.command", "terminal.mcpServers.name.args.0", "terminal.mcpServers.name.type", "agents.coder.mcpServers.name.env.NAME",
 }
 
-// plants are forms in which a secret may stand there.
+// secretForms are values that contain the secret.
 var secretForms = []any{
 	canary, canary + " \n", "env:" + canary + "\x00", canaryNumber, -canaryNumber, 0.5 + canaryNumber,
 	[]any{canary},
@@ -37,26 +37,26 @@ var secretForms = []any{
 	"//" + canary + ":x@y",
 }
 
-// TestNoMistakeEverShowsASecret tries every third pair of a place and a plant, so that each has its
-// turn, and all with NANOBOT_LONG=1.
+// TestNoMistakeEverShowsASecret tries every sixth pair of a key and a form, so that each key and
+// each form is tried, and all pairs with NANOBOT_LONG=1.
 func TestNoMistakeEverShowsASecret(t *testing.T) {
 	all := os.Getenv("NANOBOT_LONG") == "1"
-	for i, place := range secretKeys {
-		for j, plant := range secretForms {
+	for i, key := range secretKeys {
+		for j, form := range secretForms {
 			if !all && (i+j)%6 != 0 {
 				continue
 			}
-			text, err := json.Marshal(wrapInPath(strings.Split(place, "."), plant))
+			text, err := json.Marshal(wrapInPath(strings.Split(key, "."), form))
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkSecretHidden(t, string(text), nil)
-			value, isString := plant.(string)
+			value, isString := form.(string)
 			if !isString {
-				b, _ := json.Marshal(plant)
+				b, _ := json.Marshal(form)
 				value = string(b)
 			}
-			name := "NANOBOT_" + strings.ReplaceAll(place, ".", "__")
+			name := "NANOBOT_" + strings.ReplaceAll(key, ".", "__")
 			checkSecretHidden(t, `{}`, []string{name + "=" + value})
 			if isString {
 				checkSecretHidden(t, `{}`, []string{name + "={" + value})
@@ -83,7 +83,7 @@ func TestNoBrokenFileShowsASecret(t *testing.T) {
 	}
 }
 
-// planted wraps a value in the objects and lists of its path.
+// wrapInPath wraps a value in the objects and lists of its path.
 func wrapInPath(path []string, value any) any {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i] == "0" {
@@ -95,7 +95,8 @@ func wrapInPath(path []string, value any) any {
 	return value
 }
 
-// hides loads a configuration and looks for the secret in the error and in the warnings.
+// checkSecretHidden loads a configuration and checks that neither its mistakes nor its warnings
+// contain the secret.
 func checkSecretHidden(t *testing.T, text string, environ []string) {
 	t.Helper()
 	out := ""

@@ -17,7 +17,7 @@ import (
 	"nanobot/terminal/keys"
 )
 
-// write puts a config file into a folder of its own.
+// writeConfig writes a config file into a new folder and returns its path.
 func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.json")
@@ -36,7 +36,7 @@ func loadConfig(t *testing.T, text string, environ ...string) *config.Config {
 	return c
 }
 
-func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
+func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 	c := loadConfig(t, `{}`)
 	got, err := json.Marshal([]any{c, c.Terminal.Protocols})
 	if err != nil {
@@ -164,8 +164,8 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 	}
 }
 
-// coder is the agent of everything.json that is not the default one: it has its own values over the
-// defaults, and none of the section terminal.
+// coderAgent returns the second agent of everything.json: its own values on top of the defaults,
+// and none of the values of the section terminal.
 func coderAgent(folder string) *config.Terminal {
 	t := extensions().Default().Terminal
 	t.Command, t.Protocol, t.Timeout = "claude-code-acp", acp.Name, 900
@@ -258,7 +258,7 @@ func TestWithoutAFileTheCurrentFolderIsTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestFileReferencesStartFromTheConfigFilesFolder(t *testing.T) {
+func TestFileReferencesAreRelativeToTheConfigFile(t *testing.T) {
 	c := loadConfig(t, `{"workspace":"w","terminal":{"providers":{"a":{"apiKeys":["file:k","file:~/k","file:/k","env:K"]}}},
 		"channels":{"telegram":{"token":"file:t"}}}`, "HOME=/h")
 	folder := filepath.Dir(c.File())

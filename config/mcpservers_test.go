@@ -10,7 +10,7 @@ import (
 	"nanobot/config"
 )
 
-func TestTheTransportOfAnMCPServerFollowsFromWhatItHas(t *testing.T) {
+func TestTheTransportOfAnMCPServerDependsOnItsKeys(t *testing.T) {
 	for want, servers := range map[string][]config.MCPServer{
 		config.MCPStdio: {{Command: "a"}, {Type: "stdio", Command: "a"}},
 		config.MCPHTTP:  {{URL: "https://example.com"}, {Type: "http", URL: "https://example.com"}},
@@ -41,8 +41,8 @@ func TestVariablesSetTheKeysOfMCPServers(t *testing.T) {
 	}
 }
 
-// Whatever contains a secret of another agent is kept from an agent, so that a setting such as
-// DEBUG=1 must not count as one.
+// Texts that contain a secret of another agent are hidden from an agent, so a literal value such as
+// DEBUG=1 must not count as a secret.
 func TestTheSecretsOfAnAgentsMCPServersAreKeptFromOthers(t *testing.T) {
 	c := loadConfig(t, `{
 		"terminal": {"command":"x"},
@@ -66,7 +66,7 @@ func TestTheSecretsOfAnAgentsMCPServersAreKeptFromOthers(t *testing.T) {
 	}
 }
 
-func TestMCPServersThatNeedACredentialAreLeftOutWhereThereIsNone(t *testing.T) {
+func TestWithoutCredentialsRemovesMCPServersThatNeedOne(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	c := loadConfig(t, `{"terminal":{"command":"x","protocol":"acp","mcpServers":{
 		"a": {"command":"a","env":{"KEY":"cred:k"}}, "b": {"url":"https://example.com","headers":{"A":"cred:k"}}, "c": {"command":"c","env":{"KEY":"v"}}
@@ -76,6 +76,6 @@ func TestMCPServersThatNeedACredentialAreLeftOutWhereThereIsNone(t *testing.T) {
 		t.Errorf("%q are left of %d", got, len(c.Terminal.MCPServers))
 	}
 	if !c.Terminal.NeedsCredentials() || part.Terminal.NeedsCredentials() {
-		t.Error("it is not seen that a credential is needed")
+		t.Error("NeedsCredentials is wrong")
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"nanobot/config"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestEveryMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(t *testing.T) {
+func TestEveryMistakeIsReportedWithItsPositionAndTheExpectedValue(t *testing.T) {
 	t.Chdir("testdata/mistakes")
 	cases, err := filepath.Glob("*.json")
 	if err != nil || len(cases) == 0 {
@@ -46,7 +46,7 @@ func TestEveryMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-func TestTheSchemaAloneRejectsEveryWrongShapeAndNothingElse(t *testing.T) {
+func TestTheSchemaRejectsSchemaMistakesAndNoOthers(t *testing.T) {
 	schema := compilePublishedSchema(t)
 	cases, _ := filepath.Glob("testdata/mistakes/*.json")
 	for _, file := range cases {
@@ -55,7 +55,7 @@ func TestTheSchemaAloneRejectsEveryWrongShapeAndNothingElse(t *testing.T) {
 			continue
 		}
 		err := schema.Validate(readStandardJSON(t, file))
-		if rejected := err != nil; rejected != (kind == "shape") {
+		if rejected := err != nil; rejected != (kind == "schema") {
 			t.Errorf("%s: the schema says %v", file, err)
 		}
 	}
@@ -89,12 +89,12 @@ func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
 	}
 }
 
-// mistakesOf loads a configuration that must be refused.
+// loadMistakes loads an invalid configuration and returns its mistakes.
 func loadMistakes(t *testing.T, file string, environ []string) config.Mistakes {
 	t.Helper()
 	c, err := config.Load(file, environ, extensions())
 	if err == nil {
-		t.Fatalf("loaded without a complaint: %+v", c)
+		t.Fatalf("loaded without mistakes: %+v", c)
 	}
 	var mistakes config.Mistakes
 	if !errors.As(err, &mistakes) || len(mistakes) == 0 {
@@ -106,7 +106,8 @@ func loadMistakes(t *testing.T, file string, environ []string) config.Mistakes {
 	return mistakes
 }
 
-// compile compiles the published schema the way any other program would.
+// compilePublishedSchema compiles the output of config.Schema as any other program would, which
+// also validates it against the meta-schema.
 func compilePublishedSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	b, err := config.Schema(extensions())
@@ -128,7 +129,7 @@ func compilePublishedSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// standard reads a config file without the package under test.
+// readStandardJSON reads a config file without the package under test.
 func readStandardJSON(t *testing.T, file string) any {
 	t.Helper()
 	b, err := os.ReadFile(file)

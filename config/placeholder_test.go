@@ -13,7 +13,7 @@ import (
 	"nanobot/config"
 )
 
-// A verdict is what one line of testdata/placeholder.txt says about a command.
+// placeholderCase is one line of testdata/placeholder.txt.
 type placeholderCase struct{ want, shell, command string }
 
 func placeholderCases(t *testing.T) []placeholderCase {
@@ -37,7 +37,7 @@ func placeholderCases(t *testing.T) []placeholderCase {
 	return all
 }
 
-func TestThePlaceholderIsTakenAsTheTableSays(t *testing.T) {
+func TestPlaceholdersAreClassifiedAsTheTableSays(t *testing.T) {
 	for _, v := range placeholderCases(t) {
 		c, err := config.ParseCommand(v.shell, v.command)
 		got := "allowed"
@@ -51,12 +51,12 @@ func TestThePlaceholderIsTakenAsTheTableSays(t *testing.T) {
 			t.Errorf("%s: %s: is %s, want %s (%v)", v.shell, v.command, got, v.want, err)
 		}
 		if err != nil && !strings.Contains(err.Error(), "is not a valid shell command") && (!strings.Contains(err.Error(), "NANOBOT_TEXT") || !strings.Contains(err.Error(), "standard input")) {
-			t.Errorf("%s: the other ways are not named: %v", v.command, err)
+			t.Errorf("%s: the error does not name the alternatives: %v", v.command, err)
 		}
 	}
 }
 
-func TestTheBlankIsPutOnlyWhereADashCouldBeAnOption(t *testing.T) {
+func TestASpaceIsAddedOnlyWhereADashCouldStartAnOption(t *testing.T) {
 	quote := func(s string) string { return "<" + s + ">" }
 	for command, want := range map[string]string{
 		"prog {message}":                         "prog < -x>",
@@ -77,7 +77,7 @@ func TestTheBlankIsPutOnlyWhereADashCouldBeAnOption(t *testing.T) {
 	}
 }
 
-func TestThePlaceholderIsTakenWhereItsQuotesHold(t *testing.T) {
+func TestThePlaceholderIsAcceptedWhereItsQuotesAreSafe(t *testing.T) {
 	for _, command := range []string{
 		"", "cat", `echo "quoted" 'also'`, "echo {message}", "prog -m {message} -v", "prog --text={message}", "a {message} | b {message} && c", "x=$(prog {message}); echo $x",
 		`x=$(printf %s {message}); [ "$x" = yes ] || printf '%s\n' "$x"`, `n=$(grep -c -e {message} faq.txt); [ "$n" -gt 0 ] && echo "$n" | cat`,
@@ -90,7 +90,7 @@ func TestThePlaceholderIsTakenWhereItsQuotesHold(t *testing.T) {
 	}
 }
 
-func TestThePlaceholderIsReadAsTheShellReadsIt(t *testing.T) {
+func TestThePlaceholderIsParsedByTheGrammarOfTheShell(t *testing.T) {
 	for command, shells := range map[string][]string{
 		`echo $'\'' {message} ''`:             {"/bin/bash"}, // to dash the second quote is still open
 		"echo {message}":                      {"/bin/sh", "/bin/bash", "/usr/bin/zsh", "dash"},
@@ -106,8 +106,7 @@ func TestThePlaceholderIsReadAsTheShellReadsIt(t *testing.T) {
 	}
 }
 
-// FuzzTheTextStaysOneWord looks for commands that are accepted although the text can change how the
-// shell reads them.
+// FuzzTheTextStaysOneWord searches for accepted commands whose structure the text can change.
 func FuzzTheTextStaysOneWord(f *testing.F) {
 	table, err := os.ReadFile("testdata/placeholder.txt")
 	if err != nil {
@@ -135,7 +134,7 @@ func FuzzTheTextStaysOneWord(f *testing.F) {
 	})
 }
 
-// outline is the shape of a command: its kinds of nodes, without what is in quotes.
+// commandStructure lists the kinds of nodes of a parsed command, without quoted texts.
 func commandStructure(variant syntax.LangVariant, command string) string {
 	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(command), "")
 	if err != nil {

@@ -41,7 +41,7 @@ func TestADefaultCommandBelongsToItsProtocol(t *testing.T) {
 	}
 }
 
-func TestAProtocolIsCheckedByTheSectionThatItShares(t *testing.T) {
+func TestAProtocolChecksTheSectionThatItShares(t *testing.T) {
 	_, err := loadText(t, `{"terminal": {"protocol": "screen", "keys": {"shell": "bash"}}}`)
 	if err == nil || !strings.Contains(err.Error(), "terminal.keys.shell: must be an absolute path") {
 		t.Errorf("got %v", err)

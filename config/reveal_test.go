@@ -26,7 +26,7 @@ func TestRevealDecidesByChat(t *testing.T) {
 	}
 }
 
-func TestRevealIsWrittenAsItIsRead(t *testing.T) {
+func TestRevealEncodesAsItDecodes(t *testing.T) {
 	for _, text := range []string{"true", "false", `["1","telegram:2"]`} {
 		var r config.Reveal
 		if err := json.Unmarshal([]byte(text), &r); err != nil {

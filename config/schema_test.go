@@ -29,10 +29,10 @@ func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
 	if !bytes.HasPrefix(first, []byte("{\n  \"$schema\"")) || !bytes.HasSuffix(first, []byte("}\n")) {
 		t.Error("is not indented text")
 	}
-	compilePublishedSchema(t) // also checks it against the schema of schemas
+	compilePublishedSchema(t) // validates it against the meta-schema
 }
 
-// everySchema calls f for each schema in the published one.
+// walkSchemas calls f for each subschema of the published schema.
 func walkSchemas(t *testing.T, f func(path string, s map[string]any)) {
 	t.Helper()
 	b, err := config.Schema(extensions())

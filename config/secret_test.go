@@ -17,7 +17,7 @@ const canary = "CANARY7kq"
 
 func TestASecretNeverPrints(t *testing.T) {
 	secret := config.Secret(canary)
-	holder := struct {
+	nested := struct {
 		Token config.Secret
 		Keys  []config.Secret
 		Named map[string]config.Secret
@@ -27,8 +27,8 @@ func TestASecretNeverPrints(t *testing.T) {
 	telegramSettings(&whole).Token = secret
 	whole.Terminal.Providers = map[string]config.Provider{"a": {APIKeys: []config.Secret{secret}}}
 	whole.Terminal.MCPServers = map[string]config.MCPServer{"a": {Env: map[string]config.Secret{"A": secret}, Headers: map[string]config.Secret{"B": secret}}}
-	for _, value := range []any{secret, &secret, holder, &holder, whole, &whole} {
-		// Not %p: no type can answer it, and go vet refuses it.
+	for _, value := range []any{secret, &secret, nested, &nested, whole, &whole} {
+		// Without %p, which ignores Format methods and which go vet rejects.
 		for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s", "%x", "%X", "%d", "%t", "%T", "%!", "%30v"} {
 			out := fmt.Sprintf(verb, value)
 			if strings.Contains(out, canary) || strings.Contains(strings.ToLower(out), fmt.Sprintf("%x", canary)) {
@@ -106,7 +106,7 @@ func TestOnlyAnEnvReferenceNamesAVariable(t *testing.T) {
 	}
 }
 
-func TestOwnSecretsAreThoseThatAreSet(t *testing.T) {
+func TestSecretsToHideAreThoseThatAreSet(t *testing.T) {
 	c := extensions().Default()
 	if got := c.SecretsToHide(); len(got) != 0 {
 		t.Errorf("%d by default", len(got))

@@ -68,7 +68,7 @@ func TestAFileWithoutPermissionSaysSo(t *testing.T) {
 	}
 }
 
-func TestAHostileNestingIsRefusedAndNotFollowed(t *testing.T) {
+func TestExcessiveNestingIsRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"NANOBOT_TERMINAL__MEDIAROOTS": strings.Repeat("[", 1<<19),
 		"NANOBOT_TERMINAL":             strings.Repeat(`{"a":`, 1<<17),

@@ -9,7 +9,7 @@ import (
 	"nanobot/config"
 )
 
-func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
+func TestWarningsReportSuspiciousSettings(t *testing.T) {
 	const quiet = `"terminal":{"command":"x"}`
 	const noTLS = "other machines can reach http.listen: put a proxy with TLS in front of it, or the token and the chats can be read on the network"
 	dash := func(program string) string {
@@ -60,7 +60,7 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 	}
 }
 
-func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
+func TestAWorldReadableFileWithSecretsIsWarnedAbout(t *testing.T) {
 	const token = `{"terminal":{"command":"x"},"channels":{"telegram":{"token":"1:x"}}}`
 	for name, test := range map[string]struct {
 		text    string

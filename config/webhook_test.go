@@ -2,8 +2,8 @@ package config_test
 
 import "testing"
 
-// What Telegram itself would refuse is in testdata/mistakes.
-func TestABotAPIServerOfOnesOwnDeliversAnywhere(t *testing.T) {
+// URLs to which Telegram itself does not deliver are in testdata/mistakes.
+func TestAnotherBotAPIServerMayDeliverToAnyURL(t *testing.T) {
 	const local = `"apiBase":"http://127.0.0.1:8081","token":"env:A"`
 	for _, section := range []string{
 		`{"webhookUrl":"http://127.0.0.1:8080/telegram",` + local + `}`,
