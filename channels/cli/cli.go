@@ -1,5 +1,5 @@
-// Package cli is the channel of the local terminal: it reads what is typed or piped in and prints
-// what the agent says, for people or, as JSON lines, for programs.
+// Package cli is the channel of the local terminal. It reads typed or piped messages and prints
+// answers, for people or, as JSON lines, for programs. It knows nothing of agents and commands.
 package cli
 
 import (
@@ -19,12 +19,12 @@ import (
 // Name is the channel's name in envelopes and chat keys.
 const Name = "cli"
 
-// Printer shows what a chat would see. Show is called from one goroutine at a time.
+// Printer prints messages. Show is not called concurrently.
 type Printer interface {
 	Show(o channels.Outgoing) error
 }
 
-// Input gives what the user says, message by message. It returns io.EOF when the user leaves.
+// Input reads the user's messages one by one. It returns io.EOF when there are no more.
 type Input interface {
 	Read(ctx context.Context) (string, error)
 }
@@ -41,8 +41,7 @@ type Channel struct {
 
 var _ channels.Channel = (*Channel)(nil)
 
-// Options says whose terminal it is and how it is read and written. In may be nil for a channel
-// that only shows.
+// Options are the parameters of New. In may be nil for a channel that only prints.
 type Options struct {
 	ChatID  string
 	User    channels.User
@@ -55,14 +54,13 @@ func New(o Options) *Channel {
 	return &Channel{chat: channels.Chat{Channel: Name, ID: o.ChatID}, user: o.User, in: o.In, printer: o.Printer}
 }
 
-// Incoming returns what the user said as a message, with an id that no other process of this chat
-// uses.
+// Incoming returns a message of the user, with an ID that no other process of this chat uses.
 func (c *Channel) Incoming(text string, media []string) channels.Incoming {
 	return channels.Incoming{Chat: c.chat, ID: rand.Text(), User: c.user, Text: text, Media: media}
 }
 
-// Run hands on each message and waits for it to be received before it reads the next. It returns
-// nil when ctx ends or the user leaves.
+// Run passes on each message and waits until it is received before it reads the next. It returns
+// nil when ctx or the input ends.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if c.in == nil {
 		<-ctx.Done()
@@ -72,7 +70,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		text, err := c.in.Read(ctx)
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			return nil //nolint:nilerr // leaving is no error
+			return nil //nolint:nilerr // the end of the input is no error
 		case err != nil:
 			return fmt.Errorf("read input: %w", err)
 		case strings.TrimSpace(text) == "":
@@ -85,14 +83,14 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	return nil
 }
 
-// screenForm is the form of a message with a screen. Its text has both.
+// screenForm is the form of a message with a screen. The text of the message has both parts.
 type screenForm struct {
 	Caption string `json:"caption,omitempty"` // Markdown
 	Screen  string `json:"screen"`            // not Markdown
 }
 
-// Plan makes one call of a message: a terminal has no limits. The screen of progress is left out,
-// because what is printed cannot be taken back.
+// Plan returns one call, since a terminal has no limits. The screen of progress is omitted, because
+// printed lines cannot be removed.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	var form []byte
 	if m.Screen != nil && m.Kind != channels.Progress {
@@ -110,7 +108,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	}}, nil
 }
 
-// Send prints.
+// Send prints a message.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err}

@@ -27,7 +27,7 @@ func TestTheTerminalKeepsTheContract(t *testing.T) {
 		out := &page{}
 		in, typed := pipe(t)
 		ch := cli.New(cli.Options{
-			ChatID: chat.ID, User: channels.User{ID: "me"}, In: cli.NewPiped(in), Printer: cli.JSON{Out: out},
+			ChatID: chat.ID, User: channels.User{ID: "me"}, In: cli.NewPiped(in), Printer: cli.JSONPrinter{Out: out},
 		})
 		return channelstest.Subject{
 			Channel:     ch,
@@ -179,7 +179,7 @@ func TestAChannelThatOnlyShowsRunsUntilItsContextEnds(t *testing.T) {
 }
 
 func TestSendReportsThatThePrinterCannotWrite(t *testing.T) {
-	ch := cli.New(cli.Options{Printer: cli.Text{Out: broken{}, Progress: broken{}}})
+	ch := cli.New(cli.Options{Printer: cli.TextPrinter{Out: broken{}, Progress: broken{}}})
 	_, err := ch.Send(t.Context(), channels.Outgoing{Kind: channels.Answer, Text: "hello"})
 	var refused *channels.SendError
 	if !errors.As(err, &refused) || !refused.Permanent || !errors.Is(err, errBroken) {

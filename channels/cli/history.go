@@ -10,10 +10,10 @@ import (
 	"golang.org/x/term"
 )
 
-// maxHistory is how many lines are remembered.
+// maxHistory is how many lines the history has.
 const maxHistory = 500
 
-// History remembers typed lines in a file, newest first as the editor wants them.
+// History stores typed lines in a file. The editor reads them newest first.
 type History struct {
 	path  string
 	lines []string
@@ -21,8 +21,8 @@ type History struct {
 
 var _ term.History = (*History)(nil)
 
-// OpenHistory reads the file if there is one. What cannot be read or written is simply not
-// remembered.
+// OpenHistory reads the file if it exists. Errors of reading and writing are ignored, and the lines
+// are then missing.
 func OpenHistory(path string) *History {
 	h := &History{path: path}
 	b, err := os.ReadFile(path)
@@ -32,21 +32,21 @@ func OpenHistory(path string) *History {
 	h.lines = slices.Collect(strings.FieldsFuncSeq(string(b), func(r rune) bool { return r == '\n' }))
 	if n := len(h.lines); n > maxHistory {
 		h.lines = h.lines[n-maxHistory:]
-		h.shorten()
+		h.rewrite()
 	}
 	slices.Reverse(h.lines)
 	return h
 }
 
-// shorten replaces the file, whole or not at all, by the lines that are still remembered.
-func (h *History) shorten() {
+// rewrite replaces the file atomically by the current lines.
+func (h *History) rewrite() {
 	part := h.path + ".new"
 	if os.WriteFile(part, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600) != nil || os.Rename(part, h.path) != nil {
 		_ = os.Remove(part)
 	}
 }
 
-// Add remembers a line, unless it is blank or the same as the last.
+// Add adds a line, unless it is blank or equal to the last one.
 func (h *History) Add(entry string) {
 	if strings.TrimSpace(entry) == "" || strings.Contains(entry, "\n") || len(h.lines) > 0 && h.lines[0] == entry {
 		return
@@ -66,8 +66,8 @@ func (h *History) Add(entry string) {
 	f.Close()
 }
 
-// Len returns how many lines are remembered.
+// Len returns the number of lines.
 func (h *History) Len() int { return len(h.lines) }
 
-// At returns a line, 0 being the newest.
+// At returns a line; 0 is the newest.
 func (h *History) At(i int) string { return h.lines[i] }

@@ -12,30 +12,30 @@ import (
 	"golang.org/x/term"
 )
 
-// Piped reads one message a line from something that is not a terminal.
+// Piped reads one message per line from an input that is not a terminal.
 type Piped struct {
-	lines <-chan line
+	lines <-chan inputLine
 }
 
-type line struct {
+type inputLine struct {
 	text string
 	err  error
 }
 
-// NewPiped reads r until it ends. A reader that blocks for ever keeps its goroutine until the
-// process exits: an inherited stdin cannot be interrupted.
+// NewPiped reads r until it ends. While r blocks, its goroutine stays until the process exits: an
+// inherited stdin cannot be interrupted.
 func NewPiped(r io.Reader) *Piped {
-	lines := make(chan line)
+	lines := make(chan inputLine)
 	in := bufio.NewReader(r)
 	go func() {
 		for {
 			text, err := in.ReadString('\n')
 			if text != "" {
-				lines <- line{text: strings.TrimRight(text, "\r\n")}
+				lines <- inputLine{text: strings.TrimRight(text, "\r\n")}
 			}
 			if err != nil {
-				lines <- line{err: err}
-				close(lines) // who reads on finds the end again
+				lines <- inputLine{err: err}
+				close(lines) // later reads return io.EOF
 				return
 			}
 		}
@@ -43,7 +43,7 @@ func NewPiped(r io.Reader) *Piped {
 	return &Piped{lines: lines}
 }
 
-// Read returns the next line, and io.EOF behind the last one, however often it is called.
+// Read returns the next line, and io.EOF after the last one, however often it is called.
 func (p *Piped) Read(ctx context.Context) (string, error) {
 	select {
 	case l, more := <-p.lines:
@@ -56,20 +56,20 @@ func (p *Piped) Read(ctx context.Context) (string, error) {
 	}
 }
 
-// Keyboard reads messages typed on a terminal, with line editing and history. Pasted lines are one
-// message.
+// Keyboard reads messages typed on a terminal, with line editing and history. A paste of several
+// lines is one message.
 type Keyboard struct {
-	tty    *os.File
-	keys   *pasteReader
-	editor *term.Terminal
-	typed  chan line // of a read that nobody waits for any more; nil: none is under way
-	out    io.Writer
+	tty         *os.File
+	keys        *pasteReader
+	editor      *term.Terminal
+	pendingRead chan inputLine // result of a read whose caller has gone; nil: no read is in progress
+	out         io.Writer
 
 	mu  sync.Mutex
-	raw bool // a line is being typed, and the terminal in raw mode
+	raw bool // a line is being typed and the terminal is in raw mode
 }
 
-// NewKeyboard returns the keyboard of tty, which prompts on it and remembers lines in history.
+// NewKeyboard returns the keyboard of tty, which prompts on it and adds lines to history.
 func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.History) *Keyboard {
 	keys := &pasteReader{r: tty}
 	editor := term.NewTerminal(struct {
@@ -82,7 +82,7 @@ func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.Histor
 	return &Keyboard{tty: tty, keys: keys, editor: editor, out: out}
 }
 
-// Read puts the terminal into raw mode only while it waits for a line, so that Ctrl-C is a signal
+// Read keeps the terminal in raw mode only while it waits for a line, so that Ctrl-C is a signal
 // while a turn runs.
 func (k *Keyboard) Read(ctx context.Context) (string, error) {
 	state, err := term.MakeRaw(int(k.tty.Fd()))
@@ -94,24 +94,24 @@ func (k *Keyboard) Read(ctx context.Context) (string, error) {
 		k.setRaw(false)
 		_ = term.Restore(int(k.tty.Fd()), state)
 	}()
-	if w, h, err := term.GetSize(int(k.tty.Fd())); err == nil && w > 0 { // some terminals do not say how wide they are
+	if w, h, err := term.GetSize(int(k.tty.Fd())); err == nil && w > 0 { // some terminals do not report their width
 		_ = k.editor.SetSize(w, h)
 	}
 	k.editor.SetBracketedPasteMode(true)
 	defer k.editor.SetBracketedPasteMode(false)
-	if k.typed == nil {
-		typed := make(chan line, 1)
-		k.typed = typed
+	if k.pendingRead == nil {
+		typed := make(chan inputLine, 1)
+		k.pendingRead = typed
 		go func() {
-			text, err := k.message()
-			typed <- line{text, err}
+			text, err := k.readMessage()
+			typed <- inputLine{text, err}
 		}()
 	}
 	select {
-	case l := <-k.typed:
-		k.typed = nil
+	case l := <-k.pendingRead:
+		k.pendingRead = nil
 		return l.text, l.err
-	case <-ctx.Done(): // the read itself cannot be interrupted: what it reads is for the next one
+	case <-ctx.Done(): // the read cannot be interrupted: the next call gets its result
 		return "", ctx.Err()
 	}
 }
@@ -132,8 +132,8 @@ func (k *Keyboard) Write(p []byte) (int, error) {
 	return k.out.Write(p)
 }
 
-// message reads lines until one ends with a key that was pressed and not pasted.
-func (k *Keyboard) message() (string, error) {
+// readMessage reads lines until a line end was typed, not pasted.
+func (k *Keyboard) readMessage() (string, error) {
 	var lines []string
 	for {
 		text, err := k.editor.ReadLine()
@@ -141,7 +141,7 @@ func (k *Keyboard) message() (string, error) {
 			return "", err
 		}
 		lines = append(lines, text)
-		if err == nil && !k.keys.open {
+		if err == nil && !k.keys.inPaste {
 			return strings.Trim(strings.Join(lines, "\n"), "\n"), nil
 		}
 	}

@@ -5,49 +5,49 @@ import (
 	"io"
 )
 
-// A terminal in bracketed paste mode sends these around what is pasted.
+// A terminal in bracketed paste mode sends these sequences before and after pasted text.
 var (
 	pasteBegin = []byte("\x1b[200~")
 	pasteEnd   = []byte("\x1b[201~")
 )
 
-// pasteReader hands out its input a line at a time and knows whether the last line end lies within
-// a paste. The line editor tells that only of lines that were pasted whole.
+// pasteReader returns its input line by line and tracks whether the last line end was pasted. The
+// line editor reports that only for lines that were pasted as a whole.
 type pasteReader struct {
-	r       io.Reader
-	waiting []byte // read and not yet handed out
-	seen    []byte // the end of what was handed out, which may be half a mark
-	open    bool
+	r        io.Reader
+	buffered []byte // read and not yet returned
+	tail     []byte // last bytes that were returned, which may be half a sequence
+	inPaste  bool
 }
 
 func (p *pasteReader) Read(b []byte) (int, error) {
-	if len(p.waiting) == 0 {
+	if len(p.buffered) == 0 {
 		buf := make([]byte, len(b))
 		n, err := p.r.Read(buf)
-		if p.waiting = buf[:n]; n == 0 {
+		if p.buffered = buf[:n]; n == 0 {
 			return 0, err
 		}
 	}
-	n := min(len(b), len(p.waiting))
-	if i := bytes.IndexAny(p.waiting[:n], "\r\n"); i >= 0 {
+	n := min(len(b), len(p.buffered))
+	if i := bytes.IndexAny(p.buffered[:n], "\r\n"); i >= 0 {
 		n = i + 1
-		if n < len(p.waiting) && p.waiting[i] == '\r' && p.waiting[n] == '\n' && n < len(b) {
+		if n < len(p.buffered) && p.buffered[i] == '\r' && p.buffered[n] == '\n' && n < len(b) {
 			n++
 		}
 	}
-	copy(b, p.waiting[:n])
-	p.note(p.waiting[:n])
-	p.waiting = p.waiting[n:]
+	copy(b, p.buffered[:n])
+	p.trackPaste(p.buffered[:n])
+	p.buffered = p.buffered[n:]
 	return n, nil
 }
 
-func (p *pasteReader) note(b []byte) {
-	p.seen = append(p.seen, b...)
-	begin, end := bytes.LastIndex(p.seen, pasteBegin), bytes.LastIndex(p.seen, pasteEnd)
+func (p *pasteReader) trackPaste(b []byte) {
+	p.tail = append(p.tail, b...)
+	begin, end := bytes.LastIndex(p.tail, pasteBegin), bytes.LastIndex(p.tail, pasteEnd)
 	if begin >= 0 || end >= 0 {
-		p.open = begin > end
+		p.inPaste = begin > end
 	}
-	if keep := len(pasteBegin) - 1; len(p.seen) > keep {
-		p.seen = append(p.seen[:0], p.seen[len(p.seen)-keep:]...)
+	if keep := len(pasteBegin) - 1; len(p.tail) > keep {
+		p.tail = append(p.tail[:0], p.tail[len(p.tail)-keep:]...)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"nanobot/channels"
 )
 
-// JSON prints one object a line: {"kind":…,"text":…,"media":[…],"code":…}.
-type JSON struct{ Out io.Writer }
+// JSONPrinter prints one object per line: {"kind":…,"text":…,"media":[…],"code":…}.
+type JSONPrinter struct{ Out io.Writer }
 
-// Show prints one message at once.
-func (p JSON) Show(o channels.Outgoing) error {
+// Show prints a message.
+func (p JSONPrinter) Show(o channels.Outgoing) error {
 	line := struct {
 		Kind  channels.Kind `json:"kind"`
 		Text  string        `json:"text"`
@@ -25,7 +25,7 @@ func (p JSON) Show(o channels.Outgoing) error {
 		Code  string        `json:"code,omitempty"`
 	}{Kind: o.Kind, Text: o.Text, Code: o.Code}
 	for _, f := range o.Media {
-		line.Media = append(line.Media, place(f))
+		line.Media = append(line.Media, pathOrName(f))
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -37,52 +37,52 @@ func (p JSON) Show(o channels.Outgoing) error {
 	return err
 }
 
-// Text prints for people, where lines cannot be taken back: in a pipe or a file.
-type Text struct {
+// TextPrinter prints for people where lines cannot be erased, such as in a pipe or a file.
+type TextPrinter struct {
 	Out      io.Writer
-	Progress io.Writer // where progress goes; it may be Out
+	Progress io.Writer // may be Out
 }
 
-// Show prints one message.
-func (p Text) Show(o channels.Outgoing) error {
+// Show prints a message.
+func (p TextPrinter) Show(o channels.Outgoing) error {
 	w := p.Out
 	if o.Kind == channels.Progress {
 		w = p.Progress
 	}
-	_, err := io.WriteString(w, lines(channels.SanitizeBidiText(o.Text))+files(o))
+	_, err := io.WriteString(w, endLine(channels.SanitizeBidiText(o.Text))+fileLines(o))
 	return err
 }
 
-// lines ends a text with one line break, unless it is empty.
-func lines(text string) string {
+// endLine ends a text with exactly one line break, unless it is empty.
+func endLine(text string) string {
 	if text == "" {
 		return ""
 	}
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// files returns a line for each file of a message.
-func files(o channels.Outgoing) string {
+// fileLines returns a line for each file of a message.
+func fileLines(o channels.Outgoing) string {
 	var b strings.Builder
 	for _, f := range o.Media {
-		fmt.Fprintf(&b, "📎 %s (%s, %s)\n", printable(f), f.Kind, channels.HumanSize(f.Size))
+		fmt.Fprintf(&b, "📎 %s (%s, %s)\n", printablePath(f), f.Kind, channels.HumanSize(f.Size))
 	}
 	return b.String()
 }
 
-// place is where a file is, or its name if it is nowhere on disk.
-func place(f channels.File) string {
+// pathOrName returns the path of a file, or its name if it is not on disk.
+func pathOrName(f channels.File) string {
 	if f.Path == "" {
 		return f.Name
 	}
 	return f.Path
 }
 
-// printable is a file's place on one line: a name may hold anything, and a terminal obeys escapes.
-func printable(f channels.File) string {
-	name := place(f)
-	// What is not graphic includes the C1 controls, which are escapes too, and marks that turn a
-	// name's direction.
+// printablePath returns a file's path, quoted if it has characters that a terminal would interpret.
+func printablePath(f channels.File) string {
+	name := pathOrName(f)
+	// Characters that are not graphic include C1 controls, which also start escape sequences, and
+	// bidi controls.
 	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }) {
 		return fmt.Sprintf("%q", name)
 	}

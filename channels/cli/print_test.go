@@ -45,7 +45,7 @@ func TestJSONIsOneExactLineAMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := (cli.JSON{Out: &out}).Show(c.in); err != nil {
+			if err := (cli.JSONPrinter{Out: &out}).Show(c.in); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != c.want+"\n" {
@@ -75,7 +75,7 @@ func TestTextIsPrintedAsLinesWithFilesBelow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, progress strings.Builder
 			c.in.Kind = channels.Answer
-			if err := (cli.Text{Out: &out, Progress: &progress}).Show(c.in); err != nil {
+			if err := (cli.TextPrinter{Out: &out, Progress: &progress}).Show(c.in); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != c.want || progress.String() != "" {
@@ -87,7 +87,7 @@ func TestTextIsPrintedAsLinesWithFilesBelow(t *testing.T) {
 
 func TestProgressHasItsOwnPlaceBesideText(t *testing.T) {
 	var out, progress strings.Builder
-	p := cli.Text{Out: &out, Progress: &progress}
+	p := cli.TextPrinter{Out: &out, Progress: &progress}
 	for _, o := range []channels.Outgoing{
 		{Kind: channels.Progress, Text: "⏳ step 1"}, {Kind: channels.Answer, Text: "done"}, {Kind: channels.Failure, Text: "no"},
 	} {
@@ -108,7 +108,7 @@ func TestAFileNameCannotCommandTheTerminal(t *testing.T) {
 		for _, f := range []channels.File{{Path: "/tmp/" + name}, {Name: name}} {
 			o := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{f}}
 			var text, live strings.Builder
-			if err := errors.Join(cli.Text{Out: &text}.Show(o), (&cli.Live{Out: &live}).Show(o)); err != nil {
+			if err := errors.Join(cli.TextPrinter{Out: &text}.Show(o), (&cli.TerminalPrinter{Out: &live}).Show(o)); err != nil {
 				t.Fatal(err)
 			}
 			for _, out := range []string{text.String(), live.String()} {
@@ -125,7 +125,7 @@ func TestAnOrdinaryFileNameIsPrintedAsItIs(t *testing.T) {
 	for _, path := range []string{"/tmp/a b.png", "/tmp/größe 日本.csv", `/tmp/it's "quoted".txt`, "/tmp/👍🏽.gif"} {
 		var out strings.Builder
 		o := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{{Path: path, Kind: channels.Image}}}
-		if err := (cli.Text{Out: &out}).Show(o); err != nil {
+		if err := (cli.TextPrinter{Out: &out}).Show(o); err != nil {
 			t.Fatal(err)
 		}
 		if want := "📎 " + path + " (image, 0 bytes)\n"; out.String() != want {
@@ -137,9 +137,9 @@ func TestAnOrdinaryFileNameIsPrintedAsItIs(t *testing.T) {
 func TestEveryPrinterReportsThatItCannotWrite(t *testing.T) {
 	width := func() int { return 80 }
 	for name, p := range map[string]cli.Printer{
-		"JSON": cli.JSON{Out: broken{}},
-		"Text": cli.Text{Out: broken{}, Progress: broken{}},
-		"Live": &cli.Live{Out: broken{}, Width: width},
+		"JSON": cli.JSONPrinter{Out: broken{}},
+		"Text": cli.TextPrinter{Out: broken{}, Progress: broken{}},
+		"Live": &cli.TerminalPrinter{Out: broken{}, Width: width},
 	} {
 		for _, kind := range []channels.Kind{channels.Progress, channels.Answer} {
 			if err := p.Show(channels.Outgoing{Kind: kind, Text: "hello"}); !errors.Is(err, errBroken) {
@@ -156,10 +156,10 @@ func TestAPersonsTerminalShowsWhatTurnsTheDirectionOfWriting(t *testing.T) {
 	}
 	const want = "run photo⟨U+202E⟩gnp.exe\n\u2067open\u2069\n📎 \"/tmp/a\\u202egnp.exe\" (document, 3 bytes)\n"
 	var text, live bytes.Buffer
-	if err := (cli.Text{Out: &text, Progress: &text}).Show(o); err != nil || text.String() != want {
+	if err := (cli.TextPrinter{Out: &text, Progress: &text}).Show(o); err != nil || text.String() != want {
 		t.Errorf("as text it is %+q, %v", text.String(), err)
 	}
-	screen := &cli.Live{Out: &live, Width: func() int { return 80 }}
+	screen := &cli.TerminalPrinter{Out: &live, Width: func() int { return 80 }}
 	if err := screen.Show(o); err != nil || live.String() != want {
 		t.Errorf("on a terminal it is %+q, %v", live.String(), err)
 	}
@@ -173,7 +173,7 @@ func TestAPersonsTerminalShowsWhatTurnsTheDirectionOfWriting(t *testing.T) {
 func TestATerminalShowsWhereALinkLeads(t *testing.T) {
 	var out bytes.Buffer
 	o := channels.Outgoing{Kind: channels.Answer, Text: "[https://bank.example](https://evil.example)"}
-	if err := (cli.Text{Out: &out, Progress: &out}).Show(o); err != nil || out.String() != o.Text+"\n" {
+	if err := (cli.TextPrinter{Out: &out, Progress: &out}).Show(o); err != nil || out.String() != o.Text+"\n" {
 		t.Errorf("it is %q, %v", out.String(), err)
 	}
 }

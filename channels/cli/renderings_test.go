@@ -20,9 +20,9 @@ func TestRenderingsOfFixedMessages(t *testing.T) {
 			var b strings.Builder
 			width := func() int { return 60 }
 			for _, p := range []cli.Printer{
-				cli.Text{Out: &b, Progress: &b},
-				cli.JSON{Out: &b},
-				&cli.Live{Out: &b, Width: width}, &cli.Live{Out: &b, Width: width, Lines: true, Style: true},
+				cli.TextPrinter{Out: &b, Progress: &b},
+				cli.JSONPrinter{Out: &b},
+				&cli.TerminalPrinter{Out: &b, Width: width}, &cli.TerminalPrinter{Out: &b, Width: width, Lines: true, Style: true},
 			} {
 				if err := p.Show(o); err != nil {
 					t.Error(err)

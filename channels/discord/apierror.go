@@ -100,4 +100,6 @@ func excerpt(b json.RawMessage, most int) string {
 	return text
 }
 
-func (a *api) redact(text string) string { return strings.ReplaceAll(text, a.token, httpclient.Hidden) }
+func (a *api) redact(text string) string {
+	return strings.ReplaceAll(text, a.token, httpclient.RedactedSecret)
+}

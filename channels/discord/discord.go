@@ -130,7 +130,7 @@ func New(o Options) (*Channel, error) {
 	case !tokenForm.MatchString(o.Token): // not shown: it may contain a valid token
 		return nil, errors.New("token: must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.Hidden))
+		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
 		return nil, fmt.Errorf("groups: must be mention, all or off (got %q)", o.Groups)
 	case o.Folder == nil:

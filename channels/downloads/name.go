@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxName keeps names, with what is put before and behind them, below the 255 bytes that file
-// systems allow.
+// maxName keeps names below the 255 bytes that file systems allow, with the prefixes and suffixes
+// that are added.
 const maxName = 200
 
-// Name makes a file name of what a sender calls a file: the last part of a path, without what
-// terminals and shells stumble over, not too long, and with its extension. What has no name is
-// called otherwise.
+// Name returns a safe file name for the name that a sender gave: the last part of a path, without
+// characters that are special to terminals and shells, shortened, with its extension. It returns
+// otherwise if no name is left.
 func Name(name, otherwise string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {

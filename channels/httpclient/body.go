@@ -13,14 +13,14 @@ import (
 	"nanobot/channels"
 )
 
-// Body is what a request carries, made of pieces: files, and what is around them. Files are opened
-// anew for each body and streamed, so that they cost no memory. Its length is known beforehand,
-// since not every server takes requests without.
+// Body is the body of a request. It consists of pieces: files and the text between them. Files are
+// opened for each body and streamed, so they use no memory. Its length is known in advance, since
+// some servers refuse requests without a length.
 type Body struct {
-	pieces []piece
-	size   int64
-	kind   string
-	open   []*os.File
+	pieces      []piece
+	size        int64
+	contentType string
+	files       []*os.File
 }
 
 type piece struct {
@@ -28,24 +28,24 @@ type piece struct {
 	size int64
 }
 
-// Upload is one file of a form: the name of its field, and what the file is called.
+// Upload is one file of a form: the name of its field, and its file name.
 type Upload struct {
 	Field, Name string
 	File        channels.File
 }
 
-// NewJSON makes a body of a value.
+// NewJSON returns a body with a value as JSON.
 func NewJSON(v any) (*Body, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	b := &Body{kind: "application/json"}
+	b := &Body{contentType: "application/json"}
 	b.add(bytes.NewReader(text), int64(len(text)))
 	return b, nil
 }
 
-// NewForm makes a multipart form of fields, which are written first, and files. It must be closed.
+// NewForm returns a multipart form with fields, which come first, and files. It must be closed.
 func NewForm(fields func(*multipart.Writer) error, files []Upload) (*Body, error) {
 	b := &Body{}
 	if err := b.build(fields, files); err != nil {
@@ -55,7 +55,7 @@ func NewForm(fields func(*multipart.Writer) error, files []Upload) (*Body, error
 	return b, nil
 }
 
-// Request makes a request that carries the body.
+// Request returns a request with the body.
 func (b *Body) Request(ctx context.Context, method, url string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	if err != nil {
@@ -63,18 +63,18 @@ func (b *Body) Request(ctx context.Context, method, url string) (*http.Request, 
 	}
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(b.reader()), nil }
 	req.ContentLength, req.Body = b.size, io.NopCloser(b.reader())
-	req.Header.Set("Content-Type", b.kind)
+	req.Header.Set("Content-Type", b.contentType)
 	return req, nil
 }
 
 // Close closes the files.
 func (b *Body) Close() {
-	for _, file := range b.open {
+	for _, file := range b.files {
 		file.Close()
 	}
 }
 
-// reader reads the body from its beginning.
+// reader returns a reader of the body from its beginning.
 func (b *Body) reader() io.Reader {
 	var all []io.Reader
 	for _, p := range b.pieces {
@@ -86,7 +86,7 @@ func (b *Body) reader() io.Reader {
 func (b *Body) build(fields func(*multipart.Writer) error, files []Upload) error {
 	var between bytes.Buffer
 	w := multipart.NewWriter(&between)
-	b.kind = w.FormDataContentType()
+	b.contentType = w.FormDataContentType()
 	flush := func() {
 		text := bytes.Clone(between.Bytes())
 		between.Reset()
@@ -125,7 +125,7 @@ func (b *Body) addFile(of channels.File) error {
 	if err != nil {
 		return err
 	}
-	b.open = append(b.open, file)
+	b.files = append(b.files, file)
 	info, err := file.Stat()
 	if err != nil {
 		return err

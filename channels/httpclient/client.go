@@ -1,5 +1,5 @@
-// Package httpclient makes the HTTP requests of channels: it bounds answers, streams uploads,
-// records whether a request was written, and waits between attempts.
+// Package httpclient makes the HTTP requests of channels: it bounds responses, streams uploads,
+// records whether a request was written, and waits between attempts. It knows nothing of networks.
 package httpclient
 
 import (
@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Client makes requests. It follows no redirection, which would take a token to somebody else.
+// Client makes requests. It follows no redirects, which would send a token to another server.
 type Client struct{ *http.Client }
 
-// NewClient returns a client that works like the given one; nil is one of its own.
+// NewClient returns a client with the settings of the given one; nil means default settings.
 func NewClient(given *http.Client) *Client {
 	own := http.Client{}
 	if given != nil {
@@ -24,8 +24,7 @@ func NewClient(given *http.Client) *Client {
 	} else {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = 8
-		// A connection that died without a word is noticed by pings instead of by each of its
-		// requests.
+		// Pings detect a broken connection; otherwise each of its requests would have to time out.
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Second, PingTimeout: 10 * time.Second}
 		own.Transport = t
 	}
@@ -33,7 +32,7 @@ func NewClient(given *http.Client) *Client {
 	return &Client{&own}
 }
 
-// Do makes a request and says, when there is no answer, whether the request was written: then it
+// Do makes a request. If there is no response, written says whether the request was written, and so
 // may have been carried out.
 func (c *Client) Do(req *http.Request) (resp *http.Response, written bool, err error) {
 	var wrote atomic.Bool
@@ -48,38 +47,38 @@ func (c *Client) Do(req *http.Request) (resp *http.Response, written bool, err e
 	return resp, wrote.Load(), err
 }
 
-// Outcome is what became of a request.
+// Outcome is the result of a request.
 type Outcome struct {
-	Status  int // 0: there is no answer
+	Status  int // 0: there is no response
 	Header  http.Header
 	Body    []byte
-	Written bool  // the whole request was sent: it may have been carried out
-	Err     error // why there is no answer, or only a part of it
+	Written bool  // the whole request was sent, so it may have been carried out
+	Err     error // why there is no response, or only a part of it
 }
 
-var errSwitched = errors.New("the server wants to speak another protocol")
+var errSwitchingProtocols = errors.New("the server wants to speak another protocol")
 
-// Fetch makes a request and reads its answer, up to a number of bytes.
+// Fetch makes a request and reads its response, up to a number of bytes.
 func (c *Client) Fetch(req *http.Request, most int64) Outcome {
 	resp, written, err := c.Do(req)
 	if err != nil {
 		return Outcome{Written: written, Err: err}
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is a connection, which does not end with the context
-		return Outcome{Written: true, Err: errSwitched}
+	if resp.StatusCode == http.StatusSwitchingProtocols { // the body is a connection that does not end with the context
+		return Outcome{Written: true, Err: errSwitchingProtocols}
 	}
 	o := Outcome{Status: resp.StatusCode, Header: resp.Header, Written: true}
 	o.Body, o.Err = io.ReadAll(io.LimitReader(resp.Body, most))
 	return o
 }
 
-// Hidden replaces secrets in errors.
-const Hidden = "***"
+// RedactedSecret replaces secrets in errors.
+const RedactedSecret = "***"
 
-// Redact removes secrets from the error of a request, and the address that http.Client adds to it.
-// An error without secrets stays what it is. A secret of one character is no secret, but the path
-// of an address without one.
+// Redact removes secrets from the error of a request, and the URL that http.Client adds. An error
+// without secrets is returned unchanged. A secret of one character is ignored: it is the path of a
+// URL without one.
 func Redact(err error, secrets ...string) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -88,7 +87,7 @@ func Redact(err error, secrets ...string) error {
 	text := err.Error()
 	for _, secret := range secrets {
 		if len(secret) > 1 {
-			text = strings.ReplaceAll(text, secret, Hidden)
+			text = strings.ReplaceAll(text, secret, RedactedSecret)
 		}
 	}
 	if text == err.Error() {

@@ -123,4 +123,6 @@ func (a *api) undecodableResult(got *callRecord, err error) error {
 	return a.noResponse(got.method, fmt.Errorf("decode answer: %w", err), true)
 }
 
-func (a *api) redact(text string) string { return strings.ReplaceAll(text, a.token, httpclient.Hidden) }
+func (a *api) redact(text string) string {
+	return strings.ReplaceAll(text, a.token, httpclient.RedactedSecret)
+}

@@ -69,9 +69,9 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 		keyboard := cli.NewKeyboard(std.in, out, "› ", cli.OpenHistory(filepath.Join(cfg.Gateway.StateDir, "history")))
 		s.live = newLivePrinter(out, cfg.Terminal.Progress)
 		s.live.Out = keyboard // a turn may print while it waits for input
-		o.In, o.Printer, logTo = keyboard, s.live, s.live.Beside(std.err)
+		o.In, o.Printer, logTo = keyboard, s.live, s.live.AboveProgress(std.err)
 	} else {
-		o.Printer = cli.Text{Out: std.out, Progress: std.out}
+		o.Printer = cli.TextPrinter{Out: std.out, Progress: std.out}
 		o.In = cli.NewPiped(std.in)
 	}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
@@ -106,9 +106,9 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 // newLivePrinter returns a printer that shows progress on one line, or as separate lines if
 // terminal.progress is "message". Styles are off if NO_COLOR (https://no-color.org) is set or the
 // terminal is dumb.
-func newLivePrinter(out *os.File, progress string) *cli.Live {
+func newLivePrinter(out *os.File, progress string) *cli.TerminalPrinter {
 	style := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	return &cli.Live{Out: out, Lines: progress == "message", Style: style, Width: func() int {
+	return &cli.TerminalPrinter{Out: out, Lines: progress == "message", Style: style, Width: func() int {
 		w, _, err := term.GetSize(int(out.Fd()))
 		if err != nil || w < 10 {
 			return 80
@@ -121,7 +121,7 @@ func newLivePrinter(out *os.File, progress string) *cli.Live {
 type chatSession struct {
 	gateway *gateway.Direct
 	ch      *cli.Channel
-	live    *cli.Live // nil if stdin or stdout is not a terminal
+	live    *cli.TerminalPrinter // nil if stdin or stdout is not a terminal
 
 	mu   sync.Mutex
 	stop context.CancelFunc // stops the running turn; nil if none runs or it was stopped already

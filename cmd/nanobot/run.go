@@ -59,9 +59,9 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 			if len(files) > 0 && !cfg.Terminal.PassMedia {
 				fmt.Fprintln(std.err, "nanobot: terminal.passMedia is false, so the agent does not get the files")
 			}
-			var printer cli.Printer = cli.Text{Out: std.out, Progress: std.err}
+			var printer cli.Printer = cli.TextPrinter{Out: std.out, Progress: std.err}
 			if asJSON {
-				printer = cli.JSON{Out: std.out}
+				printer = cli.JSONPrinter{Out: std.out}
 			}
 			return runOnce(cmd.Context(), cfg, oneTurn{flags: flags, printer: printer, text: text, media: files, stderr: std.err})
 		},

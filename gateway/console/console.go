@@ -126,25 +126,25 @@ func (c *Console) publishTurns(ctx context.Context, ids []int64, publish func(ev
 func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, f func(r *http.Request) (any, error)) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.respond(w, r, f) })
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.serveJSON(w, r, f) })
 	}
-	handle("GET /api/turns", c.turns)
-	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.detail(r, g) })
+	handle("GET /api/turns", c.serveTurns)
+	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.serveTurn(r, g) })
 	handle("POST /api/turns/{id}/stop", func(r *http.Request) (any, error) {
-		inbound, err := c.inbound(r)
+		inbound, err := c.requestedInbound(r)
 		if err != nil {
 			return nil, err
 		}
 		return accepted, g.Stop(r.Context(), inbound.ID)
 	})
 	handle("POST /api/turns/{id}/retry", func(r *http.Request) (any, error) {
-		inbound, err := c.inbound(r)
+		inbound, err := c.requestedInbound(r)
 		if err != nil {
 			return nil, err
 		}
 		return accepted, g.Retry(r.Context(), inbound.ID)
 	})
-	handle("GET /api/undelivered", c.undelivered)
+	handle("GET /api/undelivered", c.serveUndelivered)
 	handle("GET /api/health", func(r *http.Request) (any, error) { return g.Health(r.Context()), nil })
 	return mux
 }
@@ -159,7 +159,7 @@ var errNotFound = errors.New("there is no such turn")
 // badRequest is a mistake of the client.
 type badRequest struct{ error }
 
-func (c *Console) respond(w http.ResponseWriter, r *http.Request, f func(*http.Request) (any, error)) {
+func (c *Console) serveJSON(w http.ResponseWriter, r *http.Request, f func(*http.Request) (any, error)) {
 	v, err := f(r)
 	status := http.StatusOK
 	var bad badRequest
@@ -185,7 +185,7 @@ func (c *Console) respond(w http.ResponseWriter, r *http.Request, f func(*http.R
 	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
-func (c *Console) inbound(r *http.Request) (store.Inbound, error) {
+func (c *Console) requestedInbound(r *http.Request) (store.Inbound, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
 		return store.Inbound{}, badRequest{fmt.Errorf("turn %q is not a number", r.PathValue("id"))}

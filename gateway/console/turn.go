@@ -61,7 +61,7 @@ type Detail struct {
 	Sent   []Send             `json:"parts"`
 }
 
-func (c *Console) turns(r *http.Request) (any, error) {
+func (c *Console) serveTurns(r *http.Request) (any, error) {
 	f, err := parseFilter(r)
 	if err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 	return t
 }
 
-func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
-	inbound, err := c.inbound(r)
+func (c *Console) serveTurn(r *http.Request, g *gateway.Gateway) (any, error) {
+	inbound, err := c.requestedInbound(r)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
 	return d, nil
 }
 
-func (c *Console) undelivered(r *http.Request) (any, error) {
+func (c *Console) serveUndelivered(r *http.Request) (any, error) {
 	deliveries, err := c.store.Undelivered(r.Context(), channels.Chat{}, maxUndelivered)
 	if err != nil {
 		return nil, err

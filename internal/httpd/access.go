@@ -107,7 +107,7 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 		id, ok, wrong, err := a.identify(r, token, byToken)
 		switch {
 		case err != nil: // the session may still be valid, so the answer is not 401
-			refuse(w, r, http.StatusServiceUnavailable, "Your sign-in could not be checked. Try again in a moment.")
+			writeRefusal(w, r, http.StatusServiceUnavailable, "Your sign-in could not be checked. Try again in a moment.")
 		case !ok && wrong && a.attempts.Wrong(w, r):
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -115,11 +115,11 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 			if !byToken && a.cookies.present(r) {
 				why = SignedOut
 			}
-			refuse(w, r, http.StatusUnauthorized, why)
+			writeRefusal(w, r, http.StatusUnauthorized, why)
 		case !id.Role.includes(role):
-			refuse(w, r, http.StatusForbidden, "Only operators may do this.")
+			writeRefusal(w, r, http.StatusForbidden, "Only operators may do this.")
 		case !byToken && !isSafeMethod(r.Method) && cmp.Or(r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")) == "":
-			refuse(w, r, http.StatusForbidden, "A request without an Origin header needs the token.")
+			writeRefusal(w, r, http.StatusForbidden, "A request without an Origin header needs the token.")
 		default:
 			ctx := context.WithValue(r.Context(), identityKey{}, id)
 			if id.session != "" { // a stream must not outlive its session

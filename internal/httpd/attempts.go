@@ -146,7 +146,7 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 	}
 	a.mu.Unlock()
 	if blocked {
-		answerTooMany(w, r, wait)
+		refuseTooMany(w, r, wait)
 	}
 	return blocked
 }
@@ -156,7 +156,7 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 func (a *Attempts) Wrong(w http.ResponseWriter, r *http.Request) bool {
 	wait, over := a.count(a.clientOf(r))
 	if over {
-		answerTooMany(w, r, wait)
+		refuseTooMany(w, r, wait)
 	}
 	return over
 }
@@ -311,10 +311,10 @@ func (w *limitedWriter) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *limitedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func answerTooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+func refuseTooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	seconds := max(1, int(math.Ceil(wait.Seconds())))
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	refuse(w, r, http.StatusTooManyRequests, fmt.Sprintf("Too many wrong attempts. Try again in %s.", plural(seconds, "second")))
+	writeRefusal(w, r, http.StatusTooManyRequests, fmt.Sprintf("Too many wrong attempts. Try again in %s.", plural(seconds, "second")))
 }
 
 func plural(n int, word string) string {

@@ -36,11 +36,11 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
 		if !isOurHost(r, hosts) {
-			refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("This server is not known as %q. If it should be, add that name to http.hosts in the config.", r.Host))
+			writeRefusal(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("This server is not known as %q. If it should be, add that name to http.hosts in the config.", r.Host))
 			return
 		}
 		if err := crossOrigin.Check(r); err != nil {
-			refuse(w, r, http.StatusForbidden, "This request came from another site's page.")
+			writeRefusal(w, r, http.StatusForbidden, "This request came from another site's page.")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -40,7 +40,7 @@ func Import(ctx context.Context, r Records, state string) error {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
 	e := legacyState{state: root, values: map[string]string{}}
-	err = errors.Join(e.readKey(), e.readOut(), e.readFolder(LinkFolder, e.addLink), e.readFolder(SessionFolder, e.addSession))
+	err = errors.Join(e.readKey(), e.readSignedOut(), e.readFolder(LinkFolder, e.addLink), e.readFolder(SessionFolder, e.addSession))
 	if key != "" {
 		e.remove()
 		return nil
@@ -96,7 +96,7 @@ func (e *legacyState) readKey() error {
 	return nil
 }
 
-func (e *legacyState) readOut() error {
+func (e *legacyState) readSignedOut() error {
 	content, err := e.read(SignedOutFile)
 	if err != nil || content == nil {
 		return err

@@ -21,22 +21,22 @@ const (
 type sessions struct {
 	records Records
 
-	mu    sync.Mutex
-	out   map[string]time.Time            // sessions ended by this process, in case the record could not be written
-	seen  map[string]time.Time            // when the record of a session was last updated
-	open  map[string]map[*func()]struct{} // the cancel functions of the open requests of a session
-	watch *time.Timer                     // runs checkRecords; nil while no request is open
+	mu        sync.Mutex
+	endedHere map[string]time.Time            // sessions ended by this process, in case the record could not be written
+	seen      map[string]time.Time            // when the record of a session was last updated
+	open      map[string]map[*func()]struct{} // the cancel functions of the open requests of a session
+	watch     *time.Timer                     // runs checkRecords; nil while no request is open
 }
 
 func newSessions(r Records) *sessions {
 	return &sessions{
-		records: r, out: map[string]time.Time{}, seen: map[string]time.Time{}, open: map[string]map[*func()]struct{}{},
+		records: r, endedHere: map[string]time.Time{}, seen: map[string]time.Time{}, open: map[string]map[*func()]struct{}{},
 	}
 }
 
 func (s *sessions) ended(ctx context.Context, session string) (bool, error) {
 	s.mu.Lock()
-	_, out := s.out[session]
+	_, out := s.endedHere[session]
 	s.mu.Unlock()
 	if out {
 		return true, nil
@@ -64,7 +64,7 @@ func (s *sessions) touch(ctx context.Context, id Identity, now time.Time) {
 func (s *sessions) trackRequest(session string, stop func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, out := s.out[session]; out {
+	if _, out := s.endedHere[session]; out {
 		stop()
 		return func() {}
 	}
@@ -115,8 +115,8 @@ func (s *sessions) cancelRequests(session string) {
 // end ends a session and its requests. After an error the session is valid again at the next start.
 func (s *sessions) end(ctx context.Context, id Identity, now time.Time) error {
 	s.mu.Lock()
-	maps.DeleteFunc(s.out, func(_ string, until time.Time) bool { return !now.Before(until) })
-	s.out[id.session] = id.Expires
+	maps.DeleteFunc(s.endedHere, func(_ string, until time.Time) bool { return !now.Before(until) })
+	s.endedHere[id.session] = id.Expires
 	s.cancelRequests(id.session)
 	s.mu.Unlock()
 	// The request that signs out is one of the requests just cancelled.

@@ -90,9 +90,9 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 	switch {
 	case err != nil:
 		log.Error("sign-in by link failed", zap.Error(err))
-		refuse(w, r, http.StatusServiceUnavailable, "Signing in did not work. The bot's log has the reason.")
+		writeRefusal(w, r, http.StatusServiceUnavailable, "Signing in did not work. The bot's log has the reason.")
 	case !ok:
-		refuse(w, r, http.StatusNotFound, "This link was used already or has expired. The bot's operator makes a new one with: nanobot link")
+		writeRefusal(w, r, http.StatusNotFound, "This link was used already or has expired. The bot's operator makes a new one with: nanobot link")
 	default:
 		a.cookies.write(w, r, id)
 		log.Info("signed in by a link", zap.String("user", id.User), zap.String("role", string(id.Role)))
@@ -123,7 +123,7 @@ func (a *Access) signOut(w http.ResponseWriter, r *http.Request, log *zap.Logger
 		a.cookies.clear(w, r)
 		if err := a.sessions.end(r.Context(), id, a.now()); err != nil {
 			log.Error("sign-out not stored, it lasts until the next start", zap.String("user", id.User), zap.Error(err))
-			refuse(w, r, http.StatusServiceUnavailable, "You are signed out, but only until the bot restarts. The bot's log has the reason.")
+			writeRefusal(w, r, http.StatusServiceUnavailable, "You are signed out, but only until the bot restarts. The bot's log has the reason.")
 			return
 		}
 	}
@@ -179,7 +179,7 @@ func writePage(w http.ResponseWriter, status int, p page) {
 }
 
 // refuse answers with the reason of a refusal: a page for people, JSON for programs.
-func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+func writeRefusal(w http.ResponseWriter, r *http.Request, status int, why string) {
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
 		writePage(w, status, page{Title: http.StatusText(status), Text: why})
 		return

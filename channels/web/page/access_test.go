@@ -167,8 +167,8 @@ func TestNobodyIsKeptOutWhenThingsGoWrong(t *testing.T) {
 		f.handler().ServeHTTP(w, r)
 	}))
 	f.start(f.addr)
-	p.sees("#door", "nanobot link")
-	checkAccess(t, p, "the door")
+	p.sees("#login", "nanobot link")
+	checkAccess(t, p, "the page for people who are signed out")
 }
 
 func TestTheSkipLinkLeadsToTheContent(t *testing.T) {

@@ -46,12 +46,12 @@ func TestWhatIsWrittenWhenTheCookieHasExpiredIsSentAfterSigningInAgain(t *testin
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "a draft"))
 	f.stop() // and with it the stream
 	f.start(f.addr)
-	p.sees("#door", "nanobot link")
-	p.sees("#door", "What you wrote is kept")
+	p.sees("#login", "nanobot link")
+	p.sees("#login", "Unsent messages are sent")
 	p.sans("#chat")
 	out.Store(false) // as by a link in another tab
 	p.sees(".theirs", "Answer to too late")
-	p.sans("#door")
+	p.sans("#login")
 	shows(p, "li", "first", "Answer to first", "too late", "Answer to too late")
 	p.until("document.getElementById('text').value === 'a draft'")
 }
@@ -60,12 +60,12 @@ func TestWhoIsSentOutWhileTheStreamLastsComesBackByItself(t *testing.T) {
 	f := newFake(t)
 	out := shut(f)
 	p := open(t, f.url()+"#/console")
-	p.sees("#no-turns", "No such turns")
+	p.sees("#no-turns", "No turns match")
 	out.Store(true)
 	p.run("document.getElementById('by-outcome').dispatchEvent(new Event('change'))")
-	p.sees("#door", "nanobot link")
+	p.sees("#login", "nanobot link")
 	out.Store(false)
-	p.sees("#console", "No such turns")
+	p.sees("#console", "No turns match")
 }
 
 func TestTheFirstMessageOfANewChatSurvivesAReload(t *testing.T) {
@@ -247,7 +247,7 @@ func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
 	if n := eval[int](p, "sessionStorage.length"); n != 0 {
 		t.Errorf("%d drafts are left for the next one who sits here", n)
 	}
-	other.sees("#door", "nanobot link")
+	other.sees("#login", "nanobot link")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.sees("#hello", "Say hello")
 }
@@ -307,7 +307,7 @@ func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
 	other.sees("#log", "Answer to my secret")
 	p.click("#out")
 	p.sees("main", "Unauthorized") // by the server: the page has been left
-	other.sees("#door", "nanobot link")
+	other.sees("#login", "nanobot link")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.sees("#hello", "Say hello")
 	other.sees("#hello", "Say hello")

@@ -1,50 +1,50 @@
-// The conversation: its history, what is on its way, and the list of chats.
-import { $, h, button, fill, put, say, unseen, at, day, duration, moment } from './dom.js';
+// The conversation: stored and unsent messages, and the list of chats.
+import { $, h, button, setChildren, update, announce, unseen, at, day, duration, moment } from './dom.js';
 import { get, history, press } from './api.js';
 import { body, bubble, buttons, chose, sending } from './message.js';
 import { composer } from './composer.js';
 import { outbox, random } from './outbox.js';
 
-// chatView calls went(chat) when it shows a chat, and refused(error) when the server refuses.
-export function chatView(went, refused) {
-	let current = '', chats = [], loading = 0, listing = null, atEnd = true;
+// chatView calls onOpen(chat) when it shows a chat, and onError(error).
+export function chatView(onOpen, onError) {
+	let current = '', chats = [], loading = 0, loadingChats = null, atEnd = true;
 	const shown = new Map(); // message id → its element
-	const leaving = new Map(); // id of an item in the outbox → its element
-	const working = new Map(); // chat → its progress
-	const drafts = new Map(); // id → an answer that is being written
+	const unsent = new Map(); // id of an item in the outbox → its element
+	const running = new Map(); // chat → its progress
+	const drafts = new Map(); // id → the beginning of an answer
 	const typing = new Map(); // chat → until when
 	const unread = new Set();
 	const links = new Map(); // chat → its entry in the list
 	const scroll = $('scroll');
 
-	const write = composer((text, files) => {
+	const input = composer((text, files) => {
 		atEnd = true;
 		out.add(current, text, files);
 	});
 
-	const out = outbox(drawLeaving);
+	const out = outbox(drawUnsent);
 
-	function drawLeaving(item) {
-		let e = leaving.get(item.id);
-		// What the server has comes back as a message; until then the bubble stays.
-		if (item.state === 'gone' && (!item.message || shown.has(item.message))) return forget(item.id);
+	function drawUnsent(item) {
+		let e = unsent.get(item.id);
+		// The bubble stays until the message comes back from the server.
+		if (item.state === 'gone' && (!item.message || shown.has(item.message))) return dropUnsent(item.id);
 		if (!e && item.chat === current) {
 			e = sending(item);
-			leaving.set(item.id, e);
-			place(e);
+			unsent.set(item.id, e);
+			insert(e);
 		}
 		if (!e) return;
 		e.item = item;
 		const stuck = item.state === 'waiting' || item.state === 'failed';
-		const words = { waiting: `Not sent yet: ${item.why}. Will be tried again.`, failed: 'Not sent: ' + item.why, gone: 'Sent' }[item.state] || 'Sending… ' + item.why;
+		const words = { waiting: `Not sent yet: ${item.why}. Will retry.`, failed: 'Not sent: ' + item.why, gone: 'Sent' }[item.state] || 'Sending… ' + item.why;
 		e.classList.toggle('stuck', stuck);
-		put(e.lastChild, words, () => [words, stuck && button('soft', () => out.again(item), 'Try again'), stuck && button('soft', () => out.drop(item.id), 'Discard')]);
+		update(e.lastChild, words, () => [words, stuck && button('soft', () => out.retry(item), 'Try again'), stuck && button('soft', () => out.drop(item.id), 'Discard')]);
 	}
 
-	function forget(id) {
-		leaving.get(id)?.remove();
-		leaving.delete(id);
-		hello();
+	function dropUnsent(id) {
+		unsent.get(id)?.remove();
+		unsent.delete(id);
+		drawWelcome();
 	}
 
 	async function choose(m, { data, stays }, row) {
@@ -52,28 +52,28 @@ export function chatView(went, refused) {
 		try {
 			await press(m.chat, m.id, data);
 		} catch (e) {
-			refused(e);
+			onError(e);
 			for (const b of row.children) b.disabled = false;
 		}
 	}
 
-	// place inserts an element by its sequence; what has none is last.
-	function place(e) {
+	// insert sorts an element by its sequence number; those without are last.
+	function insert(e) {
 		const seq = (x) => x.message?.seq ?? Infinity;
 		let next = null;
 		for (let x = $('log').lastElementChild; x && seq(x) > seq(e); x = x.previousElementSibling) next = x;
 		$('log').insertBefore(e, next);
-		hello();
+		drawWelcome();
 	}
 
 	function show(m) {
 		const old = shown.get(m.id);
-		if (old && (old.message.pressed || !m.pressed)) return; // nothing else about a message changes
+		if (old && (old.message.pressed || !m.pressed)) return; // only presses change a message
 		const e = bubble(m, choose);
 		shown.set(m.id, e);
 		if (old) old.replaceWith(e);
-		else place(e);
-		for (const [id, l] of leaving) if (id === m.client_id || l.item.message === m.id) forget(id);
+		else insert(e);
+		for (const [id, l] of unsent) if (id === m.client_id || l.item.message === m.id) dropUnsent(id);
 		out.drop(m.client_id);
 		for (const x of [e, e.nextElementSibling]) {
 			if (!x?.message) continue;
@@ -83,7 +83,7 @@ export function chatView(went, refused) {
 		}
 	}
 
-	function hello() {
+	function drawWelcome() {
 		$('hello').hidden = loading > 0 || $('log').childElementCount > 0 || !$('live').hidden;
 	}
 
@@ -92,24 +92,24 @@ export function chatView(went, refused) {
 		shown.clear();
 	}
 
-	// load fetches the newest messages, or those before what is shown.
+	// load fetches the newest messages, or those before a number.
 	async function load(before) {
 		const chat = current;
 		loading++;
 		try {
 			const page = await history(chat, before);
 			if (chat !== current) return;
-			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear(); // there is a gap before them
-			const all = before || !shown.size, height = scroll.scrollHeight, end = near();
+			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear(); // there is a gap
+			const all = before || !shown.size, height = scroll.scrollHeight, end = nearEnd();
 			page.messages.forEach(show);
 			if (all) $('older').hidden = !page.more;
 			if (before) scroll.scrollTop += scroll.scrollHeight - height;
 			else if (end) toEnd();
 		} catch (e) {
-			refused(e);
+			onError(e);
 		} finally {
 			loading--;
-			hello();
+			drawWelcome();
 			scroll.onscroll();
 		}
 	}
@@ -119,40 +119,40 @@ export function chatView(went, refused) {
 	}
 
 	function drawLive() {
-		const p = working.get(current), s = p ? Math.floor((Date.now() - at(p.since)) / 1000) : 0;
+		const p = running.get(current), s = p ? Math.floor((Date.now() - at(p.since)) / 1000) : 0;
 		$('live').hidden = !p && !(typing.get(current) > Date.now());
 		$('elapsed').textContent = p ? (s < 10 ? s + ' s' : duration(s * 1000)) : '';
 		const screen = () => $('now').querySelector('.screen'), x = screen()?.scrollLeft;
-		put($('now'), p?.html, () => [(p && body(p)) || 'At work…']);
+		update($('now'), p?.html, () => [(p && body(p)) || 'Working…']);
 		if (x && screen()) screen().scrollLeft = x;
-		put($('acts'), [p?.id, p?.buttons], () => [p?.buttons?.length > 0 && buttons(p, choose)]);
-		hello();
+		update($('acts'), [p?.id, p?.buttons], () => [p?.buttons?.length > 0 && buttons(p, choose)]);
+		drawWelcome();
 	}
 
 	function drawDraft(p) {
 		const e = h('li.theirs', unseen('nanobot:'), h('div.bubble', body(p)));
 		if (p.e?.isConnected) p.e.replaceWith(e);
-		else if (p.chat === current) place(e);
+		else if (p.chat === current) insert(e);
 		p.e = e;
 	}
 
-	function list() {
-		listing ??= get('api/chats').then((c) => (chats = c), (e) => void refused(e)).finally(() => {
-			listing = null;
+	function loadChats() {
+		loadingChats ??= get('api/chats').then((c) => (chats = c), (e) => void onError(e)).finally(() => {
+			loadingChats = null;
 			drawList();
 		});
-		return listing;
+		return loadingChats;
 	}
 
 	function drawList() {
 		if (!document.hidden && !$('chat').hidden) unread.delete(current);
 		chats.sort((a, b) => at(b.updated) - at(a.updated));
-		const entries = chats.map((c) => ({ ...c, here: c.id === current, busy: working.has(c.id), news: unread.has(c.id) }));
-		fill($('chats'), entries.map((c) => {
+		const entries = chats.map((c) => ({ ...c, here: c.id === current, busy: running.has(c.id), news: unread.has(c.id) }));
+		setChildren($('chats'), entries.map((c) => {
 			if (!links.has(c.id)) links.set(c.id, h('li', h('a', { href: '#/c/' + c.id })));
 			const a = links.get(c.id).firstChild;
 			a.ariaCurrent = c.here ? 'page' : null;
-			put(a, c, () => [h('span.name', c.title || 'Untitled'), c.busy && h('span.spinner', unseen('at work')),
+			update(a, c, () => [h('span.name', c.title || 'Untitled'), c.busy && h('span.spinner', unseen('working')),
 				c.news && h('span.dot', unseen('new messages')), h('small', moment(c.updated))]);
 			return a.parentNode;
 		}));
@@ -160,13 +160,13 @@ export function chatView(went, refused) {
 		document.title = (unread.size ? `(${unread.size}) ` : '') + 'nanobot';
 	}
 
-	const near = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 60;
+	const nearEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 60;
 	function toEnd() {
 		scroll.scrollTop = scroll.scrollHeight;
 		$('latest').hidden = true;
 	}
 	scroll.onscroll = () => {
-		$('latest').hidden = atEnd = near();
+		$('latest').hidden = atEnd = nearEnd();
 		if (!atEnd && scroll.scrollTop < 150) older();
 	};
 	const grown = new ResizeObserver(() => atEnd && toEnd());
@@ -175,31 +175,31 @@ export function chatView(went, refused) {
 	$('older').onclick = older;
 	$('latest').onclick = () => {
 		toEnd();
-		write.focus();
+		input.focus();
 	};
 	document.addEventListener('visibilitychange', drawList);
 	setInterval(drawLive, 1000);
 
-	// open shows a chat: one with an id, a new one, or else the newest.
+	// open shows a chat: the one with an id, a new one, or the newest.
 	async function open(id, wantsNew) {
 		if (!wantsNew) id ||= current || out.chat();
 		if (!id && !wantsNew) {
-			if (!(await list())) return setTimeout(open, 5000);
+			if (!(await loadChats())) return setTimeout(open, 5000);
 			id = current || chats[0]?.id;
 		}
-		id ||= 'web-' + random(); // the server knows it once it has a message
-		went(id);
+		id ||= 'web-' + random(); // exists once it has a message
+		onOpen(id);
 		if (id !== current) {
 			current = id;
 			atEnd = true;
 			clear();
-			leaving.clear();
+			unsent.clear();
 			$('log').replaceChildren();
 			$('older').hidden = true;
-			write.open(id);
+			input.open(id);
 			load();
 			out.claim(id);
-			out.of(id).forEach(drawLeaving);
+			out.of(id).forEach(drawUnsent);
 			drafts.forEach(drawDraft);
 			drawLive();
 			toEnd();
@@ -209,22 +209,22 @@ export function chatView(went, refused) {
 
 	return {
 		open,
-		// connected is called when the stream begins: what was missed is fetched, progress is told anew.
+		// connected is called when the stream starts. The server sends all transient messages again.
 		connected(missed) {
 			if (missed) {
 				clear();
 				$('older').hidden = false;
 			}
-			working.clear();
+			running.clear();
 			drafts.forEach((p) => p.e.remove());
 			drafts.clear();
 			drawLive();
-			list();
+			loadChats();
 			if (current) load();
-			out.again();
+			out.retry();
 		},
-		focus: write.focus,
-		busy: () => working.size > 0 || [...typing.values()].some((t) => t > Date.now()),
+		focus: input.focus,
+		busy: () => running.size > 0 || [...typing.values()].some((t) => t > Date.now()),
 		on: {
 			message(m) {
 				const here = m.chat === current, c = chats.find((x) => x.id === m.chat);
@@ -237,10 +237,10 @@ export function chatView(went, refused) {
 				}
 				if (m.from === 'bot') {
 					unread.add(m.chat);
-					if (here) say([m.text || 'Files', ...(m.buttons || []).map((b) => b.label)].join(', '));
+					if (here) announce([m.text || 'Files', ...(m.buttons || []).map((b) => b.label)].join(', '));
 				}
 				if (c) c.updated = m.time;
-				else list();
+				else loadChats();
 				drawList();
 			},
 			progress(p) {
@@ -249,18 +249,18 @@ export function chatView(went, refused) {
 					drafts.set(p.id, p);
 					return drawDraft(p);
 				}
-				const first = !working.has(p.chat);
-				p.html = p.html.replace('⏳ ', '').replace(/ \((\d+[hms])+\)(?=<\/p>(<pre|$))/, ''); // the page has a clock of its own
-				working.set(p.chat, p);
+				const first = !running.has(p.chat);
+				p.html = p.html.replace('⏳ ', '').replace(/ \((\d+[hms])+\)(?=<\/p>(<pre|$))/, ''); // the page shows the time itself
+				running.set(p.chat, p);
 				if (p.chat === current) drawLive();
 				if (!first) return;
 				drawList();
-				if (p.chat === current) say('At work. ' + (p.text || ''));
+				if (p.chat === current) announce('Working. ' + (p.text || ''));
 			},
 			gone(p) {
 				drafts.get(p.id)?.e.remove();
 				drafts.delete(p.id);
-				if (working.get(p.chat)?.id === p.id) working.delete(p.chat);
+				if (running.get(p.chat)?.id === p.id) running.delete(p.chat);
 				typing.delete(p.chat);
 				drawLive();
 				drawList();

@@ -291,7 +291,7 @@ func TestWhoIsNotSignedInIsToldHow(t *testing.T) {
 		f.handler().ServeHTTP(w, r)
 	}))
 	p := open(t, f.url())
-	p.sees("#door", "nanobot link")
+	p.sees("#login", "nanobot link")
 	p.sans("#chat")
 }
 

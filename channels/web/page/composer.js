@@ -1,26 +1,26 @@
-// Where messages are written: text, and files.
-import { $, keep, say } from './dom.js';
+// The form for a message: text and files.
+import { $, persist, announce } from './dom.js';
 import { preview } from './media.js';
 
-// composer calls submit(text, files). A draft is kept for each chat.
+// composer calls submit(text, files). It persists a draft for each chat.
 export function composer(submit) {
 	const text = $('text'), form = $('composer');
 	let files = [], draft = '';
-	const held = new Map(); // draft → its files
+	const attached = new Map(); // draft → its files
 
 	function fit() {
 		text.style.height = 'auto';
 		text.style.height = text.scrollHeight + 'px';
 		$('send').disabled = !text.value.trim() && !files.length;
-		keep(draft, text.value);
+		persist(draft, text.value);
 	}
 
 	function choose(now) {
 		files = now;
-		held.set(draft, files);
+		attached.set(draft, files);
 		$('chosen').hidden = !files.length;
 		$('chosen').replaceChildren(...files.map((f) => preview(f, () => {
-			say('Removed ' + f.name);
+			announce('Removed ' + f.name);
 			choose(files.filter((x) => x !== f));
 			text.focus();
 		})));
@@ -29,7 +29,7 @@ export function composer(submit) {
 
 	function attach(more) {
 		if (!more.length) return;
-		say('Attached ' + more.map((f) => f.name).join(', '));
+		announce('Attached ' + more.map((f) => f.name).join(', '));
 		choose(files.concat(more));
 		text.focus();
 	}
@@ -75,10 +75,10 @@ export function composer(submit) {
 
 	return {
 		open(chat) {
-			const early = draft ? '' : text.value; // what was typed before the page knew its chat
+			const early = draft ? '' : text.value; // typed before the chat was known
 			draft = 'draft:' + chat;
 			text.value = early || sessionStorage.getItem(draft) || '';
-			choose(held.get(draft) || []);
+			choose(attached.get(draft) || []);
 		},
 		focus: () => text.focus(),
 	};

@@ -142,7 +142,7 @@ func TestOlderTurnsStayAndAreFreshAfterAReloadOrAReconnect(t *testing.T) {
 	p.sees("#turns tr:has([href$='/350'])", "Timed out")
 	p.sees("#turn h2", "Timed out")
 	p.until("document.getElementById('by-chat').value === 'web:even'")
-	p.sees("#tiles .woe", "Failed, last hour") // which is in the other chat
+	p.sees("#tiles .problem", "Failed, last hour") // which is in the other chat
 	p.sans("#more")
 
 	f.stop()

@@ -1,4 +1,4 @@
-// Building the page without markup in strings, and short forms.
+// DOM helpers that take no markup, and formats of times and sizes.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -8,7 +8,7 @@ function make(e, kids) {
 	return e;
 }
 
-// h makes an element, tag.classes, of attributes, if any, and children that are neither null nor false.
+// h creates an element from tag.classes, optional attributes and children; null and false are skipped.
 export function h(tag, ...kids) {
 	const [name, classes] = tag.split('.'), e = make(document.createElement(name), kids);
 	if (classes) e.className = classes;
@@ -19,29 +19,29 @@ export const icon = (name) => svg('svg', { 'aria-hidden': 'true' }, svg('use', {
 export const button = (classes, click, ...kids) => Object.assign(h('button.' + classes, ...kids), { type: 'button', onclick: click });
 export const unseen = (text) => h('span.unseen', text);
 
-// put renders the inside of an element anew, if what it is made of has changed.
-export function put(e, of, build) {
+// update renders the content of an element again if its data has changed.
+export function update(e, of, build) {
 	const made = JSON.stringify(of);
 	if (e.made === made) return;
 	e.made = made;
 	e.replaceChildren(...build().filter(Boolean));
 }
 
-// fill has a box hold just these elements. Those in their place stay, with their focus.
-export function fill(box, list) {
+// setChildren moves only the elements that are out of place, so that others keep the focus.
+export function setChildren(box, list) {
 	list.forEach((e, i) => box.children[i] === e || box.insertBefore(e, box.children[i]));
 	while (box.childElementCount > list.length) box.lastChild.remove();
 }
 
-// keep writes down what is to survive a reload.
-export function keep(name, text) {
+// persist stores a text that must survive a reload.
+export function persist(name, text) {
 	try {
 		sessionStorage.setItem(name, text);
 	} catch { /* it is full */ }
 }
 
-// say tells those who listen instead of looking.
-export function say(text) {
+// announce is for screen readers.
+export function announce(text) {
 	$('say').textContent = text.slice(0, 400);
 }
 

@@ -1,29 +1,29 @@
-// Which view is shown, and the stream that feeds them.
-import { $, icon, say } from './dom.js';
+// The views, and the event stream.
+import { $, icon, announce } from './dom.js';
 import { get, post, stream } from './api.js';
 import { chatView } from './chat.js';
 import { lightbox } from './media.js';
 
-const chat = chatView((id) => $('chat').hidden || history.replaceState(null, '', '#/c/' + id), refused);
-let board = null; // the console, for operators
-let timer, who, lost = false;
+const chat = chatView((id) => $('chat').hidden || history.replaceState(null, '', '#/c/' + id), onError);
+let opView = null; // null for other users
+let timer, user, offline = false;
 
-// note says something beside the title, for good or for a while.
-function note(text, ms) {
+// showStatus shows a text beside the title, for ms if given.
+function showStatus(text, ms) {
 	clearTimeout(timer);
 	$('line').textContent = text;
-	if (ms) timer = setTimeout(note, ms, '');
+	if (ms) timer = setTimeout(showStatus, ms, '');
 }
 
-function refused(e) {
-	if (e.status !== 401) return lost || note('That did not work: ' + e.message, 8000);
-	if (!$('door').hidden) return;
-	view('door');
-	connect(); // until we are let in again
+function onError(e) {
+	if (e.status !== 401) return offline || showStatus('That did not work: ' + e.message, 8000);
+	if (!$('login').hidden) return;
+	show('login');
+	connect(); // until the user has signed in again
 }
 
-function view(name) {
-	for (const id of ['chat', 'console', 'door']) $(id).hidden = id !== name;
+function show(name) {
+	for (const id of ['chat', 'console', 'login']) $(id).hidden = id !== name;
 	document.body.className = name;
 	for (const a of $('views').children) a.ariaCurrent = a.textContent.toLowerCase() === name ? 'page' : null;
 	menu(false);
@@ -32,16 +32,16 @@ function view(name) {
 async function route() {
 	const [, where, id = ''] = location.hash.split('/');
 	if (where === 'console') await operator;
-	if (where === 'console' && board) {
-		view('console');
-		return board.open(id);
+	if (where === 'console' && opView) {
+		show('console');
+		return opView.open(id);
 	}
-	view('chat');
+	show('chat');
 	await chat.open(where === 'c' ? id : '', where === 'new');
 	if (matchMedia('(hover: hover)').matches) chat.focus();
 }
 
-// menu is the list of chats on a phone.
+// menu shows or hides the list of chats on a phone.
 function menu(open) {
 	document.body.classList.toggle('menu', open);
 	$('menu').ariaExpanded = open;
@@ -57,40 +57,40 @@ document.onkeydown = (e) => {
 	$('menu').focus();
 };
 $('main').onclick = () => menu(false);
-// forget reloads, with nothing of who was here.
-function forget() {
+// reset removes all data of the user and reloads.
+function reset() {
 	sessionStorage.clear();
 	history.replaceState(null, '', '#/');
 	location.reload();
 }
 
-$('out').onclick = () => post('out').then(forget, refused);
+$('out').onclick = () => post('out').then(reset, onError);
 $('skip').onclick = (e) => {
 	e.preventDefault();
 	$('main').focus();
 };
 
-// operator says whether the console is for us.
-const ask = () => get('api/health').then(async (health) => {
-	board ??= (await import('./console.js')).consoleView(health, refused);
+// operator resolves once the console is loaded, if the user is an operator.
+const loadConsole = () => get('api/health').then(async (health) => {
+	opView ??= (await import('./console.js')).consoleView(health, onError);
 	$('views').hidden = false;
 }).catch(() => {});
-let operator = ask();
+let operator = loadConsole();
 
 for (const e of document.querySelectorAll('[data-icon]')) e.prepend(icon(e.dataset.icon));
 lightbox();
 window.onhashchange = route;
 route();
 
-const connect = stream({ ...chat.on, turn: (t) => board?.turn(t), reload: () => board?.reload() }, chat.busy, (up) => {
-	if (up && (who ??= up.user) !== up.user) return forget(); // somebody else is in
-	note(up ? '' : 'Reconnecting…');
-	if (up && lost) say('Connected again');
-	lost = !up;
-	if (!up) return get('api/chats').catch((e) => e.status === 401 && refused(e));
+const connect = stream({ ...chat.on, turn: (t) => opView?.turn(t), reload: () => opView?.reload() }, chat.busy, (up) => {
+	if (up && (user ??= up.user) !== up.user) return reset(); // another user has signed in
+	showStatus(up ? '' : 'Reconnecting…');
+	if (up && offline) announce('Reconnected');
+	offline = !up;
+	if (!up) return get('api/chats').catch((e) => e.status === 401 && onError(e));
 	chat.connected(up.missed);
-	board?.reload();
-	if ($('door').hidden) return;
-	operator = ask();
+	opView?.reload();
+	if ($('login').hidden) return;
+	operator = loadConsole();
 	route();
 });

@@ -1,13 +1,13 @@
-// One message as it is shown.
+// Elements of messages.
 import { h, button, unseen, clock } from './dom.js';
 import { gallery, preview } from './media.js';
 
-// rich is what the server made of a message, the only markup that the page takes: the server has cleaned it, and no script in it runs.
+// rich parses the HTML of a message, the only markup that the page accepts: the server has sanitized it, and scripts in it do not run.
 function rich(html) {
 	const t = document.createElement('template');
 	t.innerHTML = html;
 	const each = (tags, f) => t.content.querySelectorAll(tags).forEach((e) => f(e));
-	let least = 6, last = 1; // headings begin below the page's title and leave out no level
+	let least = 6, last = 1; // headings start below the page's title and skip no level
 	each('h1, h2, h3, h4, h5', (e) => (least = Math.min(least, e.tagName[1])));
 	each('h1, h2, h3, h4, h5, h6', (e) => {
 		last = Math.min(last + 1, e.tagName[1] - least + 2);
@@ -42,7 +42,7 @@ export function body(m) {
 	return m.text && h('div.plain', m.text);
 }
 
-// bubble is a message of the conversation.
+// bubble is a stored message.
 export function bubble(m, press) {
 	const mine = m.from === 'user';
 	const e = h(mine ? 'li.mine' : 'li.theirs', { 'data-kind': m.kind },
@@ -54,17 +54,16 @@ export function bubble(m, press) {
 	return e;
 }
 
-// buttons are a message's choices.
 export function buttons(m, press) {
 	const row = h('div.choices');
 	row.append(...m.buttons.map((b) => button('choice', () => press(m, b, row), b.label)));
 	return row;
 }
 
-// chose is what remains of the choices once one was made.
+// chose replaces the buttons once one was pressed.
 export const chose = (m, data) => h('p.chose', 'Chosen: ' + (m.buttons.find((b) => b.data === data)?.label || data));
 
-// sending is a message that the server does not have yet.
+// sending is an unsent message.
 export const sending = (item) => h('li.mine', unseen('You:'),
 	h('div.bubble', item.text && h('div.plain', item.text),
 		item.files.length > 0 && h('ul.chosen', item.files.map((f) => preview(f)))),

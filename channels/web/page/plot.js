@@ -1,10 +1,10 @@
-// Two small plots of turns over time: how many run and wait, and how long they took.
+// Two plots over time: how many turns run and wait, and how long they took.
 import { svg, at, clock, duration } from './dom.js';
 
 const height = 112, left = 48, floor = 92, top = 8;
 
-// frame begins a plot of a span of time, and returns it with its scale.
-function frame(box, [from, to], label) {
+// startPlot draws the axes and returns the scale.
+function startPlot(box, [from, to], label) {
 	const width = Math.max(box.clientWidth, 200);
 	const root = svg('svg', { class: 'plot', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
 	const x = (t) => left + ((t - from) / (to - from)) * (width - left);
@@ -19,7 +19,7 @@ function frame(box, [from, to], label) {
 	return { root, x, rule };
 }
 
-// span is from the oldest turn to now, five minutes to a day.
+// span is from the oldest turn to now: five minutes to a day.
 export function span(turns) {
 	const now = Date.now();
 	return [Math.max(now - 864e5, Math.min(now - 3e5, ...turns.map((t) => at(t.received)))), now];
@@ -27,8 +27,8 @@ export function span(turns) {
 
 const slices = 60;
 
-// most counts how many spans overlap, at most, in each slice.
-function most(spans, [from, to]) {
+// peaks returns the most overlapping spans in each slice.
+function peaks(spans, [from, to]) {
 	const changes = spans.flatMap(([a, b]) => [[a, 1], [b, -1]]).sort((x, y) => x[0] - y[0] || x[1] - y[1]);
 	const counts = [0];
 	let n = 0;
@@ -40,12 +40,12 @@ function most(spans, [from, to]) {
 	return counts;
 }
 
-// depth draws how many turns run at once, and above them how many wait for long.
-export function depth(box, turns, within) {
-	const running = most(turns.filter((t) => t.started).map((t) => [at(t.started), at(t.ended) || Infinity]), within);
-	const waiting = most(turns.map((t) => [at(t.received), at(t.started) || at(t.ended) || Infinity]).filter(([a, b]) => b - a > 100), within);
+// plotQueue stacks the turns that wait for over 0.1 s on those that run.
+export function plotQueue(box, turns, within) {
+	const running = peaks(turns.filter((t) => t.started).map((t) => [at(t.started), at(t.ended) || Infinity]), within);
+	const waiting = peaks(turns.map((t) => [at(t.received), at(t.started) || at(t.ended) || Infinity]).filter(([a, b]) => b - a > 100), within);
 	const peak = Math.max(...running.map((n, i) => n + waiting[i])), high = Math.max(2, peak);
-	const { root, x, rule } = frame(box, within, `${running.at(-1)} running and ${waiting.at(-1)} waiting now, at most ${peak} at once`);
+	const { root, x, rule } = startPlot(box, within, `${running.at(-1)} running and ${waiting.at(-1)} waiting now, ${peak} at most`);
 	const y = (n) => floor - (n / high) * (floor - top), step = (within[1] - within[0]) / slices;
 	rule(floor, 0);
 	rule(top, high);
@@ -56,11 +56,11 @@ export function depth(box, turns, within) {
 	}
 }
 
-// took draws how long each turn took, on a scale of powers of ten.
-export function took(box, turns, within, good) {
+// plotDurations has a logarithmic scale.
+export function plotDurations(box, turns, within, good) {
 	const ended = turns.filter((t) => t.started && at(t.ended) >= within[0]);
 	const times = ended.map((t) => Math.max(1, at(t.ended) - at(t.started)));
-	const { root, x, rule } = frame(box, within, `${times.length} turns ended, the longest took ${duration(Math.max(0, ...times))}`);
+	const { root, x, rule } = startPlot(box, within, `${times.length} turns ended, the longest took ${duration(Math.max(0, ...times))}`);
 	const low = Math.floor(Math.log10(Math.min(100, ...times))), high = Math.ceil(Math.log10(Math.max(1e4, ...times)));
 	const y = (ms) => floor - ((Math.log10(ms) - low) / (high - low)) * (floor - top);
 	for (let p = low; p <= high; p++) rule(y(10 ** p), p < 3 ? 10 ** p + ' ms' : 10 ** (p - 3) + ' s');

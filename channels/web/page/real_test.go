@@ -308,7 +308,7 @@ func TestWithTheRealThingTheConsoleShowsATurnLiveStopsItAndRunsItAgain(t *testin
 	p := d.enter(httpd.Operator)
 	p.sees("#views", "Console")
 	p.click("#views a:last-child")
-	p.sees("#no-turns", "No such turns")
+	p.sees("#no-turns", "No turns match")
 	p.sees("#channels .good", "web works")
 	person := d.enter(httpd.Chat)
 	person.send("slow work")

@@ -1,21 +1,21 @@
-// One turn with all that is known of it.
-import { $, h, put, at, button, bytes, icon, duration, moment, say } from './dom.js';
+// The details of one turn.
+import { $, h, update, at, button, bytes, icon, duration, moment, announce } from './dom.js';
 import { get, post } from './api.js';
 import { badge, outcome } from './console.js';
 
-const over = (t) => t.state !== 'running' && t.state !== 'pending';
+const finished = (t) => t.state !== 'running' && t.state !== 'pending';
 
-function ending(t) {
-	if (t.status === 'timeout') return 'Killed because its time was up';
-	if (t.state === 'interrupted') return 'Cut off when the gateway ended';
+function endText(t) {
+	if (t.status === 'timeout') return 'Killed at its time limit';
+	if (t.state === 'interrupted') return 'Interrupted by a restart';
 	if (t.state === 'dead') return 'Dropped before it ran';
 	return (t.status === 'stopped' ? 'Stopped, ' : 'Ended, ') + (t.signal ? 'by ' + t.signal : 'exit code ' + (t.exit_code || 0));
 }
 
-const sends = { sent: 'Sent', pending: 'Waits to be sent', sending: 'Is being sent', failed: 'Not sent', unknown: 'Perhaps sent' };
+const sends = { sent: 'Sent', pending: 'Waiting to be sent', sending: 'Sending', failed: 'Not sent', unknown: 'Maybe sent' };
 
-// story is what happened in a turn, in order: [time, kind, words, text].
-function story(t) {
+// timeline lists the events of a turn: [time, kind, words, text].
+function timeline(t) {
 	const all = [[t.received, 'edge', 'Queued']];
 	if (t.started) all.push([t.started, 'edge', t.attempt > 1 ? `Running, attempt ${t.attempt}` : 'Running']);
 	for (const f of t.frames) if (f.kind !== 'log') all.push([f.time, f.kind, f.kind[0].toUpperCase() + f.kind.slice(1), f.text]);
@@ -23,7 +23,7 @@ function story(t) {
 		const words = sends[s.state] + (s.tries > 1 ? `, ${s.tries} tries` : '') + (s.error && s.state !== 'sent' ? ': ' + s.error : '');
 		all.push([s.queued, s.state, words, [s.text, ...(s.media || [])].filter(Boolean).join(' · ')]);
 	}
-	if (t.ended) all.push([t.ended, outcome(t) === 'done' ? 'edge' : 'failed', ending(t)]);
+	if (t.ended) all.push([t.ended, outcome(t) === 'done' ? 'edge' : 'failed', endText(t)]);
 	return all.sort((a, b) => at(a[0]) - at(b[0]));
 }
 
@@ -33,20 +33,20 @@ const facts = (t) => [
 ].filter(([, v]) => v);
 
 export function turnView() {
-	const box = $('turn'), part = (q) => box.querySelector(q);
-	let id = '', turn = null, asking = false;
+	const box = $('turn'), find = (q) => box.querySelector(q);
+	let id = '', turn = null, loading = false;
 
-	async function act(what) {
+	async function act(action) {
 		try {
-			await post(`api/turns/${id}/${what}`);
-			say(what === 'stop' ? 'Told to stop' : 'Runs again');
-			await look();
+			await post(`api/turns/${id}/${action}`);
+			announce(action === 'stop' ? 'Stopping' : 'Running again');
+			await load();
 		} catch (e) {
-			part('.fate').textContent = 'That did not work: ' + e.message;
+			find('.fate').textContent = 'That did not work: ' + e.message;
 		}
 	}
 
-	function begin() {
+	function build() {
 		box.replaceChildren(
 			h('header', h('h2', `Turn ${id} `, h('span')), button('soft stop', () => act('stop'), { hidden: '' }, 'Stop'),
 				button('soft retry', () => act('retry'), { hidden: '' }, 'Run again'), h('a.icon', { href: '#/console', 'aria-label': 'Close' }, icon('close'))),
@@ -55,35 +55,35 @@ export function turnView() {
 	}
 
 	function draw(t) {
-		const done = over(t), since = (time) => '+' + duration(at(time) - at(t.received));
-		put(part('h2 span'), outcome(t), () => [badge(outcome(t))]);
-		part('.stop').hidden = done;
-		part('.retry').hidden = !done || !t.started;
-		part('.plain').textContent = t.text;
-		put(part('dl'), facts(t), () => facts(t).map(([k, v]) => h('div', h('dt', k), h('dd', v))));
-		const told = story(t), log = t.frames.filter((f) => f.kind === 'log');
-		if (t.missed) log.unshift({ time: t.started, level: '', text: `${t.missed} earlier lines were not kept` });
-		put(part('.story'), told, () => told.map(([time, kind, words, text]) => h('li', { 'data-kind': kind },
+		const done = finished(t), since = (time) => '+' + duration(at(time) - at(t.received));
+		update(find('h2 span'), outcome(t), () => [badge(outcome(t))]);
+		find('.stop').hidden = done;
+		find('.retry').hidden = !done || !t.started;
+		find('.plain').textContent = t.text;
+		update(find('dl'), facts(t), () => facts(t).map(([k, v]) => h('div', h('dt', k), h('dd', v))));
+		const events = timeline(t), log = t.frames.filter((f) => f.kind === 'log');
+		if (t.missed) log.unshift({ time: t.started, level: '', text: `${t.missed} earlier lines are missing` });
+		update(find('.story'), events, () => events.map(([time, kind, words, text]) => h('li', { 'data-kind': kind },
 			h('time', { title: moment(time) }, since(time)), ' ', h('b', words), text && h('p', text))));
-		put(part('.lines'), log, () => log.map((f) => h('li', { 'data-level': f.level }, h('time', since(f.time)), h('b', f.level), h('span', f.text))));
-		part('.log').hidden = !log.length;
-		put(part('pre'), t.stderr, () => [t.stderr]);
-		part('.err').hidden = part('pre').hidden = !t.stderr;
+		update(find('.lines'), log, () => log.map((f) => h('li', { 'data-level': f.level }, h('time', since(f.time)), h('b', f.level), h('span', f.text))));
+		find('.log').hidden = !log.length;
+		update(find('pre'), t.stderr, () => [t.stderr]);
+		find('.err').hidden = find('pre').hidden = !t.stderr;
 	}
 
-	async function look() {
+	async function load() {
 		if (!id) return;
 		const mine = id;
-		asking = true;
+		loading = true;
 		try {
 			const t = await get('api/turns/' + encodeURIComponent(id));
 			if (mine !== id) return;
-			if (!turn) part('.fate').textContent = '';
+			if (!turn) find('.fate').textContent = '';
 			draw((turn = t));
 		} catch (e) {
-			if (mine === id && !turn) part('.fate').textContent = e.message;
+			if (mine === id && !turn) find('.fate').textContent = e.message;
 		} finally {
-			asking = false;
+			loading = false;
 		}
 	}
 
@@ -96,13 +96,13 @@ export function turnView() {
 			document.body.classList.toggle('with-turn', Boolean(id));
 			if (!id || !moved) return;
 			turn = null;
-			begin();
-			look();
-			part('a').focus({ preventScroll: true });
+			build();
+			load();
+			find('a').focus({ preventScroll: true });
 			box.scrollTop = 0;
 		},
-		changed: (which) => String(which) === id && look(),
-		// poll keeps a running turn up to date between its events.
-		poll: () => id && turn && !over(turn) && !asking && look(),
+		changed: (which) => String(which) === id && load(),
+		// poll updates a running turn between its events.
+		poll: () => id && turn && !finished(turn) && !loading && load(),
 	};
 }

@@ -7,49 +7,49 @@ import (
 	"nanobot/channels/markdown"
 )
 
-// codeIndent stands before the lines of a block of code where no colour tells them apart.
+// codeIndent indents the lines of a code block if no colour marks it.
 const codeIndent = "    "
 
-// styled is a visitor that writes a text for a terminal. Every style that a line opens is closed
-// before the line ends, so that output that is cut leaves no terminal bold.
-type styled struct {
-	out   strings.Builder
-	codes bool                  // SGR codes may be written
-	open  map[markdown.Kind]int // how many marks of a kind are open
-	level int                   // of the heading that is open
-	style string                // what the terminal was told last
-	begun bool                  // something was written into the line
+// terminalWriter writes a text with SGR codes. It resets every style before the end of the line, so
+// that output that is cut leaves no terminal bold.
+type terminalWriter struct {
+	out         strings.Builder
+	codes       bool                  // SGR codes may be written
+	open        map[markdown.Kind]int // number of open marks of a kind
+	level       int                   // level of the open heading
+	style       string                // style that was written last
+	lineStarted bool                  // the current line has content
 }
 
-// renderMarkdown shows Markdown on a terminal of so many columns. The text is empty if nothing of
-// it can be seen.
+// renderMarkdown renders Markdown for a terminal of a width in columns. It returns "" if nothing is
+// visible.
 func renderMarkdown(source string, width int, codes bool) string {
 	if !codes {
 		width -= len(codeIndent)
 	}
-	v := &styled{codes: codes, open: map[markdown.Kind]int{}}
+	v := &terminalWriter{codes: codes, open: map[markdown.Kind]int{}}
 	markdown.Layout{TableWidth: max(width, 1)}.Text(source).Visit(v)
 	v.setStyle("")
 	return v.out.String()
 }
 
 // Begin starts a mark.
-func (v *styled) Begin(m markdown.Mark) {
+func (v *terminalWriter) Begin(m markdown.Mark) {
 	v.open[m.Kind]++
 	if m.Kind == markdown.Heading {
 		v.level = m.Level
 	}
-	v.write(v.sign(m.Kind))
+	v.write(v.delimiter(m.Kind))
 }
 
 // End ends a mark.
-func (v *styled) End(m markdown.Mark) {
-	v.write(v.sign(m.Kind))
+func (v *terminalWriter) End(m markdown.Mark) {
+	v.write(v.delimiter(m.Kind))
 	v.open[m.Kind]--
 }
 
-// sign returns what stands on either side of a mark that no style shows.
-func (v *styled) sign(k markdown.Kind) string {
+// delimiter returns the text on both sides of a mark that has no style.
+func (v *terminalWriter) delimiter(k markdown.Kind) string {
 	switch {
 	case k == markdown.Spoiler:
 		return "||"
@@ -60,7 +60,7 @@ func (v *styled) sign(k markdown.Kind) string {
 }
 
 // Text writes lines.
-func (v *styled) Text(s string, _ int) {
+func (v *terminalWriter) Text(s string, _ int) {
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
 			v.endLine()
@@ -69,8 +69,9 @@ func (v *styled) Text(s string, _ int) {
 	}
 }
 
-// write writes words of one line. A character reference may have become a control character.
-func (v *styled) write(s string) {
+// write writes a part of one line. It removes control characters, which character references may
+// produce.
+func (v *terminalWriter) write(s string) {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' {
 			return -1
@@ -80,8 +81,8 @@ func (v *styled) write(s string) {
 	if s == "" {
 		return
 	}
-	if !v.begun {
-		v.begun = true
+	if !v.lineStarted {
+		v.lineStarted = true
 		if v.open[markdown.Quote] > 0 {
 			v.out.WriteString("│ ")
 		}
@@ -89,21 +90,21 @@ func (v *styled) write(s string) {
 			v.out.WriteString(codeIndent)
 		}
 	}
-	v.setStyle(v.wanted())
+	v.setStyle(v.openStyle())
 	v.out.WriteString(s)
 }
 
-func (v *styled) endLine() {
+func (v *terminalWriter) endLine() {
 	v.setStyle("")
-	if !v.begun && v.open[markdown.Quote] > 0 {
+	if !v.lineStarted && v.open[markdown.Quote] > 0 {
 		v.out.WriteString("│")
 	}
 	v.out.WriteByte('\n')
-	v.begun = false
+	v.lineStarted = false
 }
 
-// wanted returns the parameters of the SGR code for the marks that are open.
-func (v *styled) wanted() string {
+// openStyle returns the parameters of the SGR code for the open marks.
+func (v *terminalWriter) openStyle() string {
 	var codes []string
 	for _, s := range []struct {
 		on   bool
@@ -122,8 +123,8 @@ func (v *styled) wanted() string {
 	return strings.Join(codes, ";")
 }
 
-// setStyle tells the terminal a style; "" is none.
-func (v *styled) setStyle(style string) {
+// setStyle switches the terminal to a style; "" is none.
+func (v *terminalWriter) setStyle(style string) {
 	if !v.codes || style == v.style {
 		return
 	}

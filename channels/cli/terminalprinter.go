@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+
+	"nanobot/channels"
+)
+
+// eraseLine moves to the start of the terminal's line and erases it.
+const eraseLine = "\r\x1b[K"
+
+// TerminalPrinter prints for people on a terminal: it renders Markdown, and shows progress on one
+// line that is overwritten.
+type TerminalPrinter struct {
+	Out   io.Writer
+	Width func() int // columns of the terminal
+	Lines bool       // progress is printed as lines of its own
+	Style bool       // SGR codes may be used
+
+	mu            sync.Mutex
+	progressShown bool // a progress line is shown
+}
+
+// Show prints a message, over the progress line if there is one.
+func (p *TerminalPrinter) Show(o channels.Outgoing) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o.Kind == channels.Progress && !p.Lines {
+		p.progressShown = true
+		_, err := io.WriteString(p.Out, eraseLine+fitLine(channels.SanitizeBidiText(o.Text), p.Width()-1))
+		return err
+	}
+	if err := p.clearProgress(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(p.Out, p.render(o)+fileLines(o))
+	return err
+}
+
+// render returns the text of a message as lines. A text with control characters of its own, such as
+// the colours of a program, and a screen are not rendered as Markdown.
+func (p *TerminalPrinter) render(o channels.Outgoing) string {
+	caption, screen := o.Text, ""
+	if o.Form != nil {
+		var f screenForm
+		if err := json.Unmarshal(o.Form, &f); err == nil {
+			caption, screen = f.Caption, f.Screen
+		}
+	}
+	caption = channels.SanitizeBidiText(caption)
+	if caption != "" && !hasControlCharacters(caption) {
+		caption = cmp.Or(renderMarkdown(caption, p.Width(), p.Style), caption)
+	}
+	if caption == "" {
+		screen = strings.TrimLeft(screen, "\n")
+	}
+	return endLine(caption) + endLine(channels.SanitizeBidiText(screen))
+}
+
+// hasControlCharacters reports whether a text has control characters other than line breaks and
+// tabs.
+func hasControlCharacters(text string) bool {
+	return strings.ContainsFunc(strings.ReplaceAll(text, "\r\n", "\n"), func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t'
+	})
+}
+
+// Clear removes the progress line. It is called when the turn has ended.
+func (p *TerminalPrinter) Clear() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.clearProgress()
+}
+
+// AboveProgress returns a writer to the same terminal, for example for a log, that first removes
+// the progress line.
+func (p *TerminalPrinter) AboveProgress(w io.Writer) io.Writer { return aboveProgress{p, w} }
+
+type aboveProgress struct {
+	live *TerminalPrinter
+	w    io.Writer
+}
+
+func (b aboveProgress) Write(p []byte) (int, error) {
+	b.live.mu.Lock()
+	defer b.live.mu.Unlock()
+	if err := b.live.clearProgress(); err != nil {
+		return 0, err
+	}
+	return b.w.Write(p)
+}
+
+func (p *TerminalPrinter) clearProgress() error {
+	if !p.progressShown {
+		return nil
+	}
+	p.progressShown = false
+	_, err := io.WriteString(p.Out, eraseLine)
+	return err
+}
+
+// fitLine returns a text as one line of at most width columns.
+func fitLine(text string, width int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if uniseg.StringWidth(text) <= width {
+		return text
+	}
+	var b strings.Builder
+	for g, used := uniseg.NewGraphemes(text), 1; g.Next(); {
+		if used += g.Width(); used > width {
+			break
+		}
+		b.WriteString(g.Str())
+	}
+	return b.String() + "…"
+}
