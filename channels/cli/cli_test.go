@@ -24,7 +24,7 @@ var chat = channels.Chat{Channel: "cli", ID: "local"}
 
 func TestTheTerminalKeepsTheContract(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
-		out := &page{}
+		out := &outputBuffer{}
 		in, typed := pipe(t)
 		ch := cli.New(cli.Options{
 			ChatID: chat.ID, User: channels.User{ID: "me"}, In: cli.NewPiped(in), Printer: cli.JSONPrinter{Out: out},
@@ -34,25 +34,25 @@ func TestTheTerminalKeepsTheContract(t *testing.T) {
 			Chat:        chat,
 			ShowsPaths:  true,
 			ForPrograms: true,
-			Sent:        func() []channelstest.SentCall { return sent(t, out.String()) },
+			Sent:        func() []channelstest.SentCall { return parseSent(t, out.String()) },
 			UserSends:   func(text string) { fmt.Fprintln(typed, text) },
 		}
 	})
 }
 
-// page collects what is printed.
-type page struct {
+// outputBuffer collects the printed text.
+type outputBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (p *page) Write(b []byte) (int, error) {
+func (p *outputBuffer) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.b.Write(b)
 }
 
-func (p *page) String() string {
+func (p *outputBuffer) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.b.String()
@@ -67,8 +67,8 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// sent reads back what the JSON printer has printed.
-func sent(t *testing.T, lines string) []channelstest.SentCall {
+// parseSent parses the output of the JSON printer.
+func parseSent(t *testing.T, lines string) []channelstest.SentCall {
 	var out []channelstest.SentCall
 	for line := range strings.Lines(lines) {
 		var m struct {
@@ -87,10 +87,10 @@ func sent(t *testing.T, lines string) []channelstest.SentCall {
 	return out
 }
 
-// spoken is an Input of given messages.
-type spoken []string
+// scriptedInput is an Input with given messages.
+type scriptedInput []string
 
-func (s *spoken) Read(context.Context) (string, error) {
+func (s *scriptedInput) Read(context.Context) (string, error) {
 	if len(*s) == 0 {
 		return "", io.EOF
 	}
@@ -99,8 +99,8 @@ func (s *spoken) Read(context.Context) (string, error) {
 	return text, nil
 }
 
-// heard runs a channel until the user leaves and returns what was received.
-func heard(t *testing.T, in cli.Input) []channels.Incoming {
+// runChannel runs a channel until the input ends and returns the received messages.
+func runChannel(t *testing.T, in cli.Input) []channels.Incoming {
 	t.Helper()
 	var got []channels.Incoming
 	ch := cli.New(cli.Options{ChatID: chat.ID, User: channels.User{ID: "me", Name: "Me"}, In: in})
@@ -115,29 +115,29 @@ func heard(t *testing.T, in cli.Input) []channels.Incoming {
 }
 
 func TestRunEndsWhenTheUserLeaves(t *testing.T) {
-	got := heard(t, &spoken{"hello", "bye"})
+	got := runChannel(t, &scriptedInput{"hello", "bye"})
 	if len(got) != 2 || got[0].Text != "hello" || got[1].Text != "bye" {
 		t.Errorf("received %+v", got)
 	}
 }
 
 func TestRunSkipsBlankMessages(t *testing.T) {
-	got := heard(t, &spoken{"", "one", "  \t", "two", "\n"})
+	got := runChannel(t, &scriptedInput{"", "one", "  \t", "two", "\n"})
 	if len(got) != 2 || got[0].Text != "one" || got[1].Text != "two" {
 		t.Errorf("received %+v", got)
 	}
 }
 
 func TestAMessageNamesTheLocalChatAndUser(t *testing.T) {
-	got := heard(t, &spoken{"hello"})
+	got := runChannel(t, &scriptedInput{"hello"})
 	if len(got) != 1 || got[0].Chat != chat || got[0].User != (channels.User{ID: "me", Name: "Me"}) {
 		t.Errorf("received %+v", got)
 	}
 }
 
-func TestRunReturnsWhatKeptAMessageFromBeingReceived(t *testing.T) {
+func TestRunReturnsTheErrorOfReceive(t *testing.T) {
 	full := errors.New("disk full")
-	ch := cli.New(cli.Options{In: &spoken{"one", "two"}})
+	ch := cli.New(cli.Options{In: &scriptedInput{"one", "two"}})
 	calls := 0
 	err := ch.Run(t.Context(), func(context.Context, channels.Incoming) error {
 		calls++
@@ -189,7 +189,7 @@ func TestSendReportsThatThePrinterCannotWrite(t *testing.T) {
 
 var errBroken = errors.New("broken pipe")
 
-// broken can neither be read nor written.
+// broken fails on every read and write.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error)  { return 0, errBroken }

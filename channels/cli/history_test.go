@@ -11,7 +11,7 @@ import (
 	"nanobot/channels/cli"
 )
 
-func remembered(h *cli.History) []string {
+func historyLines(h *cli.History) []string {
 	var out []string
 	for i := range h.Len() {
 		out = append(out, h.At(i))
@@ -26,10 +26,10 @@ func TestHistoryIsNewestFirstAndOutlivesTheProgram(t *testing.T) {
 		h.Add(line)
 	}
 	want := []string{"größer 日本", "two", "one"}
-	if got := remembered(h); !slices.Equal(got, want) {
+	if got := historyLines(h); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := remembered(cli.OpenHistory(path)); !slices.Equal(got, want) {
+	if got := historyLines(cli.OpenHistory(path)); !slices.Equal(got, want) {
 		t.Errorf("reopened: got %q, want %q", got, want)
 	}
 }
@@ -41,12 +41,12 @@ func TestHistoryLeavesOutBlankAndRepeatedLines(t *testing.T) {
 		h.Add(line)
 	}
 	want := []string{"one", "two", "one"}
-	if got := remembered(h); !slices.Equal(got, want) {
+	if got := historyLines(h); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	h = cli.OpenHistory(path)
 	h.Add("one")
-	if got := remembered(cli.OpenHistory(path)); !slices.Equal(got, want) {
+	if got := historyLines(cli.OpenHistory(path)); !slices.Equal(got, want) {
 		t.Errorf("reopened: got %q, want %q", got, want)
 	}
 }
@@ -99,7 +99,7 @@ func TestAVeryLongLineDoesNotEndHistory(t *testing.T) {
 	h.Add("before")
 	h.Add(long)
 	h.Add("after")
-	if got := remembered(cli.OpenHistory(path)); !slices.Equal(got, []string{"after", long, "before"}) {
+	if got := historyLines(cli.OpenHistory(path)); !slices.Equal(got, []string{"after", long, "before"}) {
 		t.Errorf("got %.100q", got)
 	}
 }
@@ -117,10 +117,10 @@ func TestAHistoryThatCannotBeReadOrWrittenStillWorksInMemory(t *testing.T) {
 	} {
 		h := cli.OpenHistory(path)
 		if h.Len() != 0 {
-			t.Errorf("%s: remembers %q", name, remembered(h))
+			t.Errorf("%s: remembers %q", name, historyLines(h))
 		}
 		h.Add("one")
-		if got := remembered(h); !slices.Equal(got, []string{"one"}) {
+		if got := historyLines(h); !slices.Equal(got, []string{"one"}) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}

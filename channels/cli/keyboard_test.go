@@ -49,7 +49,7 @@ func TestKeysMakeAMessage(t *testing.T) {
 		"control keys in a paste do not obey": {pasteBegin + "a" + ctrlD + "b" + pasteEnd + enter, "a" + ctrlD + "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScreen(t)
+			s := newTestTerminal(t)
 			if got := s.read(s.keyboard(nil), c.keys); got.text != c.want || got.err != nil {
 				t.Errorf("got %q, %v; want %q", got.text, got.err, c.want)
 			}
@@ -58,7 +58,7 @@ func TestKeysMakeAMessage(t *testing.T) {
 }
 
 func TestALongPasteIsWhole(t *testing.T) {
-	s := newScreen(t)
+	s := newTestTerminal(t)
 	var want []string
 	for range 200 {
 		want = append(want, strings.Repeat("0123456789", 7))
@@ -70,7 +70,7 @@ func TestALongPasteIsWhole(t *testing.T) {
 }
 
 func TestMessagesAreReadOneByOne(t *testing.T) {
-	s := newScreen(t)
+	s := newTestTerminal(t)
 	k := s.keyboard(nil)
 	for _, want := range []string{"one", "two", "three"} {
 		if got := s.read(k, want+enter); got.text != want || got.err != nil {
@@ -79,8 +79,8 @@ func TestMessagesAreReadOneByOne(t *testing.T) {
 	}
 }
 
-func TestWhatIsTypedAheadIsTheNextMessage(t *testing.T) {
-	s := newScreen(t)
+func TestKeysTypedAheadAreTheNextMessage(t *testing.T) {
+	s := newTestTerminal(t)
 	k := s.keyboard(nil)
 	if got := s.read(k, "one"+enter+"two"+enter); got.text != "one" {
 		t.Errorf("got %q, %v", got.text, got.err)
@@ -91,7 +91,7 @@ func TestWhatIsTypedAheadIsTheNextMessage(t *testing.T) {
 }
 
 func TestTheArrowUpBringsBackEarlierMessages(t *testing.T) {
-	s := newScreen(t)
+	s := newTestTerminal(t)
 	path := filepath.Join(t.TempDir(), "history")
 	cli.OpenHistory(path).Add("from last time")
 	k := s.keyboard(cli.OpenHistory(path))
@@ -110,12 +110,12 @@ func TestTheArrowUpBringsBackEarlierMessages(t *testing.T) {
 	}
 }
 
-func TestLeavingKeysEndTheInput(t *testing.T) {
+func TestCtrlCAndCtrlDEndTheInput(t *testing.T) {
 	for name, keys := range map[string]string{
 		"Ctrl-C": ctrlC, "Ctrl-D": ctrlD, "Ctrl-C after some text": "half a mess" + ctrlC,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScreen(t)
+			s := newTestTerminal(t)
 			if got := s.read(s.keyboard(nil), keys); got.text != "" || !errors.Is(got.err, io.EOF) {
 				t.Errorf("got %q, %v", got.text, got.err)
 			}
@@ -126,14 +126,14 @@ func TestLeavingKeysEndTheInput(t *testing.T) {
 func TestTheTerminalIsRawOnlyWhileAMessageIsRead(t *testing.T) {
 	for name, keys := range map[string]string{"a message": "hello" + enter, "Ctrl-C": ctrlC, "Ctrl-D": ctrlD} {
 		t.Run(name, func(t *testing.T) {
-			s := newScreen(t)
+			s := newTestTerminal(t)
 			cooked := s.mode()
-			done := s.reading(t.Context(), s.keyboard(nil))
+			done := s.startRead(t.Context(), s.keyboard(nil))
 			if reflect.DeepEqual(s.mode(), cooked) {
 				t.Error("the terminal is not raw at the prompt")
 			}
 			s.press(keys)
-			s.result(done)
+			s.awaitRead(done)
 			if !reflect.DeepEqual(s.mode(), cooked) {
 				t.Error("the terminal stays raw")
 			}
@@ -143,13 +143,13 @@ func TestTheTerminalIsRawOnlyWhileAMessageIsRead(t *testing.T) {
 }
 
 func TestReadEndsAtOnceWithItsContextAndRestoresTheTerminal(t *testing.T) {
-	s := newScreen(t)
+	s := newTestTerminal(t)
 	cooked := s.mode()
 	ctx, cancel := context.WithCancel(t.Context())
-	done := s.reading(ctx, s.keyboard(nil))
+	done := s.startRead(ctx, s.keyboard(nil))
 	s.press("half a mess")
 	cancel()
-	if got := s.result(done); !errors.Is(got.err, context.Canceled) {
+	if got := s.awaitRead(done); !errors.Is(got.err, context.Canceled) {
 		t.Errorf("got %q, %v", got.text, got.err)
 	}
 	if !reflect.DeepEqual(s.mode(), cooked) {
@@ -158,21 +158,21 @@ func TestReadEndsAtOnceWithItsContextAndRestoresTheTerminal(t *testing.T) {
 	s.await("\x1b[?2004l")
 }
 
-func TestWhatIsTypedAtAPromptThatWasGivenUpIsTheNextMessage(t *testing.T) {
-	s := newScreen(t)
+func TestALineTypedAtACancelledPromptIsTheNextMessage(t *testing.T) {
+	s := newTestTerminal(t)
 	k := s.keyboard(nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := s.reading(ctx, k)
+	done := s.startRead(ctx, k)
 	cancel()
-	s.result(done)
-	again := make(chan typed, 1)
+	s.awaitRead(done)
+	again := make(chan readResult, 1)
 	go func() {
 		text, err := k.Read(t.Context())
-		again <- typed{text, err}
+		again <- readResult{text, err}
 	}()
 	s.await("\x1b[?2004h")
 	s.press("not lost\r")
-	if got := s.result(again); got.text != "not lost" || got.err != nil {
+	if got := s.awaitRead(again); got.text != "not lost" || got.err != nil {
 		t.Errorf("got %q, %v", got.text, got.err)
 	}
 }
@@ -184,10 +184,10 @@ func TestAKeyboardNeedsATerminal(t *testing.T) {
 	}
 }
 
-func TestWhatIsPrintedWhileSomebodyTypesStandsAboveTheirLine(t *testing.T) {
-	s := newScreen(t)
+func TestOutputIsPrintedAboveTheLineBeingTyped(t *testing.T) {
+	s := newTestTerminal(t)
 	k := s.keyboard(nil)
-	done := s.reading(t.Context(), k)
+	done := s.startRead(t.Context(), k)
 	s.press("half")
 	s.await("half")
 	if _, err := k.Write([]byte("one\ntwo\n")); err != nil {
@@ -196,7 +196,7 @@ func TestWhatIsPrintedWhileSomebodyTypesStandsAboveTheirLine(t *testing.T) {
 	s.await("one\r\ntwo\r\n")
 	s.await(prompt + "half")
 	s.press(" and half" + enter)
-	if got := s.result(done); got.text != "half and half" || got.err != nil {
+	if got := s.awaitRead(done); got.text != "half and half" || got.err != nil {
 		t.Errorf("got %q, %v", got.text, got.err)
 	}
 	if _, err := k.Write([]byte("three\n")); err != nil {

@@ -27,7 +27,7 @@ func TestMarkdownIsRenderedOnATerminal(t *testing.T) {
 		"***":                                  "———\n",
 		"a\r\nb":                               "a\nb\n",
 	} {
-		if got := shown(t, &cli.TerminalPrinter{Style: true}, answer(source)); got != want {
+		if got := printAll(t, &cli.TerminalPrinter{Style: true}, answer(source)); got != want {
 			t.Errorf("%q is shown as %q, want %q", source, got, want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestMarkdownIsRenderedOnATerminal(t *testing.T) {
 
 func TestATerminalWithoutStylesShowsTheLayout(t *testing.T) {
 	source := "# a\n\n**b** and `c`\n\n```go\nd()\n\ne()\n```\n\n> f\n> ```\n> g\n> ```"
-	if got, want := shown(t, &cli.TerminalPrinter{}, answer(source)), "a\n\nb and `c`\n\n    d()\n\n    e()\n\n│ f\n│     g\n"; got != want {
+	if got, want := printAll(t, &cli.TerminalPrinter{}, answer(source)), "a\n\nb and `c`\n\n    d()\n\n    e()\n\n│ f\n│     g\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -48,16 +48,16 @@ func TestATableIsAsWideAsTheTerminal(t *testing.T) {
 		style bool
 		want  string
 	}{{63, true, grid}, {62, true, record}, {67, false, "    " + grid}, {66, false, record}, {1, false, record}} {
-		got := shown(t, &cli.TerminalPrinter{Style: c.style, Width: func() int { return c.width }}, answer(table))
+		got := printAll(t, &cli.TerminalPrinter{Style: c.style, Width: func() int { return c.width }}, answer(table))
 		if !strings.Contains(got, c.want) {
 			t.Errorf("with %d columns and style %t it is shown as %q", c.width, c.style, got)
 		}
 	}
 }
 
-func TestWhatControlsTheTerminalItselfIsPrintedAsItIs(t *testing.T) {
+func TestTextWithControlCharactersIsNotRendered(t *testing.T) {
 	for _, text := range []string{"\x1b[31m# red\x1b[0m **x**", "10%\r**20%**", "a\b*b*", "\u009b31m*a*"} {
-		if got := shown(t, &cli.TerminalPrinter{Style: true}, answer(text)); got != text+"\n" {
+		if got := printAll(t, &cli.TerminalPrinter{Style: true}, answer(text)); got != text+"\n" {
 			t.Errorf("%q is printed as %q", text, got)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAScreenIsNotReadAsMarkdown(t *testing.T) {
 	if err != nil || len(plan) != 1 {
 		t.Fatalf("planned %v, %v", plan, err)
 	}
-	if got, want := shown(t, &cli.TerminalPrinter{Style: true}, plan...), "The \x1b[3mend\x1b[0m:\n# ls *.go\n> **x**\n"; got != want {
+	if got, want := printAll(t, &cli.TerminalPrinter{Style: true}, plan...), "The \x1b[3mend\x1b[0m:\n# ls *.go\n> **x**\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -81,7 +81,7 @@ var whole = regexp.MustCompile(`^([^\x1b]|\x1b\[[1-9][0-9;]*m[^\x1b]+\x1b\[0m)*$
 
 func TestEveryLineClosesItsStyles(t *testing.T) {
 	for name, text := range channelstest.PathologicalMarkdown {
-		for line := range strings.Lines(shown(t, &cli.TerminalPrinter{Style: true}, answer(text(4<<10)))) {
+		for line := range strings.Lines(printAll(t, &cli.TerminalPrinter{Style: true}, answer(text(4<<10)))) {
 			if !whole.MatchString(strings.TrimSuffix(line, "\n")) {
 				t.Errorf("%s: %.200q", name, line)
 				break
@@ -93,7 +93,7 @@ func TestEveryLineClosesItsStyles(t *testing.T) {
 func TestMarkdownIsRenderedInLinearTime(t *testing.T) {
 	for _, name := range []string{"code", "deep emphasis", "items", "quote lines"} {
 		lineartest.Check(t, name, 32<<10, func(n int) {
-			shown(t, &cli.TerminalPrinter{Style: true}, answer(channelstest.PathologicalMarkdown[name](n)))
+			printAll(t, &cli.TerminalPrinter{Style: true}, answer(channelstest.PathologicalMarkdown[name](n)))
 		})
 	}
 }

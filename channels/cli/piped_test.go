@@ -54,7 +54,7 @@ func TestPipedInputIsOneMessageALine(t *testing.T) {
 
 func TestPipedBlankLinesAreNoMessages(t *testing.T) {
 	var got []string
-	for _, m := range heard(t, cli.NewPiped(strings.NewReader("\n one\n\r\n\t\ntwo\n\n"))) {
+	for _, m := range runChannel(t, cli.NewPiped(strings.NewReader("\n one\n\r\n\t\ntwo\n\n"))) {
 		got = append(got, m.Text)
 	}
 	if !slices.Equal(got, []string{" one", "two"}) {

@@ -85,7 +85,7 @@ func TestTextIsPrintedAsLinesWithFilesBelow(t *testing.T) {
 	}
 }
 
-func TestProgressHasItsOwnPlaceBesideText(t *testing.T) {
+func TestProgressHasAnOutputOfItsOwn(t *testing.T) {
 	var out, progress strings.Builder
 	p := cli.TextPrinter{Out: &out, Progress: &progress}
 	for _, o := range []channels.Outgoing{
@@ -149,7 +149,7 @@ func TestEveryPrinterReportsThatItCannotWrite(t *testing.T) {
 	}
 }
 
-func TestAPersonsTerminalShowsWhatTurnsTheDirectionOfWriting(t *testing.T) {
+func TestATerminalShowsBidiOverrides(t *testing.T) {
 	o := channels.Outgoing{
 		Kind: channels.Answer, Text: "run photo\u202egnp.exe\n\u2067open",
 		Media: []channels.File{{Path: "/tmp/a\u202egnp.exe", Name: "agnp.exe", Kind: channels.Document, Size: 3}},

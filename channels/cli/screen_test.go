@@ -15,8 +15,8 @@ import (
 	"nanobot/channels/cli"
 )
 
-// screen is a person at a real terminal: keys go in, what is shown comes out.
-type screen struct {
+// testTerminal is a pseudo-terminal: tests write keys and read the screen.
+type testTerminal struct {
 	t    *testing.T
 	tty  *os.File // the program's end
 	user *os.File
@@ -25,7 +25,7 @@ type screen struct {
 	more chan struct{}
 }
 
-func newScreen(t *testing.T) *screen {
+func newTestTerminal(t *testing.T) *testTerminal {
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func newScreen(t *testing.T) *screen {
 		t.Fatal(err)
 	}
 	user := interruptible(t, master)
-	s := &screen{t: t, tty: tty, user: user, more: make(chan struct{}, 1)}
+	s := &testTerminal{t: t, tty: tty, user: user, more: make(chan struct{}, 1)}
 	var reading sync.WaitGroup
 	reading.Go(s.watch)
 	t.Cleanup(func() {
@@ -45,8 +45,8 @@ func newScreen(t *testing.T) *screen {
 	return s
 }
 
-// interruptible is a file of which Close ends a Read that waits, which it does not on a terminal as
-// pty opens it.
+// interruptible reopens a file so that Close ends a blocked Read, which it does not for a terminal
+// opened by pty.
 func interruptible(t *testing.T, f *os.File) *os.File {
 	defer f.Close()
 	fd, err := syscall.Dup(int(f.Fd()))
@@ -59,7 +59,7 @@ func interruptible(t *testing.T, f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), f.Name())
 }
 
-func (s *screen) watch() {
+func (s *testTerminal) watch() {
 	b := make([]byte, 4096)
 	for {
 		n, err := s.user.Read(b)
@@ -76,8 +76,8 @@ func (s *screen) watch() {
 	}
 }
 
-// await waits until text is shown after what was awaited before.
-func (s *screen) await(text string) {
+// await waits until text is shown after the text that was awaited before.
+func (s *testTerminal) await(text string) {
 	s.t.Helper()
 	deadline := time.After(5 * time.Minute)
 	for {
@@ -99,15 +99,15 @@ func (s *screen) await(text string) {
 	}
 }
 
-func (s *screen) press(keys string) {
+func (s *testTerminal) press(keys string) {
 	s.t.Helper()
 	if _, err := s.user.WriteString(keys); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// mode is the state of the terminal's line discipline.
-func (s *screen) mode() *term.State {
+// mode returns the state of the terminal's line discipline.
+func (s *testTerminal) mode() *term.State {
 	s.t.Helper()
 	state, err := term.GetState(int(s.tty.Fd()))
 	if err != nil {
@@ -118,44 +118,44 @@ func (s *screen) mode() *term.State {
 
 const prompt = "ask> "
 
-func (s *screen) keyboard(h term.History) *cli.Keyboard {
+func (s *testTerminal) keyboard(h term.History) *cli.Keyboard {
 	return cli.NewKeyboard(s.tty, s.tty, prompt, h)
 }
 
-type typed struct {
+type readResult struct {
 	text string
 	err  error
 }
 
-// reading starts to read a message and returns once the prompt is shown.
-func (s *screen) reading(ctx context.Context, k *cli.Keyboard) <-chan typed {
+// startRead starts to read a message and returns once the prompt is shown.
+func (s *testTerminal) startRead(ctx context.Context, k *cli.Keyboard) <-chan readResult {
 	s.t.Helper()
-	done := make(chan typed, 1)
+	done := make(chan readResult, 1)
 	go func() {
 		text, err := k.Read(ctx)
-		done <- typed{text, err}
+		done <- readResult{text, err}
 	}()
 	s.await("\x1b[?2004h") // the terminal is asked to mark pastes
 	s.await(prompt)
 	return done
 }
 
-// result waits for a message.
-func (s *screen) result(done <-chan typed) typed {
+// awaitRead waits for the result of a read.
+func (s *testTerminal) awaitRead(done <-chan readResult) readResult {
 	s.t.Helper()
 	select {
 	case got := <-done:
 		return got
 	case <-time.After(5 * time.Minute):
 		s.t.Fatal("the message is not read")
-		return typed{}
+		return readResult{}
 	}
 }
 
-// read presses keys at a prompt and returns the message they make.
-func (s *screen) read(k *cli.Keyboard, keys string) typed {
+// read types keys at a prompt and returns the resulting message.
+func (s *testTerminal) read(k *cli.Keyboard, keys string) readResult {
 	s.t.Helper()
-	done := s.reading(s.t.Context(), k)
+	done := s.startRead(s.t.Context(), k)
 	s.press(keys)
-	return s.result(done)
+	return s.awaitRead(done)
 }

@@ -8,11 +8,11 @@ import (
 	"nanobot/channels/cli"
 )
 
-// over is what makes a terminal write over its last line.
+// over is the sequence that overwrites the last line of a terminal.
 const over = "\r\x1b[K"
 
-// shown is what Live writes for some messages and a Clear at the end.
-func shown(t *testing.T, p *cli.TerminalPrinter, messages ...channels.Outgoing) string {
+// printAll returns the output of a TerminalPrinter for some messages and a Clear at the end.
+func printAll(t *testing.T, p *cli.TerminalPrinter, messages ...channels.Outgoing) string {
 	t.Helper()
 	var out strings.Builder
 	p.Out = &out
@@ -39,26 +39,26 @@ func answer(text string) channels.Outgoing {
 }
 
 func TestProgressIsOverwrittenOnOneLine(t *testing.T) {
-	got := shown(t, &cli.TerminalPrinter{}, progress("one"), progress("two"), answer("done"))
+	got := printAll(t, &cli.TerminalPrinter{}, progress("one"), progress("two"), answer("done"))
 	if want := over + "one" + over + "two" + over + "done\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestProgressIsRemovedWhenTheTurnEnds(t *testing.T) {
-	if got, want := shown(t, &cli.TerminalPrinter{}, progress("one")), over+"one"+over; got != want {
+	if got, want := printAll(t, &cli.TerminalPrinter{}, progress("one")), over+"one"+over; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestWithoutProgressNoLineIsErased(t *testing.T) {
-	if got, want := shown(t, &cli.TerminalPrinter{}, answer("one"), answer("two")), "one\ntwo\n"; got != want {
+	if got, want := printAll(t, &cli.TerminalPrinter{}, answer("one"), answer("two")), "one\ntwo\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestProgressMayScrollLikeAnyMessage(t *testing.T) {
-	got := shown(t, &cli.TerminalPrinter{Lines: true}, progress("one"), progress("two"), answer("done"))
+	got := printAll(t, &cli.TerminalPrinter{Lines: true}, progress("one"), progress("two"), answer("done"))
 	if want := "one\ntwo\ndone\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -81,7 +81,7 @@ func TestProgressFitsIntoTheWidth(t *testing.T) {
 		"in no space there is at least a dot": {"abc", 1, "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := shown(t, &cli.TerminalPrinter{Width: func() int { return c.width }}, progress(c.text))
+			got := printAll(t, &cli.TerminalPrinter{Width: func() int { return c.width }}, progress(c.text))
 			if got != over+c.want+over {
 				t.Errorf("got %q, want %q", got, over+c.want+over)
 			}

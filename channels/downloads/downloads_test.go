@@ -14,7 +14,7 @@ import (
 	"nanobot/channels/downloads"
 )
 
-func open(t *testing.T, b *downloads.Folders) *downloads.Folder {
+func openFolder(t *testing.T, b *downloads.Folders) *downloads.Folder {
 	t.Helper()
 	f, err := b.Open("chat")
 	if err != nil {
@@ -31,8 +31,8 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// holds fails unless a folder has just these files.
-func holds(t *testing.T, dir string, want map[string]string) {
+// checkFiles fails unless a folder has just these files.
+func checkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func holds(t *testing.T, dir string, want map[string]string) {
 
 func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, downloads.New(channelstest.ChatFolders(dir)))
+	f := openFolder(t, downloads.New(channelstest.ChatFolders(dir)))
 	here := filepath.Join(dir, "chat")
 	var paths []string
 	for _, s := range []string{"one", "three", "ONE", "longer"} { // ONE is as long as one, so it is taken for it
@@ -78,10 +78,10 @@ func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 	if _, err := f.Save("2-b.txt", func(io.Writer) error { return broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	holds(t, here, map[string]string{"1-a.txt": "one", "1-a-2.txt": "three", "1-a-3.txt": "longer"})
+	checkFiles(t, here, map[string]string{"1-a.txt": "one", "1-a-2.txt": "three", "1-a-3.txt": "longer"})
 }
 
-func TestWhatAnEarlierRunLeftUnfinishedIsRemovedOnce(t *testing.T) {
+func TestPartialDownloadsOfAnEarlierProcessAreRemovedOnce(t *testing.T) {
 	dir := t.TempDir()
 	here := filepath.Join(dir, "chat")
 	if err := os.MkdirAll(here, 0o700); err != nil {
@@ -93,21 +93,21 @@ func TestWhatAnEarlierRunLeftUnfinishedIsRemovedOnce(t *testing.T) {
 		}
 	}
 	b := downloads.New(channelstest.ChatFolders(dir))
-	f := open(t, b)
-	holds(t, here, map[string]string{"mine": "x"})
+	f := openFolder(t, b)
+	checkFiles(t, here, map[string]string{"mine": "x"})
 	_, err := f.Save("new", func(to io.Writer) error {
-		open(t, b) // while this one is written
+		openFolder(t, b) // while this one is written
 		return text("y")(to)
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	holds(t, here, map[string]string{"mine": "x", "new": "y"})
+	checkFiles(t, here, map[string]string{"mine": "x", "new": "y"})
 }
 
-func TestNothingIsWrittenWhereALinkLeads(t *testing.T) {
+func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	f := open(t, downloads.New(channelstest.ChatFolders(dir)))
+	f := openFolder(t, downloads.New(channelstest.ChatFolders(dir)))
 	secret := filepath.Join(outside, "secret")
 	if err := os.WriteFile(secret, []byte("keep"), 0o600); err != nil {
 		t.Fatal(err)
@@ -129,13 +129,13 @@ func TestNothingIsWrittenWhereALinkLeads(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	holds(t, outside, map[string]string{"secret": "keep"})
-	holds(t, here+"-moved", map[string]string{"1-a.txt": "keep", "1-a-2.txt": "evil", "2-b.txt": "evil"})
+	checkFiles(t, outside, map[string]string{"secret": "keep"})
+	checkFiles(t, here+"-moved", map[string]string{"1-a.txt": "keep", "1-a-2.txt": "evil", "2-b.txt": "evil"})
 }
 
-func TestManyAtOnceEachGetAName(t *testing.T) {
+func TestParallelDownloadsOfOneNameGetDifferentNames(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, downloads.New(channelstest.ChatFolders(dir)))
+	f := openFolder(t, downloads.New(channelstest.ChatFolders(dir)))
 	want := map[string]string{}
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -155,10 +155,10 @@ func TestManyAtOnceEachGetAName(t *testing.T) {
 	if len(want) != 20 {
 		t.Errorf("%d names for 20 files", len(want))
 	}
-	holds(t, filepath.Join(dir, "chat"), want)
+	checkFiles(t, filepath.Join(dir, "chat"), want)
 }
 
-func TestNamesOfFilesAreTame(t *testing.T) {
+func TestFileNamesAreSafe(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.txt": "a.txt", "": "photo", "..": "photo", "../../etc/passwd": "passwd", `C:\x\y.doc`: "y.doc", " a b ": "a b", "a\nb\x1b[2J": "a_b_[2J",
 		`<a>:"|?*.png`: "_a______.png", "\xff.png": "_.png", "é.png": "é.png",

@@ -11,7 +11,7 @@ import (
 
 // What the spool keeps without its holes is copied once more for browsers.
 func TestAFileWithHolesTakesNoRoomInTheHistory(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	const size = 2 << 30
 	path := filepath.Join(t.TempDir(), "sparse.bin")
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
@@ -25,7 +25,7 @@ func TestAFileWithHolesTakesNoRoomInTheHistory(t *testing.T) {
 	}
 	m := answerTo("web-x", "look")
 	m.Media = []channels.File{{Path: path, Name: "sparse.bin", Size: size}}
-	r.bot(m, "key")
+	r.sendAsBot(m, "key")
 	var used, found int64
 	err := filepath.Walk(filepath.Join(r.dir, "state"), func(_ string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().IsRegular() {
@@ -41,8 +41,8 @@ func TestAFileWithHolesTakesNoRoomInTheHistory(t *testing.T) {
 	}
 }
 
-func TestTheGatewayIsToldWhatABrowserFetches(t *testing.T) {
-	if most, words := newRig(t).ch.FileLimit(channels.Chat{}); most != 2<<30 || words != "files here may have up to 2048 MB" {
+func TestFileLimitIsTheLargestFileThatABrowserCanFetch(t *testing.T) {
+	if most, words := newFixture(t).ch.FileLimit(channels.Chat{}); most != 2<<30 || words != "files here may have up to 2048 MB" {
 		t.Errorf("%d, %q", most, words)
 	}
 }

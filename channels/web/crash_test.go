@@ -10,30 +10,30 @@ import (
 	"nanobot/channels"
 )
 
-func TestWhatWasSaidBeforeACrashIsReceivedAfterIt(t *testing.T) {
-	r := newRig(t)
-	first := r.say("ann", "web-a-known-to-nobody-else", "one") // nobody runs yet
-	r.send("ann", "web-a-known-to-nobody-else", "two", uploadReader{"a.txt", "x"})
+func TestMessagesFromBeforeACrashAreReceivedAfterIt(t *testing.T) {
+	r := newFixture(t)
+	first := r.postText("ann", "web-a-known-to-nobody-else", "one") // nobody runs yet
+	r.postForm("ann", "web-a-known-to-nobody-else", "two", formFile{"a.txt", "x"})
 	r.restart()
-	r.run()
-	r.say("ann", "web-a-known-to-nobody-else", "three")
-	got := r.got(3)
+	r.startGateway()
+	r.postText("ann", "web-a-known-to-nobody-else", "three")
+	got := r.awaitIncoming(3)
 	if !slices.Equal(texts(got), []string{"one", "two", "three"}) || got[0].ID != first["id"] || len(got[1].Media) != 1 {
 		t.Errorf("received were %+v", got)
 	}
 	r.restart()
-	r.run()
-	r.say("ann", "web-a-known-to-nobody-else", "four")
-	if got := texts(r.got(4)); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
+	r.startGateway()
+	r.postText("ann", "web-a-known-to-nobody-else", "four")
+	if got := texts(r.awaitIncoming(4)); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
 		t.Errorf("after another restart %q", got)
 	}
 }
 
-// TestACrashBetweenReceiveAndItsNote dies when the gateway has the message and the channel has not
+// TestACrashAfterReceiveOffersTheMessageAgain dies when the gateway has the message and the channel has not
 // noted that.
-func TestACrashBetweenReceiveAndItsNote(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "one")
+func TestACrashAfterReceiveOffersTheMessageAgain(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "one")
 	ctx, cancel := context.WithCancel(t.Context())
 	offered := make(chan channels.Incoming, 1)
 	done := make(chan error, 1)
@@ -50,20 +50,20 @@ func TestACrashBetweenReceiveAndItsNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.restart()
-	r.run()
-	if again := r.got(1)[0]; again.ID != first.ID || again.Text != "one" || again.Chat != first.Chat {
+	r.startGateway()
+	if again := r.awaitIncoming(1)[0]; again.ID != first.ID || again.Text != "one" || again.Chat != first.Chat {
 		t.Errorf("offered was %+v, then %+v, which the gateway would take for another", first, again)
 	}
 }
 
-func TestADiskThatHealsIsUsed(t *testing.T) {
-	r := newRig(t)
+func TestARepairedDiskIsUsedAgain(t *testing.T) {
+	r := newFixture(t)
 	state := filepath.Join(r.dir, "state")
 	if err := os.WriteFile(state, nil, 0o600); err != nil { // where a folder should be
 		t.Fatal(err)
 	}
 	for range 2 {
-		if status, answer := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", obj{"text": "hello"}); status != 503 || answer["error"] == nil {
+		if status, answer := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", object{"text": "hello"}); status != 503 || answer["error"] == nil {
 			t.Errorf("answered %d %v", status, answer)
 		}
 		if err := r.ch.Run(t.Context(), r.inbox.Receive); err == nil {
@@ -79,9 +79,9 @@ func TestADiskThatHealsIsUsed(t *testing.T) {
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)
 	}
-	r.run()
-	r.say("ann", "web-a-known-to-nobody-else", "hello again")
-	if got := texts(r.got(1)); !slices.Equal(got, []string{"hello again"}) || r.ch.Health() != nil {
+	r.startGateway()
+	r.postText("ann", "web-a-known-to-nobody-else", "hello again")
+	if got := texts(r.awaitIncoming(1)); !slices.Equal(got, []string{"hello again"}) || r.ch.Health() != nil {
 		t.Errorf("received were %q, its health is %v", got, r.ch.Health())
 	}
 }

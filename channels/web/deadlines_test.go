@@ -19,20 +19,20 @@ import (
 	"nanobot/channels/web"
 )
 
-// pipes is a listener in memory, whose connections keep the time of a bubble.
-type pipes chan net.Conn
+// pipeListener is a listener in memory, whose connections use the clock of a synctest bubble.
+type pipeListener chan net.Conn
 
-func (p pipes) Accept() (net.Conn, error) {
+func (p pipeListener) Accept() (net.Conn, error) {
 	if c, ok := <-p; ok {
 		return c, nil
 	}
 	return nil, net.ErrClosed
 }
-func (p pipes) Close() error   { return nil }
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
+func (p pipeListener) Close() error   { return nil }
+func (p pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
 
-// line is a connection to a channel, in a bubble.
-func line(t *testing.T, dir string) (*web.Channel, net.Conn) {
+// connectInBubble returns a connection to a channel, in a synctest bubble.
+func connectInBubble(t *testing.T, dir string) (*web.Channel, net.Conn) {
 	ch, err := web.New(web.Options{
 		State: dir, Folder: channelstest.ChatFolders(dir), Requester: func(*http.Request) web.Person { return web.Person{User: "ann", Operator: true} },
 	})
@@ -40,7 +40,7 @@ func line(t *testing.T, dir string) (*web.Channel, net.Conn) {
 		t.Fatal(err)
 	}
 	_, h := ch.Mount()
-	listener := make(pipes, 1)
+	listener := make(pipeListener, 1)
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Hour}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
@@ -57,15 +57,15 @@ func line(t *testing.T, dir string) (*web.Channel, net.Conn) {
 	return ch, here
 }
 
-// TestARefusedBodyIsNotWaitedForWithoutEnd promises more than it sends.
-func TestARefusedBodyIsNotWaitedForWithoutEnd(t *testing.T) {
+// TestDrainingARefusedBodyTimesOut promises more than it sends.
+func TestDrainingARefusedBodyTimesOut(t *testing.T) {
 	for name, body := range map[string]string{
 		"read in part": "]", "too big": `{"text": "` + strings.Repeat("x", 7<<20), "nothing of it": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				_, conn := line(t, dir)
+				_, conn := connectInBubble(t, dir)
 				began := time.Now()
 				go func() {
 					_, _ = fmt.Fprintf(conn, "POST /api/chats/web-a-known-to-nobody-else/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+1000, body)
@@ -86,12 +86,12 @@ func TestARefusedBodyIsNotWaitedForWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestABodyInDropsIsNotWaitedForWithoutEnd brings a byte whenever patience is about to end.
-func TestABodyInDropsIsNotWaitedForWithoutEnd(t *testing.T) {
+// TestASlowUploadTimesOut sends a byte whenever the stall timeout is about to end.
+func TestASlowUploadTimesOut(t *testing.T) {
 	for body, most := range map[string]time.Duration{"{": 62 * time.Minute, "]": 2 * time.Minute} { // the second is refused at once
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			_, conn := line(t, dir)
+			_, conn := connectInBubble(t, dir)
 			began := time.Now()
 			go func() { _, _ = io.Copy(io.Discard, conn) }()
 			_, err := fmt.Fprintf(conn, "POST /api/chats/web-a-known-to-nobody-else/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n%s", body)
@@ -106,8 +106,8 @@ func TestABodyInDropsIsNotWaitedForWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestWhoDoesNotReadIsCutOff reads 32 KiB at a time, with a pause before each.
-func TestWhoDoesNotReadIsCutOff(t *testing.T) {
+// TestAClientThatDoesNotReadIsDisconnected reads 32 KiB at a time, with a pause before each.
+func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		pause      time.Duration
@@ -121,7 +121,7 @@ func TestWhoDoesNotReadIsCutOff(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				ch, conn := line(t, dir)
+				ch, conn := connectInBubble(t, dir)
 				m := channels.Outgoing{
 					Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Kind: channels.Answer, Text: strings.Repeat("x", 500_000),
 					Media: []channels.File{{Name: "a.txt", Content: strings.Repeat("x", 500_000)}},

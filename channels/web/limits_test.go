@@ -17,57 +17,57 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// audience is many who watch at once, without a connection each.
-type audience struct {
+// streamPool opens many streams without network connections.
+type streamPool struct {
 	t       *testing.T
 	h       http.Handler
-	all     sync.WaitGroup
+	running sync.WaitGroup
 	cancels []context.CancelFunc // of every stream that was opened
 }
 
-func newAudience(t *testing.T, r *rig) *audience {
-	a := &audience{t: t}
+func newStreamPool(t *testing.T, r *fixture) *streamPool {
+	a := &streamPool{t: t}
 	_, a.h = r.ch.Mount()
-	t.Cleanup(a.stop)
+	t.Cleanup(a.closeAll)
 	return a
 }
 
-// stop ends all streams.
-func (a *audience) stop() {
+// closeAll ends all streams.
+func (a *streamPool) closeAll() {
 	for _, cancel := range a.cancels {
 		cancel()
 	}
-	a.all.Wait()
+	a.running.Wait()
 }
 
-// told is an answer that says when it begins.
-type told struct {
+// startRecorder reports the status of a response when it starts.
+type startRecorder struct {
 	*httptest.ResponseRecorder
-	begun chan int
-	once  sync.Once
+	started chan int
+	once    sync.Once
 }
 
-func (w *told) WriteHeader(status int) {
-	w.once.Do(func() { w.begun <- status })
+func (w *startRecorder) WriteHeader(status int) {
+	w.once.Do(func() { w.started <- status })
 	w.ResponseRecorder.WriteHeader(status)
 }
 
-func (w *told) Write(b []byte) (int, error) {
-	w.once.Do(func() { w.begun <- http.StatusOK })
+func (w *startRecorder) Write(b []byte) (int, error) {
+	w.once.Do(func() { w.started <- http.StatusOK })
 	return w.ResponseRecorder.Write(b)
 }
 
-// join opens a stream for somebody and returns how it is answered. leave ends it.
-func (a *audience) join(user string) (status int, header http.Header, leave func()) {
+// open opens a stream of a user and returns the status of the response. leave ends the stream.
+func (a *streamPool) open(user string) (status int, header http.Header, leave func()) {
 	ctx, cancel := context.WithCancel(a.t.Context())
 	a.cancels = append(a.cancels, cancel)
 	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/events", nil)
 	req.Header.Set("X-User", user)
-	w := &told{ResponseRecorder: httptest.NewRecorder(), begun: make(chan int, 1)}
+	w := &startRecorder{ResponseRecorder: httptest.NewRecorder(), started: make(chan int, 1)}
 	done := make(chan struct{})
-	a.all.Go(func() { defer close(done); a.h.ServeHTTP(w, req) })
+	a.running.Go(func() { defer close(done); a.h.ServeHTTP(w, req) })
 	leave = func() { cancel(); <-done }
-	status = <-w.begun
+	status = <-w.started
 	if status != http.StatusOK {
 		leave()
 		header = w.Header()
@@ -75,13 +75,13 @@ func (a *audience) join(user string) (status int, header http.Header, leave func
 	return status, header, leave
 }
 
-func TestNobodyWatchesSoOftenThatOthersCannot(t *testing.T) {
-	a := newAudience(t, newRig(t))
+func TestStreamsPerUserAndInTotalAreLimited(t *testing.T) {
+	a := newStreamPool(t, newFixture(t))
 	fill := func(want, n int, user func(int) string) (leave func()) {
 		t.Helper()
 		for i := range n {
 			var status int
-			if status, _, leave = a.join(user(i)); status != want {
+			if status, _, leave = a.open(user(i)); status != want {
 				t.Fatalf("%s, the %d., is answered %d", user(i), i+1, status)
 			}
 		}
@@ -90,7 +90,7 @@ func TestNobodyWatchesSoOftenThatOthersCannot(t *testing.T) {
 	ann := func(int) string { return "ann" }
 	operator := func(int) string { return "operator" }
 	leave := fill(200, 32, ann)
-	if status, header, _ := a.join("ann"); status != 429 || header.Get("Retry-After") == "" {
+	if status, header, _ := a.open("ann"); status != 429 || header.Get("Retry-After") == "" {
 		t.Errorf("one more of one user's is answered %d %v", status, header)
 	}
 	leave()
@@ -99,12 +99,12 @@ func TestNobodyWatchesSoOftenThatOthersCannot(t *testing.T) {
 	fill(503, 1, func(int) string { return "bob" })
 	fill(200, 500, operator)
 	fill(503, 1, operator)
-	a.stop()
+	a.closeAll()
 	fill(200, 1, func(int) string { return "bob" })
 }
 
-// tamper changes the conversations while nobody uses them.
-func (r *rig) tamper(statement string, args ...any) {
+// execSQL changes the database of the history.
+func (r *fixture) execSQL(statement string, args ...any) {
 	r.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "state", "web", "history.db")+"?_pragma=busy_timeout(300000)")
 	if err != nil {
@@ -116,19 +116,19 @@ func (r *rig) tamper(statement string, args ...any) {
 	}
 }
 
-func TestWhoIsFarBehindIsToldTheNewestAndThatThereIsMore(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "the first")
-	r.end()
-	r.tamper(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < 5002)
+func TestAStreamFarBehindStartsWithTheNewestEventsAndSaysSo(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "the first")
+	r.close()
+	r.execSQL(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < 5002)
 		INSERT INTO events (chat, type, id, time, taken, body) SELECT 'web-a-known-to-nobody-else', 'message', i, 0, 1, '{"from":"bot","text":"x"}' FROM n`)
 	r.stop = func() {}
-	r.start()
+	r.openChannel()
 	for from, want := range map[string]struct {
 		seq    string
 		missed any
 	}{"0": {"2", true}, "1": {"2", true}, "2": {"2", nil}, "5000": {"5000", nil}, "": {"5002", nil}} {
-		tab := r.watch("ann", from)
+		tab := r.openStream("ann", from)
 		if e := tab.next("ready"); e.id != want.seq || fmt.Sprint(e.data["seq"]) != want.seq || e.data["missed"] != want.missed {
 			t.Errorf("from %q it begins with %+v", from, e)
 		}
@@ -143,14 +143,14 @@ func TestWhoIsFarBehindIsToldTheNewestAndThatThereIsMore(t *testing.T) {
 	}
 }
 
-func TestAStreamThatCannotGoOnIsSaidInTheLog(t *testing.T) {
-	r := newRig(t)
+func TestAnAbortedStreamIsLogged(t *testing.T) {
+	r := newFixture(t)
 	core, logs := observer.New(zap.WarnLevel)
 	r.log = zap.New(core)
-	r.say("ann", "web-a-known-to-nobody-else", "hello")
+	r.postText("ann", "web-a-known-to-nobody-else", "hello")
 	r.restart()
-	r.tamper("UPDATE events SET body = 'damaged'")
-	if all := r.watch("ann", "0").rest(); len(all) != 1 || all[0].name != "ready" {
+	r.execSQL("UPDATE events SET body = 'damaged'")
+	if all := r.openStream("ann", "0").readToEnd(); len(all) != 1 || all[0].name != "ready" {
 		t.Errorf("told was %+v", all)
 	}
 	if got := logs.FilterMessage("event stream aborted").All(); len(got) != 1 || !strings.Contains(fmt.Sprint(got[0].ContextMap()["error"]), "read event 1") {
@@ -160,8 +160,8 @@ func TestAStreamThatCannotGoOnIsSaidInTheLog(t *testing.T) {
 
 const fileForm = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
 
-// begin sends a message with a file until it comes in, and leaves it there. finish sends the rest.
-func (r *rig) begin(user string) (finish func() int) {
+// startUpload sends the beginning of a message with a file. finish sends the rest.
+func (r *fixture) startUpload(user string) (finish func() int) {
 	r.t.Helper()
 	pipe, w := io.Pipe()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-"+user+"-known-to-nobody-else/messages", pipe)
@@ -193,15 +193,15 @@ func (r *rig) begin(user string) (finish func() int) {
 	}
 }
 
-func TestOneUserSendsSoManyFilesAtOnce(t *testing.T) {
-	r := newRig(t)
+func TestConcurrentUploadsOfOneUserAreLimited(t *testing.T) {
+	r := newFixture(t)
 	send := func(user string) (int, http.Header) {
-		status, _, header := r.ask(user, "POST", "/api/chats/web-"+user+"-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(fileForm+"x\r\n--x--\r\n"))
+		status, _, header := r.request(user, "POST", "/api/chats/web-"+user+"-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(fileForm+"x\r\n--x--\r\n"))
 		return status, header
 	}
 	var under []func() int
 	for range 4 {
-		under = append(under, r.begin("ann"))
+		under = append(under, r.startUpload("ann"))
 	}
 	if status, header := send("ann"); status != 429 || header.Get("Retry-After") == "" {
 		t.Errorf("one more is answered %d %v", status, header)
@@ -209,7 +209,7 @@ func TestOneUserSendsSoManyFilesAtOnce(t *testing.T) {
 	if status, _ := send("bob"); status != 202 {
 		t.Errorf("somebody else is answered %d", status)
 	}
-	r.say("ann", "web-ann-known-to-nobody-else", "a word") // needs no room
+	r.postText("ann", "web-ann-known-to-nobody-else", "a word") // needs no room
 	for _, finish := range under {
 		if status := finish(); status != 202 {
 			t.Errorf("one of those under way is answered %d", status)
@@ -220,17 +220,17 @@ func TestOneUserSendsSoManyFilesAtOnce(t *testing.T) {
 	}
 }
 
-// TestAMessageAsJSONIsNotReadWithoutEnd sends what is valid as far as it goes.
-func TestAMessageAsJSONIsNotReadWithoutEnd(t *testing.T) {
-	r := newRig(t)
-	r.max = 50 << 20
+// TestTheLengthOfAJSONMessageIsLimited sends what is valid as far as it goes.
+func TestTheLengthOfAJSONMessageIsLimited(t *testing.T) {
+	r := newFixture(t)
+	r.maxUpload = 50 << 20
 	r.restart()
 	escaped := strings.Repeat(`\u0041`, 1<<20)
-	if status, body, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", strings.NewReader(`{"text": "`+escaped+`"}`)); status != 202 {
+	if status, body, _ := r.request("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", strings.NewReader(`{"text": "`+escaped+`"}`)); status != 202 {
 		t.Errorf("a text that just fits is answered %d %s", status, body)
 	}
 	far := `{"other": "` + strings.Repeat("x", 7<<20) + `", "text": "hello"}`
-	status, answer, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", strings.NewReader(far))
+	status, answer, _ := r.request("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", strings.NewReader(far))
 	if status != 413 || !strings.Contains(answer, "Send it as a file") {
 		t.Errorf("answered %d %s", status, answer)
 	}

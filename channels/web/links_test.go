@@ -6,7 +6,7 @@ import (
 )
 
 func TestALinkOnThePageThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	const note = "</a> (leads to evil.example)"
 	for text, marked := range map[string]bool{
 		"[https://bank.example](https://evil.example)":                 true,
@@ -30,23 +30,23 @@ func TestALinkOnThePageThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
 		"`[bank.example](https://evil.example)`":                       false,
 		"```\n[bank.example](https://evil.example)\n```":               false,
 	} {
-		if got := r.shown(text); strings.Contains(got, note) != marked || !marked && strings.Contains(got, "leads to") {
+		if got := r.renderInChat(text); strings.Contains(got, note) != marked || !marked && strings.Contains(got, "leads to") {
 			t.Errorf("%q is shown as %s", text, got)
 		}
 	}
 }
 
-func TestWhatTurnsTheDirectionIsVisibleOnThePage(t *testing.T) {
-	r := newRig(t)
+func TestBidiOverridesAreVisibleOnThePage(t *testing.T) {
+	r := newFixture(t)
 	for text, want := range map[string]string{
 		"a\u202eb": "a⟨U+202E⟩b", "`a\u202eb`": "a⟨U+202E⟩b", // what is written as a reference is left out
 		"a&#x202e;b": "ab", "a&#8238;b": "ab", "[a&#x202E;b](https://a.example)": "ab", "[a](x:&#x202e;b)": "a (x:b)",
 	} {
-		if got := r.shown(text); !strings.Contains(got, want) || strings.ContainsRune(got, '\u202e') {
+		if got := r.renderInChat(text); !strings.Contains(got, want) || strings.ContainsRune(got, '\u202e') {
 			t.Errorf("%+q is shown as %+q", text, got)
 		}
 	}
-	if got := r.shown("שלום \u2067אב\u2069 \u200f!"); !strings.Contains(got, "שלום \u2067אב\u2069 \u200f!") {
+	if got := r.renderInChat("שלום \u2067אב\u2069 \u200f!"); !strings.Contains(got, "שלום \u2067אב\u2069 \u200f!") {
 		t.Errorf("Hebrew is shown as %+q", got)
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"nanobot/internal/lineartest"
 )
 
-// shown returns what the page is to show of a bot's words.
-func (r *rig) shown(text string) string {
+// renderInChat returns the HTML of a message of the bot.
+func (r *fixture) renderInChat(text string) string {
 	r.t.Helper()
-	tab := r.watch("operator", "")
+	tab := r.openStream("operator", "")
 	defer tab.cancel()
-	r.bot(answerTo("web-markdown", text), "")
+	r.sendAsBot(answerTo("web-markdown", text), "")
 	return tab.next("message").data["html"].(string)
 }
 
 func TestMarkdownIsShownAsItIsMeant(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for text, want := range map[string]string{
 		"**bold** and *soft* and ~~gone~~":     "<p><strong>bold</strong> and <em>soft</em> and <del>gone</del></p>",
 		"one\ntwo":                             "<p>one<br>\ntwo</p>",
@@ -54,7 +54,7 @@ func TestMarkdownIsShownAsItIsMeant(t *testing.T) {
 		"[x](#part) [y](tel:1)":                "<p>x y (tel:1)</p>",
 		"![](data:image/png;base64," + strings.Repeat("A", 1000) + ")": "<p>data:image/png;base64," + strings.Repeat("A", 78) + "…</p>",
 	} {
-		if got := r.shown(text); !strings.Contains(got, want) {
+		if got := r.renderInChat(text); !strings.Contains(got, want) {
 			t.Errorf("%q is shown as\n%s\nwant\n%s", text, got, want)
 		}
 	}
@@ -70,23 +70,23 @@ var evil = []string{
 	`<object data=x>`, `<math><mtext></p><script>alert(1)</script>`, "| a |\n|---|\n| <script> |", "# <script>x", `<https://x/" onload="y>`,
 }
 
-// unsafe finds what a browser would take for more than text and formatting.
+// unsafe matches HTML that is more than text and formatting.
 var unsafe = regexp.MustCompile(`(?i)<\s*/?(script|img|svg|iframe|style|form|base|meta|object|math|link|embed)|<[^>]+\s(on\w+|style|id|name|src)\s*=|(href|src)="\s*(javascript|data|vbscript)`)
 
 func TestNoScriptOfTheAgentsIsShown(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for _, text := range evil {
-		if got := r.shown(text); unsafe.MatchString(got) {
+		if got := r.renderInChat(text); unsafe.MatchString(got) {
 			t.Errorf("%q is shown as %s", text, got)
 		}
 	}
 }
 
 func TestWhatAUserWroteIsNeverHTML(t *testing.T) {
-	r := newRig(t)
-	tab := r.watch("ann", "")
+	r := newFixture(t)
+	tab := r.openStream("ann", "")
 	for _, text := range evil {
-		r.say("ann", "web-a-known-to-nobody-else", text)
+		r.postText("ann", "web-a-known-to-nobody-else", text)
 		if e := tab.next("message"); e.data["html"] != nil || e.data["text"] != text {
 			t.Errorf("%q is told as %q", text, e.data)
 		}

@@ -8,12 +8,12 @@ import (
 )
 
 // What is answered is held against the description in cmd/nanobot, where there is a whole daemon.
-func TestWhatIsServedIsDescribedAndTheOtherWayAround(t *testing.T) {
-	r := newRig(t)
+func TestTheOpenAPIDocumentListsExactlyTheRoutes(t *testing.T) {
+	r := newFixture(t)
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
 	}
-	r.get("ann", "/api/openapi.json", &doc)
+	r.getJSON("ann", "/api/openapi.json", &doc)
 	var ops []string
 	for path, item := range doc.Paths {
 		for method, raw := range item {

@@ -8,8 +8,8 @@ import (
 )
 
 func TestThePageIsServedWithAllThatItNeeds(t *testing.T) {
-	r := newRig(t)
-	status, html, h := r.ask("ann", "GET", "/", "", nil)
+	r := newFixture(t)
+	status, html, h := r.request("ann", "GET", "/", "", nil)
 	if status != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(html, "<html") {
 		t.Fatalf("served was %d %v %.100q", status, h, html)
 	}
@@ -19,7 +19,7 @@ func TestThePageIsServedWithAllThatItNeeds(t *testing.T) {
 	}
 	for _, need := range needs {
 		path := "/" + strings.TrimPrefix(need[1], "/")
-		status, _, h := r.ask("ann", "GET", path, "", nil)
+		status, _, h := r.request("ann", "GET", path, "", nil)
 		kind := h.Get("Content-Type")
 		want := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}[path[strings.LastIndex(path, ".")+1:]]
 		if status != 200 || kind != want {
@@ -29,8 +29,8 @@ func TestThePageIsServedWithAllThatItNeeds(t *testing.T) {
 }
 
 func TestABrowserKeepsThePageAndAsksWhetherItChanged(t *testing.T) {
-	r := newRig(t)
-	_, _, h := r.ask("ann", "GET", "/", "", nil)
+	r := newFixture(t)
+	_, _, h := r.request("ann", "GET", "/", "", nil)
 	if h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" {
 		t.Fatalf("its headers are %v", h)
 	}

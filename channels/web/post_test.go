@@ -22,16 +22,16 @@ func texts(all []channels.Incoming) (out []string) {
 	return out
 }
 
-func TestWhatIsSaidIsReceivedKeptAndShownInEveryTab(t *testing.T) {
-	r := newRig(t)
-	r.run()
-	one, two := r.watch("ann", ""), r.watch("ann", "")
-	receipt := r.say("ann", "web-a-known-to-nobody-else", "hello\nthere")
-	in := r.got(1)[0]
+func TestAMessageIsReceivedStoredAndShownInEveryTab(t *testing.T) {
+	r := newFixture(t)
+	r.startGateway()
+	one, two := r.openStream("ann", ""), r.openStream("ann", "")
+	receipt := r.postText("ann", "web-a-known-to-nobody-else", "hello\nthere")
+	in := r.awaitIncoming(1)[0]
 	if in.Text != "hello\nthere" || in.ID != receipt["id"] || in.User.ID != "ann" || in.Chat.String() != "web:web-a-known-to-nobody-else" {
 		t.Errorf("received was %+v", in)
 	}
-	r.bot(answerTo("web-a-known-to-nobody-else", "hi"), "k1")
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "hi"), "k1")
 	for _, tab := range []*stream{one, two} {
 		first, second := tab.next("message"), tab.next("message")
 		if first.data["text"] != "hello\nthere" || first.data["from"] != "user" || first.data["seq"] != receipt["seq"] || first.data["html"] != nil {
@@ -41,59 +41,59 @@ func TestWhatIsSaidIsReceivedKeptAndShownInEveryTab(t *testing.T) {
 			t.Errorf("shown was %+v", second)
 		}
 	}
-	var page struct{ Messages []obj }
-	r.get("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
+	var page struct{ Messages []object }
+	r.getJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
 	if len(page.Messages) != 2 || page.Messages[0]["text"] != "hello\nthere" || page.Messages[1]["text"] != "hi" {
 		t.Errorf("kept was %+v", page)
 	}
-	var chats []obj
-	r.get("ann", "/api/chats", &chats)
+	var chats []object
+	r.getJSON("ann", "/api/chats", &chats)
 	if len(chats) != 1 || chats[0]["id"] != "web-a-known-to-nobody-else" || chats[0]["title"] != "hello" {
 		t.Errorf("the chats are %+v", chats)
 	}
 }
 
 func TestAMessageThatIsSentAgainIsOneMessage(t *testing.T) {
-	r := newRig(t)
-	r.run()
-	again := obj{"text": "hello", "client_id": "c1"}
-	_, first := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", again)
+	r := newFixture(t)
+	r.startGateway()
+	again := object{"text": "hello", "client_id": "c1"}
+	_, first := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", again)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if status, next := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", again); status != 202 || next["id"] != first["id"] || next["seq"] != first["seq"] {
+			if status, next := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", again); status != 202 || next["id"] != first["id"] || next["seq"] != first["seq"] {
 				t.Errorf("first it was %v, then %d %v", first, status, next)
 			}
 		})
 	}
 	all.Wait()
 	r.restart()
-	r.run()
-	if _, next := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", again); next["id"] != first["id"] {
+	r.startGateway()
+	if _, next := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", again); next["id"] != first["id"] {
 		t.Errorf("after a restart it is %v", next)
 	}
-	r.say("ann", "web-a-known-to-nobody-else", "the end")
-	r.post("ann", "/api/chats/web-b-known-to-nobody-else/messages", again)
-	if got := texts(r.got(3)); !slices.Equal(got, []string{"hello", "the end", "hello"}) {
+	r.postText("ann", "web-a-known-to-nobody-else", "the end")
+	r.postJSON("ann", "/api/chats/web-b-known-to-nobody-else/messages", again)
+	if got := texts(r.awaitIncoming(3)); !slices.Equal(got, []string{"hello", "the end", "hello"}) {
 		t.Errorf("received were %q", got)
 	}
 }
 
 func TestManyChatsAreReceivedInTheirOrder(t *testing.T) {
-	r := newRig(t)
-	r.run()
+	r := newFixture(t)
+	r.startGateway()
 	const chats, each = 6, 10
 	var all sync.WaitGroup
 	for c := range chats {
 		all.Go(func() {
 			for i := range each {
-				r.say("ann", fmt.Sprintf("web-%d-known-to-nobody-else", c), fmt.Sprintf("%d", i))
+				r.postText("ann", fmt.Sprintf("web-%d-known-to-nobody-else", c), fmt.Sprintf("%d", i))
 			}
 		})
 	}
 	all.Wait()
 	next := map[string]int{}
-	for _, in := range r.got(chats * each) {
+	for _, in := range r.awaitIncoming(chats * each) {
 		if in.Text != fmt.Sprintf("%d", next[in.Chat.ID]) {
 			t.Errorf("in %s came %s instead of %d", in.Chat, in.Text, next[in.Chat.ID])
 		}
@@ -104,10 +104,10 @@ func TestManyChatsAreReceivedInTheirOrder(t *testing.T) {
 // A channel that receives one message after the other never has them all inside.
 func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 	const chats = 20
-	r := newRig(t)
+	r := newFixture(t)
 	for i := range chats {
 		for n := range 2 {
-			r.say("ann", fmt.Sprintf("web-chat-number-%04d-of-ann", i), strconv.Itoa(n))
+			r.postText("ann", fmt.Sprintf("web-chat-number-%04d-of-ann", i), strconv.Itoa(n))
 		}
 	}
 	var inside atomic.Int32
@@ -124,7 +124,7 @@ func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 		}
 	})
 	got := map[string][]string{}
-	for _, in := range r.got(2 * chats) {
+	for _, in := range r.awaitIncoming(2 * chats) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for chat, texts := range got {
@@ -134,8 +134,8 @@ func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
-	r := newRig(t)
+func TestAMessageThatIsNotReceivedDelaysOnlyItsChat(t *testing.T) {
+	r := newFixture(t)
 	full := true
 	r.inbox.Reject = func(in channels.Incoming) error {
 		if full && in.Text == "one" {
@@ -143,15 +143,15 @@ func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 		}
 		return nil
 	}
-	r.run()
-	r.say("ann", "web-a-known-to-nobody-else", "one")
-	r.say("ann", "web-a-known-to-nobody-else", "two")
-	r.say("ann", "web-b-known-to-nobody-else", "three")
-	if got := texts(r.got(1)); !slices.Equal(got, []string{"three"}) {
+	r.startGateway()
+	r.postText("ann", "web-a-known-to-nobody-else", "one")
+	r.postText("ann", "web-a-known-to-nobody-else", "two")
+	r.postText("ann", "web-b-known-to-nobody-else", "three")
+	if got := texts(r.awaitIncoming(1)); !slices.Equal(got, []string{"three"}) {
 		t.Errorf("received were %q", got)
 	}
 	for r.ch.Health() == nil { // it is known when the pass is over
-		r.say("ann", "web-b-known-to-nobody-else", "again")
+		r.postText("ann", "web-b-known-to-nobody-else", "again")
 	}
 	if err := r.ch.Health(); !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("its health is %v", err)
@@ -160,7 +160,7 @@ func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 	full = false
 	before := len(r.inbox.All)
 	r.inbox.Unlock()
-	got := r.got(before + 2)
+	got := r.awaitIncoming(before + 2)
 	var held []string
 	for _, in := range got {
 		if in.Chat.ID == "web-a-known-to-nobody-else" {
@@ -172,8 +172,8 @@ func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAMessageIsRefused(t *testing.T) {
-	r := newRig(t)
+func TestInvalidMessagesAreRefused(t *testing.T) {
+	r := newFixture(t)
 	for _, c := range []struct {
 		name, path, kind, body string
 		status                 int
@@ -191,12 +191,12 @@ func TestWhatCannotBeAMessageIsRefused(t *testing.T) {
 		{"a chat with a path", "/api/chats/web-..%2f..%2fx/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
 		{"a chat with a long name", "/api/chats/web-" + strings.Repeat("x", 61) + "/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
 	} {
-		if status, body, _ := r.ask("ann", "POST", c.path, c.kind, strings.NewReader(c.body)); status != c.status || !strings.Contains(body, c.says) {
+		if status, body, _ := r.request("ann", "POST", c.path, c.kind, strings.NewReader(c.body)); status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s: answered %d %.200s", c.name, status, body)
 		}
 	}
-	var chats []obj
-	if r.get("operator", "/api/chats", &chats); len(chats) != 0 {
+	var chats []object
+	if r.getJSON("operator", "/api/chats", &chats); len(chats) != 0 {
 		t.Errorf("there are %v", chats)
 	}
 	if got := r.filesIn("users"); len(got) > 0 {
@@ -204,33 +204,33 @@ func TestWhatCannotBeAMessageIsRefused(t *testing.T) {
 	}
 }
 
-func TestAChatThatIsNotReadTakesNoMoreThanSoMuch(t *testing.T) {
-	r := newRig(t)
+func TestWaitingMessagesOfAChatAreLimited(t *testing.T) {
+	r := newFixture(t)
 	for i := range 100 {
-		r.say("ann", "web-a-known-to-nobody-else", fmt.Sprint(i))
+		r.postText("ann", "web-a-known-to-nobody-else", fmt.Sprint(i))
 	}
-	if status, answer := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", obj{"text": "one more"}); status != 429 {
+	if status, answer := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", object{"text": "one more"}); status != 429 {
 		t.Errorf("answered %d %v", status, answer)
 	}
-	r.say("ann", "web-b-known-to-nobody-else", "elsewhere")
-	r.run()
-	r.got(101)
+	r.postText("ann", "web-b-known-to-nobody-else", "elsewhere")
+	r.startGateway()
+	r.awaitIncoming(101)
 	for status := 0; status != 202; { // until that is noted
-		status, _ = r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", obj{"text": "one more"})
+		status, _ = r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", object{"text": "one more"})
 	}
 }
 
 func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
-	r := newRig(t)
-	ann, bob, operator := r.watch("ann", ""), r.watch("bob", ""), r.watch("operator", "")
-	_, answer := r.send("ann", "web-ann-known-to-nobody-else", "mine", uploadReader{"a.txt", "secret"})
+	r := newFixture(t)
+	ann, bob, operator := r.openStream("ann", ""), r.openStream("bob", ""), r.openStream("operator", "")
+	_, answer := r.postForm("ann", "web-ann-known-to-nobody-else", "mine", formFile{"a.txt", "secret"})
 	if answer["id"] == nil {
 		t.Fatal(answer)
 	}
-	r.bot(channels.Message{Chat: channels.Chat{Channel: "web", ID: "web-ann-known-to-nobody-else"}, Kind: channels.Progress, Text: "working"}, "")
-	r.bot(answerTo("web-ann-known-to-nobody-else", "for ann"), "")
-	r.say("bob", "web-bob-known-to-nobody-else", "his")
-	media := ann.next("message").data["media"].([]any)[0].(obj)["id"].(string)
+	r.sendAsBot(channels.Message{Chat: channels.Chat{Channel: "web", ID: "web-ann-known-to-nobody-else"}, Kind: channels.Progress, Text: "working"}, "")
+	r.sendAsBot(answerTo("web-ann-known-to-nobody-else", "for ann"), "")
+	r.postText("bob", "web-bob-known-to-nobody-else", "his")
+	media := ann.next("message").data["media"].([]any)[0].(object)["id"].(string)
 	if e := bob.next("message"); e.data["text"] != "his" || len(bob.all) != 2 {
 		t.Errorf("bob saw %+v", bob.all)
 	}
@@ -245,34 +245,34 @@ func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
 		"/api/media/" + media:                              {200, 404, 200},
 	} {
 		for i, user := range []string{"ann", "bob", "operator"} {
-			if status, body, _ := r.ask(user, "GET", path, "", nil); status != want[i] {
+			if status, body, _ := r.request(user, "GET", path, "", nil); status != want[i] {
 				t.Errorf("%s: %s is answered %d %s", path, user, status, body)
 			}
 		}
 	}
-	if status, _ := r.post("bob", "/api/chats/web-ann-known-to-nobody-else/messages", obj{"text": "let me in"}); status != 404 {
+	if status, _ := r.postJSON("bob", "/api/chats/web-ann-known-to-nobody-else/messages", object{"text": "let me in"}); status != 404 {
 		t.Errorf("bob may write in ann's chat: %d", status)
 	}
-	if status, _ := r.post("operator", "/api/chats/web-ann-known-to-nobody-else/messages", obj{"text": "hello ann"}); status != 202 {
+	if status, _ := r.postJSON("operator", "/api/chats/web-ann-known-to-nobody-else/messages", object{"text": "hello ann"}); status != 202 {
 		t.Errorf("the operator may not write in ann's chat: %d", status)
 	}
 	for user, want := range map[string]int{"ann": 1, "bob": 1, "operator": 2} {
-		var chats []obj
-		if r.get(user, "/api/chats", &chats); len(chats) != want {
+		var chats []object
+		if r.getJSON(user, "/api/chats", &chats); len(chats) != want {
 			t.Errorf("%s has the chats %v", user, chats)
 		}
 	}
-	again := r.watch("bob", "0")
+	again := r.openStream("bob", "0")
 	if again.next("message").data["text"] != "his" || len(again.all) != 2 {
 		t.Errorf("coming back, bob saw %+v", again.all)
 	}
 }
 
 func TestHistoryComesInPages(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for i := range 7 {
-		r.bot(answerTo("web-a-known-to-nobody-else", fmt.Sprint(i)), "")
-		r.bot(answerTo("web-other-known-to-nobody-else", "elsewhere"), "")
+		r.sendAsBot(answerTo("web-a-known-to-nobody-else", fmt.Sprint(i)), "")
+		r.sendAsBot(answerTo("web-other-known-to-nobody-else", "elsewhere"), "")
 	}
 	var all []string
 	before := ""
@@ -284,7 +284,7 @@ func TestHistoryComesInPages(t *testing.T) {
 			}
 			More bool
 		}
-		r.get("operator", "/api/chats/web-a-known-to-nobody-else/messages?limit=3"+before, &page)
+		r.getJSON("operator", "/api/chats/web-a-known-to-nobody-else/messages?limit=3"+before, &page)
 		var some []string
 		for _, m := range page.Messages {
 			some = append(some, m.Text)
@@ -295,21 +295,21 @@ func TestHistoryComesInPages(t *testing.T) {
 	if got := strings.Join(all, ""); got != "0123456" {
 		t.Errorf("the pages hold %q", got)
 	}
-	if status, _, _ := r.ask("operator", "GET", "/api/chats/web-a-known-to-nobody-else/messages?before=x", "", nil); status != 400 {
+	if status, _, _ := r.request("operator", "GET", "/api/chats/web-a-known-to-nobody-else/messages?before=x", "", nil); status != 400 {
 		t.Errorf("nonsense is answered %d", status)
 	}
 }
 
-func TestAChatIsCalledByItsBeginning(t *testing.T) {
-	r := newRig(t)
+func TestTheTitleOfAChatIsItsBeginning(t *testing.T) {
+	r := newFixture(t)
 	for text, want := range map[string]string{
 		"\n  two   words \nmore": "two words", strings.Repeat("word ", 30): strings.Repeat("word ", 11) + "word…", "": "photo.png",
 	} {
-		_, chat := r.post("ann", "/api/chats", obj{})
-		r.send("ann", chat["id"].(string), text, uploadReader{"photo.png", "x"})
-		r.say("ann", chat["id"].(string), "second")
-		var chats []obj
-		r.get("ann", "/api/chats", &chats)
+		_, chat := r.postJSON("ann", "/api/chats", object{})
+		r.postForm("ann", chat["id"].(string), text, formFile{"photo.png", "x"})
+		r.postText("ann", chat["id"].(string), "second")
+		var chats []object
+		r.getJSON("ann", "/api/chats", &chats)
 		if chats[0]["title"] != want {
 			t.Errorf("%q makes %q", text, chats[0]["title"])
 		}

@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()
 	channelstest.CheckRenderings(t, channelstest.RenderingOptions{
-		Channel: newRig(t).ch, Chat: channels.Chat{Channel: web.Name, ID: "web-test"}, Update: *update,
+		Channel: newFixture(t).ch, Chat: channels.Chat{Channel: web.Name, ID: "web-test"}, Update: *update,
 		Shown: func(o channels.Outgoing) string { return web.RenderOutgoing(o) },
 	})
 }

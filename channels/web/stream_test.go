@@ -16,18 +16,18 @@ import (
 )
 
 func TestAReconnectMissesNothing(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "hello")
-	first := r.watch("ann", "")
-	r.bot(answerTo("web-a-known-to-nobody-else", "1"), "")
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "hello")
+	first := r.openStream("ann", "")
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "1"), "")
 	seen := first.next("message").id
 	first.cancel()
 	for i := 2; i < 250; i++ { // more than is read at once
-		r.bot(answerTo("web-a-known-to-nobody-else", strconv.Itoa(i)), "")
+		r.sendAsBot(answerTo("web-a-known-to-nobody-else", strconv.Itoa(i)), "")
 	}
 	r.restart()
-	r.bot(answerTo("web-a-known-to-nobody-else", "250"), "")
-	second := r.watch("ann", seen)
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "250"), "")
+	second := r.openStream("ann", seen)
 	go func() {
 		for i := 251; i <= 300; i++ { // while it catches up
 			if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Kind: channels.Answer, Text: strconv.Itoa(i)}); err != nil {
@@ -44,18 +44,18 @@ func TestAReconnectMissesNothing(t *testing.T) {
 		t.Errorf("the stream begins with %+v, and %s was seen", e, seen)
 	}
 	last := second.all[len(second.all)-1].id
-	if third := r.watch("ann", last); third.next("ready").id != last {
+	if third := r.openStream("ann", last); third.next("ready").id != last {
 		t.Error("who has seen all is told more")
 	}
 }
 
-func TestOnlyOperatorsWhoWatchAreToBeTold(t *testing.T) {
-	r := newRig(t)
-	r.watch("ann", "").next("ready")
+func TestWatchedReportsConnectedOperators(t *testing.T) {
+	r := newFixture(t)
+	r.openStream("ann", "").next("ready")
 	if r.ch.Watched() {
 		t.Error("somebody who chats is taken for an operator")
 	}
-	r.watch("operator", "").next("ready")
+	r.openStream("operator", "").next("ready")
 	if !r.ch.Watched() {
 		t.Error("an operator is not seen")
 	}
@@ -65,16 +65,16 @@ func TestOnlyOperatorsWhoWatchAreToBeTold(t *testing.T) {
 	}
 }
 
-func TestAStreamBeginsNowUnlessItIsToldOtherwise(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "one")
-	r.say("ann", "web-a-known-to-nobody-else", "two")
+func TestAStreamWithoutAPositionStartsNow(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "one")
+	r.postText("ann", "web-a-known-to-nobody-else", "two")
 	for from, want := range map[string]string{"": "three", "1": "two", "0": "one", "nonsense": "three", "99999": "three", "-5": "three"} {
-		tab := r.watch("ann", from)
+		tab := r.openStream("ann", from)
 		if at := tab.next("ready"); from != "1" && from != "0" && at.id != "2" {
 			t.Errorf("from %q it begins at %+v", from, at)
 		}
-		r.bot(progressIn("web-a-known-to-nobody-else", "now"), "")
+		r.sendAsBot(progressIn("web-a-known-to-nobody-else", "now"), "")
 		tab.next("progress")
 		got := "three"
 		if len(tab.all) > 2 {
@@ -85,32 +85,32 @@ func TestAStreamBeginsNowUnlessItIsToldOtherwise(t *testing.T) {
 		}
 		tab.cancel()
 	}
-	if status, _, _ := r.ask("ann", "GET", "/api/events?after=x", "", nil); status != 400 {
+	if status, _, _ := r.request("ann", "GET", "/api/events?after=x", "", nil); status != 400 {
 		t.Errorf("nonsense is answered %d", status)
 	}
 }
 
-func TestOperatorsAreToldOfTheDaemon(t *testing.T) {
-	r := newRig(t)
-	ann, operator := r.watch("ann", ""), r.watch("operator", "")
-	if e := ann.next("ready"); e.data["user"] != "ann" || e.data["operator"] != false || e.data["max_upload"] != float64(r.max) {
+func TestPublishReachesOperatorsOnly(t *testing.T) {
+	r := newFixture(t)
+	ann, operator := r.openStream("ann", ""), r.openStream("operator", "")
+	if e := ann.next("ready"); e.data["user"] != "ann" || e.data["operator"] != false || e.data["max_upload"] != float64(r.maxUpload) {
 		t.Errorf("ann is told %+v", e)
 	}
-	r.ch.Publish("turn", obj{"id": 7})
+	r.ch.Publish("turn", object{"id": 7})
 	r.ch.Publish("odd", func() {})
 	if e := operator.next("turn"); e.data["id"] != 7.0 || e.id != "" {
 		t.Errorf("the operator is told %+v", e)
 	}
 	operator.next("odd")
-	r.say("ann", "web-a-known-to-nobody-else", "hello")
+	r.postText("ann", "web-a-known-to-nobody-else", "hello")
 	if ann.next("message"); len(ann.all) != 2 {
 		t.Errorf("ann is told %+v", ann.all)
 	}
 }
 
-func TestWhoReadsTooSlowlyIsCutOffAndGoesOnWhereTheyWere(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "hello")
+func TestASlowStreamIsEndedAndResumesWhereItWas(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "hello")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -121,37 +121,37 @@ func TestWhoReadsTooSlowlyIsCutOffAndGoesOnWhereTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	brisk := r.watch("ann", "")
+	brisk := r.openStream("ann", "")
 	const n = 1000
 	text := strings.Repeat("much to read ", 3000)
 	for i := range n {
-		r.bot(progressIn("web-a-known-to-nobody-else", fmt.Sprintf("%d %s", i, text)), "") // which is quicker than what is kept
+		r.sendAsBot(progressIn("web-a-known-to-nobody-else", fmt.Sprintf("%d %s", i, text)), "") // which is quicker than what is kept
 		brisk.next("progress")
 	}
-	r.bot(answerTo("web-a-known-to-nobody-else", "the end"), "")
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "the end"), "")
 	s := &stream{t: t, events: make(chan event, 2*n)}
 	s.read(resp.Body) // it ends by itself
-	all := s.rest()
+	all := s.readToEnd()
 	if len(all) >= n || all[0].name != "ready" {
 		t.Fatalf("%d events came, of which the first is %+v", len(all), all[0])
 	}
-	if again := r.watch("ann", all[0].id); again.next("message").data["text"] != "the end" {
+	if again := r.openStream("ann", all[0].id); again.next("message").data["text"] != "the end" {
 		t.Errorf("coming back shows %+v", again.all)
 	}
 	brisk.next("message")
 }
 
-func TestHangingUpEndsStreamsAndNobodyIsKeptFromComingBack(t *testing.T) {
-	r := newRig(t)
-	tab := r.watch("ann", "")
+func TestCloseStreamsEndsStreamsAndClientsMayReconnect(t *testing.T) {
+	r := newFixture(t)
+	tab := r.openStream("ann", "")
 	tab.next("ready")
 	r.ch.CloseStreams()
-	tab.rest()
-	r.watch("ann", "").next("ready")
+	tab.readToEnd()
+	r.openStream("ann", "").next("ready")
 }
 
 func TestAStreamIsNotBuffered(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/events", nil)
 	req.Header.Set("X-User", "ann")
 	resp, err := r.client.Do(req)
@@ -169,35 +169,35 @@ func TestAStreamIsNotBuffered(t *testing.T) {
 }
 
 func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	file := filepath.Join(t.TempDir(), "spooled")
 	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m := answerTo("web-a-known-to-nobody-else", "once")
 	m.Media = []channels.File{{Path: file, Name: "a.txt", Size: 7}}
-	first := r.bot(m, "k1")
-	if again := r.bot(m, "k1"); again != first {
+	first := r.sendAsBot(m, "k1")
+	if again := r.sendAsBot(m, "k1"); again != first {
 		t.Errorf("again it is %+v, was %+v", again, first)
 	}
 	r.restart()
 	if err := os.Remove(file); err != nil { // the spool's copy goes when the send is settled
 		t.Fatal(err)
 	}
-	if again := r.bot(m, "k1"); again != first {
+	if again := r.sendAsBot(m, "k1"); again != first {
 		t.Errorf("after a restart it is %+v, was %+v", again, first)
 	}
 	if !r.ch.Repeatable() {
 		t.Error("it does not say so")
 	}
-	r.bot(answerTo("web-a-known-to-nobody-else", "twice"), "k2")
-	tab := r.watch("operator", "0")
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "twice"), "k2")
+	tab := r.openStream("operator", "0")
 	one, two := tab.next("message"), tab.next("message")
 	if one.data["text"] != "once" || two.data["text"] != "twice" {
 		t.Errorf("kept were %+v, %+v", one, two)
 	}
-	id := one.data["media"].([]any)[0].(obj)["id"].(string)
-	if got := r.file(id); got != "content" {
+	id := one.data["media"].([]any)[0].(object)["id"].(string)
+	if got := r.getFile(id); got != "content" {
 		t.Errorf("the file holds %q", got)
 	}
 	if kept := r.filesIn("state/web/media"); len(kept) != 1 {
@@ -205,8 +205,8 @@ func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
 	}
 }
 
-func TestASendWhoseFileIsGoneIsRefusedForGood(t *testing.T) {
-	r := newRig(t)
+func TestASendWhoseFileIsMissingFailsPermanently(t *testing.T) {
+	r := newFixture(t)
 	m := answerTo("web-a-known-to-nobody-else", "look")
 	m.Media = []channels.File{{Path: filepath.Join(t.TempDir(), "gone"), Name: "a.txt"}}
 	plan, _ := r.ch.Plan(m)
@@ -221,27 +221,27 @@ func TestASendWhoseFileIsGoneIsRefusedForGood(t *testing.T) {
 }
 
 func TestAVeryLongTextBecomesAFile(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	text := strings.Repeat("a line of words\n", 10_000)
-	tab := r.watch("operator", "")
-	r.bot(answerTo("web-a-known-to-nobody-else", text), "")
+	tab := r.openStream("operator", "")
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", text), "")
 	e := tab.next("message")
 	media := e.data["media"].([]any)
 	if len(media) != 1 || !strings.Contains(e.data["text"].(string), "the whole answer is in the file") {
 		t.Fatalf("shown was %.100s with %v", e.data["text"], media)
 	}
-	if got := r.file(media[0].(obj)["id"].(string)); got != text {
+	if got := r.getFile(media[0].(object)["id"].(string)); got != text {
 		t.Errorf("the file has %d bytes of %d", len(got), len(text))
 	}
 }
 
 func TestNothingIsServedOnceItIsClosed(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "hello")
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "hello")
 	if err := r.ch.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, _ := r.ask("ann", "GET", "/api/chats", "", nil); status != 503 {
+	if status, _, _ := r.request("ann", "GET", "/api/chats", "", nil); status != 503 {
 		t.Errorf("answered %d", status)
 	}
 	if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Text: "x"}); err == nil {

@@ -14,11 +14,11 @@ func progressIn(chat, text string) channels.Message {
 	}
 }
 
-func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "go")
-	early := r.watch("ann", "")
-	id := r.bot(progressIn("web-a-known-to-nobody-else", "⏳ one"), "").ID
+func TestProgressIsShownToWatchersAndNotStored(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "go")
+	early := r.openStream("ann", "")
+	id := r.sendAsBot(progressIn("web-a-known-to-nobody-else", "⏳ one"), "").ID
 	first := early.next("progress")
 	if first.id != "" || first.data["id"] != id || first.data["text"] != "⏳ one" || first.data["html"] != "<p>⏳ one</p>" || first.data["since"] == "" {
 		t.Errorf("shown was %+v", first)
@@ -27,7 +27,7 @@ func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
 	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
 		t.Fatal(err)
 	}
-	late := r.watch("ann", "")
+	late := r.openStream("ann", "")
 	for _, tab := range []*stream{early, late} {
 		if e := tab.next("progress"); e.data["text"] != "⏳ two" || e.data["since"] != first.data["since"] || e.data["id"] != id {
 			t.Errorf("then %+v", e)
@@ -44,8 +44,8 @@ func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
 			t.Errorf("then %+v", e)
 		}
 	}
-	after := r.watch("ann", "0")
-	r.bot(answerTo("web-a-known-to-nobody-else", "done"), "")
+	after := r.openStream("ann", "0")
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "done"), "")
 	for after.next("message").data["text"] != "done" {
 	}
 	for _, e := range after.all {
@@ -55,13 +55,13 @@ func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
 	}
 }
 
-func TestABubbleGoesWithoutTheDisk(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "go")
-	tab, other := r.watch("ann", ""), r.watch("bob", "")
-	id := r.bot(progressIn("web-a-known-to-nobody-else", "one"), "").ID
+func TestATransientMessageIsRemovedWithoutTheDisk(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "go")
+	tab, other := r.openStream("ann", ""), r.openStream("bob", "")
+	id := r.sendAsBot(progressIn("web-a-known-to-nobody-else", "one"), "").ID
 	tab.next("progress")
-	r.tamper("DROP TABLE chats") // nobody can tell any more whose it is
+	r.execSQL("DROP TABLE chats") // nobody can tell any more whose it is
 	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "two"))
 	if err := errors.Join(r.ch.Edit(t.Context(), id, plan[0]), r.ch.Remove(t.Context(), plan[0].Chat, id)); err != nil {
 		t.Fatal(err)
@@ -73,21 +73,21 @@ func TestABubbleGoesWithoutTheDisk(t *testing.T) {
 		t.Errorf("then %+v", e)
 	}
 	r.ch.CloseStreams()
-	if all := other.rest(); len(all) != 1 {
+	if all := other.readToEnd(); len(all) != 1 {
 		t.Errorf("somebody else was told %+v", all)
 	}
 }
 
-func TestWhatIsNoBubbleDoesNotBecomeOne(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "go")
-	kept := r.bot(answerTo("web-a-known-to-nobody-else", "an answer"), "").ID
-	gone := r.bot(progressIn("web-a-known-to-nobody-else", "one"), "").ID
+func TestEditOfAMissingTransientMessageFails(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "go")
+	kept := r.sendAsBot(answerTo("web-a-known-to-nobody-else", "an answer"), "").ID
+	gone := r.sendAsBot(progressIn("web-a-known-to-nobody-else", "one"), "").ID
 	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "two"))
 	if err := r.ch.Remove(t.Context(), plan[0].Chat, gone); err != nil {
 		t.Fatal(err)
 	}
-	tab := r.watch("ann", "")
+	tab := r.openStream("ann", "")
 	for _, id := range []string{kept, gone, "unknown"} {
 		var se *channels.SendError
 		if err := r.ch.Edit(t.Context(), id, plan[0]); !errors.As(err, &se) || !se.Permanent {
@@ -98,23 +98,23 @@ func TestWhatIsNoBubbleDoesNotBecomeOne(t *testing.T) {
 		}
 	}
 	r.ch.CloseStreams()
-	if all := tab.rest(); len(all) != 1 {
+	if all := tab.readToEnd(); len(all) != 1 {
 		t.Errorf("told was %+v", all)
 	}
 }
 
-func TestAnAnswerSaysWhatItAnswers(t *testing.T) {
-	r := newRig(t)
-	tab := r.watch("ann", "")
-	asked := r.say("ann", "web-a-known-to-nobody-else", "go")["id"]
+func TestAnAnswerHasTheIDOfItsQuestion(t *testing.T) {
+	r := newFixture(t)
+	tab := r.openStream("ann", "")
+	asked := r.postText("ann", "web-a-known-to-nobody-else", "go")["id"]
 	m := answerTo("web-a-known-to-nobody-else", "done")
 	m.ReplyTo = asked.(string)
-	r.bot(m, "k1")
+	r.sendAsBot(m, "k1")
 	m.ReplyTo = "press-1" // which is no message
-	r.bot(m, "k2")
+	r.sendAsBot(m, "k2")
 	r.restart()
-	var page struct{ Messages []obj }
-	r.get("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
+	var page struct{ Messages []object }
+	r.getJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
 	for i, want := range []any{nil, asked, nil} {
 		if e := tab.next("message"); e.data["reply_to"] != want || page.Messages[i]["reply_to"] != want {
 			t.Errorf("%d: told was %+v, kept was %+v", i, e, page.Messages[i])
@@ -122,18 +122,18 @@ func TestAnAnswerSaysWhatItAnswers(t *testing.T) {
 	}
 }
 
-func TestADraftIsShownAsSuchAndKeptNowhere(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a-known-to-nobody-else", "go")
-	tab := r.watch("ann", "")
+func TestADraftIsMarkedAndNotStored(t *testing.T) {
+	r := newFixture(t)
+	r.postText("ann", "web-a-known-to-nobody-else", "go")
+	tab := r.openStream("ann", "")
 	m := progressIn("web-a-known-to-nobody-else", "**Once** upon")
 	m.Kind, m.Buttons = channels.Draft, nil
-	id := r.bot(m, "a key").ID
+	id := r.sendAsBot(m, "a key").ID
 	if e := tab.next("progress"); e.data["draft"] != true || e.data["html"] != "<p><strong>Once</strong> upon</p>" || e.data["id"] != id {
 		t.Errorf("shown was %+v", e)
 	}
-	r.bot(answerTo("web-a-known-to-nobody-else", "Once upon a time"), "")
-	after := r.watch("ann", "0")
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "Once upon a time"), "")
+	after := r.openStream("ann", "0")
 	if e := after.next("message"); e.data["text"] != "go" {
 		t.Errorf("first %+v", e)
 	}

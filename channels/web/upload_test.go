@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-func aPicture(t *testing.T) string {
+func testPNG(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
@@ -27,18 +27,18 @@ func aPicture(t *testing.T) string {
 }
 
 func TestFilesReachTheAgentAndAreShown(t *testing.T) {
-	r := newRig(t)
-	r.run()
-	tab := r.watch("ann", "")
-	picture := aPicture(t)
-	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "look\r\nhere", uploadReader{"große Übersicht.png", picture}, uploadReader{"notes.txt", "some notes"}, uploadReader{"notes.txt", "other notes"}); status != 202 {
+	r := newFixture(t)
+	r.startGateway()
+	tab := r.openStream("ann", "")
+	picture := testPNG(t)
+	if status, answer := r.postForm("ann", "web-a-known-to-nobody-else", "look\r\nhere", formFile{"große Übersicht.png", picture}, formFile{"notes.txt", "some notes"}, formFile{"notes.txt", "other notes"}); status != 202 {
 		t.Fatalf("answered %d %v", status, answer)
 	}
-	in := r.got(1)[0]
+	in := r.awaitIncoming(1)[0]
 	if in.Text != "look\nhere" || len(in.Media) != 3 {
 		t.Fatalf("received was %+v", in)
 	}
-	for i, want := range []uploadReader{{"große Übersicht.png", picture}, {"notes.txt", "some notes"}, {"notes.txt", "other notes"}} {
+	for i, want := range []formFile{{"große Übersicht.png", picture}, {"notes.txt", "some notes"}, {"notes.txt", "other notes"}} {
 		got, err := os.ReadFile(in.Media[i])
 		if err != nil || string(got) != want.content || filepath.Dir(in.Media[i]) != filepath.Join(r.dir, "users", "web-a-known-to-nobody-else") || !strings.HasSuffix(in.Media[i], "-"+want.name) {
 			t.Errorf("the agent finds %s: %.40q, %v", in.Media[i], got, err)
@@ -48,7 +48,7 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 		t.Error("two files have one name")
 	}
 	media := tab.next("message").data["media"].([]any)
-	first := media[0].(obj)
+	first := media[0].(object)
 	if first["name"] != "große Übersicht.png" || first["type"] != "image/png" || first["width"] != 30.0 || first["height"] != 20.0 || first["size"] != float64(len(picture)) {
 		t.Errorf("shown was %+v", first)
 	}
@@ -56,7 +56,7 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 	if err := os.WriteFile(in.Media[1], []byte("overwritten"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, got, _ := r.ask("ann", "GET", "/api/media/"+media[1].(obj)["id"].(string), "", nil); got != "some notes" {
+	if _, got, _ := r.request("ann", "GET", "/api/media/"+media[1].(object)["id"].(string), "", nil); got != "some notes" {
 		t.Errorf("then it is shown as %q", got)
 	}
 }
@@ -64,15 +64,15 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 var goodName = regexp.MustCompile(`^[a-z0-9]{8}-[^/\\<>:"|?*\x00-\x1f]{1,180}$`)
 
 func TestNoNameLeadsOutOfTheFolder(t *testing.T) {
-	r := newRig(t)
-	r.run()
+	r := newFixture(t)
+	r.startGateway()
 	names := []string{
 		"../../../etc/passwd", `..\..\windows\system.ini`, "/etc/passwd", "..", ".", "", "a\x00b", "a\nb", ".htaccess", strings.Repeat("ü", 300) + ".png", "a/../../b", "-rf",
 		"CON:<>|?*",
 	}
 	for _, name := range names {
 		req := fmt.Sprintf("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=%q\r\n\r\ncontent\r\n--x--\r\n", name)
-		status, body, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(req))
+		status, body, _ := r.request("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(req))
 		if status != 202 && status != 400 {
 			t.Errorf("%q is answered %d %s", name, status, body)
 		}
@@ -91,23 +91,23 @@ func TestNoNameLeadsOutOfTheFolder(t *testing.T) {
 }
 
 func TestNoIdLeadsToAnotherFile(t *testing.T) {
-	r := newRig(t)
-	r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{"a.txt", "x"})
+	r := newFixture(t)
+	r.postForm("ann", "web-a-known-to-nobody-else", "", formFile{"a.txt", "x"})
 	for _, id := range []string{"..%2fhistory.db", "..", "../history.db", "%2e%2e%2fhistory.db", "/etc/passwd", "%2fetc%2fpasswd", "nothing", "..%5chistory.db", "%00"} {
-		if status, body, _ := r.ask("operator", "GET", "/api/media/"+id, "", nil); status == 200 {
+		if status, body, _ := r.request("operator", "GET", "/api/media/"+id, "", nil); status == 200 {
 			t.Errorf("%s is answered %d %.40q", id, status, body)
 		}
 	}
 	for _, path := range []string{"/page.go", "/..%2fweb.go", "/../web.go", "/openapi.json", "/%2e%2e/go.mod", "/api/nothing"} {
-		if status, body, _ := r.ask("operator", "GET", path, "", nil); status == 200 {
+		if status, body, _ := r.request("operator", "GET", path, "", nil); status == 200 {
 			t.Errorf("%s is answered %d %.40q", path, status, body)
 		}
 	}
 }
 
 func TestFilesAreServedSoThatNothingInThemRuns(t *testing.T) {
-	r := newRig(t)
-	tab := r.watch("ann", "")
+	r := newFixture(t)
+	tab := r.openStream("ann", "")
 	html := "<!doctype html><script>alert(1)</script>"
 	svg := `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`
 	for _, c := range []struct{ name, content, kind, how string }{
@@ -118,14 +118,14 @@ func TestFilesAreServedSoThatNothingInThemRuns(t *testing.T) {
 		{"page.xhtml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>`, "", "attachment"},
 		{"paper.pdf", "%PDF-1.7\n", "application/pdf", "attachment"},
 		{"empty", "", "text/plain; charset=utf-8", "attachment"},
-		{"page.html", aPicture(t), "image/png", "inline"},
+		{"page.html", testPNG(t), "image/png", "inline"},
 		{"sound.ogg", "OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x1eOpusHead", "audio/ogg", "inline"},
 		{"film.mp4", "\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isomiso2avc1mp41", "video/mp4", "inline"},
 		{"old.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00;", "image/gif", "inline"},
 	} {
-		r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{c.name, c.content})
-		m := tab.next("message").data["media"].([]any)[0].(obj)
-		status, body, h := r.ask("ann", "GET", "/api/media/"+m["id"].(string), "", nil)
+		r.postForm("ann", "web-a-known-to-nobody-else", "", formFile{c.name, c.content})
+		m := tab.next("message").data["media"].([]any)[0].(object)
+		status, body, h := r.request("ann", "GET", "/api/media/"+m["id"].(string), "", nil)
 		if status != 200 || body != c.content {
 			t.Errorf("%s: served %d %.60q", c.name, status, body)
 		}
@@ -142,10 +142,10 @@ func TestFilesAreServedSoThatNothingInThemRuns(t *testing.T) {
 }
 
 func TestAPartOfAFileIsServed(t *testing.T) {
-	r := newRig(t)
-	tab := r.watch("ann", "")
-	r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{"a.txt", "0123456789"})
-	id := tab.next("message").data["media"].([]any)[0].(obj)["id"].(string)
+	r := newFixture(t)
+	tab := r.openStream("ann", "")
+	r.postForm("ann", "web-a-known-to-nobody-else", "", formFile{"a.txt", "0123456789"})
+	id := tab.next("message").data["media"].([]any)[0].(object)["id"].(string)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -162,24 +162,24 @@ func TestAPartOfAFileIsServed(t *testing.T) {
 	}
 }
 
-func TestAnUploadThatIsTooBigIsRefusedWithAWordAndLeavesNothing(t *testing.T) {
-	r := newRig(t)
-	r.run()
-	big := strings.Repeat("x", int(r.max))
-	for name, files := range map[string][]uploadReader{
+func TestAnUploadThatIsTooBigIsRefusedAndLeavesNothing(t *testing.T) {
+	r := newFixture(t)
+	r.startGateway()
+	big := strings.Repeat("x", int(r.maxUpload))
+	for name, files := range map[string][]formFile{
 		"a file":          {{"a", big + "x"}},
 		"files together":  {{"a", big}, {"b", "x"}},
 		"a far too large": {{"a", strings.Repeat(big, 4)}},
 	} {
-		status, answer := r.send("ann", "web-a-known-to-nobody-else", "", files...)
+		status, answer := r.postForm("ann", "web-a-known-to-nobody-else", "", files...)
 		if status != 413 || !strings.Contains(fmt.Sprint(answer["error"]), "may have at most 1.0 MB in total") {
 			t.Errorf("%s: answered %d %v", name, status, answer)
 		}
 	}
-	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "", uploadReader{"a", big}); status != 202 {
+	if status, answer := r.postForm("ann", "web-a-known-to-nobody-else", "", formFile{"a", big}); status != 202 {
 		t.Errorf("what just fits is answered %d %v", status, answer)
 	}
-	if got := r.got(1); len(got) != 1 {
+	if got := r.awaitIncoming(1); len(got) != 1 {
 		t.Errorf("received was %v", got)
 	}
 	if kept, seen := r.filesIn("state/web/media"), r.filesIn("users/web-a-known-to-nobody-else"); len(kept) != 1 || len(seen) != 1 {
@@ -188,9 +188,9 @@ func TestAnUploadThatIsTooBigIsRefusedWithAWordAndLeavesNothing(t *testing.T) {
 }
 
 func TestAnUploadWithoutEndIsCutOff(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	head := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
-	sent := &endless{left: head}
+	sent := &endlessBody{left: head}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", sent)
 	if err != nil {
 		t.Fatal(err)
@@ -211,12 +211,12 @@ func TestAnUploadWithoutEndIsCutOff(t *testing.T) {
 	}
 }
 
-type endless struct {
+type endlessBody struct {
 	left string       // only Read touches it
 	n    atomic.Int64 // the client may still read when it has its answer
 }
 
-func (e *endless) Read(b []byte) (int, error) {
+func (e *endlessBody) Read(b []byte) (int, error) {
 	e.n.Add(int64(len(b)))
 	if e.left != "" {
 		n := copy(b, e.left)
@@ -227,7 +227,7 @@ func (e *endless) Read(b []byte) (int, error) {
 }
 
 func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	pipe, w := io.Pipe()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", pipe)
@@ -250,25 +250,25 @@ func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 	cancel()
 	w.Close()
 	<-done
-	r.end() // which waits for the request
+	r.close() // which waits for the request
 	if kept := r.filesIn("state/web/media"); len(kept) != 0 {
 		t.Errorf("on disk are %v", kept)
 	}
-	r.start()
-	var chats []obj
-	if r.get("operator", "/api/chats", &chats); len(chats) != 0 {
+	r.openChannel()
+	var chats []object
+	if r.getJSON("operator", "/api/chats", &chats); len(chats) != 0 {
 		t.Errorf("there are %v", chats)
 	}
 }
 
 func TestAFileThatIsSentAgainIsOneFile(t *testing.T) {
-	r := newRig(t)
-	r.run()
+	r := newFixture(t)
+	r.startGateway()
 	form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\ncontent\r\n" +
 		"--x\r\nContent-Disposition: form-data; name=\"client_id\"\r\n\r\nc1\r\n--x--\r\n"
 	var first string
 	for range 3 {
-		status, body, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(form))
+		status, body, _ := r.request("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(form))
 		if first == "" {
 			first = body
 		}

@@ -31,10 +31,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 5 * time.Minute
+const awaitTimeout = 5 * time.Minute
 
-// rig is a gateway on a network on loopback, and its console on another.
-type rig struct {
+// fixture is a gateway on a network on loopback, and its console on another.
+type fixture struct {
 	t   *testing.T
 	net *gatewaytest.Network
 	dir string
@@ -44,9 +44,9 @@ type rig struct {
 	events []console.Turn
 }
 
-func newRig(t *testing.T, script string) *rig {
+func newFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := &rig{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir()}
+	r := &fixture{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir()}
 	t.Cleanup(r.net.Close)
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = script, "rich"
@@ -83,7 +83,7 @@ func newRig(t *testing.T, script string) *rig {
 	return r
 }
 
-func (r *rig) publish(event string, data any) {
+func (r *fixture) publish(event string, data any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if event == "turn" {
@@ -91,8 +91,8 @@ func (r *rig) publish(event string, data any) {
 	}
 }
 
-// ask makes a request and decodes the answer.
-func (r *rig) ask(method, path string, into any) int {
+// request makes a request and decodes the response.
+func (r *fixture) request(method, path string, into any) int {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, nil)
 	if err != nil {
@@ -114,19 +114,19 @@ func (r *rig) ask(method, path string, into any) int {
 	return res.StatusCode
 }
 
-func (r *rig) await(what string, done func() bool) {
+func (r *fixture) await(what string, done func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(awaitTimeout); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }
 
-// turn is what is listed of a turn.
-func (r *rig) turn(id int) (d console.Detail) {
+// getTurn returns the details of a turn.
+func (r *fixture) getTurn(id int) (d console.Detail) {
 	r.t.Helper()
-	if status := r.ask("GET", fmt.Sprint("/api/turns/", id), &d); status != http.StatusOK {
+	if status := r.request("GET", fmt.Sprint("/api/turns/", id), &d); status != http.StatusOK {
 		r.t.Fatalf("turn %d: status %d", id, status)
 	}
 	return d
@@ -136,41 +136,41 @@ const agent = `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0
 	echo '{"type":"progress","text":"thinking"}'; echo '{"type":"log","level":"error","text":"hm"}'; echo '{"type":"message","text":"hi"}'`
 
 func TestTurnsAreFoundByTheirAgent(t *testing.T) {
-	r := newRig(t, agent)
+	r := newFixture(t, agent)
 	r.net.UserWrites("1", "u", "hello")
-	r.await("the first turn", func() bool { return r.turnsAre("", "done 1") })
+	r.await("the first turn", func() bool { return r.listsTurns("", "done 1") })
 	r.net.UserWrites("1", "u", "/agent coder")
 	r.net.UserWrites("1", "u", "hello")
-	r.await("the second turn", func() bool { return r.turnsAre("?agent=coder&outcome=done", "done 3") })
-	if !r.turnsAre("?agent=default", "done 1") || !r.turnsAre("?agent=none", "") {
+	r.await("the second turn", func() bool { return r.listsTurns("?agent=coder&outcome=done", "done 3") })
+	if !r.listsTurns("?agent=default", "done 1") || !r.listsTurns("?agent=none", "") {
 		t.Error("the turns of the others are not right")
 	}
-	if got := r.turn(1).Agent + " " + r.turn(3).Agent; got != "default coder" {
+	if got := r.getTurn(1).Agent + " " + r.getTurn(3).Agent; got != "default coder" {
 		t.Errorf("the agents are %s", got)
 	}
 }
 
 func TestTurnsAreListedAndShown(t *testing.T) {
-	r := newRig(t, agent)
+	r := newFixture(t, agent)
 	r.net.UserWrites("1", "u", "hello")
 	r.net.UserWrites("2", "u", "fail")
-	r.await("both turns", func() bool { return r.turnsAre("", "failed 2|done 1") })
-	r.await("both answers to be sent", func() bool { return r.turn(1).Sends["sent"] == 2 && r.turn(2).Sends["sent"] > 0 })
+	r.await("both turns", func() bool { return r.listsTurns("", "failed 2|done 1") })
+	r.await("both answers to be sent", func() bool { return r.getTurn(1).Sends["sent"] == 2 && r.getTurn(2).Sends["sent"] > 0 })
 	for query, want := range map[string]string{
 		"?outcome=failed": "failed 2", "?chat=net:1": "done 1", "?limit=1": "failed 2", "?before=2": "done 1", "?outcome=timeout": "",
 	} {
-		if !r.turnsAre(query, want) {
+		if !r.listsTurns(query, want) {
 			t.Errorf("%s is not %q", query, want)
 		}
 	}
 	for _, id := range []int{1, 2} {
-		d := r.turn(id)
+		d := r.getTurn(id)
 		var frames []string
 		for _, f := range d.Frames {
 			frames = append(frames, f.Kind+" "+f.Text)
 		}
 		var turns []console.Turn
-		if r.ask("GET", "/api/turns", &turns); len(turns) != 2 || !maps.Equal(turns[2-id].Sends, d.Sends) {
+		if r.request("GET", "/api/turns", &turns); len(turns) != 2 || !maps.Equal(turns[2-id].Sends, d.Sends) {
 			t.Errorf("turn %d sent %v, in the list %+v", id, d.Sends, turns)
 		}
 		switch got := strings.Join(frames, "|"); d.Text {
@@ -197,11 +197,11 @@ func TestTurnsAreListedAndShown(t *testing.T) {
 	})
 }
 
-// turnsAre reports whether the turns asked for are these, with how they ended.
-func (r *rig) turnsAre(query, want string) bool {
+// listsTurns reports whether a list request returns these turns, with their outcomes.
+func (r *fixture) listsTurns(query, want string) bool {
 	r.t.Helper()
 	var turns []console.Turn
-	r.ask("GET", "/api/turns"+query, &turns)
+	r.request("GET", "/api/turns"+query, &turns)
 	var got []string
 	for _, turn := range turns {
 		got = append(got, fmt.Sprint(turn.Status, " ", turn.ID))
@@ -210,56 +210,56 @@ func (r *rig) turnsAre(query, want string) bool {
 }
 
 func TestAnOperatorStopsATurnAndRunsItAgain(t *testing.T) {
-	r := newRig(t, agent)
+	r := newFixture(t, agent)
 	r.net.UserWrites("1", "u", "wait")
 	var answer struct{ Error string }
-	r.await("the turn to run", func() bool { return r.ask("GET", "/api/turns/1", &answer) == http.StatusOK })
-	if status := r.ask("POST", "/api/turns/1/retry", &answer); status != http.StatusConflict {
+	r.await("the turn to run", func() bool { return r.request("GET", "/api/turns/1", &answer) == http.StatusOK })
+	if status := r.request("POST", "/api/turns/1/retry", &answer); status != http.StatusConflict {
 		t.Errorf("a running turn was retried: %d", status)
 	}
-	if status := r.ask("POST", "/api/turns/1/stop", &answer); status != http.StatusAccepted {
+	if status := r.request("POST", "/api/turns/1/stop", &answer); status != http.StatusAccepted {
 		t.Fatalf("stop: %d %s", status, answer.Error)
 	}
-	r.await("the turn to end", func() bool { return r.turnsAre("", "stopped 1") })
-	if status := r.ask("POST", "/api/turns/1/stop", &answer); status != http.StatusConflict {
+	r.await("the turn to end", func() bool { return r.listsTurns("", "stopped 1") })
+	if status := r.request("POST", "/api/turns/1/stop", &answer); status != http.StatusConflict {
 		t.Errorf("an ended turn was stopped: %d", status)
 	}
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status := r.ask("POST", "/api/turns/1/retry", &answer); status != http.StatusAccepted {
+	if status := r.request("POST", "/api/turns/1/retry", &answer); status != http.StatusAccepted {
 		t.Fatalf("retry: %d %s", status, answer.Error)
 	}
-	r.await("the turn to end well", func() bool { return r.turnsAre("", "done 1") })
+	r.await("the turn to end well", func() bool { return r.listsTurns("", "done 1") })
 }
 
-func TestWhatWasNotDeliveredIsShownWithWhy(t *testing.T) {
-	r := newRig(t, agent)
+func TestUndeliveredMessagesAreListedWithTheirErrors(t *testing.T) {
+	r := newFixture(t, agent)
 	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: http.StatusForbidden} }
 	r.net.UserWrites("1", "u", "hello")
 	var sends []console.Send
 	r.await("a send to fail", func() bool {
-		r.ask("GET", "/api/undelivered", &sends)
+		r.request("GET", "/api/undelivered", &sends)
 		return len(sends) == 2 && sends[0].State == "failed"
 	})
 	if s := sends[0]; s.Chat != "net:1" || s.Error == "" || s.Text != "hi" {
 		t.Errorf("got %+v", s)
 	}
 	var h gateway.Health
-	if status := r.ask("GET", "/api/health", &h); status != http.StatusOK || !h.OK || !h.Channels["net"].OK {
+	if status := r.request("GET", "/api/health", &h); status != http.StatusOK || !h.OK || !h.Channels["net"].OK {
 		t.Errorf("health: %d %+v", status, h)
 	}
 }
 
-func TestMistakesAreAnswered(t *testing.T) {
-	r := newRig(t, agent)
+func TestInvalidRequestsAreRefused(t *testing.T) {
+	r := newFixture(t, agent)
 	for path, want := range map[string]int{
 		"GET /api/turns/7": 404, "GET /api/turns/x": 400, "POST /api/turns/7/stop": 404, "GET /api/turns?limit=x": 400, "GET /api/turns?chat=x": 400,
 		"GET /api/turns?outcome=bogus": 400, "GET /api/turns?before=-3": 400, "GET /api/turns?limit=-1": 400,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		var answer struct{ Error string }
-		if got := r.ask(method, path, &answer); got != want || answer.Error == "" {
+		if got := r.request(method, path, &answer); got != want || answer.Error == "" {
 			t.Errorf("%s %s: %d %q, want %d", method, path, got, answer.Error, want)
 		}
 	}

@@ -20,28 +20,28 @@ import (
 	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
-// watched is a console on a store whose looks at turns are counted and may be broken, and what it
-// tells.
-type watched struct {
+// liveFixture is a console on a store whose reads of turns are counted and can be broken, and the
+// events that the console publishes.
+type liveFixture struct {
 	store.Store
 	*console.Console
-	t    *testing.T
-	told chan string
+	t         *testing.T
+	published chan string
 
 	mu     sync.Mutex
-	looks  int
+	reads  int
 	broken bool
 }
 
-// watch runs a test in a synctest bubble, with a console on a store with two turns.
-func watch(t *testing.T, test func(t *testing.T, w *watched)) {
+// runLive runs a test in a synctest bubble, with a console on a store with two turns.
+func runLive(t *testing.T, test func(t *testing.T, w *liveFixture)) {
 	t.Helper()
 	dir := t.TempDir()
 	sqlitetest.Prepare(t, dir)
-	synctest.Test(t, func(t *testing.T) { test(t, newWatched(t, dir)) })
+	synctest.Test(t, func(t *testing.T) { test(t, newLiveFixture(t, dir)) })
 }
 
-func newWatched(t *testing.T, dir string) *watched {
+func newLiveFixture(t *testing.T, dir string) *liveFixture {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	if err != nil {
@@ -58,35 +58,35 @@ func newWatched(t *testing.T, dir string) *watched {
 			t.Fatal(err)
 		}
 	}
-	w := &watched{Store: st, t: t, told: make(chan string, 10_000)}
+	w := &liveFixture{Store: st, t: t, published: make(chan string, 10_000)}
 	w.Console = console.New(w, zap.NewNop())
 	return w
 }
 
-func (w *watched) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
+func (w *liveFixture) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.looks++; w.broken {
+	if w.reads++; w.broken {
 		return store.Inbound{}, false, errors.New("disk on fire")
 	}
 	return w.Store.Inbound(ctx, id)
 }
 
 // Deliveries are too much to read for a list.
-func (w *watched) Deliveries(context.Context, int64) ([]store.Delivery, error) {
+func (w *liveFixture) Deliveries(context.Context, int64) ([]store.Delivery, error) {
 	w.t.Error("all that was sent was read")
 	return nil, nil
 }
 
-// change says that turns have changed.
-func (w *watched) change(ids ...int64) {
+// markChanged tells the console that turns have changed.
+func (w *liveFixture) markChanged(ids ...int64) {
 	for _, id := range ids {
 		w.Observe(events.Event{Type: events.Started, Inbound: id})
 	}
 }
 
-// run lets the console tell, until the test ends.
-func (w *watched) run() {
+// run runs the console until the test ends.
+func (w *liveFixture) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -97,34 +97,34 @@ func (w *watched) run() {
 					event += fmt.Sprint(" ", t.Sends)
 				}
 			}
-			w.told <- event
+			w.published <- event
 		})
 	})
 	w.t.Cleanup(func() { cancel(); work.Wait() })
 }
 
-// next is what is told next.
-func (w *watched) next() string {
+// next returns the next published event.
+func (w *liveFixture) next() string {
 	w.t.Helper()
 	select {
-	case event := <-w.told:
+	case event := <-w.published:
 		return event
-	case <-time.After(patience):
+	case <-time.After(awaitTimeout):
 		w.t.Fatal("nothing is told")
 		return ""
 	}
 }
 
-func TestMoreChangesThanAreKeptAreOneReload(t *testing.T) {
-	watch(t, func(t *testing.T, w *watched) {
+func TestTooManyChangesArePublishedAsOneReload(t *testing.T) {
+	runLive(t, func(t *testing.T, w *liveFixture) {
 		for id := range int64(1200) {
-			w.change(id + 1)
+			w.markChanged(id + 1)
 		}
 		w.run()
 		if got := w.next(); got != "reload" {
 			t.Errorf("told %q", got)
 		}
-		w.change(2)
+		w.markChanged(2)
 		if got := w.next(); got != "turn 2 message-b" {
 			t.Errorf("then %q", got)
 		}
@@ -132,7 +132,7 @@ func TestMoreChangesThanAreKeptAreOneReload(t *testing.T) {
 }
 
 func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
-	watch(t, func(t *testing.T, w *watched) {
+	runLive(t, func(t *testing.T, w *liveFixture) {
 		asked, answer := make(chan struct{}), make(chan bool)
 		stop := make(chan struct{})
 		w.Watched = func() bool {
@@ -143,14 +143,14 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 				return false
 			}
 		}
-		w.change(1)
+		w.markChanged(1)
 		w.run()
 		t.Cleanup(func() { close(stop) })
 		ask := func() {
 			t.Helper()
 			select {
 			case <-asked:
-			case <-time.After(patience):
+			case <-time.After(awaitTimeout):
 				t.Fatal("it does not ask whether anybody watches")
 			}
 		}
@@ -159,9 +159,9 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 			answer <- false
 		}
 		ask()
-		w.change(2) // which is for the next look, for the changes of this one are taken
+		w.markChanged(2) // which is for the next look, for the changes of this one are taken
 		w.mu.Lock()
-		looks := w.looks
+		looks := w.reads
 		w.mu.Unlock()
 		if looks != 0 {
 			t.Errorf("the store was read %d times", looks)
@@ -175,8 +175,8 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 	})
 }
 
-func TestTurnsAreToldWithHowMuchWasSent(t *testing.T) {
-	watch(t, func(t *testing.T, w *watched) {
+func TestPublishedTurnsHaveTheirNumberOfDeliveries(t *testing.T) {
+	runLive(t, func(t *testing.T, w *liveFixture) {
 		chat := channels.Chat{Channel: "net", ID: "a"}
 		claimed, err := w.Claim(t.Context(), 1)
 		if err != nil || len(claimed) != 1 {
@@ -187,7 +187,7 @@ func TestTurnsAreToldWithHowMuchWasSent(t *testing.T) {
 		if _, _, err := w.Enqueue(t.Context(), store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts}); err != nil {
 			t.Fatal(err)
 		}
-		w.change(1)
+		w.markChanged(1)
 		w.run()
 		if got := w.next(); got != "turn 1 message-a map[pending:2]" {
 			t.Errorf("told %q", got)
@@ -195,14 +195,14 @@ func TestTurnsAreToldWithHowMuchWasSent(t *testing.T) {
 	})
 }
 
-func TestATurnThatCannotBeReadIsToldOfLater(t *testing.T) {
-	watch(t, func(t *testing.T, w *watched) {
+func TestATurnThatCannotBeReadIsPublishedLater(t *testing.T) {
+	runLive(t, func(t *testing.T, w *liveFixture) {
 		w.broken = true
-		w.change(1, 2, 99) // of which there is none
+		w.markChanged(1, 2, 99) // of which there is none
 		w.run()
-		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(awaitTimeout); ; time.Sleep(time.Millisecond) {
 			w.mu.Lock()
-			looks := w.looks
+			looks := w.reads
 			w.broken = looks < 2
 			w.mu.Unlock()
 			if looks >= 2 {

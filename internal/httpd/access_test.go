@@ -16,32 +16,32 @@ import (
 )
 
 func TestALinkSignsOnePersonInOnce(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	link := r.link("ann", httpd.Chat)
 	ann, bob := newBrowser(t), newBrowser(t)
-	if resp, body := ann.enter(link); resp.status != 200 || resp.Request.URL.Path != "/" || body != "chat ann" {
+	if resp, body := ann.signIn(link); resp.status != 200 || resp.Request.URL.Path != "/" || body != "chat ann" {
 		t.Errorf("the link leads to %s: %d %q", resp.Request.URL, resp.status, body)
 	}
-	if resp, body := bob.enter(link); resp.status != 404 || !strings.Contains(body, "used already") {
+	if resp, body := bob.signIn(link); resp.status != 404 || !strings.Contains(body, "used already") {
 		t.Errorf("for the second person the link leads to %d %q", resp.status, body)
 	}
-	if resp, _ := bob.ask("GET", r.url+"/", nil); resp.status != 401 {
+	if resp, _ := bob.request("GET", r.url+"/", nil); resp.status != 401 {
 		t.Errorf("the second person is answered %d", resp.status)
 	}
-	if resp, body := ann.enter(link); resp.status != 200 || body != "chat ann" {
+	if resp, body := ann.signIn(link); resp.status != 200 || body != "chat ann" {
 		t.Errorf("who came in by it comes back to %d %q", resp.status, body)
 	}
 }
 
 func TestALinkUsedByManyAtOnceSignsOneIn(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	link := r.link("", httpd.Operator)
 	var in atomic.Int64
 	var all sync.WaitGroup
 	for range 16 {
 		b := newBrowser(t)
 		all.Go(func() {
-			if resp, _ := b.enter(link); resp.status == 200 {
+			if resp, _ := b.signIn(link); resp.status == 200 {
 				in.Add(1)
 			}
 		})
@@ -53,39 +53,39 @@ func TestALinkUsedByManyAtOnceSignsOneIn(t *testing.T) {
 }
 
 func TestLookingAtALinkDoesNotUseItUp(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	link := r.link("ann", httpd.Chat)
 	b := newBrowser(t)
 	for _, method := range []string{"GET", "HEAD", "GET"} {
-		if resp, body := b.ask(method, link, nil); resp.status != 200 || method == "GET" && !strings.Contains(body, "<form method=\"post\">") {
+		if resp, body := b.request(method, link, nil); resp.status != 200 || method == "GET" && !strings.Contains(body, "<form method=\"post\">") {
 			t.Errorf("%s shows %d %q", method, resp.status, body)
 		}
 	}
-	if resp, _ := b.ask("GET", r.url+"/", nil); resp.status != 401 {
+	if resp, _ := b.request("GET", r.url+"/", nil); resp.status != 401 {
 		t.Errorf("looking let somebody in: %d", resp.status)
 	}
-	if _, body := b.enter(link); body != "chat ann" {
+	if _, body := b.signIn(link); body != "chat ann" {
 		t.Errorf("after looking it leads to %q", body)
 	}
 }
 
 func TestAnExpiredOrWrongLinkIsRefused(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
 	old := r.link("ann", httpd.Chat)
 	r.now = r.now.Add(httpd.LinkLife)
-	if resp, _ := b.enter(old); resp.status != 404 {
+	if resp, _ := b.signIn(old); resp.status != 404 {
 		t.Errorf("an old one is answered %d", resp.status)
 	}
 	for _, code := range []string{"X", strings.Repeat("A", 26), "..%2f..%2fhttp.key", strings.Repeat("A", 5000)} {
-		if resp, body := b.enter(r.url + httpd.EnterPath + code); resp.status != 404 {
+		if resp, body := b.signIn(r.url + httpd.EnterPath + code); resp.status != 404 {
 			t.Errorf("%.40s is answered %d %q", code, resp.status, body)
 		}
 	}
 }
 
 func TestLinksStoreNoCodeAndExpiredOnesAreRemoved(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	code := r.link("ann", httpd.Chat)
 	code = code[strings.LastIndex(code, "/")+1:]
 	links := r.records("http/link/")
@@ -99,13 +99,13 @@ func TestLinksStoreNoCodeAndExpiredOnesAreRemoved(t *testing.T) {
 	}
 }
 
-// meeting are records of which two readers wait for each other, so that both have read the same.
-type meeting struct {
+// barrierRecords are records whose readers wait for each other, so that both read the same value.
+type barrierRecords struct {
 	httpd.Records
 	both *sync.WaitGroup
 }
 
-func (m meeting) LoadRecord(ctx context.Context, key string) (string, error) {
+func (m barrierRecords) LoadRecord(ctx context.Context, key string) (string, error) {
 	value, err := m.Records.LoadRecord(ctx, key)
 	m.both.Done()
 	m.both.Wait()
@@ -113,7 +113,7 @@ func (m meeting) LoadRecord(ctx context.Context, key string) (string, error) {
 }
 
 func TestALinkThatTwoProcessesUseAtTheSameTimeIsUsedOnce(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	beside := openStore(t, r.dir, sqlite.Options{Shared: true})
 	for range 5 {
 		link := r.link("ann", httpd.Chat)
@@ -123,7 +123,7 @@ func TestALinkThatTwoProcessesUseAtTheSameTimeIsUsedOnce(t *testing.T) {
 		both.Add(2)
 		for _, s := range []httpd.Records{r.store, beside} {
 			done.Go(func() {
-				ok, err := httpd.Links{Records: meeting{s, &both}}.Consume(t.Context(), code)
+				ok, err := httpd.Links{Records: barrierRecords{s, &both}}.Consume(t.Context(), code)
 				if err != nil {
 					t.Error(err)
 				}
@@ -140,7 +140,7 @@ func TestALinkThatTwoProcessesUseAtTheSameTimeIsUsedOnce(t *testing.T) {
 }
 
 func TestInvalidUsersAndRolesGetNoLink(t *testing.T) {
-	links := httpd.Links{Records: newRig(t).store}
+	links := httpd.Links{Records: newFixture(t).store}
 	if _, err := links.Make(t.Context(), "ann", "root"); err == nil || !strings.Contains(err.Error(), "must be chat or operator") {
 		t.Errorf("role: %v", err)
 	}
@@ -152,31 +152,31 @@ func TestInvalidUsersAndRolesGetNoLink(t *testing.T) {
 }
 
 func TestACookieIsValidAfterARestartUntilItExpires(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
-	b.enter(r.link("ann", httpd.Chat))
-	r.start() // as after a restart, on another port, for which browsers have the same cookies
-	if _, body := b.ask("GET", r.url, nil); body != "chat ann" {
+	b.signIn(r.link("ann", httpd.Chat))
+	r.startServer() // as after a restart, on another port, for which browsers have the same cookies
+	if _, body := b.request("GET", r.url, nil); body != "chat ann" {
 		t.Errorf("after a restart she is %q", body)
 	}
 	r.now = r.now.Add(29 * 24 * time.Hour)
-	if _, body := b.ask("GET", r.url, nil); body != "chat ann" {
+	if _, body := b.request("GET", r.url, nil); body != "chat ann" {
 		t.Errorf("after 29 days she is %q", body)
 	}
 	r.now = r.now.Add(25 * time.Hour)
-	if resp, _ := b.ask("GET", r.url, nil); resp.status != 401 {
+	if resp, _ := b.request("GET", r.url, nil); resp.status != 401 {
 		t.Errorf("after 30 days she is answered %d", resp.status)
 	}
 }
 
 func TestACookieIsHTTPOnlyAndSameSite(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b, other := newBrowser(t), newBrowser(t)
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	other.CheckRedirect = b.CheckRedirect
-	plain, _ := b.enter(r.link("ann", httpd.Chat))
-	secure, _ := other.ask("POST", r.link("ann", httpd.Chat), header{"Origin": r.url, "X-Forwarded-Proto": "https"})
-	for resp, overTLS := range map[answer]bool{plain: false, secure: true} {
+	plain, _ := b.signIn(r.link("ann", httpd.Chat))
+	secure, _ := other.request("POST", r.link("ann", httpd.Chat), header{"Origin": r.url, "X-Forwarded-Proto": "https"})
+	for resp, overTLS := range map[response]bool{plain: false, secure: true} {
 		c := resp.Cookies()[0]
 		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Secure != overTLS {
 			t.Errorf("the cookie is %v", c)
@@ -185,13 +185,13 @@ func TestACookieIsHTTPOnlyAndSameSite(t *testing.T) {
 }
 
 func TestAForgedCookieIsRefused(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
-	b.enter(r.link("ann", httpd.Chat))
+	b.signIn(r.link("ann", httpd.Chat))
 	name, value, _ := strings.Cut(b.cookies(r.url), "=")
 	words := strings.Split(value, ".")
-	other, there := newRig(t), newBrowser(t)
-	there.enter(other.link("ann", httpd.Operator))
+	other, there := newFixture(t), newBrowser(t)
+	there.signIn(other.link("ann", httpd.Operator))
 	_, foreign, _ := strings.Cut(there.cookies(other.url), "=")
 	for what, forged := range map[string]string{
 		"promoted":    "operator." + strings.Join(words[1:], "."),
@@ -206,20 +206,20 @@ func TestAForgedCookieIsRefused(t *testing.T) {
 		"no role":     "root." + strings.Join(words[1:], "."),
 		"only a seal": "." + words[4],
 	} {
-		if resp, _ := newBrowser(t).ask("GET", r.url, header{"Cookie": name + "=" + forged}); resp.status != 401 {
+		if resp, _ := newBrowser(t).request("GET", r.url, header{"Cookie": name + "=" + forged}); resp.status != 401 {
 			t.Errorf("%s: answered %d", what, resp.status)
 		}
 	}
-	if resp, _ := newBrowser(t).ask("GET", r.url, header{"Cookie": name + "=" + value}); resp.status != 200 {
+	if resp, _ := newBrowser(t).request("GET", r.url, header{"Cookie": name + "=" + value}); resp.status != 200 {
 		t.Errorf("the good one is answered %d", resp.status)
 	}
 }
 
 func TestRolesAndTheToken(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	chatter, operator, script := newBrowser(t), newBrowser(t), newBrowser(t)
-	chatter.enter(r.link("", httpd.Chat))
-	operator.enter(r.link("", httpd.Operator))
+	chatter.signIn(r.link("", httpd.Chat))
+	operator.signIn(r.link("", httpd.Operator))
 	bearer := header{"Authorization": "Bearer " + token}
 	for _, c := range []struct {
 		name   string
@@ -241,7 +241,7 @@ func TestRolesAndTheToken(t *testing.T) {
 		{"a wrong token with a good cookie", operator, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
 		{"a stranger", script, "/operator", nil, 401, "nanobot link"},
 	} {
-		resp, body := c.b.ask("GET", r.url+c.path, c.h)
+		resp, body := c.b.request("GET", r.url+c.path, c.h)
 		if resp.status != c.status || !strings.Contains(body, c.body) {
 			t.Errorf("%s: answered %d %q", c.name, resp.status, body)
 		}
@@ -249,22 +249,22 @@ func TestRolesAndTheToken(t *testing.T) {
 }
 
 func TestOnlyOperatorsCanBeNamedOperator(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for _, user := range []string{"operator", "Operator"} {
 		if _, err := (httpd.Links{Records: r.store}).Make(t.Context(), user, httpd.Chat); err == nil || !strings.Contains(err.Error(), "choose another name") {
 			t.Errorf("a link for %s: %v", user, err)
 		}
 		// What an older nanobot let in.
 		link := r.link(user, httpd.Operator)
-		r.inLinks(`"role":"operator"`, `"role":"chat"`)
-		if resp, _ := newBrowser(t).enter(link); resp.status != 404 {
+		r.replaceInLinks(`"role":"operator"`, `"role":"chat"`)
+		if resp, _ := newBrowser(t).signIn(link); resp.status != 404 {
 			t.Errorf("a link for %s that is there is answered %d", user, resp.status)
 		}
-		if resp, _ := newBrowser(t).ask("GET", r.url, header{"Cookie": r.cookie("chat." + user + ".9999999999.S")}); resp.status != 401 {
+		if resp, _ := newBrowser(t).request("GET", r.url, header{"Cookie": r.cookie("chat." + user + ".9999999999.S")}); resp.status != 401 {
 			t.Errorf("a cookie of %s is answered %d", user, resp.status)
 		}
 	}
-	if resp, body := newBrowser(t).ask("GET", r.url, header{"Cookie": r.cookie("chat.ann.9999999999.S")}); resp.status != 200 {
+	if resp, body := newBrowser(t).request("GET", r.url, header{"Cookie": r.cookie("chat.ann.9999999999.S")}); resp.status != 200 {
 		t.Errorf("ann's is answered %d %s", resp.status, body)
 	}
 }
@@ -282,20 +282,20 @@ func TestWithoutATokenNoBearerIsAccepted(t *testing.T) {
 }
 
 func TestARefusalIsAPageForPeopleAndJSONForPrograms(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
-	resp, body := b.ask("GET", r.url, header{"Accept": "text/html,*/*"})
+	resp, body := b.request("GET", r.url, header{"Accept": "text/html,*/*"})
 	if resp.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(body, "<p>You need a link") {
 		t.Errorf("people see %v %q", resp.Header, body)
 	}
-	resp, body = b.ask("GET", r.url, header{"Accept": "*/*"})
+	resp, body = b.request("GET", r.url, header{"Accept": "*/*"})
 	if resp.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(body, `{"error":"You need a link`) {
 		t.Errorf("programs see %v %q", resp.Header, body)
 	}
 }
 
 func TestADamagedKeyIsReported(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	if err := r.store.SaveRecords(t.Context(), map[string]string{"http/key": "short"}); err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +306,8 @@ func TestADamagedKeyIsReported(t *testing.T) {
 
 // While records cannot be read, requests are neither accepted nor answered with 401.
 func TestUnreadableRecordsAreReported(t *testing.T) {
-	r := newRig(t)
-	records := &faulty{Records: r.store}
+	r := newFixture(t)
+	records := &brokenRecords{Records: r.store}
 	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: records})
 	if err != nil {
 		t.Fatal(err)
@@ -322,29 +322,29 @@ func TestUnreadableRecordsAreReported(t *testing.T) {
 	}
 }
 
-// faulty are records whose disk is broken at times.
-type faulty struct {
+// brokenRecords are records that fail while broken is set.
+type brokenRecords struct {
 	httpd.Records
 	broken atomic.Bool
 }
 
 var errDisk = errors.New("the disk is broken")
 
-func (f *faulty) LoadRecord(ctx context.Context, key string) (string, error) {
+func (f *brokenRecords) LoadRecord(ctx context.Context, key string) (string, error) {
 	if f.broken.Load() {
 		return "", errDisk
 	}
 	return f.Records.LoadRecord(ctx, key)
 }
 
-func (f *faulty) SaveRecords(ctx context.Context, values map[string]string) error {
+func (f *brokenRecords) SaveRecords(ctx context.Context, values map[string]string) error {
 	if f.broken.Load() {
 		return errDisk
 	}
 	return f.Records.SaveRecords(ctx, values)
 }
 
-func (f *faulty) SwapRecord(ctx context.Context, key, old, value string) (bool, error) {
+func (f *brokenRecords) SwapRecord(ctx context.Context, key, old, value string) (bool, error) {
 	if f.broken.Load() {
 		return false, errDisk
 	}

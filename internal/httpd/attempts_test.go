@@ -18,8 +18,8 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// guessed is access that attackers try, without a network.
-type guessed struct {
+// attemptsFixture is an Access that tests attack, without a network.
+type attemptsFixture struct {
 	t     *testing.T
 	store *sqlite.Store
 	mux   *http.ServeMux
@@ -27,14 +27,14 @@ type guessed struct {
 	logs  *observer.ObservedLogs
 }
 
-func newGuessed(t *testing.T, proxies ...string) *guessed {
+func newAttemptsFixture(t *testing.T, proxies ...string) *attemptsFixture {
 	t.Helper()
 	var trusted []netip.Prefix
 	for _, p := range proxies {
 		trusted = append(trusted, netip.MustParsePrefix(p))
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
-	g := &guessed{t: t, store: openStore(t, t.TempDir(), sqlite.Options{}), mux: http.NewServeMux(), logs: logs}
+	g := &attemptsFixture{t: t, store: openStore(t, t.TempDir(), sqlite.Options{}), mux: http.NewServeMux(), logs: logs}
 	g.wrong = httpd.NewAttempts(trusted, nil, zap.New(core))
 	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: g.store, Token: token, Attempts: g.wrong})
 	if err != nil {
@@ -50,8 +50,8 @@ func newGuessed(t *testing.T, proxies ...string) *guessed {
 	return g
 }
 
-// ask makes a request that comes from an address.
-func (g *guessed) ask(from, method, path string, h header) *httptest.ResponseRecorder {
+// request makes a request from an address.
+func (g *attemptsFixture) request(from, method, path string, h header) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.RemoteAddr = from
 	for k, v := range h {
@@ -62,15 +62,15 @@ func (g *guessed) ask(from, method, path string, h header) *httptest.ResponseRec
 	return w
 }
 
-func (g *guessed) expect(want int, from, method, path string, h header) {
+func (g *attemptsFixture) expect(want int, from, method, path string, h header) {
 	g.t.Helper()
-	if got := g.ask(from, method, path, h); got.Code != want {
+	if got := g.request(from, method, path, h); got.Code != want {
 		g.t.Errorf("%s %s from %s %v is answered %d %s, want %d", method, path, from, h, got.Code, got.Body, want)
 	}
 }
 
 // exhaust uses up the wrong attempts of an address.
-func (g *guessed) exhaust(from string, h header) {
+func (g *attemptsFixture) exhaust(from string, h header) {
 	g.t.Helper()
 	for i := range 20 {
 		with := header{"Authorization": fmt.Sprintf("Bearer wrong-%d", i)}
@@ -88,10 +88,10 @@ var (
 
 func TestAnAddressIsRefusedAfterTwentyWrongTokensAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuessed(t)
+		g := newAttemptsFixture(t)
 		g.exhaust("192.0.2.7:1", nil)
 		time.Sleep(30 * time.Second)
-		w := g.ask("192.0.2.7:2", "GET", "/", wrongToken)
+		w := g.request("192.0.2.7:2", "GET", "/", wrongToken)
 		if w.Code != 429 || w.Header().Get("Retry-After") != "30" || !strings.Contains(w.Body.String(), "Try again in 30 seconds.") {
 			t.Errorf("answered %d %v %s", w.Code, w.Header(), w.Body)
 		}
@@ -108,31 +108,31 @@ func TestAnAddressIsRefusedAfterTwentyWrongTokensAMinute(t *testing.T) {
 }
 
 func TestEveryKindOfWrongCredentialCounts(t *testing.T) {
-	forged := func(g *guessed) header {
-		w := g.ask("198.51.100.1:1", "POST", g.link("ann"), nil)
+	forged := func(g *attemptsFixture) header {
+		w := g.request("198.51.100.1:1", "POST", g.link("ann"), nil)
 		name, value, _ := strings.Cut(strings.Split(w.Header().Get("Set-Cookie"), ";")[0], "=")
 		return header{"Cookie": name + "=operator" + strings.TrimPrefix(value, "chat")}
 	}
 	for name, c := range map[string]struct {
 		method, path string
-		h            func(*guessed) header
+		h            func(*attemptsFixture) header
 		first        int
 	}{
-		"a token":             {"GET", "/", func(*guessed) header { return wrongToken }, 401},
+		"a token":             {"GET", "/", func(*attemptsFixture) header { return wrongToken }, 401},
 		"a forged cookie":     {"GET", "/", forged, 401},
-		"a link":              {"POST", httpd.EnterPath + strings.Repeat("A", 26), func(*guessed) header { return nil }, 404},
-		"looking at a link":   {"GET", httpd.EnterPath + strings.Repeat("A", 26), func(*guessed) header { return nil }, 200},
-		"a webhook's secret":  {"POST", "/hook", func(*guessed) header { return header{"Secret": "wrong"} }, 401},
-		"no webhook's secret": {"POST", "/hook", func(*guessed) header { return nil }, 401},
+		"a link":              {"POST", httpd.EnterPath + strings.Repeat("A", 26), func(*attemptsFixture) header { return nil }, 404},
+		"looking at a link":   {"GET", httpd.EnterPath + strings.Repeat("A", 26), func(*attemptsFixture) header { return nil }, 200},
+		"a webhook's secret":  {"POST", "/hook", func(*attemptsFixture) header { return header{"Secret": "wrong"} }, 401},
+		"no webhook's secret": {"POST", "/hook", func(*attemptsFixture) header { return nil }, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuessed(t)
+				g := newAttemptsFixture(t)
 				h := c.h(g)
 				for range 20 {
 					g.expect(c.first, "192.0.2.7:1", c.method, c.path, h)
 				}
-				w := g.ask("192.0.2.7:1", c.method, c.path, h)
+				w := g.request("192.0.2.7:1", c.method, c.path, h)
 				if w.Code != 429 || w.Header().Get("Retry-After") != "60" || strings.Contains(w.Body.String(), "wrong secret") {
 					t.Errorf("answered %d %v %s", w.Code, w.Header(), w.Body)
 				}
@@ -143,7 +143,7 @@ func TestEveryKindOfWrongCredentialCounts(t *testing.T) {
 }
 
 // link makes a link and returns its path.
-func (g *guessed) link(user string) string {
+func (g *attemptsFixture) link(user string) string {
 	g.t.Helper()
 	code, err := httpd.Links{Records: g.store}.Make(g.t.Context(), user, httpd.Chat)
 	if err != nil {
@@ -153,7 +153,7 @@ func (g *guessed) link(user string) string {
 }
 
 func TestARequestWithoutCredentialsIsNotCounted(t *testing.T) {
-	g := newGuessed(t)
+	g := newAttemptsFixture(t)
 	for range 50 {
 		g.expect(401, "192.0.2.7:1", "GET", "/", nil)
 	}
@@ -165,13 +165,13 @@ func TestARequestWithoutCredentialsIsNotCounted(t *testing.T) {
 
 func TestAnAttackerAtTheSameAddressSignsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuessed(t)
-		cookie := header{"Cookie": strings.Split(g.ask("192.0.2.7:1", "POST", g.link("ann"), nil).Header().Get("Set-Cookie"), ";")[0]}
+		g := newAttemptsFixture(t)
+		cookie := header{"Cookie": strings.Split(g.request("192.0.2.7:1", "POST", g.link("ann"), nil).Header().Get("Set-Cookie"), ";")[0]}
 		g.exhaust("192.0.2.7:1", nil)
 		g.expect(429, "192.0.2.7:1", "GET", "/", wrongToken)
 		g.expect(200, "192.0.2.7:1", "GET", "/", cookie)
 		for range 30 { // the network itself is let in, whoever called in its place
-			g.ask("192.0.2.7:1", "POST", "/hook", nil)
+			g.request("192.0.2.7:1", "POST", "/hook", nil)
 		}
 		g.expect(429, "192.0.2.7:1", "POST", "/hook", nil)
 		g.expect(200, "192.0.2.7:1", "POST", "/hook", header{"Secret": "right"})
@@ -181,11 +181,11 @@ func TestAnAttackerAtTheSameAddressSignsNobodyOut(t *testing.T) {
 
 func TestAProxyWithoutForwardingHeadersDoesNotLockItsUsersOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuessed(t)
+		g := newAttemptsFixture(t)
 		g.exhaust("127.0.0.1:1", nil) // everybody behind the proxy has this address
 		g.expect(429, "127.0.0.1:1", "GET", "/", wrongToken)
 		g.expect(200, "127.0.0.1:1", "GET", "/", rightToken)
-		if w := g.ask("127.0.0.1:1", "POST", g.link("ann"), nil); w.Code != 303 {
+		if w := g.request("127.0.0.1:1", "POST", g.link("ann"), nil); w.Code != 303 {
 			t.Errorf("a good link is answered %d", w.Code)
 		}
 		g.wrong.Close()
@@ -194,20 +194,20 @@ func TestAProxyWithoutForwardingHeadersDoesNotLockItsUsersOut(t *testing.T) {
 
 func TestWrongLinksBehindAProxyCountForTheirSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuessed(t)
+		g := newAttemptsFixture(t)
 		attacker, other := header{"X-Forwarded-For": "203.0.113.1"}, header{"X-Forwarded-For": "203.0.113.2"}
 		for i := range 20 {
-			if w := g.ask("127.0.0.1:1", "POST", "/in/wrong", attacker); w.Code != 404 {
+			if w := g.request("127.0.0.1:1", "POST", "/in/wrong", attacker); w.Code != 404 {
 				t.Fatalf("wrong link %d is answered %d", i+1, w.Code)
 			}
 		}
 		good := g.link("ann")
 		for _, path := range []string{"/in/wrong", good} { // the 21st is not looked at
-			if w := g.ask("127.0.0.1:1", "POST", path, attacker); w.Code != 429 || w.Header().Get("Retry-After") != "60" {
+			if w := g.request("127.0.0.1:1", "POST", path, attacker); w.Code != 429 || w.Header().Get("Retry-After") != "60" {
 				t.Errorf("answered %d, to wait for %q", w.Code, w.Header().Get("Retry-After"))
 			}
 		}
-		if w := g.ask("127.0.0.1:1", "POST", good, other); w.Code != 303 {
+		if w := g.request("127.0.0.1:1", "POST", good, other); w.Code != 303 {
 			t.Errorf("the other person's good link is answered %d", w.Code)
 		}
 		g.wrong.Close()
@@ -236,7 +236,7 @@ func TestForwardingHeadersCountOnlyFromTrustedProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuessed(t, "172.18.0.0/16")
+				g := newAttemptsFixture(t, "172.18.0.0/16")
 				g.exhaust(c.from, c.h)
 				from := c.from
 				if from == "[2001:db8::1]:1" {
@@ -259,14 +259,14 @@ func TestForwardingHeadersCountOnlyFromTrustedProxies(t *testing.T) {
 
 func TestWrongAttemptsAreLoggedOnceAMinuteWithCountAndAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuessed(t)
+		g := newAttemptsFixture(t)
 		for range 100 {
-			g.ask("192.0.2.7:1", "GET", "/", wrongToken)
+			g.request("192.0.2.7:1", "GET", "/", wrongToken)
 		}
 		for range 3 {
-			g.ask("127.0.0.1:1", "GET", "/", header{"Authorization": "Bearer SECRET-GUESS", "X-Forwarded-For": "evil\n{\"level\":\"error\"}"})
+			g.request("127.0.0.1:1", "GET", "/", header{"Authorization": "Bearer SECRET-GUESS", "X-Forwarded-For": "evil\n{\"level\":\"error\"}"})
 		}
-		g.ask("192.0.2.7:1", "POST", httpd.EnterPath+"SECRETLINK234567ABCDEFGHIJ", nil)
+		g.request("192.0.2.7:1", "POST", httpd.EnterPath+"SECRETLINK234567ABCDEFGHIJ", nil)
 		if g.logs.Len() != 1 { // at once, so that an operator who looks sees it
 			t.Fatalf("at first %d lines are logged", g.logs.Len())
 		}
@@ -291,11 +291,11 @@ func TestWrongAttemptsAreLoggedOnceAMinuteWithCountAndAddress(t *testing.T) {
 		if g.logs.Len() != 2 {
 			t.Errorf("without attempts %d lines are logged", g.logs.Len())
 		}
-		g.ask("127.0.0.1:1", "GET", "/", header{"Authorization": "Bearer x", "X-Forwarded-For": "2001:db8::7"})
+		g.request("127.0.0.1:1", "GET", "/", header{"Authorization": "Bearer x", "X-Forwarded-For": "2001:db8::7"})
 		if f := g.logs.All()[2].ContextMap(); f["address"] != "2001:db8::/64" || f["via"] != "127.0.0.1" {
 			t.Errorf("by a proxy it is %v", f)
 		}
-		g.ask("192.0.2.9:1", "GET", "/", wrongToken)
+		g.request("192.0.2.9:1", "GET", "/", wrongToken)
 		g.wrong.Close() // what is not logged yet must not be lost
 		if f := g.logs.All()[3].ContextMap(); f["address"] != "192.0.2.9" {
 			t.Errorf("at the end it is %v", f)
@@ -311,9 +311,9 @@ func TestWrongAttemptsAreLoggedOnceAMinuteWithCountAndAddress(t *testing.T) {
 
 func TestManyAddressesTakeBoundedMemoryAndLockNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuessed(t)
+		g := newAttemptsFixture(t)
 		for i := range 5000 {
-			g.ask(fmt.Sprintf("[2001:db8:%x:%x::1]:1", i>>16, i&0xffff), "GET", "/", wrongToken)
+			g.request(fmt.Sprintf("[2001:db8:%x:%x::1]:1", i>>16, i&0xffff), "GET", "/", wrongToken)
 		}
 		if n := g.wrong.Len(); n > 4097 {
 			t.Errorf("%d addresses are kept", n)

@@ -24,7 +24,7 @@ func BenchmarkSignedIn(b *testing.B) {
 		b.Fatal(err)
 	}
 	h := access.Require(httpd.Chat, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	in := header{"Cookie": sealed(b, values["http/key"], "chat.ann.9999999999.S")}
+	in := header{"Cookie": signedCookie(b, values["http/key"], "chat.ann.9999999999.S")}
 	for b.Loop() {
 		if serve(h, "GET", in).Code != http.StatusOK {
 			b.Fatal("not let in")

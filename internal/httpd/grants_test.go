@@ -14,14 +14,14 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// grants are those of a command beside the daemon.
-func (r *rig) grants() httpd.Grants {
+// grants returns the Grants of a command that runs beside the daemon.
+func (r *fixture) grants() httpd.Grants {
 	r.t.Helper()
 	return httpd.Grants{Records: openStore(r.t, r.dir, sqlite.Options{Shared: true}), Now: func() time.Time { return r.now }}
 }
 
 // listed returns the grants as lines of kind, user and role.
-func (r *rig) listed() (lines []string, all []httpd.Grant) {
+func (r *fixture) listed() (lines []string, all []httpd.Grant) {
 	r.t.Helper()
 	all, err := r.grants().List(r.t.Context())
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *rig) listed() (lines []string, all []httpd.Grant) {
 	return lines, all
 }
 
-func (r *rig) revoke(who string) []httpd.Grant {
+func (r *fixture) revoke(who string) []httpd.Grant {
 	r.t.Helper()
 	revoked, err := r.grants().Revoke(r.t.Context(), who)
 	if err != nil {
@@ -43,12 +43,12 @@ func (r *rig) revoke(who string) []httpd.Grant {
 }
 
 func TestLinksAndBrowsersAreListed(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	if lines, _ := r.listed(); lines != nil {
 		t.Errorf("at first there are %v", lines)
 	}
 	ann := newBrowser(t)
-	ann.enter(r.link("ann", httpd.Chat))
+	ann.signIn(r.link("ann", httpd.Chat))
 	r.link("bob", httpd.Operator)
 	lines, all := r.listed()
 	if got := strings.Join(lines, ", "); got != "browser ann chat, link bob operator" {
@@ -67,8 +67,8 @@ func TestLinksAndBrowsersAreListed(t *testing.T) {
 	}
 	// Last seen follows, and the ID stays.
 	r.now = r.now.Add(time.Hour)
-	ann.ask("GET", r.url, nil)
-	r.start()
+	ann.request("GET", r.url, nil)
+	r.startServer()
 	_, all = r.listed()
 	if len(all) != 1 || all[0].ID != browser.ID || all[0].LastSeen.Sub(r.now).Abs() > time.Second {
 		t.Errorf("an hour later there is %+v", all) // and the link is too old
@@ -77,19 +77,19 @@ func TestLinksAndBrowsersAreListed(t *testing.T) {
 	if lines, _ := r.listed(); lines != nil {
 		t.Errorf("a month later there are %v", lines)
 	}
-	r.start()
+	r.startServer()
 	if left := r.records("http/session/"); len(left) != 0 {
 		t.Errorf("old records pile up: %v", left)
 	}
 }
 
 func TestASingleBrowserIsSignedOut(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	here, there := newBrowser(t), newBrowser(t)
-	here.enter(r.link("ann", httpd.Chat))
+	here.signIn(r.link("ann", httpd.Chat))
 	_, all := r.listed()
 	id := all[0].ID
-	there.enter(r.link("ann", httpd.Chat))
+	there.signIn(r.link("ann", httpd.Chat))
 	if got := r.revoke(id); len(got) != 1 || got[0].User != "ann" || got[0].Kind != httpd.BrowserGrant {
 		t.Errorf("revoked was %+v", got)
 	}
@@ -97,14 +97,14 @@ func TestASingleBrowserIsSignedOut(t *testing.T) {
 		for accept, want := range map[string]string{
 			"text/html": "<p>You are signed out. Ask the bot&#39;s operator for a new link.</p>", "*/*": `{"error":"You are signed out. Ask the bot's operator for a new link."}`,
 		} {
-			if resp, body := here.ask("GET", r.url, header{"Accept": accept}); resp.status != 401 || !strings.Contains(body, want) {
+			if resp, body := here.request("GET", r.url, header{"Accept": accept}); resp.status != 401 || !strings.Contains(body, want) {
 				t.Errorf("the browser is answered %d %q", resp.status, body)
 			}
 		}
-		if _, body := there.ask("GET", r.url, nil); body != "chat ann" {
+		if _, body := there.request("GET", r.url, nil); body != "chat ann" {
 			t.Errorf("her other browser is %q", body)
 		}
-		r.start() // and after a restart
+		r.startServer() // and after a restart
 	}
 	if got := r.revoke(id); got != nil {
 		t.Errorf("again it revokes %+v", got)
@@ -112,20 +112,20 @@ func TestASingleBrowserIsSignedOut(t *testing.T) {
 	if lines, _ := r.listed(); len(lines) != 1 {
 		t.Errorf("listed are %v", lines)
 	}
-	here.enter(r.link("ann", httpd.Chat)) // a new link lets her in again
-	if _, body := here.ask("GET", r.url, nil); body != "chat ann" {
+	here.signIn(r.link("ann", httpd.Chat)) // a new link lets her in again
+	if _, body := here.request("GET", r.url, nil); body != "chat ann" {
 		t.Errorf("by a new link she is %q", body)
 	}
 }
 
 func TestALinkIsRevoked(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	link := r.link("ann", httpd.Chat)
 	id := httpd.Links{}.ID(link[strings.LastIndex(link, "/")+1:])
 	if got := r.revoke(id); len(got) != 1 || got[0].Kind != httpd.LinkGrant || got[0].ID != id {
 		t.Errorf("revoked was %+v", got)
 	}
-	if resp, _ := newBrowser(t).enter(link); resp.status != 404 {
+	if resp, _ := newBrowser(t).signIn(link); resp.status != 404 {
 		t.Errorf("it is answered %d", resp.status)
 	}
 	if lines, _ := r.listed(); lines != nil {
@@ -134,21 +134,21 @@ func TestALinkIsRevoked(t *testing.T) {
 }
 
 func TestRevokingAUserLeavesOtherUsersAlone(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	ann, bob := newBrowser(t), newBrowser(t)
-	ann.enter(r.link("ann", httpd.Chat))
-	bob.enter(r.link("bob", httpd.Chat))
+	ann.signIn(r.link("ann", httpd.Chat))
+	bob.signIn(r.link("bob", httpd.Chat))
 	link := r.link("ann", httpd.Operator)
 	if got := r.revoke("ann"); len(got) != 2 {
 		t.Errorf("revoked were %+v", got)
 	}
-	if resp, _ := ann.ask("GET", r.url, nil); resp.status != 401 {
+	if resp, _ := ann.request("GET", r.url, nil); resp.status != 401 {
 		t.Errorf("she is answered %d", resp.status)
 	}
-	if resp, _ := newBrowser(t).enter(link); resp.status != 404 {
+	if resp, _ := newBrowser(t).signIn(link); resp.status != 404 {
 		t.Errorf("her link is answered %d", resp.status)
 	}
-	if _, body := bob.ask("GET", r.url, nil); body != "chat bob" {
+	if _, body := bob.request("GET", r.url, nil); body != "chat bob" {
 		t.Errorf("he is %q", body)
 	}
 	for _, who := range []string{"", "nobody", "an", "ANN", "../http", all64} {
@@ -161,9 +161,9 @@ func TestRevokingAUserLeavesOtherUsersAlone(t *testing.T) {
 const all64 = "0000000000000000000000000000000000000000000000000000000000000000"
 
 func TestASessionWithoutARecordIsListedOnceItIsUsed(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	old := header{"Cookie": r.cookie(fmt.Sprintf("chat.ann.%d.OLD", r.now.Add(240*time.Hour).Unix()))}
-	if resp, _ := newBrowser(t).ask("GET", r.url, old); resp.status != 200 {
+	if resp, _ := newBrowser(t).request("GET", r.url, old); resp.status != 200 {
 		t.Fatalf("answered %d", resp.status)
 	}
 	_, all := r.listed()
@@ -171,7 +171,7 @@ func TestASessionWithoutARecordIsListedOnceItIsUsed(t *testing.T) {
 		t.Fatalf("listed are %+v", all)
 	}
 	r.revoke(all[0].ID)
-	if resp, _ := newBrowser(t).ask("GET", r.url, old); resp.status != 401 {
+	if resp, _ := newBrowser(t).request("GET", r.url, old); resp.status != 401 {
 		t.Errorf("answered %d", resp.status)
 	}
 	if _, all := r.listed(); len(all) != 0 {
@@ -180,9 +180,9 @@ func TestASessionWithoutARecordIsListedOnceItIsUsed(t *testing.T) {
 }
 
 func TestRevokingEndsTheStreamsOfThatBrowser(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
-	b.enter(r.link("ann", httpd.Chat))
+	b.signIn(r.link("ann", httpd.Chat))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/stream", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -203,39 +203,39 @@ func TestRevokingEndsTheStreamsOfThatBrowser(t *testing.T) {
 }
 
 func TestBrowsersThatSignOutDuringARevocationStaySignedOut(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	var all sync.WaitGroup
 	browsers := make([]*browser, 24)
 	cookies := make([]header, len(browsers))
 	for i := range browsers {
 		browsers[i] = newBrowser(t)
-		browsers[i].enter(r.link(fmt.Sprint("u", i), httpd.Chat))
+		browsers[i].signIn(r.link(fmt.Sprint("u", i), httpd.Chat))
 		cookies[i] = header{"Cookie": browsers[i].cookies(r.url)}
 	}
 	for i, b := range browsers { // half by the daemon, half by a command beside it
 		all.Go(func() {
 			if i%2 == 0 {
-				b.ask("POST", r.url+"/out", header{"Origin": r.url})
+				b.request("POST", r.url+"/out", header{"Origin": r.url})
 			} else if _, err := r.grants().Revoke(r.t.Context(), fmt.Sprint("u", i)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	r.start()
+	r.startServer()
 	for i, c := range cookies {
-		if resp, _ := newBrowser(t).ask("GET", r.url, c); resp.status != 401 {
+		if resp, _ := newBrowser(t).request("GET", r.url, c); resp.status != 401 {
 			t.Errorf("browser %d is answered %d", i, resp.status)
 		}
 	}
 }
 
 func TestALinkUsedDuringARevocationOfItsUserLeavesNoSession(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for range 20 {
 		link, b := r.link("ann", httpd.Chat), newBrowser(t)
 		var both sync.WaitGroup
-		both.Go(func() { b.enter(link) })
+		both.Go(func() { b.signIn(link) })
 		both.Go(func() {
 			if _, err := r.grants().Revoke(r.t.Context(), "ann"); err != nil {
 				t.Error(err)
@@ -243,7 +243,7 @@ func TestALinkUsedDuringARevocationOfItsUserLeavesNoSession(t *testing.T) {
 		})
 		both.Wait()
 		_, all := r.listed()
-		resp, _ := b.ask("GET", r.url, nil)
+		resp, _ := b.request("GET", r.url, nil)
 		if in := resp.status == 200; in != (len(all) == 1) {
 			t.Errorf("she is answered %d, and listed are %+v", resp.status, all)
 		}
@@ -254,8 +254,8 @@ func TestALinkUsedDuringARevocationOfItsUserLeavesNoSession(t *testing.T) {
 }
 
 func TestDamagedRecordsAreNotListed(t *testing.T) {
-	r := newRig(t)
-	newBrowser(t).enter(r.link("ann", httpd.Chat))
+	r := newFixture(t)
+	newBrowser(t).signIn(r.link("ann", httpd.Chat))
 	for _, prefix := range []string{"http/session/", "http/link/"} {
 		if err := r.store.SaveRecords(t.Context(), map[string]string{prefix + all64: "{", prefix + "x": "nonsense"}); err != nil {
 			t.Fatal(err)
@@ -268,16 +268,16 @@ func TestDamagedRecordsAreNotListed(t *testing.T) {
 }
 
 func TestEverybodyIsRevoked(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	ann, bob := newBrowser(t), newBrowser(t)
-	ann.enter(r.link("ann", httpd.Chat))
-	bob.enter(r.link("bob", httpd.Operator))
+	ann.signIn(r.link("ann", httpd.Chat))
+	bob.signIn(r.link("bob", httpd.Operator))
 	r.link("eve", httpd.Chat)
 	if got := r.revoke(httpd.Everybody); len(got) != 3 {
 		t.Errorf("revoked were %+v", got)
 	}
 	for _, b := range []*browser{ann, bob} {
-		if resp, _ := b.ask("GET", r.url, nil); resp.status != 401 {
+		if resp, _ := b.request("GET", r.url, nil); resp.status != 401 {
 			t.Errorf("answered %d", resp.status)
 		}
 	}

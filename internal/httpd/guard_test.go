@@ -15,7 +15,7 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// serve asks a handler directly.
+// serve calls a handler without a network.
 func serve(h http.Handler, method string, with header) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/", nil)
 	for k, v := range with {
@@ -30,9 +30,9 @@ func serve(h http.Handler, method string, with header) *httptest.ResponseRecorde
 }
 
 func TestOnlyRequestsForAKnownHostAreServed(t *testing.T) {
-	r := newRig(t, "bot.example.com")
+	r := newFixture(t, "bot.example.com")
 	b := newBrowser(t)
-	b.enter(r.link("ann", httpd.Chat))
+	b.signIn(r.link("ann", httpd.Chat))
 	cookie := b.cookies(r.url)
 	port := r.url[strings.LastIndex(r.url, ":"):]
 	for host, want := range map[string]int{
@@ -41,7 +41,7 @@ func TestOnlyRequestsForAKnownHostAreServed(t *testing.T) {
 		"evil.example": 421, "evil.example" + port: 421, "bot.example.com.evil.example": 421, "evil-bot.example.com": 421,
 		"localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "192.0.2.7": 421, "[2001:db8::1]": 421, "0.0.0.0": 421,
 	} {
-		resp, body := newBrowser(t).ask("GET", r.url, header{"Host": host, "Cookie": cookie})
+		resp, body := newBrowser(t).request("GET", r.url, header{"Host": host, "Cookie": cookie})
 		if resp.status != want {
 			t.Errorf("Host %q is answered %d %q", host, resp.status, body)
 		}
@@ -66,9 +66,9 @@ func TestTheLocalAddressOfTheConnectionIsAKnownHost(t *testing.T) {
 }
 
 func TestOnlyOurOwnPageMayChangeSomething(t *testing.T) {
-	r := newRig(t, "bot.example.com")
+	r := newFixture(t, "bot.example.com")
 	b := newBrowser(t)
-	b.enter(r.link("ann", httpd.Chat))
+	b.signIn(r.link("ann", httpd.Chat))
 	cookie, bearer := b.cookies(r.url), "Bearer "+token
 	for _, c := range []struct {
 		name   string
@@ -94,17 +94,17 @@ func TestOnlyOurOwnPageMayChangeSomething(t *testing.T) {
 			c.h = header{}
 		}
 		c.h["Cookie"] = cookie
-		if resp, body := newBrowser(t).ask(c.method, r.url, c.h); resp.status != c.want {
+		if resp, body := newBrowser(t).request(c.method, r.url, c.h); resp.status != c.want {
 			t.Errorf("%s: answered %d %q", c.name, resp.status, body)
 		}
 	}
 }
 
 func TestEveryResponseHasSecurityHeaders(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
 	for _, h := range []header{nil, {"Host": "evil.example"}, {"Authorization": "Bearer " + token}} {
-		resp, _ := b.ask("GET", r.url, h)
+		resp, _ := b.request("GET", r.url, h)
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
@@ -157,7 +157,7 @@ func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 	b := newBrowser(t)
 	url := "http://" + server.Addr().String()
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	b.enter(url + httpd.EnterPath + code)
+	b.signIn(url + httpd.EnterPath + code)
 	resp, err := b.Get(url)
 	if err != nil {
 		t.Fatal(err)

@@ -21,9 +21,9 @@ const earlierCode = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 var earlierKey = bytes.Repeat([]byte{7}, 32)
 
-// leave writes the files of an earlier version: a key, a link for ann, bob who is signed in, and
-// eve who has signed out.
-func leave(t *testing.T, dir string, now time.Time) {
+// writeEarlierFiles writes the files of an earlier version: a key, a link for ann, a session of
+// bob, and an ended session of eve.
+func writeEarlierFiles(t *testing.T, dir string, now time.Time) {
 	t.Helper()
 	expires := now.Add(240 * time.Hour).UTC()
 	write := func(content any, path ...string) {
@@ -43,33 +43,33 @@ func leave(t *testing.T, dir string, now time.Time) {
 	write(earlierKey, httpd.KeyFile)
 	write([]byte{}, httpd.SignedOutLock)
 	write(map[string]any{"EVE": expires}, httpd.SignedOutFile)
-	write(map[string]any{"user": "ann", "role": "chat", "expires": now.Add(httpd.LinkLife)}, httpd.LinkFolder, hash(earlierCode))
+	write(map[string]any{"user": "ann", "role": "chat", "expires": now.Add(httpd.LinkLife)}, httpd.LinkFolder, hashOf(earlierCode))
 	write([]byte("<p>"), httpd.LinkFolder, "open.html")
-	write(map[string]any{"session": "BOB", "user": "bob", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, hash("BOB"))
+	write(map[string]any{"session": "BOB", "user": "bob", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, hashOf("BOB"))
 	write(map[string]any{"session": "X", "user": "mallory", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, all64)
 }
 
-func hash(secret string) string {
+func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// earlierCookie is a cookie of an earlier version.
+// earlierCookie returns a cookie of an earlier version.
 func earlierCookie(t *testing.T, words string) header {
 	t.Helper()
-	return header{"Cookie": sealed(t, hex.EncodeToString(earlierKey), words)}
+	return header{"Cookie": signedCookie(t, hex.EncodeToString(earlierKey), words)}
 }
 
-// imported is a rig on the state of an earlier version, before it is imported.
-func imported(t *testing.T) *rig {
+// newEarlierState returns a fixture with the files of an earlier version, before the import.
+func newEarlierState(t *testing.T) *fixture {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), now: time.Now()}
+	r := &fixture{t: t, dir: t.TempDir(), now: time.Now()}
 	r.store = openStore(t, r.dir, sqlite.Options{})
-	leave(t, r.dir, r.now)
+	writeEarlierFiles(t, r.dir, r.now)
 	return r
 }
 
-func (r *rig) load() {
+func (r *fixture) importFiles() {
 	r.t.Helper()
 	if err := httpd.Import(r.t.Context(), r.store, r.dir); err != nil {
 		r.t.Fatal(err)
@@ -77,20 +77,20 @@ func (r *rig) load() {
 }
 
 func TestLinksAndSessionsOfAnEarlierVersionStayValid(t *testing.T) {
-	r := imported(t)
-	r.load()
-	r.start()
+	r := newEarlierState(t)
+	r.importFiles()
+	r.startServer()
 	until := r.now.Add(240 * time.Hour).Unix()
-	if resp, body := newBrowser(t).ask("GET", r.url, earlierCookie(t, fmt.Sprintf("operator.bob.%d.BOB", until))); resp.status != 200 || body != "operator bob" {
+	if resp, body := newBrowser(t).request("GET", r.url, earlierCookie(t, fmt.Sprintf("operator.bob.%d.BOB", until))); resp.status != 200 || body != "operator bob" {
 		t.Errorf("who is signed in is answered %d %q", resp.status, body)
 	}
-	if resp, _ := newBrowser(t).ask("GET", r.url, earlierCookie(t, fmt.Sprintf("chat.eve.%d.EVE", until))); resp.status != 401 {
+	if resp, _ := newBrowser(t).request("GET", r.url, earlierCookie(t, fmt.Sprintf("chat.eve.%d.EVE", until))); resp.status != 401 {
 		t.Errorf("who has signed out is answered %d", resp.status)
 	}
 	if lines, _ := r.listed(); strings.Join(lines, ", ") != "link ann chat, browser bob operator" {
 		t.Errorf("listed are %v", lines)
 	}
-	if resp, body := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 200 || body != "chat ann" {
+	if resp, body := newBrowser(t).signIn(r.url + httpd.EnterPath + earlierCode); resp.status != 200 || body != "chat ann" {
 		t.Errorf("the link is answered %d %q", resp.status, body)
 	}
 	var left []string
@@ -107,27 +107,27 @@ func TestLinksAndSessionsOfAnEarlierVersionStayValid(t *testing.T) {
 func TestFilesLeftByAnInterruptedImportAreNotImportedAgain(t *testing.T) {
 	for _, gone := range [][]string{nil, {httpd.KeyFile}, {httpd.KeyFile, httpd.SignedOutFile}, {httpd.SignedOutFile, httpd.SessionFolder}} {
 		t.Run(strings.Join(gone, " "), func(t *testing.T) {
-			r := imported(t)
-			r.load()
-			r.start()
-			if resp, _ := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 200 {
+			r := newEarlierState(t)
+			r.importFiles()
+			r.startServer()
+			if resp, _ := newBrowser(t).signIn(r.url + httpd.EnterPath + earlierCode); resp.status != 200 {
 				t.Fatalf("the link is answered %d", resp.status)
 			}
 			r.revoke("bob")
-			leave(t, r.dir, r.now)
+			writeEarlierFiles(t, r.dir, r.now)
 			for _, name := range gone {
 				if err := os.RemoveAll(filepath.Join(r.dir, name)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r.load()
-			r.start()
-			if resp, _ := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 404 {
+			r.importFiles()
+			r.startServer()
+			if resp, _ := newBrowser(t).signIn(r.url + httpd.EnterPath + earlierCode); resp.status != 404 {
 				t.Errorf("the link that was used is answered %d", resp.status)
 			}
 			until := r.now.Add(240 * time.Hour).Unix()
 			for _, words := range []string{fmt.Sprintf("operator.bob.%d.BOB", until), fmt.Sprintf("chat.eve.%d.EVE", until)} {
-				if resp, _ := newBrowser(t).ask("GET", r.url, earlierCookie(t, words)); resp.status != 401 {
+				if resp, _ := newBrowser(t).request("GET", r.url, earlierCookie(t, words)); resp.status != 401 {
 					t.Errorf("%s is answered %d", words, resp.status)
 				}
 			}
@@ -141,7 +141,7 @@ func TestFilesLeftByAnInterruptedImportAreNotImportedAgain(t *testing.T) {
 func TestDamagedFilesOfAnEarlierVersionAreReportedAndNotRemoved(t *testing.T) {
 	for name, want := range map[string]string{httpd.KeyFile: "is damaged; remove it", httpd.SignedOutFile: "is damaged; remove it together with http.key"} {
 		t.Run(name, func(t *testing.T) {
-			r := imported(t)
+			r := newEarlierState(t)
 			path := filepath.Join(r.dir, name)
 			if err := os.WriteFile(path, []byte(`{"X":"2026-`), 0o600); err != nil {
 				t.Fatal(err)
@@ -160,18 +160,18 @@ func TestDamagedFilesOfAnEarlierVersionAreReportedAndNotRemoved(t *testing.T) {
 }
 
 func TestFilesStayUntilTheyAreImported(t *testing.T) {
-	r := imported(t)
-	if err := httpd.Import(t.Context(), closed(t), r.dir); err == nil {
+	r := newEarlierState(t)
+	if err := httpd.Import(t.Context(), closedStore(t), r.dir); err == nil {
 		t.Error("a closed store takes them")
 	}
-	r.load()
-	r.start()
-	if resp, _ := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 200 {
+	r.importFiles()
+	r.startServer()
+	if resp, _ := newBrowser(t).signIn(r.url + httpd.EnterPath + earlierCode); resp.status != 200 {
 		t.Errorf("the link is answered %d", resp.status)
 	}
 }
 
-func closed(t *testing.T) *sqlite.Store {
+func closedStore(t *testing.T) *sqlite.Store {
 	t.Helper()
 	s := openStore(t, t.TempDir(), sqlite.Options{})
 	if err := s.Close(); err != nil {

@@ -19,8 +19,8 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// run serves a handler until the test ends.
-func run(t *testing.T, h http.HandlerFunc, patience time.Duration) (address string, logs *observer.ObservedLogs) {
+// startServer serves a handler until the test ends.
+func startServer(t *testing.T, h http.HandlerFunc, bodyTimeout time.Duration) (address string, logs *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	server, err := httpd.Listen(t.Context(), "127.0.0.1:0", zap.New(core))
@@ -30,8 +30,8 @@ func run(t *testing.T, h http.HandlerFunc, patience time.Duration) (address stri
 	if server.BodyTimeout != 30*time.Second {
 		t.Errorf("a body may take %s", server.BodyTimeout)
 	}
-	if patience > 0 {
-		server.BodyTimeout = patience
+	if bodyTimeout > 0 {
+		server.BodyTimeout = bodyTimeout
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -46,10 +46,10 @@ func run(t *testing.T, h http.HandlerFunc, patience time.Duration) (address stri
 }
 
 func TestACodeIsNeverLogged(t *testing.T) {
-	address, logs := run(t, func(http.ResponseWriter, *http.Request) { panic("broken") }, 0)
+	address, logs := startServer(t, func(http.ResponseWriter, *http.Request) { panic("broken") }, 0)
 	code, b := strings.Repeat("A", 26), newBrowser(t)
 	for path, want := range map[string]string{httpd.EnterPath + code: "/in/…", httpd.EnterPath + code + "/x": "/in/…", "/api/chats": "/api/chats"} {
-		if resp, _ := b.ask("GET", "http://"+address+path, nil); resp.status != 500 {
+		if resp, _ := b.request("GET", "http://"+address+path, nil); resp.status != 500 {
 			t.Errorf("answered %d", resp.status)
 		}
 		all := logs.TakeAll()
@@ -66,7 +66,7 @@ func TestACodeIsNeverLogged(t *testing.T) {
 
 func TestABodyThatNeverArrivesTimesOut(t *testing.T) {
 	read := make(chan error, 1)
-	address, _ := run(t, func(_ http.ResponseWriter, r *http.Request) {
+	address, _ := startServer(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/reads" {
 			_, err := io.ReadAll(r.Body)
 			read <- err

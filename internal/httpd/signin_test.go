@@ -8,8 +8,8 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// confirm presses the button of the page that asks whether to become somebody else.
-func (b *browser) confirm(link, as string) (answer, string) {
+// confirm presses the button of the page that asks whether to switch the user.
+func (b *browser) confirm(link, as string) (response, string) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, link, strings.NewReader("as="+as))
 	if err != nil {
@@ -21,12 +21,12 @@ func (b *browser) confirm(link, as string) (answer, string) {
 }
 
 func TestALinkDoesNotSwitchTheUserWithoutConfirmation(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
-	b.enter(r.link("", httpd.Operator))
+	b.signIn(r.link("", httpd.Operator))
 	link := r.link("mallory", httpd.Chat)
 	for _, address := range []string{link, link + "?as=mallory"} {
-		resp, body := b.enter(address)
+		resp, body := b.signIn(address)
 		if resp.status != 409 || !strings.Contains(body, "You are signed in as operator (operator). This link is for mallory (chat).") ||
 			strings.Contains(body, "<script") || !strings.Contains(body, `<a href="/">Stay signed in as operator</a>`) {
 			t.Errorf("%s leads to %d %q", address, resp.status, body)
@@ -35,7 +35,7 @@ func TestALinkDoesNotSwitchTheUserWithoutConfirmation(t *testing.T) {
 			t.Errorf("with Referrer-Policy %q a browser hides where the form is", got)
 		}
 	}
-	if _, body := b.ask("GET", r.url, nil); body != "operator operator" {
+	if _, body := b.request("GET", r.url, nil); body != "operator operator" {
 		t.Errorf("she is %q", body)
 	}
 	if resp, body := b.confirm(link, "mallory"); resp.status != 200 || body != "chat mallory" {
@@ -44,29 +44,29 @@ func TestALinkDoesNotSwitchTheUserWithoutConfirmation(t *testing.T) {
 }
 
 func TestASignedInUserDoesNotUseUpALink(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	ann, phone := newBrowser(t), newBrowser(t)
-	ann.enter(r.link("ann", httpd.Chat))
+	ann.signIn(r.link("ann", httpd.Chat))
 	before := ann.cookies(r.url)
 	link := r.link("ann", httpd.Chat)
-	if resp, body := ann.enter(link); resp.status != 200 || body != "chat ann" || ann.cookies(r.url) != before {
+	if resp, body := ann.signIn(link); resp.status != 200 || body != "chat ann" || ann.cookies(r.url) != before {
 		t.Errorf("she is answered %d %q", resp.status, body)
 	}
-	if resp, body := phone.enter(link); resp.status != 200 || body != "chat ann" {
+	if resp, body := phone.signIn(link); resp.status != 200 || body != "chat ann" {
 		t.Errorf("her phone is answered %d %q", resp.status, body)
 	}
 	operator := newBrowser(t)
-	operator.enter(r.link("ann", httpd.Operator))
-	if _, body := operator.enter(r.link("ann", httpd.Chat)); body != "operator ann" {
+	operator.signIn(r.link("ann", httpd.Operator))
+	if _, body := operator.signIn(r.link("ann", httpd.Chat)); body != "operator ann" {
 		t.Errorf("a link for less makes her %q", body)
 	}
-	if _, body := ann.enter(r.link("ann", httpd.Operator)); body != "operator ann" {
+	if _, body := ann.signIn(r.link("ann", httpd.Operator)); body != "operator ann" {
 		t.Errorf("a link for more makes her %q", body)
 	}
 }
 
 func TestAnotherSiteCannotSignAVisitorIn(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	b := newBrowser(t)
 	for _, c := range []struct {
 		site string
@@ -78,7 +78,7 @@ func TestAnotherSiteCannotSignAVisitorIn(t *testing.T) {
 		{"", httpd.Chat, false},           // the browser does not say
 		{"cross-site", httpd.Operator, true},
 	} {
-		_, body := b.ask("GET", r.link("ann", c.role), header{"Sec-Fetch-Site": c.site})
+		_, body := b.request("GET", r.link("ann", c.role), header{"Sec-Fetch-Site": c.site})
 		if auto := strings.Contains(body, "enter.js"); auto != c.auto || !auto && !strings.Contains(body, "This link is for ann.") {
 			t.Errorf("%+v: %q", c, body)
 		}
@@ -87,8 +87,8 @@ func TestAnotherSiteCannotSignAVisitorIn(t *testing.T) {
 		}
 	}
 	used := r.link("ann", httpd.Chat)
-	b.enter(used)
-	if _, body := b.ask("GET", used, header{"Sec-Fetch-Site": "cross-site"}); !strings.Contains(body, "enter.js") {
+	b.signIn(used)
+	if _, body := b.request("GET", used, header{"Sec-Fetch-Site": "cross-site"}); !strings.Contains(body, "enter.js") {
 		t.Errorf("who comes back by the link sees %q", body)
 	}
 }

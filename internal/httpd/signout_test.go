@@ -17,44 +17,44 @@ import (
 )
 
 func TestSigningOutEndsOneSessionForGood(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	here, there := newBrowser(t), newBrowser(t)
-	here.enter(r.link("ann", httpd.Chat))
-	there.enter(r.link("ann", httpd.Chat)) // within the same second
+	here.signIn(r.link("ann", httpd.Chat))
+	there.signIn(r.link("ann", httpd.Chat)) // within the same second
 	stolen := header{"Cookie": here.cookies(r.url)}
-	if resp, _ := here.ask("POST", r.url+"/out", header{"Origin": "https://evil.example"}); resp.status != 403 {
+	if resp, _ := here.request("POST", r.url+"/out", header{"Origin": "https://evil.example"}); resp.status != 403 {
 		t.Errorf("another site's page is answered %d", resp.status)
 	}
-	if resp, _ := here.ask("POST", r.url+"/out", nil); resp.status != 403 {
+	if resp, _ := here.request("POST", r.url+"/out", nil); resp.status != 403 {
 		t.Errorf("no page is answered %d", resp.status)
 	}
-	if resp, body := here.ask("POST", r.url+"/out", header{"Origin": r.url}); resp.status != 204 || body != "" {
+	if resp, body := here.request("POST", r.url+"/out", header{"Origin": r.url}); resp.status != 204 || body != "" {
 		t.Errorf("answered %d %q", resp.status, body)
 	}
 	if left := here.cookies(r.url); left != "" {
 		t.Errorf("the browser keeps %q", left)
 	}
 	for range 2 {
-		if resp, _ := newBrowser(t).ask("GET", r.url, stolen); resp.status != 401 {
+		if resp, _ := newBrowser(t).request("GET", r.url, stolen); resp.status != 401 {
 			t.Errorf("a copy of the cookie is answered %d", resp.status)
 		}
-		if _, body := there.ask("GET", r.url, nil); body != "chat ann" {
+		if _, body := there.request("GET", r.url, nil); body != "chat ann" {
 			t.Errorf("her other browser is %q", body)
 		}
-		r.start() // and after a restart
+		r.startServer() // and after a restart
 	}
-	if resp, _ := newBrowser(t).ask("POST", r.url+"/out", header{"Authorization": "Bearer " + token}); resp.status != 204 {
+	if resp, _ := newBrowser(t).request("POST", r.url+"/out", header{"Authorization": "Bearer " + token}); resp.status != 204 {
 		t.Errorf("a script is answered %d", resp.status)
 	}
 }
 
 func TestAnEndedSessionIsForgottenOnceItsCookieHasExpired(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	size := func() int { return len(r.records("http/out/")) }
 	out := func() {
 		b := newBrowser(t)
-		b.enter(r.link("ann", httpd.Chat))
-		b.ask("POST", r.url+"/out", header{"Origin": r.url})
+		b.signIn(r.link("ann", httpd.Chat))
+		b.request("POST", r.url+"/out", header{"Origin": r.url})
 	}
 	out()
 	one := size()
@@ -70,12 +70,12 @@ func TestAnEndedSessionIsForgottenOnceItsCookieHasExpired(t *testing.T) {
 }
 
 func TestASignOutThatCannotBeStoredIsReported(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	cookie := r.cookie("chat.ann.9999999999.S")
 	req := httptest.NewRequestWithContext(t.Context(), "POST", "/out", nil)
 	req.Header.Set("Cookie", cookie)
 	req.Header.Set("Origin", "http://example.com")
-	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: unsaved{r.store}})
+	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: unwritableRecords{r.store}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,10 +91,10 @@ func TestASignOutThatCannotBeStoredIsReported(t *testing.T) {
 	}
 }
 
-// unsaved are records that can be read only.
-type unsaved struct{ httpd.Records }
+// unwritableRecords are records that can only be read.
+type unwritableRecords struct{ httpd.Records }
 
-func (unsaved) SaveRecords(context.Context, map[string]string) error { return errDisk }
+func (unwritableRecords) SaveRecords(context.Context, map[string]string) error { return errDisk }
 
 func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 	store := openStore(t, t.TempDir(), sqlite.Options{})
@@ -127,7 +127,7 @@ func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := newBrowser(t)
-		b.enter(url + httpd.EnterPath + code)
+		b.signIn(url + httpd.EnterPath + code)
 		resp, err := b.Get(url + "/stream")
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 			t.Fatal(line, err)
 		}
 	}
-	browsers["ann"].ask("POST", url+"/out", header{"Origin": url})
+	browsers["ann"].request("POST", url+"/out", header{"Origin": url})
 	select {
 	case who := <-ended:
 		if who != "ann" {

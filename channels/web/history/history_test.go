@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T, dir string, o history.Options) *history.History {
+func openHistory(t *testing.T, dir string, o history.Options) *history.History {
 	t.Helper()
 	h, err := history.Open(dir, o)
 	if err != nil {
@@ -36,11 +36,11 @@ func open(t *testing.T, dir string, o history.Options) *history.History {
 
 var operator = history.Actor{All: true}
 
-func say(chat, id string) history.NewEvent {
+func newMessage(chat, id string) history.NewEvent {
 	return history.NewEvent{Chat: chat, Actor: operator, Type: history.Message, ID: id, Body: history.Body{From: "bot", Text: "text of " + id}}
 }
 
-func must(t *testing.T, h *history.History, d history.NewEvent) history.Event {
+func mustAppend(t *testing.T, h *history.History, d history.NewEvent) history.Event {
 	t.Helper()
 	e, fresh, err := h.Append(t.Context(), d)
 	if err != nil || !fresh {
@@ -49,8 +49,8 @@ func must(t *testing.T, h *history.History, d history.NewEvent) history.Event {
 	return e
 }
 
-// ids returns the ids of all events.
-func ids(t *testing.T, h *history.History) (out []string) {
+// eventIDs returns the ids of all events.
+func eventIDs(t *testing.T, h *history.History) (out []string) {
 	t.Helper()
 	events, err := h.Events(t.Context(), 0, 1<<62, operator, 1<<30)
 	if err != nil {
@@ -64,12 +64,12 @@ func ids(t *testing.T, h *history.History) (out []string) {
 
 func TestEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T) {
 	var published []int64
-	h := open(t, t.TempDir(), history.Options{OnEvent: func(e history.Event) { published = append(published, e.Seq) }})
+	h := openHistory(t, t.TempDir(), history.Options{OnEvent: func(e history.Event) { published = append(published, e.Seq) }})
 	var all sync.WaitGroup
 	for w := range 16 {
 		all.Go(func() {
 			for i := range 20 {
-				if _, _, err := h.Append(context.Background(), say("c", fmt.Sprint(w, i))); err != nil {
+				if _, _, err := h.Append(context.Background(), newMessage("c", fmt.Sprint(w, i))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -81,13 +81,13 @@ func TestEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T) {
 	}
 }
 
-func TestARefusalLeavesTheOthersAlone(t *testing.T) {
-	h := open(t, t.TempDir(), history.Options{})
-	must(t, h, history.NewEvent{Chat: "hers", Actor: history.Actor{User: "ann"}, Type: history.Message, ID: "1"})
+func TestARefusalDoesNotAffectTheRestOfItsGroup(t *testing.T) {
+	h := openHistory(t, t.TempDir(), history.Options{})
+	mustAppend(t, h, history.NewEvent{Chat: "hers", Actor: history.Actor{User: "ann"}, Type: history.Message, ID: "1"})
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
-			d := say("c", fmt.Sprint(i))
+			d := newMessage("c", fmt.Sprint(i))
 			if i%2 == 0 {
 				d.Chat, d.Actor = "hers", history.Actor{User: "bob"}
 			}
@@ -98,21 +98,21 @@ func TestARefusalLeavesTheOthersAlone(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := ids(t, h); len(got) != 21 {
+	if got := eventIDs(t, h); len(got) != 21 {
 		t.Errorf("there are %q", got)
 	}
 }
 
-// TestWhatIsUndoneWithOthersHasNotHappened has a good change go together with one that fails.
-func TestWhatIsUndoneWithOthersHasNotHappened(t *testing.T) {
+// TestAChangeRolledBackWithOthersIsNotReported has a good change go together with one that fails.
+func TestAChangeRolledBackWithOthersIsNotReported(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		busy := make(chan struct{})
-		h := open(t, dir, history.Options{OnEvent: func(history.Event) { <-busy }})
+		h := openHistory(t, dir, history.Options{OnEvent: func(history.Event) { <-busy }})
 		var all sync.WaitGroup
 		for _, id := range []string{"taken", "good", "taken"} {
 			all.Go(func() {
-				_, fresh, err := h.Append(context.Background(), say("c", id))
+				_, fresh, err := h.Append(context.Background(), newMessage("c", id))
 				if first := err == nil; fresh != first {
 					t.Errorf("%s: %v, %v", id, fresh, err)
 				}
@@ -121,19 +121,19 @@ func TestWhatIsUndoneWithOthersHasNotHappened(t *testing.T) {
 		}
 		close(busy)
 		all.Wait()
-		if got := ids(t, h); !slices.Equal(got, []string{"taken"}) {
+		if got := eventIDs(t, h); !slices.Equal(got, []string{"taken"}) {
 			t.Errorf("there are %q", got)
 		}
 	})
 }
 
-func TestNumbersAreNeverGivenTwice(t *testing.T) {
+func TestSequenceNumbersAreNeverReused(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
 	o := history.Options{Now: func() time.Time { return now }}
-	h := open(t, dir, o)
+	h := openHistory(t, dir, o)
 	for i := range 3 {
-		must(t, h, say("c", fmt.Sprint(i)))
+		mustAppend(t, h, newMessage("c", fmt.Sprint(i)))
 	}
 	if err := h.Prune(t.Context(), now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
@@ -141,19 +141,19 @@ func TestNumbersAreNeverGivenTwice(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h = open(t, dir, o)
+	h = openHistory(t, dir, o)
 	if got := h.LastSeq(); got != 3 {
 		t.Errorf("the last is %d", got)
 	}
-	if e := must(t, h, say("c", "new")); e.Seq != 4 {
+	if e := mustAppend(t, h, newMessage("c", "new")); e.Seq != 4 {
 		t.Errorf("the next is %d", e.Seq)
 	}
 }
 
-func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
+func TestPruneDeletesOldMessagesWithTheirFiles(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
-	h := open(t, dir, history.Options{Now: func() time.Time { return now }})
+	h := openHistory(t, dir, history.Options{Now: func() time.Time { return now }})
 	withFile := func(d history.NewEvent) string {
 		id, f, err := h.CreateFile()
 		if err != nil {
@@ -161,23 +161,23 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 		}
 		f.Close()
 		d.Media = []history.Media{{ID: id, Name: "a", Type: "text/plain"}}
-		must(t, h, d)
+		mustAppend(t, h, d)
 		return id
 	}
 	for i := range 450 { // more than is forgotten in one step
-		d := say("old", fmt.Sprint("old", i))
-		must(t, h, d)
+		d := newMessage("old", fmt.Sprint("old", i))
+		mustAppend(t, h, d)
 	}
-	gone := withFile(say("old", "file"))
-	waits := say("waits", "waits")
+	gone := withFile(newMessage("old", "file"))
+	waits := newMessage("waits", "waits")
 	waits.ForGateway = true
-	must(t, h, waits)
+	mustAppend(t, h, waits)
 	now = now.Add(31 * 24 * time.Hour)
-	stays := withFile(say("young", "young"))
+	stays := withFile(newMessage("young", "young"))
 	if err := h.Prune(t.Context(), now.Add(-30*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if got := ids(t, h); !slices.Equal(got, []string{"waits", "young"}) {
+	if got := eventIDs(t, h); !slices.Equal(got, []string{"waits", "young"}) {
 		t.Errorf("left are %q", got)
 	}
 	chats, err := h.Chats(t.Context(), operator, 10)
@@ -197,13 +197,13 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 	}
 }
 
-func TestAChatStaysItsOwnersWhenAllInItIsForgotten(t *testing.T) {
+func TestAChatKeepsItsOwnerWhenItIsPruned(t *testing.T) {
 	now := time.Now()
-	h := open(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
+	h := openHistory(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
 	by := func(user, id string) history.NewEvent {
 		return history.NewEvent{Chat: "c", Actor: history.Actor{User: user}, Type: history.Message, ID: id, Body: history.Body{Text: id}}
 	}
-	must(t, h, by("ann", "old"))
+	mustAppend(t, h, by("ann", "old"))
 	now = now.Add(31 * 24 * time.Hour)
 	if err := h.Prune(t.Context(), now); err != nil {
 		t.Fatal(err)
@@ -214,41 +214,41 @@ func TestAChatStaysItsOwnersWhenAllInItIsForgotten(t *testing.T) {
 	if _, _, err := h.Append(t.Context(), by("bob", "takeover")); !errors.Is(err, history.ErrNotOwner) {
 		t.Errorf("somebody else: %v", err)
 	}
-	must(t, h, by("ann", "new"))
+	mustAppend(t, h, by("ann", "new"))
 	if chats, err := h.Chats(t.Context(), history.Actor{User: "ann"}, 10); err != nil || len(chats) != 1 || chats[0].Title != "new" || !chats[0].Updated.Equal(now.Truncate(time.Millisecond)) {
 		t.Errorf("its owner has %v, %v", chats, err)
 	}
 }
 
-func TestWhatWaitsDoesNotKeepOtherThingsFromBeingForgotten(t *testing.T) {
+func TestWaitingMessagesDoNotStopPruning(t *testing.T) {
 	now := time.Now()
-	h := open(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
-	waits := say("waits", "")
+	h := openHistory(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
+	waits := newMessage("waits", "")
 	waits.ForGateway = true
 	var want []string
 	for i := range 250 { // more than is looked at in one step
 		waits.ID = fmt.Sprint("waits", i)
-		must(t, h, waits)
+		mustAppend(t, h, waits)
 		want = append(want, waits.ID)
 	}
-	must(t, h, say("old", "old"))
+	mustAppend(t, h, newMessage("old", "old"))
 	now = now.Add(31 * 24 * time.Hour)
-	must(t, h, say("young", "young"))
+	mustAppend(t, h, newMessage("young", "young"))
 	if err := h.Prune(t.Context(), now.Add(-30*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if got := ids(t, h); !slices.Equal(got, append(want, "young")) {
+	if got := eventIDs(t, h); !slices.Equal(got, append(want, "young")) {
 		t.Errorf("left are %q", got)
 	}
 }
 
-func TestLongMessagesComeInSmallerPages(t *testing.T) {
-	h := open(t, t.TempDir(), history.Options{})
+func TestReadsAreBoundedInBytes(t *testing.T) {
+	h := openHistory(t, t.TempDir(), history.Options{})
 	const n = 12
 	for i := range n {
-		d := say("c", fmt.Sprint(i))
+		d := newMessage("c", fmt.Sprint(i))
 		d.Text, d.ForGateway = strings.Repeat("x", 1<<20), true
-		must(t, h, d)
+		mustAppend(t, h, d)
 	}
 	seen, more := 0, true
 	for before := int64(0); more; {
@@ -271,10 +271,10 @@ func TestLongMessagesComeInSmallerPages(t *testing.T) {
 	}
 }
 
-func TestFilesThatCameIntoNoMessageAreSweptWhenTheyAreOld(t *testing.T) {
+func TestUnusedFilesAreRemovedWhenTheyAreOld(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
-	h := open(t, dir, history.Options{Now: func() time.Time { return now }})
+	h := openHistory(t, dir, history.Options{Now: func() time.Time { return now }})
 	orphan, f, err := h.CreateFile()
 	if err != nil {
 		t.Fatal(err)
@@ -285,9 +285,9 @@ func TestFilesThatCameIntoNoMessageAreSweptWhenTheyAreOld(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	d := say("c", "1")
+	d := newMessage("c", "1")
 	d.Media = []history.Media{{ID: kept}}
-	must(t, h, d)
+	mustAppend(t, h, d)
 	left := func() (names []string) {
 		entries, _ := os.ReadDir(filepath.Join(dir, "media"))
 		for _, e := range entries {
@@ -310,15 +310,15 @@ func TestFilesThatCameIntoNoMessageAreSweptWhenTheyAreOld(t *testing.T) {
 	}
 }
 
-// TestAWriteThatWasCutOffIsUndone copies what is on disk as a kill -9 or a power cut would leave
+// TestAnInterruptedWriteIsRolledBack copies what is on disk as a kill -9 or a power cut would leave
 // it, with the log torn at every place.
-func TestAWriteThatWasCutOffIsUndone(t *testing.T) {
+func TestAnInterruptedWriteIsRolledBack(t *testing.T) {
 	dir := t.TempDir()
-	h := open(t, dir, history.Options{})
+	h := openHistory(t, dir, history.Options{})
 	var want []string
 	for i := range 12 {
 		id := fmt.Sprintf("%02d", i)
-		must(t, h, say("c", id))
+		mustAppend(t, h, newMessage("c", id))
 		want = append(want, id)
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "history.db-wal"))
@@ -336,13 +336,13 @@ func TestAWriteThatWasCutOffIsUndone(t *testing.T) {
 		if err := errors.Join(os.WriteFile(filepath.Join(torn, "history.db"), db, 0o600), os.WriteFile(filepath.Join(torn, "history.db-wal"), []byte(string(log[:cut])+garbage), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		again := open(t, torn, history.Options{})
-		got := ids(t, again)
+		again := openHistory(t, torn, history.Options{})
+		got := eventIDs(t, again)
 		if !slices.Equal(got, want[:len(got)]) {
 			t.Errorf("cut at %d there are %q", cut, got)
 		}
 		longest = max(longest, len(got))
-		must(t, again, say("c", "next"))
+		mustAppend(t, again, newMessage("c", "next"))
 		if err := again.Close(); err != nil {
 			t.Error(err)
 		}
@@ -352,7 +352,7 @@ func TestAWriteThatWasCutOffIsUndone(t *testing.T) {
 	}
 }
 
-func TestADamagedFileIsSaid(t *testing.T) {
+func TestADamagedFileIsReported(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
@@ -362,10 +362,10 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	}
 }
 
-func TestNobodyElseOnTheMachineCanReadIt(t *testing.T) {
+func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "web")
-	h := open(t, dir, history.Options{})
-	must(t, h, say("c", "1"))
+	h := openHistory(t, dir, history.Options{})
+	mustAppend(t, h, newMessage("c", "1"))
 	_, f, err := h.CreateFile()
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +383,7 @@ func TestNobodyElseOnTheMachineCanReadIt(t *testing.T) {
 }
 
 func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
-	h := open(t, t.TempDir(), history.Options{})
+	h := openHistory(t, t.TempDir(), history.Options{})
 	dir := t.TempDir()
 	folder, err := downloads.New(channelstest.ChatFolders(dir)).Open("chat")
 	if err != nil {
@@ -414,27 +414,27 @@ func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
 	}
 }
 
-func TestOnceClosedNothingIsTaken(t *testing.T) {
-	h := open(t, t.TempDir(), history.Options{})
+func TestCallsAfterCloseFail(t *testing.T) {
+	h := openHistory(t, t.TempDir(), history.Options{})
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.Append(t.Context(), say("c", "1")); !errors.Is(err, history.ErrClosed) {
+	if _, _, err := h.Append(t.Context(), newMessage("c", "1")); !errors.Is(err, history.ErrClosed) {
 		t.Errorf("append: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	other := open(t, t.TempDir(), history.Options{})
-	if _, _, err := other.Append(ctx, say("c", "1")); !errors.Is(err, context.Canceled) {
+	other := openHistory(t, t.TempDir(), history.Options{})
+	if _, _, err := other.Append(ctx, newMessage("c", "1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("append too late: %v", err)
 	}
 }
 
 // The gateway's store is copied between two moments of the history. What the bot said meanwhile and
 // that copy does not know is said again by it.
-func TestASnapshotHoldsOfTheBotsAnswersWhatTheCopiedStoreKnows(t *testing.T) {
+func TestASnapshotHasOnlyAnswersThatTheCopiedStoreHas(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
-	h := open(t, dir, history.Options{})
+	h := openHistory(t, dir, history.Options{})
 	bot := func(id string, buttons ...channels.Button) history.NewEvent {
 		return history.NewEvent{
 			Chat: "c", Actor: history.Actor{All: true}, Type: history.Message, ID: id, Key: history.BotKeyPrefix + "key of " + id,
@@ -442,14 +442,14 @@ func TestASnapshotHoldsOfTheBotsAnswersWhatTheCopiedStoreKnows(t *testing.T) {
 		}
 	}
 	button := channels.Button{Label: "Yes", Data: "yes"}
-	must(t, h, say("c", "asked before"))
-	must(t, h, bot("answered long ago"))
+	mustAppend(t, h, newMessage("c", "asked before"))
+	mustAppend(t, h, bot("answered long ago"))
 	media, err := history.Snapshot(t.Context(), dir, to, func() (func(string) bool, error) {
-		must(t, h, bot("on its way"))
+		mustAppend(t, h, bot("on its way"))
 		withFile := bot("not known", button)
 		withFile.Media = []history.Media{{ID: "file", Name: "a.txt"}}
-		must(t, h, withFile)
-		must(t, h, say("c", "asked meanwhile"))
+		mustAppend(t, h, withFile)
+		mustAppend(t, h, newMessage("c", "asked meanwhile"))
 		if _, err := h.Press(t.Context(), history.NewEvent{Chat: "c", Actor: history.Actor{All: true}, ID: "not known", Body: history.Body{Data: "yes"}}); err != nil {
 			t.Error(err)
 		}
@@ -458,11 +458,11 @@ func TestASnapshotHoldsOfTheBotsAnswersWhatTheCopiedStoreKnows(t *testing.T) {
 	if err != nil || len(media) != 0 {
 		t.Fatal(media, err)
 	}
-	restored := open(t, to, history.Options{})
-	if got, want := ids(t, restored), []string{"asked before", "answered long ago", "on its way", "asked meanwhile"}; !slices.Equal(got, want) {
+	restored := openHistory(t, to, history.Options{})
+	if got, want := eventIDs(t, restored), []string{"asked before", "answered long ago", "on its way", "asked meanwhile"}; !slices.Equal(got, want) {
 		t.Errorf("the copy has %q, want %q", got, want)
 	}
-	if got := must(t, restored, say("c", "later")); got.Seq < 7 {
+	if got := mustAppend(t, restored, newMessage("c", "later")); got.Seq < 7 {
 		t.Errorf("number %d is given twice", got.Seq)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 5 * time.Minute
+// waitTimeout is how long a test waits for the page.
+const waitTimeout = 5 * time.Minute
 
 // browser is the one Chromium of a test run.
 var browser struct {
@@ -154,7 +154,7 @@ func must[T any](p *tab, v T, do func(context.Context, T) error) {
 
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		p.t.Fatalf("%v\nthe page shows:\n%s", err, p.text("body"))
@@ -189,7 +189,7 @@ func wasLeft(err error) bool {
 // until waits for an expression to become true, also on the next page.
 func (p *tab) until(js string) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); ; p.do(chromedp.Sleep(20 * time.Millisecond)) {
+	for end := time.Now().Add(waitTimeout); ; p.do(chromedp.Sleep(20 * time.Millisecond)) {
 		is, err := evaluate[bool](p, "document.readyState === 'complete' && Boolean("+js+")")
 		switch {
 		case err != nil && !wasLeft(err):

@@ -84,7 +84,7 @@ func with(o, more obj) obj {
 
 func (f *fake) waitActed(t *testing.T, what string) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		found := false
 		f.locked(func() { found = slices.Contains(f.acted, what) })
 		if found {

@@ -76,7 +76,7 @@ func (d *daemon) start() {
 	cmd.Env = append(os.Environ(), daemonFolder+"="+d.dir, "NANOBOT_PAGE_ADDR="+d.addr)
 	cmd.Stderr = os.Stderr
 	d.cmd = killtest.Start(d.t, cmd)
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.Dial("tcp", d.addr)
 		if err == nil {
 			c.Close()

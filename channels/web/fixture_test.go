@@ -26,39 +26,39 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must come at once.
-const patience = 5 * time.Minute
+// eventTimeout is how long a test waits for an event.
+const eventTimeout = 5 * time.Minute
 
-type obj = map[string]any
+type object = map[string]any
 
-// rig is a channel behind a server, and a gateway that takes what it is offered.
-type rig struct {
-	t      *testing.T
-	dir    string
-	max    int64
-	log    *zap.Logger
-	ch     *web.Channel
-	server *httptest.Server
-	client *http.Client
+// fixture is a channel behind an HTTP server, with a recorder as its gateway.
+type fixture struct {
+	t         *testing.T
+	dir       string
+	maxUpload int64
+	log       *zap.Logger
+	ch        *web.Channel
+	server    *httptest.Server
+	client    *http.Client
 
 	inbox *channelstest.Recorder
 	stop  func() // ends Run
 }
 
-func newRig(t *testing.T) *rig {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, log: zap.NewNop(), inbox: channelstest.NewRecorder(), stop: func() {}}
+	r := &fixture{t: t, dir: t.TempDir(), maxUpload: 1 << 20, log: zap.NewNop(), inbox: channelstest.NewRecorder(), stop: func() {}}
 	r.client = &http.Client{Transport: &http.Transport{}}
-	r.start()
-	t.Cleanup(r.end)
+	r.openChannel()
+	t.Cleanup(r.close)
 	return r
 }
 
-// start opens a channel on the rig's folders, as a daemon does that starts. It does not run yet.
-func (r *rig) start() {
+// openChannel opens a channel on the fixture's folders, as after a start. It does not call Run.
+func (r *fixture) openChannel() {
 	r.t.Helper()
 	ch, err := web.New(web.Options{
-		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.max, Log: r.log,
+		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.maxUpload, Log: r.log,
 		Folder: channelstest.ChatFolders(filepath.Join(r.dir, "users")),
 		Requester: func(req *http.Request) web.Person {
 			user := req.Header.Get("X-User")
@@ -72,11 +72,11 @@ func (r *rig) start() {
 	r.ch, r.server = ch, httptest.NewServer(h)
 }
 
-// run lets the gateway take what is said.
-func (r *rig) run() { r.stop = channelstest.Start(r.t, r.ch, r.inbox.Receive) }
+// startGateway calls Run, which passes messages to the recorder.
+func (r *fixture) startGateway() { r.stop = channelstest.Start(r.t, r.ch, r.inbox.Receive) }
 
-// got waits until so many messages were received, and returns all.
-func (r *rig) got(n int) []channels.Incoming {
+// awaitIncoming waits until n messages were received, and returns all.
+func (r *fixture) awaitIncoming(n int) []channels.Incoming {
 	r.t.Helper()
 	all, ok := r.inbox.Await(func(all []channels.Incoming) bool { return len(all) >= n })
 	if !ok {
@@ -85,8 +85,8 @@ func (r *rig) got(n int) []channels.Incoming {
 	return all
 }
 
-// end ends everything, as a daemon does.
-func (r *rig) end() {
+// close stops and closes everything, as a daemon does.
+func (r *fixture) close() {
 	r.stop()
 	r.ch.CloseStreams()
 	r.client.CloseIdleConnections()
@@ -96,16 +96,16 @@ func (r *rig) end() {
 	}
 }
 
-// restart ends the daemon and starts it again.
-func (r *rig) restart() {
+// restart opens the channel again, as after a restart of the daemon.
+func (r *fixture) restart() {
 	r.t.Helper()
-	r.end()
+	r.close()
 	r.stop = func() {}
-	r.start()
+	r.openChannel()
 }
 
-// ask makes a request and returns the status and the body.
-func (r *rig) ask(user, method, path, kind string, body io.Reader) (int, string, http.Header) {
+// request makes a request and returns the status and the body.
+func (r *fixture) request(user, method, path, kind string, body io.Reader) (int, string, http.Header) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.server.URL+path, body)
 	if err != nil {
@@ -127,10 +127,10 @@ func (r *rig) ask(user, method, path, kind string, body io.Reader) (int, string,
 	return resp.StatusCode, string(b), resp.Header
 }
 
-// get reads JSON.
-func (r *rig) get(user, path string, into any) {
+// getJSON decodes the response to a GET request.
+func (r *fixture) getJSON(user, path string, into any) {
 	r.t.Helper()
-	status, body, _ := r.ask(user, "GET", path, "", nil)
+	status, body, _ := r.request(user, "GET", path, "", nil)
 	if status != 200 {
 		r.t.Fatalf("%s is answered %d %s", path, status, body)
 	}
@@ -139,36 +139,36 @@ func (r *rig) get(user, path string, into any) {
 	}
 }
 
-// post sends JSON.
-func (r *rig) post(user, path string, v any) (int, obj) {
+// postJSON posts a value as JSON.
+func (r *fixture) postJSON(user, path string, v any) (int, object) {
 	r.t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	status, body, _ := r.ask(user, "POST", path, "application/json", bytes.NewReader(b))
-	var answer obj
+	status, body, _ := r.request(user, "POST", path, "application/json", bytes.NewReader(b))
+	var answer object
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
 		r.t.Fatalf("%d %s: %v", status, body, err)
 	}
 	return status, answer
 }
 
-// say posts a text, which must be taken.
-func (r *rig) say(user, chat, text string) obj {
+// postText posts a text, which must be accepted.
+func (r *fixture) postText(user, chat, text string) object {
 	r.t.Helper()
-	status, answer := r.post(user, "/api/chats/"+chat+"/messages", obj{"text": text})
+	status, answer := r.postJSON(user, "/api/chats/"+chat+"/messages", object{"text": text})
 	if status != 202 {
 		r.t.Fatalf("%.60q is answered %d %v", text, status, answer)
 	}
 	return answer
 }
 
-// upload is a file of a form.
-type uploadReader struct{ name, content string }
+// formFile is a file of a form.
+type formFile struct{ name, content string }
 
-// send posts a form.
-func (r *rig) send(user, chat, text string, files ...uploadReader) (int, obj) {
+// postForm posts a form.
+func (r *fixture) postForm(user, chat, text string, files ...formFile) (int, object) {
 	r.t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
@@ -184,16 +184,16 @@ func (r *rig) send(user, chat, text string, files ...uploadReader) (int, obj) {
 	if err := errors.Join(form.WriteField("text", text), form.Close()); err != nil {
 		r.t.Fatal(err)
 	}
-	status, body, _ := r.ask(user, "POST", "/api/chats/"+chat+"/messages", form.FormDataContentType(), &b)
-	var answer obj
+	status, body, _ := r.request(user, "POST", "/api/chats/"+chat+"/messages", form.FormDataContentType(), &b)
+	var answer object
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
 		r.t.Fatalf("%d %s: %v", status, body, err)
 	}
 	return status, answer
 }
 
-// bot sends a message as the gateway does.
-func (r *rig) bot(m channels.Message, key string) channels.Receipt {
+// sendAsBot sends a message as the gateway does.
+func (r *fixture) sendAsBot(m channels.Message, key string) channels.Receipt {
 	r.t.Helper()
 	plan, err := r.ch.Plan(m)
 	if err != nil || len(plan) != 1 {
@@ -211,13 +211,13 @@ func answerTo(chat, text string) channels.Message {
 	return channels.Message{Chat: channels.Chat{Channel: web.Name, ID: chat}, Kind: channels.Answer, Text: text}
 }
 
-// event is one of a stream.
+// event is one server-sent event.
 type event struct {
 	name, id string
-	data     obj
+	data     object
 }
 
-// stream is somebody who watches.
+// stream is a client of the event stream.
 type stream struct {
 	t      *testing.T
 	cancel context.CancelFunc
@@ -225,8 +225,8 @@ type stream struct {
 	all    []event
 }
 
-// watch opens a stream. from is "" or the id of the last event that was seen.
-func (r *rig) watch(user, from string) *stream {
+// openStream opens a stream. from is the ID of the last event seen, or "".
+func (r *fixture) openStream(user, from string) *stream {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+"/api/events", nil)
@@ -274,10 +274,10 @@ func (s *stream) read(body io.Reader) {
 	}
 }
 
-// next returns the next event of a name, passing over others.
+// next returns the next event with a name and skips others.
 func (s *stream) next(name string) event {
 	s.t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(eventTimeout)
 	for {
 		select {
 		case e, ok := <-s.events:
@@ -294,10 +294,10 @@ func (s *stream) next(name string) event {
 	}
 }
 
-// rest returns what comes until the stream ends.
-func (s *stream) rest() (all []event) {
+// readToEnd returns the events until the stream ends.
+func (s *stream) readToEnd() (all []event) {
 	s.t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(eventTimeout)
 	for {
 		select {
 		case e, ok := <-s.events:
@@ -311,8 +311,8 @@ func (s *stream) rest() (all []event) {
 	}
 }
 
-// filesIn lists the names in a folder of the rig.
-func (r *rig) filesIn(folder string) (names []string) {
+// filesIn lists the names in a folder of the fixture.
+func (r *fixture) filesIn(folder string) (names []string) {
 	entries, err := os.ReadDir(filepath.Join(r.dir, folder))
 	if err != nil && !os.IsNotExist(err) {
 		r.t.Fatal(err)

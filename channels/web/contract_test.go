@@ -13,18 +13,17 @@ import (
 	"nanobot/channels/web"
 )
 
-// TestTheChannelKeepsItsContract looks at the channel as a browser does: what arrives is what the
-// stream tells.
+// TestTheChannelKeepsItsContract observes the channel as a browser does, through the event stream.
 func TestTheChannelKeepsItsContract(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
-		r := newRig(t)
-		r.watch("a guest", "0").next("ready")
-		tab := &page{rig: r}
+		r := newFixture(t)
+		r.openStream("somebody", "0").next("ready")
+		tab := &operatorPage{fixture: r}
 		return channelstest.Subject{
 			Channel:              r.ch,
 			Chat:                 testChat,
-			Sent:                 tab.sent,
-			UserSends:            func(text string) { r.say("operator", testChat.ID, text) },
+			Sent:                 tab.sentCalls,
+			UserSends:            func(text string) { r.postText("operator", testChat.ID, text) },
 			PressButton:          tab.press,
 			Redelivers:           true,
 			CloseIdleConnections: r.client.CloseIdleConnections,
@@ -35,26 +34,26 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 
 var testChat = channels.Chat{Channel: web.Name, ID: "web-test"}
 
-// page is an operator's page, open from the first look at it.
-type page struct {
-	*rig
+// operatorPage is an operator's page, which opens its stream at first use.
+type operatorPage struct {
+	*fixture
 	tab *stream
 }
 
-// events are all that came until now: until an event that is published now has come.
-func (p *page) events() []event {
+// events returns all events until now. An event that is published now marks the end.
+func (p *operatorPage) events() []event {
 	p.t.Helper()
 	if p.tab == nil {
-		p.tab = p.watch("operator", "0")
+		p.tab = p.openStream("operator", "0")
 		p.tab.next("ready")
 	}
-	p.ch.Publish("now", obj{})
+	p.ch.Publish("now", object{})
 	p.tab.next("now")
 	return p.tab.all
 }
 
-// sent is what the bot said.
-func (p *page) sent() (out []channelstest.SentCall) {
+// sentCalls returns the messages of the bot.
+func (p *operatorPage) sentCalls() (out []channelstest.SentCall) {
 	p.t.Helper()
 	for _, e := range p.events() {
 		if e.name != "progress" && (e.name != "message" || e.data["from"] != "bot") {
@@ -63,8 +62,8 @@ func (p *page) sent() (out []channelstest.SentCall) {
 		one := channelstest.SentCall{Text: e.data["text"].(string)}
 		media, _ := e.data["media"].([]any)
 		for _, m := range media {
-			f := m.(obj)
-			one.Files = append(one.Files, channelstest.SentFile{Name: f["name"].(string), Content: p.file(f["id"].(string))})
+			f := m.(object)
+			one.Files = append(one.Files, channelstest.SentFile{Name: f["name"].(string), Content: p.getFile(f["id"].(string))})
 		}
 		out = append(out, one)
 	}
@@ -72,7 +71,7 @@ func (p *page) sent() (out []channelstest.SentCall) {
 }
 
 // press presses a button under the newest message of the bot.
-func (p *page) press(label string) error {
+func (p *operatorPage) press(label string) error {
 	p.t.Helper()
 	all := p.events()
 	for _, e := range slices.Backward(all) {
@@ -80,10 +79,10 @@ func (p *page) press(label string) error {
 			continue
 		}
 		for _, b := range e.data["buttons"].([]any) {
-			if b.(obj)["label"] != label {
+			if b.(object)["label"] != label {
 				continue
 			}
-			if status, answer := p.post("operator", "/api/chats/"+testChat.ID+"/press", obj{"message": e.data["id"], "data": b.(obj)["data"]}); status != http.StatusAccepted {
+			if status, answer := p.postJSON("operator", "/api/chats/"+testChat.ID+"/press", object{"message": e.data["id"], "data": b.(object)["data"]}); status != http.StatusAccepted {
 				return fmt.Errorf("the press is answered %d %v", status, answer)
 			}
 			return nil
@@ -92,8 +91,8 @@ func (p *page) press(label string) error {
 	return fmt.Errorf("there is no button %s", label)
 }
 
-// shown is what a page shows of the bot's messages.
-func (p *page) shown() (out []string) {
+// visibleTexts returns the messages of the bot that a page shows.
+func (p *operatorPage) visibleTexts() (out []string) {
 	p.t.Helper()
 	var ids []string
 	texts := map[string]string{}
@@ -114,10 +113,10 @@ func (p *page) shown() (out []string) {
 	return out
 }
 
-// optional is what a browser sees of the optional interfaces.
-func (p *page) optional() channelstest.Optional {
+// optional observes the optional interfaces through the stream.
+func (p *operatorPage) optional() channelstest.Optional {
 	return channelstest.Optional{
-		VisibleTexts: p.shown,
+		VisibleTexts: p.visibleTexts,
 		TypingCount: func() (n int) {
 			for _, e := range p.events() {
 				if e.name == "typing" {
@@ -132,22 +131,22 @@ func (p *page) optional() channelstest.Optional {
 			return p.ch
 		},
 		BreakReceiving: func() func() { // what was received cannot be recorded as such
-			p.tamper(`CREATE TRIGGER stuck BEFORE UPDATE OF taken ON events BEGIN SELECT RAISE(FAIL, 'stuck'); END`)
-			p.say("operator", testChat.ID, "during the trouble")
-			return func() { p.tamper("DROP TRIGGER stuck") }
+			p.execSQL(`CREATE TRIGGER stuck BEFORE UPDATE OF taken ON events BEGIN SELECT RAISE(FAIL, 'stuck'); END`)
+			p.postText("operator", testChat.ID, "while receiving fails")
+			return func() { p.execSQL("DROP TRIGGER stuck") }
 		},
 		OpenStream: func() channelstest.OperatorStream {
-			s := p.watch("operator", "")
+			s := p.openStream("operator", "")
 			s.next("ready")
-			return channelstest.OperatorStream{Next: s.until, Close: s.cancel}
+			return channelstest.OperatorStream{Next: s.nextOrEnd, Close: s.cancel}
 		},
 	}
 }
 
-// until is next for a stream that may end.
-func (s *stream) until(name string) (obj, bool) {
+// nextOrEnd is like next for a stream that may end.
+func (s *stream) nextOrEnd(name string) (object, bool) {
 	s.t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(eventTimeout)
 	for {
 		select {
 		case e, ok := <-s.events:
@@ -161,7 +160,7 @@ func (s *stream) until(name string) (obj, bool) {
 	}
 }
 
-func (r *rig) file(id string) string {
+func (r *fixture) getFile(id string) string {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil)
 	if err != nil {

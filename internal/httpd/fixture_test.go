@@ -25,9 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "a token of the operator's"
 
-// rig is a server as the daemon has it: the way in, something for people who chat, something for
-// operators.
-type rig struct {
+// fixture is a server like the daemon's: sign-in, a handler for chat users, a stream, and a handler
+// for operators.
+type fixture struct {
 	t     *testing.T
 	url   string
 	dir   string
@@ -35,11 +35,11 @@ type rig struct {
 	now   time.Time
 }
 
-func newRig(t *testing.T, hosts ...string) *rig {
+func newFixture(t *testing.T, hosts ...string) *fixture {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), now: time.Now()}
+	r := &fixture{t: t, dir: t.TempDir(), now: time.Now()}
 	r.store = openStore(t, r.dir, sqlite.Options{})
-	r.start(hosts...)
+	r.startServer(hosts...)
 	return r
 }
 
@@ -58,8 +58,8 @@ func openStore(t *testing.T, dir string, o sqlite.Options) *sqlite.Store {
 	return s
 }
 
-// records returns the keys that begin with a prefix, and their values.
-func (r *rig) records(prefix string) map[string]string {
+// records returns the records whose keys have a prefix.
+func (r *fixture) records(prefix string) map[string]string {
 	r.t.Helper()
 	values, err := r.store.ListRecords(r.t.Context(), prefix)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *rig) records(prefix string) map[string]string {
 	return values
 }
 
-func (r *rig) start(hosts ...string) {
+func (r *fixture) startServer(hosts ...string) {
 	r.t.Helper()
 	access, err := httpd.NewAccess(r.t.Context(), httpd.Options{Records: r.store, Token: token, Now: func() time.Time { return r.now }})
 	if err != nil {
@@ -103,8 +103,8 @@ func (r *rig) start(hosts ...string) {
 	r.url = "http://" + server.Addr().String()
 }
 
-// link makes a link and returns its address.
-func (r *rig) link(user string, role httpd.Role) string {
+// link creates a link and returns its URL.
+func (r *fixture) link(user string, role httpd.Role) string {
 	r.t.Helper()
 	code, err := httpd.Links{Records: r.store, Now: func() time.Time { return r.now }}.Make(r.t.Context(), user, role)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *rig) link(user string, role httpd.Role) string {
 	return r.url + httpd.EnterPath + code
 }
 
-// browser keeps cookies and says where its requests come from.
+// browser is an HTTP client with cookies.
 type browser struct {
 	t *testing.T
 	http.Client
@@ -132,14 +132,14 @@ func newBrowser(t *testing.T) *browser {
 
 type header map[string]string
 
-// answer is what came back, after redirects.
-type answer struct {
+// response is a response, after redirects.
+type response struct {
 	*http.Response
 	status int
 }
 
-// ask makes a request and returns the answer and its body. A header called Host is the host.
-func (b *browser) ask(method, url string, h header) (answer, string) {
+// request makes a request and returns the response and its body. The header Host sets the host.
+func (b *browser) request(method, url string, h header) (response, string) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), method, url, nil)
 	if err != nil {
@@ -152,7 +152,7 @@ func (b *browser) ask(method, url string, h header) (answer, string) {
 	return b.do(req)
 }
 
-func (b *browser) do(req *http.Request) (answer, string) {
+func (b *browser) do(req *http.Request) (response, string) {
 	b.t.Helper()
 	resp, err := b.Do(req)
 	if err != nil {
@@ -163,11 +163,10 @@ func (b *browser) do(req *http.Request) (answer, string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return answer{resp, resp.StatusCode}, string(body)
+	return response{resp, resp.StatusCode}, string(body)
 }
 
-// cookies are those of an address, to be sent under any name, as by a browser that was led here by
-// a foreign one.
+// cookies returns the cookies of a URL as a header, so that tests can send them under any host.
 func (b *browser) cookies(address string) string {
 	b.t.Helper()
 	u, err := url.Parse(address)
@@ -181,15 +180,15 @@ func (b *browser) cookies(address string) string {
 	return strings.Join(all, "; ")
 }
 
-// enter goes in by a link, as the page behind it does.
-func (b *browser) enter(link string) (answer, string) {
+// signIn uses a link, as the page of the link does.
+func (b *browser) signIn(link string) (response, string) {
 	b.t.Helper()
 	origin := link[:strings.Index(link, httpd.EnterPath)]
-	return b.ask("POST", link, header{"Origin": origin})
+	return b.request("POST", link, header{"Origin": origin})
 }
 
-// inLinks changes what is in the records of open links.
-func (r *rig) inLinks(from, to string) {
+// replaceInLinks replaces a text in the records of unused links.
+func (r *fixture) replaceInLinks(from, to string) {
 	r.t.Helper()
 	values := r.records("http/link/")
 	if len(values) == 0 {
@@ -203,13 +202,13 @@ func (r *rig) inLinks(from, to string) {
 	}
 }
 
-// cookie seals words as the server does.
-func (r *rig) cookie(words string) string {
+// cookie signs a payload as the server does.
+func (r *fixture) cookie(words string) string {
 	r.t.Helper()
-	return sealed(r.t, r.records("http/key")["http/key"], words)
+	return signedCookie(r.t, r.records("http/key")["http/key"], words)
 }
 
-func sealed(t testing.TB, key, words string) string {
+func signedCookie(t testing.TB, key, words string) string {
 	t.Helper()
 	secret, err := hex.DecodeString(key)
 	if err != nil {
