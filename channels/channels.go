@@ -135,7 +135,8 @@ type Outgoing struct {
 	// Key is an idempotency key. The gateway sets it before Send; it is the same for every attempt
 	// of the same call.
 	Key string `json:"-"`
-	// Repeat says that an earlier attempt may have succeeded. The text then starts with ↻.
+	// Repeat says that an earlier attempt may have succeeded. Send then begins the text with ↻. The
+	// gateway never sets it for a channel that is Repeatable.
 	Repeat bool `json:"-"`
 	// Form is private data of the channel that planned the call, such as entities or a method name.
 	Form []byte `json:"form,omitempty"`

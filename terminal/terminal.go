@@ -189,9 +189,9 @@ type Frame struct {
 	Screen *screen.Snapshot
 	// Buttons are commands that a Board or a Message offers.
 	Buttons []ControlButton
-	// Sequence numbers a Message or an Error among all attempts at the person's message: one with a
-	// number that an earlier attempt has used is not sent again. 0: it is counted from the
-	// beginning of this attempt.
+	// Sequence numbers a Message or an Error among all attempts at the person's message: one with
+	// the number and the content of an earlier attempt's is not sent again, except for parts that
+	// failed. 0: it is counted from the beginning of this attempt.
 	Sequence int
 	Code     string // of an Error
 	Level    string // of a Log: debug, info, warning or error

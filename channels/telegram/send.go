@@ -40,7 +40,8 @@ type media struct {
 	Streaming       bool              `json:"supports_streaming,omitempty"`
 }
 
-// post is one part on its way: what Plan decided, and what Telegram's answers have changed of it.
+// outgoingPost is one message being sent: as planned, with the changes that Telegram's errors made
+// necessary.
 type outgoingPost struct {
 	outgoing     channels.Outgoing
 	originalChat int64 // the chat ID that the gateway uses

@@ -130,8 +130,8 @@ func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
 	return all
 }
 
-// wantHook says what the webhook's address should be, or "". A Bot API server of one's own takes
-// any.
+// webhookURLProblem says what the webhook's address should be, or "". A self-hosted Bot API server
+// accepts any.
 func (s *Settings) webhookURLProblem() string {
 	u, err := url.Parse(s.WebhookURL)
 	base, _ := url.Parse(s.APIBase)

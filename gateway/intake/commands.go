@@ -123,8 +123,8 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	if err = conclude(); !first || !c.stops {
 		return err
 	}
-	// The chat's queue is empty, and nothing is stored while the chat is locked. So the turn that
-	// is running or being claimed now was claimed before the /stop.
+	// The chat's queue is empty, and no message is queued while the chat is locked. So the turn
+	// that is running or being claimed now was claimed before the /stop.
 	i.o.Lanes.AwaitClaim()
 	if t := i.o.Lanes.RunningTurn(in.Chat); t != nil {
 		t.Cancel(i.o.Stopped) // the turn posts that it was stopped

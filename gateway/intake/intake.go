@@ -44,7 +44,8 @@ type Store interface {
 type Lanes interface {
 	// Accept stores a message, and starts its turn if a slot is free and the chat's queue is empty.
 	Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
-	// Lock locks a chat: until unlock is called, nothing else of the chat is stored or started.
+	// Lock locks a chat: until unlock is called, no other message of the chat is queued, no other
+	// command is carried out, and no claimed turn starts to work.
 	Lock(chat channels.Chat) (unlock func())
 	// AwaitClaim waits until the turn of a claim in progress can be found.
 	AwaitClaim()

@@ -277,8 +277,8 @@ func (l *Lanes[T]) RunningTurns() []T {
 	return all
 }
 
-// Lock locks a chat: until the caller unlocks it, no message of the chat is stored and none of its
-// turns starts to work.
+// Lock locks a chat: until the caller unlocks it, no message of the chat is queued, no command is
+// carried out, and no claimed turn starts to work.
 func (l *Lanes[T]) Lock(chat channels.Chat) (unlock func()) { return l.locks.lock(chat) }
 
 // AwaitClaim waits for the claim in progress, if there is one. Its turn runs on disk and cannot be

@@ -70,7 +70,7 @@ func (m *memory) remember(ctx context.Context, key, value string) error {
 	return m.store.Remember(ctx, m.chat, memoryKey(m.agent, key), value)
 }
 
-// ResetMemory calls reset, which clears the chat's memories on disk. If that succeeds, the running
+// ResetMemory calls do, which clears the chat's memories on disk. If that succeeds, the running
 // turn saves nothing more.
 func (t *Turn) ResetMemory(do func() error) error {
 	t.memory.mu.Lock()

@@ -18,7 +18,7 @@ type job struct {
 	err error
 }
 
-// try runs the job. A panic fails this job only.
+// run runs the job. A panic fails this job only.
 func (j *job) run(t *tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
