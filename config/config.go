@@ -92,7 +92,7 @@ type HTTP struct {
 
 // Gateway configures the queues, delivery and the state folder.
 type Gateway struct {
-	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of agents that run at the same time."`
+	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of agents that run at the same time. An agent that waits for an answer counts, except with protocol blocks."`
 	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"What happens to a message that arrives during a turn of its chat: it waits, stops the turn, is refused, or is given to the running agent."`
 	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Maximum number of messages that wait in one chat."`
 	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"What happens to a turn that was running when the daemon crashed: the chat is told and gets a button to run it again, or it is run again, three times in all."`
