@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
@@ -165,6 +166,9 @@ func (c *Channel) use(conn net.Conn) {
 	c.conn = conn
 }
 
+// errNotConnected says that nothing was written.
+var errNotConnected = errors.New("there is no connection")
+
 func (c *Channel) write(l line) error {
 	b, err := json.Marshal(l)
 	if err != nil {
@@ -173,19 +177,24 @@ func (c *Channel) write(l line) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn == nil {
-		return errors.New("there is no connection")
+		return errNotConnected
 	}
 	_, err = c.conn.Write(append(b, '\n'))
 	return err
 }
 
-// Plan cuts the text, which this network shows without formatting. There are no files on it.
+// repeatMark begins a text that may have been sent before, since the server has no idempotency keys.
+const repeatMark = "↻ "
+
+// Plan cuts the text, which this network shows without formatting. It leaves room for repeatMark.
+// The network has no files.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if m.Screen != nil {
 		m.Text = m.Screen.Fenced(m.Text)
 	}
 	var all []channels.Outgoing
-	for _, part := range (markdown.Layout{}).Text(m.Text).Split(c.settings.MaxText, markdown.Cost{Words: channels.Runes}) {
+	most := c.settings.MaxText - utf8.RuneCountInString(repeatMark)
+	for _, part := range (markdown.Layout{}).Text(m.Text).Split(most, markdown.Cost{Words: channels.Runes}) {
 		all = append(all, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part.Text})
 	}
 	return all, nil
@@ -193,8 +202,12 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 
 // Send sends one message.
 func (c *Channel) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	if o.Repeat {
+		o.Text = repeatMark + o.Text
+	}
 	if err := c.write(line{ID: o.Key, Chat: o.Chat.ID, Text: o.Text}); err != nil {
-		return channels.Receipt{}, &channels.SendError{Err: err, After: pause}
+		// After a failed write, the server may still have read the whole line.
+		return channels.Receipt{}, &channels.SendError{Err: err, Unknown: !errors.Is(err, errNotConnected), After: pause}
 	}
 	return channels.Receipt{ID: o.Key}, nil
 }
