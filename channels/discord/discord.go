@@ -56,9 +56,9 @@ type Options struct {
 	Thread bool
 	// Folder creates and opens the download folder of a chat, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// Known, if not nil, tells whether a user may talk to the bot. Messages of other users are
+	// Admitted, if not nil, tells whether a user may talk to the bot. Messages of other users are
 	// received without their files, and their button presses leave the buttons in place.
-	Known func(userID string) bool
+	Admitted func(userID string) bool
 	// People are the IDs of users whose direct messages are fetched at the start, because Discord
 	// does not list a bot's direct messages. Entries that are not IDs are ignored.
 	People []string
@@ -171,5 +171,5 @@ func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(c
 // message for all requests with the same nonce within a few minutes.
 func (c *Channel) Repeatable() bool { return true }
 
-// isKnownUser tells whether a user may talk to the bot.
-func (c *Channel) isKnownUser(u user) bool { return c.o.Known == nil || c.o.Known(u.ID.String()) }
+// isAdmitted tells whether a user may talk to the bot.
+func (c *Channel) isAdmitted(u user) bool { return c.o.Admitted == nil || c.o.Admitted(u.ID.String()) }

@@ -89,7 +89,7 @@ func TestADownloadThatFailsIsSaid(t *testing.T) {
 }
 
 func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Known = func(user string) bool { return user == ada } })
+	r := newRig(t, func(o *discord.Options) { o.Admitted = func(user string) bool { return user == ada } })
 	r.connected()
 	dm := r.server.DM(bob).ID
 	r.server.UserSends(dm, bob, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})

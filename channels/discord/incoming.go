@@ -14,7 +14,7 @@ import (
 // hasFiles tells whether a message has files to download.
 func (c *Channel) hasFiles(m *message) bool {
 	some := len(m.files()) > 0 || m.Referenced != nil && len(m.Referenced.files()) > 0
-	return some && c.isKnownUser(m.Author)
+	return some && c.isAdmitted(m.Author)
 }
 
 // files returns the attachments of a message and of the messages that it forwards.

@@ -94,7 +94,7 @@ func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 	u, _ := e.interaction.sentBy()
 	e.incoming = e.interaction.incoming()
 	files := e.interaction.files()
-	if len(files) == 0 || !in.c.isKnownUser(u) {
+	if len(files) == 0 || !in.c.isAdmitted(u) {
 		close(e.ready)
 		return
 	}
@@ -244,7 +244,7 @@ func (c *Channel) showReceived(ctx context.Context, u *receivedInteraction) {
 			return l.InteractionResponseEdit(i, &discordgo.WebhookEdit{Content: new(u.quotedCommand()), AllowedMentions: noMentions}, l.options...)
 		})
 	case u.reply == nil && strings.HasPrefix(u.pressedData(), keepButtonsPrefix): // its buttons stay
-	case u.reply == nil && u.Message != nil && c.isKnownUser(by):
+	case u.reply == nil && u.Message != nil && c.isAdmitted(by):
 		err = c.api.editMessage(ctx, &discordgo.MessageEdit{
 			Channel: u.ChannelID.String(), ID: u.Message.ID.String(), Components: &[]discordgo.MessageComponent{},
 		})

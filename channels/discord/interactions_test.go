@@ -224,7 +224,7 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 }
 
 func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Known = func(user string) bool { return user == ada } })
+	r := newRig(t, func(o *discord.Options) { o.Admitted = func(user string) bool { return user == ada } })
 	r.connected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID

@@ -41,7 +41,7 @@ func open(o channels.OpenOptions) (channels.Channel, error) {
 		return nil, fmt.Errorf("token: %w", err)
 	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Known: o.Admitted, Log: o.Log, Folder: o.Folder,
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Admitted: o.Admitted, Log: o.Log, Folder: o.Folder,
 	})
 }
 

@@ -54,7 +54,7 @@ func (c *Channel) removeButtons(ctx context.Context, p *callbackQuery) {
 	if strings.HasPrefix(p.Data, keepButtonsPrefix) {
 		return
 	}
-	if c.o.Known != nil && !c.o.Known(p.From.toUser().ID) {
+	if c.o.Admitted != nil && !c.o.Admitted(p.From.toUser().ID) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -99,7 +99,7 @@ func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *me
 	if f == nil {
 		return "", ""
 	}
-	if c.o.Known != nil && !c.o.Known(in.User.ID) {
+	if c.o.Admitted != nil && !c.o.Admitted(in.User.ID) {
 		return "", fmt.Sprintf("⚠ %q was not received: its sender is not known to the bot.", f.displayName(""))
 	}
 	path, err := c.download(ctx, in.Chat.ID, c.gatewayID(m), f)

@@ -290,7 +290,7 @@ func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
 }
 
 func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.Known = func(string) bool { return false } })
+	r := newRig(t, func(o *telegram.Options) { o.Admitted = func(string) bool { return false } })
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "hello", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.run()
 	want := "hello\n⚠ \"a.txt\" was not received: its sender is not known to the bot." // who may be known, if the store stumbled

@@ -206,7 +206,7 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
 	r := newRig(t, func(o *telegram.Options) {
 		o.Groups = "all"
-		o.Known = func(user string) bool { return user == "42" }
+		o.Admitted = func(user string) bool { return user == "42" }
 	})
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()

@@ -62,7 +62,7 @@ func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 		return nil, fmt.Errorf("webhookSecret: %w", err)
 	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Known: o.Admitted, Log: o.Log, Timing: timing,
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted, Log: o.Log, Timing: timing,
 		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
 	})
 }

@@ -48,12 +48,12 @@ type Options struct {
 	Folder func(chatID string) (*os.Root, error)
 	// MaxDownload is the largest accepted file in bytes; 0: the limit of the server.
 	MaxDownload int64
-	// Known, if not nil, tells whether a user may talk to the bot. Messages of other users are
+	// Admitted, if not nil, tells whether a user may talk to the bot. Messages of other users are
 	// received without their files, and their button presses leave the buttons in place.
-	Known  func(userID string) bool
-	Log    *zap.Logger
-	Client *http.Client // nil: a client of its own
-	Timing Timing
+	Admitted func(userID string) bool
+	Log      *zap.Logger
+	Client   *http.Client // nil: a client of its own
+	Timing   Timing
 	// Unpaced turns off the rate limits, for servers without limits.
 	Unpaced bool
 }
