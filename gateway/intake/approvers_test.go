@@ -9,26 +9,26 @@ import (
 	"nanobot/gateway/store"
 )
 
-// askApproval has the turn of ann's chat ask for something that needs approval.
-func (r *rig) askApproval(id string) {
+// askApproval lets the turn of ann's chat ask for an approval.
+func (r *fixture) askApproval(id string) {
 	r.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{ID: id, Inbound: r.running("ann").inbound.ID, Chat: chat, Text: "Run it?", Options: []string{"Yes", "No"}, Within: time.Hour, Approval: true}
+	q := store.Question{ID: id, Inbound: r.runningTurn("ann").inbound.ID, Chat: chat, Text: "Run it?", Options: []string{"Yes", "No"}, Within: time.Hour, Approval: true}
 	if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.outbox.Wake(chat)
-	r.told(chat, "Run it?")
+	r.checkStored(chat, "Run it?")
 }
 
-// inChatOf is the next message of a person in somebody else's chat.
-func (r *rig) inChatOf(other, user, text, press string) channels.Incoming {
+// messageInChat returns the next message of a person in somebody else's chat.
+func (r *fixture) messageInChat(other, user, text, press string) channels.Incoming {
 	in := r.message(user, text)
 	in.Chat, in.Press = chatOf(other), press
 	return in
 }
 
-func (r *rig) approvers(agent string, list ...string) {
+func (r *fixture) setApprovers(agent string, list ...string) {
 	a := r.settings.Agents[agent]
 	a.Approvers = list
 	r.settings.Agents[agent] = a
@@ -37,100 +37,100 @@ func (r *rig) approvers(agent string, list ...string) {
 const onlyApprovers = "Only approvers can decide this."
 
 func TestOnlyApproversAnswerAnApproval(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.approvers(store.DefaultAgent, "net:bob")
-		r.say("ann", "hello")
+	runIntake(t, func(r *fixture) {
+		r.setApprovers(store.DefaultAgent, "net:bob")
+		r.writeMessage("ann", "hello")
 		r.askApproval("q")
-		r.press("ann", "answer:q:1", onlyApprovers)
-		r.say("ann", "yes", onlyApprovers)
-		r.say("ann", "2", onlyApprovers)
-		r.say("ann", "what is it about?", "Queued") // which is no answer
-		r.same("answers", r.answered, []string(nil))
-		r.same("records", r.decisions(), []string{"denied approver", "denied approver", "denied approver"})
-		r.same("questions that show an end", len(r.outbox.ended), 0)
-		r.receive(r.inChatOf("ann", "bob", "", "answer:q:1"))
-		r.same("answers", r.answered, []string{"q: Yes by bob"})
-		r.same("records", r.decisions(), []string{"answer Yes"})
+		r.pressButton("ann", "answer:q:1", onlyApprovers)
+		r.writeMessage("ann", "yes", onlyApprovers)
+		r.writeMessage("ann", "2", onlyApprovers)
+		r.writeMessage("ann", "what is it about?", "Queued") // which is no answer
+		r.checkEqual("answers", r.answered, []string(nil))
+		r.checkEqual("records", r.decisions(), []string{"denied approver", "denied approver", "denied approver"})
+		r.checkEqual("questions that show an end", len(r.outbox.ended), 0)
+		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"))
+		r.checkEqual("answers", r.answered, []string{"q: Yes by bob"})
+		r.checkEqual("records", r.decisions(), []string{"answer Yes"})
 	})
 }
 
 func TestARefusedPressThatIsDeliveredTwiceIsAnsweredAndRecordedOnce(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.approvers(store.DefaultAgent, "net:bob")
-		r.say("ann", "hello")
+	runIntake(t, func(r *fixture) {
+		r.setApprovers(store.DefaultAgent, "net:bob")
+		r.writeMessage("ann", "hello")
 		r.askApproval("q")
-		in := r.inChatOf("ann", "ann", "", "answer:q:1")
+		in := r.messageInChat("ann", "ann", "", "answer:q:1")
 		r.receive(in, onlyApprovers)
 		r.receive(in)
-		r.same("records", r.decisions(), []string{"denied approver"})
+		r.checkEqual("records", r.decisions(), []string{"denied approver"})
 	})
 }
 
-func TestAnApprovalThatIsNotOpenAnyMoreIsRefusedAsSuch(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.approvers(store.DefaultAgent, "net:bob")
-		r.say("ann", "hello")
+func TestAClosedApprovalIsRefusedAsClosed(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.setApprovers(store.DefaultAgent, "net:bob")
+		r.writeMessage("ann", "hello")
 		r.askApproval("withdrawn")
 		if ok, err := r.store.Withdraw(r.t.Context(), "withdrawn"); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
 		r.askApproval("expired")
 		time.Sleep(time.Hour)
-		r.press("ann", "answer:withdrawn:1", "This question is no longer open.")
-		r.press("ann", "answer:expired:1", "This question is no longer open.")
-		r.same("answers", r.answered, []string(nil))
+		r.pressButton("ann", "answer:withdrawn:1", "This question is no longer open.")
+		r.pressButton("ann", "answer:expired:1", "This question is no longer open.")
+		r.checkEqual("answers", r.answered, []string(nil))
 	})
 }
 
 func TestAnApproverAnswersAnApprovalByTyping(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.approvers(store.DefaultAgent, "net:bob", "net:carla")
-		r.say("ann", "hello")
+	runIntake(t, func(r *fixture) {
+		r.setApprovers(store.DefaultAgent, "net:bob", "net:carla")
+		r.writeMessage("ann", "hello")
 		r.askApproval("q")
-		r.receive(r.inChatOf("ann", "bob", "no", ""))
-		r.same("answers", r.answered, []string{"q: No by bob"})
+		r.receive(r.messageInChat("ann", "bob", "no", ""))
+		r.checkEqual("answers", r.answered, []string{"q: No by bob"})
 	})
 }
 
 func TestWithoutApproversEverybodyAnswersAnApproval(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.say("ann", "hello")
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "hello")
 		r.askApproval("q")
-		r.press("ann", "answer:q:1")
-		r.same("answers", r.answered, []string{"q: Yes by ann"})
+		r.pressButton("ann", "answer:q:1")
+		r.checkEqual("answers", r.answered, []string{"q: Yes by ann"})
 	})
 }
 
 func TestOrdinaryQuestionsAreForEverybody(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.approvers(store.DefaultAgent, "net:bob")
-		r.say("ann", "hello")
-		r.ask("q", "Yes", "No")
-		r.press("ann", "answer:q:1")
-		r.same("answers", r.answered, []string{"q: Yes by ann"})
+	runIntake(t, func(r *fixture) {
+		r.setApprovers(store.DefaultAgent, "net:bob")
+		r.writeMessage("ann", "hello")
+		r.askQuestion("q", "Yes", "No")
+		r.pressButton("ann", "answer:q:1")
+		r.checkEqual("answers", r.answered, []string{"q: Yes by ann"})
 	})
 }
 
 // A turn may run with an agent that the settings do not have any more, or on another member.
 func TestTheApproversAreThoseThatTheSettingsNameNowForTheAgentThatAsks(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.settings.Agents["coder"] = intake.Agent{Runner: r.agents}
-		r.approvers(store.DefaultAgent, "net:ann")
-		r.approvers("coder", "net:bob")
-		r.say("ann", "/agent coder", "The agent coder answers from now on.")
-		r.say("ann", "hello")
+		r.setApprovers(store.DefaultAgent, "net:ann")
+		r.setApprovers("coder", "net:bob")
+		r.writeMessage("ann", "/agent coder", "The agent coder answers from now on.")
+		r.writeMessage("ann", "hello")
 		r.askApproval("q")
-		r.press("ann", "answer:q:1", onlyApprovers)
+		r.pressButton("ann", "answer:q:1", onlyApprovers)
 		coder := r.settings.Agents["coder"]
 		delete(r.settings.Agents, "coder")
-		r.press("ann", "answer:q:1", onlyApprovers)
-		r.receive(r.inChatOf("ann", "bob", "", "answer:q:1"), onlyApprovers)
+		r.pressButton("ann", "answer:q:1", onlyApprovers)
+		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
 		coder.Approvers = []string{"net:ann"}
 		r.settings.Agents["coder"] = coder
 		delete(r.lanes.turns, chatOf("ann"))
-		r.receive(r.inChatOf("ann", "bob", "", "answer:q:1"), onlyApprovers)
-		r.press("ann", "answer:q:1")
-		r.same("answers", r.answered, []string{"q: Yes by ann"})
+		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
+		r.pressButton("ann", "answer:q:1")
+		r.checkEqual("answers", r.answered, []string{"q: Yes by ann"})
 	})
 }
 

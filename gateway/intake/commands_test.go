@@ -11,44 +11,44 @@ import (
 	"nanobot/terminal"
 )
 
-func TestStopCancelsTheTurnAndDropsWhatWaitsOnce(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.say("ann", "one")
-		second := r.say("ann", "two", "Queued")
-		third := r.say("ann", "three", "Queued")
+func TestStopCancelsTheTurnAndDropsWaitingMessagesOnce(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "one")
+		second := r.writeMessage("ann", "two", "Queued")
+		third := r.writeMessage("ann", "three", "Queued")
 		r.events = nil
 		stop := r.message("ann", " /STOP please")
 		r.receive(stop, "2 waiting messages dropped.")
-		r.same("the turn is cancelled with", r.running("ann").cancelled, []error{errStopped})
-		r.has("ann", "one running", "two dead", "three dead", " /STOP please done")
-		r.same("records", r.decisions(), []string{"command allowed /stop"})
-		r.same("events", fmt.Sprint(r.events), fmt.Sprint([]events.Event{
+		r.checkEqual("the turn is cancelled with", r.runningTurn("ann").cancelled, []error{errStopped})
+		r.checkInbounds("ann", "one running", "two dead", "three dead", " /STOP please done")
+		r.checkEqual("records", r.decisions(), []string{"command allowed /stop"})
+		r.checkEqual("events", fmt.Sprint(r.events), fmt.Sprint([]events.Event{
 			{Type: events.Dropped, Chat: chatOf("ann"), Inbound: third.ID, Reason: events.Cancelled},
 			{Type: events.Dropped, Chat: chatOf("ann"), Inbound: second.ID, Reason: events.Cancelled},
 		}))
 
-		r.finish("ann")
-		r.say("ann", "four")
+		r.finishTurn("ann")
+		r.writeMessage("ann", "four")
 		r.receive(stop)
-		r.same("a /stop that is delivered again cancels the next turn with", r.running("ann").cancelled, []error(nil))
-		r.same("records of it", r.decisions(), []string(nil))
+		r.checkEqual("a /stop that is delivered again cancels the next turn with", r.runningTurn("ann").cancelled, []error(nil))
+		r.checkEqual("records of it", r.decisions(), []string(nil))
 	})
 }
 
-func TestStopBetweenTurnsEndsWhatTheAgentHasLeftRunning(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.say("ann", "/stop", "Nothing is running.")
+func TestStopBetweenTurnsEndsBackgroundCommands(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "/stop", "Nothing is running.")
 		r.agents.left = 3
-		r.say("ann", "/stop", "3 commands stopped.")
+		r.writeMessage("ann", "/stop", "3 commands stopped.")
 		r.agents.left = 3
-		r.say("ann", "hello")
-		r.say("ann", "/stop")
-		r.same("commands that a stopped turn ends by itself", r.agents.left, 3)
+		r.writeMessage("ann", "hello")
+		r.writeMessage("ann", "/stop")
+		r.checkEqual("commands that a stopped turn ends by itself", r.agents.left, 3)
 	})
 }
 
-func TestNewClearsTheConversationAndWhatTheRunningTurnSaves(t *testing.T) {
-	simulate(t, func(r *rig) {
+func TestNewClearsTheConversationAndTheMemoryOfTheRunningTurn(t *testing.T) {
+	runIntake(t, func(r *fixture) {
 		remember := func() {
 			if err := r.store.Remember(r.t.Context(), chatOf("ann"), "session", "s1"); err != nil {
 				r.t.Fatal(err)
@@ -60,33 +60,33 @@ func TestNewClearsTheConversationAndWhatTheRunningTurnSaves(t *testing.T) {
 			}
 		}
 		remember()
-		r.say("ann", "/new", "This is a new conversation")
+		r.writeMessage("ann", "/new", "This is a new conversation")
 		forgotten()
-		r.same("what agents keep ends in", r.agents.afresh, []string{chatOf("ann").String()})
-		r.say("ann", "hello")
+		r.checkEqual("what agents keep ends in", r.agents.endedSessions, []string{chatOf("ann").String()})
+		r.writeMessage("ann", "hello")
 		remember()
-		r.say("ann", "/new", "This is a new conversation")
+		r.writeMessage("ann", "/new", "This is a new conversation")
 		forgotten()
-		r.same("the turn that runs forgets", r.running("ann").forgot, true)
-		r.same("it is cancelled with", r.running("ann").cancelled, []error(nil))
+		r.checkEqual("the turn that runs forgets", r.runningTurn("ann").forgot, true)
+		r.checkEqual("it is cancelled with", r.runningTurn("ann").cancelled, []error(nil))
 	})
 }
 
 func TestStatusSaysWhatRunsWaitsAndIsNotDelivered(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.say("ann", "/status", "Nothing is running.\nWaiting: 0")
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "/status", "Nothing is running.\nWaiting: 0")
 		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Line: "Coder 2\nwith more to say"}}
-		r.say("ann", "the first")
+		r.writeMessage("ann", "the first")
 		time.Sleep(1500 * time.Millisecond)
-		r.finish("ann")
-		r.say("ann", "the second,\nwhose text is so long that only its beginning is shown")
+		r.finishTurn("ann")
+		r.writeMessage("ann", "the second,\nwhose text is so long that only its beginning is shown")
 		for _, text := range []string{"waits", "waits, too"} {
 			if err := r.Receive(r.t.Context(), r.message("ann", text)); err != nil {
 				r.t.Fatal(err)
 			}
 		}
 		time.Sleep(5 * time.Second)
-		r.say("ann", "/status", "Queued, number 1 in line.", "Queued, number 2 in line.", `Running for 5s: the second, whose text is so long that o…
+		r.writeMessage("ann", "/status", "Queued, number 1 in line.", "Queued, number 2 in line.", `Running for 5s: the second, whose text is so long that o…
 Agent: Coder 2
 Waiting: 2
 Last turns:
@@ -98,9 +98,9 @@ Not delivered:
 }
 
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
-		r.say("ann", "/help", `/stop: stop the current work and drop waiting messages
+		r.writeMessage("ann", "/help", `/stop: stop the current work and drop waiting messages
 /status: show what is running, waiting and undelivered
 /new: start a new conversation
 /retry: run your last message again
@@ -116,70 +116,70 @@ Everything else goes to the agent.`)
 }
 
 func TestAllOtherCommandsGoToTheAgent(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		for _, text := range []string{"/review now", "/cancel 1", "/again 1", "cancel:1", "please /stop", "stop", "/stopped"} {
-			inbound := r.say("ann", text)
-			r.same(text, inbound.State, store.Running)
-			r.finish("ann")
+			inbound := r.writeMessage("ann", text)
+			r.checkEqual(text, inbound.State, store.Running)
+			r.finishTurn("ann")
 		}
 	})
 }
 
 func TestRetryRunsTheLastTurnAgainOfSomebodyWhoIsAdmitted(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.say("ann", "/retry", "There is nothing to run again.")
-		r.say("ann", "of ann")
-		r.say("ann", "/retry", "I am still working. Send /stop first.")
-		r.finish("ann")
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "/retry", "There is nothing to run again.")
+		r.writeMessage("ann", "of ann")
+		r.writeMessage("ann", "/retry", "I am still working. Send /stop first.")
+		r.finishTurn("ann")
 		in := r.message("bob", "of bob")
 		in.Chat = chatOf("ann")
 		r.receive(in)
-		r.finish("ann")
+		r.finishTurn("ann")
 		r.settings.AllowFrom["net"] = []string{"ann"}
-		r.say("ann", "/retry")
-		r.same("state of the message", r.recent(chatOf("ann"))[3].State, store.Pending)
-		r.same("its text", r.recent(chatOf("ann"))[3].In.Text, "of ann")
-		r.same("the lanes are woken", r.lanes.woken, 1)
+		r.writeMessage("ann", "/retry")
+		r.checkEqual("state of the message", r.recent(chatOf("ann"))[3].State, store.Pending)
+		r.checkEqual("its text", r.recent(chatOf("ann"))[3].In.Text, "of ann")
+		r.checkEqual("the lanes are woken", r.lanes.woken, 1)
 	})
 }
 
 func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
-	simulate(t, func(r *rig) {
-		inbound := r.say("ann", "hello")
+	runIntake(t, func(r *fixture) {
+		inbound := r.writeMessage("ann", "hello")
 		again := fmt.Sprint("again:", inbound.ID)
-		r.press("ann", again) // it runs
-		r.finish("ann")
-		r.press("bob", again) // it is another chat's
-		r.press("ann", "again:x")
-		r.same("the lanes are woken", r.lanes.woken, 0)
+		r.pressButton("ann", again) // it runs
+		r.finishTurn("ann")
+		r.pressButton("bob", again) // it is another chat's
+		r.pressButton("ann", "again:x")
+		r.checkEqual("the lanes are woken", r.lanes.woken, 0)
 		in := r.message("bob", "")
 		in.Chat, in.Press = chatOf("ann"), again
 		r.settings.AllowFrom["net"] = []string{"bob"}
 		r.receive(in, "The person who wrote that no longer has access.")
 		r.settings.AllowFrom["net"] = []string{"ann"}
-		r.press("ann", again)
-		r.same("the lanes are woken", r.lanes.woken, 1)
+		r.pressButton("ann", again)
+		r.checkEqual("the lanes are woken", r.lanes.woken, 1)
 		now, _, err := r.store.Inbound(r.t.Context(), inbound.ID)
-		r.same("error", err, error(nil))
-		r.same("state", now.State, store.Pending)
+		r.checkEqual("error", err, error(nil))
+		r.checkEqual("state", now.State, store.Pending)
 	})
 }
 
 func TestTheButtonOfAWaitingMessageCancelsItAlone(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.say("ann", "one")
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "one")
 		in := r.message("ann", "two")
 		if err := r.Receive(r.t.Context(), in); err != nil {
 			r.t.Fatal(err)
 		}
-		notice := r.told(chatOf("ann"), "Queued, number 1 in line.")[0].Out
-		r.same("the notice replies to", notice.ReplyTo, in.ID)
-		r.say("ann", "three", "Queued, number 2 in line.")
-		r.same("the button", notice.Buttons, []channels.Button{{Label: "Cancel", Data: fmt.Sprint("cancel:", r.recent(chatOf("ann"))[1].ID)}})
-		r.press("bob", notice.Buttons[0].Data, "That message is no longer waiting.") // it is another chat's
-		r.press("ann", notice.Buttons[0].Data, "Cancelled.")
-		r.press("ann", notice.Buttons[0].Data, "That message is no longer waiting.")
+		notice := r.checkStored(chatOf("ann"), "Queued, number 1 in line.")[0].Out
+		r.checkEqual("the notice replies to", notice.ReplyTo, in.ID)
+		r.writeMessage("ann", "three", "Queued, number 2 in line.")
+		r.checkEqual("the button", notice.Buttons, []channels.Button{{Label: "Cancel", Data: fmt.Sprint("cancel:", r.recent(chatOf("ann"))[1].ID)}})
+		r.pressButton("bob", notice.Buttons[0].Data, "That message is no longer waiting.") // it is another chat's
+		r.pressButton("ann", notice.Buttons[0].Data, "Cancelled.")
+		r.pressButton("ann", notice.Buttons[0].Data, "That message is no longer waiting.")
 		press := notice.Buttons[0].Data + " done"
-		r.has("ann", "one running", "two dead", "three pending", press, press)
+		r.checkInbounds("ann", "one running", "two dead", "three pending", press, press)
 	})
 }

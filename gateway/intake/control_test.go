@@ -20,7 +20,7 @@ import (
 	"nanobot/terminal/screen"
 )
 
-// fakeController carries out the commands key and screen, and text while it is taken.
+// fakeController accepts the commands key and screen, and text while it is enabled.
 type fakeController struct {
 	commands []terminal.Command
 	declines map[string]bool // commands that it does not accept
@@ -60,148 +60,148 @@ func (c *fakeController) Control(ctx context.Context, r terminal.ControlRequest)
 	return c.reply, c.err
 }
 
-// hand hands a message to intake, which may carry it out in the background.
-func (r *rig) hand(in channels.Incoming) {
+// receiveInBackground passes a message to intake, which may carry it out in the background.
+func (r *fixture) receiveInBackground(in channels.Incoming) {
 	r.t.Helper()
 	if err := r.Receive(r.t.Context(), in); err != nil {
 		r.t.Fatalf("%q: %v", in.Text+in.Press, err)
 	}
 }
 
-// write has a person write something for the protocol.
-func (r *rig) write(user, text string) {
+// writeToProtocol receives a message of a person for the protocol.
+func (r *fixture) writeToProtocol(user, text string) {
 	r.t.Helper()
-	r.hand(r.message(user, text))
+	r.receiveInBackground(r.message(user, text))
 }
 
-// settled waits until all that was begun is done, and checks what a chat was told.
-func (r *rig) settled(user string, want ...string) []store.Delivery {
+// awaitAndCheck waits until intake is idle, and checks the messages to a chat.
+func (r *fixture) awaitAndCheck(user string, want ...string) []store.Delivery {
 	r.t.Helper()
 	r.IdleControls(r.t.Context())
 	synctest.Wait()
-	return r.told(chatOf(user), want...)
+	return r.checkStored(chatOf(user), want...)
 }
 
 func TestACommandOfTheProtocolIsCarriedOutOnceAndSettled(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands, r.agents.reply = keysCommands, terminal.ControlReply{Text: "Pressed."}
 		in := r.message("ann", " /KEY  Up Enter")
-		r.hand(in)
-		r.settled("ann", "Pressed.")
-		r.hand(in) // delivered again
-		r.settled("ann")
-		r.same("carried out", r.agents.done, []string{`net:ann key "Up Enter"`})
-		r.has("ann", " /KEY  Up Enter done")
-		r.same("records", r.decisions(), []string{"command allowed /key"})
+		r.receiveInBackground(in)
+		r.awaitAndCheck("ann", "Pressed.")
+		r.receiveInBackground(in) // delivered again
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out", r.agents.done, []string{`net:ann key "Up Enter"`})
+		r.checkInbounds("ann", " /KEY  Up Enter done")
+		r.checkEqual("records", r.decisions(), []string{"command allowed /key"})
 	})
 }
 
 func TestAProtocolsCommandReachesTheAgentOfTheTurnThatRunsElseTheChosenOne(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		other := &fakeAgents{fakeController: fakeController{commands: keysCommands}}
 		r.settings.Agents["other"] = intake.Agent{Runner: other}
-		r.say("ann", "/key Up") // the default agent has no such command
-		r.finish("ann")
-		r.same("carried out between turns", len(other.done), 0)
-		r.say("ann", "/agent other", "The agent other answers")
-		r.write("ann", "/key Up")
-		r.settled("ann")
-		r.same("carried out by the chosen one", other.done, []string{`net:ann key "Up"`})
+		r.writeMessage("ann", "/key Up") // the default agent has no such command
+		r.finishTurn("ann")
+		r.checkEqual("carried out between turns", len(other.done), 0)
+		r.writeMessage("ann", "/agent other", "The agent other answers")
+		r.writeToProtocol("ann", "/key Up")
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out by the chosen one", other.done, []string{`net:ann key "Up"`})
 		running := &fakeController{commands: keysCommands}
 		r.lanes.controller = running
-		r.say("ann", "work")
-		r.write("ann", "/key Down")
-		r.settled("ann")
-		r.same("carried out by that of the turn", running.done, []string{`net:ann key "Down"`})
-		r.same("the board is buried", r.running("ann").buried, 1)
-		r.finish("ann")
+		r.writeMessage("ann", "work")
+		r.writeToProtocol("ann", "/key Down")
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out by that of the turn", running.done, []string{`net:ann key "Down"`})
+		r.checkEqual("the board is buried", r.runningTurn("ann").boardMoves, 1)
+		r.finishTurn("ann")
 		r.lanes.controller = &fakeController{} // of a turn whose agent has no commands
-		r.say("ann", "work on")
-		r.write("ann", "/key Left")
-		r.settled("ann")
-		r.same("carried out by the chosen one meanwhile", other.done, []string{`net:ann key "Up"`, `net:ann key "Left"`})
+		r.writeMessage("ann", "work on")
+		r.writeToProtocol("ann", "/key Left")
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out by the chosen one meanwhile", other.done, []string{`net:ann key "Up"`, `net:ann key "Left"`})
 	})
 }
 
 func TestAMessageThatTheProtocolDoesNotAcceptGetsATurn(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands, r.agents.declines = keysCommands, map[string]bool{"key": true}
-		r.press("ann", "/key Up")
-		r.same("carried out", len(r.agents.done), 0)
-		r.has("ann", "/key Up running")
-		if in := r.running("ann").inbound.In; in.Text != "/key Up" || in.Press != "" {
+		r.pressButton("ann", "/key Up")
+		r.checkEqual("carried out", len(r.agents.done), 0)
+		r.checkInbounds("ann", "/key Up running")
+		if in := r.runningTurn("ann").inbound.In; in.Text != "/key Up" || in.Press != "" {
 			t.Errorf("the turn sees %+v", in)
 		}
-		r.finish("ann")
-		r.say("ann", "hello")
-		r.has("ann", "/key Up done", "hello running")
+		r.finishTurn("ann")
+		r.writeMessage("ann", "hello")
+		r.checkInbounds("ann", "/key Up done", "hello running")
 	})
 }
 
 func TestAPressCarriesOutACommandAsOftenAsItIsMade(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands = keysCommands
 		for _, data := range []string{"/key Up", "/key Up", "/nosuch"} {
 			in := r.message("ann", "")
 			in.Press = data
-			r.hand(in)
+			r.receiveInBackground(in)
 		}
-		r.settled("ann")
-		r.same("carried out", r.agents.done, []string{`net:ann key "Up"`, `net:ann key "Up"`})
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out", r.agents.done, []string{`net:ann key "Up"`, `net:ann key "Up"`})
 	})
 }
 
 func TestTextIsForTheProtocolWhileItAcceptsText(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands, r.agents.taken = keysCommands, true
-		r.write("ann", "ls -l  ")
-		r.write("ann", "/usr/bin/top")
-		r.settled("ann")
-		r.same("carried out", r.agents.done, []string{`net:ann  "ls -l  "`, `net:ann  "/usr/bin/top"`})
-		r.same("records", r.decisions(), []string{"command allowed", "command allowed"})
-		r.say("ann", "/status", "Nothing is running.")
+		r.writeToProtocol("ann", "ls -l  ")
+		r.writeToProtocol("ann", "/usr/bin/top")
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out", r.agents.done, []string{`net:ann  "ls -l  "`, `net:ann  "/usr/bin/top"`})
+		r.checkEqual("records", r.decisions(), []string{"command allowed", "command allowed"})
+		r.writeMessage("ann", "/status", "Nothing is running.")
 		file := r.message("ann", "look at this")
 		file.Media = []string{"/somewhere/a.png"}
 		r.receive(file)
-		r.has("ann", "ls -l   done", "/usr/bin/top done", "/status done", "look at this running")
+		r.checkInbounds("ann", "ls -l   done", "/usr/bin/top done", "/status done", "look at this running")
 	})
 }
 
 func TestTextWaitsForTheCommandBeforeIt(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands, r.agents.takes = keysCommands, 500*time.Millisecond
 		began := time.Now()
-		r.write("ann", "/key Up")
-		r.write("bob", "/key Up")
-		r.same("the commands held up the channel for", time.Since(began), time.Duration(0))
-		r.write("ann", "hello")
-		r.same("the text waited for", time.Since(began), 500*time.Millisecond)
-		r.settled("ann")
-		r.settled("bob")
+		r.writeToProtocol("ann", "/key Up")
+		r.writeToProtocol("bob", "/key Up")
+		r.checkEqual("the commands held up the channel for", time.Since(began), time.Duration(0))
+		r.writeToProtocol("ann", "hello")
+		r.checkEqual("the text waited for", time.Since(began), 500*time.Millisecond)
+		r.awaitAndCheck("ann")
+		r.awaitAndCheck("bob")
 		r.agents.takes = time.Minute // longer than it may
 		began = time.Now()
-		r.finish("ann")
-		r.write("ann", "/key Up")
-		r.write("ann", "hello")
-		r.same("the text waited for", time.Since(began), time.Second)
-		r.settled("ann", "/key did not work: context deadline exceeded")
-		r.same("the command had", time.Since(began), 10*time.Second)
+		r.finishTurn("ann")
+		r.writeToProtocol("ann", "/key Up")
+		r.writeToProtocol("ann", "hello")
+		r.checkEqual("the text waited for", time.Since(began), time.Second)
+		r.awaitAndCheck("ann", "/key did not work: context deadline exceeded")
+		r.checkEqual("the command had", time.Since(began), 10*time.Second)
 	})
 }
 
 func TestAReplyBringsItsScreenButtonsAndFiles(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		s := screen.New(10, 2)
 		_, _ = s.Write([]byte("\x1b[31mred"))
 		r.agents.commands, r.agents.reply = keysCommands, terminal.ControlReply{
 			Screen: s.Snapshot(), Files: []terminal.ControlFile{{Name: "a.txt", Content: []byte("one")}, {Name: "a.txt", Content: []byte("two")}, {Name: "empty"}},
 			Buttons: []terminal.ControlButton{{Label: "Up", Command: "/key Up"}, {Label: "Long", Command: "/key " + strings.Repeat("x", 60)}},
 		}
-		r.write("ann", "/screen")
-		sent := r.settled("ann", "")
-		r.same("buttons", fmt.Sprint(sent[0].Out.Buttons), fmt.Sprint([]channels.Button{{Label: "Up", Data: "/key Up", Stays: true}}))
+		r.writeToProtocol("ann", "/screen")
+		sent := r.awaitAndCheck("ann", "")
+		r.checkEqual("buttons", fmt.Sprint(sent[0].Out.Buttons), fmt.Sprint([]channels.Button{{Label: "Up", Data: "/key Up", Stays: true}}))
 		posted := r.outbox.posted[0]
-		r.same("files", posted.files, []string{"a.txt: one", "a.txt: two"})
+		r.checkEqual("files", posted.files, []string{"a.txt: one", "a.txt: two"})
 		run := posted.screen.Rows[0][0]
 		if run.Text != "red" || run.Foreground != channels.RGB(205, 0, 0) || *posted.screen.Cursor != (channels.ScreenCell{Col: 3}) {
 			t.Errorf("the screen is %+v", posted.screen)
@@ -215,48 +215,48 @@ func TestAReplyBringsItsScreenButtonsAndFiles(t *testing.T) {
 }
 
 func TestThePersonIsToldWhyACommandWasNotCarriedOut(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands, r.agents.err = keysCommands, errors.New("the terminal has ended.\nand more")
-		r.write("ann", "/key Up")
-		r.settled("ann", `/key did not work: the terminal has ended.`)
+		r.writeToProtocol("ann", "/key Up")
+		r.awaitAndCheck("ann", `/key did not work: the terminal has ended.`)
 		r.agents.err, r.agents.panics = nil, true
-		r.write("ann", "/key Up")
-		r.settled("ann", `/key did not work: panic\: out of ideas.`)
-		r.same("logged", r.logs.FilterMessage("command not carried out").Len(), 2)
+		r.writeToProtocol("ann", "/key Up")
+		r.awaitAndCheck("ann", `/key did not work: panic\: out of ideas.`)
+		r.checkEqual("logged", r.logs.FilterMessage("command not carried out").Len(), 2)
 	})
 }
 
 func TestAnEmptyReplyIsNotPosted(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands, r.agents.reply = keysCommands, terminal.ControlReply{Buttons: []terminal.ControlButton{{Label: "Up", Command: "/key Up"}}}
-		r.write("ann", "/key Up")
-		r.settled("ann")
-		r.same("posted", len(r.outbox.posted), 0)
+		r.writeToProtocol("ann", "/key Up")
+		r.awaitAndCheck("ann")
+		r.checkEqual("posted", len(r.outbox.posted), 0)
 	})
 }
 
 func TestStrangersAndTooManyMessagesCarryOutNothing(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands, r.agents.taken = keysCommands, true
-		r.say("eve", "/key Up", "This bot is private.")
+		r.writeMessage("eve", "/key Up", "This bot is private.")
 		r.settings.RatePerMinute = 2
 		for range 2 {
-			r.write("ann", "ls")
+			r.writeToProtocol("ann", "ls")
 		}
-		r.say("ann", "ls", "That is more than 2 messages a minute.")
-		r.write("ann", "/key Up") // a command is still heard, as others are
-		r.say("ann", "/key Up", "That is more than 2 messages a minute.")
-		r.settled("ann")
-		r.same("carried out", r.agents.done, []string{`net:ann  "ls"`, `net:ann  "ls"`, `net:ann key "Up"`})
+		r.writeMessage("ann", "ls", "That is more than 2 messages a minute.")
+		r.writeToProtocol("ann", "/key Up") // a command is still heard, as others are
+		r.writeMessage("ann", "/key Up", "That is more than 2 messages a minute.")
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out", r.agents.done, []string{`net:ann  "ls"`, `net:ann  "ls"`, `net:ann key "Up"`})
 	})
 }
 
 func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.agents.commands = keysCommands
 		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "KEY", Help: "once"}, {Name: "review"}}}}
-		r.hand(r.message("ann", "/help"))
-		if help := r.told(chatOf("ann"), "/stop")[0].Out.Text; !strings.Contains(help, "The agent's own commands:\n/key: send keys\n/screen: show the screen\n/review\n") {
+		r.receiveInBackground(r.message("ann", "/help"))
+		if help := r.checkStored(chatOf("ann"), "/stop")[0].Out.Text; !strings.Contains(help, "The agent's own commands:\n/key: send keys\n/screen: show the screen\n/review\n") {
 			t.Error(help)
 		}
 		names := func(all []channels.Command) (names []string) {
@@ -265,9 +265,9 @@ func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
 			}
 			return names
 		}
-		r.same("the agent's commands", names(r.AgentCommands(store.DefaultAgent, r.about[store.DefaultAgent])), []string{"key", "screen", "review"})
-		r.same("the menu", names(r.Menu()), []string{"stop", "status", "new", "retry", "whoami", "key", "screen", "help"})
+		r.checkEqual("the agent's commands", names(r.AgentCommands(store.DefaultAgent, r.about[store.DefaultAgent])), []string{"key", "screen", "review"})
+		r.checkEqual("the menu", names(r.Menu()), []string{"stop", "status", "new", "retry", "whoami", "key", "screen", "help"})
 		r.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
-		r.same("the menu with several agents", names(r.Menu()), []string{"stop", "status", "new", "retry", "whoami", "agent", "help"})
+		r.checkEqual("the menu with several agents", names(r.Menu()), []string{"stop", "status", "new", "retry", "whoami", "agent", "help"})
 	})
 }

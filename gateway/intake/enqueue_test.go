@@ -22,34 +22,34 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 		{rule: intake.Inject, state: store.Pending, injected: 1},
 	} {
 		t.Run(string(c.rule), func(t *testing.T) {
-			simulate(t, func(r *rig) {
+			runIntake(t, func(r *fixture) {
 				r.settings.WhileRunning = c.rule
-				r.say("ann", "one")
+				r.writeMessage("ann", "one")
 				in := r.message("ann", "two")
 				inbound := r.receive(in, c.told...)
 				r.receive(in) // it is delivered twice
-				turn := r.running("ann")
-				r.same("the turn works on", turn.inbound.In.Text, "one")
-				r.same("state of the second message", inbound.State, c.state)
-				r.same("the turn is cancelled with", turn.cancelled, c.cancelled)
-				r.same("messages that the turn is handed", turn.InjectedCount(), c.injected)
-				r.same("messages", len(r.recent(chatOf("ann"))), 2)
+				turn := r.runningTurn("ann")
+				r.checkEqual("the turn works on", turn.inbound.In.Text, "one")
+				r.checkEqual("state of the second message", inbound.State, c.state)
+				r.checkEqual("the turn is cancelled with", turn.cancelled, c.cancelled)
+				r.checkEqual("messages that the turn is handed", turn.InjectedCount(), c.injected)
+				r.checkEqual("messages", len(r.recent(chatOf("ann"))), 2)
 			})
 		})
 	}
 }
 
 // A turn is running on disk a moment before it can be found in memory.
-func TestATurnThatIsJustBeingClaimedIsFound(t *testing.T) {
+func TestATurnThatIsBeingClaimedIsFound(t *testing.T) {
 	for rule, want := range map[intake.WhileRunning]string{
 		intake.Queue: "Queued, number 1 in line.", intake.Reject: "I am still working on your last message. Send it again later, or /stop.",
 	} {
 		t.Run(string(rule), func(t *testing.T) {
-			simulate(t, func(r *rig) {
+			runIntake(t, func(r *fixture) {
 				r.settings.WhileRunning = rule
-				r.say("ann", "one")
+				r.writeMessage("ann", "one")
 				r.lanes.claiming, r.lanes.turns = r.lanes.turns, map[channels.Chat]*fakeTurn{}
-				r.say("ann", "two", want)
+				r.writeMessage("ann", "two", want)
 			})
 		})
 	}
@@ -59,78 +59,78 @@ func TestATurnThatIsJustBeingClaimedIsFound(t *testing.T) {
 func TestATurnWhoseAgentHasEndedDelaysNobody(t *testing.T) {
 	for _, rule := range []intake.WhileRunning{intake.Queue, intake.Reject, intake.Interrupt, intake.Inject} {
 		t.Run(string(rule), func(t *testing.T) {
-			simulate(t, func(r *rig) {
+			runIntake(t, func(r *fixture) {
 				r.settings.WhileRunning = rule
-				r.say("ann", "one")
+				r.writeMessage("ann", "one")
 				delete(r.lanes.turns, chatOf("ann"))
-				r.same("the state of the second message", r.say("ann", "two").State, store.Pending)
+				r.checkEqual("the state of the second message", r.writeMessage("ann", "two").State, store.Pending)
 			})
 		})
 	}
 }
 
 func TestTheQueueLimitDoesNotCountInjectedMessages(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.settings.WhileRunning, r.settings.QueueLimit = intake.Inject, 1
-		r.say("ann", "one")
+		r.writeMessage("ann", "one")
 		for _, text := range []string{"two", "three", "four"} {
-			r.same("the state of "+text, r.say("ann", text).State, store.Pending)
+			r.checkEqual("the state of "+text, r.writeMessage("ann", text).State, store.Pending)
 		}
 		delete(r.lanes.turns, chatOf("ann")) // its agent has ended: now they wait
-		r.say("ann", "five", "3 messages already waiting, which is the limit. /stop empties the queue.")
+		r.writeMessage("ann", "five", "3 messages already waiting, which is the limit. /stop empties the queue.")
 	})
 }
 
 func TestAnInjectionDoesNotOvertakeWaitingMessages(t *testing.T) {
-	simulate(t, func(r *rig) {
-		r.say("ann", "one")
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "one")
 		r.settings.WhileRunning = intake.Inject
-		first := r.say("ann", "two")
+		first := r.writeMessage("ann", "two")
 		r.settings.WhileRunning = intake.Queue
-		r.say("ann", "three", "Queued, number 2 in line.")
+		r.writeMessage("ann", "three", "Queued, number 2 in line.")
 		r.settings.WhileRunning = intake.Inject
-		r.say("ann", "four")
-		if got := r.running("ann").injected; len(got) != 1 || got[0].ID != first.ID {
+		r.writeMessage("ann", "four")
+		if got := r.runningTurn("ann").injected; len(got) != 1 || got[0].ID != first.ID {
 			r.t.Errorf("the turn was handed %v", got)
 		}
-		r.say("ann", "/stop", "2 waiting messages dropped.") // the agent has the other one
+		r.writeMessage("ann", "/stop", "2 waiting messages dropped.") // the agent has the other one
 	})
 }
 
 func TestTheQueueOfAChatHasALimit(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.settings.QueueLimit = 1
 		full := "1 message already waiting, which is the limit. /stop empties the queue."
-		r.say("ann", "one")
-		r.say("ann", "two", "Queued, number 1 in line.")
-		r.say("ann", "three", full)
-		r.say("bob", "of another chat")
+		r.writeMessage("ann", "one")
+		r.writeMessage("ann", "two", "Queued, number 1 in line.")
+		r.writeMessage("ann", "three", full)
+		r.writeMessage("bob", "of another chat")
 		r.lanes.full = true
-		r.finish("ann")
-		r.say("ann", "four", full) // no slot is free for the second
-		r.has("ann", "one done", "two pending", "three done", "four done")
+		r.finishTurn("ann")
+		r.writeMessage("ann", "four", full) // no slot is free for the second
+		r.checkInbounds("ann", "one done", "two pending", "three done", "four done")
 		r.settings.QueueLimit = 0
-		r.say("ann", "five")
-		r.has("ann", "one done", "two pending", "three done", "four done", "five pending")
+		r.writeMessage("ann", "five")
+		r.checkInbounds("ann", "one done", "two pending", "three done", "four done", "five pending")
 	})
 }
 
 func TestNobodyIsToldThatTheyWaitForAFreeSlot(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		r.lanes.full = true
-		r.say("ann", "hello")
-		r.has("ann", "hello pending")
+		r.writeMessage("ann", "hello")
+		r.checkInbounds("ann", "hello pending")
 	})
 }
 
 func TestAMessageThatIsDeliveredAgainRunsOnce(t *testing.T) {
-	simulate(t, func(r *rig) {
+	runIntake(t, func(r *fixture) {
 		in := r.message("ann", "hello")
 		r.receive(in)
 		r.receive(in)
-		r.finish("ann")
+		r.finishTurn("ann")
 		r.receive(in)
-		r.has("ann", "hello done")
-		r.same("turns that run", len(r.lanes.turns), 0)
+		r.checkInbounds("ann", "hello done")
+		r.checkEqual("turns that run", len(r.lanes.turns), 0)
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"nanobot/channels"
 )
 
-// part is a part of a message of a person, and whole the message itself, with the same id.
-func (r *rig) part(user, group string) (part, whole channels.Incoming) {
+// newParts returns a part of a message of a person, and the complete message with the same ID.
+func (r *fixture) newParts(user, group string) (part, whole channels.Incoming) {
 	part = r.message(user, "")
 	part.Part, part.Raw = &channels.Part{Group: group}, []byte("raw")
 	whole = part
@@ -15,8 +15,8 @@ func (r *rig) part(user, group string) (part, whole channels.Incoming) {
 	return part, whole
 }
 
-// gathered is how many parts wait.
-func (r *rig) gathered() int {
+// countParts returns the number of gathered parts.
+func (r *fixture) countParts() int {
 	r.t.Helper()
 	parts, err := r.store.Parts(r.t.Context(), "net")
 	if err != nil {
@@ -25,51 +25,51 @@ func (r *rig) gathered() int {
 	return len(parts)
 }
 
-func TestAPartWaitsAndItsWholeMessageIsAMessage(t *testing.T) {
-	simulate(t, func(r *rig) {
-		first, whole := r.part("ann", "g")
-		second, _ := r.part("ann", "g")
+func TestAPartIsStoredUntilItsMessageIsComplete(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		first, whole := r.newParts("ann", "g")
+		second, _ := r.newParts("ann", "g")
 		second.Cursor = "12"
 		r.receive(first)
 		r.receive(second)
-		r.has("ann")
-		r.same("parts", r.gathered(), 2)
+		r.checkInbounds("ann")
+		r.checkEqual("parts", r.countParts(), 2)
 		r.receive(whole)
-		r.has("ann", "whole running")
-		r.same("parts", r.gathered(), 0)
+		r.checkInbounds("ann", "whole running")
+		r.checkEqual("parts", r.countParts(), 0)
 		r.receive(second)
-		r.same("parts that come again", r.gathered(), 0)
+		r.checkEqual("parts that come again", r.countParts(), 0)
 		cursor, err := r.store.Cursor(r.t.Context(), "net")
-		r.same("the cursor", cursor, "12")
-		r.same("the error", err, error(nil))
+		r.checkEqual("the cursor", cursor, "12")
+		r.checkEqual("the error", err, error(nil))
 	})
 }
 
 func TestAStrangersPartsAreRefusedWithTheWholeMessage(t *testing.T) {
-	simulate(t, func(r *rig) {
-		part, whole := r.part("eve", "g")
+	runIntake(t, func(r *fixture) {
+		part, whole := r.newParts("eve", "g")
 		r.receive(part)
-		r.same("records", r.decisions(), []string(nil))
+		r.checkEqual("records", r.decisions(), []string(nil))
 		r.receive(whole, private)
-		r.same("records of the whole", r.decisions(), []string{"denied code"})
-		r.same("parts", r.gathered(), 0)
+		r.checkEqual("records of the whole", r.decisions(), []string{"denied code"})
+		r.checkEqual("parts", r.countParts(), 0)
 		r.receive(part)
-		r.same("parts that come again", r.gathered(), 0)
+		r.checkEqual("parts that come again", r.countParts(), 0)
 	})
 }
 
-func TestAPartCountsNothingForTheRateAndItsWholeMessageCounts(t *testing.T) {
-	simulate(t, func(r *rig) {
+func TestOnlyTheCompleteMessageCountsTowardsTheRate(t *testing.T) {
+	runIntake(t, func(r *fixture) {
 		r.settings.RatePerMinute = 1
 		for range 3 {
-			part, _ := r.part("ann", "g")
+			part, _ := r.newParts("ann", "g")
 			r.receive(part)
 		}
-		_, whole := r.part("ann", "g")
+		_, whole := r.newParts("ann", "g")
 		r.receive(whole)
-		r.has("ann", "whole running")
-		_, next := r.part("ann", "h")
+		r.checkInbounds("ann", "whole running")
+		_, next := r.newParts("ann", "h")
 		r.receive(next, "That is more than 1 messages a minute.")
-		r.same("parts", r.gathered(), 0)
+		r.checkEqual("parts", r.countParts(), 0)
 	})
 }

@@ -37,123 +37,123 @@ func (r *fakeReader) ReadMessage(_ context.Context, m terminal.PersonMessage) (b
 	return true, nil
 }
 
-// simulateReader is simulate with a turn of ann's that reads messages.
-func simulateReader(t *testing.T, test func(r *rig, reader *fakeReader)) {
-	simulate(t, func(r *rig) {
+// runIntakeWithReader is runIntake with a turn of ann's that reads messages.
+func runIntakeWithReader(t *testing.T, test func(r *fixture, reader *fakeReader)) {
+	runIntake(t, func(r *fixture) {
 		reader := &fakeReader{}
 		r.lanes.reader = reader
-		r.say("ann", "work")
+		r.writeMessage("ann", "work")
 		test(r, reader)
 	})
 }
 
 func TestAMessageIsReadByTheTurnThatRunsAndSettled(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		in := r.message("ann", "the answer")
 		in.Media = []string{"/somewhere/answer.md"}
 		r.receive(in)
 		r.receive(in) // delivered again
-		r.same("read", reader.read, []string{`net:ann 2 ann "the answer" [/somewhere/answer.md]`})
-		r.has("ann", "work running", "the answer done")
-		r.same("records", r.decisions(), []string{"answer text"})
-		r.same("the board is buried", r.running("ann").buried, 1)
+		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "the answer" [/somewhere/answer.md]`})
+		r.checkInbounds("ann", "work running", "the answer done")
+		r.checkEqual("records", r.decisions(), []string{"answer text"})
+		r.checkEqual("the board is buried", r.runningTurn("ann").boardMoves, 1)
 	})
 }
 
 func TestTheMessageOfATurnIsNotOfferedToThatTurn(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
-		r.receive(r.running("ann").inbound.In) // the network did not learn that it was received
-		r.same("read", reader.read, []string(nil))
-		r.has("ann", "work running")
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+		r.receive(r.runningTurn("ann").inbound.In) // the network did not learn that it was received
+		r.checkEqual("read", reader.read, []string(nil))
+		r.checkInbounds("ann", "work running")
 	})
 }
 
 func TestAMessageThatIsReadIsNeitherQueuedNorRejectedNorInjectedNorAnInterruption(t *testing.T) {
 	for _, how := range []intake.WhileRunning{intake.Queue, intake.Reject, intake.Inject, intake.Interrupt} {
 		t.Run(string(how), func(t *testing.T) {
-			simulateReader(t, func(r *rig, reader *fakeReader) {
+			runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 				r.settings.WhileRunning = how
-				r.say("ann", "the answer")
-				r.same("read", len(reader.read), 1)
-				r.same("cancelled", len(r.running("ann").cancelled), 0)
-				r.has("ann", "work running", "the answer done")
+				r.writeMessage("ann", "the answer")
+				r.checkEqual("read", len(reader.read), 1)
+				r.checkEqual("cancelled", len(r.runningTurn("ann").cancelled), 0)
+				r.checkInbounds("ann", "work running", "the answer done")
 			})
 		})
 	}
 }
 
 func TestAMessageThatIsNotReadIsTreatedAsAnyOther(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		reader.closed = true
-		r.say("ann", "later", "Queued, number 1 in line.")
+		r.writeMessage("ann", "later", "Queued, number 1 in line.")
 		r.settings.WhileRunning = intake.Interrupt
-		r.say("ann", "now")
-		r.same("cancelled", r.running("ann").cancelled, []error{errInterrupted})
-		r.has("ann", "work running", "later pending", "now pending")
+		r.writeMessage("ann", "now")
+		r.checkEqual("cancelled", r.runningTurn("ann").cancelled, []error{errInterrupted})
+		r.checkInbounds("ann", "work running", "later pending", "now pending")
 	})
 }
 
 func TestCommandsButtonsAndAnswersAreNotOffered(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
-		r.say("ann", "/status", "Running for 0s: work")
-		r.press("ann", "answer:q:1", "This question is no longer open.")
-		r.press("ann", "whatever")
-		r.ask("q")
-		r.hand(r.message("ann", "yes"))
-		r.same("answered", r.answered, []string{"q: yes by ann"})
-		r.same("read", len(reader.read), 0)
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+		r.writeMessage("ann", "/status", "Running for 0s: work")
+		r.pressButton("ann", "answer:q:1", "This question is no longer open.")
+		r.pressButton("ann", "whatever")
+		r.askQuestion("q")
+		r.receiveInBackground(r.message("ann", "yes"))
+		r.checkEqual("answered", r.answered, []string{"q: yes by ann"})
+		r.checkEqual("read", len(reader.read), 0)
 	})
 }
 
 func TestACommandThatTheProtocolDoesNotAcceptIsOfferedAsText(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
-		r.running("ann").controller = &fakeController{commands: keysCommands, declines: map[string]bool{"key": true}}
-		r.write("ann", "/key Up")
-		r.write("ann", "/screen")
-		r.settled("ann")
-		r.same("read", reader.read, []string{`net:ann 2 ann "/key Up" []`})
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+		r.runningTurn("ann").controller = &fakeController{commands: keysCommands, declines: map[string]bool{"key": true}}
+		r.writeToProtocol("ann", "/key Up")
+		r.writeToProtocol("ann", "/screen")
+		r.awaitAndCheck("ann")
+		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "/key Up" []`})
 	})
 }
 
 func TestAMessageForAnotherAgentIsNotOffered(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		r.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
-		r.say("ann", "/agent other", "The agent other answers from your next message on.")
-		r.say("ann", "for the other", "Queued, number 1 in line.")
-		r.say("ann", "/agent default", "The agent default answers from your next message on.")
-		r.say("ann", "the answer")
-		r.same("read", reader.read, []string{`net:ann 5 ann "the answer" []`})
-		r.has("ann", "work running", "/agent other done", "for the other pending", "/agent default done", "the answer done")
+		r.writeMessage("ann", "/agent other", "The agent other answers from your next message on.")
+		r.writeMessage("ann", "for the other", "Queued, number 1 in line.")
+		r.writeMessage("ann", "/agent default", "The agent default answers from your next message on.")
+		r.writeMessage("ann", "the answer")
+		r.checkEqual("read", reader.read, []string{`net:ann 5 ann "the answer" []`})
+		r.checkInbounds("ann", "work running", "/agent other done", "for the other pending", "/agent default done", "the answer done")
 	})
 }
 
 func TestTheQueueIsReadInOrderBeforeANewMessage(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		reader.closed = true // the turn has not begun to read
-		r.say("ann", "one", "Queued, number 1 in line.")
-		r.say("ann", "two", "Queued, number 2 in line.")
+		r.writeMessage("ann", "one", "Queued, number 1 in line.")
+		r.writeMessage("ann", "two", "Queued, number 2 in line.")
 		reader.closed = false
-		r.say("ann", "three")
-		r.same("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`, `net:ann 4 ann "three" []`})
-		r.has("ann", "work running", "one done", "two done", "three done")
-		r.same("records", r.decisions(), []string{"answer text", "answer text", "answer text"})
-		r.say("ann", "/stop") // there is nothing that waits
+		r.writeMessage("ann", "three")
+		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`, `net:ann 4 ann "three" []`})
+		r.checkInbounds("ann", "work running", "one done", "two done", "three done")
+		r.checkEqual("records", r.decisions(), []string{"answer text", "answer text", "answer text"})
+		r.writeMessage("ann", "/stop") // there is nothing that waits
 	})
 }
 
 func TestATurnThatBeginsToWaitReadsTheQueue(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		reader.closed = true
-		r.say("ann", "one", "Queued, number 1 in line.")
+		r.writeMessage("ann", "one", "Queued, number 1 in line.")
 		reader.closed = false
 		for range 2 {
 			if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r.same("read", reader.read, []string{`net:ann 2 ann "one" []`})
-		r.has("ann", "work running", "one done")
-		r.finish("ann")
+		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`})
+		r.checkInbounds("ann", "work running", "one done")
+		r.finishTurn("ann")
 		if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
 			t.Error(err)
 		}
@@ -161,7 +161,7 @@ func TestATurnThatBeginsToWaitReadsTheQueue(t *testing.T) {
 }
 
 func TestATurnThatBeginsToReadWhileAMessageIsStoredReadsIt(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		reader.closed = true
 		r.lanes.onAccept = func() {
 			reader.closed = false
@@ -169,23 +169,23 @@ func TestATurnThatBeginsToReadWhileAMessageIsStoredReadsIt(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		r.say("ann", "one") // nobody is told that it is queued
-		r.same("read", reader.read, []string{`net:ann 2 ann "one" []`})
-		r.has("ann", "work running", "one done")
+		r.writeMessage("ann", "one") // nobody is told that it is queued
+		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`})
+		r.checkInbounds("ann", "work running", "one done")
 	})
 }
 
 func TestAMessageThatAlreadyHadATurnIsNotRead(t *testing.T) {
-	simulate(t, func(r *rig) {
-		before := r.say("ann", "before")
-		r.finish("ann")
+	runIntake(t, func(r *fixture) {
+		before := r.writeMessage("ann", "before")
+		r.finishTurn("ann")
 		reader := &fakeReader{}
 		r.lanes.reader = reader
-		r.say("ann", "work")
-		r.press("ann", fmt.Sprintf("again:%d", before.ID))
-		r.say("ann", "the answer")
-		r.same("read", len(reader.read), 1)
-		r.has("ann", "before pending", "work running", fmt.Sprintf("again:%d done", before.ID), "the answer done")
+		r.writeMessage("ann", "work")
+		r.pressButton("ann", fmt.Sprintf("again:%d", before.ID))
+		r.writeMessage("ann", "the answer")
+		r.checkEqual("read", len(reader.read), 1)
+		r.checkInbounds("ann", "before pending", "work running", fmt.Sprintf("again:%d done", before.ID), "the answer done")
 	})
 }
 
@@ -195,38 +195,38 @@ func TestAMessageThatCannotBeReadIsQueuedAndDoesNotBlockItsChannel(t *testing.T)
 		"panic": func(f *fakeReader) { f.panics = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulateReader(t, func(r *rig, reader *fakeReader) {
+			runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 				r.settings.WhileRunning = intake.Interrupt
 				breaks(reader)
-				r.say("ann", "one", "Queued, number 1 in line.")
-				r.same("cancelled", len(r.running("ann").cancelled), 0)
-				r.same("it is offered again", r.running("ann").again, 1)
-				r.same("logged", r.logs.FilterMessage("message not read by the running turn, queued instead").Len(), 1)
+				r.writeMessage("ann", "one", "Queued, number 1 in line.")
+				r.checkEqual("cancelled", len(r.runningTurn("ann").cancelled), 0)
+				r.checkEqual("it is offered again", r.runningTurn("ann").offers, 1)
+				r.checkEqual("logged", r.logs.FilterMessage("message not read by the running turn, queued instead").Len(), 1)
 				if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err == nil {
 					t.Error("the queue was read")
 				}
 				*reader = fakeReader{}
-				r.say("ann", "two")
-				r.same("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`})
+				r.writeMessage("ann", "two")
+				r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`})
 			})
 		})
 	}
 }
 
 func TestAMessageThatWasReadAndNotStoredIsNotAcknowledged(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		r.disk.broken = true
 		in := r.message("ann", "the answer")
 		if err := r.Receive(r.t.Context(), in); !errors.Is(err, errDiskFull) {
 			t.Fatalf("the network was told %v", err)
 		}
-		r.same("read", len(reader.read), 1)
+		r.checkEqual("read", len(reader.read), 1)
 		r.disk.broken = false
 		r.receive(in) // the network delivers it again
-		r.same("read", reader.read, []string{`net:ann 2 ann "the answer" []`})
-		r.has("ann", "work running", "the answer done")
+		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "the answer" []`})
+		r.checkInbounds("ann", "work running", "the answer done")
 		reader.closed = true
-		r.say("ann", "more", "Queued, number 1 in line.")
+		r.writeMessage("ann", "more", "Queued, number 1 in line.")
 		reader.closed, r.disk.broken = false, true
 		if err := r.OfferQueue(r.t.Context(), chatOf("ann")); !errors.Is(err, errDiskFull) {
 			t.Errorf("the turn was told %v", err)
@@ -235,31 +235,31 @@ func TestAMessageThatWasReadAndNotStoredIsNotAcknowledged(t *testing.T) {
 		if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
 			t.Error(err)
 		}
-		r.same("read", len(reader.read), 2)
-		r.has("ann", "work running", "the answer done", "more done")
+		r.checkEqual("read", len(reader.read), 2)
+		r.checkInbounds("ann", "work running", "the answer done", "more done")
 	})
 }
 
 func TestStatusSaysThatATurnWaitsForThePerson(t *testing.T) {
-	simulateReader(t, func(r *rig, _ *fakeReader) {
+	runIntakeWithReader(t, func(r *fixture, _ *fakeReader) {
 		time.Sleep(time.Hour)
-		r.running("ann").awaits = time.Now()
+		r.runningTurn("ann").waitingSince = time.Now()
 		time.Sleep(time.Minute)
-		r.say("ann", "/status", "Waiting for you for 1m0s: work")
+		r.writeMessage("ann", "/status", "Waiting for you for 1m0s: work")
 	})
 }
 
 func TestAnAnswerThatComesTooLateForItsQuestionIsRead(t *testing.T) {
-	simulateReader(t, func(r *rig, reader *fakeReader) {
-		r.ask("q")
+	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+		r.askQuestion("q")
 		r.lanes.onAccept = func() {
 			if _, err := r.store.Withdraw(r.t.Context(), "q"); err != nil {
 				t.Error(err)
 			}
 		}
-		r.say("ann", "yes")
-		r.same("answered", len(r.answered), 0)
-		r.same("read", reader.read, []string{`net:ann 2 ann "yes" []`})
-		r.has("ann", "work running", "yes done")
+		r.writeMessage("ann", "yes")
+		r.checkEqual("answered", len(r.answered), 0)
+		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "yes" []`})
+		r.checkInbounds("ann", "work running", "yes done")
 	})
 }

@@ -15,9 +15,9 @@ import (
 	"nanobot/gateway/store"
 )
 
-// queue is an in-memory store of waiting messages. At most one message of a chat is claimed at a
-// time.
-type queue struct {
+// fakeStore is an in-memory store of waiting messages. At most one message of a chat is claimed at
+// a time.
+type fakeStore struct {
 	mu      sync.Mutex
 	last    int64
 	waiting []store.Inbound
@@ -26,7 +26,7 @@ type queue struct {
 	claims  []int  // how many each claim asked for
 }
 
-func (q *queue) Claim(_ context.Context, most int) (claimed []store.Inbound, err error) {
+func (q *fakeStore) Claim(_ context.Context, most int) (claimed []store.Inbound, err error) {
 	if q.claim != nil {
 		q.claim()
 	}
@@ -45,7 +45,7 @@ func (q *queue) Claim(_ context.Context, most int) (claimed []store.Inbound, err
 	return claimed, nil
 }
 
-func (q *queue) Receive(_ context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (q *fakeStore) Receive(_ context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last++
@@ -58,36 +58,36 @@ func (q *queue) Receive(_ context.Context, a store.ReceiveRequest) (store.Receiv
 	return store.ReceiveResult{Inbound: inbound, Disposition: store.Queued}, nil
 }
 
-func (q *queue) finish(inbound store.Inbound) {
+func (q *fakeStore) finishMessage(inbound store.Inbound) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.busy, inbound.In.Chat)
 }
 
-// turn lasts a second of the test's own time.
-type turn struct {
-	r       *rig
+// fakeTurn lasts a second of simulated time.
+type fakeTurn struct {
+	r       *fixture
 	inbound store.Inbound
 	slot    *lanes.Slot
 }
 
-func (t *turn) AgentEnded() bool { return false }
+func (t *fakeTurn) AgentEnded() bool { return false }
 
-func (t *turn) Drop() { t.r.dropped++ }
+func (t *fakeTurn) Drop() { t.r.dropped++ }
 
-func (t *turn) Run(ctx context.Context) {
-	t.r.begin(t)
+func (t *fakeTurn) Run(ctx context.Context) {
+	t.r.beginTurn(t)
 	select {
 	case <-time.After(time.Second):
 	case <-ctx.Done():
 	}
-	t.r.end(t)
+	t.r.endTurn(t)
 }
 
-// rig is Lanes over an in-memory queue, and a record of the turns that ran.
-type rig struct {
-	*queue
-	lanes *lanes.Lanes[*turn]
+// fixture is Lanes over a fakeStore, and a record of the turns that ran.
+type fixture struct {
+	*fakeStore
+	lanes *lanes.Lanes[*fakeTurn]
 
 	running, most int
 	dropped       int
@@ -96,14 +96,14 @@ type rig struct {
 	began         time.Time
 }
 
-func newRig(slots int) *rig {
-	r := &rig{queue: &queue{busy: map[channels.Chat]bool{}}, at: map[int64]time.Duration{}, began: time.Now()}
-	newTurn := func(inbound store.Inbound, slot *lanes.Slot) *turn { return &turn{r, inbound, slot} }
-	r.lanes = lanes.New(lanes.Options[*turn]{Slots: slots, Store: r.queue, NewTurn: newTurn, Log: zap.NewNop()})
+func newFixture(slots int) *fixture {
+	r := &fixture{fakeStore: &fakeStore{busy: map[channels.Chat]bool{}}, at: map[int64]time.Duration{}, began: time.Now()}
+	newTurn := func(inbound store.Inbound, slot *lanes.Slot) *fakeTurn { return &fakeTurn{r, inbound, slot} }
+	r.lanes = lanes.New(lanes.Options[*fakeTurn]{Slots: slots, Store: r.fakeStore, NewTurn: newTurn, Log: zap.NewNop()})
 	return r
 }
 
-func (r *rig) begin(t *turn) {
+func (r *fixture) beginTurn(t *fakeTurn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running++
@@ -112,15 +112,15 @@ func (r *rig) begin(t *turn) {
 	r.at[t.inbound.ID] = time.Since(r.began)
 }
 
-func (r *rig) end(t *turn) {
+func (r *fixture) endTurn(t *fakeTurn) {
 	r.mu.Lock()
 	r.running--
 	r.mu.Unlock()
-	r.finish(t.inbound)
+	r.finishMessage(t.inbound)
 	r.lanes.Wake()
 }
 
-func (r *rig) accept(t *testing.T, chat string) store.Inbound {
+func (r *fixture) acceptMessage(t *testing.T, chat string) store.Inbound {
 	t.Helper()
 	result, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
 	if err != nil {
@@ -129,15 +129,15 @@ func (r *rig) accept(t *testing.T, chat string) store.Inbound {
 	return result.Inbound
 }
 
-func TestAChatsTurnsRunInOrderAndOtherChatsBesideThem(t *testing.T) {
+func TestAChatsTurnsRunInOrderAndOtherChatsInParallel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(2)
+		r := newFixture(2)
 		ctx, cancel := context.WithCancel(t.Context())
 		working, end := context.WithCancel(t.Context())
 		go r.lanes.Run(ctx, working)
 		for _, chat := range []string{"a", "a", "a", "b", "c"} {
-			r.accept(t, chat)
+			r.acceptMessage(t, chat)
 		}
 		time.Sleep(10 * time.Second)
 		cancel()
@@ -160,7 +160,7 @@ func TestAChatsTurnsRunInOrderAndOtherChatsBesideThem(t *testing.T) {
 func TestTurnsThatWaitForSlotsAreClaimedTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(3)
+		r := newFixture(3)
 		for _, chat := range []string{"a", "b", "c", "d", "e"} { // before anything runs
 			r.waiting = append(r.waiting, store.Inbound{ID: int64(len(r.waiting) + 1), In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
 		}
@@ -187,7 +187,7 @@ func TestTurnsThatWaitForSlotsAreClaimedTogether(t *testing.T) {
 func TestSlotsThatBecomeFreeDuringAClaimAreFilledByTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(4)
+		r := newFixture(4)
 		for i := range 12 {
 			r.waiting = append(r.waiting, store.Inbound{ID: int64(i + 1), In: channels.Incoming{Chat: channels.Chat{ID: string(rune('a' + i))}}})
 		}
@@ -212,7 +212,7 @@ func TestSlotsThatBecomeFreeDuringAClaimAreFilledByTheNext(t *testing.T) {
 func TestATurnOfALockedChatStartsAfterTheUnlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(2)
+		r := newFixture(2)
 		working, end := context.WithCancel(t.Context())
 		r.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}, {ID: 2, In: channels.Incoming{Chat: channels.Chat{ID: "b"}}}}
 		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
@@ -236,7 +236,7 @@ func TestATurnOfALockedChatStartsAfterTheUnlock(t *testing.T) {
 func TestAClaimInProgressIsAwaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(1)
+		r := newFixture(1)
 		release := make(chan struct{})
 		r.claim = func() { <-release }
 		r.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}}
@@ -258,19 +258,19 @@ func TestAClaimInProgressIsAwaited(t *testing.T) {
 	})
 }
 
-func TestATurnThatYieldsLetsAnotherHaveItsSlot(t *testing.T) {
+func TestATurnThatYieldsItsSlotLetsAnotherRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(1)
+		r := newFixture(1)
 		working, end := context.WithCancel(t.Context())
 		go r.lanes.Run(working, working)
-		first := r.accept(t, "a")
+		first := r.acceptMessage(t, "a")
 		synctest.Wait()
 		yielding, _ := r.lanes.RunningTurn(first.In.Chat)
 		back := make(chan bool, 1)
 		go func() { back <- yielding.slot.Yield(working, 100*time.Millisecond) }()
 		synctest.Wait()
-		r.accept(t, "b")
+		r.acceptMessage(t, "b")
 		synctest.Wait()
 		if !slices.Equal(r.order, []int64{1, 2}) {
 			t.Errorf("the turns %v began while the only slot was free", r.order)
@@ -282,16 +282,16 @@ func TestATurnThatYieldsLetsAnotherHaveItsSlot(t *testing.T) {
 	})
 }
 
-func TestAnyNumberOfTurnsMayWaitWithoutASlotAndGoOnOneAfterTheOther(t *testing.T) {
+func TestAnyNumberOfTurnsMayWaitWithoutASlotAndResumeOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(1)
+		r := newFixture(1)
 		working, end := context.WithCancel(t.Context())
 		go r.lanes.Run(working, working)
 		const turns = 50
 		var waiting []*lanes.Slot
 		for i := range turns {
-			in := r.accept(t, string(rune('a'+i))).In
+			in := r.acceptMessage(t, string(rune('a'+i))).In
 			synctest.Wait()
 			turn, ok := r.lanes.RunningTurn(in.Chat)
 			if !ok || r.running != i+1 {
@@ -338,11 +338,11 @@ func TestAnyNumberOfTurnsMayWaitWithoutASlotAndGoOnOneAfterTheOther(t *testing.T
 func TestAtMostAsManyTurnsAsSlotsStoreTheOutputOfExitedAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(1)
+		r := newFixture(1)
 		working, end := context.WithCancel(t.Context())
 		go r.lanes.Run(working, working)
 		for i, begun := range []int{1, 2, 2} { // the second turn keeps its slot until the first has ended
-			in := r.accept(t, string(rune('a'+i))).In
+			in := r.acceptMessage(t, string(rune('a'+i))).In
 			synctest.Wait()
 			if len(r.order) != begun {
 				t.Errorf("%d turns began, want %d", len(r.order), begun)
@@ -369,11 +369,11 @@ func TestAtMostAsManyTurnsAsSlotsStoreTheOutputOfExitedAgents(t *testing.T) {
 func TestAMessageAcceptedAfterShutdownStaysOnDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(1)
+		r := newFixture(1)
 		working, end := context.WithCancel(t.Context())
 		end()
 		r.lanes.Run(working, working)
-		r.accept(t, "a")
+		r.acceptMessage(t, "a")
 		r.lanes.WaitForTurns()
 		if len(r.order) != 0 || len(r.lanes.RunningTurns()) != 0 || r.lanes.Full() {
 			t.Errorf("ran %v, registered %d, all slots taken %t", r.order, len(r.lanes.RunningTurns()), r.lanes.Full())
@@ -387,7 +387,7 @@ func TestAMessageAcceptedAfterShutdownStaysOnDisk(t *testing.T) {
 func TestAMessageThatWaitsForItsChatTakesNoSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(1)
+		r := newFixture(1)
 		working, end := context.WithCancel(t.Context())
 		go r.lanes.Run(working, working)
 		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
@@ -397,7 +397,7 @@ func TestAMessageThatWaitsForItsChatTakesNoSlot(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		r.accept(t, "b")
+		r.acceptMessage(t, "b")
 		synctest.Wait()
 		if len(r.order) != 1 {
 			t.Error("the message of another chat waits")

@@ -22,8 +22,8 @@ import (
 
 var ann, bob = channels.Chat{Channel: "net", ID: "ann"}, channels.Chat{Channel: "net", ID: "bob"}
 
-// network is a channel whose sends are decided by the test.
-type network struct {
+// fakeChannel is a channel whose results the test decides.
+type fakeChannel struct {
 	channels.Channel
 	mu   sync.Mutex
 	sent []channels.Outgoing
@@ -31,11 +31,11 @@ type network struct {
 	call func(n int, o channels.Outgoing) error
 }
 
-func (*network) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (*fakeChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, Media: m.Media}}, nil
 }
 
-func (n *network) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
+func (n *fakeChannel) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	n.mu.Lock()
 	n.sent = append(n.sent, o)
 	number := len(n.sent)
@@ -48,8 +48,8 @@ func (n *network) Send(_ context.Context, o channels.Outgoing) (channels.Receipt
 	return channels.Receipt{ID: fmt.Sprint(number)}, nil
 }
 
-// texts returns what was sent so far; a repetition is led by ↻.
-func (n *network) texts() string {
+// texts returns the texts that were sent so far; a repetition begins with ↻.
+func (n *fakeChannel) texts() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var all []string
@@ -76,15 +76,15 @@ func openStore(t *testing.T) *sqlite.Store {
 	return s
 }
 
-func newOutbox(s outbox.Store, n *network, told events.Func) *outbox.Outbox {
+func newOutbox(s outbox.Store, n *fakeChannel, told events.Func) *outbox.Outbox {
 	return outbox.New(outbox.Options{
 		Store: s, Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false },
 		Log: zap.NewNop(), Events: told,
 	})
 }
 
-// run runs an outbox until the returned function is called.
-func run(t *testing.T, o *outbox.Outbox) (stop func()) {
+// runOutbox runs an outbox until the returned function is called.
+func runOutbox(t *testing.T, o *outbox.Outbox) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -98,7 +98,7 @@ func run(t *testing.T, o *outbox.Outbox) (stop func()) {
 	}
 }
 
-func post(t *testing.T, o *outbox.Outbox, chat channels.Chat, text string) {
+func postText(t *testing.T, o *outbox.Outbox, chat channels.Chat, text string) {
 	t.Helper()
 	if err := o.Post(t.Context(), &outbox.Message{Message: channels.Message{Chat: chat, Kind: channels.Answer, Text: text}}); err != nil {
 		t.Fatal(err)
@@ -106,12 +106,12 @@ func post(t *testing.T, o *outbox.Outbox, chat channels.Chat, text string) {
 }
 
 func TestMessagesPostedBeforeRunAreSentInOrder(t *testing.T) {
-	n := &network{}
+	n := &fakeChannel{}
 	o := newOutbox(openStore(t), n, nil)
 	for _, text := range []string{"1", "2", "3"} {
-		post(t, o, ann, text)
+		postText(t, o, ann, text)
 	}
-	stop := run(t, o)
+	stop := runOutbox(t, o)
 	o.Idle(t.Context())
 	stop()
 	if got := n.texts(); got != "[1 2 3]" {
@@ -121,16 +121,16 @@ func TestMessagesPostedBeforeRunAreSentInOrder(t *testing.T) {
 
 func TestAChatThatHangsDelaysNoOther(t *testing.T) {
 	release, sent := make(chan struct{}), make(chan events.Event, 9)
-	n := &network{call: func(_ int, o channels.Outgoing) error {
+	n := &fakeChannel{call: func(_ int, o channels.Outgoing) error {
 		if o.Chat == ann {
 			<-release
 		}
 		return nil
 	}}
 	o := newOutbox(openStore(t), n, func(e events.Event) { sent <- e })
-	stop := run(t, o)
-	post(t, o, ann, "slow")
-	post(t, o, bob, "fast")
+	stop := runOutbox(t, o)
+	postText(t, o, ann, "slow")
+	postText(t, o, bob, "fast")
 	if e := <-sent; e.Chat != bob || e.Type != events.Sent {
 		t.Errorf("first came %+v", e)
 	}
@@ -143,7 +143,7 @@ func TestAChatThatHangsDelaysNoOther(t *testing.T) {
 // marked as a repetition.
 func TestARepetitionIsMarkedWhateverTheErrorTextSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &network{call: func(number int, _ channels.Outgoing) error {
+		n := &fakeChannel{call: func(number int, _ channels.Outgoing) error {
 			switch number {
 			case 1:
 				return fmt.Errorf("upstream said: %w", &channels.SendError{Err: errors.New("504"), Unknown: true})
@@ -154,8 +154,8 @@ func TestARepetitionIsMarkedWhateverTheErrorTextSays(t *testing.T) {
 		}}
 		s := &memoryStore{}
 		o := newOutbox(s, n, nil)
-		stop := run(t, o)
-		post(t, o, ann, "hi")
+		stop := runOutbox(t, o)
+		postText(t, o, ann, "hi")
 		time.Sleep(time.Minute)
 		stop()
 		if got := n.texts(); got != "[hi ↻hi ↻hi]" {
@@ -166,15 +166,15 @@ func TestARepetitionIsMarkedWhateverTheErrorTextSays(t *testing.T) {
 
 func TestTheTextOfAnErrorAloneMakesNoRepetition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &network{call: func(number int, _ channels.Outgoing) error {
+		n := &fakeChannel{call: func(number int, _ channels.Outgoing) error {
 			if number == 1 {
 				return errors.New("outcome unknown: these are only words")
 			}
 			return nil
 		}}
 		o := newOutbox(&memoryStore{}, n, nil)
-		stop := run(t, o)
-		post(t, o, ann, "hi")
+		stop := runOutbox(t, o)
+		postText(t, o, ann, "hi")
 		time.Sleep(time.Minute)
 		stop()
 		if got := n.texts(); got != "[hi hi]" {
@@ -190,13 +190,13 @@ func TestACallInProgressDuringACrashIsRepeatedWithTheMark(t *testing.T) {
 	if err != nil || !claimed {
 		t.Fatal(claimed, err)
 	}
-	n := &network{}
+	n := &fakeChannel{}
 	o := newOutbox(s, n, nil)
 	if err := o.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}}); err != nil {
 		t.Fatal(err)
 	}
 	o.Wake(ann)
-	stop := run(t, o)
+	stop := runOutbox(t, o)
 	o.Idle(t.Context())
 	stop()
 	if got := n.texts(); got != "[↻hi]" {
@@ -226,7 +226,7 @@ func TestAFileThatIsNotSentIsClosedBeforeItsMessageIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o := newOutbox(fullStore{openStore(t)}, &network{}, nil)
+	o := newOutbox(fullStore{openStore(t)}, &fakeChannel{}, nil)
 	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Media: []channels.File{{Name: "big", Size: 3, Open: file}}}}
 	if err := o.Post(t.Context(), m); !errors.Is(err, outbox.ErrNotStored) {
 		t.Errorf("posted: %v", err)
@@ -238,9 +238,9 @@ func TestAFileThatIsNotSentIsClosedBeforeItsMessageIsStored(t *testing.T) {
 
 func TestAClaimedDeliveryThatIsNotSentBeforeTheEndStaysPending(t *testing.T) {
 	s := openStore(t)
-	n := &network{}
+	n := &fakeChannel{}
 	o := newOutbox(s, n, nil)
-	post(t, o, ann, "hi")
+	postText(t, o, ann, "hi")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o.Run(ctx)
@@ -252,18 +252,18 @@ func TestAClaimedDeliveryThatIsNotSentBeforeTheEndStaysPending(t *testing.T) {
 
 func TestMessagesPostedAfterTheEndStayPending(t *testing.T) {
 	s := openStore(t)
-	n := &network{}
+	n := &fakeChannel{}
 	o := newOutbox(s, n, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o.Run(ctx)
-	post(t, o, ann, "late")
+	postText(t, o, ann, "late")
 	got, err := s.Undelivered(t.Context(), ann, 9)
 	if err != nil || len(got) != 1 || got[0].State != store.Pending || got[0].Doubtful {
 		t.Errorf("left %+v, %v", got, err)
 	}
 	again := newOutbox(s, n, nil)
-	stop := run(t, again)
+	stop := runOutbox(t, again)
 	again.Wake(ann)
 	again.Idle(t.Context())
 	stop()
@@ -272,7 +272,7 @@ func TestMessagesPostedAfterTheEndStayPending(t *testing.T) {
 	}
 }
 
-// memoryStore is as much of a store as one chat needs, without goroutines or files, so that it
+// memoryStore is a store of one chat, without goroutines or files, so that it
 // works in a synctest bubble.
 type memoryStore struct {
 	outbox.Store

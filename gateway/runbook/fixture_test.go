@@ -14,7 +14,7 @@ import (
 
 var began = time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)
 
-// section writes a step with a challenge; "" is a step that asks for no proof.
+// section returns a step with a challenge; "" is a step without one.
 func section(label, challenge string) string {
 	if challenge == "" {
 		return fmt.Sprintf("## %s\n\nText of %s.\n\n", label, label)
@@ -69,7 +69,7 @@ func load(t testing.TB, r runbook.Run) runbook.Run {
 	return loaded
 }
 
-func (g *fixture) do(transition func(runbook.Run, runbook.Env) (runbook.Run, runbook.Answer, error)) (runbook.Answer, error) {
+func (g *fixture) transition(transition func(runbook.Run, runbook.Env) (runbook.Run, runbook.Answer, error)) (runbook.Answer, error) {
 	g.t.Helper()
 	g.count++
 	before, stored := g.run.Encode(), load(g.t, g.run)
@@ -98,7 +98,7 @@ func (g *fixture) uri(step int) string { return source.StepURI(step) }
 // solution is the fields of a solution.
 type solution map[string]any
 
-// sign adds the nonce and the hash of the present challenge.
+// sign adds the nonce and the hash of the current challenge.
 func (g *fixture) sign(s solution) solution {
 	signed := solution{"nonce": g.run.Issued.Nonce, "proof_hash": g.run.LastHash()}
 	for name, value := range s {
@@ -114,7 +114,7 @@ func (g *fixture) send(step int, s solution) runbook.Answer {
 	if s != nil {
 		raw = json.RawMessage(asJSON(s))
 	}
-	a, err := g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+	a, err := g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Next(r, runbook.Call{URI: source.StepURI(step), Solution: raw}, env)
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ var (
 	answers  = []solution{built, uploaded, approved, reported}
 )
 
-// solve proves the present step with a right solution, as an agent does.
+// solve proves the current step with a correct solution, as an agent does.
 func (g *fixture) solve() runbook.Answer {
 	g.t.Helper()
 	step := g.run.Step
@@ -149,7 +149,7 @@ func (g *fixture) solve() runbook.Answer {
 	return g.send(step, solution{})
 }
 
-// solveAll proves all steps that are left.
+// solveAll proves all remaining steps.
 func (g *fixture) solveAll() {
 	g.t.Helper()
 	for g.run.Status == runbook.Waiting {
@@ -157,17 +157,17 @@ func (g *fixture) solveAll() {
 	}
 }
 
-// refused checks an answer that says an error.
-func (g *fixture) refused(a runbook.Answer, code, message string, count int) {
+// checkError checks an answer with an error.
+func (g *fixture) checkError(a runbook.Answer, code, message string, count int) {
 	g.t.Helper()
 	action := fmt.Sprintf("retry kairos_next with %s -- use nonce and proof_hash from THIS response's challenge", g.uri(g.run.Step))
-	g.refusedWith(a, code, message, action)
+	g.checkErrorAndAction(a, code, message, action)
 	if a.RetryCount == nil || *a.RetryCount != count {
 		g.t.Errorf("retry_count %v, want %d", asJSON(a.RetryCount), count)
 	}
 }
 
-func (g *fixture) refusedWith(a runbook.Answer, code, message, action string) {
+func (g *fixture) checkErrorAndAction(a runbook.Answer, code, message, action string) {
 	g.t.Helper()
 	if a.ErrorCode != code || a.Message != message || a.NextAction != action || a.ProofHash != "" {
 		g.t.Errorf("%s\nwant %s: %s\n%s", asJSON(a), code, message, action)

@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(checkText)
 }
 
-// checkText checks what holds for a runbook whatever its text.
+// checkText checks the properties that every runbook has.
 func checkText(t *testing.T, text string) {
 	book, errors, warnings := runbook.Parse(text)
 	lines := strings.Count(text, "\n") + 1

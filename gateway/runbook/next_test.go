@@ -12,7 +12,7 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-func TestAChallengeIsMadeOfItsDefinition(t *testing.T) {
+func TestAChallengeIsCreatedFromItsDefinition(t *testing.T) {
 	for definition, want := range map[string]string{
 		`{"shell":{"cmd":"make"}}`:                                             `{"type":"shell","description":"Execute shell command: make","shell":{"cmd":"make","timeout_seconds":30}`,
 		`{"type":"shell","shell":{"cmd":"a && b","timeout_seconds":0}}`:        `{"type":"shell","description":"Execute shell command: a && b","shell":{"cmd":"a && b","timeout_seconds":30}`,
@@ -159,7 +159,7 @@ func TestEachCheckAnswersInItsOrder(t *testing.T) {
 				}
 				return
 			}
-			g.refused(a, c.code, c.message, 1)
+			g.checkError(a, c.code, c.message, 1)
 			if g.run.Issued.Nonce != nonce || len(g.run.Records) != c.step-1 {
 				t.Error("the challenge changed, or the failure left a record")
 			}
@@ -173,27 +173,27 @@ func TestEachCheckAnswersInItsOrder(t *testing.T) {
 func TestASolutionIsRequired(t *testing.T) {
 	g := begin(t, deploy)
 	for _, raw := range []string{"", "null", `"yes"`, "[]"} {
-		a, err := g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+		a, err := g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 			r.Issued.Failures = 0
 			return runbook.Next(r, runbook.Call{URI: g.uri(1), Solution: json.RawMessage(raw)}, env)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.refusedWith(a, "MISSING_FIELD", "Solution is required for steps 2+. Use kairos_begin for step 1.",
+		g.checkErrorAndAction(a, "MISSING_FIELD", "Solution is required for steps 2+. Use kairos_begin for step 1.",
 			fmt.Sprintf("retry kairos_next with %s -- include solution matching challenge", g.uri(1)))
 	}
 }
 
-func TestFromTheThirdFailureTheAgentMayUseItsJudgment(t *testing.T) {
+func TestFromTheThirdFailureTheAgentMayContinueByItsOwnDecision(t *testing.T) {
 	g := begin(t, deploy)
 	for n := 1; n <= 5; n++ {
 		a := g.send(1, g.sign(broken))
 		if n < 3 {
-			g.refused(a, "COMMAND_FAILED", "Proof of work failed. Fix and retry.", n)
+			g.checkError(a, "COMMAND_FAILED", "Proof of work failed. Fix and retry.", n)
 			continue
 		}
-		g.refusedWith(a, "MAX_RETRIES_EXCEEDED", fmt.Sprintf("Step failed %d times. Use your judgment to recover.", n),
+		g.checkErrorAndAction(a, "MAX_RETRIES_EXCEEDED", fmt.Sprintf("Step failed %d times. Use your judgment to recover.", n),
 			"Options: (1) call kairos_mint with force_update to fix the step for future executions (2) call kairos_attest with "+g.uri(1)+
 				" and outcome failure to abort (3) ask the user for help")
 		if *a.RetryCount != n || a.Cause != runbook.CommandFailed {
@@ -203,7 +203,7 @@ func TestFromTheThirdFailureTheAgentMayUseItsJudgment(t *testing.T) {
 	if a := g.solve(); a.CurrentStep.URI != g.uri(2) {
 		t.Errorf("a right solution: %s", asJSON(a))
 	}
-	g.refused(g.send(2, g.sign(broken)), "TYPE_MISMATCH", "Expected proof type: mcp, got: shell", 1)
+	g.checkError(g.send(2, g.sign(broken)), "TYPE_MISMATCH", "Expected proof type: mcp, got: shell", 1)
 }
 
 func TestAChallengeExpiresAfterAnHour(t *testing.T) {
@@ -213,11 +213,11 @@ func TestAChallengeExpiresAfterAnHour(t *testing.T) {
 	g.send(1, g.sign(broken))
 	old := g.sign(built)
 	g.now = began.Add(time.Hour)
-	g.refused(g.send(1, old), "NONCE_MISMATCH", message, 1)
+	g.checkError(g.send(1, old), "NONCE_MISMATCH", message, 1)
 	if g.run.Issued.Nonce == old["nonce"] {
 		t.Error("there is no new challenge")
 	}
-	g.refused(g.send(1, old), "NONCE_MISMATCH", message, 2)
+	g.checkError(g.send(1, old), "NONCE_MISMATCH", message, 2)
 	g.now = g.now.Add(time.Hour - 1)
 	g.solve()
 
@@ -269,7 +269,7 @@ func TestTheURIMayBeThatOfTheStepAfter(t *testing.T) {
 	}
 	old := g.sign(uploaded)
 	old["nonce"] = call["nonce"]
-	g.refused(g.send(2, old), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 1)
+	g.checkError(g.send(2, old), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 1)
 }
 
 func TestAStepFurtherOnMissesAProof(t *testing.T) {
@@ -279,7 +279,7 @@ func TestAStepFurtherOnMissesAProof(t *testing.T) {
 		`Proof of work missing for Upload. Complete the required mcp verification before continuing.`,
 	} {
 		a := g.send(step+3, g.sign(built))
-		g.refusedWith(a, "MISSING_PROOF", want, fmt.Sprintf("retry kairos_next with %s -- complete previous step first", g.uri(step+1)))
+		g.checkErrorAndAction(a, "MISSING_PROOF", want, fmt.Sprintf("retry kairos_next with %s -- complete previous step first", g.uri(step+1)))
 		if *a.RetryCount != 0 {
 			t.Error("it counts as a failure")
 		}
@@ -314,8 +314,8 @@ func TestAnEarlierStepWithAnotherNonceIsAMismatch(t *testing.T) {
 	g := begin(t, deploy)
 	g.solve()
 	g.solve()
-	g.refused(g.send(1, g.sign(built)), "NONCE_MISMATCH", message, 1)
-	g.refused(g.send(1, nil), "NONCE_MISMATCH", message, 2)
+	g.checkError(g.send(1, g.sign(built)), "NONCE_MISMATCH", message, 1)
+	g.checkError(g.send(1, nil), "NONCE_MISMATCH", message, 2)
 	if len(g.run.Records) != 2 {
 		t.Error("something was recorded")
 	}
@@ -359,13 +359,13 @@ func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
 		t.Fatal("they have the same ID or nonce")
 	}
 	foreign := b.sign(built)
-	a.refused(a.send(1, foreign), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 1)
+	a.checkError(a.send(1, foreign), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 1)
 	a.solve()
 	if b.run.Step != 1 || b.run.Issued.Failures != 0 || len(b.run.Records) != 0 {
 		t.Error("the other run went on")
 	}
 	b.send(1, foreign)
-	a.refused(a.send(1, foreign), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 1)
+	a.checkError(a.send(1, foreign), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 1)
 	a.solveAll()
 	b.solveAll()
 	if a.run.LastHash() == b.run.LastHash() {
@@ -373,7 +373,7 @@ func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
 	}
 }
 
-func TestTransitionsOfOneStateDoNotTouchEachOther(t *testing.T) {
+func TestTransitionsOfOneStateAreIndependent(t *testing.T) {
 	g := begin(t, deploy)
 	g.solve()
 	g.solve()

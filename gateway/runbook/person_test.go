@@ -14,28 +14,28 @@ import (
 
 func (g *fixture) prove(p runbook.Proof) (runbook.Answer, error) {
 	g.t.Helper()
-	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+	return g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Prove(r, p, env)
 	})
 }
 
 func (g *fixture) approve(a runbook.Approval) (runbook.Answer, error) {
 	g.t.Helper()
-	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+	return g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Approve(r, a, env)
 	})
 }
 
 func (g *fixture) decline(d runbook.Refusal) (runbook.Answer, error) {
 	g.t.Helper()
-	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+	return g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Decline(r, d, env)
 	})
 }
 
 func (g *fixture) skip(s runbook.SkipDecision) (runbook.Answer, error) {
 	g.t.Helper()
-	return g.do(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+	return g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Skip(r, s, env)
 	})
 }
@@ -134,10 +134,10 @@ func TestInAChatAnAgentCannotApprove(t *testing.T) {
 	if a.Outcome != runbook.NeedsPerson || a.ErrorCode != "" || g.run.Encode() != state {
 		t.Fatalf("%s", asJSON(a))
 	}
-	g.refused(g.send(1, g.sign(solution{"type": "user_input"})), "MISSING_FIELD", "User input proof requires user_input.confirmation", 1)
+	g.checkError(g.send(1, g.sign(solution{"type": "user_input"})), "MISSING_FIELD", "User input proof requires user_input.confirmation", 1)
 	wrong := g.sign(approved)
 	wrong["nonce"] = "x"
-	g.refused(g.send(1, wrong), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 2)
+	g.checkError(g.send(1, wrong), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 2)
 	g.now = g.now.Add(3 * time.Hour)
 	if _, err := g.approve(runbook.Approval{Step: 1, By: "net:7"}); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestInAChatAnAgentCannotApprove(t *testing.T) {
 func TestAnAnswerSaysWhetherOnlyTheConfirmationIsMissing(t *testing.T) {
 	g := begin(t, "# B\n"+section("Ask", approveChallenge))
 	a := g.send(1, g.sign(solution{"type": "user_input"}))
-	if g.refused(a, "MISSING_FIELD", "User input proof requires user_input.confirmation", 1); a.Outcome != runbook.NeedsConfirmation {
+	if g.checkError(a, "MISSING_FIELD", "User input proof requires user_input.confirmation", 1); a.Outcome != runbook.NeedsConfirmation {
 		t.Errorf("outcome %d", a.Outcome)
 	}
 	if a := g.send(1, solution{"type": "user_input"}); a.Outcome != runbook.Refused {
@@ -171,7 +171,7 @@ func TestARefusalCountsAndMayEndTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, message, _ := strings.Cut(want, ": ")
-		g.refused(a, code, message, 1)
+		g.checkError(a, code, message, 1)
 		if g.run.Status != runbook.Waiting {
 			t.Errorf("%s: %s", want, g.run.Status)
 		}
@@ -222,7 +222,7 @@ func TestTwoPeopleApprove(t *testing.T) {
 	}
 
 	g = begin(t, "# B\n"+section("Ask", both))
-	g.refused(g.send(1, g.sign(approved)), "ELICITATION_FAILED", "This step needs the approval of 2 people.", 1)
+	g.checkError(g.send(1, g.sign(approved)), "ELICITATION_FAILED", "This step needs the approval of 2 people.", 1)
 }
 
 func TestAPersonSkipsAStepAfterTheThirdFailure(t *testing.T) {
@@ -297,11 +297,11 @@ func TestShowIssuesANewChallengeOnlyWhenTheOldOneHasExpired(t *testing.T) {
 		r, a := runbook.Show(r, env)
 		return r, a, nil
 	}
-	if a, _ := g.do(show); !reflect.DeepEqual(a, g.first) {
+	if a, _ := g.transition(show); !reflect.DeepEqual(a, g.first) {
 		t.Errorf("%s\nat first %s", asJSON(a), asJSON(g.first))
 	}
 	g.now = g.now.Add(time.Hour)
-	if a, _ := g.do(show); a.Challenge.Nonce == g.first.Challenge.Nonce {
+	if a, _ := g.transition(show); a.Challenge.Nonce == g.first.Challenge.Nonce {
 		t.Error("the nonce is the old one")
 	}
 	g.solve()

@@ -10,7 +10,7 @@ import (
 func TestOldRunsOfAgentsAreRemoved(t *testing.T) {
 	book, _, _ := runbook.Parse("# One\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"true\"}}}\n```\n")
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	runs := runbook.Runs{Records: &memory{values: map[string]string{}}, Now: func() time.Time { return now }}
+	runs := runbook.Runs{Records: &memoryStore{values: map[string]string{}}, Now: func() time.Time { return now }}
 	begin := func(by string) string {
 		r, _, err := runs.Begin(t.Context(), runbook.Start{Runbook: book, By: by, Chat: "net:1"})
 		if err != nil {

@@ -18,8 +18,8 @@ import (
 
 var _ runbook.Records = store.Records(nil)
 
-// memory is a store in memory.
-type memory struct {
+// memoryStore is a store in memory.
+type memoryStore struct {
 	lock   sync.Mutex
 	values map[string]string
 	swaps  int
@@ -27,13 +27,13 @@ type memory struct {
 	between func()
 }
 
-func (m *memory) LoadRecord(_ context.Context, key string) (string, error) {
+func (m *memoryStore) LoadRecord(_ context.Context, key string) (string, error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	return m.values[key], nil
 }
 
-func (m *memory) ListRecords(_ context.Context, prefix string) (map[string]string, error) {
+func (m *memoryStore) ListRecords(_ context.Context, prefix string) (map[string]string, error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	found := maps.Clone(m.values)
@@ -41,7 +41,7 @@ func (m *memory) ListRecords(_ context.Context, prefix string) (map[string]strin
 	return found, nil
 }
 
-func (m *memory) SwapRecord(_ context.Context, key, old, value string) (bool, error) {
+func (m *memoryStore) SwapRecord(_ context.Context, key, old, value string) (bool, error) {
 	if between := m.between; between != nil {
 		m.between = nil
 		between()
@@ -56,8 +56,8 @@ func (m *memory) SwapRecord(_ context.Context, key, old, value string) (bool, er
 	return true, nil
 }
 
-func newRuns() (runbook.Runs, *memory) {
-	m := &memory{values: map[string]string{}}
+func newRuns() (runbook.Runs, *memoryStore) {
+	m := &memoryStore{values: map[string]string{}}
 	return runbook.Runs{Records: m}, m
 }
 

@@ -13,8 +13,8 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// done is a complete run with a step that asks for no proof in the middle.
-func done(t *testing.T) *fixture {
+// completeRun returns a complete run whose middle step needs no proof.
+func completeRun(t *testing.T) *fixture {
 	g := begin(t, "# B\n"+section("One", buildChallenge)+section("Read", "")+section("Two", mintChallenge)+section("Three", approveChallenge)+section("Four", commentChallenge))
 	g.solveAll()
 	return g
@@ -34,8 +34,8 @@ func copyOf(t *testing.T, e runbook.Export) runbook.Export {
 	return again
 }
 
-// blamed verifies an export and returns the label that is named, or "".
-func blamed(t *testing.T, e runbook.Export) (string, string) {
+// verifyError verifies an export and returns the label that the error names, or "".
+func verifyError(t *testing.T, e runbook.Export) (string, string) {
 	t.Helper()
 	_, err := runbook.Verify(e)
 	var wrong *runbook.RecordError
@@ -47,7 +47,7 @@ func blamed(t *testing.T, e runbook.Export) (string, string) {
 }
 
 func TestAnExportVerifies(t *testing.T) {
-	g := done(t)
+	g := completeRun(t)
 	e := g.run.Export()
 	var form map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(e.Encode()), &form); err != nil {
@@ -76,7 +76,7 @@ func TestAnExportVerifies(t *testing.T) {
 var labels = []string{"One", "Two", "Three", "Four"}
 
 func TestAChangedRecordIsNamed(t *testing.T) {
-	e := done(t).run.Export()
+	e := completeRun(t).run.Export()
 	for i, entry := range e.Records {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(entry.Record), &fields); err != nil || len(fields) != 14 {
@@ -91,62 +91,62 @@ func TestAChangedRecordIsNamed(t *testing.T) {
 			text := asJSON(changed)
 			bad := copyOf(t, e)
 			bad.Records[i].Record = text
-			if label, _ := blamed(t, bad); label != labels[i] {
+			if label, _ := verifyError(t, bad); label != labels[i] {
 				t.Errorf("%s of step %s changed: %s is named", name, labels[i], label)
 			}
 			if i == 3 && !slices.Contains([]string{"run", "runbook", "runbook_hash", "step", "label", "type", "required", "status", "previous", "challenge", "comment"}, name) {
 				continue // the chain says nothing of the last record; its hash does
 			}
 			bad.Records[i].ProofHash = hashOf(text)
-			if _, message := blamed(t, bad); !strings.Contains(message, labels[i]) {
+			if _, message := verifyError(t, bad); !strings.Contains(message, labels[i]) {
 				t.Errorf("%s of step %s changed, with its hash: %s", name, labels[i], message)
 			}
 		}
 		bad := copyOf(t, e)
 		bad.Records[i].ProofHash = hashOf("x")
-		if label, _ := blamed(t, bad); label != labels[i] {
+		if label, _ := verifyError(t, bad); label != labels[i] {
 			t.Errorf("the hash of step %s changed: %s is named", labels[i], label)
 		}
 		bad.Records[i] = runbook.Entry{Record: "{", ProofHash: hashOf("{")}
-		if label, _ := blamed(t, bad); label != labels[i] {
+		if label, _ := verifyError(t, bad); label != labels[i] {
 			t.Errorf("the record of step %s is no JSON: %s is named", labels[i], label)
 		}
 		bad.Records[i] = runbook.Entry{Record: entry.Record + " ", ProofHash: entry.ProofHash}
-		if label, _ := blamed(t, bad); label != labels[i] {
+		if label, _ := verifyError(t, bad); label != labels[i] {
 			t.Errorf("a blank behind the record of step %s: %s is named", labels[i], label)
 		}
 	}
 }
 
 func TestADroppedMovedOrAddedRecordIsNamed(t *testing.T) {
-	e := done(t).run.Export()
+	e := completeRun(t).run.Export()
 	for i := range e.Records {
 		bad := copyOf(t, e)
 		bad.Records = slices.Delete(bad.Records, i, i+1)
-		if label, _ := blamed(t, bad); label != labels[i] {
+		if label, _ := verifyError(t, bad); label != labels[i] {
 			t.Errorf("step %s dropped: %s is named", labels[i], label)
 		}
 		for j := range e.Records[:i] {
 			bad = copyOf(t, e)
 			bad.Records[i], bad.Records[j] = bad.Records[j], bad.Records[i]
-			if label, _ := blamed(t, bad); label != labels[j] {
+			if label, _ := verifyError(t, bad); label != labels[j] {
 				t.Errorf("steps %s and %s exchanged: %s is named", labels[j], labels[i], label)
 			}
 		}
 		bad = copyOf(t, e)
 		bad.Records = slices.Insert(bad.Records, i+1, e.Records[i])
-		if label, _ := blamed(t, bad); label != labels[i] {
+		if label, _ := verifyError(t, bad); label != labels[i] {
 			t.Errorf("step %s twice: %s is named", labels[i], label)
 		}
 		bad = copyOf(t, e)
 		bad.Records = append(bad.Records, e.Records[i])
-		if label, _ := blamed(t, bad); label != labels[i] {
+		if label, _ := verifyError(t, bad); label != labels[i] {
 			t.Errorf("step %s again at the end: %s is named", labels[i], label)
 		}
 	}
 	bad := copyOf(t, e)
 	bad.Records = nil
-	if label, _ := blamed(t, bad); label != "One" {
+	if label, _ := verifyError(t, bad); label != "One" {
 		t.Errorf("all dropped: %s is named", label)
 	}
 	var read map[string]any
@@ -155,13 +155,13 @@ func TestADroppedMovedOrAddedRecordIsNamed(t *testing.T) {
 	text := asJSON(read)
 	bad = copyOf(t, e)
 	bad.Records = slices.Insert(bad.Records, 1, runbook.Entry{Record: text, ProofHash: hashOf(text)})
-	if label, _ := blamed(t, bad); label != "Read" {
+	if label, _ := verifyError(t, bad); label != "Read" {
 		t.Errorf("a record of a step that asks for no proof: %s is named", label)
 	}
 }
 
 func TestARecordOfAnotherRunOrTextIsFound(t *testing.T) {
-	g := done(t)
+	g := completeRun(t)
 	e := g.run.Export()
 	other := &fixture{t: t, now: began, count: 777}
 	other.run, _ = runbook.Begin(runbook.Start{Runbook: g.run.Runbook(), Source: source}, other.env())
@@ -169,7 +169,7 @@ func TestARecordOfAnotherRunOrTextIsFound(t *testing.T) {
 	for i := range e.Records {
 		bad := copyOf(t, e)
 		bad.Records[i] = other.run.Records[i]
-		if _, message := blamed(t, bad); !strings.Contains(message, labels[i]) {
+		if _, message := verifyError(t, bad); !strings.Contains(message, labels[i]) {
 			t.Errorf("the record of step %s of another run: %s", labels[i], message)
 		}
 	}
@@ -185,7 +185,7 @@ func TestARecordOfAnotherRunOrTextIsFound(t *testing.T) {
 	} {
 		bad := copyOf(t, e)
 		change(&bad)
-		if _, message := blamed(t, bad); message == "" {
+		if _, message := verifyError(t, bad); message == "" {
 			t.Errorf("%s: no message", name)
 		}
 	}
@@ -205,7 +205,7 @@ func TestARecordNamesAsManyPeopleAsMustApprove(t *testing.T) {
 		if bad.Records[0] = (runbook.Entry{Record: text, ProofHash: hashOf(text)}); text == e.Records[0].Record {
 			t.Fatalf("there is no %s in %s", from, text)
 		}
-		if label, _ := blamed(t, bad); label != "Ask" {
+		if label, _ := verifyError(t, bad); label != "Ask" {
 			t.Errorf("%s is named", label)
 		}
 	}

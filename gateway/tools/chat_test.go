@@ -13,7 +13,7 @@ import (
 	"nanobot/terminal"
 )
 
-func (r *fixture) inChat(c *chat) tools.Options {
+func (r *fixture) inChat(c *fakeChat) tools.Options {
 	o := r.options()
 	o.Chat = c
 	return o
@@ -21,7 +21,7 @@ func (r *fixture) inChat(c *chat) tools.Options {
 
 func TestMessagesAndFilesGoToTheChat(t *testing.T) {
 	r := newFixture(t)
-	k := &chat{name: "telegram:1"}
+	k := &fakeChat{name: "telegram:1"}
 	c := r.connect(r.inChat(k), nil)
 	c.call("send_message", args{"text": "# Hello\n<b> & more"}).ok().want("sent", true)
 	c.call("send_files", args{"files": []args{{"path": "a.png", "caption": "One"}, {"path": "/tmp/b.mp4"}}, "text": "Look"}).ok().want("sent", true, "files", 2)
@@ -43,7 +43,7 @@ func TestMessagesAndFilesGoToTheChat(t *testing.T) {
 
 func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
 	r := newFixture(t)
-	k := &chat{name: "telegram:1"}
+	k := &fakeChat{name: "telegram:1"}
 	c := r.connect(r.inChat(k), nil)
 	many := make([]args, 51)
 	for i := range many {
@@ -87,7 +87,7 @@ func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
 func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 	r := newFixture(t)
 	var asked []terminal.Question
-	k := &chat{name: "telegram:1", ask: func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	k := &fakeChat{name: "telegram:1", ask: func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = append(asked, q)
 		return terminal.Answer{Text: "blue", By: "telegram:7"}, nil
 	}}
@@ -105,7 +105,7 @@ func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 func TestProgressAndHistory(t *testing.T) {
 	r := newFixture(t)
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	k := &chat{name: "telegram:1", found: []tools.Found{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
+	k := &fakeChat{name: "telegram:1", found: []tools.Found{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
 	c := r.connect(r.inChat(k), nil)
 	c.call("progress", args{"text": "Testing"}).ok().want("shown", true)
 	if !slices.Equal(k.progress, []string{"Testing"}) {
@@ -129,7 +129,7 @@ func TestProgressAndHistory(t *testing.T) {
 func TestAnAgentThatFloodsTheChatIsRateLimited(t *testing.T) {
 	r := newFixture(t)
 	tooMany := &tools.TooManyError{Reason: "too many messages. Wait 2 s, then try again."}
-	k := &chat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, tooMany }}
+	k := &fakeChat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, tooMany }}
 	c := r.connect(r.inChat(k), nil)
 	for range 130 { // only the chat bounds how much is sent to it
 		c.call("send_message", args{"text": "x"}).ok()
@@ -148,8 +148,8 @@ func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
 	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	connections := map[string]*client{
-		"one":   r.connect(r.inChat(&chat{name: "telegram:1"}), nil),
-		"two":   r.connect(r.inChat(&chat{name: "telegram:12"}), nil),
+		"one":   r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil),
+		"two":   r.connect(r.inChat(&fakeChat{name: "telegram:12"}), nil),
 		"alone": r.connect(r.options(), nil),
 	}
 	begun := map[string]result{}
@@ -175,7 +175,7 @@ func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
 	}
 	// The nonce of another chat's run is one that nobody has issued.
 	connections["two"].next(begun["one"], "shell", shell(0)).refused("NONCE_MISMATCH").want("run", begun["two"].str("run"))
-	again := r.connect(r.inChat(&chat{name: "telegram:12"}), nil)
+	again := r.connect(r.inChat(&fakeChat{name: "telegram:12"}), nil)
 	again.next(begun["one"], "shell", shell(0)).fails("NOT_FOUND", "Call kairos_begin")
 	again.next(begun["alone"], "shell", shell(0)).fails("NOT_FOUND", "Call kairos_begin")
 	again.next(begun["two"], "shell", shell(0)).ok().want("challenge.type", "mcp")
@@ -205,7 +205,7 @@ func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
 	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	run := r.beginFor("telegram:7", "telegram:1")
-	c := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
+	c := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil)
 	uri := run.Source.StepURI
 	solution := args{"type": "shell", "nonce": run.Issued.Nonce, "proof_hash": genesis, "shell": shell(0)}
 	for _, s := range []any{solution, without(solution, args{"shell": shell(1)}), args{}, nil} {
@@ -230,7 +230,7 @@ func TestAnAgentDoesNotEndARunThatAPersonBegan(t *testing.T) {
 	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	run := r.beginFor("telegram:7", "telegram:1")
-	c := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
+	c := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil)
 	rate := args{"uri": run.Source.StepURI(1), "run": run.ID, "outcome": "failure", "message": "I give up"}
 	c.call("kairos_attest", rate).fails("NOT_ALLOWED", "A person began this run")
 	if now, err := r.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
@@ -248,14 +248,14 @@ func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
 	c.call("kairos_next", args{"uri": run.Source.StepURI(1), "solution": solution}).fails("NOT_FOUND", "Call kairos_begin")
 }
 
-// people decide on the steps of a chat's runs.
-type people struct {
+// fakePeople decides on the steps of a chat's runs.
+type fakePeople struct {
 	rig    *fixture
 	decide func(run string, step int) error
 	asked  []int
 }
 
-func (p *people) run(_ context.Context, run string, step int) error {
+func (p *fakePeople) run(_ context.Context, run string, step int) error {
 	p.asked = append(p.asked, step)
 	return p.decide(run, step)
 }
@@ -263,8 +263,8 @@ func (p *people) run(_ context.Context, run string, step int) error {
 func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", gate+step("After", commentChallenge))
-	p := &people{rig: r}
-	o := r.inChat(&chat{name: "telegram:1"})
+	p := &fakePeople{rig: r}
+	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, answering("accept", args{"confirmation": "approved"})) // whose user is not asked
 
@@ -296,8 +296,8 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", gate)
-	p := &people{rig: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}
-	o := r.inChat(&chat{name: "telegram:1"})
+	p := &fakePeople{rig: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}
+	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, nil)
 	shown := c.begin("Gate")
@@ -311,7 +311,7 @@ func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 		return err
 	}
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("RUN_ENDED", "kairos_begin")
-	alone := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
+	alone := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil)
 	alone.next(alone.begin("Gate"), "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED")
 }
 
@@ -320,8 +320,8 @@ func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", "# Gate\n\n"+step("Ask", `{"type": "user_input", "user_input": {"prompt": "Ship it?", "approvals": 2}}`))
-	p := &people{rig: r}
-	o := r.inChat(&chat{name: "telegram:1"})
+	p := &fakePeople{rig: r}
+	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, nil)
 	shown := c.begin("Gate")

@@ -22,15 +22,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a store.
-type memory struct {
+// memoryStore is a store in memory.
+type memoryStore struct {
 	mu     sync.Mutex
 	values map[string]string
 	err    error       // of all calls
 	loads  chan string // gets the keys that are loaded, if it is there
 }
 
-func (m *memory) LoadRecord(_ context.Context, key string) (string, error) {
+func (m *memoryStore) LoadRecord(_ context.Context, key string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.loads != nil {
@@ -39,7 +39,7 @@ func (m *memory) LoadRecord(_ context.Context, key string) (string, error) {
 	return m.values[key], m.err
 }
 
-func (m *memory) ListRecords(_ context.Context, prefix string) (map[string]string, error) {
+func (m *memoryStore) ListRecords(_ context.Context, prefix string) (map[string]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
@@ -54,7 +54,7 @@ func (m *memory) ListRecords(_ context.Context, prefix string) (map[string]strin
 	return found, nil
 }
 
-func (m *memory) SwapRecord(_ context.Context, key, old, value string) (bool, error) {
+func (m *memoryStore) SwapRecord(_ context.Context, key, old, value string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil || m.values[key] != old {
@@ -67,21 +67,21 @@ func (m *memory) SwapRecord(_ context.Context, key, old, value string) (bool, er
 // fixture is a store and a folder that several connections use.
 type fixture struct {
 	*testing.T
-	store  *memory
+	store  *memoryStore
 	folder string
 	ahead  time.Duration // how much the clock is ahead
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return &fixture{T: t, store: &memory{values: map[string]string{}}, folder: t.TempDir()}
+	return &fixture{T: t, store: &memoryStore{values: map[string]string{}}, folder: t.TempDir()}
 }
 
 func (r *fixture) runs() runbook.Runs {
 	return runbook.Runs{Records: r.store, Now: func() time.Time { return time.Now().Add(r.ahead) }}
 }
 
-// write puts a runbook into the workspace.
+// write writes a runbook into the workspace.
 func (r *fixture) write(name, text string) {
 	r.Helper()
 	if err := os.WriteFile(filepath.Join(r.folder, name+".md"), []byte(text), 0o600); err != nil {
@@ -216,7 +216,7 @@ func (r result) want(pairs ...any) result {
 	return r
 }
 
-// ok checks that the result is no error.
+// ok checks that the result is not an error.
 func (r result) ok() result {
 	r.Helper()
 	if r.isError {
@@ -234,7 +234,7 @@ func (r result) fails(code, message string) result {
 	return r
 }
 
-// refused checks that the result is an answer with an error code, which is no isError.
+// refused checks that the result is an answer with an error code, without isError.
 func (r result) refused(code string) result {
 	r.Helper()
 	r.ok()
@@ -283,7 +283,7 @@ const (
 	commentChallenge = `{"type": "comment", "comment": {"min_length": 20}}`
 )
 
-// fourSteps is a runbook with each type.
+// fourSteps returns a runbook with a step of each type.
 func fourSteps(label string) string {
 	return "# " + label + "\n\nHow we ship.\n\n" + step("Test", shellChallenge) + step("Deploy", mcpChallenge) + step("Approve", inputChallenge) + step("Sum up", commentChallenge)
 }
@@ -293,8 +293,8 @@ const (
 	genesis     = runbook.Genesis
 )
 
-// chat is a chat whose methods record what they are asked to do.
-type chat struct {
+// fakeChat is a chat whose methods record their calls.
+type fakeChat struct {
 	name string
 	ask  func(ctx context.Context, q terminal.Question) (terminal.Answer, error)
 
@@ -307,9 +307,9 @@ type chat struct {
 	err      error // of all calls
 }
 
-func (c *chat) Name() string { return c.name }
+func (c *fakeChat) Name() string { return c.name }
 
-func (c *chat) Send(_ context.Context, m tools.Message) error {
+func (c *fakeChat) Send(_ context.Context, m tools.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
@@ -318,21 +318,21 @@ func (c *chat) Send(_ context.Context, m tools.Message) error {
 	return c.err
 }
 
-func (c *chat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+func (c *fakeChat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 	if c.ask == nil {
 		return terminal.Answer{}, errors.New("nobody answered")
 	}
 	return c.ask(ctx, q)
 }
 
-func (c *chat) Progress(_ context.Context, text string) error {
+func (c *fakeChat) Progress(_ context.Context, text string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = append(c.progress, text)
 	return c.err
 }
 
-func (c *chat) Search(_ context.Context, query string, limit int) ([]tools.Found, error) {
+func (c *fakeChat) Search(_ context.Context, query string, limit int) ([]tools.Found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.query, c.limit = query, limit

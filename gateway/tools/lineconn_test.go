@@ -17,16 +17,16 @@ import (
 	"nanobot/terminal"
 )
 
-// raw is a client that writes and reads lines.
-type raw struct {
+// rawClient is a client that writes and reads lines.
+type rawClient struct {
 	*fixture
 	conn   *net.UnixConn
 	lines  *bufio.Reader
 	served chan error
 }
 
-// dial connects a raw client over a pair of sockets.
-func (r *fixture) dial(ctx context.Context, o tools.Options) *raw {
+// dial connects a rawClient over a pair of sockets.
+func (r *fixture) dial(ctx context.Context, o tools.Options) *rawClient {
 	r.Helper()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *fixture) dial(ctx context.Context, o tools.Options) *raw {
 		f.Close()
 		ends[i] = c.(*net.UnixConn)
 	}
-	c := &raw{fixture: r, conn: ends[0], lines: bufio.NewReader(ends[0]), served: make(chan error, 1)}
+	c := &rawClient{fixture: r, conn: ends[0], lines: bufio.NewReader(ends[0]), served: make(chan error, 1)}
 	go func() { c.served <- tools.Serve(ctx, ends[1], o) }()
 	r.Cleanup(func() {
 		_ = c.conn.Close()
@@ -52,13 +52,13 @@ func (r *fixture) dial(ctx context.Context, o tools.Options) *raw {
 }
 
 // ended waits for the end of the server.
-func (c *raw) ended() error {
+func (c *rawClient) ended() error {
 	err := <-c.served
 	c.served <- err
 	return err
 }
 
-func (c *raw) send(lines ...string) {
+func (c *rawClient) send(lines ...string) {
 	c.Helper()
 	if _, err := io.WriteString(c.conn, strings.Join(lines, "\n")+"\n"); err != nil {
 		c.Fatal(err)
@@ -75,7 +75,7 @@ type message struct {
 	} `json:"error"`
 }
 
-func (c *raw) receive() (m message) {
+func (c *rawClient) receive() (m message) {
 	c.Helper()
 	line, err := c.lines.ReadString('\n')
 	if err != nil {
@@ -98,7 +98,7 @@ func toolCall(id any, name string, a any) string {
 }
 
 // hello begins the session.
-func (c *raw) hello() {
+func (c *rawClient) hello() {
 	c.Helper()
 	c.send(initialize, initialized)
 	if m := c.receive(); m.ID != "first" || m.Result["protocolVersion"] != "2025-06-18" || m.Result["instructions"] == "" {
@@ -107,7 +107,7 @@ func (c *raw) hello() {
 }
 
 // ping checks that the server still answers.
-func (c *raw) ping() {
+func (c *rawClient) ping() {
 	c.Helper()
 	c.send(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`)
 	if m := c.receive(); m.ID != "ping" || m.Error.Code != 0 {
@@ -236,10 +236,10 @@ func TestCallsBeforeTheEndOfTheInputAreAnswered(t *testing.T) {
 	}
 }
 
-// waitingChat is a chat whose questions are answered by nobody.
-func waitingChat() (k *chat, asked chan string, gone chan error) {
+// waitingChat returns a chat whose questions are never answered.
+func waitingChat() (k *fakeChat, asked chan string, gone chan error) {
 	asked, gone = make(chan string, 100), make(chan error, 100)
-	return &chat{name: "telegram:1", ask: func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+	return &fakeChat{name: "telegram:1", ask: func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked <- q.Text
 		<-ctx.Done()
 		gone <- ctx.Err()
@@ -248,15 +248,15 @@ func waitingChat() (k *chat, asked chan string, gone chan error) {
 }
 
 func TestTheEndOfAClientEndsItsQuestions(t *testing.T) {
-	for name, leave := range map[string]func(*raw, context.CancelFunc){
-		"closed": func(c *raw, _ context.CancelFunc) { _ = c.conn.Close() },
-		"half closed": func(c *raw, _ context.CancelFunc) {
+	for name, leave := range map[string]func(*rawClient, context.CancelFunc){
+		"closed": func(c *rawClient, _ context.CancelFunc) { _ = c.conn.Close() },
+		"half closed": func(c *rawClient, _ context.CancelFunc) {
 			_ = c.conn.CloseWrite()
 			if m := c.receive(); m.ID != 1.0 || m.Result["isError"] != true {
 				t.Errorf("the call is answered with %+v", m)
 			}
 		},
-		"shut down": func(_ *raw, cancel context.CancelFunc) { cancel() },
+		"shut down": func(_ *rawClient, cancel context.CancelFunc) { cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newFixture(t)
@@ -298,9 +298,9 @@ func TestACancelledCallEndsItsQuestionAlone(t *testing.T) {
 func TestTooManyCallsAtOnceAreRefused(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", gate)
-	shown := r.connect(r.inChat(&chat{name: "telegram:1"}), nil).begin("Gate")
+	shown := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil).begin("Gate")
 	asked, gone := make(chan struct{}, 100), make(chan struct{}, 100)
-	o := r.inChat(&chat{name: "telegram:1"})
+	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = func(ctx context.Context, _ string, _ int) error {
 		asked <- struct{}{}
 		<-ctx.Done()
@@ -328,7 +328,7 @@ func TestTooManyCallsAtOnceAreRefused(t *testing.T) {
 	}
 }
 
-func TestAClientThatDoesNotReadIsLeft(t *testing.T) {
+func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	r := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ours, theirs := net.Pipe() // which has no buffer

@@ -97,7 +97,7 @@ func TestEachCheckOfASolutionAnswersWithItsCode(t *testing.T) {
 	}
 }
 
-func TestTheThirdFailureLeavesItToTheAgent(t *testing.T) {
+func TestAfterTheThirdFailureTheAgentDecides(t *testing.T) {
 	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	c := r.connect(r.options(), nil)
@@ -187,7 +187,7 @@ func TestAnExpiredNonceBringsANewChallenge(t *testing.T) {
 	c.next(fresh, "shell", shell(0)).ok().want("challenge.type", "mcp")
 }
 
-func TestARunGoesOnOverAnotherConnection(t *testing.T) {
+func TestARunContinuesOverAnotherConnection(t *testing.T) {
 	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
 	shown := r.connect(r.options(), nil).begin("Ship")
@@ -242,25 +242,25 @@ func TestAttestRatesARun(t *testing.T) {
 	c.call("kairos_attest", args{"uri": done.str("current_step.uri"), "outcome": "success", "message": "well"}).ok().want("total_rated", 1)
 }
 
-// checker executes commands in place of an agent that lies.
-type checker struct {
+// fakeShell executes commands instead of an agent that lies.
+type fakeShell struct {
 	mu       sync.Mutex
 	commands []string
 	proof    runbook.ShellProof
 	err      error
 }
 
-func (k *checker) run(_ context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
+func (k *fakeShell) run(_ context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.commands = append(k.commands, run+" "+command+" "+timeout.String())
 	return k.proof, k.err
 }
 
-func TestAnAgentThatLiesAboutACommandIsFoundOut(t *testing.T) {
+func TestAnAgentThatLiesAboutACommandIsDetected(t *testing.T) {
 	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
-	k := &checker{proof: runbook.ShellProof{ExitCode: 3, Stderr: "broken"}}
+	k := &fakeShell{proof: runbook.ShellProof{ExitCode: 3, Stderr: "broken"}}
 	o := r.options()
 	o.CheckShell = k.run
 	c := r.connect(o, nil)
@@ -386,7 +386,7 @@ func TestRunsAndRunbooksHaveARate(t *testing.T) {
 
 func TestAChatWithoutANameIsNotServed(t *testing.T) {
 	o := newFixture(t).options()
-	o.Chat = &chat{}
+	o.Chat = &fakeChat{}
 	closed := false
 	if err := tools.Serve(t.Context(), closer{&closed}, o); err == nil || !closed {
 		t.Errorf("served: %v, closed: %v", err, closed)

@@ -260,7 +260,7 @@ func TestTheToolsOfAChatAreThereOnlyWithAChat(t *testing.T) {
 		t.Errorf("stand-alone: %q", got)
 	}
 	o := r.options()
-	o.Chat = &chat{name: "web:1"}
+	o.Chat = &fakeChat{name: "web:1"}
 	got := names(o)
 	slices.Sort(got)
 	if want := []string{"ask_user", "kairos_attest", "kairos_begin", "kairos_dump", "kairos_mint", "kairos_next", "kairos_search", "progress", "search_history", "send_files", "send_message"}; !slices.Equal(got, want) {

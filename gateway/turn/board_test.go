@@ -20,10 +20,10 @@ import (
 	"nanobot/terminal/screen"
 )
 
-// screens is a network that shows a screen as its rows, and the buttons below it.
-type screens struct{ network }
+// screenChannel is a channel that shows a screen as its rows, with the buttons below it.
+type screenChannel struct{ fakeChannel }
 
-func (screens) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (screenChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	text := m.Text
 	if m.Screen != nil {
 		text += "|" + m.Screen.Text()
@@ -34,8 +34,8 @@ func (screens) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: text}}, nil
 }
 
-// draws is a board frame with a screen.
-func draws(caption, text string) terminal.Frame {
+// screenFrame returns a board frame with a screen.
+func screenFrame(caption, text string) terminal.Frame {
 	s := screen.New(20, 3)
 	_, _ = s.Write([]byte(text))
 	return terminal.Frame{
@@ -43,10 +43,10 @@ func draws(caption, text string) terminal.Frame {
 	}
 }
 
-// runBoards runs a turn that emits frames, and returns the rig.
-func runBoards(t *testing.T, box *postbox, run func(emit func(terminal.Frame))) *rig {
+// runBoards runs a turn that emits frames, and returns the fixture.
+func runBoards(t *testing.T, box *fakeOutbox, run func(emit func(terminal.Frame))) *fixture {
 	t.Helper()
-	r := newRigWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+	r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 		run(func(f terminal.Frame) {
 			if err := emit(f); err != nil {
 				t.Error(err)
@@ -55,11 +55,11 @@ func runBoards(t *testing.T, box *postbox, run func(emit func(terminal.Frame))) 
 		return terminal.Outcome{Status: terminal.Done}, nil
 	}, func(o *turn.Options) {
 		if box != nil {
-			o.Outbox = &failing{postbox: box}
+			o.Outbox = &failingOutbox{fakeOutbox: box}
 		}
 	})
-	r.channels["net"] = screens{}
-	r.begin().Run(t.Context())
+	r.channels["net"] = screenChannel{}
+	r.beginTurn().Run(t.Context())
 	synctest.Wait()
 	r.stop()
 	return r
@@ -69,7 +69,7 @@ func TestAScreenIsTheBoardAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := runBoards(t, nil, func(emit func(terminal.Frame)) {
 			for i := range 100 {
-				emit(draws("Counting", fmt.Sprint("step ", i)))
+				emit(screenFrame("Counting", fmt.Sprint("step ", i)))
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(4 * time.Second)
@@ -82,10 +82,10 @@ func TestAScreenIsTheBoardAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 		if n := len(r.box.shown); n < 6 || n > 9 { // ten seconds of it, and the last
 			t.Errorf("%d edits: %q", n, r.box.shown)
 		}
-		expect(t, "first shown", r.box.shown[0], "Counting|step 0[/take true][/stop false]")
-		expect(t, "last shown", r.box.shown[len(r.box.shown)-1], "Counting|step 99[/take true][/stop false]")
-		expect(t, "posted", r.box.posted, []string{})
-		expect(t, "removed", r.box.removed, []string{"s1"})
+		checkEqual(t, "first shown", r.box.shown[0], "Counting|step 0[/take true][/stop false]")
+		checkEqual(t, "last shown", r.box.shown[len(r.box.shown)-1], "Counting|step 99[/take true][/stop false]")
+		checkEqual(t, "posted", r.box.posted, []string{})
+		checkEqual(t, "removed", r.box.removed, []string{"s1"})
 	})
 }
 
@@ -93,21 +93,21 @@ func TestAScreenThatLooksTheSameIsNotShownAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := runBoards(t, nil, func(emit func(terminal.Frame)) {
 			for range 400 {
-				emit(draws("", "\x1b[31mwaiting"))
-				emit(draws("", "waiting")) // in another colour, which this network does not show
+				emit(screenFrame("", "\x1b[31mwaiting"))
+				emit(screenFrame("", "waiting")) // in another colour, which this network does not show
 				time.Sleep(100 * time.Millisecond)
 			}
 		})
-		expect(t, "shown", r.box.shown, []string{"|waiting[/take true][/stop false]", "(15s)|waiting[/take true][/stop false]", "(30s)|waiting[/take true][/stop false]"})
+		checkEqual(t, "shown", r.box.shown, []string{"|waiting[/take true][/stop false]", "(15s)|waiting[/take true][/stop false]", "(30s)|waiting[/take true][/stop false]"})
 	})
 }
 
 func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running *turn.Turn
-		r := newRigWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			for i := range 8 {
-				if err := emit(draws("", fmt.Sprint("line ", i))); err != nil {
+				if err := emit(screenFrame("", fmt.Sprint("line ", i))); err != nil {
 					t.Error(err)
 				}
 				if i == 1 {
@@ -117,46 +117,46 @@ func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 			}
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}, func(*turn.Options) {})
-		r.channels["net"] = screens{}
-		running = r.begin()
+		r.channels["net"] = screenChannel{}
+		running = r.beginTurn()
 		running.Run(t.Context())
 		synctest.Wait()
 		r.stop()
-		expect(t, "removed", r.box.removed, []string{"s1", "s3"}) // the third call sent it anew
+		checkEqual(t, "removed", r.box.removed, []string{"s1", "s3"}) // the third call sent it anew
 	})
 }
 
-// failing is a postbox whose third edit fails.
-type failing struct {
-	*postbox
+// failingOutbox is a fakeOutbox whose third edit fails.
+type failingOutbox struct {
+	*fakeOutbox
 	calls int
 }
 
-func (f *failing) Show(ctx context.Context, t outbox.Transient) (string, error) {
+func (f *failingOutbox) Show(ctx context.Context, t outbox.Transient) (string, error) {
 	if f.calls++; f.calls == 3 {
 		return t.ID, &channels.SendError{Err: errors.New("too many requests"), After: 7 * time.Second}
 	}
-	return f.postbox.Show(ctx, t)
+	return f.fakeOutbox.Show(ctx, t)
 }
 
 func TestTheLastScreenIsShownAlsoWhenTheNetworkRefusesItAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var box postbox
+		var box fakeOutbox
 		runBoards(t, &box, func(emit func(terminal.Frame)) {
 			for i := range 3 {
-				emit(draws("", fmt.Sprint("step ", i)))
+				emit(screenFrame("", fmt.Sprint("step ", i)))
 				time.Sleep(2 * time.Second)
 			}
 			time.Sleep(8 * time.Second)
 		})
-		expect(t, "last shown", box.shown[len(box.shown)-1], "|step 2[/take true][/stop false]")
-		expect(t, "shown", len(box.shown), 3)
+		checkEqual(t, "last shown", box.shown[len(box.shown)-1], "|step 2[/take true][/stop false]")
+		checkEqual(t, "shown", len(box.shown), 3)
 	})
 }
 
-func TestAMessageBringsItsScreenAndButtons(t *testing.T) {
+func TestAMessageHasItsScreenAndButtons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := draws("The end", "$ done")
+		f := screenFrame("The end", "$ done")
 		f.Kind, f.Board = terminal.Message, false
 		m := turn.FrameMessage(f)
 		if m.Kind != channels.Answer || m.Text != "The end" || m.Screen.Text() != "$ done" || len(m.Buttons) != 1 || !m.Buttons[0].Stays {
@@ -169,7 +169,7 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := 0
 		s := turn.New(turn.Options{
-			Channels: map[string]channels.Channel{"net": screens{}}, Store: &disk{}, Outbox: &postbox{}, Wake: func() {}, Log: zap.NewNop(),
+			Channels: map[string]channels.Channel{"net": screenChannel{}}, Store: &fakeStore{}, Outbox: &fakeOutbox{}, Wake: func() {}, Log: zap.NewNop(),
 			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
 			Events: func(e events.Event) {
 				if e.Type == events.Output {
@@ -177,22 +177,22 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 				}
 			},
 		})
-		s.Reload(turn.Settings{Agents: only(&agent{run: func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		s.Reload(turn.Settings{Agents: defaultAgentOnly(&fakeRunner{run: func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			for i := range 300 {
-				if err := emit(draws(fmt.Sprint("plan ", i/100), fmt.Sprint("step ", i))); err != nil {
+				if err := emit(screenFrame(fmt.Sprint("plan ", i/100), fmt.Sprint("step ", i))); err != nil {
 					t.Error(err)
 				}
 			}
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}})})
-		one := s.NewTurn(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
+		one := s.NewTurn(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &fakeSlot{})
 		one.Run(t.Context())
 		var lines []string
 		for _, l := range one.Trace().Lines {
 			lines = append(lines, l.Text)
 		}
-		expect(t, "traced", strings.Join(lines, ", "), "plan 0, plan 1, plan 2")
-		expect(t, "told", said, 3)
+		checkEqual(t, "traced", strings.Join(lines, ", "), "plan 0, plan 1, plan 2")
+		checkEqual(t, "told", said, 3)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		s.Run(ctx)

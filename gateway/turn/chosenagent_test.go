@@ -12,37 +12,37 @@ import (
 	"nanobot/terminal"
 )
 
-// twoAgents has the stage run the agent coder beside the default one.
-func (r *rig) twoAgents(coder turn.Runner) {
-	agents := only(&r.agent)
+// addAgent adds the agent coder to the stage.
+func (r *fixture) addAgent(coder turn.Runner) {
+	agents := defaultAgentOnly(&r.agent)
 	agents["coder"] = turn.AgentSettings{Runner: coder}
 	r.Reload(turn.Settings{Agents: agents, OnCrash: turn.ReportCrash})
 }
 
 func TestEachAgentRunsItsOwnMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, says("I am the default"))
-		r.twoAgents(&agent{run: says("I am the coder")})
+		r := newFixture(t, sayingAgent("I am the default"))
+		r.addAgent(&fakeRunner{run: sayingAgent("I am the coder")})
 		for _, name := range []string{"coder", "default"} {
-			one := r.beginAs(name)
+			one := r.beginTurnOf(name)
 			one.Run(t.Context())
-			expect(t, "the agent", one.Agent(), name)
+			checkEqual(t, "the agent", one.Agent(), name)
 		}
 		r.stop()
-		expect(t, "posted", r.box.posted, []string{"I am the coder", "I am the default"})
-		expect(t, "recorded agents", r.disk.agents, []string{"coder", "default"})
+		checkEqual(t, "posted", r.box.posted, []string{"I am the coder", "I am the default"})
+		checkEqual(t, "recorded agents", r.disk.agents, []string{"coder", "default"})
 	})
 }
 
 func TestTheDefaultAgentRunsATurnWhoseAgentIsGoneAndTheChatIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, says("hi"))
-		one := r.beginAs("coder")
+		r := newFixture(t, sayingAgent("hi"))
+		one := r.beginTurnOf("coder")
 		one.Run(t.Context())
 		r.stop()
-		expect(t, "posted", r.box.posted, []string{"The agent coder is no longer available, so default answers from now on.", "hi"})
-		expect(t, "the agent", one.Agent(), "default")
-		expect(t, "recorded agents", r.disk.agents, []string{"default"})
+		checkEqual(t, "posted", r.box.posted, []string{"The agent coder is no longer available, so default answers from now on.", "hi"})
+		checkEqual(t, "the agent", one.Agent(), "default")
+		checkEqual(t, "recorded agents", r.disk.agents, []string{"default"})
 	})
 }
 
@@ -54,14 +54,14 @@ func TestAReloadReplacesEveryRunner(t *testing.T) {
 			<-release
 			return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "from the former coder"})
 		}
-		r := newRig(t, says("default"))
-		former, next := &agent{run: waits}, &agent{run: says("next")}
-		r.twoAgents(former)
-		one := r.beginAs("coder")
+		r := newFixture(t, sayingAgent("default"))
+		former, next := &fakeRunner{run: waits}, &fakeRunner{run: sayingAgent("next")}
+		r.addAgent(former)
+		one := r.beginTurnOf("coder")
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
 		synctest.Wait()
-		r.twoAgents(next)
+		r.addAgent(next)
 		synctest.Wait()
 		if former.closed || r.agent.closed || next.closed {
 			t.Errorf("closed: the former %v, the default %v, the next %v", former.closed, r.agent.closed, next.closed)
@@ -72,13 +72,13 @@ func TestAReloadReplacesEveryRunner(t *testing.T) {
 		if !former.closed || r.agent.closed || next.closed {
 			t.Errorf("after the turn, closed: the former %v, the default %v, the next %v", former.closed, r.agent.closed, next.closed)
 		}
-		r.Reload(turn.Settings{Agents: only(&r.agent)})
+		r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent)})
 		synctest.Wait()
 		if !next.closed || r.agent.closed {
 			t.Errorf("without the agent, closed: the next %v, the default %v", next.closed, r.agent.closed)
 		}
 		r.stop()
-		expect(t, "posted", r.box.posted, []string{"from the former coder"})
+		checkEqual(t, "posted", r.box.posted, []string{"from the former coder"})
 	})
 }
 
@@ -94,31 +94,31 @@ func TestEveryAgentHasMemoriesOfItsOwn(t *testing.T) {
 			req.OnAgentInfo(terminal.AgentInfo{Line: "line of " + req.Text})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}
-		r := newRig(t, saves)
-		r.twoAgents(&agent{run: saves})
+		r := newFixture(t, saves)
+		r.addAgent(&fakeRunner{run: saves})
 		r.disk.memory = map[string]string{"ann/agent": "earlier", "ann/lasting:agent": "earliest"} // of a state with one agent
 		for _, name := range []string{"default", "coder", "default", "coder"} {
-			r.beginAs(name).Run(t.Context())
+			r.beginTurnOf(name).Run(t.Context())
 			synctest.Wait()
 		}
-		expect(t, "loaded", loaded, []string{"earlier/earliest", "/", "shello/lhello", "shello/lhello"})
+		checkEqual(t, "loaded", loaded, []string{"earlier/earliest", "/", "shello/lhello", "shello/lhello"})
 		for _, name := range []string{"default", "coder"} {
 			if about, err := r.StoredAgentInfo(t.Context(), ann, name); about.Line != "line of hello" || err != nil {
 				t.Errorf("%s told %+v, %v", name, about, err)
 			}
 		}
-		expect(t, "keys", len(r.disk.memory), 6)
+		checkEqual(t, "keys", len(r.disk.memory), 6)
 		r.stop()
 	})
 }
 
-// menus is a network with a menu for each chat.
-type menus struct {
-	network
+// menuChannel is a channel with a menu for each chat.
+type menuChannel struct {
+	fakeChannel
 	shown *[]string
 }
 
-func (m menus) SetChatMenu(_ context.Context, chat channels.Chat, commands []channels.Command) error {
+func (m menuChannel) SetChatMenu(_ context.Context, chat channels.Chat, commands []channels.Command) error {
 	line := chat.ID + ":"
 	for _, c := range commands {
 		line += " " + c.Name
@@ -135,19 +135,19 @@ func TestTheMenuOfAChatShowsTheCommandsOfTheChosenAgent(t *testing.T) {
 				return terminal.Outcome{Status: terminal.Done}, nil
 			}
 		}
-		r := newRig(t, has("plan"))
+		r := newFixture(t, has("plan"))
 		var shown []string
-		r.channels["net"] = menus{shown: &shown}
-		r.twoAgents(&agent{run: has("review")})
-		r.begin().Run(t.Context())
+		r.channels["net"] = menuChannel{shown: &shown}
+		r.addAgent(&fakeRunner{run: has("review")})
+		r.beginTurn().Run(t.Context())
 		synctest.Wait()
-		r.beginAs("coder").Run(t.Context()) // which does not answer next
+		r.beginTurnOf("coder").Run(t.Context()) // which does not answer next
 		synctest.Wait()
-		expect(t, "menus", shown, []string{"ann: plan"})
+		checkEqual(t, "menus", shown, []string{"ann: plan"})
 		r.chosen = "coder"
 		r.AgentChanged(ann, "coder")
 		synctest.Wait()
-		expect(t, "menus", shown, []string{"ann: plan", "ann: review"})
+		checkEqual(t, "menus", shown, []string{"ann: plan", "ann: review"})
 		r.stop()
 	})
 }
@@ -155,17 +155,17 @@ func TestTheMenuOfAChatShowsTheCommandsOfTheChosenAgent(t *testing.T) {
 func TestTheOutcomeOfATurnNamesItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended []string
-		r := newRigWith(t, says("hi"), func(o *turn.Options) {
+		r := newFixtureWith(t, sayingAgent("hi"), func(o *turn.Options) {
 			o.Events = func(e events.Event) {
 				if e.Type == events.Ended {
 					ended = append(ended, e.Agent)
 				}
 			}
 		})
-		r.twoAgents(&agent{run: says("hi")})
-		r.beginAs("coder").Run(t.Context())
-		r.begin().Run(t.Context())
+		r.addAgent(&fakeRunner{run: sayingAgent("hi")})
+		r.beginTurnOf("coder").Run(t.Context())
+		r.beginTurn().Run(t.Context())
 		r.stop()
-		expect(t, "agents", ended, []string{"coder", "default"})
+		checkEqual(t, "agents", ended, []string{"coder", "default"})
 	})
 }

@@ -14,19 +14,19 @@ import (
 	"nanobot/terminal"
 )
 
-// typist is a network that counts how often somebody is shown typing.
-type typist struct {
-	screens
+// typingChannel is a channel that counts typing indicators.
+type typingChannel struct {
+	screenChannel
 	typed *atomic.Int32
 }
 
-func (n typist) Typing(context.Context, channels.Chat) error {
+func (n typingChannel) Typing(context.Context, channels.Chat) error {
 	n.typed.Add(1)
 	return nil
 }
 
-// waits is an agent that works for a while, waits for a message, and works again.
-func personWaits(worked, waited time.Duration) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+// personWaitAgent works for a while, waits for a message, and works again.
+func personWaitAgent(worked, waited time.Duration) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 	return func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 		if err := emit(terminal.Frame{Kind: terminal.Progress, Text: "round 1"}); err != nil {
 			return terminal.Outcome{}, err
@@ -49,10 +49,10 @@ func personWaits(worked, waited time.Duration) func(context.Context, terminal.Re
 	}
 }
 
-// newWaitingRig is a rig of such an agent, which offers the queue by a function.
-func newWaitingRig(t *testing.T, worked, waited time.Duration, offer func() error) *rig {
+// newPersonWaitFixture is a fixture with that agent and a function that offers the queue.
+func newPersonWaitFixture(t *testing.T, worked, waited time.Duration, offer func() error) *fixture {
 	t.Helper()
-	return newRigWith(t, personWaits(worked, waited), func(o *turn.Options) {
+	return newFixtureWith(t, personWaitAgent(worked, waited), func(o *turn.Options) {
 		o.OfferQueue = func(context.Context, channels.Chat) error { return offer() }
 	})
 }
@@ -61,10 +61,10 @@ func noQueue() error { return nil }
 
 func TestATurnThatWaitsForAPersonShowsNoActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newWaitingRig(t, 20*time.Second, 5*time.Hour, noQueue)
+		r := newPersonWaitFixture(t, 20*time.Second, 5*time.Hour, noQueue)
 		var typed atomic.Int32
-		r.channels["net"] = typist{typed: &typed}
-		one, done := r.begin(), make(chan struct{})
+		r.channels["net"] = typingChannel{typed: &typed}
+		one, done := r.beginTurn(), make(chan struct{})
 		go func() {
 			defer close(done)
 			one.Run(t.Context())
@@ -72,23 +72,23 @@ func TestATurnThatWaitsForAPersonShowsNoActivity(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		before := typed.Load()
-		expect(t, "waits since", time.Since(one.WaitingSince()), 40*time.Second)
-		expect(t, "the slot is free", r.slot.released.Load(), true)
+		checkEqual(t, "waits since", time.Since(one.WaitingSince()), 40*time.Second)
+		checkEqual(t, "the slot is free", r.slot.released.Load(), true)
 		time.Sleep(4 * time.Hour)
 		synctest.Wait()
-		expect(t, "typing shown meanwhile", typed.Load()-before, 0)
+		checkEqual(t, "typing shown meanwhile", typed.Load()-before, 0)
 		r.box.mu.Lock()
-		expect(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[/stop false], ⏳ round 1 (15s)[/stop false], round 1[/stop false]")
+		checkEqual(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[/stop false], ⏳ round 1 (15s)[/stop false], round 1[/stop false]")
 		r.box.mu.Unlock()
 		<-done
-		expect(t, "waits", one.WaitingSince().IsZero(), true)
+		checkEqual(t, "waits", one.WaitingSince().IsZero(), true)
 		synctest.Wait()
 		r.stop()
-		expect(t, "shown at last", r.box.shown[len(r.box.shown)-1], "⏳ round 1 (30s)[/stop false]")
+		checkEqual(t, "shown at last", r.box.shown[len(r.box.shown)-1], "⏳ round 1 (30s)[/stop false]")
 		if typed.Load() == before {
 			t.Error("nobody was shown typing afterwards")
 		}
-		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
 	})
 }
 
@@ -96,21 +96,21 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 	for name, early := range map[string]bool{"while it waits": false, "before it waits": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newWaitingRig(t, time.Second, 5*time.Hour, noQueue)
+				r := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
 				began := time.Now()
 				if !early {
 					time.AfterFunc(2*time.Second, r.EndPersonWaits)
 				} else {
 					r.EndPersonWaits()
 				}
-				r.begin().Run(t.Context())
+				r.beginTurn().Run(t.Context())
 				r.stop()
 				if took := time.Since(began); took > time.Minute {
 					t.Errorf("it took %s", took)
 				}
-				expect(t, "recorded", r.disk.ends, []string{"7 again, unbegun true"})
-				expect(t, "said", len(r.box.posted), 0)
-				expect(t, "it runs again", terminal.ProcessRecord(r.disk.process).NeverStarted(), true)
+				checkEqual(t, "recorded", r.disk.ends, []string{"7 again, unbegun true"})
+				checkEqual(t, "said", len(r.box.posted), 0)
+				checkEqual(t, "it runs again", terminal.ProcessRecord(r.disk.process).NeverStarted(), true)
 			})
 		})
 	}
@@ -118,54 +118,54 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 
 func TestATurnThatResumesAfterAWaitIsCutOffLikeOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newWaitingRig(t, time.Hour, time.Hour, noQueue)
+		r := newPersonWaitFixture(t, time.Hour, time.Hour, noQueue)
 		ctx, kill := context.WithCancel(t.Context())
 		time.AfterFunc(150*time.Minute, kill)
 		time.AfterFunc(151*time.Minute, r.EndPersonWaits) // it does not wait any more
-		r.begin().Run(ctx)
+		r.beginTurn().Run(ctx)
 		r.stop()
 		time.Sleep(time.Hour)
-		expect(t, "it seems not to have begun", terminal.ProcessRecord(r.disk.process).NeverStarted(), false)
+		checkEqual(t, "it seems not to have begun", terminal.ProcessRecord(r.disk.process).NeverStarted(), false)
 	})
 }
 
 func TestATurnThatIsStoppedWhileItWaitsTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newWaitingRig(t, time.Second, 5*time.Hour, noQueue)
-		one := r.begin()
+		r := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
+		one := r.beginTurn()
 		time.AfterFunc(time.Minute, func() { one.Cancel(turn.ErrStopped) })
 		one.Run(t.Context())
 		r.stop()
-		expect(t, "the slot is free", r.slot.released.Load(), true)
-		expect(t, "said", r.box.posted, []string{turn.ErrStopped.Error()})
-		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+		checkEqual(t, "the slot is free", r.slot.released.Load(), true)
+		checkEqual(t, "said", r.box.posted, []string{turn.ErrStopped.Error()})
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
 	})
 }
 
 func TestTheQueueIsOfferedUntilItIsReadAndAgainWhenAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
-		r := newWaitingRig(t, time.Second, time.Hour, func() error {
+		r := newPersonWaitFixture(t, time.Second, time.Hour, func() error {
 			if calls.Add(1) < 3 {
 				return errors.New("disk full")
 			}
 			return nil
 		})
-		one := r.begin()
-		time.AfterFunc(time.Minute, func() { expect(t, "offered", calls.Load(), 3) })
+		one := r.beginTurn()
+		time.AfterFunc(time.Minute, func() { checkEqual(t, "offered", calls.Load(), 3) })
 		time.AfterFunc(2*time.Minute, one.OfferQueueAgain)
 		one.Run(t.Context())
 		r.stop()
-		expect(t, "offered", calls.Load(), 4)
+		checkEqual(t, "offered", calls.Load(), 4)
 	})
 }
 
-// reading is an agent that has read the message m1 before.
-type reading struct{ agent }
+// readingRunner is a fakeRunner whose agent has read the message m1 before.
+type readingRunner struct{ fakeRunner }
 
-func (*reading) ReadsMessages() bool { return true }
+func (*readingRunner) ReadsMessages() bool { return true }
 
-func (*reading) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+func (*readingRunner) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
 	if m.Chat != "net:ann" || m.Text != "hello" {
 		return false, errors.New("it is another message")
 	}
@@ -174,9 +174,9 @@ func (*reading) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, 
 
 func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		r.Reload(turn.Settings{Agents: only(&reading{agent{run: says("hi")}})})
-		one := r.begin()
+		r := newFixture(t, nil)
+		r.Reload(turn.Settings{Agents: defaultAgentOnly(&readingRunner{fakeRunner{run: sayingAgent("hi")}})})
+		one := r.beginTurn()
 		if one.MessageReader() == nil {
 			t.Error("the turn does not read")
 		}
@@ -185,15 +185,15 @@ func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 			t.Error("a turn that has ended reads")
 		}
 		r.stop()
-		expect(t, "posted", len(r.box.posted), 0)
-		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		checkEqual(t, "posted", len(r.box.posted), 0)
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
 	})
 }
 
 func TestATurnAbandonedDuringAWaitKeepsNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := make(chan error)
-		r := newRigWith(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
 			resume := req.AwaitPerson(ctx)
 			time.Sleep(time.Hour) // deaf to its context
 			late <- resume(context.WithoutCancel(ctx))
@@ -201,21 +201,21 @@ func TestATurnAbandonedDuringAWaitKeepsNoSlot(t *testing.T) {
 		}, func(o *turn.Options) {
 			o.OfferQueue = func(context.Context, channels.Chat) error { return nil }
 		})
-		one := r.begin()
+		one := r.beginTurn()
 		time.AfterFunc(time.Minute, func() { one.Cancel(turn.ErrStopped) })
 		one.Run(t.Context())
 		if err := <-late; err == nil {
 			t.Error("it was told to go on")
 		}
 		r.stop()
-		expect(t, "the slot is free", r.slot.released.Load(), true)
+		checkEqual(t, "the slot is free", r.slot.released.Load(), true)
 	})
 }
 
 func TestATurnThatIsStoppedBeforeAShutdownDoesNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newWaitingRig(t, time.Second, 5*time.Hour, noQueue)
-		one := r.begin()
+		r := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
+		one := r.beginTurn()
 		time.AfterFunc(time.Minute, func() {
 			one.Cancel(turn.ErrStopped)
 			r.EndPersonWaits()

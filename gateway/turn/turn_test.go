@@ -20,20 +20,20 @@ import (
 	"nanobot/terminal"
 )
 
-// agent is a runner whose agent is a function.
-type agent struct {
+// fakeRunner is a runner whose agent is a function.
+type fakeRunner struct {
 	run    func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
 	closed bool
 }
 
-func (a *agent) Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+func (a *fakeRunner) Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 	return a.run(ctx, req, emit)
 }
-func (a *agent) GrantFiles(string, []string) error { return nil }
-func (a *agent) Close()                            { a.closed = true }
+func (a *fakeRunner) GrantFiles(string, []string) error { return nil }
+func (a *fakeRunner) Close()                            { a.closed = true }
 
-// disk is a store that remembers how turns ended. Methods that no test needs panic.
-type disk struct {
+// fakeStore records how turns ended. Methods that no test needs panic.
+type fakeStore struct {
 	turn.Store
 	mu      sync.Mutex
 	running map[int64]bool // if not nil, all that Finish and Requeue take
@@ -44,27 +44,27 @@ type disk struct {
 	fail    func(method string) error
 }
 
-func (d *disk) failure(method string) error {
+func (d *fakeStore) failure(method string) error {
 	if d.fail == nil {
 		return nil
 	}
 	return d.fail(method)
 }
 
-func (d *disk) SetProcess(_ int64, p store.Process) error {
+func (d *fakeStore) SetProcess(_ int64, p store.Process) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.process = p
 	return nil
 }
 
-func (d *disk) Finish(_ context.Context, id int64, state store.State, out store.Outcome, with ...int64) (bool, error) {
+func (d *fakeStore) Finish(_ context.Context, id int64, state store.State, out store.Outcome, with ...int64) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.failure("Finish"); err != nil {
 		return false, err
 	}
-	if err := d.end(id); err != nil {
+	if err := d.checkRunning(id); err != nil {
 		return false, err
 	}
 	d.ends = append(d.ends, fmt.Sprint(id, " ", state, " ", out.Status, " ", with))
@@ -72,22 +72,22 @@ func (d *disk) Finish(_ context.Context, id int64, state store.State, out store.
 	return true, nil
 }
 
-func (d *disk) Requeue(_ context.Context, id int64, unbegun bool) error {
+func (d *fakeStore) Requeue(_ context.Context, id int64, unbegun bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.end(id); err != nil {
+	if err := d.checkRunning(id); err != nil {
 		return err
 	}
 	d.ends = append(d.ends, fmt.Sprint(id, " again, unbegun ", unbegun))
 	return nil
 }
 
-func (d *disk) Dismissed(context.Context) (inbounds, deliveries []int64, err error) {
+func (d *fakeStore) Dismissed(context.Context) (inbounds, deliveries []int64, err error) {
 	return nil, nil, nil
 }
 
-// end refuses an inbound message that is not running.
-func (d *disk) end(id int64) error {
+// checkRunning refuses an inbound message that is not running.
+func (d *fakeStore) checkRunning(id int64) error {
 	if d.running != nil && !d.running[id] {
 		return store.ErrState
 	}
@@ -95,13 +95,13 @@ func (d *disk) end(id int64) error {
 	return nil
 }
 
-func (d *disk) Recall(_ context.Context, chat channels.Chat, key string) (string, error) {
+func (d *fakeStore) Recall(_ context.Context, chat channels.Chat, key string) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.memory[chat.ID+"/"+key], nil
 }
 
-func (d *disk) Remember(_ context.Context, chat channels.Chat, key, value string) error {
+func (d *fakeStore) Remember(_ context.Context, chat channels.Chat, key, value string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.memory == nil {
@@ -111,8 +111,8 @@ func (d *disk) Remember(_ context.Context, chat channels.Chat, key, value string
 	return nil
 }
 
-// postbox is an outbox that keeps what it gets.
-type postbox struct {
+// fakeOutbox is an outbox that records messages.
+type fakeOutbox struct {
 	turn.Outbox
 	mu      sync.Mutex
 	posted  []string
@@ -122,7 +122,7 @@ type postbox struct {
 	removed []string
 }
 
-func (p *postbox) Post(_ context.Context, m *outbox.Message) error {
+func (p *fakeOutbox) Post(_ context.Context, m *outbox.Message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.posted, p.replace = append(p.posted, m.Text), m.Replace
@@ -130,7 +130,7 @@ func (p *postbox) Post(_ context.Context, m *outbox.Message) error {
 	return nil
 }
 
-func (p *postbox) Show(_ context.Context, t outbox.Transient) (string, error) {
+func (p *fakeOutbox) Show(_ context.Context, t outbox.Transient) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown, p.at = append(p.shown, t.Out.Text), append(p.at, time.Now())
@@ -140,39 +140,39 @@ func (p *postbox) Show(_ context.Context, t outbox.Transient) (string, error) {
 	return fmt.Sprint("s", len(p.shown)), nil
 }
 
-func (p *postbox) Remove(b store.Transient) {
+func (p *fakeOutbox) Remove(b store.Transient) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.removed = append(p.removed, b.ID)
 }
 
-func (p *postbox) RemoveLeft(context.Context, int64, []string) error { return nil }
-func (p *postbox) Empty(context.Context, channels.Chat) bool         { return true }
+func (p *fakeOutbox) RemoveLeft(context.Context, int64, []string) error { return nil }
+func (p *fakeOutbox) Empty(context.Context, channels.Chat) bool         { return true }
 
-// network is a channel that can edit and takes all that is planned for it.
-type network struct {
+// fakeChannel is a channel that can edit, and accepts everything.
+type fakeChannel struct {
 	channels.Channel
 	channels.Editor
 }
 
-func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (fakeChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
 }
 
-func (network) Replace(context.Context, string, channels.Outgoing) (channels.Receipt, error) {
+func (fakeChannel) Replace(context.Context, string, channels.Outgoing) (channels.Receipt, error) {
 	return channels.Receipt{}, nil
 }
 
-// slot notes how long a turn yields it, and that it was released.
-type slot struct {
+// fakeSlot records how long a turn yields it, and that it was released.
+type fakeSlot struct {
 	pauses   []time.Duration
 	released atomic.Bool
 	exited   bool // told that no process is left
 }
 
-func (s *slot) Release() { s.released.Store(true) }
+func (s *fakeSlot) Release() { s.released.Store(true) }
 
-func (s *slot) Retake(ctx context.Context) bool {
+func (s *fakeSlot) Retake(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -180,9 +180,9 @@ func (s *slot) Retake(ctx context.Context) bool {
 	return true
 }
 
-func (s *slot) AgentExited() { s.exited = true }
+func (s *fakeSlot) AgentExited() { s.exited = true }
 
-func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
+func (s *fakeSlot) Yield(ctx context.Context, pause time.Duration) bool {
 	s.pauses = append(s.pauses, pause)
 	select {
 	case <-time.After(pause):
@@ -192,19 +192,19 @@ func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// only is a set of agents with none but the default one.
-func only(runner turn.Runner) map[string]turn.AgentSettings {
+// defaultAgentOnly returns settings with the default agent only.
+func defaultAgentOnly(runner turn.Runner) map[string]turn.AgentSettings {
 	return map[string]turn.AgentSettings{store.DefaultAgent: {Runner: runner, Progress: turn.EditProgress, Inject: true}}
 }
 
-// rig is a stage with neighbours that a test can look into.
-type rig struct {
+// fixture is a stage with fakes of its neighbours.
+type fixture struct {
 	*turn.Stage
 	channels map[string]channels.Channel
-	agent    agent
-	disk     disk
-	box      postbox
-	slot     slot
+	agent    fakeRunner
+	disk     fakeStore
+	box      fakeOutbox
+	slot     fakeSlot
 	woken    int
 	chosen   string // the agent that answers next
 	stop     func() // ends what the stage shows, and waits for it
@@ -212,15 +212,15 @@ type rig struct {
 
 var ann = channels.Chat{Channel: "net", ID: "ann"}
 
-func newRig(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)) *rig {
+func newFixture(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)) *fixture {
 	t.Helper()
-	return newRigWith(t, run, func(*turn.Options) {})
+	return newFixtureWith(t, run, func(*turn.Options) {})
 }
 
-// newRigWith is newRig with other options.
-func newRigWith(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error), change func(*turn.Options)) *rig {
+// newFixtureWith is newFixture with changed options.
+func newFixtureWith(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error), change func(*turn.Options)) *fixture {
 	t.Helper()
-	r := &rig{agent: agent{run: run}, channels: map[string]channels.Channel{"net": network{}}, chosen: store.DefaultAgent}
+	r := &fixture{agent: fakeRunner{run: run}, channels: map[string]channels.Channel{"net": fakeChannel{}}, chosen: store.DefaultAgent}
 	o := turn.Options{
 		Channels: r.channels, Store: &r.disk, Outbox: &r.box,
 		Menu: func(_ string, a terminal.AgentInfo) (all []channels.Command) {
@@ -235,7 +235,7 @@ func newRigWith(t *testing.T, run func(ctx context.Context, req terminal.Request
 	}
 	change(&o)
 	r.Stage = turn.New(o)
-	r.Reload(turn.Settings{Agents: only(&r.agent), OnCrash: turn.ReportCrash})
+	r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent), OnCrash: turn.ReportCrash})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
@@ -246,22 +246,22 @@ func newRigWith(t *testing.T, run func(ctx context.Context, req terminal.Request
 	return r
 }
 
-func (r *rig) begin() *turn.Turn { return r.beginAs(store.DefaultAgent) }
+func (r *fixture) beginTurn() *turn.Turn { return r.beginTurnOf(store.DefaultAgent) }
 
-// beginAs begins the turn of a message for an agent.
-func (r *rig) beginAs(agent string) *turn.Turn {
+// beginTurnOf begins the turn of a message for an agent.
+func (r *fixture) beginTurnOf(agent string) *turn.Turn {
 	return r.NewTurn(store.Inbound{ID: 7, Agent: agent, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
 }
 
-// expect compares what is got with what is wanted, as text.
-func expect(t *testing.T, what string, got, want any) {
+// checkEqual compares two values as text.
+func checkEqual(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }
 
-func says(text string) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+func sayingAgent(text string) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 	return func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 		return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: text})
 	}
@@ -269,31 +269,31 @@ func says(text string) func(context.Context, terminal.Request, func(terminal.Fra
 
 func TestATurnPostsTheAgentsOutputAndRecordsItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, says("hi"))
-		r.begin().Run(t.Context())
+		r := newFixture(t, sayingAgent("hi"))
+		r.beginTurn().Run(t.Context())
 		r.stop()
-		expect(t, "posted", r.box.posted, []string{"hi"})
-		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
-		expect(t, "woken", r.woken, 1)
+		checkEqual(t, "posted", r.box.posted, []string{"hi"})
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		checkEqual(t, "woken", r.woken, 1)
 	})
 }
 
 func TestTheSlotIsReleasedWhenTheAgentHasExitedAndItsOutputIsBeingStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(_ context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			req.OnExit()
 			return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
 		})
-		r.begin().Run(t.Context())
+		r.beginTurn().Run(t.Context())
 		r.stop()
-		expect(t, "told", r.slot.exited, true)
-		expect(t, "posted", r.box.posted, []string{"hi"})
+		checkEqual(t, "told", r.slot.exited, true)
+		checkEqual(t, "posted", r.box.posted, []string{"hi"})
 	})
 }
 
 func TestTheOutcomeIsStoredAsSoonAsTheStoreAcceptsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, says("hi"))
+		r := newFixture(t, sayingAgent("hi"))
 		failures := 3
 		r.disk.fail = func(method string) error {
 			if !r.slot.released.Load() {
@@ -304,43 +304,43 @@ func TestTheOutcomeIsStoredAsSoonAsTheStoreAcceptsIt(t *testing.T) {
 			}
 			return nil
 		}
-		r.begin().Run(t.Context())
+		r.beginTurn().Run(t.Context())
 		r.stop()
-		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
 	})
 }
 
 func TestATurnThatIsCancelledBeforeItRunsIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
-		r := newRig(t, func(ctx context.Context, _ terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})
-		one := r.begin()
+		one := r.beginTurn()
 		one.Cancel(turn.ErrStopped)
 		one.Cancel(turn.ErrInterrupted) // the first cause counts
 		one.Run(t.Context())
 		r.stop()
-		expect(t, "cause", cause, turn.ErrStopped)
-		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+		checkEqual(t, "cause", cause, turn.ErrStopped)
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
 	})
 }
 
-func TestATurnThatIsKilledSaysNothingAndIsNotRecordedAsEnded(t *testing.T) {
+func TestAKilledTurnPostsNothingAndIsNotFinished(t *testing.T) {
 	for range 20 { // contexts end in any order
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			r := newFixture(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 				<-ctx.Done()
 				return terminal.Outcome{Status: terminal.Stopped}, emit(terminal.Frame{Kind: terminal.Error, Text: "Stopped."})
 			})
 			killed, kill := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { kill(errors.New("the gateway ends")) })
-			r.begin().Run(killed)
+			r.beginTurn().Run(killed)
 			r.stop()
-			expect(t, "recorded", r.disk.ends, []string{})
-			expect(t, "posted", r.box.posted, []string{})
+			checkEqual(t, "recorded", r.disk.ends, []string{})
+			checkEqual(t, "posted", r.box.posted, []string{})
 		})
 	}
 }
@@ -349,42 +349,42 @@ func TestTheChatContinuesWithoutATurnThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		awake := make(chan struct{})
 		var late error
-		r := newRig(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			<-awake // deaf to its context
 			late = emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		one := r.begin()
+		one := r.beginTurn()
 		began := time.Now()
 		time.AfterFunc(time.Second, func() { one.Cancel(turn.ErrStopped) })
 		one.Run(t.Context())
-		expect(t, "took", time.Since(began), 16*time.Second)
+		checkEqual(t, "took", time.Since(began), 16*time.Second)
 		close(awake)
 		synctest.Wait()
 		r.stop()
-		expect(t, "what it said late", late, turn.ErrStopped)
-		expect(t, "posted", r.box.posted, []string{"Stopped. The agent did not end in time, so I continued without it."})
-		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+		checkEqual(t, "what it said late", late, turn.ErrStopped)
+		checkEqual(t, "posted", r.box.posted, []string{"Stopped. The agent did not end in time, so I continued without it."})
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
 	})
 }
 
 func TestAPersonWithoutAccessGetsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 			t.Error("the agent was run")
 			return terminal.Outcome{}, nil
 		})
 		inbound := store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, User: channels.User{ID: "stranger"}}}
 		r.NewTurn(inbound, &r.slot).Run(t.Context())
 		r.stop()
-		expect(t, "recorded", r.disk.ends, []string{"7 dead revoked []"})
-		expect(t, "posted", r.box.posted, []string{})
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 dead revoked []"})
+		checkEqual(t, "posted", r.box.posted, []string{})
 	})
 }
 
 func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			for i := range 100 {
 				if err := emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
 					return terminal.Outcome{}, err
@@ -393,7 +393,7 @@ func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 			}
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		r.begin().Run(t.Context())
+		r.beginTurn().Run(t.Context())
 		synctest.Wait()
 		r.stop()
 		for i := 1; i < len(r.box.at); i++ {
@@ -404,9 +404,9 @@ func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 		if n := len(r.box.shown); n < 6 || n > 8 { // ten seconds of it
 			t.Errorf("%d edits: %q", n, r.box.shown)
 		}
-		expect(t, "first shown", r.box.shown[0], "⏳ step 0")
-		expect(t, "removed", r.box.removed, []string{"s1"})
-		expect(t, "posted", r.box.posted, []string{})
+		checkEqual(t, "first shown", r.box.shown[0], "⏳ step 0")
+		checkEqual(t, "removed", r.box.removed, []string{"s1"})
+		checkEqual(t, "posted", r.box.posted, []string{})
 	})
 }
 
@@ -422,17 +422,17 @@ func TestAStreamedAnswerBecomesTheAnswer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+				r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 					_ = emit(terminal.Frame{Kind: terminal.Partial, Text: "It is"})
 					time.Sleep(c.writing)
 					return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "It is done."})
 				})
-				r.begin().Run(t.Context())
+				r.beginTurn().Run(t.Context())
 				r.stop()
-				expect(t, "shown", r.box.shown, []string{"It is"})
-				expect(t, "posted", r.box.posted, []string{"It is done."})
-				expect(t, "places", r.box.replace, c.places)
-				expect(t, "removed", r.box.removed, c.removed)
+				checkEqual(t, "shown", r.box.shown, []string{"It is"})
+				checkEqual(t, "posted", r.box.posted, []string{"It is done."})
+				checkEqual(t, "places", r.box.replace, c.places)
+				checkEqual(t, "removed", r.box.removed, c.removed)
 			})
 		})
 	}
@@ -440,12 +440,12 @@ func TestAStreamedAnswerBecomesTheAnswer(t *testing.T) {
 
 func TestAMessageIsInjectedUntilTheTurnCountsAsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			expect(t, "first injection", (<-req.Injections).Text, "one")
+		r := newFixture(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			checkEqual(t, "first injection", (<-req.Injections).Text, "one")
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})
-		one := r.begin()
+		one := r.beginTurn()
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
 		hand := func(id int64, text string) {
@@ -454,52 +454,52 @@ func TestAMessageIsInjectedUntilTheTurnCountsAsEnded(t *testing.T) {
 		hand(8, "one")
 		synctest.Wait()
 		hand(9, "two") // which the agent does not read
-		expect(t, "handed", one.InjectedCount(), 2)
-		expect(t, "whose wait", one.WaitingInjectors(), []string{"bob"})
+		checkEqual(t, "handed", one.InjectedCount(), 2)
+		checkEqual(t, "whose wait", one.WaitingInjectors(), []string{"bob"})
 		one.Cancel(turn.ErrStopped)
 		hand(10, "three")
-		expect(t, "handed after the stop", one.InjectedCount(), 2)
+		checkEqual(t, "handed after the stop", one.InjectedCount(), 2)
 		ran.Wait()
 		r.stop()
-		expect(t, "recorded", r.disk.ends, []string{"7 done stopped [8]"}) // two gets a turn of its own
+		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped [8]"}) // two gets a turn of its own
 	})
 }
 
 func TestAShortageIsRetriedWithBackoffAndThePersonIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		r := newRig(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			if tries++; tries < 9 {
 				return terminal.Outcome{}, &terminal.ShortageError{Errno: 11, Err: errors.New("no process")}
 			}
-			return says("at last")(ctx, req, emit)
+			return sayingAgent("at last")(ctx, req, emit)
 		})
-		r.begin().Run(t.Context())
+		r.beginTurn().Run(t.Context())
 		synctest.Wait()
 		r.stop()
 		want := []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000}
 		for i := range want {
 			want[i] *= time.Millisecond
 		}
-		expect(t, "pauses", r.slot.pauses, want)
-		expect(t, "posted", r.box.posted, []string{"at last"})
+		checkEqual(t, "pauses", r.slot.pauses, want)
+		checkEqual(t, "posted", r.box.posted, []string{"at last"})
 		if len(r.box.shown) == 0 {
 			t.Error("nobody was told that the turn waits")
 		}
-		expect(t, "removed", r.box.removed, []string{"s1"})
+		checkEqual(t, "removed", r.box.removed, []string{"s1"})
 	})
 }
 
 func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		r := newRig(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 			<-release
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		one, two := r.begin(), r.begin()
-		next := &agent{run: says("next")}
-		r.Reload(turn.Settings{Agents: only(next)})
+		one, two := r.beginTurn(), r.beginTurn()
+		next := &fakeRunner{run: sayingAgent("next")}
+		r.Reload(turn.Settings{Agents: defaultAgentOnly(next)})
 		two.Drop() // its program ends before it runs
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
@@ -538,9 +538,9 @@ func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 		{turn.RetryCrash, []string{"1 again, unbegun true", "2 again, unbegun false", "3 interrupted stopped []", "4 interrupted stopped []"}, 1},
 	} {
 		t.Run(string(c.onCrash), func(t *testing.T) {
-			r := newRig(t, says("hi"))
+			r := newFixture(t, sayingAgent("hi"))
 			defer r.stop()
-			r.Reload(turn.Settings{Agents: only(&r.agent), OnCrash: c.onCrash})
+			r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent), OnCrash: c.onCrash})
 			r.disk.running = map[int64]bool{1: true, 2: true, 3: true, 4: true}
 			failed := false
 			r.disk.fail = func(method string) error {
@@ -559,19 +559,19 @@ func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 			if err := r.Recover(t.Context(), inbounds); err != nil { // it goes on where it was
 				t.Fatal(err)
 			}
-			expect(t, "recorded", r.disk.ends, c.ends)
-			expect(t, "reports", len(r.box.posted), c.reports+1) // one twice, which the store takes for one by its sequence number
+			checkEqual(t, "recorded", r.disk.ends, c.ends)
+			checkEqual(t, "reports", len(r.box.posted), c.reports+1) // one twice, which the store takes for one by its sequence number
 		})
 	}
 }
 
 func TestAgentInformationIsStoredForTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
 			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "plan"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		one := r.begin()
+		one := r.beginTurn()
 		one.Run(t.Context())
 		synctest.Wait()
 		now, ok := one.AgentInfo()
@@ -583,24 +583,24 @@ func TestAgentInformationIsStoredForTheNextTurn(t *testing.T) {
 	})
 }
 
-// slowMenu is a network with a menu for each chat that takes its time.
-type slowMenu struct{ network }
+// slowMenuChannel is a channel whose menu is slow.
+type slowMenuChannel struct{ fakeChannel }
 
-func (slowMenu) SetChatMenu(context.Context, channels.Chat, []channels.Command) error {
+func (slowMenuChannel) SetChatMenu(context.Context, channels.Chat, []channels.Command) error {
 	time.Sleep(3 * time.Second)
 	return nil
 }
 
 func TestTheLatestAgentInformationIsStoredEvenIfTheMenuIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
 			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "first"}}})
 			time.Sleep(2 * time.Second) // the menu is being set
 			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "second"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		r.channels["net"] = slowMenu{}
-		r.begin().Run(t.Context())
+		r.channels["net"] = slowMenuChannel{}
+		r.beginTurn().Run(t.Context())
 		r.Idle(t.Context())
 		last, err := r.StoredAgentInfo(t.Context(), ann, store.DefaultAgent)
 		if err != nil || len(last.Commands) != 1 || last.Commands[0].Name != "second" {
@@ -612,18 +612,18 @@ func TestTheLatestAgentInformationIsStoredEvenIfTheMenuIsSlow(t *testing.T) {
 
 func TestATurnIsTracedWhenThereIsAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var box postbox
-		var disk disk
+		var box fakeOutbox
+		var disk fakeStore
 		var happened []events.Type
 		s := turn.New(turn.Options{
-			Channels: map[string]channels.Channel{"net": network{}}, Store: &disk, Outbox: &box, Wake: func() {}, Log: zap.NewNop(),
+			Channels: map[string]channels.Channel{"net": fakeChannel{}}, Store: &disk, Outbox: &box, Wake: func() {}, Log: zap.NewNop(),
 			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
 			Events: func(e events.Event) { happened = append(happened, e.Type) },
 		})
-		s.Reload(turn.Settings{Agents: only(&agent{run: says("hi")})})
-		one := s.NewTurn(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
+		s.Reload(turn.Settings{Agents: defaultAgentOnly(&fakeRunner{run: sayingAgent("hi")})})
+		one := s.NewTurn(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &fakeSlot{})
 		one.Run(t.Context())
-		expect(t, "events", happened, []events.Type{events.Started, events.Output, events.Ended})
+		checkEqual(t, "events", happened, []events.Type{events.Started, events.Output, events.Ended})
 		if trace := one.Trace(); len(trace.Lines) != 1 || trace.Lines[0].Text != "hi" {
 			t.Errorf("traced %+v", trace)
 		}

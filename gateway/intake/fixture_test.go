@@ -34,13 +34,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // The causes with which turns are cancelled.
 var errStopped, errInterrupted = errors.New("stopped"), errors.New("interrupted")
 
-// rig is an intake over a real store, whose lanes, outbox and agents only record what intake asks
-// of them.
-type rig struct {
+// fixture is an intake over a real store, with fakes of lanes, outbox and agents that record their
+// calls.
+type fixture struct {
 	*intake.Intake
 	t        *testing.T
 	store    *sqlite.Store
-	disk     *fullDisk // store, as intake has it beside the lanes
+	disk     *fullDiskStore // store, as intake has it beside the lanes
 	lanes    *fakeLanes
 	outbox   *fakeOutbox
 	agents   *fakeAgents // those of the default agent
@@ -55,9 +55,9 @@ type rig struct {
 	lastID   int
 }
 
-// simulate runs a test in a synctest bubble with an intake that admits ann and bob on the channel
+// runIntake runs a test in a synctest bubble with an intake that admits ann and bob on the channel
 // net.
-func simulate(t *testing.T, test func(r *rig)) {
+func runIntake(t *testing.T, test func(r *fixture)) {
 	t.Parallel()
 	dir := t.TempDir()
 	sqlitetest.Prepare(t, dir)
@@ -72,7 +72,7 @@ func simulate(t *testing.T, test func(r *rig)) {
 			}
 		})
 		core, logs := observer.New(zap.InfoLevel)
-		r := &rig{t: t, store: db, agents: &fakeAgents{}, disk: &fullDisk{Store: db}, logs: logs}
+		r := &fixture{t: t, store: db, agents: &fakeAgents{}, disk: &fullDiskStore{Store: db}, logs: logs}
 		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
 		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
 		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
@@ -102,35 +102,34 @@ func simulate(t *testing.T, test func(r *rig)) {
 
 func chatOf(user string) channels.Chat { return channels.Chat{Channel: "net", ID: user} }
 
-// message is the next message of a person, in their private chat.
-func (r *rig) message(user, text string) channels.Incoming {
+// message returns the next message of a person, in their private chat.
+func (r *fixture) message(user, text string) channels.Incoming {
 	r.lastID++
 	return channels.Incoming{Chat: chatOf(user), ID: strconv.Itoa(r.lastID), User: channels.User{ID: user, Name: "Name of " + user}, Text: text}
 }
 
-// say has a person write something and checks what the chat is told then, each the beginning of a
-// text.
-func (r *rig) say(user, text string, want ...string) store.Inbound {
+// writeMessage receives a message of a person and checks the beginnings of the answers in the chat.
+func (r *fixture) writeMessage(user, text string, want ...string) store.Inbound {
 	r.t.Helper()
 	return r.receive(r.message(user, text), want...)
 }
 
-// press is say for the press of a button.
-func (r *rig) press(user, data string, want ...string) {
+// pressButton is writeMessage for the press of a button.
+func (r *fixture) pressButton(user, data string, want ...string) {
 	r.t.Helper()
 	in := r.message(user, "")
 	in.Press = data
 	r.receive(in, want...)
 }
 
-// receive hands a message to intake, checks what its chat is told then, and returns the newest
+// receive passes a message to intake, checks the answers in its chat, and returns the newest
 // inbound message of the chat.
-func (r *rig) receive(in channels.Incoming, want ...string) store.Inbound {
+func (r *fixture) receive(in channels.Incoming, want ...string) store.Inbound {
 	r.t.Helper()
 	if err := r.Receive(r.t.Context(), in); err != nil {
 		r.t.Fatalf("%q: %v", in.Text+in.Press, err)
 	}
-	r.told(in.Chat, want...)
+	r.checkStored(in.Chat, want...)
 	inbounds := r.recent(in.Chat)
 	if len(inbounds) == 0 {
 		return store.Inbound{}
@@ -138,10 +137,10 @@ func (r *rig) receive(in channels.Incoming, want ...string) store.Inbound {
 	return inbounds[0]
 }
 
-// told checks what has been stored for a chat since told was last called, and marks it as sent.
-func (r *rig) told(chat channels.Chat, want ...string) []store.Delivery {
+// checkStored checks the deliveries of a chat since its last call, and marks them as sent.
+func (r *fixture) checkStored(chat channels.Chat, want ...string) []store.Delivery {
 	r.t.Helper()
-	deliveries := r.deliver(chat)
+	deliveries := r.settleAll(chat)
 	equal := slices.EqualFunc(deliveries, want, func(p store.Delivery, text string) bool { return strings.HasPrefix(p.Out.Text, text) })
 	if !equal {
 		r.t.Errorf("%s was told %q instead of %q", chat, textsOf(deliveries), want)
@@ -160,8 +159,8 @@ func textsOf(deliveries []store.Delivery) (texts []string) {
 	return texts
 }
 
-// deliver marks everything as sent that waits to be sent to a chat, and returns it.
-func (r *rig) deliver(chat channels.Chat) (deliveries []store.Delivery) {
+// settleAll marks all pending deliveries of a chat as sent, and returns them.
+func (r *fixture) settleAll(chat channels.Chat) (deliveries []store.Delivery) {
 	r.t.Helper()
 	for {
 		p, ok, err := r.store.NextDelivery(r.t.Context(), chat)
@@ -180,8 +179,8 @@ func (r *rig) deliver(chat channels.Chat) (deliveries []store.Delivery) {
 
 func receiptOf(p store.Delivery) string { return fmt.Sprint("sent", p.ID) }
 
-// recent are the inbound messages of a chat, newest first.
-func (r *rig) recent(chat channels.Chat) []store.Inbound {
+// recent returns the inbound messages of a chat, newest first.
+func (r *fixture) recent(chat channels.Chat) []store.Inbound {
 	r.t.Helper()
 	inbounds, err := r.store.Recent(r.t.Context(), chat, 1000)
 	if err != nil {
@@ -190,8 +189,8 @@ func (r *rig) recent(chat channels.Chat) []store.Inbound {
 	return inbounds
 }
 
-// has checks the texts and states of a chat's inbound messages, oldest first.
-func (r *rig) has(user string, want ...string) {
+// checkInbounds checks the texts and states of a chat's inbound messages, oldest first.
+func (r *fixture) checkInbounds(user string, want ...string) {
 	r.t.Helper()
 	var got []string
 	for _, inbound := range slices.Backward(r.recent(chatOf(user))) {
@@ -202,8 +201,8 @@ func (r *rig) has(user string, want ...string) {
 	}
 }
 
-// running is the turn of a person's private chat.
-func (r *rig) running(user string) *fakeTurn {
+// runningTurn returns the turn of a person's private chat.
+func (r *fixture) runningTurn(user string) *fakeTurn {
 	r.t.Helper()
 	t := r.lanes.turns[chatOf(user)]
 	if t == nil {
@@ -212,18 +211,18 @@ func (r *rig) running(user string) *fakeTurn {
 	return t
 }
 
-// finish ends the turn of a person's private chat.
-func (r *rig) finish(user string) {
+// finishTurn ends the turn of a person's private chat.
+func (r *fixture) finishTurn(user string) {
 	r.t.Helper()
 	out := store.Outcome{Status: "done", CPU: 200 * time.Millisecond}
-	if _, err := r.store.Finish(r.t.Context(), r.running(user).inbound.ID, store.Done, out); err != nil {
+	if _, err := r.store.Finish(r.t.Context(), r.runningTurn(user).inbound.ID, store.Done, out); err != nil {
 		r.t.Fatal(err)
 	}
 	delete(r.lanes.turns, chatOf(user))
 }
 
-// decisions are those that were recorded since it was last called.
-func (r *rig) decisions() (all []string) {
+// decisions returns the decisions that were recorded since its last call.
+func (r *fixture) decisions() (all []string) {
 	for _, a := range r.records {
 		all = append(all, strings.TrimSpace(a.Event+" "+a.Decision+" "+a.Command))
 	}
@@ -231,7 +230,7 @@ func (r *rig) decisions() (all []string) {
 	return all
 }
 
-func (r *rig) same(what string, got, want any) {
+func (r *fixture) checkEqual(what string, got, want any) {
 	r.t.Helper()
 	if g, w := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); g != w {
 		r.t.Errorf("%s: %s instead of %s", what, g, w)
@@ -245,29 +244,29 @@ func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, ReplyTo: m.ReplyTo, Buttons: m.Buttons}}, nil
 }
 
-// fullDisk is a store that cannot settle messages while it is broken.
-type fullDisk struct {
+// fullDiskStore is a store that cannot settle messages while it is broken.
+type fullDiskStore struct {
 	*sqlite.Store
 	broken bool
 }
 
 var errDiskFull = errors.New("disk full")
 
-func (d *fullDisk) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (d *fullDiskStore) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	if d.broken {
 		return store.ReceiveResult{}, errDiskFull
 	}
 	return d.Store.Receive(ctx, a)
 }
 
-func (d *fullDisk) SettlePending(ctx context.Context, id int64) error {
+func (d *fullDiskStore) SettlePending(ctx context.Context, id int64) error {
 	if d.broken {
 		return errDiskFull
 	}
 	return d.Store.SettlePending(ctx, id)
 }
 
-// fakeLanes run nothing: a turn lasts until the test finishes it.
+// fakeLanes runs nothing: a turn lasts until the test finishes it.
 type fakeLanes struct {
 	store *sqlite.Store
 	turns map[channels.Chat]*fakeTurn
@@ -297,7 +296,7 @@ func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.R
 	return result, err
 }
 
-// AwaitClaim lets turns be found that were being claimed.
+// AwaitClaim makes turns visible that were being claimed.
 func (l *fakeLanes) AwaitClaim() {
 	maps.Copy(l.turns, l.claiming)
 	l.claiming = nil
@@ -320,25 +319,25 @@ func (l *fakeLanes) RunningTurns() (all []intake.Turn) {
 	return all
 }
 
-// fakeTurn records what it is told.
+// fakeTurn records its calls.
 type fakeTurn struct {
-	buried    int
-	inbound   store.Inbound
-	began     time.Time
-	cancelled []error
-	revoked   bool
-	forgot    bool
-	injected  []store.Inbound
-	takenBack []string
+	boardMoves int
+	inbound    store.Inbound
+	began      time.Time
+	cancelled  []error
+	revoked    bool
+	forgot     bool
+	injected   []store.Inbound
+	withdrawn  []string
 
-	controller terminal.Controller
-	reader     *fakeReader
-	awaits     time.Time
-	again      int // how often OfferAgain was called
+	controller   terminal.Controller
+	reader       *fakeReader
+	waitingSince time.Time
+	offers       int // how often OfferAgain was called
 }
 
-func (t *fakeTurn) WaitingSince() time.Time { return t.awaits }
-func (t *fakeTurn) OfferQueueAgain()        { t.again++ }
+func (t *fakeTurn) WaitingSince() time.Time { return t.waitingSince }
+func (t *fakeTurn) OfferQueueAgain()        { t.offers++ }
 
 func (t *fakeTurn) MessageReader() terminal.MessageReader {
 	if t.reader == nil {
@@ -349,7 +348,7 @@ func (t *fakeTurn) MessageReader() terminal.MessageReader {
 
 func (t *fakeTurn) Controller() terminal.Controller { return t.controller }
 
-func (t *fakeTurn) MoveBoardDown()               { t.buried++ }
+func (t *fakeTurn) MoveBoardDown()               { t.boardMoves++ }
 func (t *fakeTurn) Inbound() store.Inbound       { return t.inbound }
 func (t *fakeTurn) Agent() string                { return t.inbound.Agent }
 func (t *fakeTurn) StartTime() time.Time         { return t.began }
@@ -357,7 +356,7 @@ func (t *fakeTurn) Cancel(cause error)           { t.cancelled = append(t.cancel
 func (t *fakeTurn) Revoke()                      { t.revoked = true }
 func (t *fakeTurn) Inject(inbound store.Inbound) { t.injected = append(t.injected, inbound) }
 func (t *fakeTurn) InjectedCount() int           { return len(t.injected) }
-func (t *fakeTurn) WithdrawInjected(user string) { t.takenBack = append(t.takenBack, user) }
+func (t *fakeTurn) WithdrawInjected(user string) { t.withdrawn = append(t.withdrawn, user) }
 
 func (t *fakeTurn) ResetMemory(do func() error) error {
 	t.forgot = true
@@ -371,7 +370,7 @@ func (t *fakeTurn) WaitingInjectors() (users []string) {
 	return users
 }
 
-// fakeOutbox stores what it is handed and sends nothing.
+// fakeOutbox stores messages and sends nothing.
 type fakeOutbox struct {
 	mu     sync.Mutex
 	posted []postedReply // with what the store does not keep here
@@ -401,7 +400,7 @@ func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
 	return err
 }
 
-// postedReply is what a message has beside its text.
+// postedReply has the fields of a message besides its text.
 type postedReply struct {
 	screen *channels.Screen
 	files  []string
@@ -415,12 +414,12 @@ func (o *fakeOutbox) ShowOutcome(q store.Question, how string) {
 func (o *fakeOutbox) Sending() bool { return false }
 func (o *fakeOutbox) Abort([]int64) {}
 
-// fakeAgents have left some commands running, and some are kept.
+// fakeAgents has background commands and idle persistent agents.
 type fakeAgents struct {
-	left     int
-	kept     []terminal.IdleAgent
-	released []string
-	afresh   []string
+	left          int
+	idle          []terminal.IdleAgent
+	endedIdle     []string
+	endedSessions []string
 	fakeController
 }
 
@@ -429,6 +428,6 @@ func (a *fakeAgents) StopCommands(string) (ended int) {
 	return ended
 }
 
-func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.kept }
-func (a *fakeAgents) EndIdleAgent(chat string)         { a.released = append(a.released, chat) }
-func (a *fakeAgents) StartAfresh(chat string)          { a.afresh = append(a.afresh, chat) }
+func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.idle }
+func (a *fakeAgents) EndIdleAgent(chat string)         { a.endedIdle = append(a.endedIdle, chat) }
+func (a *fakeAgents) StartAfresh(chat string)          { a.endedSessions = append(a.endedSessions, chat) }
