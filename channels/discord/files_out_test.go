@@ -87,7 +87,7 @@ func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
 	r := newRig(t)
 	r.tell(channels.Message{Text: "look", Media: []channels.File{r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x"))}})
 	shown := r.server.BotMessages(r.dm)
-	if len(shown) != 2 || shown[0].Content != "look\n⚠ \"big.bin\" (12.6 MB) was not sent: Discord takes files up to 10 MB here." || len(shown[1].Attachments) != 1 {
+	if len(shown) != 2 || shown[0].Content != "look\n⚠ \"big.bin\" (12.6 MB) was not sent: Discord accepts files up to 10 MB here." || len(shown[1].Attachments) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
 	if n := len(r.creates()); n != 2 {

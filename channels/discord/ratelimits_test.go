@@ -190,7 +190,7 @@ func TestRefusedCallsAreBudgeted(t *testing.T) {
 		if got.Permanent {
 			continue
 		}
-		if got.After == 0 || !strings.Contains(got.Error(), "refused lately") {
+		if got.After == 0 || !strings.Contains(got.Error(), "refused recently") {
 			t.Errorf("it means %+v", got)
 		}
 		break

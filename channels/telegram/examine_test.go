@@ -68,7 +68,7 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 	}{
 		"a proxy's page":  {telegramtest.BadGateway(), "502", "apiBase"},
 		"a cut":           {telegramtest.Fault{CutBefore: true}, "getMe", "network"},
-		"half an answer":  {telegramtest.TruncatedJSON(), "not the Bot API's", "apiBase"},
+		"half an answer":  {telegramtest.TruncatedJSON(), "not from the Bot API", "apiBase"},
 		"too many calls":  {telegramtest.RateLimited(30), "retry after 30", "wait"},
 		"an error of its": {telegramtest.ErrorResponse(500, "Internal Server Error"), "500", "try again"},
 	} {
@@ -151,7 +151,7 @@ func TestExamineFindsASecondPoller(t *testing.T) {
 func TestExamineDoesNotPollWhileOurDaemonRuns(t *testing.T) {
 	s := telegramtest.New(t)
 	found := examine(t, s, channels.ExamineOptions{Running: true})
-	expect(t, found, "telegram.poller", channels.Good, "not disturbed")
+	expect(t, found, "telegram.poller", channels.Good, "was not tried")
 	if calls := s.Calls("getUpdates"); len(calls) > 0 {
 		t.Errorf("it polled: %+v", calls)
 	}
