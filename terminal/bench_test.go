@@ -19,22 +19,22 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// trivial is the smallest rich agent there is.
-const trivial = `read -r line; echo '{"type":"message","text":"hi"}'`
+// trivialAgent is the smallest possible rich agent.
+const trivialAgent = `read -r line; echo '{"type":"message","text":"hi"}'`
 
-// contest runs a turn of the trivial agent and, as its floor, the same command line by os/exec
+// turnComparison runs turns of trivialAgent and, for comparison, the same command line with os/exec
 // alone.
-type contest struct {
+type turnComparison struct {
 	runner *terminal.Runner
 	req    terminal.Request
 	dir    string
 	input  string
 }
 
-func newContest(b *testing.B) *contest {
+func newTurnComparison(b *testing.B) *turnComparison {
 	cfg := config.Default().Terminal
-	cfg.Command, cfg.Protocol = trivial, "rich"
-	c := &contest{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}, input: `{"text":"hello"}` + "\n"}
+	cfg.Command, cfg.Protocol = trivialAgent, "rich"
+	c := &turnComparison{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}, input: `{"text":"hello"}` + "\n"}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.Cleanup(supervisor.Close)
 	var err error
@@ -47,13 +47,13 @@ func newContest(b *testing.B) *contest {
 	return c
 }
 
-func (c *contest) turn() error {
+func (c *turnComparison) runTurn() error {
 	_, err := c.runner.Turn(context.Background(), c.req, func(terminal.Frame) error { return nil })
 	return err
 }
 
-func (c *contest) floor() error {
-	cmd := exec.Command("/bin/sh", "-c", trivial)
+func (c *turnComparison) runBareExec() error {
+	cmd := exec.Command("/bin/sh", "-c", trivialAgent)
 	cmd.Dir, cmd.Stdin, cmd.Stderr = c.dir, strings.NewReader(c.input), io.Discard
 	_, err := cmd.Output()
 	return err
@@ -72,20 +72,21 @@ func median(d []time.Duration) float64 {
 	return float64(d[len(d)/2])
 }
 
-// BenchmarkTurnAlone reports the median of a rich turn as a multiple of bare os/exec, run by turns.
+// BenchmarkTurnAlone reports the median time of a rich turn as a multiple of bare os/exec. The two
+// alternate.
 func BenchmarkTurnAlone(b *testing.B) {
-	c := newContest(b)
+	c := newTurnComparison(b)
 	var turns, floors []time.Duration
 	for b.Loop() {
-		floors = append(floors, timed(b, c.floor))
-		turns = append(turns, timed(b, c.turn))
+		floors = append(floors, timed(b, c.runBareExec))
+		turns = append(turns, timed(b, c.runTurn))
 	}
 	b.ReportMetric(median(turns)/median(floors), "×floor")
 }
 
-// BenchmarkTurn32 reports the throughput of 32 side by side as a share of bare os/exec's.
+// BenchmarkTurn32 reports the throughput of 32 concurrent turns as a share of bare os/exec's.
 func BenchmarkTurn32(b *testing.B) {
-	c := newContest(b)
+	c := newTurnComparison(b)
 	const workers, each = 32, 8
 	batch := func(f func() error) func() error {
 		return func() error {
@@ -105,8 +106,8 @@ func BenchmarkTurn32(b *testing.B) {
 	}
 	var turns, floors []time.Duration
 	for b.Loop() {
-		floors = append(floors, timed(b, batch(c.floor)))
-		turns = append(turns, timed(b, batch(c.turn)))
+		floors = append(floors, timed(b, batch(c.runBareExec)))
+		turns = append(turns, timed(b, batch(c.runTurn)))
 	}
 	b.ReportMetric(median(floors)/median(turns), "×floor-throughput")
 	b.ReportMetric(workers*each/(median(turns)/1e9), "turns/s")

@@ -12,8 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// swappedFolder returns a folder and a link beside it, and a function that exchanges the two. Each
-// leads to a file a.png, of which that by the link is longer.
+// swappedFolder returns a folder, a symbolic link beside it, and a function that exchanges the two.
+// Both lead to a file a.png; the one behind the link is longer.
 func swappedFolder(t *testing.T) (folder, link string, exchange func() error) {
 	t.Helper()
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
@@ -56,7 +56,7 @@ func TestALinkCreatedAfterResolvingIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAFolderReplacedByALinkDuringTheCheckIsNotLeft(t *testing.T) {
+func TestAFolderReplacedByALinkDuringTheCheckIsNotFollowed(t *testing.T) {
 	folder, _, exchange := swappedFolder(t)
 	over := make(chan struct{})
 	var agent sync.WaitGroup

@@ -9,10 +9,10 @@ import (
 	"nanobot/terminal"
 )
 
-// slow is a protocol whose turn takes so long, or until its time is up.
-type slow time.Duration
+// slowProtocol is a protocol whose turns take this long, unless the timeout is shorter.
+type slowProtocol time.Duration
 
-func (s slow) Turn(ctx context.Context, _ terminal.Turn) (terminal.Outcome, error) {
+func (s slowProtocol) Turn(ctx context.Context, _ terminal.Turn) (terminal.Outcome, error) {
 	select {
 	case <-time.After(time.Duration(s)):
 		return terminal.Outcome{Status: terminal.Done}, nil
@@ -21,13 +21,13 @@ func (s slow) Turn(ctx context.Context, _ terminal.Turn) (terminal.Outcome, erro
 	}
 }
 
-func TestOthersCanStopTheClockOfATurn(t *testing.T) {
+func TestTheTimeoutOfATurnCanBePaused(t *testing.T) {
 	for name, test := range map[string]struct {
 		pause time.Duration
 		want  terminal.Status
 	}{"for long enough": {20 * time.Minute, terminal.Done}, "for too short": {time.Minute, terminal.TimedOut}} {
-		b := newTurnRig(t, "plain", "true")
-		b.opts.Config.Timeout, b.opts.Protocol = 600, slow(25*time.Minute)
+		b := newTurnFixture(t, "plain", "true")
+		b.opts.Config.Timeout, b.opts.Protocol = 600, slowProtocol(25*time.Minute)
 		synctest.Test(t, func(t *testing.T) {
 			b.req.OnClockStart = func(pause func() (resume func())) {
 				resume := pause()

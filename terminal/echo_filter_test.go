@@ -21,18 +21,18 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// settle waits until what is written from now on is clearly newer than all that was written before.
-func (b *turnRig) settle() {
+// awaitNewerFileTime waits until files written from now on have a later time than earlier ones.
+func (b *turnFixture) awaitNewerFileTime() {
 	b.t.Helper()
-	first := b.clock()
-	for b.clock().Sub(first) < terminal.ClockGranularity+time.Millisecond {
+	first := b.fileSystemTime()
+	for b.fileSystemTime().Sub(first) < terminal.ClockGranularity+time.Millisecond {
 	}
 }
 
-// clock is the file system's.
-func (b *turnRig) clock() time.Time {
+// fileSystemTime returns the time that a file written now gets.
+func (b *turnFixture) fileSystemTime() time.Time {
 	b.t.Helper()
-	probe := b.write(".clock", "x")
+	probe := b.putFile(".clock", "x")
 	info, err := os.Stat(probe)
 	if err != nil || os.Remove(probe) != nil {
 		b.t.Fatal(err)
@@ -40,8 +40,8 @@ func (b *turnRig) clock() time.Time {
 	return info.ModTime()
 }
 
-// spellings are texts that have the path of a file in them.
-func spellings(t *testing.T, b *turnRig, path string) map[string]string {
+// spellings returns texts that contain the path of a file, each in another spelling.
+func spellings(t *testing.T, b *turnFixture, path string) map[string]string {
 	t.Helper()
 	link := filepath.Join(b.workspace, "link.png")
 	must(t, os.Symlink(path, link))
@@ -75,15 +75,15 @@ func spellings(t *testing.T, b *turnRig, path string) map[string]string {
 }
 
 func TestAPathInTheUsersOwnTextIsNotSent(t *testing.T) {
-	b := newTurnRig(t, "plain", "")
+	b := newTurnFixture(t, "plain", "")
 	must(t, os.Mkdir(filepath.Join(b.workspace, "sub"), 0o700))
-	path := b.write("sub/old.png", "x")
+	path := b.putFile("sub/old.png", "x")
 	texts := spellings(t, b, path)
-	b.settle()
+	b.awaitNewerFileTime()
 	b.opts.Environ = append(b.opts.Environ, "HOME="+b.workspace)
 	b.opts.Config.Command = "echo " + path
 	b.req.Text = "hello"
-	if b.run(); names(b.frames[0].Checked) != "old.png" {
+	if b.run(); fileNames(b.frames[0].Checked) != "old.png" {
 		t.Fatalf("not typed, and not found either: %+v", b.frames)
 	}
 	for name, text := range texts {
@@ -111,9 +111,9 @@ func TestAPathInTheUsersOwnTextIsNotSent(t *testing.T) {
 }
 
 func TestAnAnswerToAQuestionIsTheUsersOwnText(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
-	path := b.write("old.png", "x")
-	b.settle()
+	b := newTurnFixture(t, "rich", "")
+	path := b.putFile("old.png", "x")
+	b.awaitNewerFileTime()
 	b.opts.Config.Interactive = true
 	b.opts.Config.Command = `echo '{"type":"ask","id":"1","text":"which?"}'; read -r envelope; read -r answer; echo ` + path
 	for _, c := range []struct{ answer, want string }{{"the newest", " [old.png]"}, {"that is " + path, ""}} {
@@ -125,10 +125,10 @@ func TestAnAnswerToAQuestionIsTheUsersOwnText(t *testing.T) {
 }
 
 func TestAFileWrittenDuringTheTurnIsFoundThoughItsPathWasTyped(t *testing.T) {
-	b := newTurnRig(t, "plain", "")
-	path := b.write("out.png", "old")
-	old := b.write("old.png", "x")
-	b.settle()
+	b := newTurnFixture(t, "plain", "")
+	path := b.putFile("out.png", "old")
+	old := b.putFile("old.png", "x")
+	b.awaitNewerFileTime()
 	b.req.Text = fmt.Sprintf("draw it to %s, or from %s", path, old)
 	for _, script := range []string{"echo new > %[1]s", "rm -f %[1]s; cp -p %[2]s %[1]s", "mv %[1]s x && mv x %[1]s"} {
 		b.opts.Config.Command = fmt.Sprintf(script+"; echo made %[1]s of %[2]s", path, old)
@@ -136,33 +136,33 @@ func TestAFileWrittenDuringTheTurnIsFoundThoughItsPathWasTyped(t *testing.T) {
 	}
 }
 
-// A name alone is no path: who asks for a file by its name is to get it.
+// A file name alone is no path: a person who asks for a file by its name gets it.
 func TestAFileThatWasAskedForByNameIsFound(t *testing.T) {
-	b := newTurnRig(t, "plain", "echo $PWD/report.pdf")
-	b.write("report.pdf", "x")
-	b.settle()
+	b := newTurnFixture(t, "plain", "echo $PWD/report.pdf")
+	b.putFile("report.pdf", "x")
+	b.awaitNewerFileTime()
 	b.req.Text = "send me report.pdf"
 	b.run().expectFrames("done", "message: "+b.workspace+"/report.pdf [report.pdf]")
 }
 
 // An agent that names a file on purpose has decided to send it.
 func TestAFileInAFrameIsSentThoughItsPathWasTyped(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
-	path := b.write("a.png", "x")
-	b.settle()
+	b := newTurnFixture(t, "rich", "")
+	path := b.putFile("a.png", "x")
+	b.awaitNewerFileTime()
 	b.req.Text = path
-	b.opts.Config.Command = frame(m{"type": "message", "text": "here", "media": []string{path}})
+	b.opts.Config.Command = frame(object{"type": "message", "text": "here", "media": []string{path}})
 	b.run().expectFrames("done", "message: here [a.png]")
 }
 
-// Somebody may write more paths than anybody looks at: then nothing that was there before counts as
-// found, and it takes no time.
-func TestATextFullOfPathsHidesNone(t *testing.T) {
-	b := newTurnRig(t, "plain", "")
-	path := b.write("old.png", "x")
+// With more paths in the texts than maxCandidates, every file from before the turn counts as only
+// repeated, and the check stays fast.
+func TestATextFullOfPathsHidesNoRepeatedPath(t *testing.T) {
+	b := newTurnFixture(t, "plain", "")
+	path := b.putFile("old.png", "x")
 	link := filepath.Join(b.workspace, "link.png")
 	must(t, os.Symlink(path, link))
-	b.settle()
+	b.awaitNewerFileTime()
 	b.opts.Config.Command = "echo " + path
 	for _, decoy := range []string{"/a/b/c.png ", "x/y ", "/a.png/", "/a.png\n"} {
 		b.req.Text = strings.Repeat(decoy, 1<<18/len(decoy)) + " " + link
@@ -170,12 +170,12 @@ func TestATextFullOfPathsHidesNone(t *testing.T) {
 	}
 }
 
-// A path with letters that Unicode writes in two ways is the same path to an agent that normalises
-// its input.
+// An agent that normalizes its input may print a path in another Unicode form than the person
+// wrote.
 func TestAPathIsRecognizedInAnyUnicodeForm(t *testing.T) {
-	b := newTurnRig(t, "plain", "")
-	path := b.write(norm.NFC.String("caf\u00e9.png"), "x")
-	b.settle()
+	b := newTurnFixture(t, "plain", "")
+	path := b.putFile(norm.NFC.String("caf\u00e9.png"), "x")
+	b.awaitNewerFileTime()
 	b.opts.Config.Command = "echo " + path
 	for _, text := range []string{norm.NFC.String(path), norm.NFD.String(path), strings.ReplaceAll(path, "\u00e9", "%C3%A9"), strings.ReplaceAll(path, "\u00e9", "&eacute;")} {
 		b.req.Text = text
@@ -183,13 +183,13 @@ func TestAPathIsRecognizedInAnyUnicodeForm(t *testing.T) {
 	}
 }
 
-// Archives and clocks that were wrong leave files with times in the future.
+// Archives and wrong clocks produce files with modification times in the future.
 func TestAFileFromTheFutureIsNotWrittenDuringTheTurn(t *testing.T) {
-	b := newTurnRig(t, "plain", "")
-	path := b.write("old.png", "x")
+	b := newTurnFixture(t, "plain", "")
+	path := b.putFile("old.png", "x")
 	future := time.Now().Add(24 * time.Hour)
 	must(t, os.Chtimes(path, future, future))
-	b.settle()
+	b.awaitNewerFileTime()
 	b.req.Text = path
 	b.opts.Config.Command = "echo " + path
 	b.run().expectFrames("done", "message: "+path)

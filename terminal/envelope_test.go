@@ -12,8 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// envelope runs the agent and returns what it read on stdin, and how many lines that was.
-func (b *turnRig) envelope() map[string]any {
+// envelope runs the agent and returns the envelope that it read, which must be one line.
+func (b *turnFixture) envelope() map[string]any {
 	b.t.Helper()
 	path := filepath.Join(b.workspace, "stdin")
 	b.opts.Config.Command = "cat > " + terminal.ShellQuote(path)
@@ -34,7 +34,7 @@ func (b *turnRig) envelope() map[string]any {
 
 func TestTheEnvelopeHasEveryFieldInBothModes(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
-		b := newTurnRig(t, protocol, "")
+		b := newTurnFixture(t, protocol, "")
 		b.req = terminal.Request{
 			Channel: "telegram", ChatID: "-100123_45", Text: "héllo <b> & \"x\"\nline\u2028", Media: []string{"/a.jpg", "/b c.pdf"}, MessageID: "77",
 			User: &terminal.User{ID: "5", Name: "Ann", Username: "ann"}, ThreadID: "45", RunID: "r1", Attempt: 2,
@@ -64,8 +64,8 @@ func TestTheEnvelopeHasEveryFieldInBothModes(t *testing.T) {
 	}
 }
 
-func TestTheEnvelopeLeavesOutWhatIsNotThere(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+func TestTheEnvelopeOmitsEmptyFields(t *testing.T) {
+	b := newTurnFixture(t, "rich", "")
 	b.req = terminal.Request{Channel: "cli", ChatID: "local", Text: ""}
 	got := b.envelope()
 	for _, key := range []string{"version", "text", "channel", "chat_id", "session_key", "workspace", "user_data_dir"} {
@@ -84,7 +84,7 @@ func TestTheEnvelopeLeavesOutWhatIsNotThere(t *testing.T) {
 }
 
 func TestALargeEnvelopeArrivesWhole(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	b.req.Text = strings.Repeat("0123456789abcdé\n", 1<<16)
 	if got := b.envelope(); got["text"] != b.req.Text {
 		t.Error("the text changed on its way")
@@ -92,7 +92,7 @@ func TestALargeEnvelopeArrivesWhole(t *testing.T) {
 }
 
 func TestUserFoldersStayInTheirParentAndAreUnique(t *testing.T) {
-	b := newTurnRig(t, "plain", "true")
+	b := newTurnFixture(t, "plain", "true")
 	users := filepath.Join(b.workspace, "users")
 	seen := map[string]string{}
 	for _, id := range []string{
@@ -119,8 +119,8 @@ func TestTheMessagePlaceholderIsAlwaysOneWord(t *testing.T) {
 		"plain", "it's", `"double"`, "$(touch pwned)", "`touch pwned`", "; touch pwned", "a\nb", "{message}", "{message} {message}", `\`, "*", "~", "-n",
 		"", "a\tb", "é 😀", "\x01\x02", "$HOME", "'", "''", "\\'", "!history", "a\r\nb",
 	} {
-		b := newTurnRig(t, "plain", `sh words.sh -- {message}`)
-		b.write("words.sh", `shift; printf '%s' "$1" > got; printf '%s' $# > count`)
+		b := newTurnFixture(t, "plain", `sh words.sh -- {message}`)
+		b.putFile("words.sh", `shift; printf '%s' "$1" > got; printf '%s' $# > count`)
 		b.req.Text = text
 		b.run()
 		got, _ := os.ReadFile(filepath.Join(b.workspace, "got"))
@@ -134,8 +134,8 @@ func TestTheMessagePlaceholderIsAlwaysOneWord(t *testing.T) {
 	}
 }
 
-func TestATextTooLongForACommandLineIsToldAndOneWithoutPlaceholderIsFine(t *testing.T) {
-	b := newTurnRig(t, "plain", "echo {message} | wc -c")
+func TestATextTooLongForTheCommandLineIsReported(t *testing.T) {
+	b := newTurnFixture(t, "plain", "echo {message} | wc -c")
 	b.req.Text = strings.Repeat("x", 1<<20)
 	b.run().expectFrames("failed", "error: Your message is too long for this bot: its command line holds at most 127 KiB.")
 	b.req.Text = strings.Repeat("x", 120<<10)
@@ -143,8 +143,8 @@ func TestATextTooLongForACommandLineIsToldAndOneWithoutPlaceholderIsFine(t *test
 }
 
 func TestTheAgentsEnvironmentHasNoSecretsOfTheGateway(t *testing.T) {
-	b := newTurnRig(t, "plain", "env; echo cwd=$PWD")
-	tokenFile := b.write("token", "file-token-123\n")
+	b := newTurnFixture(t, "plain", "env; echo cwd=$PWD")
+	tokenFile := b.putFile("token", "file-token-123\n")
 	t.Setenv("DISCORD_TOKEN", "env-token-456")
 	b.opts.Secrets = []config.Secret{"literal-token-789", config.Secret("file:" + tokenFile), "env:DISCORD_TOKEN", "env:NOT_SET", ""}
 	b.opts.Environ = []string{
@@ -172,24 +172,24 @@ func TestTheAgentsEnvironmentHasNoSecretsOfTheGateway(t *testing.T) {
 }
 
 func TestCwdAndShellCanBeChosen(t *testing.T) {
-	b := newTurnRig(t, "plain", "echo $PWD $0 ${BASH_VERSION:+bash}")
+	b := newTurnFixture(t, "plain", "echo $PWD $0 ${BASH_VERSION:+bash}")
 	b.opts.Config.Cwd = t.TempDir()
 	b.opts.Config.Shell = "/bin/bash"
 	b.run().expectFrames("done", "message: "+b.opts.Config.Cwd+" /bin/bash bash")
 }
 
-func TestWhatCannotBeStartedIsAnError(t *testing.T) {
-	b := newTurnRig(t, "plain", "true")
+func TestACommandThatCannotBeStartedIsAnError(t *testing.T) {
+	b := newTurnFixture(t, "plain", "true")
 	b.opts.Config.Shell = "/no/such/shell"
 	if b.run(); b.err == nil || !strings.Contains(b.err.Error(), "/no/such/shell") {
 		t.Errorf("got %v", b.err)
 	}
-	b = newTurnRig(t, "plain", "true")
+	b = newTurnFixture(t, "plain", "true")
 	b.opts.Config.Cwd = "/no/such/folder"
 	if b.run(); b.err == nil || !strings.Contains(b.err.Error(), "/no/such/folder") {
 		t.Errorf("got %v", b.err)
 	}
-	b = newTurnRig(t, "plain", "true")
+	b = newTurnFixture(t, "plain", "true")
 	b.opts.Config.Providers = map[string]config.Provider{"p": {APIKeys: []config.Secret{"file:/no/such/key"}}}
 	if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), "terminal.providers.p.apiKeys[0]") {
 		t.Errorf("got %v", err)

@@ -1,15 +1,14 @@
 package terminal
 
-// Check is what is found out about a file that an agent sends, which is closed again; Inspect is
-// the part behind the following of links.
+// Check checks a file that an agent sends, and closes it.
 func Check(root, path string) (File, error) {
 	return closed(mediaRules{roots: []string{root}}.check(path))
 }
 
-// Inspect is told a path without links.
+// Inspect is the part of Check after symbolic links were resolved.
 func Inspect(path string) (File, error) { return closed(mediaRules{}.openAndCheck(path)) }
 
-// CheckGuarded is Check where some files are out of bounds.
+// CheckGuarded is Check with a FileGuard.
 func CheckGuarded(root, path string, g FileGuard) (File, error) {
 	return closed(mediaRules{roots: []string{root}, guard: g}.check(path))
 }
@@ -19,5 +18,5 @@ func closed(f File, err error) (File, error) {
 	return f, err
 }
 
-// ClockGranularity is how far a file's time may be behind that of the turn in which it was written.
+// ClockGranularity is by how much a file's time may be behind the clock when the file is written.
 const ClockGranularity = clockGranularity

@@ -14,8 +14,9 @@ import (
 	"nanobot/terminal"
 )
 
-// waiting are injections that are there before the agent is; each says its number.
-func waiting(n int) chan terminal.Injection {
+// queuedInjections returns n injections that are queued before the agent starts. Each text is its
+// number.
+func queuedInjections(n int) chan terminal.Injection {
 	c := make(chan terminal.Injection, n)
 	for i := range n {
 		c <- terminal.Injection{Text: strconv.Itoa(i)}
@@ -23,21 +24,21 @@ func waiting(n int) chan terminal.Injection {
 	return c
 }
 
-func injected(i int) string {
+func injectionLine(i int) string {
 	return fmt.Sprintf(`{"type":"inject","version":1,"text":"%d","media":[]}`, i)
 }
 
 func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
-	b := newTurnRig(t, "rich", "head -n 101 > heard")
-	b.req.Injections, b.req.Text = waiting(100), strings.Repeat("a large envelope ", 1<<16)
+	b := newTurnFixture(t, "rich", "head -n 101 > received")
+	b.req.Injections, b.req.Text = queuedInjections(100), strings.Repeat("a large envelope ", 1<<16)
 	b.run().expectFrames("done", "message: (no output)")
-	raw, _ := os.ReadFile(filepath.Join(b.workspace, "heard"))
+	raw, _ := os.ReadFile(filepath.Join(b.workspace, "received"))
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
 	if len(lines) != 101 || !strings.HasPrefix(lines[0], `{"version":1,"text":"a large envelope `) {
-		t.Fatalf("%d lines: %s", len(lines), short(lines[0]))
+		t.Fatalf("%d lines: %s", len(lines), shorten(lines[0]))
 	}
 	for i, line := range lines[1:] {
-		if line != injected(i) {
+		if line != injectionLine(i) {
 			t.Errorf("line %d is %s", i, line)
 		}
 	}
@@ -46,21 +47,21 @@ func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
 	}
 }
 
-func TestAnInjectionCarriesMediaIfItMay(t *testing.T) {
+func TestAnInjectionHasMediaOnlyIfConfigured(t *testing.T) {
 	for _, pass := range []bool{true, false} {
 		inject := make(chan terminal.Injection, 1)
 		inject <- terminal.Injection{Text: "look <é>", Media: []string{"/a b.jpg"}}
-		close(inject) // no more to come is no reason to end anything
-		b := newTurnRig(t, "rich", listening+hear)
+		close(inject) // which must not end the turn
+		b := newTurnFixture(t, "rich", readEnvelope+recordLine)
 		b.req.Injections, b.opts.Config.PassMedia = inject, pass
 		media := map[bool]string{true: `["/a b.jpg"]`, false: "[]"}[pass]
 		b.run().expectFrames("done", "message: (no output)").expectInput(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
 	}
 }
 
-func TestAnInjectionReachesAnAgentAtWorkAndBetweenAnswers(t *testing.T) {
+func TestAnInjectionReachesARunningAgentAndBetweenAnswers(t *testing.T) {
 	inject := make(chan terminal.Injection)
-	b := newAsker(t, frame(m{"type": "progress", "text": "working"})+hear+question("q", "x")+hear+frame(m{"type": "progress", "text": "working"})+hear,
+	b := newInteractiveFixture(t, frame(object{"type": "progress", "text": "working"})+recordLine+askFrame("q", "x")+recordLine+frame(object{"type": "progress", "text": "working"})+recordLine,
 		func(context.Context, terminal.Question) (terminal.Answer, error) {
 			return terminal.Answer{Text: "yes"}, nil
 		})
@@ -73,15 +74,15 @@ func TestAnInjectionReachesAnAgentAtWorkAndBetweenAnswers(t *testing.T) {
 		}
 		return nil
 	}
-	b.run().expectInput(injected(0), `{"type":"answer","id":"q","text":"yes"}`, injected(1))
+	b.run().expectInput(injectionLine(0), `{"type":"answer","id":"q","text":"yes"}`, injectionLine(1))
 }
 
-func TestWhatTheAgentNeverReadIsLeftOrCounted(t *testing.T) {
+func TestUnreadInjectionsStayQueuedOrAreCounted(t *testing.T) {
 	for range 20 {
-		b := newTurnRig(t, "rich", listening+strings.Repeat(hear, 5))
-		inject := waiting(10)
+		b := newTurnFixture(t, "rich", readEnvelope+strings.Repeat(recordLine, 5))
+		inject := queuedInjections(10)
 		b.req.Injections = inject
-		b.run().expectInput(injected(0), injected(1), injected(2), injected(3), injected(4))
+		b.run().expectInput(injectionLine(0), injectionLine(1), injectionLine(2), injectionLine(3), injectionLine(4))
 		if left := len(inject); left+b.out.Unread != 5 {
 			t.Fatalf("%d left, %d unread, want 5", left, b.out.Unread)
 		}
@@ -89,7 +90,7 @@ func TestWhatTheAgentNeverReadIsLeftOrCounted(t *testing.T) {
 }
 
 func TestAnAgentThatNeverReadsGetsNoMoreInjections(t *testing.T) {
-	b := newTurnRig(t, "rich", frame(m{"type": "progress", "text": "deaf"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "bye"}))
+	b := newTurnFixture(t, "rich", frame(object{"type": "progress", "text": "deaf"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "bye"}))
 	inject, large := make(chan terminal.Injection), strings.Repeat("x", 100<<10) // more than a pipe holds
 	first, over, taken := make(chan struct{}), make(chan struct{}), 0
 	var sender sync.WaitGroup
@@ -121,19 +122,19 @@ func TestAnAgentThatNeverReadsGetsNoMoreInjections(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatReadsToTheEndEndsWithItsTimeOrItsOutput(t *testing.T) {
-	b := newTurnRig(t, "rich", "cat >/dev/null")
-	b.opts.Config.Timeout, b.req.Injections = 1, waiting(3)
+func TestAnAgentThatReadsUntilEOFEndsAtTheTimeoutOrWithItsOutput(t *testing.T) {
+	b := newTurnFixture(t, "rich", "cat >/dev/null")
+	b.opts.Config.Timeout, b.req.Injections = 1, queuedInjections(3)
 	b.run().expectFrames("timeout", "error: Timed out after 1 s.")
 
-	b = newTurnRig(t, "rich", "echo done; exec 1>&- 2>&-; cat >/dev/null")
-	b.req.Injections = waiting(3)
+	b = newTurnFixture(t, "rich", "echo done; exec 1>&- 2>&-; cat >/dev/null")
+	b.req.Injections = queuedInjections(3)
 	b.run().expectFrames("done", "message: done")
 }
 
 func TestPlainModeIgnoresInjections(t *testing.T) {
-	b := newTurnRig(t, "plain", "wc -l")
-	inject := waiting(3)
+	b := newTurnFixture(t, "plain", "wc -l")
+	inject := queuedInjections(3)
 	b.req.Injections = inject
 	b.run().expectFrames("done", "message: 1")
 	if len(inject) != 3 {
@@ -141,22 +142,22 @@ func TestPlainModeIgnoresInjections(t *testing.T) {
 	}
 }
 
-func TestALaunchIsToldOnceWithItsProcess(t *testing.T) {
+func TestOnLaunchIsCalledOnceWithThePid(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
-		b := newTurnRig(t, protocol, "echo $$")
+		b := newTurnFixture(t, protocol, "echo $$")
 		var pids []string
 		b.req.OnLaunch = func(pid int) { pids = append(pids, strconv.Itoa(pid)) }
 		b.run()
 		b.expectFrames("done", "message: "+strings.Join(pids, " "))
 	}
-	b := newTurnRig(t, "rich", "true")
+	b := newTurnFixture(t, "rich", "true")
 	b.opts.Config.Shell = "/no/such/shell"
 	b.req.OnLaunch = func(int) { t.Error("told of a process that never was") }
 	b.run()
 }
 
 func TestTheEnvelopeCarriesTheHistory(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	zone := time.FixedZone("", 2*60*60)
 	b.req.History = []terminal.HistoryEntry{
 		{Role: "user", Text: "hi", Media: []string{"/a.jpg"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 678, zone)},

@@ -13,8 +13,8 @@ import (
 	"nanobot/terminal"
 )
 
-// model is what a LineReader must do, without any cleverness.
-func model(data []byte, max int) (out []string) {
+// expectedLines is a simple reference implementation of LineReader.
+func expectedLines(data []byte, max int) (out []string) {
 	if len(data) == 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func model(data []byte, max int) (out []string) {
 	return out
 }
 
-func read(r io.Reader, max int) (out []string) {
+func readLines(r io.Reader, max int) (out []string) {
 	for lines := terminal.NewLineReader(r, max); ; {
 		line, err := lines.Next()
 		var long *terminal.LongLineError
@@ -51,7 +51,7 @@ func read(r io.Reader, max int) (out []string) {
 	}
 }
 
-func FuzzLinesEqualTheModel(f *testing.F) {
+func FuzzLinesEqualTheReference(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\n\xef\xbb\xbfc"), uint16(3))
 	f.Add([]byte("\xef\xbb\xbfabc\nabcd\r\nabcde\nx"), uint16(3))
 	f.Add([]byte(strings.Repeat("x", 100)+"\nshort\n"), uint16(10))
@@ -61,12 +61,12 @@ func FuzzLinesEqualTheModel(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, limit uint16) {
 		max := int(limit)
-		want := fmt.Sprintf("%q", model(data, max))
+		want := fmt.Sprintf("%q", expectedLines(data, max))
 		for name, r := range map[string]io.Reader{
 			"whole": bytes.NewReader(data), "byte by byte": iotest.OneByteReader(bytes.NewReader(data)),
 			"halves": iotest.HalfReader(bytes.NewReader(data)), "with error": iotest.DataErrReader(bytes.NewReader(data)),
 		} {
-			if got := fmt.Sprintf("%q", read(r, max)); got != want {
+			if got := fmt.Sprintf("%q", readLines(r, max)); got != want {
 				t.Fatalf("%s, limit %d: got %s, want %s", name, max, got, want)
 			}
 		}

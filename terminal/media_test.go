@@ -74,20 +74,20 @@ func FuzzFindMedia(f *testing.F) {
 }
 
 func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
-	b := newTurnRig(t, "plain", "echo \"made '$PWD/a b.png' and ($PWD/c.pdf), again $PWD/c.pdf; /tmp/not-there.png\"")
-	b.write("a b.png", "x")
-	b.write("c.pdf", "x")
+	b := newTurnFixture(t, "plain", "echo \"made '$PWD/a b.png' and ($PWD/c.pdf), again $PWD/c.pdf; /tmp/not-there.png\"")
+	b.putFile("a b.png", "x")
+	b.putFile("c.pdf", "x")
 	b.run()
-	if got := names(b.frames[0].Checked); got != "a b.png c.pdf" {
+	if got := fileNames(b.frames[0].Checked); got != "a b.png c.pdf" {
 		t.Errorf("got %s", got)
 	}
 	if strings.Contains(b.frames[0].Text, "not sent") {
 		t.Errorf("text that only looks like a path is no mistake: %s", b.frames[0].Text)
 	}
 
-	b = newTurnRig(t, "plain", "for i in $(seq 100); do echo $PWD/$i.png; done")
+	b = newTurnFixture(t, "plain", "for i in $(seq 100); do echo $PWD/$i.png; done")
 	for i := range 100 {
-		b.write(fmt.Sprintf("%d.png", i+1), "x")
+		b.putFile(fmt.Sprintf("%d.png", i+1), "x")
 	}
 	b.run()
 	if n := len(b.frames[0].Checked); n != 20 || !strings.HasSuffix(b.frames[0].Text, "⚠ 80 more files were not sent: 20 at most are taken from plain text.") {
@@ -96,12 +96,12 @@ func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
 }
 
 func TestMediaInPlainLinesOfARichAgentAreFound(t *testing.T) {
-	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "m"})+"echo $PWD/a.png")
-	path := b.write("a.png", "x")
+	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "m"})+"echo $PWD/a.png")
+	path := b.putFile("a.png", "x")
 	b.run().expectFrames("done", "message: m", "message: "+path+" [a.png]")
 }
 
-func names(files []terminal.File) string {
+func fileNames(files []terminal.File) string {
 	var out []string
 	for _, f := range files {
 		out = append(out, filepath.Base(f.Path))
@@ -110,7 +110,7 @@ func names(files []terminal.File) string {
 }
 
 func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	outside := t.TempDir() // neither the workspace nor the configured root
 	b.opts.Config.MediaRoots = []string{b.workspace}
 	must := func(err error) {
@@ -118,14 +118,14 @@ func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	good := b.write("good.png", "x")
+	good := b.putFile("good.png", "x")
 	must(os.WriteFile(filepath.Join(outside, "o.png"), []byte("x"), 0o600))
 	must(os.Symlink(filepath.Join(outside, "o.png"), filepath.Join(b.workspace, "link.png")))
 	must(os.Symlink(good, filepath.Join(b.workspace, "inside.png")))
 	must(os.Mkdir(filepath.Join(b.workspace, "dir.png"), 0o700))
 	must(syscall.Mkfifo(filepath.Join(b.workspace, "fifo.png"), 0o600))
-	b.write("empty.png", "")
-	b.opts.Private = []string{b.write("config.json", "{}")}
+	b.putFile("empty.png", "")
+	b.opts.Private = []string{b.putFile("config.json", "{}")}
 	must(os.Link(b.opts.Private[0], filepath.Join(b.workspace, "hard.png")))
 	if os.Getuid() == 0 {
 		must(syscall.Mknod(filepath.Join(b.workspace, "device.png"), syscall.S_IFCHR|0o600, 1<<8|3))
@@ -149,26 +149,26 @@ func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
 		b.workspace + "/x\x00.png": "invalid argument",
 		b.workspace + "/" + strings.Repeat("x", 300): "file name too long",
 	} {
-		b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": []string{path, good}})
+		b.opts.Config.Command = frame(object{"type": "message", "text": "look", "media": []string{path, good}})
 		b.run().expectFrames("done", fmt.Sprintf("message: look\n⚠ %q was not sent: %s. [good.png]", path, why))
 	}
 	inside := filepath.Join(b.workspace, "inside.png")
-	b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": []string{inside}})
+	b.opts.Config.Command = frame(object{"type": "message", "text": "", "media": []string{inside}})
 	b.run().expectFrames("done", "message:  [good.png]")
 }
 
-func TestRefusalsHideFoldersFromThoseWhoMayNotSeeThem(t *testing.T) {
-	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "", "media": []string{"/secret/place/x.png"}}))
+func TestRefusalsHideFoldersIfInternalsAreHidden(t *testing.T) {
+	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "", "media": []string{"/secret/place/x.png"}}))
 	b.opts.Config.RevealErrors.All = false
 	b.run().expectFrames("done", `message: ⚠ "x.png" was not sent: no such file.`)
 }
 
-func TestManyRefusalsAreSummedUp(t *testing.T) {
+func TestManyRefusalsAreSummarized(t *testing.T) {
 	var media []string
 	for i := range 50 {
 		media = append(media, fmt.Sprintf("/none/%d.png", i))
 	}
-	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "", "media": media})).run()
+	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "", "media": media})).run()
 	if text := b.frames[0].Text; !strings.HasSuffix(text, "⚠ and 45 more were not sent.") {
 		t.Error(text)
 	}
@@ -176,16 +176,17 @@ func TestManyRefusalsAreSummedUp(t *testing.T) {
 
 func TestMediaWithOddNamesArrive(t *testing.T) {
 	for _, name := range []string{"a b.png", `quo"te's.png`, "new\nline.png", "日本.png", "-dash.png", "$(id).png", "no-extension"} {
-		b := newTurnRig(t, "rich", "")
-		path := b.write(name, "x")
-		b.opts.Config.Command = frame(m{"type": "message", "text": "t", "media": []string{path}})
+		b := newTurnFixture(t, "rich", "")
+		path := b.putFile(name, "x")
+		b.opts.Config.Command = frame(object{"type": "message", "text": "t", "media": []string{path}})
 		if b.run(); len(b.frames[0].Checked) != 1 || filepath.Base(b.frames[0].Checked[0].Path) != name || b.frames[0].Text != "t" {
 			t.Errorf("%q: %+v", name, b.frames)
 		}
 	}
 }
 
-// TestUnreadableMediaAreRefused runs itself as nobody when it is root, whom no mode keeps out.
+// TestUnreadableMediaAreRefused runs itself as the user nobody if it is root, since root may read
+// every file.
 func TestUnreadableMediaAreRefused(t *testing.T) {
 	if os.Getuid() == 0 {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestUnreadableMediaAreRefused$")
@@ -205,11 +206,11 @@ func TestUnreadableMediaAreRefused(t *testing.T) {
 		}
 		return
 	}
-	b := newTurnRig(t, "rich", "")
-	path := b.write("locked.png", "x")
+	b := newTurnFixture(t, "rich", "")
+	path := b.putFile("locked.png", "x")
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	b.opts.Config.Command = frame(m{"type": "message", "text": "t", "media": []string{path}})
+	b.opts.Config.Command = frame(object{"type": "message", "text": "t", "media": []string{path}})
 	b.run().expectFrames("done", fmt.Sprintf("message: t\n⚠ %q was not sent: not readable.", path))
 }

@@ -13,23 +13,23 @@ import (
 	"nanobot/terminal"
 )
 
-// reader is a protocol whose turns wait for a message of the person.
-type reader struct {
+// readerProtocol is a MessageReader whose turns wait for a message of the person.
+type readerProtocol struct {
 	waits func(ctx context.Context, t terminal.Turn) error
 }
 
-func (r reader) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (r readerProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	return terminal.Outcome{Status: terminal.Done}, r.waits(ctx, t)
 }
 
-func (r reader) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+func (r readerProtocol) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
 	return m.Text == "read me", nil
 }
 
-func newReader(t *testing.T, waits func(ctx context.Context, t terminal.Turn) error) *terminal.Runner {
+func newReaderRunner(t *testing.T, waits func(ctx context.Context, t terminal.Turn) error) *terminal.Runner {
 	t.Helper()
 	cfg := config.Terminal{Shell: "/bin/sh", Command: "true", Timeout: 60}
-	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: reader{waits}, Log: zap.NewNop()})
+	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: readerProtocol{waits}, Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func noFrames(terminal.Frame) error { return errors.New("nothing was to be said"
 func TestATurnThatAwaitsAPersonDoesNotTimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
-		r := newReader(t, func(ctx context.Context, turn terminal.Turn) error {
+		r := newReaderRunner(t, func(ctx context.Context, turn terminal.Turn) error {
 			resume := turn.AwaitPerson(ctx)
 			time.Sleep(5 * time.Hour)
 			if err := resume(ctx); err != nil {
@@ -71,10 +71,10 @@ func TestATurnThatAwaitsAPersonDoesNotTimeOut(t *testing.T) {
 	})
 }
 
-func TestATurnThatIsToldToEndDoesNotGoOnAfterItsWait(t *testing.T) {
+func TestAStoppedTurnDoesNotContinueAfterItsWait(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
-	r := newReader(t, func(ctx context.Context, turn terminal.Turn) error {
+	r := newReaderRunner(t, func(ctx context.Context, turn terminal.Turn) error {
 		resume := turn.AwaitPerson(ctx)
 		stop(stopped)
 		<-ctx.Done()
@@ -86,7 +86,7 @@ func TestATurnThatIsToldToEndDoesNotGoOnAfterItsWait(t *testing.T) {
 }
 
 func TestARunnerPassesMessagesOnToAProtocolThatReadsThem(t *testing.T) {
-	r := newReader(t, nil)
+	r := newReaderRunner(t, nil)
 	for text, want := range map[string]bool{"read me": true, "and me": false} {
 		if read, err := r.ReadMessage(t.Context(), terminal.PersonMessage{Text: text}); read != want || err != nil {
 			t.Errorf("%q was read: %v, %v", text, read, err)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheMessageIsInTheAgentsEnvironment(t *testing.T) {
-	b := newTurnRig(t, "plain", `printf '%s|' "$NANOBOT_TEXT" "$NANOBOT_CHAT_ID" "$NANOBOT_USER_ID" "$NANOBOT_USER_NAME" "$NANOBOT_USER_DATA_DIR" "${NANOBOT_TEXT_TRUNCATED-whole}"`)
+	b := newTurnFixture(t, "plain", `printf '%s|' "$NANOBOT_TEXT" "$NANOBOT_CHAT_ID" "$NANOBOT_USER_ID" "$NANOBOT_USER_NAME" "$NANOBOT_USER_DATA_DIR" "${NANOBOT_TEXT_TRUNCATED-whole}"`)
 	b.opts.Environ = append(b.opts.Environ, "NANOBOT_TEXT=another message's", "NANOBOT_USER_ID=0")
 	b.req.Text, b.req.ChatID = "-rve $(touch pwned)\n'x' \x00é", "42"
 	b.req.User = &terminal.User{ID: "7", Name: "Ada\x00 L.", Username: "ada"}
@@ -26,8 +26,8 @@ func TestTheMessageIsInTheAgentsEnvironment(t *testing.T) {
 	b.run().expectFrames("done", "message: hi|42|||"+dir+"|whole|")
 }
 
-func TestATextTooLongForAVariableIsCutAndTheTurnGoesOn(t *testing.T) {
-	b := newTurnRig(t, "plain", `printf %s "$NANOBOT_TEXT" > cut; cat > envelope; printf %s "${NANOBOT_TEXT_TRUNCATED-whole}"`)
+func TestATextTooLongForAVariableIsCutAndTheTurnContinues(t *testing.T) {
+	b := newTurnFixture(t, "plain", `printf %s "$NANOBOT_TEXT" > cut; cat > envelope; printf %s "${NANOBOT_TEXT_TRUNCATED-whole}"`)
 	name := len("NANOBOT_TEXT=")
 	for size, truncated := range map[int]string{128<<10 - 1 - name: "whole", 128<<10 - name: "1", 1 << 20: "1"} {
 		b.req.Text = strings.Repeat("x", size%2) + strings.Repeat("é", size/2) // cut within a character
@@ -46,29 +46,29 @@ func TestATextTooLongForAVariableIsCutAndTheTurnGoesOn(t *testing.T) {
 func TestStdinIsWhatTheConfigSays(t *testing.T) {
 	for stdin, want := range map[string]string{"text": "two\nlines -x \"", "none": "(no output)"} {
 		for _, protocol := range []string{"plain", "rich"} {
-			b := newTurnRig(t, protocol, "cat")
+			b := newTurnFixture(t, protocol, "cat")
 			b.opts.Config.Stdin = stdin
 			b.req.Text = "two\nlines -x \""
 			b.run().expectFrames("done", "message: "+want)
 		}
 	}
 	for _, stdin := range []string{"", "envelope"} {
-		b := newTurnRig(t, "plain", "cat -- - {message}.txt")
-		b.write("hello.txt", "")
+		b := newTurnFixture(t, "plain", "cat -- - {message}.txt")
+		b.putFile("hello.txt", "")
 		b.opts.Config.Stdin = stdin
 		if b.run(); len(b.frames) != 1 || !strings.Contains(b.frames[0].Text, `"text":"hello"`) {
 			t.Errorf("%q: %v", stdin, b.frames)
 		}
 	}
-	b := newTurnRig(t, "plain", `read -r line; printf '<%s>' "$line"`)
+	b := newTurnFixture(t, "plain", `read -r line; printf '<%s>' "$line"`)
 	b.opts.Config.Stdin, b.req.Text = "text", "one line"
 	b.run().expectFrames("done", "message: <one line>")
 }
 
-// keeping is a protocol whose agent could outlive the turn.
-type keeping struct{ said *string }
+// persistentEnvProtocol is a protocol that launches a persistent agent and records its output.
+type persistentEnvProtocol struct{ said *string }
 
-func (k keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (k persistentEnvProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	agent, err := t.LaunchPersistent(terminal.PersistentOptions{})
 	if err != nil {
 		return terminal.Outcome{}, err
@@ -81,9 +81,9 @@ func (k keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, err
 }
 
 func TestAPersistentAgentHasOnlyTheVariablesOfItsChat(t *testing.T) {
-	b := newTurnRig(t, "plain", `env`)
+	b := newTurnFixture(t, "plain", `env`)
 	var said string
-	b.opts.Protocol = keeping{&said}
+	b.opts.Protocol = persistentEnvProtocol{&said}
 	b.req.Text, b.req.ChatID, b.req.User = "secret of one message", "42", &terminal.User{ID: "7", Name: "Ada"}
 	b.req.Token, b.opts.Socket = "TOKEN42", "/run/x/socket"
 	if b.run(); b.err != nil {

@@ -33,16 +33,16 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 		"not taken":     {protocol: "rich", script: `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/1.png\"]}"`, open: 1, err: refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newTurnRig(t, c.protocol, c.script)
+			b := newTurnFixture(t, c.protocol, c.script)
 			for i := range 30 {
-				b.write(fmt.Sprintf("%d.png", i+1), "x")
+				b.putFile(fmt.Sprintf("%d.png", i+1), "x")
 			}
 			if c.private != "" {
 				b.opts.Private = []string{filepath.Join(b.workspace, c.private)}
 			}
 			if c.text != "" {
 				b.req.Text = b.workspace + c.text
-				b.settle()
+				b.awaitNewerFileTime()
 			}
 			b.emit = func(f terminal.Frame) error {
 				if n := fdtest.CountOpen(t, b.workspace); n != c.open || len(f.Checked) != c.open {
@@ -61,8 +61,8 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 }
 
 func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
-	b := newTurnRig(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
-	b.write("a.png", "x")
+	b := newTurnFixture(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
+	b.putFile("a.png", "x")
 	b.emit = func(terminal.Frame) error { panic("on purpose") }
 	func() {
 		defer func() {
@@ -77,10 +77,10 @@ func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
 	}
 }
 
-// An agent may put another file in the place of the one that was checked.
+// An agent may replace a file after the check.
 func TestTheOpenFileIsTheOneThatWasChecked(t *testing.T) {
-	b := newTurnRig(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
-	path, other := b.write("a.png", "checked"), b.write("other", "other")
+	b := newTurnFixture(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
+	path, other := b.putFile("a.png", "checked"), b.putFile("other", "other")
 	b.emit = func(f terminal.Frame) error {
 		if err := os.Rename(other, path); err != nil {
 			t.Error(err)
@@ -93,15 +93,15 @@ func TestTheOpenFileIsTheOneThatWasChecked(t *testing.T) {
 	b.run().expectFrames("done", "message: t [a.png]")
 }
 
-// An agent that names thousands of files must not use up the file descriptors of all chats.
+// An agent that names thousands of files must not exhaust the gateway's file descriptors.
 func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	var media []string
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	for i := range 123 {
-		media = append(media, b.write(fmt.Sprintf("%d.png", i), "x"))
+		media = append(media, b.putFile(fmt.Sprintf("%d.png", i), "x"))
 	}
 	media = append(media, filepath.Join(b.workspace, "gone.png"))
-	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media})
+	b.opts.Config.Command = frame(object{"type": "message", "text": "look", "media": media})
 	var sent []string
 	b.emit = func(f terminal.Frame) error {
 		if n := fdtest.CountOpen(t, b.workspace); n != len(f.Checked) {
@@ -127,7 +127,7 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	if n := fdtest.CountOpen(t, b.workspace); n != 0 {
 		t.Errorf("%d files are open after the turn", n)
 	}
-	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media[:100]})
+	b.opts.Config.Command = frame(object{"type": "message", "text": "look", "media": media[:100]})
 	if b.run(); len(b.frames) != 2 || len(b.frames[1].Checked) != 50 {
 		t.Errorf("100 files are sent in %d frames", len(b.frames))
 	}
@@ -147,7 +147,7 @@ func TestAnAgentThatIsAnotherUserSendsOnlyWhatThatUserMayRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newTurnRig(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/open.png\",\"$PWD/secret.png\",\"$PWD/closed/open.png\"]}"`)
+	b := newTurnFixture(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/open.png\",\"$PWD/secret.png\",\"$PWD/closed/open.png\"]}"`)
 	b.opts.Config.User = "nobody"
 	for _, at := range []string{b.workspace, filepath.Dir(b.workspace)} {
 		if err := errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)); err != nil {
@@ -158,7 +158,7 @@ func TestAnAgentThatIsAnotherUserSendsOnlyWhatThatUserMayRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, mode := range map[string]os.FileMode{"open.png": 0o644, "secret.png": 0o600, "closed/open.png": 0o644} {
-		b.write(name, "x")
+		b.putFile(name, "x")
 		if err := os.Chmod(filepath.Join(b.workspace, name), mode); err != nil {
 			t.Fatal(err)
 		}

@@ -16,16 +16,16 @@ import (
 const otherChats = "it belongs to another chat"
 
 // chatFile writes a file into the folder of a chat and returns its path.
-func (b *turnRig) chatFile(chat, name, content string) string {
+func (b *turnFixture) chatFile(chat, name, content string) string {
 	b.t.Helper()
 	if err := os.MkdirAll(filepath.Join(b.workspace, "users", chat), 0o700); err != nil {
 		b.t.Fatal(err)
 	}
-	return b.write(filepath.Join("users", chat, name), content)
+	return b.putFile(filepath.Join("users", chat, name), content)
 }
 
-// pathsInto are paths by which chat 8 may try to get at the photo of chat 7.
-func pathsInto(t *testing.T, b *turnRig, photo string) map[string]string {
+// pathsInto returns paths with which chat 8 may try to send the photo of chat 7.
+func pathsInto(t *testing.T, b *turnFixture, photo string) map[string]string {
 	t.Helper()
 	outside := t.TempDir()
 	mine := filepath.Dir(b.chatFile("8", "mine.png", "mine"))
@@ -60,7 +60,7 @@ func pathsInto(t *testing.T, b *turnRig, photo string) map[string]string {
 		"the folder of a process":           fmt.Sprintf("/proc/%d/cwd/%s", os.Getpid(), relativeToHere(t, photo)),
 		"a file that is not there":          folder + "/none.png",
 		"a folder of a chat that is not":    filepath.Dir(folder) + "/9/none.png",
-		"no chat's folder":                  b.write("users/stray.png", "x"),
+		"no chat's folder":                  b.putFile("users/stray.png", "x"),
 		"a file below a file that is there": photo + "/x.png",
 	}
 }
@@ -75,7 +75,7 @@ func relativeToHere(t *testing.T, path string) string {
 }
 
 func TestNoFileOfAnotherChatIsSentWhateverMediaRootsSays(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	photo := b.chatFile("7", "photo.png", "of chat 7")
 	ways := pathsInto(t, b, photo)
 	b.req.ChatID = "8"
@@ -86,9 +86,9 @@ func TestNoFileOfAnotherChatIsSentWhateverMediaRootsSays(t *testing.T) {
 	} {
 		b.opts.Config.MediaRoots = roots
 		for way, path := range ways {
-			b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": []string{path, mine}})
+			b.opts.Config.Command = frame(object{"type": "message", "text": "look", "media": []string{path, mine}})
 			b.run()
-			if len(b.frames) != 1 || names(b.frames[0].Checked) != "mine.png" {
+			if len(b.frames) != 1 || fileNames(b.frames[0].Checked) != "mine.png" {
 				t.Errorf("%s, %s: sent %+v", name, way, b.frames)
 			} else if got := b.frames[0].Text; roots == nil && !strings.Contains(got, otherChats) {
 				t.Errorf("%s, %s: said %q", name, way, got)
@@ -98,7 +98,7 @@ func TestNoFileOfAnotherChatIsSentWhateverMediaRootsSays(t *testing.T) {
 }
 
 func TestAPathIntoAnotherChatInPlainTextIsNotSent(t *testing.T) {
-	b := newTurnRig(t, "plain", "")
+	b := newTurnFixture(t, "plain", "")
 	ways := pathsInto(t, b, b.chatFile("7", "photo.png", "of chat 7"))
 	b.req.ChatID, b.opts.Config.MediaRoots = "8", []string{"/"}
 	for way, path := range ways {
@@ -109,13 +109,13 @@ func TestAPathIntoAnotherChatInPlainTextIsNotSent(t *testing.T) {
 	}
 }
 
-// What is said of a path into another chat's folder must not tell whether there is a file.
-func TestFilesInAnotherChatsFolderKeepTheirOwner(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+// The refusal of a path into another chat's folder must not reveal whether the file exists.
+func TestARefusalDoesNotRevealWhetherAFileOfAnotherChatExists(t *testing.T) {
+	b := newTurnFixture(t, "rich", "")
 	photo := b.chatFile("7", "photo.png", "of chat 7")
 	b.req.ChatID = "8"
 	said := func(path string) string {
-		b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": []string{path}})
+		b.opts.Config.Command = frame(object{"type": "message", "text": "", "media": []string{path}})
 		b.run()
 		return strings.ReplaceAll(b.frames[0].Text, filepath.Base(path), "NAME")
 	}
@@ -125,7 +125,7 @@ func TestFilesInAnotherChatsFolderKeepTheirOwner(t *testing.T) {
 }
 
 func TestAHardLinkIsSentUnlessAnotherNameIsPrivate(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	b.req.ChatID = "8"
 	state := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(state, "spool", "deep"), 0o700))
@@ -133,20 +133,20 @@ func TestAHardLinkIsSentUnlessAnotherNameIsPrivate(t *testing.T) {
 	secret := filepath.Join(state, "spool", "deep", "secret.png")
 	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	must(t, os.Link(secret, filepath.Join(b.workspace, "secret.png")))
-	good := b.write("good.png", "good")
+	good := b.putFile("good.png", "good")
 	must(t, os.Link(good, filepath.Join(b.workspace, "second.png")))
 	must(t, os.Link(b.chatFile("8", "mine.png", "mine"), filepath.Join(b.workspace, "users/8/twice.png")))
 	var media []string
 	for _, name := range []string{"secret.png", "good.png", "second.png", "users/8/twice.png"} {
 		media = append(media, filepath.Join(b.workspace, name))
 	}
-	b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": media})
+	b.opts.Config.Command = frame(object{"type": "message", "text": "", "media": media})
 	b.run().expectFrames("done", fmt.Sprintf("message: ⚠ %q was not sent: one of the gateway's own files. [good.png] [second.png] [twice.png]", media[0]))
 }
 
-// An agent may put a link in the place of its own chat's folder.
-func TestTheFolderOfAChatIsNotWhereALinkLeads(t *testing.T) {
-	b := newTurnRig(t, "rich", `rm -r users/8 && ln -s 7 users/8 && echo '{"type":"message","text":"","media":["'$PWD'/users/8/photo.png"]}'`)
+// An agent may replace its own chat's folder by a symbolic link.
+func TestALinkIsNotTheFolderOfAChat(t *testing.T) {
+	b := newTurnFixture(t, "rich", `rm -r users/8 && ln -s 7 users/8 && echo '{"type":"message","text":"","media":["'$PWD'/users/8/photo.png"]}'`)
 	b.chatFile("7", "photo.png", "of chat 7")
 	b.req.ChatID = "8"
 	if b.run(); len(b.frames) != 1 || len(b.frames[0].Checked) != 0 || !strings.Contains(b.frames[0].Text, otherChats) {
@@ -154,15 +154,15 @@ func TestTheFolderOfAChatIsNotWhereALinkLeads(t *testing.T) {
 	}
 }
 
-// A search that would take too long, or that cannot be made, must not end in the file being sent.
+// A file is not sent if the search for its hard links takes too long or is not possible.
 func TestAHardLinkIsRefusedWhenTheSearchTakesTooLong(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	for i := range 20 {
 		b.chatFile("7", fmt.Sprint(i), "x")
 	}
 	must(t, os.Link(b.chatFile("7", "z.png", "of chat 7"), filepath.Join(b.workspace, "hard.png")))
 	must(t, os.Mkdir(filepath.Join(b.workspace, "users/8"), 0o700))
-	plain := b.write("plain.png", "x")
+	plain := b.putFile("plain.png", "x")
 	users := filepath.Join(b.workspace, "users")
 	g := terminal.FileGuard{Chats: []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}}
 	for limit, why := range map[int]string{5: "several names", 0: otherChats} {
@@ -176,13 +176,13 @@ func TestAHardLinkIsRefusedWhenTheSearchTakesTooLong(t *testing.T) {
 	}
 }
 
-// An agent may exchange two links, one to its own file and one to another chat's, as fast as it
-// can.
+// An agent may exchange two symbolic links, to its own file and to one of another chat, as fast as
+// possible.
 func TestALinkThatChangesWhileAFileIsCheckedLeadsToNoOtherChat(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	b := newTurnRig(t, "rich", "")
+	b := newTurnFixture(t, "rich", "")
 	mine, other := b.chatFile("8", "a.png", "m"), b.chatFile("7", "a.png", "of chat 7")
 	one, two := filepath.Join(b.workspace, "one.png"), filepath.Join(b.workspace, "two.png")
 	must(t, os.Symlink(mine, one))

@@ -13,10 +13,10 @@ import (
 	"nanobot/terminal"
 )
 
-// sends is a protocol that sends one frame.
-type sends terminal.Frame
+// frameProtocol is a protocol whose turns emit one frame.
+type frameProtocol terminal.Frame
 
-func (s sends) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (s frameProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame(s))
 }
 
@@ -48,7 +48,7 @@ func TestFilesWrittenByTheProtocolMayBeSentFromAnywhereExceptLinks(t *testing.T)
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.MediaRoots = "true", []string{root}
 	r, err := terminal.NewRunner(terminal.Options{
-		Config: cfg, Workspace: t.TempDir(), Protocol: sends(frame), Private: []string{private}, Log: zap.NewNop(),
+		Config: cfg, Workspace: t.TempDir(), Protocol: frameProtocol(frame), Private: []string{private}, Log: zap.NewNop(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,21 +10,22 @@ import (
 	"testing"
 )
 
-// hostile are texts that try to be options, commands or several words.
-var hostile = []string{
+// hostileTexts are texts that a careless command line would parse as options, commands or several
+// words.
+var hostileTexts = []string{
 	"-rve", "--help", "-e $(touch pwned)", "`touch pwned`; touch pwned | \ntouch pwned #", "$(touch pwned) && touch pwned", `it's "quoted" \`, "  leading blanks", "",
 	"* ~ {message} $HOME", "\x00-rve",
 }
 
-// standIns are the programs of testdata/placeholder.txt that are not run for real. Each writes down
-// its arguments.
+// standIns are the programs of testdata/placeholder.txt that are replaced by a script, which
+// records its arguments.
 var standIns = strings.Fields("grep egrep fgrep rg ag git prog claude llm python3 node perl sudo busybox cargo find jq tee expr curl rm codex uv gosu java aider")
 
 const standIn = `#!/bin/sh
 for word; do printf '%s\000' "$word"; done >> "$GOT"
 `
 
-// wordWithText is a word of a command that has the placeholder in it.
+// wordWithText matches a word of a command that contains the placeholder.
 var wordWithText = regexp.MustCompile(`[A-Za-z0-9=./-]*\{message\}[A-Za-z0-9.]*`)
 
 func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
@@ -55,7 +56,7 @@ func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
 		command := strings.ReplaceAll(f[2], `\n`, "\n")
 		t.Run(f[2], func(t *testing.T) {
 			t.Parallel()
-			for _, text := range hostile {
+			for _, text := range hostileTexts {
 				checkOneWord(t, here, shell, command, text, f[0] == "warned")
 			}
 		})
@@ -66,8 +67,8 @@ func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
 }
 
 func checkOneWord(t *testing.T, here, shell, command, text string, warned bool) {
-	b := newTurnRig(t, "plain", "{ "+command+"\n} > out")
-	b.write("script.sh", standIn[len("#!/bin/sh\n"):])
+	b := newTurnFixture(t, "plain", "{ "+command+"\n} > out")
+	b.putFile("script.sh", standIn[len("#!/bin/sh\n"):])
 	got := filepath.Join(b.workspace, "got")
 	b.opts.Config.Shell = shell
 	b.opts.Environ = []string{"PATH=" + filepath.Join(here, "bin") + ":/usr/bin:/bin", "HERE=" + here, "GOT=" + got, "HOME=" + b.workspace}

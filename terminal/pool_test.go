@@ -77,7 +77,7 @@ func acquire(t *testing.T, p *pool, chat string) *terminal.PoolEntry[*fakeProces
 }
 
 // turn runs a turn of a chat, which starts a process if there is none.
-func turn(t *testing.T, p *pool, chat string) *fakeProcess {
+func runTurn(t *testing.T, p *pool, chat string) *fakeProcess {
 	t.Helper()
 	e := acquire(t, p, chat)
 	defer e.Release()
@@ -105,10 +105,10 @@ func wantIdle(t *testing.T, p *pool, want ...string) {
 	}
 }
 
-func TestAPoolGivesTheNextTurnTheSameProcess(t *testing.T) {
+func TestTheNextTurnGetsTheSameProcess(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
-		first, other := turn(t, p, "a"), turn(t, p, "b")
-		if turn(t, p, "a") != first || first == other {
+		first, other := runTurn(t, p, "a"), runTurn(t, p, "b")
+		if runTurn(t, p, "a") != first || first == other {
 			t.Error("it is another one")
 		}
 		all := maps.Collect(p.All())
@@ -120,9 +120,9 @@ func TestAPoolGivesTheNextTurnTheSameProcess(t *testing.T) {
 
 func TestAPoolEndsAProcessThatIsIdleForLong(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
-		a := turn(t, p, "a")
+		a := runTurn(t, p, "a")
 		time.Sleep(idleTime - time.Second)
-		b := turn(t, p, "a") // which starts the time anew
+		b := runTurn(t, p, "a") // which starts the time anew
 		time.Sleep(idleTime - time.Second)
 		synctest.Wait()
 		if a != b || a.timesClosed() != 0 {
@@ -134,7 +134,7 @@ func TestAPoolEndsAProcessThatIsIdleForLong(t *testing.T) {
 			t.Errorf("closed %d times, dead %v", a.timesClosed(), a.isDead())
 		}
 		wantIdle(t, p)
-		if turn(t, p, "a") == a {
+		if runTurn(t, p, "a") == a {
 			t.Error("a dead process is used again")
 		}
 	})
@@ -145,7 +145,7 @@ func TestAPoolEndsNoProcessDuringATurn(t *testing.T) {
 		e := acquire(t, p, "a")
 		a := processOf(e, "a")
 		time.Sleep(2 * idleTime)
-		b := turn(t, p, "b") // there is no room for it, but only once its turn is over
+		b := runTurn(t, p, "b") // there is no room for it, but only once its turn is over
 		p.End("a")
 		p.ReportDeath("a", a)
 		time.Sleep(dyingTime)
@@ -162,7 +162,7 @@ func TestAPoolEndsTheProcessLongestIdleFirst(t *testing.T) {
 	inPool(t, 3, func(t *testing.T, p *pool) {
 		processes := map[string]*fakeProcess{}
 		for _, chat := range []string{"a", "b", "c", "a"} {
-			processes[chat] = turn(t, p, chat)
+			processes[chat] = runTurn(t, p, chat)
 			time.Sleep(time.Second)
 		}
 		wantIdle(t, p, "a", "b", "c")
@@ -170,7 +170,7 @@ func TestAPoolEndsTheProcessLongestIdleFirst(t *testing.T) {
 			chat string
 			idle []string
 		}{{"d", []string{"a", "c", "d"}}, {"e", []string{"a", "d", "e"}}, {"f", []string{"d", "e", "f"}}} {
-			turn(t, p, step.chat)
+			runTurn(t, p, step.chat)
 			wantIdle(t, p, step.idle...)
 			time.Sleep(time.Second)
 		}
@@ -186,7 +186,7 @@ func TestAPoolEndsTheProcessLongestIdleFirst(t *testing.T) {
 
 func TestAPoolMakesRoomAsSoonAsAProcessIsStarted(t *testing.T) {
 	inPool(t, 1, func(t *testing.T, p *pool) {
-		a := turn(t, p, "a")
+		a := runTurn(t, p, "a")
 		e := acquire(t, p, "b")
 		b := processOf(e, "b")
 		time.Sleep(dyingTime)
@@ -218,7 +218,7 @@ func TestTheNextTurnWaitsUntilAnUnusableProcessIsDead(t *testing.T) {
 		a := processOf(e, "a")
 		a.bad = true
 		next := make(chan *fakeProcess)
-		go func() { next <- turn(t, p, "a") }()
+		go func() { next <- runTurn(t, p, "a") }()
 		synctest.Wait()
 		e.Release()
 		if b := <-next; b == a || !a.isDead() {
@@ -229,7 +229,7 @@ func TestTheNextTurnWaitsUntilAnUnusableProcessIsDead(t *testing.T) {
 
 func TestAProcessThatDiesWhileIdleIsForgotten(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
-		a := turn(t, p, "a")
+		a := runTurn(t, p, "a")
 		p.ReportDeath("a", &fakeProcess{name: "an earlier one"})
 		wantIdle(t, p, "a")
 		p.ReportDeath("a", a)
@@ -239,7 +239,7 @@ func TestAProcessThatDiesWhileIdleIsForgotten(t *testing.T) {
 		if a.timesClosed() != 1 {
 			t.Errorf("it was closed %d times", a.timesClosed())
 		}
-		if turn(t, p, "a") == a {
+		if runTurn(t, p, "a") == a {
 			t.Error("it is used again")
 		}
 	})
@@ -247,7 +247,7 @@ func TestAProcessThatDiesWhileIdleIsForgotten(t *testing.T) {
 
 func TestAProcessIsEndedForOneChatOnly(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
-		a, b := turn(t, p, "a"), turn(t, p, "b")
+		a, b := runTurn(t, p, "a"), runTurn(t, p, "b")
 		p.End("a")
 		p.End("unknown")
 		wantIdle(t, p, "b")
@@ -322,7 +322,7 @@ func TestTheUsersOfAProcessAreThoseWhoHadATurn(t *testing.T) {
 			t.Errorf("%+v", idle)
 		}
 		p.End("a")
-		turn(t, p, "a")
+		runTurn(t, p, "a")
 		if idle := p.Idle(); len(idle) != 1 || len(idle[0].Users) != 0 {
 			t.Errorf("the next process has worked for %+v", idle)
 		}
@@ -331,7 +331,7 @@ func TestTheUsersOfAProcessAreThoseWhoHadATurn(t *testing.T) {
 
 func TestClosingAPoolWaitsForTheDeathOfIdleProcesses(t *testing.T) {
 	inPool(t, 1, func(t *testing.T, p *pool) {
-		a, b := turn(t, p, "a"), turn(t, p, "b") // a is being ended when Close comes
+		a, b := runTurn(t, p, "a"), runTurn(t, p, "b") // a is being ended when Close comes
 		p.Close()
 		if !a.isDead() || !b.isDead() || a.timesClosed() != 1 || b.timesClosed() != 1 {
 			t.Errorf("dead: %v, %v", a.isDead(), b.isDead())
@@ -351,7 +351,7 @@ func TestAPoolThatIsClosedDuringATurnKeepsNothing(t *testing.T) {
 		if !a.isDead() {
 			t.Error("it is kept")
 		}
-		if b := turn(t, p, "a"); b == a || !b.isDead() {
+		if b := runTurn(t, p, "a"); b == a || !b.isDead() {
 			t.Error("a later turn keeps its process")
 		}
 		wantIdle(t, p)

@@ -18,52 +18,54 @@ import (
 	"nanobot/terminal"
 )
 
-// hear is a line of shell that notes the next line of stdin in the file "heard".
-const hear = "read -r line; printf '%s\\n' \"$line\" >> heard\n"
+// recordLine is a shell command that appends the next line of stdin to the file "received".
+const recordLine = "read -r line; printf '%s\\n' \"$line\" >> received\n"
 
-// listening begins the script of an agent that has read its envelope.
-const listening = "read -r envelope\n"
+// readEnvelope is the first line of an agent's script that reads the envelope.
+const readEnvelope = "read -r envelope\n"
 
-// newAsker is an agent that may ask.
-func newAsker(t *testing.T, script string, ask terminal.Ask) *turnRig {
+// newInteractiveFixture returns a fixture whose agent may ask questions.
+func newInteractiveFixture(t *testing.T, script string, ask terminal.Ask) *turnFixture {
 	t.Helper()
-	b := newTurnRig(t, "rich", listening+script)
+	b := newTurnFixture(t, "rich", readEnvelope+script)
 	b.opts.Config.Interactive, b.req.Ask = true, ask
 	return b
 }
 
-// expectInput checks what the agent noted.
-func (b *turnRig) expectInput(want ...string) *turnRig {
+// expectInput checks the lines that the agent has recorded with recordLine.
+func (b *turnFixture) expectInput(want ...string) *turnFixture {
 	b.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(b.workspace, "heard"))
+	raw, err := os.ReadFile(filepath.Join(b.workspace, "received"))
 	if err != nil && !os.IsNotExist(err) {
 		b.t.Fatal(err)
 	}
 	if got := strings.TrimSuffix(string(raw), "\n"); got != strings.Join(want, "\n") {
-		b.t.Errorf("the agent heard:\n%s\nwant:\n%s", short(got), short(strings.Join(want, "\n")))
+		b.t.Errorf("the agent received:\n%s\nwant:\n%s", shorten(got), shorten(strings.Join(want, "\n")))
 	}
 	return b
 }
 
-// warnings returns what was logged as a warning of the agent.
-func (b *turnRig) warnings() (texts []string) {
+// warnings returns the logged warnings of the agent.
+func (b *turnFixture) warnings() (texts []string) {
 	for _, e := range b.logs.FilterLevelExact(zapcore.WarnLevel).All() {
 		texts = append(texts, e.ContextMap()["text"].(string))
 	}
 	return texts
 }
 
-func question(id any, text string) string { return frame(m{"type": "ask", "id": id, "text": text}) }
+func askFrame(id any, text string) string {
+	return frame(object{"type": "ask", "id": id, "text": text})
+}
 
-func untilTheEnd(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
+func neverAnswer(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
 	<-ctx.Done()
 	return terminal.Answer{}, ctx.Err()
 }
 
 func TestAnAnswerComesBackAsALine(t *testing.T) {
 	var asked terminal.Question
-	b := newAsker(t, frame(m{"type": "ask", "id": "q1", "text": "Sure\x07?", "options": []any{"yes", "no", 3, true, nil, " "}})+hear+
-		frame(m{"type": "message", "text": "deleted"}), func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	b := newInteractiveFixture(t, frame(object{"type": "ask", "id": "q1", "text": "Sure\x07?", "options": []any{"yes", "no", 3, true, nil, " "}})+recordLine+
+		frame(object{"type": "message", "text": "deleted"}), func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = q
 		return terminal.Answer{Text: "yes & \"so\"\n<é>"}, nil
 	})
@@ -75,7 +77,7 @@ func TestAnAnswerComesBackAsALine(t *testing.T) {
 
 func TestQuestionsMayBeAnsweredInReverseOrder(t *testing.T) {
 	second := make(chan struct{})
-	b := newAsker(t, question("a", "first")+question("b", "second")+hear+frame(m{"type": "progress", "text": "one answer"})+hear,
+	b := newInteractiveFixture(t, askFrame("a", "first")+askFrame("b", "second")+recordLine+frame(object{"type": "progress", "text": "one answer"})+recordLine,
 		func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 			if q.ID == "a" {
 				<-second
@@ -91,7 +93,7 @@ func TestQuestionsMayBeAnsweredInReverseOrder(t *testing.T) {
 	b.run().expectInput(`{"type":"answer","id":"b","text":"to second"}`, `{"type":"answer","id":"a","text":"to first"}`)
 }
 
-func TestAnIDIsAnsweredAsWrittenAndAMissingOneIsMadeUp(t *testing.T) {
+func TestAnIDIsReturnedAsWrittenAndAMissingOneIsGenerated(t *testing.T) {
 	ids := []string{`"x"`, `7`, `1.50e3`, `true`, `{"a":1}`, `null`, `""`, ""}
 	want := []string{`"x"`, `7`, `1.50e3`, `true`, `"{\"a\":1}"`, `"ask-6"`, `"ask-7"`, `"ask-8"`}
 	script, asked := "", map[string]string{}
@@ -100,9 +102,9 @@ func TestAnIDIsAnsweredAsWrittenAndAMissingOneIsMadeUp(t *testing.T) {
 		if id != "" {
 			id = `,"id":` + id
 		}
-		script += "echo " + terminal.ShellQuote(fmt.Sprintf(`{"type":"ask","text":"%d"%s}`, i, id)) + "\n" + hear
+		script += "echo " + terminal.ShellQuote(fmt.Sprintf(`{"type":"ask","text":"%d"%s}`, i, id)) + "\n" + recordLine
 	}
-	b := newAsker(t, script, func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	b := newInteractiveFixture(t, script, func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[q.Text] = q.ID
@@ -118,8 +120,8 @@ func TestAnIDIsAnsweredAsWrittenAndAMissingOneIsMadeUp(t *testing.T) {
 	}
 }
 
-func TestAfterAQuestionThatNobodyAnsweredTheNextOneCanBe(t *testing.T) {
-	b := newAsker(t, question("a", "x")+hear+question("b", "")+hear, func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+func TestAQuestionCanBeAnsweredAfterOneThatTimedOut(t *testing.T) {
+	b := newInteractiveFixture(t, askFrame("a", "x")+recordLine+askFrame("b", "")+recordLine, func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		if q.ID == "a" {
 			return terminal.Answer{Text: "half"}, errors.New("nobody answered")
 		}
@@ -129,17 +131,17 @@ func TestAfterAQuestionThatNobodyAnsweredTheNextOneCanBe(t *testing.T) {
 }
 
 func TestWhereNobodyCanBeAskedTheAgentIsToldAtOnce(t *testing.T) {
-	newAsker(t, question("a", "x")+hear, nil).run().expectInput(`{"type":"answer","id":"a","text":"","error":"timeout"}`)
+	newInteractiveFixture(t, askFrame("a", "x")+recordLine, nil).run().expectInput(`{"type":"answer","id":"a","text":"","error":"timeout"}`)
 }
 
 func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	asked := 0
-	b := newAsker(t, "exec 2>/dev/null\ntrap : TERM\n"+question("a", "before")+hear+question("b", "after")+frame(m{"type": "message", "text": "bye"}),
+	b := newInteractiveFixture(t, "exec 2>/dev/null\ntrap : TERM\n"+askFrame("a", "before")+recordLine+askFrame("b", "after")+frame(object{"type": "message", "text": "bye"}),
 		func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 			asked++
 			stop()
-			return untilTheEnd(ctx, q)
+			return neverAnswer(ctx, q)
 		})
 	if b.runUntil(ctx).expectFrames("stopped", "message: bye", "error: Stopped."); asked != 1 {
 		t.Errorf("asked %d times", asked)
@@ -147,20 +149,20 @@ func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
 }
 
 func TestATimeoutEndsAnOpenQuestion(t *testing.T) {
-	b := newAsker(t, question("a", "x")+"cat >/dev/null", untilTheEnd)
+	b := newInteractiveFixture(t, askFrame("a", "x")+"cat >/dev/null", neverAnswer)
 	b.opts.Config.Timeout = 1
 	b.run().expectFrames("timeout", "error: Timed out after 1 s.")
 }
 
 func TestAnAgentMayExitWhileAQuestionIsOpen(t *testing.T) {
-	b := newAsker(t, question("a", "x")+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "never mind"}), nil)
+	b := newInteractiveFixture(t, askFrame("a", "x")+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "never mind"}), nil)
 	over := false
 	b.req.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 		defer func() { over = true }() // the race detector sees whether the turn waits for this
 		if err := os.WriteFile(b.workspace+"/go", nil, 0o600); err != nil {
 			return terminal.Answer{}, err
 		}
-		return untilTheEnd(ctx, q)
+		return neverAnswer(ctx, q)
 	}
 	if b.run().expectFrames("done", "message: never mind"); !over {
 		t.Error("the question is still open")
@@ -169,7 +171,7 @@ func TestAnAgentMayExitWhileAQuestionIsOpen(t *testing.T) {
 
 func TestABrokenOutboxEndsAnOpenQuestion(t *testing.T) {
 	broken := errors.New("outbox is broken")
-	b := newAsker(t, question("a", "x")+frame(m{"type": "message", "text": "m"})+"sleep 300", untilTheEnd)
+	b := newInteractiveFixture(t, askFrame("a", "x")+frame(object{"type": "message", "text": "m"})+"sleep 300", neverAnswer)
 	b.emit = func(terminal.Frame) error { return broken }
 	if b.run(); !errors.Is(b.err, broken) {
 		t.Fatalf("got %v", b.err)
@@ -177,7 +179,7 @@ func TestABrokenOutboxEndsAnOpenQuestion(t *testing.T) {
 }
 
 func TestAPanicInEmitLeavesNoAgentBehind(t *testing.T) {
-	b := newAsker(t, question("a", "x")+frame(m{"type": "message", "text": "m"})+"sleep 300", untilTheEnd)
+	b := newInteractiveFixture(t, askFrame("a", "x")+frame(object{"type": "message", "text": "m"})+"sleep 300", neverAnswer)
 	b.emit = func(terminal.Frame) error { panic("outbox") }
 	pid := 0
 	b.req.OnLaunch = func(p int) { pid = p }
@@ -193,23 +195,23 @@ func TestAPanicInEmitLeavesNoAgentBehind(t *testing.T) {
 
 func TestAnAnswerMayBeLarge(t *testing.T) {
 	big := strings.Repeat("0123456789abcdé\n", 1<<16)
-	b := newAsker(t, question("a", "x")+"head -n 1 > heard", func(context.Context, terminal.Question) (terminal.Answer, error) {
+	b := newInteractiveFixture(t, askFrame("a", "x")+"head -n 1 > received", func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{Text: big}, nil
 	}).run()
-	raw, err := os.ReadFile(filepath.Join(b.workspace, "heard"))
+	raw, err := os.ReadFile(filepath.Join(b.workspace, "received"))
 	var got struct{ Text string }
 	if err != nil || json.Unmarshal(raw, &got) != nil || got.Text != big {
 		t.Errorf("%d bytes arrived, %v", len(raw), err)
 	}
 }
 
-func TestAnswersThatTheAgentDoesNotReadHoldUpNothing(t *testing.T) {
-	asks := question("a", "x") + question("b", "x") + question("c", "x")
+func TestAnswersThatTheAgentDoesNotReadBlockNothing(t *testing.T) {
+	asks := askFrame("a", "x") + askFrame("b", "x") + askFrame("c", "x")
 	for name, ending := range map[string]string{
 		"exits": "", "closes stdin": "exec 0<&-\n", "leaves a child on stdin": "exec 3<&0; sleep 300 <&3 >/dev/null 2>&1 &\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newAsker(t, asks+ending+frame(m{"type": "message", "text": "bye"}), func(context.Context, terminal.Question) (terminal.Answer, error) {
+			b := newInteractiveFixture(t, asks+ending+frame(object{"type": "message", "text": "bye"}), func(context.Context, terminal.Question) (terminal.Answer, error) {
 				return terminal.Answer{Text: strings.Repeat("x", 1<<20)}, nil
 			})
 			b.run().expectFrames("done", "message: bye")
@@ -220,18 +222,18 @@ func TestAnswersThatTheAgentDoesNotReadHoldUpNothing(t *testing.T) {
 func TestAFloodOfQuestionsIsBounded(t *testing.T) {
 	script := `awk 'BEGIN { for (i = 0; i < 1000; i++) print "{\"type\":\"ask\",\"id\":\"" i "\",\"text\":\"x\"}" }'`
 	open := make(chan struct{}, 1000)
-	b := newAsker(t, script, func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+	b := newInteractiveFixture(t, script, func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 		open <- struct{}{}
-		return untilTheEnd(ctx, q)
+		return neverAnswer(ctx, q)
 	}).run()
 	if n, w := len(open), b.warnings(); n > 64 || len(w) != 1000-64 || w[0] != `ask frame "64" ignored: 64 questions are open` {
 		t.Errorf("%d questions, %d warnings: %s", n, len(w), w[0])
 	}
 }
 
-func TestAnAgentThatMayNotAskIsNamedInTheLog(t *testing.T) {
+func TestAQuestionOfANonInteractiveAgentIsLogged(t *testing.T) {
 	for _, inject := range []chan terminal.Injection{nil, make(chan terminal.Injection)} {
-		b := newAsker(t, question("q 1", "x")+frame(m{"type": "message", "text": "m"}), func(context.Context, terminal.Question) (terminal.Answer, error) {
+		b := newInteractiveFixture(t, askFrame("q 1", "x")+frame(object{"type": "message", "text": "m"}), func(context.Context, terminal.Question) (terminal.Answer, error) {
 			t.Error("somebody was asked")
 			return terminal.Answer{}, nil
 		})

@@ -22,9 +22,9 @@ import (
 	"nanobot/terminal/shellrun"
 )
 
-// supervised gives a workbench a supervisor and a workspace outside the temp folders, which every
-// sandbox lets an agent use.
-func (b *turnRig) supervised() *turnRig {
+// supervised gives the fixture a supervisor, and a workspace outside the temporary folders, to
+// which every sandbox grants access.
+func (b *turnFixture) supervised() *turnFixture {
 	b.t.Helper()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.t.Cleanup(supervisor.Close)
@@ -40,8 +40,8 @@ func (b *turnRig) supervised() *turnRig {
 	return b
 }
 
-// sandboxed switches the kernel's sandbox on, if the kernel has it.
-func (b *turnRig) sandboxed() *turnRig {
+// sandboxed enables Landlock, and skips the test on a kernel without it.
+func (b *turnFixture) sandboxed() *turnFixture {
 	b.t.Helper()
 	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
 		b.t.Skip(err)
@@ -50,19 +50,19 @@ func (b *turnRig) sandboxed() *turnRig {
 	return b
 }
 
-func TestAPlainAndARichAgentAreConfined(t *testing.T) {
+func TestAPlainAndARichAgentAreSandboxed(t *testing.T) {
 	const look = `cat ../secret 2>/dev/null; echo mine > users/local/f; cat users/local/f; ulimit -n`
-	b := newTurnRig(t, "plain", look).supervised().sandboxed()
+	b := newTurnFixture(t, "plain", look).supervised().sandboxed()
 	b.opts.Config.Limits.Files = 99
 	b.run().expectFrames(terminal.Done, "message: mine\n99")
-	b = newTurnRig(t, "rich", "read -r line; "+look).supervised().sandboxed()
+	b = newTurnFixture(t, "rich", "read -r line; "+look).supervised().sandboxed()
 	b.opts.Config.Limits.Files = 99
 	b.run().expectFrames(terminal.Done, "message: mine\n99")
-	newTurnRig(t, "plain", look).supervised().run().expectFrames(terminal.Done, "message: secretmine\n"+strings.TrimSpace(limit(t)))
+	newTurnFixture(t, "plain", look).supervised().run().expectFrames(terminal.Done, "message: secretmine\n"+strings.TrimSpace(openFilesLimit(t)))
 }
 
-// limit is how many files a child of ours may have open.
-func limit(t *testing.T) string {
+// openFilesLimit returns the limit of open files of a child.
+func openFilesLimit(t *testing.T) string {
 	t.Helper()
 	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "ulimit -n"}})
 	if err != nil {
@@ -73,8 +73,8 @@ func limit(t *testing.T) string {
 	return line
 }
 
-func TestAnAgentThatUsesTooMuchIsNamed(t *testing.T) {
-	b := newTurnRig(t, "plain", "while :; do :; done").supervised()
+func TestAnAgentThatExceedsALimitIsReported(t *testing.T) {
+	b := newTurnFixture(t, "plain", "while :; do :; done").supervised()
 	b.opts.Config.Limits.CPU = 1
 	b.run().expectFrames(terminal.Failed, "message: Killed by SIGXCPU")
 	if b.out.CPU < 500*time.Millisecond {
@@ -82,20 +82,20 @@ func TestAnAgentThatUsesTooMuchIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatATurnUsedIsInItsOutcome(t *testing.T) {
-	var ours unix.Rusage // a peak below our own could not be told from it
+func TestTheResourceUsageOfATurnIsInItsOutcome(t *testing.T) {
+	var ours unix.Rusage // a peak below our own cannot be distinguished from it
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ours); err != nil {
 		t.Fatal(err)
 	}
 	size := ours.Maxrss<<10 + 50<<20
-	b := newTurnRig(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).supervised().run()
+	b := newTurnFixture(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).supervised().run()
 	if b.out.Memory < size || b.out.CPU <= 0 || b.out.CPU > time.Minute {
 		t.Errorf("used %+v", b.out)
 	}
 }
 
 func TestAProcessThatLeavesTheAgentsGroupDiesWithTheTurn(t *testing.T) {
-	b := newTurnRig(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").supervised()
+	b := newTurnFixture(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").supervised()
 	b.run().expectFrames(terminal.Done, "message: up")
 	pid, err := os.ReadFile(filepath.Join(b.workspace, "pid"))
 	if err != nil {
@@ -110,8 +110,8 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may become somebody else")
 	}
-	b := newTurnRig(t, "plain", `id -un; cat users/local/in.txt; echo made > users/local/out.png; echo $PWD/users/local/out.png $HOME`).supervised()
-	// The way to the checkout may be closed to others, and the temp folder is not.
+	b := newTurnFixture(t, "plain", `id -un; cat users/local/in.txt; echo made > users/local/out.png; echo $PWD/users/local/out.png $HOME`).supervised()
+	// Other users may not be able to enter the source folder, but they can enter the temporary one.
 	b.workspace = t.TempDir()
 	b.opts.Workspace = b.workspace
 	for _, dir := range []string{filepath.Dir(b.workspace), b.workspace} {
@@ -132,7 +132,7 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 }
 
 func TestARunnerWithoutItsRequiredSandboxRefuses(t *testing.T) {
-	b := newTurnRig(t, "plain", "true").supervised()
+	b := newTurnFixture(t, "plain", "true").supervised()
 	for _, sandbox := range []string{"no-such-wrapper", "landlok", "no-such-wrapper --flag", "Landlock"} {
 		b.opts.Config.Sandbox = sandbox
 		for _, b.opts.Config.SandboxRequired = range []bool{false, true} {
@@ -147,16 +147,16 @@ func TestARunnerWithoutItsRequiredSandboxRefuses(t *testing.T) {
 	}
 }
 
-// keeper is a protocol that keeps one agent, which reads a line and answers it, and runs commands
-// for it.
-type keeper struct {
+// persistentProtocol is a protocol with one persistent agent, which reads a line and answers it.
+// The protocol also runs commands for the agent.
+type persistentProtocol struct {
 	agent *terminal.Agent
 	lines *bufio.Reader
 	said  string
 	job   string
 }
 
-func (k *keeper) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (k *persistentProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if k.agent == nil {
 		agent, err := t.LaunchPersistent(terminal.PersistentOptions{})
 		if err != nil {
@@ -179,15 +179,15 @@ func (k *keeper) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 
-func (k *keeper) Close() {
+func (k *persistentProtocol) Close() {
 	k.agent.CloseInput()
 	k.agent.Wait()
 }
 
 func TestAPersistentAgentAndItsCommandsAreSandboxed(t *testing.T) {
 	const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
-	b := newTurnRig(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").supervised().sandboxed()
-	k := &keeper{}
+	b := newTurnFixture(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").supervised().sandboxed()
+	k := &persistentProtocol{}
 	b.opts.Protocol, b.opts.Config.Limits.Files = k, 98
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
@@ -211,10 +211,10 @@ func TestAPersistentAgentAndItsCommandsAreSandboxed(t *testing.T) {
 	}
 }
 
-// An agent that puts a link in the place of its chat's folder must not get what it leads to.
+// An agent that replaces its chat's folder by a symbolic link must not get access to the target.
 func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 	for _, at := range []string{"users", "users/local"} {
-		b := newTurnRig(t, "plain", "cat ../secret users/local/secret; true").supervised().sandboxed()
+		b := newTurnFixture(t, "plain", "cat ../secret users/local/secret; true").supervised().sandboxed()
 		link := filepath.Join(b.workspace, at)
 		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
 			t.Fatal(err)
@@ -237,9 +237,9 @@ func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 	}
 }
 
-// The link may come while the turn runs: by then the folder is not a root of its own.
+// The folder may be replaced by a symbolic link during the turn, so it is no media root by itself.
 func TestTheFolderOfAChatIsNotAMediaRoot(t *testing.T) {
-	b := newTurnRig(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).supervised()
+	b := newTurnFixture(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).supervised()
 	b.opts.Config.MediaRoots = nil
 	if err := os.WriteFile(filepath.Join(filepath.Dir(b.workspace), "secret.png"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -255,17 +255,17 @@ func TestTheFolderOfAChatIsNotAMediaRoot(t *testing.T) {
 	}
 }
 
-// places is a protocol that notes where an agent works.
-type places struct{ roots []string }
+// rootsProtocol is a protocol that records the folders that an agent may use.
+type rootsProtocol struct{ roots []string }
 
-func (p *places) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (p *rootsProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	p.roots = t.ExecEnv.Roots
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 
-// An agent could put a link in the place of a working folder in the workspace, by whatever way the
-// two are known.
-func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
+// An agent could replace a working folder in the workspace by a symbolic link, whatever paths the
+// two have.
+func TestAWorkingFolderIsARootOnlyOutsideTheWorkspace(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	for _, sub := range []string{"real/sub", "real/sub/deep"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
@@ -282,8 +282,8 @@ func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
 		"": false, link: false, dir + "/real": false, link + "/sub": false, dir + "/real/sub/deep": false, dir + "/real/out": false,
 		elsewhere + "/in": false, elsewhere: true, dir: true,
 	} {
-		p := &places{}
-		b := newTurnRig(t, "plain", "true")
+		p := &rootsProtocol{}
+		b := newTurnFixture(t, "plain", "true")
 		b.opts.Workspace, b.opts.Config.Cwd, b.opts.Protocol = link, cwd, p
 		b.run()
 		if want := map[bool][]string{false: {link}, true: {link, cwd}}[own]; b.err != nil || !slices.Equal(p.roots, want) {
@@ -292,11 +292,11 @@ func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
 	}
 }
 
-// A config that only says where secrets are may be read, and no config may be changed.
-func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
+// A config that only refers to secrets may be read, and no config may be changed.
+func TestOnlyAConfigWithSecretsIsHiddenFromTheAgent(t *testing.T) {
 	for _, harmless := range []bool{false, true} {
-		b := newTurnRig(t, "plain", "cat config.json; { echo evil > config.json; rm -f config.json; mv config.json x; } 2>/dev/null; echo tried").supervised().sandboxed()
-		file := b.write("config.json", "good ")
+		b := newTurnFixture(t, "plain", "cat config.json; { echo evil > config.json; rm -f config.json; mv config.json x; } 2>/dev/null; echo tried").supervised().sandboxed()
+		file := b.putFile("config.json", "good ")
 		b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
 		want := "message: tried"
 		if harmless {
@@ -309,45 +309,45 @@ func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
 	}
 }
 
-// Runbooks are configuration. A folder that is not there yet does not keep the agent from making
-// files beside it.
-func TestAFolderThatMayBeReadCannotBeChanged(t *testing.T) {
+// Runbooks are configuration. A runbook folder that does not exist yet does not keep the agent from
+// creating files beside it.
+func TestAReadableFolderCannotBeChanged(t *testing.T) {
 	const attack = `cat runbooks/a.md 2>/dev/null; { echo evil > runbooks/a.md; echo evil > runbooks/b.md; rm -rf runbooks; mv runbooks x; mkdir runbooks; } 2>/dev/null; echo tried`
-	b := newTurnRig(t, "plain", attack).supervised().sandboxed()
+	b := newTurnFixture(t, "plain", attack).supervised().sandboxed()
 	folder := filepath.Join(b.workspace, "runbooks")
 	b.opts.Private, b.opts.Readable, b.opts.Config.SandboxRequired = []string{folder}, []string{folder}, true
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	file := b.write("runbooks/a.md", "good ")
+	file := b.putFile("runbooks/a.md", "good ")
 	b.run().expectFrames(terminal.Done, "message: good tried")
 	names, err := filepath.Glob(filepath.Join(folder, "*"))
 	if got, _ := os.ReadFile(file); string(got) != "good " || err != nil || len(names) != 1 {
 		t.Errorf("the runbook is %q, and the folder has %q, %v", got, names, err)
 	}
-	other := newTurnRig(t, "plain", "echo x > made && cat made").supervised().sandboxed()
+	other := newTurnFixture(t, "plain", "echo x > made && cat made").supervised().sandboxed()
 	other.opts.Private = []string{filepath.Join(other.workspace, "runbooks")}
 	other.opts.Readable = other.opts.Private
 	other.run().expectFrames(terminal.Done, "message: x")
 }
 
-// An agent starts nanobot mcp to reach its tools, wherever the program is.
+// An agent starts nanobot mcp to use its tools, in whatever folder the program is.
 func TestAnAgentInASandboxCanStartTheGatewaysProgramIfItServesTools(t *testing.T) {
 	program := filepath.Join(sandboxtest.Outside(t), "nanobot")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho started\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := newTurnRig(t, "plain", program+` 2>/dev/null || echo refused; { echo x >> `+program+`; } 2>/dev/null && echo changed`).supervised().sandboxed()
+	b := newTurnFixture(t, "plain", program+` 2>/dev/null || echo refused; { echo x >> `+program+`; } 2>/dev/null && echo changed`).supervised().sandboxed()
 	b.opts.Program = program
 	b.run().expectFrames(terminal.Failed, "message: refused\nExit code: 2")
 	b.opts.Socket = filepath.Join(b.workspace, "socket")
 	b.run().expectFrames(terminal.Failed, "message: started\nExit code: 2")
 }
 
-// A command outside of turns runs where the agent of the chat does, and in its sandbox.
+// A command outside of turns runs in the folder and the sandbox of the chat's agent.
 func TestTheExecEnvIsThatOfTheAgent(t *testing.T) {
-	b := newTurnRig(t, "plain", "true").supervised().sandboxed()
-	secret := b.write("secret", "hush")
+	b := newTurnFixture(t, "plain", "true").supervised().sandboxed()
+	secret := b.putFile("secret", "hush")
 	b.opts.Private = []string{secret}
 	b.opts.Config.Env = map[string]string{"OWN": "own"}
 	r, err := terminal.NewRunner(b.opts)
@@ -365,13 +365,13 @@ func TestTheExecEnvIsThatOfTheAgent(t *testing.T) {
 	}
 }
 
-// Each chat's temporary files are its own, and can be sent from where the agent says that they are.
+// Each chat has its own temporary files, which can be sent by the paths that the agent uses.
 func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
-	b := newTurnRig(t, "plain", `echo $TMPDIR $TMP $TEMP; ls $TMPDIR; echo x > $TMPDIR/a.png; echo $TMPDIR/a.png`).supervised().sandboxed()
+	b := newTurnFixture(t, "plain", `echo $TMPDIR $TMP $TEMP; ls $TMPDIR; echo x > $TMPDIR/a.png; echo $TMPDIR/a.png`).supervised().sandboxed()
 	temp := filepath.Join(b.workspace, "users", "local", ".tmp")
 	b.run().expectFrames(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]")
 	b.run().expectFrames(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]") // nothing is left of the turn before
-	b = newTurnRig(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).supervised().sandboxed()
+	b = newTurnFixture(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).supervised().sandboxed()
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -385,7 +385,7 @@ func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
 	}
 }
 
-// Where the agent has a /tmp of its own, no path that it names leads to a file in everybody's.
+// If the agent has its own /tmp, no path that it prints refers to a file in the shared /tmp.
 func TestAFileInTheSharedTempFolderIsNotTheAgents(t *testing.T) {
 	host, err := os.MkdirTemp("/tmp", "everybodys-")
 	must(t, err)
@@ -396,7 +396,7 @@ func TestAFileInTheSharedTempFolderIsNotTheAgents(t *testing.T) {
 		for way, path := range map[string]string{"its path": host + "/a.png", "a link": "/users/local/link.png", "a process": "/proc/self/root" + host + "/a.png", "dots": "/usr/../" + host + "/a.png"} {
 			for _, roots := range [][]string{nil, {"/tmp"}, {"/"}} {
 				for _, made := range []bool{true, false} {
-					b := newTurnRig(t, "rich", "")
+					b := newTurnFixture(t, "rich", "")
 					if user != "" {
 						if os.Geteuid() != 0 {
 							continue
@@ -418,7 +418,7 @@ func TestAFileInTheSharedTempFolderIsNotTheAgents(t *testing.T) {
 						script = make + script
 					}
 					b.opts.Config.MediaRoots = roots
-					b.opts.Config.Command = script + frame(m{"type": "message", "text": "", "media": []string{named}})
+					b.opts.Config.Command = script + frame(object{"type": "message", "text": "", "media": []string{named}})
 					b.run()
 					if len(b.frames) != 1 {
 						t.Fatalf("%s, %s, %v, made %v: %+v", name, way, roots, made, b.frames)
@@ -429,7 +429,7 @@ func TestAFileInTheSharedTempFolderIsNotTheAgents(t *testing.T) {
 						must(t, err)
 						sent += string(text)
 					}
-					want := "" // only what it names plainly is looked for in its own folder
+					want := "" // only plain paths are translated to the chat's own folder
 					if made && (way == "its path" || way == "dots") {
 						want = "own"
 					}
@@ -456,8 +456,8 @@ func openWorkspace(t *testing.T) string {
 	return ""
 }
 
-func TestTheLastExitIsToldWhileTheAnswerIsStillEmitted(t *testing.T) {
-	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "hi"}))
+func TestOnExitIsCalledWhileTheAnswerIsStillEmitted(t *testing.T) {
+	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "hi"}))
 	b.opts.Supervisor = process.NewSupervisor(process.SupervisorOptions{})
 	t.Cleanup(b.opts.Supervisor.Close)
 	if !strings.Contains(b.opts.Supervisor.Describe(), "control group of its own") {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestOpenMediaChecksFilesByTheSameRules(t *testing.T) {
-	b := newTurnRig(t, "plain", "true")
+	b := newTurnFixture(t, "plain", "true")
 	outside, private := t.TempDir(), filepath.Join(b.workspace, "config.json")
 	b.opts.Private, b.opts.Config.MediaRoots = []string{private}, []string{b.workspace}
 	owner := terminal.Owner{Agent: "default", Channel: "cli", ChatID: "local"}
@@ -70,8 +70,8 @@ func TestOpenMediaChecksFilesByTheSameRules(t *testing.T) {
 	}
 }
 
-func TestAFileOutsideTheWorkspaceIsToBeCopied(t *testing.T) {
-	b := newTurnRig(t, "plain", "true")
+func TestTheErrorForAFileOutsideTheWorkspaceAsksForACopy(t *testing.T) {
+	b := newTurnFixture(t, "plain", "true")
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestAFileOutsideTheWorkspaceIsToBeCopied(t *testing.T) {
 	}
 }
 
-func TestAnOwnerIsReadAsItWasWritten(t *testing.T) {
+func TestParseOwnerReadsTheResultOfString(t *testing.T) {
 	for _, o := range []terminal.Owner{{"default", "telegram", "-100:7"}, {"", "cli", ""}, {"coder", "web", "a b:c"}} {
 		if got, ok := terminal.ParseOwner(o.String()); got != o || !ok {
 			t.Errorf("%+v becomes %+v, %v", o, got, ok)

@@ -21,7 +21,7 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// TestMain makes the test binary the helper that confines agents too.
+// TestMain also makes the test binary the sandbox helper.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.Command {
 		fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
@@ -30,8 +30,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// turnRig is an agent on a workbench: a shell script, how it is configured, and what came of it.
-type turnRig struct {
+// turnFixture is an agent that is a shell script, with its configuration and the result of its
+// turn.
+type turnFixture struct {
 	t         *testing.T
 	workspace string
 	opts      terminal.Options
@@ -44,12 +45,12 @@ type turnRig struct {
 	logs   *observer.ObservedLogs
 }
 
-func newTurnRig(t *testing.T, protocol, script string) *turnRig {
+func newTurnFixture(t *testing.T, protocol, script string) *turnFixture {
 	t.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol, cfg.Timeout = script, protocol, 600 // only what hangs takes so long
 	core, logs := observer.New(zapcore.DebugLevel)
-	b := &turnRig{t: t, workspace: t.TempDir(), logs: logs}
+	b := &turnFixture{t: t, workspace: t.TempDir(), logs: logs}
 	b.opts = terminal.Options{
 		Config: cfg, Workspace: b.workspace, Environ: os.Environ(), Log: zap.New(core),
 		Protocol: map[string]terminal.Protocol{"plain": plain.Protocol{}, "rich": rich.Protocol{}}[protocol],
@@ -58,14 +59,14 @@ func newTurnRig(t *testing.T, protocol, script string) *turnRig {
 	return b
 }
 
-// run makes one turn and gathers what is emitted.
-func (b *turnRig) run() *turnRig {
+// run runs one turn and records the frames.
+func (b *turnFixture) run() *turnFixture {
 	b.t.Helper()
 	return b.runUntil(b.t.Context())
 }
 
 // runUntil is run with a context that may end before the turn.
-func (b *turnRig) runUntil(ctx context.Context) *turnRig {
+func (b *turnFixture) runUntil(ctx context.Context) *turnFixture {
 	b.t.Helper()
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
@@ -82,8 +83,9 @@ func (b *turnRig) runUntil(ctx context.Context) *turnRig {
 	return b
 }
 
-// expectFrames checks what was emitted, a line a frame: kind, text, and the base names of files.
-func (b *turnRig) expectFrames(status terminal.Status, want ...string) *turnRig {
+// expectFrames checks the status and the frames, one string per frame: kind, text, and the base
+// names of the files.
+func (b *turnFixture) expectFrames(status terminal.Status, want ...string) *turnFixture {
 	b.t.Helper()
 	if b.err != nil {
 		b.t.Fatalf("turn: %v", b.err)
@@ -97,7 +99,7 @@ func (b *turnRig) expectFrames(status terminal.Status, want ...string) *turnRig 
 		got = append(got, line)
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		b.t.Errorf("got:\n%s\nwant:\n%s", short(strings.Join(got, "\n")), short(strings.Join(want, "\n")))
+		b.t.Errorf("got:\n%s\nwant:\n%s", shorten(strings.Join(got, "\n")), shorten(strings.Join(want, "\n")))
 	}
 	if b.out.Status != status {
 		b.t.Errorf("status %s, want %s", b.out.Status, status)
@@ -105,15 +107,15 @@ func (b *turnRig) expectFrames(status terminal.Status, want ...string) *turnRig 
 	return b
 }
 
-func short(s string) string {
+func shorten(s string) string {
 	if len(s) > 2000 {
 		return s[:1000] + " … " + s[len(s)-1000:]
 	}
 	return s
 }
 
-// write puts a file into the workspace and returns its path.
-func (b *turnRig) write(name, content string) string {
+// putFile writes a file into the workspace and returns its path.
+func (b *turnFixture) putFile(name, content string) string {
 	b.t.Helper()
 	path := filepath.Join(b.workspace, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -122,7 +124,7 @@ func (b *turnRig) write(name, content string) string {
 	return path
 }
 
-// frame is a line that prints a frame in a shell script.
+// frame returns the line of a shell script that prints a frame.
 func frame(f map[string]any) string {
 	b, err := json.Marshal(f)
 	if err != nil {

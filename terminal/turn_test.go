@@ -45,7 +45,7 @@ func TestPlainOutputIsOneMessageAtTheEnd(t *testing.T) {
 		{"terminal escapes", "printf '\\033[1;31mred\\033[0m \\033]0;title\\007x\\a\\302\\2331m £'", "done", "message: red x1m £"},
 		{"no newline at the end", "printf abc", "done", "message: abc"},
 	} {
-		t.Run(tc.name, func(t *testing.T) { newTurnRig(t, "plain", tc.script).run().expectFrames(tc.status, tc.want) })
+		t.Run(tc.name, func(t *testing.T) { newTurnFixture(t, "plain", tc.script).run().expectFrames(tc.status, tc.want) })
 	}
 }
 
@@ -56,56 +56,56 @@ func TestRichFramesComeInOrderAndPlainLinesAtTheEnd(t *testing.T) {
 		want         []string
 	}{
 		{
-			"frames", frame(m{"type": "progress", "text": "p1"}) + frame(m{"type": "message", "text": "m1"}) + frame(m{"type": "progress", "text": "p2"}) + frame(m{"type": "message", "text": "m2"}),
+			"frames", frame(object{"type": "progress", "text": "p1"}) + frame(object{"type": "message", "text": "m1"}) + frame(object{"type": "progress", "text": "p2"}) + frame(object{"type": "message", "text": "m2"}),
 			"done",
 			[]string{"progress: p1", "message: m1", "progress: p2", "message: m2"},
 		},
 		{
-			"plain lines with their blank lines, after the frames", "echo a; echo\n" + frame(m{"type": "message", "text": "m"}) + "echo b; echo '{\"no\":\"type\"}'",
+			"plain lines with their blank lines, after the frames", "echo a; echo\n" + frame(object{"type": "message", "text": "m"}) + "echo b; echo '{\"no\":\"type\"}'",
 			"done",
 			[]string{"message: m", "message: a\n\nb\n{\"no\":\"type\"}"},
 		},
 		{
-			"errors last and joined", frame(m{"type": "error", "text": "first", "code": "E1"}) + frame(m{"type": "error", "text": "second"}) + frame(m{"type": "message", "text": "m"}) + "exit 2",
+			"errors last and joined", frame(object{"type": "error", "text": "first", "code": "E1"}) + frame(object{"type": "error", "text": "second"}) + frame(object{"type": "message", "text": "m"}) + "exit 2",
 			"failed",
 			[]string{"message: m", "error: Error (E1): first\nError: second\nExit code: 2"},
 		},
-		{"an error frame alone is a failure", frame(m{"type": "error", "text": "bad"}), "failed", []string{"error: Error: bad"}},
+		{"an error frame alone is a failure", frame(object{"type": "error", "text": "bad"}), "failed", []string{"error: Error: bad"}},
 		{
-			"plain text, then the error with stderr", "echo plain; echo diag >&2\n" + frame(m{"type": "error", "text": "bad", "code": "X"}),
+			"plain text, then the error with stderr", "echo plain; echo diag >&2\n" + frame(object{"type": "error", "text": "bad", "code": "X"}),
 			"failed",
 			[]string{"message: plain", "error: Error (X): bad\nSTDERR: diag"},
 		},
-		{"stderr after frames is a message of its own", frame(m{"type": "message", "text": "m"}) + "echo diag >&2", "done", []string{"message: m", "message: STDERR: diag"}},
-		{"exit code after frames", frame(m{"type": "message", "text": "m"}) + "exit 9", "failed", []string{"message: m", "message: Exit code: 9"}},
-		{"progress alone is no answer", frame(m{"type": "progress", "text": "p"}), "done", []string{"progress: p", "message: (no output)"}},
-		{"escapes alone are no answer", frame(m{"type": "message", "text": "\x1b[0m"}), "done", []string{"message: (no output)"}},
-		{"an empty progress is nothing", frame(m{"type": "progress", "text": " "}) + "echo x", "done", []string{"message: x"}},
-		{"an empty message is no answer", frame(m{"type": "message", "text": " \n"}), "done", []string{"message: (no output)"}},
-		{"logs are not shown", frame(m{"type": "log", "text": "secret plan"}), "done", []string{"message: (no output)"}},
-		{"unknown types are ignored", frame(m{"type": "teleport", "text": "x"}) + frame(m{"type": "message", "text": "m"}), "done", []string{"message: m"}},
+		{"stderr after frames is a message of its own", frame(object{"type": "message", "text": "m"}) + "echo diag >&2", "done", []string{"message: m", "message: STDERR: diag"}},
+		{"exit code after frames", frame(object{"type": "message", "text": "m"}) + "exit 9", "failed", []string{"message: m", "message: Exit code: 9"}},
+		{"progress alone is no answer", frame(object{"type": "progress", "text": "p"}), "done", []string{"progress: p", "message: (no output)"}},
+		{"escapes alone are no answer", frame(object{"type": "message", "text": "\x1b[0m"}), "done", []string{"message: (no output)"}},
+		{"an empty progress is nothing", frame(object{"type": "progress", "text": " "}) + "echo x", "done", []string{"message: x"}},
+		{"an empty message is no answer", frame(object{"type": "message", "text": " \n"}), "done", []string{"message: (no output)"}},
+		{"logs are not shown", frame(object{"type": "log", "text": "secret plan"}), "done", []string{"message: (no output)"}},
+		{"unknown types are ignored", frame(object{"type": "teleport", "text": "x"}) + frame(object{"type": "message", "text": "m"}), "done", []string{"message: m"}},
 		{
-			"wrong types", frame(m{"type": "message", "text": 12}) + frame(m{"type": "message", "text": false}) + frame(m{"type": "message", "text": nil}) + frame(m{"type": "message"}) + frame(m{"type": "error", "text": nil}),
+			"wrong types", frame(object{"type": "message", "text": 12}) + frame(object{"type": "message", "text": false}) + frame(object{"type": "message", "text": nil}) + frame(object{"type": "message"}) + frame(object{"type": "error", "text": nil}),
 			"failed",
 			[]string{"message: 12", "message: false", "error: Error"},
 		},
 		{
-			"half a frame", frame(m{"type": "message", "text": "m"}) + `printf '{"type":"message","te'; kill -9 $$`,
+			"half a frame", frame(object{"type": "message", "text": "m"}) + `printf '{"type":"message","te'; kill -9 $$`,
 			"failed",
 			[]string{"message: m", "message: {\"type\":\"message\",\"te\nKilled by SIGKILL"},
 		},
 		{"a last frame without newline", `printf '{"type":"message","text":"m"}'`, "done", []string{"message: m"}},
 		{"CRLF and BOM", `printf '\357\273\277{"type":"message","text":"a"}\r\n{"type":"message","text":"b"}\r\n'`, "done", []string{"message: a", "message: b"}},
-		{"NUL in a frame", frame(m{"type": "message", "text": "a\x00b"}), "done", []string{"message: a\uFFFDb"}},
+		{"NUL in a frame", frame(object{"type": "message", "text": "a\x00b"}), "done", []string{"message: a\uFFFDb"}},
 	} {
-		t.Run(tc.name, func(t *testing.T) { newTurnRig(t, "rich", tc.script).run().expectFrames(tc.status, tc.want...) })
+		t.Run(tc.name, func(t *testing.T) { newTurnFixture(t, "rich", tc.script).run().expectFrames(tc.status, tc.want...) })
 	}
 }
 
-type m = map[string]any
+type object = map[string]any
 
 func TestAMessageIsEmittedWhileTheAgentStillRuns(t *testing.T) {
-	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "first"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "second"}))
+	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "first"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "second"}))
 	b.emit = func(f terminal.Frame) error {
 		if f.Text == "first" {
 			return os.WriteFile(b.workspace+"/go", nil, 0o600) // without this the agent never ends
@@ -118,9 +118,9 @@ func TestAMessageIsEmittedWhileTheAgentStillRuns(t *testing.T) {
 func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
 	script := ""
 	for _, level := range []any{"debug", "info", "warning", "error", "loud", nil} {
-		script += frame(m{"type": "log", "text": fmt.Sprint(level), "level": level})
+		script += frame(object{"type": "log", "text": fmt.Sprint(level), "level": level})
 	}
-	b := newTurnRig(t, "rich", script).run()
+	b := newTurnFixture(t, "rich", script).run()
 	got := map[string]zapcore.Level{}
 	for _, e := range b.logs.FilterMessage("agent").All() {
 		got[e.ContextMap()["text"].(string)] = e.Level
@@ -131,9 +131,9 @@ func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
 	}
 }
 
-// timeOutAfter runs the agent until its time is up, which must not be before it has made a file. On
-// a busy machine that takes some seconds.
-func (b *turnRig) timeOutAfter(file string) {
+// timeOutAfter runs the agent until its timeout, which must not expire before the agent has created
+// a file. On a busy machine that takes some seconds.
+func (b *turnFixture) timeOutAfter(file string) {
 	b.t.Helper()
 	for b.opts.Config.Timeout = 2; b.opts.Config.Timeout <= 512; b.opts.Config.Timeout *= 2 {
 		b.run()
@@ -144,7 +144,7 @@ func (b *turnRig) timeOutAfter(file string) {
 	b.t.Fatalf("the agent did not make %s", file)
 }
 
-func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
+func TestATimeoutKillsTheAgentAndIsReportedAfterItsOutput(t *testing.T) {
 	for name, script := range map[string]string{
 		"sleeps":                      "echo before; sleep 300",
 		"closes stdout and lives on":  "echo before; exec 1>&- 2>&-; sleep 300",
@@ -154,7 +154,7 @@ func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTurnRig(t, "rich", strings.Replace(script, "echo before;", "echo before; touch printed;", 1))
+			b := newTurnFixture(t, "rich", strings.Replace(script, "echo before;", "echo before; touch printed;", 1))
 			b.req.Text = strings.Repeat("x", 1<<20)
 			b.timeOutAfter("printed")
 			b.expectFrames("timeout", "message: before", fmt.Sprintf("error: Timed out after %d s.", b.opts.Config.Timeout))
@@ -167,28 +167,28 @@ func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
 
 func TestATimeoutFiresWhileOutputFloodsIn(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
-		b := newTurnRig(t, protocol, "yes flood | head -c 60000; touch printed; exec yes flood")
+		b := newTurnFixture(t, protocol, "yes flood | head -c 60000; touch printed; exec yes flood")
 		b.opts.Config.MaxOutput = 4096
 		b.timeOutAfter("printed")
 		if b.out.Status != terminal.TimedOut || len(b.frames) != 2 {
 			t.Fatalf("%s: %s, %d frames", protocol, b.out.Status, len(b.frames))
 		}
 		if text := b.frames[0].Text; !strings.HasPrefix(text, "flood\nflood\n") || len(text) > 5000 || !strings.Contains(text, "bytes left out") {
-			t.Errorf("%s: %s", protocol, short(text))
+			t.Errorf("%s: %s", protocol, shorten(text))
 		}
 	}
 }
 
-func TestAStopIsToldAndWhatWasPrintedArrives(t *testing.T) {
+func TestAStopIsReportedAndTheOutputArrives(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b := newTurnRig(t, "rich", "echo plain; exec 2>/dev/null; trap 'echo cleaned up; exit 0' TERM\n"+frame(m{"type": "message", "text": "ready"})+"while :; do sleep 0.01; done")
+	b := newTurnFixture(t, "rich", "echo plain; exec 2>/dev/null; trap 'echo cleaned up; exit 0' TERM\n"+frame(object{"type": "message", "text": "ready"})+"while :; do sleep 0.01; done")
 	b.emit = func(terminal.Frame) error { cancel(); return nil }
 	b.runUntil(ctx).expectFrames("stopped", "message: ready", "message: plain\ncleaned up", "error: Stopped.")
 }
 
 func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {
 	broken := errors.New("outbox is broken")
-	b := newTurnRig(t, "rich", "sleep 300 & "+frame(m{"type": "message", "text": "m"})+"sleep 300")
+	b := newTurnFixture(t, "rich", "sleep 300 & "+frame(object{"type": "message", "text": "m"})+"sleep 300")
 	b.emit = func(terminal.Frame) error { return broken }
 	if b.run(); !errors.Is(b.err, broken) {
 		t.Fatalf("got %v", b.err)
@@ -196,24 +196,24 @@ func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {
 }
 
 func TestALongLineIsSkippedWholeAndNamed(t *testing.T) {
-	b := newTurnRig(t, "rich", frame(m{"type": "message", "text": "before"})+
-		"head -c 100000000 /dev/zero | tr '\\0' x; echo\n"+frame(m{"type": "message", "text": "after"}))
+	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "before"})+
+		"head -c 100000000 /dev/zero | tr '\\0' x; echo\n"+frame(object{"type": "message", "text": "after"}))
 	b.run().expectFrames("done", "message: before", "message: after", "message: ⚠ a line of 100000000 bytes was skipped, the limit is 16777216.")
 }
 
 func TestALineOfExactlyTheLimitArrives(t *testing.T) {
-	b := newTurnRig(t, "plain", "head -c 2000 /dev/zero | tr '\\0' x; printf '\\r\\n'; head -c 2001 /dev/zero | tr '\\0' y; echo; echo end")
+	b := newTurnFixture(t, "plain", "head -c 2000 /dev/zero | tr '\\0' x; printf '\\r\\n'; head -c 2001 /dev/zero | tr '\\0' y; echo; echo end")
 	b.opts.Config.MaxLine = 2000
 	b.run().expectFrames("done", "message: "+strings.Repeat("x", 2000)+"\nend\n⚠ a line of 2001 bytes was skipped, the limit is 2000.")
 }
 
-func TestMuchPlainTextKeepsBothEnds(t *testing.T) {
-	b := newTurnRig(t, "plain", "seq 1 100000")
+func TestALongPlainTextKeepsItsBeginningAndEnd(t *testing.T) {
+	b := newTurnFixture(t, "plain", "seq 1 100000")
 	b.opts.Config.MaxOutput = 1024
 	b.run()
 	text := b.frames[0].Text
 	if !strings.HasPrefix(text, "1\n2\n3\n") || !strings.HasSuffix(text, "\n99999\n100000") || !strings.Contains(text, "bytes left out") {
-		t.Errorf("got %s", short(text))
+		t.Errorf("got %s", shorten(text))
 	}
 }
 
@@ -227,13 +227,13 @@ func TestHiddenInternalsBecomeOneFriendlyLine(t *testing.T) {
 	}{
 		{"failure", "echo out; echo /etc/secret >&2; exit 3", config.Reveal{}, "failed", "message: out\n" + friendly},
 		{"success with stderr", "echo out; echo /etc/secret >&2", config.Reveal{}, "done", "message: out"},
-		{"the agent's own error is for the user", frame(m{"type": "error", "text": "quota used up"}) + "exit 1", config.Reveal{}, "failed", "error: Error: quota used up"},
+		{"the agent's own error is for the user", frame(object{"type": "error", "text": "quota used up"}) + "exit 1", config.Reveal{}, "failed", "error: Error: quota used up"},
 		{"listed chat", "exit 3", config.Reveal{Chats: []string{"local"}}, "failed", "message: Exit code: 3"},
 		{"listed by key", "exit 3", config.Reveal{Chats: []string{"cli:local"}}, "failed", "message: Exit code: 3"},
 		{"other chat listed", "exit 3", config.Reveal{Chats: []string{"cli:other"}}, "failed", "message: " + friendly},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newTurnRig(t, "rich", tc.script)
+			b := newTurnFixture(t, "rich", tc.script)
 			b.opts.Config.RevealErrors = tc.reveal
 			b.run().expectFrames(tc.status, tc.want)
 			logged := b.logs.FilterField(zap.String("text", "STDERR: /etc/secret\nExit code: 3")).Len()
@@ -244,8 +244,8 @@ func TestHiddenInternalsBecomeOneFriendlyLine(t *testing.T) {
 	}
 }
 
-func TestASwitchedOffAgentIsPolite(t *testing.T) {
-	b := newTurnRig(t, "plain", "echo never")
+func TestADisabledAgentRepliesThatItIsSwitchedOff(t *testing.T) {
+	b := newTurnFixture(t, "plain", "echo never")
 	off := false
 	b.opts.Config.Enabled = &off
 	b.run().expectFrames("failed", "message: This bot is switched off at the moment.")
@@ -257,7 +257,7 @@ func TestManyTinyFramesArrive(t *testing.T) {
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		frames = 1_000_000
 	}
-	b := newTurnRig(t, "rich", `exec awk 'BEGIN { for (i = 0; i < `+strconv.Itoa(frames)+`; i++) print "{\"type\":\"progress\",\"text\":\"" i "\"}" }'`)
+	b := newTurnFixture(t, "rich", `exec awk 'BEGIN { for (i = 0; i < `+strconv.Itoa(frames)+`; i++) print "{\"type\":\"progress\",\"text\":\"" i "\"}" }'`)
 	n := 0
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
@@ -278,11 +278,11 @@ func TestManyTinyFramesArrive(t *testing.T) {
 }
 
 func TestManyErrorFramesStayBounded(t *testing.T) {
-	b := newTurnRig(t, "rich", `exec awk 'BEGIN { for (i = 0; i < 100000; i++) print "{\"type\":\"error\",\"text\":\"" i "\"}" }'`)
+	b := newTurnFixture(t, "rich", `exec awk 'BEGIN { for (i = 0; i < 100000; i++) print "{\"type\":\"error\",\"text\":\"" i "\"}" }'`)
 	b.opts.Config.MaxOutput = 2048
 	b.run()
 	if text := b.frames[0].Text; len(text) > 3000 || !strings.HasPrefix(text, "Error: 0\n") || !strings.HasSuffix(text, "Error: 99999") {
-		t.Errorf("got %s", short(text))
+		t.Errorf("got %s", shorten(text))
 	}
 }
 
@@ -293,11 +293,11 @@ func TestADescendantNeverHangsTheTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			b := newTurnRig(t, "rich", left+" echo $! > pid\n"+frame(m{"type": "message", "text": "m"}))
+			b := newTurnFixture(t, "rich", left+" echo $! > pid\n"+frame(object{"type": "message", "text": "m"}))
 			t.Cleanup(func() {
 				pid, _ := os.ReadFile(filepath.Join(b.workspace, "pid"))
 				if n, err := strconv.Atoi(strings.TrimSpace(string(pid))); err == nil {
-					_ = syscall.Kill(n, syscall.SIGKILL) // a daemon, where there is nothing to hold it by
+					_ = syscall.Kill(n, syscall.SIGKILL) // a daemon, which survives without a supervisor
 				}
 			})
 			b.opts.Config.RevealErrors.All = false
@@ -310,11 +310,11 @@ func TestADescendantNeverHangsTheTurn(t *testing.T) {
 }
 
 func TestAnAgentHasNoTerminalToWaitFor(t *testing.T) {
-	newTurnRig(t, "plain", "read x 2>/dev/null < /dev/tty || echo none").run().expectFrames("done", "message: none")
+	newTurnFixture(t, "plain", "read x 2>/dev/null < /dev/tty || echo none").run().expectFrames("done", "message: none")
 }
 
-func TestUserTextThatIsNotUTF8IsMendedInTheEnvelope(t *testing.T) {
-	b := newTurnRig(t, "rich", "")
+func TestUserTextThatIsNotUTF8IsRepairedInTheEnvelope(t *testing.T) {
+	b := newTurnFixture(t, "rich", "")
 	b.req.Text = "a\xff\xfeb"
 	if got := b.envelope()["text"]; got != "a\uFFFD\uFFFDb" {
 		t.Errorf("got %q", got)

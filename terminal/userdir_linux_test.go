@@ -11,9 +11,9 @@ import (
 	"nanobot/terminal"
 )
 
-// An agent exchanges the folder of its chat, or that of all chats, for a link as fast as it can: to
-// elsewhere, or to another chat.
-func TestAFolderReplacedByALinkIsNotLeft(t *testing.T) {
+// An agent exchanges the folder of its chat, or that of all chats, with a symbolic link as fast as
+// possible. The link leads out of the workspace or to another chat.
+func TestAFolderReplacedByALinkIsNotFollowed(t *testing.T) {
 	for which, to := range map[string]string{"users": "../outside", "users/chat": "../../outside", "./users/chat": "other"} {
 		t.Run(which+" "+to, func(t *testing.T) {
 			dir := t.TempDir()

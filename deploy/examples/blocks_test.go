@@ -9,25 +9,25 @@ import (
 	"testing"
 )
 
-// round is what is shown when a model is asked.
-func round(n int) line {
+// roundLine is the progress line of a round.
+func roundLine(n int) line {
 	return progress(fmt.Sprintf("Round %d\n▶ waiting for the model's answer", n))
 }
 
-// scripted is what comes of the responses of blocks-scripted. The ending is that of its command,
-// and what is said at last.
-func scripted(ending ...line) []line {
+// scriptedLines returns the lines of a run of blocks-scripted. ending has the lines of its command
+// and the final message.
+func scriptedLines(ending ...line) []line {
 	begin := []line{
-		round(1), message("I read notes.md."), progress("✅ `Queued 'notes.md' for next outbox`"),
-		round(2), progress("✅ `Created 'src/hello.py'`"), progress("✅ `Edited 'src/hello.py' lines 1-1`"),
+		roundLine(1), message("I read notes.md."), progress("✅ `Queued 'notes.md' for next outbox`"),
+		roundLine(2), progress("✅ `Created 'src/hello.py'`"), progress("✅ `Edited 'src/hello.py' lines 1-1`"),
 	}
 	last := len(ending) - 1
-	return slices.Concat(begin, ending[:last], []line{round(3)}, ending[last:])
+	return slices.Concat(begin, ending[:last], []line{roundLine(3)}, ending[last:])
 }
 
-// ollama is a step's before: it puts a program of that name in front of the agent's path, which
-// answers as a model would.
-func ollama(t *testing.T, workspace string) {
+// fakeOllama is a step's before: it puts a program named ollama at the front of the agent's PATH,
+// which answers as a model would.
+func fakeOllama(t *testing.T, workspace string) {
 	t.Helper()
 	const program = `#!/bin/sh
 test "$*" = "run --hidethinking qwen3-coder" || exit 2
@@ -45,5 +45,5 @@ fi
 	}
 	config := filepath.Join(workspace, "config.json")
 	path := `"terminal": { "env": { "PATH": "` + bin + string(os.PathListSeparator) + os.Getenv("PATH") + `" },`
-	put(t, config, []byte(strings.Replace(string(read(t, config)), `"terminal": {`, path, 1)))
+	putFile(t, config, []byte(strings.Replace(string(readFile(t, config)), `"terminal": {`, path, 1)))
 }

@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// example is one folder: what it needs on this machine, and a talk with it in which each step
-// builds on those before.
+// example is one folder: the programs that it needs, and a conversation in which each step builds
+// on the earlier ones.
 type example struct {
 	needs []string
 	steps []step
 }
 
-// step is one message to the agent and all that comes back.
+// step is one message to the agent and the expected output.
 type step struct {
 	text   string
-	media  []string // names of files that before has put into the workspace
+	media  []string // names of files that before has created in the workspace
 	chat   string   // "": the usual one
 	before func(t *testing.T, workspace string)
 	want   []line // {workspace} in a text stands for the folder
@@ -27,22 +27,22 @@ type step struct {
 	after  func(t *testing.T, r result)
 }
 
-// nasty is what shells, JSON and careless quoting stumble over.
-const nasty = "It's \"quoted\" \\ $HOME `date` $(date) <b>&amp; {message} %s ✨\n  second line"
+// hostileText has characters with a meaning in shells, JSON and templates.
+const hostileText = "It's \"quoted\" \\ $HOME `date` $(date) <b>&amp; {message} %s ✨\n  second line"
 
 var thinking = progress("Thinking...")
 
-// echo is the talk with every agent that only repeats.
-var echo = []step{
+// echoSteps is the conversation with every agent that repeats messages.
+var echoSteps = []step{
 	{text: "hello", want: []line{thinking, message("You said: hello")}},
-	{text: nasty, want: []line{thinking, message("You said: " + nasty)}},
+	{text: hostileText, want: []line{thinking, message("You said: " + hostileText)}},
 }
 
 var examples = map[string]example{
-	"minimal-python": {needs: []string{"python3"}, steps: echo},
-	"echo-node":      {needs: []string{"node"}, steps: echo},
-	"echo-bash":      {needs: []string{"bash", "jq"}, steps: echo},
-	"echo-go":        {needs: []string{"go"}, steps: echo},
+	"minimal-python": {needs: []string{"python3"}, steps: echoSteps},
+	"echo-node":      {needs: []string{"node"}, steps: echoSteps},
+	"echo-bash":      {needs: []string{"bash", "jq"}, steps: echoSteps},
+	"echo-go":        {needs: []string{"go"}, steps: echoSteps},
 
 	"stateful-python": {needs: []string{"python3"}, steps: []step{
 		{text: "one", want: []line{message("This is your first message.")}},
@@ -50,16 +50,16 @@ var examples = map[string]example{
 		{text: "hi", chat: "other", want: []line{message("This is your first message.")}},
 		{text: "three", want: []line{message("This is your message number 3. The one before was: two")}},
 		{
-			text: "four", before: write("users/local/state.json", `{"count": 3, "la`), want: []line{message("This is your first message.")},
-			after: all(hasFile("users/local/state.broken", `{"count": 3, "la`), logged("state was unreadable and is put aside")),
+			text: "four", before: withFile("users/local/state.json", `{"count": 3, "la`), want: []line{message("This is your first message.")},
+			after: allOf(wantFile("users/local/state.broken", `{"count": 3, "la`), wantLogged("state was unreadable and is put aside")),
 		},
 		{text: "five", want: []line{message("This is your message number 2. The one before was: four")}},
-		{text: "six", before: write("users/local/state.json", `["valid", "yet", "not", "ours"]`), want: []line{message("This is your first message.")}},
-		{text: "seven", before: write("users/local/state.json", "\xff\xfe"), want: []line{message("This is your first message.")}},
+		{text: "six", before: withFile("users/local/state.json", `["valid", "yet", "not", "ours"]`), want: []line{message("This is your first message.")}},
+		{text: "seven", before: withFile("users/local/state.json", "\xff\xfe"), want: []line{message("This is your first message.")}},
 	}},
 
 	"image-python": {needs: []string{"python3"}, steps: []step{
-		{text: "a blue sea", want: []line{progress("Painting..."), message("Painted: a blue sea", "1bd3c134b2e6.png")}, after: pictures(256, 256)},
+		{text: "a blue sea", want: []line{progress("Painting..."), message("Painted: a blue sea", "1bd3c134b2e6.png")}, after: wantPictures(256, 256)},
 		{text: " ", want: []line{message("Tell me what to paint.")}},
 	}},
 
@@ -67,7 +67,7 @@ var examples = map[string]example{
 		{text: "go", want: []line{
 			progress("Painting morning (1 of 3)..."), progress("Painting noon (2 of 3)..."), progress("Painting night (3 of 3)..."),
 			message("Morning, noon and night:", "morning.png", "noon.png", "night.png"),
-		}, after: pictures(256, 256)},
+		}, after: wantPictures(256, 256)},
 	}},
 
 	"analyzer-python": {needs: []string{"python3"}, steps: []step{
@@ -76,13 +76,13 @@ var examples = map[string]example{
 			message("## Result\n\n3 issues in 3 lines."),
 			message("- line 1: compare with `is None`\n- line 1: white space at the end of the line\n- line 3: a bare `except:` also catches Ctrl-C"),
 			message("The mended version:", "mended.py"),
-		}, after: sent("if x is None: pass\ntry: y()\nexcept Exception: pass")},
-		{media: []string{"theirs.py"}, before: write("theirs.py", "if x != None:\n    pass\n"), want: []line{
+		}, after: wantSent("if x is None: pass\ntry: y()\nexcept Exception: pass")},
+		{media: []string{"theirs.py"}, before: withFile("theirs.py", "if x != None:\n    pass\n"), want: []line{
 			progress("Analyzing..."),
 			message("## Result\n\n1 issue in 2 lines."),
 			message("- line 1: compare with `is not None`"),
 			message("The mended version:", "mended.py"),
-		}, after: sent("if x is not None:\n    pass\n")},
+		}, after: wantSent("if x is not None:\n    pass\n")},
 		{text: "x = 1", want: []line{progress("Analyzing..."), message("## Result\n\n0 issues in 1 line.")}},
 	}},
 
@@ -91,11 +91,11 @@ var examples = map[string]example{
 		{
 			text: "please", media: []string{"a.png", "b.jpg", "notes.txt", "cut.png", "cut.jpg"},
 			before: func(t *testing.T, workspace string) {
-				put(t, filepath.Join(workspace, "a.png"), pngWith(t, "taken at home"))
-				put(t, filepath.Join(workspace, "b.jpg"), jpegWith(t, "taken at home"))
-				put(t, filepath.Join(workspace, "notes.txt"), []byte("no picture"))
-				put(t, filepath.Join(workspace, "cut.png"), pngWith(t, "taken at home")[:40])
-				put(t, filepath.Join(workspace, "cut.jpg"), jpegWith(t, "taken at home")[:40])
+				putFile(t, filepath.Join(workspace, "a.png"), pngWith(t, "taken at home"))
+				putFile(t, filepath.Join(workspace, "b.jpg"), jpegWith(t, "taken at home"))
+				putFile(t, filepath.Join(workspace, "notes.txt"), []byte("no picture"))
+				putFile(t, filepath.Join(workspace, "cut.png"), pngWith(t, "taken at home")[:40])
+				putFile(t, filepath.Join(workspace, "cut.jpg"), jpegWith(t, "taken at home")[:40])
 			},
 			want: []line{
 				progress("Cleaning a.png..."), message("a.png: 25 hidden bytes taken out.", "clean-1-a.png"),
@@ -104,7 +104,7 @@ var examples = map[string]example{
 				progress("Cleaning cut.png..."), message("cut.png is left out: the file is damaged."),
 				progress("Cleaning cut.jpg..."), message("cut.jpg is left out: the file is damaged."),
 			},
-			after: all(pictures(8, 8), hidesNow("taken at home")),
+			after: allOf(wantPictures(8, 8), wantNoText("taken at home")),
 		},
 	}},
 
@@ -122,7 +122,7 @@ var examples = map[string]example{
 			"I would ask small-1 at https://llm.example.com/v1 with the key that ends in 3333, one of 3.",
 		)}},
 		{
-			text: "hello", before: write("config.json", `{"terminal": {"command": "python3 agent.py", "protocol": "rich"}}`), status: 1,
+			text: "hello", before: withFile("config.json", `{"terminal": {"command": "python3 agent.py", "protocol": "rich"}}`), status: 1,
 			want: []line{failure("NO_PROVIDER", "no provider \"demo\" in the config\nExit code: 1")},
 		},
 	}},
@@ -132,39 +132,39 @@ var examples = map[string]example{
 			progress("The terminal shows a shell prompt.\n\nI write hello.py with vim."), progress("The file is written.\n\nI run it."),
 			progress("hello.py is there, and it prints hello."), progress("hello.py is there, and it prints hello."),
 			message("hello.py is there, and it prints hello."),
-		}, after: hasFile("hello.py", "print('hello')\n"),
+		}, after: wantFile("hello.py", "print('hello')\n"),
 	}}},
 
 	"keys-python": {needs: []string{"python3", "bash"}, steps: []step{
-		{text: "Write a file.", before: model("line", "python3 agent.py"), want: modelled, after: hasFile("made", "by a model\n")},
-		{text: "Write a file.", before: model("turn", "python3 agent.py --turn"), want: modelled, after: hasFile("made", "by a model\n")},
+		{text: "Write a file.", before: fakeModel("line", "python3 agent.py"), want: modelLines, after: wantFile("made", "by a model\n")},
+		{text: "Write a file.", before: fakeModel("turn", "python3 agent.py --turn"), want: modelLines, after: wantFile("made", "by a model\n")},
 		{
-			text: "hello", before: write("config.json", `{"terminal": {"command": "python3 agent.py", "protocol": "keys", "env": {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}}}`), status: 1,
+			text: "hello", before: withFile("config.json", `{"terminal": {"command": "python3 agent.py", "protocol": "keys", "env": {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}}}`), status: 1,
 			want: []line{{kind: "error", texts: []string{"Error: The agent has ended before the task was complete (exit status 1)\nSTDERR: the model at http://127.0.0.1:1/v1 cannot be asked: <urlopen error [Errno 111] Connection refused>\nExit code: 1"}}},
 		},
 	}},
 
 	"screen-shell": {needs: []string{"bash"}, steps: []step{{
-		text: "echo $((6 * 7)) > answer; clear; cat answer; PS1=; exit 0", after: hasFile("answer", "42\n"),
+		text: "echo $((6 * 7)) > answer; clear; cat answer; PS1=; exit 0", after: wantFile("answer", "42\n"),
 		want: []line{message("The program has ended (exit status 0).\n42\nexit")},
 	}}},
 
 	"blocks-scripted": {needs: []string{"python3"}, steps: []step{
 		{
-			text: "go on", after: hasFile("project/src/hello.py", "print(\"hello\")\n"), // nobody is there to approve the command
-			want: scripted(
+			text: "go on", after: wantFile("project/src/hello.py", "print(\"hello\")\n"), // nobody is there to approve the command
+			want: scriptedLines(
 				progress("▶ waiting for your answer"),
 				progress("❌ `REJECTED: not approved: python3 src/hello.py`"),
 				message("src/hello.py is there. I could not try it.\n\nCreated: `src/hello.py`", "*.diff")),
 		},
-		{text: "/diff", want: []line{message("What this task has changed: go on", "*.diff")}, after: sent("--- /dev/null\n+++ b/src/hello.py\n@@ -0,0 +1 @@\n+print(\"hello\")\n")},
+		{text: "/diff", want: []line{message("What this task has changed: go on", "*.diff")}, after: wantSent("--- /dev/null\n+++ b/src/hello.py\n@@ -0,0 +1 @@\n+print(\"hello\")\n")},
 		{
-			text: "/undo", after: hasNoFile("project/src/hello.py"),
+			text: "/undo", after: wantNoFile("project/src/hello.py"),
 			want: []line{message("Undone: go on\nRemoved: `src/hello.py`\nCommands that were run (RUN_COMMAND) are not undone.")},
 		},
 		{
-			text: "go on", before: write("config.json", `{"terminal": {"command": "python3 ../agent.py", "protocol": "blocks", "cwd": "project", "blocks": {"approve": "never"}}}`),
-			want: scripted(
+			text: "go on", before: withFile("config.json", `{"terminal": {"command": "python3 ../agent.py", "protocol": "blocks", "cwd": "project", "blocks": {"approve": "never"}}}`),
+			want: scriptedLines(
 				progress("▶ `python3 src/hello.py`"), progress("✅ `Ran 'python3 src/hello.py' (exit code 0)`"),
 				message("src/hello.py is there, and it prints hello.\n\nCreated: `src/hello.py`", "*.diff")),
 		},
@@ -172,25 +172,25 @@ var examples = map[string]example{
 
 	"runbook-deploy": {needs: []string{"python3"}, steps: []step{{text: "hello", want: []line{message("Send /run deploy.")}}}},
 	"blocks-ollama": {steps: []step{{
-		text: "Write a file.", before: ollama, after: hasFile("project/made.txt", "by a model\n"),
-		want: []line{round(1), progress("✅ `Created 'made.txt'`"), round(2), message("The file is written.\n\nCreated: `made.txt`", "*.diff")},
+		text: "Write a file.", before: fakeOllama, after: wantFile("project/made.txt", "by a model\n"),
+		want: []line{roundLine(1), progress("✅ `Created 'made.txt'`"), roundLine(2), message("The file is written.\n\nCreated: `made.txt`", "*.diff")},
 	}}},
 
 	"fortune-plain": {needs: []string{"cksum", "sed"}, steps: []step{
 		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},
 		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},
-		{text: "'; touch here; $(touch here) `touch here` \"", want: []line{message("The answer is in the log.")}, after: hasNoFile("here")},
+		{text: "'; touch here; $(touch here) `touch here` \"", want: []line{message("The answer is in the log.")}, after: wantNoFile("here")},
 	}},
 
 	"media-plain": {needs: []string{"python3"}, steps: []step{
-		{text: "3 1 4 1.5", want: []line{message("4 numbers, up to 4: {workspace}/charts/e92deb7e1e53.png", "e92deb7e1e53.png")}, after: pictures(120, 160)},
+		{text: "3 1 4 1.5", want: []line{message("4 numbers, up to 4: {workspace}/charts/e92deb7e1e53.png", "e92deb7e1e53.png")}, after: wantPictures(120, 160)},
 		{text: "'quoted' and none", want: []line{message("Send me some numbers, such as: 3 1 4 1 5")}},
 	}},
 }
 
 func TestEveryExampleAnswersAsItsReadmeSays(t *testing.T) {
 	t.Parallel()
-	for _, name := range folders(t) {
+	for _, name := range exampleFolders(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			example, ok := examples[name]
@@ -201,13 +201,13 @@ func TestEveryExampleAnswersAsItsReadmeSays(t *testing.T) {
 			workspace := copyFolder(t, name)
 			for i, s := range example.steps {
 				t.Logf("step %d: %q", i+1, s.text)
-				talk(t, workspace, s)
+				runStep(t, workspace, s)
 			}
 		})
 	}
 }
 
-func TestEveryEntryHasItsFolder(t *testing.T) {
+func TestEveryTestedExampleHasAFolder(t *testing.T) {
 	t.Parallel()
 	for name := range examples {
 		if _, err := os.Stat(name); err != nil {
@@ -218,7 +218,7 @@ func TestEveryEntryHasItsFolder(t *testing.T) {
 
 func TestEveryConfigPassesCheckConfigWithoutAWarning(t *testing.T) {
 	t.Parallel()
-	for _, name := range folders(t) {
+	for _, name := range exampleFolders(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := filepath.Join(name, "config.json")
@@ -236,7 +236,7 @@ func TestEveryExampleIsInTheTableAndSaysHowToTryIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range folders(t) {
+	for _, name := range exampleFolders(t) {
 		if !bytes.Contains(table, []byte("["+name+"]("+name+")")) {
 			t.Errorf("README.md does not list %s", name)
 		}

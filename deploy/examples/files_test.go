@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-func put(t *testing.T, path string, content []byte) {
+func putFile(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func read(t *testing.T, path string) []byte {
+func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -29,17 +29,17 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// write is a step's before: it puts a file into the workspace.
-func write(name, content string) func(*testing.T, string) {
+// withFile is a step's before: it creates a file in the workspace.
+func withFile(name, content string) func(*testing.T, string) {
 	return func(t *testing.T, workspace string) {
 		t.Helper()
-		put(t, filepath.Join(workspace, name), []byte(content))
+		putFile(t, filepath.Join(workspace, name), []byte(content))
 	}
 }
 
-// The rest are a step's after.
+// The following functions return a step's after.
 
-func all(checks ...func(*testing.T, result)) func(*testing.T, result) {
+func allOf(checks ...func(*testing.T, result)) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
 		for _, check := range checks {
@@ -48,16 +48,16 @@ func all(checks ...func(*testing.T, result)) func(*testing.T, result) {
 	}
 }
 
-func hasFile(name, content string) func(*testing.T, result) {
+func wantFile(name, content string) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
-		if got := read(t, filepath.Join(r.workspace, name)); string(got) != content {
+		if got := readFile(t, filepath.Join(r.workspace, name)); string(got) != content {
 			t.Errorf("%s holds %q, want %q", name, got, content)
 		}
 	}
 }
 
-func hasNoFile(name string) func(*testing.T, result) {
+func wantNoFile(name string) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
 		if _, err := os.Stat(filepath.Join(r.workspace, name)); err == nil {
@@ -66,7 +66,7 @@ func hasNoFile(name string) func(*testing.T, result) {
 	}
 }
 
-func logged(text string) func(*testing.T, result) {
+func wantLogged(text string) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
 		if !strings.Contains(r.stderr, text) {
@@ -75,18 +75,19 @@ func logged(text string) func(*testing.T, result) {
 	}
 }
 
-// sent wants one file with this content.
-func sent(content string) func(*testing.T, result) {
+// wantSent expects one file with this content.
+func wantSent(content string) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
-		if got := read(t, r.files[0]); string(got) != content {
+		if got := readFile(t, r.files[0]); string(got) != content {
 			t.Errorf("the file holds %q, want %q", got, content)
 		}
 	}
 }
 
-// pictures wants every file to be a picture of this size, whole and of the type its name says.
-func pictures(width, height int) func(*testing.T, result) {
+// wantPictures expects every file to be a complete picture of this size and of the type in its
+// name.
+func wantPictures(width, height int) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
 		for _, path := range r.files {
@@ -94,7 +95,7 @@ func pictures(width, height int) func(*testing.T, result) {
 			if filepath.Ext(path) == ".jpg" {
 				decode = jpeg.Decode
 			}
-			img, err := decode(bytes.NewReader(read(t, path)))
+			img, err := decode(bytes.NewReader(readFile(t, path)))
 			if err != nil {
 				t.Errorf("%s: %v", path, err)
 				continue
@@ -106,11 +107,11 @@ func pictures(width, height int) func(*testing.T, result) {
 	}
 }
 
-func hidesNow(text string) func(*testing.T, result) {
+func wantNoText(text string) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
 		for _, path := range r.files {
-			if bytes.Contains(read(t, path), []byte(text)) {
+			if bytes.Contains(readFile(t, path), []byte(text)) {
 				t.Errorf("%s still holds %q", path, text)
 			}
 		}

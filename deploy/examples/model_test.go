@@ -12,21 +12,21 @@ import (
 	"testing"
 )
 
-// answers are what the model says, one after the other.
-var answers = []string{
+// modelResponses are the responses of the model, in order.
+var modelResponses = []string{
 	"Let me see.\n```json\n" + `{"analysis": "A prompt.", "plan": "I write the file.", "commands": [{"keystrokes": "echo by a model > made\n", "duration": 3}]}` + "\n```",
 	`{"analysis": "Done, I think.", "plan": "", "commands": [], "task_complete": true}`,
 	`{"analysis": "The file is written.", "plan": "", "commands": [], "task_complete": true}`,
 }
 
-// modelled is what comes of these answers.
-var modelled = []line{
+// modelLines are the lines of a run with modelResponses.
+var modelLines = []line{
 	progress("A prompt.\n\nI write the file."), progress("Done, I think."), progress("The file is written."), message("The file is written."),
 }
 
-// model is a step's before: it starts a model behind an OpenAI-compatible URL on loopback, and
+// fakeModel is a step's before: it starts a model with an OpenAI-compatible API on loopback and
 // writes a config for it.
-func model(transport, command string) func(*testing.T, string) {
+func fakeModel(transport, command string) func(*testing.T, string) {
 	return func(t *testing.T, workspace string) {
 		t.Helper()
 		var asked atomic.Int64
@@ -48,11 +48,11 @@ func model(transport, command string) func(*testing.T, string) {
 				return
 			}
 			n := int(asked.Add(1)) - 1
-			_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"content": answers[min(n, len(answers)-1)]}}}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"content": modelResponses[min(n, len(modelResponses)-1)]}}}})
 		}))
 		t.Cleanup(server.Close)
 		_ = os.Remove(filepath.Join(workspace, "made"))
-		put(t, filepath.Join(workspace, "config.json"), []byte(fmt.Sprintf(
+		putFile(t, filepath.Join(workspace, "config.json"), []byte(fmt.Sprintf(
 			`{"terminal": {"command": %q, "protocol": "keys", "timeout": 60, "env": {"OPENAI_BASE_URL": "%s/v1", "MODEL": "small"}, "keys": {"agent": %q}}}`,
 			command, server.URL, transport)))
 	}

@@ -32,10 +32,11 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// build makes the real program once.
+// build compiles the real program once.
 var build = sync.OnceValues(func() (string, error) {
-	// The go command knows which files a test opened, but not which ones the build below reads.
-	// Reading the folders here is what makes a cached result stale when the program changes.
+	// The go command caches test results by the files that the test itself has opened, and does not
+	// know those of the build below. Reading the folders here invalidates the cached result when
+	// the program changes.
 	err := filepath.WalkDir("../..", func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() != ".." && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
@@ -46,8 +47,8 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("walk the source: %w", err)
 	}
 	program := filepath.Join(bin, "nanobot")
-	// With these flags the compiled packages are shared with those of the other tests that build
-	// the program.
+	// With the same flags as in the other tests that build the program, the compiled packages are
+	// shared.
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "nanobot/cmd/nanobot")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
@@ -66,8 +67,8 @@ func skipWithout(t *testing.T, programs ...string) {
 	}
 }
 
-// folders are the examples.
-func folders(t *testing.T) []string {
+// exampleFolders returns the names of the example folders.
+func exampleFolders(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -82,7 +83,7 @@ func folders(t *testing.T) []string {
 	return names
 }
 
-// copyFolder copies an example without what trying it has left there.
+// copyFolder copies an example without the files that earlier runs have left there.
 func copyFolder(t *testing.T, name string) string {
 	t.Helper()
 	to, err := filepath.EvalSymlinks(t.TempDir())
@@ -110,10 +111,10 @@ func copyFolder(t *testing.T, name string) string {
 	return to
 }
 
-// line is what nanobot run prints for one message.
+// line is an expected line of the output of nanobot run.
 type line struct {
 	kind, code string
-	texts      []string // any of them
+	texts      []string // one of these
 	media      []string // patterns of the names of the files
 }
 
@@ -129,7 +130,7 @@ func failure(code, text string) line {
 	return line{kind: "error", code: code, texts: []string{"Error (" + code + "): " + text}}
 }
 
-// result is what a run of nanobot left.
+// result is the result of a run of nanobot.
 type result struct {
 	workspace      string
 	stdout, stderr string
@@ -150,7 +151,7 @@ func nanobot(t *testing.T, args ...string) result {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "NANOBOT_") || strings.HasPrefix(v, "STATE_DIRECTORY=")
 	})
-	cmd.Env = append(cmd.Env, "HOME="+t.TempDir()) // a shell on a terminal reads what is there, which may take any time
+	cmd.Env = append(cmd.Env, "HOME="+t.TempDir()) // an interactive shell reads startup files in HOME, which may take any time
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run nanobot: %v", err)
@@ -158,8 +159,8 @@ func nanobot(t *testing.T, args ...string) result {
 	return result{stdout: stdout.String(), stderr: stderr.String(), status: cmd.ProcessState.ExitCode()}
 }
 
-// talk sends one message and compares all that comes back.
-func talk(t *testing.T, workspace string, s step) {
+// runStep sends one message and compares the output.
+func runStep(t *testing.T, workspace string, s step) {
 	t.Helper()
 	if s.before != nil {
 		s.before(t, workspace)
@@ -183,7 +184,7 @@ func talk(t *testing.T, workspace string, s step) {
 		r.files = append(r.files, got[i].Media...)
 	}
 	if !same {
-		t.Fatalf("got:\n%swant:\n%sstderr:\n%s", r.stdout, show(s.want), r.stderr)
+		t.Fatalf("got:\n%swant:\n%sstderr:\n%s", r.stdout, formatLines(s.want), r.stderr)
 	}
 	if s.after != nil {
 		s.after(t, r)
@@ -220,7 +221,7 @@ func matches(got printed, want line, workspace string) bool {
 	})
 }
 
-func show(lines []line) string {
+func formatLines(lines []line) string {
 	var b strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%s %s %q %q\n", l.kind, l.code, l.texts, l.media)

@@ -21,7 +21,7 @@ func serve(t *testing.T, program, workspace string, api *telegramtest.Server) {
 	if err := os.Chmod(config, 0o600); err != nil { // it holds the token now
 		t.Fatal(err)
 	}
-	put(t, config, []byte(strings.Replace(string(read(t, config)), `"terminal": {`, channels, 1)))
+	putFile(t, config, []byte(strings.Replace(string(readFile(t, config)), `"terminal": {`, channels, 1)))
 	cmd := exec.Command(program, "serve", "--config", config)
 	cmd.Stderr = t.Output()
 	if err := cmd.Start(); err != nil {
@@ -35,8 +35,8 @@ func serve(t *testing.T, program, workspace string, api *telegramtest.Server) {
 	})
 }
 
-// await waits until the chat shows such a message.
-func await(t *testing.T, api *telegramtest.Server, is func(telegramtest.Message) bool) (found telegramtest.Message) {
+// awaitMessage waits until the chat shows a message that matches.
+func awaitMessage(t *testing.T, api *telegramtest.Server, is func(telegramtest.Message) bool) (found telegramtest.Message) {
 	t.Helper()
 	shown, ok := api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		at := slices.IndexFunc(all, is)
@@ -62,13 +62,13 @@ func TestTheDeploymentRunbookRunsInAChat(t *testing.T) {
 	api := telegramtest.New(t)
 	serve(t, program, workspace, api)
 	api.UserSends(7, "/run deploy")
-	gate := await(t, api, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), "Put the site live?") })
+	gate := awaitMessage(t, api, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), "Put the site live?") })
 	if _, err := os.Stat(filepath.Join(workspace, "live")); err == nil {
 		t.Fatal("it was deployed before it was approved")
 	}
 	api.UserPresses(7, 7, gate.ID, gate.Buttons()[0].Data)
-	document := await(t, api, func(m telegramtest.Message) bool { return m.Document != nil }).Document
-	if page := string(read(t, filepath.Join(workspace, "live", "index.html"))); !strings.Contains(page, "Hello, visitor.") {
+	document := awaitMessage(t, api, func(m telegramtest.Message) bool { return m.Document != nil }).Document
+	if page := string(readFile(t, filepath.Join(workspace, "live", "index.html"))); !strings.Contains(page, "Hello, visitor.") {
 		t.Errorf("deployed was %q", page)
 	}
 	file, _ := api.File(document.FileID)
@@ -77,7 +77,7 @@ func TestTheDeploymentRunbookRunsInAChat(t *testing.T) {
 		"as it came": {}, "another approver": {`\"by\":\"telegram:7\"`, `\"by\":\"telegram:8\"`}, "another command": {"check.sh live", "true"},
 	} {
 		text := strings.Replace(string(file.Content), change[0], change[1], 1)
-		put(t, records, []byte(text))
+		putFile(t, records, []byte(text))
 		out, err := exec.Command(program, "runbook", "verify", records).CombinedOutput()
 		if (err == nil) != (change == [2]string{}) || text == string(file.Content) != (change == [2]string{}) {
 			t.Errorf("%s: verify says %v, %s", what, err, out)

@@ -1,5 +1,5 @@
-// Package packaging_test builds the packages, installs the .deb into a clean root, runs what is in
-// it and removes it again.
+// Package packaging_test builds the packages, installs the .deb into a clean root, runs its
+// programs and removes it again.
 package packaging_test
 
 import (
@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// dist is where the packages are built, once for all tests.
+// dist is the folder in which the packages are built, once for all tests.
 var dist string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -34,8 +34,9 @@ func run(m *testing.M) int {
 }
 
 var build = sync.OnceValue(func() error {
-	// The go command knows which files a test opened, but not what the build below reads. Reading
-	// the folders here is what makes a cached result stale when any of it changes.
+	// The go command caches test results by the files that the test itself has opened, and does not
+	// know those of the build below. Reading the folders here invalidates the cached result when a
+	// file changes.
 	err := filepath.WalkDir("../..", func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() != ".." && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
@@ -53,8 +54,8 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
-// packages builds them where that is possible, and returns the path of the one file that a pattern
-// names.
+// packages builds the packages where that is possible, and returns the path of the only file that
+// matches a pattern.
 func packages(t *testing.T, pattern string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -70,7 +71,7 @@ func packages(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-func TestAllPackagesAreMadeAndSummed(t *testing.T) {
+func TestAllPackagesAreBuiltWithChecksums(t *testing.T) {
 	sums, err := os.ReadFile(packages(t, "SHA256SUMS"))
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestAllPackagesAreMadeAndSummed(t *testing.T) {
 	}
 }
 
-// unpack returns a folder with what is in the archive.
+// unpack unpacks the archive and returns the folder.
 func unpack(t *testing.T) string {
 	t.Helper()
 	archive, prefix := packages(t, "nanobot-*.tar.gz"), t.TempDir()

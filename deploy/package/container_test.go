@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// instruction returns what follows a word of the Containerfile's last stage.
+// instruction returns the arguments of an instruction in the last stage of the Containerfile.
 func instruction(t *testing.T, word string) string {
 	t.Helper()
 	content, err := os.ReadFile("Containerfile")
@@ -26,7 +26,7 @@ func instruction(t *testing.T, word string) string {
 	return found[len(found)-1][1]
 }
 
-func TestTheContainersHealthCheckKnowsADaemonThatLives(t *testing.T) {
+func TestTheContainersHealthCheckRecognizesARunningDaemon(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is missing on this machine")
 	}
@@ -51,8 +51,7 @@ func TestTheContainersHealthCheckKnowsADaemonThatLives(t *testing.T) {
 	}
 }
 
-// startAsInContainer runs the daemon with the container's environment, but for its folders and its
-// port.
+// startAsInContainer runs the daemon with the container's environment, except for folders and port.
 func startAsInContainer(t *testing.T) (address string, stop func()) {
 	t.Helper()
 	bot := t.TempDir()

@@ -14,7 +14,7 @@ import (
 
 func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
 	deb, r := packages(t, "*.deb"), newRoot(t)
-	before := r.files()
+	before := r.snapshot()
 
 	r.dpkg("--install", deb)
 	if got := r.run("/usr/bin/nanobot", "version"); !strings.HasPrefix(got, "nanobot v1.2.3 ") {
@@ -23,8 +23,8 @@ func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
 	if got := r.run("/usr/bin/nanobot", "run", "--command", "echo got {message}", "it's me"); got != "got it's me\n" {
 		t.Errorf("a turn: got %q", got)
 	}
-	r.make(os.RemoveAll(filepath.Join(r.path, "users")))
-	r.make(os.RemoveAll(filepath.Join(r.path, ".nanobot")))
+	r.must(os.RemoveAll(filepath.Join(r.path, "users")))
+	r.must(os.RemoveAll(filepath.Join(r.path, ".nanobot")))
 	for _, path := range []string{
 		"etc/nanobot", "usr/share/doc/nanobot/copyright", "usr/share/doc/nanobot/server.md", "usr/share/doc/nanobot/relax.conf",
 		"usr/share/doc/nanobot/docs/operations.md", "usr/share/doc/nanobot/openapi.json",
@@ -36,16 +36,16 @@ func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
 		}
 	}
 	for _, unit := range []string{"nanobot.service", "nanobot@.service"} {
-		if !strings.Contains(r.read("usr/lib/systemd/system/"+unit), "\nExecStart=/usr/bin/nanobot ") {
+		if !strings.Contains(r.readFile("usr/lib/systemd/system/"+unit), "\nExecStart=/usr/bin/nanobot ") {
 			t.Errorf("%s does not start what the package installs", unit)
 		}
 	}
 
 	r.dpkg("--remove", "nanobot")
-	r.same(before, "removal")
+	r.expectUnchanged(before, "removal")
 	r.dpkg("--purge", "nanobot")
-	r.same(before, "purge")
-	if database := r.read("var/lib/dpkg/status"); strings.Contains(database, "Package: nanobot") {
+	r.expectUnchanged(before, "purge")
+	if database := r.readFile("var/lib/dpkg/status"); strings.Contains(database, "Package: nanobot") {
 		t.Errorf("dpkg still knows it:\n%s", database)
 	}
 	if left, _ := filepath.Glob(filepath.Join(r.path, "var/lib/dpkg/info/nanobot*")); left != nil {
@@ -53,9 +53,9 @@ func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func (r root) same(before map[string]string, when string) {
+func (r root) expectUnchanged(before map[string]string, when string) {
 	r.Helper()
-	after := r.files()
+	after := r.snapshot()
 	if maps.Equal(before, after) {
 		return
 	}
@@ -71,47 +71,47 @@ func (r root) same(before map[string]string, when string) {
 	}
 }
 
-// systemctl stands in for systemd's: it writes down what it is told.
+// systemctl replaces the program of systemd and records its arguments.
 const systemctl = `#!/bin/sh
 echo "$*" >>/tmp/systemctl
 case $* in *is-active*) [ -e /tmp/running ] ;; esac
 `
 
-// told returns what systemctl was told since the last time.
-func (r root) told() string {
+// systemctlCalls returns the arguments of systemctl since the last call.
+func (r root) systemctlCalls() string {
 	r.Helper()
 	if !r.has("tmp/systemctl") {
 		return ""
 	}
-	said := r.read("tmp/systemctl")
-	r.make(os.Remove(filepath.Join(r.path, "tmp/systemctl")))
+	said := r.readFile("tmp/systemctl")
+	r.must(os.Remove(filepath.Join(r.path, "tmp/systemctl")))
 	return said
 }
 
-func TestOnlyARemovalStopsBotsAndWhatIsTheirsStays(t *testing.T) {
+func TestOnlyARemovalStopsBotsAndTheirFilesStay(t *testing.T) {
 	deb, r := packages(t, "*.deb"), newRoot(t)
 	next := nextVersion(t, deb)
-	r.write("usr/bin/systemctl", systemctl, 0o755)
-	r.make(os.MkdirAll(filepath.Join(r.path, "run/systemd/system"), 0o755))
+	r.putFile("usr/bin/systemctl", systemctl, 0o755)
+	r.must(os.MkdirAll(filepath.Join(r.path, "run/systemd/system"), 0o755))
 
 	const asked = "daemon-reload\n--quiet is-active nanobot.service nanobot@*.service\n"
 
 	said := r.dpkg("--install", deb)
-	if got := r.told(); got != asked || strings.Contains(said, "try-restart") {
+	if got := r.systemctlCalls(); got != asked || strings.Contains(said, "try-restart") {
 		t.Errorf("at the installation: systemctl was told %q, want %q; and it said\n%s", got, asked, said)
 	}
 
 	const wants = "etc/systemd/system/multi-user.target.wants/"
-	r.write(wants+"other.service", "", 0o644)
+	r.putFile(wants+"other.service", "", 0o644)
 	for link, unit := range map[string]string{"nanobot.service": "nanobot.service", "nanobot@ann.service": "nanobot@.service"} {
-		r.make(os.Symlink("/usr/lib/systemd/system/"+unit, filepath.Join(r.path, wants+link)))
+		r.must(os.Symlink("/usr/lib/systemd/system/"+unit, filepath.Join(r.path, wants+link)))
 	}
-	r.write("etc/nanobot/ann/config.json", "{}", 0o600)
-	r.make(os.Mkdir(filepath.Join(r.path, "etc/nanobot/bob"), 0o755))
+	r.putFile("etc/nanobot/ann/config.json", "{}", 0o600)
+	r.must(os.Mkdir(filepath.Join(r.path, "etc/nanobot/bob"), 0o755))
 
-	r.write("tmp/running", "", 0o644)
+	r.putFile("tmp/running", "", 0o644)
 	said = r.dpkg("--install", next)
-	if got := r.told(); got != asked {
+	if got := r.systemctlCalls(); got != asked {
 		t.Errorf("at the upgrade: systemctl was told %q; want %q", got, asked)
 	}
 	if !strings.Contains(said, "systemctl try-restart") {
@@ -122,7 +122,7 @@ func TestOnlyARemovalStopsBotsAndWhatIsTheirsStays(t *testing.T) {
 	}
 
 	r.dpkg("--remove", "nanobot")
-	if got, want := r.told(), "stop nanobot.service nanobot@*.service\ndaemon-reload\n"; got != want {
+	if got, want := r.systemctlCalls(), "stop nanobot.service nanobot@*.service\ndaemon-reload\n"; got != want {
 		t.Errorf("at the removal: systemctl was told %q; want %q", got, want)
 	}
 	if r.has(wants+"nanobot.service") || r.has(wants+"nanobot@ann.service") || !r.has(wants+"other.service") {
@@ -135,7 +135,7 @@ func TestOnlyARemovalStopsBotsAndWhatIsTheirsStays(t *testing.T) {
 	}
 }
 
-// nextVersion is the same package again with a higher number.
+// nextVersion returns the same package with a higher version.
 func nextVersion(t *testing.T, deb string) string {
 	t.Helper()
 	dir, next := filepath.Join(t.TempDir(), "unpacked"), filepath.Join(t.TempDir(), "next.deb")
@@ -167,22 +167,22 @@ func TestEveryCommandHasItsManPage(t *testing.T) {
 			continue
 		}
 		pages++
-		// In a man page a backslash keeps a character as it is.
-		if page := strings.ReplaceAll(r.page("nanobot-"+name), `\`, ""); !strings.Contains(page, "nanobot-"+name+" - "+short) {
+		// In a man page, a backslash escapes a character.
+		if page := strings.ReplaceAll(r.manPage("nanobot-"+name), `\`, ""); !strings.Contains(page, "nanobot-"+name+" - "+short) {
 			t.Errorf("nanobot-%s(1) does not say %q:\n%.300s", name, short, page)
 		}
 	}
 	if pages < 10 {
 		t.Errorf("found only %d commands in %q", pages, commands)
 	}
-	if root := strings.ReplaceAll(r.page("nanobot"), `\`, ""); !strings.Contains(root, "nanobot-serve(1)") {
+	if root := strings.ReplaceAll(r.manPage("nanobot"), `\`, ""); !strings.Contains(root, "nanobot-serve(1)") {
 		t.Errorf("nanobot(1) does not lead to its commands:\n%s", root)
 	}
 }
 
-func (r root) page(name string) string {
+func (r root) manPage(name string) string {
 	r.Helper()
-	z, err := gzip.NewReader(strings.NewReader(r.read("usr/share/man/man1/" + name + ".1.gz")))
+	z, err := gzip.NewReader(strings.NewReader(r.readFile("usr/share/man/man1/" + name + ".1.gz")))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -193,9 +193,9 @@ func (r root) page(name string) string {
 	return string(page)
 }
 
-// ask completes the words after "nanobot" as bash would; what bash-completion does to the line
-// beforehand is done here by hand.
-const ask = `. "$1"
+// completionScript completes the words after "nanobot" as bash would. It does by hand what
+// bash-completion does with the line first.
+const completionScript = `. "$1"
 _init_completion() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}; }
 COMP_WORDS=(nanobot run --conf) COMP_CWORD=2 COMP_TYPE=9 COMP_LINE="nanobot run --conf" COMP_POINT=18
 __start_nanobot 2>/dev/null
@@ -207,7 +207,7 @@ func TestBashCompletesCommands(t *testing.T) {
 	}
 	r := newRoot(t)
 	r.dpkg("--install", packages(t, "*.deb"))
-	cmd := exec.Command("bash", "--norc", "-c", ask, "bash", filepath.Join(r.path, "usr/share/bash-completion/completions/nanobot"))
+	cmd := exec.Command("bash", "--norc", "-c", completionScript, "bash", filepath.Join(r.path, "usr/share/bash-completion/completions/nanobot"))
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.path, "usr/bin")+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "--config" {
 		t.Errorf("completing run --conf: got %q, %v; want --config", out, err)

@@ -11,8 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// about is what both files say of the packages; each has its own word for the dependencies.
-type about struct {
+// packageInfo has the fields of both files about the packages. The files have different names for
+// the dependencies.
+type packageInfo struct {
 	Section, Priority, Maintainer, Description, License string
 	Depends, Dependencies, Recommends                   []string
 	Contents                                            []map[string]any
@@ -32,9 +33,9 @@ func readYAML(t *testing.T, path string, into any) {
 }
 
 func TestAReleaseMakesTheSamePackages(t *testing.T) {
-	var ours about
+	var ours packageInfo
 	readYAML(t, "nfpm.yaml", &ours)
-	var release struct{ NFPMs []about }
+	var release struct{ NFPMs []packageInfo }
 	readYAML(t, "goreleaser.yaml", &release)
 	if len(release.NFPMs) != 1 {
 		t.Fatalf("goreleaser.yaml makes %d sets of packages; want one", len(release.NFPMs))
@@ -54,7 +55,7 @@ func TestAReleaseMakesTheSamePackages(t *testing.T) {
 	}
 }
 
-func TestAReleasesArchiveHasWhatOursHas(t *testing.T) {
+func TestAReleasesArchiveHasTheSameFiles(t *testing.T) {
 	var release struct {
 		Archives []struct{ Files []struct{ Src, Dst string } }
 	}

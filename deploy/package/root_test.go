@@ -36,34 +36,34 @@ func newRoot(t *testing.T) root {
 		}
 	}
 	r := root{t, t.TempDir()}
-	if out, err := r.as("true").CombinedOutput(); err != nil {
+	if out, err := r.commandAsRoot("true").CombinedOutput(); err != nil {
 		t.Skipf("neither root nor allowed to make a user namespace: %v\n%s", err, out)
 	}
 	for _, p := range []string{"sh", "rm", "find"} {
-		r.adopt(p)
+		r.copyProgram(p)
 	}
 	for _, d := range []string{"tmp", "usr/bin", "var/lib/dpkg/info", "var/lib/dpkg/updates"} {
-		r.make(os.MkdirAll(filepath.Join(r.path, d), 0o755))
+		r.must(os.MkdirAll(filepath.Join(r.path, d), 0o755))
 	}
-	r.write("etc/hostname", "clean\n", 0o644) // without anything in it, /etc would count as the package's own
-	r.write("var/lib/dpkg/status", emptyDatabase, 0o644)
+	r.putFile("etc/hostname", "clean\n", 0o644) // an empty /etc would count as the package's own folder
+	r.putFile("var/lib/dpkg/status", emptyDatabase, 0o644)
 	return r
 }
 
-func (r root) make(err error) {
+func (r root) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Fatal("make root: ", err)
 	}
 }
 
-func (r root) write(path, content string, mode fs.FileMode) {
+func (r root) putFile(path, content string, mode fs.FileMode) {
 	r.Helper()
-	r.make(os.MkdirAll(filepath.Dir(filepath.Join(r.path, path)), 0o755))
-	r.make(os.WriteFile(filepath.Join(r.path, path), []byte(content), mode))
+	r.must(os.MkdirAll(filepath.Dir(filepath.Join(r.path, path)), 0o755))
+	r.must(os.WriteFile(filepath.Join(r.path, path), []byte(content), mode))
 }
 
-func (r root) read(path string) string {
+func (r root) readFile(path string) string {
 	r.Helper()
 	content, err := os.ReadFile(filepath.Join(r.path, path))
 	if err != nil {
@@ -79,27 +79,27 @@ func (r root) has(path string) bool {
 
 var absolute = regexp.MustCompile(`/\S+`)
 
-// adopt copies a program of this machine and the libraries it needs.
-func (r root) adopt(program string) {
+// copyProgram copies a program of this machine and the libraries that it needs.
+func (r root) copyProgram(program string) {
 	r.Helper()
 	path, err := exec.LookPath(program)
-	r.make(err)
-	libraries, err := exec.Command("ldd", path).Output() // fails for a static one, which needs none
+	r.must(err)
+	libraries, err := exec.Command("ldd", path).Output() // fails for a static program, which needs no libraries
 	if err != nil {
 		libraries = nil
 	}
 	for _, from := range append(absolute.FindAllString(string(libraries), -1), path) {
 		content, err := os.ReadFile(from)
-		r.make(err)
-		r.write(from, string(content), 0o755)
+		r.must(err)
+		r.putFile(from, string(content), 0o755)
 	}
 	if want := "/bin/" + program; path != want {
-		r.write(want, r.read(path), 0o755)
+		r.putFile(want, r.readFile(path), 0o755)
 	}
 }
 
-// as is a command run as root, of a user namespace if need be.
-func (root) as(args ...string) *exec.Cmd {
+// commandAsRoot returns a command that runs as root, if necessary of a user namespace.
+func (root) commandAsRoot(args ...string) *exec.Cmd {
 	if os.Getuid() != 0 {
 		args = append([]string{"unshare", "--map-root-user"}, args...)
 	}
@@ -108,21 +108,21 @@ func (root) as(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a program in the root and returns what it printed.
+// run runs a program in the root and returns its output.
 func (r root) run(args ...string) string {
 	r.Helper()
-	out, err := r.as(append([]string{"chroot", r.path}, args...)...).Output()
+	out, err := r.commandAsRoot(append([]string{"chroot", r.path}, args...)...).Output()
 	if err != nil {
 		r.Fatalf("%q: %v", args, err)
 	}
 	return string(out)
 }
 
-// dpkg changes what is installed in the root. Slim machines are told to leave documents out; here
-// they are wanted.
+// dpkg runs dpkg on the root. The configuration of slim containers omits documentation, which these
+// tests need.
 func (r root) dpkg(args ...string) string {
 	r.Helper()
-	cmd := r.as(append([]string{"dpkg", "--root=" + r.path, "--log=/dev/null", "--path-include=/usr/share/*"}, args...)...)
+	cmd := r.commandAsRoot(append([]string{"dpkg", "--root=" + r.path, "--log=/dev/null", "--path-include=/usr/share/*"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.Fatalf("dpkg %q: %v\n%s", args, err, out)
@@ -130,8 +130,8 @@ func (r root) dpkg(args ...string) string {
 	return string(out)
 }
 
-// files is everything in the root but dpkg's own database, with its mode and content.
-func (r root) files() map[string]string {
+// snapshot returns the mode and content of each file in the root, without dpkg's database.
+func (r root) snapshot() map[string]string {
 	r.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(r.path, func(path string, d fs.DirEntry, err error) error {

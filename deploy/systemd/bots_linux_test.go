@@ -8,22 +8,22 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// asked is the variable that asks for these tests, which the program would take for a misspelt
-// setting of its own.
-const asked = "NANOBOT_TEST_SYSTEMD"
+// enableVariable enables these tests. It is removed from the environment of nanobot, which would
+// report it as a misspelt setting.
+const enableVariable = "NANOBOT_TEST_SYSTEMD"
 
 func (m machine) nanobot(args ...string) string {
 	m.Helper()
-	return m.run(append([]string{"env", "-u", asked, "nanobot"}, args...)...)
+	return m.run(append([]string{"env", "-u", enableVariable, "nanobot"}, args...)...)
 }
 
 // finding is a line of nanobot doctor.
 type finding struct{ Check, Status, Detail, Fix string }
 
-// doctor returns what it finds of a bot, by check.
+// doctor returns the findings of nanobot doctor about a bot, by check.
 func (m machine) doctor(name string) map[string]finding {
 	m.Helper()
-	out, _ := m.command("env", "-u", asked, "nanobot", "doctor", "--json", "--config", "/etc/nanobot/"+name+"/config.json").Output()
+	out, _ := m.command("env", "-u", enableVariable, "nanobot", "doctor", "--json", "--config", "/etc/nanobot/"+name+"/config.json").Output()
 	var all []finding
 	if err := json.Unmarshal(out, &all); err != nil {
 		m.Fatalf("%v in %s", err, out)
@@ -37,11 +37,11 @@ func (m machine) doctor(name string) map[string]finding {
 	return found
 }
 
-func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
+func TestBotsAreCreatedStartedAndRemovedOnARealSystemd(t *testing.T) {
 	m := startMachine(t)
 	m.install()
 	api := telegramtest.New(t)
-	m.write("/root/token", api.Token+"\n", 0o600)
+	m.putFile("/root/token", api.Token+"\n", 0o600)
 	m.nanobot("bots", "create", "faq", "--command", "echo you said {message}", "--telegram-token-file", "/root/token", "--allow", "7")
 	// Telegram is on loopback here.
 	m.run("sed", "-i", `s|"enabled": true|"enabled": true, "apiBase": "`+api.URL+`"|`, "/etc/nanobot/faq/config.json")
@@ -69,7 +69,7 @@ func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
 	if a := f["agent"]; a.Status != "warn" || !strings.Contains(a.Detail, "not run") { // its user exists only in its service
 		t.Errorf("agent: %+v", a)
 	}
-	if pid := m.show("nanobot@faq", "MainPID"); !strings.Contains(f["daemon"].Detail, pid) {
+	if pid := m.property("nanobot@faq", "MainPID"); !strings.Contains(f["daemon"].Detail, pid) {
 		t.Errorf("the daemon is %s, and the doctor says %q", pid, f["daemon"].Detail)
 	}
 	if out := m.nanobot("bots", "list", "--json"); !strings.Contains(out, `"state": "active"`) || !strings.Contains(out, `"enabled": true`) || !strings.Contains(out, "telegram ok") {
@@ -77,12 +77,12 @@ func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
 	}
 
 	m.nanobot("bots", "stop", "faq")
-	if state, enabled := m.show("nanobot@faq", "ActiveState"), m.show("nanobot@faq", "UnitFileState"); state != "inactive" || enabled != "disabled" {
+	if state, enabled := m.property("nanobot@faq", "ActiveState"), m.property("nanobot@faq", "UnitFileState"); state != "inactive" || enabled != "disabled" {
 		t.Errorf("after stop it is %s and %s", state, enabled)
 	}
 	m.nanobot("bots", "start", "faq")
 	m.nanobot("bots", "remove", "faq", "--purge", "--yes")
-	if state := m.show("nanobot@faq", "ActiveState"); state != "inactive" {
+	if state := m.property("nanobot@faq", "ActiveState"); state != "inactive" {
 		t.Errorf("after remove it is %s", state)
 	}
 	if out := m.run("find", "/etc/nanobot", "/var/lib/nanobot", "/var/lib/private/nanobot", "-mindepth", "1"); out != "" {
@@ -90,25 +90,25 @@ func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithABotIsSaidOnARealSystemd(t *testing.T) {
+func TestProblemsOfABotAreReportedOnARealSystemd(t *testing.T) {
 	m := startMachine(t)
 	m.install()
-	// Without the package's /etc/nanobot, and for an operator who likes to be private.
-	m.run("sh", "-c", "umask 077; exec env -u "+asked+" nanobot bots create loop --command cat")
+	// The operator has a restrictive umask, and the package's /etc/nanobot does not exist.
+	m.run("sh", "-c", "umask 077; exec env -u "+enableVariable+" nanobot bots create loop --command cat")
 	m.run("sed", "-i", `s|"channels": {}|"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:81"}|`, "/etc/nanobot/loop/config.json")
-	start := m.command("env", "-u", asked, "nanobot", "bots", "start", "loop")
+	start := m.command("env", "-u", enableVariable, "nanobot", "bots", "start", "loop")
 	if out, err := start.CombinedOutput(); err == nil {
 		t.Errorf("a port that only root can have is had: %s", out)
 	}
-	m.until("it is said that it crashes", func() bool {
+	m.await("it is said that it crashes", func() bool {
 		return strings.Contains(m.nanobot("bots", "list"), "exit-code, exit status 1: nanobot doctor")
 	})
-	if state := m.show("nanobot@loop", "ActiveState"); state != "activating" {
+	if state := m.property("nanobot@loop", "ActiveState"); state != "activating" {
 		t.Errorf("it is %s", state)
 	}
 	m.run("systemctl", "mask", "nanobot@loop") // which remove undoes
 	m.nanobot("bots", "remove", "loop", "--yes")
-	if state, load := m.show("nanobot@loop", "ActiveState"), m.show("nanobot@loop", "LoadState"); state != "inactive" || load != "loaded" {
+	if state, load := m.property("nanobot@loop", "ActiveState"), m.property("nanobot@loop", "LoadState"); state != "inactive" || load != "loaded" {
 		t.Errorf("after remove it is %s and %s", state, load)
 	}
 	m.nanobot("bots", "remove", "loop", "--purge", "--yes")

@@ -7,22 +7,22 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-func TestATerminalLivesInTheUnitsOfARealSystemd(t *testing.T) {
+func TestATerminalWorksInTheUnitsOfARealSystemd(t *testing.T) {
 	m := startMachine(t)
 	m.install()
-	m.write("/usr/share/agents/keys.sh", read(t, "testdata/keys.sh"), 0o644)
+	m.putFile("/usr/share/agents/keys.sh", readUnit(t, "testdata/keys.sh"), 0o644)
 	api := telegramtest.New(t)
-	m.bot("keys", "/bin/sh /usr/share/agents/keys.sh", api)
+	m.createBot("keys", "/bin/sh /usr/share/agents/keys.sh", api)
 	config := "/etc/nanobot/keys/config.json"
 	// Where namespaces are forbidden, a sandbox grants no new files in the workspace itself.
-	m.write(config, strings.NewReplacer(`"rich"`, `"keys"`, `"command"`, `"cwd": "/var/lib/nanobot/keys/workspace/work", "command"`).Replace(m.run("cat", config)), 0o644)
+	m.putFile(config, strings.NewReplacer(`"rich"`, `"keys"`, `"command"`, `"cwd": "/var/lib/nanobot/keys/workspace/work", "command"`).Replace(m.run("cat", config)), 0o644)
 	m.run("systemctl", "enable", "--now", "nanobot@keys")
 	defer m.run("systemctl", "disable", "--now", "nanobot@keys")
 	work := "/var/lib/nanobot/keys/workspace/work"
 	m.run("sh", "-c", "mkdir "+work+" && chown --reference="+work+"/.. "+work)
 	for i, how := range []string{"in the unit", "in a sandbox of the kernel's"} {
 		if i > 0 {
-			m.sandbox("keys")
+			m.enableSandbox("keys")
 			m.run("systemctl", "restart", "nanobot@keys")
 		}
 		api.UserSends(7, "type")

@@ -10,14 +10,14 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// page follows deploy/README.md.
+// page executes the commands in deploy/README.md.
 type page struct {
 	machine
 	text string
 }
 
-// block is what the page shows after some words.
-func (p page) block(after string) string {
+// blockAfter returns the code block that follows some words on the page.
+func (p page) blockAfter(after string) string {
 	p.Helper()
 	_, rest, _ := strings.Cut(p.text, after)
 	_, rest, _ = strings.Cut(rest, "```sh\n")
@@ -28,8 +28,8 @@ func (p page) block(after string) string {
 	return block
 }
 
-// step does what the page says, with an input. placeholders are pairs of what stands on the page
-// and what a reader puts there.
+// step runs a command of the page with an input. placeholders are pairs of a text on the page and
+// its replacement.
 func (p page) step(line, input string, placeholders ...string) string {
 	p.Helper()
 	if !strings.Contains(p.text, line) {
@@ -46,8 +46,8 @@ func (p page) step(line, input string, placeholders ...string) string {
 	return string(out)
 }
 
-func TestAServerIsSetUpByThePage(t *testing.T) {
-	p := page{startMachine(t), read(t, "../README.md")}
+func TestThePageSetsUpAServer(t *testing.T) {
+	p := page{startMachine(t), readUnit(t, "../README.md")}
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the page is written for amd64")
 	}
@@ -57,12 +57,12 @@ func TestAServerIsSetUpByThePage(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the package: %v\n%s", err, out)
 	}
-	p.write("/tmp/nanobot_1.2.3_amd64.deb", read(t, filepath.Join(dist, "nanobot_1.2.3_amd64.deb")), 0o644)
+	p.putFile("/tmp/nanobot_1.2.3_amd64.deb", readUnit(t, filepath.Join(dist, "nanobot_1.2.3_amd64.deb")), 0o644)
 	api := telegramtest.New(t)
 
 	p.step("sudo apt install ./nanobot_1.2.3_amd64.deb python3", "y\n")
 	p.step("sudo nanobot bots create mybot --template python --telegram-token-file -", api.Token+"\n")
-	// The only departure: a Telegram of ours.
+	// The only deviation from the page is the address of the test's Telegram server.
 	p.run("sed", "-i", `s|"telegram": {|"telegram": {"apiBase": "`+api.URL+`",|`, "/etc/nanobot/mybot/config.json")
 	p.step("sudo nanobot bots start mybot", "")
 	api.UserSends(7, "hello")
@@ -77,7 +77,7 @@ func TestAServerIsSetUpByThePage(t *testing.T) {
 	p.step("sudo nanobot check-config --config /etc/nanobot/mybot/config.json && sudo systemctl reload nanobot@mybot", "")
 	p.step("sudo systemctl restart nanobot@mybot", "")
 	p.step("sudo systemctl try-restart nanobot 'nanobot@*'", "")
-	p.until("the status is that of the page", func() bool { return strings.Contains(p.step("systemctl status nanobot@mybot", ""), "telegram ok, ") })
+	p.await("the status is that of the page", func() bool { return strings.Contains(p.step("systemctl status nanobot@mybot", ""), "telegram ok, ") })
 	if out := p.step("nanobot bots list", ""); !strings.Contains(out, "active") {
 		t.Error("it is not active")
 	}
@@ -85,11 +85,11 @@ func TestAServerIsSetUpByThePage(t *testing.T) {
 	if out := p.step("sudo tail /var/lib/nanobot/mybot/audit.jsonl", ""); !strings.Contains(out, `"telegram"`) || strings.Contains(out, "hello") {
 		t.Error("that is not the audit log of the page")
 	}
-	p.backup(api)
-	p.relax()
+	p.restoreFromBackup(api)
+	p.editUnit()
 	p.step("sudo nanobot bots remove mybot", "y\n")
-	p.byHand()
-	p.many()
+	p.createBotByHand()
+	p.createManyBots()
 	p.step("sudo apt purge nanobot", "y\n")
 	if out, err := p.command("systemctl", "is-active", "nanobot@mybot").Output(); err == nil {
 		t.Errorf("after all that it is %s", out)
@@ -100,8 +100,8 @@ func TestAServerIsSetUpByThePage(t *testing.T) {
 	}
 }
 
-// backup copies the bot, removes it, and brings it back: who was paired still is.
-func (p page) backup(api *telegramtest.Server) {
+// restoreFromBackup backs the bot up, removes it and restores it. The paired people stay paired.
+func (p page) restoreFromBackup(api *telegramtest.Server) {
 	p.Helper()
 	p.step("sudo sqlite3 /var/lib/nanobot/mybot/nanobot.db '.backup mybot.db'", "")
 	if out := p.run("sqlite3", "/tmp/mybot.db", "PRAGMA integrity_check; SELECT count(*) FROM pairing"); out != "ok\n1" {
@@ -119,35 +119,35 @@ func (p page) backup(api *telegramtest.Server) {
 	api.WaitForText(p.T, 7, "You said: again")
 }
 
-// relax changes the unit of one bot as the page says; a new bot of that name has nothing of it.
-func (p page) relax() {
+// editUnit changes the unit of one bot as the page says. A new bot of that name has no such change.
+func (p page) editUnit() {
 	p.Helper()
-	p.write("/tmp/editor", "#!/bin/sh\nprintf '[Service]\\nMemoryMax=123M\\n' >\"$1\"\n", 0o755)
-	// It wants a terminal, and an editor.
+	p.putFile("/tmp/editor", "#!/bin/sh\nprintf '[Service]\\nMemoryMax=123M\\n' >\"$1\"\n", 0o755)
+	// The command needs a terminal and an editor.
 	p.step("sudo systemctl edit nanobot@mybot", "", "sudo systemctl edit nanobot@mybot", `SYSTEMD_EDITOR=/tmp/editor script -qec "systemctl edit nanobot@mybot" /dev/null`)
-	if got := p.show("nanobot@mybot", "MemoryMax"); got != "128974848" {
+	if got := p.property("nanobot@mybot", "MemoryMax"); got != "128974848" {
 		p.Errorf("the drop-in does nothing: %s", got)
 	}
 	p.nanobot("bots", "remove", "mybot", "--yes")
 	p.nanobot("bots", "create", "mybot", "--command", "cat", "--keep-state")
-	if got := p.show("nanobot@mybot", "MemoryMax"); got != "infinity" {
+	if got := p.property("nanobot@mybot", "MemoryMax"); got != "infinity" {
 		p.Errorf("a new bot has the old one's limit: %s", got)
 	}
 }
 
-// byHand makes a bot without nanobot bots.
-func (p page) byHand() {
+// createBotByHand creates a bot without nanobot bots.
+func (p page) createBotByHand() {
 	p.Helper()
 	api := telegramtest.New(p.T)
-	p.write("/tmp/token.txt", api.Token+"\n", 0o600)
-	p.write("/opt/mybot/agent.py", read(p.T, "testdata/agent.py"), 0o644)
-	p.step(p.block("By hand"), "", "mybot", "hand", "/opt/mybot", "/opt/mybot", "123456789", "7", `"enabled": true`, `"enabled": true, "apiBase": "`+api.URL+`"`)
+	p.putFile("/tmp/token.txt", api.Token+"\n", 0o600)
+	p.putFile("/opt/mybot/agent.py", readUnit(p.T, "testdata/agent.py"), 0o644)
+	p.step(p.blockAfter("By hand"), "", "mybot", "hand", "/opt/mybot", "/opt/mybot", "123456789", "7", `"enabled": true`, `"enabled": true, "apiBase": "`+api.URL+`"`)
 	api.UserSends(7, "how is it?")
-	api.WaitForText(p.T, 7, free)
+	api.WaitForText(p.T, 7, fullReport)
 }
 
-// many makes the bots of the page, each with a Telegram of its own.
-func (p page) many() {
+// createManyBots creates the bots of the page, each with its own Telegram server.
+func (p page) createManyBots() {
 	p.Helper()
 	names := []string{"sales", "support", "oncall"}
 	point := "case $1 in\n"
@@ -155,12 +155,12 @@ func (p page) many() {
 	for _, name := range names {
 		api := telegramtest.New(p.T)
 		networks[name] = api
-		p.write("/tmp/tokens/"+name, api.Token+"\n", 0o600)
+		p.putFile("/tmp/tokens/"+name, api.Token+"\n", 0o600)
 		point += name + ") url=" + api.URL + ";;\n"
 	}
-	p.write("/tmp/point", point+`esac; sed -i "s|\"telegram\": {|\"telegram\": {\"apiBase\": \"$url\",|" /etc/nanobot/$1/config.json`, 0o644)
-	p.write("/opt/agents/run", "#!/bin/sh\necho \"you said $2\"\n", 0o755)
-	p.step(p.block("## Many bots"), "", "123456789", "7", "sudo nanobot bots start $n", "sh /tmp/point $n && nanobot bots start $n")
+	p.putFile("/tmp/point", point+`esac; sed -i "s|\"telegram\": {|\"telegram\": {\"apiBase\": \"$url\",|" /etc/nanobot/$1/config.json`, 0o644)
+	p.putFile("/opt/agents/run", "#!/bin/sh\necho \"you said $2\"\n", 0o755)
+	p.step(p.blockAfter("## Many bots"), "", "123456789", "7", "sudo nanobot bots start $n", "sh /tmp/point $n && nanobot bots start $n")
 	for _, name := range names {
 		networks[name].UserSends(7, name)
 		networks[name].WaitForText(p.T, 7, "you said "+name)

@@ -17,14 +17,14 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// machine is a systemd that runs in namespaces of its own.
+// machine is a systemd that runs in its own namespaces.
 type machine struct {
 	*testing.T
 	pid int // of its init, seen from here
 }
 
-// startMachine boots one. It is asked for by NANOBOT_TEST_SYSTEMD=1, because it takes a while and
-// wants root.
+// startMachine boots a machine. It skips the test without NANOBOT_TEST_SYSTEMD=1, because it takes
+// a while and needs root.
 func startMachine(t *testing.T) machine {
 	t.Helper()
 	if os.Getenv("NANOBOT_TEST_SYSTEMD") == "" {
@@ -34,7 +34,7 @@ func startMachine(t *testing.T) machine {
 	var said bytes.Buffer
 	boot := exec.Command("sh", "testdata/boot", t.TempDir(), cgroup)
 	boot.Stdout, boot.Stderr = &said, &said
-	// It dies with us. The kernel means the thread that starts it, so that must stay.
+	// Pdeathsig kills it when the thread that started it exits, so this thread is locked.
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	boot.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -50,7 +50,7 @@ func startMachine(t *testing.T) machine {
 			t.Logf("systemd says:\n%s", said.String())
 		}
 	})
-	m.until("systemd is up", func() bool {
+	m.await("systemd is up", func() bool {
 		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", boot.Process.Pid, boot.Process.Pid))
 		m.pid, _ = strconv.Atoi(strings.TrimSpace(string(children)))
 		if m.pid == 0 {
@@ -62,7 +62,7 @@ func startMachine(t *testing.T) machine {
 	return m
 }
 
-// cgroup2 returns the path of a group that does not exist yet.
+// cgroup2 returns the path of a cgroup that does not exist yet.
 func cgroup2(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/mounts")
@@ -78,7 +78,7 @@ func cgroup2(t *testing.T) string {
 	return ""
 }
 
-// removeCgroup removes a group with all below it, once they are empty.
+// removeCgroup removes a cgroup and its nested cgroups when they are empty.
 func removeCgroup(path string) {
 	for range 100 {
 		var all []string
@@ -98,7 +98,7 @@ func removeCgroup(path string) {
 	}
 }
 
-func (m machine) until(what string, done func() bool) {
+func (m machine) await(what string, done func() bool) {
 	m.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -108,7 +108,7 @@ func (m machine) until(what string, done func() bool) {
 	}
 }
 
-// command is one that runs inside.
+// command returns a command that runs in the machine.
 func (m machine) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("nsenter", append([]string{"-t", strconv.Itoa(m.pid), "-m", "-p", "-u", "-i", "-C"}, args...)...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
@@ -125,12 +125,12 @@ func (m machine) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (m machine) show(unit, property string) string {
+func (m machine) property(unit, property string) string {
 	m.Helper()
 	return m.run("systemctl", "show", "--property="+property, "--value", unit)
 }
 
-func (m machine) write(path, content string, mode os.FileMode) {
+func (m machine) putFile(path, content string, mode os.FileMode) {
 	m.Helper()
 	path = fmt.Sprintf("/proc/%d/root%s", m.pid, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -141,7 +141,7 @@ func (m machine) write(path, content string, mode os.FileMode) {
 	}
 }
 
-// install puts the binary, the units and the agents where a package would.
+// install copies the binary, the units and the agents to the folders of a package.
 func (m machine) install() {
 	m.Helper()
 	for out, source := range map[string]string{"nanobot": "nanobot/cmd/nanobot", "goagent": "./testdata/goagent"} {
@@ -155,38 +155,38 @@ func (m machine) install() {
 		if err != nil {
 			m.Fatal(err)
 		}
-		m.write("/usr/bin/"+out, string(b), 0o755)
+		m.putFile("/usr/bin/"+out, string(b), 0o755)
 	}
 	for _, unit := range units {
-		m.write("/usr/lib/systemd/system/"+unit, read(m.T, unit), 0o644)
+		m.putFile("/usr/lib/systemd/system/"+unit, readUnit(m.T, unit), 0o644)
 	}
 	for _, agent := range []string{"agent.py", "agent.js"} {
-		m.write("/usr/share/agents/"+agent, read(m.T, "testdata/"+agent), 0o644)
+		m.putFile("/usr/share/agents/"+agent, readUnit(m.T, "testdata/"+agent), 0o644)
 	}
 	m.run("systemctl", "daemon-reload")
 }
 
-// bot writes the config and the token of a bot.
-func (m machine) bot(name, command string, api *telegramtest.Server) {
+// createBot writes the config and the token of a bot.
+func (m machine) createBot(name, command string, api *telegramtest.Server) {
 	m.Helper()
 	dir, state := filepath.Join("/etc/nanobot", name), filepath.Join("/var/lib/nanobot", name)
-	m.write(dir+"/credentials/telegram", api.Token+"\n", 0o600)
-	m.write(dir+"/config.json", fmt.Sprintf(`{"workspace": "%s/workspace", "terminal": {"command": %q, "protocol": "rich"},
+	m.putFile(dir+"/credentials/telegram", api.Token+"\n", 0o600)
+	m.putFile(dir+"/config.json", fmt.Sprintf(`{"workspace": "%s/workspace", "terminal": {"command": %q, "protocol": "rich"},
 		"channels": {"telegram": {"enabled": true, "token": "cred:telegram", "apiBase": %q, "allowFrom": ["7"]}}}`, state, command, api.URL), 0o644)
 }
 
-// sandbox has the agent of a bot confined by the kernel as well.
-func (m machine) sandbox(name string) {
+// enableSandbox enables Landlock for the agent of a bot.
+func (m machine) enableSandbox(name string) {
 	m.Helper()
 	path := filepath.Join("/etc/nanobot", name, "config.json")
 	text := m.run("cat", path)
-	m.write(path, strings.Replace(text, `"protocol"`, `"sandbox": "landlock", "protocol"`, 1), 0o644)
+	m.putFile(path, strings.Replace(text, `"protocol"`, `"sandbox": "landlock", "protocol"`, 1), 0o644)
 }
 
-// free is what an agent of the tests says of the sandbox it lives in, when all is as it should be.
-const free = "workspace: written, system: not written, secrets in the environment: none, root: no, cores: some, network: yes, code as it runs: yes"
+// fullReport is the report of a test agent about its permissions in a unit if all is correct.
+const fullReport = "workspace: written, system: not written, secrets in the environment: none, root: no, cores: some, network: yes, code as it runs: yes"
 
-func TestAgentsLiveInTheUnitsOfARealSystemd(t *testing.T) {
+func TestAgentsRunInTheUnitsOfARealSystemd(t *testing.T) {
 	m := startMachine(t)
 	m.install()
 	for name, command := range map[string]string{
@@ -198,29 +198,29 @@ func TestAgentsLiveInTheUnitsOfARealSystemd(t *testing.T) {
 				t.Skip(err)
 			}
 			api := telegramtest.New(t)
-			m.bot(name, command, api)
+			m.createBot(name, command, api)
 			unit := "nanobot@" + name
 			m.run("systemctl", "enable", "--now", unit)
 			defer m.run("systemctl", "disable", "--now", unit)
 			api.UserSends(7, "how is it?")
-			api.WaitForText(t, 7, free)
-			m.sandbox(name)
+			api.WaitForText(t, 7, fullReport)
+			m.enableSandbox(name)
 			m.run("systemctl", "restart", unit)
 			api.UserSends(7, "and now?")
 			shown, ok := api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
-				return len(slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return m.TextOrCaption() != free })) == 2
+				return len(slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return m.TextOrCaption() != fullReport })) == 2
 			})
 			if !ok {
 				t.Errorf("in a sandbox of the kernel's it shows %q", shown[len(shown)-1].TextOrCaption())
 			}
-			if got := m.show(unit, "StatusText"); got != "telegram ok, 0 running, 0 waiting" {
+			if got := m.property(unit, "StatusText"); got != "telegram ok, 0 running, 0 waiting" {
 				t.Errorf("the status is %q", got)
 			}
-			if user, dynamic := m.show(unit, "User"), m.show(unit, "DynamicUser"); user != "nanobot-"+name || dynamic != "yes" {
+			if user, dynamic := m.property(unit, "User"), m.property(unit, "DynamicUser"); user != "nanobot-"+name || dynamic != "yes" {
 				t.Errorf("its user is %q (dynamic: %s)", user, dynamic)
 			}
-			// Agents' groups can be made below the unit's, which is the bot's.
-			info, err := os.Stat(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup%s", m.pid, m.show(unit, "ControlGroup")))
+			// The bot owns the cgroup of its unit, so it can create cgroups for agents there.
+			info, err := os.Stat(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup%s", m.pid, m.property(unit, "ControlGroup")))
 			if err != nil || info.Sys().(*syscall.Stat_t).Uid == 0 {
 				t.Errorf("the unit's control group is not delegated: %v, %v", info, err)
 			}
@@ -233,49 +233,49 @@ func TestARealSystemdReloadsRestartsAndStopsABot(t *testing.T) {
 	m.install()
 	api := telegramtest.New(t)
 	const agent = `echo '{"type":"message","text":"%s"}'`
-	m.bot("", fmt.Sprintf(agent, "one"), api)
+	m.createBot("", fmt.Sprintf(agent, "one"), api)
 	m.run("systemctl", "start", "nanobot")
 	api.UserSends(7, "hello")
 	api.WaitForText(t, 7, "one")
 
-	m.bot("", fmt.Sprintf(agent, "two"), api)
+	m.createBot("", fmt.Sprintf(agent, "two"), api)
 	m.run("systemctl", "reload", "nanobot")
-	m.until("the config is reloaded", func() bool {
+	m.await("the config is reloaded", func() bool {
 		return strings.Contains(m.run("journalctl", "-u", "nanobot", "-o", "cat"), "config reloaded")
 	})
 	api.UserSends(7, "hello")
 	api.WaitForText(t, 7, "two")
-	if got := m.show("nanobot", "ActiveState"); got != "active" {
+	if got := m.property("nanobot", "ActiveState"); got != "active" {
 		t.Errorf("after a reload it is %s", got)
 	}
 
-	m.write("/etc/nanobot/config.json", `{"terminal": {"comand": "true"}}`, 0o644)
+	m.putFile("/etc/nanobot/config.json", `{"terminal": {"comand": "true"}}`, 0o644)
 	m.run("systemctl", "reload", "nanobot")
-	m.until("the mistake is in the journal, as an error and as JSON", func() bool {
+	m.await("the mistake is in the journal, as an error and as JSON", func() bool {
 		log := m.run("journalctl", "-u", "nanobot", "-p", "err", "-o", "cat")
 		return strings.HasPrefix(log, `{"level":"error"`) && strings.Contains(log, "config not reloaded") && !strings.Contains(log, `"info"`)
 	})
-	if got := m.show("nanobot", "StatusText"); !strings.HasPrefix(got, "the config has a mistake") {
+	if got := m.property("nanobot", "StatusText"); !strings.HasPrefix(got, "the config has a mistake") {
 		t.Errorf("after a bad reload the status is %q", got)
 	}
 
-	m.bot("", fmt.Sprintf(agent, "three"), api)
+	m.createBot("", fmt.Sprintf(agent, "three"), api)
 	m.run("systemctl", "kill", "--kill-whom=main", "-s", "KILL", "nanobot")
-	m.until("it was restarted", func() bool {
-		return m.show("nanobot", "NRestarts") == "1" && m.show("nanobot", "ActiveState") == "active"
+	m.await("it was restarted", func() bool {
+		return m.property("nanobot", "NRestarts") == "1" && m.property("nanobot", "ActiveState") == "active"
 	})
 	api.UserSends(7, "hello")
 	api.WaitForText(t, 7, "three")
 
 	m.run("systemctl", "stop", "nanobot")
-	if got := m.show("nanobot", "Result"); got != "success" {
+	if got := m.property("nanobot", "Result"); got != "success" {
 		t.Errorf("it stopped with %s", got)
 	}
-	m.write("/etc/nanobot/config.json", `{"terminal": {"comand": "true"}}`, 0o644)
+	m.putFile("/etc/nanobot/config.json", `{"terminal": {"comand": "true"}}`, 0o644)
 	if out, err := m.command("systemctl", "start", "nanobot").CombinedOutput(); err == nil {
 		t.Errorf("a config with a mistake starts: %s", out)
 	}
-	if state, status := m.show("nanobot", "ActiveState"), m.show("nanobot", "ExecMainStatus"); state != "failed" || status != "78" {
+	if state, status := m.property("nanobot", "ActiveState"), m.property("nanobot", "ExecMainStatus"); state != "failed" || status != "78" {
 		t.Errorf("with a mistake in the config it is %s, status %s; it must not be tried again", state, status)
 	}
 }
@@ -284,17 +284,17 @@ func TestARealSystemdRestartsABotThatHangs(t *testing.T) {
 	m := startMachine(t)
 	m.install()
 	api := telegramtest.New(t)
-	m.bot("slow", "true", api)
-	m.write("/etc/systemd/system/nanobot@slow.service.d/soon.conf", "[Service]\nWatchdogSec=3\nRestartSec=0\n", 0o644)
+	m.createBot("slow", "true", api)
+	m.putFile("/etc/systemd/system/nanobot@slow.service.d/soon.conf", "[Service]\nWatchdogSec=3\nRestartSec=0\n", 0o644)
 	m.run("systemctl", "daemon-reload")
 	m.run("systemctl", "start", "nanobot@slow")
-	pid := m.show("nanobot@slow", "MainPID")
+	pid := m.property("nanobot@slow", "MainPID")
 	m.run("kill", "-STOP", pid)
-	m.until("it was restarted", func() bool {
-		return m.show("nanobot@slow", "NRestarts") == "1" && m.show("nanobot@slow", "ActiveState") == "active" && m.show("nanobot@slow", "MainPID") != pid
+	m.await("it was restarted", func() bool {
+		return m.property("nanobot@slow", "NRestarts") == "1" && m.property("nanobot@slow", "ActiveState") == "active" && m.property("nanobot@slow", "MainPID") != pid
 	})
 	log := m.run("journalctl", "-u", "nanobot@slow", "-o", "cat")
-	if !strings.Contains(log, "SIGABRT: abort") { // the goroutines follow, for whoever wants to know where it hung
+	if !strings.Contains(log, "SIGABRT: abort") { // a dump of the goroutines follows, which shows where it hung
 		t.Errorf("the watchdog did not do it:\n%s", log)
 	}
 }

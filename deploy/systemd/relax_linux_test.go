@@ -8,8 +8,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// onlyWith is what an agent can do only with a paragraph of relax.conf that begins with the key;
-// true: it is only tried that a bot works with it.
+// onlyWith has for each paragraph of relax.conf, by its first words, a command that an agent can
+// run only with that paragraph. With "true", the test only checks that the bot works.
 var onlyWith = map[string]string{
 	"Files.":                    `touch /srv/shared/x && grep -q mine /home/ann/agent/notes`,
 	"A fixed user":              `[ "$(id -un)" = mybot ]`,
@@ -23,7 +23,7 @@ var onlyWith = map[string]string{
 	"Limits for the whole bot":  `true`,
 }
 
-// trial is what is tried of a paragraph.
+// trial returns the command for a paragraph.
 func trial(t *testing.T, title string) string {
 	t.Helper()
 	for begins, command := range onlyWith {
@@ -35,14 +35,14 @@ func trial(t *testing.T, title string) string {
 	return ""
 }
 
-func TestWhatRelaxesTheUnitsDoesOnARealSystemd(t *testing.T) {
+func TestTheSettingsOfRelaxConfWorkOnARealSystemd(t *testing.T) {
 	m := startMachine(t)
 	m.install()
 	m.run("mkdir", "-p", "/srv/shared", "/home/ann/agent")
 	m.run("chmod", "777", "/srv/shared")
-	m.write("/home/ann/agent/notes", "mine\n", 0o644)
+	m.putFile("/home/ann/agent/notes", "mine\n", 0o644)
 	m.run("useradd", "--system", "mybot")
-	for i, paragraph := range strings.Split(read(t, "relax.conf"), "\n\n") {
+	for i, paragraph := range strings.Split(readUnit(t, "relax.conf"), "\n\n") {
 		if !inRelax.MatchString(paragraph) {
 			continue
 		}
@@ -53,14 +53,14 @@ func TestWhatRelaxesTheUnitsDoesOnARealSystemd(t *testing.T) {
 			api := telegramtest.New(t)
 			name := fmt.Sprintf("trial-%d", i)
 			unit := "nanobot@" + name
-			m.bot(name, fmt.Sprintf("if { %s; } >/dev/null 2>&1; then echo it can; else echo it cannot; fi", trial), api)
+			m.createBot(name, fmt.Sprintf("if { %s; } >/dev/null 2>&1; then echo it can; else echo it cannot; fi", trial), api)
 			defer m.run("systemctl", "stop", unit)
 			if trial != "true" {
 				m.run("systemctl", "start", unit)
 				api.UserSends(7, "can you?")
 				api.WaitForText(t, 7, "it cannot")
 			}
-			m.write("/etc/systemd/system/"+unit+".service.d/relax.conf", dropIn, 0o644)
+			m.putFile("/etc/systemd/system/"+unit+".service.d/relax.conf", dropIn, 0o644)
 			m.run("systemctl", "daemon-reload")
 			m.run("systemctl", "restart", unit)
 			api.UserSends(7, "and now?")

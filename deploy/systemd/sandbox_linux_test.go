@@ -7,8 +7,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// takeOver is an agent that tries to change the config, which lies in the workspace, to have it
-// read, and to read what is not its own.
+// takeOver is an agent that tries to change the config, which is in the workspace, to make the
+// daemon reload it, and to read files of others.
 const takeOver = `exec 2>/dev/null
 sed -i s/landlock/none/ config.json; echo evil > config.json; sed s/landlock/none/ config.json > new; mv -f new config.json; mv config.json old; rm -f config.json
 ln config.json users/7/hard; echo evil > users/7/hard
@@ -24,19 +24,20 @@ func TestAnAgentInAUnitCannotRewriteTheConfig(t *testing.T) {
 	m := startMachine(t)
 	m.install()
 	api := telegramtest.New(t)
-	m.write("/usr/share/agents/takeover.sh", takeOver, 0o644)
-	m.bot("safe", "exec sh /usr/share/agents/takeover.sh", api)
-	m.sandbox("safe")
+	m.putFile("/usr/share/agents/takeover.sh", takeOver, 0o644)
+	m.createBot("safe", "exec sh /usr/share/agents/takeover.sh", api)
+	m.enableSandbox("safe")
 	const config, work = "/etc/nanobot/safe/config.json", "/var/lib/private/nanobot/safe/workspace"
 	text := strings.Replace(m.run("cat", config), `"sandbox"`, `"sandboxRequired": true, "sandbox"`, 1)
-	m.write(config, text, 0o644)
+	m.putFile(config, text, 0o644)
 	m.run("systemctl", "start", "nanobot@safe")
-	// The worst place for a config: the agent's user has it, and may write to all folders above.
+	// The least safe location of a config: the agent's user owns it and can write to all its
+	// parents.
 	m.run("systemctl", "stop", "nanobot@safe")
 	m.run("mkdir", "-p", work+"/data", work+"/users/8/.tmp")
-	m.write(work+"/config.json", text, 0o644)
+	m.putFile(work+"/config.json", text, 0o644)
 	for _, path := range []string{"/token", "/users/8/f", "/users/8/.tmp/f"} {
-		m.write(work+path, "hush", 0o600)
+		m.putFile(work+path, "hush", 0o600)
 	}
 	m.run("sh", "-c", "cd "+work+" && chown -R --reference=. .")
 	m.run("ln", "-sf", work+"/config.json", config)

@@ -10,14 +10,14 @@ import (
 func TestAgentsUseTheToolsOfTheirChatInTheUnitsOfARealSystemd(t *testing.T) {
 	m := startMachine(t)
 	m.install()
-	m.write("/usr/share/agents/tools.sh", read(t, "testdata/tools.sh"), 0o644)
+	m.putFile("/usr/share/agents/tools.sh", readUnit(t, "testdata/tools.sh"), 0o644)
 	api := telegramtest.New(t)
-	m.bot("tools", "/bin/sh /usr/share/agents/tools.sh", api)
+	m.createBot("tools", "/bin/sh /usr/share/agents/tools.sh", api)
 	m.run("systemctl", "enable", "--now", "nanobot@tools")
 	defer m.run("systemctl", "disable", "--now", "nanobot@tools")
 	for i, how := range []string{"in the unit", "in a sandbox of the kernel's"} {
 		if i > 0 {
-			m.sandbox("tools")
+			m.enableSandbox("tools")
 			m.run("systemctl", "restart", "nanobot@tools")
 		}
 		api.UserSends(7, "send")

@@ -1,5 +1,5 @@
-// Package systemd_test tries the units: what systemd thinks of them, and where one can be started,
-// with a real systemd and real agents.
+// Package systemd_test tests the units with systemd-analyze and, where one can be started, with a
+// real systemd and real agents.
 package systemd_test
 
 import (
@@ -13,8 +13,9 @@ import (
 
 var units = []string{"nanobot.service", "nanobot@.service"}
 
-// most is the exposure that is allowed, in tenths as --threshold counts. 100 is wide open.
-const most = "15"
+// maxExposure is the largest allowed exposure, in tenths as for --threshold. 100 means no
+// protection.
+const maxExposure = "15"
 
 func analyze(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -26,7 +27,7 @@ func analyze(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-func read(t *testing.T, name string) string {
+func readUnit(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -37,18 +38,18 @@ func read(t *testing.T, name string) string {
 
 func TestTheUnitsExposeLittle(t *testing.T) {
 	for _, unit := range units {
-		out, err := analyze(t, "security", "--offline=true", "--threshold="+most, "./"+unit)
+		out, err := analyze(t, "security", "--offline=true", "--threshold="+maxExposure, "./"+unit)
 		if err != nil && !strings.Contains(out, "Overall exposure level") {
 			t.Skipf("this systemd-analyze cannot rate files: %v\n%s", err, out)
 		}
 		if err != nil {
-			t.Errorf("%s: more than %s tenths: %v\n%s", unit, most, err, out)
+			t.Errorf("%s: more than %s tenths: %v\n%s", unit, maxExposure, err, out)
 		}
 		t.Log(out[strings.LastIndex(out, "Overall"):])
 	}
 }
 
-// verify has systemd check a unit with a drop-in.
+// verify checks a unit with a drop-in by systemd-analyze.
 func verify(t *testing.T, unit, dropIn string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +57,7 @@ func verify(t *testing.T, unit, dropIn string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(read(t, unit), "/usr/bin/nanobot", self)
+	text := strings.ReplaceAll(readUnit(t, unit), "/usr/bin/nanobot", self)
 	for name, content := range map[string]string{unit: text, unit + ".d/relax.conf": dropIn} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -68,16 +69,16 @@ func verify(t *testing.T, unit, dropIn string) (string, error) {
 	return analyze(t, "verify", "--man=no", filepath.Join(dir, unit))
 }
 
-// inRelax is a commented setting of relax.conf.
+// inRelax matches a commented setting of relax.conf.
 var inRelax = regexp.MustCompile(`(?m)^#([A-Z][A-Za-z]+=)`)
 
-func TestSystemdUnderstandsTheUnitsAndWhatRelaxesThem(t *testing.T) {
-	relaxed := inRelax.ReplaceAllString(read(t, "relax.conf"), "$1")
-	if strings.Count(relaxed, "\n") < 20 || relaxed == read(t, "relax.conf") {
+func TestSystemdAcceptsTheUnitsAndRelaxConf(t *testing.T) {
+	relaxed := inRelax.ReplaceAllString(readUnit(t, "relax.conf"), "$1")
+	if strings.Count(relaxed, "\n") < 20 || relaxed == readUnit(t, "relax.conf") {
 		t.Fatal("nothing was relaxed")
 	}
 	for _, unit := range units {
-		for name, dropIn := range map[string]string{"as it is": read(t, "relax.conf"), "with everything in it": relaxed} {
+		for name, dropIn := range map[string]string{"as it is": readUnit(t, "relax.conf"), "with everything in it": relaxed} {
 			if out, err := verify(t, unit, dropIn); err != nil || out != "" {
 				t.Errorf("%s, %s: %v\n%s", unit, name, err, out)
 			}
@@ -88,19 +89,19 @@ func TestSystemdUnderstandsTheUnitsAndWhatRelaxesThem(t *testing.T) {
 	}
 }
 
-func TestOneBotAndManyDifferOnlyInTheirPlaces(t *testing.T) {
+func TestTheTwoUnitsDifferOnlyInTheirPaths(t *testing.T) {
 	settings := func(text string) string {
 		text = strings.NewReplacer("/%i", "", " %i", "", "-%i", "", "/NAME", "").Replace(text)
 		return text[strings.Index(text, "[Unit]"):]
 	}
-	if one, many := settings(read(t, "nanobot.service")), settings(read(t, "nanobot@.service")); one != many {
+	if one, many := settings(readUnit(t, "nanobot.service")), settings(readUnit(t, "nanobot@.service")); one != many {
 		t.Errorf("they differ:\n%s\n---\n%s", one, many)
 	}
 }
 
-func TestASocketHasAFolderThatOthersMayPassThrough(t *testing.T) {
+func TestOtherUsersMayEnterTheFolderOfTheSocket(t *testing.T) {
 	for unit, folder := range map[string]string{"nanobot.service": "nanobot", "nanobot@.service": "nanobot/%i"} {
-		text := read(t, unit)
+		text := readUnit(t, unit)
 		for _, want := range []string{"\nRuntimeDirectory=" + folder + "\n", "\nRuntimeDirectoryMode=0711\n"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing", unit, want)

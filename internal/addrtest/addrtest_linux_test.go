@@ -7,7 +7,7 @@ import (
 	"nanobot/internal/addrtest"
 )
 
-func TestAReservedAddressCanBeListenedOnAgainAndAgainAndIsGivenToNobodyElse(t *testing.T) {
+func TestAReservedAddressIsAssignedToNoOtherSocket(t *testing.T) {
 	address := addrtest.Reserve(t)
 	for range 3 {
 		l, err := net.Listen("tcp", address)

@@ -7,15 +7,15 @@ import (
 	"nanobot/internal/lineartest"
 )
 
-// verdict is a test that may fail.
-type verdict struct {
+// fakeTest records whether it has failed.
+type fakeTest struct {
 	testing.TB
 	failed bool
 }
 
-func (v *verdict) Helper() {}
+func (v *fakeTest) Helper() {}
 
-func (v *verdict) Errorf(string, ...any) { v.failed = true }
+func (v *fakeTest) Errorf(string, ...any) { v.failed = true }
 
 var sink int
 
@@ -42,7 +42,7 @@ func TestQuadraticWorkIsFoundAndLinearIsNot(t *testing.T) {
 			}
 		}, true},
 	} {
-		v := &verdict{TB: t}
+		v := &fakeTest{TB: t}
 		if lineartest.Check(v, name, c.n, c.work); v.failed != c.failed {
 			t.Errorf("%s: failed is %v", name, v.failed)
 		}

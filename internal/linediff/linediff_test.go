@@ -46,14 +46,15 @@ func TestADiffLeadsFromOneTextToTheOther(t *testing.T) {
 		if a.String() != before || b.String() != after {
 			t.Fatalf("%q to %q: %v", before, after, edits)
 		}
-		if least := leastEdits(splitLines(before), splitLines(after)); changed != least {
+		if least := countLeastEdits(splitLines(before), splitLines(after)); changed != least {
 			t.Fatalf("%q to %q: %d edits, %d would do", before, after, changed, least)
 		}
 	}
 }
 
-// leastEdits counts what a shortest diff has, by the longest common subsequence.
-func leastEdits(a, b []string) int {
+// countLeastEdits returns the number of edits in a shortest diff, by the longest common
+// subsequence.
+func countLeastEdits(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for _, x := range a {
 		diagonal := 0
@@ -70,7 +71,7 @@ func leastEdits(a, b []string) int {
 	return len(a) + len(b) - 2*row[len(b)]
 }
 
-func TestAUnifiedDiffIsWhatToolsUnderstand(t *testing.T) {
+func TestGitAppliesAUnifiedDiff(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git, which is to apply the diff, is not here")
 	}
@@ -126,7 +127,7 @@ func TestHugeTextsAreComparedWithBoundedEffort(t *testing.T) {
 	if len(edits) != 120_002 || edits[0].op != ' ' || edits[1].op != '-' || edits[60_001].op != '+' || edits[120_001].op != ' ' {
 		t.Errorf("%d edits", len(edits))
 	}
-	// Lines that are the same are not looked for between too many that are not.
+	// Equal lines are not searched for between too many lines that differ.
 	count := func(edits []edit) (same int) {
 		for _, e := range edits {
 			if e.op == ' ' {

@@ -35,8 +35,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// as runs a shell script as the user.
-func as(t *testing.T, dir, script string) string {
+// runAsUser runs a shell script as the user.
+func runAsUser(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: user}
@@ -71,7 +71,7 @@ func TestAllowAgreesWithTheKernel(t *testing.T) {
 			}
 		}
 	}
-	got := as(t, dir, `for f in *; do s=; [ -r $f ] && s="$s 4"; [ -w $f ] && s="$s 2"; [ -x $f ] && s="$s 1"; echo "$f$s"; done`)
+	got := runAsUser(t, dir, `for f in *; do s=; [ -r $f ] && s="$s 4"; [ -w $f ] && s="$s 2"; [ -x $f ] && s="$s 1"; echo "$f$s"; done`)
 	if got != want.String() {
 		wants := strings.Split(want.String(), "\n")
 		for i, line := range strings.Split(got, "\n") {
@@ -112,7 +112,7 @@ func TestAllowRemoveAgreesWithTheKernel(t *testing.T) {
 			must(t, err)
 			entry, err := os.Stat(filepath.Join(path, "f"))
 			must(t, err)
-			as(t, dir, "rm -f '"+name+"/f' 2>/dev/null; true")
+			runAsUser(t, dir, "rm -f '"+name+"/f' 2>/dev/null; true")
 			_, err = os.Lstat(filepath.Join(path, "f"))
 			if removed := os.IsNotExist(err); removed != modebits.AllowRemove(user, in, entry) {
 				t.Errorf("%s: the kernel says %v", name, removed)

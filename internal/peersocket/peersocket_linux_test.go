@@ -45,8 +45,8 @@ func listen(t *testing.T) *peersocket.Listener {
 	return l
 }
 
-// client starts a process that connects, and returns what ends it.
-func client(t *testing.T, program, path string, user *syscall.Credential) (pid int, end func()) {
+// startClient starts a process that connects, and returns a function that ends it.
+func startClient(t *testing.T, program, path string, user *syscall.Credential) (pid int, end func()) {
 	t.Helper()
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), "TEST_CONNECT="+path, "GORACE=atexit_sleep_ms=0")
@@ -65,7 +65,7 @@ func client(t *testing.T, program, path string, user *syscall.Credential) (pid i
 	}
 }
 
-func self(t *testing.T) string {
+func ownProgram(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
@@ -83,10 +83,10 @@ func openFiles(t *testing.T) int {
 	return n
 }
 
-func TestTheProcessThatConnectsIsKnown(t *testing.T) {
+func TestTheConnectingProcessIsKnown(t *testing.T) {
 	before := openFiles(t)
 	l := listen(t)
-	pid, end := client(t, self(t), l.Path(), nil)
+	pid, end := startClient(t, ownProgram(t), l.Path(), nil)
 	c, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -127,15 +127,15 @@ func TestAnotherUserMayConnectAndIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	b, err := os.ReadFile(self(t))
+	b, err := os.ReadFile(ownProgram(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(parent, "client") // where the user may go
+	program := filepath.Join(parent, "client") // a folder that the user may enter
 	if err := os.WriteFile(program, b, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	pid, end := client(t, program, l.Path(), &syscall.Credential{Uid: 65534, Gid: 65534})
+	pid, end := startClient(t, program, l.Path(), &syscall.Credential{Uid: 65534, Gid: 65534})
 	defer end()
 	c, err := l.Accept()
 	if err != nil {
@@ -147,7 +147,7 @@ func TestAnotherUserMayConnectAndIsKnown(t *testing.T) {
 	}
 }
 
-func TestOthersMayConnectAndNeitherListNorReplace(t *testing.T) {
+func TestOtherUsersMayConnectButNeitherListNorReplaceTheSocket(t *testing.T) {
 	l := listen(t)
 	dir := filepath.Dir(l.Path())
 	for path, want := range map[string]fs.FileMode{dir: 0o711, l.Path(): 0o666} {

@@ -1,6 +1,6 @@
 package procfs
 
-// OwnCgroupIn and ParseStat read text that this machine's kernel does not write.
+// OwnCgroupIn and ParseStat parse texts of other kernels than this machine's.
 var (
 	OwnCgroupIn = ownCgroup
 	ParseStat   = parseStat

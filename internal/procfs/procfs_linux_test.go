@@ -12,7 +12,7 @@ import (
 	"nanobot/internal/procfs"
 )
 
-func TestAProgramsNameCannotForgeTheFieldsBehindIt(t *testing.T) {
+func TestTheNameOfAProgramCannotForgeOtherFields(t *testing.T) {
 	line := "42 (a) Z 1 1 1) S 7 8 9 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 555 1000 6 18446744073709551615\n"
 	got, ok := procfs.ParseStat(42, []byte(line))
 	want := procfs.Stat{Pid: 42, Parent: 7, Session: 9, State: 'S', Start: 555, CPU: time.Second, Resident: 6 * int64(os.Getpagesize())}

@@ -22,7 +22,7 @@ type piece struct {
 	data []byte
 }
 
-// sparseFile makes a file of a size in which only some pieces were written.
+// sparseFile creates a file of a size in which only some pieces are written.
 func sparseFile(t *testing.T, size int64, pieces ...piece) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
@@ -41,8 +41,8 @@ func sparseFile(t *testing.T, size int64, pieces ...piece) *os.File {
 	return f
 }
 
-// copied copies a file and returns the copy and the digest.
-func copied(t *testing.T, f *os.File, size int64) (*os.File, []byte) {
+// copyFile copies a file and returns the copy and the digest.
+func copyFile(t *testing.T, f *os.File, size int64) (*os.File, []byte) {
 	t.Helper()
 	to := sparseFile(t, 0)
 	h := sha256.New()
@@ -52,7 +52,7 @@ func copied(t *testing.T, f *os.File, size int64) (*os.File, []byte) {
 	return to, h.Sum(nil)
 }
 
-func content(t *testing.T, f *os.File) []byte {
+func readContent(t *testing.T, f *os.File) []byte {
 	t.Helper()
 	b, err := os.ReadFile(f.Name())
 	if err != nil {
@@ -85,9 +85,9 @@ func TestACopyIsEqualAndItsDigestIsTheSameForHolesAndZeros(t *testing.T) {
 			copy(dense[at:], data)
 		}
 		holes, full := sparseFile(t, size, pieces...), sparseFile(t, size, piece{0, dense})
-		one, first := copied(t, holes, size)
-		two, second := copied(t, full, size)
-		if !bytes.Equal(content(t, one), dense) || !bytes.Equal(content(t, two), dense) {
+		one, first := copyFile(t, holes, size)
+		two, second := copyFile(t, full, size)
+		if !bytes.Equal(readContent(t, one), dense) || !bytes.Equal(readContent(t, two), dense) {
 			t.Fatalf("size %d, pieces %v: the copies differ", size, len(pieces))
 		}
 		if !bytes.Equal(first, second) {
@@ -98,7 +98,7 @@ func TestACopyIsEqualAndItsDigestIsTheSameForHolesAndZeros(t *testing.T) {
 
 func TestTheDigestOfAFileWithoutZerosIsThatOfItsContent(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 50_000)
-	_, digest := copied(t, sparseFile(t, 0, piece{0, data}), int64(len(data)))
+	_, digest := copyFile(t, sparseFile(t, 0, piece{0, data}), int64(len(data)))
 	if want := sha256.Sum256(data); !bytes.Equal(digest, want[:]) {
 		t.Error("it is another")
 	}
@@ -111,7 +111,7 @@ func TestHolesTakeNoDiskSpace(t *testing.T) {
 	if err != nil || n > 1<<20 {
 		t.Skipf("%d bytes of data (%v): this file system has no holes", n, err)
 	}
-	to, _ := copied(t, f, size)
+	to, _ := copyFile(t, f, size)
 	info, err := to.Stat()
 	if err != nil || info.Size() != size {
 		t.Fatalf("the copy has %d bytes (%v)", info.Size(), err)

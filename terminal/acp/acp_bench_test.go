@@ -10,20 +10,20 @@ import (
 	"nanobot/terminal"
 )
 
-// BenchmarkAgentChunks lets the agent say as many words as it can. The edits that a chat would see
-// stay paced whatever their number.
+// BenchmarkAgentChunks has the agent send chunks as fast as possible. The rate of the updates that
+// a chat sees does not depend on the number of chunks.
 func BenchmarkAgentChunks(b *testing.B) {
 	const words = 10_000
-	p := newDesk(b, "").person("a")
-	p.says("hello")
+	p := newFixture(b, "").person("a")
+	p.send("hello")
 	partials, began := 0, time.Now()
-	p.saw = func(f terminal.Frame) {
+	p.onFrame = func(f terminal.Frame) {
 		if f.Kind == terminal.Partial {
 			partials++
 		}
 	}
 	for b.Loop() {
-		if n := len(strings.Fields(p.says("chunks 10000").text(terminal.Message))); n != words {
+		if n := len(strings.Fields(p.send("chunks 10000").text(terminal.Message))); n != words {
 			b.Fatalf("%d of %d words came", n, words)
 		}
 	}
@@ -32,22 +32,22 @@ func BenchmarkAgentChunks(b *testing.B) {
 	b.ReportMetric(float64(partials)/took, "partials/s")
 }
 
-// BenchmarkIdleAgents tells what an agent that is kept costs the gateway.
+// BenchmarkIdleAgents reports the memory that an idle persistent agent takes in the gateway.
 func BenchmarkIdleAgents(b *testing.B) {
 	const agents = 10
 	for b.Loop() {
-		d := newDesk(b, "", func(c *config.Terminal) { settings(c).MaxKept = agents })
-		before := inUse()
+		d := newFixture(b, "", func(c *config.Terminal) { settings(c).MaxKept = agents })
+		before := memoryInUse()
 		for i := range agents {
-			d.person(string(rune('a' + i))).says("chunks 1000")
+			d.person(string(rune('a' + i))).send("chunks 1000")
 		}
-		b.ReportMetric(float64(inUse()-before)/agents/1024, "KiB/agent")
+		b.ReportMetric(float64(memoryInUse()-before)/agents/1024, "KiB/agent")
 		d.runner.Close()
 	}
 }
 
-// inUse is what the heap and the stacks take.
-func inUse() int64 {
+// memoryInUse returns the size of the heap and the stacks.
+func memoryInUse() int64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// desk is an agent that is kept by a protocol, and the chats that talk with it.
-type desk struct {
+// fixture is a protocol with its agents and the folders of its chats.
+type fixture struct {
 	t         testing.TB
 	cfg       config.Terminal
 	workspace string
@@ -44,10 +44,10 @@ type desk struct {
 	runner    *terminal.Runner
 }
 
-// newDesk returns a desk whose agent has these flags of acptest.
-func newDesk(t testing.TB, flags string, change ...func(*config.Terminal)) *desk {
+// newFixture returns a fixture whose agent is acptest with these flags.
+func newFixture(t testing.TB, flags string, change ...func(*config.Terminal)) *fixture {
 	t.Helper()
-	d := &desk{t: t, workspace: t.TempDir(), sessions: t.TempDir()}
+	d := &fixture{t: t, workspace: t.TempDir(), sessions: t.TempDir()}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -69,16 +69,16 @@ func newDesk(t testing.TB, flags string, change ...func(*config.Terminal)) *desk
 	return d
 }
 
-// settings returns those of the protocol, to be changed.
+// settings returns the protocol's settings, which the caller may change.
 func settings(c *config.Terminal) *acp.Settings { return acp.SettingsOf(*c) }
 
-// unasked lets an agent use files and commands through the gateway without a question.
-func unasked(c *config.Terminal) {
+// allowAll lets an agent use files and commands through the gateway without a question.
+func allowAll(c *config.Terminal) {
 	settings(c).Rules = map[string]string{"execute": "allow", "edit": "allow", "read": "allow"}
 }
 
-// restart begins anew with what is on disk, as after a restart of the gateway.
-func (d *desk) restart() {
+// restart replaces the protocol and the runner, as a restart of the gateway does. The files stay.
+func (d *fixture) restart() {
 	d.t.Helper()
 	if d.runner != nil {
 		d.runner.Close()
@@ -95,41 +95,43 @@ func (d *desk) restart() {
 
 // person is somebody in a chat.
 type person struct {
-	*desk
-	chat  string
-	token string // of the chat
-	ask   terminal.Ask
-	mem   *memory
-	pass  []string // media of the next message
-	// saw is called with each frame as it comes.
-	saw func(terminal.Frame)
+	*fixture
+	chat   string
+	token  string // of the chat
+	ask    terminal.Ask
+	memory *memory
+	media  []string // media of the next message
+	// onFrame, if not nil, is called with each frame as it is emitted.
+	onFrame func(terminal.Frame)
 
-	about terminal.AgentInfo
-	pids  []int
+	agentInfo terminal.AgentInfo
+	pids      []int
 }
 
-func (d *desk) person(chat string) *person { return &person{desk: d, chat: chat, mem: &memory{}} }
+func (d *fixture) person(chat string) *person {
+	return &person{fixture: d, chat: chat, memory: &memory{}}
+}
 
-// heard is what came of a message.
-type heard struct {
+// turnResult is the result of a turn: its frames, its outcome and its error.
+type turnResult struct {
 	t      testing.TB
 	frames []terminal.Frame
 	out    terminal.Outcome
 	err    error
 }
 
-func (p *person) says(text string) *heard {
+func (p *person) send(text string) *turnResult {
 	p.t.Helper()
-	return p.saysUntil(p.t.Context(), text)
+	return p.sendUntil(p.t.Context(), text)
 }
 
-func (p *person) saysUntil(ctx context.Context, text string) *heard {
+func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	p.t.Helper()
-	h := &heard{t: p.t}
+	h := &turnResult{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Media: p.pass, Token: p.token,
-		OnAgentInfo: func(a terminal.AgentInfo) { p.about = a },
+		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Media: p.media, Token: p.token,
+		OnAgentInfo: func(a terminal.AgentInfo) { p.agentInfo = a },
 		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },
 		OnLog: func(f terminal.Frame) {
 			mu.Lock()
@@ -137,23 +139,23 @@ func (p *person) saysUntil(ctx context.Context, text string) *heard {
 			h.frames = append(h.frames, f)
 		},
 	}
-	if p.mem != nil {
-		req.Memory = p.mem
+	if p.memory != nil {
+		req.Memory = p.memory
 	}
 	h.out, h.err = p.runner.Turn(ctx, req, func(f terminal.Frame) error {
 		mu.Lock()
 		h.frames = append(h.frames, f)
 		mu.Unlock()
-		if p.saw != nil {
-			p.saw(f)
+		if p.onFrame != nil {
+			p.onFrame(f)
 		}
 		return nil
 	})
 	return h
 }
 
-// text returns what frames of a kind say, one after the other.
-func (h *heard) text(kind terminal.Kind) string {
+// text returns the joined texts of the frames of a kind.
+func (h *turnResult) text(kind terminal.Kind) string {
 	var all []string
 	for _, f := range h.frames {
 		if f.Kind == kind {
@@ -163,8 +165,8 @@ func (h *heard) text(kind terminal.Kind) string {
 	return strings.Join(all, "\n")
 }
 
-// is checks how the turn ended and all that was answered.
-func (h *heard) is(status terminal.Status, message string) *heard {
+// expect checks the status of the turn and the joined texts of its messages.
+func (h *turnResult) expect(status terminal.Status, message string) *turnResult {
 	h.t.Helper()
 	if h.err != nil {
 		h.t.Fatalf("turn: %v", h.err)
@@ -178,8 +180,8 @@ func (h *heard) is(status terminal.Status, message string) *heard {
 	return h
 }
 
-// fails checks what went wrong.
-func (h *heard) fails(status terminal.Status, parts ...string) *heard {
+// expectError checks the status of the turn and that its error contains the parts.
+func (h *turnResult) expectError(status terminal.Status, parts ...string) *turnResult {
 	h.t.Helper()
 	if h.err != nil {
 		h.t.Fatalf("turn: %v", h.err)
@@ -195,13 +197,13 @@ func (h *heard) fails(status terminal.Status, parts ...string) *heard {
 	return h
 }
 
-// memory is what is known of a chat.
+// memory is a chat's terminal.Memory.
 type memory struct {
-	mu    sync.Mutex
-	s     string
-	past  string // what lasts
-	saves int
-	err   error
+	mu      sync.Mutex
+	s       string
+	lasting string // what lasts
+	saves   int
+	err     error
 }
 
 func (m *memory) Load(context.Context) (string, error) {
@@ -221,23 +223,23 @@ func (m *memory) Save(_ context.Context, s string) error {
 func (m *memory) LoadLasting(context.Context) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.past, m.err
+	return m.lasting, m.err
 }
 
 func (m *memory) SaveLasting(_ context.Context, s string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.past = s
+	m.lasting = s
 	return nil
 }
 
-// forget is what /new does.
+// forget clears the memory, as /new does.
 func (m *memory) forget() { _ = m.Save(context.Background(), "") }
 
-// stillRunning says whether a process is there.
-func stillRunning(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// processExists reports whether a process exists, even as a zombie.
+func processExists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// eventually waits for something that happens by itself, in a process or a timer.
+// eventually polls a condition that a process or a timer fulfils.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -247,5 +249,5 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// file returns a path that is not there yet.
-func (d *desk) file(name string) string { return filepath.Join(d.workspace, name) }
+// path returns the path of a file in the workspace.
+func (d *fixture) path(name string) string { return filepath.Join(d.workspace, name) }

@@ -9,19 +9,19 @@ import (
 )
 
 func TestStopBetweenTurnsKillsCommandsThatStillRun(t *testing.T) {
-	d := newDesk(t, "", unasked)
+	d := newFixture(t, "", allowAll)
 	p, other := d.person("a"), d.person("b")
-	file, others := p.file("pid"), p.file("others")
+	file, others := p.path("pid"), p.path("others")
 	leave := func(file string) string {
 		return "embed x echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 600\nuntil " + file
 	}
-	p.says(leave(file))
-	other.says(leave(others))
+	p.send(leave(file))
+	other.send(leave(others))
 	if n := d.runner.StopCommands("cli:a"); n != 1 {
 		t.Errorf("%d were stopped", n)
 	}
-	eventually(t, "it is dead", func() bool { return !stillRunning(pidIn(t, file)) })
-	if !stillRunning(pidIn(t, others)) {
+	eventually(t, "it is dead", func() bool { return !processExists(readPid(t, file)) })
+	if !processExists(readPid(t, others)) {
 		t.Error("another chat's was stopped")
 	}
 	// The process is dead a moment before its command counts as ended.
@@ -29,16 +29,16 @@ func TestStopBetweenTurnsKillsCommandsThatStillRun(t *testing.T) {
 	if n := d.runner.StopCommands("cli:nobody"); n != 0 {
 		t.Errorf("%d of nobody's were stopped", n)
 	}
-	p.says("run echo again").is(terminal.Done, "again\n(exit 0)")
+	p.send("run echo again").expect(terminal.Done, "again\n(exit 0)")
 }
 
 func TestNoCommandIsStartedBetweenTurns(t *testing.T) {
-	d := scripted(t, initializeResponse+done+`
-say '{"jsonrpc":"2.0","id":"c","method":"terminal/create","params":{"sessionId":"s","command":"touch ran"}}'
-hear; touch answered; hear`)
-	d.person("a").says("hello")
-	eventually(t, "it is answered", func() bool { return pathExists(d.file("answered")) })
-	if said := d.said(); !strings.Contains(said, "only while a prompt is worked on") || pathExists(d.file("ran")) {
+	d := newShellAgent(t, untilPrompt+endTurn+`
+send '{"jsonrpc":"2.0","id":"c","method":"terminal/create","params":{"sessionId":"s","command":"touch ran"}}'
+receive; touch answered; receive`)
+	d.person("a").send("hello")
+	eventually(t, "it is answered", func() bool { return pathExists(d.path("answered")) })
+	if said := d.receivedLines(); !strings.Contains(said, "only while a prompt is worked on") || pathExists(d.path("ran")) {
 		t.Errorf("answered %s", said)
 	}
 }
@@ -48,10 +48,10 @@ func pathExists(path string) bool {
 	return err == nil
 }
 
-// An agent that calls us while no prompt is worked on finds nobody who could be asked.
+// Between turns nobody can be asked, so calls that need a question are refused.
 func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
 	call := func(id, method, params string) string {
-		return `say '{"jsonrpc":"2.0","id":"` + id + `","method":"` + method + `","params":{` + params + "}}'\nhear\n"
+		return `send '{"jsonrpc":"2.0","id":"` + id + `","method":"` + method + `","params":{` + params + "}}'\nreceive\n"
 	}
 	for name, c := range map[string]struct {
 		permissions string
@@ -64,23 +64,23 @@ func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
 		"allow but deny it":  {"allow", map[string]string{"edit": "deny", "read": "deny"}, "does not allow writing files"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The turn has ended when this file is there.
-			d := scripted(t, initializeResponse+done+"\nwhile [ ! -e over ]; do sleep 0.01; done\n"+
+			// The test creates this file when the turn has ended.
+			d := newShellAgent(t, untilPrompt+endTurn+"\nwhile [ ! -e over ]; do sleep 0.01; done\n"+
 				call("w", "fs/write_text_file", `"sessionId":"s","path":"'"$PWD"'/written","content":"x"`)+
 				call("o", "fs/write_text_file", `"sessionId":"other","path":"'"$PWD"'/written","content":"x"`)+
 				call("c", "terminal/create", `"sessionId":"s","command":"touch written"`)+
 				call("p", "session/request_permission", `"sessionId":"s","toolCall":{"toolCallId":"t","kind":"execute"},"options":[{"optionId":"y","name":"y","kind":"allow_always"}]`)+
 				call("d", "terminal/create", `"sessionId":"s","command":"touch written"`)+
-				"touch answered; hear")
+				"touch answered; receive")
 			settings(&d.cfg).Permissions, settings(&d.cfg).Rules = c.permissions, c.rules
 			d.restart()
-			d.person("a").says("hello")
-			if err := os.WriteFile(d.file("over"), nil, 0o600); err != nil {
+			d.person("a").send("hello")
+			if err := os.WriteFile(d.path("over"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "it is answered", func() bool { return pathExists(d.file("answered")) })
-			said := d.said()
-			if !strings.Contains(said, c.wants) || !strings.Contains(said, "unknown session other") || pathExists(d.file("written")) {
+			eventually(t, "it is answered", func() bool { return pathExists(d.path("answered")) })
+			said := d.receivedLines()
+			if !strings.Contains(said, c.wants) || !strings.Contains(said, "unknown session other") || pathExists(d.path("written")) {
 				t.Errorf("answered %s", said)
 			}
 		})

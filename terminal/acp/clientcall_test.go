@@ -14,7 +14,7 @@ import (
 	"nanobot/terminal"
 )
 
-// asker answers questions as it is told to and remembers them.
+// asker records questions and answers them with a function.
 type asker struct {
 	mu     sync.Mutex
 	answer func(terminal.Question) (string, error)
@@ -30,13 +30,13 @@ func (a *asker) ask(_ context.Context, q terminal.Question) (terminal.Answer, er
 	return terminal.Answer{Text: text, By: "ann"}, err
 }
 
-// always gives one answer to all questions.
-func always(text string) func(terminal.Question) (string, error) {
+// answerAlways gives one answer to all questions.
+func answerAlways(text string) func(terminal.Question) (string, error) {
 	return func(terminal.Question) (string, error) { return text, nil }
 }
 
-// take returns the questions that were asked since the last time.
-func (a *asker) take() []terminal.Question {
+// takeQuestions returns the questions since the last call.
+func (a *asker) takeQuestions() []terminal.Question {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	asked := a.asked
@@ -44,10 +44,10 @@ func (a *asker) take() []terminal.Question {
 	return asked
 }
 
-// ruled is a person whose agent has these permissions and rules.
-func ruled(t *testing.T, permissions string, rules map[string]string, answer func(terminal.Question) (string, error)) (*person, *asker) {
+// newPersonWithRules returns a person whose agent has these permissions and rules.
+func newPersonWithRules(t *testing.T, permissions string, rules map[string]string, answer func(terminal.Question) (string, error)) (*person, *asker) {
 	t.Helper()
-	p := newDesk(t, "", func(c *config.Terminal) { settings(c).Permissions, settings(c).Rules = permissions, rules }).person("a")
+	p := newFixture(t, "", func(c *config.Terminal) { settings(c).Permissions, settings(c).Rules = permissions, rules }).person("a")
 	a := &asker{answer: answer}
 	p.ask = a.ask
 	return p, a
@@ -58,19 +58,19 @@ const (
 	cancelCode  = "-32800"
 )
 
-// tried has the agent write a file, run a command that makes one, and read one, and says which of
-// them worked.
-func tried(p *person) (did string, h *heard) {
+// tryClientCalls has the agent write a file, run a command that creates one, and read one. It
+// returns which of the three succeeded.
+func tryClientCalls(p *person) (did string, h *turnResult) {
 	p.t.Helper()
 	for _, name := range []string{"written", "run"} {
-		_ = os.Remove(p.file(name))
+		_ = os.Remove(p.path(name))
 	}
-	if err := os.WriteFile(p.file("read"), []byte("content"), 0o600); err != nil {
+	if err := os.WriteFile(p.path("read"), []byte("content"), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-	h = p.says("write " + p.file("written") + " words\nrun touch " + p.file("run") + "\nread " + p.file("read"))
+	h = p.send("write " + p.path("written") + " words\nrun touch " + p.path("run") + "\nread " + p.path("read"))
 	for _, name := range []string{"written", "run"} {
-		if _, err := os.Stat(p.file(name)); err == nil {
+		if _, err := os.Stat(p.path(name)); err == nil {
 			did += name + " "
 		}
 	}
@@ -105,9 +105,9 @@ func TestRulesAlsoApplyToCallsWithoutAPermissionRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, a := ruled(t, c.permissions, c.rules, always(c.answer))
-			did, h := tried(p)
-			if asked := a.take(); did != c.did || len(asked) != c.asked {
+			p, a := newPersonWithRules(t, c.permissions, c.rules, answerAlways(c.answer))
+			did, h := tryClientCalls(p)
+			if asked := a.takeQuestions(); did != c.did || len(asked) != c.asked {
 				t.Errorf("did %q, was asked %d times; said %q", did, len(asked), h.text(terminal.Message))
 			}
 			if n, want := strings.Count(h.text(terminal.Message), "error "+refusedCode+" refused: "), 3-len(strings.Fields(c.did)); n != want {
@@ -126,26 +126,26 @@ func TestRulesAlsoApplyToCallsWithoutAPermissionRequest(t *testing.T) {
 	}
 }
 
-func TestAQuestionOfOurOwnShowsAllThatIsDone(t *testing.T) {
+func TestAQuestionOfTheGatewayShowsTheWholeCall(t *testing.T) {
 	t.Parallel()
-	p, a := ruled(t, "ask", map[string]string{"read": "ask"}, always("Reject"))
-	if err := os.WriteFile(p.file("real"), []byte("old\n"), 0o600); err != nil {
+	p, a := newPersonWithRules(t, "ask", map[string]string{"read": "ask"}, answerAlways("Reject"))
+	if err := os.WriteFile(p.path("real"), []byte("old\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("real", p.file("link")); err != nil {
+	if err := os.Symlink("real", p.path("link")); err != nil {
 		t.Fatal(err)
 	}
-	p.says(`call terminal/create {"sessionId":"SESSION","command":"git","args":["commit","-m","two words"],"cwd":"` + p.workspace + `/sub","env":[{"name":"LD_PRELOAD","value":"/tmp/evil.so"}]}
-write ` + p.file("link") + ` new
-read ` + p.file("link"))
-	asked := a.take()
+	p.send(`call terminal/create {"sessionId":"SESSION","command":"git","args":["commit","-m","two words"],"cwd":"` + p.workspace + `/sub","env":[{"name":"LD_PRELOAD","value":"/tmp/evil.so"}]}
+write ` + p.path("link") + ` new
+read ` + p.path("link"))
+	asked := a.takeQuestions()
 	if len(asked) != 3 {
 		t.Fatalf("asked %d times", len(asked))
 	}
 	for i, parts := range [][]string{
 		{"💻 The agent wants to run a command", "git commit -m 'two words'", "in `" + p.workspace + "/sub`", "with `LD_PRELOAD=/tmp/evil.so`"},
-		{"✏️ The agent wants to write a file", "`real` · +1 −1", "-old\n+new", "which is `" + p.file("real") + "`"},
-		{"📖 The agent wants to read a file", "`link`", "which is `" + p.file("real") + "`"},
+		{"✏️ The agent wants to write a file", "`real` · +1 −1", "-old\n+new", "which is `" + p.path("real") + "`"},
+		{"📖 The agent wants to read a file", "`link`", "which is `" + p.path("real") + "`"},
 	} {
 		for _, part := range parts {
 			if !strings.Contains(asked[i].Text, part) {
@@ -158,8 +158,9 @@ read ` + p.file("link"))
 	}
 }
 
-// permission asks for a tool call with locations, of which the agent says what was chosen.
-func permission(id, kind string, paths ...string) string {
+// permissionStep returns the script step that asks for permission for a tool call with locations,
+// and then sends the chosen option as text.
+func permissionStep(id, kind string, paths ...string) string {
 	var locations []string
 	for _, path := range paths {
 		locations = append(locations, `{"path":"`+path+`"}`)
@@ -176,66 +177,74 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 		script func(p *person) string
 		want   []string // what is done, in order: ok or refused
 	}{
-		"a command":                   {yes, func(*person) string { return permission("t", "execute") + "run true\nrun true" }, []string{"ok", "ok"}},
-		"a command that was rejected": {no, func(*person) string { return permission("t", "execute") + "run true" }, []string{"refused"}},
+		"a command":                   {yes, func(*person) string { return permissionStep("t", "execute") + "run true\nrun true" }, []string{"ok", "ok"}},
+		"a command that was rejected": {no, func(*person) string { return permissionStep("t", "execute") + "run true" }, []string{"refused"}},
 		"a command of a call that has ended": {yes, func(*person) string {
-			return "tool t execute Do it\n" + permission("t", "execute") + "run true\nstatus t completed\nrun true"
+			return "tool t execute Do it\n" + permissionStep("t", "execute") + "run true\nstatus t completed\nrun true"
 		}, []string{"ok", "refused"}},
 		"a command of a call that has failed": {yes, func(*person) string {
-			return permission("t", "execute") + "status t failed\nrun true"
+			return permissionStep("t", "execute") + "status t failed\nrun true"
 		}, []string{"refused"}},
 		"a call that had ended before": {yes, func(*person) string {
-			return "tool t execute Do it\nstatus t completed\n" + permission("t", "execute") + "run true"
+			return "tool t execute Do it\nstatus t completed\n" + permissionStep("t", "execute") + "run true"
 		}, []string{"refused"}},
 		"a call that is begun again": {yes, func(*person) string {
-			return permission("t", "execute") + "status t completed\nstatus t in_progress\nrun true"
+			return permissionStep("t", "execute") + "status t completed\nstatus t in_progress\nrun true"
 		}, []string{"refused"}},
 		"two calls of which one has ended": {yes, func(*person) string {
-			return permission("t", "execute") + permission("u", "execute") + "status t completed\nrun true\nstatus u completed\nrun true"
+			return permissionStep("t", "execute") + permissionStep("u", "execute") + "status t completed\nrun true\nstatus u completed\nrun true"
 		}, []string{"ok", "refused"}},
-		"a call without a name": {yes, func(*person) string { return permission("", "execute") + "run true" }, []string{"refused"}},
+		"a call without a name": {yes, func(*person) string { return permissionStep("", "execute") + "run true" }, []string{"refused"}},
 		"writing the file": {yes, func(p *person) string {
-			return permission("t", "edit", p.file("x")) + "write " + p.file("x") + " a\nread " + p.file("x")
+			return permissionStep("t", "edit", p.path("x")) + "write " + p.path("x") + " a\nread " + p.path("x")
 		}, []string{"ok", "ok"}},
 		"writing by another way": {yes, func(p *person) string {
-			return permission("t", "edit", p.file("x")) + "write " + p.workspace + "/sub/../x a"
+			return permissionStep("t", "edit", p.path("x")) + "write " + p.workspace + "/sub/../x a"
 		}, []string{"ok"}},
-		"writing another file": {yes, func(p *person) string { return permission("t", "edit", p.file("x")) + "write " + p.file("y") + " a" }, []string{"refused"}},
-		"writing a file below": {yes, func(p *person) string { return permission("t", "edit", p.workspace) + "write " + p.file("y") + " a" }, []string{"refused"}},
-		"writing beside it by dots": {yes, func(p *person) string {
-			return permission("t", "edit", p.file("x")) + "write " + p.file("x") + "/../y a"
+		"writing another file": {yes, func(p *person) string {
+			return permissionStep("t", "edit", p.path("x")) + "write " + p.path("y") + " a"
 		}, []string{"refused"}},
-		"writing without locations": {yes, func(p *person) string { return permission("t", "edit") + "write " + p.file("x") + " a" }, []string{"refused"}},
-		"a relative location":       {yes, func(p *person) string { return permission("t", "edit", "x") + "write " + p.file("x") + " a" }, []string{"refused"}},
+		"writing a file below": {yes, func(p *person) string {
+			return permissionStep("t", "edit", p.workspace) + "write " + p.path("y") + " a"
+		}, []string{"refused"}},
+		"writing beside it by dots": {yes, func(p *person) string {
+			return permissionStep("t", "edit", p.path("x")) + "write " + p.path("x") + "/../y a"
+		}, []string{"refused"}},
+		"writing without locations": {yes, func(p *person) string { return permissionStep("t", "edit") + "write " + p.path("x") + " a" }, []string{"refused"}},
+		"a relative location":       {yes, func(p *person) string { return permissionStep("t", "edit", "x") + "write " + p.path("x") + " a" }, []string{"refused"}},
 		"writing what may be read": {yes, func(p *person) string {
-			return permission("t", "read", p.file("r")) + "read " + p.file("r") + "\nwrite " + p.file("r") + " a"
+			return permissionStep("t", "read", p.path("r")) + "read " + p.path("r") + "\nwrite " + p.path("r") + " a"
 		}, []string{"ok", "refused"}},
-		"writing what may be deleted": {yes, func(p *person) string { return permission("t", "delete", p.file("r")) + "write " + p.file("r") + " a" }, []string{"refused"}},
-		"a command with an edit":      {yes, func(p *person) string { return permission("t", "edit", p.file("x")) + "run true" }, []string{"refused"}},
-		"a write with a command":      {yes, func(p *person) string { return permission("t", "execute", p.file("x")) + "write " + p.file("x") + " a" }, []string{"refused"}},
-		"a command with another kind": {yes, func(*person) string { return permission("t", "other") + "run true" }, []string{"refused"}},
+		"writing what may be deleted": {yes, func(p *person) string {
+			return permissionStep("t", "delete", p.path("r")) + "write " + p.path("r") + " a"
+		}, []string{"refused"}},
+		"a command with an edit": {yes, func(p *person) string { return permissionStep("t", "edit", p.path("x")) + "run true" }, []string{"refused"}},
+		"a write with a command": {yes, func(p *person) string {
+			return permissionStep("t", "execute", p.path("x")) + "write " + p.path("x") + " a"
+		}, []string{"refused"}},
+		"a command with another kind": {yes, func(*person) string { return permissionStep("t", "other") + "run true" }, []string{"refused"}},
 		"locations that come later": {yes, func(p *person) string {
-			return permission("t", "edit", p.file("x")) +
-				`raw {"sessionUpdate":"tool_call_update","toolCallId":"t","locations":[{"path":"` + p.file("y") + `"}]}` + "\nwrite " + p.file("y") + " a\nwrite " + p.file("x") + " a"
+			return permissionStep("t", "edit", p.path("x")) +
+				`raw {"sessionUpdate":"tool_call_update","toolCallId":"t","locations":[{"path":"` + p.path("y") + `"}]}` + "\nwrite " + p.path("y") + " a\nwrite " + p.path("x") + " a"
 		}, []string{"refused", "ok"}},
 		"a link that is turned": {yes, func(p *person) string {
-			return permission("t", "edit", p.file("link")) + "write " + p.file("r") + " a\nuntil " + p.file("turned") + "\nwrite " + p.file("link") + " a"
+			return permissionStep("t", "edit", p.path("link")) + "write " + p.path("r") + " a\nuntil " + p.path("turned") + "\nwrite " + p.path("link") + " a"
 		}, []string{"ok", "refused"}},
 		"another session": {yes, func(*person) string {
-			return permission("t", "execute") + `call terminal/create {"sessionId":"another","command":"true"}`
+			return permissionStep("t", "execute") + `call terminal/create {"sessionId":"another","command":"true"}`
 		}, []string{"unknown"}},
 		"a permission for another session": {yes, func(*person) string {
-			return strings.ReplaceAll(permission("t", "execute"), "SESSION", "another") + "run true"
+			return strings.ReplaceAll(permissionStep("t", "execute"), "SESSION", "another") + "run true"
 		}, []string{"unknown", "refused"}},
 		"for ever": {ever, func(p *person) string {
-			return permission("t", "execute") + permission("w", "edit", p.file("x")) +
-				"status t completed\nstatus w completed\nrun true\nwrite " + p.file("x") + " a\nwrite " + p.file("y") + " a"
+			return permissionStep("t", "execute") + permissionStep("w", "edit", p.path("x")) +
+				"status t completed\nstatus w completed\nrun true\nwrite " + p.path("x") + " a\nwrite " + p.path("y") + " a"
 		}, []string{"ok", "ok", "refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := ruled(t, "ask", nil, nil)
-			for _, err := range []error{os.WriteFile(p.file("r"), []byte("old"), 0o600), os.Mkdir(p.file("sub"), 0o700), os.Symlink("r", p.file("link"))} {
+			p, _ := newPersonWithRules(t, "ask", nil, nil)
+			for _, err := range []error{os.WriteFile(p.path("r"), []byte("old"), 0o600), os.Mkdir(p.path("sub"), 0o700), os.Symlink("r", p.path("link"))} {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -246,16 +255,16 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 				}
 				return terminal.Answer{Text: c.answer}, nil
 			}
-			p.saw = func(terminal.Frame) { // behind the first write
-				if _, err := os.Lstat(p.file("turned")); name == "a link that is turned" && err != nil {
-					if b, _ := os.ReadFile(p.file("r")); string(b) == "a" {
-						_ = os.Remove(p.file("link"))
-						_ = os.Symlink("y", p.file("link"))
-						_ = os.WriteFile(p.file("turned"), nil, 0o600)
+			p.onFrame = func(terminal.Frame) { // behind the first write
+				if _, err := os.Lstat(p.path("turned")); name == "a link that is turned" && err != nil {
+					if b, _ := os.ReadFile(p.path("r")); string(b) == "a" {
+						_ = os.Remove(p.path("link"))
+						_ = os.Symlink("y", p.path("link"))
+						_ = os.WriteFile(p.path("turned"), nil, 0o600)
 					}
 				}
 			}
-			text := p.says(c.script(p)).text(terminal.Message)
+			text := p.send(c.script(p)).text(terminal.Message)
 			var got []string
 			for line := range strings.Lines(text) {
 				switch {
@@ -270,7 +279,7 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 			if strings.Join(got, " ") != strings.Join(c.want, " ") {
 				t.Errorf("got %q, want %q; said %q", got, c.want, text)
 			}
-			_, err := os.Stat(p.file("y"))
+			_, err := os.Stat(p.path("y"))
 			if err == nil {
 				t.Error("another file was written")
 			}
@@ -278,32 +287,32 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 	}
 }
 
-func TestAnAllowedKindDoesNotOpenAnother(t *testing.T) {
+func TestARuleForOneKindOfToolAllowsNoOther(t *testing.T) {
 	t.Parallel()
 	rules := map[string]string{"move": "allow", "search": "allow", "other": "allow", "read": "ask"}
-	p, a := ruled(t, "ask", rules, always("Reject"))
-	x := p.file("x")
+	p, a := newPersonWithRules(t, "ask", rules, answerAlways("Reject"))
+	x := p.path("x")
 	if err := os.WriteFile(x, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text := p.says(permission("t", "move", x) + permission("u", "search", x) + permission("v", "other", x) + "write " + x + " a\nread " + x + "\nrun true").text(terminal.Message)
-	if n := strings.Count(text, refusedCode); n != 3 || len(a.take()) != 3 {
+	text := p.send(permissionStep("t", "move", x) + permissionStep("u", "search", x) + permissionStep("v", "other", x) + "write " + x + " a\nread " + x + "\nrun true").text(terminal.Message)
+	if n := strings.Count(text, refusedCode); n != 3 || len(a.takeQuestions()) != 3 {
 		t.Errorf("%d calls were refused: %q", n, text)
 	}
 }
 
 func TestAQuestionShowsEveryFileThatThePermissionCovers(t *testing.T) {
 	t.Parallel()
-	p, a := ruled(t, "ask", nil, always("No"))
-	if err := os.Symlink("hidden", p.file("link")); err != nil {
+	p, a := newPersonWithRules(t, "ask", nil, answerAlways("No"))
+	if err := os.Symlink("hidden", p.path("link")); err != nil {
 		t.Fatal(err)
 	}
-	p.says(permission("t", "edit", p.file("one"), p.file("two"), p.file("link")))
-	asked := a.take()
+	p.send(permissionStep("t", "edit", p.path("one"), p.path("two"), p.path("link")))
+	asked := a.takeQuestions()
 	if len(asked) != 1 {
 		t.Fatalf("asked %d times", len(asked))
 	}
-	for _, part := range []string{"`one`", "`two`", "`link` → `" + p.file("hidden") + "`"} {
+	for _, part := range []string{"`one`", "`two`", "`link` → `" + p.path("hidden") + "`"} {
 		if !strings.Contains(asked[0].Text, part) {
 			t.Errorf("%s is not in %q", part, asked[0].Text)
 		}
@@ -312,80 +321,80 @@ func TestAQuestionShowsEveryFileThatThePermissionCovers(t *testing.T) {
 
 func TestAnAnswerForTheSessionCoversCallsThatWaitAndLaterTurns(t *testing.T) {
 	t.Parallel()
-	p, a := ruled(t, "ask", nil, always("Allow commands for this session"))
+	p, a := newPersonWithRules(t, "ask", nil, answerAlways("Allow commands for this session"))
 	// All calls are open before the first is answered.
 	var script strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&script, "spawn true # %d\n", i)
 	}
-	text := p.says(script.String() + "gather").text(terminal.Message)
-	if n := strings.Count(text, "terminalId"); n != 20 || len(a.take()) != 1 {
+	text := p.send(script.String() + "gather").text(terminal.Message)
+	if n := strings.Count(text, "terminalId"); n != 20 || len(a.takeQuestions()) != 1 {
 		t.Errorf("%d commands were run: %q", n, text)
 	}
-	p.says("run echo later").is(terminal.Done, "later\n(exit 0)")
-	if len(a.take()) != 0 {
+	p.send("run echo later").expect(terminal.Done, "later\n(exit 0)")
+	if len(a.takeQuestions()) != 0 {
 		t.Error("asked in a later turn")
 	}
-	a.answer = always("Reject")
-	p.says("write " + p.file("x") + " a") // commands are not files
-	if len(a.take()) != 1 {
+	a.answer = answerAlways("Reject")
+	p.send("write " + p.path("x") + " a") // commands are not files
+	if len(a.takeQuestions()) != 1 {
 		t.Error("a file was written without a question")
 	}
-	p.mem.forget() // as /new does
-	p.says("run echo again")
-	if len(a.take()) != 1 {
+	p.memory.forget() // as /new does
+	p.send("run echo again")
+	if len(a.takeQuestions()) != 1 {
 		t.Error("the answer outlived the session")
 	}
 }
 
 func TestAGrantOfOneTurnDoesNotCoverTheNext(t *testing.T) {
 	t.Parallel()
-	p, a := ruled(t, "ask", nil, nil)
+	p, a := newPersonWithRules(t, "ask", nil, nil)
 	a.answer = func(q terminal.Question) (string, error) {
 		if strings.HasPrefix(q.Options[0], "Allow") {
 			return "Reject", nil
 		}
 		return "Yes", nil
 	}
-	p.says(permission("t", "execute") + "run true")
-	if len(a.take()) != 1 {
+	p.send(permissionStep("t", "execute") + "run true")
+	if len(a.takeQuestions()) != 1 {
 		t.Error("the permission did not cover the command")
 	}
-	if text := p.says("run true").text(terminal.Message); !strings.Contains(text, refusedCode) || len(a.take()) != 1 {
+	if text := p.send("run true").text(terminal.Message); !strings.Contains(text, refusedCode) || len(a.takeQuestions()) != 1 {
 		t.Errorf("said %q", text)
 	}
 }
 
-func TestAnOpenQuestionOfOurOwnEndsWithItsTurn(t *testing.T) {
+func TestAnOpenQuestionOfTheGatewayEndsWithItsTurn(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"run touch %s", "write %s words"} {
-		p := newDesk(t, "").person("a")
+		p := newFixture(t, "").person("a")
 		ctx, stop := context.WithCancel(t.Context())
 		p.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
 			stop()
 			<-ctx.Done()
 			return terminal.Answer{Text: "Allow once"}, nil // too late
 		}
-		h := p.saysUntil(ctx, fmt.Sprintf(script, p.file("made")))
+		h := p.sendUntil(ctx, fmt.Sprintf(script, p.path("made")))
 		if text := h.text(terminal.Message); h.out.Status != terminal.Stopped || !strings.Contains(text, cancelCode) {
 			t.Errorf("%s, said %q", h.out.Status, text)
 		}
-		if _, err := os.Stat(p.file("made")); err == nil {
+		if _, err := os.Stat(p.path("made")); err == nil {
 			t.Errorf("%s: it was done all the same", script)
 		}
 	}
 }
 
-func TestNoAnswerToAQuestionOfOurOwnIsARefusal(t *testing.T) {
+func TestNoAnswerToAQuestionOfTheGatewayIsARefusal(t *testing.T) {
 	t.Parallel()
-	p := newDesk(t, "", func(c *config.Terminal) { settings(c).AskTimeout = 1 }).person("a")
+	p := newFixture(t, "", func(c *config.Terminal) { settings(c).AskTimeout = 1 }).person("a")
 	p.ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 		limited, cancel := context.WithTimeout(ctx, q.Timeout)
 		defer cancel()
 		<-limited.Done()
 		return terminal.Answer{}, limited.Err()
 	}
-	h := p.says("write " + p.file("x") + " a")
+	h := p.send("write " + p.path("x") + " a")
 	if text := h.text(terminal.Message); !strings.Contains(text, refusedCode+" refused: nobody allowed it") || !strings.Contains(text, "Nobody answered within 1 s") {
 		t.Errorf("said %q", text)
 	}
@@ -393,21 +402,21 @@ func TestNoAnswerToAQuestionOfOurOwnIsARefusal(t *testing.T) {
 		t.Errorf("logged %s", log)
 	}
 	p.ask = nil
-	if text := p.says("run true").text(terminal.Message); !strings.Contains(text, refusedCode) {
+	if text := p.send("run true").text(terminal.Message); !strings.Contains(text, refusedCode) {
 		t.Errorf("with nobody there: %q", text)
 	}
 }
 
-// A path that leads elsewhere when the answer comes than when the person was asked is not written.
-func TestALinkThatIsTurnedWhileThePersonIsAskedIsRefused(t *testing.T) {
+// A path whose symbolic link changes between the question and the answer is not written.
+func TestALinkThatChangesWhileThePersonIsAskedIsRefused(t *testing.T) {
 	t.Parallel()
-	p, a := ruled(t, "ask", nil, nil)
+	p, a := newPersonWithRules(t, "ask", nil, nil)
 	for _, name := range []string{"shown", "meant"} {
-		if err := os.WriteFile(p.file(name), []byte("old"), 0o600); err != nil {
+		if err := os.WriteFile(p.path(name), []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	link := p.file("link")
+	link := p.path("link")
 	if err := os.Symlink("shown", link); err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +424,7 @@ func TestALinkThatIsTurnedWhileThePersonIsAskedIsRefused(t *testing.T) {
 		_ = os.Remove(link)
 		return "Allow once", os.Symlink("meant", link)
 	}
-	if text := p.says("write " + link + " new").text(terminal.Message); !strings.Contains(text, refusedCode) {
+	if text := p.send("write " + link + " new").text(terminal.Message); !strings.Contains(text, refusedCode) {
 		t.Errorf("said %q", text)
 	}
 	if b, _ := os.ReadFile(filepath.Join(p.workspace, "meant")); string(b) != "old" {
@@ -425,30 +434,30 @@ func TestALinkThatIsTurnedWhileThePersonIsAskedIsRefused(t *testing.T) {
 
 func TestAnAnswerForTheSessionEndsWithTheAgentAndTheConversation(t *testing.T) {
 	t.Parallel()
-	p := newDesk(t, "-load -list", func(c *config.Terminal) { settings(c).Permissions = "ask" }).person("a")
-	a := &asker{answer: always("Allow commands for this session")}
+	p := newFixture(t, "-load -list", func(c *config.Terminal) { settings(c).Permissions = "ask" }).person("a")
+	a := &asker{answer: answerAlways("Allow commands for this session")}
 	p.ask = a.ask
 	asks := func(when string, want int) {
 		t.Helper()
-		p.says("run echo x").is(terminal.Done, "x\n(exit 0)")
-		if got := len(a.take()); got != want {
+		p.send("run echo x").expect(terminal.Done, "x\n(exit 0)")
+		if got := len(a.takeQuestions()); got != want {
 			t.Errorf("%s: asked %d times, want %d", when, got, want)
 		}
 	}
 	asks("at first", 1)
 	asks("later", 0)
-	first := p.mem.s
+	first := p.memory.s
 	p.restart()
 	asks("when the conversation was loaded by another process", 1)
-	p.mem.forget() // as /new does
+	p.memory.forget() // as /new does
 	asks("in a new conversation", 1)
 	var known struct{ Session string }
 	if err := json.Unmarshal([]byte(first), &known); err != nil {
 		t.Fatal(err)
 	}
-	p.says("/sessions " + known.Session)
-	if p.mem.s != first {
-		t.Fatalf("the conversation is %s, not %s", p.mem.s, first)
+	p.send("/sessions " + known.Session)
+	if p.memory.s != first {
+		t.Fatalf("the conversation is %s, not %s", p.memory.s, first)
 	}
 	asks("back in the first conversation", 1)
 }

@@ -22,49 +22,49 @@ func TestModeAndModel(t *testing.T) {
 		{"-modes", "/mode", "Which mode?\n\n1. ✓ Code\n2. Plan first\n\nChoose with /mode and a number or a name.", "mode code, model small"},
 	} {
 		t.Run(c.flags+" "+c.command, func(t *testing.T) {
-			p := newDesk(t, c.flags).person("a")
-			p.says(c.command).is(terminal.Done, c.answer)
-			p.says("state").is(terminal.Done, c.want)
+			p := newFixture(t, c.flags).person("a")
+			p.send(c.command).expect(terminal.Done, c.answer)
+			p.send("state").expect(terminal.Done, c.want)
 		})
 	}
 }
 
-func TestModeIsAskedForWhereSomebodyCanAnswer(t *testing.T) {
-	p := newDesk(t, "-modes -configs").person("a")
+func TestModeAndModelAskThePersonToChoose(t *testing.T) {
+	p := newFixture(t, "-modes -configs").person("a")
 	var asked terminal.Question
 	p.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = q
 		return terminal.Answer{Text: q.Options[1]}, nil
 	}
-	p.says("/model").is(terminal.Done, "Model: Large")
+	p.send("/model").expect(terminal.Done, "Model: Large")
 	if strings.Join(asked.Options, "|") != "✓ Small|Large" || asked.Timeout == 0 || asked.Approval {
 		t.Errorf("asked %+v", asked)
 	}
-	p.says("/mode").is(terminal.Done, "Mode: Plan first")
-	p.says("state").is(terminal.Done, "mode plan, model large")
-	if p.about.Line != "acptest · Large · Plan first" {
-		t.Errorf("about %q", p.about.Line)
+	p.send("/mode").expect(terminal.Done, "Mode: Plan first")
+	p.send("state").expect(terminal.Done, "mode plan, model large")
+	if p.agentInfo.Line != "acptest · Large · Plan first" {
+		t.Errorf("about %q", p.agentInfo.Line)
 	}
 }
 
 // An agent may have a mode in which it asks for no permission.
-func TestAnotherModeNeedsAnApproverWhereThereAreAny(t *testing.T) {
-	d := newDesk(t, "-modes", func(c *config.Terminal) { c.Approvers = []string{"telegram:7"} })
+func TestAChangeOfTheModeNeedsApproval(t *testing.T) {
+	d := newFixture(t, "-modes", func(c *config.Terminal) { c.Approvers = []string{"telegram:7"} })
 	p := d.person("a")
-	p.says("/mode plan").is(terminal.Done, "The mode was not changed.") // nobody can be asked
+	p.send("/mode plan").expect(terminal.Done, "The mode was not changed.") // nobody can be asked
 	answer := "No"
 	var asked []terminal.Question
 	p.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = append(asked, q)
 		return terminal.Answer{Text: answer}, nil
 	}
-	p.says("/mode plan").is(terminal.Done, "The mode was not changed.")
-	p.says("state").is(terminal.Done, "mode code, model small")
+	p.send("/mode plan").expect(terminal.Done, "The mode was not changed.")
+	p.send("state").expect(terminal.Done, "mode code, model small")
 	answer = "Yes"
-	p.says("/mode plan").is(terminal.Done, "Mode: Plan first")
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
 	answer = "Code"
-	p.says("/mode").is(terminal.Done, "Mode: Code")
-	p.says("/mode").is(terminal.Done, "Mode: Code")
+	p.send("/mode").expect(terminal.Done, "Mode: Code")
+	p.send("/mode").expect(terminal.Done, "Mode: Code")
 	ids := map[string]bool{"": true}
 	for i, text := range []string{"🔐 Change the mode to `Plan first`?", "🔐 Change the mode to `Plan first`?", "Which mode?", "Which mode?"} {
 		if i >= len(asked) || asked[i].Text != text || !asked[i].Approval {
@@ -79,60 +79,60 @@ func TestAnotherModeNeedsAnApproverWhereThereAreAny(t *testing.T) {
 }
 
 func TestSessionsAreListedAndSwitched(t *testing.T) {
-	p := newDesk(t, "-list -load -close").person("a")
-	p.says("say one")
-	p.mem.forget()
-	p.says("say two")
-	if text := p.says("/sessions").text(terminal.Message); !strings.Contains(text, "say one") || !strings.Contains(text, "✓ say two") {
+	p := newFixture(t, "-list -load -close").person("a")
+	p.send("say one")
+	p.memory.forget()
+	p.send("say two")
+	if text := p.send("/sessions").text(terminal.Message); !strings.Contains(text, "say one") || !strings.Contains(text, "✓ say two") {
 		t.Errorf("listed %q", text)
 	}
-	p.says("/sessions say one").is(terminal.Done, "Conversation: say one")
-	p.says("history").is(terminal.Done, "prompts so far: 2")
-	p.says("/sessions say one").is(terminal.Done, "This is the conversation that you are in.")
-	if text := p.says("/sessions three").text(terminal.Message); !strings.HasPrefix(text, "There is no conversation \"three\".\n\n1. ") || !strings.Contains(text, "✓ say one") {
+	p.send("/sessions say one").expect(terminal.Done, "Conversation: say one")
+	p.send("history").expect(terminal.Done, "prompts so far: 2")
+	p.send("/sessions say one").expect(terminal.Done, "This is the conversation that you are in.")
+	if text := p.send("/sessions three").text(terminal.Message); !strings.HasPrefix(text, "There is no conversation \"three\".\n\n1. ") || !strings.Contains(text, "✓ say one") {
 		t.Errorf("said %q", text)
 	}
 }
 
 func TestSessionsOfOtherChatsAreNotOffered(t *testing.T) {
-	d := newDesk(t, "-list -load -close")
+	d := newFixture(t, "-list -load -close")
 	alice, bob := d.person("alice"), d.person("bob")
-	alice.says("say my salary")
-	bob.says("say hello")
-	if text := bob.says("/sessions").text(terminal.Message); strings.Contains(text, "salary") || !strings.Contains(text, "1. ✓ say hello") {
+	alice.send("say my salary")
+	bob.send("say hello")
+	if text := bob.send("/sessions").text(terminal.Message); strings.Contains(text, "salary") || !strings.Contains(text, "1. ✓ say hello") {
 		t.Errorf("listed %q", text)
 	}
 	for _, wanted := range []string{"2", "say my salary", "salary"} {
-		if text := bob.says("/sessions " + wanted).text(terminal.Message); !strings.HasPrefix(text, "There is no conversation") {
+		if text := bob.send("/sessions " + wanted).text(terminal.Message); !strings.HasPrefix(text, "There is no conversation") {
 			t.Errorf("%s: said %q", wanted, text)
 		}
 	}
-	bob.says("history").is(terminal.Done, "prompts so far: 2")
+	bob.send("history").expect(terminal.Done, "prompts so far: 2")
 
 	var known struct{ Session string }
-	if err := json.Unmarshal([]byte(alice.mem.s), &known); err != nil || known.Session == "" {
-		t.Fatal(alice.mem.s, err)
+	if err := json.Unmarshal([]byte(alice.memory.s), &known); err != nil || known.Session == "" {
+		t.Fatal(alice.memory.s, err)
 	}
-	bob.says("/sessions "+known.Session).is(terminal.Done, "This conversation is open in another chat.")
-	bob.says("history").is(terminal.Done, "prompts so far: 3")
+	bob.send("/sessions "+known.Session).expect(terminal.Done, "This conversation is open in another chat.")
+	bob.send("history").expect(terminal.Done, "prompts so far: 3")
 	d.restart() // no agent is kept now
-	bob.says("/sessions "+known.Session).is(terminal.Done, "Conversation: say my salary")
-	bob.says("history").is(terminal.Done, "prompts so far: 2")
-	alice.says("history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
-	if text := bob.says("/sessions").text(terminal.Message); !strings.Contains(text, "✓ say my salary") || !strings.Contains(text, "say hello") {
+	bob.send("/sessions "+known.Session).expect(terminal.Done, "Conversation: say my salary")
+	bob.send("history").expect(terminal.Done, "prompts so far: 2")
+	alice.send("history").expect(terminal.Done, newSessionNotice+"\n\nprompts so far: 1")
+	if text := bob.send("/sessions").text(terminal.Message); !strings.Contains(text, "✓ say my salary") || !strings.Contains(text, "say hello") {
 		t.Errorf("listed %q", text)
 	}
 }
 
-func TestAChatsSessionsAreKnownAfterAFreshStartAndARestart(t *testing.T) {
-	d := newDesk(t, "-list -load")
+func TestAChatsSessionsAreKnownAfterANewConversationAndARestart(t *testing.T) {
+	d := newFixture(t, "-list -load")
 	p := d.person("a")
 	for _, text := range []string{"say one", "say two", "say three"} {
-		p.mem.forget()
-		p.says(text)
+		p.memory.forget()
+		p.send(text)
 	}
 	d.restart()
-	text := p.says("/sessions").text(terminal.Message)
+	text := p.send("/sessions").text(terminal.Message)
 	for _, want := range []string{"say one", "say two", "✓ say three"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %q", want, text)
@@ -140,32 +140,32 @@ func TestAChatsSessionsAreKnownAfterAFreshStartAndARestart(t *testing.T) {
 	}
 	var past []any
 	for range 50 {
-		p.mem.forget()
-		p.says("hello")
+		p.memory.forget()
+		p.send("hello")
 	}
-	if err := json.Unmarshal([]byte(p.mem.past), &past); err != nil || len(past) != 50 {
+	if err := json.Unmarshal([]byte(p.memory.lasting), &past); err != nil || len(past) != 50 {
 		t.Errorf("%d are remembered, %v", len(past), err)
 	}
 }
 
-func TestSessionsOfAnAgentThatTellsNone(t *testing.T) {
-	newDesk(t, "").person("a").says("/sessions").is(terminal.Done, "This agent does not list its conversations.")
+func TestSessionsOfAnAgentThatCannotListThem(t *testing.T) {
+	newFixture(t, "").person("a").send("/sessions").expect(terminal.Done, "This agent does not list its conversations.")
 }
 
 func TestOtherCommandsGoToTheAgent(t *testing.T) {
-	newDesk(t, "").person("a").says("/review all of it").is(terminal.Done, "You said: /review all of it")
+	newFixture(t, "").person("a").send("/review all of it").expect(terminal.Done, "You said: /review all of it")
 }
 
 func TestSessionDetailsAreReported(t *testing.T) {
-	p := newDesk(t, "-list -models").person("a")
-	p.says(`raw {"sessionUpdate":"session_info_update","title":"Fix the tests"}
+	p := newFixture(t, "-list -models").person("a")
+	p.send(`raw {"sessionUpdate":"session_info_update","title":"Fix the tests"}
 raw {"sessionUpdate":"usage_update","used":12345,"size":200000}
 raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"Look"},{"name":"model","description":"its own"}]}`)
-	if p.about.Line != "Fix the tests · Small · 12k of 200k tokens" {
-		t.Errorf("about %q", p.about.Line)
+	if p.agentInfo.Line != "Fix the tests · Small · 12k of 200k tokens" {
+		t.Errorf("about %q", p.agentInfo.Line)
 	}
 	var names []string
-	for _, c := range p.about.Commands {
+	for _, c := range p.agentInfo.Commands {
 		names = append(names, c.Name)
 	}
 	if strings.Join(names, " ") != "sessions model review" {

@@ -14,32 +14,32 @@ import (
 	"nanobot/terminal"
 )
 
-func show(v *view, block string, args ...any) {
-	send(v, `{"sessionUpdate":"agent_message_chunk","content":`+block+`}`, args...)
+func sendBlock(v *view, block string, args ...any) {
+	sendUpdate(v, `{"sessionUpdate":"agent_message_chunk","content":`+block+`}`, args...)
 }
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 func TestMediaInAnAnswerIsSentInItsPlace(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	file := filepath.Join(turn.ExecEnv.Dir, "a report.txt")
 	if err := os.WriteFile(file, []byte("numbers"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	v := newView(turn, nil)
-	chunk(v, "before", "")
-	show(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("one"))
-	show(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("two"))
-	show(v, `{"type":"image","mimeType":"image/jpeg","uri":"file:///x/photo%%201.jpg","data":%q}`, b64("three"))
-	chunk(v, "between", "")
-	show(v, `{"type":"audio","mimeType":"audio/mpeg","data":%q}`, strings.TrimRight(b64("sound"), "="))
-	show(v, `{"type":"resource","resource":{"uri":"file:///x/../../etc/data.bin","blob":%q}}`, b64("blob"))
-	show(v, `{"type":"resource_link","name":"report","uri":%q}`, fileURI(file))
-	chunk(v, "see ", "")
-	show(v, `{"type":"resource_link","name":"the [docs]","uri":"https://example.com/a b"}`)
-	show(v, `{"type":"resource","resource":{"uri":"file:///x/notes.md","text":"short"}}`)
-	show(v, `{"type":"resource","resource":{"uri":"file:///x/long.md","text":%q}}`, strings.Repeat("long ", 1000))
-	flush(t, v)
+	sendChunk(v, "before", "")
+	sendBlock(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("one"))
+	sendBlock(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("two"))
+	sendBlock(v, `{"type":"image","mimeType":"image/jpeg","uri":"file:///x/photo%%201.jpg","data":%q}`, b64("three"))
+	sendChunk(v, "between", "")
+	sendBlock(v, `{"type":"audio","mimeType":"audio/mpeg","data":%q}`, strings.TrimRight(b64("sound"), "="))
+	sendBlock(v, `{"type":"resource","resource":{"uri":"file:///x/../../etc/data.bin","blob":%q}}`, b64("blob"))
+	sendBlock(v, `{"type":"resource_link","name":"report","uri":%q}`, fileURI(file))
+	sendChunk(v, "see ", "")
+	sendBlock(v, `{"type":"resource_link","name":"the [docs]","uri":"https://example.com/a b"}`)
+	sendBlock(v, `{"type":"resource","resource":{"uri":"file:///x/notes.md","text":"short"}}`)
+	sendBlock(v, `{"type":"resource","resource":{"uri":"file:///x/long.md","text":%q}}`, strings.Repeat("long ", 1000))
+	closeView(t, v)
 	var got []string
 	for _, f := range r.frames {
 		if f.Kind == terminal.Message {
@@ -72,12 +72,12 @@ func TestMediaInAnAnswerIsSentInItsPlace(t *testing.T) {
 	}
 }
 
-func TestAPictureWaitsForNoOtherForLong(t *testing.T) {
+func TestAPictureIsSentAfterAShortWaitForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		v := newView(turn, nil)
 		for range 25 {
-			show(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
+			sendBlock(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
 		}
 		time.Sleep(albumWindow)
 		synctest.Wait()
@@ -88,7 +88,7 @@ func TestAPictureWaitsForNoOtherForLong(t *testing.T) {
 		if fmt.Sprint(sizes) != "[10 10 5]" {
 			t.Errorf("albums of %v", sizes)
 		}
-		flush(t, v)
+		closeView(t, v)
 	})
 }
 
@@ -98,30 +98,30 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 		"empty":  {`{"type":"audio","mimeType":"audio/wav","data":""}`, "⚠ The agent sent a sound that cannot be shown: empty."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newChat(t)
+			turn, r := newTurn(t)
 			v := newView(turn, nil)
 			v.update(json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":` + c.block + `}`))
-			flush(t, v)
+			closeView(t, v)
 			if got := r.texts(terminal.Message); len(got) != 1 || got[0] != c.want {
 				t.Errorf("got %q", got)
 			}
 		})
 	}
 	t.Run("too large", func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		v := newView(turn, nil)
 		v.showData("image", "big.png", "image/png", strings.Repeat("A", 28<<20))
-		flush(t, v)
+		closeView(t, v)
 		if got := r.last(terminal.Message); got != "⚠ The agent sent a picture `big.png` that cannot be shown: larger than 20 MiB." {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("no room", func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		t.Setenv("TMPDIR", filepath.Join(turn.ExecEnv.Dir, "none"))
 		v := newView(turn, nil)
-		show(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
-		flush(t, v)
+		sendBlock(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
+		closeView(t, v)
 		if got := r.texts(terminal.Message); len(got) != 1 || !strings.Contains(got[0], "could not be written") {
 			t.Errorf("got %q", got)
 		}
@@ -140,13 +140,13 @@ func TestFileNamesStayWithinTheirFolder(t *testing.T) {
 	}
 }
 
-func TestANameIsNoPath(t *testing.T) {
+func TestAFileNameContainsNoSeparators(t *testing.T) {
 	if got := safeFileName("../a/b", "image", ".png"); strings.Contains(got, "/") || strings.HasPrefix(got, ".") {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestAPromptHasTheBlocksThatTheAgentTakes(t *testing.T) {
+func TestAPromptHasTheBlocksThatTheAgentAccepts(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, data string) string {
 		path := filepath.Join(dir, name)
@@ -188,7 +188,7 @@ func TestAPromptHasTheBlocksThatTheAgentTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, b := range promptBlocks(c.e, c.caps) {
-				wellFormed(t, "ContentBlock", b)
+				checkSchema(t, "ContentBlock", b)
 				switch b.Type {
 				case "text":
 					got = append(got, "text:"+b.Text)

@@ -17,23 +17,23 @@ func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 }
 
 func TestAFinishedEditIsShownAsADiff(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	dir := turn.ExecEnv.Dir
 	v := newView(turn, nil)
 	content := fmt.Sprintf(`[{"type":"diff","path":"%s/src/a.go","oldText":"one\ntwo\n","newText":"one\n2\n"}]`, dir)
-	chunk(v, "I edit.", "")
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","content":%s}`, content)
+	sendChunk(v, "I edit.", "")
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","content":%s}`, content)
 	v.emitPending()
 	if got := r.texts(terminal.Message); len(got) != 1 {
 		t.Fatalf("before it is done: %q", got)
 	}
-	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed"}`)
-	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed","content":%s}`, content) // some repeat it
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"n","kind":"edit","status":"completed","content":[{"type":"diff","path":"/else/n.md","oldText":null,"newText":"x%sx"}]}`, "```")
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"f","kind":"edit","status":"failed","content":%s}`, content)
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"w","kind":"edit","content":[{"type":"diff","path":"/w","newText":"w\n"}]}`)
-	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"w","status":"completed","content":[{"type":"content","content":{"type":"text","text":"done"}}]}`)
-	flush(t, v)
+	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed"}`)
+	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed","content":%s}`, content) // some repeat it
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"n","kind":"edit","status":"completed","content":[{"type":"diff","path":"/else/n.md","oldText":null,"newText":"x%sx"}]}`, "```")
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"f","kind":"edit","status":"failed","content":%s}`, content)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"w","kind":"edit","content":[{"type":"diff","path":"/w","newText":"w\n"}]}`)
+	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"w","status":"completed","content":[{"type":"content","content":{"type":"text","text":"done"}}]}`)
+	closeView(t, v)
 	want := []string{
 		"I edit.",
 		"✏️ `src/a.go` · +1 −1\n```diff\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n```",
@@ -49,13 +49,13 @@ func TestAFinishedEditIsShownAsADiff(t *testing.T) {
 }
 
 func TestALongDiffIsAlsoAFile(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	v := newView(turn, nil)
 	long := strings.Repeat("line\\n", 50)
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"e","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, long)
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/a","newText":"%s"},{"type":"diff","path":"/p/b","oldText":"x","newText":"y"}]}`, long)
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"3","status":"completed","content":[{"type":"diff","path":"/p/wide","newText":"%s"}]}`, strings.Repeat("w", 500))
-	flush(t, v)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, long)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/a","newText":"%s"},{"type":"diff","path":"/p/b","oldText":"x","newText":"y"}]}`, long)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"3","status":"completed","content":[{"type":"diff","path":"/p/wide","newText":"%s"}]}`, strings.Repeat("w", 500))
+	closeView(t, v)
 	if got := r.files["wide.diff"]; !strings.Contains(got, strings.Repeat("w", 500)) || strings.Contains(r.last(terminal.Message), strings.Repeat("w", 300)) {
 		t.Errorf("a wide line: file %q", got)
 	}

@@ -9,9 +9,10 @@ import (
 	"nanobot/terminal"
 )
 
-// The gateway reads and writes files for an agent, and is in no sandbox itself.
+// The gateway reads and writes files for an agent and has no sandbox itself, so it must check
+// paths.
 func TestNoFileOfAnotherChatIsReadOrWrittenForAnAgent(t *testing.T) {
-	w := newWorld(t)
+	w := newFileFixture(t)
 	users := filepath.Join(w.Dir, "users")
 	for _, dir := range []string{"users/7", "users/8", ".state/deep"} {
 		if err := os.MkdirAll(filepath.Join(w.Dir, dir), 0o700); err != nil {
@@ -19,9 +20,9 @@ func TestNoFileOfAnotherChatIsReadOrWrittenForAnAgent(t *testing.T) {
 		}
 	}
 	other, mine := filepath.Join(users, "7", "note"), filepath.Join(users, "8", "note")
-	w.put(other, "SECRET")
-	w.put(mine, "mine")
-	w.put(filepath.Join(w.Dir, ".state/deep/db"), "SECRET")
+	w.putFile(other, "SECRET")
+	w.putFile(mine, "mine")
+	w.putFile(filepath.Join(w.Dir, ".state/deep/db"), "SECRET")
 	for link, to := range map[string]string{"users/8/folder": "../7", "users/8/file": other} {
 		if err := os.Symlink(to, filepath.Join(w.Dir, link)); err != nil {
 			t.Fatal(err)
@@ -34,22 +35,22 @@ func TestNoFileOfAnotherChatIsReadOrWrittenForAnAgent(t *testing.T) {
 	}
 	w.Chats = []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}
 	for _, path := range []string{other, mine + "/../../7/note", users + "/8/folder/note", users + "/8/file", users + "/7/none", users + "/9/none"} {
-		if got, err := w.read(map[string]any{"path": path}); err == nil || !strings.Contains(err.Message, "belongs to another chat") {
+		if got, err := w.callRead(map[string]any{"path": path}); err == nil || !strings.Contains(err.Message, "belongs to another chat") {
 			t.Errorf("read %s: %q, %v", path, got, err)
 		}
-		if err := w.write(path, "OVERWRITTEN"); err == nil || !strings.Contains(err.Message, "belongs to another chat") {
+		if err := w.callWrite(path, "OVERWRITTEN"); err == nil || !strings.Contains(err.Message, "belongs to another chat") {
 			t.Errorf("write %s: %v", path, err)
 		}
 	}
 	for _, path := range []string{users + "/8/hard", w.Dir + "/hard-state"} {
-		if got, err := w.read(map[string]any{"path": path}); err == nil {
+		if got, err := w.callRead(map[string]any{"path": path}); err == nil {
 			t.Errorf("read %s: %q", path, got)
 		}
 	}
-	if got, err := w.read(map[string]any{"path": mine}); err != nil || got != "mine" {
+	if got, err := w.callRead(map[string]any{"path": mine}); err != nil || got != "mine" {
 		t.Errorf("one's own: %q, %v", got, err)
 	}
-	if err := w.write(mine, "changed"); err != nil {
+	if err := w.callWrite(mine, "changed"); err != nil {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(other); string(got) != "SECRET" {

@@ -11,19 +11,19 @@ import (
 	"nanobot/terminal"
 )
 
-// world is a workspace with things outside of it.
-type world struct {
+// fileFixture is a workspace, with files of the gateway in it and other files outside.
+type fileFixture struct {
 	terminal.ExecEnv
 	t       *testing.T
 	outside string
 }
 
-func newWorld(t *testing.T) *world {
+func newFileFixture(t *testing.T) *fileFixture {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, outside: filepath.Join(base, "outside")}
+	w := &fileFixture{t: t, outside: filepath.Join(base, "outside")}
 	w.Dir = filepath.Join(base, "work")
 	w.Roots = []string{w.Dir}
 	w.Private = []string{filepath.Join(w.Dir, "config.json"), filepath.Join(w.Dir, ".state"), filepath.Join(w.Dir, "later.key")}
@@ -32,11 +32,11 @@ func newWorld(t *testing.T) *world {
 			t.Fatal(err)
 		}
 	}
-	w.put(filepath.Join(w.outside, "secret"), "SECRET")
-	w.put(w.Dir+"space/secret", "SECRET")
-	w.put(w.Private[0], "SECRET")
-	w.put(filepath.Join(w.Dir, ".state", "db"), "SECRET")
-	w.put(filepath.Join(w.Dir, "sub", "file"), "public")
+	w.putFile(filepath.Join(w.outside, "secret"), "SECRET")
+	w.putFile(w.Dir+"space/secret", "SECRET")
+	w.putFile(w.Private[0], "SECRET")
+	w.putFile(filepath.Join(w.Dir, ".state", "db"), "SECRET")
+	w.putFile(filepath.Join(w.Dir, "sub", "file"), "public")
 	for link, to := range map[string]string{
 		"out": w.outside, "file-out": filepath.Join(w.outside, "secret"), "up": "..", "new-out": filepath.Join(w.outside, "new"),
 		"chain": "file-out", "loop": "loop", "conf": "config.json", "in": "sub/file", "abs-in": filepath.Join(w.Dir, "sub", "file"),
@@ -55,34 +55,34 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) put(path, text string) {
+func (w *fileFixture) putFile(path, text string) {
 	w.t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) read(params map[string]any) (string, *rpcError) {
+func (w *fileFixture) callRead(params map[string]any) (string, *rpcError) {
 	raw, _ := json.Marshal(params)
 	got, err := readFile(w.ExecEnv, raw, nil)
 	if err != nil {
 		return "", err
 	}
-	wellFormed(w.t, "ReadTextFileResponse", got)
+	checkSchema(w.t, "ReadTextFileResponse", got)
 	return got.(map[string]string)["content"], nil
 }
 
-func (w *world) write(path, text string) *rpcError {
+func (w *fileFixture) callWrite(path, text string) *rpcError {
 	raw, _ := json.Marshal(map[string]string{"path": path, "content": text})
 	got, err := writeFile(w.ExecEnv, raw, nil)
 	if err == nil {
-		wellFormed(w.t, "WriteTextFileResponse", got)
+		checkSchema(w.t, "WriteTextFileResponse", got)
 	}
 	return err
 }
 
-// forbidden are paths that lead out of the workspace or to the gateway's own files.
-func (w *world) forbidden() map[string]string {
+// forbiddenPaths are paths that lead out of the workspace or to the gateway's own files.
+func (w *fileFixture) forbiddenPaths() map[string]string {
 	outside, own, absolute := "outside the folders", "gateway's own", "absolute"
 	return map[string]string{
 		w.outside + "/secret": outside, w.Dir + "/../outside/secret": outside, w.Dir + "/out/secret": outside, w.Dir + "/file-out": outside,
@@ -96,12 +96,12 @@ func (w *world) forbidden() map[string]string {
 }
 
 func TestNoPathLeadsOutOfTheFolders(t *testing.T) {
-	w := newWorld(t)
-	for path, why := range w.forbidden() {
-		if got, err := w.read(map[string]any{"path": path}); err == nil || !strings.Contains(err.Message, why) || strings.Contains(err.Message, "SECRET") {
+	w := newFileFixture(t)
+	for path, why := range w.forbiddenPaths() {
+		if got, err := w.callRead(map[string]any{"path": path}); err == nil || !strings.Contains(err.Message, why) || strings.Contains(err.Message, "SECRET") {
 			t.Errorf("read %q: %q, %v", path, got, err)
 		}
-		if err := w.write(path, "OVERWRITTEN"); err == nil || !strings.Contains(err.Message, why) {
+		if err := w.callWrite(path, "OVERWRITTEN"); err == nil || !strings.Contains(err.Message, why) {
 			t.Errorf("write %q: %v", path, err)
 		}
 	}
@@ -116,14 +116,14 @@ func TestNoPathLeadsOutOfTheFolders(t *testing.T) {
 }
 
 func TestALinkWithinTheFoldersIsFollowed(t *testing.T) {
-	w := newWorld(t)
+	w := newFileFixture(t)
 	for _, path := range []string{"/sub/file", "/in", "/abs-in", "/dir-in/file", "/sub/../sub/file", "/up/work/sub/file"} {
-		if got, err := w.read(map[string]any{"path": w.Dir + path}); err != nil || got != "public" {
+		if got, err := w.callRead(map[string]any{"path": w.Dir + path}); err != nil || got != "public" {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}
 	}
 	for path, target := range map[string]string{"/in": "/sub/file", "/abs-in": "/sub/file", "/dir-in/new": "/sub/new", "/new-in": "/sub/made"} {
-		if err := w.write(w.Dir+path, "by "+path); err != nil {
+		if err := w.callWrite(w.Dir+path, "by "+path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		if got, _ := os.ReadFile(w.Dir + target); string(got) != "by "+path {
@@ -135,11 +135,11 @@ func TestALinkWithinTheFoldersIsFollowed(t *testing.T) {
 	}
 }
 
-func TestLinesAreReadAsAsked(t *testing.T) {
-	w := newWorld(t)
+func TestTheRequestedLinesAreRead(t *testing.T) {
+	w := newFileFixture(t)
 	path := filepath.Join(w.Dir, "lines")
-	w.put(path, "one\ntwo\r\nthree €\nfour")
-	w.put(filepath.Join(w.Dir, "empty"), "")
+	w.putFile(path, "one\ntwo\r\nthree €\nfour")
+	w.putFile(filepath.Join(w.Dir, "empty"), "")
 	for name, c := range map[string]struct {
 		line, limit any
 		want        string
@@ -149,27 +149,27 @@ func TestLinesAreReadAsAsked(t *testing.T) {
 		"from": {3, nil, "three €\nfour"}, "none": {1, 0, ""}, "only a limit": {nil, 2, "one\ntwo\r\n"}, "fraction": {2.0, 1.0, "two\r\n"},
 		"huge limit": {2, 1e18, "two\r\nthree €\nfour"}, "wrong type": {"x", []int{}, "one\ntwo\r\nthree €\nfour"},
 	} {
-		if got, err := w.read(map[string]any{"path": path, "line": c.line, "limit": c.limit}); err != nil || got != c.want {
+		if got, err := w.callRead(map[string]any{"path": path, "line": c.line, "limit": c.limit}); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 	long := strings.Repeat("x", 200_000) + "\n"
-	w.put(filepath.Join(w.Dir, "long"), long+"short\n"+long)
+	w.putFile(filepath.Join(w.Dir, "long"), long+"short\n"+long)
 	for line, want := range []string{1: long, 2: "short\n", 3: long, 4: ""} {
-		if got, err := w.read(map[string]any{"path": filepath.Join(w.Dir, "long"), "line": line, "limit": 1}); line > 0 && (err != nil || got != want) {
+		if got, err := w.callRead(map[string]any{"path": filepath.Join(w.Dir, "long"), "line": line, "limit": 1}); line > 0 && (err != nil || got != want) {
 			t.Errorf("long line %d: %d bytes, %v", line, len(got), err)
 		}
 	}
-	if got, err := w.read(map[string]any{"path": filepath.Join(w.Dir, "empty"), "line": 1, "limit": 10}); err != nil || got != "" {
+	if got, err := w.callRead(map[string]any{"path": filepath.Join(w.Dir, "empty"), "line": 1, "limit": 10}); err != nil || got != "" {
 		t.Errorf("empty: %q, %v", got, err)
 	}
 }
 
 func TestReadErrorsAreExplained(t *testing.T) {
-	w := newWorld(t)
-	w.put(w.Dir+"/binary", "a\xff\xfeb")
-	w.put(w.Dir+"/big", strings.Repeat("0123456789abcde\n", maxRead/16+1))
-	w.put(w.Dir+"/full", strings.Repeat("0123456789abcde\n", maxRead/16))
+	w := newFileFixture(t)
+	w.putFile(w.Dir+"/binary", "a\xff\xfeb")
+	w.putFile(w.Dir+"/big", strings.Repeat("0123456789abcde\n", maxRead/16+1))
+	w.putFile(w.Dir+"/full", strings.Repeat("0123456789abcde\n", maxRead/16))
 	for path, want := range map[string]rpcError{
 		w.Dir + "/none":      {Code: codeNotFound, Message: "no such file"},
 		w.Dir + "/none/none": {Code: codeNotFound, Message: "no such file"},
@@ -177,14 +177,14 @@ func TestReadErrorsAreExplained(t *testing.T) {
 		w.Dir + "/big":       {Code: codeInternal, Message: "line and limit"},
 		w.Dir + "/sub":       {Code: codeInternal, Message: "a folder"},
 	} {
-		if _, err := w.read(map[string]any{"path": path}); err == nil || err.Code != want.Code || !strings.Contains(err.Message, want.Message) {
+		if _, err := w.callRead(map[string]any{"path": path}); err == nil || err.Code != want.Code || !strings.Contains(err.Message, want.Message) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if got, err := w.read(map[string]any{"path": w.Dir + "/full"}); err != nil || len(got) != maxRead {
+	if got, err := w.callRead(map[string]any{"path": w.Dir + "/full"}); err != nil || len(got) != maxRead {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if got, err := w.read(map[string]any{"path": w.Dir + "/big", "line": maxRead/16 + 1}); err != nil || got != "0123456789abcde\n" {
+	if got, err := w.callRead(map[string]any{"path": w.Dir + "/big", "line": maxRead/16 + 1}); err != nil || got != "0123456789abcde\n" {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, params := range []string{`[]`, `{"path":5}`, `5`} {

@@ -9,14 +9,14 @@ import (
 )
 
 func TestAFileIsWrittenWithItsModeAndItsFolders(t *testing.T) {
-	w := newWorld(t)
+	w := newFileFixture(t)
 	script := w.Dir + "/script"
-	w.put(script, "old")
+	w.putFile(script, "old")
 	if err := os.Chmod(script, 0o751); err != nil {
 		t.Fatal(err)
 	}
 	text := "größer\x00\r\n"
-	if err := w.write(script, text); err != nil {
+	if err := w.callWrite(script, text); err != nil {
 		t.Fatal(err)
 	}
 	if info, _ := os.Stat(script); info.Mode() != 0o751 {
@@ -26,7 +26,7 @@ func TestAFileIsWrittenWithItsModeAndItsFolders(t *testing.T) {
 		t.Errorf("has %q", got)
 	}
 	deep := w.Dir + "/a/b/c/" + strings.Repeat("n", 250)
-	if err := w.write(deep, ""); err != nil {
+	if err := w.callWrite(deep, ""); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(deep); err != nil || info.Size() != 0 || info.Mode().Perm()&0o600 != 0o600 {
@@ -41,16 +41,16 @@ func TestAFileIsWrittenWithItsModeAndItsFolders(t *testing.T) {
 	if err := os.Chmod(script, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.write(script, "x"); err == nil || !strings.Contains(err.Message, "permission denied") {
+	if err := w.callWrite(script, "x"); err == nil || !strings.Contains(err.Message, "permission denied") {
 		t.Errorf("a file that must not be written was: %v", err)
 	}
 }
 
 func TestAReaderSeesTheOldTextOrTheNewOne(t *testing.T) {
-	w := newWorld(t)
+	w := newFileFixture(t)
 	path := w.Dir + "/changing"
 	texts := []string{strings.Repeat("a", 60_000), strings.Repeat("b", 40_000)}
-	w.put(path, texts[0])
+	w.putFile(path, texts[0])
 	done := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -67,7 +67,7 @@ func TestAReaderSeesTheOldTextOrTheNewOne(t *testing.T) {
 		}
 	})
 	for i := range 50 {
-		if err := w.write(path, texts[i%2]); err != nil {
+		if err := w.callWrite(path, texts[i%2]); err != nil {
 			t.Error(err)
 		}
 	}
@@ -78,8 +78,8 @@ func TestAReaderSeesTheOldTextOrTheNewOne(t *testing.T) {
 	}
 }
 
-func TestALinkPutThereMeanwhileLeadsNowhere(t *testing.T) {
-	w := newWorld(t)
+func TestALinkCreatedBeforeAWriteIsNotFollowed(t *testing.T) {
+	w := newFileFixture(t)
 	at, err := resolveFile(w.ExecEnv, w.Dir+"/sub/file")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestALinkPutThereMeanwhileLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(w.outside, w.Dir+"/sub"); err != nil {
 		t.Fatal(err)
 	}
-	w.put(w.outside+"/file", "SECRET")
+	w.putFile(w.outside+"/file", "SECRET")
 	if f, err := at.open(); err == nil {
 		_ = f.Close()
 		t.Error("read through the link")

@@ -12,8 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// servers sets MCP servers of each type.
-func servers(t *testing.T) func(*config.Terminal) {
+// withServers returns a function that configures one MCP server of each type.
+func withServers(t *testing.T) func(*config.Terminal) {
 	t.Setenv("ACPTEST_KEY", "of the environment")
 	return func(c *config.Terminal) {
 		c.MCPServers = map[string]config.MCPServer{
@@ -25,7 +25,7 @@ func servers(t *testing.T) func(*config.Terminal) {
 	}
 }
 
-func TestASessionIsOpenedWithTheMCPServersThatTheAgentTakes(t *testing.T) {
+func TestASessionIsOpenedWithTheMCPServersThatTheAgentSupports(t *testing.T) {
 	sh := ""
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(dir, "sh")); err == nil && sh == "" {
@@ -46,7 +46,7 @@ func TestASessionIsOpenedWithTheMCPServersThatTheAgentTakes(t *testing.T) {
 		"-load -http -sse ": {[]string{search, stream}, nil},
 	} {
 		t.Run(flags, func(t *testing.T) {
-			d := newDesk(t, flags, servers(t))
+			d := newFixture(t, flags, withServers(t))
 			all := append([]string{
 				`{"name":"files","command":"` + sh + `","args":["-c","server"],"env":[{"name":"B","value":"2"},{"name":"KEY","value":"of the environment"}]}`,
 				`{"name":"local","command":"` + d.workspace + `/bin/server","args":[],"env":[]}`,
@@ -54,7 +54,7 @@ func TestASessionIsOpenedWithTheMCPServersThatTheAgentTakes(t *testing.T) {
 			given := "`[" + strings.Join(all, ",") + "]`"
 			p := d.person("a")
 			for range 2 { // a new session, and an earlier one that is brought back
-				h := p.says("servers").is(terminal.Done, given)
+				h := p.send("servers").expect(terminal.Done, given)
 				for _, missing := range want.without {
 					if log := h.text(terminal.Log); !strings.Contains(log, "the agent does not support MCP servers of type "+missing) {
 						t.Errorf("nothing is said of %q: %s", missing, log)
@@ -74,21 +74,21 @@ func TestASessionHasTheGatewaysOwnServerIfThereIsASocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDesk(t, "-resume")
+	d := newFixture(t, "-resume")
 	p := d.person("a")
 	p.token = "token-of-a"
-	p.says("servers").is(terminal.Done, "`[]`")
+	p.send("servers").expect(terminal.Done, "`[]`")
 	d.socket = "/run/nanobot/tools.sock"
 	d.restart()
 	own := "`" + `[{"name":"nanobot","command":"` + program + `","args":["mcp"],"env":[{"name":"NANOBOT_SOCKET","value":"/run/nanobot/tools.sock"},` +
 		`{"name":"NANOBOT_CHAT_TOKEN","value":"token-of-a"}]}]` + "`"
-	p.says("servers").is(terminal.Done, own) // brought back
+	p.send("servers").expect(terminal.Done, own) // brought back
 	q := d.person("b")
 	q.token = "token-of-b"
-	q.says("servers").is(terminal.Done, strings.Replace(own, "token-of-a", "token-of-b", 1)) // new
+	q.send("servers").expect(terminal.Done, strings.Replace(own, "token-of-a", "token-of-b", 1)) // new
 	d.cfg.MCPServers = map[string]config.MCPServer{"nanobot": {Command: "/opt/another", Args: []string{"serve"}}}
 	d.restart()
-	p.says("servers").is(terminal.Done, "`"+`[{"name":"nanobot","command":"/opt/another","args":["serve"],"env":[]}]`+"`")
+	p.send("servers").expect(terminal.Done, "`"+`[{"name":"nanobot","command":"/opt/another","args":["serve"],"env":[]}]`+"`")
 }
 
 func TestASecretOfAnMCPServerThatCannotBeReadIsAnErrorOfTheStart(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"nanobot/terminal/acp/agentstest"
 )
 
-// command prints what the model looks for, and does not contain it.
+// command prints the text that the model looks for. The command itself does not contain the text.
 const command = `printf 'RESULT-OF-%s\n' COMMAND`
 
-// newModel returns a model that wants to run one command, and then says what came of it.
+// newModel returns a model that asks for one command and then reports the result.
 func newModel(t *testing.T) *httptest.Server {
 	return agentstest.NewModel(t, func(r agentstest.Request) agentstest.Reply {
 		shell := r.Tool("bash")

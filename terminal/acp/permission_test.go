@@ -15,9 +15,9 @@ import (
 
 const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"Y","name":"Always","kind":"allow_always"},{"optionId":"n","name":"No","kind":"reject_once"}`
 
-// asked returns what the agent is told, such as y for the option of this id, and the line in the
-// audit trail.
-func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy Settings, v *view, call, options string) string {
+// requestPermission returns the response to the agent, such as y for the option of this ID, and the
+// line in the audit log.
+func requestPermission(ctx context.Context, t *testing.T, turn terminal.Turn, policy Settings, v *view, call, options string) string {
 	t.Helper()
 	if policy.AskTimeout == 0 {
 		policy.AskTimeout = 300
@@ -27,7 +27,7 @@ func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy Setting
 	if rerr != nil {
 		t.Fatal(rerr)
 	}
-	raw := wellFormed(t, "RequestPermissionResponse", got)
+	raw := checkSchema(t, "RequestPermissionResponse", got)
 	var a struct{ Outcome map[string]string }
 	if err := json.Unmarshal([]byte(raw), &a); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		"no policy":              {"", nil, "read", usualOptions, answers("Yes"), "y", "Yes by user ann"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newChat(t)
+			turn, r := newTurn(t)
 			turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 				if c.ask == nil {
 					t.Error("the person was asked")
@@ -107,7 +107,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 			}
 			v := newView(turn, nil)
 			policy := Settings{Permissions: c.policy, Rules: c.rules}
-			if got := asked(context.Background(), t, turn, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
+			if got := requestPermission(context.Background(), t, turn, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
 				t.Errorf("answered %s", got)
 			}
 			silent := !strings.Contains(c.by, "nobody") && !strings.Contains(c.by, "was not asked")
@@ -118,51 +118,51 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 			if got, want := r.last(terminal.Log), fmt.Sprintf("permission: %s \"Do it\": %s", kind, c.by); got != want {
 				t.Errorf("logged %s\nnot    %s", got, want)
 			}
-			flush(t, v)
+			closeView(t, v)
 		})
 	}
 }
 
 func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
-	turn, _ := newChat(t)
+	turn, _ := newTurn(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	v := newView(turn, nil)
 	policy := Settings{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
-	if got := asked(context.Background(), t, turn, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
+	if got := requestPermission(context.Background(), t, turn, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
 		t.Errorf("an unknown kind: %s", got)
 	}
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","kind":"read"}`)
-	if got := asked(context.Background(), t, turn, policy, v, `"kind":null`, usualOptions); got != "y" {
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","kind":"read"}`)
+	if got := requestPermission(context.Background(), t, turn, policy, v, `"kind":null`, usualOptions); got != "y" {
 		t.Errorf("a known one: %s", got)
 	}
-	if got := asked(context.Background(), t, turn, policy, v, `"kind":"execute"`, usualOptions); got != "n" {
+	if got := requestPermission(context.Background(), t, turn, policy, v, `"kind":"execute"`, usualOptions); got != "n" {
 		t.Errorf("one that is said: %s", got)
 	}
 	if v.board.byID["t"].kind != "read" {
 		t.Error("the tool call was changed by a question")
 	}
-	flush(t, v)
+	closeView(t, v)
 }
 
-func TestThatNobodyCanBeAskedIsReportedOnce(t *testing.T) {
-	turn, r := newChat(t)
+func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
+	turn, r := newTurn(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	v := newView(turn, nil)
 	for range 3 {
-		asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
+		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
 	}
-	flush(t, v)
+	closeView(t, v)
 	if got := r.texts(terminal.Message); len(got) != 1 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" {
 		t.Errorf("said %q", got)
 	}
 }
 
 func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
-	turn, _ := newChat(t)
+	turn, _ := newTurn(t)
 	var text string
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		text = q.Text
@@ -175,23 +175,23 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```\n{\"script\":\"" + long[:maxQuestionDetail-11] + "…\n(203313 more bytes)\n```",
 		`{"script":"short"}`:                   "🔐 💻 Bash",
 	} {
-		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
-		asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
+		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
+		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
 		if text != want {
 			t.Errorf("asked %d bytes %.60q … %q, want %q", len(text), text, text[max(0, len(text)-60):], want[max(0, len(want)-60):])
 		}
-		send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":%s}`, input)
-		asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
+		sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":%s}`, input)
+		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
 		if text != want {
 			t.Errorf("asked of what was known: %.60q … %q", text, text[max(0, len(text)-60):])
 		}
 	}
-	flush(t, v)
+	closeView(t, v)
 }
 
 func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		counts := true // the asker does what Timeout says
 		turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 			if q.Timeout != 7*time.Second {
@@ -209,7 +209,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		policy := Settings{Permissions: "ask", AskTimeout: 7}
 		for _, took := range []time.Duration{7 * time.Second, 7*time.Second + askGrace} {
 			start := time.Now()
-			if got := asked(context.Background(), t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
+			if got := requestPermission(context.Background(), t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
 				t.Errorf("%s after %v", got, time.Since(start))
 			}
 			if got := r.last(terminal.Message); got != "🔐 Nobody answered within 7 s, so this was refused: edit" {
@@ -222,18 +222,18 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, cancel)
-		if got := asked(ctx, t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+		if got := requestPermission(ctx, t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("with the turn: %s", got)
 		}
-		if got := asked(ctx, t, turn, Settings{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+		if got := requestPermission(ctx, t, turn, Settings{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("behind it: %s", got)
 		}
-		flush(t, v)
+		closeView(t, v)
 	})
 }
 
 func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	var questions []terminal.Question
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		if len(r.texts(terminal.Message)) != 1 || r.last(terminal.Progress) == "" {
@@ -243,8 +243,8 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 		return terminal.Answer{Text: "Allow (2)"}, nil
 	}
 	v := newView(turn, nil)
-	chunk(v, "I shall.", "")
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Terminal","kind":"execute","rawInput":{"command":"ls *","description":"x"}}`)
+	sendChunk(v, "I shall.", "")
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Terminal","kind":"execute","rawInput":{"command":"ls *","description":"x"}}`)
 	options := `{"optionId":"1","name":"Allow","kind":"allow_once"},{"optionId":"2","name":" allow\n","kind":"allow_always"},{"optionId":"3","name":"","kind":"reject_once"},{"optionId":"4","name":"Allow (2)","kind":"reject_always"}`
 	var texts []string
 	for _, call := range []string{
@@ -256,7 +256,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
 		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
-		if got := asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, call, options); got != "2" {
+		if got := requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, call, options); got != "2" {
 			t.Errorf("answered %s", got)
 		}
 		texts = append(texts, questions[len(questions)-1].Text)
@@ -281,5 +281,5 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 	if questions[0].ID == questions[1].ID || questions[0].ID == "" {
 		t.Error("two questions have one id")
 	}
-	flush(t, v)
+	closeView(t, v)
 }

@@ -19,8 +19,8 @@ import (
 	"nanobot/terminal/acp/agentstest"
 )
 
-// talk is a conversation with a real agent.
-type talk struct {
+// realAgent is an agent from npm and its conversation in one chat.
+type realAgent struct {
 	t      *testing.T
 	runner *terminal.Runner
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ type talk struct {
 	memory memory
 }
 
-func converse(t *testing.T, agent agentstest.Agent) *talk {
+func startRealAgent(t *testing.T, agent agentstest.Agent) *realAgent {
 	cfg := config.Default().Terminal
 	cfg.Protocol, cfg.Command, cfg.Timeout, cfg.Env = "acp", agent.Command, 120, agent.Env
 	workspace := t.TempDir()
@@ -41,11 +41,11 @@ func converse(t *testing.T, agent agentstest.Agent) *talk {
 		t.Fatal(err)
 	}
 	t.Cleanup(runner.Close)
-	return &talk{t: t, runner: runner, answer: "allow"}
+	return &realAgent{t: t, runner: runner, answer: "allow"}
 }
 
-// say runs a turn and returns all messages in one.
-func (k *talk) say(text string) (said string, out terminal.Outcome) {
+// send runs a turn and returns all messages in one.
+func (k *realAgent) send(text string) (said string, out terminal.Outcome) {
 	k.t.Helper()
 	k.frames = nil
 	out, err := k.runner.Turn(k.t.Context(), terminal.Request{
@@ -76,11 +76,11 @@ func (k *talk) say(text string) (said string, out terminal.Outcome) {
 	return strings.Join(all, "\n"), out
 }
 
-// whole has an agent ask for permission, run a command, tell of it, and go on with the same session
-// in a new process.
-func (k *talk) whole() {
+// checkConversation has an agent ask for permission and run a command, and continues the session
+// in a second turn.
+func (k *realAgent) checkConversation() {
 	k.t.Helper()
-	said, out := k.say("Run the command, please.")
+	said, out := k.send("Run the command, please.")
 	if out.Status != terminal.Done || !strings.Contains(said, "RESULT-OF-COMMAND") {
 		k.t.Fatalf("%+v: %s", out, said)
 	}
@@ -95,19 +95,19 @@ func (k *talk) whole() {
 		k.t.Fatal("the session is not remembered")
 	}
 	began := time.Now()
-	if _, out := k.say("And again, please."); out.Status != terminal.Done {
+	if _, out := k.send("And again, please."); out.Status != terminal.Done {
 		k.t.Errorf("second turn: %+v", out)
 	}
-	k.t.Logf("the second turn of a kept agent took %s", time.Since(began))
+	k.t.Logf("the second turn of a persistent agent took %s", time.Since(began))
 	if k.memory.s != before {
 		k.t.Errorf("the session changed from %s to %s", before, k.memory.s)
 	}
 }
 
-func TestClaudeCodeAsksAndRunsACommandInATerminalOfOurs(t *testing.T) {
-	converse(t, agentstest.ClaudeCode(t, newModel(t).URL)).whole()
+func TestClaudeCodeAsksAndRunsACommandInOurTerminal(t *testing.T) {
+	startRealAgent(t, agentstest.ClaudeCode(t, newModel(t).URL)).checkConversation()
 }
 
 func TestOpenCodeAsksAndStreamsAWholeTurn(t *testing.T) {
-	converse(t, agentstest.OpenCode(t, newModel(t).URL)).whole()
+	startRealAgent(t, agentstest.OpenCode(t, newModel(t).URL)).checkConversation()
 }

@@ -12,12 +12,12 @@ import (
 )
 
 func TestAReplayAfterTheResponseIsHidden(t *testing.T) {
-	d := newDesk(t, "-load -behind")
+	d := newFixture(t, "-load -behind")
 	p := d.person("a")
-	p.says("say one")
-	p.says("say two")
+	p.send("say one")
+	p.send("say two")
 	d.restart()
-	h := p.says("history").is(terminal.Done, "prompts so far: 3")
+	h := p.send("history").expect(terminal.Done, "prompts so far: 3")
 	for _, f := range h.frames {
 		if strings.Contains(f.Text, "REPLAYED") {
 			t.Errorf("the past was shown: %+v", f)
@@ -26,59 +26,59 @@ func TestAReplayAfterTheResponseIsHidden(t *testing.T) {
 }
 
 func TestAnEndlessReplayIsLimited(t *testing.T) {
-	begin, _, _ := strings.Cut(initializeResponse, "hear; say")
-	d := scripted(t, begin+`
-hear; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}'
-hear
+	begin, _, _ := strings.Cut(untilPrompt, "receive; say")
+	d := newShellAgent(t, begin+`
+receive; send '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}'
+receive
 case $line in
 *session/load*)
 	rm prompted
-	say '{"jsonrpc":"2.0","id":2,"result":null}'
+	send '{"jsonrpc":"2.0","id":2,"result":null}'
 	while [ ! -e prompted ]; do chunk OLD; sleep 0.01; done & ;;
-*) say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}' ;;
+*) send '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}' ;;
 esac
-hear; touch prompted; wait; chunk answer`+done+"hear")
+receive; touch prompted; wait; chunk answer`+endTurn+"receive")
 	p := d.person("a")
-	p.says("hello").is(terminal.Done, "answer")
+	p.send("hello").expect(terminal.Done, "answer")
 	d.restart()
 	d.protocol.ReplayLimit = 300 * time.Millisecond
-	if text := p.says("hello").text(terminal.Message); !strings.HasSuffix(text, "answer") || strings.Contains(text, newOne) {
+	if text := p.send("hello").text(terminal.Message); !strings.HasSuffix(text, "answer") || strings.Contains(text, newSessionNotice) {
 		t.Errorf("said %q", text)
 	}
 }
 
-func TestResumingWaitsForNothing(t *testing.T) {
-	d := newDesk(t, "-resume")
+func TestResumingWaitsForNoReplay(t *testing.T) {
+	d := newFixture(t, "-resume")
 	p := d.person("a")
-	p.says("hello")
+	p.send("hello")
 	d.restart()
 	d.protocol.QuietPeriod, d.protocol.ReplayLimit = time.Hour, time.Hour
-	p.says("history").is(terminal.Done, "prompts so far: 2")
+	p.send("history").expect(terminal.Done, "prompts so far: 2")
 }
 
 func TestAnAgentThatCrashesWhileItRestoresASessionIsRestarted(t *testing.T) {
 	for _, way := range []string{"exit", "hang"} {
 		t.Run(way, func(t *testing.T) {
-			d := newDesk(t, "-load -on-load "+way)
+			d := newFixture(t, "-load -on-load "+way)
 			d.protocol.RestoreTimeout = 100 * time.Millisecond
 			p := d.person("a")
-			p.says("hello")
+			p.send("hello")
 			d.restart()
 			d.protocol.RestoreTimeout = 100 * time.Millisecond
-			h := p.says("history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
+			h := p.send("history").expect(terminal.Done, newSessionNotice+"\n\nprompts so far: 1")
 			if !strings.Contains(h.text(terminal.Log), "could not be resumed") {
 				t.Errorf("log %q", h.text(terminal.Log))
 			}
-			p.says("history").is(terminal.Done, "prompts so far: 2")
-			if stillRunning(p.pids[1]) || !stillRunning(p.pids[len(p.pids)-1]) {
+			p.send("history").expect(terminal.Done, "prompts so far: 2")
+			if processExists(p.pids[1]) || !processExists(p.pids[len(p.pids)-1]) {
 				t.Errorf("of %v the wrong ones live", p.pids)
 			}
 		})
 	}
 }
 
-// endsSoon is a context that is always about to end and never does. A busy machine makes no
-// difference to a turn with it.
+// endsSoon is a context whose deadline is always one second away and that never ends, so that a
+// busy machine makes no difference.
 type endsSoon struct {
 	context.Context //nolint:containedctx // endsSoon is a context with another Deadline
 }
@@ -86,12 +86,12 @@ type endsSoon struct {
 func (endsSoon) Deadline() (time.Time, bool) { return time.Now().Add(time.Second), true }
 
 func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
-	d := newDesk(t, "-load -on-load hang", func(c *config.Terminal) { c.Timeout = 300 })
+	d := newFixture(t, "-load -on-load hang", func(c *config.Terminal) { c.Timeout = 300 })
 	p := d.person("a")
-	p.says("hello")
+	p.send("hello")
 	d.restart()
 	d.protocol.RestoreTimeout = time.Hour
-	p.saysUntil(endsSoon{t.Context()}, "history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
+	p.sendUntil(endsSoon{t.Context()}, "history").expect(terminal.Done, newSessionNotice+"\n\nprompts so far: 1")
 }
 
 func TestAnAgentThatDoesNotGetReadyIsEnded(t *testing.T) {
@@ -99,21 +99,21 @@ func TestAnAgentThatDoesNotGetReadyIsEnded(t *testing.T) {
 	// The shell must have started and printed by then, also on a busy machine.
 	const seconds = 15
 	noHello := "echo 'Ok to proceed? (y)' >&2; exec sleep 3600"
-	noSession := strings.Replace(initializeResponse, `say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'`, "echo 'Ok to proceed? (y)' >&2; exec sleep 3600", 1)
+	noSession := strings.Replace(untilPrompt, `send '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'`, "echo 'Ok to proceed? (y)' >&2; exec sleep 3600", 1)
 	for name, script := range map[string]string{"initialize": noHello, "session/new": noSession} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := scripted(t, script)
+			d := newShellAgent(t, script)
 			d.protocol.StartTimeout = seconds * time.Second
 			p := d.person("a")
-			p.says("hello").fails(terminal.Failed, fmt.Sprintf("The agent did not get ready within %d s.", seconds), "STDERR: Ok to proceed? (y)")
-			if stillRunning(p.pids[0]) {
+			p.send("hello").expectError(terminal.Failed, fmt.Sprintf("The agent did not get ready within %d s.", seconds), "STDERR: Ok to proceed? (y)")
+			if processExists(p.pids[0]) {
 				t.Error("it is kept")
 			}
 			d.cfg.RevealErrors = config.Reveal{}
 			d.restart()
 			d.protocol.StartTimeout = seconds * time.Second
-			h := p.says("hello").fails(terminal.Failed, "The agent did not get ready")
+			h := p.send("hello").expectError(terminal.Failed, "The agent did not get ready")
 			if strings.Contains(h.text(terminal.Error), "proceed") || !strings.Contains(h.text(terminal.Log), "proceed") {
 				t.Errorf("said %q, logged %q", h.text(terminal.Error), h.text(terminal.Log))
 			}
@@ -121,9 +121,9 @@ func TestAnAgentThatDoesNotGetReadyIsEnded(t *testing.T) {
 	}
 	t.Run("the turn's own timeout", func(t *testing.T) {
 		t.Parallel()
-		d := scripted(t, noHello)
+		d := newShellAgent(t, noHello)
 		d.cfg.Timeout = seconds
 		d.restart()
-		d.person("a").says("hello").fails(terminal.TimedOut, fmt.Sprintf("Timed out after %d s.", seconds), "STDERR: Ok to proceed? (y)")
+		d.person("a").send("hello").expectError(terminal.TimedOut, fmt.Sprintf("Timed out after %d s.", seconds), "STDERR: Ok to proceed? (y)")
 	})
 }

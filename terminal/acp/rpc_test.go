@@ -13,103 +13,104 @@ import (
 	"nanobot/terminal"
 )
 
-// scripted returns a desk whose agent is a shell script. hello gets it as far as its first prompt,
-// which has the id 3; said has what it was told, a line a message.
-func scripted(t *testing.T, script string) *desk {
+// newShellAgent returns a fixture whose agent is a shell script. A script starts with untilPrompt,
+// which handles all messages up to the first prompt; the ID of the prompt is 3. The file "received"
+// has one line for each message to the agent.
+func newShellAgent(t *testing.T, script string) *fixture {
 	t.Helper()
-	return newDesk(t, "", unasked, func(c *config.Terminal) { c.Command = script })
+	return newFixture(t, "", allowAll, func(c *config.Terminal) { c.Command = script })
 }
 
-const initializeResponse = `
-hear() { read -r line && printf '%s\n' "$line" >> said; }
-say() { printf '%s\n' "$1"; }
-chunk() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}}'; }
-hear; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
-hear; say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
-hear
+const untilPrompt = `
+receive() { read -r line && printf '%s\n' "$line" >> received; }
+send() { printf '%s\n' "$1"; }
+chunk() { send '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}}'; }
+receive; send '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+receive; send '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+receive
 `
 
-const done = "\nsay '{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"stopReason\":\"end_turn\"}}'\n"
+const endTurn = "\nsend '{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"stopReason\":\"end_turn\"}}'\n"
 
-// said returns what the agent was told.
-func (d *desk) said() string {
-	b, err := os.ReadFile(d.file("said"))
+// receivedLines returns the messages to the agent.
+func (d *fixture) receivedLines() string {
+	b, err := os.ReadFile(d.path("received"))
 	if err != nil {
 		d.t.Error(err)
 	}
 	return string(b)
 }
 
-func TestIdsOfAnyTypeGoBackAsTheyCame(t *testing.T) {
+func TestRequestIDsOfAnyTypeAreReturnedUnchanged(t *testing.T) {
 	ids := []string{`null`, `0`, `"x"`, `"7"`, `1.5`, `12345678901234567890`, `"é\"<>"`}
-	script := initializeResponse
+	script := untilPrompt
 	for _, id := range ids {
-		script += fmt.Sprintf("say '{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"no/such\"}'; hear\n", id)
+		script += fmt.Sprintf("send '{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"no/such\"}'; receive\n", id)
 	}
-	d := scripted(t, script+done)
-	d.person("a").says("hello").is(terminal.Done, "(no output)")
+	d := newShellAgent(t, script+endTurn)
+	d.person("a").send("hello").expect(terminal.Done, "(no output)")
 	for _, id := range ids {
-		if !strings.Contains(d.said(), `"id":`+id+`,"error":{"code":-32601`) {
-			t.Errorf("id %s was not answered: %s", id, d.said())
+		if !strings.Contains(d.receivedLines(), `"id":`+id+`,"error":{"code":-32601`) {
+			t.Errorf("id %s was not answered: %s", id, d.receivedLines())
 		}
 	}
 }
 
-func TestAnswersInOddForms(t *testing.T) {
-	d := scripted(t, `
+func TestResponsesInUnusualFormsAreAccepted(t *testing.T) {
+	d := newShellAgent(t, `
 read -r _; echo '{"id":"1","result":{"protocolVersion":1,"agentCapabilities":{"loadSession":"yes","sessionCapabilities":{"list":true}},"agentInfo":null}}'
 read -r _; echo '{"jsonrpc":"2.0","id":99,"result":{}}'; echo '{"jsonrpc":"2.0","id":2,"error":null,"result":{"sessionId":"s","modes":null,"configOptions":7}}'
 read -r _; echo '{"jsonrpc":"2.0","id":"u","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}}'
 read -r _; echo '{"jsonrpc":"2.0","id":3,"error":"just words"}'`)
-	d.person("a").says("hello").is(terminal.Failed, "hi").fails(terminal.Failed, "Just words")
+	d.person("a").send("hello").expect(terminal.Failed, "hi").expectError(terminal.Failed, "Just words")
 }
 
 func TestAnAgentMayCancelItsRequest(t *testing.T) {
-	d := scripted(t, initializeResponse+`
-say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+	d := newShellAgent(t, untilPrompt+`
+send '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
 until [ -e asked ]; do sleep 0.01; done
-say '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"p"}}'
-hear
-say '{"jsonrpc":"2.0","id":5,"method":"terminal/create","params":{"sessionId":"s","command":"echo begun; until [ -e go ]; do sleep 0.01; done; echo ended"}}'
-hear
+send '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"p"}}'
+receive
+send '{"jsonrpc":"2.0","id":5,"method":"terminal/create","params":{"sessionId":"s","command":"echo begun; until [ -e go ]; do sleep 0.01; done; echo ended"}}'
+receive
 id=${line#*terminalId\":\"}; id=${id%%\"*}
-say '{"jsonrpc":"2.0","id":6,"method":"terminal/wait_for_exit","params":{"sessionId":"s","terminalId":"'$id'"}}'
-say '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":6}}'
-hear
+send '{"jsonrpc":"2.0","id":6,"method":"terminal/wait_for_exit","params":{"sessionId":"s","terminalId":"'$id'"}}'
+send '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":6}}'
+receive
 touch go
-say '{"jsonrpc":"2.0","id":7,"method":"terminal/wait_for_exit","params":{"sessionId":"s","terminalId":"'$id'"}}'
-hear`+done)
+send '{"jsonrpc":"2.0","id":7,"method":"terminal/wait_for_exit","params":{"sessionId":"s","terminalId":"'$id'"}}'
+receive`+endTurn)
 	p := d.person("a")
 	p.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
-		_ = os.WriteFile(d.file("asked"), nil, 0o600)
+		_ = os.WriteFile(d.path("asked"), nil, 0o600)
 		<-ctx.Done()
 		return terminal.Answer{}, ctx.Err()
 	}
-	p.says("hello")
+	p.send("hello")
 	for _, want := range []string{
 		`"id":"p","result":{"outcome":{"outcome":"cancelled"}}`, `"id":6,"error":{"code":-32800`, `"id":7,"result":{"exitCode":0,"signal":null}`,
 	} {
-		if !strings.Contains(d.said(), want) {
-			t.Errorf("%s is not in %s", want, d.said())
+		if !strings.Contains(d.receivedLines(), want) {
+			t.Errorf("%s is not in %s", want, d.receivedLines())
 		}
 	}
 }
 
-func TestTooManyRequestsAreRefusedAndTheRestAnsweredAtTheEnd(t *testing.T) {
-	d := scripted(t, initializeResponse+`
+func TestTooManyRequestsAreRefusedAndTheOthersAnsweredAtTheEnd(t *testing.T) {
+	d := newShellAgent(t, untilPrompt+`
 i=0; while [ $i -lt 300 ]; do i=$((i+1))
-say '{"jsonrpc":"2.0","id":'$i',"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+send '{"jsonrpc":"2.0","id":'$i',"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
 done
-i=0; while [ $i -lt 44 ]; do i=$((i+1)); hear; done`+done+`
-i=0; while [ $i -lt 256 ]; do i=$((i+1)); hear; done; hear; touch over`)
+i=0; while [ $i -lt 44 ]; do i=$((i+1)); receive; done`+endTurn+`
+i=0; while [ $i -lt 256 ]; do i=$((i+1)); receive; done; receive; touch over`)
 	p := d.person("a")
 	p.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
 		<-ctx.Done()
 		return terminal.Answer{}, ctx.Err()
 	}
-	p.says("hello")
-	eventually(t, "all are answered", func() bool { return strings.Count(d.said(), `"cancelled"`) == 256 })
-	if n := strings.Count(d.said(), `"error":{"code":-32000,"message":"busy`); n != 44 {
+	p.send("hello")
+	eventually(t, "all are answered", func() bool { return strings.Count(d.receivedLines(), `"cancelled"`) == 256 })
+	if n := strings.Count(d.receivedLines(), `"error":{"code":-32000,"message":"busy`); n != 44 {
 		t.Errorf("%d were refused", n)
 	}
 }
@@ -122,20 +123,20 @@ func TestAnAgentThatClosesItsConnectionIsReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := scripted(t, initializeResponse+end).person("a")
+			p := newShellAgent(t, untilPrompt+end).person("a")
 			if name == "stdin closed" { // which shows when the next thing is said
 				ctx, stop := context.WithCancel(t.Context())
-				p.saw = func(f terminal.Frame) {
+				p.onFrame = func(f terminal.Frame) {
 					if f.Kind == terminal.Partial {
 						stop()
 					}
 				}
 				p.protocol.StopTimeout = time.Hour
-				p.saysUntil(ctx, "hello").is(terminal.Stopped, "words")
+				p.sendUntil(ctx, "hello").expect(terminal.Stopped, "words")
 			} else {
-				p.says("hello").is(terminal.Failed, "words").fails(terminal.Failed, "The agent ended.")
+				p.send("hello").expect(terminal.Failed, "words").expectError(terminal.Failed, "The agent ended.")
 			}
-			if stillRunning(p.pids[0]) {
+			if processExists(p.pids[0]) {
 				t.Error("it is still there")
 			}
 		})
@@ -143,39 +144,39 @@ func TestAnAgentThatClosesItsConnectionIsReplaced(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotReadCanBeStopped(t *testing.T) {
-	d := scripted(t, strings.TrimSuffix(initializeResponse, "hear\n")+"touch begun; sleep 600")
+	d := newShellAgent(t, strings.TrimSuffix(untilPrompt, "receive\n")+"touch begun; sleep 600")
 	d.protocol.StopTimeout = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	p := d.person("a")
 	go func() {
-		eventually(t, "it is told more than it reads", func() bool { _, err := os.Stat(d.file("begun")); return err == nil })
+		eventually(t, "it is told more than it reads", func() bool { _, err := os.Stat(d.path("begun")); return err == nil })
 		stop()
 	}()
-	p.saysUntil(ctx, strings.Repeat("much to read ", 100_000)).fails(terminal.Stopped, "Stopped.")
-	if stillRunning(p.pids[0]) {
+	p.sendUntil(ctx, strings.Repeat("much to read ", 100_000)).expectError(terminal.Stopped, "Stopped.")
+	if processExists(p.pids[0]) {
 		t.Error("it is still there")
 	}
 }
 
 func TestARequestIsCancelledWhenTheTurnIs(t *testing.T) {
-	d := scripted(t, `
-hear() { read -r line && printf '%s\n' "$line" >> said; }
-hear; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{}}}}}'
-hear; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
-hear; touch listing; hear
+	d := newShellAgent(t, `
+receive() { read -r line && printf '%s\n' "$line" >> received; }
+receive; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{}}}}}'
+receive; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+receive; touch listing; receive
 echo '{"jsonrpc":"2.0","id":3,"error":{"code":-32800,"message":"cancelled"}}'
-hear; echo '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'; hear`)
+receive; echo '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'; receive`)
 	ctx, stop := context.WithCancel(t.Context())
 	p := d.person("a")
 	go func() {
-		eventually(t, "it lists", func() bool { _, err := os.Stat(d.file("listing")); return err == nil })
+		eventually(t, "it lists", func() bool { _, err := os.Stat(d.path("listing")); return err == nil })
 		stop()
 	}()
-	p.saysUntil(ctx, "/sessions").fails(terminal.Stopped, "Stopped.")
-	if !strings.Contains(d.said(), `"method":"$/cancel_request","params":{"requestId":3}`) {
-		t.Errorf("said %s", d.said())
+	p.sendUntil(ctx, "/sessions").expectError(terminal.Stopped, "Stopped.")
+	if !strings.Contains(d.receivedLines(), `"method":"$/cancel_request","params":{"requestId":3}`) {
+		t.Errorf("said %s", d.receivedLines())
 	}
-	p.says("hello").is(terminal.Done, "(no output)")
+	p.send("hello").expect(terminal.Done, "(no output)")
 	pids := p.pids
 	sort.Ints(pids)
 	if pids[0] != pids[1] {

@@ -11,8 +11,8 @@ import (
 )
 
 func TestCommandsAreInTheAgentsSandbox(t *testing.T) {
-	p := newDesk(t, "", unasked, func(c *config.Terminal) { c.Sandbox = "env CONFINED=yes" }).person("a")
-	p.says("env CONFINED\nrun echo $CONFINED").is(terminal.Done, "CONFINED=yesyes\n(exit 0)")
+	p := newFixture(t, "", allowAll, func(c *config.Terminal) { c.Sandbox = "env CONFINED=yes" }).person("a")
+	p.send("env CONFINED\nrun echo $CONFINED").expect(terminal.Done, "CONFINED=yesyes\n(exit 0)")
 }
 
 func TestAnotherUsersAgentHasThatUsersRights(t *testing.T) {
@@ -43,13 +43,13 @@ func TestAnotherUsersAgentHasThatUsersRights(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := newDesk(t, "", unasked)
+	d := newFixture(t, "", allowAll)
 	d.workspace, d.cfg.User = workspace, "nobody"
 	d.cfg.Command = "ACPTEST_AGENT=1 exec " + agent + " -dir " + sessions
 	d.restart()
 	p := d.person("a")
-	p.says("run id -un").is(terminal.Done, "nobody\n(exit 0)")
-	h := p.says("capabilities\nread " + secret + "\nwrite " + secret + " changed\nrun cat " + secret)
+	p.send("run id -un").expect(terminal.Done, "nobody\n(exit 0)")
+	h := p.send("capabilities\nread " + secret + "\nwrite " + secret + " changed\nrun cat " + secret)
 	text := h.text(terminal.Message)
 	if strings.Contains(text, "SECRET") || strings.Count(text, "-32601") != 2 || !strings.HasPrefix(text, "fs false false\n") {
 		t.Errorf("said %q", text)

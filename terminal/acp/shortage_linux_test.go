@@ -12,8 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// Limits are those of the whole process, so this test runs itself in one of its own.
-func TestAnAgentThatCannotBeStartedForWantOfFilesUsesNoMessageUp(t *testing.T) {
+// Resource limits apply to the whole process, so this test runs itself in a process of its own.
+func TestAnAgentThatLacksFileDescriptorsAtItsStartConsumesNoMessage(t *testing.T) {
 	if os.Getenv("ACPTEST_POOR") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 		cmd.Env = append(os.Environ(), "ACPTEST_POOR=1")
@@ -22,8 +22,8 @@ func TestAnAgentThatCannotBeStartedForWantOfFilesUsesNoMessageUp(t *testing.T) {
 		}
 		return
 	}
-	d := newDesk(t, "")
-	d.person("1").says("hello").is(terminal.Done, "You said: hello") // what is opened once is open from here on
+	d := newFixture(t, "")
+	d.person("1").send("hello").expect(terminal.Done, "You said: hello") // what is opened once is open from here on
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestAnAgentThatCannotBeStartedForWantOfFilesUsesNoMessageUp(t *testing.T) {
 	defer limit(before.Cur)
 	for left := range uint64(8) { // from too few for the chat's folder to too few for the agent's pipes
 		limit(uint64(len(entries)) - 1 + left)
-		h := d.person("2").says("hello")
+		h := d.person("2").send("hello")
 		limit(before.Cur)
 		var short *terminal.ShortageError
 		if h.err == nil && left > 5 {
@@ -50,5 +50,5 @@ func TestAnAgentThatCannotBeStartedForWantOfFilesUsesNoMessageUp(t *testing.T) {
 			t.Errorf("with %d left: %v", left, h.err)
 		}
 	}
-	d.person("2").says("hello").is(terminal.Done, "You said: hello")
+	d.person("2").send("hello").expect(terminal.Done, "You said: hello")
 }

@@ -14,30 +14,30 @@ import (
 	"nanobot/terminal/jobs"
 )
 
-// shellOf is a session's table and place, and a way to ask for terminals there.
-type shellOf struct {
+// terminalFixture is the terminal table of a session and the execution environment of its agent.
+type terminalFixture struct {
 	t     *testing.T
 	table *jobs.Table
-	place terminal.ExecEnv
+	env   terminal.ExecEnv
 }
 
-func newShell(t *testing.T) *shellOf {
-	w := newWorld(t)
+func newTerminalFixture(t *testing.T) *terminalFixture {
+	w := newFileFixture(t)
 	w.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "KEPT=yes", "CHANGED=old", "NANOBOT_KEPT=mark"}
 	w.Shell = "/bin/sh"
-	s := &shellOf{t, jobs.NewTable(jobs.Options{Dir: w.Dir, Roots: w.Roots, Shell: w.Shell}), w.ExecEnv}
+	s := &terminalFixture{t, jobs.NewTable(jobs.Options{Dir: w.Dir, Roots: w.Roots, Shell: w.Shell}), w.ExecEnv}
 	t.Cleanup(s.table.Close)
 	return s
 }
 
-// call returns the answer as it is sent.
-func (s *shellOf) call(method, params string, args ...any) (string, *rpcError) {
+// callTerminal calls a terminal/ method and returns the response in JSON.
+func (s *terminalFixture) callTerminal(method, params string, args ...any) (string, *rpcError) {
 	s.t.Helper()
-	got, rerr := terminalCall(context.Background(), s.table, s.place, "terminal/"+method, json.RawMessage(fmt.Sprintf(params, args...)))
+	got, rerr := terminalCall(context.Background(), s.table, s.env, "terminal/"+method, json.RawMessage(fmt.Sprintf(params, args...)))
 	if rerr != nil {
 		return "", rerr
 	}
-	return wellFormed(s.t, terminalShapes[method], got), nil
+	return checkSchema(s.t, terminalShapes[method], got), nil
 }
 
 var terminalShapes = map[string]string{
@@ -45,9 +45,9 @@ var terminalShapes = map[string]string{
 	"kill": "KillTerminalResponse", "release": "ReleaseTerminalResponse",
 }
 
-func (s *shellOf) create(params string) string {
+func (s *terminalFixture) createTerminal(params string) string {
 	s.t.Helper()
-	got, err := s.call("create", "%s", params)
+	got, err := s.callTerminal("create", "%s", params)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func (s *shellOf) create(params string) string {
 }
 
 func TestATerminalRunsTheRequestedCommand(t *testing.T) {
-	s := newShell(t)
+	s := newTerminalFixture(t)
 	for name, c := range map[string]struct {
 		params, want string
 		cut          bool
@@ -68,8 +68,8 @@ func TestATerminalRunsTheRequestedCommand(t *testing.T) {
 		"a line":     {`{"command":"echo one | tr a-z A-Z && echo $((1+1))"}`, "ONE\n2\n", false},
 		"null args":  {`{"command":"echo hi","args":null,"env":null,"cwd":null,"outputByteLimit":null}`, "hi\n", false},
 		"empty args": {`{"command":"echo hi there","args":[]}`, "hi there\n", false},
-		"its folder": {`{"command":"pwd"}`, s.place.Dir + "\n", false},
-		"a folder":   {`{"command":"pwd","cwd":"` + s.place.Dir + `/sub"}`, s.place.Dir + "/sub\n", false},
+		"its folder": {`{"command":"pwd"}`, s.env.Dir + "\n", false},
+		"a folder":   {`{"command":"pwd","cwd":"` + s.env.Dir + `/sub"}`, s.env.Dir + "/sub\n", false},
 		"variables": {
 			`{"command":"echo $KEPT $CHANGED $NEW $NANOBOT_KEPT","env":[{"name":"CHANGED","value":"new"},{"name":"NEW","value":"a=b"},{"name":"NANOBOT_KEPT","value":"x"},{"name":"","value":"x"},{"name":"A=B","value":"x"}]}`,
 			"yes new a=b mark\n", false,
@@ -80,11 +80,11 @@ func TestATerminalRunsTheRequestedCommand(t *testing.T) {
 		"zero bytes": {`{"command":"echo x","outputByteLimit":0}`, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id := s.create(c.params)
-			if got, err := s.call("wait_for_exit", `{"sessionId":"s","terminalId":%q}`, id); err != nil || got != `{"exitCode":0,"signal":null}` {
+			id := s.createTerminal(c.params)
+			if got, err := s.callTerminal("wait_for_exit", `{"sessionId":"s","terminalId":%q}`, id); err != nil || got != `{"exitCode":0,"signal":null}` {
 				t.Errorf("exit %s, %v", got, err)
 			}
-			got, err := s.call("output", `{"terminalId":%q}`, id)
+			got, err := s.callTerminal("output", `{"terminalId":%q}`, id)
 			var out struct {
 				Output     string
 				Truncated  *bool
@@ -94,15 +94,15 @@ func TestATerminalRunsTheRequestedCommand(t *testing.T) {
 				out.Truncated == nil || *out.Truncated != c.cut {
 				t.Errorf("output %s, %v", got, err)
 			}
-			if got, err := s.call("release", `{"terminalId":%q}`, id); err != nil || got != "{}" {
+			if got, err := s.callTerminal("release", `{"terminalId":%q}`, id); err != nil || got != "{}" {
 				t.Errorf("release %s, %v", got, err)
 			}
 		})
 	}
 }
 
-func TestATerminalThatIsNotThereIsAnError(t *testing.T) {
-	s := newShell(t)
+func TestAnUnknownTerminalIsAnError(t *testing.T) {
+	s := newTerminalFixture(t)
 	for name, c := range map[string]struct {
 		params string
 		code   int
@@ -114,56 +114,56 @@ func TestATerminalThatIsNotThereIsAnError(t *testing.T) {
 		"odd arguments":   {`{"command":"echo","args":["a",5]}`, codeInvalidParams, ""},
 		"relative folder": {`{"command":"pwd","cwd":"sub"}`, codeInvalidParams, "absolute"},
 		"outside":         {`{"command":"pwd","cwd":"/"}`, codeInvalidParams, "must be inside"},
-		"by a link":       {`{"command":"pwd","cwd":"` + s.place.Dir + `/out"}`, codeInvalidParams, "must be inside"},
+		"by a link":       {`{"command":"pwd","cwd":"` + s.env.Dir + `/out"}`, codeInvalidParams, "must be inside"},
 	} {
-		if got, err := s.call("create", "%s", c.params); err == nil || err.Code != c.code || !strings.Contains(err.Message, c.want) {
+		if got, err := s.callTerminal("create", "%s", c.params); err == nil || err.Code != c.code || !strings.Contains(err.Message, c.want) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
-	released := s.create(`{"command":"true"}`)
-	if _, err := s.call("release", `{"terminalId":%q}`, released); err != nil {
+	released := s.createTerminal(`{"command":"true"}`)
+	if _, err := s.callTerminal("release", `{"terminalId":%q}`, released); err != nil {
 		t.Fatal(err)
 	}
-	other := newShell(t).create(`{"command":"sleep 60"}`)
+	other := newTerminalFixture(t).createTerminal(`{"command":"sleep 60"}`)
 	for _, id := range []string{"", "term_x", released, other} {
 		for _, method := range []string{"output", "wait_for_exit", "kill", "release"} {
-			if got, err := s.call(method, `{"terminalId":%q}`, id); err == nil || err.Code != codeNotFound {
+			if got, err := s.callTerminal(method, `{"terminalId":%q}`, id); err == nil || err.Code != codeNotFound {
 				t.Errorf("%s of %q: %s, %v", method, id, got, err)
 			}
 		}
 	}
-	if _, err := s.call("resize", `{}`); err == nil || err.Code != codeNoMethod {
+	if _, err := s.callTerminal("resize", `{}`); err == nil || err.Code != codeNoMethod {
 		t.Errorf("an unknown method: %v", err)
 	}
 }
 
-func TestAWaitMayBeCancelledAndAKilledTerminalAsked(t *testing.T) {
-	s := newShell(t)
-	id := s.create(`{"command":"echo started; exec sleep 60"}`)
-	if got, err := s.call("output", `{"terminalId":%q}`, id); err != nil || strings.Contains(got, "exitStatus") || !strings.Contains(got, `"truncated":false`) {
+func TestAWaitMayBeCancelledAndAKilledTerminalQueried(t *testing.T) {
+	s := newTerminalFixture(t)
+	id := s.createTerminal(`{"command":"echo started; exec sleep 60"}`)
+	if got, err := s.callTerminal("output", `{"terminalId":%q}`, id); err != nil || strings.Contains(got, "exitStatus") || !strings.Contains(got, `"truncated":false`) {
 		t.Errorf("output while it runs: %s, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	params := json.RawMessage(fmt.Sprintf(`{"terminalId":%q}`, id))
-	if _, err := terminalCall(ctx, s.table, s.place, "terminal/wait_for_exit", params); err == nil || err.Code != codeCancelled {
+	if _, err := terminalCall(ctx, s.table, s.env, "terminal/wait_for_exit", params); err == nil || err.Code != codeCancelled {
 		t.Errorf("cancelled: %v", err)
 	}
 	for range 2 {
-		if got, err := s.call("kill", `{"terminalId":%q}`, id); err != nil || got != "{}" {
+		if got, err := s.callTerminal("kill", `{"terminalId":%q}`, id); err != nil || got != "{}" {
 			t.Errorf("kill: %s, %v", got, err)
 		}
 	}
-	if got, err := s.call("wait_for_exit", `{"terminalId":%q}`, id); err != nil || got != `{"exitCode":null,"signal":"SIGTERM"}` {
+	if got, err := s.callTerminal("wait_for_exit", `{"terminalId":%q}`, id); err != nil || got != `{"exitCode":null,"signal":"SIGTERM"}` {
 		t.Errorf("exit: %s, %v", got, err)
 	}
-	if got, err := s.call("output", `{"terminalId":%q}`, id); err != nil || !strings.Contains(got, `"exitStatus":{"exitCode":null,"signal":"SIGTERM"}`) {
+	if got, err := s.callTerminal("output", `{"terminalId":%q}`, id); err != nil || !strings.Contains(got, `"exitStatus":{"exitCode":null,"signal":"SIGTERM"}`) {
 		t.Errorf("output: %s, %v", got, err)
 	}
 }
 
-// Limits are those of the whole process, so this test runs itself in one of its own.
-func TestACommandThatCannotBeStartedForWantOfFilesMayBeTriedAgain(t *testing.T) {
+// Resource limits apply to the whole process, so this test runs itself in a process of its own.
+func TestACommandThatLacksFileDescriptorsAtItsStartMayBeRetried(t *testing.T) {
 	if os.Getenv("ACPTEST_POOR") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 		cmd.Env = append(os.Environ(), "ACPTEST_POOR=1")
@@ -172,8 +172,8 @@ func TestACommandThatCannotBeStartedForWantOfFilesMayBeTriedAgain(t *testing.T) 
 		}
 		return
 	}
-	s := newShell(t)
-	s.create(`{"command":"echo hello"}`)
+	s := newTerminalFixture(t)
+	s.createTerminal(`{"command":"echo hello"}`)
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
@@ -181,12 +181,12 @@ func TestACommandThatCannotBeStartedForWantOfFilesMayBeTriedAgain(t *testing.T) 
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 0, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
-	_, rerr := s.call("create", `{"command":"echo hello"}`)
+	_, rerr := s.callTerminal("create", `{"command":"echo hello"}`)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
 	}
 	if rerr == nil || rerr.Code != codeBusy || !strings.HasSuffix(rerr.Message, "try again later") {
 		t.Errorf("answered %v", rerr)
 	}
-	s.create(`{"command":"echo hello"}`)
+	s.createTerminal(`{"command":"echo hello"}`)
 }

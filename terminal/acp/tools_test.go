@@ -59,12 +59,12 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 		"an empty plan": {[]string{`"plan","entries":[{"content":"old"}]`, `"plan","entries":[]`, `"tool_call","toolCallId":"1","title":"x"`}, "🔧 x …"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newChat(t)
+			turn, r := newTurn(t)
 			v := newView(turn, nil)
 			for _, u := range c.updates {
-				send(v, `{"sessionUpdate":%s}`, u)
+				sendUpdate(v, `{"sessionUpdate":%s}`, u)
 			}
-			flush(t, v)
+			closeView(t, v)
 			if got := r.texts(terminal.Progress); len(got) != 1 || got[0] != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
@@ -76,16 +76,16 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 }
 
 func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	v := newView(turn, nil)
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"slow","title":"slow"}`)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"slow","title":"slow"}`)
 	for i := range 1000 {
-		send(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":"completed"}`, i, i)
+		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":"completed"}`, i, i)
 	}
 	if n := len(v.board.tools); n > maxTools {
 		t.Errorf("%d tool calls are remembered", n)
 	}
-	flush(t, v)
+	closeView(t, v)
 	want := []string{"… 993 earlier", "🔧 slow …"}
 	for i := 993; i < 1000; i++ {
 		want = append(want, fmt.Sprintf("🔧 n%d ✓", i))
@@ -96,16 +96,16 @@ func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
 }
 
 func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	v := newView(turn, nil)
 	for i := range 20 {
 		status := "in_progress"
 		if i == 19 {
 			status = "completed"
 		}
-		send(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":%q}`, i, i, status)
+		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":%q}`, i, i, status)
 	}
-	flush(t, v)
+	closeView(t, v)
 	got := strings.Split(r.last(terminal.Progress), "\n")
 	if len(got) != 1+shownTools || got[0] != "… 12 earlier" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
 		t.Errorf("got %q", got)
@@ -113,7 +113,7 @@ func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
 }
 
 func TestALongPlanShowsTheOpenSteps(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	v := newView(turn, nil)
 	var entries []string
 	for i := range 40 {
@@ -123,8 +123,8 @@ func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 		}
 		entries = append(entries, fmt.Sprintf(`{"content":"n%d","status":%q}`, i, status))
 	}
-	send(v, `{"sessionUpdate":"plan","entries":[%s]}`, strings.Join(entries, ","))
-	flush(t, v)
+	sendUpdate(v, `{"sessionUpdate":"plan","entries":[%s]}`, strings.Join(entries, ","))
+	closeView(t, v)
 	got := strings.Split(r.last(terminal.Progress), "\n")
 	if len(got) != shownEntries+2 || got[0] != "☑ … 20 done" || got[1] != "☐ n20" || got[len(got)-1] != "… 8 more" {
 		t.Errorf("got %q", got)
@@ -133,10 +133,10 @@ func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 
 func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		v := newView(turn, nil)
 		for i := range 1000 {
-			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n%d"}`, i)
+			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n%d"}`, i)
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Minute)
@@ -147,9 +147,9 @@ func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 			t.Errorf("last %q", got)
 		}
 		before := len(r.frames)
-		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n999"}`)
+		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n999"}`)
 		time.Sleep(time.Minute)
-		flush(t, v)
+		closeView(t, v)
 		if len(r.frames) != before {
 			t.Error("the same was shown again")
 		}
@@ -157,7 +157,7 @@ func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 }
 
 func TestARunningTerminalShowsItsLastLines(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv.Dir, Roots: turn.ExecEnv.Roots, Shell: "/bin/sh"})
 	defer table.Close()
 	r.shown = make(chan terminal.Frame, 1000)
@@ -166,7 +166,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"seq","kind":"execute","content":[{"type":"terminal","terminalId":%q}]}`, id)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"seq","kind":"execute","content":[{"type":"terminal","terminalId":%q}]}`, id)
 	await := func(want string) {
 		t.Helper()
 		late := time.After(5 * time.Minute)
@@ -188,7 +188,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 		}
 	}
 	await("💻 seq …\n│ `3`\n│ `4`\n│ `5`")
-	// Nothing is said by the agent, and yet it is seen.
+	// The output appears on the board although the agent sends no update.
 	touch("go")
 	await("💻 seq …\n│ `4`\n│ `5`\n│ `last`")
 	touch("on")
@@ -197,11 +197,11 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	if err := table.Release(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
-	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
+	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
 	await("💻 seq ✓\n│ `5`\n│ `last`\n│ `very last`")
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"u","title":"next"}`)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"u","title":"next"}`)
 	await("💻 seq ✓\n🔧 next …")
-	flush(t, v)
+	closeView(t, v)
 }
 
 func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
@@ -211,11 +211,11 @@ func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 			_ = table.Release(context.Background(), id)
 		},
 		"though words take its place": func(v *view, _ *jobs.Table, _ string) {
-			send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
+			sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newChat(t)
+			turn, r := newTurn(t)
 			table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv.Dir, Shell: "/bin/sh"})
 			defer table.Close()
 			v := newView(turn, table)
@@ -223,12 +223,12 @@ func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"q","content":[{"type":"terminal","terminalId":%q}]}`, id)
+			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"q","content":[{"type":"terminal","terminalId":%q}]}`, id)
 			if _, err := table.Wait(context.Background(), id); err != nil {
 				t.Fatal(err)
 			}
 			end(v, table, id)
-			flush(t, v)
+			closeView(t, v)
 			if got := r.last(terminal.Progress); !strings.HasSuffix(got, "\n│ `quick`") {
 				t.Errorf("got %q", got)
 			}
@@ -236,12 +236,12 @@ func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 	}
 }
 
-func TestResultsOfAToolAreSentOnceAndFilesThatItReadAreNot(t *testing.T) {
-	turn, r := newChat(t)
+func TestResultsOfAToolAreSentOnceAndItsReadFilesAreNot(t *testing.T) {
+	turn, r := newTurn(t)
 	v := newView(turn, nil)
 	image := fmt.Sprintf(`[{"type":"content","content":{"type":"text","text":"here"}},{"type":"content","content":{"type":"image","mimeType":"image/png","data":%q}}]`,
 		base64.StdEncoding.EncodeToString([]byte("PIXELS")))
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"r","kind":"read","status":"completed","content":%s}`, image)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"r","kind":"read","status":"completed","content":%s}`, image)
 	flushed := func(want int) {
 		t.Helper()
 		v.emitPending()
@@ -250,15 +250,15 @@ func TestResultsOfAToolAreSentOnceAndFilesThatItReadAreNot(t *testing.T) {
 		}
 	}
 	flushed(0)
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"d","title":"draw","content":%s}`, image)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"d","title":"draw","content":%s}`, image)
 	flushed(0) // not yet done
-	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"d","status":"completed"}`)
+	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"d","status":"completed"}`)
 	flushed(1)
-	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"d","status":"completed","content":%s}`, image)
+	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"d","status":"completed","content":%s}`, image)
 	flushed(1)
-	send(v, `{"sessionUpdate":"tool_call","toolCallId":"f","status":"failed","content":%s}`, image)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"f","status":"failed","content":%s}`, image)
 	flushed(1)
-	flush(t, v)
+	closeView(t, v)
 	if r.files["image.png"] != "PIXELS" {
 		t.Errorf("files %v", r.files)
 	}

@@ -12,12 +12,12 @@ import (
 )
 
 func TestAnAgentIsKeptFromTurnToTurn(t *testing.T) {
-	p := newDesk(t, "").person("a")
-	first := p.says("hello").is(terminal.Done, "You said: hello")
+	p := newFixture(t, "").person("a")
+	first := p.send("hello").expect(terminal.Done, "You said: hello")
 	if first.frames[0].Kind != terminal.Progress || first.frames[0].Text != "Starting the agent…" {
 		t.Errorf("it began with %+v", first.frames[0])
 	}
-	again := p.says("history").is(terminal.Done, "prompts so far: 2")
+	again := p.send("history").expect(terminal.Done, "prompts so far: 2")
 	if got := again.text(terminal.Progress); strings.Contains(got, "Starting") {
 		t.Errorf("it was started again: %q", got)
 	}
@@ -27,7 +27,7 @@ func TestAnAgentIsKeptFromTurnToTurn(t *testing.T) {
 }
 
 func TestStopReasonsAreExplained(t *testing.T) {
-	p := newDesk(t, "").person("a")
+	p := newFixture(t, "").person("a")
 	for _, c := range []struct {
 		reason, said string
 		status       terminal.Status
@@ -38,108 +38,108 @@ func TestStopReasonsAreExplained(t *testing.T) {
 		{"cancelled", "was cancelled", terminal.Done, terminal.Message},
 		{"refusal", "Error (REFUSAL): The agent refused", terminal.Failed, terminal.Error},
 	} {
-		h := p.says("say half an answer\nstop " + c.reason)
+		h := p.send("say half an answer\nstop " + c.reason)
 		if h.err != nil || h.out.Status != c.status || !strings.Contains(h.text(c.kind), c.said) || !strings.Contains(h.text(terminal.Message), "half an answer") {
 			t.Errorf("%s: %s, %v, %q, %q", c.reason, h.out.Status, h.err, h.text(terminal.Message), h.text(terminal.Error))
 		}
 	}
-	p.says("think about it").is(terminal.Done, "(no output)")
-	p.says("fail out of luck").fails(terminal.Failed, "Error: Out of luck")
-	p.says("still there").is(terminal.Done, "You said: still there")
+	p.send("think about it").expect(terminal.Done, "(no output)")
+	p.send("fail out of luck").expectError(terminal.Failed, "Error: Out of luck")
+	p.send("still there").expect(terminal.Done, "You said: still there")
 }
 
 func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
-	p := newDesk(t, "").person("a")
+	p := newFixture(t, "").person("a")
 	ctx, stop := context.WithCancel(t.Context())
-	p.saw = func(f terminal.Frame) {
+	p.onFrame = func(f terminal.Frame) {
 		if f.Kind == terminal.Partial && strings.Contains(f.Text, "begun") {
 			stop()
 		}
 	}
-	p.saysUntil(ctx, "say begun\nawait").is(terminal.Stopped, "begun").fails(terminal.Stopped, "Stopped.")
-	p.says("history").is(terminal.Done, "prompts so far: 2")
+	p.sendUntil(ctx, "say begun\nawait").expect(terminal.Stopped, "begun").expectError(terminal.Stopped, "Stopped.")
+	p.send("history").expect(terminal.Done, "prompts so far: 2")
 	if p.pids[0] != p.pids[1] {
 		t.Error("the agent was started anew")
 	}
 }
 
-// The time is up when the agent has spoken, however long that took.
+// The timeout expires after the agent's first message, however long that took.
 func TestATimeoutIsReportedAsATimeout(t *testing.T) {
-	p := newDesk(t, "", func(c *config.Terminal) { c.Timeout = 300 }).person("a")
+	p := newFixture(t, "", func(c *config.Terminal) { c.Timeout = 300 }).person("a")
 	ctx, end := context.WithCancelCause(t.Context())
-	p.saw = func(f terminal.Frame) {
+	p.onFrame = func(f terminal.Frame) {
 		if f.Kind == terminal.Partial {
 			end(terminal.ErrTimeout)
 		}
 	}
-	p.saysUntil(ctx, "say begun\nawait").is(terminal.TimedOut, "begun").fails(terminal.TimedOut, "Timed out after 300 s.")
+	p.sendUntil(ctx, "say begun\nawait").expect(terminal.TimedOut, "begun").expectError(terminal.TimedOut, "Timed out after 300 s.")
 }
 
 func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
-	d := newDesk(t, "-resume -stubborn")
+	d := newFixture(t, "-resume -stubborn")
 	d.protocol.StopTimeout = 50 * time.Millisecond
 	p := d.person("a")
 	ctx, stop := context.WithCancel(t.Context())
-	p.saw = func(f terminal.Frame) {
+	p.onFrame = func(f terminal.Frame) {
 		if f.Kind == terminal.Partial {
 			stop()
 		}
 	}
-	p.saysUntil(ctx, "say begun\nhang").is(terminal.Stopped, "begun").fails(terminal.Stopped, "Stopped.")
-	if stillRunning(p.pids[0]) {
+	p.sendUntil(ctx, "say begun\nhang").expect(terminal.Stopped, "begun").expectError(terminal.Stopped, "Stopped.")
+	if processExists(p.pids[0]) {
 		t.Error("the agent still runs")
 	}
-	p.saw = nil
-	p.says("history").is(terminal.Done, "prompts so far: 2")
+	p.onFrame = nil
+	p.send("history").expect(terminal.Done, "prompts so far: 2")
 }
 
 func TestStopCancelsPermissionsAndKillsTerminals(t *testing.T) {
-	p := newDesk(t, "", unasked).person("a")
+	p := newFixture(t, "", allowAll).person("a")
 	ctx, stop := context.WithCancel(t.Context())
-	pidFile := p.file("pid")
+	pidFile := p.path("pid")
 	p.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
 		eventually(t, "the command runs", func() bool { b, _ := os.ReadFile(pidFile); return len(b) > 0 })
 		stop()
 		<-ctx.Done()
 		return terminal.Answer{}, ctx.Err()
 	}
-	h := p.saysUntil(ctx, "embed tool echo $$ > "+pidFile+".new; mv "+pidFile+".new "+pidFile+"; exec sleep 600\nask t fetch May I?")
-	h.is(terminal.Stopped, "permission cancelled")
-	pid := pidIn(t, pidFile)
-	eventually(t, "the command is dead", func() bool { return !stillRunning(pid) })
-	p.says("hello").is(terminal.Done, "You said: hello")
+	h := p.sendUntil(ctx, "embed tool echo $$ > "+pidFile+".new; mv "+pidFile+".new "+pidFile+"; exec sleep 600\nask t fetch May I?")
+	h.expect(terminal.Stopped, "permission cancelled")
+	pid := readPid(t, pidFile)
+	eventually(t, "the command is dead", func() bool { return !processExists(pid) })
+	p.send("hello").expect(terminal.Done, "You said: hello")
 }
 
-func TestStopWhileTheAgentBegins(t *testing.T) {
-	d := newDesk(t, "-slow 1h")
+func TestStopWhileTheAgentStarts(t *testing.T) {
+	d := newFixture(t, "-slow 1h")
 	p := d.person("a")
 	ctx, stop := context.WithCancel(t.Context())
-	p.saw = func(f terminal.Frame) {
+	p.onFrame = func(f terminal.Frame) {
 		if f.Kind == terminal.Progress {
 			time.AfterFunc(50*time.Millisecond, stop)
 		}
 	}
-	p.saysUntil(ctx, "hello").fails(terminal.Stopped, "Stopped.")
-	if stillRunning(p.pids[0]) {
+	p.sendUntil(ctx, "hello").expectError(terminal.Stopped, "Stopped.")
+	if processExists(p.pids[0]) {
 		t.Error("the agent still runs")
 	}
 }
 
 func TestUpdatesAfterTheResponseAreShownInTheNextTurn(t *testing.T) {
-	p := newDesk(t, "").person("a")
-	p.says("late by the way\nsay done").is(terminal.Done, "done")
+	p := newFixture(t, "").person("a")
+	p.send("late by the way\nsay done").expect(terminal.Done, "done")
 	eventually(t, "the late words have come", func() bool {
-		h := p.says("think")
+		h := p.send("think")
 		return strings.Contains(h.text(terminal.Message), "by the way")
 	})
 }
 
-func TestManyChatsSideBySide(t *testing.T) {
-	d := newDesk(t, "", func(c *config.Terminal) { settings(c).MaxKept = 50 })
-	done := make(chan *heard, 20)
-	gate := d.file("go")
+func TestManyConcurrentChats(t *testing.T) {
+	d := newFixture(t, "", func(c *config.Terminal) { settings(c).MaxKept = 50 })
+	done := make(chan *turnResult, 20)
+	gate := d.path("go")
 	for i := range 20 {
-		go func() { done <- d.person(string(rune('a' + i))).says("chunks 50\nuntil " + gate + "\npid") }()
+		go func() { done <- d.person(string(rune('a' + i))).send("chunks 50\nuntil " + gate + "\npid") }()
 	}
 	time.AfterFunc(100*time.Millisecond, func() { _ = os.WriteFile(gate, nil, 0o600) })
 	pids := map[string]bool{}
@@ -156,8 +156,8 @@ func TestManyChatsSideBySide(t *testing.T) {
 	}
 }
 
-func TestAFloodOfChunksComesWholeAndInOrder(t *testing.T) {
-	h := newDesk(t, "").person("a").says("chunks 20000")
+func TestAFloodOfChunksArrivesCompletelyAndInOrder(t *testing.T) {
+	h := newFixture(t, "").person("a").send("chunks 20000")
 	words := strings.Fields(h.text(terminal.Message))
 	if h.out.Status != terminal.Done || len(words) != 20000 {
 		t.Fatalf("%s, %d words", h.out.Status, len(words))

@@ -14,18 +14,18 @@ import (
 	"nanobot/terminal"
 )
 
-func TestAnAnswerGrowsInPacedPartialsAndLosesNothing(t *testing.T) {
+func TestAnAnswerIsShownInPacedPartialsAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		v := newView(turn, nil)
 		var whole strings.Builder
 		for i := range 20_000 { // two seconds of 10,000 a second
 			text := fmt.Sprintf("%d ", i)
 			whole.WriteString(text)
-			chunk(v, text, "")
+			sendChunk(v, text, "")
 			time.Sleep(100 * time.Microsecond)
 		}
-		flush(t, v)
+		closeView(t, v)
 		want := strings.TrimSpace(whole.String())
 		if got := r.texts(terminal.Message); len(got) != 1 || got[0] != want {
 			t.Errorf("%d messages", len(got))
@@ -48,37 +48,39 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 		do   func(*view)
 		want []string
 	}{
-		"by nothing":    {func(v *view) { chunk(v, "a", "1"); chunk(v, "b", "1"); chunk(v, "c", "") }, []string{"abc"}},
-		"by another id": {func(v *view) { chunk(v, "a", "1"); chunk(v, "b", "2") }, []string{"a", "b"}},
-		"by a first id": {func(v *view) { chunk(v, "a", ""); chunk(v, "b", "2") }, []string{"ab"}},
+		"by nothing":    {func(v *view) { sendChunk(v, "a", "1"); sendChunk(v, "b", "1"); sendChunk(v, "c", "") }, []string{"abc"}},
+		"by another id": {func(v *view) { sendChunk(v, "a", "1"); sendChunk(v, "b", "2") }, []string{"a", "b"}},
+		"by a first id": {func(v *view) { sendChunk(v, "a", ""); sendChunk(v, "b", "2") }, []string{"ab"}},
 		"by a tool call": {func(v *view) {
-			chunk(v, "a", "")
-			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
-			chunk(v, "b", "")
+			sendChunk(v, "a", "")
+			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
+			sendChunk(v, "b", "")
 		}, []string{"a", "b"}},
 		"not by its update": {func(v *view) {
-			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
-			chunk(v, "a", "")
-			send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t"}`)
-			chunk(v, "b", "")
+			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
+			sendChunk(v, "a", "")
+			sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t"}`)
+			sendChunk(v, "b", "")
 		}, []string{"ab"}},
 		"not by a thought": {func(v *view) {
-			chunk(v, "a", "")
-			send(v, `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"x"}}`)
-			chunk(v, "b", "")
+			sendChunk(v, "a", "")
+			sendUpdate(v, `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"x"}}`)
+			sendChunk(v, "b", "")
 		}, []string{"ab"}},
-		"blank":            {func(v *view) { chunk(v, "\n \n", ""); chunk(v, "", "") }, nil},
-		"trimmed":          {func(v *view) { chunk(v, "\n\n  indented\n\n", "") }, []string{"  indented"}},
-		"user's own words": {func(v *view) { send(v, `{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"me"}}`) }, nil},
+		"blank":   {func(v *view) { sendChunk(v, "\n \n", ""); sendChunk(v, "", "") }, nil},
+		"trimmed": {func(v *view) { sendChunk(v, "\n\n  indented\n\n", "") }, []string{"  indented"}},
+		"user's own words": {func(v *view) {
+			sendUpdate(v, `{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"me"}}`)
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newChat(t)
+			turn, r := newTurn(t)
 			v := newView(turn, nil)
 			c.do(v)
 			if said := v.hasShown(); said != (c.want != nil) {
 				t.Errorf("said is %v before the end", said)
 			}
-			flush(t, v)
+			closeView(t, v)
 			if got := r.texts(terminal.Message); !slices.Equal(got, c.want) {
 				t.Errorf("got %q", got)
 			}
@@ -87,14 +89,14 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 			}
 		})
 	}
-	for name, chunks := range map[string][]string{"one long chunk": {long}, "many": inPieces(long, 997)} {
+	for name, chunks := range map[string][]string{"one long chunk": {long}, "many": splitEvery(long, 997)} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newChat(t)
+			turn, r := newTurn(t)
 			v := newView(turn, nil)
 			for _, c := range chunks {
-				chunk(v, c, "")
+				sendChunk(v, c, "")
 			}
-			flush(t, v)
+			closeView(t, v)
 			got := r.texts(terminal.Message)
 			if strings.Join(got, "\n")+"\n" != long {
 				t.Error("something was lost or cut within a line")
@@ -109,11 +111,11 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 }
 
 func TestALineWithoutEndIsCutBetweenCharacters(t *testing.T) {
-	turn, r := newChat(t)
+	turn, r := newTurn(t)
 	v := newView(turn, nil)
 	long := "xx" + strings.Repeat("€", maxSegment)
-	chunk(v, long, "")
-	flush(t, v)
+	sendChunk(v, long, "")
+	closeView(t, v)
 	got := r.texts(terminal.Message)
 	if len(got) != 4 || strings.Join(got, "") != long {
 		t.Errorf("%d messages", len(got))
@@ -125,24 +127,24 @@ func TestALineWithoutEndIsCutBetweenCharacters(t *testing.T) {
 	}
 }
 
-func TestOddUpdatesAreTolerated(t *testing.T) {
-	turn, r := newChat(t)
+func TestMalformedUpdatesAreTolerated(t *testing.T) {
+	turn, r := newTurn(t)
 	v := newView(turn, nil)
 	for range 3 {
-		send(v, `{"sessionUpdate":"teleport","content":5}`)
-		send(v, `nonsense`)
-		send(v, `[1]`)
-		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":5,"kind":null,"status":["x"],"content":{"a":1},"locations":7,"rawInput":null,"_meta":"x"}`)
-		send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"works","content":[5,{"type":"hologram"},{"type":"content","content":{"type":"text","text":"x"}}]}`)
-		send(v, `{"sessionUpdate":"plan","entries":[5,{"content":"still there","status":9},{"content":"and this","priority":1}]}`)
-		send(v, `{"sessionUpdate":"agent_message_chunk"}`)
-		send(v, `{"sessionUpdate":"agent_message_chunk","content":{"type":"smell"}}`)
+		sendUpdate(v, `{"sessionUpdate":"teleport","content":5}`)
+		sendUpdate(v, `nonsense`)
+		sendUpdate(v, `[1]`)
+		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":5,"kind":null,"status":["x"],"content":{"a":1},"locations":7,"rawInput":null,"_meta":"x"}`)
+		sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"works","content":[5,{"type":"hologram"},{"type":"content","content":{"type":"text","text":"x"}}]}`)
+		sendUpdate(v, `{"sessionUpdate":"plan","entries":[5,{"content":"still there","status":9},{"content":"and this","priority":1}]}`)
+		sendUpdate(v, `{"sessionUpdate":"agent_message_chunk"}`)
+		sendUpdate(v, `{"sessionUpdate":"agent_message_chunk","content":{"type":"smell"}}`)
 		for _, kind := range []string{"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "usage_update"} {
-			send(v, `{"sessionUpdate":%q}`, kind)
+			sendUpdate(v, `{"sessionUpdate":%q}`, kind)
 		}
 	}
-	chunk(v, "alive", "")
-	flush(t, v)
+	sendChunk(v, "alive", "")
+	closeView(t, v)
 	if got := r.last(terminal.Message); got != "alive" {
 		t.Errorf("said %q", got)
 	}
@@ -165,12 +167,12 @@ func TestOddUpdatesAreTolerated(t *testing.T) {
 
 func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		r.fail = errors.New("the disk is gone")
 		v := newView(turn, nil)
-		chunk(v, "a", "1")
-		chunk(v, "b", "2")
-		chunk(v, "c", "3")
+		sendChunk(v, "a", "1")
+		sendChunk(v, "b", "2")
+		sendChunk(v, "c", "3")
 		time.Sleep(time.Second)
 		if err := v.flushAndClose(); !errors.Is(err, r.fail) {
 			t.Errorf("got %v", err)
@@ -183,16 +185,16 @@ func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 
 func TestNothingIsShownAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newChat(t)
+		turn, r := newTurn(t)
 		v := newView(turn, nil)
-		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"works"}`)
-		chunk(v, "a", "")
-		flush(t, v)
+		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"works"}`)
+		sendChunk(v, "a", "")
+		closeView(t, v)
 		before := len(r.frames)
-		chunk(v, "b", "")
+		sendChunk(v, "b", "")
 		v.logLine("info", "late")
 		time.Sleep(time.Minute)
-		flush(t, v)
+		closeView(t, v)
 		if len(r.frames) != before {
 			t.Errorf("shown after the end: %v", r.frames[before:])
 		}

@@ -12,7 +12,7 @@ import (
 	"nanobot/terminal/acp/acptest"
 )
 
-// recorder is a chat that keeps what it is shown, and the files as they are at that moment.
+// recorder records the frames of a turn, and the content of their files when they are emitted.
 type recorder struct {
 	mu     sync.Mutex
 	frames []terminal.Frame
@@ -59,8 +59,8 @@ func (r *recorder) last(kind terminal.Kind) string {
 	return texts[len(texts)-1]
 }
 
-// newChat returns a turn in a folder of its own and what is shown of it.
-func newChat(t *testing.T) (terminal.Turn, *recorder) {
+// newTurn returns a turn in a new folder, and the recorder of its frames.
+func newTurn(t *testing.T) (terminal.Turn, *recorder) {
 	t.Helper()
 	dir := t.TempDir()
 	user := filepath.Join(dir, "users", "1")
@@ -74,17 +74,17 @@ func newChat(t *testing.T) (terminal.Turn, *recorder) {
 	}, r
 }
 
-func send(v *view, format string, args ...any) { v.update(fmt.Appendf(nil, format, args...)) }
+func sendUpdate(v *view, format string, args ...any) { v.update(fmt.Appendf(nil, format, args...)) }
 
-func chunk(v *view, text, message string) {
+func sendChunk(v *view, text, message string) {
 	raw, _ := json.Marshal(map[string]any{
 		"sessionUpdate": "agent_message_chunk", "messageId": message, "content": map[string]string{"type": "text", "text": text},
 	})
 	v.update(raw)
 }
 
-// inPieces cuts a text anywhere between two characters.
-func inPieces(s string, n int) (pieces []string) {
+// splitEvery splits a text after every n characters.
+func splitEvery(s string, n int) (pieces []string) {
 	for i, r := range []rune(s) {
 		if i%n == 0 {
 			pieces = append(pieces, "")
@@ -94,15 +94,15 @@ func inPieces(s string, n int) (pieces []string) {
 	return pieces
 }
 
-func flush(t *testing.T, v *view) {
+func closeView(t *testing.T, v *view) {
 	t.Helper()
 	if err := v.flushAndClose(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// wellFormed checks what is sent against the protocol's schema and returns it.
-func wellFormed(t *testing.T, shape string, v any) string {
+// checkSchema validates a value against the protocol's schema and returns its JSON.
+func checkSchema(t *testing.T, shape string, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {

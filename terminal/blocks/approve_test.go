@@ -16,72 +16,72 @@ const allCommands = "[CREATE_FILE path=\"new\"]\none\n[/CREATE_FILE]\n" +
 	"[RUN_COMMAND]\necho ran > ran\n[/RUN_COMMAND]\n" +
 	"[DELETE_FILE path=\"gone\"]\n"
 
-func approving(t *testing.T, approve string, answers ...string) *fixture {
+func newApprovalFixture(t *testing.T, approve string, answers ...string) *fixture {
 	t.Helper()
 	r := newFixture(t, allCommands, doneBlock)
 	r.settings.Approve = approve
-	r.put("old", "1\n2\n")
-	r.put("gone", "x")
+	r.putFile("old", "1\n2\n")
+	r.putFile("gone", "x")
 	if answers != nil {
-		r.answering(answers...)
+		r.answerWith(answers...)
 	}
-	r.done("go")
+	r.runToDone("go")
 	return r
 }
 
 func TestByDefaultThePersonIsAskedBeforeCommandsAndDeletions(t *testing.T) {
-	r := approving(t, "run", "Yes", "No")
-	same(t, "questions", strings.Join(r.asked, "\n--\n"), "🔐 Run this command?\n```sh\necho ran > ran\n```\n--\n🔐 Delete `gone`?")
-	same(t, "the command", r.get("ran"), "ran\n")
-	same(t, "the file", r.get("gone"), "x")
-	has(t, results(r.outboxes()[1]), "[OK] RUN_COMMAND: Ran 'echo ran > ran' (exit code 0)", "[FAILED] DELETE_FILE: REJECTED: not approved: gone")
+	r := newApprovalFixture(t, "run", "Yes", "No")
+	checkEqual(t, "questions", strings.Join(r.asked, "\n--\n"), "🔐 Run this command?\n```sh\necho ran > ran\n```\n--\n🔐 Delete `gone`?")
+	checkEqual(t, "the command", r.readFile("ran"), "ran\n")
+	checkEqual(t, "the file", r.readFile("gone"), "x")
+	checkContains(t, resultsIn(r.outboxes()[1]), "[OK] RUN_COMMAND: Ran 'echo ran > ran' (exit code 0)", "[FAILED] DELETE_FILE: REJECTED: not approved: gone")
 }
 
-func TestAllIsAskedWithAShortDiff(t *testing.T) {
-	r := approving(t, "all", "Yes", "No", "Yes", "Yes", "Yes")
-	same(t, "questions", strings.Join(r.asked[:3], "\n--\n"), "🔐 Create `new`?\n```diff\n@@ -0,0 +1 @@\n+one\n\\ No newline at end of file\n```\n--\n"+
+func TestApproveAllAsksAboutChangesWithAShortDiff(t *testing.T) {
+	r := newApprovalFixture(t, "all", "Yes", "No", "Yes", "Yes", "Yes")
+	checkEqual(t, "questions", strings.Join(r.asked[:3], "\n--\n"), "🔐 Create `new`?\n```diff\n@@ -0,0 +1 @@\n+one\n\\ No newline at end of file\n```\n--\n"+
 		"🔐 Overwrite `old`?\n```diff\n@@ -1,2 +1,2 @@\n 1\n-2\n+new\n\\ No newline at end of file\n```\n--\n"+
 		"🔐 Edit `old`?\n```diff\n@@ -1,2 +1,2 @@\n-1\n+I\n 2\n```")
-	same(t, "the file", r.get("old"), "I\n2\n")
-	has(t, results(r.outboxes()[1]), "[FAILED] CREATE_FILE: REJECTED: not approved: old\n")
+	checkEqual(t, "the file", r.readFile("old"), "I\n2\n")
+	checkContains(t, resultsIn(r.outboxes()[1]), "[FAILED] CREATE_FILE: REJECTED: not approved: old\n")
 }
 
 func TestNoAnswerAndNobodyToAskAreRefusals(t *testing.T) {
 	for name, answers := range map[string][]string{"no answer": {}, "nobody": nil} {
-		r := approving(t, "run", answers...)
-		same(t, name+": the command", r.get("ran"), "(none)")
-		has(t, results(r.outboxes()[1]), "REJECTED: not approved: echo ran > ran", "REJECTED: not approved: gone")
-		told := map[string]int{"no answer": 2, "nobody": 0}[name] // refusals that the person is told of, besides the end
-		same(t, name+": messages", len(r.texts()), told+1)
+		r := newApprovalFixture(t, "run", answers...)
+		checkEqual(t, name+": the command", r.readFile("ran"), "(none)")
+		checkContains(t, resultsIn(r.outboxes()[1]), "REJECTED: not approved: echo ran > ran", "REJECTED: not approved: gone")
+		told := map[string]int{"no answer": 2, "nobody": 0}[name] // messages about refusals, without the final one
+		checkEqual(t, name+": messages", len(r.sentTexts()), told+1)
 	}
 }
 
-func TestAlwaysHoldsForTheTypeOfCommandAndTheSession(t *testing.T) {
+func TestAnApprovalForTheSessionCoversOneTypeOfCommand(t *testing.T) {
 	run := "[RUN_COMMAND]\necho x >> ran\n[/RUN_COMMAND]\n"
 	r := newFixture(t, run+run, run, doneBlock)
 	r.settings.Approve = "run"
-	r.answering("Always in this session")
-	r.done("go")
-	same(t, "questions", len(r.asked), 1)
-	same(t, "runs", r.get("ran"), "x\nx\nx\n")
+	r.answerWith("Always in this session")
+	r.runToDone("go")
+	checkEqual(t, "questions", len(r.asked), 1)
+	checkEqual(t, "runs", r.readFile("ran"), "x\nx\nx\n")
 	r.script("", run, doneBlock)
-	r.next("again")
-	same(t, "questions of another session", len(r.asked), 2)
-	same(t, "runs", r.get("ran"), "x\nx\nx\n")
+	r.runNextMessage("again")
+	checkEqual(t, "questions of another session", len(r.asked), 2)
+	checkEqual(t, "runs", r.readFile("ran"), "x\nx\nx\n")
 }
 
 func TestNoApprovalIsAskedForACommandThatWouldFail(t *testing.T) {
 	r := newFixture(t, "[DELETE_FILE path=\"none\"]\n[DELETE_FILE path=\"/etc/passwd\"]\n[EDIT_FILE path=\"f\" start_line=\"9\" end_line=\"9\"]\nx\n[/EDIT_FILE]", doneBlock)
 	r.settings.Approve = "all"
-	r.put("f", "one\n")
-	r.answering("Yes", "Yes", "Yes")
-	r.done("go")
-	same(t, "questions", len(r.asked), 0)
-	same(t, "results", results(r.outboxes()[1]), "[FAILED] DELETE_FILE: File 'none' not found\n"+
+	r.putFile("f", "one\n")
+	r.answerWith("Yes", "Yes", "Yes")
+	r.runToDone("go")
+	checkEqual(t, "questions", len(r.asked), 0)
+	checkEqual(t, "results", resultsIn(r.outboxes()[1]), "[FAILED] DELETE_FILE: File 'none' not found\n"+
 		"[FAILED] DELETE_FILE: REJECTED: Path '/etc/passwd' is outside workspace\n[FAILED] EDIT_FILE: Invalid line range 9-9 for file with 1 lines")
 }
 
-func TestATurnThatIsRunAgainAsksTheSameQuestions(t *testing.T) {
+func TestARepeatedTurnAsksTheSameQuestions(t *testing.T) {
 	r := newFixture(t, "[RUN_COMMAND]\necho 1 >> ran\n[/RUN_COMMAND]\n[MESSAGE]\nhi\n[/MESSAGE]\n[RUN_COMMAND]\necho 2 >> ran\n[/RUN_COMMAND]")
 	r.settings.Approve = "run"
 	stored := map[string]string{} // the answers that survive a crash
@@ -92,7 +92,7 @@ func TestATurnThatIsRunAgainAsksTheSameQuestions(t *testing.T) {
 		if text, ok := stored[q.ID]; ok {
 			return terminal.Answer{Text: text, By: "ann"}, nil
 		}
-		stored[q.ID] = "Yes" // the answer comes, and the gateway ends before the turn learns of it
+		stored[q.ID] = "Yes" // the answer is stored, but the gateway exits before the turn gets it
 		crash()
 		return terminal.Answer{}, context.Cause(ctx)
 	}
@@ -100,25 +100,25 @@ func TestATurnThatIsRunAgainAsksTheSameQuestions(t *testing.T) {
 		var ctx context.Context
 		ctx, crash = context.WithCancel(t.Context())
 		defer crash()
-		return r.turn(ctx, "go").Status
+		return r.runTurn(ctx, "go").Status
 	}
-	same(t, "status of the first turn", turn(), terminal.Stopped)
-	same(t, "what ran before the answer", r.get("ran"), "(none)")
-	same(t, "status of the second turn", turn(), terminal.Stopped)
-	same(t, "what ran after one answer", r.get("ran"), "1\n")
+	checkEqual(t, "status of the first turn", turn(), terminal.Stopped)
+	checkEqual(t, "what ran before the answer", r.readFile("ran"), "(none)")
+	checkEqual(t, "status of the second turn", turn(), terminal.Stopped)
+	checkEqual(t, "what ran after one answer", r.readFile("ran"), "1\n")
 	r.script("", doneBlock)
-	same(t, "status of the third turn", turn(), terminal.Done)
-	same(t, "what ran", r.get("ran"), "1\n2\n")
-	same(t, "rounds after the first", len(r.outboxes()), 1)
+	checkEqual(t, "status of the third turn", turn(), terminal.Done)
+	checkEqual(t, "what ran", r.readFile("ran"), "1\n2\n")
+	checkEqual(t, "rounds after the first", len(r.outboxes()), 1)
 	if len(asked) != 4 || asked[0] != asked[1] || asked[1] == asked[2] || asked[2] != asked[3] {
 		t.Fatalf("questions %q", asked)
 	}
 	r.run += "+"
 	r.script("", "[RUN_COMMAND]\necho 3 >> ran\n[/RUN_COMMAND]", doneBlock)
-	same(t, "status of another session", turn(), terminal.Stopped)
-	same(t, "what ran", r.get("ran"), "1\n2\n")
+	checkEqual(t, "status of another session", turn(), terminal.Stopped)
+	checkEqual(t, "what ran", r.readFile("ran"), "1\n2\n")
 	if last := asked[len(asked)-1]; len(asked) != 5 || slices.Contains(asked[:4], last) {
 		t.Errorf("another session asks %q", asked)
 	}
-	same(t, "sessions", len(r.sessions()), 2)
+	checkEqual(t, "sessions", len(r.sessions()), 2)
 }

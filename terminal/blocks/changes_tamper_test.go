@@ -18,41 +18,41 @@ import (
 
 func sha(content string) [32]byte { return sha256.Sum256([]byte(content)) }
 
-// All commands of the agent can write to the folder of copies.
-func TestACopyThatWasTamperedWithIsNeitherShownNorRestored(t *testing.T) {
-	for name, tamper := range map[string]func(s *story, path string) error{
-		"another content":     func(_ *story, path string) error { return os.WriteFile(path, []byte("other"), 0o600) },
-		"a longer content":    func(_ *story, path string) error { return os.WriteFile(path, []byte("text and more"), 0o600) },
-		"a link":              func(s *story, path string) error { return os.Symlink(s.path("outside/file"), path) },
-		"a link to the same":  func(s *story, path string) error { return os.Symlink(s.path("ws/text"), path) },
-		"a state file":        func(s *story, path string) error { return os.Link(s.path("ws/state/deep/db"), path) },
-		"another chat's file": func(s *story, path string) error { return os.Link(s.path("ws/users/7/note"), path) },
-		"a FIFO":              func(_ *story, path string) error { return syscall.Mkfifo(path, 0o600) },
-		"a folder":            func(_ *story, path string) error { return os.Mkdir(path, 0o700) },
-		"nothing":             func(*story, string) error { return nil },
-		"a link to a FIFO there": func(_ *story, path string) error {
+// The agent's commands can write to the folder of saved copies, so a copy is verified before use.
+func TestATamperedCopyIsNeitherShownNorRestored(t *testing.T) {
+	for name, tamper := range map[string]func(s *changesFixture, path string) error{
+		"another content":     func(_ *changesFixture, path string) error { return os.WriteFile(path, []byte("other"), 0o600) },
+		"a longer content":    func(_ *changesFixture, path string) error { return os.WriteFile(path, []byte("text and more"), 0o600) },
+		"a link":              func(s *changesFixture, path string) error { return os.Symlink(s.path("outside/file"), path) },
+		"a link to the same":  func(s *changesFixture, path string) error { return os.Symlink(s.path("ws/text"), path) },
+		"a state file":        func(s *changesFixture, path string) error { return os.Link(s.path("ws/state/deep/db"), path) },
+		"another chat's file": func(s *changesFixture, path string) error { return os.Link(s.path("ws/users/7/note"), path) },
+		"a FIFO":              func(_ *changesFixture, path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a folder":            func(_ *changesFixture, path string) error { return os.Mkdir(path, 0o700) },
+		"nothing":             func(*changesFixture, string) error { return nil },
+		"a link to a FIFO there": func(_ *changesFixture, path string) error {
 			return errors.Join(syscall.Mkfifo(path+".fifo", 0o600), os.Symlink(path+".fifo", path))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
-			s.put("ws/text", "text")
-			s.writes("file", "session")
+			s := newChangesFixture(t)
+			s.putFile("ws/text", "text")
+			s.writeFile("file", "session")
 			copies, err := os.ReadDir(s.copies.Name())
 			s.must(err)
 			if len(copies) != 1 {
 				t.Fatalf("%v were saved", copies)
 			}
 			path := filepath.Join(s.copies.Name(), copies[0].Name())
-			// Even one whose checksum was forged.
+			// Even if the checksum in the list was forged to match.
 			s.must(os.Remove(path))
 			s.must(tamper(s, path))
 			for range 2 {
 				if text, _ := s.Diff(-1); text != "file cannot be compared: the saved copy was changed or removed\n" {
 					t.Errorf("diff %q", text)
 				}
-				s.undoes(blocks.Undone{Refused: map[string]string{"file": "the saved copy was changed or removed"}})
-				if got := s.content("ws/file"); got != "session" {
+				s.checkUndo(blocks.Undone{Refused: map[string]string{"file": "the saved copy was changed or removed"}})
+				if got := s.readFile("ws/file"); got != "session" {
 					t.Errorf("file has %q", got)
 				}
 				if name == "another content" || name == "a longer content" {
@@ -66,14 +66,14 @@ func TestACopyThatWasTamperedWithIsNeitherShownNorRestored(t *testing.T) {
 	}
 }
 
-func TestAListThatWasTamperedWithLeadsNowhere(t *testing.T) {
-	s := newStory(t)
-	s.put("ws/users/7/file", "session")
-	s.writes("file", "session")
+func TestATamperedListLeadsToNoOtherFile(t *testing.T) {
+	s := newChangesFixture(t)
+	s.putFile("ws/users/7/file", "session")
+	s.writeFile("file", "session")
 	var list []map[string]any
 	s.must(json.Unmarshal(s.stored, &list))
-	s.link("users/7", "ws/chat")
-	before := s.files(".")
+	s.putLink("users/7", "ws/chat")
+	before := s.readTree(".")
 	for _, file := range []string{"users/7/file", "../outside/file", "users/../users/7/file", "config.json", "chat/file", "/etc/passwd", "", ".", "..", "sub/", "secret.env", "users/9/new"} {
 		for _, was := range []any{list[0]["before"], map[string]any{}, map[string]any{"link": "x"}} {
 			for _, is := range []any{list[0]["after"], map[string]any{"sum": fmt.Sprintf("%x", sha("SECRET"))}, map[string]any{}} {
@@ -91,7 +91,7 @@ func TestAListThatWasTamperedWithLeadsNowhere(t *testing.T) {
 			}
 		}
 	}
-	if after := s.files("."); !maps.Equal(before, after) {
+	if after := s.readTree("."); !maps.Equal(before, after) {
 		t.Error("files were changed")
 	}
 }

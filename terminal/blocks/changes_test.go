@@ -13,18 +13,18 @@ import (
 	"nanobot/terminal/blocks"
 )
 
-// story is a session that changes files. After each command it begins anew with what it has stored,
-// as after a crash.
-type story struct {
-	*world
+// changesFixture is a session that changes files. After each command it is loaded from the stored
+// list again, as after a crash.
+type changesFixture struct {
+	*workspaceFixture
 	*blocks.Changes
 	copies *os.Root
 	stored []byte
 }
 
-func newStory(t *testing.T) *story {
+func newChangesFixture(t *testing.T) *changesFixture {
 	t.Helper()
-	s := &story{world: newWorld(t)}
+	s := &changesFixture{workspaceFixture: newWorkspaceFixture(t)}
 	s.must(os.MkdirAll(s.path("ws/users/8/blocks/copies"), 0o700))
 	var err error
 	s.copies, err = os.OpenRoot(s.path("ws/users/8/blocks/copies"))
@@ -34,14 +34,14 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-func (s *story) restart() {
+func (s *changesFixture) restart() {
 	s.t.Helper()
 	var err error
 	s.Changes, err = blocks.NewChanges(s.Workspace, s.copies, s.stored)
 	s.must(err)
 }
 
-func (s *story) store() {
+func (s *changesFixture) storeList() {
 	s.t.Helper()
 	var err error
 	s.stored, err = s.List()
@@ -49,28 +49,28 @@ func (s *story) store() {
 	s.restart()
 }
 
-// does executes a command as a turn does.
-func (s *story) does(path string, command func() error) {
+// runCommand executes a command as a turn does.
+func (s *changesFixture) runCommand(path string, command func() error) {
 	s.t.Helper()
 	s.must(s.Save(path))
-	s.store()
+	s.storeList()
 	s.must(command())
 	s.must(s.Record(path))
-	s.store()
+	s.storeList()
 }
 
-func (s *story) writes(path, content string) {
+func (s *changesFixture) writeFile(path, content string) {
 	s.t.Helper()
-	s.does(path, func() error { return s.Write(path, content) })
+	s.runCommand(path, func() error { return s.Write(path, content) })
 }
 
-func (s *story) removes(path string) {
+func (s *changesFixture) removeFile(path string) {
 	s.t.Helper()
-	s.does(path, func() error { return s.Remove(path) })
+	s.runCommand(path, func() error { return s.Remove(path) })
 }
 
-// undoes checks what undo does, and what a second one does.
-func (s *story) undoes(want blocks.Undone) {
+// checkUndo checks the result of undo, and that a second undo has nothing more to do.
+func (s *changesFixture) checkUndo(want blocks.Undone) {
 	s.t.Helper()
 	if want.Refused == nil {
 		want.Refused = map[string]string{}
@@ -78,13 +78,13 @@ func (s *story) undoes(want blocks.Undone) {
 	if got := s.Undo(); fmt.Sprint(got) != fmt.Sprint(want) {
 		s.t.Errorf("undone:\n%v, not\n%v", got, want)
 	}
-	s.store()
+	s.storeList()
 	if got := s.Undo(); len(got.Restored)+len(got.Removed) != 0 || !maps.Equal(got.Refused, want.Refused) {
 		s.t.Errorf("undone again: %v", got)
 	}
 }
 
-func (s *story) sums(created, changed, deleted string) {
+func (s *changesFixture) checkSummary(created, changed, deleted string) {
 	s.t.Helper()
 	want := [3][]string{strings.Fields(created), strings.Fields(changed), strings.Fields(deleted)}
 	for i, got := range s.Summary() {
@@ -96,36 +96,36 @@ func (s *story) sums(created, changed, deleted string) {
 }
 
 // workspaceFiles are the agent's files and their contents.
-func (s *story) workspaceFiles() map[string]string {
+func (s *changesFixture) workspaceFiles() map[string]string {
 	s.t.Helper()
-	files := s.files("ws")
+	files := s.readTree("ws")
 	maps.DeleteFunc(files, func(path, _ string) bool { return strings.HasPrefix(path, "users/") })
 	return files
 }
 
-func TestASessionIsSummedUpAndUndone(t *testing.T) {
-	s := newStory(t)
-	s.put("ws/keep", "same")
-	s.put("ws/script", "#!/bin/sh\n")
-	s.put("ws/mode", "first\n")
+func TestASessionIsSummarizedAndUndone(t *testing.T) {
+	s := newChangesFixture(t)
+	s.putFile("ws/keep", "same")
+	s.putFile("ws/script", "#!/bin/sh\n")
+	s.putFile("ws/mode", "first\n")
 	s.must(os.Chmod(s.path("ws/script"), 0o751))
 	s.must(os.Chmod(s.path("ws/mode"), 0o640))
 	before := s.workspaceFiles()
-	s.writes("new", "1")
-	s.writes("./new", "2")
-	s.writes("deep/er/new", "1")
-	s.writes("deep/er/other", "1")
-	s.writes("brief", "1")
-	s.removes("brief")
-	s.writes("sub/../file", "changed")
-	s.writes("keep", "other")
-	s.writes("keep", "same")
-	s.removes("script")
-	s.removes("sub/file")
-	s.removes("mode")
-	s.writes("mode", "second\n")
-	s.sums("deep/er/new deep/er/other new", "file mode", "script sub/file")
-	s.undoes(blocks.Undone{Restored: []string{"file", "mode", "script", "sub/file"}, Removed: []string{"deep/er/new", "deep/er/other", "new"}})
+	s.writeFile("new", "1")
+	s.writeFile("./new", "2")
+	s.writeFile("deep/er/new", "1")
+	s.writeFile("deep/er/other", "1")
+	s.writeFile("brief", "1")
+	s.removeFile("brief")
+	s.writeFile("sub/../file", "changed")
+	s.writeFile("keep", "other")
+	s.writeFile("keep", "same")
+	s.removeFile("script")
+	s.removeFile("sub/file")
+	s.removeFile("mode")
+	s.writeFile("mode", "second\n")
+	s.checkSummary("deep/er/new deep/er/other new", "file mode", "script sub/file")
+	s.checkUndo(blocks.Undone{Restored: []string{"file", "mode", "script", "sub/file"}, Removed: []string{"deep/er/new", "deep/er/other", "new"}})
 	if after := s.workspaceFiles(); !maps.Equal(before, after) {
 		t.Errorf("there is %q", after)
 	}
@@ -137,34 +137,34 @@ func TestASessionIsSummedUpAndUndone(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
 	}
-	s.sums("", "", "")
-	s.writes("file", "once more")
-	s.sums("", "file", "")
-	s.undoes(blocks.Undone{Restored: []string{"file"}})
-	if got := s.content("ws/file"); got != "text" {
+	s.checkSummary("", "", "")
+	s.writeFile("file", "once more")
+	s.checkSummary("", "file", "")
+	s.checkUndo(blocks.Undone{Restored: []string{"file"}})
+	if got := s.readFile("ws/file"); got != "text" {
 		t.Errorf("file has %q", got)
 	}
 }
 
 func TestALinkAndItsFileAreUndone(t *testing.T) {
-	s := newStory(t)
-	s.link("file", "ws/link")
-	s.link("sub", "ws/folder")
-	s.link("later", "ws/dangling")
+	s := newChangesFixture(t)
+	s.putLink("file", "ws/link")
+	s.putLink("sub", "ws/folder")
+	s.putLink("later", "ws/dangling")
 	before := s.workspaceFiles()
-	s.writes("link", "by link")
-	s.writes("file", "by name")
-	s.writes("dangling", "new")
-	s.removes("folder/file")
-	s.sums("later", "file", "sub/file")
-	s.removes("link")
-	s.sums("later", "file", "link sub/file")
-	s.writes("link", "no link any more")
-	s.sums("later", "file link", "sub/file")
+	s.writeFile("link", "by link")
+	s.writeFile("file", "by name")
+	s.writeFile("dangling", "new")
+	s.removeFile("folder/file")
+	s.checkSummary("later", "file", "sub/file")
+	s.removeFile("link")
+	s.checkSummary("later", "file", "link sub/file")
+	s.writeFile("link", "no link any more")
+	s.checkSummary("later", "file link", "sub/file")
 	if text, _ := s.Diff(-1); !strings.Contains(text, "--- a/link\n+++ b/link\n@@ -1 +1 @@\n-file\n\\ No newline at end of file\n+no link any more\n") {
 		t.Errorf("diff %s", text)
 	}
-	s.undoes(blocks.Undone{Restored: []string{"file", "link", "sub/file"}, Removed: []string{"later"}})
+	s.checkUndo(blocks.Undone{Restored: []string{"file", "link", "sub/file"}, Removed: []string{"later"}})
 	if after := s.workspaceFiles(); !maps.Equal(before, after) {
 		t.Errorf("there is %q", after)
 	}
@@ -174,90 +174,90 @@ func TestALinkAndItsFileAreUndone(t *testing.T) {
 }
 
 func TestAFolderThatTakesThePlaceOfAFileIsUndone(t *testing.T) {
-	s := newStory(t)
-	s.removes("file")
-	s.writes("file/in/it", "new")
-	s.undoes(blocks.Undone{Restored: []string{"file"}, Removed: []string{"file/in/it"}})
-	if got := s.content("ws/file"); got != "text" {
+	s := newChangesFixture(t)
+	s.removeFile("file")
+	s.writeFile("file/in/it", "new")
+	s.checkUndo(blocks.Undone{Restored: []string{"file"}, Removed: []string{"file/in/it"}})
+	if got := s.readFile("ws/file"); got != "text" {
 		t.Errorf("file has %q", got)
 	}
 }
 
 func TestUndoDoesNotTouchFilesThatHaveChangedSince(t *testing.T) {
-	s := newStory(t)
+	s := newChangesFixture(t)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		s.put("ws/"+name, "before")
+		s.putFile("ws/"+name, "before")
 	}
-	s.writes("a", "session")
-	s.writes("b", "session")
-	s.removes("c")
-	s.writes("new/one", "session")
-	s.writes("new/two", "session")
-	s.writes("d", "session")
-	s.writes("e", "session")
-	s.writes("f", "session")
-	s.put("ws/a", "somebody's")
+	s.writeFile("a", "session")
+	s.writeFile("b", "session")
+	s.removeFile("c")
+	s.writeFile("new/one", "session")
+	s.writeFile("new/two", "session")
+	s.writeFile("d", "session")
+	s.writeFile("e", "session")
+	s.writeFile("f", "session")
+	s.putFile("ws/a", "somebody's")
 	s.must(os.Remove(s.path("ws/b")))
-	s.put("ws/c", "somebody's")
-	s.put("ws/new/one", "somebody's")
+	s.putFile("ws/c", "somebody's")
+	s.putFile("ws/new/one", "somebody's")
 	s.must(os.Remove(s.path("ws/d")))
 	s.must(os.Mkdir(s.path("ws/d"), 0o700))
 	s.must(os.Remove(s.path("ws/e")))
-	s.link("../outside/file", "ws/e")
-	s.put("ws/f", "before") // somebody has put it back
+	s.putLink("../outside/file", "ws/e")
+	s.putFile("ws/f", "before") // somebody has put it back
 	const since = "something else has changed it since"
-	s.undoes(blocks.Undone{
+	s.checkUndo(blocks.Undone{
 		Removed: []string{"new/two"},
 		Refused: map[string]string{"a": since, "b": since, "c": since, "d": "is a directory", "e": since, "new/one": since},
 	})
 	for path, want := range map[string]string{"a": "somebody's", "c": "somebody's", "new/one": "somebody's", "f": "before"} {
-		if got := s.content("ws/" + path); got != want {
+		if got := s.readFile("ws/" + path); got != want {
 			t.Errorf("%s has %q", path, got)
 		}
 	}
-	if got := s.content("outside/file"); got != "SECRET" {
+	if got := s.readFile("outside/file"); got != "SECRET" {
 		t.Errorf("a file outside has %q", got)
 	}
 }
 
-// The gateway may be killed at any moment.
-func TestAnInterruptedCommandIsSensiblyUndone(t *testing.T) {
-	s := newStory(t)
+// The gateway may be killed between any two steps of a command.
+func TestAnInterruptedCommandIsUndoneOrRefused(t *testing.T) {
+	s := newChangesFixture(t)
 	s.must(s.Save("file")) // killed before the session was stored
 	s.restart()
-	s.put("ws/file", "changed by somebody") // and not yet by the session
-	s.writes("file", "session")
-	s.undoes(blocks.Undone{Restored: []string{"file"}})
-	if got := s.content("ws/file"); got != "changed by somebody" {
+	s.putFile("ws/file", "changed by somebody") // and not yet by the session
+	s.writeFile("file", "session")
+	s.checkUndo(blocks.Undone{Restored: []string{"file"}})
+	if got := s.readFile("ws/file"); got != "changed by somebody" {
 		t.Errorf("file has %q", got)
 	}
 
 	s.must(s.Save("sub/file")) // killed before the command
 	s.must(s.Save("new/file"))
-	s.store()
-	s.sums("", "", "")
+	s.storeList()
+	s.checkSummary("", "", "")
 	if text, omitted := s.Diff(-1); text != "" || omitted != 0 {
 		t.Errorf("diff %q, %d", text, omitted)
 	}
-	s.undoes(blocks.Undone{})
+	s.checkUndo(blocks.Undone{})
 
 	s.must(s.Save("other/file"))
 	s.must(s.Save("script"))
-	s.store()
+	s.storeList()
 	s.must(s.Write("other/file", "session"))
 	s.must(s.Write("script", "session"))
 	s.restart() // killed before the command was recorded
-	s.undoes(blocks.Undone{Refused: map[string]string{"other/file": "the command that changed it was interrupted", "script": "the command that changed it was interrupted"}})
+	s.checkUndo(blocks.Undone{Refused: map[string]string{"other/file": "the command that changed it was interrupted", "script": "the command that changed it was interrupted"}})
 	s.must(s.Record("other/file"))
-	s.store()
-	s.sums("other/file", "", "")
-	s.undoes(blocks.Undone{Removed: []string{"other/file"}, Refused: map[string]string{"script": "the command that changed it was interrupted"}})
+	s.storeList()
+	s.checkSummary("other/file", "", "")
+	s.checkUndo(blocks.Undone{Removed: []string{"other/file"}, Refused: map[string]string{"script": "the command that changed it was interrupted"}})
 }
 
 func TestAFileThatCannotBeSavedIsNotChanged(t *testing.T) {
-	s := newStory(t)
+	s := newChangesFixture(t)
 	s.must(os.Link(s.path("ws/state/db"), s.path("ws/hard")))
-	s.link("../outside/file", "ws/out")
+	s.putLink("../outside/file", "ws/out")
 	for _, path := range []string{"../outside/file", "config.json", "hard", "out", "users/8/note", ""} {
 		if err := s.Save(path); !errors.Is(err, blocks.ErrOutside) {
 			t.Errorf("save %q: %v", path, err)
@@ -267,7 +267,7 @@ func TestAFileThatCannotBeSavedIsNotChanged(t *testing.T) {
 		}
 	}
 	s.must(syscall.Mkfifo(s.path("ws/fifo"), 0o600))
-	for _, path := range []string{"sub", "sub/", "file/x", "fifo", strings.Repeat("n", 300)} { // their commands fail and tell why
+	for _, path := range []string{"sub", "sub/", "file/x", "fifo", strings.Repeat("n", 300)} { // the commands themselves fail at these paths
 		if err := s.Save(path); err != nil {
 			t.Errorf("save %q: %v", path, err)
 		}
@@ -282,18 +282,18 @@ func TestAFileThatCannotBeSavedIsNotChanged(t *testing.T) {
 	if err := s.Save("file"); err == nil {
 		t.Error("a file was saved nowhere")
 	}
-	s.sums("", "", "")
+	s.checkSummary("", "", "")
 }
 
-func TestADeletedFileComesBackWithItsOwner(t *testing.T) {
+func TestADeletedFileIsRestoredWithItsOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
 	}
-	s := newStory(t)
+	s := newChangesFixture(t)
 	s.must(os.Chown(s.path("ws/file"), 1234, 4321))
 	s.must(os.Chmod(s.path("ws/file"), 0o640))
-	s.removes("file")
-	s.undoes(blocks.Undone{Restored: []string{"file"}})
+	s.removeFile("file")
+	s.checkUndo(blocks.Undone{Restored: []string{"file"}})
 	info, err := os.Stat(s.path("ws/file"))
 	s.must(err)
 	if was := info.Sys().(*syscall.Stat_t); was.Uid != 1234 || was.Gid != 4321 || info.Mode() != 0o640 {

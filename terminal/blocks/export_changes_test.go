@@ -8,7 +8,7 @@ import (
 // Changes are the files that a session has touched.
 type Changes struct{ changes }
 
-// NewChanges returns the changes of a session, of which list is what the session file has.
+// NewChanges returns the changes of a session; list is their JSON in the session file.
 func NewChanges(w Workspace, copies *os.Root, list []byte) (*Changes, error) {
 	c := &Changes{changes{workspace: w.workspace, copies: copies}}
 	if list == nil {
@@ -17,7 +17,7 @@ func NewChanges(w Workspace, copies *os.Root, list []byte) (*Changes, error) {
 	return c, json.Unmarshal(list, &c.list)
 }
 
-// List returns the changes as the session file has them.
+// List returns the changes as JSON for the session file.
 func (c *Changes) List() ([]byte, error) { return json.Marshal(c.list) }
 
 func (c *Changes) Save(path string) error { return c.save(path) }
@@ -38,7 +38,7 @@ type Undone struct {
 	Refused           map[string]string
 }
 
-// Undo puts back what was changed.
+// Undo undoes the changes.
 func (c *Changes) Undo() Undone {
 	done := c.undo()
 	out := Undone{Restored: done.restored, Removed: done.removed, Refused: map[string]string{}}

@@ -6,7 +6,7 @@ var Parser = parser
 // ReplaceLines replaces lines of a content.
 var ReplaceLines = replaceLines
 
-// ProtocolText is what every outbox tells of the commands.
+// ProtocolText is the description of the commands in every outbox.
 const ProtocolText = protocolText
 
 // Outbox is the message to the model in one round.

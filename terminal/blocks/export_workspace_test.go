@@ -2,13 +2,13 @@ package blocks
 
 import "nanobot/terminal"
 
-// Why a file cannot be used.
+// The errors of a workspace.
 var (
 	ErrOutside  = errOutside
 	ErrNotFound = errNotFound
 )
 
-// Reason says why something could not be done to a file.
+// Reason returns the text of a file error without the path.
 var Reason = errorReason
 
 // Workspace is the folder in which an agent works.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		case "careful-model":
 			os.Exit(carefulModel())
 		case "one-turn":
-			os.Exit(oneTurn(os.Args[2], os.Args[3]))
+			os.Exit(runOneTurn(os.Args[2], os.Args[3]))
 		case sandbox.Command:
 			fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
 			os.Exit(126)
@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 // supervisor is shared by all tests: a process has only one, since it reaps all descendants.
 var supervisor *process.Supervisor
 
-// scriptedModel records the outbox in a folder and prints the response that is there for it. When
-// the responses are used up it does what the file "then" says.
+// scriptedModel records the outbox in a folder and prints the next response in that folder. After
+// the last response it does what the file "then" says.
 func scriptedModel(dir string) int {
 	outbox, _ := io.ReadAll(os.Stdin)
 	told, _ := filepath.Glob(filepath.Join(dir, "outbox-*"))
@@ -80,7 +80,7 @@ func scriptedModel(dir string) int {
 	return 0
 }
 
-// fixture is a session, and what came of it.
+// fixture is a runner of the protocol with a scripted model, and the frames of its turns.
 type fixture struct {
 	t         *testing.T
 	model     string // the folder of the scripted model
@@ -115,7 +115,7 @@ func newFixture(t *testing.T, responses ...string) *fixture {
 	return r
 }
 
-// script changes what the model does, and forgets what it was told.
+// script replaces the responses of the model and removes the recorded outboxes.
 func (r *fixture) script(then string, responses ...string) {
 	r.t.Helper()
 	old, _ := filepath.Glob(filepath.Join(r.model, "*"))
@@ -125,13 +125,13 @@ func (r *fixture) script(then string, responses ...string) {
 		}
 	}
 	for i, text := range responses {
-		r.put(filepath.Join(r.model, fmt.Sprintf("response-%04d", i+1)), text)
+		r.putFile(filepath.Join(r.model, fmt.Sprintf("response-%04d", i+1)), text)
 	}
-	r.put(filepath.Join(r.model, "then"), then)
+	r.putFile(filepath.Join(r.model, "then"), then)
 }
 
-// put writes a file, by an absolute path or in the workspace.
-func (r *fixture) put(path, content string) {
+// putFile writes a file, by an absolute path or in the workspace.
+func (r *fixture) putFile(path, content string) {
 	r.t.Helper()
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.workspace, path)
@@ -144,8 +144,8 @@ func (r *fixture) put(path, content string) {
 	}
 }
 
-// get reads a file of the workspace.
-func (r *fixture) get(path string) string {
+// readFile reads a file of the workspace.
+func (r *fixture) readFile(path string) string {
 	r.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(r.workspace, path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -157,7 +157,7 @@ func (r *fixture) get(path string) string {
 	return string(raw)
 }
 
-// start makes the runner, once everything is configured.
+// start creates the runner from the current configuration.
 func (r *fixture) start() {
 	r.t.Helper()
 	if r.runner != nil {
@@ -174,8 +174,8 @@ func (r *fixture) start() {
 	r.t.Cleanup(runner.Close)
 }
 
-// turn works on a message.
-func (r *fixture) turn(ctx context.Context, text string) terminal.Outcome {
+// runTurn runs a turn for a message.
+func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
@@ -187,19 +187,19 @@ func (r *fixture) turn(ctx context.Context, text string) terminal.Outcome {
 	return out
 }
 
-// done is a turn that must end well.
-func (r *fixture) done(text string) {
+// runToDone runs a turn, which must succeed.
+func (r *fixture) runToDone(text string) {
 	r.t.Helper()
-	if out := r.turn(r.t.Context(), text); out.Status != terminal.Done {
-		r.t.Fatalf("%q ended as %s: %s", text, out.Status, r.last())
+	if out := r.runTurn(r.t.Context(), text); out.Status != terminal.Done {
+		r.t.Fatalf("%q ended as %s: %s", text, out.Status, r.lastText())
 	}
 }
 
-// next is done for a message of its own.
-func (r *fixture) next(text string) {
+// runNextMessage is runToDone for a new message, with another run name.
+func (r *fixture) runNextMessage(text string) {
 	r.t.Helper()
 	r.run += "+"
-	r.done(text)
+	r.runToDone(text)
 }
 
 func (r *fixture) emit(f terminal.Frame) error {
@@ -218,8 +218,8 @@ func (r *fixture) emit(f terminal.Frame) error {
 	return nil
 }
 
-// answering has the person answer questions in this order.
-func (r *fixture) answering(answers ...string) {
+// answerWith makes the person answer questions in this order.
+func (r *fixture) answerWith(answers ...string) {
 	r.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -235,8 +235,8 @@ func (r *fixture) answering(answers ...string) {
 	}
 }
 
-// await waits for a frame.
-func (r *fixture) await(what string, match func(terminal.Frame) bool) terminal.Frame {
+// awaitFrame waits for a frame that matches.
+func (r *fixture) awaitFrame(what string, match func(terminal.Frame) bool) terminal.Frame {
 	r.t.Helper()
 	deadline := time.After(testTimeout)
 	for {
@@ -258,8 +258,8 @@ func (r *fixture) await(what string, match func(terminal.Frame) bool) terminal.F
 	}
 }
 
-// poll waits for what only the file system tells.
-func (r *fixture) poll(what string, done func() bool) {
+// awaitCondition polls a condition of the file system.
+func (r *fixture) awaitCondition(what string, done func() bool) {
 	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return
@@ -268,8 +268,8 @@ func (r *fixture) poll(what string, done func() bool) {
 	r.t.Errorf("waited in vain for %s", what)
 }
 
-// texts are the messages and errors so far.
-func (r *fixture) texts() (all []string) {
+// sentTexts returns the texts of the messages and errors so far.
+func (r *fixture) sentTexts() (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range r.frames {
@@ -280,16 +280,16 @@ func (r *fixture) texts() (all []string) {
 	return all
 }
 
-// last is the last message or error.
-func (r *fixture) last() string {
-	all := r.texts()
+// lastText returns the text of the last message or error.
+func (r *fixture) lastText() string {
+	all := r.sentTexts()
 	if len(all) == 0 {
 		return ""
 	}
 	return all[len(all)-1]
 }
 
-// outboxes are what the model was told.
+// outboxes returns the outboxes that the model has got.
 func (r *fixture) outboxes() (all []string) {
 	r.t.Helper()
 	names, _ := filepath.Glob(filepath.Join(r.model, "outbox-*"))
@@ -304,29 +304,29 @@ func (r *fixture) outboxes() (all []string) {
 	return all
 }
 
-// folder is the chat's folder of sessions.
+// folder returns a path in the chat's folder of sessions.
 func (r *fixture) folder(parts ...string) string {
 	return filepath.Join(append([]string{r.workspace, "users", r.chat, "blocks"}, parts...)...)
 }
 
-// results are the results in an outbox.
-func results(outbox string) string {
+// resultsIn returns the section of an outbox with the results.
+func resultsIn(outbox string) string {
 	_, rest, _ := strings.Cut(outbox, "## Previous Command Results\n")
 	rest, _, _ = strings.Cut(rest, "\n\n## ")
 	rest, _, _ = strings.Cut(rest, "\n\n=== PROMPT")
 	return rest
 }
 
-// same compares.
-func same[T comparable](t *testing.T, what string, got, want T) {
+// checkEqual compares two values.
+func checkEqual[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s:\n%v\nwant\n%v", what, got, want)
 	}
 }
 
-// has checks that a text contains others.
-func has(t *testing.T, text string, parts ...string) {
+// checkContains checks that a text contains all parts.
+func checkContains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {

@@ -12,12 +12,12 @@ import (
 )
 
 var (
-	tagOf = regexp.MustCompile(`^\[(CREATE_FILE|EDIT_FILE|DELETE_FILE|READ_FILE)[\s\v\x{85}\pZ](?s:.*)\]$`)
-	bare  = regexp.MustCompile(`^\[(RUN_COMMAND|MESSAGE|DONE)\]$`)
-	pair  = regexp.MustCompile(`([\pL\p{Nd}_.:-]+)[\s\v\x{85}\pZ]*=[\s\v\x{85}\pZ]*"([^"]*)"`)
+	fileTag       = regexp.MustCompile(`^\[(CREATE_FILE|EDIT_FILE|DELETE_FILE|READ_FILE)[\s\v\x{85}\pZ](?s:.*)\]$`)
+	bareTag       = regexp.MustCompile(`^\[(RUN_COMMAND|MESSAGE|DONE)\]$`)
+	attributePair = regexp.MustCompile(`([\pL\p{Nd}_.:-]+)[\s\v\x{85}\pZ]*=[\s\v\x{85}\pZ]*"([^"]*)"`)
 )
 
-// simpleParse reads a response line by line and by patterns, in quadratic time.
+// simpleParse is a reference implementation of Parse with regular expressions, in quadratic time.
 func simpleParse(response string) []blocks.Command {
 	lines := strings.Split(strings.TrimPrefix(response, "\ufeff"), "\n")
 	for i := range lines[:len(lines)-1] {
@@ -26,14 +26,14 @@ func simpleParse(response string) []blocks.Command {
 	commands := []blocks.Command{}
 	for i := 0; i < len(lines); i++ {
 		tag := strings.TrimSpace(lines[i])
-		found := tagOf.FindStringSubmatch(tag)
+		found := fileTag.FindStringSubmatch(tag)
 		if found == nil {
-			if found = bare.FindStringSubmatch(tag); found == nil {
+			if found = bareTag.FindStringSubmatch(tag); found == nil {
 				continue
 			}
 		}
 		name, values := found[1], map[string]string{}
-		for _, p := range pair.FindAllStringSubmatch(tag, -1) {
+		for _, p := range attributePair.FindAllStringSubmatch(tag, -1) {
 			values[strings.ToLower(p[1])] = p[2]
 		}
 		end := i + 1
@@ -60,26 +60,26 @@ func simpleCommand(name string, values map[string]string, body []string, closed 
 	case string(blocks.EditFile):
 		switch {
 		case !havePath || !haveStart || !haveEnd:
-			return wrong("EDIT_FILE missing required attributes (path, start_line, end_line)")
+			return parseError("EDIT_FILE missing required attributes (path, start_line, end_line)")
 		case err1 != nil || err2 != nil:
-			return wrong("EDIT_FILE start_line/end_line must be integers")
+			return parseError("EDIT_FILE start_line/end_line must be integers")
 		case !closed:
-			return wrong("EDIT_FILE for '" + path + "' missing closing tag")
+			return parseError("EDIT_FILE for '" + path + "' missing closing tag")
 		}
-		return edit(path, int(first), int(last), text)
+		return editCommand(path, int(first), int(last), text)
 	case string(blocks.CreateFile), string(blocks.DeleteFile), string(blocks.ReadFile):
 		switch {
 		case !havePath:
-			return wrong(name + " missing path attribute")
+			return parseError(name + " missing path attribute")
 		case name != "CREATE_FILE":
 			return blocks.Command{Type: blocks.CommandType(name), Path: path}
 		case !closed:
-			return wrong("CREATE_FILE for '" + path + "' missing closing tag")
+			return parseError("CREATE_FILE for '" + path + "' missing closing tag")
 		}
-		return create(path, text)
+		return createCommand(path, text)
 	}
 	if !closed {
-		return wrong(name + " missing closing tag")
+		return parseError(name + " missing closing tag")
 	}
 	return blocks.Command{Type: blocks.CommandType(name), Text: strings.TrimSpace(text)}
 }

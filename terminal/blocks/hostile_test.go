@@ -21,43 +21,43 @@ func TestAQuestionHidesNothing(t *testing.T) {
 	} {
 		r := newFixture(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
 		r.settings.Approve = "run"
-		r.answering("No")
-		r.done("go")
-		has(t, r.asked[0], want)
-		has(t, terminal.Clean(r.asked[0]), want)
-		same(t, "what was refused", r.get("pwned"), "(none)")
+		r.answerWith("No")
+		r.runToDone("go")
+		checkContains(t, r.asked[0], want)
+		checkContains(t, terminal.Clean(r.asked[0]), want)
+		checkEqual(t, "what was refused", r.readFile("pwned"), "(none)")
 	}
 }
 
-func TestAQuestionNamesTheFileThatIsMeant(t *testing.T) {
+func TestAQuestionShowsTheResolvedPath(t *testing.T) {
 	r := newFixture(t, "[DELETE_FILE path=\"build/"+strings.Repeat("./", 400)+"../src/main.go\"]\n[DELETE_FILE path=\"a  b\"]\n[DELETE_FILE path=\"link\"]", doneBlock)
 	r.settings.Approve = "run"
-	r.put("src/main.go", "x")
-	r.put("build/x", "x")
-	r.put("a  b", "x")
+	r.putFile("src/main.go", "x")
+	r.putFile("build/x", "x")
+	r.putFile("a  b", "x")
 	if err := os.Symlink("src/main.go", filepath.Join(r.workspace, "link")); err != nil {
 		t.Fatal(err)
 	}
-	r.answering("No", "No", "No")
-	r.done("go")
-	same(t, "questions", strings.Join(r.asked, "|"), "🔐 Delete `src/main.go`?|🔐 Delete `a  b`?|🔐 Delete `link`, which is a link to `src/main.go`?")
+	r.answerWith("No", "No", "No")
+	r.runToDone("go")
+	checkEqual(t, "questions", strings.Join(r.asked, "|"), "🔐 Delete `src/main.go`?|🔐 Delete `a  b`?|🔐 Delete `link`, which is a link to `src/main.go`?")
 }
 
 func TestACommandThatIsTooLongForAQuestionIsShownWhole(t *testing.T) {
 	command := "ls #" + strings.Repeat("x", 2000) + "\ntouch pwned"
 	r := newFixture(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
 	r.settings.Approve = "run"
-	r.answering("No")
-	r.done("go")
-	same(t, "the document", r.sent["command.txt"], command)
-	has(t, r.asked[0], "more bytes)")
+	r.answerWith("No")
+	r.runToDone("go")
+	checkEqual(t, "the document", r.sent["command.txt"], command)
+	checkContains(t, r.asked[0], "more bytes)")
 }
 
 func TestTwoChatsDoNotLoseEachOthersEdits(t *testing.T) {
 	const lines = 20
 	r := newFixture(t)
 	r.config.Command = "sed '1,/^=== PROMPT ===$/d'" // a model that answers with its task
-	r.put("f", strings.Repeat("old\n", 2*lines))
+	r.putFile("f", strings.Repeat("old\n", 2*lines))
 	r.start()
 	var edits [2]strings.Builder
 	for i := range 2 * lines {
@@ -74,25 +74,25 @@ func TestTwoChatsDoNotLoseEachOthersEdits(t *testing.T) {
 		})
 	}
 	work.Wait()
-	same(t, "the file", r.get("f"), strings.Repeat("new\n", 2*lines))
+	checkEqual(t, "the file", r.readFile("f"), strings.Repeat("new\n", 2*lines))
 }
 
 func TestAnAgentWithAnotherWorkspaceNeitherResumesNorUndoes(t *testing.T) {
 	r := newFixture(t, "[CREATE_FILE path=\"LICENSE\"]\nmine\n[/CREATE_FILE]")
-	r.put(filepath.Join(r.model, "then"), "crash")
+	r.putFile(filepath.Join(r.model, "then"), "crash")
 	for _, dir := range []string{"pa", "pb"} {
-		r.put(dir+"/x", "")
+		r.putFile(dir+"/x", "")
 	}
 	r.config.Cwd = filepath.Join(r.workspace, "pa")
-	_ = r.turn(t.Context(), "go")
-	same(t, "the file", r.get("pa/LICENSE"), "mine")
-	r.put("pb/LICENSE", "mine")
+	_ = r.runTurn(t.Context(), "go")
+	checkEqual(t, "the file", r.readFile("pa/LICENSE"), "mine")
+	r.putFile("pb/LICENSE", "mine")
 	r.config.Cwd, r.runner = filepath.Join(r.workspace, "pb"), nil
-	r.next("/resume")
-	has(t, r.last(), "There is no unfinished task.")
-	r.next("/undo")
-	has(t, r.last(), "No task has changed a file here.")
-	same(t, "a file that no task has touched", r.get("pb/LICENSE"), "mine")
+	r.runNextMessage("/resume")
+	checkContains(t, r.lastText(), "There is no unfinished task.")
+	r.runNextMessage("/undo")
+	checkContains(t, r.lastText(), "No task has changed a file here.")
+	checkEqual(t, "a file that no task has touched", r.readFile("pb/LICENSE"), "mine")
 }
 
 func TestFilesThatACommandPutsIntoTheSessionsFolderDoNotBlockTheChat(t *testing.T) {
@@ -103,33 +103,33 @@ func TestFilesThatACommandPutsIntoTheSessionsFolderDoNotBlockTheChat(t *testing.
 		t.Logf("the turn of the command: %v", err) // it may well fail
 	}
 	r.script("", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]\n"+doneBlock)
-	r.next("again")
-	same(t, "the next task", r.get("a"), "")
+	r.runNextMessage("again")
+	checkEqual(t, "the next task", r.readFile("a"), "")
 }
 
 func TestAFolderInTheWayOfAResponseIsRemoved(t *testing.T) {
 	const block = "for d in inbox/processed outbox; do mkdir -p users/1/blocks/$d/$(ls users/1/blocks/sessions | cut -c1-8)_seq000%d.txt/sub; done"
 	r := newFixture(t, "[RUN_COMMAND]\n"+fmt.Sprintf(block, 1)+"; "+fmt.Sprintf(block, 2)+"; true\n[/RUN_COMMAND]", doneBlock)
-	r.done("go")
-	has(t, r.last(), "All done.")
+	r.runToDone("go")
+	checkContains(t, r.lastText(), "All done.")
 }
 
 func TestMessagesAndFilesAreBothRead(t *testing.T) {
-	personally(t, func(r *fixture) {
-		_, ended := r.begin("go")
+	withPerson(t, func(r *fixture) {
+		_, ended := r.startTurn("go")
 		id := r.session().SessionID
-		r.say("m1", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]")
-		r.put(r.folder("inbox", id+"_seq0001.txt"), "[CREATE_FILE path=\"c\"]\n[/CREATE_FILE]")
-		r.put(r.folder("inbox", "b.txt"), "[CREATE_FILE path=\"b\"]\n[/CREATE_FILE]")
+		r.sendMessage("m1", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]")
+		r.putFile(r.folder("inbox", id+"_seq0001.txt"), "[CREATE_FILE path=\"c\"]\n[/CREATE_FILE]")
+		r.putFile(r.folder("inbox", "b.txt"), "[CREATE_FILE path=\"b\"]\n[/CREATE_FILE]")
 		old := time.Now().Add(-time.Hour)
 		if err := os.Chtimes(r.folder("inbox", "b.txt"), old, old); err != nil {
 			t.Fatal(err)
 		}
-		isWithin(time.Minute)
-		r.say("m2", doneBlock)
+		advanceTime(time.Minute)
+		r.sendMessage("m2", doneBlock)
 		<-ended
 		for _, name := range []string{"a", "b", "c"} {
-			same(t, "the file "+name, r.get(name), "")
+			checkEqual(t, "the file "+name, r.readFile(name), "")
 		}
 	})
 }

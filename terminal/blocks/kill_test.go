@@ -25,19 +25,19 @@ import (
 	"nanobot/terminal/process"
 )
 
-// batches is how many responses the careful model needs, and batch how many commands one has, with
-// the two that tell the model how far it has come.
+// batches is the number of responses that carefulModel needs. batch is the number of commands in
+// each, including the two that record the progress for the model.
 const batches, batch = 3, 10
 
-// carefulModel is a model that works off its steps in batches and repeats what was interrupted. All
-// that it knows is in the outbox.
+// carefulModel executes its steps in batches and repairs a batch that was interrupted. Its only
+// input is the outbox.
 func carefulModel() int {
 	raw, _ := io.ReadAll(os.Stdin)
 	fmt.Print(carefulResponse(string(raw)))
 	return 0
 }
 
-// carefulResponse is what the careful model responds to an outbox.
+// carefulResponse returns the response of carefulModel to an outbox.
 func carefulResponse(outbox string) string {
 	var b strings.Builder
 	number := func(pattern string) int {
@@ -50,9 +50,9 @@ func carefulResponse(outbox string) string {
 	}
 	sequence, next := number(`Sequence: (\d+)`), number(`--- next ---\n(\d+)`)
 	if step := regexp.MustCompile(`(?m)^\[FAILED\] (EDIT_FILE|DELETE_FILE|RUN_COMMAND): Interrupted`).FindString(outbox); step != "" {
-		// Which one it was is not told, so all of the batch are made as they must be.
+		// The outbox does not tell which command was interrupted, so the whole batch is repaired.
 		for i := (next - 1) * batch; i < next*batch; i++ {
-			repairStep(&b, sequence, i)
+			writeRepair(&b, sequence, i)
 		}
 		b.WriteString("[READ_FILE path=\"next\"]\n")
 		return b.String()
@@ -62,14 +62,14 @@ func carefulResponse(outbox string) string {
 	}
 	fmt.Fprintf(&b, "[CREATE_FILE path=\"next\"]\n%d\n[/CREATE_FILE]\n[READ_FILE path=\"next\"]\n", next+1)
 	for i := next * batch; i < (next+1)*batch; i++ {
-		takeStep(&b, sequence, i)
+		writeStep(&b, sequence, i)
 	}
 	return b.String()
 }
 
-// takeStep is a command of each type in turn. Run commands log that they ran, with a name that no
-// other command has.
-func takeStep(w io.Writer, sequence, i int) {
+// writeStep writes the command of step i; the steps use the command types in turn. Each RUN_COMMAND
+// adds a unique name to a log.
+func writeStep(w io.Writer, sequence, i int) {
 	switch i % 5 {
 	case 0:
 		fmt.Fprintf(w, "[CREATE_FILE path=\"f%d\"]\na\nb\nc\n[/CREATE_FILE]\n", i)
@@ -84,8 +84,8 @@ func takeStep(w io.Writer, sequence, i int) {
 	}
 }
 
-// repairStep makes what a step must leave, whatever was executed of it.
-func repairStep(w io.Writer, sequence, i int) {
+// writeRepair writes commands that produce the result of a step, whether it was executed or not.
+func writeRepair(w io.Writer, sequence, i int) {
 	switch i % 5 {
 	case 1:
 		fmt.Fprintf(w, "[CREATE_FILE path=\"f%d\"]\na\nB\nB\nc\n\n[/CREATE_FILE]\n", i-1)
@@ -94,8 +94,9 @@ func repairStep(w io.Writer, sequence, i int) {
 	}
 }
 
-// oneTurn is a gateway that runs one turn in a workspace, in which a command or a person answers.
-func oneTurn(workspace, agent string) int {
+// runOneTurn is a gateway that runs one turn in a workspace. agent selects whether a command or a
+// person responds.
+func runOneTurn(workspace, agent string) int {
 	settings := blocks.NewSettings()
 	settings.Agent, settings.Approve, settings.MaxRounds = agent, "never", 1000
 	cfg := config.Default().Terminal
@@ -132,12 +133,12 @@ func oneTurn(workspace, agent string) int {
 func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
 	t.Parallel()
 	kills := 15
-	if long() {
+	if isLongRun() {
 		kills = 500
 	}
 	undisturbed := t.TempDir()
 	runTurns(t, undisturbed, 0, nil)
-	want := tree(t, undisturbed)
+	want := readTree(t, undisturbed)
 	seed := killtest.Seed()
 	random := rand.New(rand.NewPCG(seed, 0))
 	defer func() {
@@ -153,19 +154,19 @@ func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
 		interruptions += countInterrupted(t, workspace)
 	}
 	t.Logf("%d commands were interrupted by %d kills", interruptions, killed)
-	if interruptions == 0 && long() {
+	if interruptions == 0 && isLongRun() {
 		t.Error("no kill has interrupted a command")
 	}
 }
 
-// long reports whether tests take their time.
-func long() bool { return os.Getenv("NANOBOT_LONG") != "" }
+// isLongRun reports whether the tests run in their long form (NANOBOT_LONG).
+func isLongRun() bool { return os.Getenv("NANOBOT_LONG") != "" }
 
 // checkExecuted checks that the files are those of an undisturbed session and that no command ran
 // twice.
 func checkExecuted(t *testing.T, workspace, want string) {
 	t.Helper()
-	if got := tree(t, workspace); got != want {
+	if got := readTree(t, workspace); got != want {
 		t.Fatalf("the files differ from those of an undisturbed session:\n%s\nwant\n%s", got, want)
 	}
 	ran, err := os.ReadFile(filepath.Join(workspace, "users", "ran"))
@@ -188,13 +189,13 @@ func countInterrupted(t *testing.T, workspace string) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n += strings.Count(results(string(outbox)), interrupted)
+		n += strings.Count(resultsIn(string(outbox)), interrupted)
 	}
 	return n
 }
 
-// runTurns runs the turn until it ends by itself, and kills it up to so often before. It returns
-// how often that was.
+// runTurns runs the turn repeatedly until it ends by itself. It kills the turn at most kills times
+// and returns how often it did.
 func runTurns(t *testing.T, workspace string, kills int, random *rand.Rand) (killed int) {
 	t.Helper()
 	for {
@@ -217,7 +218,7 @@ func runTurns(t *testing.T, workspace string, kills int, random *rand.Rand) (kil
 	}
 }
 
-// startTurn starts a process that runs the turn. The channel gets how it ended.
+// startTurn starts a process that runs the turn. The channel gets its exit error.
 func startTurn(t *testing.T, workspace, agent string) (*killtest.Child, *strings.Builder, <-chan error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "one-turn", workspace, agent)
@@ -230,8 +231,8 @@ func startTurn(t *testing.T, workspace, agent string) (*killtest.Child, *strings
 	return child, log, ended
 }
 
-// tree is the content of all files but for those of chats.
-func tree(t *testing.T, dir string) string {
+// readTree returns the content of all files except for those in chat folders.
+func readTree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -63,7 +63,7 @@ func TestARangeOutsideOfTheContentIsInvalid(t *testing.T) {
 	}
 }
 
-// TestLinesOutsideOfTheRangeStay replaces every range of a content in each kind of newline.
+// TestLinesOutsideOfTheRangeStay replaces every range of a content, with each kind of newline.
 func TestLinesOutsideOfTheRangeStay(t *testing.T) {
 	for _, newline := range []string{"\n", "\r\n", "\r"} {
 		content := []byte(strings.ReplaceAll("a\n\nb\n  c\n\n", "\n", newline))

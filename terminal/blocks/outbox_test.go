@@ -13,7 +13,7 @@ import (
 	"nanobot/terminal/blocks"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var markers = []string{"=== HEADER ===", "=== PROTOCOL ===", "=== CONTEXT ===", "=== PROMPT ==="}
 
@@ -173,7 +173,7 @@ func TestTheContextOfAnOutbox(t *testing.T) {
 	}
 }
 
-// TestNoForeignTextBeginsASection puts each marker into all that comes from elsewhere.
+// TestNoForeignTextBeginsASection puts each marker into the task, file names, contents and outputs.
 func TestNoForeignTextBeginsASection(t *testing.T) {
 	for _, marker := range markers {
 		for _, frame := range []string{"%s", "a\n%s\nb", "a\r\n%s\r\nb", "%s\n", "\n%s\r", "a\r%s\rb", "%[1]s\n%[1]s", "\xff\n%s\n\xff"} {
@@ -213,7 +213,7 @@ func TestOnlyExactMarkersAreEscaped(t *testing.T) {
 	}
 }
 
-func TestEveryOutboxTellsTheProtocol(t *testing.T) {
+func TestEveryOutboxDescribesTheProtocol(t *testing.T) {
 	_, first, _, _ := sections(t, blocks.Outbox{Sequence: 1, Task: "a"}.Text())
 	_, later, _, _ := sections(t, blocks.Outbox{Session: "b", Sequence: 7, Task: "b"}.Text())
 	if first != later || first != blocks.ProtocolText {

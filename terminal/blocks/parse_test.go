@@ -11,23 +11,31 @@ import (
 	"nanobot/terminal/blocks"
 )
 
-func create(path, text string) blocks.Command {
+func createCommand(path, text string) blocks.Command {
 	return blocks.Command{Type: blocks.CreateFile, Path: path, Text: text}
 }
 
-func read(path string) blocks.Command { return blocks.Command{Type: blocks.ReadFile, Path: path} }
+func readCommand(path string) blocks.Command {
+	return blocks.Command{Type: blocks.ReadFile, Path: path}
+}
 
-func shell(text string) blocks.Command { return blocks.Command{Type: blocks.RunCommand, Text: text} }
+func shellCommand(text string) blocks.Command {
+	return blocks.Command{Type: blocks.RunCommand, Text: text}
+}
 
-func message(text string) blocks.Command { return blocks.Command{Type: blocks.Message, Text: text} }
+func messageCommand(text string) blocks.Command {
+	return blocks.Command{Type: blocks.Message, Text: text}
+}
 
-func wrong(text string) blocks.Command { return blocks.Command{Type: blocks.ParseError, Text: text} }
+func parseError(text string) blocks.Command {
+	return blocks.Command{Type: blocks.ParseError, Text: text}
+}
 
-func edit(path string, start, end int, text string) blocks.Command {
+func editCommand(path string, start, end int, text string) blocks.Command {
 	return blocks.Command{Type: blocks.EditFile, Path: path, StartLine: start, EndLine: end, Text: text}
 }
 
-// responseRow is a response and what is read of it.
+// responseRow is a response and the commands that Parse must return.
 type responseRow struct {
 	name, response string
 	want           []blocks.Command
@@ -45,38 +53,38 @@ func checkResponses(t *testing.T, rows []responseRow) {
 	}
 }
 
-func TestEachCommandIsRead(t *testing.T) {
+func TestEachCommandIsParsed(t *testing.T) {
 	checkResponses(t, []responseRow{
 		{"nothing", "", nil},
 		{"only text", "I would create a file.\n\nShall I?", nil},
-		{"CREATE_FILE", "[CREATE_FILE path=\"a b/c.txt\"]\none\n\ttwo \n[/CREATE_FILE]", []blocks.Command{create("a b/c.txt", "one\n\ttwo ")}},
-		{"EDIT_FILE", "[EDIT_FILE path=\"a\" start_line=\"2\" end_line=\"3\"]\nx\n[/EDIT_FILE]\n", []blocks.Command{edit("a", 2, 3, "x")}},
+		{"CREATE_FILE", "[CREATE_FILE path=\"a b/c.txt\"]\none\n\ttwo \n[/CREATE_FILE]", []blocks.Command{createCommand("a b/c.txt", "one\n\ttwo ")}},
+		{"EDIT_FILE", "[EDIT_FILE path=\"a\" start_line=\"2\" end_line=\"3\"]\nx\n[/EDIT_FILE]\n", []blocks.Command{editCommand("a", 2, 3, "x")}},
 		{"DELETE_FILE", `[DELETE_FILE path="a"]`, []blocks.Command{{Type: blocks.DeleteFile, Path: "a"}}},
-		{"READ_FILE", `[READ_FILE path="a"]`, []blocks.Command{read("a")}},
-		{"RUN_COMMAND", "[RUN_COMMAND]\nls\n[/RUN_COMMAND]", []blocks.Command{shell("ls")}},
-		{"MESSAGE", "[MESSAGE]\nhello\n[/MESSAGE]", []blocks.Command{message("hello")}},
+		{"READ_FILE", `[READ_FILE path="a"]`, []blocks.Command{readCommand("a")}},
+		{"RUN_COMMAND", "[RUN_COMMAND]\nls\n[/RUN_COMMAND]", []blocks.Command{shellCommand("ls")}},
+		{"MESSAGE", "[MESSAGE]\nhello\n[/MESSAGE]", []blocks.Command{messageCommand("hello")}},
 		{"DONE", "[DONE]\nall\n[/DONE]", []blocks.Command{{Type: blocks.Done, Text: "all"}}},
 		{
 			"several in order, with text between them",
 			"First:\n[READ_FILE path=\"a\"]\nthen\n[MESSAGE]\nhello\n[/MESSAGE]\nand\n[DONE]\n[/DONE]\n[READ_FILE path=\"b\"]\n",
-			[]blocks.Command{read("a"), message("hello"), {Type: blocks.Done}, read("b")},
+			[]blocks.Command{readCommand("a"), messageCommand("hello"), {Type: blocks.Done}, readCommand("b")},
 		},
 	})
 }
 
 func TestLinesEndAtNewlinesAndBlanksAroundTagsDoNotMatter(t *testing.T) {
 	checkResponses(t, []responseRow{
-		{"byte order mark", "\ufeff[READ_FILE path=\"a\"]", []blocks.Command{read("a")}},
+		{"byte order mark", "\ufeff[READ_FILE path=\"a\"]", []blocks.Command{readCommand("a")}},
 		{"second byte order mark", "\ufeff\ufeff[READ_FILE path=\"a\"]", nil},
 		{"byte order mark in the middle", "x\n\ufeff[READ_FILE path=\"a\"]", nil},
-		{"CR LF", "[CREATE_FILE path=\"a\"]\r\none\r\n\r\ntwo\r\n[/CREATE_FILE]\r\n", []blocks.Command{create("a", "one\n\ntwo")}},
-		{"one CR of several goes away", "[CREATE_FILE path=\"a\"]\none\r\r\n[/CREATE_FILE]", []blocks.Command{create("a", "one\r")}},
-		{"CR within a line stays", "[CREATE_FILE path=\"a\"]\none\rtwo\n[/CREATE_FILE]", []blocks.Command{create("a", "one\rtwo")}},
+		{"CR LF", "[CREATE_FILE path=\"a\"]\r\none\r\n\r\ntwo\r\n[/CREATE_FILE]\r\n", []blocks.Command{createCommand("a", "one\n\ntwo")}},
+		{"one CR of several goes away", "[CREATE_FILE path=\"a\"]\none\r\r\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "one\r")}},
+		{"CR within a line stays", "[CREATE_FILE path=\"a\"]\none\rtwo\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "one\rtwo")}},
 		{"CR alone ends no line", "[MESSAGE]\r[/MESSAGE]\r", nil},
 		{
 			"Unicode blanks around tags",
 			"\u3000[MESSAGE]\u00a0\nx\n\u2003\t[/MESSAGE]\v\u0085\n \t[READ_FILE path=\"a\"] \f",
-			[]blocks.Command{message("x"), read("a")},
+			[]blocks.Command{messageCommand("x"), readCommand("a")},
 		},
 		{"a zero-width space is no blank", "\u200b[MESSAGE]\nx\n[/MESSAGE]", nil},
 		{"line separator ends no line", "[MESSAGE]\u2028x\n[/MESSAGE]", nil},
@@ -85,11 +93,11 @@ func TestLinesEndAtNewlinesAndBlanksAroundTagsDoNotMatter(t *testing.T) {
 
 func TestOnlyExactOpeningTagsBeginACommand(t *testing.T) {
 	rows := []responseRow{
-		{"slash before the bracket", "[READ_FILE path=\"a\" /]\n[DELETE_FILE path=\"b\"/]", []blocks.Command{read("a"), {Type: blocks.DeleteFile, Path: "b"}}},
-		{"tab behind the name", "[READ_FILE\tpath=\"a\"]", []blocks.Command{read("a")}},
-		{"no-break space behind the name", "[READ_FILE\u00a0path=\"a\"]", []blocks.Command{read("a")}},
-		{"two tags on a line", `[READ_FILE path="a"] [READ_FILE path="b"]`, []blocks.Command{read("b")}},
-		{"bracket in a value", `[READ_FILE path="a]"]`, []blocks.Command{read("a]")}},
+		{"slash before the bracket", "[READ_FILE path=\"a\" /]\n[DELETE_FILE path=\"b\"/]", []blocks.Command{readCommand("a"), {Type: blocks.DeleteFile, Path: "b"}}},
+		{"tab behind the name", "[READ_FILE\tpath=\"a\"]", []blocks.Command{readCommand("a")}},
+		{"no-break space behind the name", "[READ_FILE\u00a0path=\"a\"]", []blocks.Command{readCommand("a")}},
+		{"two tags on a line", `[READ_FILE path="a"] [READ_FILE path="b"]`, []blocks.Command{readCommand("b")}},
+		{"bracket in a value", `[READ_FILE path="a]"]`, []blocks.Command{readCommand("a]")}},
 	}
 	for _, text := range []string{
 		`- [READ_FILE path="a"]`, `1. [READ_FILE path="a"]`, `> [READ_FILE path="a"]`, "`[READ_FILE path=\"a\"]`", `[READ_FILE path="a"] please`, `[READ_FILE path="a"].`,
@@ -106,13 +114,13 @@ func TestOnlyExactOpeningTagsBeginACommand(t *testing.T) {
 
 func TestAttributesOfATag(t *testing.T) {
 	path := func(tag, path string) responseRow {
-		return responseRow{"path", "[READ_FILE " + tag + "]", []blocks.Command{read(path)}}
+		return responseRow{"path", "[READ_FILE " + tag + "]", []blocks.Command{readCommand(path)}}
 	}
 	missing := func(tag string) responseRow {
-		return responseRow{"no path", "[READ_FILE " + tag + "]", []blocks.Command{wrong("READ_FILE missing path attribute")}}
+		return responseRow{"no path", "[READ_FILE " + tag + "]", []blocks.Command{parseError("READ_FILE missing path attribute")}}
 	}
 	numbers := func(start, end string, first, last int) responseRow {
-		return responseRow{"numbers", `[EDIT_FILE path="a" start_line="` + start + `" end_line="` + end + "\"]\n[/EDIT_FILE]", []blocks.Command{edit("a", first, last, "")}}
+		return responseRow{"numbers", `[EDIT_FILE path="a" start_line="` + start + `" end_line="` + end + "\"]\n[/EDIT_FILE]", []blocks.Command{editCommand("a", first, last, "")}}
 	}
 	rows := []responseRow{
 		path(`path="a"`, "a"), path(`path = "a"`, "a"), path("path\t=\u00a0\"a\"", "a"), path(`PATH="a"`, "a"), path(`Path="a"`, "a"), path(`path=""`, ""),
@@ -125,76 +133,76 @@ func TestAttributesOfATag(t *testing.T) {
 		missing(`path x="a"`), missing(`path=x"a"`),
 		numbers("1", "2", 1, 2), numbers(" 1 ", "\t2\u00a0", 1, 2), numbers("+1", "-2", 1, -2), numbers("007", "0", 7, 0),
 		numbers("2147483647", "-2147483648", 2147483647, -2147483648),
-		{"any order", "[EDIT_FILE end_line=\"2\" Start_Line=\"1\" path=\"a\"]\n[/EDIT_FILE]", []blocks.Command{edit("a", 1, 2, "")}},
+		{"any order", "[EDIT_FILE end_line=\"2\" Start_Line=\"1\" path=\"a\"]\n[/EDIT_FILE]", []blocks.Command{editCommand("a", 1, 2, "")}},
 	}
 	checkResponses(t, rows)
 }
 
 func TestABodyEndsAtTheFirstClosingTag(t *testing.T) {
 	checkResponses(t, []responseRow{
-		{"no line", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]", []blocks.Command{create("a", "")}},
-		{"one empty line", "[CREATE_FILE path=\"a\"]\n\n[/CREATE_FILE]", []blocks.Command{create("a", "")}},
-		{"two empty lines", "[CREATE_FILE path=\"a\"]\n\n\n[/CREATE_FILE]", []blocks.Command{create("a", "\n")}},
-		{"nothing is trimmed", "[CREATE_FILE path=\"a\"]\n\n  x \n\t\n[/CREATE_FILE]", []blocks.Command{create("a", "\n  x \n\t")}},
-		{"raw bytes", "[CREATE_FILE path=\"a\"]\n\xff\xfe\x00\x1b[0m\ufeff\n[/CREATE_FILE]", []blocks.Command{create("a", "\xff\xfe\x00\x1b[0m\ufeff")}},
-		{"trimmed as a whole", "[RUN_COMMAND]\n\n  if x; then \n    y\n  fi\n \u00a0\n[/RUN_COMMAND]", []blocks.Command{shell("if x; then \n    y\n  fi")}},
-		{"MESSAGE is trimmed", "[MESSAGE]\n\n a\n\n b \n\n[/MESSAGE]", []blocks.Command{message("a\n\n b")}},
+		{"no line", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "")}},
+		{"one empty line", "[CREATE_FILE path=\"a\"]\n\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "")}},
+		{"two empty lines", "[CREATE_FILE path=\"a\"]\n\n\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "\n")}},
+		{"nothing is trimmed", "[CREATE_FILE path=\"a\"]\n\n  x \n\t\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "\n  x \n\t")}},
+		{"raw bytes", "[CREATE_FILE path=\"a\"]\n\xff\xfe\x00\x1b[0m\ufeff\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "\xff\xfe\x00\x1b[0m\ufeff")}},
+		{"trimmed as a whole", "[RUN_COMMAND]\n\n  if x; then \n    y\n  fi\n \u00a0\n[/RUN_COMMAND]", []blocks.Command{shellCommand("if x; then \n    y\n  fi")}},
+		{"MESSAGE is trimmed", "[MESSAGE]\n\n a\n\n b \n\n[/MESSAGE]", []blocks.Command{messageCommand("a\n\n b")}},
 		{"DONE is trimmed", "[DONE]\n  \n[/DONE]", []blocks.Command{{Type: blocks.Done}}},
 		{
 			"tags of other commands", "[CREATE_FILE path=\"a\"]\n[DONE]\nx\n[/DONE]\n[READ_FILE path=\"b\"]\n[/EDIT_FILE]\n[/CREATE_FILE]",
-			[]blocks.Command{create("a", "[DONE]\nx\n[/DONE]\n[READ_FILE path=\"b\"]\n[/EDIT_FILE]")},
+			[]blocks.Command{createCommand("a", "[DONE]\nx\n[/DONE]\n[READ_FILE path=\"b\"]\n[/EDIT_FILE]")},
 		},
 		{
 			"closed by the tag of the next one", "[CREATE_FILE path=\"a\"]\nx\n[CREATE_FILE path=\"b\"]\ny\n[/CREATE_FILE]\n[READ_FILE path=\"c\"]",
-			[]blocks.Command{create("a", "x\n[CREATE_FILE path=\"b\"]\ny"), read("c")},
+			[]blocks.Command{createCommand("a", "x\n[CREATE_FILE path=\"b\"]\ny"), readCommand("c")},
 		},
 		{
 			"closing tags with other text on their line",
 			"[MESSAGE]\nx [/MESSAGE]\n[/MESSAGE] x\n- [/MESSAGE]\n[/message]\n[/ MESSAGE]\n[/MESSAGE ]\n[/MESSAGE]\n",
-			[]blocks.Command{message("x [/MESSAGE]\n[/MESSAGE] x\n- [/MESSAGE]\n[/message]\n[/ MESSAGE]\n[/MESSAGE ]")},
+			[]blocks.Command{messageCommand("x [/MESSAGE]\n[/MESSAGE] x\n- [/MESSAGE]\n[/message]\n[/ MESSAGE]\n[/MESSAGE ]")},
 		},
 		{
 			"the rest after the closing tag", "[MESSAGE]\nx\n[/MESSAGE]\n[/MESSAGE]\n[MESSAGE]\ny\n[/MESSAGE]",
-			[]blocks.Command{message("x"), message("y")},
+			[]blocks.Command{messageCommand("x"), messageCommand("y")},
 		},
-		{"one-line commands have no closing tag", "[READ_FILE path=\"a\"]\n[READ_FILE path=\"b\"]\n[/READ_FILE]", []blocks.Command{read("a"), read("b")}},
-		{"a code fence is body", "[CREATE_FILE path=\"a\"]\n```go\nx\n```\n[/CREATE_FILE]", []blocks.Command{create("a", "```go\nx\n```")}},
+		{"one-line commands have no closing tag", "[READ_FILE path=\"a\"]\n[READ_FILE path=\"b\"]\n[/READ_FILE]", []blocks.Command{readCommand("a"), readCommand("b")}},
+		{"a code fence is body", "[CREATE_FILE path=\"a\"]\n```go\nx\n```\n[/CREATE_FILE]", []blocks.Command{createCommand("a", "```go\nx\n```")}},
 	})
 }
 
-func TestACommandThatCannotBeReadSaysWhy(t *testing.T) {
+func TestACommandThatCannotBeParsedIsAnErrorWithAReason(t *testing.T) {
 	rows := []responseRow{
-		{"CREATE_FILE", "[CREATE_FILE file=\"a\"]\nx\n[/CREATE_FILE]", []blocks.Command{wrong("CREATE_FILE missing path attribute")}},
+		{"CREATE_FILE", "[CREATE_FILE file=\"a\"]\nx\n[/CREATE_FILE]", []blocks.Command{parseError("CREATE_FILE missing path attribute")}},
 		{"DELETE_FILE", "[DELETE_FILE ]x", nil},
-		{"DELETE_FILE", "[DELETE_FILE /]", []blocks.Command{wrong("DELETE_FILE missing path attribute")}},
-		{"READ_FILE", "[READ_FILE ]", []blocks.Command{wrong("READ_FILE missing path attribute")}},
-		{"CREATE_FILE is open", "[CREATE_FILE path=\"a'b\"]\nx", []blocks.Command{wrong("CREATE_FILE for 'a'b' missing closing tag")}},
-		{"EDIT_FILE is open", "[EDIT_FILE path=\"\" start_line=\"1\" end_line=\"1\"]", []blocks.Command{wrong("EDIT_FILE for '' missing closing tag")}},
-		{"RUN_COMMAND is open", "[RUN_COMMAND]\nls [/RUN_COMMAND]", []blocks.Command{wrong("RUN_COMMAND missing closing tag")}},
-		{"MESSAGE is open", "[MESSAGE]\n[/DONE]", []blocks.Command{wrong("MESSAGE missing closing tag")}},
-		{"DONE is open", "[/DONE]\n[DONE]", []blocks.Command{wrong("DONE missing closing tag")}},
+		{"DELETE_FILE", "[DELETE_FILE /]", []blocks.Command{parseError("DELETE_FILE missing path attribute")}},
+		{"READ_FILE", "[READ_FILE ]", []blocks.Command{parseError("READ_FILE missing path attribute")}},
+		{"CREATE_FILE is open", "[CREATE_FILE path=\"a'b\"]\nx", []blocks.Command{parseError("CREATE_FILE for 'a'b' missing closing tag")}},
+		{"EDIT_FILE is open", "[EDIT_FILE path=\"\" start_line=\"1\" end_line=\"1\"]", []blocks.Command{parseError("EDIT_FILE for '' missing closing tag")}},
+		{"RUN_COMMAND is open", "[RUN_COMMAND]\nls [/RUN_COMMAND]", []blocks.Command{parseError("RUN_COMMAND missing closing tag")}},
+		{"MESSAGE is open", "[MESSAGE]\n[/DONE]", []blocks.Command{parseError("MESSAGE missing closing tag")}},
+		{"DONE is open", "[/DONE]\n[DONE]", []blocks.Command{parseError("DONE missing closing tag")}},
 		{
 			"what stands in a broken block is read", "[CREATE_FILE name=\"a\"]\n[READ_FILE path=\"b\"]\n[/CREATE_FILE]\n[DONE]\n[READ_FILE path=\"c\"]\n[MESSAGE]\nx\n[/MESSAGE]",
 			[]blocks.Command{
-				wrong("CREATE_FILE missing path attribute"), read("b"), wrong("DONE missing closing tag"), read("c"), message("x"),
+				parseError("CREATE_FILE missing path attribute"), readCommand("b"), parseError("DONE missing closing tag"), readCommand("c"), messageCommand("x"),
 			},
 		},
 		{
 			"a closing tag that was passed closes nothing", "[MESSAGE]\nx\n[/MESSAGE]\n[MESSAGE]\ny",
-			[]blocks.Command{message("x"), wrong("MESSAGE missing closing tag")},
+			[]blocks.Command{messageCommand("x"), parseError("MESSAGE missing closing tag")},
 		},
 	}
 	for _, tag := range []string{``, `path="a"`, `path="a" start_line="1"`, `path="a" end_line="1"`, `start_line="1" end_line="1"`, `path="a" start_line=1 end_line="1"`} {
 		rows = append(rows, responseRow{
 			"EDIT_FILE lacks an attribute", "[EDIT_FILE " + tag + "]\n[/EDIT_FILE]",
-			[]blocks.Command{wrong("EDIT_FILE missing required attributes (path, start_line, end_line)")},
+			[]blocks.Command{parseError("EDIT_FILE missing required attributes (path, start_line, end_line)")},
 		})
 	}
 	for _, number := range []string{"", " ", "one", "1.0", "1e2", "0x1", "1_0", "1 2", "2147483648", "-2147483649", "--1", "+", "٣", "1\x00"} {
 		for _, tag := range []string{`start_line="` + number + `" end_line="1"`, `start_line="1" end_line="` + number + `"`} {
 			rows = append(rows, responseRow{
 				"EDIT_FILE with a wrong number", "[EDIT_FILE path=\"a\" " + tag + "]\n[/EDIT_FILE]",
-				[]blocks.Command{wrong("EDIT_FILE start_line/end_line must be integers")},
+				[]blocks.Command{parseError("EDIT_FILE start_line/end_line must be integers")},
 			})
 		}
 	}

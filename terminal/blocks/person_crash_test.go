@@ -12,8 +12,8 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// helpful is a person who saves the careful model's responses in the inbox, one for each outbox.
-type helpful struct {
+// fakePerson saves the responses of carefulModel in the inbox, one for each outbox.
+type fakePerson struct {
 	t         *testing.T
 	workspace string
 	random    *rand.Rand
@@ -22,20 +22,20 @@ type helpful struct {
 	ended     <-chan error
 }
 
-func (h *helpful) start() { h.child, h.log, h.ended = startTurn(h.t, h.workspace, "person") }
+func (h *fakePerson) start() { h.child, h.log, h.ended = startTurn(h.t, h.workspace, "person") }
 
-func (h *helpful) path(parts ...string) string {
+func (h *fakePerson) path(parts ...string) string {
 	return filepath.Join(append([]string{h.workspace, "users", "1", "blocks"}, parts...)...)
 }
 
 // exists reports whether a file of a round exists in a folder.
-func (h *helpful) exists(folder string, round int) bool {
+func (h *fakePerson) exists(folder string, round int) bool {
 	names, _ := filepath.Glob(h.path(folder, fmt.Sprintf("*_seq%04d.txt", round)))
 	return len(names) > 0
 }
 
 // await waits for a condition, and reports false if the turn is done before.
-func (h *helpful) await(what string, met func() bool) bool {
+func (h *fakePerson) await(what string, met func() bool) bool {
 	h.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -55,8 +55,8 @@ func (h *helpful) await(what string, met func() bool) bool {
 	return true
 }
 
-// answer saves the response to an outbox, as an editor does: under another name first.
-func (h *helpful) answer(round int) {
+// saveResponse saves the response to an outbox, as an editor does: under another name first.
+func (h *fakePerson) saveResponse(round int) {
 	h.t.Helper()
 	names, _ := filepath.Glob(h.path("outbox", fmt.Sprintf("*_seq%04d.txt", round)))
 	outbox, err := os.ReadFile(names[0])
@@ -71,9 +71,9 @@ func (h *helpful) answer(round int) {
 	}
 }
 
-// kill kills the turn while it waits for the answer to a round, or more often soon after it has
-// taken the answer.
-func (h *helpful) kill(round int) (killed bool) {
+// killTurn kills the turn while it waits for the response of a round or, more often, soon after it
+// has read the response.
+func (h *fakePerson) killTurn(round int) (killed bool) {
 	pause := time.Duration(h.random.IntN(1500)) * time.Millisecond
 	if h.random.IntN(4) > 0 {
 		taken := func() bool { return h.exists("inbox", round) || h.exists("outbox", round+1) }
@@ -99,18 +99,18 @@ func (h *helpful) kill(round int) (killed bool) {
 	return true
 }
 
-// work answers until the turn is done. It kills the turn up to so often, once a round at most, and
-// returns how often that was and how many answers it took.
-func (h *helpful) work(kills int) (killed, answers int) {
+// answerAll saves responses until the turn is done. It kills the turn at most kills times, at most
+// once per round, and returns how often it did and how many responses it saved.
+func (h *fakePerson) answerAll(kills int) (killed, answers int) {
 	h.start()
 	for round := 1; h.await("an outbox", func() bool { return h.exists("outbox", round) }); round++ {
 		if round > 10*batches {
 			h.t.Fatal("the turn does not end")
 		}
-		h.answer(round)
+		h.saveResponse(round)
 		answers++
 		if killed < kills {
-			if !h.kill(round) {
+			if !h.killTurn(round) {
 				return killed, answers
 			}
 			killed++
@@ -120,8 +120,8 @@ func (h *helpful) work(kills int) (killed, answers int) {
 	return killed, answers
 }
 
-// finished is what the careful model leaves.
-func finished() string {
+// expectedTree returns the files that carefulModel creates, in the form of readTree.
+func expectedTree() string {
 	var b strings.Builder
 	for _, i := range []int{0, 10, 15, 20, 25, 5} {
 		fmt.Fprintf(&b, "f%d: %q\n", i, "a\nB\nB\nc\n")
@@ -133,7 +133,7 @@ func finished() string {
 func TestATurnOfAPersonThatIsKilledExecutesEachAnswerOnce(t *testing.T) {
 	t.Parallel()
 	kills := 3
-	if long() {
+	if isLongRun() {
 		kills = 60
 	}
 	seed := killtest.Seed()
@@ -145,18 +145,18 @@ func TestATurnOfAPersonThatIsKilledExecutesEachAnswerOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	killed, interruptions := 0, 0
 	for killed < kills {
-		h := &helpful{t: t, workspace: t.TempDir(), random: random}
-		n, answers := h.work(kills - killed)
+		h := &fakePerson{t: t, workspace: t.TempDir(), random: random}
+		n, answers := h.answerAll(kills - killed)
 		killed += n
-		checkExecuted(t, h.workspace, finished())
+		checkExecuted(t, h.workspace, expectedTree())
 		interruptions += countInterrupted(t, h.workspace)
 		processed, _ := filepath.Glob(h.path("inbox", "processed", "*.txt"))
-		same(t, "answers that were put away", len(processed), answers)
+		checkEqual(t, "answers that were put away", len(processed), answers)
 		left, _ := filepath.Glob(h.path("inbox", "*.txt"))
-		same(t, "answers that were left", len(left), 0)
+		checkEqual(t, "answers that were left", len(left), 0)
 	}
 	t.Logf("%d commands were interrupted by %d kills", interruptions, killed)
-	if interruptions == 0 && long() {
+	if interruptions == 0 && isLongRun() {
 		t.Error("no kill has interrupted a command")
 	}
 }

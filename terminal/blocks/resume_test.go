@@ -9,7 +9,7 @@ import (
 // interrupted is the result of a command that must not be repeated.
 const interrupted = "Interrupted: the gateway stopped while this ran"
 
-func TestAResponseThatWaitsIsExecutedAfterItsLastResult(t *testing.T) {
+func TestAStoredResponseIsExecutedAfterItsLastResult(t *testing.T) {
 	const id, response = "0000000a", "[RUN_COMMAND]\necho 1 >> ran\n[/RUN_COMMAND]\n[READ_FILE path=\"a\"]\n[RUN_COMMAND]\necho 3 >> ran\n[/RUN_COMMAND]\n[MESSAGE]\nfour\n[/MESSAGE]"
 	for _, tc := range []struct {
 		name        string
@@ -31,26 +31,26 @@ func TestAResponseThatWaitsIsExecutedAfterItsLastResult(t *testing.T) {
 		}, "3\n", "[FAILED] RUN_COMMAND: one\n  Output: x\n[OK] READ_FILE: two\n", "b", true},
 	} {
 		r := newFixture(t, doneBlock)
-		r.put("a", "A")
-		r.put("b", "B")
-		r.leave(id, tc.more)
+		r.putFile("a", "A")
+		r.putFile("b", "B")
+		r.createUnfinishedSession(id, tc.more)
 		parts := []string{"inbox", roundName(id, 1)}
 		if tc.isProcessed {
 			parts = []string{"inbox", "processed", roundName(id, 1)}
 		}
-		r.put(r.folder(parts...), response)
-		r.next("/resume")
-		same(t, tc.name+": commands that ran", r.get("ran"), tc.ran)
-		same(t, tc.name+": rounds of the model", len(r.outboxes()), 1)
-		same(t, tc.name+": results", results(r.outboxes()[0]), tc.first+"[OK] RUN_COMMAND: Ran 'echo 3 >> ran' (exit code 0)\n[OK] MESSAGE: four")
-		has(t, contents(r.outboxes()[0]), "--- end "+tc.requested+" ---")
-		same(t, tc.name+": sequence", r.session().SequenceNumber, 2)
-		same(t, tc.name+": inbox", r.file("inbox", roundName(id, 1)), "(none)")
-		same(t, tc.name+": processed", r.file("inbox", "processed", roundName(id, 1)), response)
+		r.putFile(r.folder(parts...), response)
+		r.runNextMessage("/resume")
+		checkEqual(t, tc.name+": commands that ran", r.readFile("ran"), tc.ran)
+		checkEqual(t, tc.name+": rounds of the model", len(r.outboxes()), 1)
+		checkEqual(t, tc.name+": results", resultsIn(r.outboxes()[0]), tc.first+"[OK] RUN_COMMAND: Ran 'echo 3 >> ran' (exit code 0)\n[OK] MESSAGE: four")
+		checkContains(t, contentsIn(r.outboxes()[0]), "--- end "+tc.requested+" ---")
+		checkEqual(t, tc.name+": sequence", r.session().SequenceNumber, 2)
+		checkEqual(t, tc.name+": inbox", r.readSessionFile("inbox", roundName(id, 1)), "(none)")
+		checkEqual(t, tc.name+": processed", r.readSessionFile("inbox", "processed", roundName(id, 1)), response)
 	}
 }
 
-func TestACommandThatHadBegunIsRepeatedOnlyIfThatIsHarmless(t *testing.T) {
+func TestAnInterruptedCommandIsRepeatedOnlyIfThatIsHarmless(t *testing.T) {
 	const before, after = "[MESSAGE]\nfirst\n[/MESSAGE]\n", "[CREATE_FILE path=\"after\"]\nafter\n[/CREATE_FILE]"
 	r := newFixture(t)
 	for id, tc := range map[string]struct{ command, result, file string }{
@@ -62,22 +62,22 @@ func TestACommandThatHadBegunIsRepeatedOnlyIfThatIsHarmless(t *testing.T) {
 		"0000000f": {"[RUN_COMMAND]\necho new > f\n[/RUN_COMMAND]", "[FAILED] RUN_COMMAND: " + interrupted, "old\n"},
 	} {
 		r.script("", doneBlock)
-		r.put("f", "old\n")
-		r.put("after", "")
-		r.leave(id, fields{
+		r.putFile("f", "old\n")
+		r.putFile("after", "")
+		r.createUnfinishedSession(id, fields{
 			"response": roundName(id, 1), "begun": true,
 			"lastResults": []fields{{"commandType": "MESSAGE", "summary": "was said", "success": true, "output": ""}},
 		})
-		r.put(r.folder("inbox", roundName(id, 1)), before+tc.command+"\n"+after)
-		said := len(r.texts())
-		r.next("/resume")
-		same(t, tc.command+": results", results(r.outboxes()[0]), "[OK] MESSAGE: was said\n"+tc.result+"\n[OK] CREATE_FILE: Created 'after'")
-		same(t, tc.command+": the file", r.get("f"), tc.file)
-		same(t, tc.command+": the file of the next command", r.get("after"), "after")
+		r.putFile(r.folder("inbox", roundName(id, 1)), before+tc.command+"\n"+after)
+		said := len(r.sentTexts())
+		r.runNextMessage("/resume")
+		checkEqual(t, tc.command+": results", resultsIn(r.outboxes()[0]), "[OK] MESSAGE: was said\n"+tc.result+"\n[OK] CREATE_FILE: Created 'after'")
+		checkEqual(t, tc.command+": the file", r.readFile("f"), tc.file)
+		checkEqual(t, tc.command+": the file of the next command", r.readFile("after"), "after")
 		if id == "0000000c" {
-			same(t, "the repeated message", r.texts()[said], "once more")
+			checkEqual(t, "the repeated message", r.sentTexts()[said], "once more")
 		} else {
-			same(t, tc.command+": messages", len(r.texts())-said, 1)
+			checkEqual(t, tc.command+": messages", len(r.sentTexts())-said, 1)
 		}
 	}
 }
@@ -87,15 +87,15 @@ func TestAnOutboxThatExistsIsNotWrittenAgain(t *testing.T) {
 	const id = "0000000a"
 	result := []fields{{"commandType": "READ_FILE", "summary": "done", "success": true, "output": ""}}
 	// The response was executed and the next outbox written; the session file does not say so yet.
-	r.leave(id, fields{"response": roundName(id, 1), "lastResults": result})
-	r.put(r.folder("inbox", "processed", roundName(id, 1)), "[READ_FILE path=\"a\"]")
-	r.put(r.folder("outbox", roundName(id, 2)), "written before the crash")
-	r.next("/resume")
-	same(t, "what the model was given", r.outboxes()[0], "written before the crash")
-	same(t, "the outbox", r.file("outbox", roundName(id, 2)), "written before the crash")
-	same(t, "the outbox before it", r.file("outbox", roundName(id, 1)), "left behind by "+id)
-	same(t, "sequence", r.session().SequenceNumber, 2)
-	same(t, "the response", r.file("inbox", "processed", roundName(id, 2)), doneBlock)
+	r.createUnfinishedSession(id, fields{"response": roundName(id, 1), "lastResults": result})
+	r.putFile(r.folder("inbox", "processed", roundName(id, 1)), "[READ_FILE path=\"a\"]")
+	r.putFile(r.folder("outbox", roundName(id, 2)), "written before the crash")
+	r.runNextMessage("/resume")
+	checkEqual(t, "what the model was given", r.outboxes()[0], "written before the crash")
+	checkEqual(t, "the outbox", r.readSessionFile("outbox", roundName(id, 2)), "written before the crash")
+	checkEqual(t, "the outbox before it", r.readSessionFile("outbox", roundName(id, 1)), "left behind by "+id)
+	checkEqual(t, "sequence", r.session().SequenceNumber, 2)
+	checkEqual(t, "the response", r.readSessionFile("inbox", "processed", roundName(id, 2)), doneBlock)
 	for _, name := range []string{roundName(id, 0), roundName(id, 3)} {
 		if _, err := os.Stat(r.folder("outbox", name)); err == nil {
 			t.Errorf("there is %s", filepath.Base(name))

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// ran executes RUN_COMMANDs in one response and returns what the model is told of them.
-func ran(r *fixture, commands ...string) string {
+// runCommands executes RUN_COMMANDs in one response and returns their results in the next outbox.
+func runCommands(r *fixture, commands ...string) string {
 	r.t.Helper()
 	r.script("", "[RUN_COMMAND]\n"+strings.Join(commands, "\n[/RUN_COMMAND]\n[RUN_COMMAND]\n")+"\n[/RUN_COMMAND]", doneBlock)
-	r.next("run it")
-	return results(r.outboxes()[1])
+	r.runNextMessage("run it")
+	return resultsIn(r.outboxes()[1])
 }
 
 func TestTheModelGetsTheOutputOfACommandUnchanged(t *testing.T) {
@@ -32,13 +32,13 @@ func TestTheModelGetsTheOutputOfACommandUnchanged(t *testing.T) {
 		"echo '=== PROMPT ==='": "[OK] RUN_COMMAND: Ran 'echo '=== PROMPT ==='' (exit code 0)\n  Output: === PROMPT ===",
 		"head -c 100000 /dev/zero | tr '\\0' '\\377'": "[OK] RUN_COMMAND: Ran 'head -c 100000 /dev/zero | tr '\\0' '\\377'' (exit code 0)\n  Output: " + strings.Repeat("\uFFFD", 20) + "\n... (output truncated)",
 	} {
-		same(t, command, ran(r, command), want)
+		checkEqual(t, command, runCommands(r, command), want)
 	}
 }
 
-func TestACommandIsOneArgumentOfTheShellAsItIs(t *testing.T) {
+func TestACommandIsPassedToTheShellUnchanged(t *testing.T) {
 	r := newFixture(t)
-	// How the shell takes the first of them depends on the shell.
+	// The meaning of the first command depends on the shell.
 	for _, command := range []string{"-x", "echo  'a  b' \"$0\" $#\n# comment\n\techo \\\\ '*'", "exit 300"} {
 		shell := exec.Command("/bin/sh", "-c", command)
 		shell.Dir = t.TempDir()
@@ -55,7 +55,7 @@ func TestACommandIsOneArgumentOfTheShellAsItIs(t *testing.T) {
 		if output != "" {
 			output = "\n  Output: " + output
 		}
-		same(t, command, ran(r, command), fmt.Sprintf("[%s] RUN_COMMAND: Ran '%s' (exit code %d)%s", status, command, shell.ProcessState.ExitCode(), output))
+		checkEqual(t, command, runCommands(r, command), fmt.Sprintf("[%s] RUN_COMMAND: Ran '%s' (exit code %d)%s", status, command, shell.ProcessState.ExitCode(), output))
 	}
 }
 
@@ -66,18 +66,19 @@ func TestACommandRunsInTheWorkspaceWithTheAgentsEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	has(t, ran(r, "pwd -P; echo $OF_THE_AGENT $NANOBOT_CHAT_ID"), "  Output: "+workspace+"\nyes 1")
+	checkContains(t, runCommands(r, "pwd -P; echo $OF_THE_AGENT $NANOBOT_CHAT_ID"), "  Output: "+workspace+"\nyes 1")
 }
 
-// survivors is a command that prints which processes run of those whose numbers are in files. It is
-// for the same response, since the end of a turn ends whatever is left. A zombie does not run.
+// survivors is a command that prints the states of the running processes whose PIDs are in the
+// files pid and child, without zombies. It must be in the same response, because the end of a turn
+// kills all processes.
 const survivors = `for p in $(cat pid child 2>/dev/null); do grep -s "^State:.[^ZX]" /proc/$p/status; done; cat pid child 2>/dev/null | wc -w`
 
-// ended checks that none of so many processes has survived.
-func ended(r *fixture, results string, processes int) {
+// checkEnded checks the output of survivors: none of this number of processes runs.
+func checkEnded(r *fixture, results string, processes int) {
 	r.t.Helper()
 	_, printed, _ := strings.Cut(results, "| wc -w' (exit code 0)\n  Output: ")
-	same(r.t, "processes that run, and how many there were", strings.TrimSpace(printed), strconv.Itoa(processes))
+	checkEqual(r.t, "processes that run, and how many there were", strings.TrimSpace(printed), strconv.Itoa(processes))
 }
 
 func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
@@ -95,12 +96,12 @@ func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 			r := newFixture(t)
 			r.settings.Timeout = 1
 			command := "echo $$ > pid\n" + command
-			got := ran(r, command, survivors)
-			has(t, got, "[FAILED] RUN_COMMAND: Command timed out (1s): "+command)
+			got := runCommands(r, command, survivors)
+			checkContains(t, got, "[FAILED] RUN_COMMAND: Command timed out (1s): "+command)
 			if strings.Contains(command, "early") {
-				has(t, got, "  Output: early")
+				checkContains(t, got, "  Output: early")
 			}
-			ended(r, got, strings.Count(command, "> pid")+strings.Count(command, "> child"))
+			checkEnded(r, got, strings.Count(command, "> pid")+strings.Count(command, "> child"))
 		})
 	}
 }
@@ -108,26 +109,26 @@ func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 func TestABackgroundProcessNeitherOutlivesNorDelaysItsCommand(t *testing.T) {
 	r := newFixture(t)
 	r.settings.Timeout = 3600
-	got := ran(r, "sleep 1000 & echo $! > pid; setsid sleep 1000 & echo $! > child; echo here", survivors)
-	has(t, got, "(exit code 0)\n  Output: here")
-	ended(r, got, 2)
+	got := runCommands(r, "sleep 1000 & echo $! > pid; setsid sleep 1000 & echo $! > child; echo here", survivors)
+	checkContains(t, got, "(exit code 0)\n  Output: here")
+	checkEnded(r, got, 2)
 }
 
 func TestAFloodCostsBoundedMemory(t *testing.T) {
 	r := newFixture(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	got := ran(r, "head -c 300000000 /dev/zero | tr '\\0' x; head -c 30000000 /dev/zero | tr '\\0' y >&2")
+	got := runCommands(r, "head -c 300000000 /dev/zero | tr '\\0' x; head -c 30000000 /dev/zero | tr '\\0' y >&2")
 	runtime.ReadMemStats(&after)
-	// All that was ever allocated, also what was freed again, bounds what was used at any time.
+	// The total of all allocations is an upper bound of the memory in use at any time.
 	if used := after.TotalAlloc - before.TotalAlloc; used > 50<<20 {
 		t.Errorf("an output of 330 MB took %d MiB of memory", used>>20)
 	}
-	has(t, got, "(exit code 0)\n  Output: "+strings.Repeat("x", 4000)+"\n... (output truncated)")
+	checkContains(t, got, "(exit code 0)\n  Output: "+strings.Repeat("x", 4000)+"\n... (output truncated)")
 }
 
 func TestACommandThatIsTooLongIsNotRun(t *testing.T) {
 	r := newFixture(t)
-	got := ran(r, "echo "+strings.Repeat("x", 200_000))
-	has(t, got, "[FAILED] RUN_COMMAND: Failed to run 'echo xxx", fmt.Sprintf("': the command is longer than %d bytes", 128<<10-1))
+	got := runCommands(r, "echo "+strings.Repeat("x", 200_000))
+	checkContains(t, got, "[FAILED] RUN_COMMAND: Failed to run 'echo xxx", fmt.Sprintf("': the command is longer than %d bytes", 128<<10-1))
 }

@@ -18,15 +18,15 @@ func TestACommandRunsInTheSandboxAndTheLimitsOfTheAgent(t *testing.T) {
 		dir := sandboxtest.Outside(t)
 		r := newFixture(t, look, doneBlock)
 		r.workspace = filepath.Join(dir, "work")
-		r.put("../secret", "secret")
-		r.put("old", "")
+		r.putFile("../secret", "secret")
+		r.putFile("old", "")
 		r.config.Sandbox = kind
 		r.config.SandboxPaths = []string{filepath.Dir(os.Args[0]) + ":ro", r.model}
 		r.config.Limits.Files = map[string]int{sandbox.Landlock: 99, "none": 98}[kind]
-		r.done("go")
-		got := results(r.outboxes()[1])
-		same(t, kind+": a file outside that was made", r.get("../made"), want[1])
-		same(t, kind+": a file of the workspace", r.get("f"), "mine\n")
-		has(t, got, "denied' (exit code 0)\n  Output: "+want[0]+"\n", "cat f' (exit code 0)\n  Output: mine\n", "Ran 'ulimit -n' (exit code 0)\n  Output: "+want[2])
+		r.runToDone("go")
+		got := resultsIn(r.outboxes()[1])
+		checkEqual(t, kind+": a file outside that was made", r.readFile("../made"), want[1])
+		checkEqual(t, kind+": a file of the workspace", r.readFile("f"), "mine\n")
+		checkContains(t, got, "denied' (exit code 0)\n  Output: "+want[0]+"\n", "cat f' (exit code 0)\n  Output: mine\n", "Ran 'ulimit -n' (exit code 0)\n  Output: "+want[2])
 	}
 }

@@ -61,9 +61,9 @@ func (r *fixture) session() session {
 // fields are the fields of a session file, by the names that they have there.
 type fields map[string]any
 
-// leave leaves an unfinished session behind, as a gateway that was killed does: the model has been
-// given outbox 1. more replaces fields of the session file.
-func (r *fixture) leave(id string, more fields) {
+// createUnfinishedSession creates the files that a killed gateway leaves: the model has got outbox
+// 1. more replaces fields of the session file.
+func (r *fixture) createUnfinishedSession(id string, more fields) {
 	r.t.Helper()
 	s := fields{
 		"sessionId": id, "task": "task of " + id, "sequenceNumber": 1, "isComplete": false, "createdAt": "2026-01-02T03:04:05Z", "updatedAt": "2026-01-02T03:04:05Z",
@@ -74,28 +74,28 @@ func (r *fixture) leave(id string, more fields) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.put(r.folder("sessions", id+".json"), string(raw))
-	r.put(r.folder("outbox", roundName(id, s["sequenceNumber"])), "left behind by "+id)
+	r.putFile(r.folder("sessions", id+".json"), string(raw))
+	r.putFile(r.folder("outbox", roundName(id, s["sequenceNumber"])), "left behind by "+id)
 }
 
-// roundName is the name of the files of a round below 10000.
+// roundName returns the name of the files of a round below 10000.
 func roundName(id string, sequence any) string { return fmt.Sprintf("%s_seq%04d.txt", id, sequence) }
 
-// file reads a file of the chat's folder of sessions.
-func (r *fixture) file(parts ...string) string {
+// readSessionFile reads a file of the chat's folder of sessions.
+func (r *fixture) readSessionFile(parts ...string) string {
 	r.t.Helper()
 	rel, err := filepath.Rel(r.workspace, r.folder(parts...))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return r.get(rel)
+	return r.readFile(rel)
 }
 
-// raw reads the fields of the only session file, as they are.
-func (r *fixture) raw() fields {
+// sessionFields returns the JSON fields of the only session file.
+func (r *fixture) sessionFields() fields {
 	r.t.Helper()
 	var f fields
-	if err := json.Unmarshal([]byte(r.file("sessions", r.session().SessionID+".json")), &f); err != nil {
+	if err := json.Unmarshal([]byte(r.readSessionFile("sessions", r.session().SessionID+".json")), &f); err != nil {
 		r.t.Fatal(err)
 	}
 	return f
@@ -103,13 +103,13 @@ func (r *fixture) raw() fields {
 
 func TestASessionFileHasTheFieldsOfTheSpecification(t *testing.T) {
 	r := newFixture(t, "[READ_FILE path=\"a\"]\n[READ_FILE path=\"none\"]\n[RUN_COMMAND]\necho out\n[/RUN_COMMAND]")
-	r.put("a", "one")
-	r.put(filepath.Join(r.model, "then"), "crash")
+	r.putFile("a", "one")
+	r.putFile(filepath.Join(r.model, "then"), "crash")
 	began := time.Now()
-	same(t, "status", r.turn(t.Context(), "two\n<lines> & more").Status, terminal.Failed)
+	checkEqual(t, "status", r.runTurn(t.Context(), "two\n<lines> & more").Status, terminal.Failed)
 	check := func(complete bool) {
 		t.Helper()
-		s := r.raw()
+		s := r.sessionFields()
 		got, err := json.Marshal(fields{
 			"task": s["task"], "sequenceNumber": s["sequenceNumber"], "isComplete": s["isComplete"], "lastResults": s["lastResults"], "readFileRequests": s["readFileRequests"],
 		})
@@ -122,24 +122,24 @@ func TestASessionFileHasTheFieldsOfTheSpecification(t *testing.T) {
 		if complete {
 			results, reads = `[{"commandType":"DONE","output":"","success":true,"summary":"All done."}]`, `[]`
 		}
-		same(t, "fields", string(got), fmt.Sprintf(`{"isComplete":%t,"lastResults":%s,"readFileRequests":%s,"sequenceNumber":2,"task":"two\n\u003clines\u003e \u0026 more"}`, complete, results, reads))
+		checkEqual(t, "fields", string(got), fmt.Sprintf(`{"isComplete":%t,"lastResults":%s,"readFileRequests":%s,"sequenceNumber":2,"task":"two\n\u003clines\u003e \u0026 more"}`, complete, results, reads))
 		id, _ := s["sessionId"].(string)
 		if strings.Trim(id, "0123456789abcdef") != "" || len(id) != 8 || id != r.session().SessionID {
 			t.Errorf("sessionId %v", s["sessionId"])
 		}
-		created, updated := utc(t, s["createdAt"]), utc(t, s["updatedAt"])
+		created, updated := parseUTC(t, s["createdAt"]), parseUTC(t, s["updatedAt"])
 		if created.Before(began) || updated.Before(created) || updated.After(time.Now()) {
 			t.Errorf("%v, %v", created, updated)
 		}
 	}
 	check(false)
 	r.script("", doneBlock)
-	r.next("/resume")
+	r.runNextMessage("/resume")
 	check(true)
 }
 
-// utc reads a time, which must be in UTC by RFC 3339.
-func utc(t *testing.T, value any) time.Time {
+// parseUTC parses a time, which must be in UTC and in the form of RFC 3339.
+func parseUTC(t *testing.T, value any) time.Time {
 	t.Helper()
 	text, _ := value.(string)
 	at, err := time.Parse(time.RFC3339Nano, text)
@@ -149,16 +149,16 @@ func utc(t *testing.T, value any) time.Time {
 	return at
 }
 
-func TestNamesFrom10000OnHaveFiveDigits(t *testing.T) {
+func TestRoundsFrom10000OnHaveFiveDigits(t *testing.T) {
 	r := newFixture(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]", doneBlock)
 	const id = "0000000a"
-	r.leave(id, fields{"sequenceNumber": 9999})
-	r.next("/resume")
-	same(t, "sequence", r.session().SequenceNumber, 10000)
-	has(t, r.file("outbox", id+"_seq10000.txt"), "Sequence: 10000\n")
-	same(t, "processed", r.file("inbox", "processed", id+"_seq10000.txt"), doneBlock)
-	has(t, r.file("inbox", "processed", id+"_seq9999.txt"), "[CREATE_FILE")
-	same(t, "what the model was given", r.outboxes()[0], "left behind by "+id)
+	r.createUnfinishedSession(id, fields{"sequenceNumber": 9999})
+	r.runNextMessage("/resume")
+	checkEqual(t, "sequence", r.session().SequenceNumber, 10000)
+	checkContains(t, r.readSessionFile("outbox", id+"_seq10000.txt"), "Sequence: 10000\n")
+	checkEqual(t, "processed", r.readSessionFile("inbox", "processed", id+"_seq10000.txt"), doneBlock)
+	checkContains(t, r.readSessionFile("inbox", "processed", id+"_seq9999.txt"), "[CREATE_FILE")
+	checkEqual(t, "what the model was given", r.outboxes()[0], "left behind by "+id)
 }
 
 func TestTheNewestUnfinishedSessionIsResumed(t *testing.T) {
@@ -169,16 +169,16 @@ func TestTheNewestUnfinishedSessionIsResumed(t *testing.T) {
 		"0000000c": {"createdAt": "2026-01-02T00:00:00Z", "updatedAt": "2026-01-06T00:00:00Z"},
 		"ffffffff": {"createdAt": "2026-01-03T00:00:00Z"},
 	} {
-		r.leave(id, more)
+		r.createUnfinishedSession(id, more)
 	}
 	var order []string
 	for range 3 {
 		r.script("", doneBlock)
-		r.next("/resume")
+		r.runNextMessage("/resume")
 		order = append(order, strings.TrimPrefix(r.outboxes()[0], "left behind by "))
 	}
-	same(t, "order", strings.Join(order, " "), "0000000a ffffffff 0000000c")
+	checkEqual(t, "order", strings.Join(order, " "), "0000000a ffffffff 0000000c")
 	for _, s := range r.sessions() {
-		same(t, s.SessionID+" is complete", s.IsComplete, true)
+		checkEqual(t, s.SessionID+" is complete", s.IsComplete, true)
 	}
 }

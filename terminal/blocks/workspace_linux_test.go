@@ -15,8 +15,8 @@ import (
 	"nanobot/terminal/blocks"
 )
 
-// exchange swaps two names for each other as fast as it can until stop is called.
-func (w *world) exchange(one, two string) (stop func()) {
+// swapRepeatedly exchanges two directory entries as fast as possible until stop is called.
+func (w *workspaceFixture) swapRepeatedly(one, two string) (stop func()) {
 	over := make(chan struct{})
 	var agent sync.WaitGroup
 	agent.Go(func() {
@@ -35,7 +35,7 @@ func (w *world) exchange(one, two string) (stop func()) {
 	return func() { close(over); agent.Wait() }
 }
 
-func TestALinkThatIsSwappedInLeadsNowhere(t *testing.T) {
+func TestALinkThatIsSwappedInIsNotFollowed(t *testing.T) {
 	rounds := 100
 	if os.Getenv("NANOBOT_LONG") != "" {
 		rounds = 3000
@@ -48,14 +48,14 @@ func TestALinkThatIsSwappedInLeadsNowhere(t *testing.T) {
 		"a file to the config":     {"config.json", "file", "file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorkspaceFixture(t)
 			for _, dir := range []string{"outside", "ws/users/7"} {
-				w.put(dir+"/file", "SECRET")
-				w.put(dir+"/deep/file", "SECRET")
+				w.putFile(dir+"/file", "SECRET")
+				w.putFile(dir+"/deep/file", "SECRET")
 			}
-			w.put("ws/"+c.path, "good")
-			w.link(c.target, "ws/swapped")
-			stop := w.exchange("ws/swapped", "ws/"+c.good)
+			w.putFile("ws/"+c.path, "good")
+			w.putLink(c.target, "ws/swapped")
+			stop := w.swapRepeatedly("ws/swapped", "ws/"+c.good)
 			defer stop()
 			for good, refused := 0, 0; (good < rounds || refused < rounds) && !t.Failed(); {
 				got, _, err := w.Read(c.path, -1)
@@ -80,13 +80,13 @@ func TestALinkThatIsSwappedInLeadsNowhere(t *testing.T) {
 				}
 			}
 			for _, dir := range []string{"outside", "ws/users/7", "ws/state"} {
-				for path, content := range w.files(dir) {
+				for path, content := range w.readTree(dir) {
 					if content != "SECRET" {
 						t.Errorf("%s/%s has %q", dir, path, content)
 					}
 				}
 			}
-			if n := len(w.files("outside")) + len(w.files("ws/users/7")); n != 5 || w.content("ws/config.json") != "SECRET" {
+			if n := len(w.readTree("outside")) + len(w.readTree("ws/users/7")); n != 5 || w.readFile("ws/config.json") != "SECRET" {
 				t.Errorf("%d files outside", n)
 			}
 		})
@@ -94,10 +94,10 @@ func TestALinkThatIsSwappedInLeadsNowhere(t *testing.T) {
 }
 
 func TestAFIFOThatIsSwappedInDoesNotBlock(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	w.must(syscall.Mkfifo(w.path("ws/fifo"), 0o600))
 	for path, use := range map[string]string{"ws/sub": "sub/file", "ws/file": "file"} {
-		stop := w.exchange("ws/fifo", path)
+		stop := w.swapRepeatedly("ws/fifo", path)
 		for range 200 {
 			if got, _, err := w.Read(use, -1); err == nil && !strings.HasPrefix(string(got), "text") {
 				t.Errorf("%s has %q", use, got)
@@ -112,7 +112,7 @@ func TestAFIFOThatIsSwappedInDoesNotBlock(t *testing.T) {
 }
 
 func TestAMountLeadsToNoFileOfTheGateway(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	for from, to := range map[string]string{"ws/state": "ws/mounted", "ws/users": "ws/sub/mounted"} {
 		w.must(os.Mkdir(w.path(to), 0o700))
 		if err := unix.Mount(w.path(from), w.path(to), "", unix.MS_BIND, ""); err != nil {
@@ -121,7 +121,7 @@ func TestAMountLeadsToNoFileOfTheGateway(t *testing.T) {
 		t.Cleanup(func() { _ = unix.Unmount(w.path(to), unix.MNT_DETACH) })
 	}
 	for _, path := range []string{"mounted/db", "mounted/none", "mounted/deep/db", "mounted/new/file", "sub/mounted/8/note", "sub/mounted/7/none"} {
-		w.refuses(path)
+		w.checkRefused(path)
 	}
 	shown, more, err := w.List(10)
 	if want := []blocks.WorkspaceFile{{Path: "file", Size: 4}, {Path: "sub/file", Size: 11}}; !slices.Equal(shown, want) || more != 0 || err != nil {
@@ -130,9 +130,9 @@ func TestAMountLeadsToNoFileOfTheGateway(t *testing.T) {
 }
 
 func TestAFullDiskIsReportedBeforeAFileIsChanged(t *testing.T) {
-	s := newStory(t)
-	s.put("ws/large", strings.Repeat("x", 1<<20))
-	s.put("ws/small", "x")
+	s := newChangesFixture(t)
+	s.putFile("ws/large", strings.Repeat("x", 1<<20))
+	s.putFile("ws/small", "x")
 	if err := unix.Mount("tmpfs", s.copies.Name(), "tmpfs", 0, "size=64k"); err != nil {
 		t.Skip("only root can mount:", err)
 	}
@@ -147,38 +147,38 @@ func TestAFullDiskIsReportedBeforeAFileIsChanged(t *testing.T) {
 			t.Errorf("save: %v", err)
 		}
 	}
-	s.writes("small", "y") // what was written of the large one is gone
-	s.undoes(blocks.Undone{Restored: []string{"small"}})
+	s.writeFile("small", "y") // what was written of the large one is gone
+	s.checkUndo(blocks.Undone{Restored: []string{"small"}})
 	if copies, err := os.ReadDir(s.copies.Name()); len(copies) != 1 || err != nil {
 		t.Errorf("%v, %v", copies, err)
 	}
 }
 
-func TestAProgramThatRunsIsReplaced(t *testing.T) {
+func TestARunningProgramIsReplaced(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Skip(err)
 	}
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	program, err := os.ReadFile(sleep)
 	w.must(err)
-	w.put("ws/program", string(program))
+	w.putFile("ws/program", string(program))
 	w.must(os.Chmod(w.path("ws/program"), 0o700))
 	run := exec.Command(w.path("ws/program"), "600")
 	w.must(run.Start())
 	defer func() { _, _ = run.Process.Kill(), run.Wait() }()
 	w.must(w.Write("program", "new"))
-	if got := w.content("ws/program"); got != "new" {
+	if got := w.readFile("ws/program"); got != "new" {
 		t.Errorf("%d bytes", len(got))
 	}
 }
 
 // The gateway is root here and the agent is not.
-func TestNothingIsDoneForAnotherUserThatHeCouldNotDo(t *testing.T) {
+func TestTheGatewayDoesNothingThatTheAgentsUserCouldNotDo(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can work for another user")
 	}
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	const uid, gid = 1234, 4321
 	w.must(os.Chown(w.path("ws"), uid, gid))
 	for _, f := range []struct {
@@ -197,15 +197,15 @@ func TestNothingIsDoneForAnotherUserThatHeCouldNotDo(t *testing.T) {
 		{"listed/file", 0, 0, 0o666},
 		{"sticky/file", 0, 0, 0o666},
 	} {
-		w.put("ws/"+f.path, "text")
+		w.putFile("ws/"+f.path, "text")
 		w.must(os.Chown(w.path("ws/"+f.path), f.uid, f.gid))
 		w.must(os.Chmod(w.path("ws/"+f.path), f.mode))
 	}
 	w.must(os.Chmod(w.path("ws/closed"), 0o700))
 	w.must(os.Chmod(w.path("ws/listed"), 0o755))
 	w.must(os.Chmod(w.path("ws/sticky"), 0o777|os.ModeSticky))
-	w.place.User = &syscall.Credential{Uid: uid, Gid: gid}
-	w.open()
+	w.env.User = &syscall.Credential{Uid: uid, Gid: gid}
+	w.reopen()
 	for path, want := range map[string]struct{ read, write, remove bool }{
 		"roots": {}, "open": {true, true, true}, "readable": {true, false, true}, "group": {true, true, true}, "not-group": {}, "mine": {true, true, true}, "mine-not": {},
 		"closed/file": {}, "closed/new": {}, "listed/file": {true, true, false}, "listed/new": {}, "listed/new/new": {}, "sticky/file": {true, true, false}, "new/deep/file": {true, true, true}, "sticky/new": {true, true, true},

@@ -14,19 +14,19 @@ import (
 )
 
 func TestTheFilesOfAWorkspaceAreListed(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	for _, path := range []string{"a-b", "a/b/c", "a/.git/config", ".git/HEAD", "b/.git", ".gitignore", ".hidden", "zz/ö", `back\slash`} {
-		w.put("ws/"+path, path)
+		w.putFile("ws/"+path, path)
 	}
 	for path, target := range map[string]string{
 		"link": "file", "b/abs": w.path("ws/sub/file"), "out": "../outside/file", "out-folder": "../outside", "folder": "sub", "none": "nothing", "to-note": "users/8/note", "to-config": "config.json",
 	} {
-		w.link(target, "ws/"+path)
+		w.putLink(target, "ws/"+path)
 	}
 	w.must(syscall.Mkfifo(w.path("ws/fifo"), 0o600))
 	w.must(os.Mkdir(w.path("ws/empty"), 0o700))
 	if os.Geteuid() != 0 {
-		w.put("ws/closed/file", "")
+		w.putFile("ws/closed/file", "")
 		w.must(os.Chmod(w.path("ws/closed"), 0))
 		t.Cleanup(func() { _ = os.Chmod(w.path("ws/closed"), 0o700) })
 	}
@@ -44,27 +44,27 @@ func TestTheFilesOfAWorkspaceAreListed(t *testing.T) {
 	if shown, more, err := w.List(100); err != nil || !slices.Equal(shown, want) || more != 0 {
 		t.Errorf("with another name of the config: %v, %d more: %v", shown, more, err)
 	}
-	w.place.Dir = w.path("ws/empty")
-	w.open()
+	w.env.Dir = w.path("ws/empty")
+	w.reopen()
 	if shown, more, err := w.List(5); len(shown) != 0 || more != 0 || err != nil {
 		t.Errorf("an empty workspace has %v and %d more: %v", shown, more, err)
 	}
 }
 
 func TestVeryDeepFoldersAreLeftOut(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	deep := "ws"
 	for range 300 {
 		deep += "/d"
 	}
-	w.put(deep+"/file", "")
+	w.putFile(deep+"/file", "")
 	if shown, more, err := w.List(100); len(shown)+more != 2 || err != nil {
 		t.Errorf("%v, %d, %v", shown, more, err)
 	}
 }
 
 func TestManyFilesAreListedInLittleMemory(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	want := []string{"file"}
 	n := 10_000
 	if os.Getenv("NANOBOT_LONG") != "" { // making more takes half a minute on some disks
@@ -94,7 +94,7 @@ func TestManyFilesAreListedInLittleMemory(t *testing.T) {
 			t.Fatalf("number %d is %s, not %s", i, f.Path, want[i])
 		}
 	}
-	// The names in a folder are garbage at once; files that are shown cost more.
+	// The names in a folder are garbage soon; files in the listing take more memory.
 	if used := after.TotalAlloc - before.TotalAlloc; used > 10<<20+uint64(n)*200 {
 		t.Errorf("%d bytes were allocated", used)
 	}

@@ -13,75 +13,75 @@ import (
 	"nanobot/terminal/blocks"
 )
 
-// world is a workspace with the gateway's own files in it, and files outside of it.
-type world struct {
+// workspaceFixture is a workspace with the gateway's own files in it, and files outside of it.
+type workspaceFixture struct {
 	blocks.Workspace
-	t     *testing.T
-	dir   string // the folder above the workspace
-	place terminal.ExecEnv
+	t   *testing.T
+	dir string // the folder above the workspace
+	env terminal.ExecEnv
 }
 
-func newWorld(t *testing.T) *world {
+func newWorkspaceFixture(t *testing.T) *workspaceFixture {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir}
+	w := &workspaceFixture{t: t, dir: dir}
 	for path, content := range map[string]string{
 		"outside/file": "SECRET", "ws-other/file": "SECRET", "ws/users/7/note": "SECRET", "ws/users/8/note": "SECRET", "ws/users/stray": "SECRET",
 		"ws/config.json": "SECRET", "ws/state/db": "SECRET", "ws/state/deep/db": "SECRET", "ws/file": "text", "ws/sub/file": "text in sub",
 	} {
-		w.put(path, content)
+		w.putFile(path, content)
 	}
 	users := w.path("ws/users")
-	w.place = terminal.ExecEnv{
+	w.env = terminal.ExecEnv{
 		Dir:     w.path("ws"),
 		Private: []string{w.path("ws/config.json"), w.path("ws/state"), w.path("ws/secret.env"), "", w.path("ws/gone/secret")},
 		Chats:   []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}},
 	}
-	w.open()
+	w.reopen()
 	return w
 }
 
-func (w *world) open() {
+func (w *workspaceFixture) reopen() {
 	w.t.Helper()
 	var err error
-	if w.Workspace, err = blocks.OpenWorkspace(w.place); err != nil {
+	if w.Workspace, err = blocks.OpenWorkspace(w.env); err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(w.Close)
 }
 
-func (w *world) path(rel string) string { return filepath.Join(w.dir, rel) }
+func (w *workspaceFixture) path(rel string) string { return filepath.Join(w.dir, rel) }
 
-func (w *world) must(err error) {
+func (w *workspaceFixture) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) put(path, content string) {
+func (w *workspaceFixture) putFile(path, content string) {
 	w.t.Helper()
 	w.must(os.MkdirAll(filepath.Dir(w.path(path)), 0o700))
 	w.must(os.WriteFile(w.path(path), []byte(content), 0o600))
 }
 
-func (w *world) link(target, path string) {
+func (w *workspaceFixture) putLink(target, path string) {
 	w.t.Helper()
 	w.must(os.Symlink(target, w.path(path)))
 }
 
-func (w *world) content(path string) string {
+func (w *workspaceFixture) readFile(path string) string {
 	w.t.Helper()
 	got, err := os.ReadFile(w.path(path))
 	w.must(err)
 	return string(got)
 }
 
-// files returns the contents of all files below a folder, and what else there is.
-func (w *world) files(folder string) map[string]string {
+// readTree returns the content of each file below a folder, and the type of each other entry.
+func (w *workspaceFixture) readTree(folder string) map[string]string {
 	w.t.Helper()
 	files := map[string]string{}
 	w.must(filepath.WalkDir(w.path(folder), func(path string, d os.DirEntry, err error) error {
@@ -100,8 +100,8 @@ func (w *world) files(folder string) map[string]string {
 	return files
 }
 
-// refuses checks that a path is refused for all that can be done with it, and that nothing changes.
-func (w *world) refuses(path string) {
+// checkRefused checks that every operation refuses a path, and that no file changes.
+func (w *workspaceFixture) checkRefused(path string) {
 	w.t.Helper()
 	if got, _, err := w.Read(path, -1); !errors.Is(err, blocks.ErrOutside) || got != nil {
 		w.t.Errorf("read %q: %q, %v", path, got, err)
@@ -118,19 +118,19 @@ func (w *world) refuses(path string) {
 }
 
 func TestNoPathLeadsOutOfTheWorkspace(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	for path, target := range map[string]string{
 		"out": "../outside", "out-file": "../outside/file", "out-abs": w.path("outside/file"), "out-none": "../outside/none", "out-far": "../none/none",
 		"out-not": "../outside/file/x", "out-loop": "../loop", "self": ".", "sub/up": "..", "sub/above": "../..", "loop": "loop", "to-other": "../ws-other/file",
 		"to-config": "config.json", "to-users": "users", "to-note": "users/8/note", "to-secret": "secret.env", "users/8/back": "../../file", "by-users": "users/8/back",
 	} {
-		w.link(target, "ws/"+path)
+		w.putLink(target, "ws/"+path)
 	}
-	w.link("loop", "loop")
+	w.putLink("loop", "loop")
 	w.must(os.Link(w.path("ws/state/deep/db"), w.path("ws/hard-state")))
 	w.must(os.Link(w.path("ws/config.json"), w.path("ws/hard-config")))
 	w.must(os.Link(w.path("ws/users/7/note"), w.path("ws/hard-note")))
-	before := w.files(".")
+	before := w.readTree(".")
 	for _, path := range []string{
 		"", ".", "./", "sub/..", "sub/../", "..", "../", "self", "self/", "self/.", "sub/up", "sub/up/.",
 		"../outside/file", "../outside/none", "../outside/file/x", "../none/x", "sub/../../outside/file", "../ws/file", "sub/up/../outside/file", "sub/above/outside/file",
@@ -142,9 +142,9 @@ func TestNoPathLeadsOutOfTheWorkspace(t *testing.T) {
 		"users", "users/", "users/stray", "users/7", "users/7/note", "users/7/none", "users/8", "users/8/note", "users/9/none", "to-users", "to-users/8/note", "to-note",
 		"users/../file", "users/8/back", "by-users", "hard-state", "hard-config", "hard-note",
 	} {
-		w.refuses(path)
+		w.checkRefused(path)
 	}
-	after := w.files(".")
+	after := w.readTree(".")
 	for path, content := range before {
 		if after[path] != content {
 			t.Errorf("%s has %q now", path, after[path])
@@ -156,13 +156,13 @@ func TestNoPathLeadsOutOfTheWorkspace(t *testing.T) {
 }
 
 func TestFilesAreReadByAnyPathWithinTheWorkspace(t *testing.T) {
-	w := newWorld(t)
-	w.put(`ws/back\slash..`, "text")
-	w.put("ws/..dots", "text")
+	w := newWorkspaceFixture(t)
+	w.putFile(`ws/back\slash..`, "text")
+	w.putFile("ws/..dots", "text")
 	for path, target := range map[string]string{
 		"link": "file", "sub/link": "../file", "abs": w.path("ws/file"), "folder": "sub", "sub/deep": "..", "over": "../ws/file", "twice": "link", "abs-folder": w.path("ws/sub"),
 	} {
-		w.link(target, "ws/"+path)
+		w.putLink(target, "ws/"+path)
 	}
 	w.must(os.Link(w.path("ws/file"), w.path("ws/hard"))) // as git and pnpm make many
 	for path, want := range map[string]string{
@@ -186,10 +186,10 @@ func TestFilesAreReadByAnyPathWithinTheWorkspace(t *testing.T) {
 }
 
 func TestOnlyRegularFilesAreFound(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	w.must(syscall.Mkfifo(w.path("ws/fifo"), 0o600))
-	w.link("none", "ws/dangling")
-	w.link("sub", "ws/folder")
+	w.putLink("none", "ws/dangling")
+	w.putLink("sub", "ws/folder")
 	for _, path := range []string{"none", "sub", "sub/", "none/x", "file/x", "file/", "file/.", "sub/file/..", "folder", "folder/", "fifo", "dangling", "../ws", `sub\file`} {
 		want := blocks.ErrNotFound
 		if path == "../ws" {
@@ -216,18 +216,18 @@ func TestOnlyRegularFilesAreFound(t *testing.T) {
 }
 
 func TestAFileIsWrittenWithItsFoldersAndKeepsItsMode(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	umask := syscall.Umask(0o027)
 	defer syscall.Umask(umask)
 	w.must(os.Chmod(w.path("ws/file"), 0o751))
-	w.link("sub", "ws/folder")
-	w.link("file", "ws/link")
-	w.link("new/by-link", "ws/dangling")
+	w.putLink("sub", "ws/folder")
+	w.putLink("file", "ws/link")
+	w.putLink("new/by-link", "ws/dangling")
 	for path, content := range map[string]string{
 		"link": "größer\x00\r\n", "sub/file": "", "a/b/c/" + strings.Repeat("n", 255): "deep", "folder/new/file": "by folder", "dangling": "by link", `b\c`: "x",
 	} {
 		w.must(w.Write(path, content))
-		if got := w.content("ws/" + path); got != content {
+		if got := w.readFile("ws/" + path); got != content {
 			t.Errorf("%q has %q", path, got)
 		}
 	}
@@ -251,7 +251,7 @@ func TestAFileIsWrittenWithItsFoldersAndKeepsItsMode(t *testing.T) {
 			t.Errorf("a file that is read-only: %v", err)
 		}
 	}
-	for path := range w.files("ws") {
+	for path := range w.readTree("ws") {
 		if strings.HasSuffix(path, ".tmp") {
 			t.Errorf("left behind: %s", path)
 		}
@@ -259,14 +259,14 @@ func TestAFileIsWrittenWithItsFoldersAndKeepsItsMode(t *testing.T) {
 }
 
 func TestRemovingALinkLeavesItsFile(t *testing.T) {
-	w := newWorld(t)
-	w.link("../file", "ws/sub/link")
-	w.link("sub", "ws/folder")
+	w := newWorkspaceFixture(t)
+	w.putLink("../file", "ws/sub/link")
+	w.putLink("sub", "ws/folder")
 	w.must(w.Remove("folder/link"))
 	w.must(w.Remove("folder/../sub/file"))
 	want := []string{"config.json", "file", "folder", "state/db", "state/deep/db", "users/7/note", "users/8/note", "users/stray"}
 	var got []string
-	for path := range w.files("ws") {
+	for path := range w.readTree("ws") {
 		got = append(got, path)
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
@@ -275,29 +275,29 @@ func TestRemovingALinkLeavesItsFile(t *testing.T) {
 }
 
 func TestAWorkspaceMayBeReachedByALink(t *testing.T) {
-	w := newWorld(t)
-	w.link("ws", "linked")
-	w.link("linked/users", "linked-users")
-	w.link("linked/config.json", "linked-config")
-	w.place.Dir = w.path("linked")
-	w.place.Private = []string{w.path("linked-config"), w.path("linked/state"), w.path("linked/secret.env")}
-	w.place.Chats = []terminal.ChatFolders{{Parent: w.path("linked-users"), Own: w.path("linked-users/8")}}
-	w.open()
+	w := newWorkspaceFixture(t)
+	w.putLink("ws", "linked")
+	w.putLink("linked/users", "linked-users")
+	w.putLink("linked/config.json", "linked-config")
+	w.env.Dir = w.path("linked")
+	w.env.Private = []string{w.path("linked-config"), w.path("linked/state"), w.path("linked/secret.env")}
+	w.env.Chats = []terminal.ChatFolders{{Parent: w.path("linked-users"), Own: w.path("linked-users/8")}}
+	w.reopen()
 	if got, _, err := w.Read("sub/../file", -1); string(got) != "text" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, path := range []string{"config.json", "state/db", "secret.env", "users/8/note", "users/7/none", "../linked/file"} {
-		w.refuses(path)
+		w.checkRefused(path)
 	}
 	for name, dir := range map[string]string{"of another chat": "ws/users/7", "of the gateway": "ws/state/deep", "missing": "none", "a file": "ws/file"} {
-		w.place.Dir = w.path(dir)
-		if _, err := blocks.OpenWorkspace(w.place); err == nil {
+		w.env.Dir = w.path(dir)
+		if _, err := blocks.OpenWorkspace(w.env); err == nil {
 			t.Errorf("a workspace that is %s was opened", name)
 		}
 	}
 }
 
-func TestAReasonNamesNoPath(t *testing.T) {
+func TestAReasonContainsNoPath(t *testing.T) {
 	for want, err := range map[string]error{
 		"permission denied":       &os.PathError{Op: "open", Path: "/x", Err: syscall.EACCES},
 		"no space left on device": errors.Join(&os.LinkError{Op: "rename", Old: "/x", New: "/y", Err: syscall.ENOSPC}, os.ErrClosed),

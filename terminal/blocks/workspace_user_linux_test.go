@@ -15,31 +15,31 @@ import (
 	"nanobot/terminal/blocks"
 )
 
-// The agent of these tests. It may write to the workspace by its supplementary group.
+// The IDs of the agent's user, which may write to the workspace through its supplementary group.
 const agentUID, agentGID, agentGroup = 1234, 4321, 5555
 
-// shareWithGroup makes the workspace one as nanobot asks for where the agent is another user:
-// root's and sticky, so that the agent cannot replace what root writes to.
-func (w *world) shareWithGroup() {
+// shareWithGroup makes root the owner of the workspace and sets the sticky bit, as nanobot requires
+// for an agent of another user: the agent then cannot replace files that root writes to.
+func (w *workspaceFixture) shareWithGroup() {
 	w.t.Helper()
 	if os.Geteuid() != 0 {
 		w.t.Skip("only root can work for another user")
 	}
 	w.must(os.Chown(w.path("ws"), 0, agentGroup))
 	w.must(os.Chmod(w.path("ws"), 0o775|os.ModeSticky))
-	w.place.User = &syscall.Credential{Uid: agentUID, Gid: agentGID, Groups: []uint32{agentGroup}}
-	w.open()
+	w.env.User = &syscall.Credential{Uid: agentUID, Gid: agentGID, Groups: []uint32{agentGroup}}
+	w.reopen()
 }
 
-// setAccess sets who owns a file and its permissions.
-func (w *world) setAccess(path string, uid, gid int, mode os.FileMode) {
+// setAccess sets the owner and the permissions of a file.
+func (w *workspaceFixture) setAccess(path string, uid, gid int, mode os.FileMode) {
 	w.t.Helper()
 	w.must(os.Chown(w.path(path), uid, gid))
 	w.must(os.Chmod(w.path(path), mode))
 }
 
-// isOf checks who owns a file.
-func (w *world) isOf(path string, uid, gid uint32) {
+// checkOwner checks the owner of a file.
+func (w *workspaceFixture) checkOwner(path string, uid, gid uint32) {
 	w.t.Helper()
 	info, err := os.Lstat(w.path(path))
 	w.must(err)
@@ -48,8 +48,8 @@ func (w *world) isOf(path string, uid, gid uint32) {
 	}
 }
 
-// denies checks that nothing can be done to a file.
-func (w *world) denies(path string) {
+// checkDenied checks that every operation on a file is denied.
+func (w *workspaceFixture) checkDenied(path string) {
 	w.t.Helper()
 	content, _, readErr := w.Read(path, -1)
 	for what, err := range map[string]error{"read": readErr, "write": w.Write(path, "OVERWRITTEN"), "remove": w.Remove(path)} {
@@ -60,9 +60,9 @@ func (w *world) denies(path string) {
 }
 
 func TestAWorkspaceOfRootGivesAnotherUserNoRightsOfRoot(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	for _, path := range []string{"secret", "closed/file", "closed/deep/file", "open", "readable", "listed/file"} {
-		w.put("ws/"+path, "text")
+		w.putFile("ws/"+path, "text")
 	}
 	w.setAccess("ws/secret", 0, 0, 0o600)
 	w.setAccess("ws/closed", 0, 0, 0o700)
@@ -71,11 +71,11 @@ func TestAWorkspaceOfRootGivesAnotherUserNoRightsOfRoot(t *testing.T) {
 	}
 	w.setAccess("ws/readable", 0, 0, 0o644)
 	w.setAccess("ws/listed", 0, 0, 0o755)
-	w.link("closed/file", "ws/to-closed")
-	before := w.files("ws")
+	w.putLink("closed/file", "ws/to-closed")
+	before := w.readTree("ws")
 	w.shareWithGroup()
 	for _, path := range []string{"secret", "closed/file", "closed/new", "closed/deep/file", "closed/deep/new/new", "to-closed"} {
-		w.denies(path)
+		w.checkDenied(path)
 	}
 	for _, path := range []string{"readable", "listed/new", "listed/new/new"} {
 		if err := w.Write(path, "OVERWRITTEN"); err == nil || blocks.Reason(err) != "permission denied" {
@@ -87,7 +87,7 @@ func TestAWorkspaceOfRootGivesAnotherUserNoRightsOfRoot(t *testing.T) {
 			t.Errorf("remove %s: %v", path, err)
 		}
 	}
-	if after := w.files("ws"); len(after) != len(before) || after["closed/file"] != "text" || after["secret"] != "text" || after["readable"] != "text" {
+	if after := w.readTree("ws"); len(after) != len(before) || after["closed/file"] != "text" || after["secret"] != "text" || after["readable"] != "text" {
 		t.Errorf("before %q, after %q", before, after)
 	}
 	shown, _, err := w.List(100)
@@ -97,37 +97,37 @@ func TestAWorkspaceOfRootGivesAnotherUserNoRightsOfRoot(t *testing.T) {
 	}
 }
 
-func TestNewFilesAreOfTheUserThatTheAgentIs(t *testing.T) {
-	w := newWorld(t)
-	w.put("ws/open", "text")
+func TestNewFilesBelongToTheAgentsUser(t *testing.T) {
+	w := newWorkspaceFixture(t)
+	w.putFile("ws/open", "text")
 	w.setAccess("ws/open", 0, 0, 0o666)
-	w.put("ws/shared/x", "text")
+	w.putFile("ws/shared/x", "text")
 	w.setAccess("ws/shared", 0, agentGroup, 0o775|os.ModeSetgid)
 	w.shareWithGroup()
 	for _, path := range []string{"new", "made/deep/new", "open", "shared/new", "shared/made/new"} {
 		w.must(w.Write(path, "written"))
 	}
 	for _, path := range []string{"new", "made", "made/deep", "made/deep/new"} {
-		w.isOf("ws/"+path, agentUID, agentGID)
+		w.checkOwner("ws/"+path, agentUID, agentGID)
 	}
 	for _, path := range []string{"shared/new", "shared/made", "shared/made/new"} { // the folder hands on its group
-		w.isOf("ws/"+path, agentUID, agentGroup)
+		w.checkOwner("ws/"+path, agentUID, agentGroup)
 	}
-	w.isOf("ws/open", 0, 0)
+	w.checkOwner("ws/open", 0, 0)
 	for _, path := range []string{"new", "made/deep/new", "shared/made/new"} {
 		w.must(w.Remove(path))
 	}
 }
 
-func TestAProgramThatRunsIsNotReplacedForAnotherUser(t *testing.T) {
+func TestARunningProgramIsNotReplacedForAnotherUser(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Skip(err)
 	}
-	w := newWorld(t)
+	w := newWorkspaceFixture(t)
 	program, err := os.ReadFile(sleep)
 	w.must(err)
-	w.put("ws/program", string(program))
+	w.putFile("ws/program", string(program))
 	w.setAccess("ws/program", 0, 0, 0o755)
 	w.shareWithGroup()
 	run := exec.Command(w.path("ws/program"), "600")
@@ -136,29 +136,29 @@ func TestAProgramThatRunsIsNotReplacedForAnotherUser(t *testing.T) {
 	if err := w.Write("program", "new"); err == nil || blocks.Reason(err) != "permission denied" {
 		t.Error(err)
 	}
-	if w.content("ws/program") != string(program) {
+	if w.readFile("ws/program") != string(program) {
 		t.Error("it was replaced")
 	}
 }
 
 func TestRestoredFilesBelongToTheUserOfTheAgent(t *testing.T) {
-	s := newStory(t)
-	s.put("ws/open", "text")
+	s := newChangesFixture(t)
+	s.putFile("ws/open", "text")
 	s.setAccess("ws/open", 0, 0, 0o666)
-	s.put("ws/mine", "text")
+	s.putFile("ws/mine", "text")
 	s.setAccess("ws/mine", agentUID, agentGID, 0o640)
-	s.link("mine", "ws/link")
+	s.putLink("mine", "ws/link")
 	s.must(os.Lchown(s.path("ws/link"), agentUID, agentGID))
 	s.shareWithGroup()
 	s.restart()
-	s.writes("open", "changed")
-	s.removes("link")
-	s.removes("mine")
+	s.writeFile("open", "changed")
+	s.removeFile("link")
+	s.removeFile("mine")
 	s.must(os.Chmod(s.path("ws/open"), 0o606)) // only root can change that
-	s.undoes(blocks.Undone{Restored: []string{"link", "mine", "open"}})
-	s.isOf("ws/open", 0, 0)
-	s.isOf("ws/mine", agentUID, agentGID)
-	s.isOf("ws/link", agentUID, agentGID)
+	s.checkUndo(blocks.Undone{Restored: []string{"link", "mine", "open"}})
+	s.checkOwner("ws/open", 0, 0)
+	s.checkOwner("ws/mine", agentUID, agentGID)
+	s.checkOwner("ws/link", agentUID, agentGID)
 	for path, want := range map[string]os.FileMode{"ws/open": 0o606, "ws/mine": 0o640} {
 		if info, err := os.Stat(s.path(path)); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -167,22 +167,22 @@ func TestRestoredFilesBelongToTheUserOfTheAgent(t *testing.T) {
 	s.must(s.Remove("link"))
 }
 
-func TestACopyThatIsClosedToAnotherUserIsNotRestored(t *testing.T) {
-	s := newStory(t)
-	s.put("ws/mine", "text")
+func TestACopyThatTheAgentsUserCannotReadIsNotRestored(t *testing.T) {
+	s := newChangesFixture(t)
+	s.putFile("ws/mine", "text")
 	s.setAccess("ws/mine", agentUID, agentGID, 0o640)
 	s.shareWithGroup()
 	s.restart()
-	s.removes("mine")
+	s.removeFile("mine")
 	copies, err := filepath.Glob(s.path("ws/users/8/blocks/copies/*"))
 	if err != nil || len(copies) != 1 {
 		t.Fatal(copies, err)
 	}
 	s.must(os.Chown(copies[0], 0, 0)) // as another name of a file of root's would be
-	s.undoes(blocks.Undone{Refused: map[string]string{"mine": "the saved copy was changed or removed"}})
+	s.checkUndo(blocks.Undone{Refused: map[string]string{"mine": "the saved copy was changed or removed"}})
 }
 
-// The whole way: terminal.user, a turn, and a command that works with the files.
+// This test covers terminal.user, a turn, and a command that works with the files.
 func TestCommandsOfAnotherUserCanUseTheFilesThatWereMadeForIt(t *testing.T) {
 	nobody, err := user.Lookup("nobody")
 	if err != nil || os.Geteuid() != 0 {
@@ -212,14 +212,14 @@ rm made/new && rmdir made && echo , more >> kept && echo removed
 [/RUN_COMMAND]
 END
 fi`
-	r.put("secret", "SECRET")
-	r.put("closed/file", "SECRET")
+	r.putFile("secret", "SECRET")
+	r.putFile("closed/file", "SECRET")
 	for _, at := range []string{r.workspace, filepath.Dir(r.workspace)} {
 		if err := errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.done("work")
+	r.runToDone("work")
 	outboxes, err := filepath.Glob(r.folder("outbox", "*.txt"))
 	if err != nil || len(outboxes) != 2 {
 		t.Fatal(outboxes, err)
@@ -228,12 +228,12 @@ fi`
 	if err != nil {
 		t.Fatal(err)
 	}
-	has(t, results(string(outbox)), "Created 'made/new'", "Failed to create 'secret': permission denied", "Failed to create 'closed/new': permission denied", "Created 'kept'", "exit code 0", "removed")
+	checkContains(t, resultsIn(string(outbox)), "Created 'made/new'", "Failed to create 'secret': permission denied", "Failed to create 'closed/new': permission denied", "Created 'kept'", "exit code 0", "removed")
 	if strings.Contains(string(outbox), "SECRET") {
 		t.Errorf("the model is told\n%s", outbox)
 	}
-	same(t, "kept", r.get("kept"), "kept, more\n")
+	checkEqual(t, "kept", r.readFile("kept"), "kept, more\n")
 	for path, want := range map[string]string{"made/new": "(none)", "closed/new": "(none)", "secret": "SECRET", "closed/file": "SECRET"} {
-		same(t, path, r.get(path), want)
+		checkEqual(t, path, r.readFile(path), want)
 	}
 }

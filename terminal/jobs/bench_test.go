@@ -13,11 +13,11 @@ import (
 	"nanobot/terminal/jobs"
 )
 
-// gib prints 1 GiB, and little else is done for it than to write it.
-var gib = []string{"-c", "1073741824", "/dev/zero"}
+// printGiB are the arguments with which head prints 1 GiB with little work of its own.
+var printGiB = []string{"-c", "1073741824", "/dev/zero"}
 
-// BenchmarkGiB reports how long a job takes that prints 1 GiB, as a multiple of reading the same
-// pipe into nothing, and by how much the memory that we have from the system has grown at most.
+// BenchmarkGiB reports the time of a job that prints 1 GiB as a multiple of reading and discarding
+// the same output, and the largest growth of the process's memory.
 func BenchmarkGiB(b *testing.B) {
 	table := jobs.NewTable(jobs.Options{Dir: b.TempDir()})
 	defer table.Close()
@@ -30,7 +30,7 @@ func BenchmarkGiB(b *testing.B) {
 		floors = append(floors, time.Since(began))
 
 		began = time.Now()
-		id, err := table.Create(jobs.Command{Line: "head", Args: gib, Env: usualEnv})
+		id, err := table.Create(jobs.Command{Line: "head", Args: printGiB, Env: usualEnv})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func BenchmarkGiB(b *testing.B) {
 }
 
 func discard(b *testing.B) {
-	cmd := exec.Command("head", gib...)
+	cmd := exec.Command("head", printGiB...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -75,14 +75,14 @@ func median(d []time.Duration) float64 {
 	return float64(d[len(d)/2])
 }
 
-// resident returns how much memory we have from the system.
+// resident returns how much memory the process has got from the system.
 func resident() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Sys - m.HeapReleased
 }
 
-// BenchmarkJob reports how long a command takes that does nothing, as a multiple of os/exec's.
+// BenchmarkJob reports the time of a command that does nothing as a multiple of that with os/exec.
 func BenchmarkJob(b *testing.B) {
 	table := jobs.NewTable(jobs.Options{Dir: b.TempDir()})
 	defer table.Close()
@@ -111,7 +111,7 @@ func BenchmarkJob(b *testing.B) {
 	b.ReportMetric(median(took)/median(floors), "×floor")
 }
 
-// BenchmarkOutput is what it costs to ask a job that has printed 1 MiB.
+// BenchmarkOutput measures Output for a job that has printed 1 MiB.
 func BenchmarkOutput(b *testing.B) {
 	for name, source := range map[string]string{"text": "yes 'häuser und bäume'", "noise": "cat " + os.Args[0]} {
 		b.Run(name, func(b *testing.B) {

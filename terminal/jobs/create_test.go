@@ -11,8 +11,8 @@ import (
 
 func TestCreateReturnsAtOnce(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	id := s.script("until [ -e go ]; do sleep 0.01; done") // Create that waited for it would never return
-	if o := s.out(id); o.Exit != nil || o.Text != "" || o.Truncated {
+	id := s.startScript("until [ -e go ]; do sleep 0.01; done") // the test would hang if Create waited for the end
+	if o := s.output(id); o.Exit != nil || o.Text != "" || o.Truncated {
 		t.Fatalf("a running job says %+v", o)
 	}
 }
@@ -34,9 +34,9 @@ func TestArgumentsArePassedAsTheyAre(t *testing.T) {
 
 func TestALineWithoutArgumentsIsForTheShellUnlessItIsAProgram(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	write(t, filepath.Join(s.dir, "with space"), "#!/bin/sh\necho spaced $#\n")
-	write(t, filepath.Join(s.dir, "and & sign"), "#!/bin/sh\necho signed $#\n")
-	write(t, filepath.Join(s.dir, "-dash"), "#!/bin/sh\necho dashed\n")
+	writeFile(t, filepath.Join(s.dir, "with space"), "#!/bin/sh\necho spaced $#\n")
+	writeFile(t, filepath.Join(s.dir, "and & sign"), "#!/bin/sh\necho signed $#\n")
+	writeFile(t, filepath.Join(s.dir, "-dash"), "#!/bin/sh\necho dashed\n")
 	path := []string{"PATH=" + s.dir + ":" + os.Getenv("PATH"), "GREETING=hello"}
 	for line, want := range map[string]string{
 		"true && echo x":                   "x\n code 0",
@@ -63,10 +63,10 @@ func TestALineWithoutArgumentsIsForTheShellUnlessItIsAProgram(t *testing.T) {
 	}
 }
 
-func TestTheShellIsTheSessions(t *testing.T) {
+func TestTheShellOfTheSessionIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	shell := filepath.Join(dir, "my-shell")
-	write(t, shell, "#!/bin/sh\necho \"$@\"\n")
+	writeFile(t, shell, "#!/bin/sh\necho \"$@\"\n")
 	table := jobs.NewTable(jobs.Options{Dir: dir, Shell: shell})
 	t.Cleanup(table.Close)
 	s := session{table, t, dir}
@@ -75,9 +75,9 @@ func TestTheShellIsTheSessions(t *testing.T) {
 	}
 }
 
-func TestWhatCannotRunIsAnErrorAndNoID(t *testing.T) {
+func TestACommandThatCannotRunIsAnErrorAndGetsNoID(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 1})
-	write(t, filepath.Join(s.dir, "broken"), "#!/no/such/interpreter\n")
+	writeFile(t, filepath.Join(s.dir, "broken"), "#!/no/such/interpreter\n")
 	if err := os.WriteFile(filepath.Join(s.dir, "data"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestWhatCannotRunIsAnErrorAndNoID(t *testing.T) {
 			t.Errorf("%s: id %q, error %v, want one that says %q", name, id, err, tc.says)
 		}
 	}
-	s.script("exit 0") // none of them counts
+	s.startScript("exit 0") // none of them counts
 }
 
 func TestTheFolderIsInsideTheRoots(t *testing.T) {
@@ -125,7 +125,7 @@ func TestTheFolderIsInsideTheRoots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, at("work/file"), "")
+	writeFile(t, at("work/file"), "")
 	for link, to := range map[string]string{
 		"work/out": "outside", "work/in": "work/deep", "outside/back": "work/deep", "linked": "real", "work/gone": "nowhere",
 	} {
@@ -159,7 +159,7 @@ func TestTheFolderIsInsideTheRoots(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentIsTheCommandsAlone(t *testing.T) {
+func TestACommandInheritsNoEnvironment(t *testing.T) {
 	t.Setenv("BOT_TOKEN", "secret")
 	s := newSession(t, jobs.Limits{})
 	for _, env := range [][]string{nil, {}, {"A=1", "PWD=/wrong", "B=two words", "A=3"}} {
@@ -172,7 +172,7 @@ func TestTheEnvironmentIsTheCommandsAlone(t *testing.T) {
 		if len(env) > 0 {
 			want = "A=3\nPWD=" + s.dir + "\nB=two words\n"
 		}
-		if got := s.out(id).Text; sorted(got) != sorted(want) {
+		if got := s.output(id).Text; sortLines(got) != sortLines(want) {
 			t.Errorf("%q: got %q", env, got)
 		}
 	}

@@ -19,7 +19,7 @@ func TestTheExitIsACodeOrASignal(t *testing.T) {
 		"exit 0": "code 0", "exit 255": "code 255", "kill -TERM $$": "SIGTERM", "kill -KILL $$": "SIGKILL", "kill -SEGV $$": "SIGSEGV",
 		"kill -INT $$": "SIGINT", "kill -USR1 $$": "SIGUSR1", "nosuchprogram x": "code 127",
 	} {
-		id := s.script(line)
+		id := s.startScript(line)
 		e := s.wait(id)
 		if formatExit(e) != want || (e.Code == nil) == (e.Signal == nil) {
 			t.Errorf("%s: %s", line, formatExit(e))
@@ -27,10 +27,10 @@ func TestTheExitIsACodeOrASignal(t *testing.T) {
 	}
 }
 
-func TestAllWaitersAreAnsweredAlsoLateOnes(t *testing.T) {
+func TestAllWaitersGetTheExitEvenLateOnes(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	open := s.newGate("go")
-	id := s.script("read -r x < go; exit 7")
+	id := s.startScript("read -r x < go; exit 7")
 	var g sync.WaitGroup
 	for range 50 {
 		g.Go(func() {
@@ -54,8 +54,8 @@ func TestAllWaitersAreAnsweredAlsoLateOnes(t *testing.T) {
 func TestACancelledWaitLeavesTheJobAlone(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	open := s.newGate("go")
-	id := s.script("echo up; read -r x < go; echo done")
-	s.untilHas(id, "up")
+	id := s.startScript("echo up; read -r x < go; echo done")
+	s.awaitContains(id, "up")
 	ctx, cancel := context.WithCancel(context.Background())
 	answer := make(chan error)
 	go func() {
@@ -66,12 +66,12 @@ func TestACancelledWaitLeavesTheJobAlone(t *testing.T) {
 	if err := <-answer; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if o := s.out(id); o.Exit != nil {
+	if o := s.output(id); o.Exit != nil {
 		t.Fatalf("%+v", o)
 	}
 	open()
-	if e := s.wait(id); formatExit(e) != "code 0" || s.out(id).Text != "up\ndone\n" {
-		t.Fatalf("%s: %q", formatExit(e), s.out(id).Text)
+	if e := s.wait(id); formatExit(e) != "code 0" || s.output(id).Text != "up\ndone\n" {
+		t.Fatalf("%s: %q", formatExit(e), s.output(id).Text)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestAGrandchildDelaysTheEndOnlyALittle(t *testing.T) {
 	} {
 		s := newSession(t, jobs.Limits{})
 		began := time.Now()
-		e := s.wait(s.script(line + " echo $! > pid; exit 6"))
+		e := s.wait(s.startScript(line + " echo $! > pid; exit 6"))
 		if took := time.Since(began); formatExit(e) != "code 6" || took > 4*time.Minute {
 			t.Errorf("%s: %s after %v", name, formatExit(e), took)
 		}
@@ -100,14 +100,14 @@ func TestAGrandchildDelaysTheEndOnlyALittle(t *testing.T) {
 func TestAProcessThatLeftTheSessionDoesNotDelayTheEnd(t *testing.T) {
 	const leaves = `setsid sh -c 'echo $$ > pid; echo up; exec sleep 300' & `
 	s := newSession(t, jobs.Limits{Grace: 300 * time.Millisecond})
-	id := s.script(leaves + "until [ -s pid ]; do sleep 0.01; done; exit 6")
+	id := s.startScript(leaves + "until [ -s pid ]; do sleep 0.01; done; exit 6")
 	e := s.wait(id)
 	_ = syscall.Kill(s.readPid("pid"), syscall.SIGKILL)
 	if formatExit(e) != "code 6" {
 		t.Error(formatExit(e))
 	}
-	id = s.script("rm pid; " + leaves + "wait")
-	s.untilHas(id, "up")
+	id = s.startScript("rm pid; " + leaves + "wait")
+	s.awaitContains(id, "up")
 	err := s.Kill(testContext(t), id)
 	_ = syscall.Kill(s.readPid("pid"), syscall.SIGKILL)
 	if err != nil || formatExit(s.wait(id)) != "SIGTERM" {
@@ -115,7 +115,7 @@ func TestAProcessThatLeftTheSessionDoesNotDelayTheEnd(t *testing.T) {
 	}
 }
 
-func TestKillIsPoliteThenNotAndKeepsTheID(t *testing.T) {
+func TestKillSendsSIGTERMThenSIGKILLAndKeepsTheID(t *testing.T) {
 	for name, tc := range map[string]struct{ line, text, exit string }{
 		"obeys":                    {"echo up; exec sleep 300", "up\n", "SIGTERM"},
 		"has something to say":     {"trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done", "up\nbye\n", "code 9"},
@@ -129,8 +129,8 @@ func TestKillIsPoliteThenNotAndKeepsTheID(t *testing.T) {
 			grace = 2 * time.Second
 		}
 		s := newSession(t, jobs.Limits{Grace: grace})
-		id := s.script(tc.line)
-		s.untilHas(id, "up")
+		id := s.startScript(tc.line)
+		s.awaitContains(id, "up")
 		waited := make(chan jobs.Exit)
 		go func() {
 			e, _ := s.Wait(context.Background(), id)
@@ -139,13 +139,13 @@ func TestKillIsPoliteThenNotAndKeepsTheID(t *testing.T) {
 		if err := s.Kill(testContext(t), id); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		o := s.out(id)
-		said := strings.ReplaceAll(o.Text, "Terminated\n", "") // some shells say so of their children
+		o := s.output(id)
+		said := strings.ReplaceAll(o.Text, "Terminated\n", "") // some shells print this when a child is killed
 		if o.Exit == nil || said != tc.text || formatExit(*o.Exit) != tc.exit || formatExit(<-waited) != tc.exit || formatExit(s.wait(id)) != tc.exit {
 			t.Errorf("%s: got %+v", name, o)
 		}
 		for range 3 {
-			if err := s.Kill(testContext(t), id); err != nil || s.out(id).Text != o.Text || formatExit(s.wait(id)) != tc.exit {
+			if err := s.Kill(testContext(t), id); err != nil || s.output(id).Text != o.Text || formatExit(s.wait(id)) != tc.exit {
 				t.Errorf("%s, again: %v", name, err)
 			}
 		}
@@ -154,8 +154,8 @@ func TestKillIsPoliteThenNotAndKeepsTheID(t *testing.T) {
 
 func TestAKillThatIsNotAwaitedStillHappens(t *testing.T) {
 	s := newSession(t, jobs.Limits{Grace: 300 * time.Millisecond})
-	id := s.script("trap '' TERM; echo up; while :; do sleep 0.01; done")
-	s.untilHas(id, "up")
+	id := s.startScript("trap '' TERM; echo up; while :; do sleep 0.01; done")
+	s.awaitContains(id, "up")
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.Kill(over, id); !errors.Is(err, context.Canceled) {
@@ -166,15 +166,15 @@ func TestAKillThatIsNotAwaitedStillHappens(t *testing.T) {
 	}
 }
 
-func TestReleaseKillsForgetsAndAnswersWaiters(t *testing.T) {
+func TestReleaseKillsTheJobAndEndsItsWaiters(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	id := s.script("sleep 300 & echo $!; wait")
+	id := s.startScript("sleep 300 & echo $!; wait")
 	pid := 0
-	fmt.Sscan(s.untilHas(id, "\n"), &pid)
+	fmt.Sscan(s.awaitContains(id, "\n"), &pid)
 	ready, answers := make(chan struct{}), make(chan string)
 	for range 5 {
 		go func() {
-			ctx := announce{context.Background(), ready}
+			ctx := signallingContext{context.Background(), ready}
 			e, err := s.Wait(ctx, id)
 			answers <- fmt.Sprint(formatExit(e), err)
 		}()
@@ -194,13 +194,13 @@ func TestReleaseKillsForgetsAndAnswersWaiters(t *testing.T) {
 	s.mustUnknown(id)
 }
 
-// announce is a context that says when somebody begins to wait with it.
-type announce struct {
+// signallingContext is a context that reports when its Done is first called.
+type signallingContext struct {
 	context.Context //nolint:containedctx // announce is a context with another Done
 	ready           chan<- struct{}
 }
 
-func (a announce) Done() <-chan struct{} {
+func (a signallingContext) Done() <-chan struct{} {
 	a.ready <- struct{}{}
 	return nil
 }
@@ -208,8 +208,8 @@ func (a announce) Done() <-chan struct{} {
 func TestAReleasedIDIsUnknownBeforeTheJobIsDead(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 1, Grace: time.Minute})
 	open := s.newGate("go")
-	id := s.script("trap '' TERM; echo up; read -r x < go")
-	s.untilHas(id, "up")
+	id := s.startScript("trap '' TERM; echo up; read -r x < go")
+	s.awaitContains(id, "up")
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.Release(over, id); !errors.Is(err, context.Canceled) {

@@ -18,7 +18,7 @@ import (
 
 func TestTheJobsOfASessionAreLimited(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 2})
-	one, other := s.script("sleep 300"), s.script("sleep 300")
+	one, other := s.startScript("sleep 300"), s.startScript("sleep 300")
 	id, err := s.Create(jobs.Command{Line: "true", Env: usualEnv})
 	if id != "" || err == nil || !strings.Contains(err.Error(), "2 commands that run, which is the limit; release one first") {
 		t.Fatalf("id %q, %v", id, err)
@@ -27,19 +27,19 @@ func TestTheJobsOfASessionAreLimited(t *testing.T) {
 		if err := s.Release(testContext(t), id); err != nil {
 			t.Fatal(err)
 		}
-		s.script("sleep 300")
+		s.startScript("sleep 300")
 	}
 }
 
 func TestTheOldestEndedJobMakesRoom(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 4})
-	running, first, second, third := s.script("sleep 300"), s.script("exit 1"), s.script("exit 2"), s.script("exit 3")
+	running, first, second, third := s.startScript("sleep 300"), s.startScript("exit 1"), s.startScript("exit 2"), s.startScript("exit 3")
 	for _, id := range []string{third, second, first} {
 		s.wait(id)
 	}
-	s.script("sleep 300")
+	s.startScript("sleep 300")
 	s.mustUnknown(first)
-	s.script("sleep 300")
+	s.startScript("sleep 300")
 	s.mustUnknown(second)
 	for _, id := range []string{running, third} {
 		if _, err := s.Output(id); err != nil {
@@ -50,7 +50,7 @@ func TestTheOldestEndedJobMakesRoom(t *testing.T) {
 
 func TestAllJobsCanBeKilledAtOnce(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	over, one, other := s.script("exit 0"), s.script("exec sleep 300"), s.script("exec sleep 300")
+	over, one, other := s.startScript("exit 0"), s.startScript("exec sleep 300"), s.startScript("exec sleep 300")
 	s.wait(over)
 	if n := s.KillAll(); n != 2 {
 		t.Errorf("%d were killed", n)
@@ -63,7 +63,7 @@ func TestAllJobsCanBeKilledAtOnce(t *testing.T) {
 	if n := s.KillAll(); n != 0 {
 		t.Errorf("%d were killed again", n)
 	}
-	s.script("exit 0") // the session is not over
+	s.startScript("exit 0") // the session still works
 }
 
 func TestAReleasedJobMakesRoomForTheNext(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAReleasedJobMakesRoomForTheNext(t *testing.T) {
 	}
 }
 
-func TestManyAtOnceNeverPassTheLimit(t *testing.T) {
+func TestConcurrentCallsNeverExceedTheLimit(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 5})
 	var g sync.WaitGroup
 	ids := make(chan string, 40)
@@ -110,7 +110,7 @@ func TestAJobIsEndedAfterItsMaximumRuntime(t *testing.T) {
 		s := newSession(t, jobs.Limits{MaxRuntime: 5 * time.Second, Grace: grace})
 		ids := map[string]string{}
 		for line := range lines {
-			ids[line] = s.script(line)
+			ids[line] = s.startScript(line)
 		}
 		for line, want := range lines {
 			if e := s.wait(ids[line]); formatExit(e) != want {
@@ -153,8 +153,8 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 		"bash -m -c 'sleep 300 & echo $!; wait' 2>/dev/null; exit",
 		"trap '' TERM; echo $$; while :; do sleep 0.01; done",
 	} {
-		id, pid := s.script(line), 0
-		fmt.Sscan(s.untilHas(id, "\n"), &pid)
+		id, pid := s.startScript(line), 0
+		fmt.Sscan(s.awaitContains(id, "\n"), &pid)
 		if !isAlive(pid) {
 			t.Fatalf("%s: process %d does not live", line, pid)
 		}
@@ -164,7 +164,7 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	for _, id := range ids {
 		ready := make(chan struct{})
 		g.Go(func() {
-			if _, err := s.Wait(announce{context.Background(), ready}, id); err != nil {
+			if _, err := s.Wait(signallingContext{context.Background(), ready}, id); err != nil {
 				t.Error(err)
 			}
 		})
@@ -190,13 +190,13 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 
 func TestAnIDIsKnownInItsOwnSessionOnly(t *testing.T) {
 	one, other := newSession(t, jobs.Limits{}), newSession(t, jobs.Limits{})
-	id, theirs := one.script("sleep 300"), other.script("sleep 300")
+	id, theirs := one.startScript("sleep 300"), other.startScript("sleep 300")
 	other.mustUnknown(id)
 	one.mustUnknown(theirs)
 	for _, wrong := range []string{"", "term_", "term_1", strings.ToLower(id), id + " "} {
 		one.mustUnknown(wrong)
 	}
-	if o := one.out(id); o.Exit != nil {
+	if o := one.output(id); o.Exit != nil {
 		t.Error("another session has ended it")
 	}
 	if len(id) < 25 || id == theirs || id[:10] == theirs[:10] {
@@ -206,11 +206,11 @@ func TestAnIDIsKnownInItsOwnSessionOnly(t *testing.T) {
 
 func TestFinishedJobsLeaveNoFileAndNoProcess(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
-	s.wait(s.script("exit 0"))
+	s.wait(s.startScript("exit 0"))
 	before := openFiles(t)
 	var ids []string
 	for i := range 50 {
-		ids = append(ids, s.script(fmt.Sprintf("echo out; echo err >&2; exit %d", i)))
+		ids = append(ids, s.startScript(fmt.Sprintf("echo out; echo err >&2; exit %d", i)))
 	}
 	for i, id := range ids {
 		if e := s.wait(id); formatExit(e) != fmt.Sprintf("code %d", i) {
@@ -256,7 +256,7 @@ func TestAJobDiesWithItsGateway(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not so: %s", what)
 		}

@@ -16,18 +16,18 @@ import (
 	"nanobot/terminal/jobs"
 )
 
-// role names, in the environment, what the test binary is when it is not the test.
+// role is the environment variable that makes the test binary another program.
 const role = "JOBS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
 		goleak.VerifyTestMain(m)
-	case "arguments": // prints what it was given, one Go string a line
+	case "arguments": // prints its arguments as Go strings, one per line
 		for _, arg := range os.Args[1:] {
 			fmt.Printf("%q\n", arg)
 		}
-	case "session": // has a job and waits to be killed
+	case "session": // starts a job and waits to be killed
 		t := jobs.NewTable(jobs.Options{Dir: os.TempDir()})
 		_, err := t.Create(jobs.Command{Line: os.Args[1], Env: []string{"PATH=" + os.Getenv("PATH")}})
 		if err != nil {
@@ -70,13 +70,13 @@ func (s session) create(c jobs.Command) string {
 	return id
 }
 
-// script starts a line of the shell.
-func (s session) script(line string) string {
+// startScript starts a shell command line.
+func (s session) startScript(line string) string {
 	s.t.Helper()
 	return s.create(jobs.Command{Line: "/bin/sh", Args: []string{"-c", line}})
 }
 
-func (s session) out(id string) jobs.Output {
+func (s session) output(id string) jobs.Output {
 	s.t.Helper()
 	o, err := s.Output(id)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s session) out(id string) jobs.Output {
 	return o
 }
 
-// wait waits for the end, which must come soon.
+// wait returns how a job ended, and fails the test after testTimeout.
 func (s session) wait(id string) jobs.Exit {
 	s.t.Helper()
 	e, err := s.Wait(testContext(s.t), id)
@@ -100,23 +100,23 @@ func (s session) runToEnd(c jobs.Command) (string, jobs.Exit) {
 	s.t.Helper()
 	id := s.create(c)
 	e := s.wait(id)
-	return s.out(id).Text, e
+	return s.output(id).Text, e
 }
 
-// patience is how long a test waits for what must come. Only a test that fails takes so long.
-const patience = 5 * time.Minute
+// testTimeout limits the wait for an event that must happen. Only a test that hangs reaches it.
+const testTimeout = 5 * time.Minute
 
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// until returns when a job's text is as wanted.
-func (s session) until(id string, ok func(string) bool) string {
+// awaitText waits until the output of a job meets a condition.
+func (s session) awaitText(id string, ok func(string) bool) string {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		text := s.out(id).Text
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(time.Millisecond) {
+		text := s.output(id).Text
 		if ok(text) {
 			return text
 		}
@@ -126,12 +126,12 @@ func (s session) until(id string, ok func(string) bool) string {
 	}
 }
 
-func (s session) untilHas(id, part string) string {
+func (s session) awaitContains(id, part string) string {
 	s.t.Helper()
-	return s.until(id, func(text string) bool { return strings.Contains(text, part) })
+	return s.awaitText(id, func(text string) bool { return strings.Contains(text, part) })
 }
 
-// formatExit writes an exit as a status in words.
+// formatExit describes an exit in words.
 func formatExit(e jobs.Exit) string {
 	s := ""
 	if e.Code != nil {
@@ -151,7 +151,7 @@ func isAlive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// readPid returns the process id that a job has written to a file.
+// readPid waits for the PID that a job writes to a file.
 func (s session) readPid(file string) (pid int) {
 	s.t.Helper()
 	b, err := os.ReadFile(filepath.Join(s.dir, file))
@@ -161,7 +161,7 @@ func (s session) readPid(file string) (pid int) {
 	return pid
 }
 
-// mustUnknown fails unless every method calls an id unknown.
+// mustUnknown checks that every method returns ErrUnknownJob for an ID.
 func (s session) mustUnknown(id string) {
 	s.t.Helper()
 	_, output := s.Output(id)
@@ -176,14 +176,14 @@ func (s session) mustUnknown(id string) {
 	}
 }
 
-func write(t *testing.T, file, text string) {
+func writeFile(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func sorted(text string) string {
+func sortLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")

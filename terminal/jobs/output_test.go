@@ -24,7 +24,7 @@ func TestBothOutputsComeInTheOrderOfWriting(t *testing.T) {
 	}
 }
 
-// newGate is a named pipe on which a script waits until the test says go.
+// newGate creates a FIFO on which a script waits until open is called.
 func (s session) newGate(name string) (open func()) {
 	file := filepath.Join(s.dir, name)
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
@@ -40,9 +40,9 @@ func (s session) newGate(name string) (open func()) {
 func TestOutputCanBeReadWhileItRuns(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	open := s.newGate("go")
-	id := s.script("echo first; read -r x < go; echo second; exit 5")
-	s.until(id, func(text string) bool { return text == "first\n" })
-	if o := s.out(id); o.Exit != nil || o.Truncated {
+	id := s.startScript("echo first; read -r x < go; echo second; exit 5")
+	s.awaitText(id, func(text string) bool { return text == "first\n" })
+	if o := s.output(id); o.Exit != nil || o.Truncated {
 		t.Fatalf("while it runs: %+v", o)
 	}
 	open()
@@ -50,7 +50,7 @@ func TestOutputCanBeReadWhileItRuns(t *testing.T) {
 		t.Fatal(formatExit(e))
 	}
 	for range 2 { // reading does not use it up
-		if o := s.out(id); o.Text != "first\nsecond\n" || o.Exit == nil || formatExit(*o.Exit) != "code 5" || o.Truncated {
+		if o := s.output(id); o.Text != "first\nsecond\n" || o.Exit == nil || formatExit(*o.Exit) != "code 5" || o.Truncated {
 			t.Fatalf("at the end: %+v", o)
 		}
 	}
@@ -92,7 +92,7 @@ func TestTheLimitCountsBytesAndCutsNoCharacter(t *testing.T) {
 		}
 		id := s.create(c)
 		s.wait(id)
-		o := s.out(id)
+		o := s.output(id)
 		if o.Text != tc.want || o.Truncated != tc.cut {
 			t.Errorf("%s, %d bytes: got %q, %v, want %q, %v", tc.print, tc.keep, o.Text, o.Truncated, tc.want, tc.cut)
 		}
@@ -102,7 +102,7 @@ func TestTheLimitCountsBytesAndCutsNoCharacter(t *testing.T) {
 	}
 }
 
-func TestACharacterSplitBetweenTwoWritesIsOne(t *testing.T) {
+func TestACharacterSplitAcrossWritesIsWhole(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	for _, keep := range []int{4, 1 << 10} {
 		valve := fmt.Sprint("go", keep)
@@ -110,12 +110,12 @@ func TestACharacterSplitBetweenTwoWritesIsOne(t *testing.T) {
 		id := s.create(jobs.Command{
 			Line: `printf 'ab\360\237\230'; printf 'up' > ` + valve + `up; read -r x < ` + valve + `; printf '\200'`, MaxOutput: &keep,
 		})
-		// All that is complete is shown, and the rest neither hides it nor is shown as something
-		// else.
-		s.until(id, func(text string) bool { return text == "ab" })
+		// The complete characters are shown. The incomplete one neither hides them nor appears as
+		// another character.
+		s.awaitText(id, func(text string) bool { return text == "ab" })
 		open()
 		s.wait(id)
-		o, want := s.out(id), "ab😀"
+		o, want := s.output(id), "ab😀"
 		if keep == 4 {
 			want = "😀"
 		}
@@ -128,14 +128,14 @@ func TestACharacterSplitBetweenTwoWritesIsOne(t *testing.T) {
 func TestTruncatedStaysTrue(t *testing.T) {
 	s := newSession(t, jobs.Limits{Output: 1000})
 	open := s.newGate("go")
-	id := s.script("seq 1 1000; read -r x < go; echo é")
-	text := s.until(id, func(text string) bool { return strings.HasSuffix(text, "1000\n") })
-	if o := s.out(id); !o.Truncated || len(text) != 1000 {
+	id := s.startScript("seq 1 1000; read -r x < go; echo é")
+	text := s.awaitText(id, func(text string) bool { return strings.HasSuffix(text, "1000\n") })
+	if o := s.output(id); !o.Truncated || len(text) != 1000 {
 		t.Fatalf("%d bytes: %v", len(text), o.Truncated)
 	}
 	open()
 	s.wait(id)
-	o := s.out(id)
+	o := s.output(id)
 	if !o.Truncated || len(o.Text) > 1000 || !strings.HasSuffix(o.Text, "1000\né\n") || !utf8.ValidString(o.Text) {
 		t.Fatalf("%+v", o)
 	}
@@ -146,7 +146,7 @@ func TestAfterTheExitAllOutputCanBeRead(t *testing.T) {
 	for range 30 {
 		id := s.create(jobs.Command{Line: "seq", Args: []string{"1", "10000"}})
 		for {
-			o := s.out(id)
+			o := s.output(id)
 			if o.Exit == nil {
 				continue
 			}
@@ -164,9 +164,9 @@ func TestAfterTheExitAllOutputCanBeRead(t *testing.T) {
 func TestAJobThatClosesItsOutputIsStillWaitedFor(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	open := s.newGate("go")
-	id := s.script("echo bye; exec 1>&- 2>&-; read -r x < go; exit 4")
-	s.untilHas(id, "bye")
-	if o := s.out(id); o.Exit != nil {
+	id := s.startScript("echo bye; exec 1>&- 2>&-; read -r x < go; exit 4")
+	s.awaitContains(id, "bye")
+	if o := s.output(id); o.Exit != nil {
 		t.Fatalf("%+v", o)
 	}
 	open()

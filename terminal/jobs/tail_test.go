@@ -7,17 +7,17 @@ import (
 	"nanobot/internal/fuzztest"
 )
 
-// model is what a tail has to say, of all that was written, and slowly.
-func model(all []byte, keep int, ended bool) (string, bool) {
+// expectedTail computes the result of a tail from the whole output. It is simple and slow.
+func expectedTail(all []byte, keep int, ended bool) (string, bool) {
 	if !ended {
 		for n := min(3, len(all)); n > 0; n-- {
-			if canBecomeOne(all[len(all)-n:]) {
+			if startsCharacter(all[len(all)-n:]) {
 				all = all[:len(all)-n]
 				break
 			}
 		}
 	}
-	runes := []rune(string(all)) // of each byte that is in no character this makes U+FFFD
+	runes := []rune(string(all)) // each byte that is in no character becomes U+FFFD
 	begin, size := len(runes), 0
 	for begin > 0 && size+utf8.RuneLen(runes[begin-1]) <= keep {
 		begin--
@@ -26,14 +26,14 @@ func model(all []byte, keep int, ended bool) (string, bool) {
 	return string(runes[begin:]), begin > 0
 }
 
-// canBecomeOne reports whether bytes are the beginning of a character, by trying what may follow.
-func canBecomeOne(b []byte) bool {
+// startsCharacter reports whether bytes are the beginning of a character, by trying all next bytes.
+func startsCharacter(b []byte) bool {
 	if len(b) == utf8.UTFMax {
 		return false
 	}
 	for _, next := range []byte{0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf} {
 		more := append(append([]byte{}, b...), next)
-		if r, n := utf8.DecodeRune(more); r != utf8.RuneError && n == len(more) || canBecomeOne(more) {
+		if r, n := utf8.DecodeRune(more); r != utf8.RuneError && n == len(more) || startsCharacter(more) {
 			return true
 		}
 	}
@@ -46,31 +46,31 @@ func checkTail(t *testing.T, text []byte, keep, piece int) {
 	for at := 0; at < len(text); at += piece {
 		end := min(at+piece, len(text))
 		tail.write(text[at:end])
-		compare(t, tail, text[:end])
+		checkSnapshot(t, tail, text[:end])
 	}
 	tail.ended = true
-	compare(t, tail, text)
+	checkSnapshot(t, tail, text)
 }
 
-func compare(t *testing.T, tail *tail, text []byte) {
+func checkSnapshot(t *testing.T, tail *tail, text []byte) {
 	t.Helper()
-	want, cut := model(text, tail.limit, tail.ended)
+	want, cut := expectedTail(text, tail.limit, tail.ended)
 	got, truncated := tail.snapshot().string()
 	if got != want || truncated != cut || len(got) > tail.limit || !utf8.ValidString(got) {
 		t.Fatalf("%d of %q, ended %v: got %q, %v, want %q, %v", tail.limit, text, tail.ended, got, truncated, want, cut)
 	}
 }
 
-// awkward are texts in which characters are whole, broken and cut.
-var awkward = []string{
+// awkwardTexts contain complete, invalid and truncated characters.
+var awkwardTexts = []string{
 	"", "plain text that is longer than most limits", "aé€😀é€😀aé€😀", "\xff\xfe\xfd", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80",
 	"\xf0\x9f\x98", "\xf0\x9f\x98\x80\x80\x80\x80\x80\x80\x80\x80\x80", "\xe2\x82€\xe2\x82€\xe2\x82", "\xed\xa0\x80surrogate\xed\xb0\x80",
 	"\xf4\x90\x80\x80\xf4\x8f\xbf\xbf", "\xc0\x80\xc1\xbf\xe0\x80\x80\xf0\x80\x80\x80", "\ufffd\ufffd\xef\xbf", "😀\xf0😀\xf0\x9f😀\xf0\x9f\x98😀",
 	"\xc3", "\xc3\xc3\xc3\xa9", "\x00\x00\x00",
 }
 
-func TestATailEqualsASimpleModel(t *testing.T) {
-	for _, text := range awkward {
+func TestATailEqualsAReferenceImplementation(t *testing.T) {
+	for _, text := range awkwardTexts {
 		for keep := range 16 {
 			for piece := 1; piece < 9; piece++ {
 				checkTail(t, []byte(text), keep, piece)
@@ -80,10 +80,10 @@ func TestATailEqualsASimpleModel(t *testing.T) {
 }
 
 func FuzzTail(f *testing.F) {
-	for i, text := range awkward {
+	for i, text := range awkwardTexts {
 		f.Add([]byte(text), uint8(i), uint8(1))
 	}
-	for i, text := range fuzztest.Mutate(awkward, 1000) {
+	for i, text := range fuzztest.Mutate(awkwardTexts, 1000) {
 		f.Add([]byte(text), uint8(i), uint8(i/7))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, keep, piece uint8) {

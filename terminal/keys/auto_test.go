@@ -23,12 +23,12 @@ func TestTheFormatIsDetectedFromTheText(t *testing.T) {
 			t.Errorf("%s: read as %s, want %s", text, format, want)
 		}
 	}
-	checkReadings(t, keys.Auto, []reading{
-		{"thoughts are no part of a response", "<think>{\"analysis\":</think>\n" + inJSON, plain()},
-		{"thoughts behind blanks", "\n <think>x</think>\n" + inJSON, plain()},
-		{"thoughts in the middle are", "So <think></think>" + inJSON, plain(extraBefore)},
-		{"thoughts that do not end are", "<think>" + inJSON, plain(extraBefore)},
-		{"thoughts with a response", "<think>" + inResponse("<commands>x</commands>") + "</think>" + inXML, plain()},
+	checkParsed(t, keys.Auto, []parseCase{
+		{"thoughts are no part of a response", "<think>{\"analysis\":</think>\n" + inJSON, responseWith()},
+		{"thoughts behind blanks", "\n <think>x</think>\n" + inJSON, responseWith()},
+		{"thoughts in the middle are", "So <think></think>" + inJSON, responseWith(extraBefore)},
+		{"thoughts that do not end are", "<think>" + inJSON, responseWith(extraBefore)},
+		{"thoughts with a response", "<think>" + inResponse("<commands>x</commands>") + "</think>" + inXML, responseWith()},
 		{"the first format stands if neither can be read", "{a} <response>", keys.Response{
 			Error:    "Invalid JSON: invalid character 'a' looking for beginning of object key string | Content: {a}",
 			Warnings: []string{extraAfter},

@@ -13,10 +13,10 @@ import (
 	"nanobot/terminal/keys"
 )
 
-// onKeep is a protocol that only hands out what a turn can start.
-type onKeep func(terminal.Turn)
+// turnFunc is a protocol whose turns call a function.
+type turnFunc func(terminal.Turn)
 
-func (f onKeep) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (f turnFunc) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	f(t)
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
@@ -29,7 +29,7 @@ func BenchmarkKeyToScreen(b *testing.B) {
 	var took []time.Duration
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg, Workspace: b.TempDir(), Log: zap.NewNop(), Supervisor: supervisor,
-		Protocol: onKeep(func(t terminal.Turn) {
+		Protocol: turnFunc(func(t terminal.Turn) {
 			s, err := keys.OpenTerminal(t, "/bin/sh", "-c", "stty raw -echo; echo up; exec cat")
 			if err != nil {
 				b.Error(err)

@@ -2,7 +2,7 @@ package keys
 
 import "slices"
 
-// PauseAfter is how long a command wants to wait, within bounds.
+// PauseAfter returns the requested wait after a command, within its limits.
 var PauseAfter = pauseAfter
 
 // Pieces returns the parts of a text that a repair tries.

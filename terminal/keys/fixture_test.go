@@ -43,17 +43,17 @@ func TestMain(m *testing.M) {
 // supervisor is shared by all tests: a process has only one, since it reaps all descendants.
 var supervisor *process.Supervisor
 
-// script is what a scripted agent does. The last response is repeated.
+// script is the behaviour of a scripted agent. The last response is repeated.
 type script struct {
 	Turn      bool // one process for each step
 	Responses []string
-	// After has for a response what the agent must have been told before; until then it waits.
+	// After has for each response a text: the agent waits until a request has contained it.
 	After []string
-	// Then is what it does when it has used up its responses: exit, hang, flood, crash, close.
+	// Then is the behaviour after the last response: exit, hang, flood, crash or close.
 	Then string
 }
 
-// scriptedAgent plays the script in a folder and records there what it was told.
+// scriptedAgent executes the script in a folder and records its requests there.
 func scriptedAgent(dir string) int {
 	raw, err := os.ReadFile(filepath.Join(dir, "script.json"))
 	var s script
@@ -63,7 +63,7 @@ func scriptedAgent(dir string) int {
 	if s.Turn {
 		told, _ := io.ReadAll(os.Stdin)
 		n := recordRequest(dir, string(told))
-		return s.play(n)
+		return s.printResponse(n)
 	}
 	in := bufio.NewReader(os.Stdin)
 	told := ""
@@ -79,18 +79,18 @@ func scriptedAgent(dir string) int {
 		}
 		told += r.Screen
 		if n <= len(s.After) && !strings.Contains(told, s.After[n-1]) {
-			fmt.Println(respond("", command{Duration: 0.05}))
+			fmt.Println(encodeResponse("", command{Duration: 0.05}))
 			continue
 		}
-		if status := s.play(n); status != 0 {
+		if status := s.printResponse(n); status != 0 {
 			return status
 		}
 		n, told = n+1, ""
 	}
 }
 
-// play prints the response to the nth request.
-func (s script) play(n int) (status int) {
+// printResponse prints the response to the nth request.
+func (s script) printResponse(n int) (status int) {
 	if n > len(s.Responses) && s.Then != "" {
 		switch s.Then {
 		case "hang":
@@ -104,7 +104,7 @@ func (s script) play(n int) (status int) {
 		case "crash":
 			fmt.Fprintln(os.Stderr, "it went wrong")
 			return 3
-		case "close": // its output, and live on
+		case "close": // closes its output and continues to run
 			_ = os.Stdout.Close()
 			time.Sleep(time.Hour)
 		}
@@ -114,7 +114,7 @@ func (s script) play(n int) (status int) {
 	return 0
 }
 
-// recordRequest adds a request to those that were recorded, and returns how many there are.
+// recordRequest appends a request to the recorded ones and returns their number.
 func recordRequest(dir, request string) int {
 	files, _ := filepath.Glob(filepath.Join(dir, "request-*"))
 	n := len(files) + 1
@@ -126,10 +126,10 @@ func recordRequest(dir, request string) int {
 type command struct {
 	Keystrokes string  `json:"keystrokes"`
 	Duration   float64 `json:"duration"`
-	after      string  // what the agent must have been told before it types this
+	after      string  // the agent types this after a request has contained this text
 }
 
-// response is what an agent prints.
+// response is a response of an agent in JSON.
 type response struct {
 	Analysis string    `json:"analysis"`
 	Plan     string    `json:"plan"`
@@ -137,17 +137,17 @@ type response struct {
 	Complete bool      `json:"task_complete"`
 }
 
-// respond makes a response.
-func respond(analysis string, commands ...command) string {
-	return encode(response{Analysis: analysis, Plan: "go on", Commands: append([]command{}, commands...)})
+// encodeResponse returns a response in JSON.
+func encodeResponse(analysis string, commands ...command) string {
+	return encodeJSON(response{Analysis: analysis, Plan: "go on", Commands: append([]command{}, commands...)})
 }
 
-// taskDone is a response that says that the task is complete.
+// taskDone returns a response that announces that the task is complete.
 func taskDone(analysis string) string {
-	return encode(response{Analysis: analysis, Commands: []command{}, Complete: true})
+	return encodeJSON(response{Analysis: analysis, Commands: []command{}, Complete: true})
 }
 
-func encode(v any) string {
+func encodeJSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -155,11 +155,11 @@ func encode(v any) string {
 	return string(raw)
 }
 
-// fixture is an agent on a terminal, and what came of it.
+// fixture is a runner of the protocol with a scripted agent, and the frames of its turns.
 type fixture struct {
 	t        *testing.T
 	dir      string // of the scripted agent
-	work     string // where the shell begins
+	work     string // the shell's initial working folder
 	settings *keys.Settings
 	config   config.Terminal
 	protocol terminal.Protocol
@@ -185,7 +185,7 @@ func newFixture(t *testing.T, s script) *fixture {
 	return r
 }
 
-// script changes what the agent does, and forgets what it was told.
+// script replaces the script of the agent and removes the recorded requests.
 func (r *fixture) script(s script) {
 	r.t.Helper()
 	told, _ := filepath.Glob(filepath.Join(r.dir, "request-*"))
@@ -194,12 +194,12 @@ func (r *fixture) script(s script) {
 			r.t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "script.json"), []byte(encode(s)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, "script.json"), []byte(encodeJSON(s)), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// start makes the runner, once everything is configured.
+// start creates the runner from the current configuration.
 func (r *fixture) start() {
 	r.t.Helper()
 	if r.runner != nil {
@@ -223,8 +223,8 @@ func (r *fixture) start() {
 	r.t.Cleanup(runner.Close)
 }
 
-// turn works on a message.
-func (r *fixture) turn(ctx context.Context, text string) terminal.Outcome {
+// runTurn runs a turn for a message.
+func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
@@ -245,8 +245,8 @@ func (r *fixture) emit(f terminal.Frame) error {
 	return nil
 }
 
-// await waits for a frame.
-func (r *fixture) await(what string, match func(terminal.Frame) bool) terminal.Frame {
+// awaitFrame waits for a frame that matches.
+func (r *fixture) awaitFrame(what string, match func(terminal.Frame) bool) terminal.Frame {
 	r.t.Helper()
 	deadline := time.After(testTimeout)
 	for {
@@ -272,10 +272,10 @@ func (r *fixture) await(what string, match func(terminal.Frame) bool) terminal.F
 // awaitScreen waits for a board that shows a text.
 func (r *fixture) awaitScreen(text string) {
 	r.t.Helper()
-	r.await("a screen with "+text, func(f terminal.Frame) bool { return f.Screen != nil && strings.Contains(screenText(f), text) })
+	r.awaitFrame("a screen with "+text, func(f terminal.Frame) bool { return f.Screen != nil && strings.Contains(screenText(f), text) })
 }
 
-// screenText is the text of the screen that a frame shows, without blanks at the ends of lines.
+// screenText returns the text of the screen in a frame, without blanks at the ends of lines.
 func screenText(f terminal.Frame) string {
 	var b strings.Builder
 	for _, line := range f.Screen.Lines {
@@ -288,7 +288,7 @@ func screenText(f terminal.Frame) string {
 	return b.String()
 }
 
-// requests are what the agent was told. For an agent of lines it is decoded.
+// requests returns the recorded requests. Those of a line agent are decoded.
 func (r *fixture) requests() []string {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.dir, "request-*"))
@@ -312,8 +312,8 @@ func (r *fixture) requests() []string {
 	return all
 }
 
-// last is the text of the last message or error.
-func (r *fixture) last() string {
+// lastText returns the text of the last message or error.
+func (r *fixture) lastText() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range slices.Backward(r.frames) {
@@ -337,7 +337,7 @@ func (r *fixture) control(name, args string) terminal.ControlReply {
 	return reply
 }
 
-// awaitContent waits until a file in the folder where the shell begins has a content.
+// awaitContent waits until a file in the shell's initial folder has this content.
 func (r *fixture) awaitContent(name, want string) {
 	r.t.Helper()
 	var raw []byte
@@ -346,7 +346,7 @@ func (r *fixture) awaitContent(name, want string) {
 			r.t.Logf("%s has %d bytes: %.200q", name, len(raw), raw)
 		}
 	}()
-	r.poll(fmt.Sprintf("%s with %.100q", name, want), func() bool {
+	r.awaitCondition(fmt.Sprintf("%s with %.100q", name, want), func() bool {
 		raw, _ = os.ReadFile(filepath.Join(r.work, name))
 		return string(raw) == want
 	})
@@ -357,15 +357,15 @@ func (r *fixture) awaitFile(name string) string {
 	r.t.Helper()
 	path := filepath.Join(r.work, name)
 	var raw []byte
-	r.poll("the file "+name, func() bool {
+	r.awaitCondition("the file "+name, func() bool {
 		raw, _ = os.ReadFile(path)
 		return len(raw) > 0
 	})
 	return string(raw)
 }
 
-// poll waits for what only the file system or the kernel tells.
-func (r *fixture) poll(what string, done func() bool) {
+// awaitCondition polls a condition of the file system or of a process.
+func (r *fixture) awaitCondition(what string, done func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if done() {

@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal/keys"
 )
 
-// piece is what a repair tries, as a pattern.
-var piece = regexp.MustCompile(`\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}`)
+// piecePattern is findPieces as a regular expression.
+var piecePattern = regexp.MustCompile(`\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}`)
 
 func FuzzJSON(f *testing.F) {
 	seeds := []string{
@@ -26,15 +26,15 @@ func FuzzJSON(f *testing.F) {
 	addSeeds(f, seeds)
 	f.Fuzz(func(t *testing.T, text string) {
 		checkInvariants(t, keys.JSON, text)
-		if got, want := keys.Pieces(text), piece.FindAllString(text, -1); !slices.Equal(got, want) {
+		if got, want := keys.Pieces(text), piecePattern.FindAllString(text, -1); !slices.Equal(got, want) {
 			t.Fatalf("pieces %q, want %q", got, want)
 		}
 		checkAgreement(t, text)
 	})
 }
 
-// checkAgreement compares what is read in a text that is one JSON object with what encoding/json
-// reads in it.
+// checkAgreement compares the parsed response with the result of encoding/json, for a text that is
+// one JSON object.
 func checkAgreement(t *testing.T, text string) {
 	var fields map[string]json.RawMessage
 	r, _ := keys.Parse(keys.JSON, text)
@@ -47,7 +47,7 @@ func checkAgreement(t *testing.T, text string) {
 	}
 	var commands []map[string]any
 	if err := json.Unmarshal(fields["commands"], &commands); err != nil {
-		return // of a duration that is too large
+		return // the duration is too large for encoding/json
 	}
 	if len(commands) != len(r.Commands) && !r.TaskComplete {
 		t.Fatalf("%d commands, encoding/json %d", len(r.Commands), len(commands))
@@ -78,7 +78,7 @@ func addSeeds(f *testing.F, seeds []string) {
 	}
 }
 
-// checkInvariants checks what holds for a response whatever its text.
+// checkInvariants checks the properties that every parsed response has.
 func checkInvariants(t *testing.T, f keys.Format, text string) {
 	r, format := keys.Parse(f, text)
 	if format != f {

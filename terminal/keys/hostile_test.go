@@ -8,9 +8,9 @@ import (
 	"nanobot/terminal/keys"
 )
 
-// hostile are texts of n repetitions that a reader would look at again and again if it began anew
-// at each of them.
-func hostile(n int) map[string]string {
+// hostileTexts returns texts of n repetitions. A parser that starts again at each repetition takes
+// quadratic time.
+func hostileTexts(n int) map[string]string {
 	times := func(s string) string { return strings.Repeat(s, n) }
 	return map[string]string{
 		"opening braces":         times("{"),
@@ -47,10 +47,10 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// TestHostileTextsAreRead reads each text in both formats. BenchmarkHostileTexts says how long that
-// takes.
+// TestHostileTextsAreRead parses each text in both formats. BenchmarkHostileTexts measures the
+// time.
 func TestHostileTextsAreRead(t *testing.T) {
-	for name, text := range hostile(100_000) {
+	for name, text := range hostileTexts(100_000) {
 		if r, _ := keys.Parse(keys.Auto, text); r.Error == "" && len(r.Commands) == 0 && len(r.Warnings) == 0 {
 			t.Errorf("%s: nothing is wrong with it", name)
 		}
@@ -62,17 +62,17 @@ func TestHostileTextsAreRead(t *testing.T) {
 	}
 }
 
-// BenchmarkHostileTexts reports how much longer a byte takes in a text that is 16 times as long, at
-// worst over all texts: 1 is linear, and 16 would be quadratic. Memory costs more the more there
-// is.
+// BenchmarkHostileTexts reports the ratio of the times per byte for a text and one that is 16 times
+// longer, at worst over all texts. 1 is linear and 16 quadratic. The ratio is above 1 because
+// larger texts do not fit into the CPU's caches.
 func BenchmarkHostileTexts(b *testing.B) {
 	const n, factor = 1 << 13, 16
-	short, long := hostile(n), hostile(factor*n)
+	short, long := hostileTexts(n), hostileTexts(factor*n)
 	worst, which := 0.0, ""
 	for b.Loop() {
 		worst = 0
 		for name, text := range short {
-			if ratio := fastest(long[name]).Seconds() / fastest(text).Seconds() / factor; ratio > worst {
+			if ratio := fastestParse(long[name]).Seconds() / fastestParse(text).Seconds() / factor; ratio > worst {
 				worst, which = ratio, name
 			}
 		}
@@ -81,8 +81,8 @@ func BenchmarkHostileTexts(b *testing.B) {
 	b.Log(which)
 }
 
-// fastest is the least time that reading a text takes.
-func fastest(text string) time.Duration {
+// fastestParse returns the shortest time of several runs to parse a text.
+func fastestParse(text string) time.Duration {
 	least := time.Hour
 	for range 10 {
 		began := time.Now()

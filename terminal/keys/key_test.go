@@ -8,7 +8,7 @@ import (
 	"nanobot/terminal/keys"
 )
 
-// namedKeys are keys and what they send in a plain terminal.
+// namedKeys returns the names of keys and the bytes that they send without terminal modes.
 func namedKeys() map[string]string {
 	all := map[string]string{
 		"Enter": "\r", "KPEnter": "\r", "Tab": "\t", "BTab": "\x1b[Z", "Escape": "\x1b", "Space": " ", "BSpace": "\x7f",

@@ -48,7 +48,7 @@ func TestLongOutputIsCutInTheMiddle(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		screen string
-		// what is left out because a cut would split a character, before and after
+		// bytes omitted before and after the cut so that no character is split
 		before, after int
 	}{
 		"one byte too many":         {fits + "y", 0, 0},

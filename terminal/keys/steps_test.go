@@ -19,15 +19,15 @@ import (
 func TestTheAgentsKeystrokesReachTheShell(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{
-		respond("I see a prompt", command{Keystrokes: "echo $((6*7)) > answer\n", Duration: 0.5}),
+		encodeResponse("I see a prompt", command{Keystrokes: "echo $((6*7)) > answer\n", Duration: 0.5}),
 		taskDone("It is written"), taskDone("It is 42"),
 	}})
-	if out := r.turn(t.Context(), "compute"); out.Status != terminal.Done {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	if out := r.runTurn(t.Context(), "compute"); out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 	r.awaitContent("answer", "42\n")
-	if r.last() != "It is 42" {
-		t.Errorf("the last message is %q", r.last())
+	if r.lastText() != "It is 42" {
+		t.Errorf("the last message is %q", r.lastText())
 	}
 	told := r.requests()
 	if len(told) != 3 || !strings.HasPrefix(told[0], "Current Terminal Screen:\n") || !strings.HasSuffix(told[0], "$") {
@@ -41,52 +41,52 @@ func TestTheAgentsKeystrokesReachTheShell(t *testing.T) {
 	}
 }
 
-// The example of the protocol's specification.
+// This is the example of the protocol's specification.
 func TestVimCreatesTheFileOfTheExample(t *testing.T) {
 	t.Parallel()
-	need(t, "vim")
+	requireProgram(t, "vim")
 	r := newFixture(t, script{Responses: []string{
-		respond("", command{Keystrokes: "vim test.py\n", Duration: 0.5}, command{Keystrokes: "i", Duration: 0.1}, command{Keystrokes: "print('hello')", Duration: 0.1}, command{Keystrokes: "Escape", Duration: 0.1}, command{Keystrokes: ":wq\n", Duration: 0.3}),
-		respond("", command{Keystrokes: "test -s test.py && echo rea''dy\n", Duration: 1}),
+		encodeResponse("", command{Keystrokes: "vim test.py\n", Duration: 0.5}, command{Keystrokes: "i", Duration: 0.1}, command{Keystrokes: "print('hello')", Duration: 0.1}, command{Keystrokes: "Escape", Duration: 0.1}, command{Keystrokes: ":wq\n", Duration: 0.3}),
+		encodeResponse("", command{Keystrokes: "test -s test.py && echo rea''dy\n", Duration: 1}),
 		taskDone(""), taskDone(""),
 	}})
-	r.turn(t.Context(), "write test.py")
+	r.runTurn(t.Context(), "write test.py")
 	r.awaitContent("test.py", "print('hello')\n")
-	if r.last() != "Done." {
-		t.Errorf("the last message is %q", r.last())
+	if r.lastText() != "Done." {
+		t.Errorf("the last message is %q", r.lastText())
 	}
 }
 
-func need(t *testing.T, program string) {
+func requireProgram(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skip(err)
 	}
 }
 
-func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
+func TestTheTerminalOutlivesTurnsUntilANewConversation(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "cd /; x=kept\n", Duration: 0.2}), taskDone("")}})
-	r.turn(t.Context(), "one")
-	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo $x in $PWD > " + r.work + "/out\n", Duration: 0.5}), taskDone("")}})
-	r.turn(t.Context(), "two")
+	r := newFixture(t, script{Responses: []string{encodeResponse("", command{Keystrokes: "cd /; x=kept\n", Duration: 0.2}), taskDone("")}})
+	r.runTurn(t.Context(), "one")
+	r.script(script{Responses: []string{encodeResponse("", command{Keystrokes: "echo $x in $PWD > " + r.work + "/out\n", Duration: 0.5}), taskDone("")}})
+	r.runTurn(t.Context(), "two")
 	r.awaitContent("out", "kept in /\n")
-	pid := shellOf(r)
+	pid := shellPid(r)
 	r.runner.EndIdleAgent("cli:local")
 	r.awaitDeath(pid)
-	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo [$x] > out2\n", Duration: 0.5}), taskDone("")}})
-	r.turn(t.Context(), "three")
+	r.script(script{Responses: []string{encodeResponse("", command{Keystrokes: "echo [$x] > out2\n", Duration: 0.5}), taskDone("")}})
+	r.runTurn(t.Context(), "three")
 	r.awaitContent("out2", "[]\n")
 }
 
 func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{
-		respond("", command{Keystrokes: "sleep 1000 & setsid sh -c 'echo $$ > detached; exec sleep 1000' & nohup sleep 1000 >/dev/null & sleep 1000\n", Duration: 0.3}),
-		respond("", command{Keystrokes: "C-z", Duration: 0.3}, command{Keystrokes: "jobs -p > pids; echo $$ >> pids; sync\n", Duration: 1}),
+		encodeResponse("", command{Keystrokes: "sleep 1000 & setsid sh -c 'echo $$ > detached; exec sleep 1000' & nohup sleep 1000 >/dev/null & sleep 1000\n", Duration: 0.3}),
+		encodeResponse("", command{Keystrokes: "C-z", Duration: 0.3}, command{Keystrokes: "jobs -p > pids; echo $$ >> pids; sync\n", Duration: 1}),
 		taskDone(""), taskDone(""),
 	}})
-	r.turn(t.Context(), "start")
+	r.runTurn(t.Context(), "start")
 	pids := r.awaitFile("pids") + r.awaitFile("detached")
 	if len(strings.Fields(pids)) < 5 {
 		t.Fatalf("the jobs are %q", pids)
@@ -97,18 +97,18 @@ func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 	}
 }
 
-// shellOf returns the process id of the shell.
-func shellOf(r *fixture) string {
+// shellPid returns the PID of the shell.
+func shellPid(r *fixture) string {
 	r.t.Helper()
-	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo $$ > " + r.work + "/pid\n", Duration: 0.3}), taskDone("")}})
-	r.turn(r.t.Context(), "pid")
+	r.script(script{Responses: []string{encodeResponse("", command{Keystrokes: "echo $$ > " + r.work + "/pid\n", Duration: 0.3}), taskDone("")}})
+	r.runTurn(r.t.Context(), "pid")
 	return strings.TrimSpace(r.awaitFile("pid"))
 }
 
-// awaitDeath waits until there is no such process.
+// awaitDeath waits until a process is gone.
 func (r *fixture) awaitDeath(pid string) {
 	r.t.Helper()
-	r.poll("the end of process "+pid, func() bool {
+	r.awaitCondition("the end of process "+pid, func() bool {
 		n, err := strconv.Atoi(pid)
 		return err != nil || unix.Kill(n, 0) != nil
 	})
@@ -116,7 +116,7 @@ func (r *fixture) awaitDeath(pid string) {
 
 func TestErrorsThatEndATurn(t *testing.T) {
 	t.Parallel()
-	step := respond("", command{Keystrokes: "", Duration: 0})
+	step := encodeResponse("", command{Keystrokes: "", Duration: 0})
 	for name, c := range map[string]struct {
 		script   script
 		maxSteps int
@@ -127,27 +127,27 @@ func TestErrorsThatEndATurn(t *testing.T) {
 		"the agent crashes":   {script{Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
 		"the agent closes":    {script{Responses: []string{step}, Then: "close"}, 9, "The agent has ended before the task was complete (killed by SIGTERM)"},
 		"the agent floods":    {script{Responses: []string{step}, Then: "flood"}, 9, "The agent's response is too long"},
-		"the shell exits":     {script{Responses: []string{respond("", command{Keystrokes: "exit 5\n", Duration: 30})}}, 9, "The shell of the terminal has ended (exit status 5)"},
+		"the shell exits":     {script{Responses: []string{encodeResponse("", command{Keystrokes: "exit 5\n", Duration: 30})}}, 9, "The shell of the terminal has ended (exit status 5)"},
 		"a step crashes":      {script{Turn: true, Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
 		"a step floods":       {script{Turn: true, Responses: []string{step}, Then: "flood"}, 9, "The agent's response is too long"},
 		"nonsense":            {script{Responses: []string{"hello", "{", "[]", "null"}}, 5, "Stopped after 5 steps"},
 		"nonsense in a step":  {script{Turn: true, Responses: []string{"hello"}}, 2, "Stopped after 2 steps"},
-		"the shell is killed": {script{Responses: []string{respond("", command{Keystrokes: "kill -9 $$\n", Duration: 30})}}, 9, "The shell of the terminal has ended (killed by SIGKILL)"},
+		"the shell is killed": {script{Responses: []string{encodeResponse("", command{Keystrokes: "kill -9 $$\n", Duration: 30})}}, 9, "The shell of the terminal has ended (killed by SIGKILL)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newFixture(t, c.script)
 			r.settings.MaxSteps = c.maxSteps
 			r.config.MaxLine = 1 << 20
-			out := r.turn(t.Context(), "try")
-			if out.Status != terminal.Failed || !strings.Contains(r.last(), c.want) {
-				t.Errorf("ended %s: %q", out.Status, r.last())
+			out := r.runTurn(t.Context(), "try")
+			if out.Status != terminal.Failed || !strings.Contains(r.lastText(), c.want) {
+				t.Errorf("ended %s: %q", out.Status, r.lastText())
 			}
 			// The next message finds a terminal that works.
-			r.script(script{Turn: c.script.Turn, Responses: []string{respond("", command{Keystrokes: "echo fine > fine\n", Duration: 0.5}), taskDone("")}})
+			r.script(script{Turn: c.script.Turn, Responses: []string{encodeResponse("", command{Keystrokes: "echo fine > fine\n", Duration: 0.5}), taskDone("")}})
 			r.settings.MaxSteps = 9
-			if out := r.turn(t.Context(), "again"); out.Status != terminal.Done {
-				t.Errorf("after that a turn ended %s: %s", out.Status, r.last())
+			if out := r.runTurn(t.Context(), "again"); out.Status != terminal.Done {
+				t.Errorf("after that a turn ended %s: %s", out.Status, r.lastText())
 			}
 			r.awaitContent("fine", "fine\n")
 		})
@@ -156,8 +156,8 @@ func TestErrorsThatEndATurn(t *testing.T) {
 
 func TestTheAgentLearnsWhyItsResponseIsInvalid(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{"so I think", respond("", command{Keystrokes: "echo a", Duration: 0}, command{Keystrokes: "\n", Duration: 0}), taskDone(""), taskDone("")}})
-	r.turn(t.Context(), "try")
+	r := newFixture(t, script{Responses: []string{"so I think", encodeResponse("", command{Keystrokes: "echo a", Duration: 0}, command{Keystrokes: "\n", Duration: 0}), taskDone(""), taskDone("")}})
+	r.runTurn(t.Context(), "try")
 	told := r.requests()
 	if want := "Previous response had parsing errors:\nERROR: No valid JSON found in response\nWARNINGS: - No valid JSON object found\n\nPlease fix these issues and provide a proper JSON response."; told[1] != want {
 		t.Errorf("told %q", told[1])
@@ -167,7 +167,7 @@ func TestTheAgentLearnsWhyItsResponseIsInvalid(t *testing.T) {
 	}
 }
 
-func TestAnAgentOfStepsReadsAPrompt(t *testing.T) {
+func TestATurnAgentReadsAPrompt(t *testing.T) {
 	t.Parallel()
 	task := "Do {this}\n\nCurrent terminal state:\nnothing"
 	r := newFixture(t, script{Turn: true, Responses: []string{
@@ -175,8 +175,8 @@ func TestAnAgentOfStepsReadsAPrompt(t *testing.T) {
 </keystrokes></commands></response>`,
 		taskDone(""),
 	}})
-	if out := r.turn(t.Context(), task); out.Status != terminal.Done {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	if out := r.runTurn(t.Context(), task); out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 	told := r.requests()
 	if len(told) != 3 {
@@ -203,8 +203,8 @@ func TestAnAgentOfStepsReadsAPrompt(t *testing.T) {
 func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]script{
-		"in a command":          {Responses: []string{respond("", command{Keystrokes: "echo begun > begun; sleep 1000\n", Duration: 60})}},
-		"while the agent hangs": {Responses: []string{respond("", command{Keystrokes: "echo begun > begun\n", Duration: 0.1})}, Then: "hang"},
+		"in a command":          {Responses: []string{encodeResponse("", command{Keystrokes: "echo begun > begun; sleep 1000\n", Duration: 60})}},
+		"while the agent hangs": {Responses: []string{encodeResponse("", command{Keystrokes: "echo begun > begun\n", Duration: 0.1})}, Then: "hang"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,14 +212,14 @@ func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 			r.start()
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan terminal.Outcome)
-			go func() { ended <- r.turn(ctx, "work") }()
+			go func() { ended <- r.runTurn(ctx, "work") }()
 			r.awaitFile("begun")
 			stop()
 			if out := <-ended; out.Status != terminal.Stopped {
 				t.Errorf("ended %s", out.Status)
 			}
-			r.script(script{Responses: []string{respond("", command{Keystrokes: "echo fine > fine\n", Duration: 0}), taskDone("")}})
-			r.turn(t.Context(), "again")
+			r.script(script{Responses: []string{encodeResponse("", command{Keystrokes: "echo fine > fine\n", Duration: 0}), taskDone("")}})
+			r.runTurn(t.Context(), "again")
 			if got := r.awaitFile("fine"); got != "fine\n" {
 				t.Errorf("the terminal printed %q", got)
 			}
@@ -229,14 +229,14 @@ func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 
 func TestATurnThatTakesTooLongEnds(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "sleep 1000\n", Duration: 60})}})
+	r := newFixture(t, script{Responses: []string{encodeResponse("", command{Keystrokes: "sleep 1000\n", Duration: 60})}})
 	r.config.Timeout = 2
-	if out := r.turn(t.Context(), "work"); out.Status != terminal.TimedOut || !strings.Contains(r.last(), "Timed out after 2 s.") {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	if out := r.runTurn(t.Context(), "work"); out.Status != terminal.TimedOut || !strings.Contains(r.lastText(), "Timed out after 2 s.") {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 }
 
-func TestXMLNeedsAnAgentOfSteps(t *testing.T) {
+func TestXMLNeedsATurnAgent(t *testing.T) {
 	s := keys.NewSettings()
 	s.Format = "xml"
 	if problems := s.Check(config.Scope{}); len(problems) != 1 || problems[0].Path[0] != "format" {

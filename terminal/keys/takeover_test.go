@@ -15,34 +15,34 @@ import (
 	"nanobot/terminal/keys"
 )
 
-// background runs a turn beside the test and returns a channel with its outcome.
-func (r *fixture) background(text string) <-chan terminal.Outcome {
+// startTurn starts a turn in the background and returns a channel with its outcome.
+func (r *fixture) startTurn(text string) <-chan terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	ended := make(chan terminal.Outcome, 1)
-	go func() { ended <- r.turn(r.t.Context(), text) }()
+	go func() { ended <- r.runTurn(r.t.Context(), text) }()
 	return ended
 }
 
 func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{
-		respond("one", command{Keystrokes: "echo begun > begun; read line < go; echo $line > first\n", Duration: 3}, command{Keystrokes: "echo never > never\n"}),
-		respond("two", command{Keystrokes: "echo agent > second\n", Duration: 0.5}),
+		encodeResponse("one", command{Keystrokes: "echo begun > begun; read line < go; echo $line > first\n", Duration: 3}, command{Keystrokes: "echo never > never\n"}),
+		encodeResponse("two", command{Keystrokes: "echo agent > second\n", Duration: 0.5}),
 		taskDone(""), taskDone("all done"),
 	}})
 	if err := makeFIFO(r.work + "/go"); err != nil {
 		t.Fatal(err)
 	}
-	// The first response comes when the person has the terminal already.
+	// The agent responds only after the person has taken the terminal over.
 	r.settings.Idle = 600
-	ended := r.background("work")
+	ended := r.startTurn("work")
 	r.awaitFile("begun")
-	r.await("the button Take over", hasButton("Take over", "/take"))
+	r.awaitFrame("the button Take over", hasButton("Take over", "/take"))
 	if reply := r.control("take", ""); !strings.Contains(reply.Text, "/give") {
 		t.Errorf("told %q", reply.Text)
 	}
-	r.await("the button Hand back", hasButton("Hand back", "/give"))
+	r.awaitFrame("the button Hand back", hasButton("Hand back", "/give"))
 	if err := os.WriteFile(r.work+"/go", []byte("through\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 		t.Errorf("told %q", reply.Text)
 	}
 	r.control("give", "")
-	if out := <-ended; out.Status != terminal.Done || r.last() != "all done" {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	if out := <-ended; out.Status != terminal.Done || r.lastText() != "all done" {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 	if r.runner.AcceptsControl("cli:local", "") {
 		t.Error("text is still typed")
@@ -85,15 +85,15 @@ func hasButton(label, command string) func(terminal.Frame) bool {
 func TestAPersonWhoForgetsTheTerminalHandsItBack(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{
-		respond("one", command{Keystrokes: "echo begun > begun\n", Duration: 0.1}, command{Keystrokes: "", Duration: 3}), respond("two", command{Keystrokes: "echo on > on\n", Duration: 0}), taskDone(""), taskDone(""),
+		encodeResponse("one", command{Keystrokes: "echo begun > begun\n", Duration: 0.1}, command{Keystrokes: "", Duration: 3}), encodeResponse("two", command{Keystrokes: "echo on > on\n", Duration: 0}), taskDone(""), taskDone(""),
 	}})
 	r.settings.Idle = 1
 	r.config.Timeout = 600
-	ended := r.background("work")
+	ended := r.startTurn("work")
 	r.awaitFile("begun")
 	r.control("take", "")
 	if out := <-ended; out.Status != terminal.Done {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 	r.awaitContent("on", "on\n")
 	if told := r.requests()[1]; !strings.Contains(told, "The user has typed into the terminal.") {
@@ -101,15 +101,15 @@ func TestAPersonWhoForgetsTheTerminalHandsItBack(t *testing.T) {
 	}
 }
 
-func TestATakeoverThatIsOverConcernsNoLaterResponse(t *testing.T) {
+func TestAnEndedTakeoverDoesNotAffectLaterResponses(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{
-		respond("one", command{Keystrokes: "echo begun > begun; read x < go\n", Duration: 1}), respond("two", command{Keystrokes: "echo two > two\n", Duration: 0.3}), taskDone(""), taskDone(""),
+		encodeResponse("one", command{Keystrokes: "echo begun > begun; read x < go\n", Duration: 1}), encodeResponse("two", command{Keystrokes: "echo two > two\n", Duration: 0.3}), taskDone(""), taskDone(""),
 	}})
 	if err := makeFIFO(r.work + "/go"); err != nil {
 		t.Fatal(err)
 	}
-	ended := r.background("work")
+	ended := r.startTurn("work")
 	r.awaitFile("begun")
 	for range 3 {
 		r.control("take", "")
@@ -132,12 +132,12 @@ func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{taskDone("")}})
 	r.settings.Idle, r.settings.MaxKept = 2, 1
-	r.turn(t.Context(), "open")
+	r.runTurn(t.Context(), "open")
 	r.control("take", "")
 	r.control("", "x=kept")
 	r.chat = "other" // whose terminal is one too many
 	r.script(script{Responses: []string{taskDone("")}})
-	r.turn(t.Context(), "open another")
+	r.runTurn(t.Context(), "open another")
 	r.chat = "local"
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
 		r.control("", "true")
@@ -148,11 +148,11 @@ func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
 
 func TestStopDiscardsInputThatIsStillQueued(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "stty raw; echo begun > begun; sleep 1000\n", Duration: 1}, command{Keystrokes: strings.Repeat("echo bad >> bad\n", 10_000), Duration: 60})}})
+	r := newFixture(t, script{Responses: []string{encodeResponse("", command{Keystrokes: "stty raw; echo begun > begun; sleep 1000\n", Duration: 1}, command{Keystrokes: strings.Repeat("echo bad >> bad\n", 10_000), Duration: 60})}})
 	r.start()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan terminal.Outcome)
-	go func() { ended <- r.turn(ctx, "work") }()
+	go func() { ended <- r.runTurn(ctx, "work") }()
 	r.awaitFile("begun")
 	r.awaitScreen("echo bad >> bad^M") // the terminal echoes what the program does not read
 	stop()
@@ -167,27 +167,27 @@ func TestStopDiscardsInputThatIsStillQueued(t *testing.T) {
 
 func TestATerminalThatEveryProcessHasClosedEnds(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "exec sleep 1000 <&- >&- 2>&-\n", Duration: 30})}})
-	if out := r.turn(t.Context(), "close"); out.Status != terminal.Failed || !strings.Contains(r.last(), "The shell of the terminal has ended") {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	r := newFixture(t, script{Responses: []string{encodeResponse("", command{Keystrokes: "exec sleep 1000 <&- >&- 2>&-\n", Duration: 30})}})
+	if out := r.runTurn(t.Context(), "close"); out.Status != terminal.Failed || !strings.Contains(r.lastText(), "The shell of the terminal has ended") {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 }
 
-func TestAFreshStartEndsTheTerminalWhenItsTurnHasEnded(t *testing.T) {
+func TestANewConversationEndsTheTerminalAfterItsTurn(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "echo $$ > pid; read x < go\n", Duration: 0.1}), respond("", command{Keystrokes: "echo on > on\n", Duration: 0.3}), taskDone(""), taskDone("")}, After: []string{"", "go\n$"}})
+	r := newFixture(t, script{Responses: []string{encodeResponse("", command{Keystrokes: "echo $$ > pid; read x < go\n", Duration: 0.1}), encodeResponse("", command{Keystrokes: "echo on > on\n", Duration: 0.3}), taskDone(""), taskDone("")}, After: []string{"", "go\n$"}})
 	if err := makeFIFO(r.work + "/go"); err != nil {
 		t.Fatal(err)
 	}
 	r.settings.MaxSteps = 10_000
-	ended := r.background("work")
+	ended := r.startTurn("work")
 	pid := strings.TrimSpace(r.awaitFile("pid"))
 	r.runner.StartAfresh("cli:local")
 	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out := <-ended; out.Status != terminal.Done {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 	r.awaitContent("on", "on\n")
 	r.awaitDeath(pid)
@@ -205,12 +205,12 @@ func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 	if reply := r.control("log", ""); len(reply.Files) > 0 || reply.Text == "" {
 		t.Errorf("/log without a terminal: %+v", reply)
 	}
-	r.turn(t.Context(), "open")
+	r.runTurn(t.Context(), "open")
 	reply := r.control("type", "echo se''en")
 	if reply.Screen == nil || !strings.Contains(screenText(terminal.Frame{Screen: reply.Screen}), "seen") || len(reply.Buttons) == 0 {
 		t.Errorf("/type: %+v", reply)
 	}
-	// Words that are keys are keys, others are text, and /type types words that are keys.
+	// /key treats names of keys as keys and other words as text; /type treats everything as text.
 	for _, step := range []struct{ command, args, shown string }{
 		{"type", "cat", "$ cat\n"},
 		{"key", "Enter1 Tab|", "Enter1Tab|"},
@@ -219,7 +219,7 @@ func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 		{"key", "C-d", "Enter\n$"},
 	} {
 		r.control(step.command, step.args)
-		r.awaitLast(step.shown)
+		r.awaitCurrentScreen(step.shown)
 	}
 	if reply := r.control("key", " "); !strings.Contains(reply.Text, "/key Escape :wq Enter") {
 		t.Errorf("/key alone: %q", reply.Text)
@@ -228,8 +228,8 @@ func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 
 func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{respond("I print ä", command{Keystrokes: "printf 'caf\\303\\251 \\033[31mred\\033[m\\n'\n", Duration: 0.5}), taskDone(""), taskDone("")}})
-	r.turn(t.Context(), "print")
+	r := newFixture(t, script{Responses: []string{encodeResponse("I print ä", command{Keystrokes: "printf 'caf\\303\\251 \\033[31mred\\033[m\\n'\n", Duration: 0.5}), taskDone(""), taskDone("")}})
+	r.runTurn(t.Context(), "print")
 	reply := r.control("screen", "")
 	if len(reply.Files) != 1 || reply.Screen == nil {
 		t.Fatalf("/screen: %+v", reply)
@@ -273,8 +273,8 @@ func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
 
 func TestALogOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, script{Responses: []string{respond("", command{Keystrokes: "exit\n", Duration: 30})}})
-	r.turn(t.Context(), "leave")
+	r := newFixture(t, script{Responses: []string{encodeResponse("", command{Keystrokes: "exit\n", Duration: 30})}})
+	r.runTurn(t.Context(), "leave")
 	if reply := r.control("log", ""); len(reply.Files) != 2 {
 		t.Errorf("/log: %+v", reply)
 	}
@@ -287,11 +287,11 @@ func TestALogOutlivesItsTerminal(t *testing.T) {
 func TestALongRecordingKeepsItsEnd(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{
-		respond("", command{Keystrokes: "seq 1 200000; echo fi''nished; touch done\n", Duration: 1}), respond("", command{Keystrokes: "", Duration: 1}), taskDone(""), taskDone(""),
+		encodeResponse("", command{Keystrokes: "seq 1 200000; echo fi''nished; touch done\n", Duration: 1}), encodeResponse("", command{Keystrokes: "", Duration: 1}), taskDone(""), taskDone(""),
 	}})
-	r.turn(t.Context(), "count")
+	r.runTurn(t.Context(), "count")
 	r.control("type", "until test -e done; do sleep 0.1; done; echo la''st")
-	r.awaitLast("last")
+	r.awaitCurrentScreen("last")
 	cast := r.control("log", "").Files[1].Content
 	if len(cast) > 3<<20 || !bytes.Contains(cast, []byte("finished")) {
 		t.Errorf("the recording has %d bytes", len(cast))
@@ -301,15 +301,15 @@ func TestALongRecordingKeepsItsEnd(t *testing.T) {
 	}
 }
 
-// awaitLast waits until the screen shows a text.
-func (r *fixture) awaitLast(text string) {
+// awaitCurrentScreen waits until /screen shows a text.
+func (r *fixture) awaitCurrentScreen(text string) {
 	r.t.Helper()
-	r.poll("a screen with "+text, func() bool {
+	r.awaitCondition("a screen with "+text, func() bool {
 		return strings.Contains(screenText(terminal.Frame{Screen: r.control("screen", "").Screen}), text)
 	})
 }
 
-// newScreen is a program in a chat without an agent.
+// newScreen returns a fixture of the protocol screen: a program without an agent.
 func newScreen(t *testing.T, program string) *fixture {
 	t.Helper()
 	r := newFixture(t, script{})
@@ -321,44 +321,44 @@ func newScreen(t *testing.T, program string) *fixture {
 func TestAScreenTypesMessagesAndShowsTheScreenInTheChat(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "exec bash")
-	if out := r.turn(t.Context(), "echo $((40+2))"); out.Status != terminal.Done {
+	if out := r.runTurn(t.Context(), "echo $((40+2))"); out.Status != terminal.Done {
 		t.Errorf("ended %s", out.Status)
 	}
-	message := r.await("the last screen", func(f terminal.Frame) bool { return f.Kind == terminal.Message })
+	message := r.awaitFrame("the last screen", func(f terminal.Frame) bool { return f.Kind == terminal.Message })
 	if text := screenText(message); !strings.Contains(text, "$ echo $((40+2))\n42\n$") {
 		t.Errorf("the screen is %q", text)
 	}
 	if fmt.Sprint(message.Buttons) != "[{Enter /key Enter} {Esc /key Escape} {Tab /key Tab} {↑ /key Up} {↓ /key Down} {Ctrl-C /key C-c}]" {
 		t.Errorf("the buttons are %v", message.Buttons)
 	}
-	// What is typed between turns gets a turn, which knows the keys.
+	// A message between turns gets a turn, which interprets /key.
 	if r.runner.AcceptsControl("cli:local", "key") || r.runner.AcceptsControl("cli:local", "") {
 		t.Error("a key between turns would not be shown")
 	}
-	r.turn(t.Context(), "/key Up Enter")
+	r.runTurn(t.Context(), "/key Up Enter")
 	r.awaitScreen("42\n$ echo $((40+2))\n42\n$")
-	if out := r.turn(t.Context(), "exit 7"); out.Status != terminal.Failed || !strings.Contains(r.last(), "The program has ended (exit status 7).") {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	if out := r.runTurn(t.Context(), "exit 7"); out.Status != terminal.Failed || !strings.Contains(r.lastText(), "The program has ended (exit status 7).") {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 }
 
 func TestMessagesToAProgramThatStartsSlowlyAreTypedInOrder(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "sleep 1; echo be''gun; while read -r line; do echo $line >> typed; done")
-	ended := r.background("one")
-	r.poll("the terminal", func() bool { return r.runner.AcceptsControl("cli:local", "") })
+	ended := r.startTurn("one")
+	r.awaitCondition("the terminal", func() bool { return r.runner.AcceptsControl("cli:local", "") })
 	r.control("", "two")
 	<-ended
 	r.awaitContent("typed", "one\ntwo\n")
 }
 
-func TestAFileWithoutWordsTypesNothing(t *testing.T) {
+func TestAFileWithoutTextTypesNothing(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "echo Sure?; read -r line; echo answered >> typed; exec cat")
 	r.media = []string{r.work + "/photo.png"}
-	r.turn(t.Context(), "")
-	if !strings.Contains(r.last(), "/photo.png") {
-		t.Errorf("told %q", r.last())
+	r.runTurn(t.Context(), "")
+	if !strings.Contains(r.lastText(), "/photo.png") {
+		t.Errorf("told %q", r.lastText())
 	}
 	if _, err := os.Stat(r.work + "/typed"); err == nil {
 		t.Error("something was typed")
@@ -368,7 +368,7 @@ func TestAFileWithoutWordsTypesNothing(t *testing.T) {
 func TestAPasswordIsNotInTheLog(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "stty -echo; echo Password:; read -r secret; stty echo; echo $secret > typed; exec cat")
-	r.turn(t.Context(), "hush-hush")
+	r.runTurn(t.Context(), "hush-hush")
 	r.awaitContent("typed", "hush-hush\n")
 	if dialogue := r.control("log", "").Files[0].Content; bytes.Contains(dialogue, []byte("hush")) || !bytes.Contains(dialogue, []byte("(not shown")) {
 		t.Errorf("the log has %s", dialogue)
@@ -378,11 +378,11 @@ func TestAPasswordIsNotInTheLog(t *testing.T) {
 func TestStopBetweenTurnsInterruptsTheProgram(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "exec bash")
-	r.turn(t.Context(), "sleep 1000; echo $? > status")
+	r.runTurn(t.Context(), "sleep 1000; echo $? > status")
 	if n := r.runner.StopCommands("cli:local"); n != 1 {
 		t.Errorf("%d commands were stopped", n)
 	}
-	r.turn(t.Context(), "echo fine > fine")
+	r.runTurn(t.Context(), "echo fine > fine")
 	r.awaitContent("fine", "fine\n")
 	if n := r.runner.StopCommands("cli:local"); n != 0 {
 		t.Errorf("%d commands were stopped while only the shell runs", n)
@@ -391,15 +391,15 @@ func TestStopBetweenTurnsInterruptsTheProgram(t *testing.T) {
 
 func TestKeysReachAProgramThatIsNeverQuiet(t *testing.T) {
 	t.Parallel()
-	// On a busy machine the time may be up when read has only a part of the line.
+	// On a busy machine, read may time out after a part of the line.
 	r := newScreen(t, `while :; do printf '\rtick %s' $((n=n+1)); read -t 0.05 part; all=$all$part; [ "$all" = stop ] && exit 0; done`)
 	r.config.Shell = "/bin/bash"
 	r.protocol = keys.NewScreen(r.config)
-	ended := r.background("/screen")
+	ended := r.startTurn("/screen")
 	r.awaitScreen("tick")
 	r.control("", "stop")
-	if out := <-ended; out.Status != terminal.Done || !strings.Contains(r.last(), "The program has ended (exit status 0).") {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	if out := <-ended; out.Status != terminal.Done || !strings.Contains(r.lastText(), "The program has ended (exit status 0).") {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 }
 
@@ -407,8 +407,8 @@ func TestAProgramThatIsNeverQuietOutlivesItsTurn(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "while :; do printf '\rtick'; sleep 0.05; done")
 	r.config.Timeout = 2
-	if out := r.turn(t.Context(), "/screen"); out.Status != terminal.Done {
-		t.Errorf("ended %s: %s", out.Status, r.last())
+	if out := r.runTurn(t.Context(), "/screen"); out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 	if len(r.runner.IdleAgents()) != 1 {
 		t.Error("the program has ended")

@@ -20,10 +20,10 @@ const (
 	ended      = "<task_complete>true</task_complete>"
 )
 
-// inResponse is a response in XML.
+// inResponse returns a response in XML.
 func inResponse(content string) string { return "<response>\n" + content + "\n</response>" }
 
-// inCommands is a whole response in XML with these commands.
+// inCommands returns a complete response in XML with these commands.
 func inCommands(commands string) string {
 	return inResponse(sections + "<commands>\n" + commands + "\n</commands>")
 }
@@ -33,21 +33,21 @@ func TestTheResponseTagIsFoundAsText(t *testing.T) {
 	second := func(n string) string {
 		return "IMPORTANT: Only issue one <response> block at a time. You issued " + n + " and only the first was executed."
 	}
-	checkReadings(t, keys.XML, []reading{
-		{"alone", whole, plain()},
-		{"between blanks", "\n " + whole + "\t\n", plain()},
-		{"not closed", strings.TrimSuffix(whole, "</response>"), plain()},
+	checkParsed(t, keys.XML, []parseCase{
+		{"alone", whole, responseWith()},
+		{"between blanks", "\n " + whole + "\t\n", responseWith()},
+		{"not closed", strings.TrimSuffix(whole, "</response>"), responseWith()},
 		{"no tag", "ls", keys.Response{Error: noTag}},
 		{"upper case", strings.ReplaceAll(whole, "response", "RESPONSE"), keys.Response{Error: noTag}},
 		{"with an attribute", strings.Replace(whole, "<response>", "<response id='1'>", 1), keys.Response{Error: noTag}},
 		{"only blanks inside", "<response> \n</response>", keys.Response{Error: noTag}},
 		{"only blanks inside, and text around", "x<response> \n</response>y", keys.Response{Error: noTag, Warnings: []string{xmlBefore, xmlAfter}}},
-		{"text before", "Well " + whole, plain(xmlBefore)},
-		{"text after", whole + " done", plain(xmlAfter)},
-		{"text around", "```xml\n" + whole + "\n```", plain(xmlBefore, xmlAfter)},
-		{"a second response", whole + strings.ReplaceAll(whole, "ls", "rm"), plain(xmlAfter, second("2"))},
-		{"more responses, one of them open", whole + whole + "<response>", plain(xmlAfter, second("3"))},
-		{"a closing tag before it", "</response>" + whole, plain(xmlBefore)},
+		{"text before", "Well " + whole, responseWith(xmlBefore)},
+		{"text after", whole + " done", responseWith(xmlAfter)},
+		{"text around", "```xml\n" + whole + "\n```", responseWith(xmlBefore, xmlAfter)},
+		{"a second response", whole + strings.ReplaceAll(whole, "ls", "rm"), responseWith(xmlAfter, second("2"))},
+		{"more responses, one of them open", whole + whole + "<response>", responseWith(xmlAfter, second("3"))},
+		{"a closing tag before it", "</response>" + whole, responseWith(xmlBefore)},
 	})
 }
 
@@ -60,11 +60,11 @@ func TestTheSectionsOfAResponseAreFoundAsText(t *testing.T) {
 		return "IMPORTANT: Only issue one <commands> block at a time. You issued " + n + " and only the first was executed."
 	}
 	text := func(analysis, plan string, warnings ...string) keys.Response {
-		r := plain(warnings...)
+		r := responseWith(warnings...)
 		r.Analysis, r.Plan = analysis, plan
 		return r
 	}
-	checkReadings(t, keys.XML, []reading{
+	checkParsed(t, keys.XML, []parseCase{
 		{"trimmed and verbatim", inResponse("<analysis>\n a &lt; b <![CDATA[x]]>\n</analysis><plan>p</plan>" + commands), text("a &lt; b <![CDATA[x]]>", "p")},
 		{"no analysis", inResponse("<plan>p</plan>" + commands), text("", "p", "Missing <analysis> section")},
 		{"no plan", inResponse("<analysis>a</analysis>" + commands), text("a", "", "Missing <plan> section")},
@@ -72,18 +72,18 @@ func TestTheSectionsOfAResponseAreFoundAsText(t *testing.T) {
 		{"single tags", inResponse("<analysis/><plan />" + commands), text("", "")},
 		{
 			"a closed section counts more than a single tag", inResponse("<analysis/><plan>p</plan>" + commands + "<analysis>a</analysis>"),
-			plain("Multiple <analysis> sections found", "Sections appear in wrong order. Found: plan → commands → analysis, expected: analysis → plan → commands"),
+			responseWith("Multiple <analysis> sections found", "Sections appear in wrong order. Found: plan → commands → analysis, expected: analysis → plan → commands"),
 		},
 		{"an open section", inResponse("<analysis>a<plan>p</plan>" + commands), text("", "p", "Missing <analysis> section")},
 		{"upper case", inResponse("<ANALYSIS>a</ANALYSIS><plan>p</plan>" + commands), text("", "p", "Missing <analysis> section", unknown("ANALYSIS"))},
-		{"unknown tags", inResponse("<note kind='x'>a</note>" + sections + commands + "<b/><note>"), plain(unknown("note"), unknown("b"))},
-		{"no tags", inResponse("1 < 2 > 0 <5> <> </note> <a<b" + sections + commands), plain()},
-		{"comments", inResponse("<!-- <note> -->" + sections + "<!-- <b>" + commands), plain()},
+		{"unknown tags", inResponse("<note kind='x'>a</note>" + sections + commands + "<b/><note>"), responseWith(unknown("note"), unknown("b"))},
+		{"no tags", inResponse("1 < 2 > 0 <5> <> </note> <a<b" + sections + commands), responseWith()},
+		{"comments", inResponse("<!-- <note> -->" + sections + "<!-- <b>" + commands), responseWith()},
 		{"tags in sections", inResponse("<analysis><b>a</b></analysis><plan>p</plan>" + commands), text("<b>a</b>", "p")},
-		{"two analyses", inResponse("<analysis>a</analysis><analysis>b</analysis><plan>p</plan>" + commands), plain("Multiple <analysis> sections found")},
-		{"two plans", inResponse(sections + commands + "<plan/>"), plain("Multiple <plan> sections found")},
-		{"three lists of commands", inResponse(sections + commands + "<commands>x</commands><commands/>"), plain(blocks("3"))},
-		{"wrong order", inResponse(commands + sections), plain(xmlOrder)},
+		{"two analyses", inResponse("<analysis>a</analysis><analysis>b</analysis><plan>p</plan>" + commands), responseWith("Multiple <analysis> sections found")},
+		{"two plans", inResponse(sections + commands + "<plan/>"), responseWith("Multiple <plan> sections found")},
+		{"three lists of commands", inResponse(sections + commands + "<commands>x</commands><commands/>"), responseWith(blocks("3"))},
+		{"wrong order", inResponse(commands + sections), responseWith(xmlOrder)},
 		{"wrong order of two", inResponse(commands + "<plan>p</plan>"), text("", "p", "Missing <analysis> section",
 			"Sections appear in wrong order. Found: commands → plan, expected: plan → commands")},
 		{"all warnings", inResponse(commands + "<plan>p</plan><x></x>" + commands), text("", "p", "Missing <analysis> section", unknown("x"), blocks("2"),
@@ -93,16 +93,16 @@ func TestTheSectionsOfAResponseAreFoundAsText(t *testing.T) {
 }
 
 func TestTheCommandsSectionMayBeMissingOrEmpty(t *testing.T) {
-	checkReadings(t, keys.XML, []reading{
+	checkParsed(t, keys.XML, []parseCase{
 		{"missing", inResponse(sections), keys.Response{Analysis: "a", Plan: "p", Error: noSection, Warnings: []string{noSection}}},
-		{"missing and complete", inResponse(sections + ended), complete(typed(nil, noSection))},
+		{"missing and complete", inResponse(sections + ended), asComplete(responseWithKeys(nil, noSection))},
 		{"open", inResponse(sections + "<commands>" + xmlListing), keys.Response{Analysis: "a", Plan: "p", Error: noSection, Warnings: []string{
 			noSection, "Unknown tag found: <keystrokes>, expected analysis/plan/commands/task_complete",
 		}}},
-		{"empty", inCommands(" "), typed(nil, emptyList)},
-		{"a single tag", inResponse(sections + "<commands/>"), typed(nil, emptyList)},
-		{"empty and complete", inResponse(sections + "<commands></commands>" + ended), complete(typed(nil))},
-		{"other text", inCommands("ls -la"), typed(nil)},
+		{"empty", inCommands(" "), responseWithKeys(nil, emptyList)},
+		{"a single tag", inResponse(sections + "<commands/>"), responseWithKeys(nil, emptyList)},
+		{"empty and complete", inResponse(sections + "<commands></commands>" + ended), asComplete(responseWithKeys(nil))},
+		{"other text", inCommands("ls -la"), responseWithKeys(nil)},
 	})
 }
 
@@ -113,15 +113,15 @@ func TestTaskCompleteInXMLIsTheWordTrue(t *testing.T) {
 		"<task_complete>false</task_complete>": false, "<task_complete>1</task_complete>": false, "<task_complete>yes</task_complete>": false,
 		"<task_complete></task_complete>": false, "<task_complete/>": false, "<task_complete />": false, "<task_complete>true": false,
 	} {
-		row := reading{written, inResponse(commands + written), plain()}
+		row := parseCase{written, inResponse(commands + written), responseWith()}
 		row.want.TaskComplete = want
-		checkReadings(t, keys.XML, []reading{row})
+		checkParsed(t, keys.XML, []parseCase{row})
 	}
-	checkReadings(t, keys.XML, []reading{
-		{"the first counts", inResponse(commands + "<task_complete>false</task_complete>" + ended), plain("Multiple <task_complete> sections found")},
+	checkParsed(t, keys.XML, []parseCase{
+		{"the first counts", inResponse(commands + "<task_complete>false</task_complete>" + ended), responseWith("Multiple <task_complete> sections found")},
 		{
 			"keystrokes do not complete a task", inCommands(`<keystrokes duration="1">echo '` + ended + "'\n</keystrokes>"),
-			typed([]keys.Keystrokes{{Keys: "echo '" + ended + "'\n", Duration: 1}}),
+			responseWithKeys([]keys.Keystrokes{{Keys: "echo '" + ended + "'\n", Duration: 1}}),
 		},
 	})
 }
@@ -129,7 +129,7 @@ func TestTaskCompleteInXMLIsTheWordTrue(t *testing.T) {
 func TestKeystrokesInXMLAreVerbatim(t *testing.T) {
 	k := func(s string, d float64) keys.Keystrokes { return keys.Keystrokes{Keys: s, Duration: d} }
 	one := func(s string, d float64, warnings ...string) keys.Response {
-		return typed([]keys.Keystrokes{k(s, d)}, warnings...)
+		return responseWithKeys([]keys.Keystrokes{k(s, d)}, warnings...)
 	}
 	const missing = "Command 1: Missing duration attribute, using default 1.0"
 	invalid := func(value string) string {
@@ -137,13 +137,13 @@ func TestKeystrokesInXMLAreVerbatim(t *testing.T) {
 	}
 	attributes := func(s string) string { return inCommands("<keystrokes" + s + ">a</keystrokes>") }
 	inCommand := func(s string) string { return inCommands("<command>\n" + s + "\n</command>") }
-	checkReadings(t, keys.XML, []reading{
+	checkParsed(t, keys.XML, []parseCase{
 		{"verbatim", inCommands("<keystrokes duration=\"1\"> a<b && c > \"d\"\\n\n </keystrokes>"), one(" a<b && c > \"d\"\\n\n ", 1)},
 		{"empty", inCommands(`<keystrokes duration="5"></keystrokes>`), one("", 5)},
 		{"a single tag", inCommands(`<keystrokes duration="5"/>`), one("", 5)},
-		{"open", inCommands(xmlListing + `<keystrokes duration="1">rm`), plain()},
-		{"a tag that is not closed", inCommands(xmlListing + `<keystrokes duration="1"`), plain()},
-		{"another tag", inCommands(`<keystrokesx>a</keystrokes>` + xmlListing), plain()},
+		{"open", inCommands(xmlListing + `<keystrokes duration="1">rm`), responseWith()},
+		{"a tag that is not closed", inCommands(xmlListing + `<keystrokes duration="1"`), responseWith()},
+		{"another tag", inCommands(`<keystrokesx>a</keystrokes>` + xmlListing), responseWith()},
 		{"negative", attributes(` duration="-1"`), one("a", -1)},
 		{"long", attributes(` duration = "6e2"`), one("a", 600)},
 		{"blanks in the value", attributes(` duration=" 2 "`), one("a", 2)},
@@ -177,16 +177,16 @@ func TestKeystrokesInXMLAreVerbatim(t *testing.T) {
 		{"of a command that is not closed", inCommands("<command><keystrokes>ls</keystrokes><command><duration>0.5</duration>"), one("ls", 1, missing)},
 		{
 			"of another command", inCommands("<command><keystrokes>a\n</keystrokes></command><command><keystrokes>b</keystrokes><duration>2</duration></command>"),
-			typed([]keys.Keystrokes{k("a\n", 1), k("b", 2)}, missing),
+			responseWithKeys([]keys.Keystrokes{k("a\n", 1), k("b", 2)}, missing),
 		},
-		{"all warnings", inCommands("<keystrokes x='1' duration=2>a</keystrokes>\n<keystrokes duration='3'>b</keystrokes>"), typed(
+		{"all warnings", inCommands("<keystrokes x='1' duration=2>a</keystrokes>\n<keystrokes duration='3'>b</keystrokes>"), responseWithKeys(
 			[]keys.Keystrokes{k("a", 1), k("b", 3)},
 			`Command 1: Attribute 'duration' value should be quoted: duration="2"`,
 			"Command 1: Unknown attribute 'x' - known attributes are: duration", missing, "Command 1"+noNewline,
 			`Command 2: Use double quotes for attribute 'duration': duration="3"`)},
 		{
 			"no newline needed", inCommands(`<keystrokes duration="1"></keystrokes><keystrokes duration="1">C-c</keystrokes><keystrokes duration="1">i</keystrokes>`),
-			typed([]keys.Keystrokes{k("", 1), k("C-c", 1), k("i", 1)}),
+			responseWithKeys([]keys.Keystrokes{k("", 1), k("C-c", 1), k("i", 1)}),
 		},
 	})
 }
@@ -196,14 +196,14 @@ func TestEscapesInXMLAreReadVerbatimAndWarnedOf(t *testing.T) {
 		return "Warning: " + escape + " is read verbatim and not converted to " + character + ". NEVER USE " + escape +
 			", unless you want these exact characters to appear directly in the output."
 	}
-	checkReadings(t, keys.XML, []reading{
+	checkParsed(t, keys.XML, []parseCase{
 		{
-			"all", inCommands(`<keystrokes>&apos;&quot;&amp;&gt;&lt;\r\n</keystrokes>`), typed([]keys.Keystrokes{{Keys: `&apos;&quot;&amp;&gt;&lt;\r\n`, Duration: 1}},
+			"all", inCommands(`<keystrokes>&apos;&quot;&amp;&gt;&lt;\r\n</keystrokes>`), responseWithKeys([]keys.Keystrokes{{Keys: `&apos;&quot;&amp;&gt;&lt;\r\n`, Duration: 1}},
 				"Command 1: Missing duration attribute, using default 1.0",
 				verbatim("&lt;", "<"), verbatim("&gt;", ">"), verbatim("&amp;", "&"), verbatim("&quot;", `"`), verbatim("&apos;", "'"),
 				`Warning: \r\n line endings are not necessary - use \n instead for simpler output`),
 		},
-		{"one", inCommands(xmlListing + "&amp;"), plain(verbatim("&amp;", "&"))},
+		{"one", inCommands(xmlListing + "&amp;"), responseWith(verbatim("&amp;", "&"))},
 		{
 			"real line ends and other sections", inResponse("<analysis>&lt;</analysis><plan>p</plan><commands><keystrokes duration=\"1\">a\r\n</keystrokes></commands>"),
 			keys.Response{Analysis: "&lt;", Plan: "p", Commands: []keys.Keystrokes{{Keys: "a\r\n", Duration: 1}}},

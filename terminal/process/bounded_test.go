@@ -8,7 +8,7 @@ import (
 	"nanobot/terminal/process"
 )
 
-func TestBoundedKeepsBothEnds(t *testing.T) {
+func TestBoundedKeepsTheBeginningAndTheEnd(t *testing.T) {
 	for _, tc := range []struct {
 		head, tail int
 		writes     []string
@@ -34,7 +34,7 @@ func TestBoundedKeepsBothEnds(t *testing.T) {
 	}
 }
 
-func TestBoundedEqualsASimpleModel(t *testing.T) {
+func TestBoundedEqualsAReferenceImplementation(t *testing.T) {
 	for head := range 5 {
 		for tail := range 6 {
 			for size := 1; size < 9; size++ {

@@ -25,7 +25,7 @@ func newCgroupSupervisor(t *testing.T) (supervisor *process.Supervisor, base str
 	return supervisor, base
 }
 
-// writeCgroupFile writes into a file of a control group.
+// writeCgroupFile writes a value to a file of a cgroup.
 func writeCgroupFile(t *testing.T, value string, path ...string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(path...), []byte(value), 0); err != nil {
@@ -33,8 +33,8 @@ func writeCgroupFile(t *testing.T, value string, path ...string) {
 	}
 }
 
-// groupOf runs a child and returns what it says that its group is.
-func groupOf(t *testing.T, supervisor *process.Supervisor) string {
+// cgroupOfChild runs a child and returns the cgroup that the child prints.
+func cgroupOfChild(t *testing.T, supervisor *process.Supervisor) string {
 	t.Helper()
 	c := startSupervised(t, supervisor, "sed -n s/^0:://p /proc/self/cgroup")
 	said := strings.TrimSpace(readAll(t, c))
@@ -71,7 +71,7 @@ func TestAChildWithoutLimitsMayStartWithoutACgroup(t *testing.T) {
 	supervisor, base := newCgroupSupervisor(t)
 	writeCgroupFile(t, "0", base, "cgroup.max.descendants")
 	first := startSupervised(t, supervisor, "read -r line")
-	if got := groupOf(t, supervisor); strings.Contains(got, filepath.Base(base)) {
+	if got := cgroupOfChild(t, supervisor); strings.Contains(got, filepath.Base(base)) {
 		t.Errorf("there was a group: %s", got)
 	}
 	first.Kill()
@@ -80,16 +80,16 @@ func TestAChildWithoutLimitsMayStartWithoutACgroup(t *testing.T) {
 
 func TestACgroupInWhichNothingCanBeStartedIsNotReused(t *testing.T) {
 	supervisor, base := newCgroupSupervisor(t)
-	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/1") {
+	if got := cgroupOfChild(t, supervisor); !strings.HasSuffix(got, "/1") {
 		t.Fatalf("the first is in %s", got)
 	}
 	if err := unix.Rmdir(filepath.Join(base, "1")); err != nil {
 		t.Fatal(err)
 	}
-	if got := groupOf(t, supervisor); strings.Contains(got, filepath.Base(base)) {
+	if got := cgroupOfChild(t, supervisor); strings.Contains(got, filepath.Base(base)) {
 		t.Errorf("the second is in %s", got)
 	}
-	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/2") {
+	if got := cgroupOfChild(t, supervisor); !strings.HasSuffix(got, "/2") {
 		t.Errorf("the third is in %s", got)
 	}
 }
@@ -101,7 +101,7 @@ func TestAFrozenCgroupIsNotReused(t *testing.T) {
 	if e := c.Wait(); !e.OK() {
 		t.Skipf("it cannot freeze its group here: %s", e.Stderr)
 	}
-	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/2") {
+	if got := cgroupOfChild(t, supervisor); !strings.HasSuffix(got, "/2") {
 		t.Errorf("the next is in %s", got)
 	}
 }

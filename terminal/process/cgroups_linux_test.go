@@ -17,13 +17,13 @@ import (
 	"nanobot/terminal/process"
 )
 
-// askController makes the test binary a program that wants a controller for its children.
-func askController(controller string) {
+// runControllerProgram makes the test binary a program that enables a controller for its children.
+func runControllerProgram(controller string) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	own, _ := os.ReadFile("/proc/self/cgroup")
 	before := strings.TrimSpace(string(own))
-	on := supervisor.Enable(controller)
+	on := supervisor.EnableController(controller)
 	own, _ = os.ReadFile("/proc/self/cgroup")
 	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "echo $((1+1))"}, Supervisor: supervisor})
 	if err != nil {
@@ -34,8 +34,8 @@ func askController(controller string) {
 	fmt.Println(on, strings.TrimSpace(string(own)) != before, strings.TrimSpace(string(out)), c.Wait().OK())
 }
 
-// A group that has processes hands no controllers down, so who has one for itself goes into
-// another.
+// A cgroup with processes cannot delegate controllers, so a program that has a cgroup for itself
+// moves to a nested one.
 func TestControllersAreEnabledInOurOwnCgroup(t *testing.T) {
 	_, top, err := procfs.OwnCgroup()
 	if err != nil {
@@ -86,8 +86,8 @@ func TestControllersAreEnabledInOurOwnCgroup(t *testing.T) {
 	}
 }
 
-// runAsInit makes the test binary the first process of a container, to which every orphaned process
-// is reparented.
+// runAsInit makes the test binary the first process of a container, to which the kernel reparents
+// every process whose parent has died.
 func runAsInit() {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		fmt.Println(err)
@@ -106,7 +106,7 @@ func runAsInit() {
 	supervisor.Close()
 }
 
-func TestTheFirstProcessOfAContainerReapsWhatIsLeft(t *testing.T) {
+func TestTheFirstProcessOfAContainerReapsReparentedProcesses(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe", "be-first")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.Output()
@@ -118,9 +118,9 @@ func TestTheFirstProcessOfAContainerReapsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// leaves returns a script that leaves its control group and then becomes another, and skips the
-// test where it may not.
-func leaves(t *testing.T, base, then string) string {
+// leaveCgroupScript returns a script that leaves its cgroup and then executes another script. It
+// skips the test if leaving is not permitted.
+func leaveCgroupScript(t *testing.T, base, then string) string {
 	t.Helper()
 	procs := filepath.Join(filepath.Dir(base), "cgroup.procs")
 	if err := unix.Access(procs, unix.W_OK); err != nil {
@@ -129,11 +129,11 @@ func leaves(t *testing.T, base, then string) string {
 	return "echo $$ > " + procs + " || exit; ! grep -q " + filepath.Base(base) + " /proc/self/cgroup || exit; " + then
 }
 
-// Who may write where we may can go to our own group, in which nobody is counted or killed.
+// A process of our own user may move to our cgroup, in which no process is killed.
 func TestAProcessThatLeavesItsCgroupDiesWithTheChild(t *testing.T) {
 	supervisor, base := newCgroupSupervisor(t)
 	elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
-	await(t, elder, "up")
+	awaitWord(t, elder, "up")
 	const stay = `sh -c "echo \$\$; echo >&3; exec sleep 300" & exit`
 	for name, script := range map[string]string{
 		"alone":            "exec " + strings.TrimSuffix(stay, " & exit"),
@@ -141,42 +141,43 @@ func TestAProcessThatLeavesItsCgroupDiesWithTheChild(t *testing.T) {
 		"without a name":   "env -i " + stay,
 		"by another name":  fmt.Sprintf("NANOBOT_CHILD=%d.1 ", os.Getpid()) + stay,
 	} {
-		c := startSupervised(t, supervisor, untilReady("setsid sh -c '"+leaves(t, base, script)+"'"))
-		pid := pidFrom(t, c)
+		c := startSupervised(t, supervisor, untilReady("setsid sh -c '"+leaveCgroupScript(t, base, script)+"'"))
+		pid := readPid(t, c)
 		readAll(t, c)
 		c.Wait()
-		if runs(pid) {
+		if isRunning(pid) {
 			t.Errorf("%s: it lives on", name)
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}
-	if !runs(elder.Pid()) {
+	if !isRunning(elder.Pid()) {
 		t.Error("another child was killed")
 	}
 }
 
-// Programs that make control groups themselves do so too, and are none of another child's business.
+// Programs that create cgroups themselves also leave theirs. The end of another child must not kill
+// them.
 func TestAProcessThatLeavesItsCgroupLivesAsLongAsTheChild(t *testing.T) {
 	supervisor, base := newCgroupSupervisor(t)
-	c := startSupervised(t, supervisor, "setsid sh -c '"+leaves(t, base, `sh -c "echo \$\$; exec sleep 300" & exit`)+"' & wait; exec sleep 300")
-	pid := pidFrom(t, c)
+	c := startSupervised(t, supervisor, "setsid sh -c '"+leaveCgroupScript(t, base, `sh -c "echo \$\$; exec sleep 300" & exit`)+"' & wait; exec sleep 300")
+	pid := readPid(t, c)
 	for range 3 {
 		other := startSupervised(t, supervisor, escapes["by a double fork"])
 		readAll(t, other)
 		other.Wait()
 	}
-	if !runs(pid) {
+	if !isRunning(pid) {
 		t.Error("it died with another child")
 	}
 	c.Kill()
 	c.Wait()
-	if runs(pid) {
+	if isRunning(pid) {
 		t.Error("it lives on")
 	}
 }
 
-// takeLockOfKilledProgram makes the test binary an agent that waits for the death of its program to
-// take its lock.
+// takeLockOfKilledProgram makes the test binary an agent that takes the lock of its program's
+// cgroup when that program dies.
 func takeLockOfKilledProgram() {
 	_, group, err := procfs.OwnCgroup()
 	if err != nil {
@@ -210,7 +211,7 @@ func TestAProcessThatTakesTheLockOfAStaleCgroupDiesAtTheNextStart(t *testing.T) 
 		time.Sleep(time.Millisecond)
 	}
 	process.NewSupervisor(process.SupervisorOptions{}).Close()
-	if runs(pid) {
+	if isRunning(pid) {
 		t.Error("it lives on")
 	}
 	if _, err := os.Stat(base); err == nil {
@@ -218,8 +219,8 @@ func TestAProcessThatTakesTheLockOfAStaleCgroupDiesAtTheNextStart(t *testing.T) 
 	}
 }
 
-// A group that is named as we are may have limits that somebody has set for us and our children.
-func TestACgroupNamedLikeOursIsNotLeft(t *testing.T) {
+// Somebody may have created a cgroup with our name and set limits for us and our children in it.
+func TestAProcessStaysInACgroupNamedNanobot(t *testing.T) {
 	_, top, err := procfs.OwnCgroup()
 	if err != nil {
 		t.Skip(err)

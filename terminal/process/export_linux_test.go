@@ -1,4 +1,6 @@
 package process
 
-// Enable asks for any controller.
-func (s *Supervisor) Enable(controller string) bool { return s.cgroups.enableController(controller) }
+// EnableController enables a controller for the cgroups of children.
+func (s *Supervisor) EnableController(controller string) bool {
+	return s.cgroups.enableController(controller)
+}

@@ -17,16 +17,16 @@ import (
 	"nanobot/terminal/process"
 )
 
-// Reparented processes are children of the first thread, so that is where one has to be started
-// which could be mistaken for a reparented one.
+// Reparented processes are children of the first thread. Only a child that this thread has started
+// could be mistaken for one, so runHungStart runs on it.
 func init() {
 	if len(os.Args) > 1 && os.Args[1] == "hang" {
 		runtime.LockOSThread()
 	}
 }
 
-// runHungStart makes the test binary a program that starts a child in a folder which does not
-// answer, and others meanwhile.
+// runHungStart makes the test binary a program that starts a child in a folder whose file system
+// hangs, and other children meanwhile.
 func runHungStart(dir string, noGroups bool) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: noGroups})
 	older, err := process.Start(process.Options{Args: []string{"sleep", "300"}, Supervisor: supervisor})
@@ -48,7 +48,7 @@ func runHungStart(dir string, noGroups bool) {
 		pid := 0
 		_, _ = fmt.Fscanln(c.Stdout, &pid)
 		_, _ = io.Copy(io.Discard, c.Stdout)
-		fmt.Println("a younger one:", c.Wait().OK(), runs(pid))
+		fmt.Println("a younger one:", c.Wait().OK(), isRunning(pid))
 		fmt.Println("over")
 	}()
 	_, err = process.Start(process.Options{Args: []string{filepath.Join(dir, "agent")}, Supervisor: supervisor})
@@ -57,7 +57,7 @@ func runHungStart(dir string, noGroups bool) {
 	supervisor.Close()
 }
 
-// awaitStartingChild waits for another child of the first thread that has a session of its own.
+// awaitStartingChild waits for another child of the first thread with its own session.
 func awaitStartingChild(known int) bool {
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", os.Getpid()))
@@ -73,7 +73,8 @@ func awaitStartingChild(known int) bool {
 	return false
 }
 
-// hungFolder returns a folder of a file system that never answers, and what makes it fail instead.
+// hungFolder returns a folder of a file system that hangs, and a function that makes it fail
+// instead.
 func hungFolder(t *testing.T) (dir string, fail func()) {
 	t.Helper()
 	server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)

@@ -28,8 +28,8 @@ func startOpen(t *testing.T, script string, input []byte) *process.Child {
 	return c
 }
 
-// await reads the word that the child prints when it is ready.
-func await(t *testing.T, c *process.Child, word string) {
+// awaitWord reads the word that the child prints when it is ready.
+func awaitWord(t *testing.T, c *process.Child, word string) {
 	t.Helper()
 	got := make([]byte, len(word)+1)
 	if _, err := io.ReadFull(c.Stdout, got); err != nil || string(got) != word+"\n" {
@@ -97,7 +97,7 @@ func TestLinesOfManyWritersStayWhole(t *testing.T) {
 	c.Wait()
 }
 
-func TestClosingTheInputCutsNothingOff(t *testing.T) {
+func TestClosingTheInputLosesNothing(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	c := startOpen(t, "cat", big)
 	c.CloseInput()
@@ -115,7 +115,7 @@ func TestClosingTheInputWaitsForAWriteInProgress(t *testing.T) {
 		_, err := c.Write(make([]byte, 1<<20))
 		written <- err
 	}()
-	await(t, c, "up") // the first byte has arrived, and the rest does not fit into a pipe
+	awaitWord(t, c, "up") // the first byte has arrived, and the rest does not fit into a pipe
 	c.CloseInput()
 	if got := readAll(t, c); strings.TrimSpace(got) != "1048575" {
 		t.Fatalf("got %q", got)
@@ -146,7 +146,7 @@ func TestAWriteToAChildThatDoesNotReadEndsWithTheChild(t *testing.T) {
 				failed <- err
 			}()
 		}
-		await(t, c, "up")
+		awaitWord(t, c, "up")
 		if strings.Contains(script, "exec sleep") {
 			c.Kill()
 		}
@@ -162,8 +162,8 @@ func TestAWriteToAChildThatDoesNotReadEndsWithTheChild(t *testing.T) {
 
 func TestAChildThatReadsToTheEndIsEndedByKill(t *testing.T) {
 	c := startOpen(t, "echo up; cat", []byte("first\n"))
-	await(t, c, "up")
-	await(t, c, "first")
+	awaitWord(t, c, "up")
+	awaitWord(t, c, "first")
 	c.Kill()
 	if rest := readAll(t, c); rest != "" {
 		t.Fatalf("got %q", rest)
@@ -173,10 +173,10 @@ func TestAChildThatReadsToTheEndIsEndedByKill(t *testing.T) {
 	}
 }
 
-func TestAClosedInputTakesNothing(t *testing.T) {
+func TestAClosedInputAcceptsNoWrites(t *testing.T) {
 	closed := startOpen(t, "cat", nil)
 	closed.CloseInput()
-	once := start(t, "cat")
+	once := startScript(t, "cat")
 	over := startOpen(t, "exit 0", nil)
 	readAll(t, over)
 	over.Wait()
@@ -190,7 +190,7 @@ func TestAClosedInputTakesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatAChildDidNotReadIsCounted(t *testing.T) {
+func TestUnreadInputIsCounted(t *testing.T) {
 	c := startOpen(t, "read -r one; read -r two; exit 0", []byte("one\n"))
 	if _, err := c.Write([]byte("two\nthree\n")); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestOnlyTheRecordedProcessIsKilled(t *testing.T) {
 			if dead := !ok || p.Dead(); dead && !c.dies {
 				t.Error("it was killed")
 			}
-			_ = cmd.Process.Signal(syscall.SIGTERM) // how it ends says whether it was killed before
+			_ = cmd.Process.Signal(syscall.SIGTERM) // its exit shows whether it was killed before
 			_ = cmd.Wait()
 			if sig := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); (sig == syscall.SIGKILL) != c.dies {
 				t.Errorf("it ended by %v", sig)

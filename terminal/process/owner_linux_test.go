@@ -13,7 +13,7 @@ import (
 	"nanobot/terminal/process"
 )
 
-// startOwned starts a child of an owner whose script prints the pid of one of its processes.
+// startOwned starts a child with an owner. Its script prints the PID of one of its processes.
 func startOwned(t *testing.T, supervisor *process.Supervisor, owner, script string) (child *process.Child, pid int) {
 	t.Helper()
 	c, err := process.Start(process.Options{
@@ -23,11 +23,11 @@ func startOwned(t *testing.T, supervisor *process.Supervisor, owner, script stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Kill(); c.Wait() })
-	return c, pidFrom(t, c)
+	return c, readPid(t, c)
 }
 
-// reparentedScript returns a script that has a command start a process, prints its pid once its
-// parent is dead, and lives on.
+// reparentedScript returns a script whose command starts a process. The script prints the PID of
+// that process when its parent has died, and continues to run.
 func reparentedScript(command string) string {
 	return "pid=$(" + command + " sh -c 'sleep 300 >/dev/null 2>&1 & echo $!'); echo $pid; exec sleep 300"
 }
@@ -78,7 +78,7 @@ func TestTheOwnerOfEveryDescendantIsFound(t *testing.T) {
 	})
 }
 
-func TestAnUnmarkedReparentedProcessBelongsToTheOnlyPossibleOwner(t *testing.T) {
+func TestAReparentedProcessWithoutAMarkBelongsToTheOnlyPossibleOwner(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
 	_, pid := startOwned(t, supervisor, "owner", reparentedScript("env -i setsid"))
@@ -91,7 +91,7 @@ func TestAnUnmarkedReparentedProcessBelongsToTheOnlyPossibleOwner(t *testing.T) 
 	checkNoOwner(t, supervisor, "beside an older child of another owner", pid)
 }
 
-// waitATick waits until the clock by which the kernel tells when a process was started goes on.
+// waitATick waits for the next tick of the clock that measures the start times of processes.
 func waitATick() {
 	for began := procfs.TicksSinceBoot(); procfs.TicksSinceBoot() == began; {
 		time.Sleep(time.Millisecond)
@@ -105,13 +105,13 @@ func TestAReparentedProcessOfAnEndedChildMayHaveNoOwner(t *testing.T) {
 	waitATick()
 	c, pid := startOwned(t, supervisor, "owner", "pid=$(env -i setsid sh -c 'sleep 300 >/dev/null 2>&1 & echo $!'); echo $pid")
 	c.Wait()
-	if !runs(pid) {
+	if !isRunning(pid) {
 		t.Fatal("it is dead: this test proves nothing")
 	}
 	checkNoOwner(t, supervisor, "left by a child that has ended", pid)
 	older.Kill()
 	older.Wait()
-	if runs(pid) {
+	if isRunning(pid) {
 		t.Fatal("it lives on")
 	}
 	_, pid = startOwned(t, supervisor, "owner", reparentedScript("env -i setsid"))
@@ -135,8 +135,8 @@ func hasCgroups(s *process.Supervisor) bool {
 	return strings.Contains(s.Describe(), "control group of its own")
 }
 
-// markOf returns the mark in the environment of a child, which has none for a moment while it
-// executes another program.
+// markOf returns the mark in the environment of a child. It waits, because a process has no
+// environment for a moment during execve.
 func markOf(t *testing.T, pid int) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -178,9 +178,9 @@ func TestOtherProcessesAreNoDescendants(t *testing.T) {
 	}
 }
 
-// TestAProcessIsKnownFromItsFirstMoment asks for the owner of processes whose start os/exec may not
-// have finished.
-func TestAProcessIsKnownFromItsFirstMoment(t *testing.T) {
+// TestTheOwnerOfAProcessIsKnownFromItsStart asks for the owner of processes whose start os/exec may
+// not have finished.
+func TestTheOwnerOfAProcessIsKnownFromItsStart(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		dir := t.TempDir()
 		for i := range 20 {

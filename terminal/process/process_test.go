@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// start runs a shell script as a child.
-func start(t *testing.T, script string, input ...byte) *process.Child {
+// startScript starts a shell script as a child.
+func startScript(t *testing.T, script string, input ...byte) *process.Child {
 	t.Helper()
 	return startWith(t, script, 300*time.Millisecond, input)
 }
@@ -51,7 +51,7 @@ func readAll(t *testing.T, c *process.Child) string {
 	return string(b)
 }
 
-// readSlowly reads a little at a time and gives the child every chance to be long gone.
+// readSlowly reads with pauses, during which the child can exit.
 func readSlowly(r io.Reader, pause time.Duration) string {
 	var b bytes.Buffer
 	buf := make([]byte, 4096)
@@ -71,7 +71,7 @@ func TestEveryLineArrivesHoweverSlowTheReader(t *testing.T) {
 		fmt.Fprintln(&want, i+1)
 	}
 	for range 20 {
-		c := start(t, "seq 1 10000")
+		c := startScript(t, "seq 1 10000")
 		if got := readAll(t, c); got != want.String() {
 			t.Fatalf("got %d bytes, want %d", len(got), want.Len())
 		}
@@ -79,7 +79,7 @@ func TestEveryLineArrivesHoweverSlowTheReader(t *testing.T) {
 			t.Fatalf("exit %+v", e)
 		}
 	}
-	c := start(t, "seq 1 10000")
+	c := startScript(t, "seq 1 10000")
 	if got := readSlowly(c.Stdout, 20*time.Millisecond); got != want.String() {
 		t.Fatalf("slow reader: got %d bytes, want %d", len(got), want.Len())
 	}
@@ -87,8 +87,8 @@ func TestEveryLineArrivesHoweverSlowTheReader(t *testing.T) {
 }
 
 func TestSlowReadersGetTheBacklogOfADescendant(t *testing.T) {
-	// The child is gone at once; what it left in the pipe and a grandchild holds open must arrive
-	// whole, although each pause of the reader is longer than the grace period.
+	// The child exits at once, and a grandchild holds its pipe open. The content of the pipe must
+	// arrive completely, although each pause of the reader is longer than the grace period.
 	c := startWith(t, "head -c 30000 /dev/zero | tr '\\0' x; sleep 300 & exit 0", 20*time.Millisecond, nil)
 	if got := readSlowly(c.Stdout, 50*time.Millisecond); len(got) != 30000 {
 		t.Fatalf("got %d bytes, want 30000", len(got))
@@ -108,7 +108,7 @@ func TestOutputOfADescendantThatStillWritesIsRead(t *testing.T) {
 
 func TestAGrandchildDoesNotHangTheReaderAndDies(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	c := start(t, "sleep 300 & echo $! > "+pidFile+"; echo hello; exit 3")
+	c := startScript(t, "sleep 300 & echo $! > "+pidFile+"; echo hello; exit 3")
 	if got := readAll(t, c); got != "hello\n" {
 		t.Fatalf("got %q", got)
 	}
@@ -139,7 +139,7 @@ func awaitGone(t *testing.T, pid int) {
 }
 
 func TestAFloodOfStderrBlocksNothingAndItsEndIsKept(t *testing.T) {
-	c := start(t, "head -c 3000000 /dev/zero | tr '\\0' e >&2; echo the end >&2; echo out")
+	c := startScript(t, "head -c 3000000 /dev/zero | tr '\\0' e >&2; echo the end >&2; echo out")
 	if got := readAll(t, c); got != "out\n" {
 		t.Fatalf("got %q", got)
 	}
@@ -151,7 +151,7 @@ func TestAFloodOfStderrBlocksNothingAndItsEndIsKept(t *testing.T) {
 
 func TestInputIsWrittenWhileOutputIsRead(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
-	c := start(t, "cat", big...)
+	c := startScript(t, "cat", big...)
 	if got := readAll(t, c); got != string(big) {
 		t.Fatalf("got %d bytes, want %d", len(got), len(big))
 	}
@@ -161,7 +161,7 @@ func TestInputIsWrittenWhileOutputIsRead(t *testing.T) {
 func TestAChildMayIgnoreItsInput(t *testing.T) {
 	big := make([]byte, 1<<20)
 	for _, script := range []string{"echo ok", "exec 0<&-; echo ok", "head -c 10 >/dev/null; echo ok"} {
-		c := start(t, script, big...)
+		c := startScript(t, script, big...)
 		if got := readAll(t, c); got != "ok\n" {
 			t.Fatalf("%s: got %q", script, got)
 		}
@@ -171,8 +171,8 @@ func TestAChildMayIgnoreItsInput(t *testing.T) {
 	}
 }
 
-func TestKillEndsTheWholeGroupAndKeepsWhatWasPrinted(t *testing.T) {
-	c := start(t, "sleep 300 & sleep 300 & echo $!; wait")
+func TestKillEndsTheWholeGroupAndKeepsTheOutput(t *testing.T) {
+	c := startScript(t, "sleep 300 & sleep 300 & echo $!; wait")
 	pid := 0
 	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
 		t.Fatal(err)
@@ -187,8 +187,8 @@ func TestKillEndsTheWholeGroupAndKeepsWhatWasPrinted(t *testing.T) {
 	awaitGone(t, pid)
 }
 
-func TestStopIsPoliteThenNot(t *testing.T) {
-	c := start(t, `trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done`)
+func TestStopSendsSIGTERMThenSIGKILL(t *testing.T) {
+	c := startScript(t, `trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done`)
 	up := make([]byte, 3)
 	_, _ = io.ReadFull(c.Stdout, up)
 	c.Stop(time.Minute)
@@ -199,7 +199,7 @@ func TestStopIsPoliteThenNot(t *testing.T) {
 		t.Fatalf("exit %+v", e)
 	}
 
-	c = start(t, `trap '' TERM; echo up; while :; do sleep 0.01; done`)
+	c = startScript(t, `trap '' TERM; echo up; while :; do sleep 0.01; done`)
 	_, _ = io.ReadFull(c.Stdout, up)
 	c.Stop(50 * time.Millisecond)
 	readAll(t, c)
@@ -209,7 +209,7 @@ func TestStopIsPoliteThenNot(t *testing.T) {
 }
 
 func TestAChildThatClosesItsOutputCanStillBeKilled(t *testing.T) {
-	c := start(t, "exec 1>&- 2>&-; sleep 300")
+	c := startScript(t, "exec 1>&- 2>&-; sleep 300")
 	if got := readAll(t, c); got != "" {
 		t.Fatalf("got %q", got)
 	}
@@ -220,7 +220,7 @@ func TestAChildThatClosesItsOutputCanStillBeKilled(t *testing.T) {
 }
 
 func TestASignalIsNamed(t *testing.T) {
-	c := start(t, "kill -SEGV $$")
+	c := startScript(t, "kill -SEGV $$")
 	readAll(t, c)
 	if e := c.Wait(); e.Signal != "SIGSEGV" || e.Forced || e.OK() {
 		t.Fatalf("exit %+v", e)
@@ -228,7 +228,7 @@ func TestASignalIsNamed(t *testing.T) {
 }
 
 func TestSignalsAfterTheEndDoNothing(t *testing.T) {
-	c := start(t, "exit 0")
+	c := startScript(t, "exit 0")
 	readAll(t, c)
 	c.Wait()
 	c.Kill()
@@ -238,7 +238,7 @@ func TestSignalsAfterTheEndDoNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStartedIsAnErrorAndLeaksNothing(t *testing.T) {
+func TestAFailedStartIsAnErrorAndLeaksNothing(t *testing.T) {
 	before := openFiles(t)
 	for _, args := range [][]string{nil, {"/no/such/program"}, {"/etc/passwd"}, {"/"}} {
 		if c, err := process.Start(process.Options{Args: args}); err == nil {
@@ -254,7 +254,7 @@ func TestWhatCannotBeStartedIsAnErrorAndLeaksNothing(t *testing.T) {
 func TestManyChildrenLeaveNoFileAndNoZombie(t *testing.T) {
 	before := openFiles(t)
 	for i := range 200 {
-		c := start(t, "echo out; echo err >&2; sleep 0 & exit $1", byte(i))
+		c := startScript(t, "echo out; echo err >&2; sleep 0 & exit $1", byte(i))
 		readAll(t, c)
 		c.Wait()
 	}

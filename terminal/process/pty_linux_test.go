@@ -19,8 +19,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// onTerminal makes the test binary a program that a person uses on a terminal.
-func onTerminal(what string) {
+// runTerminalProgram makes the test binary one of several programs for a terminal.
+func runTerminalProgram(what string) {
 	switch what {
 	case "describe":
 		describeTerminal()
@@ -41,7 +41,7 @@ func onTerminal(what string) {
 	}
 }
 
-// describeTerminal prints what a program can find out about its terminal.
+// describeTerminal prints the properties of the terminal that programs can query.
 func describeTerminal() {
 	for fd := range 3 {
 		_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -63,7 +63,7 @@ func describeTerminal() {
 	fmt.Fprintln(os.Stderr, "on stderr")
 }
 
-// watchSize prints the size of the terminal at first and at each change, until it is 0.
+// watchSize prints the size of the terminal at the start and at each change, until it is 0.
 func watchSize() {
 	changes := make(chan os.Signal, 1)
 	signal.Notify(changes, unix.SIGWINCH)
@@ -77,7 +77,7 @@ func watchSize() {
 	}
 }
 
-// rawTerminal makes the terminal pass every byte as it is.
+// rawTerminal makes the terminal pass every byte unchanged.
 func rawTerminal() {
 	t, err := unix.IoctlGetTermios(0, unix.TCGETS)
 	if err != nil {
@@ -94,7 +94,7 @@ func rawTerminal() {
 // floodText is more than a pseudo-terminal holds.
 func floodText() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 64<<10/16) }
 
-// typedText has every byte.
+// typedText returns a text with every byte value.
 func typedText() []byte {
 	all := make([]byte, 256)
 	for i := range all {
@@ -109,7 +109,7 @@ func startTerminal(t *testing.T, o process.Options, args ...string) *process.Chi
 	if o.Terminal == nil {
 		o.Terminal = &process.Size{Rows: 40, Columns: 160}
 	}
-	if o.Env == nil { // the race detector's delay at the exit would hide what is lost by that
+	if o.Env == nil { // the race detector's delay at the exit would hide lost output
 		o.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	}
 	if o.Grace == 0 {
@@ -124,7 +124,7 @@ func startTerminal(t *testing.T, o process.Options, args ...string) *process.Chi
 	return c
 }
 
-func startOwn(t *testing.T, what string) *process.Child {
+func startTerminalProgram(t *testing.T, what string) *process.Child {
 	t.Helper()
 	return startTerminal(t, process.Options{}, os.Args[0], "on-terminal", what)
 }
@@ -134,7 +134,7 @@ func startShell(t *testing.T, script string) *process.Child {
 	return startTerminal(t, process.Options{}, "/bin/sh", "-c", script)
 }
 
-// typeKeys writes into the terminal.
+// typeKeys writes to the terminal.
 func typeKeys(t *testing.T, c *process.Child, keys string) {
 	t.Helper()
 	if n, err := c.Write([]byte(keys)); n != len(keys) || err != nil {
@@ -142,7 +142,7 @@ func typeKeys(t *testing.T, c *process.Child, keys string) {
 	}
 }
 
-// readAsPlain reads all that is left, with the line ends that the program has written.
+// readAsPlain reads the rest of the output and restores the line ends that the program has written.
 func readAsPlain(t *testing.T, c *process.Child) string {
 	t.Helper()
 	return strings.ReplaceAll(readAll(t, c), "\r\n", "\n")
@@ -164,7 +164,7 @@ func awaitLine(t *testing.T, lines *bufio.Reader, want string) {
 }
 
 func TestATerminalHasTheModesThatProgramsExpect(t *testing.T) {
-	c := startOwn(t, "describe")
+	c := startTerminalProgram(t, "describe")
 	want := "0 terminal: true nonblocking: false <nil>\n1 terminal: true nonblocking: false <nil>\n2 terminal: true nonblocking: false <nil>\n" +
 		"size: 40 160\nsession leader: true foreground: true\non /dev/tty\non stderr\n"
 	if got := readAsPlain(t, c); got != want {
@@ -176,10 +176,10 @@ func TestATerminalHasTheModesThatProgramsExpect(t *testing.T) {
 }
 
 // The kernel reports the end of the output only when all of it was read.
-func TestWhatIsWrittenJustBeforeTheExitIsRead(t *testing.T) {
+func TestOutputFromJustBeforeTheExitIsRead(t *testing.T) {
 	want := string(floodText())
 	for i := range 50 {
-		c := startOwn(t, "flood")
+		c := startTerminalProgram(t, "flood")
 		var got string
 		if i%5 == 4 {
 			got = readSlowly(c.Stdout, 5*time.Millisecond)
@@ -230,7 +230,7 @@ func TestADescendantThatHoldsTheTerminalDoesNotHangTheReaderAndDies(t *testing.T
 }
 
 func TestAResizeReachesTheProgram(t *testing.T) {
-	c := startOwn(t, "watch-size")
+	c := startTerminalProgram(t, "watch-size")
 	lines := bufio.NewReader(c.Stdout)
 	awaitLine(t, lines, "40 160")
 	for _, s := range []process.Size{{Rows: 24, Columns: 80}, {Rows: 50, Columns: 80}, {Rows: 50, Columns: 65535}} {
@@ -249,15 +249,14 @@ func TestAResizeReachesTheProgram(t *testing.T) {
 	if err := c.Resize(process.Size{Rows: 1, Columns: 1}); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
-	piped := start(t, "exit 0")
+	piped := startScript(t, "exit 0")
 	if err := piped.Resize(process.Size{Rows: 1, Columns: 1}); err == nil {
 		t.Error("a pipe has a size")
 	}
 }
 
-// The kernel sends the signal first and then discards the output that was not read, which may be
-// the answer to the signal. So the shell prints nothing before it has read a line that was typed
-// later.
+// The kernel sends the signal first and then discards unread output, which may include output that
+// the signal has caused. So the shell prints nothing until it has read a line that is typed later.
 func TestCtrlCInterruptsTheForegroundJobOnly(t *testing.T) {
 	c := startShell(t, "set -m; trap : INT; sleep 300 & sh -c 'echo up; exec sleep 300'; status=$?; read -r line; echo status $status; kill -0 $! && echo the other lives")
 	lines := bufio.NewReader(c.Stdout)
@@ -298,8 +297,8 @@ func TestBackspaceErasesAWholeCharacter(t *testing.T) {
 }
 
 func TestLongTypedInputArrivesWhole(t *testing.T) {
-	c := startOwn(t, "read-raw")
-	await(t, c, "up\r")
+	c := startTerminalProgram(t, "read-raw")
+	awaitWord(t, c, "up\r")
 	written := make(chan error, 1)
 	go func() {
 		_, err := c.Write(typedText())
@@ -314,8 +313,8 @@ func TestLongTypedInputArrivesWhole(t *testing.T) {
 }
 
 func TestTypingIntoAProgramThatDoesNotReadEndsWithIt(t *testing.T) {
-	c := startOwn(t, "never-read")
-	await(t, c, "up\r")
+	c := startTerminalProgram(t, "never-read")
+	awaitWord(t, c, "up\r")
 	written := make(chan error, 2)
 	for range cap(written) {
 		go func() {
@@ -337,10 +336,10 @@ func TestTypingIntoAProgramThatDoesNotReadEndsWithIt(t *testing.T) {
 }
 
 // An interactive shell ignores SIGTERM; only the hangup of its terminal ends it and its jobs.
-func TestStopHangsUp(t *testing.T) {
+func TestStopHangsUpTheTerminal(t *testing.T) {
 	c := startTerminal(t, process.Options{}, "/bin/sh", "-i")
 	lines := bufio.NewReader(c.Stdout)
-	typeKeys(t, c, "sleep 300 &\rsh -c 'echo u\"\"p; exec sleep 300'\r") // what is typed is shown, and is not to be taken for the answer
+	typeKeys(t, c, "sleep 300 &\rsh -c 'echo u\"\"p; exec sleep 300'\r") // the quotes keep the echoed input from matching the awaited output
 	awaitLine(t, lines, "up")
 	typeKeys(t, c, "\x1a")
 	typeKeys(t, c, "echo sus''pended\r")
@@ -370,7 +369,7 @@ func TestAProgramThatDoesNotReadIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestInputThatWasNotReadIsDropped(t *testing.T) {
+func TestUnreadInputOfATerminalIsDiscarded(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "go")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -407,9 +406,9 @@ func TestStopEndsASuspendedProgram(t *testing.T) {
 	}
 }
 
-func TestWhatIgnoresTheHangupIsKilledAfterPatience(t *testing.T) {
+func TestAProgramThatIgnoresTheHangupIsKilledAfterTheTimeout(t *testing.T) {
 	c := startShell(t, "trap '' HUP; echo up; while :; do sleep 0.01; done")
-	await(t, c, "up\r")
+	awaitWord(t, c, "up\r")
 	c.Stop(50 * time.Millisecond)
 	readAll(t, c)
 	if e := c.Wait(); e.Signal != "SIGKILL" || !e.Forced {
@@ -424,12 +423,12 @@ func TestProcessesThatLeaveTheTerminalsSessionDieWithTheChild(t *testing.T) {
 				continue
 			}
 			c := startTerminal(t, process.Options{Supervisor: supervisor}, "/bin/sh", "-c", script)
-			pid := pidFrom(t, c)
+			pid := readPid(t, c)
 			readAll(t, c)
 			if e := c.Wait(); !e.OK() {
 				t.Errorf("%s: exit %+v", name, e)
 			}
-			if runs(pid) {
+			if isRunning(pid) {
 				t.Errorf("%s: process %d lives on", name, pid)
 			}
 		}
@@ -442,7 +441,7 @@ func TestAKillReachesTheJobsOfATerminal(t *testing.T) {
 		"in the background":             "set -m; trap '' HUP; sh -c 'echo $$; exec sleep 300' & wait",
 	} {
 		c := startShell(t, script)
-		pid := pidFrom(t, c)
+		pid := readPid(t, c)
 		c.Kill()
 		readAll(t, c)
 		if e := c.Wait(); e.Signal != "SIGKILL" || !e.Forced {
@@ -462,7 +461,7 @@ func TestTheUsageOfAProgramOnATerminalIsKnown(t *testing.T) {
 	})
 }
 
-// What waits to be read from a terminal's master is output, and not unread input.
+// The bytes that can be read from a terminal's master are output, not unread input.
 func TestOutputThatNobodyReadsIsNotUnreadInput(t *testing.T) {
 	c := startShell(t, "echo hello")
 	awaitGone(t, c.Pid())

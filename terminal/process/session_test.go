@@ -13,7 +13,7 @@ import (
 	"nanobot/terminal/process"
 )
 
-// startJob runs a shell script with one output, no input and its whole session.
+// startJob starts a shell script with MergeStderr, NoInput and WholeSession.
 func startJob(t *testing.T, script string, o process.Options) *process.Child {
 	t.Helper()
 	o.Args = []string{"/bin/sh", "-c", script}
@@ -83,7 +83,7 @@ func TestTheWholeSessionIsReached(t *testing.T) {
 func TestOutputAfterStopIsRead(t *testing.T) {
 	const says = "(trap 'for w in good bye now; do sleep 0.3; echo $w; done; exit' TERM; echo up; while :; do sleep 0.01; done) 2>/dev/null & wait"
 	c := startJob(t, says, process.Options{MaxLinger: 50 * time.Millisecond})
-	await(t, c, "up")
+	awaitWord(t, c, "up")
 	c.Stop(time.Minute)
 	if got := readAll(t, c); got != "good\nbye\nnow\n" {
 		t.Fatalf("got %q", got)
@@ -91,8 +91,8 @@ func TestOutputAfterStopIsRead(t *testing.T) {
 	c.Wait()
 }
 
-func TestAKillEndsThePatience(t *testing.T) {
-	// The one that holds the output has left the session, so nothing but the end of patience ends
+func TestAKillEndsTheWaitAfterStop(t *testing.T) {
+	// The process that holds the output open has left the session, so only the timeout of Stop ends
 	// the reading.
 	c, pid := startJob(t, "setsid sh -c 'echo $$; exec sleep 300' & wait", process.Options{}), 0
 	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
@@ -112,10 +112,10 @@ func TestAKillEndsThePatience(t *testing.T) {
 	c.Wait()
 }
 
-func TestProcessesWithoutOutputHaveThePatienceOfStopToo(t *testing.T) {
+func TestTheTimeoutOfStopAlsoAppliesToProcessesWithoutOutput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "said")
 	c := startJob(t, "(trap 'sleep 0.5; echo bye > "+file+"; exit' TERM; echo up; exec >/dev/null 2>&1; while :; do sleep 0.01; done) & wait", process.Options{})
-	await(t, c, "up")
+	awaitWord(t, c, "up")
 	c.Stop(time.Minute)
 	readAll(t, c)
 	c.Wait()

@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// runWithFewFiles makes the test binary a program that starts children with few file descriptors
-// left: none at first, then one more each time, until there are enough. It says what is wrong.
+// runWithFewFiles makes the test binary a program that starts children with few free file
+// descriptors: none at first, then one more each time, until there are enough. It prints failures.
 func runWithFewFiles(terminal bool) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	grouped := strings.Contains(supervisor.Describe(), "control group of its own")
@@ -23,7 +23,7 @@ func runWithFewFiles(terminal bool) {
 	if terminal {
 		script.Terminal = &process.Size{Rows: 24, Columns: 80}
 	}
-	if c, err := process.Start(script); err != nil { // what is opened once is open from here on
+	if c, err := process.Start(script); err != nil { // opens the descriptors that stay open for all children
 		fmt.Println(err)
 		return
 	} else {
@@ -71,7 +71,7 @@ func runWithFewFiles(terminal bool) {
 	}
 }
 
-// countOpenFiles counts open file descriptors without one of its own.
+// countOpenFiles counts open file descriptors without opening one itself.
 func countOpenFiles() (n int) {
 	for fd := range 200 {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
@@ -81,9 +81,9 @@ func countOpenFiles() (n int) {
 	return n
 }
 
-// However few file descriptors are left, a child starts as it should, in its own control group, or
-// does not start for a reason that passes, and leaves nothing open.
-func TestAStartForWantOfFilesIsAShortageAndLeavesNothingOpen(t *testing.T) {
+// With any number of free file descriptors, a child either starts completely, in its own cgroup, or
+// its start fails with a shortage and leaves nothing open.
+func TestAStartWithoutFileDescriptorsIsAShortageAndLeavesNothingOpen(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

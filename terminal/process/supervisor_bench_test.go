@@ -9,8 +9,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// BenchmarkSupervisor reports what a cgroup and a subreaper cost, as multiples of a child without a
-// supervisor, run by turns.
+// BenchmarkSupervisor reports the time of a child with a cgroup and with a subreaper, as multiples
+// of that without a supervisor. The three alternate.
 func BenchmarkSupervisor(b *testing.B) {
 	groups, subreapers := process.NewSupervisor(process.SupervisorOptions{}), process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer groups.Close()

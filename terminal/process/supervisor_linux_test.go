@@ -23,7 +23,7 @@ import (
 func runHelperCommand(args []string) bool {
 	switch args[0] {
 	case "own-supervisor":
-		ownSupervisor(args[1])
+		runSupervisedProgram(args[1])
 	case "say-supervisor":
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
 		fmt.Println(supervisor.Describe())
@@ -31,13 +31,13 @@ func runHelperCommand(args []string) bool {
 	case "usurp":
 		takeLockOfKilledProgram()
 	case "ask-controller":
-		askController(args[1])
+		runControllerProgram(args[1])
 	case "hang":
 		runHungStart(args[1], args[2] == "subreaper")
 	case "be-poor":
 		runWithFewFiles(args[1] == "terminal")
 	case "on-terminal":
-		onTerminal(args[1])
+		runTerminalProgram(args[1])
 	case "be-first":
 		runAsInit()
 	default:
@@ -46,9 +46,9 @@ func runHelperCommand(args []string) bool {
 	return true
 }
 
-// ownSupervisor makes the test binary a program that starts a supervised child and waits to be
-// killed.
-func ownSupervisor(script string) {
+// runSupervisedProgram makes the test binary a program that starts a supervised child and waits to
+// be killed.
+func runSupervisedProgram(script string) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor})
 	if err != nil {
@@ -77,21 +77,21 @@ func eachSupervisor(t *testing.T, f func(t *testing.T, supervisor *process.Super
 	}
 }
 
-// escapes are scripts that print the pid of a process which has left their session, if need be by
-// way of others. They end when it is printed.
+// escapes are scripts that start a process outside of their session, some of them through other
+// processes. A script prints the PID of that process and exits.
 var escapes = map[string]string{
 	"in the background": "sleep 300 & echo $!",
 	"by setsid":         untilReady("setsid sh -c 'echo $$; echo >&3; exec sleep 300'"),
 	"by a double fork":  "setsid sh -c 'sleep 300 & echo $!' & wait",
-	"far below": untilReady("setsid sh -c 'setsid sh -c \"setsid sh -c " +
+	"three sessions below": untilReady("setsid sh -c 'setsid sh -c \"setsid sh -c " +
 		"\\\"echo \\\\\\$\\\\\\$; echo >&3; exec sleep 300\\\" & sleep 300\" & sleep 300'"),
-	"without a name":   untilReady("env -i setsid sh -c 'echo $$; echo >&3; exec sleep 300'"),
-	"hidden below one": untilReady("setsid sh -c 'env -i setsid sh -c \"echo \\$\\$; echo >&3; exec sleep 300\"; exit'"),
-	"deaf":             untilReady("setsid sh -c 'trap \"\" TERM HUP INT; echo $$; echo >&3; while :; do sleep 1; done'"),
+	"without environment":                untilReady("env -i setsid sh -c 'echo $$; echo >&3; exec sleep 300'"),
+	"without environment, below another": untilReady("setsid sh -c 'env -i setsid sh -c \"echo \\$\\$; echo >&3; exec sleep 300\"; exit'"),
+	"ignoring signals":                   untilReady("setsid sh -c 'trap \"\" TERM HUP INT; echo $$; echo >&3; while :; do sleep 1; done'"),
 }
 
-// untilReady is a script that starts a command in the background and ends when that has written a
-// line to descriptor 3.
+// untilReady returns a script that starts a command in the background and exits when the command
+// has written a line to descriptor 3.
 func untilReady(command string) string {
 	return "exec 4>&1; { " + command + " 3>&1 1>&4 & } | read ready"
 }
@@ -108,16 +108,16 @@ func startSupervised(t *testing.T, supervisor *process.Supervisor, script string
 	return c
 }
 
-// pidFrom reads the pid that a script prints.
-func pidFrom(t *testing.T, c *process.Child) (pid int) {
+// readPid reads the PID that a script prints.
+func readPid(t *testing.T, c *process.Child) (pid int) {
 	t.Helper()
-	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil || !runs(pid) {
+	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil || !isRunning(pid) {
 		t.Fatalf("no process %d: %v", pid, err)
 	}
 	return pid
 }
 
-func runs(pid int) bool {
+func isRunning(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return pid > 1 && err == nil && !strings.Contains(string(stat), ") Z ")
 }
@@ -126,12 +126,12 @@ func TestAProcessThatLeavesTheGroupDiesWithTheChild(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		for name, script := range escapes {
 			c := startSupervised(t, supervisor, script)
-			pid := pidFrom(t, c)
+			pid := readPid(t, c)
 			readAll(t, c)
 			if e := c.Wait(); !e.OK() {
 				t.Errorf("%s: exit %+v", name, e)
 			}
-			if runs(pid) {
+			if isRunning(pid) {
 				t.Errorf("%s: process %d lives on", name, pid)
 			}
 		}
@@ -140,10 +140,10 @@ func TestAProcessThatLeavesTheGroupDiesWithTheChild(t *testing.T) {
 
 func TestWithoutASupervisorProcessesOutsideTheGroupSurvive(t *testing.T) {
 	c := startSupervised(t, nil, escapes["by setsid"])
-	pid := pidFrom(t, c)
+	pid := readPid(t, c)
 	readAll(t, c)
 	c.Wait()
-	if !runs(pid) {
+	if !isRunning(pid) {
 		t.Error("it is dead: the other tests prove nothing")
 	}
 	if p, err := os.FindProcess(pid); err == nil {
@@ -154,35 +154,35 @@ func TestWithoutASupervisorProcessesOutsideTheGroupSurvive(t *testing.T) {
 func TestKillReachesProcessesOutsideTheGroup(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		c := startSupervised(t, supervisor, "setsid sh -c 'echo $$; exec sleep 300' & sleep 300")
-		pid := pidFrom(t, c)
+		pid := readPid(t, c)
 		c.Kill()
 		readAll(t, c)
 		if e := c.Wait(); e.Signal != "SIGKILL" || !e.Forced {
 			t.Errorf("exit %+v", e)
 		}
-		if runs(pid) {
+		if isRunning(pid) {
 			t.Error("it lives on")
 		}
 	})
 }
 
-func TestTheEndOfOneChildIsNotThatOfAnothersProcesses(t *testing.T) {
+func TestTheEndOfAChildDoesNotEndProcessesOfAnother(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		for _, start := range []string{"setsid", "env -i setsid"} {
 			c := startSupervised(t, supervisor, start+" sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; sleep 300")
-			pid := pidFrom(t, c)
+			pid := readPid(t, c)
 			for range 5 {
 				other := startSupervised(t, supervisor, escapes["by a double fork"])
 				readAll(t, other)
 				other.Wait()
 			}
-			if !runs(pid) {
+			if !isRunning(pid) {
 				t.Errorf("%s: it died with another child", start)
 			}
 			c.Kill()
 			readAll(t, c)
 			c.Wait()
-			if runs(pid) {
+			if isRunning(pid) {
 				t.Errorf("%s: it lives on", start)
 			}
 		}
@@ -192,15 +192,15 @@ func TestTheEndOfOneChildIsNotThatOfAnothersProcesses(t *testing.T) {
 func TestADescendantIsFoundByItsParentsAmongOlderChildren(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
-		await(t, elder, "up")
+		awaitWord(t, elder, "up")
 		c := startSupervised(t, supervisor, escapes["hidden below one"])
-		pid := pidFrom(t, c)
+		pid := readPid(t, c)
 		readAll(t, c)
 		c.Wait()
-		if runs(pid) {
+		if isRunning(pid) {
 			t.Error("it lives on")
 		}
-		if !runs(elder.Pid()) {
+		if !isRunning(elder.Pid()) {
 			t.Error("another child was killed")
 		}
 		elder.Kill()
@@ -208,7 +208,7 @@ func TestADescendantIsFoundByItsParentsAmongOlderChildren(t *testing.T) {
 	})
 }
 
-func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
+func TestConcurrentChildrenEachEndWithTheirDescendants(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		before := openFiles(t)
 		var all sync.WaitGroup
@@ -216,8 +216,8 @@ func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
 			all.Go(func() {
 				for range 4 {
 					c, err := process.Start(process.Options{
-						// The pid is printed before the child exits, by which the process is
-						// killed.
+						// The PID is printed before the exit of the child, at which the
+						// process is killed.
 						Args: []string{"/bin/sh", "-c", "setsid sh -c 'sleep 300 & echo $!' & wait; exit 7"}, Supervisor: supervisor,
 						Grace: 50 * time.Millisecond,
 					})
@@ -229,24 +229,24 @@ func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
 					if e := c.Wait(); e.Code != 7 {
 						t.Errorf("exit %+v: it was reaped by somebody else", e)
 					}
-					if pid, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || runs(pid) {
+					if pid, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || isRunning(pid) {
 						t.Errorf("process %q lives on", out)
 					}
 				}
 			})
 		}
 		all.Wait()
-		const keptOpen = 3 * 16 // of the groups that wait for the next child
+		const keptOpen = 3 * 16 // descriptors of idle cgroups
 		if after := openFiles(t); after > before+keptOpen {
 			t.Errorf("%d files open, %d before", after, before)
 		}
 	})
 }
 
-func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
+func TestTheSupervisorDoesNotReapOtherChildren(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		var others []*exec.Cmd
-		for range 50 { // some of them are children of the thread that gets reparented processes
+		for range 50 { // some are started by the first thread, to which processes are reparented
 			others = append(others, exec.Command("/bin/sh", "-c", "exit 6"))
 		}
 		var all sync.WaitGroup
@@ -292,7 +292,7 @@ func TestCgroupsAreReusedAndRemovedAtTheEnd(t *testing.T) {
 	}
 }
 
-// startSupervisorProgram starts a program that has a supervisor and a process that has left its
+// startSupervisorProgram starts a program with a supervisor, and a process of it that has left its
 // process group.
 func startSupervisorProgram(t *testing.T, script string) (owner *killtest.Child, about string, pid int) {
 	t.Helper()
@@ -307,11 +307,11 @@ func startSupervisorProgram(t *testing.T, script string) (owner *killtest.Child,
 	about = lines.Text()
 	lines.Scan()
 	pid, _ = strconv.Atoi(lines.Text())
-	if !runs(pid) {
+	if !isRunning(pid) {
 		t.Fatalf("no process: %q", about)
 	}
 	t.Cleanup(func() {
-		if p, err := os.FindProcess(pid); err == nil && runs(pid) {
+		if p, err := os.FindProcess(pid); err == nil && isRunning(pid) {
 			_ = p.Kill()
 		}
 	})
@@ -326,17 +326,17 @@ func TestProcessesInStaleCgroupsDieAtTheNextStart(t *testing.T) {
 	}
 	_, _, spared := startSupervisorProgram(t, "setsid sh -c 'echo $$; exec sleep 300'")
 	killed.Kill()
-	if !runs(pid) {
+	if !isRunning(pid) {
 		t.Fatal("it died with the program: that proves nothing")
 	}
 	process.NewSupervisor(process.SupervisorOptions{}).Close()
-	if runs(pid) {
+	if isRunning(pid) {
 		t.Error("it lives on")
 	}
 	if _, err := os.Stat(base); err == nil {
 		t.Errorf("%s is still there", base)
 	}
-	if !runs(spared) {
+	if !isRunning(spared) {
 		t.Error("a living program's process was killed")
 	}
 }
@@ -344,7 +344,7 @@ func TestProcessesInStaleCgroupsDieAtTheNextStart(t *testing.T) {
 func TestTheUsageOfAChildIsKnown(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
-		var ours unix.Rusage // a peak below our own could not be told from it
+		var ours unix.Rusage // a peak below our own cannot be distinguished from it
 		if err := unix.Getrusage(unix.RUSAGE_SELF, &ours); err != nil {
 			t.Fatal(err)
 		}
@@ -365,7 +365,7 @@ func TestTheUsageOfAChildIsKnown(t *testing.T) {
 func TestTheUsageOfARunningChildIsKnown(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		c := startSupervised(t, supervisor, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo up; exec sleep 300")
-		await(t, c, "up")
+		awaitWord(t, c, "up")
 		u := c.Usage()
 		if u.CPU < 10*time.Millisecond || u.Memory == 0 || u.Memory > 50<<20 {
 			t.Errorf("used %+v", u)

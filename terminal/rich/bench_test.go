@@ -12,7 +12,7 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// frames are lines of about 200 bytes as agents print them.
+// frames returns n typical frames of about 200 bytes, one per line.
 func frames(n int) []byte {
 	var b bytes.Buffer
 	for i := range n {
@@ -21,8 +21,8 @@ func frames(n int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkDecode reports how fast lines are read and decoded from memory, as a multiple of how
-// fast a pipe that is written line by line delivers them.
+// BenchmarkDecode reports the speed at which lines in memory are read and decoded, as a multiple of
+// the speed of a pipe to which they are written line by line.
 func BenchmarkDecode(b *testing.B) {
 	const n = 200_000
 	data := frames(n)
@@ -46,8 +46,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/pipe.Seconds()/1e6, "Mpipe-lines/s")
 }
 
-// drainPipe writes the lines one by one into a pipe and takes the time until the last has been
-// read.
+// drainPipe writes the lines one by one to a pipe and returns the time until the last is read.
 func drainPipe(b *testing.B, data []byte) time.Duration {
 	r, w, err := os.Pipe()
 	if err != nil {

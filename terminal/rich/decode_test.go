@@ -54,7 +54,7 @@ func TestDecodeReadsFramesAsWritten(t *testing.T) {
 	}
 }
 
-func TestDecodeLeavesPlainTextAlone(t *testing.T) {
+func TestDecodeRejectsPlainText(t *testing.T) {
 	for _, line := range []string{
 		"", " ", "hello", "{", "}", "{}", "[]", `["type"]`, `"type"`, "1", "null", `{"text":"no type"}`, `{"Type":"message"}`,
 		`{"type":"message","text":"half`, `{"type":"message"} tail`, `{"type":"message"}{"type":"message"}`,
@@ -71,7 +71,7 @@ func TestDecodeLeavesPlainTextAlone(t *testing.T) {
 	}
 }
 
-func TestDecodeMeetsDeepNesting(t *testing.T) {
+func TestDecodeAcceptsDeepNesting(t *testing.T) {
 	const deep = 1 << 20
 	nested := strings.Repeat("[", deep) + strings.Repeat("]", deep)
 	if f, ok := rich.Decode([]byte(`{"type":"message","text":"x","deep":` + nested + `}`)); !ok || f.Text != "x" {
@@ -84,8 +84,8 @@ func TestDecodeMeetsDeepNesting(t *testing.T) {
 	}
 }
 
-// reference is what encoding/json makes of a line.
-func reference(line []byte) (map[string]json.RawMessage, bool) {
+// decodeWithEncodingJSON decodes a line with encoding/json.
+func decodeWithEncodingJSON(line []byte) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	trimmed := bytes.TrimLeft(line, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' || json.Unmarshal(line, &m) != nil {
@@ -107,7 +107,7 @@ func FuzzDecodeAgreesWithEncodingJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		frame, ok := rich.Decode(line)
-		want, wantOK := reference(line)
+		want, wantOK := decodeWithEncodingJSON(line)
 		if ok != wantOK {
 			if bytes.Count(line, []byte("["))+bytes.Count(line, []byte("{")) > 9000 {
 				return // encoding/json gives up at a depth of 10,000

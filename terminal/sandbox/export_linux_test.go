@@ -1,6 +1,7 @@
 package sandbox
 
-// AssignLimits is what becomes of limits where control groups count memory or processes.
+// AssignLimits returns the limits of the helper and of the cgroup, and the missing features, if
+// cgroups can limit memory or processes.
 func AssignLimits(o Options, memory, processes bool) (help, group Limits, lacks []string) {
 	s := &Sandbox{o: o, helperLimits: o.Limits}
 	if o.User != "" {

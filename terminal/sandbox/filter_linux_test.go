@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() { filtered = becomeFiltered }
+func init() { execFiltered = execFilteredTest }
 
-// forbidden are the system calls that a filter such as services have forbids, by a word.
+// forbidden are the system calls that a seccomp filter forbids, by the name of the filter.
 var forbidden = map[string]uint32{"capset": unix.SYS_CAPSET, "mount": unix.SYS_MOUNT, "nothing": 1 << 20}
 
-// becomeFiltered becomes a test behind a filter of system calls.
-func becomeFiltered(word, test string) {
+// execFilteredTest installs a seccomp filter and executes a test.
+func execFilteredTest(word, test string) {
 	runtime.LockOSThread()
 	code := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
@@ -39,14 +39,14 @@ func becomeFiltered(word, test string) {
 	fmt.Println("no filter:", err)
 }
 
-// runTestAgain runs a test once more in another process: behind a filter of system calls, and as
-// another user than root if there is one.
+// runTestAgain runs a test again in another process, with a seccomp filter and, unless user is nil,
+// as another user.
 func runTestAgain(t *testing.T, test, filter string, user *syscall.Credential) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "filtered", filter, test)
 	cmd.Env = append(os.Environ(), "TEST_AGAIN="+filter)
 	if user != nil {
-		home, place := openPlace(t, user)
+		home, place := newFoldersFor(t, user)
 		cmd.Path = filepath.Join(home, "sandbox.test")
 		if out, err := exec.Command("cp", os.Args[0], cmd.Path).CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, out)
@@ -64,9 +64,9 @@ func runTestAgain(t *testing.T, test, filter string, user *syscall.Credential) {
 	}
 }
 
-// openPlace returns a folder that everybody can enter and is no temp folder, with one in it that
-// belongs to a user.
-func openPlace(t *testing.T, user *syscall.Credential) (home, place string) {
+// newFoldersFor returns a folder outside the temporary folders that every user can enter, and a
+// folder in it that belongs to a user.
+func newFoldersFor(t *testing.T, user *syscall.Credential) (home, place string) {
 	t.Helper()
 	for _, dir := range []string{"/srv", "/var/lib", "/opt"} {
 		home, err := os.MkdirTemp(dir, "sandbox-test-")
@@ -86,5 +86,5 @@ func openPlace(t *testing.T, user *syscall.Credential) (home, place string) {
 
 func TestLandlockWorksWhereCapsetIsForbidden(t *testing.T) {
 	newLandlockOptions(t)
-	runTestAgain(t, "TestLandlockLetsNothingOutOfTheFoldersOfTheAgent", "capset", nil)
+	runTestAgain(t, "TestLandlockRestrictsTheAgentToItsFolders", "capset", nil)
 }

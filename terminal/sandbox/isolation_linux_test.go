@@ -12,15 +12,15 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// layout is where the gateway's own files lie.
+// layout has the paths of the gateway's own files.
 type layout struct {
-	config, token, state string            // below the folder that holds the workspace, "work"
-	links                map[string]string // and links there
-	named                string            // the config's name for the gateway, if that is another
+	config, token, state string            // relative to the parent of the workspace, "work"
+	links                map[string]string // symbolic links, relative to the same folder
+	named                string            // the path by which the gateway knows the config, if different
 	namedToken           string
 }
 
-// layouts are the places that were found to be reached.
+// layouts are locations at which agents could once read or change the files.
 var layouts = map[string]layout{
 	"in the workspace":                       {config: "work/config.json", token: "work/token", state: "work/.nanobot"},
 	"in a subfolder":                         {config: "work/sub/deep/config.json", token: "work/sub/deep/token", state: "work/sub/state"},
@@ -33,7 +33,7 @@ var layouts = map[string]layout{
 	"in the workspace, which a link goes to": {config: "work/config.json", token: "work/sub/token", state: "work/.nanobot"},
 }
 
-// bot is an agent's surroundings in a layout.
+// surroundings are the folders and options of a sandbox in a layout.
 type surroundings struct {
 	layout
 	dir           string
@@ -76,9 +76,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// attacks are what an agent tries with $C, the config, $T, a file with a secret, $S, the state, and
-// $W, the workspace. What is found of a secret is printed, and a config that was changed holds
-// "evil".
+// attacks are scripts of an agent. $C is the config, $T a file with a secret, $S the state folder
+// and $W the workspace. A script prints the secrets that it can read, and writes "evil" to the
+// config.
 var attacks = map[string]string{
 	"it writes":             `for f in $C /proc/self/root$C /proc/$$/root$C /proc/$PPID/root$C /proc/1/root$C /proc/self/cwd/../../../../../../../../$C; do sed -i s/good/evil/ $f; echo evil > $f; echo evil >> $f; printf evil | dd of=$f conv=notrunc; truncate -s 0 $f; chmod 666 $f; done`,
 	"it replaces":           `echo evil > evil || echo evil > data/evil; for e in evil data/evil; do mv -f $e $C; cp -f $e $C; ln -f $e $C; install $e $C; done; rm -f $C; echo evil > $C; ln -sf $PWD/data/evil $C`,
@@ -110,8 +110,8 @@ func TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets(t *testing.T) {
 	}
 }
 
-// attack tries everything, each from the workspace anew, and looks what has become of the gateway's
-// files.
+// attack runs every script, each in a subshell in the workspace, and checks the files of the
+// gateway.
 func (s surroundings) attack(t *testing.T) {
 	t.Helper()
 	s.o.Required = true
@@ -141,7 +141,7 @@ func (s surroundings) attack(t *testing.T) {
 }
 
 // The hardened units forbid namespaces and mounts.
-func TestTheConfigIsSafeWithoutNamespacesToo(t *testing.T) {
+func TestTheConfigIsAlsoSafeWithoutNamespaces(t *testing.T) {
 	newLandlockOptions(t)
 	runTestAgain(t, "TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets", "mount", nil)
 }
@@ -156,7 +156,8 @@ func TestTheConfigIsSafeFromAnAgentOfTheGatewaysOwnUser(t *testing.T) {
 	}
 }
 
-// A gateway is not dumpable, and its children must be able to have namespaces all the same.
+// undumpable makes this process not dumpable, as the gateway is. Its children must still be able to
+// create namespaces.
 func undumpable(t *testing.T) {
 	t.Helper()
 	must(t, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))

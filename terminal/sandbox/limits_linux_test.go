@@ -16,27 +16,31 @@ func TestTheLimitsOfAProcessAreEnforced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits sandbox.Limits
 		script string
-		bitten func(trial) bool
+		bitten func(scriptResult) bool
 	}{
 		"memory": {
 			sandbox.Limits{Memory: 64 * mib},
 			"head -c 200000000 /dev/zero | tail -c 200000000 | wc -c",
-			func(r trial) bool { return r.out != "200000000" && strings.Contains(r.err, "memory") },
+			func(r scriptResult) bool { return r.out != "200000000" && strings.Contains(r.err, "memory") },
 		},
 		"cpu": {
 			sandbox.Limits{CPU: 1},
 			"while :; do :; done",
-			func(r trial) bool { return r.exit.Signal == "SIGXCPU" && r.exit.Usage.CPU > 500*time.Millisecond },
+			func(r scriptResult) bool {
+				return r.exit.Signal == "SIGXCPU" && r.exit.Usage.CPU > 500*time.Millisecond
+			},
 		},
 		"cpu of one that does not listen": {
 			sandbox.Limits{CPU: 1},
 			"trap '' XCPU; while :; do :; done",
-			func(r trial) bool { return r.exit.Signal == "SIGKILL" && r.exit.Usage.CPU > 1200*time.Millisecond },
+			func(r scriptResult) bool {
+				return r.exit.Signal == "SIGKILL" && r.exit.Usage.CPU > 1200*time.Millisecond
+			},
 		},
 		"files": {
 			sandbox.Limits{Files: 64},
 			os.Args[0] + " files",
-			func(r trial) bool { return strings.HasSuffix(r.out, "too many open files") && len(r.out) < 100 },
+			func(r scriptResult) bool { return strings.HasSuffix(r.out, "too many open files") && len(r.out) < 100 },
 		},
 	} {
 		if r := runScript(t, sandbox.Options{Limits: tc.limits}, tc.script); !tc.bitten(r) {
@@ -48,7 +52,7 @@ func TestTheLimitsOfAProcessAreEnforced(t *testing.T) {
 	}
 }
 
-func TestMemoryIsEnoughForWhatReservesMuch(t *testing.T) {
+func TestAMemoryLimitAllowsProgramsThatReserveMuch(t *testing.T) {
 	limits := sandbox.Limits{Memory: 512 * mib}
 	if r := runScript(t, sandbox.Options{Limits: limits}, os.Args[0]+" agent /dev/null"); r.out != "go input <nil>" {
 		t.Errorf("go: %+v", r)
@@ -69,7 +73,7 @@ func TestTheProcessesOfAnotherUserAreBounded(t *testing.T) {
 	}
 }
 
-// What a control group counts is for all processes together.
+// The limits of a cgroup apply to the sum of all processes.
 func TestTheLimitsOfACgroupAreEnforced(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
@@ -116,8 +120,8 @@ func TestMissingFeaturesAreReportedAndRefusedIfRequired(t *testing.T) {
 	}
 }
 
-// An agent of our own user may write where we may, and so leave its control group.
-func TestAnAgentThatMayLeaveItsCgroupAlsoHasRlimitsAndIsWarnedOf(t *testing.T) {
+// An agent of our own user can write to our cgroup, and so leave its own.
+func TestAnAgentThatMayLeaveItsCgroupAlsoHasRlimitsAndIsReported(t *testing.T) {
 	limits := sandbox.Limits{Memory: 64 * mib, Processes: 20, CPU: 3}
 	inGroup := sandbox.Limits{Memory: 64 * mib, Processes: 20}
 	help, group, lacks := sandbox.AssignLimits(sandbox.Options{Limits: limits}, true, true)

@@ -18,10 +18,10 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// filtered becomes another test behind a filter of system calls, where there are such.
-var filtered = func(_, _ string) {}
+// execFiltered executes another test with a seccomp filter; only Linux has one.
+var execFiltered = func(_, _ string) {}
 
-// TestMain makes the test binary the helper too, and a few agents in Go.
+// TestMain also makes the test binary the helper, and several agents in Go.
 func TestMain(m *testing.M) {
 	word := ""
 	if len(os.Args) > 1 {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	case "agent":
 		agent(os.Args[2])
 	case "filtered":
-		filtered(os.Args[2], os.Args[3])
+		execFiltered(os.Args[2], os.Args[3])
 	case "files":
 		openManyFiles()
 	case "dial":
@@ -53,7 +53,7 @@ func agent(file string) {
 	fmt.Println("go", string(in), err)
 }
 
-// openManyFiles opens files until it cannot, and says how many.
+// openManyFiles opens files until that fails, and prints their number.
 func openManyFiles() {
 	var open []*os.File
 	for range 100000 {
@@ -67,7 +67,7 @@ func openManyFiles() {
 	fmt.Println("no limit")
 }
 
-// dial says whether a socket answers.
+// dial prints whether a connection to a socket succeeds.
 func dial(address string) {
 	c, err := net.Dial("unix", address)
 	if err == nil {
@@ -76,14 +76,14 @@ func dial(address string) {
 	fmt.Println("dial", err)
 }
 
-// trial is one command in a sandbox.
-type trial struct {
+// scriptResult is the result of a script in a sandbox.
+type scriptResult struct {
 	out, err string
 	exit     process.Exit
 }
 
-// runScript runs a shell script in a sandbox and gathers what it says.
-func runScript(t *testing.T, o sandbox.Options, script string) trial {
+// runScript runs a shell script in a sandbox and returns its output.
+func runScript(t *testing.T, o sandbox.Options, script string) scriptResult {
 	t.Helper()
 	if o.Shell == "" {
 		o.Shell = "/bin/sh"
@@ -113,7 +113,7 @@ func chatOf(t *testing.T, c *sandbox.Sandbox, o sandbox.Options, name string) sa
 }
 
 // runScriptFor runs a shell script for a chat, in its workspace if it has one.
-func runScriptFor(t *testing.T, c *sandbox.Sandbox, chat sandbox.ChatDirs, script string) trial {
+func runScriptFor(t *testing.T, c *sandbox.Sandbox, chat sandbox.ChatDirs, script string) scriptResult {
 	t.Helper()
 	dir := "/"
 	if chat.Dir != "" {
@@ -129,10 +129,10 @@ func runScriptFor(t *testing.T, c *sandbox.Sandbox, chat sandbox.ChatDirs, scrip
 	defer time.AfterFunc(5*time.Minute, child.Kill).Stop()
 	out, _ := io.ReadAll(child.Stdout)
 	e := child.Wait()
-	return trial{out: strings.TrimSpace(string(out)), err: e.Stderr.String(), exit: e}
+	return scriptResult{out: strings.TrimSpace(string(out)), err: e.Stderr.String(), exit: e}
 }
 
-// openDir returns a folder that every user may enter, and this test only.
+// openDir returns a new folder that every user may enter.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,8 +144,9 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// outside returns a folder that is in none that a sandbox lets one see, as the temp folders are.
-func outside(t *testing.T) string {
+// newFolderOutsideTemp returns a folder outside the temporary folders, to which every sandbox
+// grants access.
+func newFolderOutsideTemp(t *testing.T) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
 	for _, place := range []string{os.Getenv("TEST_OUTSIDE"), ".", home, "/srv", "/var/lib"} {

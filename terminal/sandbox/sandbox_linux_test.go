@@ -18,13 +18,13 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// newLandlockOptions returns options for a sandbox of the kernel around a new folder.
+// newLandlockOptions returns options for a Landlock sandbox, and its new workspace.
 func newLandlockOptions(t *testing.T) (sandbox.Options, string) {
 	t.Helper()
 	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
 		t.Skip(err)
 	}
-	dir := outside(t)
+	dir := newFolderOutsideTemp(t)
 	work := filepath.Join(dir, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func newLandlockOptions(t *testing.T) (sandbox.Options, string) {
 	return sandbox.Options{Sandbox: sandbox.Landlock, Dirs: []string{work}, Workspace: work}, dir
 }
 
-func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
+func TestLandlockRestrictsTheAgentToItsFolders(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	user := filepath.Join(dir, "user")
 	if err := os.Mkdir(user, 0o700); err != nil {
@@ -76,8 +76,8 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 	}
 }
 
-// What is on a disk is there for root to read, past all files. Where no disk is, another device
-// shows the same.
+// Root could read whole disks through their devices. On a machine without a disk, the test uses
+// another device.
 func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
 	o, _ := newLandlockOptions(t)
 	disks, _ := filepath.Glob("/dev/[hsv]d[a-z]")
@@ -98,7 +98,7 @@ func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
 	}
 }
 
-func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
+func TestLandlockForbidsAbstractSocketsOfOthers(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	if c, err := sandbox.New(o); err != nil || strings.Contains(strings.Join(c.MissingFeatures(), ""), "sockets") {
 		t.Skip("this kernel cannot", err)
@@ -117,7 +117,7 @@ func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
 	}
 }
 
-// Powers come to a program by being root's, and by being handed on.
+// A program gets capabilities because it runs as root, or by inheriting them.
 func TestLandlockDropsInheritedCapabilities(t *testing.T) {
 	needRoot(t)
 	o, _ := newLandlockOptions(t)
@@ -147,7 +147,7 @@ func TestLandlockDropsInheritedCapabilities(t *testing.T) {
 	}
 }
 
-func TestPathsThatAreNamedAreOpen(t *testing.T) {
+func TestConfiguredPathsAreAccessible(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	for _, name := range []string{"more", "readable"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
@@ -196,7 +196,7 @@ func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 }
 
 // Private files that cannot be protected are reported, and refused where the sandbox is required.
-func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
+func TestPrivateFilesThatCannotBeProtectedAreReported(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, o *sandbox.Options, dir string) string{
 		"a hard link to a secret": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.Link(dir+"/secret", dir+"/work/mine"))
@@ -240,9 +240,9 @@ func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
 	}
 }
 
-// A config that the operator replaces while an agent runs loses its mount, so its place is worth a
-// word even where it is safe.
-func TestAConfigInTheWorkspaceIsWarnedOf(t *testing.T) {
+// A config that the operator replaces while an agent runs loses its protecting mount, so a config
+// in the workspace is reported even if it is protected.
+func TestAConfigInTheWorkspaceIsReported(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	must(t, os.WriteFile(dir+"/work/config.json", nil, 0o600))
 	o.ReadOnly, o.Private = []string{dir + "/work/config.json"}, []string{dir + "/secret", dir + "/missing"}
@@ -268,11 +268,11 @@ func TestLongListsOfFoldersAreAbbreviated(t *testing.T) {
 	}
 }
 
-// The modes of files let the user come to them.
-func TestPrivateFilesAreKeptFromAnotherUserToo(t *testing.T) {
+// The file modes would allow the agent's user to read the private files.
+func TestPrivateFilesAreAlsoProtectedFromAnotherUser(t *testing.T) {
 	needRoot(t)
 	newLandlockOptions(t)
-	home, _ := openPlace(t, nobody)
+	home, _ := newFoldersFor(t, nobody)
 	work := home + "/work"
 	must(t, os.MkdirAll(work+"/open", 0o755))
 	for _, name := range []string{"token", "open/token", "open/note"} {
@@ -304,7 +304,7 @@ func makeLink(t *testing.T, to, dir string) string {
 	return at
 }
 
-func TestAnOwnCommandIsPutInFront(t *testing.T) {
+func TestASandboxCommandIsPutInFrontOfTheProgram(t *testing.T) {
 	for _, tc := range []struct {
 		o      sandbox.Options
 		script string
@@ -320,7 +320,7 @@ func TestAnOwnCommandIsPutInFront(t *testing.T) {
 	}
 }
 
-// What is below a folder of the agent's may be a link by now that the agent has put there.
+// The agent may have created a symbolic link below its own folder.
 func TestNoLinkWithinTheAgentsFoldersOpensAnother(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	link, inTemp := filepath.Join(dir, "work", "link"), filepath.Join(t.TempDir(), "link")
@@ -336,7 +336,7 @@ func TestNoLinkWithinTheAgentsFoldersOpensAnother(t *testing.T) {
 	}
 }
 
-// The agent's folder may be known by a link, and a path below it by another way.
+// The agent's folder may be configured by a symbolic link, and a path below it by another path.
 func TestNoLinkOpensAnotherFolderThoughTheAgentsOwnIsALink(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	sub, temp := filepath.Join(dir, "work", "sub"), filepath.Join(dir, "work", "temp")
@@ -345,9 +345,9 @@ func TestNoLinkOpensAnotherFolderThoughTheAgentsOwnIsALink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.Dirs = []string{makeLink(t, filepath.Join(dir, "work"), outside(t))}
+	o.Dirs = []string{makeLink(t, filepath.Join(dir, "work"), newFolderOutsideTemp(t))}
 	t.Setenv("TMPDIR", temp)
-	o.Paths = []string{makeLink(t, filepath.Join(sub, "work", ".."), outside(t)), filepath.Join(sub, "secret") + ":ro", sub}
+	o.Paths = []string{makeLink(t, filepath.Join(sub, "work", ".."), newFolderOutsideTemp(t)), filepath.Join(sub, "secret") + ":ro", sub}
 	if r := runScript(t, o, "cat "+dir+"/secret"); r.out != "" || r.exit.OK() {
 		t.Errorf("%+v", r)
 	}

@@ -12,11 +12,11 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// withoutMountNamespace says that this process can have no mount namespaces, by the filter that it
-// runs behind.
+// withoutMountNamespace reports whether the seccomp filter of this process forbids mount
+// namespaces.
 func withoutMountNamespace() bool { return os.Getenv("TEST_AGAIN") == "mount" }
 
-// What the agent needs it still has, whatever is kept from it.
+// A sandbox must leave everything accessible that an agent needs.
 func TestAnAgentInASandboxCanWork(t *testing.T) {
 	undumpable(t)
 	s := layouts["in the workspace"].build(t)
@@ -31,7 +31,7 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 	chat := chatOf(t, c, s.o, "1")
 	for _, tc := range []struct {
 		script, out string
-		anew        bool // it makes something directly in the workspace, or lists it
+		anew        bool // it creates an entry directly in the workspace, or lists the workspace
 	}{
 		{"cat data/note; echo new > data/note; cat data/note", "notenew", false},
 		{"[ -e /proc/$$/fd/3 ] || echo closed", "closed", false}, // the helper's report
@@ -61,8 +61,9 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 	}
 }
 
-// snoop looks for what another chat's agent has: $O is that chat's folder, and $P the process.
-const snoop = `ls $O $O/..; cat $O/f $O/.tmp/*; echo evil > $O/f; echo evil > $O/new; rm -f $O/f; mv $O x; mv $(dirname $O) y; cat /tmp/private* /var/tmp/private* /dev/shm/private*; ls /tmp /dev/shm
+// snoopScript looks for files of another chat: $O is the folder of that chat, $P the PID of its
+// agent.
+const snoopScript = `ls $O $O/..; cat $O/f $O/.tmp/*; echo evil > $O/f; echo evil > $O/new; rm -f $O/f; mv $O x; mv $(dirname $O) y; cat /tmp/private* /var/tmp/private* /dev/shm/private*; ls /tmp /dev/shm
 grep -rs hush $(dirname $O) /tmp /var/tmp /dev/shm
 for p in $P $PPID; do cat /proc/$p/root$O/f /proc/$p/cwd/users/2/f /proc/$p/cwd/f /proc/$p/environ /proc/$p/fd/*; ls /proc/$p/root$O /proc/$p/fd; echo evil > /proc/$p/root$O/new; done
 unshare -Urm sh -c "umount -l $(dirname $O); cat $O/f"; umount -l $(dirname $O); umount -l /tmp; cat $O/f /tmp/private
@@ -74,7 +75,7 @@ func TestNoChatSeesAnothersFiles(t *testing.T) {
 	for _, user := range []string{"", "nobody"} {
 		for _, kind := range []string{sandbox.Landlock, ""} {
 			if user == "" && kind == "" || user != "" && (os.Geteuid() != 0 || withoutMountNamespace() && kind == "") {
-				continue // nothing is kept apart there, or cannot be
+				continue // chats are not separated with these options
 			}
 			t.Run(user+" "+kind, func(t *testing.T) { checkChatsSeparated(t, user, kind) })
 		}
@@ -86,9 +87,9 @@ func checkChatsSeparated(t *testing.T, user, kind string) {
 	newLandlockOptions(t)
 	var work string
 	if user == "" {
-		work = filepath.Join(outside(t), "work")
+		work = filepath.Join(newFolderOutsideTemp(t), "work")
 	} else {
-		home, _ := openPlace(t, nobody)
+		home, _ := newFoldersFor(t, nobody)
 		work = filepath.Join(home, "work")
 	}
 	must(t, os.Mkdir(work, 0o755))
@@ -115,7 +116,7 @@ func checkChatsSeparated(t *testing.T, user, kind string) {
 			t.Fatalf("%q, %v, %v", b[:n], err, other.Wait().Stderr)
 		}
 	}
-	r := runScriptFor(t, c, one, "exec 2>&1; O="+two.Dir+" P="+strconv.Itoa(other.Pid())+"\n"+snoop+"echo DONE")
+	r := runScriptFor(t, c, one, "exec 2>&1; O="+two.Dir+" P="+strconv.Itoa(other.Pid())+"\n"+snoopScript+"echo DONE")
 	other.Kill()
 	other.Wait()
 	if !strings.HasSuffix(r.out, "DONE") || strings.Contains(r.out, "hush") || strings.Contains(r.out, "traced") || strings.Contains(r.out, "private"+strconv.Itoa(other.Pid())) {
@@ -128,7 +129,7 @@ func checkChatsSeparated(t *testing.T, user, kind string) {
 	}
 }
 
-func TestChatsAreKeptApartWithoutNamespacesAndWithoutRoot(t *testing.T) {
+func TestChatsAreSeparatedWithoutNamespacesAndWithoutRoot(t *testing.T) {
 	newLandlockOptions(t)
 	for _, test := range []string{"TestNoChatSeesAnothersFiles", "TestAnAgentInASandboxCanWork"} {
 		runTestAgain(t, test, "mount", nil)
@@ -181,7 +182,7 @@ func TestASandboxCommandMustSeparateProcessesOfChats(t *testing.T) {
 	}
 }
 
-func TestTemporaryFilesOfAnEarlierAgentGo(t *testing.T) {
+func TestTemporaryFilesOfAnEarlierAgentAreRemoved(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	c, err := sandbox.New(o)
 	if err != nil {
@@ -197,7 +198,7 @@ func TestTemporaryFilesOfAnEarlierAgentGo(t *testing.T) {
 			t.Errorf("empty %v: %v", empty, err)
 		}
 	}
-	// An agent may have put a link there.
+	// An agent may have replaced the folder by a symbolic link.
 	must(t, os.Remove(chat.Temp))
 	must(t, os.Symlink(dir, chat.Temp))
 	if _, err := c.PrepareChat(chat.Dir, nil, false); err != nil {

@@ -13,14 +13,14 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// useTerminal uses a terminal as programs do: the descriptors, the controlling terminal, what /proc
-// shows of the descriptors, and the name.
+// useTerminal is a script that uses its terminal by the descriptors, as the controlling terminal,
+// by /dev/stdout and /dev/stderr, and by its name.
 const useTerminal = `for fd in 0 1 2; do test -t $fd || echo $fd is no terminal; done
 stty size; stty size < /dev/tty; echo tty > /dev/tty; echo stdout > /dev/stdout; echo stderr > /dev/stderr; name=$(tty) && echo name > $name
 trap 'exit 7' INT; echo up; while :; do sleep 0.01; done`
 
-// The helper that confines an agent passes its terminal on.
-func TestAConfinedAgentHasItsTerminal(t *testing.T) {
+// The sandbox helper passes its terminal on to the agent.
+func TestASandboxedAgentHasItsTerminal(t *testing.T) {
 	for _, user := range []string{"", "nobody"} {
 		for _, kind := range []string{sandbox.Landlock, "", "env A=b"} {
 			if user != "" && os.Geteuid() != 0 {
@@ -31,11 +31,11 @@ func TestAConfinedAgentHasItsTerminal(t *testing.T) {
 	}
 }
 
-func TestAConfinedAgentHasItsTerminalWithoutNamespacesAndWithoutRoot(t *testing.T) {
-	runTestAgain(t, "TestAConfinedAgentHasItsTerminal", "mount", nil)
+func TestASandboxedAgentHasItsTerminalWithoutNamespacesAndWithoutRoot(t *testing.T) {
+	runTestAgain(t, "TestASandboxedAgentHasItsTerminal", "mount", nil)
 	if os.Geteuid() == 0 {
-		runTestAgain(t, "TestAConfinedAgentHasItsTerminal", "nothing", nobody)
-		runTestAgain(t, "TestAConfinedAgentHasItsTerminal", "mount", nobody)
+		runTestAgain(t, "TestASandboxedAgentHasItsTerminal", "nothing", nobody)
+		runTestAgain(t, "TestASandboxedAgentHasItsTerminal", "mount", nobody)
 	}
 }
 
@@ -44,9 +44,9 @@ func checkTerminal(t *testing.T, user, kind string) {
 	if kind == sandbox.Landlock {
 		newLandlockOptions(t)
 	}
-	work := filepath.Join(outside(t), "work")
+	work := filepath.Join(newFolderOutsideTemp(t), "work")
 	if user != "" {
-		home, _ := openPlace(t, nobody)
+		home, _ := newFoldersFor(t, nobody)
 		work = filepath.Join(home, "work")
 	}
 	must(t, os.Mkdir(work, 0o755))

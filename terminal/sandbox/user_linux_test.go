@@ -232,8 +232,8 @@ func TestALinkedWorkspaceIsRefusedIfEitherEndCouldBeReplaced(t *testing.T) {
 	}
 }
 
-// A link that stands for the chats' folder, or for one chat's, must change nothing where it leads
-// to, even within the workspace.
+// If a symbolic link replaces the folder of all chats or of one chat, the owner of its target must
+// not change, even within the workspace.
 func TestNoLinkIsFollowedToAChatsFolder(t *testing.T) {
 	needRoot(t)
 	for _, link := range []string{"users", "users/1"} {
@@ -248,7 +248,7 @@ func TestNoLinkIsFollowedToAChatsFolder(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			rel, err := filepath.Rel(filepath.Dir(at), target) // by which a root goes, if it stays within
+			rel, err := filepath.Rel(filepath.Dir(at), target) // an os.Root follows relative links that stay within it
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -50,8 +50,8 @@ func median(d []time.Duration) float64 {
 	return float64(d[len(d)/2])
 }
 
-// BenchmarkFlood reports how long it takes to interpret the output of seq as a multiple of only
-// reading it from the pseudo-terminal, run by turns, and the heap that a screen takes after all.
+// BenchmarkFlood reports the time to interpret the output of seq as a multiple of only reading it
+// from the pseudo-terminal (the two alternate), and the heap that the screen takes in the end.
 func BenchmarkFlood(b *testing.B) {
 	var floods, floors []time.Duration
 	before := heap()
@@ -72,7 +72,7 @@ func BenchmarkLongLines(b *testing.B) {
 	benchmarkWrite(b, data)
 }
 
-// BenchmarkShortLines interprets numbers, one a line.
+// BenchmarkShortLines interprets numbers, one per line.
 func BenchmarkShortLines(b *testing.B) {
 	benchmarkWrite(b, bytes.Repeat([]byte("1234567\r\n"), 10_000))
 }

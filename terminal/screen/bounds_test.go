@@ -19,7 +19,7 @@ func TestAControlStringEndsAtTheNextEscape(t *testing.T) {
 			"\x1bc":     "ok",
 			"\x1b]2;":   "",
 		} {
-			s := after(t, start+"lost\r\n\xff日\x00\x7f"+end+"ok")
+			s := screenAfter(t, start+"lost\r\n\xff日\x00\x7f"+end+"ok")
 			if got := s.Text(); got != want {
 				t.Errorf("%q, then %q: %q, want %q", start, end, got, want)
 			}
@@ -29,11 +29,11 @@ func TestAControlStringEndsAtTheNextEscape(t *testing.T) {
 
 func TestAControlStringThatIsNeverClosedIsBounded(t *testing.T) {
 	for _, start := range []string{"\x1b]0;", "\x1bP", "\x1b_"} {
-		s := after(t, start)
+		s := screenAfter(t, start)
 		part := strings.Repeat("x", 1<<16)
 		before := heapBytes()
 		for range 15 {
-			write(t, s, part)
+			writeText(t, s, part)
 		}
 		if grown := heapBytes() - before; grown > 1<<15 {
 			t.Errorf("%q: the heap grew by %d bytes", start, grown)
@@ -41,7 +41,7 @@ func TestAControlStringThatIsNeverClosedIsBounded(t *testing.T) {
 		if got := s.Text(); got != "" {
 			t.Errorf("%q: a string of less than 1 MiB shows %q", start, got)
 		}
-		write(t, s, part+"\r\nok")
+		writeText(t, s, part+"\r\nok")
 		if got := s.Text(); !strings.HasSuffix(got, "\nok") {
 			t.Errorf("%q: after 1 MiB there is %q", start, got)
 		}
@@ -66,27 +66,27 @@ func TestParametersAreBounded(t *testing.T) {
 		"\x1b[5;5H\x1b[" + huge + "Z":                       "0,4",
 		"\x1b[" + huge + "r\x1b[" + huge + ";" + huge + "r": "0,0",
 	} {
-		if got := position(after(t, output)); got != want {
+		if got := cursorPosition(screenAfter(t, output)); got != want {
 			t.Errorf("%.40q: the cursor is at %s, want %s", output, got, want)
 		}
 	}
 }
 
 func TestCombiningMarksAreBounded(t *testing.T) {
-	s := after(t, "e"+strings.Repeat("\u0301", 10_000)+"x")
+	s := screenAfter(t, "e"+strings.Repeat("\u0301", 10_000)+"x")
 	got := s.Text()
 	if len(got) > 40 || !strings.HasPrefix(got, "e\u0301") || !strings.HasSuffix(got, "x") {
 		t.Errorf("%d bytes: %.60q", len(got), got)
 	}
 }
 
-// TestMarksSurviveOthers overwrites marked characters so often that those no longer shown are
-// dropped.
-func TestMarksSurviveOthers(t *testing.T) {
-	s := after(t, "a\u0301\x1b[?1049hb\u0302\r\n")
+// TestShownCombiningMarksAreNotDropped overwrites characters with combining marks so often that
+// clusters which are no longer shown are dropped.
+func TestShownCombiningMarksAreNotDropped(t *testing.T) {
+	s := screenAfter(t, "a\u0301\x1b[?1049hb\u0302\r\n")
 	before := heapBytes()
 	for i := range 20_000 {
-		write(t, s, fmt.Sprintf("\r%c\u0308", 'c'+i%20))
+		writeText(t, s, fmt.Sprintf("\r%c\u0308", 'c'+i%20))
 	}
 	if grown := heapBytes() - before; grown > 1<<18 {
 		t.Errorf("the heap grew by %d bytes", grown)
@@ -94,7 +94,7 @@ func TestMarksSurviveOthers(t *testing.T) {
 	if got, want := s.Text(), " b\u0302\nv\u0308"; got != want {
 		t.Errorf("the alternate screen is %q, want %q", got, want)
 	}
-	write(t, s, "\x1b[?1049l")
+	writeText(t, s, "\x1b[?1049l")
 	if got, want := s.Text(), "a\u0301"; got != want {
 		t.Errorf("the main screen is %q, want %q", got, want)
 	}
@@ -103,14 +103,14 @@ func TestMarksSurviveOthers(t *testing.T) {
 func TestAScreenTakesLittleMemory(t *testing.T) {
 	before := heapBytes()
 	s := screen.New(160, 40)
-	write(t, s, "\x1b[?1049h\x1b[?1049l")
+	writeText(t, s, "\x1b[?1049h\x1b[?1049l")
 	if n := heapBytes() - before; n > 2<<20 {
 		t.Errorf("without scrollback: %d bytes", n)
 	}
 	// Every cell has another style than the one before, so that a line takes 16 times its text.
 	line := strings.Repeat("\x1b[7mx\x1b[mx", 80)
 	for range 7000 {
-		write(t, s, line)
+		writeText(t, s, line)
 	}
 	if n := heapBytes() - before; n > 20<<20 {
 		t.Errorf("with the largest scrollback: %d bytes", n)
@@ -128,13 +128,13 @@ func heapBytes() int {
 	return int(m.HeapAlloc)
 }
 
-func TestAnySizeWorks(t *testing.T) {
+func TestAScreenCanHaveAnySize(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {1, 5}, {5, 1}, {2, 2}, {0, 0}, {-7, -1}, {5000, 5000}} {
 		s := screen.New(size[0], size[1])
-		write(t, s, "日本x\r\ne\u0301\t\x1b[5;5H\x1b[2;9r\x1b[L\x1b[M\x1b[@\x1b[P\x1b[b\x1b[2J日"+
+		writeText(t, s, "日本x\r\ne\u0301\t\x1b[5;5H\x1b[2;9r\x1b[L\x1b[M\x1b[@\x1b[P\x1b[b\x1b[2J日"+
 			"\x1b#8\x1b[?7l日日\x1b[4h日\x1bM\x1bD\x1b[T\x1b[S")
 		s.Resize(size[1], size[0])
-		write(t, s, "日本x\x1b[c")
+		writeText(t, s, "日本x\x1b[c")
 		cols, rows := s.Size()
 		if cols < 1 || rows < 1 || cols > 1000 || rows > 1000 {
 			t.Errorf("%v: %d×%d", size, cols, rows)

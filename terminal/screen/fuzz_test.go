@@ -8,7 +8,7 @@ import (
 	"nanobot/terminal/screen"
 )
 
-// checkSnapshot checks what holds for every screen.
+// checkSnapshot checks the invariants of a screen.
 func checkSnapshot(t testing.TB, s *screen.Screen) {
 	t.Helper()
 	cols, rows := s.Size()
@@ -51,12 +51,12 @@ func FuzzScreen(f *testing.F) {
 		blank := func() *screen.Screen { return screen.New(int(cols), int(rows)) }
 		whole, parts, bytewise := blank(), blank(), blank()
 		cut := min(int(at), len(data))
-		write(t, whole, string(data))
-		write(t, parts, string(data[:cut]))
+		writeText(t, whole, string(data))
+		writeText(t, parts, string(data[:cut]))
 		checkSnapshot(t, parts)
-		write(t, parts, string(data[cut:]))
+		writeText(t, parts, string(data[cut:]))
 		for i := range data {
-			write(t, bytewise, string(data[i:i+1]))
+			writeText(t, bytewise, string(data[i:i+1]))
 		}
 		replies := whole.TakeReplies()
 		for _, s := range []*screen.Screen{parts, bytewise} {
@@ -71,7 +71,7 @@ func FuzzScreen(f *testing.F) {
 		for _, size := range [][2]int{{int(rows), int(cols)}, {1, 1}, {int(cols) + 3, int(rows)}} {
 			parts.Resize(size[0], size[1])
 			checkSnapshot(t, parts)
-			write(t, parts, string(data))
+			writeText(t, parts, string(data))
 			checkSnapshot(t, parts)
 		}
 	})

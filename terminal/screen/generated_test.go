@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// generator makes output at random from what tmux and xterm agree on, or where the screen follows
-// tmux.
+// generator generates random output, of sequences for which tmux and xterm agree or the screen
+// follows tmux.
 type generator struct {
 	*rand.Rand
 	cols, rows int
@@ -47,7 +47,7 @@ func (g *generator) region() string {
 	return fmt.Sprintf("\x1b[?6l\x1b[%d;%dr\x1b[%d;%dH", top, bottom, row, g.n(g.cols))
 }
 
-// step returns one thing that a program may do with its terminal.
+// step returns one random operation on a terminal.
 func (g *generator) step() string {
 	switch g.IntN(40) {
 	case 0, 1, 2, 3, 4, 5:
@@ -170,7 +170,7 @@ func TestGeneratedOutputLooksAsInTmux(t *testing.T) {
 	}
 }
 
-// shrink removes steps as long as the terminals differ in the same respect without them.
+// shrink removes steps without which the terminals still differ in the same respect.
 func (o *oracle) shrink(cols, rows int, steps []string, how string) ([]string, string) {
 	respect := strings.Fields(how)[1]
 	for size := len(steps) / 2; size > 0; size /= 2 {

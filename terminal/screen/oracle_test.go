@@ -13,8 +13,8 @@ import (
 	"nanobot/terminal/screen"
 )
 
-// oracle is a tmux server. Its panes run no program: what is written to them is interpreted as the
-// output of one.
+// oracle is a tmux server. Its panes run no program: they interpret the text that is written to
+// them as the output of a program.
 type oracle struct {
 	t   *testing.T
 	dir string
@@ -64,7 +64,7 @@ func (o *oracle) run(stdin []byte, args ...string) string {
 	return string(out)
 }
 
-// pane is a terminal of the oracle beside one of ours.
+// pane is a terminal of the oracle and a Screen that gets the same output.
 type pane struct {
 	o      *oracle
 	id     string
@@ -113,7 +113,7 @@ func (p *pane) compare(data []byte) string {
 		return fmt.Sprintf("the alternate screen is %v", p.screen.Alternate())
 	}
 	lines := strings.Split(strings.TrimSuffix(captured, "\n"), "\n")
-	all := plain(lines) // the character set and the style of a line carry over to the next
+	all := withoutStyles(lines) // the character set and the style of a line carry over to the next
 	visible := strings.TrimRight(strings.Join(all[history:], "\n"), "\n")
 	if d := difference(p.screen.Text(), visible); d != "" {
 		return "the screen differs " + d
@@ -127,7 +127,7 @@ func (p *pane) compare(data []byte) string {
 	return p.compareStyles(cols, rows, lines)
 }
 
-// compareStyles draws what tmux has captured on a screen of ours, line by line.
+// compareStyles writes the lines that tmux has captured to a second Screen and compares the styles.
 func (p *pane) compareStyles(cols, rows int, lines []string) string {
 	drawn := screen.New(cols+1, rows) // so that no line wraps
 	if _, err := drawn.Write([]byte("\x1b)0" + strings.Join(lines, "\r\n"))); err != nil {
@@ -161,8 +161,9 @@ func styles(runs []screen.Run) []screen.Style {
 	return all[:last]
 }
 
-// plain returns captured lines without styles and trailing blanks, with line drawing as Unicode.
-func plain(lines []string) []string {
+// withoutStyles returns captured lines without styles and trailing blanks, with line drawing
+// characters as Unicode.
+func withoutStyles(lines []string) []string {
 	all := make([]string, len(lines))
 	graphics := false
 	for i, line := range lines {

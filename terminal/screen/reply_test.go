@@ -36,7 +36,7 @@ func TestQueriesAreAnswered(t *testing.T) {
 		"\x1b[?u\x1b[>q\x1b[?4m":               "", // kitty's keyboard, XTVERSION, XTQMODKEYS
 		"\x1bP$qm\x1b\\\x1bP+q544e\x1b\\":      "", // DECRQSS, XTGETTCAP
 	} {
-		s := after(t, query)
+		s := screenAfter(t, query)
 		if got := string(s.TakeReplies()); got != want {
 			t.Errorf("%q: %q, want %q", query, got, want)
 		}
@@ -48,11 +48,11 @@ func TestQueriesAreAnswered(t *testing.T) {
 
 func TestRepliesThatAreNotTakenAreLimited(t *testing.T) {
 	s := screen.New(20, 5)
-	write(t, s, strings.Repeat("\x1b[6n", 10_000))
+	writeText(t, s, strings.Repeat("\x1b[6n", 10_000))
 	if n := len(s.TakeReplies()); n > 4096 || n < 4000 {
 		t.Errorf("%d bytes of replies", n)
 	}
-	write(t, s, "\x1b[5n")
+	writeText(t, s, "\x1b[5n")
 	if got := string(s.TakeReplies()); got != "\x1b[0n" {
 		t.Errorf("afterwards: %q", got)
 	}
@@ -75,19 +75,19 @@ func TestTheTitleIsSet(t *testing.T) {
 		"\x1b]2;cut\x1bx\x1b\\":                      "",
 		"\x1b]x;y\a\x1b]\a\x1b];\a\x1b]2\a":          "",
 	} {
-		if got := after(t, output).Title(); got != want {
+		if got := screenAfter(t, output).Title(); got != want {
 			t.Errorf("%q: %q, want %q", output, got, want)
 		}
 	}
 	s := screen.New(20, 5)
 	for i := range 20 {
-		write(t, s, fmt.Sprintf("\x1b]2;%d\a\x1b[22t", i))
+		writeText(t, s, fmt.Sprintf("\x1b]2;%d\a\x1b[22t", i))
 	}
-	write(t, s, "\x1b[23t")
+	writeText(t, s, "\x1b[23t")
 	if got := s.Title(); got != "9" {
 		t.Errorf("the last of at most ten titles on the stack is %s", got)
 	}
-	s = after(t, "\x1b]2;"+strings.Repeat("x", 1<<16)+"\a"+strings.Repeat("\x1b[22t", 1000))
+	s = screenAfter(t, "\x1b]2;"+strings.Repeat("x", 1<<16)+"\a"+strings.Repeat("\x1b[22t", 1000))
 	if n := len(s.Title()); n != 1024 {
 		t.Errorf("the title has %d bytes", n)
 	}

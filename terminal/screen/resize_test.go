@@ -8,9 +8,9 @@ import (
 	"nanobot/terminal/screen"
 )
 
-func TestAResizeWrapsLinesAnew(t *testing.T) {
+func TestAResizeWrapsLinesAgain(t *testing.T) {
 	s := screen.New(10, 4)
-	write(t, s, "abcdefghijklmno\r\nxyz\r\n日本語日本語\x1b[31mred")
+	writeText(t, s, "abcdefghijklmno\r\nxyz\r\n日本語日本語\x1b[31mred")
 	s.Resize(5, 4)
 	if got, want := s.Buffer(), "abcde\nfghij\nklmno\nxyz\n日本\n語日\n本語r\ned"; got != want {
 		t.Errorf("at 5 columns:\n%s\nwant\n%s", got, want)
@@ -22,7 +22,7 @@ func TestAResizeWrapsLinesAnew(t *testing.T) {
 	if got, want := s.Buffer(), "abcdefghijklmno\nxyz\n日本語日本語red"; got != want {
 		t.Errorf("at 20 columns:\n%s\nwant\n%s", got, want)
 	}
-	write(t, s, "!")
+	writeText(t, s, "!")
 	if !strings.HasSuffix(s.Text(), "red!") {
 		t.Errorf("the cursor is not behind the text:\n%s", s.Text())
 	}
@@ -60,12 +60,12 @@ func TestAResizeKeepsTheLineOfTheCursor(t *testing.T) {
 		},
 	} {
 		s := screen.New(10, 4)
-		write(t, s, c.output)
+		writeText(t, s, c.output)
 		s.Resize(c.cols, c.rows)
 		if got := s.Text(); got != c.text {
 			t.Errorf("%s: %q, want %q", name, got, c.text)
 		}
-		if got := position(s); got != c.position {
+		if got := cursorPosition(s); got != c.position {
 			t.Errorf("%s: cursor at %s, want %s", name, got, c.position)
 		}
 		checkSnapshot(t, s)
@@ -74,7 +74,7 @@ func TestAResizeKeepsTheLineOfTheCursor(t *testing.T) {
 
 func TestAResizeCutsTheAlternateScreen(t *testing.T) {
 	s := screen.New(10, 4)
-	write(t, s, "0123456789ab\r\n$ \x1b[?1049h\x1b[H1aaaaaaaa\r\n2bbbbbbb日\r\n3\r\n4")
+	writeText(t, s, "0123456789ab\r\n$ \x1b[?1049h\x1b[H1aaaaaaaa\r\n2bbbbbbb日\r\n3\r\n4")
 	s.Resize(9, 3)
 	if got, want := s.Text(), "2bbbbbbb\n3\n4"; got != want {
 		t.Errorf("alternate screen: %q, want %q", got, want)
@@ -83,19 +83,19 @@ func TestAResizeCutsTheAlternateScreen(t *testing.T) {
 	if got, want := s.Text(), "2bbbbbbb\n3\n4"; got != want {
 		t.Errorf("larger: %q, want %q", got, want)
 	}
-	write(t, s, "\x1b[?1049lx")
+	writeText(t, s, "\x1b[?1049lx")
 	if got, want := s.Text(), "0123456789ab\n$ x"; got != want {
 		t.Errorf("main screen: %q, want %q", got, want)
 	}
 	checkSnapshot(t, s)
 }
 
-// TestAResizeOnTheAlternateScreenLosesNothing shows it without saving the cursor.
+// TestAResizeOnTheAlternateScreenLosesNothing shows the alternate screen without saving the cursor.
 func TestAResizeOnTheAlternateScreenLosesNothing(t *testing.T) {
 	s := screen.New(10, 4)
-	write(t, s, "1\r\n2\r\n3\r\n4\x1b[?47h\x1b[H")
+	writeText(t, s, "1\r\n2\r\n3\r\n4\x1b[?47h\x1b[H")
 	s.Resize(10, 2)
-	write(t, s, "\x1b[?47l")
+	writeText(t, s, "\x1b[?47l")
 	if got, want := s.Buffer(), "1\n2\n3\n4"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -103,9 +103,9 @@ func TestAResizeOnTheAlternateScreenLosesNothing(t *testing.T) {
 
 func TestAResizeExtendsTabStops(t *testing.T) {
 	s := screen.New(10, 4)
-	write(t, s, "\x1b[3g\x1b[1;4H\x1bH\r")
+	writeText(t, s, "\x1b[3g\x1b[1;4H\x1bH\r")
 	s.Resize(30, 4)
-	write(t, s, "\ta\tb")
+	writeText(t, s, "\ta\tb")
 	if got, want := s.Text(), "   a            b"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

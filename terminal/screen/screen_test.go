@@ -9,7 +9,7 @@ import (
 	"nanobot/terminal/screen"
 )
 
-func write(t testing.TB, s *screen.Screen, text string) {
+func writeText(t testing.TB, s *screen.Screen, text string) {
 	t.Helper()
 	if n, err := s.Write([]byte(text)); n != len(text) || err != nil {
 		t.Fatalf("Write = %d, %v", n, err)
@@ -17,24 +17,24 @@ func write(t testing.TB, s *screen.Screen, text string) {
 }
 
 // after returns a small screen on which text was written.
-func after(t testing.TB, text string) *screen.Screen {
+func screenAfter(t testing.TB, text string) *screen.Screen {
 	t.Helper()
 	s := screen.New(20, 5)
-	write(t, s, text)
+	writeText(t, s, text)
 	return s
 }
 
-func position(s *screen.Screen) string {
+func cursorPosition(s *screen.Screen) string {
 	col, row, _ := s.Cursor()
 	return fmt.Sprintf("%d,%d", col, row)
 }
 
 func TestTextHasNoTrailingBlanks(t *testing.T) {
-	s := after(t, "a  \r\n\r\n b \x1b[41m   \x1b[m\r\n   ")
+	s := screenAfter(t, "a  \r\n\r\n b \x1b[41m   \x1b[m\r\n   ")
 	if got, want := s.Text(), "a\n\n b"; got != want {
 		t.Errorf("Text = %q, want %q", got, want)
 	}
-	if got := after(t, "").Text(); got != "" {
+	if got := screenAfter(t, "").Text(); got != "" {
 		t.Errorf("a blank screen is %q", got)
 	}
 }
@@ -142,11 +142,11 @@ func TestOutputIsInterpreted(t *testing.T) {
 		"selective erase erases":                        {"abc\x1b[1;2H\x1b[?0K", "a", "1,0"},
 		"SU goes to the scrollback and SD brings blank": {"a\r\nb\x1b[S\x1b[T", "\nb", "1,1"},
 	} {
-		s := after(t, c.output)
+		s := screenAfter(t, c.output)
 		if got := s.Text(); got != c.text {
 			t.Errorf("%s: %q, want %q", name, got, c.text)
 		}
-		if got := position(s); got != c.cursor {
+		if got := cursorPosition(s); got != c.cursor {
 			t.Errorf("%s: cursor at %s, want %s", name, got, c.cursor)
 		}
 	}
@@ -170,7 +170,7 @@ func TestModesAreReported(t *testing.T) {
 		{"\x1b[?66h\x1b[!p", "false false true true true"},
 		{"\x1bc", "false false false false true"},
 	} {
-		write(t, s, c.output)
+		writeText(t, s, c.output)
 		if got := state(); got != c.want {
 			t.Errorf("after %q: %s, want %s", c.output, got, c.want)
 		}
@@ -178,12 +178,12 @@ func TestModesAreReported(t *testing.T) {
 }
 
 func TestTheAlternateScreenLeavesTheMainOneAlone(t *testing.T) {
-	s := after(t, "$ vim\r\n\x1b[31m")
-	write(t, s, "\x1b[?1049h\x1b[H\x1b[2J\x1b[m"+strings.Repeat("text\r\n", 20))
+	s := screenAfter(t, "$ vim\r\n\x1b[31m")
+	writeText(t, s, "\x1b[?1049h\x1b[H\x1b[2J\x1b[m"+strings.Repeat("text\r\n", 20))
 	if !s.Alternate() || !strings.HasPrefix(s.Text(), "text") {
 		t.Errorf("alternate screen: %q", s.Text())
 	}
-	write(t, s, "\x1b[?1049lx")
+	writeText(t, s, "\x1b[?1049lx")
 	if got, want := s.Buffer(), "$ vim\nx"; got != want {
 		t.Errorf("main screen: %q, want %q", got, want)
 	}
@@ -193,11 +193,11 @@ func TestTheAlternateScreenLeavesTheMainOneAlone(t *testing.T) {
 }
 
 func TestClearKeepsTheScreenInTheScrollback(t *testing.T) {
-	s := after(t, "one\r\ntwo\r\n\x1b[H\x1b[2Jthree")
+	s := screenAfter(t, "one\r\ntwo\r\n\x1b[H\x1b[2Jthree")
 	if got, want := s.Buffer(), "one\ntwo\nthree"; got != want {
 		t.Errorf("Buffer = %q, want %q", got, want)
 	}
-	write(t, s, "\x1b[H\x1b[2J\x1b[3J")
+	writeText(t, s, "\x1b[H\x1b[2J\x1b[3J")
 	if got := s.Buffer(); got != "" {
 		t.Errorf("after ED 3: %q", got)
 	}
@@ -206,7 +206,7 @@ func TestClearKeepsTheScreenInTheScrollback(t *testing.T) {
 func TestTheScrollbackHasTenThousandLines(t *testing.T) {
 	s := screen.New(20, 5)
 	for i := range 25_000 {
-		write(t, s, fmt.Sprintf("%d\r\n", i))
+		writeText(t, s, fmt.Sprintf("%d\r\n", i))
 	}
 	lines := strings.Split(s.Buffer(), "\n")
 	if len(lines) != 10_004 || lines[0] != "14996" || lines[10_003] != "24999" {
@@ -217,11 +217,11 @@ func TestTheScrollbackHasTenThousandLines(t *testing.T) {
 func TestTheVersionGrowsWithOutput(t *testing.T) {
 	s := screen.New(20, 5)
 	before := s.Version()
-	write(t, s, "")
+	writeText(t, s, "")
 	if s.Version() != before {
 		t.Error("it grew without output")
 	}
-	write(t, s, "x")
+	writeText(t, s, "x")
 	written := s.Version()
 	if written <= before {
 		t.Error("it did not grow with output")
@@ -232,10 +232,10 @@ func TestTheVersionGrowsWithOutput(t *testing.T) {
 	}
 }
 
-func TestASnapshotStaysAsItIs(t *testing.T) {
-	s := after(t, "\x1b]2;top\aab\x1b[1;38;2;1;2;3;48;5;4m日本\x1b[m")
+func TestASnapshotNeverChanges(t *testing.T) {
+	s := screenAfter(t, "\x1b]2;top\aab\x1b[1;38;2;1;2;3;48;5;4m日本\x1b[m")
 	n := s.Snapshot()
-	write(t, s, "\x1b]2;else\a\x1b[H\x1b[2Jother")
+	writeText(t, s, "\x1b]2;else\a\x1b[H\x1b[2Jother")
 	want := []screen.Run{
 		{Text: "ab", Width: 2},
 		{Text: "日本", Width: 4, Style: screen.Style{
@@ -285,7 +285,7 @@ func TestStylesAreSet(t *testing.T) {
 		"\x1b[7m\x1b7\x1b[m\x1b8":     {Reverse: true},
 		"\x1b[1m" + "\x1b[?1m\x1b[>m": {Bold: true},
 	} {
-		if got := after(t, output+"x").Snapshot().Lines[0][0].Style; got != want {
+		if got := screenAfter(t, output+"x").Snapshot().Lines[0][0].Style; got != want {
 			t.Errorf("%q: %+v, want %+v", output, got, want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"nanobot/terminal/screen/picture"
 )
 
-var update = flag.Bool("update", false, "write the pictures in testdata anew")
+var update = flag.Bool("update", false, "rewrite the pictures in testdata")
 
 // characters shows every style, and characters of every kind.
 const characters = "\x1b[1mbold\x1b[m \x1b[3mitalic\x1b[m \x1b[1;3mboth\x1b[m \x1b[4munder\x1b[m " +
@@ -32,7 +32,7 @@ const characters = "\x1b[1mbold\x1b[m \x1b[3mitalic\x1b[m \x1b[1;3mboth\x1b[m \x
 	"└─┴─┘┗━┻━┛╚═╩═╝╘═╧═╛╙─╨─╜╰─┴─╯┕━┷━┙┖─┸─┚ ▖▗▘▙▚▛▜▝▞▟ ┄┅┆┇┈┉╌╍╎\r\n" +
 	"⣿⡇⠿⠋⠙ ╴╵╶╷╸╹╺╻╼╽╾╿ → ← ↑ ↓ … ● ■\r\n$ "
 
-func TestPicturesLookAsTheyDid(t *testing.T) {
+func TestPicturesEqualTheGoldenFiles(t *testing.T) {
 	for name, s := range map[string]*screen.Screen{
 		"characters": shown(t, 66, 7, []byte(characters)),
 		"htop":       recorded(t, "htop", 45),
@@ -188,7 +188,7 @@ var errBroken = errors.New("broken")
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestErrorsAreReturned(t *testing.T) {
+func TestErrorsOfTheWriterAreReturned(t *testing.T) {
 	err := picture.Encode(brokenWriter{}, screen.New(4, 2).Snapshot())
 	if !errors.Is(err, errBroken) {
 		t.Errorf("a writer that fails: %v", err)
