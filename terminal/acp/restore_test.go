@@ -26,7 +26,7 @@ func TestAReplayAfterTheResponseIsHidden(t *testing.T) {
 }
 
 func TestAnEndlessReplayIsLimited(t *testing.T) {
-	begin, _, _ := strings.Cut(untilPrompt, "receive; say")
+	begin, _, _ := strings.Cut(untilPrompt, "receive; send")
 	d := newShellAgent(t, begin+`
 receive; send '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}'
 receive
