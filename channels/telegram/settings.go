@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -105,12 +104,6 @@ func (s *Settings) Check(at config.Scope) []config.Problem {
 		channels.CheckToken(at, s.Enabled, s.Token), config.CheckURL("apiBase", s.APIBase), channels.CheckNumericList(s.AllowFrom), s.checkWebhook(at),
 	)
 }
-
-var (
-	// hookPath has nothing that a proxy may rewrite or a router takes for a pattern.
-	webhookPathPattern   = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
-	webhookSecretPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-)
 
 // checkWebhook finds what Telegram would refuse, or could not reach us by.
 func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
