@@ -27,22 +27,22 @@ func TestAWrongClockLosesNothing(t *testing.T) {
 					return resp, err
 				})
 			}
-			r := newRigOn(t, s, t.TempDir(), all, clock)
+			r := newTestChannelOn(t, s, t.TempDir(), allGroups, clock)
 			g := s.AddGuild("home")
 			ch := s.AddChannel(g.ID, "general").ID
 			s.UserSends(ch, ada, "just talk")
 			s.UserSends(r.dm, ada, "hello")
 			s.AdvanceClock(time.Minute)
-			stop := r.run()
-			if got := texts(r.wait(1)); !slices.Equal(got, []string{"hello"}) {
+			stop := r.start()
+			if got := textsOf(r.waitForMessages(1)); !slices.Equal(got, []string{"hello"}) {
 				t.Errorf("got %q", got)
 			}
 			stop()
 			s.UserSends(r.dm, ada, "meanwhile")
-			next := r.restarted(all, clock)
-			next.run()
-			if got := next.waitNew(r, 1); got[0].Text != "meanwhile" {
-				t.Errorf("got %q", texts(got))
+			next := r.restart(allGroups, clock)
+			next.start()
+			if got := next.waitForNewMessages(r, 1); got[0].Text != "meanwhile" {
+				t.Errorf("got %q", textsOf(got))
 			}
 		})
 	}

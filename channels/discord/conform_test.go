@@ -18,7 +18,7 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			servers[t] = discordtest.New(t)
 			rooms[t] = servers[t].AddChannel(servers[t].AddGuild("home").ID, "general").ID
 		}
-		r := newRigOn(t, servers[t], t.TempDir())
+		r := newTestChannelOn(t, servers[t], t.TempDir())
 		return channelstest.Subject{
 			Channel:     r.Channel,
 			Chat:        chatOf(r.dm),
@@ -27,13 +27,13 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			PressButton: func(label string) error { return r.pressNewest(label) },
 			Redelivers:  true,
 			Normalize:   channelstest.StripMarkup,
-			Optional:    r.optional(rooms[t]),
+			Optional:    r.optionalFields(rooms[t]),
 		}
 	})
 }
 
 // pressNewest presses a button under the newest message, as a person sees it.
-func (r *rig) pressNewest(label string) error {
+func (r *testChannel) pressNewest(label string) error {
 	all := r.server.BotMessages(r.dm)
 	m := all[len(all)-1]
 	for _, b := range m.Buttons() {
@@ -45,8 +45,8 @@ func (r *rig) pressNewest(label string) error {
 	return fmt.Errorf("the buttons are %+v", m.Buttons())
 }
 
-// optional is what Discord shows of the optional interfaces.
-func (r *rig) optional(room string) channelstest.Optional {
+// optionalFields returns the fields of channelstest.Optional for Discord.
+func (r *testChannel) optionalFields(room string) channelstest.Optional {
 	return channelstest.Optional{
 		VisibleTexts: func() (out []string) {
 			for _, m := range r.server.BotMessages(r.dm) {
@@ -55,7 +55,7 @@ func (r *rig) optional(room string) channelstest.Optional {
 			return out
 		},
 		TypingCount:   func() int { return r.server.TypingCount(r.dm) },
-		Restart:       func() channels.Channel { return r.again().Channel },
+		Restart:       func() channels.Channel { return r.restartWithoutCursor().Channel },
 		DeliversWhole: true,
 		AdvanceCursor: func() {
 			r.server.AdvanceClock(time.Hour)
@@ -72,7 +72,7 @@ func (r *rig) optional(room string) channelstest.Optional {
 	}
 }
 
-// sent is what a chat was shown, one element a call.
+// sentMessages returns the calls that a channel has accepted.
 func sentMessages(s *discordtest.Server, channel string) []channelstest.SentCall {
 	var out []channelstest.SentCall
 	for _, m := range s.BotMessages(channel) {

@@ -11,7 +11,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-func TestWhatWasMissedIsToldWhenASessionIsResumed(t *testing.T) {
+func TestMissedEventsAreReceivedAfterAResume(t *testing.T) {
 	for name, drop := range map[string]func(*discordtest.Server){
 		"cut":             (*discordtest.Server).CutConnections,
 		"reconnect":       (*discordtest.Server).RequestReconnect,
@@ -20,14 +20,14 @@ func TestWhatWasMissedIsToldWhenASessionIsResumed(t *testing.T) {
 		"a restart":       func(s *discordtest.Server) { s.CloseConnections(1001) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.connected()
+			r := newTestChannel(t)
+			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.wait(1)
+			r.waitForMessages(1)
 			history := len(r.server.Calls(discordtest.GetMessages))
 			drop(r.server)
 			r.server.UserSends(r.dm, ada, "two")
-			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+			if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
 			s := r.server.Stats()
@@ -49,22 +49,22 @@ func TestASessionThatIsOverIsBegunAnew(t *testing.T) {
 		"forgotten":      func(s *discordtest.Server) { s.ExpireSessions(); s.CutConnections() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.connected()
+			r := newTestChannel(t)
+			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.wait(1)
+			r.waitForMessages(1)
 			drop(r.server)
 			r.server.UserSends(r.dm, ada, "two")
-			r.sessions(2)
+			r.waitForSessions(2)
 			r.server.UserSends(r.dm, ada, "three")
-			if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+			if got := textsOf(r.waitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 				t.Errorf("got %q", got)
 			}
 		})
 	}
 }
 
-func quick(o *discord.Options) { o.Timing.Handshake = time.Second }
+func shortHandshake(o *discord.Options) { o.Timing.Handshake = time.Second }
 
 func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 	for name, h := range map[string]discordtest.Handshake{
@@ -73,16 +73,16 @@ func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, quick)
+			r := newTestChannel(t, shortHandshake)
 			r.server.PlanHandshakes(h, h)
-			r.connected()
+			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.wait(1)
+			r.waitForMessages(1)
 			h.OnlyResume = h.RefuseStatus == 0 && !h.NoHello
 			r.server.PlanHandshakes(h, h)
 			r.server.CutConnections()
 			r.server.UserSends(r.dm, ada, "two")
-			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+			if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -90,23 +90,23 @@ func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 }
 
 // A connection over which nothing comes any more looks well to the operating system.
-func TestAConnectionThatDiedSilentlyIsNoticed(t *testing.T) {
+func TestADeadConnectionIsDetected(t *testing.T) {
 	for name, die := range map[string]func(s *discordtest.Server, dead bool){
 		"no answers to heartbeats": func(s *discordtest.Server, dead bool) { s.SetHeartbeatACK(!dead) },
 		"silence":                  (*discordtest.Server).SetMuted,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.SetHeartbeatInterval(time.Second)
-			r.connected()
+			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.wait(1)
+			r.waitForMessages(1)
 			connects := r.server.Stats().Connects
 			die(r.server, true)
 			r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connects > connects && slices.Contains(s.Closes, 4000) })
 			die(r.server, false)
 			r.server.UserSends(r.dm, ada, "two")
-			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+			if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -114,21 +114,21 @@ func TestAConnectionThatDiedSilentlyIsNoticed(t *testing.T) {
 }
 
 func TestAHeartbeatIsSentWhenTheGatewayAsks(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	r.server.RequestHeartbeat()
 	r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Heartbeats > 0 })
 }
 
-func TestARefusalForGoodSaysWhatToChange(t *testing.T) {
+func TestAPermanentRefusalNamesTheSettingToChange(t *testing.T) {
 	for code, want := range map[int]string{
 		4004: "channels.discord.token", 4010: "newer nanobot", 4011: "more servers", 4012: "newer nanobot", 4013: "newer nanobot",
 		4014: "Message Content Intent",
 	} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.PlanHandshakes(discordtest.Handshake{CloseCode: code})
-			err := r.Run(t.Context(), r.inbox.Receive)
+			err := r.Run(t.Context(), r.recorder.Receive)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Run returned %v", err)
 			}
@@ -140,52 +140,52 @@ func TestARefusalForGoodSaysWhatToChange(t *testing.T) {
 }
 
 func TestAnIntentThatIsSwitchedOffInThePortalIsNamed(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.SetPrivilegedIntents(0)
-	if err := r.Run(t.Context(), r.inbox.Receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
+	if err := r.Run(t.Context(), r.recorder.Receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
 		t.Errorf("Run returned %v", err)
 	}
 }
 
 func TestAWrongTokenIsOneClearError(t *testing.T) {
 	const token = "MTE0.wrong.token-that-nobody-must-see"
-	r := newRig(t, func(o *discord.Options) { o.Token = token })
-	err := r.Run(t.Context(), r.inbox.Receive)
+	r := newTestChannel(t, func(o *discord.Options) { o.Token = token })
+	err := r.Run(t.Context(), r.recorder.Receive)
 	if err == nil || !strings.Contains(err.Error(), "channels.discord.token") || strings.Contains(err.Error(), token) {
 		t.Errorf("Run returned %v", err)
 	}
 	if n := r.server.Stats().Identifies; n != 0 {
 		t.Errorf("%d sessions were begun", n)
 	}
-	if strings.Contains(r.logged(), token) {
+	if strings.Contains(r.logText(), token) {
 		t.Error("the token is in the log")
 	}
 }
 
 // Sessions are counted; who is refused for good must not begin one after the other.
-func TestAfterARefusalForGoodTheNextRunWaits(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
+func TestAfterAPermanentRefusalTheNextRunWaits(t *testing.T) {
+	r := newTestChannel(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
 	r.server.PlanHandshakes(discordtest.Handshake{CloseCode: 4014})
 	began := time.Now() // before the refusal, so that a pause of this test shortens nothing
-	if err := r.Run(t.Context(), r.inbox.Receive); err == nil {
+	if err := r.Run(t.Context(), r.recorder.Receive); err == nil {
 		t.Fatal("Run returned nil")
 	}
-	r.connected()
+	r.startConnected()
 	if took := time.Since(began); took < 300*time.Millisecond {
 		t.Errorf("the next session was begun after %s", took)
 	}
 }
 
 func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Timing.Identify = 2 * time.Second })
+	r := newTestChannel(t, func(o *discord.Options) { o.Timing.Identify = 2 * time.Second })
 	// Much less than what is waited for: on a busy machine one session may be asked for late, and
 	// the next in time.
 	r.server.SetStartLimit(discordtest.StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1, Window: 150 * time.Millisecond})
-	r.connected()
+	r.startConnected()
 	for i := range 2 {
 		r.server.ExpireSessions()
 		r.server.CutConnections()
-		r.sessions(i + 2)
+		r.waitForSessions(i + 2)
 	}
 	if s := r.server.Stats(); s.Identifies != s.Readies {
 		t.Errorf("%d of %d sessions were asked for too early", s.Identifies-s.Readies, s.Identifies)
@@ -193,18 +193,18 @@ func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
 }
 
 func TestWhenNoSessionIsLeftItIsWaitedFor(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.SetStartLimit(discordtest.StartLimit{Total: 1, Remaining: 0, MaxConcurrency: 1, Window: 200 * time.Millisecond})
-	r.run()
-	r.until("GET /gateway/bot", func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done })
+	r.start()
+	r.waitForCalls("GET /gateway/bot", func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done })
 	if n := r.server.Stats().Identifies; n != 0 {
 		t.Errorf("%d sessions were begun", n)
 	}
 }
 
 func TestTheBotLeavesWhenRunEnds(t *testing.T) {
-	r := newRig(t)
-	stop := r.connected()
+	r := newTestChannel(t)
+	stop := r.startConnected()
 	stop()
 	s := r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connected == 0 })
 	if !slices.Contains(s.Closes, 1000) {
@@ -213,14 +213,14 @@ func TestTheBotLeavesWhenRunEnds(t *testing.T) {
 }
 
 func TestRunMayBeCalledAgain(t *testing.T) {
-	r := newRig(t)
-	stop := r.connected()
+	r := newTestChannel(t)
+	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "one")
-	r.wait(1)
+	r.waitForMessages(1)
 	stop()
 	r.server.UserSends(r.dm, ada, "two")
-	r.run()
-	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+	r.start()
+	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
 	}
 }

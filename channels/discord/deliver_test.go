@@ -15,8 +15,8 @@ import (
 	"nanobot/channels/channelstest"
 )
 
-// crowd are direct conversations with many people.
-func (r *rig) crowd(n int) (chats, users []string) {
+// addDMs adds n users with DM channels.
+func (r *testChannel) addDMs(n int) (chats, users []string) {
 	for i := range n {
 		user := strconv.Itoa(5_000_000_000_000_000 + i)
 		users = append(users, user)
@@ -29,7 +29,7 @@ func (r *rig) crowd(n int) (chats, users []string) {
 // for the rest.
 func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 	const people, room = 200, 128
-	r := newRig(t, nobodyInAdvance)
+	r := newTestChannel(t, noKnownPeople)
 	var mu sync.Mutex
 	inside, most := 0, 0
 	full := make(chan struct{})
@@ -49,14 +49,14 @@ func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 		mu.Lock()
 		inside--
 		mu.Unlock()
-		return r.inbox.Receive(ctx, in)
+		return r.recorder.Receive(ctx, in)
 	})
 	r.server.AwaitReady(t)
-	chats, users := r.crowd(people)
+	chats, users := r.addDMs(people)
 	for i := range chats {
 		r.server.UserSends(chats[i], users[i], "hello")
 	}
-	r.wait(people)
+	r.waitForMessages(people)
 	mu.Lock()
 	defer mu.Unlock()
 	if most > room {
@@ -66,7 +66,7 @@ func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 
 func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 	const people, each = 5, 20
-	r := newRig(t, nobodyInAdvance)
+	r := newTestChannel(t, noKnownPeople)
 	others := make(chan struct{})
 	channelstest.Start(t, r.Channel, func(ctx context.Context, in channels.Incoming) error {
 		if in.Chat.ID == r.dm {
@@ -76,10 +76,10 @@ func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 				return ctx.Err()
 			}
 		}
-		return r.inbox.Receive(ctx, in)
+		return r.recorder.Receive(ctx, in)
 	})
 	r.server.AwaitReady(t)
-	chats, users := r.crowd(people)
+	chats, users := r.addDMs(people)
 	r.server.UserSends(r.dm, ada, "0")
 	r.server.UserSends(r.dm, ada, "1")
 	for n := range each {
@@ -87,10 +87,10 @@ func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 			r.server.UserSends(chats[i], users[i], strconv.Itoa(n))
 		}
 	}
-	r.wait(people * each)
+	r.waitForMessages(people * each)
 	close(others)
 	got := map[string][]string{}
-	for _, in := range r.wait(people*each + 2) {
+	for _, in := range r.waitForMessages(people*each + 2) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for chat, texts := range got {
@@ -100,11 +100,11 @@ func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// ledger is what a store would hold, with the cursor that was stored last. A message takes a random
-// time to be stored, and may fail.
-type ledger struct {
+// storeModel is a model of the store, with the latest cursor. Storing a message takes a random time
+// and may fail.
+type storeModel struct {
 	t      *testing.T
-	r      *rig
+	r      *testChannel
 	mu     sync.Mutex
 	random *rand.Rand
 	said   []uint64
@@ -113,14 +113,14 @@ type ledger struct {
 	cursor string
 }
 
-func (l *ledger) say(chat, user, text string) {
+func (l *storeModel) userSends(chat, user, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id, _ := strconv.ParseUint(l.r.server.UserSends(chat, user, text).ID, 10, 64)
 	l.said = append(l.said, id)
 }
 
-func (l *ledger) receive(ctx context.Context, in channels.Incoming) error {
+func (l *storeModel) receive(ctx context.Context, in channels.Incoming) error {
 	l.mu.Lock()
 	delay, fails := time.Duration(l.random.IntN(3000))*time.Microsecond, l.random.IntN(10) == 0
 	l.mu.Unlock()
@@ -146,18 +146,18 @@ func (l *ledger) receive(ctx context.Context, in channels.Incoming) error {
 	}
 	l.r.memory.Unlock()
 	l.check(in.Cursor)
-	return l.r.inbox.Receive(ctx, in)
+	return l.r.recorder.Receive(ctx, in)
 }
 
-func (l *ledger) keep(_ context.Context, cursor string) error {
+func (l *storeModel) storeCursor(_ context.Context, cursor string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.check(cursor)
 	return nil
 }
 
-// check sees that everything up to the mark of a cursor that is stored now is stored.
-func (l *ledger) check(cursor string) {
+// check fails the test unless every message up to the position of a stored cursor is stored.
+func (l *storeModel) check(cursor string) {
 	l.cursor = cursor
 	mark, err := strconv.ParseUint(strings.Fields(cursor)[0], 10, 64)
 	if err != nil {
@@ -170,7 +170,7 @@ func (l *ledger) check(cursor string) {
 	}
 }
 
-func TestTheCursorNeverPassesWhatIsBeingReceived(t *testing.T) {
+func TestTheCursorNeverSkipsAMessageThatIsBeingReceived(t *testing.T) {
 	const people, each = 12, 25
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {
@@ -178,8 +178,8 @@ func TestTheCursorNeverPassesWhatIsBeingReceived(t *testing.T) {
 			t.Logf("seed %d", seed)
 		}
 	})
-	r := newRig(t, nobodyInAdvance)
-	l := &ledger{t: t, r: r, random: rand.New(rand.NewPCG(seed, 0)), stored: map[uint64]bool{}, order: map[string][]string{}}
+	r := newTestChannel(t, noKnownPeople)
+	l := &storeModel{t: t, r: r, random: rand.New(rand.NewPCG(seed, 0)), stored: map[uint64]bool{}, order: map[string][]string{}}
 	fails := rand.New(rand.NewPCG(seed, 1))
 	r.memory.fail = func(string) error {
 		if fails.IntN(2) == 0 {
@@ -187,20 +187,20 @@ func TestTheCursorNeverPassesWhatIsBeingReceived(t *testing.T) {
 		}
 		return nil
 	}
-	r.KeepCursor(l.keep)
+	r.KeepCursor(l.storeCursor)
 	channelstest.Start(t, r.Channel, l.receive)
 	r.server.AwaitReady(t)
-	chats, users := r.crowd(people)
+	chats, users := r.addDMs(people)
 	for n := range each {
 		for i := range chats {
-			l.say(chats[i], users[i], strconv.Itoa(n))
+			l.userSends(chats[i], users[i], strconv.Itoa(n))
 			r.server.AdvanceClock(time.Minute) // the mark is only five minutes behind
 		}
 		if n%5 == 4 {
-			r.wait(n * people / 2)
+			r.waitForMessages(n * people / 2)
 		}
 	}
-	r.wait(people * each)
+	r.waitForMessages(people * each)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for chat, texts := range l.order {
@@ -216,8 +216,8 @@ func TestTheCursorNeverPassesWhatIsBeingReceived(t *testing.T) {
 
 // Run ends when the messages that are being received are stored or not; only what was not is
 // offered to the next Run.
-func TestARunWaitsForWhatIsBeingReceived(t *testing.T) {
-	r := newRig(t, nobodyInAdvance)
+func TestRunWaitsForMessagesThatAreBeingReceived(t *testing.T) {
+	r := newTestChannel(t, noKnownPeople)
 	ctx, cancel := context.WithCancel(t.Context())
 	inside, done := make(chan string, 2), make(chan error, 1)
 	release := make(chan struct{})
@@ -228,7 +228,7 @@ func TestARunWaitsForWhatIsBeingReceived(t *testing.T) {
 			if in.Text == "not stored" {
 				return errors.New("the disk is full")
 			}
-			return r.inbox.Receive(ctx, in)
+			return r.recorder.Receive(ctx, in)
 		})
 	}()
 	r.server.AwaitReady(t)
@@ -246,19 +246,19 @@ func TestARunWaitsForWhatIsBeingReceived(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := texts(r.inbox.Messages()); !slices.Equal(got, []string{"stored"}) {
+	if got := textsOf(r.recorder.Messages()); !slices.Equal(got, []string{"stored"}) {
 		t.Fatalf("when Run has returned %q was received", got)
 	}
-	r.run()
-	r.sessions(2)
-	if got := texts(r.settled(r.server.DM(bob).ID)); !slices.Equal(got, []string{"stored", "not stored"}) {
+	r.start()
+	r.waitForSessions(2)
+	if got := textsOf(r.receivedSoFar(r.server.DM(bob).ID)); !slices.Equal(got, []string{"stored", "not stored"}) {
 		t.Errorf("got %q", got)
 	}
 }
 
 // The first message of a chat waits until the chat is in the stored list.
 func TestAMessageOfANewChatWaitsForTheListOfChats(t *testing.T) {
-	r := newRig(t, nobodyInAdvance)
+	r := newTestChannel(t, noKnownPeople)
 	broken := true
 	r.memory.fail = func(list string) error {
 		if broken && strings.Contains(list, r.dm) {
@@ -266,18 +266,18 @@ func TestAMessageOfANewChatWaitsForTheListOfChats(t *testing.T) {
 		}
 		return nil
 	}
-	r.connected()
+	r.startConnected()
 	other := r.server.DM(bob).ID
-	r.received(r.server.UserSends(other, bob, "one").ID)
+	r.waitForMessage(r.server.UserSends(other, bob, "one").ID)
 	r.server.UserSends(r.dm, ada, "from somebody new")
-	r.untilLogged("known chats not stored, will retry")
-	if got := texts(r.inbox.Messages()); !slices.Equal(got, []string{"one"}) {
+	r.waitForLog("known chats not stored, will retry")
+	if got := textsOf(r.recorder.Messages()); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("got %q", got)
 	}
 	r.memory.Lock()
 	broken = false
 	r.memory.Unlock()
-	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "from somebody new"}) {
+	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "from somebody new"}) {
 		t.Errorf("got %q", got)
 	}
 }

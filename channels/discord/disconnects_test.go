@@ -21,15 +21,15 @@ var drops = []func(s *discordtest.Server){
 	func(s *discordtest.Server) { s.InvalidateSessions(true) },
 	func(s *discordtest.Server) { s.InvalidateSessions(false) },
 	func(s *discordtest.Server) { s.ExpireSessions(); s.CutConnections() },
-	closing(1000), closing(1001), closing(4000), closing(4001), closing(4002), closing(4003), closing(4005), closing(4007),
-	closing(4008), closing(4009),
-	cutBefore(discordtest.Handshake{RefuseStatus: 503}),
-	cutBefore(discordtest.Handshake{NoHello: true}),
-	cutBefore(discordtest.Handshake{NoReply: true}),
-	cutBefore(discordtest.Handshake{Reconnect: true}),
-	cutBefore(discordtest.Handshake{InvalidSession: true}),
-	cutBefore(discordtest.Handshake{CloseCode: 4000}),
-	cutBefore(discordtest.Handshake{CutConnection: true}),
+	closeWith(1000), closeWith(1001), closeWith(4000), closeWith(4001), closeWith(4002), closeWith(4003), closeWith(4005), closeWith(4007),
+	closeWith(4008), closeWith(4009),
+	cutAndPlan(discordtest.Handshake{RefuseStatus: 503}),
+	cutAndPlan(discordtest.Handshake{NoHello: true}),
+	cutAndPlan(discordtest.Handshake{NoReply: true}),
+	cutAndPlan(discordtest.Handshake{Reconnect: true}),
+	cutAndPlan(discordtest.Handshake{InvalidSession: true}),
+	cutAndPlan(discordtest.Handshake{CloseCode: 4000}),
+	cutAndPlan(discordtest.Handshake{CutConnection: true}),
 	func(s *discordtest.Server) {
 		s.SetHeartbeatACK(false)
 		time.AfterFunc(500*time.Millisecond, func() { s.SetHeartbeatACK(true) })
@@ -45,11 +45,11 @@ var drops = []func(s *discordtest.Server){
 	},
 }
 
-func closing(code int) func(*discordtest.Server) {
+func closeWith(code int) func(*discordtest.Server) {
 	return func(s *discordtest.Server) { s.CloseConnections(code) }
 }
 
-func cutBefore(h discordtest.Handshake) func(*discordtest.Server) {
+func cutAndPlan(h discordtest.Handshake) func(*discordtest.Server) {
 	return func(s *discordtest.Server) {
 		s.PlanHandshakes(h)
 		s.CutConnections()
@@ -57,7 +57,7 @@ func cutBefore(h discordtest.Handshake) func(*discordtest.Server) {
 }
 
 // A hundred connections are dropped in every way while people keep writing in all kinds of chats.
-func TestNothingIsLostOrDoubledInAStormOfDisconnects(t *testing.T) {
+func TestNothingIsLostOrRepeatedDuringManyDisconnects(t *testing.T) {
 	const storm = 100
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {
@@ -65,9 +65,9 @@ func TestNothingIsLostOrDoubledInAStormOfDisconnects(t *testing.T) {
 			t.Logf("seed %d", seed)
 		}
 	})
-	r := newRig(t, all, func(o *discord.Options) { o.Timing.Handshake = time.Second })
+	r := newTestChannel(t, allGroups, func(o *discord.Options) { o.Timing.Handshake = time.Second })
 	r.server.SetHeartbeatInterval(250 * time.Millisecond)
-	r.connected()
+	r.startConnected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	thread := r.server.AddThread(ch, "a thread").ID
@@ -105,7 +105,7 @@ func TestNothingIsLostOrDoubledInAStormOfDisconnects(t *testing.T) {
 		total += n
 	}
 	got := map[string][]string{}
-	for _, in := range r.wait(total) {
+	for _, in := range r.waitForMessages(total) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for _, c := range chats {

@@ -15,8 +15,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// examine asks a bot that does not run about itself, and returns what was found by check.
-func examine(t *testing.T, s *discordtest.Server, change ...func(*discord.Options)) map[string]channels.Finding {
+// examineChannel asks a bot that does not run about itself, and returns what was found by check.
+func examineChannel(t *testing.T, s *discordtest.Server, change ...func(*discord.Options)) map[string]channels.Finding {
 	t.Helper()
 	o := discord.Options{Token: s.Token, APIBase: s.URL, Folder: channelstest.ChatFolders(t.TempDir())}
 	for _, c := range change {
@@ -29,24 +29,24 @@ func examine(t *testing.T, s *discordtest.Server, change ...func(*discord.Option
 	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), channels.ExamineOptions{}), o.Token)
 }
 
-func expect(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {
+func expectFinding(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {
 	t.Helper()
 	channelstest.ExpectFinding(t, found, channels.Finding{Check: check, Status: status, Detail: words})
 }
 
-func TestExamineOfARightBot(t *testing.T) {
+func TestExamineOfAWorkingBot(t *testing.T) {
 	s := discordtest.New(t)
-	found := examine(t, s)
-	expect(t, found, "discord.token", channels.Good, s.Bot.Username)
-	expect(t, found, "discord.intents", channels.Good, "on")
-	expect(t, found, "discord.clock", channels.Good, "agrees")
+	found := examineChannel(t, s)
+	expectFinding(t, found, "discord.token", channels.Good, s.Bot.Username)
+	expectFinding(t, found, "discord.intents", channels.Good, "on")
+	expectFinding(t, found, "discord.clock", channels.Good, "agrees")
 }
 
-func TestExamineNamesTheSwitchThatIsOff(t *testing.T) {
+func TestExamineNamesTheDisabledIntent(t *testing.T) {
 	s := discordtest.New(t)
 	s.SetPrivilegedIntents(0)
-	found := examine(t, s)
-	expect(t, found, "discord.intents", channels.Bad, "switched off")
+	found := examineChannel(t, s)
+	expectFinding(t, found, "discord.intents", channels.Bad, "switched off")
 	if !strings.Contains(found["discord.intents"].Fix, "Message Content Intent") {
 		t.Errorf("the fix is %q", found["discord.intents"].Fix)
 	}
@@ -54,12 +54,12 @@ func TestExamineNamesTheSwitchThatIsOff(t *testing.T) {
 
 func TestExamineNamesAWrongToken(t *testing.T) {
 	s := discordtest.New(t)
-	found := examine(t, s, func(o *discord.Options) { o.Token = "MTk4.wrong.token" })
-	expect(t, found, "discord.token", channels.Bad, "rejects the token")
+	found := examineChannel(t, s, func(o *discord.Options) { o.Token = "MTk4.wrong.token" })
+	expectFinding(t, found, "discord.token", channels.Bad, "rejects the token")
 	s.TakeViolations()
 }
 
-func TestExamineSaysWhatIsInTheWay(t *testing.T) {
+func TestExamineReportsWhyTheNetworkIsUnreachable(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault discordtest.Fault
 		words string
@@ -72,7 +72,7 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := discordtest.New(t)
 			s.FailNext(discordtest.GetMyApp, c.fault)
-			expect(t, examine(t, s), "discord.token", channels.Bad, c.words)
+			expectFinding(t, examineChannel(t, s), "discord.token", channels.Bad, c.words)
 		})
 	}
 }
@@ -90,7 +90,7 @@ func TestExamineComparesClocks(t *testing.T) {
 	}
 	front := httptest.NewServer(proxy)
 	defer front.Close()
-	found := examine(t, s, func(o *discord.Options) { o.APIBase = front.URL })
-	expect(t, found, "discord.clock", channels.Doubtful, "ahead of")
+	found := examineChannel(t, s, func(o *discord.Options) { o.APIBase = front.URL })
+	expectFinding(t, found, "discord.clock", channels.Doubtful, "ahead of")
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

@@ -10,8 +10,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// contains fails the test if a file does not hold exactly this.
-func contains(t *testing.T, path, want string) {
+// expectContent fails the test if a file does not hold exactly this.
+func expectContent(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != want {
@@ -20,22 +20,22 @@ func contains(t *testing.T, path, want string) {
 }
 
 func TestFilesOfEveryKindAreDownloadedAtOnce(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	names := []string{"photo.png", "clip.mp4", "song.mp3", "voice-message.ogg", "paper.pdf", "photo.png", "../../etc/passwd", "große Übersicht.csv"}
 	var files []discordtest.File
 	for _, n := range names {
 		files = append(files, discordtest.File{Name: n, Content: []byte("what is in " + n)})
 	}
 	r.server.UserSends(r.dm, ada, "look", files...)
-	got := r.only()
+	got := r.onlyMessage()
 	if got.Text != "look" || len(got.Media) != len(names) {
 		t.Fatalf("got %+v", got)
 	}
 	folder := filepath.Join(r.dir, r.dm, "media")
 	seen := map[string]bool{}
 	for i, path := range got.Media {
-		contains(t, path, "what is in "+names[i])
+		expectContent(t, path, "what is in "+names[i])
 		if !filepath.IsAbs(path) || filepath.Dir(path) != folder || seen[path] || filepath.Ext(path) != filepath.Ext(names[i]) {
 			t.Errorf("%s is at %s", names[i], path)
 		}
@@ -48,10 +48,10 @@ func TestFilesOfEveryKindAreDownloadedAtOnce(t *testing.T) {
 }
 
 func TestAFileThatIsTooBigIsNamedToAgentAndSender(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	m := r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "film.mkv", Size: 60_000_000}, discordtest.File{Name: "a.txt", Content: []byte("a")})
-	got := r.only()
+	got := r.onlyMessage()
 	const want = `⚠ "film.mkv" (60.0 MB) was not received: it is larger than 50.0 MB.`
 	if got.Text != "look\n"+want || len(got.Media) != 1 {
 		t.Errorf("got %+v", got)
@@ -66,22 +66,22 @@ func TestAFileThatIsTooBigIsNamedToAgentAndSender(t *testing.T) {
 }
 
 func TestADownloadIsTriedAgain(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext(discordtest.CDN, discordtest.BadGateway(), discordtest.Fault{CutBefore: true})
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	got := r.wait(1)[0]
+	got := r.waitForMessages(1)[0]
 	if len(got.Media) != 1 || got.Text != "" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestADownloadThatFailsIsSaid(t *testing.T) {
-	r := newRig(t)
+func TestAFailedDownloadIsReported(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.FailNext(discordtest.CDN, discordtest.ErrorResponse(404, 0, "gone"))
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	got := r.only()
+	got := r.onlyMessage()
 	if got.Text != "look\n⚠ \"a.txt\" was not received: its download failed." || len(got.Media) != 0 {
 		t.Errorf("got %+v", got)
 	}
@@ -89,11 +89,11 @@ func TestADownloadThatFailsIsSaid(t *testing.T) {
 }
 
 func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Admitted = func(user string) bool { return user == ada } })
-	r.connected()
+	r := newTestChannel(t, func(o *discord.Options) { o.Admitted = func(user string) bool { return user == ada } })
+	r.startConnected()
 	dm := r.server.DM(bob).ID
 	r.server.UserSends(dm, bob, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	if got := r.wait(1)[0]; got.Text != "look" || len(got.Media) != 0 {
+	if got := r.waitForMessages(1)[0]; got.Text != "look" || len(got.Media) != 0 {
 		t.Errorf("got %+v", got)
 	}
 	if n := len(r.server.Calls(discordtest.CDN)); n != 0 {
@@ -102,10 +102,10 @@ func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
 }
 
 func TestTheTokenIsNotSentToWhereFilesAre(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	r.wait(1)
+	r.waitForMessages(1)
 	for _, v := range r.server.Violations() {
 		t.Errorf("violation: %s", v)
 	}
@@ -113,32 +113,32 @@ func TestTheTokenIsNotSentToWhereFilesAre(t *testing.T) {
 
 // A download takes its time; what is said after it in the same chat waits, and other chats do not.
 func TestASlowDownloadHoldsUpItsChatOnly(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	hang := make(chan struct{})
 	r.server.FailNext(discordtest.CDN, discordtest.Fault{HangUntil: hang})
 	r.server.UserSends(r.dm, ada, "with a file", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	r.server.UserSends(r.dm, ada, "after it")
 	r.server.UserSends(r.server.DM(bob).ID, bob, "elsewhere")
-	if got := texts(r.wait(1)); got[0] != "elsewhere" {
+	if got := textsOf(r.waitForMessages(1)); got[0] != "elsewhere" {
 		t.Errorf("got %q", got)
 	}
 	close(hang)
-	if got := strings.Join(texts(r.wait(3)), ", "); got != "elsewhere, with a file, after it" {
+	if got := strings.Join(textsOf(r.waitForMessages(3)), ", "); got != "elsewhere, with a file, after it" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestAFileThatWasDownloadedBeforeIsNotDownloadedAgain(t *testing.T) {
-	r := newRig(t)
-	stop := r.connected()
+	r := newTestChannel(t)
+	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	first := r.wait(1)[0]
+	first := r.waitForMessages(1)[0]
 	stop()
-	again := r.again()
+	again := r.restartWithoutCursor()
 	again.Resume(first.Cursor)
-	again.run()
-	if got := again.wait(1)[0]; got.ID != first.ID || got.Media[0] != first.Media[0] {
+	again.start()
+	if got := again.waitForMessages(1)[0]; got.ID != first.ID || got.Media[0] != first.Media[0] {
 		t.Errorf("got %+v, then %+v", first, got)
 	}
 	if n := len(r.server.Calls(discordtest.CDN)); n != 1 {

@@ -21,17 +21,17 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-func (r *rig) files(n, size int) []channels.File {
+func (r *testChannel) writeFiles(n, size int) []channels.File {
 	r.t.Helper()
 	var out []channels.File
 	for i := range n {
-		out = append(out, r.file(fmt.Sprintf("f%02d.bin", i), bytes.Repeat([]byte{byte(i)}, size)))
+		out = append(out, r.writeFile(fmt.Sprintf("f%02d.bin", i), bytes.Repeat([]byte{byte(i)}, size)))
 	}
 	return out
 }
 
-// perMessage is how many files each message has that was shown.
-func perMessage(shown []discordtest.Message) []int {
+// filesPerMessage returns the number of files of each message.
+func filesPerMessage(shown []discordtest.Message) []int {
 	var out []int
 	for _, m := range shown {
 		out = append(out, len(m.Attachments))
@@ -40,31 +40,31 @@ func perMessage(shown []discordtest.Message) []int {
 }
 
 func TestFilesGoOutTenAtATimeWithTheText(t *testing.T) {
-	r := newRig(t)
-	r.tell(channels.Message{Text: "look", Media: r.files(23, 100)})
+	r := newTestChannel(t)
+	r.sendAnswer(channels.Message{Text: "look", Media: r.writeFiles(23, 100)})
 	shown := r.server.BotMessages(r.dm)
-	if got := perMessage(shown); !slices.Equal(got, []int{10, 10, 3}) || shown[0].Content != "look" || shown[1].Content != "" {
+	if got := filesPerMessage(shown); !slices.Equal(got, []int{10, 10, 3}) || shown[0].Content != "look" || shown[1].Content != "" {
 		t.Errorf("they went out as %v", got)
 	}
 }
 
 func TestFilesGoOutInMessagesThatEveryChatTakes(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	g := r.server.AddGuild("boosted")
 	r.server.SetUploadLimit(g.ID, 50<<20)
 	ch := r.server.AddChannel(g.ID, "general").ID
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> hello")
-	r.wait(1)
-	files := append(r.files(4, 4<<20), r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x")))
-	r.tell(channels.Message{Chat: chatOf(ch), Text: "look", Media: files})
-	if got := perMessage(r.server.BotMessages(ch)); !slices.Equal(got, []int{2, 2, 1, 1}) {
+	r.waitForMessages(1)
+	files := append(r.writeFiles(4, 4<<20), r.writeFile("big.bin", make([]byte, 12<<20)), r.writeFile("small.bin", []byte("x")))
+	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "look", Media: files})
+	if got := filesPerMessage(r.server.BotMessages(ch)); !slices.Equal(got, []int{2, 2, 1, 1}) {
 		t.Errorf("they went out as %v", got)
 	}
 }
 
-func TestTheGatewayIsToldWhatAServerTakes(t *testing.T) {
-	r := newRig(t)
+func TestTheFileLimitIsTheGuilds(t *testing.T) {
+	r := newTestChannel(t)
 	g, small := r.server.AddGuild("boosted"), r.server.AddGuild("small")
 	r.server.SetUploadLimit(g.ID, 50<<20)
 	boosted, general := r.server.AddChannel(g.ID, "general").ID, r.server.AddChannel(small.ID, "general").ID
@@ -77,27 +77,27 @@ func TestTheGatewayIsToldWhatAServerTakes(t *testing.T) {
 		}
 	}
 	limits(map[string]int64{boosted: 100, general: 100, r.dm: 100}) // nothing is known of them; Send will find out
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(general, ada, "<@"+r.server.Bot.ID+"> hello")
-	r.wait(1)
+	r.waitForMessages(1)
 	limits(map[string]int64{boosted: 50, general: 10})
 }
 
 func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
-	r := newRig(t)
-	r.tell(channels.Message{Text: "look", Media: []channels.File{r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x"))}})
+	r := newTestChannel(t)
+	r.sendAnswer(channels.Message{Text: "look", Media: []channels.File{r.writeFile("big.bin", make([]byte, 12<<20)), r.writeFile("small.bin", []byte("x"))}})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 2 || shown[0].Content != "look\n⚠ \"big.bin\" (12.6 MB) was not sent: Discord accepts files up to 10 MB here." || len(shown[1].Attachments) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
-	if n := len(r.creates()); n != 2 {
+	if n := len(r.createCalls()); n != 2 {
 		t.Errorf("%d calls were made", n)
 	}
 }
 
 func TestAFileThatIsLargerThanAnyServerTakesIsNotPlanned(t *testing.T) {
-	r := newRig(t)
-	plan := r.plan(channels.Message{Chat: chatOf(r.dm), Media: []channels.File{{Path: "/x", Name: "film.mkv", Size: 200 << 20}}})
+	r := newTestChannel(t)
+	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Media: []channels.File{{Path: "/x", Name: "film.mkv", Size: 200 << 20}}})
 	if len(plan) != 1 || len(plan[0].Media) != 0 || !strings.Contains(plan[0].Text, `"film.mkv" (209.7 MB) was not sent`) {
 		t.Errorf("the plan is %+v", plan)
 	}
@@ -105,24 +105,24 @@ func TestAFileThatIsLargerThanAnyServerTakesIsNotPlanned(t *testing.T) {
 
 // The limit may be lower than we know, or the file be larger than it was.
 func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.SetUploadLimit("", 1<<20)
-	r.tell(channels.Message{Text: "look", Media: r.files(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
+	r.sendAnswer(channels.Message{Text: "look", Media: r.writeFiles(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: it is larger than Discord accepts here." || len(shown[0].Buttons()) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Status: 413, Body: "<html>too large</html>"})
-	r.tell(channels.Message{Text: strings.Repeat("x", 2000), Media: r.files(1, 100)})
+	r.sendAnswer(channels.Message{Text: strings.Repeat("x", 2000), Media: r.writeFiles(1, 100)})
 	if last := r.server.BotMessages(r.dm)[1]; len(last.Content) > 2010 || !strings.Contains(last.Content, "was not sent") {
 		t.Errorf("shown is %+v", last)
 	}
 }
 
 func TestAFileThatIsGoneIsNamed(t *testing.T) {
-	r := newRig(t)
-	f := r.file("a.txt", []byte("a"))
-	o := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{f}})[0]
+	r := newTestChannel(t)
+	f := r.writeFile("a.txt", []byte("a"))
+	o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{f}})[0]
 	if err := os.Remove(f.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -134,19 +134,19 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 
 // Discord would underline the name of a file such as __init__.py.
 func TestTheNameOfAFileThatIsNotSentIsNoFormatting(t *testing.T) {
-	r := newRig(t)
-	gone := r.file("__init__.py", []byte("a"))
-	o := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{gone}})[0]
+	r := newTestChannel(t)
+	gone := r.writeFile("__init__.py", []byte("a"))
+	o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{gone}})[0]
 	if err := os.Remove(gone.Path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	big := r.file("__main__.py", make([]byte, 12<<20))
-	r.tell(channels.Message{Media: []channels.File{big}})
+	big := r.writeFile("__main__.py", make([]byte, 12<<20))
+	r.sendAnswer(channels.Message{Media: []channels.File{big}})
 	r.server.SetUploadLimit("", 1<<20)
-	r.tell(channels.Message{Media: []channels.File{r.file("*a*.py", make([]byte, 2<<20))}})
+	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("*a*.py", make([]byte, 2<<20))}})
 	var shown string
 	for _, m := range r.server.BotMessages(r.dm) {
 		shown += m.Content + "\n"
@@ -159,7 +159,7 @@ func TestTheNameOfAFileThatIsNotSentIsNoFormatting(t *testing.T) {
 }
 
 func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			if req.Body != nil {
 				_, _ = io.Copy(io.Discard, req.Body)
@@ -180,13 +180,13 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 	defer cancel()
 	var early atomic.Int32
 	for _, chat := range []string{"111", "112", "113", "114"} {
-		if _, err := r.Send(ctx, r.to(chat, "x")); err != nil {
+		if _, err := r.Send(ctx, r.planTextTo(chat, "x")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, chat := range []string{"111", "112", "113", "114"} {
-		o := r.to(chat, "y")
-		o.Media = []channels.File{r.file("a.txt", []byte("a"))}
+		o := r.planTextTo(chat, "y")
+		o.Media = []channels.File{r.writeFile("a.txt", []byte("a"))}
 		waiting.Go(func() {
 			if _, err := r.Send(ctx, o); err == nil {
 				early.Add(1)
@@ -194,8 +194,8 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 		})
 	}
 	for range 20 { // by one of them the others wait
-		o := r.to("222", "z")
-		o.Media = []channels.File{r.file("b.txt", []byte("b"))}
+		o := r.planTextTo("222", "z")
+		o.Media = []channels.File{r.writeFile("b.txt", []byte("b"))}
 		if _, err := r.Send(ctx, o); err != nil {
 			t.Fatal(err)
 		}
@@ -213,9 +213,9 @@ func TestAFileIsStreamedWhileTheLibraryHoldsItInMemory(t *testing.T) {
 		req.Body.Close()
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"id":"1"}`))}, nil
 	})
-	r := newRig(t, func(o *discord.Options) { o.Client.Transport = discard })
-	o := r.plan(channels.Message{Chat: chatOf(r.dm), Media: r.files(1, size)})[0]
-	ours := allocated(func() {
+	r := newTestChannel(t, func(o *discord.Options) { o.Client.Transport = discard })
+	o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Media: r.writeFiles(1, size)})[0]
+	ours := allocatedBytes(func() {
 		if _, err := r.Send(t.Context(), o); err != nil {
 			t.Error(err)
 		}
@@ -225,7 +225,7 @@ func TestAFileIsStreamedWhileTheLibraryHoldsItInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	library := allocated(func() {
+	library := allocatedBytes(func() {
 		s := &discordgo.Session{Client: &http.Client{Transport: discard}, Ratelimiter: discordgo.NewRatelimiter()}
 		if _, err := s.ChannelFileSend(r.dm, "f", file, discordgo.WithContext(t.Context())); err != nil {
 			t.Error(err)
@@ -239,8 +239,8 @@ func TestAFileIsStreamedWhileTheLibraryHoldsItInMemory(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes of memory a function takes, be they freed meanwhile or not.
-func allocated(f func()) uint64 {
+// allocatedBytes is how many bytes of memory a function takes, be they freed meanwhile or not.
+func allocatedBytes(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()

@@ -16,53 +16,53 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// restarted is another channel on the same server, as after a restart, with what the first has
-// stored.
-func (r *rig) restarted(change ...func(*discord.Options)) *rig {
+// restart returns another channel on the same server, as after a restart, with the cursor of the
+// first.
+func (r *testChannel) restart(change ...func(*discord.Options)) *testChannel {
 	r.t.Helper()
-	all := r.inbox.Messages()
-	next := r.again(change...)
+	all := r.recorder.Messages()
+	next := r.restartWithoutCursor(change...)
 	if len(all) > 0 {
 		next.Resume(all[len(all)-1].Cursor)
 	}
 	return next
 }
 
-// fresh are the messages that were not received by an earlier channel, as the store would see it.
-func fresh(before, after []channels.Incoming) []channels.Incoming {
+// newMessages returns the messages that an earlier channel has not received, as the store sees it.
+func newMessages(before, after []channels.Incoming) []channels.Incoming {
 	return slices.DeleteFunc(slices.Clone(after), func(in channels.Incoming) bool {
 		return slices.ContainsFunc(before, func(b channels.Incoming) bool { return b.Chat == in.Chat && b.ID == in.ID })
 	})
 }
 
-// waitNew waits for n messages that an earlier channel has not received.
-func (r *rig) waitNew(before *rig, n int) []channels.Incoming {
+// waitForNewMessages waits for n messages that an earlier channel has not received.
+func (r *testChannel) waitForNewMessages(before *testChannel, n int) []channels.Incoming {
 	r.t.Helper()
-	old := before.inbox.Messages()
-	got, ok := r.inbox.Await(func(all []channels.Incoming) bool { return len(fresh(old, all)) >= n })
+	old := before.recorder.Messages()
+	got, ok := r.recorder.Await(func(all []channels.Incoming) bool { return len(newMessages(old, all)) >= n })
 	if !ok {
-		r.t.Fatalf("%d new messages should be received and are %q\n%s", n, texts(fresh(old, got)), r.logged())
+		r.t.Fatalf("%d new messages should be received and are %q\n%s", n, textsOf(newMessages(old, got)), r.logText())
 	}
-	return fresh(old, got)
+	return newMessages(old, got)
 }
 
-func all(o *discord.Options) { o.Groups = "all" }
+func allGroups(o *discord.Options) { o.Groups = "all" }
 
-// nobodyInAdvance is for tests of what is known without being told who may write.
-func nobodyInAdvance(o *discord.Options) { o.People = nil }
+// noKnownPeople is for tests in which the channel does not know who may write.
+func noKnownPeople(o *discord.Options) { o.People = nil }
 
-func TestWhatWasSaidWhileWeWereAwayIsReceivedOnceInOrder(t *testing.T) {
-	r := newRig(t, all, nobodyInAdvance)
+func TestMessagesSentDuringADowntimeAreReceivedOnceInOrder(t *testing.T) {
+	r := newTestChannel(t, allGroups, noKnownPeople)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	quiet := r.server.AddChannel(g.ID, "quiet").ID
 	thread := r.server.AddThread(ch, "a thread").ID
-	stop := r.connected()
+	stop := r.startConnected()
 	chats := []string{r.dm, ch, thread}
 	for _, c := range chats {
 		r.server.UserSends(c, ada, "before")
 	}
-	r.wait(3)
+	r.waitForMessages(3)
 	stop()
 	want := map[string][]string{}
 	for i := range 230 { // more than two pages
@@ -75,10 +75,10 @@ func TestWhatWasSaidWhileWeWereAwayIsReceivedOnceInOrder(t *testing.T) {
 	late := r.server.AddThread(quiet, "a new thread").ID
 	r.server.UserSends(late, ada, "in a thread that was made meanwhile")
 	want[late] = []string{"in a thread that was made meanwhile"}
-	next := r.restarted(all, nobodyInAdvance)
-	next.run()
+	next := r.restart(allGroups, noKnownPeople)
+	next.start()
 	got := map[string][]string{}
-	for _, in := range next.waitNew(r, 3*230+1) {
+	for _, in := range next.waitForNewMessages(r, 3*230+1) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for c, texts := range want {
@@ -93,41 +93,41 @@ func TestWhatWasSaidWhileWeWereAwayIsReceivedOnceInOrder(t *testing.T) {
 	}
 }
 
-// unlisted drops the events that list the threads of a server.
-func unlisted(event string, _ json.RawMessage) int {
+// dropThreadEvents drops the events that list the threads of a guild.
+func dropThreadEvents(event string, _ json.RawMessage) int {
 	if event == "GUILD_CREATE" || event == "THREAD_CREATE" {
 		return 0
 	}
 	return 1
 }
 
-func TestAThreadThatWentToSleepIsLookedInto(t *testing.T) {
-	r := newRig(t, all, nobodyInAdvance)
+func TestAnArchivedThreadIsSearched(t *testing.T) {
+	r := newTestChannel(t, allGroups, noKnownPeople)
 	g := r.server.AddGuild("home")
 	thread := r.server.AddThread(r.server.AddChannel(g.ID, "general").ID, "a thread").ID
-	stop := r.connected()
+	stop := r.startConnected()
 	r.server.UserSends(thread, ada, "before")
-	r.wait(1)
+	r.waitForMessages(1)
 	stop()
 	r.server.UserSends(thread, ada, "meanwhile")
-	r.server.SetEventCopies(unlisted)
-	next := r.restarted(all, nobodyInAdvance)
-	next.run()
-	if got := next.waitNew(r, 1); got[0].Text != "meanwhile" || got[0].ThreadID != thread {
+	r.server.SetEventCopies(dropThreadEvents)
+	next := r.restart(allGroups, noKnownPeople)
+	next.start()
+	if got := next.waitForNewMessages(r, 1); got[0].Text != "meanwhile" || got[0].ThreadID != thread {
 		t.Errorf("got %+v", got)
 	}
 }
 
 // The gateway may forget a session at any time; what was said between two of them is found, and
 // comes before what is said then.
-func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
-	r := newRig(t, all)
+func TestMessagesBetweenTwoSessionsAreReceivedOnceInOrder(t *testing.T) {
+	r := newTestChannel(t, allGroups)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "0")
 	r.server.UserSends(ch, ada, "0")
-	r.wait(2)
+	r.waitForMessages(2)
 	for i := range 10 {
 		r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: 503})
 		r.server.ExpireSessions()
@@ -136,13 +136,13 @@ func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
 			r.server.UserSends(c, ada, strconv.Itoa(3*i+1))
 			r.server.UserSends(c, ada, strconv.Itoa(3*i+2))
 		}
-		r.sessions(i + 2)
+		r.waitForSessions(i + 2)
 		for _, c := range []string{r.dm, ch} {
 			r.server.UserSends(c, ada, strconv.Itoa(3*i+3))
 		}
 	}
 	got := map[string][]string{}
-	for _, in := range r.wait(62) {
+	for _, in := range r.waitForMessages(62) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for _, c := range []string{r.dm, ch} {
@@ -150,7 +150,7 @@ func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
 			t.Errorf("in %s was received %q", c, got[c])
 		}
 	}
-	if n := len(r.inbox.Messages()); n != 62 {
+	if n := len(r.recorder.Messages()); n != 62 {
 		t.Errorf("%d messages were received", n)
 	}
 }
@@ -162,13 +162,13 @@ func parseNumber(s string) int {
 
 // While the past of one chat is looked through, messages flow in others; the cursor that they carry
 // must not pass it.
-func TestTheCursorNeverPassesWhatWasNotReceived(t *testing.T) {
-	r := newRig(t, all, nobodyInAdvance)
-	stop := r.connected()
+func TestTheCursorNeverSkipsAMessageThatIsNotYetRead(t *testing.T) {
+	r := newTestChannel(t, allGroups, noKnownPeople)
+	stop := r.startConnected()
 	other := r.server.DM(bob).ID
 	r.server.UserSends(r.dm, ada, "before")
 	r.server.UserSends(other, bob, "before")
-	r.wait(2)
+	r.waitForMessages(2)
 	stop()
 	r.server.UserSends(r.dm, ada, "meanwhile")
 	hang := make(chan struct{})
@@ -179,56 +179,56 @@ func TestTheCursorNeverPassesWhatWasNotReceived(t *testing.T) {
 		}
 		return discordtest.Fault{}
 	})
-	second := r.restarted(all, nobodyInAdvance)
-	stop = second.connected()
+	second := r.restart(allGroups, noKnownPeople)
+	stop = second.startConnected()
 	r.server.AdvanceClock(time.Hour) // far beyond what the cursor stays behind anyway
 	for i := range 5 {
 		r.server.UserSends(other, bob, fmt.Sprint(i))
 	}
-	second.waitNew(r, 5)
+	second.waitForNewMessages(r, 5)
 	stop()
 	r.server.SetFault(nil)
-	third := second.restarted(all, nobodyInAdvance)
-	third.run()
+	third := second.restart(allGroups, noKnownPeople)
+	third.start()
 	for n := 1; ; n++ {
-		if got := third.wait(n); got[n-1].Chat.ID == r.dm && got[n-1].Text == "meanwhile" {
+		if got := third.waitForMessages(n); got[n-1].Chat.ID == r.dm && got[n-1].Text == "meanwhile" {
 			break
 		}
 	}
 }
 
-func TestTheCursorNeverPassesWhatWasNotTaken(t *testing.T) {
-	r := newRig(t, all, nobodyInAdvance)
+func TestTheCursorNeverSkipsARefusedMessage(t *testing.T) {
+	r := newTestChannel(t, allGroups, noKnownPeople)
 	refused := make(chan struct{}, 1000)
-	r.inbox.Reject = func(in channels.Incoming) error {
+	r.recorder.Reject = func(in channels.Incoming) error {
 		if in.Chat.ID == r.dm {
 			refused <- struct{}{}
 			return errors.New("not this one")
 		}
 		return nil
 	}
-	stop := r.connected()
+	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "not taken")
 	<-refused
 	r.server.AdvanceClock(time.Hour)
-	r.during(func() {})
+	r.handleDuringSearch(func() {})
 	stop()
-	next := r.restarted(all, nobodyInAdvance)
-	next.run()
-	if got := next.waitNew(r, 1); got[0].Text != "not taken" {
-		t.Errorf("got %q", texts(got))
+	next := r.restart(allGroups, noKnownPeople)
+	next.start()
+	if got := next.waitForNewMessages(r, 1); got[0].Text != "not taken" {
+		t.Errorf("got %q", textsOf(got))
 	}
 }
 
 // Discord may tell of a message later than of one that was said after it elsewhere, and we may die
 // in between.
-func TestAMessageThatWasNotToldInTimeIsFoundAfterARestart(t *testing.T) {
-	r := newRig(t, all, nobodyInAdvance)
+func TestAMessageWhoseEventIsLateIsFoundAfterARestart(t *testing.T) {
+	r := newTestChannel(t, allGroups, noKnownPeople)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	stop := r.connected()
+	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello")
-	r.wait(1)
+	r.waitForMessages(1)
 	r.server.SetEventCopies(func(event string, data json.RawMessage) int {
 		if event == "MESSAGE_CREATE" && strings.Contains(string(data), "told late") {
 			return 0
@@ -238,44 +238,44 @@ func TestAMessageThatWasNotToldInTimeIsFoundAfterARestart(t *testing.T) {
 	r.server.AdvanceClock(time.Hour)
 	r.server.UserSends(ch, ada, "told late")
 	r.server.UserSends(r.dm, ada, "said after it")
-	r.wait(2)
+	r.waitForMessages(2)
 	stop()
-	next := r.restarted(all, nobodyInAdvance)
-	next.run()
-	if got := next.waitNew(r, 1); got[0].Text != "told late" {
-		t.Errorf("got %q", texts(got))
+	next := r.restart(allGroups, noKnownPeople)
+	next.start()
+	if got := next.waitForNewMessages(r, 1); got[0].Text != "told late" {
+		t.Errorf("got %q", textsOf(got))
 	}
 }
 
 // The first message ever may be lost by a crash, before there is any cursor.
-func TestWithoutACursorWhatWasNotAnsweredIsReceived(t *testing.T) {
-	r := newRig(t, all)
+func TestWithoutACursorUnansweredMessagesAreReceived(t *testing.T) {
+	r := newTestChannel(t, allGroups)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	me := "<@" + r.server.Bot.ID + "> "
 	r.server.UserSends(r.dm, ada, "answered before")
-	r.tell(channels.Message{Text: "an answer"})
+	r.sendAnswer(channels.Message{Text: "an answer"})
 	r.server.UserSends(r.dm, ada, "not answered")
 	r.server.UserSends(ch, ada, "just talk")
 	r.server.UserSends(ch, ada, me+"not answered either")
 	time.Sleep(2 * time.Millisecond) // ids tell only milliseconds apart
-	r.run()
-	got := texts(r.wait(2))
+	r.start()
+	got := textsOf(r.waitForMessages(2))
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"not answered", "not answered either"}) {
 		t.Errorf("got %q", got)
 	}
-	if got := r.settled(ch); len(got) != 2 {
-		t.Errorf("got %q", texts(got))
+	if got := r.receivedSoFar(ch); len(got) != 2 {
+		t.Errorf("got %q", textsOf(got))
 	}
 }
 
-func TestWhatAStrangerSaidBeforeIsFoundWhenHeWritesAgain(t *testing.T) {
-	r := newRig(t, nobodyInAdvance)
+func TestEarlierMessagesOfAStrangerAreFoundWhenTheyWriteAgain(t *testing.T) {
+	r := newTestChannel(t, noKnownPeople)
 	r.server.UserSends(r.dm, ada, "does it hear me?")
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello?")
-	if got := texts(r.wait(2)); !slices.Equal(got, []string{"does it hear me?", "hello?"}) {
+	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"does it hear me?", "hello?"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -283,11 +283,11 @@ func TestWhatAStrangerSaidBeforeIsFoundWhenHeWritesAgain(t *testing.T) {
 func TestTheCursorOfAnotherBotDoesNoHarm(t *testing.T) {
 	for _, cursor := range []string{"", "nonsense", "1", "18446744073709551615", "1 2 3 t4", "99999999999999999999999"} {
 		t.Run(cursor, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.Resume(cursor)
-			r.connected()
+			r.startConnected()
 			r.server.UserSends(r.dm, ada, "hello")
-			if got := r.wait(1)[0].Text; got != "hello" {
+			if got := r.waitForMessages(1)[0].Text; got != "hello" {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -295,12 +295,12 @@ func TestTheCursorOfAnotherBotDoesNoHarm(t *testing.T) {
 }
 
 func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
-	r := newRig(t, all)
+	r := newTestChannel(t, allGroups)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "secret").ID
-	stop := r.connected()
+	stop := r.startConnected()
 	r.server.UserSends(ch, ada, "before")
-	r.wait(1)
+	r.waitForMessages(1)
 	stop()
 	r.server.UserSends(ch, ada, "meanwhile")
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
@@ -309,11 +309,11 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 		}
 		return discordtest.Fault{}
 	})
-	next := r.restarted(all)
-	next.run()
+	next := r.restart(allGroups)
+	next.start()
 	for i := range 3 {
-		r.sessions(i + 2)
-		next.settled()
+		r.waitForSessions(i + 2)
+		next.receivedSoFar()
 		r.server.ExpireSessions()
 		r.server.CutConnections()
 	}
@@ -329,16 +329,16 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 }
 
 func TestTheListOfKnownChatsIsBoundedAndNotInTheCursor(t *testing.T) {
-	r := newRig(t, nobodyInAdvance)
-	r.connected()
+	r := newTestChannel(t, noKnownPeople)
+	r.startConnected()
 	for i := range 600 {
 		user := strconv.Itoa(5_000_000_000_000_000 + i)
 		r.server.UserSends(r.server.DM(user).ID, user, "hello")
 	}
-	r.wait(600)
+	r.waitForMessages(600)
 	last := r.server.UserSends(r.dm, ada, "last").ID
-	r.received(last)
-	for _, in := range r.inbox.Messages() {
+	r.waitForMessage(last)
+	for _, in := range r.recorder.Messages() {
 		if n := len(strings.Fields(in.Cursor)); n > 2 { // the mark, and perhaps when we came
 			t.Fatalf("the cursor holds %d words", n)
 		}
@@ -350,7 +350,7 @@ func TestTheListOfKnownChatsIsBoundedAndNotInTheCursor(t *testing.T) {
 
 // Cursors of earlier versions end with the list of the known chats.
 func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T) {
-	r := newRig(t, all, nobodyInAdvance)
+	r := newTestChannel(t, allGroups, noKnownPeople)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	other := r.server.DM(bob).ID
@@ -359,7 +359,7 @@ func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T
 	r.memory.values["chats"] = other
 	r.Resume(first.ID + " t77 " + r.dm)
 	var lost []string
-	r.inbox.Reject = func(in channels.Incoming) error {
+	r.recorder.Reject = func(in channels.Incoming) error {
 		r.memory.Lock()
 		defer r.memory.Unlock()
 		if list := strings.Fields(r.memory.values["chats"]); !slices.Contains(list, r.dm) || !slices.Contains(list, other) {
@@ -367,19 +367,19 @@ func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T
 		}
 		return nil
 	}
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(ch, ada, "now")
-	r.settled(ch)
+	r.receivedSoFar(ch)
 	if len(lost) > 0 {
 		t.Errorf("when %q was received the list was not stored", lost)
 	}
-	if got := texts(r.inbox.Messages()); !slices.Contains(got, "meanwhile") {
+	if got := textsOf(r.recorder.Messages()); !slices.Contains(got, "meanwhile") {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	kept := make(chan string, 1000)
@@ -387,9 +387,9 @@ func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
 		kept <- cursor
 		return nil
 	})
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello")
-	first := r.wait(1)[0]
+	first := r.waitForMessages(1)[0]
 	r.server.AdvanceClock(time.Hour)
 	said := r.server.UserSends(ch, ada, "not to you")
 	for {
@@ -402,7 +402,7 @@ func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
 			if mark > parseNumber(first.ID) {
 				return
 			}
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Fatal("no cursor is kept")
 		}
 	}

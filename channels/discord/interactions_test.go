@@ -17,16 +17,16 @@ import (
 var menu = []channels.Command{{Name: "stop", Help: "stop it"}, {Name: "status", Help: strings.Repeat("what is going on ", 10)}, {Name: "Not a name!", Help: "x"}}
 
 // withCommands is a rig that is connected and has registered its commands.
-func withCommands(t *testing.T, change ...func(*discord.Options)) *rig {
+func withCommands(t *testing.T, change ...func(*discord.Options)) *testChannel {
 	t.Helper()
-	r := newRig(t, change...)
+	r := newTestChannel(t, change...)
 	r.SetMenu(menu)
-	r.connected()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.startConnected()
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	return r
 }
 
-func (r *rig) slash(channel, user, command string, options map[string]any) discordtest.Interaction {
+func (r *testChannel) runCommand(channel, user, command string, options map[string]any) discordtest.Interaction {
 	r.t.Helper()
 	i, err := r.server.UserRunsCommand(channel, user, command, options)
 	if err != nil {
@@ -45,49 +45,49 @@ func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
 	if !slices.Equal(names, []string{"ask", "status", "stop"}) {
 		t.Errorf("registered are %q", names)
 	}
-	again := r.again()
+	again := r.restartWithoutCursor()
 	again.SetMenu(menu)
-	again.run()
-	r.until(discordtest.GetCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
-	again.settled()
+	again.start()
+	r.waitForCalls(discordtest.GetCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	again.receivedSoFar()
 	if n := len(r.server.Calls(discordtest.PutCommands)); n != 1 {
 		t.Errorf("the same commands were registered %d times", n)
 	}
-	third := r.again()
+	third := r.restartWithoutCursor()
 	third.SetMenu(menu[:1])
-	third.run()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	third.start()
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
 	if n := len(r.server.Commands("")); n != 2 {
 		t.Errorf("%d commands are registered", n)
 	}
 }
 
 func TestCommandsThatAreRefusedAreOnlyLogged(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext(discordtest.PutCommands, discordtest.ErrorResponse(403, 50001, "Missing Access"))
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello")
-	r.wait(1)
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.waitForMessages(1)
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 }
 
 func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
 	r := withCommands(t)
 	download := make(chan struct{})
 	r.server.FailNext(discordtest.CDN, discordtest.Fault{HangUntil: download})
-	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "what is\nthis?", "file": discordtest.File{Name: "a.txt", Content: []byte("a")}})
+	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "what is\nthis?", "file": discordtest.File{Name: "a.txt", Content: []byte("a")}})
 	// Discord gives three seconds. Nothing that can take longer is waited for.
 	if now := r.server.AwaitInteraction(t, i.ID); now.Type != discordtest.DeferredMessage {
 		t.Errorf("it was answered with %d", now.Type)
 	}
 	close(download)
-	got := r.wait(1)[0]
+	got := r.waitForMessages(1)[0]
 	if got.Text != "what is\nthis?" || got.Chat.ID != r.dm || got.User.ID != ada || got.Press != "" || len(got.Media) != 1 {
 		t.Fatalf("got %+v", got)
 	}
-	contains(t, got.Media[0], "a")
+	expectContent(t, got.Media[0], "a")
 	asked := r.server.WaitForText(t, r.dm, "> what is\n> this?\n> 📎 a.txt")
-	r.tell(channels.Message{Text: "an answer", ReplyTo: got.ID})
+	r.sendAnswer(channels.Message{Text: "an answer", ReplyTo: got.ID})
 	shown := r.server.WaitForText(t, r.dm, "an answer")
 	if shown.Reference == nil || shown.Reference.MessageID != asked.ID {
 		t.Errorf("the answer refers to %+v and not to %s", shown.Reference, asked.ID)
@@ -96,21 +96,21 @@ func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
 
 func TestTheGatewaysCommandsAreReceivedAsTheyWouldBeTyped(t *testing.T) {
 	r := withCommands(t)
-	r.slash(r.dm, ada, "stop", nil)
-	if got := r.wait(1)[0]; got.Text != "/stop" {
+	r.runCommand(r.dm, ada, "stop", nil)
+	if got := r.waitForMessages(1)[0]; got.Text != "/stop" {
 		t.Errorf("got %+v", got)
 	}
 	r.server.WaitForText(t, r.dm, "> /stop")
 }
 
-func TestWhatFollowsACommandIsReceivedWithIt(t *testing.T) {
-	r := newRig(t)
+func TestTheTextAfterACommandIsReceivedWithIt(t *testing.T) {
+	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "key", Help: "send keys", Args: true}})
-	r.connected()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	r.slash(r.dm, ada, "key", map[string]any{"text": "Escape :wq Enter"})
-	r.slash(r.dm, ada, "key", nil)
-	if got := r.wait(2); got[0].Text != "/key Escape :wq Enter" || got[1].Text != "/key" {
+	r.startConnected()
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.runCommand(r.dm, ada, "key", map[string]any{"text": "Escape :wq Enter"})
+	r.runCommand(r.dm, ada, "key", nil)
+	if got := r.waitForMessages(2); got[0].Text != "/key Escape :wq Enter" || got[1].Text != "/key" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -118,13 +118,13 @@ func TestWhatFollowsACommandIsReceivedWithIt(t *testing.T) {
 // A turn may take longer than the token of the command that began it lives, and so may a restart.
 func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	r := withCommands(t)
-	r.slash(r.dm, ada, "ask", map[string]any{"text": "think hard"})
-	in := r.wait(1)[0]
+	r.runCommand(r.dm, ada, "ask", map[string]any{"text": "think hard"})
+	in := r.waitForMessages(1)[0]
 	r.server.WaitForText(t, r.dm, "> think hard")
 	r.server.AdvanceClock(20 * time.Minute)
-	r.tell(channels.Message{Text: "42", ReplyTo: in.ID})
-	later := r.again()
-	later.tell(channels.Message{Text: "still 42", ReplyTo: in.ID})
+	r.sendAnswer(channels.Message{Text: "42", ReplyTo: in.ID})
+	later := r.restartWithoutCursor()
+	later.sendAnswer(channels.Message{Text: "still 42", ReplyTo: in.ID})
 	if shown := r.server.WaitForText(t, r.dm, "still 42"); shown.Reference != nil {
 		t.Errorf("it refers to %+v", shown.Reference)
 	}
@@ -133,9 +133,9 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 // Discord is told at once that a command was heard, even if it cannot be received yet; what was
 // asked is shown when it is.
 func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	release := make(chan struct{})
-	r.inbox.Reject = func(channels.Incoming) error {
+	r.recorder.Reject = func(channels.Incoming) error {
 		select {
 		case <-release:
 			return nil
@@ -143,9 +143,9 @@ func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 			return errors.New("the disk is full")
 		}
 	}
-	r.connected()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	r.startConnected()
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 	r.server.AwaitInteraction(t, i.ID)
 	if n := len(r.server.Calls(discordtest.EditOriginal)); n != 0 {
 		t.Error("it is shown before it was received")
@@ -161,8 +161,8 @@ func TestACommandWhoseAnswerIsLostIsAnsweredAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := withCommands(t)
 			r.server.FailNext(discordtest.Callback, fault)
-			r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
-			r.wait(1)
+			r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
+			r.waitForMessages(1)
 			r.server.WaitForText(t, r.dm, "> hello")
 		})
 	}
@@ -172,7 +172,7 @@ func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
 	r := withCommands(t, func(o *discord.Options) { o.Groups = "off" })
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	i := r.slash(ch, ada, "ask", map[string]any{"text": "hello"})
+	i := r.runCommand(ch, ada, "ask", map[string]any{"text": "hello"})
 	if now := r.server.AwaitInteraction(t, i.ID); now.Type != discordtest.AnswerMessage {
 		t.Errorf("it was answered with %d", now.Type)
 	}
@@ -185,17 +185,17 @@ func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
 			t.Errorf("%s is offered in %v", c.Name, c.Contexts)
 		}
 	}
-	if got := r.settled(); len(got) != 0 {
+	if got := r.receivedSoFar(); len(got) != 0 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
-	r := newRig(t)
+func TestAPressIsAnsweredAndReceivedAndTheButtonsAreRemoved(t *testing.T) {
+	r := newTestChannel(t)
 	twice := make(chan struct{}) // the buttons go when the first press was received: not before there are two
-	r.inbox.Reject = func(channels.Incoming) error { <-twice; return nil }
-	r.connected()
-	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
+	r.recorder.Reject = func(channels.Incoming) error { <-twice; return nil }
+	r.startConnected()
+	r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
 	m := r.server.WaitForCount(t, r.dm, 1)[0]
 	if b := m.Buttons(); len(b) != 2 || b[0].Label != "Yes" || b[1].CustomID != "answer:2" {
 		t.Fatalf("the buttons are %+v", b)
@@ -209,7 +209,7 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.wait(2)
+	got := r.waitForMessages(2)
 	if got[0].Press != "answer:2" || got[0].Text != "" || got[0].User.ID != ada || got[0].Chat.ID != r.dm || got[0].ID == got[1].ID {
 		t.Errorf("received %+v", got)
 	}
@@ -218,17 +218,17 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 			t.Errorf("press %s was answered with %d", i, now.Type)
 		}
 	}
-	if shown, ok := r.server.AwaitMessages(r.dm, patience, func(m []discordtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok || shown[0].Content != "which?" {
+	if shown, ok := r.server.AwaitMessages(r.dm, waitLimit, func(m []discordtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok || shown[0].Content != "which?" {
 		t.Errorf("shown is %+v", shown)
 	}
 }
 
 func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Admitted = func(user string) bool { return user == ada } })
-	r.connected()
+	r := newTestChannel(t, func(o *discord.Options) { o.Admitted = func(user string) bool { return user == ada } })
+	r.startConnected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	r.tell(channels.Message{Chat: chatOf(ch), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
 	m := r.server.WaitForCount(t, ch, 1)[0]
 	for _, user := range []string{bob, ada} {
 		i, err := r.server.UserPresses(user, m.ID, "y")
@@ -237,24 +237,24 @@ func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
 		}
 		r.server.AwaitInteraction(t, i.ID)
 	}
-	if got := r.wait(2); got[0].User.ID != bob || got[1].User.ID != ada {
+	if got := r.waitForMessages(2); got[0].User.ID != bob || got[1].User.ID != ada {
 		t.Errorf("got %+v", got)
 	}
-	if calls := r.until(discordtest.EditMessage, func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done }); len(calls) != 1 {
+	if calls := r.waitForCalls(discordtest.EditMessage, func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done }); len(calls) != 1 {
 		t.Errorf("the buttons were taken away %d times", len(calls))
 	}
 }
 
 func TestManyOrLongChoicesAreAList(t *testing.T) {
 	for _, n := range []int{2, 11, 30, 200} {
-		r := newRig(t)
-		r.connected()
+		r := newTestChannel(t)
+		r.startConnected()
 		var buttons []channels.Button
 		for i := range n {
 			buttons = append(buttons, channels.Button{Label: fmt.Sprintf("choice %d %s", i, strings.Repeat("x", 100)), Data: fmt.Sprintf("answer:%d", i)})
 		}
 		buttons = append(buttons, buttons[0]) // which Discord would refuse
-		r.tell(channels.Message{Text: "which?", Buttons: buttons})
+		r.sendAnswer(channels.Message{Text: "which?", Buttons: buttons})
 		m := r.server.WaitForCount(t, r.dm, 1)[0]
 		lists := m.Buttons()
 		if want := min((n+24)/25, 5); len(lists) != want || lists[0].Type != discordtest.StringSelect {
@@ -264,7 +264,7 @@ func TestManyOrLongChoicesAreAList(t *testing.T) {
 		if _, err := r.server.UserPresses(ada, m.ID, last.CustomID, last.Options[len(last.Options)-1].Value); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.wait(1)[0]; got.Press != fmt.Sprintf("answer:%d", min(n, 125)-1) {
+		if got := r.waitForMessages(1)[0]; got.Press != fmt.Sprintf("answer:%d", min(n, 125)-1) {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -275,11 +275,11 @@ func TestInteractionsAreReceivedInOrderWithMessages(t *testing.T) {
 	hang := make(chan struct{})
 	r.server.FailNext(discordtest.CDN, discordtest.Fault{HangUntil: hang})
 	r.server.UserSends(r.dm, ada, "one", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "two"})
+	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "two"})
 	r.server.UserSends(r.dm, ada, "three")
 	r.server.AwaitInteraction(t, i.ID) // which does not wait
 	close(hang)
-	if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+	if got := textsOf(r.waitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -287,11 +287,11 @@ func TestInteractionsAreReceivedInOrderWithMessages(t *testing.T) {
 func TestTheTokensOfInteractionsAreInNoLog(t *testing.T) {
 	r := withCommands(t)
 	r.server.FailNext(discordtest.Callback, discordtest.Fault{CutBefore: true}, discordtest.ErrorResponse(404, 10062, "Unknown interaction"))
-	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
-	r.wait(1)
-	r.until(discordtest.Callback, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
-	r.untilLogged("interaction not acknowledged")
-	if log := r.logged(); strings.Contains(log, i.Token) {
+	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	r.waitForMessages(1)
+	r.waitForCalls(discordtest.Callback, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	r.waitForLog("interaction not acknowledged")
+	if log := r.logText(); strings.Contains(log, i.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// altered changes the answers to the requests of a method to paths with an ending.
-func altered(method, ending string, change func(h http.Header, body []byte) []byte) func(*discord.Options) {
+// changeResponse changes the responses to requests by their method and the end of their path.
+func changeResponse(method, ending string, change func(h http.Header, body []byte) []byte) func(*discord.Options) {
 	return func(o *discord.Options) {
 		next := o.Client.Transport
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -36,7 +36,7 @@ func altered(method, ending string, change func(h http.Header, body []byte) []by
 	}
 }
 
-// strange is an answer that the library cannot decode.
+// strange is a response that the library cannot decode.
 const strange = `{"id": "123", "channel_id": 4, "timestamp": "soon", "components": [{"type": 99}], "type": "new"}`
 
 func TestTheLibraryCannotDecodeTheAnswersOfTheseTests(t *testing.T) {
@@ -46,7 +46,7 @@ func TestTheLibraryCannotDecodeTheAnswersOfTheseTests(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
-	r := newRig(t, threads)
+	r := newTestChannel(t, withThreads)
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
 		switch c.Route {
 		case discordtest.CreateMessage, discordtest.EditMessage, discordtest.StartThreadFromMessage, discordtest.PutCommands, discordtest.EditOriginal:
@@ -57,12 +57,12 @@ func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
 		return discordtest.Fault{}
 	})
 	ch := r.server.AddChannel(r.server.AddGuild("home").ID, "general").ID
-	r.connected()
-	receipt, err := r.Send(t.Context(), r.hello("hello"))
+	r.startConnected()
+	receipt, err := r.Send(t.Context(), r.planText("hello"))
 	if err != nil || receipt.ID != "123" {
 		t.Errorf("sent as %+v, %v", receipt, err)
 	}
-	file := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.file("a.txt", []byte("a"))}})[0]
+	file := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.writeFile("a.txt", []byte("a"))}})[0]
 	if receipt, err = r.Send(t.Context(), file); err != nil || receipt.ID != "123" {
 		t.Errorf("sent with a file as %+v, %v", receipt, err)
 	}
@@ -70,27 +70,27 @@ func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
 	if len(shown) != 2 {
 		t.Fatalf("shown is %+v", shown)
 	}
-	if err := r.Edit(t.Context(), shown[0].ID, r.hello("edited")); err != nil {
+	if err := r.Edit(t.Context(), shown[0].ID, r.planText("edited")); err != nil {
 		t.Error(err)
 	}
 	m := r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> opens a thread")
-	if got := r.wait(1)[0]; got.ThreadID != m.ID {
+	if got := r.waitForMessages(1)[0]; got.ThreadID != m.ID {
 		t.Errorf("received %+v", got)
 	}
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
-	r.until(discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	if log := r.logged(); strings.Contains(log, "not registered") || strings.Contains(log, "not shown") || strings.Contains(log, "not opened") {
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	r.waitForCalls(discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	if log := r.logText(); strings.Contains(log, "not registered") || strings.Contains(log, "not shown") || strings.Contains(log, "not opened") {
 		t.Errorf("the log is %s", log)
 	}
 }
 
 // A repetition of the send is the same message.
 func TestASendWhoseAnswerHasNoIDIsUnknown(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for _, body := range []string{`{}`, `null`, `{"id": null}`, `[]`} {
 		r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Body: body})
-		if got := r.sendError(t.Context(), r.hello("hello")); !got.Unknown || got.Permanent {
+		if got := r.mustFailSend(t.Context(), r.planText("hello")); !got.Unknown || got.Permanent {
 			t.Errorf("%s means %+v", body, got)
 		}
 	}
@@ -98,13 +98,13 @@ func TestASendWhoseAnswerHasNoIDIsUnknown(t *testing.T) {
 
 // The library would panic: see TestTheLibraryPanicsIfTheGatewayIsNull.
 func TestAGatewayThatIsNullIsAskedForAgain(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext(discordtest.GetGatewayBot, discordtest.Fault{Body: "null"})
-	r.connected()
+	r.startConnected()
 }
 
 func TestAGatewayIsReachedWhateverNobodyReadsOfIt(t *testing.T) {
-	r := newRig(t, altered(http.MethodGet, "/gateway/bot", func(_ http.Header, body []byte) []byte {
+	r := newTestChannel(t, changeResponse(http.MethodGet, "/gateway/bot", func(_ http.Header, body []byte) []byte {
 		body = bytes.Replace(body, []byte("{"), []byte(`{"shards":"many","since":{},`), 1)
 		body = bytes.Replace(body, []byte(`"session_start_limit":{`), []byte(`"session_start_limit":{"max_concurrency":"high",`), 1)
 		if json.Unmarshal(body, &discordgo.GatewayBotResponse{}) == nil {
@@ -112,22 +112,22 @@ func TestAGatewayIsReachedWhateverNobodyReadsOfIt(t *testing.T) {
 		}
 		return body
 	}))
-	r.connected()
+	r.startConnected()
 }
 
 // The library would drop the answer.
 func TestRateLimitsThatCannotBeReadCostNoReceipt(t *testing.T) {
-	r := newRig(t, altered(http.MethodPost, "/messages", func(h http.Header, body []byte) []byte {
+	r := newTestChannel(t, changeResponse(http.MethodPost, "/messages", func(h http.Header, body []byte) []byte {
 		h.Set("X-RateLimit-Remaining", "many")
 		h.Set("X-RateLimit-Reset-After", "soon")
 		return body
 	}))
-	r.tell(channels.Message{Text: "hello"})
+	r.sendAnswer(channels.Message{Text: "hello"})
 }
 
 func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
 	const said = 100
-	r := newRig(t, altered(http.MethodGet, "/messages", func(_ http.Header, body []byte) []byte {
+	r := newTestChannel(t, changeResponse(http.MethodGet, "/messages", func(_ http.Header, body []byte) []byte {
 		var page []map[string]any
 		if err := json.Unmarshal(body, &page); err != nil {
 			t.Error(err)
@@ -140,7 +140,7 @@ func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
 				m["attachments"] = "none"
 			}
 		}
-		body, err := json.Marshal(append(append([]any{nil}, anys(page)...), "?"))
+		body, err := json.Marshal(append(append([]any{nil}, toAny(page)...), "?"))
 		if err != nil {
 			t.Error(err)
 		}
@@ -149,22 +149,22 @@ func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
 	for i := range said {
 		r.server.UserSends(r.dm, ada, strconv.Itoa(i))
 	}
-	r.run()
-	want := slices.DeleteFunc(numbers(said), func(s string) bool { return s == "31" })
-	if got := texts(r.wait(said - 1)); !slices.Equal(got, want) {
+	r.start()
+	want := slices.DeleteFunc(numberStrings(said), func(s string) bool { return s == "31" })
+	if got := textsOf(r.waitForMessages(said - 1)); !slices.Equal(got, want) {
 		t.Errorf("received %q", got)
 	}
-	r.untilLogged("undecodable message skipped")
+	r.waitForLog("undecodable message skipped")
 }
 
-func anys[T any](all []T) (out []any) {
+func toAny[T any](all []T) (out []any) {
 	for _, one := range all {
 		out = append(out, one)
 	}
 	return out
 }
 
-func numbers(n int) (out []string) {
+func numberStrings(n int) (out []string) {
 	for i := range n {
 		out = append(out, strconv.Itoa(i))
 	}
@@ -173,7 +173,7 @@ func numbers(n int) (out []string) {
 
 func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
 	var signature atomic.Value // of the address of an attachment
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		next := o.Client.Transport
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			if strings.Contains(req.URL.Path, "/attachments/") {
@@ -186,14 +186,14 @@ func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
 		})
 	})
 	r.SetMenu(menu)
-	r.connected()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	r.startConnected()
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	r.untilLogged("interaction not acknowledged")
-	r.untilLogged("file not downloaded")
+	r.waitForLog("interaction not acknowledged")
+	r.waitForLog("file not downloaded")
 	for _, secret := range []string{i.Token, signature.Load().(string)} {
-		if log := r.logged(); len(secret) < 10 || strings.Contains(log, secret) {
+		if log := r.logText(); len(secret) < 10 || strings.Contains(log, secret) {
 			t.Errorf("%q is in the log: %s", secret, log)
 		}
 	}
@@ -250,23 +250,23 @@ func TestABodyIsClosedAlsoIfItIsNotSent(t *testing.T) {
 }
 
 func TestAnAnswerWithoutEndIsCutOff(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		o.Client.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(&spaces{t: t})}, nil
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(&endlessSpaces{t: t})}, nil
 		})
 	})
-	if got := r.sendError(t.Context(), r.hello("hello")); !got.Unknown {
+	if got := r.mustFailSend(t.Context(), r.planText("hello")); !got.Unknown {
 		t.Errorf("it means %+v", got)
 	}
 }
 
-// spaces is an answer of spaces that must not be read to its end.
-type spaces struct {
+// endlessSpaces is a response body of spaces that must not be read to its end.
+type endlessSpaces struct {
 	t    *testing.T
 	read int
 }
 
-func (s *spaces) Read(p []byte) (int, error) {
+func (s *endlessSpaces) Read(p []byte) (int, error) {
 	if s.read > 64<<20 {
 		s.t.Error("64 MiB of an answer were read")
 		return 0, io.EOF

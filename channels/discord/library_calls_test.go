@@ -23,9 +23,9 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// libraryOnly is a transport that fails the test when it is given a request that discordgo has not
-// made, or that is not of the route that its rate limit is counted by. The rig puts it below every
-// channel. Uploads and downloads are the exceptions.
+// libraryOnly is a transport that fails the test if discordgo has not made a request, or if the
+// request does not match the route of its rate limit. It is below every test channel. Uploads and
+// downloads are exempt.
 type libraryOnly struct {
 	t    testing.TB
 	next http.RoundTripper
@@ -79,7 +79,7 @@ func isOfRoute(req *http.Request, name, major string) bool {
 	return path != "" && req.Method == method && regexp.MustCompile(pattern).MatchString(asked) && strings.Contains(asked+"/", "/"+major)
 }
 
-func TestTheRigComparesARouteWithThePath(t *testing.T) {
+func TestTheTestTransportComparesARouteWithThePath(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/api/v10/channels/12/messages", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func madeByLibrary() bool {
 	}
 }
 
-func TestTheRigTellsCallsOfTheLibraryFromOthers(t *testing.T) {
+func TestTheTestTransportDistinguishesCallsOfTheLibrary(t *testing.T) {
 	var made []bool
 	client := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		made = append(made, madeByLibrary())
@@ -170,21 +170,21 @@ func TestTheRigTellsCallsOfTheLibraryFromOthers(t *testing.T) {
 	}
 }
 
-// The rig fails this test if a call does not come through the library.
+// The transport of the test channel fails this test if a call bypasses the library.
 func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
-	r := newRig(t, all, threads)
+	r := newTestChannel(t, allGroups, withThreads)
 	r.SetMenu(menu)
 	g := r.server.AddGuild("home")
 	general := r.server.AddChannel(g.ID, "general").ID
-	r.connected()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.startConnected()
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	r.server.UserSends(general, ada, "opens a thread")
-	r.wait(1)
-	r.slash(r.dm, ada, "ask", map[string]any{"text": "a command"})
-	r.wait(2)
-	r.until(discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	sent := r.tell(channels.Message{Text: "an answer"})[0]
-	if err := r.Edit(t.Context(), sent.ID, r.hello("another answer")); err != nil {
+	r.waitForMessages(1)
+	r.runCommand(r.dm, ada, "ask", map[string]any{"text": "a command"})
+	r.waitForMessages(2)
+	r.waitForCalls(discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	sent := r.sendAnswer(channels.Message{Text: "an answer"})[0]
+	if err := r.Edit(t.Context(), sent.ID, r.planText("another answer")); err != nil {
 		t.Error(err)
 	}
 	if err := r.Remove(t.Context(), chatOf(r.dm), sent.ID); err != nil {
@@ -193,10 +193,10 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	if err := r.Typing(t.Context(), chatOf(r.dm)); err != nil {
 		t.Error(err)
 	}
-	r.server.SetEventCopies(unlisted)
+	r.server.SetEventCopies(dropThreadEvents)
 	hidden := r.server.AddThread(general, "a thread that is not listed").ID
 	r.server.UserSends(hidden, ada, "in a thread")
-	r.wait(3)
+	r.waitForMessages(3)
 	r.Examine(t.Context(), channels.ExamineOptions{})
 
 	var routes []string
@@ -219,17 +219,17 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 
 // A session of the library locks a route while a call of it is not answered.
 func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
-	r := newRig(t)
-	r.tell(channels.Message{Text: "before"}) // then it is known how many calls there may be
+	r := newTestChannel(t)
+	r.sendAnswer(channels.Message{Text: "before"}) // then it is known how many calls there may be
 	hang := make(chan struct{})
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{HangUntil: hang})
 	first := make(chan error, 1)
 	go func() {
-		_, err := r.Send(t.Context(), r.hello("hangs"))
+		_, err := r.Send(t.Context(), r.planText("hangs"))
 		first <- err
 	}()
-	r.until(discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) == 2 })
-	r.tell(channels.Message{Text: "meanwhile"})
+	r.waitForCalls(discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) == 2 })
+	r.sendAnswer(channels.Message{Text: "meanwhile"})
 	close(hang)
 	if err := <-first; err != nil {
 		t.Error(err)
@@ -245,12 +245,12 @@ func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 
 // A session of the library would sleep for a day, whatever becomes of the context.
 func TestTheLibraryDoesNotWaitForARateLimit(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext(discordtest.CreateMessage, discordtest.GloballyRateLimited(24*time.Hour))
-	if got := r.sendError(t.Context(), r.hello("hello")); got.After != 24*time.Hour {
+	if got := r.mustFailSend(t.Context(), r.planText("hello")); got.After != 24*time.Hour {
 		t.Errorf("it means %+v", got)
 	}
-	if n := len(r.creates()); n != 1 {
+	if n := len(r.createCalls()); n != 1 {
 		t.Errorf("%d calls were made", n)
 	}
 }
@@ -260,7 +260,7 @@ func TestARedirectionIsNotFollowed(t *testing.T) {
 		t.Errorf("%s %s was asked with the token %q", req.Method, req.URL, req.Header.Get("Authorization"))
 	}))
 	defer elsewhere.Close()
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			if req.Body != nil {
 				_, _ = io.Copy(io.Discard, req.Body)
@@ -271,9 +271,9 @@ func TestARedirectionIsNotFollowed(t *testing.T) {
 			}, nil
 		})
 	})
-	file := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.file("a.txt", []byte("a"))}})[0]
-	for _, o := range []channels.Outgoing{r.hello("hello"), file} {
-		if got := r.sendError(t.Context(), o); got.Permanent || !strings.Contains(got.Error(), "307") {
+	file := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.writeFile("a.txt", []byte("a"))}})[0]
+	for _, o := range []channels.Outgoing{r.planText("hello"), file} {
+		if got := r.mustFailSend(t.Context(), o); got.Permanent || !strings.Contains(got.Error(), "307") {
 			t.Errorf("it means %+v", got)
 		}
 	}
@@ -301,15 +301,15 @@ func TestOnlyCallsOfTheAPIAreSent(t *testing.T) {
 // Sessions are made for each call; connections are not.
 func TestCallsShareAConnection(t *testing.T) {
 	var dials atomic.Int32
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		o.Client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			dials.Add(1)
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		}
 	})
 	for range 3 {
-		sent := r.tell(channels.Message{Text: "hello"})[0]
-		if err := r.Edit(t.Context(), sent.ID, r.hello("hello again")); err != nil {
+		sent := r.sendAnswer(channels.Message{Text: "hello"})[0]
+		if err := r.Edit(t.Context(), sent.ID, r.planText("hello again")); err != nil {
 			t.Error(err)
 		}
 		if err := r.Remove(t.Context(), chatOf(r.dm), sent.ID); err != nil {

@@ -16,7 +16,7 @@ import (
 func TestTheErrorsOfTheLibraryDoNotTellWhetherARequestWasSent(t *testing.T) {
 	var errs []string
 	for _, sent := range []bool{false, true} {
-		d := offline(t, func(req *http.Request) (*http.Response, error) {
+		d := newOfflineSession(t, func(req *http.Request) (*http.Response, error) {
 			if sent {
 				_, _ = io.Copy(io.Discard, req.Body)
 			}
@@ -34,7 +34,7 @@ func TestTheErrorsOfTheLibraryDoNotTellWhetherARequestWasSent(t *testing.T) {
 }
 
 func TestTheErrorsOfTheLibraryContainTheTokenOfAnInteraction(t *testing.T) {
-	d := offline(t, func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })
+	d := newOfflineSession(t, func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })
 	err := d.InteractionRespond(&discordgo.Interaction{ID: "1", Token: "secret"}, &discordgo.InteractionResponse{})
 	if err == nil || !strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error is %v", err)
@@ -42,7 +42,7 @@ func TestTheErrorsOfTheLibraryContainTheTokenOfAnInteraction(t *testing.T) {
 }
 
 func TestTheLibraryReturnsAnErrorOfASendThatSucceeded(t *testing.T) {
-	d := offline(t, func(req *http.Request) (*http.Response, error) {
+	d := newOfflineSession(t, func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(strange)), Request: req}, nil
 	})
 	if m, err := d.ChannelMessageSend("1", "hello"); err == nil {
@@ -51,7 +51,7 @@ func TestTheLibraryReturnsAnErrorOfASendThatSucceeded(t *testing.T) {
 }
 
 func TestTheLibraryPanicsIfTheGatewayIsNull(t *testing.T) {
-	d := offline(t, func(req *http.Request) (*http.Response, error) {
+	d := newOfflineSession(t, func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("null")), Request: req}, nil
 	})
 	defer func() {

@@ -15,8 +15,8 @@ import (
 // These tests show how the rate limiter of github.com/bwmarrin/discordgo waits, and so why
 // ratelimits.go exists.
 
-// offline is a session of the library whose calls are answered by a function.
-func offline(t *testing.T, answer roundTrip) *discordgo.Session {
+// newOfflineSession returns a session of the library whose calls are answered by a function.
+func newOfflineSession(t *testing.T, answer roundTrip) *discordgo.Session {
 	t.Helper()
 	d, err := discordgo.New("Bot token")
 	if err != nil {
@@ -26,19 +26,19 @@ func offline(t *testing.T, answer roundTrip) *discordgo.Session {
 	return d
 }
 
-// ok answers a call with an empty object.
-func ok(req *http.Request, header http.Header) *http.Response {
+// okResponse returns a response with an empty object.
+func okResponse(req *http.Request, header http.Header) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader("{}")), Request: req}
 }
 
 // A send that is told to end, or whose chat waits, must not go on waiting.
 func TestTheLibraryWaitsForARateLimitWhenItsContextHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := offline(t, func(req *http.Request) (*http.Response, error) {
+		d := newOfflineSession(t, func(req *http.Request) (*http.Response, error) {
 			if err := req.Context().Err(); err != nil {
 				return nil, err
 			}
-			return ok(req, http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}), nil
+			return okResponse(req, http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}), nil
 		})
 		if _, err := d.ChannelMessageSend("1", "one"); err != nil {
 			t.Fatal(err)
@@ -57,12 +57,12 @@ func TestTheLibraryWaitsForARateLimitWhenItsContextHasEnded(t *testing.T) {
 func TestTheLibraryLocksABucketDuringItsCall(t *testing.T) {
 	var d *discordgo.Session
 	locked := false
-	d = offline(t, func(req *http.Request) (*http.Response, error) {
+	d = newOfflineSession(t, func(req *http.Request) (*http.Response, error) {
 		bucket := d.Ratelimiter.GetBucket(discordgo.EndpointChannelMessages("1"))
 		if locked = !bucket.TryLock(); !locked {
 			bucket.Unlock()
 		}
-		return ok(req, nil), nil
+		return okResponse(req, nil), nil
 	})
 	if _, err := d.ChannelMessageSend("1", "one"); err != nil || !locked {
 		t.Errorf("the bucket is locked: %t (%v)", locked, err)

@@ -49,8 +49,8 @@ func librarySession(t *testing.T, s *discordtest.Server, handle func(*discordgo.
 	return d
 }
 
-// open opens a session, which is closed when the test ends.
-func open(t *testing.T, d *discordgo.Session, s *discordtest.Server) {
+// openSession opens a session, which is closed when the test ends.
+func openSession(t *testing.T, d *discordgo.Session, s *discordtest.Server) {
 	t.Helper()
 	if err := d.Open(); err != nil {
 		t.Fatal(err)
@@ -73,13 +73,13 @@ func hasBeat(d *discordgo.Session) bool {
 	return d.DataReady
 }
 
-// next returns what comes next, and fails the test if nothing does.
-func next(t *testing.T, texts <-chan string) string {
+// nextText returns the next text, and fails the test if there is none.
+func nextText(t *testing.T, texts <-chan string) string {
 	t.Helper()
 	select {
 	case text := <-texts:
 		return text
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("no message is handled")
 		return ""
 	}
@@ -100,15 +100,15 @@ func TestTheLibraryResumesBehindAMessageThatNoHandlerHasStored(t *testing.T) {
 		handled <- "not stored: " + m.Content
 	})
 	d.SyncEvents = true
-	open(t, d, s)
+	openSession(t, d, s)
 	dm := s.DM(ada).ID
 	s.UserSends(dm, ada, "one")
-	if text := next(t, handled); text != "not stored: one" {
+	if text := nextText(t, handled); text != "not stored: one" {
 		t.Fatalf("handled %q", text)
 	}
 	s.CutConnections()
 	s.UserSends(dm, ada, "two")
-	if text := next(t, handled); text != "two" {
+	if text := nextText(t, handled); text != "two" {
 		t.Errorf("handled %q", text)
 	}
 	if stats := s.Stats(); stats.Resumed != 1 {
@@ -126,7 +126,7 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 		if m.Content == "first" {
 			select {
 			case <-overtaken:
-			case <-time.After(patience): // messages are handled in order
+			case <-time.After(waitLimit): // messages are handled in order
 			}
 		}
 		handled <- m.Content
@@ -134,11 +134,11 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 			close(overtaken)
 		}
 	})
-	open(t, d, s)
+	openSession(t, d, s)
 	dm := s.DM(ada).ID
 	s.UserSends(dm, ada, "first")
 	s.UserSends(dm, ada, "second")
-	if got := []string{next(t, handled), next(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
+	if got := []string{nextText(t, handled), nextText(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
 		t.Errorf("handled %q", got)
 	}
 }
@@ -164,7 +164,7 @@ func TestTheLibraryEndsItsSessionWhenHeartbeatsAreNotAnswered(t *testing.T) {
 		return dialer.DialContext(ctx, network, address)
 	}}
 	dials.Add(1)
-	open(t, d, s)
+	openSession(t, d, s)
 	d.Lock()
 	d.LastHeartbeatAck = time.Now().Add(-time.Minute) // which would take five heartbeats
 	d.Unlock()
@@ -176,7 +176,7 @@ func TestTheLibraryEndsItsSessionWhenHeartbeatsAreNotAnswered(t *testing.T) {
 	dials.Done()
 	s.AwaitStats(t, func(now discordtest.Stats) bool { return now.Readies == 2 })
 	s.UserSends(dm, ada, "after that")
-	if text := next(t, handled); text != "after that" {
+	if text := nextText(t, handled); text != "after that" {
 		t.Errorf("handled %q", text)
 	}
 }
@@ -262,7 +262,7 @@ func TestTheLibraryHangsWhenTheGatewayAsksToReconnectAtOnce(t *testing.T) {
 	d := librarySession(t, s, func(*discordgo.Message) {})
 	s.PlanHandshakes(discordtest.Handshake{Reconnect: true})
 	go func() { _ = d.Open() }()
-	for deadline := time.Now().Add(patience); !waitsForItself(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); !waitsForItself(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the library does not hang")
 		}
@@ -294,24 +294,24 @@ func TestTheLibraryEmptiesAMessageForAComponentThatNobodyReads(t *testing.T) {
 	s := discordtest.New(t)
 	handled := make(chan string, 2)
 	d := librarySession(t, s, func(m *discordgo.Message) { handled <- m.ID + m.Content })
-	open(t, d, s)
-	replyToLater(s)
-	if got := []string{next(t, handled), next(t, handled)}; !slices.Equal(got, []string{"", ""}) {
+	openSession(t, d, s)
+	replyToNewComponent(s)
+	if got := []string{nextText(t, handled), nextText(t, handled)}; !slices.Equal(got, []string{"", ""}) {
 		t.Errorf("handled %q", got)
 	}
 }
 
 func TestAReplyIsReceivedWithAComponentThatNobodyReads(t *testing.T) {
-	r := newRig(t)
-	r.connected()
-	replyToLater(r.server)
-	if got := r.wait(1)[0]; got.Text != "what is that?" {
+	r := newTestChannel(t)
+	r.startConnected()
+	replyToNewComponent(r.server)
+	if got := r.waitForMessages(1)[0]; got.Text != "what is that?" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// replyToLater has Ada reply to a message of another bot, which uses what is new in Discord.
-func replyToLater(s *discordtest.Server) {
+// replyToNewComponent makes Ada reply to a message with a component that the library does not know.
+func replyToNewComponent(s *discordtest.Server) {
 	dm := s.DM(ada).ID
 	bot := s.AddUser(discordtest.User{Username: "other", Bot: true})
 	to := s.UserPosts(dm, bot.ID, discordtest.Message{Content: "look", Components: []discordtest.Component{{Type: later}}})

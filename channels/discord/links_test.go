@@ -8,8 +8,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-func TestAMaskedLinkThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
-	r := newRig(t)
+func TestALinkThatShowsAnotherAddressAlsoShowsItsTarget(t *testing.T) {
+	r := newTestChannel(t)
 	const note = " (leads to evil.example)"
 	for name, c := range map[string]struct{ markdown, want string }{
 		"an address":          {"go [https://bank.example](https://evil.example) now", "go [https://bank.example](https://evil.example)" + note + " now"},
@@ -33,7 +33,7 @@ func TestAMaskedLinkThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
 		"in a quote and list": {"> - [bank.example](https://evil.example)", "> - [bank.example](https://evil.example)" + note},
 		"in a heading":        {"#### [bank.example](https://evil.example)", "**[bank.example](https://evil.example)" + note + "**"},
 	} {
-		plan := r.plan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
+		plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
 		if len(plan) != 1 || strings.TrimSpace(plan[0].Text) != c.want {
 			t.Errorf("%s: %q is sent as %q, want %q", name, c.markdown, plan[0].Text, c.want)
 		}
@@ -41,17 +41,17 @@ func TestAMaskedLinkThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
 }
 
 func TestTheBeginningOfALongTextHidesNoAddress(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	text := strings.Repeat("[bank.example](https://evil.example) ", 3000)
-	plan := r.plan(channels.Message{Chat: chatOf(r.dm), Text: text})
+	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: text})
 	if links, notes := strings.Count(plan[0].Text, "](https://evil.example)"), strings.Count(plan[0].Text, "(leads to evil.example)"); links == 0 || notes != links {
 		t.Errorf("%d links have %d notes: %.300s", links, notes, plan[0].Text)
 	}
 }
 
-func TestWhatTurnsTheDirectionIsNotSentToDiscord(t *testing.T) {
-	r := newRig(t)
-	plan := r.plan(channels.Message{
+func TestBidiControlsAreNotSentToDiscord(t *testing.T) {
+	r := newTestChannel(t)
+	plan := r.mustPlan(channels.Message{
 		Chat: chatOf(r.dm), Text: "a\u202eb", Media: []channels.File{{Name: "x\u202egnp.exe", Size: 1}}, Buttons: []channels.Button{{Label: "N\u202eo", Data: "1"}},
 	})
 	o := plan[len(plan)-1]
@@ -60,12 +60,12 @@ func TestWhatTurnsTheDirectionIsNotSentToDiscord(t *testing.T) {
 	}
 }
 
-func TestANameThatTurnsTheDirectionIsReceivedWithout(t *testing.T) {
-	r := newRig(t)
+func TestBidiControlsAreRemovedFromReceivedNames(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.AddUser(discordtest.User{ID: ada, Username: "ada", GlobalName: "Ada\u202e\u2067 gnp"})
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello\u202e")
-	if got := r.only(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
+	if got := r.onlyMessage(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
 		t.Errorf("got %+q, %+q", got.User.Name, got.Text)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMarkdownIsWrittenAsDiscordShowsIt(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for name, c := range map[string]struct{ markdown, want string }{
 		"what is the same":  {"# One\n## Two\n### Three\n- **bold** *it* `code` ~~no~~ [a](https://b.c)\n> quoted\n1. x", "# One\n## Two\n### Three\n- **bold** *it* `code` ~~no~~ [a](https://b.c)\n> quoted\n1. x"},
 		"deep headings":     {"#### Four\n##### **Five** ##\n####### seven\n####no", "**Four**\n**Five**\n####### seven\n####no"},
@@ -27,7 +27,7 @@ func TestMarkdownIsWrittenAsDiscordShowsIt(t *testing.T) {
 		"carriage returns":  {"a\r\nb\r\n", "a\nb"},
 		"a rule":            {"a\n\n---\n\nb", "a\n\n———\n\nb"},
 	} {
-		plan := r.plan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
+		plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
 		if len(plan) != 1 || plan[0].Text != c.want {
 			t.Errorf("%s: %q is sent as %q, want %q", name, c.markdown, plan[0].Text, c.want)
 		}
@@ -35,9 +35,9 @@ func TestMarkdownIsWrittenAsDiscordShowsIt(t *testing.T) {
 }
 
 func TestATableThatIsCutStaysCode(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	text := "| name | value |\n|---|---|\n" + strings.Repeat("| a name | a value |\n", 200)
-	plan := r.plan(channels.Message{Chat: chatOf(r.dm), Text: text})
+	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: text})
 	if len(plan) < 2 {
 		t.Fatalf("it is %d messages", len(plan))
 	}
@@ -50,8 +50,8 @@ func TestATableThatIsCutStaysCode(t *testing.T) {
 
 // What is native must be so once more when it is the beginning of a long text.
 func TestTheBeginningOfALongTextIsWrittenAsDiscordShowsIt(t *testing.T) {
-	r := newRig(t)
-	plan := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "#### Title\n\n" + strings.Repeat("many words and ", 2000)})
+	r := newTestChannel(t)
+	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "#### Title\n\n" + strings.Repeat("many words and ", 2000)})
 	if len(plan) != 1 || !strings.HasPrefix(plan[0].Text, "**Title**\n") || len(plan[0].Media) != 1 {
 		t.Errorf("the plan is %.200v", plan)
 	}

@@ -12,30 +12,30 @@ import (
 	"nanobot/channels"
 )
 
-func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
-	r := newRig(t)
-	r.inbox.Reject = func(in channels.Incoming) error {
-		if in.Text == "one" && r.inbox.Rejected < 2 {
+func TestRefusedMessagesAreOfferedAgainInOrder(t *testing.T) {
+	r := newTestChannel(t)
+	r.recorder.Reject = func(in channels.Incoming) error {
+		if in.Text == "one" && r.recorder.Rejected < 2 {
 			return errors.New("the disk is full")
 		}
 		return nil
 	}
-	r.connected()
+	r.startConnected()
 	for _, text := range []string{"one", "two", "three"} {
 		r.server.UserSends(r.dm, ada, text)
 	}
-	if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+	if got := textsOf(r.waitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
 	}
-	if n := strings.Count(r.logged(), "the disk is full"); n != 1 {
+	if n := strings.Count(r.logText(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
 
-func TestAChatThatIsNotTakenHoldsUpNoOther(t *testing.T) {
-	r := newRig(t)
+func TestARefusedChatDelaysNoOther(t *testing.T) {
+	r := newTestChannel(t)
 	release := make(chan struct{})
-	r.inbox.Reject = func(in channels.Incoming) error {
+	r.recorder.Reject = func(in channels.Incoming) error {
 		select {
 		case <-release:
 			return nil
@@ -46,25 +46,25 @@ func TestAChatThatIsNotTakenHoldsUpNoOther(t *testing.T) {
 		}
 		return nil
 	}
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "one")
 	r.server.UserSends(r.dm, ada, "two")
 	other := r.server.DM(bob).ID
 	for i := range 20 {
 		r.server.UserSends(other, bob, fmt.Sprint(i))
 	}
-	if got := r.wait(20); got[19].Text != "19" || got[0].Chat.ID != other {
-		t.Errorf("got %q", texts(got))
+	if got := r.waitForMessages(20); got[19].Text != "19" || got[0].Chat.ID != other {
+		t.Errorf("got %q", textsOf(got))
 	}
 	close(release)
-	if got := texts(r.wait(22)[20:]); !slices.Equal(got, []string{"one", "two"}) {
+	if got := textsOf(r.waitForMessages(22)[20:]); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
 	}
 }
 
 // Only the context's end makes Run return, whatever receive says.
 func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	r.server.UserSends(r.dm, ada, "hello")
 	tries := 0
@@ -79,14 +79,14 @@ func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsToldTwiceIsReceivedOnce(t *testing.T) {
-	r := newRig(t)
+func TestARepeatedEventIsReceivedOnce(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.SetEventCopies(func(string, json.RawMessage) int { return 2 })
-	r.connected()
+	r.startConnected()
 	for i := range 10 {
 		r.server.UserSends(r.dm, ada, fmt.Sprint(i))
 	}
-	if got := r.settled(); len(got) != 10 {
-		t.Errorf("got %q", texts(got))
+	if got := r.receivedSoFar(); len(got) != 10 {
+		t.Errorf("got %q", textsOf(got))
 	}
 }

@@ -17,11 +17,11 @@ import (
 )
 
 // What one Run took in and could not hand on, the next one finds.
-func TestWhatWaitsWhenARunEndsIsReceivedInTheNext(t *testing.T) {
-	r := newRig(t, nobodyInAdvance)
+func TestPendingMessagesAreReceivedInTheNextRun(t *testing.T) {
+	r := newTestChannel(t, noKnownPeople)
 	var mended atomic.Bool
 	refused := make(chan struct{}, 1)
-	r.inbox.Reject = func(channels.Incoming) error {
+	r.recorder.Reject = func(channels.Incoming) error {
 		if mended.Load() {
 			return nil
 		}
@@ -31,47 +31,47 @@ func TestWhatWaitsWhenARunEndsIsReceivedInTheNext(t *testing.T) {
 		}
 		return errors.New("disk full")
 	}
-	stop := r.connected()
+	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "one")
 	<-refused
 	stop()
 	mended.Store(true)
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "two")
-	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestWhatWasSaidInAnOutageOfAServerIsFound(t *testing.T) {
-	r := newRig(t, all)
+func TestMessagesDuringAGuildOutageAreFound(t *testing.T) {
+	r := newTestChannel(t, allGroups)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.server.UserSends(ch, ada, "long before")
-	r.connected()
-	r.received(r.server.UserSends(ch, ada, "one").ID)
+	r.startConnected()
+	r.waitForMessage(r.server.UserSends(ch, ada, "one").ID)
 	r.server.GuildOutage(g.ID, func() {
 		r.server.SetEventCopies(func(string, json.RawMessage) int { return 0 })
 		r.server.UserSends(ch, ada, "two")
 		r.server.SetEventCopies(nil)
 	})
-	r.received(r.server.UserSends(ch, ada, "three").ID)
-	if got := texts(r.inbox.Messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
+	r.waitForMessage(r.server.UserSends(ch, ada, "three").ID)
+	if got := textsOf(r.recorder.Messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
 		t.Errorf("got %q", got)
 	}
 }
 
 // Who has never written before is told of only by the session that was interrupted.
 func TestASessionOutlivesAnOutageOfTheNetwork(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	r.server.UserSends(r.dm, ada, "one")
-	r.wait(1)
+	r.waitForMessages(1)
 	h := discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable}
 	r.server.PlanHandshakes(h, h, h, h, h)
 	r.server.CutConnections()
 	r.server.UserSends(r.server.DM(bob).ID, bob, "two")
-	r.wait(2)
+	r.waitForMessages(2)
 	if s := r.server.Stats(); s.Readies != 1 || s.Resumed == 0 {
 		t.Errorf("the session was not resumed: %+v", s)
 	}
@@ -79,7 +79,7 @@ func TestASessionOutlivesAnOutageOfTheNetwork(t *testing.T) {
 
 // Discord tells of no change of a channel when a role lets the bot in.
 func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
-	r := newRig(t, all)
+	r := newTestChannel(t, allGroups)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "secret").ID
 	r.server.UserSends(ch, ada, "before")
@@ -89,23 +89,23 @@ func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
 		}
 		return discordtest.Fault{}
 	})
-	r.connected()
-	r.untilLogged("history refused")
+	r.startConnected()
+	r.waitForLog("history refused")
 	r.server.SetFault(nil)
-	r.received(r.server.UserSends(ch, ada, "one").ID)
+	r.waitForMessage(r.server.UserSends(ch, ada, "one").ID)
 	n := r.server.Stats().Readies
 	r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable})
 	r.server.ExpireSessions()
 	r.server.CutConnections()
 	missed := r.server.UserSends(ch, ada, "two")
-	r.sessions(n + 1)
-	r.received(missed.ID)
+	r.waitForSessions(n + 1)
+	r.waitForMessage(missed.ID)
 }
 
 func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 	r := withCommands(t)
 	began, release := make(chan struct{}), make(chan struct{})
-	r.inbox.Reject = func(in channels.Incoming) error {
+	r.recorder.Reject = func(in channels.Incoming) error {
 		if in.Text == "slow" {
 			close(began)
 			<-release
@@ -116,22 +116,22 @@ func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 	<-began
 	func() {
 		defer close(release)
-		i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+		i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 		r.server.AwaitInteraction(t, i.ID)
 	}()
-	if got := texts(r.wait(2)); !slices.Equal(got, []string{"slow", "hello"}) {
+	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"slow", "hello"}) {
 		t.Errorf("got %q", got)
 	}
 }
 
 // What is found in a channel does not say that it is one of a server's.
 func TestAChannelThatVanishesInASearchIsNoDirectConversation(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	stop := r.connected()
-	r.received(r.server.UserSends(r.dm, ada, "one").ID)
-	r.settled()
+	stop := r.startConnected()
+	r.waitForMessage(r.server.UserSends(r.dm, ada, "one").ID)
+	r.receivedSoFar()
 	stop()
 	r.server.UserSends(ch, ada, "not for the bot")
 	asked := make(chan struct{})
@@ -142,14 +142,14 @@ func TestAChannelThatVanishesInASearchIsNoDirectConversation(t *testing.T) {
 		}
 		return discordtest.Fault{}
 	})
-	next := r.restarted()
-	next.run()
+	next := r.restart()
+	next.start()
 	<-asked
 	r.server.DeleteChannel(ch)
-	next.until(discordtest.GetMessages, func(calls []discordtest.Call) bool {
+	next.waitForCalls(discordtest.GetMessages, func(calls []discordtest.Call) bool {
 		return !slices.ContainsFunc(calls, func(c discordtest.Call) bool { return !c.Done })
 	})
-	for _, in := range next.settled() {
+	for _, in := range next.receivedSoFar() {
 		if in.Text == "not for the bot" {
 			t.Errorf("received %+v", in)
 		}
@@ -158,7 +158,7 @@ func TestAChannelThatVanishesInASearchIsNoDirectConversation(t *testing.T) {
 
 func TestAWaitIsKeptWhenAnotherChatHasAnotherBucket(t *testing.T) {
 	var calls atomic.Int32
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			h, body, status := http.Header{"X-Ratelimit-Bucket": {"quick"}}, `{"id":"1"}`, http.StatusOK
 			if strings.Contains(req.URL.Path, "/channels/111/") {
@@ -169,11 +169,11 @@ func TestAWaitIsKeptWhenAnotherChatHasAnotherBucket(t *testing.T) {
 			return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
 		})
 	})
-	r.sendError(t.Context(), r.to("111", "x"))
-	if _, err := r.Send(t.Context(), r.to("222", "x")); err != nil {
+	r.mustFailSend(t.Context(), r.planTextTo("111", "x"))
+	if _, err := r.Send(t.Context(), r.planTextTo("222", "x")); err != nil {
 		t.Fatal(err)
 	}
-	r.sendError(t.Context(), r.to("111", "y"))
+	r.mustFailSend(t.Context(), r.planTextTo("111", "y"))
 	if n := calls.Load(); n != 1 {
 		t.Errorf("it was asked %d times within the wait", n)
 	}

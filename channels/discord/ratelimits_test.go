@@ -17,14 +17,14 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// to is a text to a chat.
-func (r *rig) to(chat, text string) channels.Outgoing {
+// planTextTo plans a short text to a chat.
+func (r *testChannel) planTextTo(chat, text string) channels.Outgoing {
 	r.t.Helper()
-	return r.plan(channels.Message{Chat: chatOf(chat), Kind: channels.Answer, Text: text})[0]
+	return r.mustPlan(channels.Message{Chat: chatOf(chat), Kind: channels.Answer, Text: text})[0]
 }
 
-// dms are some conversations.
-func (r *rig) dms(n int) []string {
+// addDMChats adds n DM channels.
+func (r *testChannel) addDMChats(n int) []string {
 	var out []string
 	for i := range n {
 		out = append(out, r.server.DM(strconv.Itoa(6_000_000_000_000_000+i)).ID)
@@ -32,15 +32,15 @@ func (r *rig) dms(n int) []string {
 	return out
 }
 
-func TestWhatABucketHoldsIsKeptTo(t *testing.T) {
-	r := newRig(t)
+func TestTheLimitOfABucketIsRespected(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.SetLimit(discordtest.CreateMessage, 3, 200*time.Millisecond)
 	var work errgroup.Group
-	for i, chat := range r.dms(4) {
+	for i, chat := range r.addDMChats(4) {
 		for j := range 3 {
 			work.Go(func() error {
 				for k := range 3 {
-					if _, err := r.Send(t.Context(), r.to(chat, fmt.Sprint(i, j, k))); err != nil {
+					if _, err := r.Send(t.Context(), r.planTextTo(chat, fmt.Sprint(i, j, k))); err != nil {
 						return err
 					}
 				}
@@ -60,8 +60,8 @@ func TestWhatABucketHoldsIsKeptTo(t *testing.T) {
 }
 
 func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
-	r := newRig(t)
-	chats := r.dms(2)
+	r := newTestChannel(t)
+	chats := r.addDMChats(2)
 	// A busy machine may take longer for the other than one chat has to wait, but not if that is
 	// long.
 	tries := 0
@@ -69,12 +69,12 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 		tries++
 		began := time.Now() // before the refusal, so that a pause of this test shortens nothing
 		r.server.FailNext(discordtest.CreateMessage, discordtest.RateLimited(wait))
-		if got := r.sendError(t.Context(), r.to(chats[0], fmt.Sprint("one ", tries))); got.After < wait*9/10 || got.Permanent {
+		if got := r.mustFailSend(t.Context(), r.planTextTo(chats[0], fmt.Sprint("one ", tries))); got.After < wait*9/10 || got.Permanent {
 			t.Errorf("it means %+v", got)
 		}
 		first := make(chan time.Time, 1)
 		go func() {
-			_, err := r.Send(context.Background(), r.to(chats[0], fmt.Sprint("again ", tries)))
+			_, err := r.Send(context.Background(), r.planTextTo(chats[0], fmt.Sprint("again ", tries)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -82,7 +82,7 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 		}()
 		var other time.Time
 		for i := range 10 {
-			if _, err := r.Send(t.Context(), r.to(chats[1], fmt.Sprint(tries, " ", i))); err != nil {
+			if _, err := r.Send(t.Context(), r.planTextTo(chats[1], fmt.Sprint(tries, " ", i))); err != nil {
 				t.Fatal(err)
 			}
 			if i == 1 { // by then the first one waits
@@ -106,60 +106,60 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 }
 
 func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
-	r := newRig(t)
-	r.connected()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	chats := r.dms(2)
+	r := newTestChannel(t)
+	r.startConnected()
+	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	chats := r.addDMChats(2)
 	r.server.FailNext(discordtest.CreateMessage, discordtest.GloballyRateLimited(30*time.Second))
-	r.sendError(t.Context(), r.to(chats[0], "one"))
-	if got := r.sendError(t.Context(), r.to(chats[1], "two")); got.After < 25*time.Second {
+	r.mustFailSend(t.Context(), r.planTextTo(chats[0], "one"))
+	if got := r.mustFailSend(t.Context(), r.planTextTo(chats[1], "two")); got.After < 25*time.Second {
 		t.Errorf("it means %+v", got)
 	}
 	if err := r.Typing(t.Context(), chatOf(chats[1])); err != nil {
 		t.Error(err)
 	}
-	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 	r.server.AwaitInteraction(t, i.ID)
-	if n := len(r.creates()); n != 1 || r.server.TypingCount(chats[1]) != 0 {
+	if n := len(r.createCalls()); n != 1 || r.server.TypingCount(chats[1]) != 0 {
 		t.Errorf("%d messages were tried", n)
 	}
 }
 
-func TestASendThatWaitsCanBeCalledOff(t *testing.T) {
-	r := newRig(t)
+func TestAWaitingSendCanBeCancelled(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.SetLimit(discordtest.CreateMessage, 1, 30*time.Second)
-	if _, err := r.Send(t.Context(), r.hello("one")); err != nil {
+	if _, err := r.Send(t.Context(), r.planText("one")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if got := r.sendError(ctx, r.hello("two")); got.Unknown || got.Permanent {
+	if got := r.mustFailSend(ctx, r.planText("two")); got.Unknown || got.Permanent {
 		t.Errorf("it means %+v", got)
 	}
-	if n := len(r.creates()); n != 1 { // had it waited to the end, it would have been made
+	if n := len(r.createCalls()); n != 1 { // had it waited to the end, it would have been made
 		t.Errorf("%d calls were made", n)
 	}
 }
 
-func TestWhoWouldHaveToWaitForLongIsToldSo(t *testing.T) {
-	r := newRig(t)
+func TestALongWaitIsReturnedAsAnError(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.SetLimit(discordtest.CreateMessage, 1, time.Minute)
-	if _, err := r.Send(t.Context(), r.hello("one")); err != nil {
+	if _, err := r.Send(t.Context(), r.planText("one")); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.sendError(t.Context(), r.hello("two")); got.After < 50*time.Second || got.Unknown {
+	if got := r.mustFailSend(t.Context(), r.planText("two")); got.After < 50*time.Second || got.Unknown {
 		t.Errorf("it means %+v", got)
 	}
 }
 
 func TestInAllThereAreNoMoreCallsThanDiscordAllows(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Unpaced = false })
+	r := newTestChannel(t, func(o *discord.Options) { o.Unpaced = false })
 	r.server.SetGlobalLimit(50, time.Second)
 	var work errgroup.Group
-	for _, chat := range r.dms(10) {
+	for _, chat := range r.addDMChats(10) {
 		work.Go(func() error {
 			for i := range 11 {
-				if _, err := r.Send(t.Context(), r.to(chat, fmt.Sprint(i))); err != nil {
+				if _, err := r.Send(t.Context(), r.planTextTo(chat, fmt.Sprint(i))); err != nil {
 					return err
 				}
 			}
@@ -177,16 +177,16 @@ func TestInAllThereAreNoMoreCallsThanDiscordAllows(t *testing.T) {
 // An address from which too many calls are refused is barred.
 func TestRefusedCallsAreBudgeted(t *testing.T) {
 	asked := 0
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		o.Client.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
 			asked++
 			no := `{"message": "Missing Permissions", "code": 50013}`
 			return &http.Response{StatusCode: http.StatusForbidden, Body: io.NopCloser(strings.NewReader(no))}, nil
 		})
 	})
-	o := r.hello("hello")
+	o := r.planText("hello")
 	for asked < 6000 {
-		got := r.sendError(t.Context(), o)
+		got := r.mustFailSend(t.Context(), o)
 		if got.Permanent {
 			continue
 		}
@@ -201,32 +201,32 @@ func TestRefusedCallsAreBudgeted(t *testing.T) {
 }
 
 func TestATokenThatStopsWorkingIsNotTriedOverAndOver(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext("", discordtest.ErrorResponse(401, 0, "401: Unauthorized"))
 	for range 5 {
-		if got := r.sendError(t.Context(), r.hello("hello")); got.Permanent || got.Unknown {
+		if got := r.mustFailSend(t.Context(), r.planText("hello")); got.Permanent || got.Unknown {
 			t.Errorf("it means %+v", got)
 		}
 	}
-	if n := len(r.creates()); n != 1 {
+	if n := len(r.createCalls()); n != 1 {
 		t.Errorf("it was asked %d times", n)
 	}
 }
 
 func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) {
+	r := newTestChannel(t, func(o *discord.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("cannot reach %s with %s", req.URL, req.Header.Get("Authorization"))
 		})
 	})
-	r.sendError(t.Context(), r.hello("hello"))
+	r.mustFailSend(t.Context(), r.planText("hello"))
 	for _, err := range []error{
-		r.Edit(t.Context(), "1", r.hello("hello")), r.Remove(t.Context(), chatOf(r.dm), "1"), r.Typing(t.Context(), chatOf(r.dm)),
+		r.Edit(t.Context(), "1", r.planText("hello")), r.Remove(t.Context(), chatOf(r.dm), "1"), r.Typing(t.Context(), chatOf(r.dm)),
 	} {
 		if err == nil || strings.Contains(err.Error(), r.server.Token) {
 			t.Errorf("the error is %v", err)
 		}
 	}
-	r.run()
-	r.untilLogged("no connection, will retry") // the rig looks for the token in the log
+	r.start()
+	r.waitForLog("no connection, will retry") // the test channel looks for the token in the log
 }

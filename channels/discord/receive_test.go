@@ -12,11 +12,11 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-func TestAMessageSaysWhoSaidItAndWhere(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+func TestAMessageHasItsSenderAndChat(t *testing.T) {
+	r := newTestChannel(t)
+	r.startConnected()
 	m := r.server.UserSends(r.dm, ada, "hello")
-	got := r.only()
+	got := r.onlyMessage()
 	want := channels.Incoming{
 		Chat: chatOf(r.dm), ID: m.ID, Text: "hello",
 		User: channels.User{ID: ada, Name: "Ada L", Username: "ada"}, Cursor: got.Cursor,
@@ -27,32 +27,32 @@ func TestAMessageSaysWhoSaidItAndWhere(t *testing.T) {
 }
 
 func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	asked := r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "photo.png", Content: []byte("a picture")})
 	r.server.UserReplies(r.dm, ada, asked.ID, "nice?")
-	got := r.wait(2)
+	got := r.waitForMessages(2)
 	q := got[1].ReplyTo
 	if q == nil || q.ID != asked.ID || q.Text != "look" || len(q.Media) != 1 || q.Media[0] != got[0].Media[0] {
 		t.Fatalf("it is quoted as %+v", q)
 	}
-	contains(t, q.Media[0], "a picture")
+	expectContent(t, q.Media[0], "a picture")
 }
 
 func TestAReplyToADeletedMessageQuotesNothing(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	asked := r.server.UserSends(r.dm, ada, "look")
 	r.server.UserDeletes(r.dm, asked.ID)
 	r.server.UserReplies(r.dm, ada, asked.ID, "nice?")
-	r.run()
-	if got := r.only(); got.Text != "nice?" || got.ReplyTo != nil {
+	r.start()
+	if got := r.onlyMessage(); got.Text != "nice?" || got.ReplyTo != nil {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestStickersEmbedsPollsAndForwardsAreText(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	r.server.UserPosts(r.dm, ada, discordtest.Message{Stickers: []discordtest.Sticker{{ID: "1", Name: "Wumpus waves", Format: 1}}})
 	r.server.UserPosts(r.dm, ada, discordtest.Message{
 		Content: "see https://example.org/x", Embeds: []discordtest.Embed{{Title: "A page", Description: "about things", URL: "https://example.org/x"}},
@@ -66,14 +66,14 @@ func TestStickersEmbedsPollsAndForwardsAreText(t *testing.T) {
 	want := []string{
 		"Sticker: Wumpus waves", "see https://example.org/x\nA page\nabout things", "Poll: Tea?\n- yes\n- no", "somebody else's words",
 	}
-	if got := texts(r.wait(4)); !slices.Equal(got, want) {
+	if got := textsOf(r.waitForMessages(4)); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestWhatNobodySaidIsNotReceived(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Groups = "all" })
-	r.connected()
+func TestSystemMessagesAreNotReceived(t *testing.T) {
+	r := newTestChannel(t, func(o *discord.Options) { o.Groups = "all" })
+	r.startConnected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	robot := r.server.AddUser(discordtest.User{Username: "robot", Bot: true}).ID
@@ -84,13 +84,13 @@ func TestWhatNobodySaidIsNotReceived(t *testing.T) {
 	said := r.server.UserSends(ch, ada, "first")
 	r.server.UserEdits(ch, said.ID, "second")
 	r.server.AddThread(ch, "a thread")
-	r.tell(channels.Message{Chat: chatOf(ch), Text: "what the bot says itself"})
-	if got := r.only(ch); got.Text != "first" {
+	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "what the bot says itself"})
+	if got := r.onlyMessage(ch); got.Text != "first" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestOnServersTheBotHearsWhatIsSaidToIt(t *testing.T) {
+func TestInGuildsMessagesToTheBotAreReceived(t *testing.T) {
 	me := "<@" + discordtest.New(t).Bot.ID + ">"
 	for groups, want := range map[string][]string{
 		"mention": {"one", "two", "three", "four @bob", "five"},
@@ -98,8 +98,8 @@ func TestOnServersTheBotHearsWhatIsSaidToIt(t *testing.T) {
 		"off":     nil,
 	} {
 		t.Run(groups, func(t *testing.T) {
-			r := newRig(t, func(o *discord.Options) { o.Groups = groups })
-			r.connected()
+			r := newTestChannel(t, func(o *discord.Options) { o.Groups = groups })
+			r.startConnected()
 			r.server.AddUser(discordtest.User{ID: bob, Username: "bob"})
 			g := r.server.AddGuild("home")
 			ch := r.server.AddChannel(g.ID, "general").ID
@@ -109,13 +109,13 @@ func TestOnServersTheBotHearsWhatIsSaidToIt(t *testing.T) {
 			r.server.UserSends(ch, ada, "<@&"+g.BotRole+"> three")
 			r.server.UserSends(ch, ada, me+" four <@"+bob+">")
 			r.server.UserSends(ch, ada, "hi <@&123> <:wave:456>")
-			ours := r.tell(channels.Message{Chat: chatOf(ch), Text: "our words"})[0].ID
+			ours := r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "our words"})[0].ID
 			r.server.UserReplies(ch, ada, ours, "five")
 			var heard []string
 			if groups != "off" {
 				heard = []string{ch}
 			}
-			if got := texts(r.settled(heard...)); !slices.Equal(got, want) {
+			if got := textsOf(r.receivedSoFar(heard...)); !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
@@ -123,8 +123,8 @@ func TestOnServersTheBotHearsWhatIsSaidToIt(t *testing.T) {
 }
 
 func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Groups = "all" })
-	r.connected()
+	r := newTestChannel(t, func(o *discord.Options) { o.Groups = "all" })
+	r.startConnected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	forum := r.server.AddForum(g.ID, "help").ID
@@ -134,7 +134,7 @@ func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
 	r.server.UserSends(post.ID, ada, "below")
 	r.server.UserSends(ch, ada, "in the channel")
 	got := map[string][]channels.Incoming{}
-	for _, in := range r.wait(4) {
+	for _, in := range r.waitForMessages(4) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in)
 	}
 	for _, want := range []struct {
@@ -143,24 +143,24 @@ func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
 	}{
 		{thread, thread, []string{"in a thread"}}, {post.ID, post.ID, []string{"in a post", "below"}}, {ch, "", []string{"in the channel"}},
 	} {
-		if all := got[want.chat]; !slices.Equal(texts(all), want.texts) || all[0].ThreadID != want.thread {
+		if all := got[want.chat]; !slices.Equal(textsOf(all), want.texts) || all[0].ThreadID != want.thread {
 			t.Errorf("got %+v, want %+v", all, want)
 		}
 	}
 	if post := got[post.ID]; len(post) > 0 && post[0].ID != m.ID {
 		t.Errorf("the post is message %s and received as %s", m.ID, post[0].ID)
 	}
-	r.tell(channels.Message{Chat: chatOf(post.ID), Text: "an answer", ReplyTo: m.ID})
+	r.sendAnswer(channels.Message{Chat: chatOf(post.ID), Text: "an answer", ReplyTo: m.ID})
 	r.server.WaitForText(t, post.ID, "an answer")
 }
 
 func TestWhoHasNoDisplayNameIsShownByTheUserName(t *testing.T) {
-	r := newRig(t)
-	r.connected()
+	r := newTestChannel(t)
+	r.startConnected()
 	r.server.AddUser(discordtest.User{ID: bob, Username: "bob"})
 	dm := r.server.DM(bob).ID
 	r.server.UserSends(dm, bob, "hello")
-	if got := r.wait(1)[0]; got.User.Name != "bob" || got.User.ID != bob {
+	if got := r.waitForMessages(1)[0]; got.User.Name != "bob" || got.User.ID != bob {
 		t.Errorf("got %+v", got.User)
 	}
 }

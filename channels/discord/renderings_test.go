@@ -11,5 +11,5 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()
-	channelstest.CheckRenderings(t, channelstest.RenderingOptions{Channel: newRig(t).Channel, Chat: chatOf("4200000000000000999"), Update: *update})
+	channelstest.CheckRenderings(t, channelstest.RenderingOptions{Channel: newTestChannel(t).Channel, Chat: chatOf("4200000000000000999"), Update: *update})
 }

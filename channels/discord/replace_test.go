@@ -8,10 +8,10 @@ import (
 )
 
 func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
-	r := newRig(t)
-	written := r.tell(channels.Message{Text: "hel"})[0]
+	r := newTestChannel(t)
+	written := r.sendAnswer(channels.Message{Text: "hel"})[0]
 	for range 2 { // once more is harmless
-		receipt, err := r.Replace(t.Context(), written.ID, r.hello("hello"))
+		receipt, err := r.Replace(t.Context(), written.ID, r.planText("hello"))
 		if err != nil || receipt != written {
 			t.Fatalf("got %+v, %v", receipt, err)
 		}
@@ -22,7 +22,7 @@ func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
 	if err := r.Remove(t.Context(), chatOf(r.dm), written.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.Replace(t.Context(), written.ID, r.hello("hello again"))
+	_, err := r.Replace(t.Context(), written.ID, r.planText("hello again"))
 	var se *channels.SendError
 	if !errors.Is(err, channels.ErrGone) || !errors.As(err, &se) || !se.Permanent {
 		t.Errorf("of a message that is gone it says %v", err)

@@ -11,7 +11,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
+func TestTheSearchSurvivesNetworkErrors(t *testing.T) {
 	for name, fault := range map[string]discordtest.Fault{
 		"a bad gateway": discordtest.BadGateway(),
 		"a cut":         {CutBefore: true},
@@ -21,13 +21,13 @@ func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newTestChannel(t)
 			for _, route := range []string{"GET /gateway/bot", "POST /users/@me/channels", discordtest.GetMessages, "GET /applications/{application_id}/commands"} {
 				r.server.FailNext(route, fault)
 			}
 			r.server.UserSends(r.dm, ada, "hello")
-			r.run()
-			if got := r.wait(1); got[0].Text != "hello" {
+			r.start()
+			if got := r.waitForMessages(1); got[0].Text != "hello" {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -35,11 +35,11 @@ func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
 }
 
 // What is said while the past is looked through belongs behind it.
-func TestWhatIsSaidDuringTheSearchComesBehindIt(t *testing.T) {
-	r := newRig(t, all)
-	stop := r.connected()
+func TestMessagesDuringTheSearchAreReceivedAfterIt(t *testing.T) {
+	r := newTestChannel(t, allGroups)
+	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "before")
-	r.wait(1)
+	r.waitForMessages(1)
 	stop()
 	var want []string
 	for i := range 350 {
@@ -50,78 +50,78 @@ func TestWhatIsSaidDuringTheSearchComesBehindIt(t *testing.T) {
 	}
 	r.server.FailNext(discordtest.GetMessages, discordtest.Fault{ResponseDelay: 300 * time.Millisecond}) // what it says is old when it comes
 	asked := len(r.server.Calls(discordtest.GetMessages))
-	next := r.restarted(all)
-	next.connected()
-	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > asked })
+	next := r.restart(allGroups)
+	next.startConnected()
+	r.waitForCalls(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > asked })
 	for _, text := range want[50:] { // more than are held
 		r.server.UserSends(r.dm, ada, text)
 	}
-	if got := texts(next.waitNew(r, len(want))); !slices.Equal(got, want) {
+	if got := textsOf(next.waitForNewMessages(r, len(want))); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
 
-// searching is a rig that was restarted, and looks through the past of Ada's conversation, in which
-// she has said "one", until it is let go on.
-func searching(t *testing.T) (r *rig, goOn func()) {
+// startSearching returns a restarted channel whose search of Ada's DM, in which she has sent "one",
+// hangs until goOn is called.
+func startSearching(t *testing.T) (r *testChannel, goOn func()) {
 	t.Helper()
-	first := newRig(t)
-	stop := first.connected()
-	first.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	first := newTestChannel(t)
+	stop := first.startConnected()
+	first.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	first.server.UserSends(first.dm, ada, "zero")
-	first.wait(1)
+	first.waitForMessages(1)
 	stop()
 	first.server.UserSends(first.dm, ada, "one")
 	hang := make(chan struct{})
 	first.server.FailNext(discordtest.GetMessages, discordtest.Fault{HangUntil: hang})
-	r = first.restarted()
-	r.connected()
-	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > 0 && !c[len(c)-1].Done })
+	r = first.restart()
+	r.startConnected()
+	r.waitForCalls(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > 0 && !c[len(c)-1].Done })
 	return r, func() { close(hang) }
 }
 
-// during has the gateway handle what was said so far: it tells all events in order.
-func (r *rig) during(say func()) {
+// handleDuringSearch calls say and waits until the gateway's events so far are handled.
+func (r *testChannel) handleDuringSearch(say func()) {
 	r.t.Helper()
 	say()
 	user := "4400000000000000044"
-	r.received(r.server.UserSends(r.server.DM(user).ID, user, "told").ID)
+	r.waitForMessage(r.server.UserSends(r.server.DM(user).ID, user, "told").ID)
 }
 
 func TestASessionThatEndsDuringTheSearchChangesNoOrder(t *testing.T) {
-	r, goOn := searching(t)
-	r.during(func() { r.server.UserSends(r.dm, ada, "two") })
+	r, goOn := startSearching(t)
+	r.handleDuringSearch(func() { r.server.UserSends(r.dm, ada, "two") })
 	sessions := r.server.Stats().Readies
 	r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: 503})
 	r.server.ExpireSessions()
 	r.server.CutConnections()
 	r.server.UserSends(r.dm, ada, "three")
-	r.sessions(sessions + 1)
-	r.during(func() { r.server.UserSends(r.dm, ada, "four") })
+	r.waitForSessions(sessions + 1)
+	r.handleDuringSearch(func() { r.server.UserSends(r.dm, ada, "four") })
 	goOn()
-	r.ordered("zero", "one", "two", "three", "four")
+	r.expectInOrder("zero", "one", "two", "three", "four")
 }
 
 func TestACommandDuringTheSearchKeepsItsPlace(t *testing.T) {
-	r, goOn := searching(t)
+	r, goOn := startSearching(t)
 	r.server.SetEventCopies(func(_ string, data json.RawMessage) int { // as if this were told later
 		if strings.Contains(string(data), "three") {
 			return 0
 		}
 		return 1
 	})
-	r.during(func() { r.slash(r.dm, ada, "ask", map[string]any{"text": "two"}) })
+	r.handleDuringSearch(func() { r.runCommand(r.dm, ada, "ask", map[string]any{"text": "two"}) })
 	r.server.UserSends(r.dm, ada, "three")
 	goOn()
-	r.ordered("zero", "one", "two", "three")
+	r.expectInOrder("zero", "one", "two", "three")
 }
 
-// ordered waits for exactly these messages in Ada's conversation.
-func (r *rig) ordered(want ...string) {
+// expectInOrder waits for exactly these messages in Ada's conversation.
+func (r *testChannel) expectInOrder(want ...string) {
 	r.t.Helper()
 	var got []string
 	for n := 1; len(got) < len(want); n++ {
-		if in := r.wait(n)[n-1]; in.Chat.ID == r.dm {
+		if in := r.waitForMessages(n)[n-1]; in.Chat.ID == r.dm {
 			got = append(got, in.Text)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// bodyOf is what was asked with a call.
+// bodyOf returns the body of a call.
 func bodyOf(t *testing.T, c discordtest.Call) map[string]any {
 	t.Helper()
 	var body map[string]any
@@ -24,15 +24,17 @@ func bodyOf(t *testing.T, c discordtest.Call) map[string]any {
 	return body
 }
 
-func (r *rig) creates() []discordtest.Call { return r.server.Calls(discordtest.CreateMessage) }
+func (r *testChannel) createCalls() []discordtest.Call {
+	return r.server.Calls(discordtest.CreateMessage)
+}
 
-func TestNobodyIsPingedByWhatAnAgentSays(t *testing.T) {
-	r := newRig(t)
+func TestAnswersOfAnAgentNotifyNobody(t *testing.T) {
+	r := newTestChannel(t)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	m := r.server.UserSends(ch, ada, "hello")
-	id := r.tell(channels.Message{Chat: chatOf(ch), Text: "@everyone <@" + ada + "> <@&" + g.BotRole + ">", ReplyTo: m.ID})[0].ID
-	if err := r.Edit(t.Context(), id, r.plan(channels.Message{Chat: chatOf(ch), Text: "@here <@" + ada + ">"})[0]); err != nil {
+	id := r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "@everyone <@" + ada + "> <@&" + g.BotRole + ">", ReplyTo: m.ID})[0].ID
+	if err := r.Edit(t.Context(), id, r.mustPlan(channels.Message{Chat: chatOf(ch), Text: "@here <@" + ada + ">"})[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range r.server.BotMessages(ch) {
@@ -40,7 +42,7 @@ func TestNobodyIsPingedByWhatAnAgentSays(t *testing.T) {
 			t.Errorf("somebody was pinged: %+v", m)
 		}
 	}
-	for _, c := range slices.Concat(r.creates(), r.server.Calls(discordtest.EditMessage)) {
+	for _, c := range slices.Concat(r.createCalls(), r.server.Calls(discordtest.EditMessage)) {
 		if got, _ := json.Marshal(bodyOf(t, c)["allowed_mentions"]); string(got) != `{"parse":[],"replied_user":false}` {
 			t.Errorf("allowed are %s", got)
 		}
@@ -48,9 +50,9 @@ func TestNobodyIsPingedByWhatAnAgentSays(t *testing.T) {
 }
 
 func TestAReplyRefersToTheQuestionOnce(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	m := r.server.UserSends(r.dm, ada, "hello")
-	r.tell(channels.Message{Text: strings.Repeat("word ", 800), ReplyTo: m.ID})
+	r.sendAnswer(channels.Message{Text: strings.Repeat("word ", 800), ReplyTo: m.ID})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) < 2 || shown[0].Reference == nil || shown[0].Reference.MessageID != m.ID || shown[1].Reference != nil {
 		t.Errorf("shown is %+v", shown)
@@ -58,13 +60,13 @@ func TestAReplyRefersToTheQuestionOnce(t *testing.T) {
 }
 
 func TestAReplyToSomethingThatIsGoneIsSentWithout(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	m := r.server.UserSends(r.dm, ada, "hello")
 	r.server.UserDeletes(r.dm, m.ID)
-	r.tell(channels.Message{Text: "an answer", ReplyTo: m.ID})
-	r.tell(channels.Message{Text: "to a press", ReplyTo: "press-123"})
+	r.sendAnswer(channels.Message{Text: "an answer", ReplyTo: m.ID})
+	r.sendAnswer(channels.Message{Text: "to a press", ReplyTo: "press-123"})
 	r.server.FailNext(discordtest.CreateMessage, discordtest.ErrorResponse(403, 160002, "You cannot reply without permission to read message history"))
-	r.tell(channels.Message{Text: "blind", ReplyTo: m.ID})
+	r.sendAnswer(channels.Message{Text: "blind", ReplyTo: m.ID})
 	for i, m := range r.server.BotMessages(r.dm) {
 		if m.Reference != nil {
 			t.Errorf("message %d refers to %+v", i, m.Reference)
@@ -76,10 +78,10 @@ func TestAReplyToSomethingThatIsGoneIsSentWithout(t *testing.T) {
 }
 
 func TestProgressMakesNoSound(t *testing.T) {
-	r := newRig(t)
-	r.tell(channels.Message{Kind: channels.Progress, Text: "⏳ working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
-	r.tell(channels.Message{Text: "done"})
-	calls := r.creates()
+	r := newTestChannel(t)
+	r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
+	r.sendAnswer(channels.Message{Text: "done"})
+	calls := r.createCalls()
 	if f := bodyOf(t, calls[0])["flags"]; f != float64(1<<12) {
 		t.Errorf("progress has the flags %v", f)
 	}
@@ -91,13 +93,13 @@ func TestProgressMakesNoSound(t *testing.T) {
 	}
 }
 
-func TestABubbleIsEditedAndRemoved(t *testing.T) {
-	r := newRig(t)
+func TestAMessageIsEditedAndRemoved(t *testing.T) {
+	r := newTestChannel(t)
 	button := []channels.Button{{Label: "Stop", Data: "/stop"}}
-	id := r.tell(channels.Message{Kind: channels.Progress, Text: "one", Buttons: button})[0].ID
+	id := r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "one", Buttons: button})[0].ID
 	edit := func(text string, buttons []channels.Button) {
 		t.Helper()
-		o := r.plan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Progress, Text: text, Buttons: buttons})[0]
+		o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Progress, Text: text, Buttons: buttons})[0]
 		if err := r.Edit(t.Context(), id, o); err != nil {
 			t.Fatal(err)
 		}
@@ -119,13 +121,13 @@ func TestABubbleIsEditedAndRemoved(t *testing.T) {
 	if shown := r.server.BotMessages(r.dm); len(shown) != 0 {
 		t.Errorf("shown is %+v", shown)
 	}
-	if err := r.Edit(t.Context(), id, r.hello("four")); err == nil {
+	if err := r.Edit(t.Context(), id, r.planText("four")); err == nil {
 		t.Error("a message that is gone was edited")
 	}
 }
 
 func TestTypingIsShown(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	if err := r.Typing(t.Context(), chatOf(r.dm)); err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +136,10 @@ func TestTypingIsShown(t *testing.T) {
 	}
 }
 
-func TestTextIsCutWhereDiscordMust(t *testing.T) {
-	r := newRig(t)
+func TestTextIsSplitAtDiscordsLimit(t *testing.T) {
+	r := newTestChannel(t)
 	text := "Intro\n\n```go\n" + strings.Repeat("fmt.Println(\"hello\") // 👍🏽\n", 150) + "```\n\nThe end."
-	plan := r.plan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: text})
+	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: text})
 	if len(plan) < 2 || len(plan) > 5 {
 		t.Fatalf("it is cut into %d parts", len(plan))
 	}
@@ -149,13 +151,13 @@ func TestTextIsCutWhereDiscordMust(t *testing.T) {
 	if !strings.HasPrefix(plan[1].Text, "```go\n") {
 		t.Errorf("the second part begins with %.20q", plan[1].Text)
 	}
-	r.tell(channels.Message{Text: text})
+	r.sendAnswer(channels.Message{Text: text})
 }
 
 func TestALongTextIsADocument(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	text := "# Title\n\n" + strings.Repeat("A line of **text**.\n", 1000)
-	r.tell(channels.Message{Text: text})
+	r.sendAnswer(channels.Message{Text: text})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 1 || len(shown[0].Attachments) != 1 || string(shown[0].Attachments[0].Content) != text || shown[0].Attachments[0].Filename != "answer.md" {
 		t.Errorf("shown is %.500v", shown)
@@ -163,21 +165,21 @@ func TestALongTextIsADocument(t *testing.T) {
 }
 
 func TestTwoBotsInOneProcessDoNotDisturbEachOther(t *testing.T) {
-	one, two := newRig(t), newRig(t)
+	one, two := newTestChannel(t), newTestChannel(t)
 	two.server.Token = "MTE1.other.bot" // before anything is asked
-	two = newRigOn(t, two.server, two.dir)
-	one.connected()
-	two.connected()
+	two = newTestChannelOn(t, two.server, two.dir)
+	one.startConnected()
+	two.startConnected()
 	one.server.UserSends(one.dm, ada, "to one")
 	two.server.UserSends(two.dm, ada, "to two")
-	if got := one.only(); got.Text != "to one" {
+	if got := one.onlyMessage(); got.Text != "to one" {
 		t.Errorf("got %+v", got)
 	}
-	if got := two.only(); got.Text != "to two" {
+	if got := two.onlyMessage(); got.Text != "to two" {
 		t.Errorf("got %+v", got)
 	}
-	one.tell(channels.Message{Text: "from one"})
-	two.tell(channels.Message{Text: "from two"})
+	one.sendAnswer(channels.Message{Text: "from one"})
+	two.sendAnswer(channels.Message{Text: "from two"})
 	one.server.WaitForText(t, one.dm, "from one")
 	two.server.WaitForText(t, two.dm, "from two")
 }

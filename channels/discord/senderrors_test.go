@@ -13,13 +13,13 @@ import (
 // A send may be cut off at any point, by the network or because we die. Its repetition must not be
 // a second message.
 func TestARepeatedSendIsOneMessage(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for i, fault := range []discordtest.Fault{{CutAfter: true}, {CutBefore: true}, discordtest.TruncatedJSON(), discordtest.BadGateway(), {}} {
-		o := r.plan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: "hello", Media: []channels.File{r.file("a.txt", []byte("a"))}})[0]
+		o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: "hello", Media: []channels.File{r.writeFile("a.txt", []byte("a"))}})[0]
 		o.Key = []string{"1", "2", "3", "4", "9223372036854775807"}[i]
 		r.server.FailNext(discordtest.CreateMessage, fault)
 		first, err := r.Send(t.Context(), o)
-		later := r.again() // another process, with what was stored
+		later := r.restartWithoutCursor() // another process, with what was stored
 		second, again := later.Send(t.Context(), o)
 		if again != nil || err == nil && first != second || second.ID == "" {
 			t.Errorf("sent as %v, %v, then as %v, %v", first, err, second, again)
@@ -28,7 +28,7 @@ func TestARepeatedSendIsOneMessage(t *testing.T) {
 			t.Errorf("after %d messages %d are shown", i+1, n)
 		}
 	}
-	for _, c := range r.creates() {
+	for _, c := range r.createCalls() {
 		body := bodyOf(t, c)
 		if nonce, ok := body["nonce"].(string); !ok || nonce == "" || len(nonce) > 25 || body["enforce_nonce"] != true {
 			t.Errorf("the nonce is %v, %v", body["nonce"], body["enforce_nonce"])
@@ -41,8 +41,8 @@ func TestARepeatedSendIsOneMessage(t *testing.T) {
 
 // Keys begin anew with a new state, soon after which Discord may still remember the old ones.
 func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
-	r := newRig(t)
-	one, two := r.hello("one"), r.hello("two")
+	r := newTestChannel(t)
+	one, two := r.planText("one"), r.planText("two")
 	one.Key, two.Key = "1", "1"
 	for _, o := range []channels.Outgoing{one, two} {
 		if _, err := r.Send(t.Context(), o); err != nil {
@@ -54,7 +54,7 @@ func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
 	}
 }
 
-func TestWhatARefusalMeansIsToldToTheGateway(t *testing.T) {
+func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 	type want struct {
 		permanent, unknown bool
 		after              time.Duration
@@ -78,9 +78,9 @@ func TestWhatARefusalMeansIsToldToTheGateway(t *testing.T) {
 		"not Discord's words": {discordtest.TruncatedJSON(), want{unknown: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.FailNext(discordtest.CreateMessage, c.fault)
-			got := r.sendError(t.Context(), r.hello("hello"))
+			got := r.mustFailSend(t.Context(), r.planText("hello"))
 			if got.Permanent != c.want.permanent || got.Unknown != c.want.unknown || got.After < c.want.after || got.After > c.want.after+time.Second {
 				t.Errorf("it means %+v", got)
 			}
@@ -89,37 +89,37 @@ func TestWhatARefusalMeansIsToldToTheGateway(t *testing.T) {
 }
 
 func TestAServerThatCannotBeReachedHasSeenNothing(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.Close()
-	if got := r.sendError(t.Context(), r.hello("hello")); got.Permanent || got.Unknown {
+	if got := r.mustFailSend(t.Context(), r.planText("hello")); got.Permanent || got.Unknown {
 		t.Errorf("it means %+v", got)
 	}
 }
 
 func TestASendThatIsCutOffByItsContextIsUnknown(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	hang := make(chan struct{})
 	defer close(hang)
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{HangUntil: hang})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		r.until(discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) > 0 })
+		r.waitForCalls(discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) > 0 })
 		cancel()
 	}()
-	if got := r.sendError(ctx, r.hello("hello")); !got.Unknown || got.Permanent {
+	if got := r.mustFailSend(ctx, r.planText("hello")); !got.Unknown || got.Permanent {
 		t.Errorf("it means %+v", got)
 	}
 }
 
-func TestAChatThatIsNoneIsRefused(t *testing.T) {
-	r := newRig(t)
+func TestAnInvalidChatIsRefused(t *testing.T) {
+	r := newTestChannel(t)
 	if _, err := r.Plan(channels.Message{Chat: chatOf("general"), Text: "x"}); err == nil {
 		t.Error("it is planned")
 	}
-	if got := r.sendError(t.Context(), channels.Outgoing{Chat: chatOf("general"), Text: "x"}); !got.Permanent {
+	if got := r.mustFailSend(t.Context(), channels.Outgoing{Chat: chatOf("general"), Text: "x"}); !got.Permanent {
 		t.Errorf("it means %+v", got)
 	}
-	if r.Edit(t.Context(), "x", r.hello("x")) == nil || r.Remove(t.Context(), chatOf(r.dm), "") == nil || r.Typing(t.Context(), chatOf("")) == nil {
+	if r.Edit(t.Context(), "x", r.planText("x")) == nil || r.Remove(t.Context(), chatOf(r.dm), "") == nil || r.Typing(t.Context(), chatOf("")) == nil {
 		t.Error("it is taken")
 	}
 	if _, err := r.Plan(channels.Message{Chat: chatOf(r.dm), Text: "x", Buttons: []channels.Button{{Label: "x", Data: strings.Repeat("x", 101)}}}); err == nil {

@@ -10,23 +10,23 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-func threads(o *discord.Options) { o.Thread = true }
+func withThreads(o *discord.Options) { o.Thread = true }
 
 func TestAConversationGetsAThreadIfWanted(t *testing.T) {
-	r := newRig(t, threads)
-	r.connected()
+	r := newTestChannel(t, withThreads)
+	r.startConnected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	me := "<@" + r.server.Bot.ID + "> "
 	m := r.server.UserSends(ch, ada, me+"what is\nthis? "+strings.Repeat("long ", 30))
-	first := r.wait(1)[0]
+	first := r.waitForMessages(1)[0]
 	if first.Chat.ID != m.ID || first.ThreadID != m.ID || first.ID != m.ID {
 		t.Fatalf("got %+v", first)
 	}
-	r.tell(channels.Message{Chat: first.Chat, Text: "an answer", ReplyTo: first.ID})
+	r.sendAnswer(channels.Message{Chat: first.Chat, Text: "an answer", ReplyTo: first.ID})
 	r.server.WaitForText(t, first.Chat.ID, "an answer")
 	r.server.UserSends(first.Chat.ID, ada, "and that?") // without a mention: the thread is the bot's
-	if got := r.wait(2)[1]; got.Chat != first.Chat || got.Text != "and that?" {
+	if got := r.waitForMessages(2)[1]; got.Chat != first.Chat || got.Text != "and that?" {
 		t.Errorf("got %+v", got)
 	}
 	calls := r.server.Calls(discordtest.StartThreadFromMessage)
@@ -34,51 +34,51 @@ func TestAConversationGetsAThreadIfWanted(t *testing.T) {
 		t.Errorf("the threads are %+v", calls)
 	}
 	r.server.UserSends(r.dm, ada, "privately")
-	if got := r.wait(3)[2]; got.Chat.ID != r.dm {
+	if got := r.waitForMessages(3)[2]; got.Chat.ID != r.dm {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestAThreadThatExistsIsGoneOnWithAfterARestart(t *testing.T) {
-	r := newRig(t, threads)
+	r := newTestChannel(t, withThreads)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
-	stop := r.connected()
+	stop := r.startConnected()
 	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
-	first := r.wait(1)[0]
+	first := r.waitForMessages(1)[0]
 	stop()
 	r.server.UserSends(first.Chat.ID, ada, "two")
-	next := r.restarted(threads)
-	next.run()
-	got := next.waitNew(r, 1)
+	next := r.restart(withThreads)
+	next.start()
+	got := next.waitForNewMessages(r, 1)
 	if got[0].Chat != first.Chat || got[0].Text != "two" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestWithoutThePermissionForThreadsTheConversationStays(t *testing.T) {
-	r := newRig(t, threads)
+	r := newTestChannel(t, withThreads)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.server.FailNext(discordtest.StartThreadFromMessage, discordtest.ErrorResponse(403, 50013, "Missing Permissions"))
-	r.connected()
+	r.startConnected()
 	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
-	if got := r.wait(1)[0]; got.Chat.ID != ch || got.ThreadID != "" {
+	if got := r.waitForMessages(1)[0]; got.Chat.ID != ch || got.ThreadID != "" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestAThreadIsTriedAgainWhenItsAnswerIsLost(t *testing.T) {
-	r := newRig(t, threads)
+	r := newTestChannel(t, withThreads)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.server.FailNext(discordtest.StartThreadFromMessage, discordtest.Fault{CutAfter: true})
-	r.connected()
+	r.startConnected()
 	m := r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
-	if got := r.wait(1)[0]; got.Chat.ID != m.ID {
+	if got := r.waitForMessages(1)[0]; got.Chat.ID != m.ID {
 		t.Errorf("got %+v", got)
 	}
-	r.tell(channels.Message{Chat: chatOf(m.ID), Text: "an answer"})
+	r.sendAnswer(channels.Message{Chat: chatOf(m.ID), Text: "an answer"})
 	if shown := r.server.BotMessages(m.ID); !slices.ContainsFunc(shown, func(m discordtest.Message) bool { return m.Content == "an answer" }) {
 		t.Errorf("shown is %+v", shown)
 	}

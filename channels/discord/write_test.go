@@ -15,7 +15,7 @@ import (
 	"nanobot/internal/lineartest"
 )
 
-func TestWordsThatDiscordWouldFormatAreWrittenSoThatItDoesNot(t *testing.T) {
+func TestTextThatDiscordWouldFormatIsEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		"2*3*4 and 2 * 3":            `2\*3\*4 and 2 \* 3`,
 		"snake_case and __init__.py": `snake_case and \_\_init\_\_.py`,
@@ -39,23 +39,23 @@ func TestWordsThatDiscordWouldFormatAreWrittenSoThatItDoesNot(t *testing.T) {
 
 func TestFormattingIsWrittenInDiscordsSigns(t *testing.T) {
 	for source, want := range map[string]string{
-		"***a***":                                "**_a_**",
-		"a*b*c **d *e***":                        "a\\*b\\*c **d _e_**",
-		"# a **b**":                              "# a b",
-		"#### a **b** c":                         "**a b c**",
-		"- # a":                                  "- **a**",
-		"> # a\n> b":                             "> # a\n> b",
-		"> a\n>\n> ```go\n> b\n> ```\n> c":       "> a\n> \n> ```go\n> b\n> ```\n> c",
-		"> a\n\nb":                               "> a\n\nb",
-		"`a`` b`":                                "`a\u1fef\u1fef b`",
-		"``a`b``":                                "``a`b``",
-		"~~~\n```\n~~~":                          "```\n\u1fef\u1fef\u1fef\n```",
-		"[a \\[b\\]](https://c.org)":             "a [b] (https://c.org)",
-		"[a](https://b.org/c_(d))":               "[a](<https://b.org/c_(d)>)",
-		"[a](mailto:b@c.org)":                    "a (mailto:b@c.org)",
-		"||a|| ~~b~~":                            "||a|| ~~b~~",
-		"1. a\n2. b\n   - c":                     "1. a\n2. b\n   - c",
-		"[a](https://b.org/" + long(600) + ") c": "a (https://b.org/" + long(600) + ") c",
+		"***a***":                          "**_a_**",
+		"a*b*c **d *e***":                  "a\\*b\\*c **d _e_**",
+		"# a **b**":                        "# a b",
+		"#### a **b** c":                   "**a b c**",
+		"- # a":                            "- **a**",
+		"> # a\n> b":                       "> # a\n> b",
+		"> a\n>\n> ```go\n> b\n> ```\n> c": "> a\n> \n> ```go\n> b\n> ```\n> c",
+		"> a\n\nb":                         "> a\n\nb",
+		"`a`` b`":                          "`a\u1fef\u1fef b`",
+		"``a`b``":                          "``a`b``",
+		"~~~\n```\n~~~":                    "```\n\u1fef\u1fef\u1fef\n```",
+		"[a \\[b\\]](https://c.org)":       "a [b] (https://c.org)",
+		"[a](https://b.org/c_(d))":         "[a](<https://b.org/c_(d)>)",
+		"[a](mailto:b@c.org)":              "a (mailto:b@c.org)",
+		"||a|| ~~b~~":                      "||a|| ~~b~~",
+		"1. a\n2. b\n   - c":               "1. a\n2. b\n   - c",
+		"[a](https://b.org/" + longText(600) + ") c": "a (https://b.org/" + longText(600) + ") c",
 	} {
 		if got := discord.Write(discord.Read(source)); got != want {
 			t.Errorf("%q is written as %q, want %q", source, got, want)
@@ -63,7 +63,7 @@ func TestFormattingIsWrittenInDiscordsSigns(t *testing.T) {
 	}
 }
 
-func long(n int) string { return strings.Repeat("x", n) }
+func longText(n int) string { return strings.Repeat("x", n) }
 
 var writeSeeds = []string{
 	"# A *b* `c`\n\n- [x] d\n  1. e\n     > f\n\n```go\ng\n```\n", "|a|b|\n|:-:|-:|\n|**c**|`d\\|e`|\n", "> a\n> > b\n>\n> ```\n> c\n> ```\n\n---\n",
@@ -88,45 +88,46 @@ func FuzzWrite(f *testing.F) {
 			return
 		}
 		written := discord.Write(whole)
-		if got, want := condensed(shownByDiscord(written)), condensed(expected(whole)); got != want {
+		if got, want := withoutBlanks(shownByDiscord(written)), withoutBlanks(expectedText(whole)); got != want {
 			t.Errorf("%q is written as\n%s\nwhich is shown as\n%s\nand should be\n%s", source, written, got, want)
 		}
 	})
 }
 
-// noAddress matches what begins like an address and is none: what Discord makes of it is not known.
+// noAddress matches a text that starts like an address and is none: it is not known how Discord
+// shows it.
 var noAddress = regexp.MustCompile(`://(?:[^0-9A-Za-z]|$)|://\S*[^0-9A-Za-z/]+(?:\s|$)`)
 
-// words is a visitor that collects the words that people should see.
-type words struct {
+// textCollector is a visitor that collects the text that people should see.
+type textCollector struct {
 	text string
 	out  strings.Builder
 }
 
-func expected(t markdown.Text) string {
-	w := &words{text: t.Text}
+func expectedText(t markdown.Text) string {
+	w := &textCollector{text: t.Text}
 	t.Visit(w)
 	return w.out.String()
 }
 
-func (*words) Begin(markdown.Mark) {}
+func (*textCollector) Begin(markdown.Mark) {}
 
-func (w *words) End(m markdown.Mark) {
+func (w *textCollector) End(m markdown.Mark) {
 	if m.Kind == markdown.Link && strings.ContainsAny(w.text[m.Start:m.End], "[]") {
 		w.out.WriteString("(" + m.URL + ")") // Discord takes no brackets in the label of a link
 	}
 }
 
-func (w *words) Text(s string, _ int) { w.out.WriteString(s) }
+func (w *textCollector) Text(s string, _ int) { w.out.WriteString(s) }
 
-// condensed leaves out white space, and has one form of backticks.
-func condensed(s string) string {
+// withoutBlanks removes white space and unifies backticks.
+func withoutBlanks(s string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("\u1fef", "`", "\u200b", "").Replace(s)), "")
 }
 
 func TestALongTextFullOfSignsFitsItsMessages(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	words := []string{"**a** ", "_b_ ", "`c` ", "\n- d ", "\n> e ", "\n\n# f\n", "[g](https://h.org/" + long(100) + ") ", "\\* ", "\\_ ", "\n\\# ", "\n\\> ", "\n```\ni\n```\n", "word "}
+	words := []string{"**a** ", "_b_ ", "`c` ", "\n- d ", "\n> e ", "\n\n# f\n", "[g](https://h.org/" + longText(100) + ") ", "\\* ", "\\_ ", "\n\\# ", "\n\\> ", "\n```\ni\n```\n", "word "}
 	for range 100 {
 		var b strings.Builder
 		for b.Len() < 8000 {

@@ -14,7 +14,7 @@ func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
 		"a.png": "upload_photo", "a.mp4": "upload_video", "a.gif": "upload_video", "a.mp3": "upload_voice", "a.pdf": "upload_document",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			shown := make(chan struct{})
 			show := sync.OnceFunc(func() { close(shown) })
 			r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault { // the file has arrived once the action has
@@ -24,7 +24,7 @@ func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
 				}
 				return telegramtest.Fault{HangUntil: shown}
 			})
-			r.tell(channels.Message{Media: []channels.File{r.sparse(name, 2<<20)}})
+			r.sendAnswer(channels.Message{Media: []channels.File{r.sparseFile(name, 2<<20)}})
 			if calls := r.server.Calls("sendChatAction"); len(calls) == 0 || calls[0].Params["action"] != want {
 				t.Errorf("the actions are %+v", calls)
 			}
@@ -33,8 +33,8 @@ func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
 }
 
 func TestASmallFileIsNotAnnounced(t *testing.T) {
-	r := newRig(t)
-	if _, err := r.Send(context.Background(), r.plan(channels.Message{Chat: chatOf("42"), Media: r.pictures(2)})[0]); err != nil {
+	r := newTestChannel(t)
+	if _, err := r.Send(context.Background(), r.mustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(2)})[0]); err != nil {
 		t.Fatal(err)
 	}
 	if calls := r.server.Calls(""); len(calls) != 1 {

@@ -20,50 +20,51 @@ func photos(n int) []telegramtest.Media {
 	return out
 }
 
-// isAlbum fails the test unless a message is an album of n photos in order.
-func isAlbum(t *testing.T, in channels.Incoming, n int, text string) {
+// expectAlbum fails the test unless a message is an album of n photos in order.
+func expectAlbum(t *testing.T, in channels.Incoming, n int, text string) {
 	t.Helper()
 	if in.Text != text || len(in.Media) != n {
 		t.Fatalf("received %+v", in)
 	}
 	for i, path := range in.Media {
-		contains(t, path, fmt.Sprintf("photo %d", i))
+		expectContent(t, path, fmt.Sprintf("photo %d", i))
 	}
 }
 
 func TestAnAlbumIsOneMessageWithItsFilesInOrderAndTheCaption(t *testing.T) {
 	for _, captioned := range []int{0, 2} {
-		r := newRig(t)
+		r := newTestChannel(t)
 		media := photos(4)
 		media[captioned].Caption = "my holiday"
 		m := r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person}, media...)
-		r.run()
-		got := r.wait(1)[0]
-		isAlbum(t, got, 4, "my holiday")
+		r.start()
+		got := r.waitForMessages(1)[0]
+		expectAlbum(t, got, 4, "my holiday")
 		if got.ID != strconv.Itoa(m[0].ID) {
 			t.Errorf("its id is %s", got.ID)
 		}
 	}
 }
 
-// full is how many photos make an album complete at once, without any time of quiet.
-const full = 10
+// fullAlbum is the number of photos that complete an album at once, without a quiet time.
+const fullAlbum = 10
 
-// endless makes the channel wait for a full album. How fast the parts come then decides nothing.
-func endless(o *telegram.Options) { o.Timing.Quiet = time.Hour }
+// waitForFullAlbum makes the channel wait for a full album, so that the speed of the parts does not
+// matter.
+func waitForFullAlbum(o *telegram.Options) { o.Timing.Quiet = time.Hour }
 
-// quick makes an album complete as soon as no part follows at once.
-func quick(o *telegram.Options) { o.Timing.Quiet = time.Millisecond }
+// shortQuiet makes an album complete as soon as no further part arrives.
+func shortQuiet(o *telegram.Options) { o.Timing.Quiet = time.Millisecond }
 
 func TestAFullAlbumIsNotWaitedFor(t *testing.T) {
-	r := newRig(t, endless)
-	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(full)...)
-	r.run()
-	isAlbum(t, r.wait(1)[0], full, "ten")
+	r := newTestChannel(t, waitForFullAlbum)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(fullAlbum)...)
+	r.start()
+	expectAlbum(t, r.waitForMessages(1)[0], fullAlbum, "ten")
 }
 
-// parts offers an album part by part, as one whose uploads take their time.
-func parts(s *telegramtest.Server, n int) []string {
+// sendAlbumSlowly offers the parts of an album one by one, as a slow upload does.
+func sendAlbumSlowly(s *telegramtest.Server, n int) []string {
 	var out []string
 	for i := range n {
 		m := s.UserPosts(telegramtest.UserPost{Chat: other, Media: &telegramtest.Media{Kind: "photo", Content: fmt.Appendf(nil, "photo %d", i)}})
@@ -75,34 +76,34 @@ func parts(s *telegramtest.Server, n int) []string {
 }
 
 func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
-	r := newRig(t, endless)
-	updates := parts(r.server, full)
+	r := newTestChannel(t, waitForFullAlbum)
+	updates := sendAlbumSlowly(r.server, fullAlbum)
 	before := len(updates)
-	r.run()
-	r.wait(before) // the photos as they were put on the server
+	r.start()
+	r.waitForMessages(before) // the photos as they were put on the server
 	first := r.server.InjectUpdate(updates[0])
-	r.confirmed(int64(first))
+	r.waitForConfirmation(int64(first))
 	r.server.InjectUpdate(updates[1])
 	r.server.UserSends(other, "meanwhile")
-	if got := r.wait(before + 1)[before]; got.Text != "meanwhile" {
+	if got := r.waitForMessages(before + 1)[before]; got.Text != "meanwhile" {
 		t.Fatalf("update %d is open, and received is %+v", first, got)
 	}
 	for _, u := range updates[2:] {
-		r.confirmed(int64(r.server.InjectUpdate(u))) // each by a poll of its own
+		r.waitForConfirmation(int64(r.server.InjectUpdate(u))) // each by a poll of its own
 	}
-	isAlbum(t, r.wait(before + 2)[before+1], full, "")
-	if got := len(r.settled()); got != before+2 {
+	expectAlbum(t, r.waitForMessages(before + 2)[before+1], fullAlbum, "")
+	if got := len(r.receivedSoFar()); got != before+2 {
 		t.Errorf("%d messages were received", got)
 	}
 }
 
 func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(2)...)
 	r.server.UserSends(person, "what do you say?")
-	r.run()
-	got := r.wait(2)
-	isAlbum(t, got[0], 2, "look")
+	r.start()
+	got := r.waitForMessages(2)
+	expectAlbum(t, got[0], 2, "look")
 	if got[1].Text != "what do you say?" {
 		t.Errorf("received %+v", got[1])
 	}
@@ -110,54 +111,54 @@ func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {
 
 func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	s := telegramtest.New(t)
-	h := newHome(t)
-	first := newRigOn(t, s, h, endless)
+	h := newBotState(t)
+	first := newTestChannelOn(t, s, h, waitForFullAlbum)
 	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(3)...)
-	stop := first.run()
+	stop := first.start()
 	s.UserSends(other, "meanwhile")
-	got := first.wait(1)
-	first.confirmed(int64(s.InjectUpdate(`{"poll":{}}`))) // the album as well: polling would not see it again
+	got := first.waitForMessages(1)
+	first.waitForConfirmation(int64(s.InjectUpdate(`{"poll":{}}`))) // the album as well: polling would not see it again
 	stop()
 	if len(got) != 1 || got[0].Text != "meanwhile" {
 		t.Fatalf("received %+v", got)
 	}
-	second := newRigOn(t, s, h)
+	second := newTestChannelOn(t, s, h)
 	second.Resume(got[0].Cursor)
-	second.run()
-	second.wait(1) // though Telegram has nothing more to say, for as long as a poll may take
-	isAlbum(t, second.only(), 3, "look")
+	second.start()
+	second.waitForMessages(1) // though Telegram has nothing more to say, for as long as a poll may take
+	expectAlbum(t, second.onlyMessage(), 3, "look")
 }
 
 func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
 	s := telegramtest.New(t)
-	h := newHome(t)
+	h := newBotState(t)
 	never := make(chan struct{})
 	defer close(never)
 	s.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
-	first := newRigOn(t, s, h)
+	first := newTestChannelOn(t, s, h)
 	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(2)...)
-	stop := first.run()
-	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
+	stop := first.start()
+	first.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
 	stop()
-	if got := first.inbox.Messages(); len(got) != 0 {
+	if got := first.recorder.Messages(); len(got) != 0 {
 		t.Fatalf("received %+v", got)
 	}
-	second := newRigOn(t, s, h)
-	second.run()
-	got := second.wait(1)[0]
-	isAlbum(t, got, 2, "look")
+	second := newTestChannelOn(t, s, h)
+	second.start()
+	got := second.waitForMessages(1)[0]
+	expectAlbum(t, got, 2, "look")
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(got.Media[0]), ".*")); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
 }
 
 func TestAnAlbumInAGroupIsTakenIfOnePartSpeaksToTheBot(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.run()
+	r.start()
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: group, Text: "not for you"}, photos(2)...)
 	media := photos(3)
 	media[1].Caption = "@nano_test_bot sort these"
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: group}, media...)
-	isAlbum(t, r.wait(1)[0], 3, "sort these")
+	expectAlbum(t, r.waitForMessages(1)[0], 3, "sort these")
 }

@@ -17,12 +17,12 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// pictures writes pictures, called 0.png and so on.
-func (r *rig) pictures(n int) []channels.File {
+// writePictures writes pictures, called 0.png and so on.
+func (r *testChannel) writePictures(n int) []channels.File {
 	r.t.Helper()
 	var files []channels.File
 	for i := range n {
-		files = append(files, r.file(itoa(i)+".png", telegramtest.PNG(10+i, 10)))
+		files = append(files, r.writeFile(itoa(i)+".png", telegramtest.PNG(10+i, 10)))
 	}
 	return files
 }
@@ -36,15 +36,15 @@ func TestAnAlbumGoesOutWithoutAFileThatIsGone(t *testing.T) {
 		{2, "look", "photo"},
 		{3, strings.Repeat("x", 1020), "[photo photo ] text"}, // the caption has no room
 	} {
-		r := newRig(t)
-		files := r.pictures(c.files)
+		r := newTestChannel(t)
+		files := r.writePictures(c.files)
 		if err := os.Remove(files[1].Path); err != nil {
 			t.Fatal(err)
 		}
-		r.tell(channels.Message{Text: c.text, Media: files})
+		r.sendAnswer(channels.Message{Text: c.text, Media: files})
 		shown := r.server.BotMessages(person)
 		said := shown[0].Caption + "\n" + shown[len(shown)-1].Text
-		if got := shape(shown); got != c.want || !strings.HasPrefix(said, c.text) || strings.Count(said, `⚠ "1.png" was not sent`) != 1 {
+		if got := kindsOf(shown); got != c.want || !strings.HasPrefix(said, c.text) || strings.Count(said, `⚠ "1.png" was not sent`) != 1 {
 			t.Errorf("shown is %s and says %q", got, said)
 		}
 	}
@@ -53,12 +53,12 @@ func TestAnAlbumGoesOutWithoutAFileThatIsGone(t *testing.T) {
 func TestAPictureThatIsNoPhotoLeavesTheAlbumAndGoesAsADocument(t *testing.T) {
 	for name, content := range map[string][]byte{"impossible": telegramtest.PNG(2100, 100), "broken": []byte("text")} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.tell(channels.Message{Text: "look", Media: []channels.File{
-				r.file("a.png", telegramtest.PNG(10, 10)), r.file("b.png", content), r.file("c.mp4", []byte("x")),
+			r := newTestChannel(t)
+			r.sendAnswer(channels.Message{Text: "look", Media: []channels.File{
+				r.writeFile("a.png", telegramtest.PNG(10, 10)), r.writeFile("b.png", content), r.writeFile("c.mp4", []byte("x")),
 			}})
 			shown := r.server.BotMessages(person)
-			if got := shape(shown); got != "[photo video ] document" || shown[0].Caption != "look" {
+			if got := kindsOf(shown); got != "[photo video ] document" || shown[0].Caption != "look" {
 				t.Errorf("shown is %s", got)
 			}
 		})
@@ -83,12 +83,12 @@ func TestAnAlbumThatIsRefusedGoesOutInSingleFilesAndWhatIsRefusedIsNamed(t *test
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.FailNext("sendMediaGroup", c.album...)
 			r.server.FailNext("sendPhoto", c.single...)
-			receipts := r.tell(channels.Message{Text: "**three**", Media: r.pictures(3)})
+			receipts := r.sendAnswer(channels.Message{Text: "**three**", Media: r.writePictures(3)})
 			shown := r.server.BotMessages(person)
-			if got := shape(shown); got != c.want || shown[0].Caption != "three" || len(shown[0].CaptionEntities) != 1 || receipts[0].ID != fmt.Sprint(shown[0].ID) {
+			if got := kindsOf(shown); got != c.want || shown[0].Caption != "three" || len(shown[0].CaptionEntities) != 1 || receipts[0].ID != fmt.Sprint(shown[0].ID) {
 				t.Errorf("shown is %s, %q, receipt %+v", got, shown[0].Caption, receipts)
 			}
 			for _, m := range shown[1:] {
@@ -101,12 +101,12 @@ func TestAnAlbumThatIsRefusedGoesOutInSingleFilesAndWhatIsRefusedIsNamed(t *test
 }
 
 func TestAnAlbumOfBrokenPicturesArrivesInOrder(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	var files []channels.File
 	for i := range 5 {
-		files = append(files, r.file(itoa(i)+".png", []byte("no picture")))
+		files = append(files, r.writeFile(itoa(i)+".png", []byte("no picture")))
 	}
-	r.tell(channels.Message{Media: files})
+	r.sendAnswer(channels.Message{Media: files})
 	for i, m := range r.server.WaitForCount(t, person, 5) {
 		if f, _ := r.server.File(m.File().FileID); m.Kind() != "document" || f.Name != files[i].Name {
 			t.Errorf("message %d is %s %q", i, m.Kind(), f.Name)
@@ -115,9 +115,9 @@ func TestAnAlbumOfBrokenPicturesArrivesInOrder(t *testing.T) {
 }
 
 func TestWhereTheChatIsTheReasonAnAlbumIsNotTakenApart(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.DeleteChat(person)
-	se := r.sendError(t.Context(), r.plan(channels.Message{Chat: chatOf("42"), Media: r.pictures(3)})[0])
+	se := r.mustFailSend(t.Context(), r.mustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(3)})[0])
 	if calls := r.server.Calls(""); !se.Permanent || len(calls) != 1 {
 		t.Errorf("got %+v after %d calls", se, len(calls))
 	}
@@ -135,14 +135,14 @@ func TestWhenSomeOfAnAlbumWasSentTheOutcomeIsUnknown(t *testing.T) {
 		"blocked":     {fault: telegramtest.ErrorResponse(403, "Forbidden: bot was blocked by the user"), permanent: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.FailNext("sendMediaGroup", telegramtest.ErrorResponse(400, "Bad Request: MEDIA_EMPTY"))
 			r.server.FailNext("sendPhoto", telegramtest.Fault{}, c.fault)
-			se := r.sendError(t.Context(), r.plan(channels.Message{Chat: chatOf("42"), Media: r.pictures(3)})[0])
+			se := r.mustFailSend(t.Context(), r.mustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(3)})[0])
 			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After < c.after || se.After > c.after+time.Second {
 				t.Errorf("got %+v", se)
 			}
-			if got := shape(r.server.BotMessages(person)); got != "photo" {
+			if got := kindsOf(r.server.BotMessages(person)); got != "photo" {
 				t.Errorf("shown is %s", got)
 			}
 		})
@@ -150,7 +150,7 @@ func TestWhenSomeOfAnAlbumWasSentTheOutcomeIsUnknown(t *testing.T) {
 }
 
 func TestAnAlbumInSingleFilesWaitsOutAShortFlood(t *testing.T) {
-	files := (&rig{t: t}).pictures(3)
+	files := (&testChannel{t: t}).writePictures(3)
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		ch, err := telegram.New(telegram.Options{
@@ -184,14 +184,14 @@ func TestAnAlbumInSingleFilesWaitsOutAShortFlood(t *testing.T) {
 }
 
 func TestManyRefusedFilesBelowALongTextAreNamedInMessagesThatFit(t *testing.T) {
-	r := newRig(t, official)
+	r := newTestChannel(t, asOfficialServer)
 	var files []channels.File
 	for i := range 60 {
 		files = append(files, channels.File{
 			Path: "/nowhere", Name: fmt.Sprintf("recording-of-a-long-meeting-number-%03d.mp4", i), Kind: channels.Video, Size: 60 << 20,
 		})
 	}
-	r.tell(channels.Message{Text: strings.Repeat("word ", 10000), Media: files})
+	r.sendAnswer(channels.Message{Text: strings.Repeat("word ", 10000), Media: files})
 	said := ""
 	for _, m := range r.server.BotMessages(person) {
 		said += m.Text + "\n"

@@ -9,14 +9,14 @@ import (
 )
 
 func TestASendIsJudgedByTheFieldsOfItsAnswerThatCanBeDecoded(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for _, body := range []string{
 		`{"ok":true,"result":{"message_id":5},"description":7}`,
 		`{"ok":true,"result":{"message_id":5},"parameters":[]}`,
 		`{"ok":true,"result":{"message_id":5},"error_code":"none"}`,
 	} {
 		r.server.FailNext("sendMessage", telegramtest.Fault{Body: body})
-		if receipt, err := r.Send(t.Context(), r.hello("hello")); err != nil || receipt.ID != "5" {
+		if receipt, err := r.Send(t.Context(), r.planText("hello")); err != nil || receipt.ID != "5" {
 			t.Errorf("%s gives the receipt %+v, %v", body, receipt, err)
 		}
 	}
@@ -32,9 +32,9 @@ func TestTelegramIsWaitedForAsLongAsItAsks(t *testing.T) {
 		`{"ok":false,"error_code":429,"description":"x","parameters":{"retry_after":"a minute"}}`: time.Second,
 		`<html>429 Too Many Requests</html>`:                                                      time.Second,
 	} {
-		r := newRig(t) // each with a pace of its own
+		r := newTestChannel(t) // each with a pace of its own
 		r.server.FailNext("sendMessage", telegramtest.Fault{Status: http.StatusTooManyRequests, Body: body})
-		if se := r.sendError(t.Context(), r.hello("hello")); se.After != want || se.Permanent || se.Unknown {
+		if se := r.mustFailSend(t.Context(), r.planText("hello")); se.After != want || se.Permanent || se.Unknown {
 			t.Errorf("%s means %+v", body, se)
 		}
 	}
@@ -42,10 +42,10 @@ func TestTelegramIsWaitedForAsLongAsItAsks(t *testing.T) {
 
 // A page of a proxy does not say what Telegram thinks of a message.
 func TestARefusalByAProxyIsNotFinal(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for _, status := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusProxyAuthRequired} {
 		r.server.FailNext("sendMessage", telegramtest.Fault{Status: status, Body: "<html>no</html>"})
-		if se := r.sendError(t.Context(), r.hello("hello")); se.Permanent || se.Unknown {
+		if se := r.mustFailSend(t.Context(), r.planText("hello")); se.Permanent || se.Unknown {
 			t.Errorf("%d means %+v", status, se)
 		}
 	}

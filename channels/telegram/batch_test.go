@@ -20,7 +20,7 @@ import (
 // The store commits together what is received at the same time. It can do so only if no chat waits
 // for another one's commit.
 func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	const chats = 100 // as many as one poll hands out
 	for i := range chats {
 		r.server.UserSends(other+int64(i), "hello")
@@ -47,10 +47,10 @@ func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
 	}()
 	select {
 	case <-all:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Errorf("only %d of %d chats are being received", inside, chats)
 	}
-	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
+	r.waitForConfirmation(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -59,9 +59,9 @@ func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
 
 // A message that cannot be received is stored as a part, so that Telegram need not keep it.
 func TestAChatThatCannotBeReceivedStopsNoPoll(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	var healed atomic.Bool
-	r.inbox.Reject = func(in channels.Incoming) error {
+	r.recorder.Reject = func(in channels.Incoming) error {
 		if in.Chat == chatOf("42") && !healed.Load() {
 			return errors.New("its folder cannot be made")
 		}
@@ -69,29 +69,29 @@ func TestAChatThatCannotBeReceivedStopsNoPoll(t *testing.T) {
 	}
 	r.server.UserSends(person, "stuck")
 	r.server.UserSends(other, "beside it")
-	r.run()
-	r.wait(1)
-	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
+	r.start()
+	r.waitForMessages(1)
+	r.waitForConfirmation(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	r.server.UserSends(person, "behind it")
 	r.server.UserSends(other, "by the next poll")
-	got := r.wait(2)
+	got := r.waitForMessages(2)
 	if got[0].Text != "beside it" || got[1].Text != "by the next poll" {
 		t.Errorf("received %+v", got)
 	}
-	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
-	r.complained()
+	r.waitForConfirmation(int64(r.server.InjectUpdate(`{"poll":{}}`)))
+	r.waitForFailedReceive()
 	healed.Store(true)
-	got = r.settled()[2:]
+	got = r.receivedSoFar()[2:]
 	if len(got) != 2 || got[0].Text != "stuck" || got[1].Text != "behind it" {
 		t.Errorf("received %+v", got)
 	}
-	if n := strings.Count(r.logged(), "message not received"); n != 1 {
-		t.Errorf("it is logged %d times: %s", n, r.logged())
+	if n := strings.Count(r.logText(), "message not received"); n != 1 {
+		t.Errorf("it is logged %d times: %s", n, r.logText())
 	}
 }
 
 func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	healed := make(chan struct{})
 	refuse := func(_ context.Context, in channels.Incoming) error {
 		select {
@@ -110,8 +110,8 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 	for i := range 5 {
 		r.server.UserSends(other+1+int64(i), "beside it")
 	}
-	r.runRefused(refuse)
-	got := r.wait(6)
+	r.startRefusing(refuse)
+	got := r.waitForMessages(6)
 	var pending []string
 	for _, in := range got {
 		if in.Chat == chatOf("42") {
@@ -121,7 +121,7 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 	if len(pending) > 0 || r.server.PendingUpdates() != 8 {
 		t.Errorf("received are %q of the stuck chat, and %d of 8 updates are not confirmed", pending, r.server.PendingUpdates())
 	}
-	first, err := strconv.ParseInt(r.updateOf("before"), 10, 64)
+	first, err := strconv.ParseInt(r.newUpdate("before"), 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,21 +130,21 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 			t.Errorf("the cursor %s passes message %d, which is not received", in.Cursor, stuck.ID)
 		}
 	}
-	r.complained()
+	r.waitForFailedReceive()
 	close(healed)
-	got = r.settled()[6:]
+	got = r.receivedSoFar()[6:]
 	if len(got) != 2 || got[0].Text != "stuck" || got[1].Text != "behind it" {
 		t.Errorf("received %+v", got)
 	}
-	if n := strings.Count(r.logged(), "message not received"); n != 1 {
-		t.Errorf("it is logged %d times: %s", n, r.logged())
+	if n := strings.Count(r.logText(), "message not received"); n != 1 {
+		t.Errorf("it is logged %d times: %s", n, r.logText())
 	}
 }
 
-// updateOf is the cursor of the message with a text that was received.
-func (r *rig) updateOf(text string) string {
+// newUpdate is the cursor of the message with a text that was received.
+func (r *testChannel) newUpdate(text string) string {
 	r.t.Helper()
-	for _, in := range r.inbox.Messages() {
+	for _, in := range r.recorder.Messages() {
 		if in.Text == text {
 			return in.Cursor
 		}
@@ -158,9 +158,9 @@ func TestACursorNeverPassesAnUpdateThatIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var updates []string
 		for i := 1; i <= 60; i++ {
-			updates = append(updates, part(i, 7+i%13, ""))
+			updates = append(updates, albumPartUpdate(i, 7+i%13, ""))
 		}
-		ch, memory := clocked(t, polled(strings.Join(updates, ",")))
+		ch, memory := newFakeTimeChannel(t, pollResponses(strings.Join(updates, ",")))
 		var mu sync.Mutex
 		stored := map[int]bool{}
 		last := map[channels.Chat]int{}
@@ -194,7 +194,7 @@ func TestACursorNeverPassesAnUpdateThatIsNotStored(t *testing.T) {
 
 func TestADeliveryThatTakesLongHoldsUpNoOtherChat(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
+	r := newWebhookChannel(t)
 	let := make(chan struct{})
 	var mu sync.Mutex
 	var got []string
@@ -216,11 +216,11 @@ func TestADeliveryThatTakesLongHoldsUpNoOtherChat(t *testing.T) {
 	for i := range 10 {
 		r.server.UserSends(other+int64(i), "quick")
 	}
-	if !r.server.AwaitPending(2, patience) {
+	if !r.server.AwaitPending(2, waitLimit) {
 		t.Errorf("%d are left", r.server.PendingUpdates())
 	}
 	close(let)
-	r.taken()
+	r.receivedAll()
 	mu.Lock()
 	if len(got) != 12 || !slices.Equal(got[10:], []string{"slow", "behind it"}) {
 		t.Errorf("received %q", got)
@@ -235,32 +235,32 @@ func TestADeliveryThatTakesLongHoldsUpNoOtherChat(t *testing.T) {
 // The store knows the parts of what was received, also after a restart.
 func TestANewPartBesideOneThatComesAgainIsAMessageOfItsOwn(t *testing.T) {
 	t.Parallel()
-	for _, order := range [][]int{{1, full}, {full, 1}} {
+	for _, order := range [][]int{{1, fullAlbum}, {fullAlbum, 1}} {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
 			t.Parallel()
-			r := newHookRig(t)
-			updates := parts(r.server, full+1)
-			stop := r.run()
-			r.wait(full + 1)
+			r := newWebhookChannel(t)
+			updates := sendAlbumSlowly(r.server, fullAlbum+1)
+			stop := r.start()
+			r.waitForMessages(fullAlbum + 1)
 			for i, u := range updates {
 				updates[i] = fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, u[1:])
 			}
-			secret := r.registered().Params["secret_token"]
-			for _, u := range updates[:full] {
-				r.bring(secret, u)
+			secret := r.waitForRegistration().Params["secret_token"]
+			for _, u := range updates[:fullAlbum] {
+				r.deliverUntilAccepted(secret, u)
 			}
-			isAlbum(t, r.wait(full + 2)[full+1], full, "")
+			expectAlbum(t, r.waitForMessages(fullAlbum + 2)[fullAlbum+1], fullAlbum, "")
 			stop()
-			second := r.again(quick)
-			second.run()
+			second := r.restart(shortQuiet)
+			second.start()
 			for _, i := range order {
-				second.bring(secret, updates[i])
+				second.deliverUntilAccepted(secret, updates[i])
 			}
-			if got := second.wait(1)[0]; got.ID != "1010" || len(got.Media) != 1 {
+			if got := second.waitForMessages(1)[0]; got.ID != "1010" || len(got.Media) != 1 {
 				t.Errorf("received %+v", got)
 			}
-			second.emptied()
-			if got := second.inbox.Messages(); len(got) != 1 {
+			second.waitForNoParts()
+			if got := second.recorder.Messages(); len(got) != 1 {
 				t.Errorf("received %+v", got)
 			}
 		})
@@ -269,7 +269,7 @@ func TestANewPartBesideOneThatComesAgainIsAMessageOfItsOwn(t *testing.T) {
 
 // Of one update only what is needed is stored.
 func TestATextWithNothingBeforeItIsStoredOnce(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	calls := 0
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -19,9 +19,9 @@ import (
 	"nanobot/channels/telegram"
 )
 
-// clocked is a channel on a network of functions, by the last part of the path, for tests of
-// minutes.
-func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Response, error), change ...func(*telegram.Options)) (*telegram.Channel, *channelstest.Memory) {
+// newFakeTimeChannel returns a channel whose network is made of functions, by the last part of the
+// path, for tests in a synctest bubble.
+func newFakeTimeChannel(t *testing.T, network map[string]func(*http.Request) (*http.Response, error), change ...func(*telegram.Options)) (*telegram.Channel, *channelstest.Memory) {
 	t.Helper()
 	dir := t.TempDir()
 	o := telegram.Options{
@@ -45,8 +45,8 @@ func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Respons
 	return ch, memory
 }
 
-// hold answers a request after a while.
-func hold(req *http.Request, d time.Duration, body string) (*http.Response, error) {
+// respondAfter responds to a request after a delay.
+func respondAfter(req *http.Request, d time.Duration, body string) (*http.Response, error) {
 	select {
 	case <-time.After(d):
 		return respond(req, 200, body), nil
@@ -55,30 +55,30 @@ func hold(req *http.Request, d time.Duration, body string) (*http.Response, erro
 	}
 }
 
-// polled answers polls with one batch after the other, a tenth of a second apart, and then with
-// nothing.
-func polled(batches ...string) map[string]func(*http.Request) (*http.Response, error) {
+// pollResponses responds to polls with one batch after the other, every 100 ms, and then with no
+// updates.
+func pollResponses(batches ...string) map[string]func(*http.Request) (*http.Response, error) {
 	return map[string]func(*http.Request) (*http.Response, error){
 		"getUpdates": func(req *http.Request) (*http.Response, error) {
 			if len(batches) == 0 {
-				return hold(req, 50*time.Second, `{"ok":true,"result":[]}`)
+				return respondAfter(req, 50*time.Second, `{"ok":true,"result":[]}`)
 			}
 			now := batches[0]
 			batches = batches[1:]
-			return hold(req, time.Second/10, `{"ok":true,"result":[`+now+`]}`)
+			return respondAfter(req, time.Second/10, `{"ok":true,"result":[`+now+`]}`)
 		},
 	}
 }
 
-// part is an update of an album; of none if the album is "".
-func part(id, chat int, album string) string {
+// albumPartUpdate returns an update with a part of an album, or with a single photo if album is "".
+func albumPartUpdate(id, chat int, album string) string {
 	return fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%[1]d,"from":{"id":%d},"chat":{"id":%[2]d,"type":"private"},
 		"media_group_id":%q,"text":"part %[1]d"}}`, id, chat, album)
 }
 
 func TestAnAlbumThatBecomesCompleteWhileAnotherIsReceivedIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, memory := clocked(t, polled(part(1, 7, "a"), part(2, 8, "b")))
+		ch, memory := newFakeTimeChannel(t, pollResponses(albumPartUpdate(1, 7, "a"), albumPartUpdate(2, 8, "b")))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var got atomic.Int32
@@ -95,7 +95,7 @@ func TestAnAlbumThatBecomesCompleteWhileAnotherIsReceivedIsNotForgotten(t *testi
 
 // A poll that is stuck cannot bring the other parts of an album.
 func TestAnAlbumIsNotCutByAnotherChatThatIsStuck(t *testing.T) {
-	first, other, second := part(1, 7, "a"), part(2, 8, ""), part(3, 7, "a")
+	first, other, second := albumPartUpdate(1, 7, "a"), albumPartUpdate(2, 8, ""), albumPartUpdate(3, 7, "a")
 	for name, c := range map[string]struct {
 		polls []string
 		stuck time.Duration
@@ -105,13 +105,13 @@ func TestAnAlbumIsNotCutByAnotherChatThatIsStuck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ch, memory := clocked(t, polled(c.polls...))
+				ch, memory := newFakeTimeChannel(t, pollResponses(c.polls...))
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				began := time.Now()
 				var mu sync.Mutex
 				var got []string
-				err := ch.Run(ctx, refusedBy(func(_ context.Context, in channels.Incoming) error {
+				err := ch.Run(ctx, refusingReceive(func(_ context.Context, in channels.Incoming) error {
 					if in.Chat == chatOf("8") && time.Since(began) < c.stuck {
 						return errors.New("the disk is full")
 					}
@@ -138,12 +138,12 @@ func TestAFileThatWaitsForItsTurnIsNotGivenUp(t *testing.T) {
 			all = append(all, fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%[1]d,"from":{"id":%[1]d},"chat":{"id":%[1]d,"type":"private"},
 				"document":{"file_id":"f%[1]d","file_name":"a.bin"}}}`, i))
 		}
-		network := polled(strings.Join(all, ","))
+		network := pollResponses(strings.Join(all, ","))
 		network["getFile"] = func(req *http.Request) (*http.Response, error) {
 			return respond(req, 200, `{"ok":true,"result":{"file_id":"x","file_path":"documents/x.bin","file_size":4}}`), nil
 		}
-		network["x.bin"] = func(req *http.Request) (*http.Response, error) { return hold(req, 70*time.Second, "abcd") }
-		ch, memory := clocked(t, network)
+		network["x.bin"] = func(req *http.Request) (*http.Response, error) { return respondAfter(req, 70*time.Second, "abcd") }
+		ch, memory := newFakeTimeChannel(t, network)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		var files atomic.Int32
@@ -157,19 +157,19 @@ func TestAFileThatWaitsForItsTurnIsNotGivenUp(t *testing.T) {
 	})
 }
 
-func TestHealthTellsOfAnOutageAndOfAConflict(t *testing.T) {
+func TestHealthReportsAnOutageAndAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("no route to host")
 		var poll atomic.Value // of what answers polls just now
 		down := func(*http.Request) (*http.Response, error) { return nil, broken }
 		idle := func(req *http.Request) (*http.Response, error) {
-			return hold(req, time.Second, `{"ok":true,"result":[]}`)
+			return respondAfter(req, time.Second, `{"ok":true,"result":[]}`)
 		}
 		taken := func(req *http.Request) (*http.Response, error) {
 			return respond(req, 409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`), nil
 		}
 		poll.Store(idle)
-		ch, memory := clocked(t, map[string]func(*http.Request) (*http.Response, error){
+		ch, memory := newFakeTimeChannel(t, map[string]func(*http.Request) (*http.Response, error){
 			"getUpdates": func(req *http.Request) (*http.Response, error) {
 				return poll.Load().(func(*http.Request) (*http.Response, error))(req)
 			},

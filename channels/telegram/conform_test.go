@@ -13,17 +13,17 @@ import (
 
 func TestTheChannelKeepsItsContract(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
-		r := newRig(t)
+		r := newTestChannel(t)
 		return channelstest.Subject{
 			Channel:     r.Channel,
 			Chat:        chatOf("42"),
-			Sent:        func() []channelstest.SentCall { return sent(t, r.server) },
+			Sent:        func() []channelstest.SentCall { return sentCalls(t, r.server) },
 			UserSends:   func(text string) { r.server.UserSends(person, text) },
 			PressButton: func(label string) error { return pressNewest(r.server, label) },
 			Redelivers:  true,
 			Normalize:   channelstest.StripMarkup,
-			Optional: r.optional("getUpdates", func() channels.Channel {
-				return newRigOn(t, r.server, r.home).Channel
+			Optional: r.optionalFields("getUpdates", func() channels.Channel {
+				return newTestChannelOn(t, r.server, r.state).Channel
 			}),
 		}
 	})
@@ -42,9 +42,9 @@ func pressNewest(s *telegramtest.Server, label string) error {
 	return fmt.Errorf("the buttons are %+v", m.Buttons())
 }
 
-// optional is what Telegram shows of the optional interfaces. method is the call that fails while
-// nothing can be received.
-func (r *rig) optional(method string, restart func() channels.Channel) channelstest.Optional {
+// optionalFields is what Telegram shows of the optional interfaces. method is the call that fails
+// while nothing can be received.
+func (r *testChannel) optionalFields(method string, restart func() channels.Channel) channelstest.Optional {
 	return channelstest.Optional{
 		VisibleTexts: func() (out []string) {
 			for _, m := range r.server.BotMessages(person) {
@@ -52,14 +52,14 @@ func (r *rig) optional(method string, restart func() channels.Channel) channelst
 			}
 			return out
 		},
-		Memory: r.home.memory,
+		Memory: r.state.memory,
 		UserSendsInParts: func(text string) { // an album that is complete without any time of quiet
-			r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: text}, photos(full)...)
+			r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: text}, photos(fullAlbum)...)
 		},
 		TypingCount: func() int { return len(r.server.Calls("sendChatAction")) },
 		Restart:     restart,
-		Menu:        func() []string { return names(r.server.Commands("default")) },
-		ChatMenu:    func() []string { return names(r.server.Commands("chat:42")) },
+		Menu:        func() []string { return commandNames(r.server.Commands("default")) },
+		ChatMenu:    func() []string { return commandNames(r.server.Commands("chat:42")) },
 		BreakReceiving: func() func() {
 			r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 				if c.Method == method {
@@ -75,15 +75,15 @@ func (r *rig) optional(method string, restart func() channels.Channel) channelst
 	}
 }
 
-func names(menu []telegramtest.Command) (out []string) {
+func commandNames(menu []telegramtest.Command) (out []string) {
 	for _, c := range menu {
 		out = append(out, c.Command)
 	}
 	return out
 }
 
-// sent is what the person was shown, one element a call.
-func sent(t *testing.T, s *telegramtest.Server) []channelstest.SentCall {
+// sentCalls is what the person was shown, one element a call.
+func sentCalls(t *testing.T, s *telegramtest.Server) []channelstest.SentCall {
 	t.Helper()
 	var out []channelstest.SentCall
 	last := 0

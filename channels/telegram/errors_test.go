@@ -18,7 +18,7 @@ import (
 
 func asSendError(err error, se **channels.SendError) bool { return errors.As(err, se) }
 
-func TestWhatARefusalMeansForTheGateway(t *testing.T) {
+func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault                         telegramtest.Fault
 		permanent, unknown, delivered bool
@@ -40,10 +40,10 @@ func TestWhatARefusalMeansForTheGateway(t *testing.T) {
 		"another server": {fault: telegramtest.Fault{Status: 404, Body: "<html>nothing here</html>"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.FailNext("sendMessage", c.fault)
-			o := r.hello("hello")
-			se := r.sendError(t.Context(), o)
+			o := r.planText("hello")
+			se := r.mustFailSend(t.Context(), o)
 			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After != c.after {
 				t.Errorf("got %+v", se)
 			}
@@ -55,27 +55,27 @@ func TestWhatARefusalMeansForTheGateway(t *testing.T) {
 }
 
 func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testing.T) {
-	r := newRig(t)
-	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	r := newTestChannel(t)
+	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
 	messages := map[string]channels.Message{
 		"text":     {Text: "hello"},
 		"buttons":  {Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "1"}}},
 		"photo":    {Text: "hello", Media: []channels.File{picture}},
-		"document": {Media: []channels.File{r.file("a.pdf", []byte("x"))}},
-		"voice":    {Media: []channels.File{r.file("a.ogg", []byte("x"))}},
+		"document": {Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}},
+		"voice":    {Media: []channels.File{r.writeFile("a.ogg", []byte("x"))}},
 		"album":    {Text: "hello", Media: []channels.File{picture, picture}},
 	}
 	for name, m := range messages {
 		for _, status := range []int{500, 502, 503, 504} {
 			for kind, body := range map[string]string{"as JSON": "", "as HTML": "<html>oops</html>", "cut short": `{"ok":false,"error_co`} {
 				t.Run(name+" "+strconv.Itoa(status)+" "+kind, func(t *testing.T) {
-					r := newRig(t)
+					r := newTestChannel(t)
 					fault := telegramtest.ErrorAfterEffect(status)
 					fault.Body = body
 					r.server.FailNext("", fault)
 					m.Chat, m.Kind = chatOf("42"), channels.Answer
-					o := r.plan(m)[0]
-					if se := r.sendError(t.Context(), o); !se.Unknown || se.Permanent || se.After != 0 {
+					o := r.mustPlan(m)[0]
+					if se := r.mustFailSend(t.Context(), o); !se.Unknown || se.Permanent || se.After != 0 {
 						t.Errorf("got %+v", se)
 					}
 					before := len(r.server.BotMessages(person))
@@ -96,9 +96,9 @@ func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testi
 }
 
 func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
-	r := newRig(t)
-	id := r.tell(channels.Message{Text: "one"})[0].ID
-	next := r.plan(channels.Message{Chat: chatOf("42"), Text: "two"})[0]
+	r := newTestChannel(t)
+	id := r.sendAnswer(channels.Message{Text: "one"})[0].ID
+	next := r.mustPlan(channels.Message{Chat: chatOf("42"), Text: "two"})[0]
 	r.server.FailNext("editMessageText", telegramtest.ErrorAfterEffect(502))
 	var se *channels.SendError
 	if err := r.Edit(t.Context(), id, next); !asSendError(err, &se) || !se.Unknown {
@@ -117,45 +117,45 @@ func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
 }
 
 func TestBlockedAndForgottenChatsAreFinal(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.Block(person)
-	if se := r.sendError(t.Context(), r.hello("hello")); !se.Permanent {
+	if se := r.mustFailSend(t.Context(), r.planText("hello")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 	r.server.DeleteChat(person)
-	if se := r.sendError(t.Context(), r.hello("hello")); !se.Permanent {
+	if se := r.mustFailSend(t.Context(), r.planText("hello")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
 
 func TestATimeoutAfterTheRequestWasWrittenIsUnknown(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	never := make(chan struct{})
 	defer close(never)
 	r.server.FailNext("sendMessage", telegramtest.Fault{HangUntil: never})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		r.server.AwaitCalls("sendMessage", patience, func(c []telegramtest.Call) bool { return len(c) == 1 })
+		r.server.AwaitCalls("sendMessage", waitLimit, func(c []telegramtest.Call) bool { return len(c) == 1 })
 		cancel()
 	}()
-	if se := r.sendError(ctx, r.hello("hello")); !se.Unknown || se.Permanent {
+	if se := r.mustFailSend(ctx, r.planText("hello")); !se.Unknown || se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
 
 func TestAServerThatIsNotThereMayBeTriedAgain(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.APIBase = "http://" + addrtest.Reserve(t) })
-	if se := r.sendError(t.Context(), r.hello("hello")); se.Unknown || se.Permanent {
+	r := newTestChannel(t, func(o *telegram.Options) { o.APIBase = "http://" + addrtest.Reserve(t) })
+	if se := r.mustFailSend(t.Context(), r.planText("hello")); se.Unknown || se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
 
 func TestAContextThatHasEndedSendsNothing(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if se := r.sendError(ctx, r.hello("hello")); se.Unknown || se.Permanent || !errors.Is(se, context.Canceled) {
+	if se := r.mustFailSend(ctx, r.planText("hello")); se.Unknown || se.Permanent || !errors.Is(se, context.Canceled) {
 		t.Errorf("got %+v", se)
 	}
 	if calls := r.server.Calls(""); len(calls) != 0 {
@@ -164,15 +164,15 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 }
 
 func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	refused := telegramtest.ErrorResponse(400, "Bad Request: can't parse entities: ENTITY_BOUNDS_INVALID")
 	r.server.FailNext("sendMessage", refused)
 	r.server.FailNext("sendPhoto", refused)
 	r.server.FailNext("sendMediaGroup", refused)
-	picture := r.file("a.png", telegramtest.PNG(10, 10))
-	r.tell(channels.Message{Text: "**bold** words"})
-	r.tell(channels.Message{Text: "**bold** words", Media: []channels.File{picture}})
-	r.tell(channels.Message{Text: "**bold** words", Media: []channels.File{picture, picture}})
+	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
+	r.sendAnswer(channels.Message{Text: "**bold** words"})
+	r.sendAnswer(channels.Message{Text: "**bold** words", Media: []channels.File{picture}})
+	r.sendAnswer(channels.Message{Text: "**bold** words", Media: []channels.File{picture, picture}})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 4 {
 		t.Fatalf("shown are %+v", shown)
@@ -183,17 +183,17 @@ func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
 		}
 	}
 	r.server.FailNext("sendMessage", refused)
-	if se := r.sendError(t.Context(), r.hello("plain already")); !se.Permanent {
+	if se := r.mustFailSend(t.Context(), r.planText("plain already")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
 
-func TestAfterAFloodTheChatIsLeftAloneAndOthersAreNot(t *testing.T) {
-	r := newRig(t)
+func TestAfterAFloodErrorOnlyThatChatWaits(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.AddUser(telegramtest.User{ID: other})
 	r.server.FailNext("sendMessage", telegramtest.RateLimited(3600))
-	r.sendError(t.Context(), r.hello("hello"))
-	if se := r.sendError(t.Context(), r.hello("hello")); se.After < 59*time.Minute || se.Permanent || se.Unknown {
+	r.mustFailSend(t.Context(), r.planText("hello"))
+	if se := r.mustFailSend(t.Context(), r.planText("hello")); se.After < 59*time.Minute || se.Permanent || se.Unknown {
 		t.Errorf("got %+v", se)
 	}
 	if err := r.Typing(t.Context(), chatOf("42")); err != nil {
@@ -202,17 +202,17 @@ func TestAfterAFloodTheChatIsLeftAloneAndOthersAreNot(t *testing.T) {
 	if calls := r.server.Calls(""); len(calls) != 1 {
 		t.Errorf("%d calls were made", len(calls))
 	}
-	r.tell(channels.Message{Chat: chatOf("43"), Text: "hello"})
+	r.sendAnswer(channels.Message{Chat: chatOf("43"), Text: "hello"})
 }
 
 func TestAFileThatIsGoneIsNamed(t *testing.T) {
 	for _, name := range []string{"a.png", "a.ogg", "a.pdf"} {
-		r := newRig(t)
-		f := r.file(name, []byte("x"))
+		r := newTestChannel(t)
+		f := r.writeFile(name, []byte("x"))
 		if err := os.Remove(f.Path); err != nil {
 			t.Fatal(err)
 		}
-		r.tell(channels.Message{Text: "**here** it is", Media: []channels.File{f}})
+		r.sendAnswer(channels.Message{Text: "**here** it is", Media: []channels.File{f}})
 		m := r.server.WaitForCount(t, person, 1)[0]
 		if !strings.HasPrefix(m.Text, "here it is\n") || !strings.Contains(m.Text, name) || len(m.Entities) != 1 {
 			t.Errorf("shown is %+v", m)
@@ -221,22 +221,22 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 }
 
 func TestAFileThatTelegramDoesNotTakeIsNamedAndItsCaptionArrives(t *testing.T) {
-	r := newRig(t)
-	picture := r.file("a.png", telegramtest.PNG(10, 10))
-	r.tell(channels.Message{Text: "nothing in it", Media: []channels.File{r.file("empty.pdf", nil)}})
+	r := newTestChannel(t)
+	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
+	r.sendAnswer(channels.Message{Text: "nothing in it", Media: []channels.File{r.writeFile("empty.pdf", nil)}})
 	shown := r.server.BotMessages(person)
-	if shape(shown) != "text" || !strings.Contains(shown[0].Text, `"empty.pdf" was not sent`) || !strings.HasPrefix(shown[0].Text, "nothing in it") {
+	if kindsOf(shown) != "text" || !strings.Contains(shown[0].Text, `"empty.pdf" was not sent`) || !strings.HasPrefix(shown[0].Text, "nothing in it") {
 		t.Errorf("shown are %+v", shown)
 	}
 	r.server.Block(person)
-	o := r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0]
-	if se := r.sendError(t.Context(), o); !se.Permanent {
+	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0]
+	if se := r.mustFailSend(t.Context(), o); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
 
-func TestARedirectionDoesNotTakeTheTokenElsewhere(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) {
+func TestTheTokenDoesNotFollowARedirect(t *testing.T) {
+	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			if req.URL.Host == "evil.example" {
 				t.Error("the redirection was followed")
@@ -244,7 +244,7 @@ func TestARedirectionDoesNotTakeTheTokenElsewhere(t *testing.T) {
 			return respond(req, 302, `moved`, "Location", "http://evil.example/"+req.URL.Path), nil
 		})
 	})
-	if se := r.sendError(t.Context(), r.hello("hello")); strings.Contains(se.Error(), r.server.Token) {
+	if se := r.mustFailSend(t.Context(), r.planText("hello")); strings.Contains(se.Error(), r.server.Token) {
 		t.Errorf("got %v", se)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// examine asks a bot that does not run about itself, and returns what was found by check.
-func examine(t *testing.T, s *telegramtest.Server, e channels.ExamineOptions, change ...func(*telegram.Options)) map[string]channels.Finding {
+// examineChannel asks a bot that does not run about itself, and returns what was found by check.
+func examineChannel(t *testing.T, s *telegramtest.Server, e channels.ExamineOptions, change ...func(*telegram.Options)) map[string]channels.Finding {
 	t.Helper()
 	o := telegram.Options{Token: s.Token, APIBase: s.URL, Folder: channelstest.ChatFolders(t.TempDir()), Client: &http.Client{Transport: newRoutes(t)}}
 	for _, c := range change {
@@ -29,23 +29,23 @@ func examine(t *testing.T, s *telegramtest.Server, e channels.ExamineOptions, ch
 	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), e), o.Token)
 }
 
-// expect fails unless a check had a verdict and its detail says something.
-func expect(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {
+// expectFinding fails unless a check had a verdict and its detail says something.
+func expectFinding(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {
 	t.Helper()
 	channelstest.ExpectFinding(t, found, channels.Finding{Check: check, Status: status, Detail: words})
 }
 
-func TestExamineOfARightBotChangesNothing(t *testing.T) {
+func TestExamineOfAWorkingBotChangesNothing(t *testing.T) {
 	s := telegramtest.New(t)
-	found := examine(t, s, channels.ExamineOptions{})
-	expect(t, found, "telegram.token", channels.Good, "@"+telegramtest.DefaultUsername)
-	expect(t, found, "telegram.privacy", channels.Good, "mention")
-	expect(t, found, "telegram.webhook", channels.Good, "none")
-	expect(t, found, "telegram.poller", channels.Good, "nobody else")
-	expect(t, found, "telegram.clock", channels.Good, "agrees")
+	found := examineChannel(t, s, channels.ExamineOptions{})
+	expectFinding(t, found, "telegram.token", channels.Good, "@"+telegramtest.DefaultUsername)
+	expectFinding(t, found, "telegram.privacy", channels.Good, "mention")
+	expectFinding(t, found, "telegram.webhook", channels.Good, "none")
+	expectFinding(t, found, "telegram.poller", channels.Good, "nobody else")
+	expectFinding(t, found, "telegram.clock", channels.Good, "agrees")
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
 	s.UserSends(person, "waits")
-	expect(t, examine(t, s, channels.ExamineOptions{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
 	if s.PendingUpdates() != 1 {
 		t.Errorf("%d messages wait for the daemon, of one", s.PendingUpdates())
 	}
@@ -53,14 +53,14 @@ func TestExamineOfARightBotChangesNothing(t *testing.T) {
 
 func TestExamineNamesAWrongToken(t *testing.T) {
 	s := telegramtest.New(t)
-	found := examine(t, s, channels.ExamineOptions{}, func(o *telegram.Options) { o.Token = "123:WRONG" })
-	expect(t, found, "telegram.token", channels.Bad, "does not know this bot")
+	found := examineChannel(t, s, channels.ExamineOptions{}, func(o *telegram.Options) { o.Token = "123:WRONG" })
+	expectFinding(t, found, "telegram.token", channels.Bad, "does not know this bot")
 	if len(found) != 1 {
 		t.Errorf("there is more: %+v", found)
 	}
 }
 
-func TestExamineSaysWhatIsInTheWay(t *testing.T) {
+func TestExamineReportsWhyTheNetworkIsUnreachable(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault telegramtest.Fault
 		words string
@@ -75,8 +75,8 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.New(t)
 			s.FailNext("getMe", c.fault)
-			found := examine(t, s, channels.ExamineOptions{})
-			expect(t, found, "telegram.token", channels.Bad, c.words)
+			found := examineChannel(t, s, channels.ExamineOptions{})
+			expectFinding(t, found, "telegram.token", channels.Bad, c.words)
 			if !strings.Contains(found["telegram.token"].Fix, c.fix) {
 				t.Errorf("the fix is %q", found["telegram.token"].Fix)
 			}
@@ -87,14 +87,14 @@ func TestExamineSaysWhatIsInTheWay(t *testing.T) {
 func TestExamineLooksAtPrivacyModeWhenAllMessagesAreWanted(t *testing.T) {
 	s := telegramtest.New(t)
 	all := func(o *telegram.Options) { o.Groups = "all" }
-	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Good, "off")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Good, "off")
 	s.SetPrivacyMode(true)
-	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Doubtful, "privacy mode")
-	expect(t, examine(t, s, channels.ExamineOptions{Running: true}), "telegram.privacy", channels.Good, "no difference")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Running: true}, all), "telegram.privacy", channels.Doubtful, "privacy mode")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Running: true}), "telegram.privacy", channels.Good, "no difference")
 }
 
-// hookTo sets a webhook as another program would.
-func hookTo(t *testing.T, s *telegramtest.Server, to string) {
+// setWebhookURL sets a webhook as another program would.
+func setWebhookURL(t *testing.T, s *telegramtest.Server, to string) {
 	t.Helper()
 	resp, err := http.PostForm(s.URL+"/bot"+s.Token+"/setWebhook", url.Values{"url": {to}, "secret_token": {"s"}})
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -106,16 +106,16 @@ func hookTo(t *testing.T, s *telegramtest.Server, to string) {
 
 func TestExamineFindsALeftOverWebhook(t *testing.T) {
 	s := telegramtest.New(t)
-	hookTo(t, s, "https://old.example.com/secret-path/"+s.Token)
-	found := examine(t, s, channels.ExamineOptions{})
+	setWebhookURL(t, s, "https://old.example.com/secret-path/"+s.Token)
+	found := examineChannel(t, s, channels.ExamineOptions{})
 	if strings.Contains(found["telegram.webhook"].Detail, "secret-path") {
 		t.Errorf("another program's secret is shown: %+v", found["telegram.webhook"])
 	}
-	expect(t, found, "telegram.webhook", channels.Doubtful, "old.example.com")
+	expectFinding(t, found, "telegram.webhook", channels.Doubtful, "old.example.com")
 	if _, polled := found["telegram.poller"]; polled {
 		t.Error("it polls although a webhook is set")
 	}
-	expect(t, examine(t, s, channels.ExamineOptions{Running: true}), "telegram.webhook", channels.Bad, "another program has set a webhook")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Running: true}), "telegram.webhook", channels.Bad, "another program has set a webhook")
 }
 
 func TestExamineInWebhookMode(t *testing.T) {
@@ -125,33 +125,33 @@ func TestExamineInWebhookMode(t *testing.T) {
 	mode := func(o *telegram.Options) {
 		o.Mode, o.WebhookURL = "webhook", down.URL+"/telegram"
 	}
-	expect(t, examine(t, s, channels.ExamineOptions{}, mode), "telegram.webhook", channels.Good, "the start sets it")
-	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Bad, "removed or replaced")
-	hookTo(t, s, "https://other.example.com/x")
-	expect(t, examine(t, s, channels.ExamineOptions{}, mode), "telegram.webhook", channels.Doubtful, "other.example.com")
-	hookTo(t, s, down.URL+"/telegram")
-	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Good, "0 waiting")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{}, mode), "telegram.webhook", channels.Good, "the start sets it")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Bad, "removed or replaced")
+	setWebhookURL(t, s, "https://other.example.com/x")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{}, mode), "telegram.webhook", channels.Doubtful, "other.example.com")
+	setWebhookURL(t, s, down.URL+"/telegram")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Good, "0 waiting")
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
 	s.UserSends(person, "cannot be delivered")
-	if _, ok := s.AwaitDeliveries(patience, func(all []telegramtest.Delivery) bool { return len(all) > 1 }); !ok {
+	if _, ok := s.AwaitDeliveries(waitLimit, func(all []telegramtest.Delivery) bool { return len(all) > 1 }); !ok {
 		t.Fatal("nothing was delivered")
 	}
-	expect(t, examine(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Bad, "cannot deliver")
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Running: true}, mode), "telegram.webhook", channels.Bad, "cannot deliver")
 }
 
 func TestExamineFindsASecondPoller(t *testing.T) {
 	s := telegramtest.New(t)
-	r := newRigOn(t, s, newHome(t)) // another program with the same token
-	r.run()
+	r := newTestChannelOn(t, s, newBotState(t)) // another program with the same token
+	r.start()
 	s.AwaitPoll(t)
-	found := examine(t, s, channels.ExamineOptions{Listen: 20 * time.Second})
-	expect(t, found, "telegram.poller", channels.Bad, "another program polls")
+	found := examineChannel(t, s, channels.ExamineOptions{Listen: 20 * time.Second})
+	expectFinding(t, found, "telegram.poller", channels.Bad, "another program polls")
 }
 
 func TestExamineDoesNotPollWhileOurDaemonRuns(t *testing.T) {
 	s := telegramtest.New(t)
-	found := examine(t, s, channels.ExamineOptions{Running: true})
-	expect(t, found, "telegram.poller", channels.Good, "was not tried")
+	found := examineChannel(t, s, channels.ExamineOptions{Running: true})
+	expectFinding(t, found, "telegram.poller", channels.Good, "was not tried")
 	if calls := s.Calls("getUpdates"); len(calls) > 0 {
 		t.Errorf("it polled: %+v", calls)
 	}
@@ -170,9 +170,9 @@ func TestExamineComparesClocks(t *testing.T) {
 			return nil
 		}
 		front := httptest.NewServer(proxy)
-		found := examine(t, s, channels.ExamineOptions{Running: true}, func(o *telegram.Options) { o.APIBase = front.URL })
+		found := examineChannel(t, s, channels.ExamineOptions{Running: true}, func(o *telegram.Options) { o.APIBase = front.URL })
 		front.Close()
-		expect(t, found, "telegram.clock", channels.Doubtful, words)
+		expectFinding(t, found, "telegram.clock", channels.Doubtful, words)
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

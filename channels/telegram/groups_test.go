@@ -11,7 +11,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-func TestInGroupsTheBotHearsWhatTheSettingSays(t *testing.T) {
+func TestInGroupsTheSettingDecidesWhichMessagesAreReceived(t *testing.T) {
 	type heard map[string]string // by setting, what is received; nothing if it is not there
 	for _, c := range []struct {
 		said string
@@ -31,17 +31,17 @@ func TestInGroupsTheBotHearsWhatTheSettingSays(t *testing.T) {
 	} {
 		for _, setting := range []string{"all", "mention", "off"} {
 			t.Run(setting+" "+c.said, func(t *testing.T) {
-				r := newRig(t, func(o *telegram.Options) { o.Groups = setting })
+				r := newTestChannel(t, func(o *telegram.Options) { o.Groups = setting })
 				r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}})
 				r.server.AddChat(telegramtest.Chat{ID: group})
 				r.server.UserSends(group, c.said)
-				r.run()
+				r.start()
 				want, ok := c.want[setting]
 				if !ok {
-					r.none()
+					r.expectNoMessage()
 					return
 				}
-				if got := r.only(); got.Text != want || got.Chat != chatOf("-77") || got.User.ID == "" {
+				if got := r.onlyMessage(); got.Text != want || got.Chat != chatOf("-77") || got.User.ID == "" {
 					t.Errorf("received %+v, want %q", got, want)
 				}
 			})
@@ -49,47 +49,47 @@ func TestInGroupsTheBotHearsWhatTheSettingSays(t *testing.T) {
 	}
 }
 
-func TestAReplyToTheBotIsHeardAndAReplyToOthersIsNot(t *testing.T) {
-	r := newRig(t)
+func TestAReplyToTheBotIsReceivedAndAReplyToOthersIsNot(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.run()
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: "I am here"})
+	r.start()
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "I am here"})
 	mine := r.server.WaitForCount(t, group, 1)[0]
 	theirs := r.server.UserSends(group, "so am I")
 	r.server.UserPosts(telegramtest.UserPost{Chat: group, Text: "to you", ReplyTo: theirs.ID})
 	r.server.UserPosts(telegramtest.UserPost{Chat: group, Text: "to the bot", ReplyTo: mine.ID})
-	got := r.only()
+	got := r.onlyMessage()
 	if got.Text != "to the bot" || got.ReplyTo == nil || got.ReplyTo.Text != "I am here" {
 		t.Errorf("received %+v", got)
 	}
 }
 
 func TestACommandInAPrivateChatMayNameTheBot(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.UserSends(person, "/stop@nano_test_bot now")
-	r.run()
-	if got := r.only(); got.Text != "/stop now" {
+	r.start()
+	if got := r.onlyMessage(); got.Text != "/stop now" {
 		t.Errorf("received %q", got.Text)
 	}
 }
 
-func TestOtherBotsAreNotHeard(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
+func TestMessagesOfOtherBotsAreIgnored(t *testing.T) {
+	r := newTestChannel(t, func(o *telegram.Options) { o.Groups = "all" })
 	r.server.AddUser(telegramtest.User{ID: 99, IsBot: true, FirstName: "Bot"})
 	r.server.UserPosts(telegramtest.UserPost{Chat: group, From: 99, Text: "@nano_test_bot let us talk for ever"})
-	r.run()
-	r.none()
+	r.start()
+	r.expectNoMessage()
 }
 
 func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
-	r.run()
+	r := newTestChannel(t, func(o *telegram.Options) { o.Groups = "all" })
+	r.start()
 	one := r.server.AddTopic(forum, "one")
 	two := r.server.AddTopic(forum, "two")
 	a := r.server.UserPosts(telegramtest.UserPost{Chat: forum, Topic: one, Text: "in one"})
 	r.server.UserPosts(telegramtest.UserPost{Chat: forum, Topic: two, Text: "in two"})
 	r.server.UserPosts(telegramtest.UserPost{Chat: forum, Text: "in general"})
-	got := r.wait(3) // chats are received side by side, in no order
+	got := r.waitForMessages(3) // chats are received side by side, in no order
 	said := []string{"in one", "in two", "in general"}
 	slices.SortFunc(got, func(a, b channels.Incoming) int { return slices.Index(said, a.Text) - slices.Index(said, b.Text) })
 	for i, want := range []string{fmt.Sprintf("%d_%d", forum, one), fmt.Sprintf("%d_%d", forum, two), strconv.FormatInt(forum, 10)} {
@@ -100,7 +100,7 @@ func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
 	if got[0].ThreadID != strconv.Itoa(one) || got[2].ThreadID != "" {
 		t.Errorf("the threads are %q and %q", got[0].ThreadID, got[2].ThreadID)
 	}
-	r.tell(channels.Message{Chat: got[0].Chat, Text: "an answer", ReplyTo: got[0].ID})
+	r.sendAnswer(channels.Message{Chat: got[0].Chat, Text: "an answer", ReplyTo: got[0].ID})
 	m := r.server.WaitForCount(t, forum, 1)[0]
 	if m.Thread != one || m.ReplyTo == nil || m.ReplyTo.ID != a.ID {
 		t.Errorf("the answer is %+v", m)
@@ -108,13 +108,13 @@ func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
 }
 
 func TestAThreadOfRepliesIsNoTopic(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
+	r := newTestChannel(t, func(o *telegram.Options) { o.Groups = "all" })
 	const super = -1001234567890
 	r.server.AddChat(telegramtest.Chat{ID: super})
 	m := r.server.UserSends(super, "first")
 	r.server.UserPosts(telegramtest.UserPost{Chat: super, Text: "second", ReplyTo: m.ID})
-	r.run()
-	for _, in := range r.wait(2) {
+	r.start()
+	for _, in := range r.waitForMessages(2) {
 		if in.Chat != chatOf(strconv.Itoa(super)) {
 			t.Errorf("received %+v", in)
 		}
@@ -122,13 +122,13 @@ func TestAThreadOfRepliesIsNoTopic(t *testing.T) {
 }
 
 func TestAPressInATopicBelongsToTheTopic(t *testing.T) {
-	r := newRig(t)
-	r.run()
+	r := newTestChannel(t)
+	r.start()
 	topic := r.server.AddTopic(forum, "one")
 	chat := chatOf(fmt.Sprintf("%d_%d", forum, topic))
-	r.tell(channels.Message{Chat: chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	r.sendAnswer(channels.Message{Chat: chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
 	r.server.UserPresses(forum, person, r.server.WaitForCount(t, forum, 1)[0].ID, "y")
-	if got := r.wait(1)[0]; got.Chat != chat || got.Press != "y" {
+	if got := r.waitForMessages(1)[0]; got.Chat != chat || got.Press != "y" {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -136,19 +136,19 @@ func TestAPressInATopicBelongsToTheTopic(t *testing.T) {
 func TestAGroupThatBecameASupergroupIsWrittenToThere(t *testing.T) {
 	const super = int64(-1001234567890)
 	for _, running := range []bool{false, true} {
-		r := newRig(t)
+		r := newTestChannel(t)
 		r.server.AddChat(telegramtest.Chat{ID: group})
 		if running { // it is told, and need not find out
-			r.run()
-			r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
+			r.start()
+			r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
 		}
 		r.server.Migrate(group, super)
 		if running {
 			r.server.UserSends(person, "now")
-			r.wait(1)
+			r.waitForMessages(1)
 		}
-		r.tell(channels.Message{Chat: chatOf("-77"), Text: "hello"})
-		r.tell(channels.Message{Chat: chatOf("-77"), Text: "again"})
+		r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "hello"})
+		r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "again"})
 		if shown := r.server.BotMessages(super); len(shown) != 2 || shown[0].Text != "hello" {
 			t.Errorf("the supergroup shows %+v", shown)
 		}

@@ -13,7 +13,7 @@ import (
 	"nanobot/channels/channelstest"
 )
 
-// brokenMemory is a memory that may not be readable.
+// brokenMemory is a memory whose parts cannot be read while broken is set.
 type brokenMemory struct {
 	*channelstest.Memory
 	broken *atomic.Bool
@@ -26,9 +26,9 @@ func (m brokenMemory) Parts(ctx context.Context) ([]channels.Incoming, error) {
 	return m.Memory.Parts(ctx)
 }
 
-func TestHealthTellsThatTheStoreFails(t *testing.T) {
+func TestHealthReportsThatTheStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, memory := clocked(t, backlog([]string{part(1, 7, ""), part(2, 8, "")}))
+		ch, memory := newFakeTimeChannel(t, backlogResponses([]string{albumPartUpdate(1, 7, ""), albumPartUpdate(2, 8, "")}))
 		var unreadable, unwritable atomic.Bool
 		unreadable.Store(true)
 		unwritable.Store(true)

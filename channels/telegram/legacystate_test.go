@@ -23,19 +23,19 @@ import (
 	"nanobot/channels/telegram"
 )
 
-// earlierFiles are what an earlier version left of bot 1: an album that may get more parts, with a
+// legacyFiles are what an earlier version left of bot 1: an album that may get more parts, with a
 // message behind it; an album that was received right before it was killed; one that was received
 // long ago; a message from a group that has moved; and a message to another bot.
-func earlierFiles() map[string]string {
+func legacyFiles() map[string]string {
 	return map[string]string{
 		"bot.json":           `{"id":1}`,
 		"moved.json":         `{"-1001234567890":-77}`,
-		"102.open":           "[" + part(102, 42, "a") + "," + part(101, 42, "a") + "]",
-		"110.sealed":         "[" + part(110, 42, "") + "]",
-		"120.sealed":         "[" + part(120, 43, "b") + "," + part(121, 43, "b") + "]",
-		"130.done":           "[" + part(130, 44, "c") + "," + part(131, 44, "c") + "]",
-		"140.sealed":         "[" + part(140, -1001234567890, "") + "]",
-		"bot-555/150.sealed": "[" + part(150, 42, "") + "]",
+		"102.open":           "[" + albumPartUpdate(102, 42, "a") + "," + albumPartUpdate(101, 42, "a") + "]",
+		"110.sealed":         "[" + albumPartUpdate(110, 42, "") + "]",
+		"120.sealed":         "[" + albumPartUpdate(120, 43, "b") + "," + albumPartUpdate(121, 43, "b") + "]",
+		"130.done":           "[" + albumPartUpdate(130, 44, "c") + "," + albumPartUpdate(131, 44, "c") + "]",
+		"140.sealed":         "[" + albumPartUpdate(140, -1001234567890, "") + "]",
+		"bot-555/150.sealed": "[" + albumPartUpdate(150, 42, "") + "]",
 		".slip-1":            "[",
 	}
 }
@@ -53,17 +53,17 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// cutMemory fails for good after so many changes, as if the process was killed.
-type cutMemory struct {
+// failingMemory fails permanently after a number of changes, as if the process was killed.
+type failingMemory struct {
 	*channelstest.Memory
 	mu   sync.Mutex
 	left int
-	cut  func() // called when it fails first
+	cut  func() // called on the first failure
 }
 
 var errKilled = errors.New("killed")
 
-func (m *cutMemory) change() error {
+func (m *failingMemory) countChange() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.left--; m.left < 0 {
@@ -73,29 +73,30 @@ func (m *cutMemory) change() error {
 	return nil
 }
 
-func (m *cutMemory) Save(ctx context.Context, key, value string) error {
-	if err := m.change(); err != nil {
+func (m *failingMemory) Save(ctx context.Context, key, value string) error {
+	if err := m.countChange(); err != nil {
 		return err
 	}
 	return m.Memory.Save(ctx, key, value)
 }
 
-func (m *cutMemory) DropParts(ctx context.Context, chat channels.Chat, group string) error {
-	if err := m.change(); err != nil {
+func (m *failingMemory) DropParts(ctx context.Context, chat channels.Chat, group string) error {
+	if err := m.countChange(); err != nil {
 		return err
 	}
 	return m.Memory.DropParts(ctx, chat, group)
 }
 
-// runEarlier runs a channel on the state of an earlier version for a minute, or until its memory
-// fails after so many changes; it reports whether it did, and what was received.
-func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes int) (got []string, killed bool) {
+// runWithLegacyFiles runs a channel on the state of an earlier version for a minute, or until its
+// memory fails after a number of changes. It returns the received texts and whether the memory has
+// failed.
+func runWithLegacyFiles(t *testing.T, dir string, memory *channelstest.Memory, changes int) (got []string, killed bool) {
 	t.Helper()
 	ch, err := telegram.New(telegram.Options{
 		Token: "1:abc", Folder: channelstest.ChatFolders(dir), LegacyState: filepath.Join(dir, "state"), Groups: "all",
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if path.Base(req.URL.Path) == "getUpdates" {
-				return hold(req, 5*time.Second, `{"ok":true,"result":[]}`)
+				return respondAfter(req, 5*time.Second, `{"ok":true,"result":[]}`)
 			}
 			return respond(req, 200, `{"ok":true,"result":{"id":1,"is_bot":true,"username":"b"}}`), nil
 		})},
@@ -105,7 +106,7 @@ func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes i
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m := &cutMemory{Memory: memory, left: changes, cut: func() { killed = true; cancel() }}
+	m := &failingMemory{Memory: memory, left: changes, cut: func() { killed = true; cancel() }}
 	ch.SetMemory(m)
 	var mu sync.Mutex
 	receive := memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
@@ -115,7 +116,7 @@ func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes i
 		return nil
 	})
 	err = ch.Run(ctx, func(ctx context.Context, in channels.Incoming) error {
-		if err := m.change(); err != nil {
+		if err := m.countChange(); err != nil {
 			return err
 		}
 		return receive(ctx, in)
@@ -126,8 +127,8 @@ func runEarlier(t *testing.T, dir string, memory *channelstest.Memory, changes i
 	return got, killed
 }
 
-// earlierMemory is the memory of a bot whose earlier version has received two albums.
-func earlierMemory(t *testing.T) *channelstest.Memory {
+// legacyMemory returns the memory of a bot whose earlier version has received two albums.
+func legacyMemory(t *testing.T) *channelstest.Memory {
 	t.Helper()
 	memory := channelstest.NewMemory()
 	stored := memory.WrapReceive(func(context.Context, channels.Incoming) error { return nil })
@@ -139,17 +140,17 @@ func earlierMemory(t *testing.T) *channelstest.Memory {
 	return memory
 }
 
-func TestWhatAnEarlierVersionKeptIsImportedOnceThoughItIsKilledAtAnyPoint(t *testing.T) {
+func TestLegacyStateIsImportedOnceEvenIfKilledAtAnyPoint(t *testing.T) {
 	killed, points := true, 0
 	for ; killed; points++ {
 		synctest.Test(t, func(t *testing.T) {
-			dir, memory := t.TempDir(), earlierMemory(t)
+			dir, memory := t.TempDir(), legacyMemory(t)
 			state := filepath.Join(dir, "state")
-			files := earlierFiles()
+			files := legacyFiles()
 			writeFiles(t, state, files)
 			var got []string
-			got, killed = runEarlier(t, dir, memory, points)
-			again, _ := runEarlier(t, dir, memory, 1000)
+			got, killed = runWithLegacyFiles(t, dir, memory, points)
+			again, _ := runWithLegacyFiles(t, dir, memory, 1000)
 			got = append(got, again...)
 			if _, err := os.Stat(state); !errors.Is(err, fs.ErrNotExist) {
 				left, _ := filepath.Glob(filepath.Join(state, "*"))
@@ -157,7 +158,7 @@ func TestWhatAnEarlierVersionKeptIsImportedOnceThoughItIsKilledAtAnyPoint(t *tes
 			}
 			delete(files, "bot-555/150.sealed")
 			writeFiles(t, state, files) // as if their removal had not reached the disk
-			again, _ = runEarlier(t, dir, memory, 1000)
+			again, _ = runWithLegacyFiles(t, dir, memory, 1000)
 			got = append(got, again...)
 			checkImported(t, memory, got, points)
 		})
@@ -202,10 +203,10 @@ func checkImported(t *testing.T, memory *channelstest.Memory, got []string, poin
 }
 
 func TestAnImportedFileThatCannotBeRemovedStopsNothing(t *testing.T) {
-	r := newRig(t)
-	file := filepath.Join(r.home.earlier(), "110.sealed")
-	writeFiles(t, r.home.earlier(), map[string]string{"110.sealed": "[" + part(110, 42, "") + "]"})
-	r.runRefused(func(_ context.Context, in channels.Incoming) error {
+	r := newTestChannel(t)
+	file := filepath.Join(r.state.legacyDir(), "110.sealed")
+	writeFiles(t, r.state.legacyDir(), map[string]string{"110.sealed": "[" + albumPartUpdate(110, 42, "") + "]"})
+	r.startRefusing(func(_ context.Context, in channels.Incoming) error {
 		if in.Part == nil || in.Part.Last {
 			return nil
 		}
@@ -214,10 +215,10 @@ func TestAnImportedFileThatCannotBeRemovedStopsNothing(t *testing.T) {
 		}
 		return os.MkdirAll(filepath.Join(file, "a folder that is not empty"), 0o700)
 	})
-	if got := r.wait(1); got[0].Text != "part 110" {
+	if got := r.waitForMessages(1); got[0].Text != "part 110" {
 		t.Errorf("received %+v", got)
 	}
-	if log := r.logged(); strings.Contains(log, "will retry") || !strings.Contains(log, "cannot be removed") {
+	if log := r.logText(); strings.Contains(log, "will retry") || !strings.Contains(log, "cannot be removed") {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -21,33 +21,33 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// converse has a bot do all that it can, by polling and by webhook, and returns the routes of its
-// calls.
-func converse(t *testing.T) map[string]string {
+// makeEveryCall makes a bot use every call, by polling and by webhook, and returns the routes of
+// the calls.
+func makeEveryCall(t *testing.T) map[string]string {
 	t.Helper()
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
 	network := newRoutes(t)
 	watched := func(o *telegram.Options) { o.Client = &http.Client{Transport: network} }
 
-	f := newFront(t, s)
-	hooked := newHookRigOn(t, s, f, newHome(t), watched)
-	stop := hooked.run()
-	hooked.registered()
+	f := newWebhookProxy(t, s)
+	hooked := newWebhookChannelOn(t, s, f, newBotState(t), watched)
+	stop := hooked.start()
+	hooked.waitForRegistration()
 	stop()
 
-	r := newRigOn(t, s, newHome(t), watched)
+	r := newTestChannelOn(t, s, newBotState(t), watched)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
-	stop = r.run()
+	stop = r.start()
 	s.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.wait(1)
-	receipts := r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "yes"}}})
+	r.waitForMessages(1)
+	receipts := r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "yes"}}})
 	s.UserPresses(person, 0, s.BotMessages(person)[0].ID, "yes")
-	r.wait(2)
+	r.waitForMessages(2)
 	for _, method := range []string{"answerCallbackQuery", "editMessageReplyMarkup", "setMyCommands"} {
-		r.until(method, func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+		r.waitForCalls(method, func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
 	}
-	r.tell(channels.Message{Media: []channels.File{r.file("a.pdf", []byte("x"))}})
+	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -55,12 +55,12 @@ func converse(t *testing.T) map[string]string {
 		}
 	}
 	must(r.Typing(t.Context(), chatOf("42")))
-	must(r.Edit(t.Context(), receipts[0].ID, r.hello("changed")))
+	must(r.Edit(t.Context(), receipts[0].ID, r.planText("changed")))
 	must(r.Remove(t.Context(), chatOf("42"), receipts[0].ID))
 	must(r.SetChatMenu(t.Context(), chatOf("42"), []channels.Command{{Name: "plan"}}))
 	must(r.SetChatMenu(t.Context(), chatOf("42"), nil))
 	stop()
-	examine(t, s, channels.ExamineOptions{}, watched)
+	examineChannel(t, s, channels.ExamineOptions{}, watched)
 	return network.routes()
 }
 
@@ -73,14 +73,14 @@ func TestCallsWithoutFilesAreMadeByTheLibrary(t *testing.T) {
 		"getWebhookInfo": byLibrary, "sendChatAction": byLibrary, "sendMessage": byLibrary, "setMyCommands": byLibrary,
 		"setWebhook": byLibrary,
 	}
-	if got := converse(t); !maps.Equal(got, want) {
+	if got := makeEveryCall(t); !maps.Equal(got, want) {
 		t.Errorf("the routes are %v, want %v", got, want)
 	}
 }
 
 func TestACallThatBypassesTheLibraryIsFound(t *testing.T) {
 	var found error
-	client := &http.Client{Transport: watch(func(req *http.Request) (*http.Response, error) {
+	client := &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
 		_, _, found = routeOf(req)
 		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 	})}
@@ -101,10 +101,10 @@ func TestACallThatBypassesTheLibraryIsFound(t *testing.T) {
 	}
 }
 
-// watch is a network that is a function and may be used by others than the channel.
-type watch func(*http.Request) (*http.Response, error)
+// roundTripFunc is a function as a network, for requests of the library and of others.
+type roundTripFunc func(*http.Request) (*http.Response, error)
 
-func (f watch) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestAChannelIsMadeWithoutANetworkCall(t *testing.T) {
 	_, err := telegram.New(telegram.Options{
@@ -121,17 +121,17 @@ func TestAChannelIsMadeWithoutANetworkCall(t *testing.T) {
 
 func TestCallsShareOneConnection(t *testing.T) {
 	dials := 0
-	r := newRig(t, func(o *telegram.Options) {
+	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Client.Transport.(*routes).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			dials++
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
 	})
-	id := r.tell(channels.Message{Text: "one"})[0].ID
-	if err := r.Edit(t.Context(), id, r.hello("two")); err != nil {
+	id := r.sendAnswer(channels.Message{Text: "one"})[0].ID
+	if err := r.Edit(t.Context(), id, r.planText("two")); err != nil {
 		t.Error(err)
 	}
-	r.tell(channels.Message{Media: []channels.File{r.file("a.pdf", []byte("x"))}})
+	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})
 	if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
 		t.Error(err)
 	}
@@ -142,16 +142,16 @@ func TestCallsShareOneConnection(t *testing.T) {
 
 func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {
 	const one, album = `{"message_id":7,"date":"today","chat":["new"]}`, `[{"message_id":7,"date":"today"},{"message_id":8,"chat":["new"]}]`
-	r := newRig(t)
-	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	r := newTestChannel(t)
+	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
 	for method, m := range map[string]channels.Message{
 		"sendMessage":    {Text: "hello"},
 		"sendPhoto":      {Media: []channels.File{picture}},
-		"sendVideo":      {Media: []channels.File{r.file("a.mp4", []byte("x"))}},
-		"sendAnimation":  {Media: []channels.File{r.file("a.gif", []byte("GIF89a"))}},
-		"sendAudio":      {Media: []channels.File{r.file("a.mp3", []byte("x"))}},
-		"sendVoice":      {Media: []channels.File{r.file("a.ogg", []byte("OggS OpusHead"))}},
-		"sendDocument":   {Media: []channels.File{r.file("a.pdf", []byte("x"))}},
+		"sendVideo":      {Media: []channels.File{r.writeFile("a.mp4", []byte("x"))}},
+		"sendAnimation":  {Media: []channels.File{r.writeFile("a.gif", []byte("GIF89a"))}},
+		"sendAudio":      {Media: []channels.File{r.writeFile("a.mp3", []byte("x"))}},
+		"sendVoice":      {Media: []channels.File{r.writeFile("a.ogg", []byte("OggS OpusHead"))}},
+		"sendDocument":   {Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}},
 		"sendMediaGroup": {Media: []channels.File{picture, picture}},
 	} {
 		result := one
@@ -159,7 +159,7 @@ func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {
 			result = album
 		}
 		r.server.FailNext(method, telegramtest.Fault{Body: `{"ok":true,"result":` + result + `}`})
-		if got := r.tell(m); len(got) != 1 || got[0].ID != "7" {
+		if got := r.sendAnswer(m); len(got) != 1 || got[0].ID != "7" {
 			t.Errorf("%s: the receipts are %+v", method, got)
 		}
 		if calls := r.server.Calls(method); len(calls) != 1 {
@@ -171,14 +171,14 @@ func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {
 	}
 }
 
-func TestACallThatSucceededIsNotJudgedByWhatTheLibraryCanDecode(t *testing.T) {
-	r := newRig(t)
-	id := r.tell(channels.Message{Text: "one"})[0].ID
+func TestASuccessfulCallSucceedsEvenIfTheLibraryCannotDecodeIt(t *testing.T) {
+	r := newTestChannel(t)
+	id := r.sendAnswer(channels.Message{Text: "one"})[0].ID
 	strange := telegramtest.Fault{Body: `{"ok":true,"result":{"message_id":"new","chat":[]}}`}
 	for _, method := range []string{"editMessageText", "deleteMessage", "sendChatAction", "setMyCommands"} {
 		r.server.FailNext(method, strange)
 	}
-	if err := r.Edit(t.Context(), id, r.hello("two")); err != nil {
+	if err := r.Edit(t.Context(), id, r.planText("two")); err != nil {
 		t.Error(err)
 	}
 	if err := r.Typing(t.Context(), chatOf("42")); err != nil {
@@ -191,24 +191,24 @@ func TestACallThatSucceededIsNotJudgedByWhatTheLibraryCanDecode(t *testing.T) {
 		t.Error(err)
 	}
 	r.server.FailNext("sendMessage", strange) // sent, but nobody knows as which message
-	if se := r.sendError(t.Context(), r.hello("hello")); !se.Unknown || se.Permanent {
+	if se := r.mustFailSend(t.Context(), r.planText("hello")); !se.Unknown || se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
 
-// endlessAnswer is an answer without an end. It counts what was read of it.
-type endlessAnswer struct{ read int }
+// endlessBody is a response body without an end. It counts the bytes that were read.
+type endlessBody struct{ read int }
 
-func (e *endlessAnswer) Read(b []byte) (int, error) {
+func (e *endlessBody) Read(b []byte) (int, error) {
 	clear(b)
 	e.read += len(b)
 	return len(b), nil
 }
 
-func (*endlessAnswer) Close() error { return nil }
+func (*endlessBody) Close() error { return nil }
 
 func TestAnAnswerWithoutAnEndIsNotReadForever(t *testing.T) {
-	answer := &endlessAnswer{}
+	answer := &endlessBody{}
 	ch, err := telegram.New(telegram.Options{
 		Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true,
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -227,14 +227,14 @@ func TestAnAnswerWithoutAnEndIsNotReadForever(t *testing.T) {
 }
 
 func TestTextThatIsNotUTF8KeepsItsFormatting(t *testing.T) {
-	r := newRig(t)
-	o := r.hello("ab **bold**")
+	r := newTestChannel(t)
+	o := r.planText("ab **bold**")
 	o.Text = strings.Replace(o.Text, "ab", "\xff\xfe", 1)
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	m := r.server.WaitForCount(t, person, 1)[0]
-	if m.Text != "\uFFFD\uFFFD bold" || len(m.Entities) != 1 || covered(m, m.Entities[0]) != "bold" {
+	if m.Text != "\uFFFD\uFFFD bold" || len(m.Entities) != 1 || entityText(m, m.Entities[0]) != "bold" {
 		t.Errorf("shown is %+v", m)
 	}
 	o.Text = "\xff\xfe BOLD"
@@ -243,8 +243,8 @@ func TestTextThatIsNotUTF8KeepsItsFormatting(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes a function allocates.
-func allocated(f func()) uint64 {
+// allocatedBytes returns how many bytes a function allocates.
+func allocatedBytes(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
@@ -256,19 +256,19 @@ func allocated(f func()) uint64 {
 // changes, uploads can go through the library, too.
 func TestAnUploadIsStreamed(t *testing.T) {
 	const size, bound = 48 << 20, 2 << 20
-	network := &http.Client{Transport: watch(func(req *http.Request) (*http.Response, error) {
+	network := &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
 		if n, err := io.Copy(io.Discard, req.Body); strings.HasSuffix(req.URL.Path, "/sendDocument") && (n < size || err != nil) {
 			t.Errorf("%d bytes were sent, %v", n, err)
 		}
 		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 	})}
-	file := (&rig{t: t}).sparse("large.bin", size)
+	file := (&testChannel{t: t}).sparseFile("large.bin", size)
 	ch, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true, Client: network})
 	if err != nil {
 		t.Fatal(err)
 	}
 	parts := channelstest.MustPlan(t, ch, channels.Message{Chat: chatOf("42"), Media: []channels.File{file}})
-	ours := allocated(func() {
+	ours := allocatedBytes(func() {
 		if _, err := ch.Send(t.Context(), parts[0]); err != nil {
 			t.Error(err)
 		}
@@ -277,7 +277,7 @@ func TestAnUploadIsStreamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := allocated(func() {
+	theirs := allocatedBytes(func() {
 		content, err := os.Open(file.Path)
 		if err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 // These tests show what the calls of github.com/go-telegram/bot return when something is wrong, and
 // so why transport.go and apierror.go exist.
 
-// offline is a bot of the library whose calls are answered by a function.
-func offline(t *testing.T, answer watch) *bot.Bot {
+// newOfflineBot returns a bot of the library whose calls are answered by a function.
+func newOfflineBot(t *testing.T, answer roundTripFunc) *bot.Bot {
 	t.Helper()
 	b, err := bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, &http.Client{Transport: answer}))
 	if err != nil {
@@ -25,7 +25,7 @@ func offline(t *testing.T, answer watch) *bot.Bot {
 func TestTheErrorsOfTheLibraryDoNotTellWhetherARequestWasSent(t *testing.T) {
 	var errs []string
 	for _, sent := range []bool{false, true} {
-		b := offline(t, func(req *http.Request) (*http.Response, error) {
+		b := newOfflineBot(t, func(req *http.Request) (*http.Response, error) {
 			if sent {
 				_, _ = io.Copy(io.Discard, req.Body)
 			}
@@ -43,7 +43,7 @@ func TestTheErrorsOfTheLibraryDoNotTellWhetherARequestWasSent(t *testing.T) {
 }
 
 func TestTheLibraryReturnsAnErrorOfASendThatSucceeded(t *testing.T) {
-	b := offline(t, func(req *http.Request) (*http.Response, error) {
+	b := newOfflineBot(t, func(req *http.Request) (*http.Response, error) {
 		return respond(req, http.StatusOK, `{"ok":true,"result":{"message_id":7,"chat":["new"]}}`), nil
 	})
 	if m, err := b.SendMessage(t.Context(), &bot.SendMessageParams{ChatID: 42, Text: "hello"}); err == nil {
@@ -52,7 +52,7 @@ func TestTheLibraryReturnsAnErrorOfASendThatSucceeded(t *testing.T) {
 }
 
 func TestTheLibraryReturnsNeitherAWebhookNorAnErrorIfTheResultIsNull(t *testing.T) {
-	b := offline(t, func(req *http.Request) (*http.Response, error) {
+	b := newOfflineBot(t, func(req *http.Request) (*http.Response, error) {
 		return respond(req, http.StatusOK, `{"ok":true,"result":null}`), nil
 	})
 	if info, err := b.GetWebhookInfo(t.Context()); info != nil || err != nil {

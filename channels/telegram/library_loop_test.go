@@ -30,7 +30,7 @@ type libraryLoop struct {
 	errors []string
 }
 
-// startLibrary has the library poll a server, and its handler called with the text of each message.
+// startLibrary makes the library poll a server and call handle with the text of each message.
 func startLibrary(t *testing.T, s *telegramtest.Server, handle func(ctx context.Context, text string), options ...bot.Option) *libraryLoop {
 	t.Helper()
 	l := &libraryLoop{t: t, server: s, done: make(chan struct{})}
@@ -38,7 +38,7 @@ func startLibrary(t *testing.T, s *telegramtest.Server, handle func(ctx context.
 	b, err := bot.New(s.Token, append([]bot.Option{
 		bot.WithServerURL(s.URL), bot.WithHTTPClient(50*time.Second, &http.Client{Transport: transport}), bot.WithSkipGetMe(),
 		bot.WithDefaultHandler(func(ctx context.Context, _ *bot.Bot, u *models.Update) { handle(ctx, u.Message.Text) }),
-		bot.WithErrorsHandler(l.complain),
+		bot.WithErrorsHandler(l.recordError),
 	}, options...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -56,39 +56,39 @@ func startLibrary(t *testing.T, s *telegramtest.Server, handle func(ctx context.
 	return l
 }
 
-func (l *libraryLoop) complain(err error) {
+func (l *libraryLoop) recordError(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.errors = append(l.errors, err.Error())
 }
 
-func (l *libraryLoop) complaints() string {
+func (l *libraryLoop) errorText() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(l.errors, "\n")
 }
 
-// stop ends the bot as its context does.
+// stop cancels the context of the bot and waits for its end.
 func (l *libraryLoop) stop() {
 	l.cancel()
 	<-l.done
 }
 
-// confirmed waits until the library has told Telegram to forget all updates.
-func (l *libraryLoop) confirmed() {
+// waitForConfirmation waits until the library has confirmed all updates.
+func (l *libraryLoop) waitForConfirmation() {
 	l.t.Helper()
-	if !l.server.AwaitPending(0, patience) {
-		l.t.Fatalf("%d updates are not confirmed: %s", l.server.PendingUpdates(), l.complaints())
+	if !l.server.AwaitPending(0, waitLimit) {
+		l.t.Fatalf("%d updates are not confirmed: %s", l.server.PendingUpdates(), l.errorText())
 	}
 }
 
-// next returns what comes next, and fails the test if nothing does.
-func next(t *testing.T, texts <-chan string) string {
+// nextText returns the next text, and fails the test if there is none.
+func nextText(t *testing.T, texts <-chan string) string {
 	t.Helper()
 	select {
 	case text := <-texts:
 		return text
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("no update is handled")
 		return ""
 	}
@@ -122,7 +122,7 @@ func TestTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.T) {
 				defer mu.Unlock()
 				stored = append(stored, text)
 			}, c.options...)
-			first.confirmed()
+			first.waitForConfirmation()
 			mu.Lock()
 			if lost := 3 - len(stored); lost != c.lost {
 				t.Errorf("%d of 3 messages are confirmed and not stored; expected %d", lost, c.lost)
@@ -132,7 +132,7 @@ func TestTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.T) {
 			s.UserSends(person, "after the restart")
 			handled := make(chan string, 10)
 			startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
-			if text := next(t, handled); text != "after the restart" {
+			if text := nextText(t, handled); text != "after the restart" {
 				t.Errorf("Telegram has delivered %q again", text)
 			}
 		})
@@ -151,7 +151,7 @@ func TestTheLibraryDropsWhatItHasConfirmedWhenItEnds(t *testing.T) {
 		<-ctx.Done()
 		handled++
 	}, bot.WithNotAsyncHandlers())
-	l.confirmed()
+	l.waitForConfirmation()
 	l.stop()
 	if handled == said || s.PendingUpdates() != 0 {
 		t.Errorf("%d of %d messages are handled, and %d are still with Telegram", handled, said, s.PendingUpdates())
@@ -172,7 +172,7 @@ func TestTheLibraryEndsBeforeItsHandlersDo(t *testing.T) {
 	l.cancel()
 	select {
 	case <-l.done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("the library waits for its handler")
 	}
 	close(release)
@@ -204,7 +204,7 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 					close(overtaken)
 				}
 			}, options...)
-			if got := []string{next(t, handled), next(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
+			if got := []string{nextText(t, handled), nextText(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
 				t.Errorf("handled %q", got)
 			}
 		})
@@ -220,11 +220,11 @@ func TestTheLibrarySkipsAMessageForAFieldThatNobodyReads(t *testing.T) {
 	s.UserSends(person, "after it")
 	handled := make(chan string, 2)
 	l := startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
-	if text := next(t, handled); text != "after it" {
+	if text := nextText(t, handled); text != "after it" {
 		t.Errorf("handled %q", text)
 	}
-	l.confirmed()
-	if log := l.complaints(); !strings.Contains(log, "skipped") {
+	l.waitForConfirmation()
+	if log := l.errorText(); !strings.Contains(log, "skipped") {
 		t.Errorf("the library says %q", log)
 	}
 }
@@ -234,10 +234,10 @@ const halfAStar = `{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"f
 	"text":"hello","paid_star_count":0.5}`
 
 func TestAMessageIsReceivedWithAFieldThatNobodyReads(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.InjectUpdate(`{"message":` + halfAStar + `}`)
-	r.run()
-	if got := r.wait(1)[0]; got.Text != "hello" || got.ID != "7" {
+	r.start()
+	if got := r.waitForMessages(1)[0]; got.Text != "hello" || got.ID != "7" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -17,8 +17,8 @@ import (
 // These tests show what the webhook of github.com/go-telegram/bot answers, and so why webhook.go
 // exists.
 
-// libraryHook is the webhook of the library, and what has its updates handled until ctx ends.
-func libraryHook(t *testing.T, handle func(*models.Update)) (h http.Handler, start func(ctx context.Context)) {
+// newLibraryWebhook is the webhook of the library, and what has its updates handled until ctx ends.
+func newLibraryWebhook(t *testing.T, handle func(*models.Update)) (h http.Handler, start func(ctx context.Context)) {
 	t.Helper()
 	b, err := bot.New(telegramtest.DefaultToken, bot.WithSkipGetMe(), bot.WithWebhookSecretToken("secret"),
 		bot.WithErrorsHandler(func(error) {}), bot.WithNotAsyncHandlers(),
@@ -32,7 +32,7 @@ func libraryHook(t *testing.T, handle func(*models.Update)) (h http.Handler, sta
 // This is why serveHook answers when an update is stored. Telegram forgets it with the answer.
 func TestTheWebhookOfTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.T) {
 	s := telegramtest.New(t)
-	h, _ := libraryHook(t, func(*models.Update) { t.Error("an update is handled although nothing was started") })
+	h, _ := newLibraryWebhook(t, func(*models.Update) { t.Error("an update is handled although nothing was started") })
 	front := httptest.NewServer(h)
 	t.Cleanup(func() {
 		s.Close() // which hangs up first
@@ -49,7 +49,7 @@ func TestTheWebhookOfTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.
 		t.Fatal(err)
 	}
 	s.UserSends(person, "hello")
-	if !s.AwaitPending(0, patience) {
+	if !s.AwaitPending(0, waitLimit) {
 		t.Errorf("Telegram still has the message: %+v", s.Deliveries())
 	}
 }
@@ -57,17 +57,17 @@ func TestTheWebhookOfTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.
 // This is why serveHook refuses what it does not take: 200 says that the update arrived.
 func TestTheWebhookOfTheLibraryAnswers200ToWhatItDrops(t *testing.T) {
 	for name, c := range map[string]struct{ secret, update string }{
-		"a wrong secret":            {"guessed", part(1, 7, "")},
+		"a wrong secret":            {"guessed", albumPartUpdate(1, 7, "")},
 		"a field that nobody reads": {"secret", `{"update_id":1,"message":` + halfAStar + `}`},
-		"half of an update":         {"secret", part(1, 7, "")[:40]},
+		"half of an update":         {"secret", albumPartUpdate(1, 7, "")[:40]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			handled := make(chan int64, 2)
-			h, start := libraryHook(t, func(u *models.Update) { handled <- u.ID })
+			h, start := newLibraryWebhook(t, func(u *models.Update) { handled <- u.ID })
 			if status := deliverTo(h, c.secret, c.update); status != http.StatusOK {
 				t.Errorf("answered %d", status)
 			}
-			deliverTo(h, "secret", part(2, 7, ""))
+			deliverTo(h, "secret", albumPartUpdate(2, 7, ""))
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() {

@@ -14,8 +14,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// contains fails the test unless a file has this content.
-func contains(t *testing.T, path, content string) {
+// expectContent fails the test unless a file has this content.
+func expectContent(t *testing.T, path, content string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != content || !filepath.IsAbs(path) {
@@ -29,18 +29,18 @@ func TestEveryKindOfFileIsDownloaded(t *testing.T) {
 		"document": ".bin", "sticker": ".webp",
 	} {
 		t.Run(kind, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			media := &telegramtest.Media{Kind: kind, Content: []byte("what is in the " + kind), Emoji: "😀"}
 			if kind == "document" {
 				media.Name = "data.bin"
 			}
 			r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: media})
-			r.run()
-			got := r.only()
+			r.start()
+			got := r.onlyMessage()
 			if len(got.Media) != 1 || filepath.Ext(got.Media[0]) != ext || !strings.HasPrefix(got.Text, "look") {
 				t.Fatalf("received %+v", got)
 			}
-			contains(t, got.Media[0], "what is in the "+kind)
+			expectContent(t, got.Media[0], "what is in the "+kind)
 			if dir := filepath.Join(r.dir, "42", "media"); filepath.Dir(got.Media[0]) != dir {
 				t.Errorf("%s is not in %s", got.Media[0], dir)
 			}
@@ -49,10 +49,10 @@ func TestEveryKindOfFileIsDownloaded(t *testing.T) {
 }
 
 func TestAPhotoIsTakenInItsLargestSize(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "photo", Content: []byte("large"), Width: 4000, Height: 3000}})
-	r.run()
-	contains(t, r.only().Media[0], "large")
+	r.start()
+	expectContent(t, r.onlyMessage().Media[0], "large")
 }
 
 func TestFileNamesAreSafeAndUniqueAndKeepWhatTheyCan(t *testing.T) {
@@ -71,18 +71,18 @@ func TestFileNamesAreSafeAndUniqueAndKeepWhatTheyCan(t *testing.T) {
 		{long + ".tar.gz", strings.Repeat("ü", 98) + ".gz"},
 		{"a<b>:|?*.md", "a_b_____.md"},
 	}
-	r := newRig(t)
+	r := newTestChannel(t)
 	for i, n := range names {
 		r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: n.sent, Content: fmt.Appendf(nil, "content %d", i)}})
 	}
-	r.run()
+	r.start()
 	seen := map[string]bool{}
-	for i, in := range r.wait(len(names)) {
+	for i, in := range r.waitForMessages(len(names)) {
 		if len(in.Media) != 1 {
 			t.Fatalf("%q: %+v", names[i].sent, in)
 		}
 		path := in.Media[0]
-		contains(t, path, fmt.Sprintf("content %d", i))
+		expectContent(t, path, fmt.Sprintf("content %d", i))
 		if want := in.ID + "-" + names[i].kept; filepath.Base(path) != want || filepath.Dir(path) != filepath.Join(r.dir, "42", "media") || seen[path] {
 			t.Errorf("%.40q is %q, want the name %q", names[i].sent, path, want)
 		}
@@ -91,7 +91,7 @@ func TestFileNamesAreSafeAndUniqueAndKeepWhatTheyCan(t *testing.T) {
 }
 
 func TestANameThatIsTakenBySomethingElseIsLeftAlone(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	m := r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("theirs")}})
 	dir := filepath.Join(r.dir, "42", "media")
 	ours := filepath.Join(dir, fmt.Sprintf("%d-a.txt", m.ID))
@@ -101,17 +101,17 @@ func TestANameThatIsTakenBySomethingElseIsLeftAlone(t *testing.T) {
 	if err := os.WriteFile(ours, []byte("the agent's own"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.run()
-	got := r.only()
-	contains(t, ours, "the agent's own")
-	contains(t, got.Media[0], "theirs")
+	r.start()
+	got := r.onlyMessage()
+	expectContent(t, ours, "the agent's own")
+	expectContent(t, got.Media[0], "theirs")
 }
 
 func TestAFileThatIsTooBigIsNamedToBothAndTheRestIsReceived(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	sent := r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "watch this", Media: &telegramtest.Media{Kind: "video", Name: "my_film_1.mp4", Content: []byte("x"), Size: 31_500_000}})
-	r.run()
-	got := r.only()
+	r.start()
+	got := r.onlyMessage()
 	if len(got.Media) != 0 || !strings.HasPrefix(got.Text, "watch this\n") || !strings.Contains(got.Text, `"my_film_1.mp4" (31.5 MB) was not received`) || !strings.Contains(got.Text, "20 MB") {
 		t.Errorf("the agent receives %+v", got)
 	}
@@ -135,15 +135,15 @@ func TestTheOperatorMayLimitWhatIsReceived(t *testing.T) {
 		"on a local server beyond it": {size: 1001, claims: 999, local: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(o *telegram.Options) { o.MaxDownload = 1000 })
+			r := newTestChannel(t, func(o *telegram.Options) { o.MaxDownload = 1000 })
 			if c.local {
 				r.server.SetLocalServer(t.TempDir())
 			}
 			r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{
 				Kind: "document", Name: "a.bin", Content: make([]byte, c.size), Size: c.claims, Unsized: c.unsized,
 			}})
-			r.run()
-			got := r.only()
+			r.start()
+			got := r.onlyMessage()
 			if c.taken {
 				if len(got.Media) != 1 || got.Text != "" {
 					t.Errorf("received %+v", got)
@@ -158,11 +158,11 @@ func TestTheOperatorMayLimitWhatIsReceived(t *testing.T) {
 }
 
 func TestAFileThatIsBiggerThanItSaysIsNotTaken(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.SetLimits(telegramtest.Limits{Upload: 50 << 20, Photo: 10 << 20, Download: 100 << 20})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.bin", Content: bytes.Repeat([]byte("x"), 20<<20+1), Unsized: true}})
-	r.run()
-	if got := r.only(); len(got.Media) != 0 || !strings.Contains(got.Text, "20 MB") {
+	r.start()
+	if got := r.onlyMessage(); len(got.Media) != 0 || !strings.Contains(got.Text, "20 MB") {
 		t.Errorf("received %+v", got)
 	}
 	if left, err := os.ReadDir(filepath.Join(r.dir, "42", "media")); err != nil || len(left) != 0 {
@@ -171,12 +171,12 @@ func TestAFileThatIsBiggerThanItSaysIsNotTaken(t *testing.T) {
 }
 
 func TestADownloadIsTriedAgain(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext(telegramtest.Download, telegramtest.Fault{CutAfter: true}, telegramtest.BadGateway())
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
-	r.run()
-	got := r.only()
-	contains(t, got.Media[0], "all of it")
+	r.start()
+	got := r.onlyMessage()
+	expectContent(t, got.Media[0], "all of it")
 	if left, err := os.ReadDir(filepath.Dir(got.Media[0])); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
@@ -184,20 +184,20 @@ func TestADownloadIsTriedAgain(t *testing.T) {
 
 func TestAnOutageOfSecondsCostsNoFile(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestChannel(t)
 	bad := telegramtest.BadGateway()
 	r.server.FailNext(telegramtest.Download, bad, bad, bad, bad)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
-	r.run()
-	got := r.only()
+	r.start()
+	got := r.onlyMessage()
 	if len(got.Media) != 1 {
 		t.Fatalf("received %+v", got)
 	}
-	contains(t, got.Media[0], "all of it")
+	expectContent(t, got.Media[0], "all of it")
 }
 
 func TestWhatAnEarlierRunHasLeftUnfinishedIsRemoved(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	dir := filepath.Join(r.dir, "42", "media")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -208,39 +208,39 @@ func TestWhatAnEarlierRunHasLeftUnfinishedIsRemoved(t *testing.T) {
 		}
 	}
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.run()
-	r.only()
+	r.start()
+	r.onlyMessage()
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("in the folder are %v (%v)", left, err)
 	}
 }
 
 func TestADownloadThatFailsIsNamedAndTheRestIsReceived(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext("getFile", telegramtest.ErrorResponse(400, "Bad Request: wrong file_id or the file is temporarily unavailable"))
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "read this", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.run()
-	if got := r.only(); len(got.Media) != 0 || !strings.Contains(got.Text, "read this") || !strings.Contains(got.Text, `"a.txt" was not received`) {
+	r.start()
+	if got := r.onlyMessage(); len(got.Media) != 0 || !strings.Contains(got.Text, "read this") || !strings.Contains(got.Text, `"a.txt" was not received`) {
 		t.Errorf("received %+v", got)
 	}
 	r.server.WaitForText(t, person, `⚠ "a.txt" was not received: its download failed.`)
 }
 
 func TestASlowDownloadDelaysNobodyElse(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	slow := make(chan struct{})
 	r.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: slow})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.server.UserSends(person, "behind it")
-	r.run()
-	r.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.start()
+	r.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
 	r.server.UserSends(other, "hello")
-	first := r.wait(1)[0]
+	first := r.waitForMessages(1)[0]
 	if first.Text != "hello" {
 		t.Fatalf("received %+v", first)
 	}
 	close(slow)
-	got := r.wait(3)
+	got := r.waitForMessages(3)
 	if got[1].Text != "slow" || got[2].Text != "behind it" {
 		t.Errorf("received %+v", got)
 	}
@@ -248,15 +248,15 @@ func TestASlowDownloadDelaysNobodyElse(t *testing.T) {
 
 // As telegram-bot-api --local does, it has the token in its paths.
 func TestFilesOfALocalServerAreCopiedAndTheTokenStaysBehind(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	local := filepath.Join(t.TempDir(), r.server.Token)
 	if err := os.MkdirAll(local, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r.server.SetLocalServer(local)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat([]byte("x"), 21<<20)}})
-	r.run()
-	got := r.only()
+	r.start()
+	got := r.onlyMessage()
 	if len(got.Media) != 1 || got.Media[0] != filepath.Join(r.dir, "42", "media", got.ID+"-big.bin") || len(r.server.Calls(telegramtest.Download)) != 0 {
 		t.Fatalf("received %+v", got)
 	}
@@ -270,7 +270,7 @@ func TestFilesOfALocalServerAreCopiedAndTheTokenStaysBehind(t *testing.T) {
 }
 
 func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) {
+	r := newTestChannel(t, func(o *telegram.Options) {
 		next := o.Client.Transport
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(req.URL.Path, "/getFile") {
@@ -280,21 +280,21 @@ func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
 		})
 	})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: []byte("x")}})
-	r.run()
-	if got := r.only(); !strings.Contains(got.Text, `"big.bin" was not received`) {
+	r.start()
+	if got := r.onlyMessage(); !strings.Contains(got.Text, `"big.bin" was not received`) {
 		t.Errorf("received %+v", got)
 	}
-	if log := r.logged(); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
+	if log := r.logText(); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }
 
 func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.Admitted = func(string) bool { return false } })
+	r := newTestChannel(t, func(o *telegram.Options) { o.Admitted = func(string) bool { return false } })
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "hello", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.run()
+	r.start()
 	want := "hello\n⚠ \"a.txt\" was not received: its sender is not known to the bot." // who may be known, if the store stumbled
-	if got := r.only(); got.Text != want || len(got.Media) != 0 || len(r.server.Calls("getFile")) != 0 {
+	if got := r.onlyMessage(); got.Text != want || len(got.Media) != 0 || len(r.server.Calls("getFile")) != 0 {
 		t.Errorf("received %+v", got)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// shape is what a chat shows, in short: the kinds in order, those of an album in brackets.
-func shape(shown []telegramtest.Message) string {
+// kindsOf returns the kinds of messages in order, with those of an album in brackets.
+func kindsOf(shown []telegramtest.Message) string {
 	var b strings.Builder
 	last := ""
 	for _, m := range shown {
@@ -69,11 +69,11 @@ func TestFilesGoOutInTheWayTelegramShowsThem(t *testing.T) {
 		{"a.pdf", []byte("x"), "document"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t)
-			r.tell(channels.Message{Text: "*here*", Media: []channels.File{r.file(c.name, c.content)}})
+			r := newTestChannel(t)
+			r.sendAnswer(channels.Message{Text: "*here*", Media: []channels.File{r.writeFile(c.name, c.content)}})
 			shown := r.server.BotMessages(person)
-			if shape(shown) != c.want || shown[0].Caption != "here" || len(shown[0].CaptionEntities) != 1 {
-				t.Fatalf("shown is %s: %+v", shape(shown), shown)
+			if kindsOf(shown) != c.want || shown[0].Caption != "here" || len(shown[0].CaptionEntities) != 1 {
+				t.Fatalf("shown is %s: %+v", kindsOf(shown), shown)
 			}
 			if f, _ := r.server.File(shown[0].File().FileID); f.Name != c.name || !bytes.Equal(f.Content, c.content) {
 				t.Errorf("the file is %q of %d bytes", f.Name, len(f.Content))
@@ -83,20 +83,20 @@ func TestFilesGoOutInTheWayTelegramShowsThem(t *testing.T) {
 }
 
 func TestAnAlbumIsOneCallWithTheCaptionOnOneItem(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	var files []channels.File
 	for i := range 3 {
-		files = append(files, r.file("same name.png", telegramtest.PNG(10+i, 10)))
+		files = append(files, r.writeFile("same name.png", telegramtest.PNG(10+i, 10)))
 	}
-	files = append(files, r.file("clip.mp4", []byte("a film")))
-	receipts := r.tell(channels.Message{Text: "**four** of them", Media: files})
+	files = append(files, r.writeFile("clip.mp4", []byte("a film")))
+	receipts := r.sendAnswer(channels.Message{Text: "**four** of them", Media: files})
 	calls := r.server.Calls("")
 	if len(calls) != 1 || calls[0].Method != "sendMediaGroup" || len(receipts) != 1 {
 		t.Fatalf("the calls are %+v", calls)
 	}
 	shown := r.server.BotMessages(person)
-	if shape(shown) != "[photo photo photo video ]" || receipts[0].ID != fmt.Sprint(shown[0].ID) {
-		t.Errorf("shown is %s, receipt %+v", shape(shown), receipts)
+	if kindsOf(shown) != "[photo photo photo video ]" || receipts[0].ID != fmt.Sprint(shown[0].ID) {
+		t.Errorf("shown is %s, receipt %+v", kindsOf(shown), receipts)
 	}
 	captions := 0
 	for i, m := range shown {
@@ -113,7 +113,7 @@ func TestAnAlbumIsOneCallWithTheCaptionOnOneItem(t *testing.T) {
 }
 
 func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	names := []string{"1.png", "song.mp3", "2.png", "moving.gif", "3.mp4", "paper.pdf", "4.mkv"}
 	var files []channels.File
 	for _, n := range names {
@@ -121,20 +121,20 @@ func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
 		if strings.HasSuffix(n, ".png") {
 			content = telegramtest.PNG(10, 10)
 		}
-		files = append(files, r.file(n, content))
+		files = append(files, r.writeFile(n, content))
 	}
-	r.tell(channels.Message{Text: "all", Media: files})
+	r.sendAnswer(channels.Message{Text: "all", Media: files})
 	shown := r.server.BotMessages(person)
-	if got := shape(shown); got != "[photo photo video ] audio animation document document" || shown[0].Caption != "all" {
+	if got := kindsOf(shown); got != "[photo photo video ] audio animation document document" || shown[0].Caption != "all" {
 		t.Errorf("shown is %s", got)
 	}
 	for _, n := range []int{11, 21} {
-		r := newRig(t)
+		r := newTestChannel(t)
 		var many []channels.File
 		for range n {
 			many = append(many, files[0])
 		}
-		r.tell(channels.Message{Media: many})
+		r.sendAnswer(channels.Message{Media: many})
 		if calls := r.server.Calls(""); len(calls) != (n+9)/10 {
 			t.Errorf("%d pictures are %d calls", n, len(calls))
 		}
@@ -142,18 +142,18 @@ func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
 }
 
 func TestATextThatIsNoCaptionComesBeforeTheAlbum(t *testing.T) {
-	r := newRig(t)
-	picture := r.file("a.png", telegramtest.PNG(10, 10))
-	r.tell(channels.Message{Text: strings.Repeat("😀", 512), Media: []channels.File{picture, picture}})
-	r.tell(channels.Message{Text: strings.Repeat("😀", 500), Media: []channels.File{picture, picture}})
-	if got := shape(r.server.BotMessages(person)); got != "text [photo photo ] [photo photo ]" {
+	r := newTestChannel(t)
+	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
+	r.sendAnswer(channels.Message{Text: strings.Repeat("😀", 512), Media: []channels.File{picture, picture}})
+	r.sendAnswer(channels.Message{Text: strings.Repeat("😀", 500), Media: []channels.File{picture, picture}})
+	if got := kindsOf(r.server.BotMessages(person)); got != "text [photo photo ] [photo photo ]" {
 		t.Errorf("shown is %s", got)
 	}
 }
 
-// sparse is a file of some size that takes no room.
-func (r *rig) sparse(name string, size int64) channels.File {
-	f := r.file(name, telegramtest.PNG(10, 10))
+// sparseFile returns a file of this size that occupies no disk space.
+func (r *testChannel) sparseFile(name string, size int64) channels.File {
+	f := r.writeFile(name, telegramtest.PNG(10, 10))
 	if err := os.Truncate(f.Path, size); err != nil {
 		r.t.Fatal(err)
 	}
@@ -161,8 +161,8 @@ func (r *rig) sparse(name string, size int64) channels.File {
 	return f
 }
 
-// official has a channel think that the server is Telegram's own.
-func official(o *telegram.Options) {
+// asOfficialServer makes a channel treat the server as Telegram's own.
+func asOfficialServer(o *telegram.Options) {
 	base, err := url.Parse(o.APIBase)
 	if err != nil {
 		panic(err)
@@ -176,27 +176,27 @@ func official(o *telegram.Options) {
 	})
 }
 
-func TestAServerOfOnesOwnTakesLargeFiles(t *testing.T) {
-	r := newRig(t)
-	large := r.sparse("large.bin", 60_000_000)
-	r.tell(channels.Message{Text: "first try", Media: []channels.File{large}})
+func TestALocalServerAcceptsLargeFiles(t *testing.T) {
+	r := newTestChannel(t)
+	large := r.sparseFile("large.bin", 60_000_000)
+	r.sendAnswer(channels.Message{Text: "first try", Media: []channels.File{large}})
 	if m := r.server.WaitForCount(t, person, 1)[0]; m.Text != "first try\n⚠ \"large.bin\" was not sent: Telegram does not accept it." {
 		t.Errorf("a server that is not local shows %+v", m)
 	}
 	r.server.SetLocalServer(t.TempDir())
-	r.tell(channels.Message{Text: "second try", Media: []channels.File{large, r.file("a.pdf", []byte("x"))}})
+	r.sendAnswer(channels.Message{Text: "second try", Media: []channels.File{large, r.writeFile("a.pdf", []byte("x"))}})
 	shown := r.server.WaitForCount(t, person, 3)[1:]
-	if shape(shown) != "document document" || shown[0].Document.FileSize != large.Size || shown[0].Caption != "second try" {
-		t.Errorf("a local server shows %s: %+v", shape(shown), shown)
+	if kindsOf(shown) != "document document" || shown[0].Document.FileSize != large.Size || shown[0].Caption != "second try" {
+		t.Errorf("a local server shows %s: %+v", kindsOf(shown), shown)
 	}
-	plan := r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{{Path: "/nowhere", Name: "b.bin", Size: 2001 << 20}}})
+	plan := r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{{Path: "/nowhere", Name: "b.bin", Size: 2001 << 20}}})
 	if len(plan) != 1 || !strings.Contains(plan[0].Text, "up to 2000 MB") {
 		t.Errorf("the plan is %+v", plan)
 	}
 }
 
-func TestTheGatewayIsToldWhatTelegramTakes(t *testing.T) {
-	for want, r := range map[int64]*rig{50: newRig(t, official), 2000: newRig(t)} {
+func TestTheFileLimitIsTelegrams(t *testing.T) {
+	for want, r := range map[int64]*testChannel{50: newTestChannel(t, asOfficialServer), 2000: newTestChannel(t)} {
 		if most, words := r.FileLimit(chatOf("42")); most != want<<20 || words != fmt.Sprintf("Telegram accepts files up to %d MB", want) {
 			t.Errorf("%d, %q; want %d MB", most, words, want)
 		}
@@ -204,13 +204,13 @@ func TestTheGatewayIsToldWhatTelegramTakes(t *testing.T) {
 }
 
 func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
-	r := newRig(t, official)
+	r := newTestChannel(t, asOfficialServer)
 	big := channels.File{Path: "/nowhere", Name: "film_of_*my*_life.mkv", Kind: channels.Video, Size: 61_200_000}
-	r.tell(channels.Message{Text: "here", Media: []channels.File{big, r.file("a.pdf", []byte("x"))}})
-	r.tell(channels.Message{Media: []channels.File{big}})
+	r.sendAnswer(channels.Message{Text: "here", Media: []channels.File{big, r.writeFile("a.pdf", []byte("x"))}})
+	r.sendAnswer(channels.Message{Media: []channels.File{big}})
 	shown := r.server.BotMessages(person)
-	if shape(shown) != "document text" {
-		t.Fatalf("shown is %s", shape(shown))
+	if kindsOf(shown) != "document text" {
+		t.Fatalf("shown is %s", kindsOf(shown))
 	}
 	for _, m := range shown {
 		if !strings.Contains(m.TextOrCaption(), `"film_of_*my*_life.mkv" (61.2 MB) was not sent`) {
@@ -220,13 +220,13 @@ func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
 }
 
 func TestAlbumsThatAreTooBigForOneRequestAreCut(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	var files []channels.File
 	for i := range 7 {
 		files = append(files, channels.File{Path: "/nowhere", Name: fmt.Sprintf("%d.mp4", i), Kind: channels.Video, Size: 20 << 20})
 	}
 	var sizes []int
-	for _, o := range r.plan(channels.Message{Chat: chatOf("42"), Media: files}) {
+	for _, o := range r.mustPlan(channels.Message{Chat: chatOf("42"), Media: files}) {
 		sizes = append(sizes, len(o.Media))
 	}
 	if fmt.Sprint(sizes) != "[2 2 2 1]" {
@@ -235,11 +235,11 @@ func TestAlbumsThatAreTooBigForOneRequestAreCut(t *testing.T) {
 }
 
 func TestFilesAreOpenedAnewOnEachTry(t *testing.T) {
-	r := newRig(t)
-	f := r.file("a.pdf", []byte("first"))
-	o := r.plan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{f}})[0]
+	r := newTestChannel(t)
+	f := r.writeFile("a.pdf", []byte("first"))
+	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{f}})[0]
 	r.server.FailNext("sendDocument", telegramtest.BadGateway())
-	r.sendError(t.Context(), o)
+	r.mustFailSend(t.Context(), o)
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestFilesAreOpenedAnewOnEachTry(t *testing.T) {
 }
 
 func TestHungUploadsDoNotStopOthersAndHaveABound(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.AddUser(telegramtest.User{ID: other})
 	var mu sync.Mutex
 	running, most := 0, 0
@@ -272,7 +272,7 @@ func TestHungUploadsDoNotStopOthersAndHaveABound(t *testing.T) {
 	var work errgroup.Group
 	upload := func(n int) {
 		for range n {
-			o := r.plan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{r.file("a.pdf", []byte("x"))}})[0]
+			o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})[0]
 			work.Go(func() error {
 				_, err := r.Send(context.Background(), o)
 				return err
@@ -280,11 +280,11 @@ func TestHungUploadsDoNotStopOthersAndHaveABound(t *testing.T) {
 		}
 	}
 	upload(15)
-	r.until("sendDocument", func(c []telegramtest.Call) bool { return len(c) == 15 })
-	r.tell(channels.Message{Chat: chatOf("43"), Media: r.pictures(1)})
+	r.waitForCalls("sendDocument", func(c []telegramtest.Call) bool { return len(c) == 15 })
+	r.sendAnswer(channels.Message{Chat: chatOf("43"), Media: r.writePictures(1)})
 	upload(5)
-	r.until("sendDocument", func(c []telegramtest.Call) bool { return len(c) == 16 })
-	r.tell(channels.Message{Text: "text does not wait"})
+	r.waitForCalls("sendDocument", func(c []telegramtest.Call) bool { return len(c) == 16 })
+	r.sendAnswer(channels.Message{Text: "text does not wait"})
 	close(hold)
 	if err := work.Wait(); err != nil || most != 16 {
 		t.Errorf("%d uploads ran at once (%v)", most, err)
@@ -296,7 +296,7 @@ func TestAsManyLargeUploadsAsMayRunCostNoMemory(t *testing.T) {
 	var begun sync.WaitGroup
 	begun.Add(uploads)
 	var wrong atomic.Int32
-	r := newRig(t, func(o *telegram.Options) {
+	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(req.URL.Path, "/sendChatAction") {
 				return respond(req, 200, `{"ok":true,"result":true}`), nil
@@ -309,7 +309,7 @@ func TestAsManyLargeUploadsAsMayRunCostNoMemory(t *testing.T) {
 			return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 		})
 	})
-	o := r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{r.sparse("big.bin", 45<<20)}})[0]
+	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{r.sparseFile("big.bin", 45<<20)}})[0]
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var work errgroup.Group
@@ -329,10 +329,10 @@ func TestAsManyLargeUploadsAsMayRunCostNoMemory(t *testing.T) {
 }
 
 func TestSoundThatMayNotBeAVoiceMessageIsADocument(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext("sendVoice", telegramtest.ErrorResponse(400, "Bad Request: VOICE_MESSAGES_FORBIDDEN"))
-	r.tell(channels.Message{Media: []channels.File{r.file("a.ogg", []byte("OggS OpusHead and more"))}})
-	if got := shape(r.server.BotMessages(person)); got != "document" {
+	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("a.ogg", []byte("OggS OpusHead and more"))}})
+	if got := kindsOf(r.server.BotMessages(person)); got != "document" {
 		t.Errorf("shown is %s", got)
 	}
 }

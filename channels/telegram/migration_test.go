@@ -15,21 +15,21 @@ const super = int64(-1001234567890)
 func allGroups(o *telegram.Options) { o.Groups = "all" }
 
 func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
-	r := newRig(t, allGroups)
+	r := newTestChannel(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.run()
+	r.start()
 	r.server.UserSends(group, "before")
 	r.server.Migrate(group, super)
 	asked := r.server.UserSends(super, "after")
 	r.server.UserPosts(telegramtest.UserPost{Chat: super, Text: "and a reply", ReplyTo: asked.ID})
-	got := r.settled()
+	got := r.receivedSoFar()
 	if len(got) != 3 || got[0].Chat != chatOf("-77") || got[1].Chat != chatOf("-77") || got[1].Text != "after" {
 		t.Fatalf("received %+v", got)
 	}
 	if got[2].ReplyTo == nil || got[2].ReplyTo.ID != got[1].ID {
 		t.Errorf("the reply is to %+v, not to %s", got[2].ReplyTo, got[1].ID)
 	}
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: "an answer", ReplyTo: got[1].ID})
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "an answer", ReplyTo: got[1].ID})
 	if m := r.server.WaitForCount(t, super, 1)[0]; m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
 		t.Errorf("the answer replies to %+v", m.ReplyTo)
 	}
@@ -37,10 +37,10 @@ func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
 
 // A supergroup counts its messages anew, so that a message has the number of another one from
 // before the move.
-func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
-	r := newRig(t, allGroups)
+func TestAMessageIDOfTheOldGroupIsAnotherMessageInTheSupergroup(t *testing.T) {
+	r := newTestChannel(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.run()
+	r.start()
 	file := func(content string) *telegramtest.Media {
 		return &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte(content)}
 	}
@@ -56,7 +56,7 @@ func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
 		after = r.server.UserPosts(telegramtest.UserPost{Chat: super, Media: file("two")})
 	}
 	seen, same := map[string]bool{}, 0
-	for _, in := range r.settled() {
+	for _, in := range r.receivedSoFar() {
 		if seen[in.ID] || in.Chat != chatOf("-77") {
 			t.Errorf("%s in %s was received before", in.ID, in.Chat)
 		}
@@ -67,7 +67,7 @@ func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
 			if in.ID == itoa(before.ID) {
 				want = "one"
 			}
-			contains(t, path, want)
+			expectContent(t, path, want)
 		}
 	}
 	if same < 2 {
@@ -75,21 +75,21 @@ func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
 	}
 }
 
-func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
+func TestEditingAMessageOfTheOldGroupChangesNothingInTheSupergroup(t *testing.T) {
 	for _, told := range []bool{true, false} { // by a service message, or by the first call that is refused
-		r := newRig(t, allGroups)
+		r := newTestChannel(t, allGroups)
 		r.server.AddChat(telegramtest.Chat{ID: group})
 		for range 3 {
 			r.server.UserSends(group, "so that the bubble's number is high enough")
 		}
-		bubble := r.tell(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
+		bubble := r.sendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
 		r.server.Migrate(group, super)
 		if told {
-			r.run()
-			r.settled()
+			r.start()
+			r.receivedSoFar()
 		}
 		for range 3 { // one of them has the bubble's number
-			r.tell(channels.Message{Chat: chatOf("-77"), Text: "an answer"})
+			r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "an answer"})
 		}
 		o := channels.Outgoing{Chat: chatOf("-77"), Text: "changed"}
 		var se *channels.SendError
@@ -104,7 +104,7 @@ func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
 				t.Errorf("shown is %+v", m)
 			}
 		}
-		last := r.tell(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working again"})[0]
+		last := r.sendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working again"})[0]
 		if err := r.Edit(t.Context(), last.ID, o); err != nil {
 			t.Error(err)
 		}
@@ -117,8 +117,8 @@ func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
 	}
 }
 
-func TestAnAnswerToWhatStayedBehindRepliesToNothingElse(t *testing.T) {
-	r := newRig(t)
+func TestAnAnswerToAMessageOfTheOldGroupIsNoReply(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.server.UserSends(group, "hello")
 	asked := r.server.UserSends(group, "a question")
@@ -126,46 +126,46 @@ func TestAnAnswerToWhatStayedBehindRepliesToNothingElse(t *testing.T) {
 	for range asked.ID + 1 {
 		r.server.UserSends(super, "others talk on")
 	}
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: "the answer", ReplyTo: itoa(asked.ID)})
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "the answer", ReplyTo: itoa(asked.ID)})
 	if shown := r.server.BotMessages(super); len(shown) != 1 || shown[0].ReplyTo != nil {
 		t.Errorf("shown are %+v", shown)
 	}
 }
 
 func TestAMoveIsRememberedAfterARestart(t *testing.T) {
-	s, h := telegramtest.New(t), newHome(t)
+	s, h := telegramtest.New(t), newBotState(t)
 	s.AddChat(telegramtest.Chat{ID: group})
-	r := newRigOn(t, s, h, allGroups)
-	stop := r.run()
+	r := newTestChannelOn(t, s, h, allGroups)
+	stop := r.start()
 	s.Migrate(group, super)
-	r.settled()
+	r.receivedSoFar()
 	stop()
-	r = newRigOn(t, s, h, allGroups)
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: "hello"})
+	r = newTestChannelOn(t, s, h, allGroups)
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "hello"})
 	if calls := s.Calls("sendMessage"); len(calls) != 1 || len(s.BotMessages(super)) != 1 {
 		t.Errorf("the calls are %+v", calls)
 	}
 	s.UserSends(super, "are you there?")
-	r.run()
-	if got := r.only(); got.Chat != chatOf("-77") {
+	r.start()
+	if got := r.onlyMessage(); got.Chat != chatOf("-77") {
 		t.Errorf("received %+v", got)
 	}
 }
 
 func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
-	r := newRig(t, allGroups)
+	r := newTestChannel(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.run()
+	r.start()
 	r.server.AwaitPoll(t)
-	r.home.memory.FailWrites(errors.New("the disk is full"))
+	r.state.memory.FailWrites(errors.New("the disk is full"))
 	r.server.Migrate(group, super)
 	r.server.UserSends(super, "after")
-	r.complained()
-	if r.server.PendingUpdates() == 0 || len(r.inbox.Messages()) != 0 {
-		t.Errorf("%d updates wait, %d were received", r.server.PendingUpdates(), len(r.inbox.Messages()))
+	r.waitForFailedReceive()
+	if r.server.PendingUpdates() == 0 || len(r.recorder.Messages()) != 0 {
+		t.Errorf("%d updates wait, %d were received", r.server.PendingUpdates(), len(r.recorder.Messages()))
 	}
-	r.home.memory.FailWrites(nil)
-	if got := r.only(); got.Chat != chatOf("-77") {
+	r.state.memory.FailWrites(nil)
+	if got := r.onlyMessage(); got.Chat != chatOf("-77") {
 		t.Errorf("received %+v", got)
 	}
 }

@@ -7,18 +7,18 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-func TestANameThatTurnsTheDirectionIsReceivedWithout(t *testing.T) {
-	r := newRig(t)
+func TestBidiControlsAreRemovedFromReceivedNames(t *testing.T) {
+	r := newTestChannel(t)
 	r.server.AddUser(telegramtest.User{ID: person, FirstName: "Ada\u202e", LastName: "\u2067gnp", Username: "ada"})
-	r.run()
+	r.start()
 	r.server.UserSends(person, "hello\u202e")
-	if got := r.only(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
+	if got := r.onlyMessage(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
 		t.Errorf("got %+q, %+q", got.User.Name, got.Text)
 	}
 }
 
-func TestWhatTurnsTheDirectionIsNotSentToTelegram(t *testing.T) {
-	r := newRig(t)
+func TestBidiControlsAreNotSentToTelegram(t *testing.T) {
+	r := newTestChannel(t)
 	plan, err := r.Plan(channels.Message{
 		Chat: chatOf("42"), Text: "a\u202eb", Media: []channels.File{{Name: "x\u202egnp.exe", Size: 1}}, Buttons: []channels.Button{{Label: "N\u202eo", Data: "1"}},
 	})

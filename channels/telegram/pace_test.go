@@ -19,8 +19,8 @@ import (
 	"nanobot/channels/telegram"
 )
 
-// roundTrip is a network that is a function. It panics at a request that should have come through
-// the library.
+// roundTrip is a function as a network. It panics if a request should have been made by the
+// library.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -42,8 +42,9 @@ func respond(req *http.Request, status int, body string, header ...string) *http
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: req}
 }
 
-// paced is a channel whose network answers at once, and when it was called.
-func paced(t *testing.T) (*telegram.Channel, func() []time.Time) {
+// newPacedChannel returns a channel whose network responds at once, and a function that returns the
+// times of its calls.
+func newPacedChannel(t *testing.T) (*telegram.Channel, func() []time.Time) {
 	t.Helper()
 	var mu sync.Mutex
 	var at []time.Time
@@ -62,8 +63,8 @@ func paced(t *testing.T) (*telegram.Channel, func() []time.Time) {
 	return ch, func() []time.Time { mu.Lock(); defer mu.Unlock(); return at }
 }
 
-// most is the largest number of calls within any stretch of time.
-func most(at []time.Time, span time.Duration) int {
+// maxInWindow returns the largest number of calls within any window of this length.
+func maxInWindow(at []time.Time, span time.Duration) int {
 	largest := 0
 	for i := range at {
 		n := 0
@@ -79,7 +80,7 @@ func most(at []time.Time, span time.Duration) int {
 
 func TestAChatIsSentAboutOneMessageASecondEditsIncluded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, at := paced(t)
+		ch, at := newPacedChannel(t)
 		began := time.Now()
 		for i := range 20 {
 			o := channels.Outgoing{Chat: chatOf("42"), Text: "x"}
@@ -93,21 +94,21 @@ func TestAChatIsSentAboutOneMessageASecondEditsIncluded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if took := time.Since(began); took < 15*time.Second || took > 20*time.Second || most(at(), time.Second) > 4 {
-			t.Errorf("20 took %s, %d in one second", took, most(at(), time.Second))
+		if took := time.Since(began); took < 15*time.Second || took > 20*time.Second || maxInWindow(at(), time.Second) > 4 {
+			t.Errorf("20 took %s, %d in one second", took, maxInWindow(at(), time.Second))
 		}
 	})
 }
 
 func TestAGroupIsSentNoMoreThanTwentyMessagesAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, at := paced(t)
+		ch, at := newPacedChannel(t)
 		for range 100 {
 			if _, err := ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("-77"), Text: "x"}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n := most(at(), time.Minute); n > 20 || n < 15 {
+		if n := maxInWindow(at(), time.Minute); n > 20 || n < 15 {
 			t.Errorf("%d in one minute", n)
 		}
 	})
@@ -115,7 +116,7 @@ func TestAGroupIsSentNoMoreThanTwentyMessagesAMinute(t *testing.T) {
 
 func TestAllChatsTogetherAreSentNoMoreThanThirtyMessagesInAnySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, at := paced(t)
+		ch, at := newPacedChannel(t)
 		var work errgroup.Group
 		for i := range 300 {
 			work.Go(func() error {
@@ -127,15 +128,15 @@ func TestAllChatsTogetherAreSentNoMoreThanThirtyMessagesInAnySecond(t *testing.T
 		if err := work.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > 13*time.Second || len(at()) != 300 || most(at(), time.Second) > 30 {
-			t.Errorf("300 took %s, %d in one second", took, most(at(), time.Second))
+		if took := time.Since(began); took > 13*time.Second || len(at()) != 300 || maxInWindow(at(), time.Second) > 30 {
+			t.Errorf("300 took %s, %d in one second", took, maxInWindow(at(), time.Second))
 		}
 	})
 }
 
 func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, at := paced(t)
+		ch, at := newPacedChannel(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(90*time.Second, cancel)
 		for {
@@ -154,7 +155,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 
 func TestAnAlbumCountsAsItsItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, at := paced(t)
+		ch, at := newPacedChannel(t)
 		files := make([]channels.File, 10)
 		for i := range files {
 			files[i] = channels.File{Name: itoa(i) + ".mp4", Kind: channels.Video, Size: 1, Content: "x"}
@@ -173,9 +174,9 @@ func TestAnAlbumCountsAsItsItems(t *testing.T) {
 	})
 }
 
-func TestInABusyForumWhatWouldWaitForTooLongIsToldWhenToComeBack(t *testing.T) {
+func TestInABusyForumASendThatWouldWaitTooLongReturnsTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, at := paced(t)
+		ch, at := newPacedChannel(t)
 		send := func(topic int) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
@@ -202,7 +203,7 @@ func TestInABusyForumWhatWouldWaitForTooLongIsToldWhenToComeBack(t *testing.T) {
 			})
 		}
 		work.Wait()
-		if len(at())+len(late) != 60 || len(at()) < 15 || most(at(), time.Minute) > 20 {
+		if len(at())+len(late) != 60 || len(at()) < 15 || maxInWindow(at(), time.Minute) > 20 {
 			t.Errorf("%d were sent, %d were told to wait", len(at()), len(late))
 		}
 		// Those who were told to wait have taken nobody's turn.

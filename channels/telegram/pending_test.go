@@ -25,16 +25,16 @@ func TestAnAlbumBeforeMoreMessagesThanMayBePendingDoesNotStopThePoll(t *testing.
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const texts = 5100
-				updates := []string{part(1, 7, "a")}
+				updates := []string{albumPartUpdate(1, 7, "a")}
 				if restored {
 					updates = nil
 				}
 				for i := range texts {
-					updates = append(updates, part(2+i, 7, ""))
+					updates = append(updates, albumPartUpdate(2+i, 7, ""))
 				}
-				ch, memory := clocked(t, backlog(updates))
+				ch, memory := newFakeTimeChannel(t, backlogResponses(updates))
 				if restored {
-					kept := channels.Incoming{Chat: chatOf("7"), ID: "1", Part: &channels.Part{Group: "1"}, Raw: []byte(part(1, 7, "a"))}
+					kept := channels.Incoming{Chat: chatOf("7"), ID: "1", Part: &channels.Part{Group: "1"}, Raw: []byte(albumPartUpdate(1, 7, "a"))}
 					if err := memory.WrapReceive(nil)(t.Context(), kept); err != nil {
 						t.Fatal(err)
 					}
@@ -59,12 +59,12 @@ func TestAnAlbumBeforeMoreMessagesThanMayBePendingDoesNotStopThePoll(t *testing.
 	}
 }
 
-// backlog answers each poll at once with the next hundred updates, until there are none.
-func backlog(updates []string) map[string]func(*http.Request) (*http.Response, error) {
+// backlogResponses answers each poll at once with the next hundred updates, until there are none.
+func backlogResponses(updates []string) map[string]func(*http.Request) (*http.Response, error) {
 	return map[string]func(*http.Request) (*http.Response, error){
 		"getUpdates": func(req *http.Request) (*http.Response, error) {
 			if len(updates) == 0 {
-				return hold(req, 50*time.Second, `{"ok":true,"result":[]}`)
+				return respondAfter(req, 50*time.Second, `{"ok":true,"result":[]}`)
 			}
 			now := updates[:min(100, len(updates))]
 			updates = updates[len(now):]
@@ -75,7 +75,7 @@ func backlog(updates []string) map[string]func(*http.Request) (*http.Response, e
 
 func TestAReplyInASupergroupIsTheSameAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, memory := clocked(t, backlog(nil))
+		ch, memory := newFakeTimeChannel(t, backlogResponses(nil))
 		const raw = `{"update_id":5,"message":{"message_id":9,"from":{"id":42},"chat":{"id":-1001234567890,"type":"supergroup"},"text":"@b why?",
 			"entities":[{"type":"mention","offset":0,"length":2}],
 			"reply_to_message":{"message_id":8,"from":{"id":43},"chat":{"id":-1001234567890,"type":"supergroup"},"text":"so it is"}}}`
@@ -101,7 +101,7 @@ func TestAnAlbumWaitsForAPartThatIsRefusedUntilItComesAgain(t *testing.T) {
 	for name, again := range map[string]time.Duration{"it comes": 100 * time.Second, "it does not": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ch, memory := clocked(t, nil, func(o *telegram.Options) {
+				ch, memory := newFakeTimeChannel(t, nil, func(o *telegram.Options) {
 					o.Mode, o.WebhookURL, o.WebhookSecret = "webhook", "https://bot.example.com/hook", "s"
 				})
 				ctx, cancel := context.WithCancel(t.Context())
@@ -109,7 +109,7 @@ func TestAnAlbumWaitsForAPartThatIsRefusedUntilItComesAgain(t *testing.T) {
 				var refuse atomic.Bool
 				var got []string
 				go func() {
-					done <- ch.Run(ctx, refusedBy(func(context.Context, channels.Incoming) error {
+					done <- ch.Run(ctx, refusingReceive(func(context.Context, channels.Incoming) error {
 						if refuse.Load() {
 							return errors.New("the disk is full")
 						}
@@ -131,14 +131,14 @@ func TestAnAlbumWaitsForAPartThatIsRefusedUntilItComesAgain(t *testing.T) {
 						t.Errorf("answered %d", w.Code)
 					}
 				}
-				deliver(part(1, 7, "a"), http.StatusOK)
+				deliver(albumPartUpdate(1, 7, "a"), http.StatusOK)
 				refuse.Store(true)
-				deliver(part(2, 7, "a"), http.StatusServiceUnavailable)
+				deliver(albumPartUpdate(2, 7, "a"), http.StatusServiceUnavailable)
 				refuse.Store(false)
 				time.Sleep(again)
 				want := []string{"part 1"}
 				if again > 0 {
-					deliver(part(2, 7, "a"), http.StatusOK)
+					deliver(albumPartUpdate(2, 7, "a"), http.StatusOK)
 					want = []string{"part 1\npart 2"}
 				}
 				time.Sleep(131 * time.Second)

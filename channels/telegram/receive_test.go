@@ -14,11 +14,11 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-func TestAMessageSaysWhoSaidItWhereAndWhen(t *testing.T) {
-	r := newRig(t)
-	r.run()
+func TestAMessageHasItsSenderChatAndTime(t *testing.T) {
+	r := newTestChannel(t)
+	r.start()
 	m := r.server.UserSends(person, "hello")
-	got := r.only()
+	got := r.onlyMessage()
 	want := channels.Incoming{
 		Chat: chatOf("42"), ID: strconv.Itoa(m.ID), Text: "hello",
 		User: channels.User{ID: "42", Name: "Ada L", Username: "ada"}, Cursor: got.Cursor,
@@ -29,7 +29,7 @@ func TestAMessageSaysWhoSaidItWhereAndWhen(t *testing.T) {
 }
 
 func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	refused := 0
 	refuse := func(context.Context, channels.Incoming) error {
 		if refused++; refused > 4 { // whole and as a part, twice
@@ -41,31 +41,31 @@ func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
 		return errors.New("the disk is full")
 	}
 	r.server.UserSends(person, "one")
-	r.runRefused(refuse)
-	cursor, err := strconv.ParseInt(r.wait(1)[0].Cursor, 10, 64)
+	r.startRefusing(refuse)
+	cursor, err := strconv.ParseInt(r.waitForMessages(1)[0].Cursor, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) >= 2 })
+	calls := r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) >= 2 })
 	if offset := calls[1].IntParam("offset"); offset != cursor+1 {
 		t.Errorf("after update %d was received, the offset is %d", cursor, offset)
 	}
-	if n := strings.Count(r.logged(), "the disk is full"); n != 1 {
+	if n := strings.Count(r.logText(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
 
-func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
+func TestMessagesSentDuringADowntimeAreReceivedOnceInOrder(t *testing.T) {
 	s := telegramtest.New(t)
-	h := newHome(t)
+	h := newBotState(t)
 	var said []string
 	for i := range 250 { // more than Telegram hands out at once
 		said = append(said, fmt.Sprintf("message %d", i))
 		s.UserSends(person, said[i])
 	}
-	first := newRigOn(t, s, h)
+	first := newTestChannelOn(t, s, h)
 	enough := make(chan struct{})
-	first.inbox.Reject = func(in channels.Incoming) error {
+	first.recorder.Reject = func(in channels.Incoming) error {
 		if in.Text == said[150] {
 			select {
 			case <-enough:
@@ -76,14 +76,14 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 		}
 		return nil
 	}
-	stop := first.run()
+	stop := first.start()
 	<-enough
 	stop()
-	got := first.inbox.Messages()
-	second := newRigOn(t, s, h)
+	got := first.recorder.Messages()
+	second := newTestChannelOn(t, s, h)
 	second.Resume(h.memory.Cursor())
-	second.run()
-	got = append(got, second.wait(len(said)-len(got))...)
+	second.start()
+	got = append(got, second.waitForMessages(len(said)-len(got))...)
 	var texts []string
 	for _, in := range got {
 		texts = append(texts, in.Text)
@@ -96,11 +96,11 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
 	for _, cursor := range []string{"", "nonsense", "1", "999999999999"} {
 		t.Run(cursor, func(t *testing.T) {
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.UserSends(person, "hello")
 			r.Resume(cursor)
-			r.run()
-			if got := r.wait(1)[0].Text; got != "hello" {
+			r.start()
+			if got := r.waitForMessages(1)[0].Text; got != "hello" {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -108,52 +108,52 @@ func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
 }
 
 func TestAnUndecodableUpdateIsLoggedAndSkipped(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.UserSends(person, "before")
 	id := r.server.InjectUndecodableUpdate()
 	r.server.UserSends(person, "after")
-	r.run()
-	got := r.wait(2)
+	r.start()
+	got := r.waitForMessages(2)
 	if got[0].Text != "before" || got[1].Text != "after" {
 		t.Errorf("got %+v", got)
 	}
-	if log := r.logged(); !strings.Contains(log, "undecodable") || !strings.Contains(log, strconv.Itoa(id)) {
+	if log := r.logText(); !strings.Contains(log, "undecodable") || !strings.Contains(log, strconv.Itoa(id)) {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
 
 func TestWhatTheLibraryDoesNotKnowCostsNoMessage(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.InjectUpdate(`{"message":{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},
 		"text":"hello","forward_origin":{"type":"telepathy"},"effect":{"x":[1]}}}`)
-	r.run()
-	if got := r.wait(1)[0]; got.Text != "hello" || got.ID != "7" {
+	r.start()
+	if got := r.waitForMessages(1)[0]; got.Text != "hello" || got.ID != "7" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestEditedMessagesAndChannelPostsAreIgnored(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.AddChat(telegramtest.Chat{ID: -1005, Type: "channel"})
 	r.server.UserPosts(telegramtest.UserPost{Chat: -1005, Text: "news"})
 	m := r.server.UserSends(other, "first")
 	r.server.UserEdits(other, m.ID, "second")
 	r.server.InjectUpdate(`{"message":{"message_id":9,"date":1,"chat":{"id":-1006,"type":"supergroup"},"is_automatic_forward":true,
 		"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-1005,"type":"channel"},"text":"@nano_test_bot news"}}`)
-	r.run()
-	if got := r.only(); got.Text != "first" {
+	r.start()
+	if got := r.onlyMessage(); got.Text != "first" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	asked := r.server.UserSends(person, "what is this?")
 	photo := r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "photo", Content: []byte("a picture")}})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "an answer", ReplyTo: asked.ID})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "nice", ReplyTo: photo.ID})
-	r.run()
-	got := r.wait(4)
+	r.start()
+	got := r.waitForMessages(4)
 	if q := got[2].ReplyTo; q == nil || q.ID != strconv.Itoa(asked.ID) || q.Text != "what is this?" {
 		t.Errorf("the text is quoted as %+v", q)
 	}
@@ -161,41 +161,41 @@ func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
 	if q == nil || q.Text != "look" || len(q.Media) != 1 {
 		t.Fatalf("the photo is quoted as %+v", q)
 	}
-	contains(t, q.Media[0], "a picture")
+	expectContent(t, q.Media[0], "a picture")
 	if q.Media[0] != got[1].Media[0] {
 		t.Errorf("the photo was downloaded twice: %s and %s", got[1].Media[0], q.Media[0])
 	}
 }
 
 func TestContactsAndLocationsAreText(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+4912345", FirstName: "Bob", LastName: "B"}})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Location: &telegramtest.Location{Latitude: 52.5, Longitude: 13.25}})
-	r.run()
-	got := r.wait(2)
+	r.start()
+	got := r.waitForMessages(2)
 	if got[0].Text != "Contact: Bob B, +4912345" || got[1].Text != "Location: 52.5, 13.25" {
 		t.Errorf("got %q and %q", got[0].Text, got[1].Text)
 	}
 }
 
-func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
-	r := newRig(t)
-	r.run()
-	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
+func TestAPressIsAnsweredAndReceivedAndTheButtonsAreRemoved(t *testing.T) {
+	r := newTestChannel(t)
+	r.start()
+	r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
 	m := r.server.WaitForCount(t, person, 1)[0]
 	if b := m.Buttons(); len(b) != 2 || b[0].Text != "Yes" || b[1].Data != "answer:2" {
 		t.Fatalf("the buttons are %+v", b)
 	}
 	query := r.server.UserPresses(person, 0, m.ID, "answer:2")
 	again := r.server.UserPresses(person, 0, m.ID, "answer:2")
-	got := r.wait(2)
+	got := r.waitForMessages(2)
 	if got[0].Press != "answer:2" || got[0].Text != "" || got[0].User.ID != "42" || got[0].Chat != chatOf("42") || got[0].ID == got[1].ID {
 		t.Errorf("received %+v", got)
 	}
-	if shown, ok := r.server.AwaitMessages(person, patience, func(m []telegramtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok {
+	if shown, ok := r.server.AwaitMessages(person, waitLimit, func(m []telegramtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok {
 		t.Errorf("the buttons are still there: %+v", shown)
 	}
-	r.until("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 2 && c[0].Done && c[1].Done })
+	r.waitForCalls("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 2 && c[0].Done && c[1].Done })
 	for _, q := range []string{query, again} {
 		if a, ok := r.server.QueryAnswer(q); !ok || a.Times != 1 {
 			t.Errorf("press %s was answered %d times", q, a.Times)
@@ -204,29 +204,29 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 }
 
 func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) {
+	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Groups = "all"
 		o.Admitted = func(user string) bool { return user == "42" }
 	})
 	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.run()
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	r.start()
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
 	m := r.server.WaitForCount(t, group, 1)[0]
 	r.server.UserPresses(group, other, m.ID, "y")
-	r.wait(1)
+	r.waitForMessages(1)
 	r.server.UserPresses(group, person, m.ID, "y")
-	r.wait(2)
-	calls := r.until("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+	r.waitForMessages(2)
+	calls := r.waitForCalls("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
 	if len(calls) != 1 {
 		t.Errorf("the buttons were taken away %d times", len(calls))
 	}
 }
 
 func TestTheMenuIsSetWhenItStarts(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
-	r.run()
-	r.until("setMyCommands", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+	r.start()
+	r.waitForCalls("setMyCommands", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
 	if got := r.server.Commands("default"); len(got) != 1 || got[0].Command != "stop" || got[0].Description != "stop it" {
 		t.Errorf("the menu is %+v", got)
 	}
@@ -234,21 +234,21 @@ func TestTheMenuIsSetWhenItStarts(t *testing.T) {
 
 func TestTheMenuIsSetAgainUntilItWorks(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext("setMyCommands", telegramtest.BadGateway(), telegramtest.Fault{CutBefore: true})
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
-	r.run()
-	r.until("setMyCommands", func(c []telegramtest.Call) bool { return len(c) == 3 && c[2].Done })
+	r.start()
+	r.waitForCalls("setMyCommands", func(c []telegramtest.Call) bool { return len(c) == 3 && c[2].Done })
 	if got := r.server.Commands("default"); len(got) != 1 {
 		t.Errorf("the menu is %+v", got)
 	}
 }
 
 func TestAMenuThatIsRefusedIsOnlyLogged(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext("setMyCommands", telegramtest.ErrorResponse(400, "Bad Request: no"))
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
-	r.run()
+	r.start()
 	r.server.UserSends(person, "hello")
-	r.wait(1)
+	r.waitForMessages(1)
 }

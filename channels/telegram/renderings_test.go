@@ -13,6 +13,6 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()
 	// The limits are those of Telegram itself. Plan makes no call.
-	r := newRig(t, func(o *telegram.Options) { o.APIBase = telegram.DefaultAPI })
+	r := newTestChannel(t, func(o *telegram.Options) { o.APIBase = telegram.DefaultAPI })
 	channelstest.CheckRenderings(t, channelstest.RenderingOptions{Channel: r.Channel, Chat: chatOf("-1001234567890"), Update: *update})
 }

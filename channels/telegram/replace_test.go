@@ -15,13 +15,13 @@ import (
 )
 
 func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
-	r := newRig(t)
-	written, err := r.Send(t.Context(), r.hello("hel"))
+	r := newTestChannel(t)
+	written, err := r.Send(t.Context(), r.planText("hel"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // once more is harmless
-		receipt, err := r.Replace(t.Context(), written.ID, r.hello("**hello**"))
+		receipt, err := r.Replace(t.Context(), written.ID, r.planText("**hello**"))
 		if err != nil || receipt != written {
 			t.Fatalf("got %+v, %v", receipt, err)
 		}
@@ -32,7 +32,7 @@ func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
 	if err := r.Remove(t.Context(), chatOf("42"), written.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Replace(t.Context(), written.ID, r.hello("hello again"))
+	_, err = r.Replace(t.Context(), written.ID, r.planText("hello again"))
 	var se *channels.SendError
 	if !errors.Is(err, channels.ErrGone) || !errors.As(err, &se) || !se.Permanent {
 		t.Errorf("of a message that is gone it says %v", err)
@@ -74,7 +74,7 @@ func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {
 }
 
 func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	many := []channels.Command{
 		{Name: "plan", Help: "make a plan\nof more than one line"},

@@ -12,32 +12,32 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// result is an answer that says OK.
-func result(r string) telegramtest.Fault {
+// resultFault returns a success response with this result.
+func resultFault(r string) telegramtest.Fault {
 	return telegramtest.Fault{Body: `{"ok":true,"result":` + r + `}`}
 }
 
 // See TestTheLibraryReturnsNeitherAWebhookNorAnErrorIfTheResultIsNull.
 func TestAResultThatIsNullIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	null := result("null")
-	r := newRig(t)
+	null := resultFault("null")
+	r := newTestChannel(t)
 	for _, method := range []string{"getMe", "getUpdates", "getFile"} {
 		r.server.FailNext(method, null)
 	}
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.run()
-	if got := r.wait(1)[0]; len(got.Media) != 1 {
+	r.start()
+	if got := r.waitForMessages(1)[0]; len(got.Media) != 1 {
 		t.Errorf("got %+v", got)
 	}
 	if n := r.logs.FilterMessageSnippet("will retry").Len(); n != 3 {
-		t.Errorf("%d results were missed:\n%s", n, r.logged())
+		t.Errorf("%d results were missed:\n%s", n, r.logText())
 	}
 
-	hooked := newHookRig(t, func(o *telegram.Options) { o.Timing.Watch = time.Millisecond })
+	hooked := newWebhookChannel(t, func(o *telegram.Options) { o.Timing.Watch = time.Millisecond })
 	hooked.server.FailNext("getWebhookInfo", null, null)
-	hooked.run()
-	hooked.until("getWebhookInfo", func(c []telegramtest.Call) bool { return len(c) > 3 })
+	hooked.start()
+	hooked.waitForCalls("getWebhookInfo", func(c []telegramtest.Call) bool { return len(c) > 3 })
 	if n := len(hooked.server.Calls("setWebhook")); n != 1 {
 		t.Errorf("the webhook was set %d times", n)
 	}
@@ -45,36 +45,36 @@ func TestAResultThatIsNullIsAskedForAgain(t *testing.T) {
 
 func TestABotWithoutAnIDIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.server.FailNext("getMe", result("{}"))
+	r := newTestChannel(t)
+	r.server.FailNext("getMe", resultFault("{}"))
 	r.server.UserSends(person, "hello")
-	r.run()
-	r.wait(1)
-	if id, err := r.home.memory.Load(t.Context(), "bot"); err != nil || id == "0" {
+	r.start()
+	r.waitForMessages(1)
+	if id, err := r.state.memory.Load(t.Context(), "bot"); err != nil || id == "0" {
 		t.Errorf("the state is that of the bot %q, %v", id, err)
 	}
 }
 
 func TestExamineSaysThatAResultIsNull(t *testing.T) {
 	s := telegramtest.New(t)
-	s.FailNext("getWebhookInfo", result("null"))
-	expect(t, examine(t, s, channels.ExamineOptions{}), "telegram.webhook", channels.Bad, "null")
-	s.FailNext("getMe", result("null"))
-	expect(t, examine(t, s, channels.ExamineOptions{}), "telegram.token", channels.Bad, "null")
+	s.FailNext("getWebhookInfo", resultFault("null"))
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{}), "telegram.webhook", channels.Bad, "null")
+	s.FailNext("getMe", resultFault("null"))
+	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{}), "telegram.token", channels.Bad, "null")
 }
 
 // A receipt must name the message. The gateway repeats what is unknown, and says so.
 func TestASendWhoseAnswerHasNoIDIsUnknown(t *testing.T) {
-	r := newRig(t)
-	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	r := newTestChannel(t)
+	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
 	for method, o := range map[string]channels.Outgoing{
-		"sendMessage":    r.hello("hello"),
-		"sendPhoto":      r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0],
-		"sendMediaGroup": r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture, picture}})[0],
+		"sendMessage":    r.planText("hello"),
+		"sendPhoto":      r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0],
+		"sendMediaGroup": r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture, picture}})[0],
 	} {
 		for _, sent := range []string{`null`, `{}`, `[]`, `[null]`, `[{}]`, `true`, `{"message_id":null}`} {
-			r.server.FailNext(method, result(sent))
-			if se := r.sendError(t.Context(), o); !se.Unknown || se.Permanent {
+			r.server.FailNext(method, resultFault(sent))
+			if se := r.mustFailSend(t.Context(), o); !se.Unknown || se.Permanent {
 				t.Errorf("%s answered with %s means %+v", method, sent, se)
 			}
 		}
@@ -91,25 +91,25 @@ func TestAResultIsReadWhateverItsOtherFieldsAre(t *testing.T) {
 		}
 	}
 	s := telegramtest.New(t)
-	s.FailNext("getMe", result(strangeUser))
-	s.FailNext("getWebhookInfo", result(strangeHook))
-	found := examine(t, s, channels.ExamineOptions{})
-	expect(t, found, "telegram.token", channels.Good, "@nano_test_bot")
-	expect(t, found, "telegram.webhook", channels.Good, "none")
+	s.FailNext("getMe", resultFault(strangeUser))
+	s.FailNext("getWebhookInfo", resultFault(strangeHook))
+	found := examineChannel(t, s, channels.ExamineOptions{})
+	expectFinding(t, found, "telegram.token", channels.Good, "@nano_test_bot")
+	expectFinding(t, found, "telegram.webhook", channels.Good, "none")
 
-	r := newRig(t)
-	r.server.FailNext("getFile", result(strangeFile))
+	r := newTestChannel(t)
+	r.server.FailNext("getFile", resultFault(strangeFile))
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.run()
-	r.wait(1)
+	r.start()
+	r.waitForMessages(1)
 	if n := len(r.server.Calls("getFile")); n != 1 {
-		t.Errorf("the file was asked for %d times:\n%s", n, r.logged())
+		t.Errorf("the file was asked for %d times:\n%s", n, r.logText())
 	}
 }
 
 // Entities and contacts are small objects within a message, which the library has types for.
 func TestAMessageIsReceivedWhateverItsPartsSayThatNobodyReads(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for i, fields := range []string{
 		`"text":"hello","entities":[{"type":"text_mention","offset":0,"length":5,"language":1,"user":{"id":43,"is_premium":"very"}}]`,
 		`"contact":{"phone_number":"+1","first_name":"Bob","user_id":"43"}`,
@@ -118,9 +118,9 @@ func TestAMessageIsReceivedWhateverItsPartsSayThatNobodyReads(t *testing.T) {
 	} {
 		r.server.InjectUpdate(`{"message":{"message_id":` + itoa(i+1) + `,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},` + fields + `}}`)
 	}
-	r.run()
-	got := r.settled()
+	r.start()
+	got := r.receivedSoFar()
 	if len(got) != 4 {
-		t.Errorf("got %+v\n%s", got, r.logged())
+		t.Errorf("got %+v\n%s", got, r.logText())
 	}
 }

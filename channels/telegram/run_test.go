@@ -16,24 +16,24 @@ import (
 
 func TestAWrongTokenIsOneClearError(t *testing.T) {
 	for _, token := range []string{"123:wrong-token-that-nobody-must-see", telegramtest.DefaultToken + "x"} {
-		r := newRig(t, func(o *telegram.Options) { o.Token = token })
-		err := r.Run(t.Context(), r.inbox.Receive)
+		r := newTestChannel(t, func(o *telegram.Options) { o.Token = token })
+		err := r.Run(t.Context(), r.recorder.Receive)
 		if err == nil || !strings.Contains(err.Error(), "channels.telegram.token") || strings.Contains(err.Error(), token) {
 			t.Errorf("Run returned %v", err)
 		}
 		if n := len(r.server.Calls("getUpdates")); n != 0 {
 			t.Errorf("it polled %d times", n)
 		}
-		if strings.Contains(r.logged(), token) {
+		if strings.Contains(r.logText(), token) {
 			t.Error("the token is in the log")
 		}
 	}
 }
 
 func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.FailNext("getUpdates", telegramtest.ErrorResponse(401, "Unauthorized"))
-	if err := r.Run(t.Context(), r.inbox.Receive); err == nil || !strings.Contains(err.Error(), "401") {
+	if err := r.Run(t.Context(), r.recorder.Receive); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("Run returned %v", err)
 	}
 }
@@ -60,7 +60,7 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-func TestTroubleOfTheNetworkIsSurvived(t *testing.T) {
+func TestRunSurvivesNetworkErrors(t *testing.T) {
 	for name, fault := range map[string]telegramtest.Fault{
 		"a bad gateway": telegramtest.BadGateway(),
 		"a cut":         {CutBefore: true},
@@ -70,12 +70,12 @@ func TestTroubleOfTheNetworkIsSurvived(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newTestChannel(t)
 			r.server.FailNext("getMe", fault)
 			r.server.FailNext("getUpdates", fault, fault)
 			r.server.UserSends(person, "hello")
-			r.run()
-			if got := r.only(); got.Text != "hello" {
+			r.start()
+			if got := r.onlyMessage(); got.Text != "hello" {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -87,55 +87,55 @@ func TestAConflictIsExplained(t *testing.T) {
 		"Conflict: terminated by other getUpdates request; make sure that only one bot instance is running": "another program polls",
 		"Conflict: can't use getUpdates method while webhook is active":                                     "a webhook is set",
 	} {
-		r := newRig(t)
+		r := newTestChannel(t)
 		r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, description))
 		r.server.UserSends(person, "hello")
-		r.run()
-		r.wait(1)
-		if log := r.logged(); !strings.Contains(log, want) {
+		r.start()
+		r.waitForMessages(1)
+		if log := r.logText(); !strings.Contains(log, want) {
 			t.Errorf("the log does not say that %s: %s", want, log)
 		}
 	}
 }
 
 func TestAStalledPollIsCutAndMadeAnew(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) {
+	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Timing.Poll, o.Timing.Margin = time.Second, 100*time.Millisecond
 	})
 	never := make(chan struct{})
 	defer close(never)
 	r.server.FailNext("getUpdates", telegramtest.Fault{HangUntil: never})
 	r.server.UserSends(person, "hello")
-	r.run()
-	r.wait(1)
-	if log := r.logged(); !strings.Contains(log, "no response in time") {
+	r.start()
+	r.waitForMessages(1)
+	if log := r.logText(); !strings.Contains(log, "no response in time") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
 
 func TestRunEndsWhileThePollIsOpen(t *testing.T) {
-	r := newRig(t)
-	stop := r.run()
-	r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r := newTestChannel(t)
+	stop := r.start()
+	r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
 	stop()
 }
 
 func TestRunMayBeCalledAgain(t *testing.T) {
-	r := newRig(t)
-	stop := r.run()
+	r := newTestChannel(t)
+	stop := r.start()
 	r.server.UserSends(person, "one")
-	r.wait(1)
+	r.waitForMessages(1)
 	stop()
 	r.server.UserSends(person, "two")
-	r.run()
-	if got := r.wait(2); len(got) != 2 || got[1].Text != "two" {
+	r.start()
+	if got := r.waitForMessages(2); len(got) != 2 || got[1].Text != "two" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 // Only the context's end makes Run return, whatever receive says.
 func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	r.server.UserSends(person, "hello")
 	tries := 0
@@ -155,15 +155,15 @@ func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
 
 func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 	seen := make(chan struct{}, 100)
-	r := newRig(t, func(o *telegram.Options) {
+	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			seen <- struct{}{}
 			return nil, errors.New("cannot reach " + req.URL.String())
 		})
 	})
-	r.sendError(t.Context(), r.hello("hello"))
+	r.mustFailSend(t.Context(), r.planText("hello"))
 	for _, err := range []error{
-		r.Edit(t.Context(), "1", r.hello("hello")), r.Remove(t.Context(), chatOf("42"), "1"), r.Typing(t.Context(), chatOf("42")),
+		r.Edit(t.Context(), "1", r.planText("hello")), r.Remove(t.Context(), chatOf("42"), "1"), r.Typing(t.Context(), chatOf("42")),
 	} {
 		if err == nil || strings.Contains(err.Error(), r.server.Token) {
 			t.Errorf("the error is %v", err)
@@ -172,10 +172,10 @@ func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 	for len(seen) > 0 {
 		<-seen
 	}
-	r.run()
+	r.start()
 	<-seen
 	<-seen // the first was logged
-	if log := r.logged(); !strings.Contains(log, "cannot reach http") || strings.Contains(log, r.server.Token) {
+	if log := r.logText(); !strings.Contains(log, "cannot reach http") || strings.Contains(log, r.server.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

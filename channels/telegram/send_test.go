@@ -11,24 +11,24 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-func units(s string) int { return len(utf16.Encode([]rune(s))) }
+func utf16Len(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// covered returns what an entity of a message covers.
-func covered(m telegramtest.Message, e telegramtest.Entity) string {
+// entityText returns what an entity of a message covers.
+func entityText(m telegramtest.Message, e telegramtest.Entity) string {
 	u := utf16.Encode([]rune(m.TextOrCaption()))
 	return string(utf16.Decode(u[e.Offset : e.Offset+e.Length]))
 }
 
 func TestMarkdownBecomesTextWithEntities(t *testing.T) {
-	r := newRig(t)
-	receipts := r.tell(channels.Message{Text: "👋 **bold** and `code` and [a link](https://example.org)"})
+	r := newTestChannel(t)
+	receipts := r.sendAnswer(channels.Message{Text: "👋 **bold** and `code` and [a link](https://example.org)"})
 	m := r.server.WaitForCount(t, person, 1)[0]
 	if m.Text != "👋 bold and code and a link" || receipts[0].ID != strconv.Itoa(m.ID) {
 		t.Errorf("shown is %q under %d, receipt %+v", m.Text, m.ID, receipts)
 	}
 	want := []string{"bold: bold", "code: code", "text_link: a link"}
 	for i, e := range m.Entities {
-		if got := e.Type + ": " + covered(m, e); got != want[i] {
+		if got := e.Type + ": " + entityText(m, e); got != want[i] {
 			t.Errorf("entity %d is %q, want %q", i, got, want[i])
 		}
 	}
@@ -38,21 +38,21 @@ func TestMarkdownBecomesTextWithEntities(t *testing.T) {
 }
 
 func TestALongTextOfEmojiIsSplitWithinTheLimit(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	text := strings.Repeat(strings.Repeat("👨‍👩‍👧‍👦 **wörd** ", 10)+"\n\n", 70)
-	r.tell(channels.Message{Text: text})
+	r.sendAnswer(channels.Message{Text: text})
 	shown := r.server.BotMessages(person)
 	if len(shown) < 2 {
 		t.Fatalf("%d messages", len(shown))
 	}
 	all := ""
 	for _, m := range shown {
-		if units(m.Text) > 4096 {
-			t.Errorf("a part has %d units", units(m.Text))
+		if utf16Len(m.Text) > 4096 {
+			t.Errorf("a part has %d units", utf16Len(m.Text))
 		}
 		for _, e := range m.Entities {
-			if covered(m, e) != "wörd" {
-				t.Errorf("an entity covers %q", covered(m, e))
+			if entityText(m, e) != "wörd" {
+				t.Errorf("an entity covers %q", entityText(m, e))
 			}
 		}
 		all += m.Text + " "
@@ -63,23 +63,23 @@ func TestALongTextOfEmojiIsSplitWithinTheLimit(t *testing.T) {
 }
 
 func TestAVeryLongTextIsADocumentWithItsBeginning(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	text := "# Title\n\n" + strings.Repeat("A sentence of some words. ", 2000)
-	r.tell(channels.Message{Text: text, Media: []channels.File{r.file("a.png", telegramtest.PNG(10, 10))}})
+	r.sendAnswer(channels.Message{Text: text, Media: []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10))}})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || shown[0].Kind() != "document" || shown[1].Kind() != "photo" {
 		t.Fatalf("shown are %+v", shown)
 	}
 	f, _ := r.server.File(shown[0].File().FileID)
-	if string(f.Content) != text || f.Name != "answer.md" || !strings.HasPrefix(shown[0].Caption, "Title") || units(shown[0].Caption) > 1024 {
+	if string(f.Content) != text || f.Name != "answer.md" || !strings.HasPrefix(shown[0].Caption, "Title") || utf16Len(shown[0].Caption) > 1024 {
 		t.Errorf("%q with the caption %q", f.Name, shown[0].Caption)
 	}
 }
 
 func TestProgressIsSilent(t *testing.T) {
-	r := newRig(t)
-	r.tell(channels.Message{Kind: channels.Progress, Text: "⏳ working"})
-	r.tell(channels.Message{Kind: channels.Failure, Text: "Error (E1): no"})
+	r := newTestChannel(t)
+	r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ working"})
+	r.sendAnswer(channels.Message{Kind: channels.Failure, Text: "Error (E1): no"})
 	shown := r.server.BotMessages(person)
 	if !shown[0].Silent || shown[1].Silent {
 		t.Errorf("shown are %+v", shown)
@@ -87,28 +87,28 @@ func TestProgressIsSilent(t *testing.T) {
 }
 
 func TestInGroupsTheFirstPartRepliesToTheQuestion(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	question := r.server.UserSends(group, "tell me")
 	id := strconv.Itoa(question.ID)
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: strings.Repeat("word ", 1000), ReplyTo: id})
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: strings.Repeat("word ", 1000), ReplyTo: id})
 	shown := r.server.BotMessages(group)
 	if len(shown) != 2 || shown[0].ReplyTo == nil || shown[0].ReplyTo.ID != question.ID || shown[1].ReplyTo != nil {
 		t.Errorf("shown are %+v", shown)
 	}
 	r.server.UserDeletes(group, question.ID)
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: "still there", ReplyTo: id})
-	r.tell(channels.Message{Chat: chatOf("-77"), Text: "to a press", ReplyTo: "press-123"})
-	r.tell(channels.Message{Text: "in private", ReplyTo: id})
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "still there", ReplyTo: id})
+	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "to a press", ReplyTo: "press-123"})
+	r.sendAnswer(channels.Message{Text: "in private", ReplyTo: id})
 	if m := r.server.WaitForCount(t, person, 1)[0]; m.ReplyTo != nil {
 		t.Errorf("in private it is %+v", m)
 	}
 }
 
 func TestButtonsAreUnderTheLastPart(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	buttons := []channels.Button{{Label: "Yes", Data: "1"}, {Label: "No", Data: "2"}, {Label: strings.Repeat("long ", 30), Data: "3"}, {Data: "4"}}
-	r.tell(channels.Message{Text: strings.Repeat("word ", 1000), Buttons: buttons})
+	r.sendAnswer(channels.Message{Text: strings.Repeat("word ", 1000), Buttons: buttons})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || len(shown[0].Buttons()) != 0 || len(shown[1].Buttons()) != 4 {
 		t.Fatalf("shown are %+v", shown)
@@ -116,10 +116,10 @@ func TestButtonsAreUnderTheLastPart(t *testing.T) {
 	if rows := shown[1].ReplyMarkup.Rows; len(rows[0]) != 2 || len(rows[1]) != 1 {
 		t.Errorf("the rows are %+v", rows)
 	}
-	pictures := []channels.File{r.file("a.png", telegramtest.PNG(10, 10)), r.file("b.png", telegramtest.PNG(10, 10))}
-	r.tell(channels.Message{Text: "which?", Media: pictures, Buttons: buttons})
-	r.tell(channels.Message{Media: pictures, Buttons: buttons})
-	r.tell(channels.Message{Text: "this?", Media: pictures[:1], Buttons: buttons})
+	pictures := []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10)), r.writeFile("b.png", telegramtest.PNG(10, 10))}
+	r.sendAnswer(channels.Message{Text: "which?", Media: pictures, Buttons: buttons})
+	r.sendAnswer(channels.Message{Media: pictures, Buttons: buttons})
+	r.sendAnswer(channels.Message{Text: "this?", Media: pictures[:1], Buttons: buttons})
 	shown = r.server.BotMessages(person)[2:]
 	if len(shown) != 7 || shown[2].Text != "which?" || len(shown[2].Buttons()) != 4 || len(shown[5].Buttons()) != 4 ||
 		shown[6].Caption != "this?" || len(shown[6].Buttons()) != 4 {
@@ -131,15 +131,15 @@ func TestButtonsAreUnderTheLastPart(t *testing.T) {
 }
 
 func TestARepetitionIsLedByAMark(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for _, m := range []channels.Message{
 		{Text: "some **bold** words"},
 		{Text: strings.Repeat("x", 4095)},
-		{Text: "a **bold** caption", Media: []channels.File{r.file("a.png", telegramtest.PNG(10, 10))}},
-		{Media: []channels.File{r.file("a.png", telegramtest.PNG(10, 10))}},
+		{Text: "a **bold** caption", Media: []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10))}},
+		{Media: []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10))}},
 	} {
 		m.Chat, m.Kind = chatOf("42"), channels.Answer
-		for _, o := range r.plan(m) {
+		for _, o := range r.mustPlan(m) {
 			o.Repeat = true
 			if _, err := r.Send(context.Background(), o); err != nil {
 				t.Error(err)
@@ -147,22 +147,22 @@ func TestARepetitionIsLedByAMark(t *testing.T) {
 		}
 	}
 	for _, m := range r.server.BotMessages(person) {
-		if !strings.HasPrefix(m.TextOrCaption(), "↻") || units(m.TextOrCaption()) > 4096 {
+		if !strings.HasPrefix(m.TextOrCaption(), "↻") || utf16Len(m.TextOrCaption()) > 4096 {
 			t.Errorf("shown is %q", m.TextOrCaption())
 		}
 		for _, e := range append(m.Entities, m.CaptionEntities...) {
-			if covered(m, e) != "bold" {
-				t.Errorf("an entity covers %q", covered(m, e))
+			if entityText(m, e) != "bold" {
+				t.Errorf("an entity covers %q", entityText(m, e))
 			}
 		}
 	}
 }
 
 func TestAnEditReplacesTextAndButtons(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	stop := []channels.Button{{Label: "Stop", Data: "/stop"}}
-	id := r.tell(channels.Message{Kind: channels.Progress, Text: "⏳ one", Buttons: stop})[0].ID
-	next := r.plan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **two**", Buttons: stop})[0]
+	id := r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ one", Buttons: stop})[0].ID
+	next := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **two**", Buttons: stop})[0]
 	for range 2 { // the second changes nothing
 		if err := r.Edit(t.Context(), id, next); err != nil {
 			t.Error(err)
@@ -173,7 +173,7 @@ func TestAnEditReplacesTextAndButtons(t *testing.T) {
 		t.Errorf("shown is %+v", m)
 	}
 	r.server.FailNext("editMessageText", telegramtest.ErrorResponse(400, "Bad Request: can't parse entities: no"))
-	next = r.plan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **three**"})[0]
+	next = r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **three**"})[0]
 	if err := r.Edit(t.Context(), id, next); err != nil {
 		t.Error(err)
 	}
@@ -183,8 +183,8 @@ func TestAnEditReplacesTextAndButtons(t *testing.T) {
 }
 
 func TestAMessageIsRemovedAndOneThatIsGoneIsNoError(t *testing.T) {
-	r := newRig(t)
-	id := r.tell(channels.Message{Text: "hello"})[0].ID
+	r := newTestChannel(t)
+	id := r.sendAnswer(channels.Message{Text: "hello"})[0].ID
 	for range 2 {
 		if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
 			t.Error(err)
@@ -200,7 +200,7 @@ func TestAMessageIsRemovedAndOneThatIsGoneIsNoError(t *testing.T) {
 }
 
 func TestTypingIsShownInTheTopic(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	topic := r.server.AddTopic(forum, "one")
 	if err := r.Typing(t.Context(), chatOf(strconv.FormatInt(forum, 10)+"_"+strconv.Itoa(topic))); err != nil {
 		t.Error(err)
@@ -215,7 +215,7 @@ func TestTypingIsShownInTheTopic(t *testing.T) {
 }
 
 func TestAChatThatIsNotTelegramsIsRefused(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	for _, id := range []string{"", "x", "0", "1_", "1_x", "1_-2", "../1"} {
 		if _, err := r.Plan(channels.Message{Chat: chatOf(id), Text: "x"}); err == nil {
 			t.Errorf("%q is taken", id)

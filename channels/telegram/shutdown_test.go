@@ -18,7 +18,7 @@ import (
 func TestAMessageThatComesWhileRunEndsDoesNotOvertakeAPendingOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		ch, memory := clocked(t, map[string]func(*http.Request) (*http.Response, error){
+		ch, memory := newFakeTimeChannel(t, map[string]func(*http.Request) (*http.Response, error){
 			"setWebhook": func(req *http.Request) (*http.Response, error) {
 				<-release // whatever becomes of the context
 				return respond(req, 200, `{"ok":true,"result":true}`), nil
@@ -39,10 +39,10 @@ func TestAMessageThatComesWhileRunEndsDoesNotOvertakeAPendingOne(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- ch.Run(ctx, receive) }()
 		synctest.Wait()
-		deliver(ch, part(1, 7, ""))
+		deliverUpdate(ch, albumPartUpdate(1, 7, ""))
 		cancel()
 		synctest.Wait()
-		deliver(ch, part(2, 7, ""))
+		deliverUpdate(ch, albumPartUpdate(2, 7, ""))
 		close(release)
 		if err := <-done; err != nil || len(memory.StoredParts()) != 2 {
 			t.Errorf("after the first run %d messages are pending (%v)", len(memory.StoredParts()), err)
@@ -56,8 +56,8 @@ func TestAMessageThatComesWhileRunEndsDoesNotOvertakeAPendingOne(t *testing.T) {
 	})
 }
 
-// deliver brings an update to the webhook, and waits until it is handled.
-func deliver(ch *telegram.Channel, update string) {
+// deliverUpdate brings an update to the webhook, and waits until it is handled.
+func deliverUpdate(ch *telegram.Channel, update string) {
 	_, h := ch.Mount()
 	deliverTo(h, "secret", update)
 	synctest.Wait()

@@ -20,18 +20,18 @@ import (
 // album is complete.
 func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
-	r.run()
-	media := photos(full)
+	r := newWebhookChannel(t)
+	r.start()
+	media := photos(fullAlbum)
 	media[2].Caption = "my holiday"
 	m := r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person}, media...)
 	r.server.UserSends(person, "what do you say?")
-	got := r.wait(2)
-	isAlbum(t, got[0], full, "my holiday")
+	got := r.waitForMessages(2)
+	expectAlbum(t, got[0], fullAlbum, "my holiday")
 	if got[0].ID != strconv.Itoa(m[0].ID) || got[0].Cursor != "" || got[1].Text != "what do you say?" {
 		t.Errorf("received %+v", got)
 	}
-	r.taken()
+	r.receivedAll()
 	for _, d := range r.server.Deliveries() {
 		if d.Status != 200 {
 			t.Errorf("the deliveries are %+v", r.server.Deliveries())
@@ -41,10 +41,10 @@ func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 
 func TestAFullAlbumByWebhookIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
-	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(full)...)
-	r.run()
-	isAlbum(t, r.wait(1)[0], full, "ten")
+	r := newWebhookChannel(t)
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(fullAlbum)...)
+	r.start()
+	expectAlbum(t, r.waitForMessages(1)[0], fullAlbum, "ten")
 }
 
 func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
@@ -53,27 +53,27 @@ func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 		parts, early int
 		quiet        time.Duration // of the second run
 	}{
-		"after its first part": {full, 1, time.Hour}, // it ends with the other parts
+		"after its first part": {fullAlbum, 1, time.Hour}, // it ends with the other parts
 		"after all its parts":  {3, 3, time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first := newHookRig(t, func(o *telegram.Options) { o.Timing.Resend = time.Hour })
-			first.front.admit(c.early)
+			first := newWebhookChannel(t, func(o *telegram.Options) { o.Timing.Resend = time.Hour })
+			first.proxy.letThrough(c.early)
 			first.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(c.parts)...)
-			stop := first.run()
-			if !first.server.AwaitPending(c.parts-c.early, patience) {
+			stop := first.start()
+			if !first.server.AwaitPending(c.parts-c.early, waitLimit) {
 				t.Fatalf("%d are left", first.server.PendingUpdates())
 			}
 			stop()
-			if got := first.inbox.Messages(); len(got) != 0 {
+			if got := first.recorder.Messages(); len(got) != 0 {
 				t.Fatalf("received %+v", got)
 			}
 			// Nothing but the other parts, or that there are none, ends the waiting.
-			second := first.again(func(o *telegram.Options) { o.Timing.Resend, o.Timing.Quiet = 30*time.Hour, c.quiet })
-			second.run()
-			first.front.admit(-1)
-			isAlbum(t, second.wait(1)[0], c.parts, "look")
-			if got := second.taken(); len(got) != 1 {
+			second := first.restart(func(o *telegram.Options) { o.Timing.Resend, o.Timing.Quiet = 30*time.Hour, c.quiet })
+			second.start()
+			first.proxy.letThrough(-1)
+			expectAlbum(t, second.waitForMessages(1)[0], c.parts, "look")
+			if got := second.receivedAll(); len(got) != 1 {
 				t.Errorf("received %+v", got)
 			}
 		})
@@ -83,67 +83,67 @@ func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 // A part whose answer was lost comes again when the album was received, at once or to the next run.
 func TestAPartOfAnAlbumThatComesAgainIsNoMessage(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
-	updates := parts(r.server, full)
-	stop := r.run()
-	r.wait(full) // the photos as they were put on the server
+	r := newWebhookChannel(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	updates := sendAlbumSlowly(r.server, fullAlbum)
+	stop := r.start()
+	r.waitForMessages(fullAlbum) // the photos as they were put on the server
 	for i, u := range updates {
 		updates[i] = fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, u[1:])
-		r.bring("s", updates[i])
-		r.bring("s", updates[i]) // also while the album is not complete
+		r.deliverUntilAccepted("s", updates[i])
+		r.deliverUntilAccepted("s", updates[i]) // also while the album is not complete
 	}
-	isAlbum(t, r.wait(full + 1)[full], full, "")
-	again := func(r *hookRig, want int) {
+	expectAlbum(t, r.waitForMessages(fullAlbum + 1)[fullAlbum], fullAlbum, "")
+	again := func(r *webhookChannel, want int) {
 		t.Helper()
-		r.bring("s", updates[1])
+		r.deliverUntilAccepted("s", updates[1])
 		r.server.UserSends(person, "after") // comes behind it
-		if got := r.wait(want); got[want-1].Text != "after" {
+		if got := r.waitForMessages(want); got[want-1].Text != "after" {
 			t.Errorf("received %+v", got)
 		}
 	}
-	again(r, full+2)
+	again(r, fullAlbum+2)
 	stop()
-	second := r.again(func(o *telegram.Options) { o.WebhookSecret = "s" })
-	second.run()
+	second := r.restart(func(o *telegram.Options) { o.WebhookSecret = "s" })
+	second.start()
 	again(second, 1)
 }
 
 // Had it joined, it would be lost: the store has seen the album already.
 func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
-	updates := parts(r.server, full+1)
-	stop := r.run()
-	r.wait(full + 1)
+	r := newWebhookChannel(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	updates := sendAlbumSlowly(r.server, fullAlbum+1)
+	stop := r.start()
+	r.waitForMessages(fullAlbum + 1)
 	tried := make(chan struct{}, 100)
-	r.inbox.Lock()
-	r.inbox.Reject = func(channels.Incoming) error {
+	r.recorder.Lock()
+	r.recorder.Reject = func(channels.Incoming) error {
 		tried <- struct{}{}
 		return errors.New("killed right after it was stored")
 	}
-	r.inbox.Unlock()
-	deliver := func(r *hookRig, i int) {
+	r.recorder.Unlock()
+	deliver := func(r *webhookChannel, i int) {
 		t.Helper()
-		r.bring("s", fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, updates[i][1:]))
+		r.deliverUntilAccepted("s", fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, updates[i][1:]))
 	}
-	for i := range full {
+	for i := range fullAlbum {
 		deliver(r, i)
 	}
 	<-tried
 	stop()
-	second := r.again(func(o *telegram.Options) { o.WebhookSecret, o.Timing.Quiet = "s", time.Millisecond }) // for the late part
+	second := r.restart(func(o *telegram.Options) { o.WebhookSecret, o.Timing.Quiet = "s", time.Millisecond }) // for the late part
 	var late atomic.Bool
-	second.inbox.Reject = func(channels.Incoming) error {
+	second.recorder.Reject = func(channels.Incoming) error {
 		if !late.Load() {
 			return errors.New("not yet")
 		}
 		return nil
 	}
-	second.run()
-	deliver(second, full)
+	second.start()
+	deliver(second, fullAlbum)
 	late.Store(true)
-	got := second.wait(2)
-	isAlbum(t, got[0], full, "")
+	got := second.waitForMessages(2)
+	expectAlbum(t, got[0], fullAlbum, "")
 	if len(got[1].Media) != 1 || got[1].ID != "1010" {
 		t.Errorf("the late part is %+v", got[1])
 	}
@@ -151,54 +151,54 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 
 func TestAFileThatTakesLongHoldsUpOnlyItsChatAndSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	first := newHookRig(t)
+	first := newWebhookChannel(t)
 	never := make(chan struct{})
 	defer close(never)
 	first.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
-	stop := first.run()
+	stop := first.start()
 	first.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "a file", Media: &photos(1)[0]})
 	first.server.UserSends(person, "and a word")
-	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	first.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
 	first.server.UserSends(other, "meanwhile")
-	if got := first.taken(); len(got) != 1 || got[0].Text != "meanwhile" {
+	if got := first.receivedAll(); len(got) != 1 || got[0].Text != "meanwhile" {
 		t.Fatalf("received %+v", got)
 	}
 	stop()
-	second := first.again()
-	second.run()
-	got := second.wait(2)
+	second := first.restart()
+	second.start()
+	got := second.waitForMessages(2)
 	if len(got[0].Media) != 1 || got[0].Text != "a file" || got[1].Text != "and a word" {
 		t.Errorf("received %+v", got)
 	}
-	contains(t, got[0].Media[0], "photo 0")
+	expectContent(t, got[0].Media[0], "photo 0")
 	second.server.UserSends(person, "done")
-	second.wait(3)
-	second.emptied()
+	second.waitForMessages(3)
+	second.waitForNoParts()
 }
 
-func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
+func TestAnUpdateThatCannotBeStoredIsNotConfirmed(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
-	r.run()
-	r.registered()
-	r.home.memory.FailWrites(errors.New("the disk is full"))
-	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(full)...)
-	for _, d := range r.delivered(2)[:2] {
+	r := newWebhookChannel(t)
+	r.start()
+	r.waitForRegistration()
+	r.state.memory.FailWrites(errors.New("the disk is full"))
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(fullAlbum)...)
+	for _, d := range r.waitForDeliveries(2)[:2] {
 		if d.Status != 503 {
 			t.Errorf("answered %d", d.Status)
 		}
 	}
-	if r.server.PendingUpdates() != full {
+	if r.server.PendingUpdates() != fullAlbum {
 		t.Errorf("%d are left", r.server.PendingUpdates())
 	}
-	r.home.memory.FailWrites(nil)
-	isAlbum(t, r.wait(1)[0], full, "look")
+	r.state.memory.FailWrites(nil)
+	expectAlbum(t, r.waitForMessages(1)[0], fullAlbum, "look")
 }
 
 func TestABrokenFileOfAnEarlierVersionStopsNobody(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
-	state := r.home.earlier()
+	r := newWebhookChannel(t)
+	state := r.state.legacyDir()
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -208,11 +208,11 @@ func TestABrokenFileOfAnEarlierVersionStopsNobody(t *testing.T) {
 		}
 	}
 	r.server.UserSends(person, "hello")
-	r.run()
-	if got := r.wait(1); got[0].Text != "hello" {
+	r.start()
+	if got := r.waitForMessages(1); got[0].Text != "hello" {
 		t.Errorf("received %+v", got)
 	}
-	if n := strings.Count(r.logged(), "cannot be read and stays there"); n != 3 {
-		t.Errorf("%d are logged: %s", n, r.logged())
+	if n := strings.Count(r.logText(), "cannot be read and stays there"); n != 3 {
+		t.Errorf("%d are logged: %s", n, r.logText())
 	}
 }

@@ -9,23 +9,23 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// polls makes of a webhook's bot one that polls, with the same state.
-func (r *hookRig) polls(change ...func(*telegram.Options)) *rig {
+// switchToPolling returns a channel for the same bot and state that polls.
+func (r *webhookChannel) switchToPolling(change ...func(*telegram.Options)) *testChannel {
 	r.t.Helper()
-	return newRigOn(r.t, r.server, r.home, change...)
+	return newTestChannelOn(r.t, r.server, r.state, change...)
 }
 
 func TestALeftOverWebhookIsRemovedToPoll(t *testing.T) {
 	t.Parallel()
-	hook := newHookRig(t)
-	stop := hook.run()
-	hook.registered()
+	hook := newWebhookChannel(t)
+	stop := hook.start()
+	hook.waitForRegistration()
 	stop()
 	hook.server.UserSends(person, "while nobody was there")
-	r := hook.polls()
+	r := hook.switchToPolling()
 	r.server.FailNext("deleteWebhook", telegramtest.BadGateway())
-	r.run()
-	if got := r.wait(1); got[0].Text != "while nobody was there" {
+	r.start()
+	if got := r.waitForMessages(1); got[0].Text != "while nobody was there" {
 		t.Errorf("received %+v", got)
 	}
 	calls := r.server.Calls("deleteWebhook")
@@ -36,19 +36,19 @@ func TestALeftOverWebhookIsRemovedToPoll(t *testing.T) {
 
 func TestAWebhookThatSomebodySetsWhileWePollIsTheirs(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.run()
+	r := newTestChannel(t)
+	r.start()
 	r.server.UserSends(person, "one")
-	r.wait(1)
+	r.waitForMessages(1)
 	r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, "Conflict: can't use getUpdates method while webhook is active"))
 	r.server.UserSends(person, "two")
-	r.wait(2) // by the poll that was open; the next one is refused
+	r.waitForMessages(2) // by the poll that was open; the next one is refused
 	r.server.UserSends(person, "three")
-	r.wait(3)
+	r.waitForMessages(3)
 	if n := len(r.server.Calls("deleteWebhook")); n != 0 {
 		t.Errorf("it was removed %d times", n)
 	}
-	if log := r.logged(); !strings.Contains(log, "another program has set a webhook") {
+	if log := r.logText(); !strings.Contains(log, "another program has set a webhook") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
@@ -58,20 +58,20 @@ func TestAnAlbumThatBeganByWebhookEndsByPolling(t *testing.T) {
 	t.Parallel()
 	for name, early := range map[string]int{"half of it": 2, "all of it": 4} {
 		t.Run(name, func(t *testing.T) {
-			hook := newHookRig(t)
-			hook.front.admit(early)
+			hook := newWebhookChannel(t)
+			hook.proxy.letThrough(early)
 			hook.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(4)...)
-			stop := hook.run()
-			if !hook.server.AwaitPending(4-early, patience) {
+			stop := hook.start()
+			if !hook.server.AwaitPending(4-early, waitLimit) {
 				t.Fatalf("%d are left", hook.server.PendingUpdates())
 			}
 			stop()
-			r := hook.polls()
+			r := hook.switchToPolling()
 			r.Resume("12345") // from before the webhook
-			r.run()
+			r.start()
 			r.server.UserSends(person, "and?")
-			got := r.wait(2)
-			isAlbum(t, got[0], 4, "look")
+			got := r.waitForMessages(2)
+			expectAlbum(t, got[0], 4, "look")
 			if got[1].Text != "and?" {
 				t.Errorf("received %+v", got[1])
 			}
@@ -84,24 +84,24 @@ func TestAnAlbumThatBeganByWebhookEndsByPolling(t *testing.T) {
 	}
 }
 
-func TestWhatWasPolledAndWaitsIsReceivedByWebhookOnce(t *testing.T) {
+func TestPolledPendingMessagesAreReceivedOnceInWebhookMode(t *testing.T) {
 	t.Parallel()
-	hook := newHookRig(t)
-	r := hook.polls()
+	hook := newWebhookChannel(t)
+	r := hook.switchToPolling()
 	never := make(chan struct{})
 	defer close(never)
 	r.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
 	r.server.UserPosts(telegramtest.UserPost{Chat: other, Text: "slow", Media: &photos(1)[0]})
-	stop := r.run()
+	stop := r.start()
 	r.server.UserSends(person, "hello")
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(3)...)
-	isAlbum(t, r.wait(2)[1], 3, "look")
+	expectAlbum(t, r.waitForMessages(2)[1], 3, "look")
 	stop()
-	hook.run()
+	hook.start()
 	r.server.UserSends(person, "and?")
-	hook.wait(2)
-	hook.emptied()
-	for _, in := range hook.taken() {
+	hook.waitForMessages(2)
+	hook.waitForNoParts()
+	for _, in := range hook.receivedAll() {
 		if in.Text != "slow" && in.Text != "and?" {
 			t.Errorf("received again: %+v", in)
 		}

@@ -23,32 +23,33 @@ import (
 func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
 		watch := func(o *telegram.Options) { o.Timing.Watch = 20 * time.Millisecond }
-		r := newHookRig(t, watch)
+		r := newWebhookChannel(t, watch)
 		return channelstest.Subject{
 			Channel:    r.Channel,
 			Chat:       chatOf("42"),
-			Sent:       func() []channelstest.SentCall { return sent(t, r.server) },
+			Sent:       func() []channelstest.SentCall { return sentCalls(t, r.server) },
 			UserSends:  func(text string) { r.server.UserSends(person, text) },
 			Redelivers: true,
 			Normalize:  channelstest.StripMarkup,
 			CloseIdleConnections: func() { // Telegram goes on delivering, and its connections are not the channel's
 				r.server.Close()
-				r.front.Close()
+				r.proxy.Close()
 			},
-			Optional: r.optional("getWebhookInfo", func() channels.Channel { return r.beside(watch) }),
+			Optional: r.optionalFields("getWebhookInfo", func() channels.Channel { return r.newChannelBeside(watch) }),
 		}
 	})
 }
 
-// beside is another channel at the same address. A delivery is for the one that runs.
-func (r *hookRig) beside(change ...func(*telegram.Options)) channels.Channel {
+// newChannelBeside returns another channel at the same address. The channel that runs gets the
+// deliveries.
+func (r *webhookChannel) newChannelBeside(change ...func(*telegram.Options)) channels.Channel {
 	r.t.Helper()
-	first := r.front.now
-	next := r.again(change...)
-	second := r.front.now
-	r.front.mu.Lock()
-	defer r.front.mu.Unlock()
-	r.front.now = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	first := r.proxy.current
+	next := r.restart(change...)
+	second := r.proxy.current
+	r.proxy.mu.Lock()
+	defer r.proxy.mu.Unlock()
+	r.proxy.current = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		answer := httptest.NewRecorder()
 		if second.ServeHTTP(answer, req); answer.Code == http.StatusServiceUnavailable { // nothing was read
 			first.ServeHTTP(w, req)
@@ -61,11 +62,11 @@ func (r *hookRig) beside(change ...func(*telegram.Options)) channels.Channel {
 
 func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
-	stop := r.run()
-	call := r.registered()
+	r := newWebhookChannel(t)
+	stop := r.start()
+	call := r.waitForRegistration()
 	r.server.UserSends(person, "hello")
-	m := r.wait(1)[0]
+	m := r.waitForMessages(1)[0]
 	if m.Text != "hello" || m.Cursor != "" {
 		t.Errorf("received %+v", m)
 	}
@@ -74,7 +75,7 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 		t.Errorf("allowed are %v (%v)", allowed, err)
 	}
 	secret := call.Params["secret_token"]
-	if call.Params["url"] != r.front.URL+"/hook" || call.IntParam("max_connections") < 2 || len(secret) < 32 ||
+	if call.Params["url"] != r.proxy.URL+"/hook" || call.IntParam("max_connections") < 2 || len(secret) < 32 ||
 		strings.Contains(secret, strings.Split(r.server.Token, ":")[1]) {
 		t.Errorf("set with %v", call.Params)
 	}
@@ -82,81 +83,81 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 	if n := len(r.server.Calls("getUpdates")) + len(r.server.Calls("deleteWebhook")); n != 0 {
 		t.Errorf("%d calls poll or remove the webhook", n)
 	}
-	if log := r.logged(); strings.Contains(log, secret) {
+	if log := r.logText(); strings.Contains(log, secret) {
 		t.Error("the secret is in the log")
 	}
-	if status, _ := r.post(secret, "{}"); status != http.StatusServiceUnavailable {
+	if status, _ := r.postUpdate(secret, "{}"); status != http.StatusServiceUnavailable {
 		t.Errorf("when it has ended it answers %d", status)
 	}
 }
 
 func TestAWrongSecretIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s3cret_-" })
-	r.run()
-	if got := r.registered().Params["secret_token"]; got != "s3cret_-" {
+	r := newWebhookChannel(t, func(o *telegram.Options) { o.WebhookSecret = "s3cret_-" })
+	r.start()
+	if got := r.waitForRegistration().Params["secret_token"]; got != "s3cret_-" {
 		t.Fatalf("the secret is %q", got)
 	}
 	update := `{"update_id":1,"message":{"message_id":1,"text":"x","chat":{"id":42,"type":"private"},"from":{"id":42}}}`
 	for _, secret := range []string{"", "s3cret", "S3cret_-", "s3cret_-x"} {
-		if status, _ := r.post(secret, update); status != http.StatusUnauthorized {
+		if status, _ := r.postUpdate(secret, update); status != http.StatusUnauthorized {
 			t.Errorf("with the secret %q it answers %d", secret, status)
 		}
 	}
-	if got := r.inbox.Messages(); len(got) != 0 {
+	if got := r.recorder.Messages(); len(got) != 0 {
 		t.Errorf("received %+v", got)
 	}
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.front.URL, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.proxy.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(waitLimit))
 	_, _ = io.WriteString(conn, "POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n") // and never the body
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !resp.Close {
 		t.Errorf("without a body: %+v, %v", resp, err)
 	}
-	if status, _ := r.post("s3cret_-", update); status != http.StatusOK || len(r.inbox.Messages()) != 1 {
+	if status, _ := r.postUpdate("s3cret_-", update); status != http.StatusOK || len(r.recorder.Messages()) != 1 {
 		t.Errorf("with the right secret it answers %d", status)
 	}
 }
 
 func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
+	r := newWebhookChannel(t)
 	began, let := make(chan struct{}), make(chan struct{})
-	r.inbox.Reject = func(channels.Incoming) error {
+	r.recorder.Reject = func(channels.Incoming) error {
 		close(began)
 		<-let
 		return nil
 	}
 	r.server.UserSends(person, "hello")
-	r.run()
+	r.start()
 	<-began
 	if d := r.server.Deliveries(); len(d) != 1 || d[0].Done || r.server.PendingUpdates() != 1 {
 		t.Errorf("before it was received: %+v", d)
 	}
 	close(let)
-	if got := r.taken(); len(got) != 1 || len(r.server.Deliveries()) != 1 {
+	if got := r.receivedAll(); len(got) != 1 || len(r.server.Deliveries()) != 1 {
 		t.Errorf("received %+v", got)
 	}
 }
 
-func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
+func TestRefusedUpdatesAreDeliveredAgainInOrder(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
+	r := newWebhookChannel(t)
 	refused := 0
 	r.server.UserSends(person, "one")
 	r.server.UserSends(person, "two")
-	r.runRefused(func(context.Context, channels.Incoming) error {
+	r.startRefusing(func(context.Context, channels.Incoming) error {
 		if refused++; refused <= 6 { // whole and as a part, three times
 			return errors.New("the disk is full")
 		}
 		return nil
 	})
-	got := r.wait(2)
-	r.taken()
+	got := r.waitForMessages(2)
+	r.receivedAll()
 	if got[0].Text != "one" || got[1].Text != "two" {
 		t.Errorf("received %+v", got)
 	}
@@ -167,51 +168,51 @@ func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
 	if fmt.Sprint(statuses) != "[503 503 503 200 200]" {
 		t.Errorf("the answers are %v", statuses)
 	}
-	if n := strings.Count(r.logged(), "the disk is full"); n != 1 {
+	if n := strings.Count(r.logText(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
 
-func TestWhatCannotBeReadIsSkippedByWebhook(t *testing.T) {
+func TestUndecodableUpdatesAreSkippedInWebhookMode(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	r := newWebhookChannel(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
 	broken := r.server.InjectUndecodableUpdate()
 	r.server.UserSends(person, "after")
-	r.run()
-	r.wait(1)
-	r.taken()
+	r.start()
+	r.waitForMessages(1)
+	r.receivedAll()
 	for body, want := range map[string]int{
 		"no JSON": 200, "{}": 200, `{"update_id":5}`: 200, strings.Repeat(" ", 5<<20): http.StatusRequestEntityTooLarge,
 	} {
-		if status, _ := r.post("s", body); status != want {
+		if status, _ := r.postUpdate("s", body); status != want {
 			t.Errorf("%.20q is answered %d", body, status)
 		}
 	}
-	log := r.logged()
+	log := r.logText()
 	for _, want := range []string{"undecodable update skipped", strconv.Itoa(broken), "update without an id skipped", "too big"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q: %s", want, log)
 		}
 	}
-	if got := r.inbox.Messages(); len(got) != 1 {
+	if got := r.recorder.Messages(); len(got) != 1 {
 		t.Errorf("received %+v", got)
 	}
 }
 
 func TestPressesComeByWebhook(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
-	r.run()
+	r := newWebhookChannel(t)
+	r.start()
 	m := r.server.UserSends(person, "hello")
 	query := r.server.UserPresses(person, 0, m.ID, "stop")
-	for _, in := range r.wait(2) {
+	for _, in := range r.waitForMessages(2) {
 		if in.Press == "" && in.Text != "hello" || in.Press != "" && in.Press != "stop" {
 			t.Errorf("received %+v", in)
 		}
 	}
-	r.until("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 1 && c[0].Params["callback_query_id"] == query })
-	r.until("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) == 1 })
-	r.taken()
+	r.waitForCalls("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 1 && c[0].Params["callback_query_id"] == query })
+	r.waitForCalls("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.receivedAll()
 }
 
 func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
@@ -262,7 +263,7 @@ func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
 
 func TestDeliveriesThatWaitAreAnsweredAtTheEnd(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t)
+	r := newWebhookChannel(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	began := make(chan struct{}, 10)
 	done := make(chan error, 1)
@@ -276,22 +277,22 @@ func TestDeliveriesThatWaitAreAnsweredAtTheEnd(t *testing.T) {
 	r.server.UserSends(person, "is being received")
 	<-began
 	r.server.UserSends(other, "waits for that")
-	<-r.front.read
-	<-r.front.read // both
+	<-r.proxy.read
+	<-r.proxy.read // both
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("Run returned %v", err)
 	}
-	for _, d := range r.delivered(2)[:2] {
+	for _, d := range r.waitForDeliveries(2)[:2] {
 		if d.Status != http.StatusServiceUnavailable {
 			t.Errorf("answered %d", d.Status)
 		}
 	}
 }
 
-func TestWhatWaitsIsBoundedAndTelegramKeepsTheRest(t *testing.T) {
+func TestPendingMessagesAreBoundedAndTelegramKeepsTheRest(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	r := newWebhookChannel(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
 	never := make(chan struct{})
 	defer close(never)
 	r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
@@ -300,10 +301,10 @@ func TestWhatWaitsIsBoundedAndTelegramKeepsTheRest(t *testing.T) {
 		}
 		return telegramtest.Fault{}
 	})
-	r.run()
-	r.registered()
+	r.start()
+	r.waitForRegistration()
 	send := func(chat int, what string) int {
-		status, _ := r.post("s", fmt.Sprintf(`{"update_id":%d,"message":{"message_id":1,"chat":{"id":%[1]d,"type":"private"},"from":{"id":%[1]d},%s}}`, chat, what))
+		status, _ := r.postUpdate("s", fmt.Sprintf(`{"update_id":%d,"message":{"message_id":1,"chat":{"id":%[1]d,"type":"private"},"from":{"id":%[1]d},%s}}`, chat, what))
 		return status
 	}
 	taken := 0
@@ -313,7 +314,7 @@ func TestWhatWaitsIsBoundedAndTelegramKeepsTheRest(t *testing.T) {
 	if taken < 100 || taken == 1000 {
 		t.Errorf("%d are taken", taken)
 	}
-	if status := send(5000, `"text":"a word"`); status != http.StatusOK || len(r.inbox.Messages()) != 1 {
+	if status := send(5000, `"text":"a word"`); status != http.StatusOK || len(r.recorder.Messages()) != 1 {
 		t.Errorf("what need not wait is answered %d", status)
 	}
 }

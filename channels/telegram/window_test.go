@@ -8,51 +8,52 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// hang makes the first download take until the test ends, and waits for it.
-func (r *rig) hang() {
+// hangFirstDownload makes the first download hang until the test ends, and waits until it has
+// started.
+func (r *testChannel) hangFirstDownload() {
 	r.t.Helper()
 	never := make(chan struct{})
 	r.t.Cleanup(func() { close(never) })
 	r.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
 }
 
 // Telegram hands out a hundred updates from the first that is not confirmed.
-func TestHundredsOfMessagesAreHeardWhileADownloadTakesLong(t *testing.T) {
-	r := newRig(t)
-	r.run()
-	r.hang()
+func TestHundredsOfMessagesAreReceivedDuringALongDownload(t *testing.T) {
+	r := newTestChannel(t)
+	r.start()
+	r.hangFirstDownload()
 	for i := range 250 {
 		r.server.UserSends(other+int64(i), "hello")
 	}
 	r.server.UserSends(person, "behind it")
-	r.wait(250)
-	r.confirmed(int64(r.server.InjectUpdate(`{"poll":{}}`)))
+	r.waitForMessages(250)
+	r.waitForConfirmation(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	if n := len(r.server.Calls("getUpdates")); n > 260 {
 		t.Errorf("%d polls for 252 updates", n)
 	}
 }
 
 func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
-	r := newRig(t)
-	stop := r.run()
-	r.hang()
+	r := newTestChannel(t)
+	stop := r.start()
+	r.hangFirstDownload()
 	for i := range 97 {
 		r.server.UserSends(other+1+int64(i), "hello")
 	}
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: other, Text: "three"}, photos(3)...)
-	got := r.wait(98)
+	got := r.waitForMessages(98)
 	stop()
-	again := newRigOn(t, r.server, r.home)
+	again := newTestChannelOn(t, r.server, r.state)
 	for _, in := range got {
 		if in.Cursor != "" {
 			again.Resume(in.Cursor)
 		}
 	}
-	again.run()
+	again.start()
 	files := 0
-	for _, in := range append(got, again.settled()...) {
+	for _, in := range append(got, again.receivedSoFar()...) {
 		files += len(in.Media)
 	}
 	if files != 4 {
@@ -61,37 +62,37 @@ func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
 }
 
 func TestStopDoesNotWaitForADownload(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
-	r.tell(channels.Message{Text: "working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
-	r.run()
-	r.hang()
+	r.sendAnswer(channels.Message{Text: "working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
+	r.start()
+	r.hangFirstDownload()
 	r.server.UserSends(person, "behind it")
 	r.server.UserPresses(person, person, r.server.BotMessages(person)[0].ID, "/stop")
 	r.server.UserSends(person, "/stop now")
-	if got := r.wait(2); got[0].Press != "/stop" || got[1].Text != "/stop now" {
+	if got := r.waitForMessages(2); got[0].Press != "/stop" || got[1].Text != "/stop now" {
 		t.Errorf("received %+v", got)
 	}
 }
 
 // Each bot numbers the messages of its private chats and its updates by itself.
 func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
-	first := newRig(t)
-	stop := first.run()
+	first := newTestChannel(t)
+	stop := first.start()
 	m := first.server.UserSends(person, "to the first")
-	before := first.only()
+	before := first.onlyMessage()
 	stop()
 	s := telegramtest.New(t)
 	s.Bot.ID++
-	second := newRigOn(t, s, first.home)
+	second := newTestChannelOn(t, s, first.state)
 	second.Resume(before.Cursor)
-	stop = second.run()
+	stop = second.start()
 	n := s.UserSends(person, "to the second")
-	got := second.only()
+	got := second.onlyMessage()
 	if n.ID != m.ID || got.ID == before.ID || got.Text != "to the second" {
 		t.Fatalf("message %d is %+v, and message %d is %+v", m.ID, before, n.ID, got)
 	}
-	answer := second.hello("hello")
+	answer := second.planText("hello")
 	answer.ReplyTo = got.ID
 	if _, err := second.Send(t.Context(), answer); err != nil {
 		t.Fatal(err)
@@ -100,49 +101,49 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 		t.Errorf("the answer to it is %+v", shown)
 	}
 	stop()
-	again := newRigOn(t, s, first.home) // it is the same bot still
+	again := newTestChannelOn(t, s, first.state) // it is the same bot still
 	again.Resume(got.Cursor)
-	again.run()
+	again.start()
 	s.UserSends(person, "once more")
-	if next := again.only(); next.Text != "once more" || next.ID == got.ID {
+	if next := again.onlyMessage(); next.Text != "once more" || next.ID == got.ID {
 		t.Errorf("received %+v", next)
 	}
-	back := newRigOn(t, first.server, first.home)
-	back.run()
+	back := newTestChannelOn(t, first.server, first.state)
+	back.start()
 	first.server.UserSends(person, "to the first again")
-	if all := back.settled(); all[len(all)-1].ID != itoa(m.ID+1) {
+	if all := back.receivedSoFar(); all[len(all)-1].ID != itoa(m.ID+1) {
 		t.Errorf("received %+v", all)
 	}
 }
 
 // Its files are for it alone.
-func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
-	first := newRig(t)
-	stop := first.run()
-	first.hang()
+func TestPendingMessagesOfABotAreNotReceivedByAnother(t *testing.T) {
+	first := newTestChannel(t)
+	stop := first.start()
+	first.hangFirstDownload()
 	stop()
-	second := newRigOn(t, telegramtest.New(t), first.home)
+	second := newTestChannelOn(t, telegramtest.New(t), first.state)
 	second.server.Bot.ID++
-	stop = second.run()
+	stop = second.start()
 	second.server.UserSends(person, "hello")
-	if got := second.wait(1)[0]; got.Text != "hello" || len(first.home.memory.StoredParts()) != 1 {
-		t.Errorf("received %+v, and pending are %v", got, first.home.memory.StoredParts())
+	if got := second.waitForMessages(1)[0]; got.Text != "hello" || len(first.state.memory.StoredParts()) != 1 {
+		t.Errorf("received %+v, and pending are %v", got, first.state.memory.StoredParts())
 	}
-	if log := second.logged(); !strings.Contains(log, "messages to another bot are pending") {
+	if log := second.logText(); !strings.Contains(log, "messages to another bot are pending") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 	stop()
-	back := newRigOn(t, first.server, first.home)
-	back.run()
-	if got := back.only(); got.Text != "slow" || len(got.Media) != 1 {
+	back := newTestChannelOn(t, first.server, first.state)
+	back.start()
+	if got := back.onlyMessage(); got.Text != "slow" || len(got.Media) != 1 {
 		t.Errorf("received %+v", got)
 	}
 }
 
 func TestWithoutAMemoryNothingIsReceived(t *testing.T) {
-	r := newRig(t)
+	r := newTestChannel(t)
 	r.SetMemory(nil)
-	if err := r.Run(t.Context(), r.inbox.Receive); err == nil {
+	if err := r.Run(t.Context(), r.recorder.Receive); err == nil {
 		t.Error("Run returned nil")
 	}
 }

@@ -1,0 +1,261 @@
+package discord_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The people of the tests.
+const (
+	ada = "4200000000000000042"
+	bob = "4300000000000000043"
+)
+
+// waitLimit bounds the waits of the tests.
+const waitLimit = 5 * time.Minute
+
+// testChannel is a channel on a test server.
+type testChannel struct {
+	*discord.Channel
+	t        *testing.T
+	server   *discordtest.Server
+	dm       string // Ada's DM channel
+	dir      string
+	logs     *observer.ObservedLogs
+	recorder *channelstest.Recorder
+	memory   *fakeMemory
+}
+
+// fakeMemory implements channels.Memory for a channel under test.
+type fakeMemory struct {
+	sync.Mutex
+	values map[string]string
+	fail   func(value string) error // if nil, everything is saved
+}
+
+func (m *fakeMemory) Load(_ context.Context, key string) (string, error) {
+	m.Lock()
+	defer m.Unlock()
+	return m.values[key], nil
+}
+
+func (m *fakeMemory) Save(_ context.Context, key, value string) error {
+	m.Lock()
+	defer m.Unlock()
+	if m.fail != nil {
+		if err := m.fail(value); err != nil {
+			return err
+		}
+	}
+	m.values[key] = value
+	return nil
+}
+
+func (m *fakeMemory) Parts(context.Context) ([]channels.Incoming, error) { return nil, nil }
+
+func (m *fakeMemory) Known(context.Context, channels.Chat, string) (bool, error) { return false, nil }
+
+func (m *fakeMemory) DropParts(context.Context, channels.Chat, string) error { return nil }
+
+func newTestChannel(t *testing.T, change ...func(*discord.Options)) *testChannel {
+	t.Helper()
+	s := discordtest.New(t)
+	s.AddUser(discordtest.User{ID: ada, Username: "ada", GlobalName: "Ada L"})
+	return newTestChannelOn(t, s, t.TempDir(), change...)
+}
+
+// restartWithoutCursor returns another channel on the same server, as after a restart, without a
+// cursor.
+func (r *testChannel) restartWithoutCursor(change ...func(*discord.Options)) *testChannel {
+	r.t.Helper()
+	next := newTestChannelOn(r.t, r.server, r.dir, change...)
+	next.memory = r.memory
+	next.SetMemory(r.memory)
+	return next
+}
+
+// newTestChannelOn returns a channel on a server that may have served another channel.
+func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*discord.Options)) *testChannel {
+	t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	transport := &http.Transport{}
+	o := discord.Options{
+		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
+		Folder: channelstest.ChatFolders(dir, "media"),
+		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond}, People: []string{ada},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	o.Client.Transport = libraryOnly{t, o.Client.Transport}
+	ch, err := discord.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if strings.Contains(channelstest.LogText(t, logs), s.Token) {
+			t.Error("the token is in the log")
+		}
+	})
+	m := &fakeMemory{values: map[string]string{}}
+	ch.SetMemory(m)
+	return &testChannel{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, recorder: channelstest.NewRecorder(), memory: m}
+}
+
+// start runs the channel until stop is called or the test ends. Run must not return an error.
+func (r *testChannel) start() (stop func()) {
+	return channelstest.Start(r.t, r.Channel, r.recorder.Receive)
+}
+
+// logText returns the log as JSON lines.
+func (r *testChannel) logText() string { return channelstest.LogText(r.t, r.logs) }
+
+// startConnected starts the channel and waits until it is connected to the gateway.
+func (r *testChannel) startConnected() (stop func()) {
+	r.t.Helper()
+	stop = r.start()
+	r.server.AwaitReady(r.t)
+	return stop
+}
+
+// waitForSessions waits until the gateway has started n sessions.
+func (r *testChannel) waitForSessions(n int) {
+	r.t.Helper()
+	r.server.AwaitStats(r.t, func(s discordtest.Stats) bool { return s.Readies >= n })
+}
+
+// waitForMessages waits until n messages are received, and returns all of them.
+func (r *testChannel) waitForMessages(n int) []channels.Incoming {
+	r.t.Helper()
+	got, ok := r.recorder.Await(func(all []channels.Incoming) bool { return len(all) >= n })
+	if !ok {
+		r.t.Fatalf("%d messages were received and should be %d: %+v\n%s", len(got), n, got, r.logText())
+	}
+	return got
+}
+
+// receivedSoFar returns the received messages after all events so far are handled. It sends a
+// marker message in a new DM, in Ada's DM and in the given chats, and waits for each. A search of
+// the history cannot find the first marker, because its DM is unknown before its event, which comes
+// after all others.
+func (r *testChannel) receivedSoFar(chats ...string) []channels.Incoming {
+	r.t.Helper()
+	r.server.AwaitReady(r.t)
+	const marker = "4900000000000000049"
+	marks := map[string]bool{}
+	mark := func(chat, user string) {
+		id := r.server.UserSends(chat, user, "<@"+r.server.Bot.ID+"> that is all").ID
+		r.waitForMessage(id)
+		marks[id] = true
+	}
+	mark(r.server.DM(marker).ID, marker)
+	for _, chat := range append(chats, r.dm) {
+		mark(chat, ada)
+	}
+	return slices.DeleteFunc(r.recorder.Messages(), func(in channels.Incoming) bool { return marks[in.ID] })
+}
+
+// waitForMessage waits until the message with this ID is received.
+func (r *testChannel) waitForMessage(id string) {
+	r.t.Helper()
+	all, ok := r.recorder.Await(func(all []channels.Incoming) bool {
+		return slices.ContainsFunc(all, func(in channels.Incoming) bool { return in.ID == id })
+	})
+	if !ok {
+		r.t.Fatalf("the last message was not received: %+v\n%s", all, r.logText())
+	}
+}
+
+// onlyMessage returns the message of all events so far, and fails the test unless there is exactly
+// one.
+func (r *testChannel) onlyMessage(chats ...string) channels.Incoming {
+	r.t.Helper()
+	all := r.receivedSoFar(chats...)
+	if len(all) != 1 {
+		r.t.Fatalf("one message should be received and are %+v", all)
+	}
+	return all[0]
+}
+
+func textsOf(all []channels.Incoming) []string {
+	var out []string
+	for _, in := range all {
+		out = append(out, in.Text)
+	}
+	return out
+}
+
+func chatOf(id string) channels.Chat { return channels.Chat{Channel: discord.Name, ID: id} }
+
+// sendAnswer plans and sends an answer to Ada, and returns the receipts.
+func (r *testChannel) sendAnswer(m channels.Message) []channels.Receipt {
+	r.t.Helper()
+	if m.Chat.ID == "" {
+		m.Chat = chatOf(r.dm)
+	}
+	if m.Kind == "" {
+		m.Kind = channels.Answer
+	}
+	return channelstest.MustSend(r.t, r.Channel, m)
+}
+
+func (r *testChannel) mustPlan(m channels.Message) []channels.Outgoing {
+	r.t.Helper()
+	return channelstest.MustPlan(r.t, r.Channel, m)
+}
+
+// planText plans a short text to Ada.
+func (r *testChannel) planText(text string) channels.Outgoing {
+	r.t.Helper()
+	return r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: text})[0]
+}
+
+// writeFile writes a file for a message.
+func (r *testChannel) writeFile(name string, content []byte) channels.File {
+	r.t.Helper()
+	return channelstest.WriteFile(r.t, name, content)
+}
+
+// mustFailSend returns the error of a send that must fail, and checks that the token is not in it.
+func (r *testChannel) mustFailSend(ctx context.Context, o channels.Outgoing) *channels.SendError {
+	r.t.Helper()
+	return channelstest.MustFailSend(ctx, r.t, r.Channel, o, r.server.Token)
+}
+
+// waitForCalls waits until enough reports true for the calls of a route.
+func (r *testChannel) waitForCalls(route string, enough func([]discordtest.Call) bool) []discordtest.Call {
+	r.t.Helper()
+	calls, ok := r.server.AwaitCalls(route, waitLimit, enough)
+	if !ok {
+		r.t.Fatalf("the calls of %s are %+v\n%s", route, calls, r.logText())
+	}
+	return calls
+}
+
+// waitForLog waits until a message is logged.
+func (r *testChannel) waitForLog(what string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(waitLimit); r.logs.FilterMessage(what).Len() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the log does not say %q: %s", what, r.logText())
+		}
+	}
+}
