@@ -16,7 +16,7 @@ const (
 	cannotReply    = 160002 // the bot lacks the permission to read the history
 )
 
-// mustFailSend converts the error of a call to a channels.SendError.
+// sendError converts the error of a call to a channels.SendError.
 func sendError(err error) error {
 	if err == nil {
 		return nil

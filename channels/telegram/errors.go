@@ -10,7 +10,7 @@ import (
 	"nanobot/channels"
 )
 
-// mustFailSend converts the error of a call to a channels.SendError.
+// sendError converts the error of a call to a channels.SendError.
 func sendError(err error) error {
 	if err == nil {
 		return nil
