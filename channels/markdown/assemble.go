@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// Assemble makes a Text of a text and its marks. White space around the text goes, except at the
-// start of code; so does white space at the ends of marks, and marks without words. Marks of one
-// kind that touch become one.
+// Assemble returns a Text with these marks. It removes white space around the text, except at the
+// start of code, white space at the ends of marks, and marks without visible text. It merges
+// adjacent marks of the same kind.
 func Assemble(s string, marks []Mark) Text {
 	end := len(strings.TrimRightFunc(s, unicode.IsSpace))
 	start := blankLen(s)
@@ -44,7 +44,7 @@ func Assemble(s string, marks []Mark) Text {
 
 func isCode(m Mark) bool { return m.Kind == Code || m.Kind == CodeBlock }
 
-// trim takes white space off the ends of a mark, but no further than the code in it.
+// trim removes white space from the ends of a mark, but not from code within it.
 func trim(s string, m Mark, code []Mark) Mark {
 	said := s[m.Start:m.End]
 	t := m
@@ -62,7 +62,7 @@ func trim(s string, m Mark, code []Mark) Mark {
 // blankLen returns the length of the white space that s starts with.
 func blankLen(s string) int { return len(s) - len(strings.TrimLeftFunc(s, unicode.IsSpace)) }
 
-// rank orders marks of the same place from the outer to the inner.
+// rank orders marks with the same range from the outer to the inner.
 var rank = [kinds]int{
 	Quote: 1, Heading: 2, NotedLink: 3, Link: 3, Spoiler: 4, Bold: 5, Italic: 6, Strike: 7, Code: 8, CodeBlock: 8, Marker: 9, AutoLink: 9,
 }
@@ -71,11 +71,10 @@ func compareMarks(a, b Mark) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(rank[a.Kind], rank[b.Kind]))
 }
 
-// unite makes one of marks of the same kind within a line that touch, or of which one holds the
-// other.
+// unite merges inline marks of the same kind that are adjacent or nested.
 func unite(marks []Mark) []Mark {
 	slices.SortFunc(marks, compareMarks)
-	var last [kinds]int // of each kind the place in kept of the last one, and one more
+	var last [kinds]int // by kind: the index in kept of the last mark, plus one
 	kept := marks[:0]
 	for _, m := range marks {
 		switch m.Kind {
@@ -92,7 +91,7 @@ func unite(marks []Mark) []Mark {
 	return kept
 }
 
-// queue is a heap of marks by their place.
+// queue is a heap of marks, ordered by compareMarks.
 type queue []Mark
 
 func (q queue) Len() int           { return len(q) }
@@ -105,8 +104,7 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// nest sorts marks and cuts those that reach out of another in two, so that of any two either one
-// is inside the other, or they have nothing in common.
+// nest sorts marks and splits those that overlap, so that any two marks are nested or disjoint.
 func nest(s string, marks []Mark) []Mark {
 	if len(marks) == 0 {
 		return nil
@@ -117,7 +115,7 @@ func nest(s string, marks []Mark) []Mark {
 	}
 	q := queue(marks) // a sorted list is a heap
 	sorted := make([]Mark, 0, len(marks))
-	var ends []int // of the marks around the current place, the innermost last
+	var ends []int // ends of the enclosing marks, the innermost last
 	for len(q) > 0 {
 		m := heap.Pop(&q).(Mark)
 		for len(ends) > 0 && ends[len(ends)-1] <= m.Start {
@@ -135,9 +133,9 @@ func nest(s string, marks []Mark) []Mark {
 	return sorted
 }
 
-// nested tells whether none of some sorted marks reaches out of another.
+// nested reports whether sorted marks do not overlap.
 func nested(marks []Mark) bool {
-	var ends []int // of the marks around the current place, the innermost last
+	var ends []int // ends of the enclosing marks, the innermost last
 	for _, m := range marks {
 		for len(ends) > 0 && ends[len(ends)-1] <= m.Start {
 			ends = ends[:len(ends)-1]

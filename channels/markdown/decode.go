@@ -11,8 +11,8 @@ import (
 	"nanobot/channels"
 )
 
-// clean makes a text valid UTF-8 without control characters, which become spaces. Every way to end
-// a line becomes a line feed.
+// clean returns valid UTF-8 in which control characters are spaces and all line ends are line
+// feeds.
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, unclean) < 0 {
@@ -30,13 +30,13 @@ func cleanRune(r rune) rune {
 		return r
 	case r == '\r' || r == '\u2028' || r == '\u2029':
 		return '\n'
-	case r < ' ' || '\x7f' <= r && r <= '\u009f': // U+009B begins a control sequence, as ESC [ does
+	case r < ' ' || '\x7f' <= r && r <= '\u009f': // U+009B starts a control sequence, like ESC [
 		return ' '
 	}
 	return r
 }
 
-// Visible tells whether there is something to see in a text. Telegram refuses a message without.
+// Visible reports whether a text has a visible character. Telegram refuses messages without one.
 func Visible(s string) bool { return strings.IndexFunc(s, visibleRune) >= 0 }
 
 func visibleRune(r rune) bool {
@@ -78,9 +78,8 @@ func decode(s string) string {
 // The longest name of a character reference is CounterClockwiseContourIntegral.
 const maxReference = 34
 
-// reference decodes the character reference at the start of s, and returns its length or 0.
-// Characters that turn the direction of writing are left out: channels.SanitizeBidiText, which makes them
-// harmless, has run before.
+// reference decodes the character reference at the start of s and returns its length, or 0. It
+// removes bidirectional controls, because channels.SanitizeBidiText ran on the undecoded text.
 func reference(s string) (string, int) {
 	end := strings.IndexByte(s[:min(len(s), maxReference)], ';')
 	if end < 2 {

@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// span is a stretch of text of one kind, between two delimiters.
+// span is inline text of one kind, between two delimiters.
 type span struct {
 	ast.BaseInline
 	kind Kind
@@ -22,8 +22,8 @@ func (*span) Kind() ast.NodeKind { return kindSpan }
 
 func (s *span) Dump(source []byte, level int) { ast.DumpHelper(s, source, level, nil, nil) }
 
-// delimiters reads *, _, ~~ and ||. It differs from CommonMark where that would mangle plain text,
-// or would not see what models mean in languages without spaces.
+// delimiters parses *, _, ~~ and ||. It differs from CommonMark where that would mangle plain text,
+// or would miss formatting in languages without spaces.
 type delimiters struct{}
 
 func (delimiters) Trigger() []byte { return []byte{'*', '_', '~', '|'} }
@@ -33,7 +33,7 @@ func (d delimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	c := line[0]
 	paired := c == '~' || c == '|'
 	before := block.PrecendingCharacter()
-	if paired && before == rune(c) { // within a longer run: counting it again and again would take its square
+	if paired && before == rune(c) { // within a longer run, which would be counted again for each character: quadratic time
 		return nil
 	}
 	n := 1
@@ -63,8 +63,8 @@ func (d delimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 
 func (delimiters) IsDelimiter(b byte) bool { return b == '*' || b == '_' || b == '~' || b == '|' }
 
-// CanOpenCloser lets runs of one and of two close only their like: in **2*3 = 6** the lone asterisk
-// is text.
+// CanOpenCloser matches runs of one or two only with runs of the same length: in **2*3 = 6** the
+// single asterisk is text.
 func (delimiters) CanOpenCloser(opener, closer *parser.Delimiter) bool {
 	return opener.Char == closer.Char &&
 		(opener.OriginalLength == closer.OriginalLength || opener.OriginalLength > 2 || closer.OriginalLength > 2)
@@ -77,7 +77,7 @@ func (d delimiters) OnMatch(consumes int) ast.Node {
 	return &span{kind: Italic}
 }
 
-// pairs is delimiters for marks that always come in twos.
+// pairs parses delimiters that always have two characters.
 type pairs struct {
 	delimiters
 	kind Kind
@@ -85,22 +85,22 @@ type pairs struct {
 
 func (p pairs) OnMatch(int) ast.Node { return &span{kind: p.kind} }
 
-// flanks is what stands around a run of delimiters.
+// flanks is a run of delimiters and the characters around it.
 type flanks struct {
 	mark          byte
 	length        int
 	before, after rune
-	rest          []byte // behind the run
+	rest          []byte // after the run
 }
 
-// left tells whether the run leans on what follows it. To a mark next to a script that is written
-// without spaces a word may start and end anywhere.
+// left reports whether the run is left-flanking (CommonMark 6.2). Next to a script without spaces,
+// a word may start and end anywhere.
 func (f flanks) left() bool {
 	return !util.IsSpaceRune(f.after) &&
 		(!util.IsPunctRune(f.after) || util.IsSpaceRune(f.before) || util.IsPunctRune(f.before) || spaceless(f.before))
 }
 
-// right tells whether the run leans on what is before it.
+// right reports whether the run is right-flanking.
 func (f flanks) right() bool {
 	return !util.IsSpaceRune(f.before) &&
 		(!util.IsPunctRune(f.before) || util.IsSpaceRune(f.after) || util.IsPunctRune(f.after) || spaceless(f.after))

@@ -6,8 +6,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// inlines walks over the words of a block. It does not call itself: 100,000 asterisks nest that
-// deep.
+// inlines walks over the inline nodes of a block. It is not recursive, because 100,000 asterisks
+// nest that deep.
 func (w *walker) inlines(block ast.Node) {
 	for n := block.FirstChild(); n != nil; {
 		if w.enter(n) && n.FirstChild() != nil {
@@ -25,7 +25,7 @@ func (w *walker) inlines(block ast.Node) {
 	}
 }
 
-// enter passes on the start of a node, and reports whether its children are to be visited.
+// enter reports the start of a node to the renderer, and returns whether to visit its children.
 func (w *walker) enter(n ast.Node) bool {
 	if e, ok := w.element(n); ok {
 		w.r.Begin(e)
@@ -50,14 +50,14 @@ func (w *walker) enter(n ast.Node) bool {
 	return false
 }
 
-// leave passes on the end of a node.
+// leave reports the end of a node to the renderer.
 func (w *walker) leave(n ast.Node) {
 	if e, ok := w.element(n); ok {
 		w.r.End(e)
 	}
 }
 
-// element returns the element that a node within a line is.
+// element returns the element of an inline node.
 func (w *walker) element(n ast.Node) (Element, bool) {
 	switch n := n.(type) {
 	case *span:
@@ -99,8 +99,8 @@ func (w *walker) text(n *ast.Text) {
 	}
 }
 
-// nextIndent returns the indentation of the line behind the one that p is in. Only outside lists
-// and quotes is it the author's own.
+// nextIndent returns the indentation of the line after p. In lists and quotes it is "", because the
+// indentation there belongs to the list or quote.
 func (w *walker) nextIndent(p int) string {
 	if w.nested > 0 {
 		return ""
@@ -114,8 +114,7 @@ func (w *walker) nextIndent(p int) string {
 	return string(w.source[from:p])
 }
 
-// codeSpan returns the text of a code span on one line. In a table its bars have backslashes before
-// them.
+// codeSpan returns the text of a code span in one line. In a table it unescapes the bars.
 func (w *walker) codeSpan(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -8,25 +8,25 @@ import (
 
 const rule = "———"
 
-// writer is a renderer that puts together a plain text and its marks.
+// writer is a renderer that builds a plain text and its marks.
 type writer struct {
 	layout Layout
 	out    []byte
 	marks  []Mark
 
-	prefix string // starts every line
-	lead   string // starts the next line instead: the bullet of a list item
-	marker int    // how many bytes at the end of lead are such a bullet
-	indent string // follows either on the next line
-	breaks int    // line breaks to be written before the next text
+	prefix string // prefix of every line
+	lead   string // replaces prefix on the next line: with the bullet of a list item
+	marker int    // length of the bullet at the end of lead, in bytes
+	indent string // follows prefix or lead on the next line
+	breaks int    // line breaks before the next text
 
-	open    []Mark // what is being written; the start of those from pending on is not known yet
+	open    []Mark // the open marks; those from pending on have no start yet
 	pending int
-	saved   []string // the prefixes of the lists and quotes around
-	nested  int      // how many lists and quotes are open
+	saved   []string // the prefixes of the enclosing lists and quotes
+	nested  int      // number of open lists and quotes
 	quotes  int
 	links   int
-	code    bool // a block of code is being written
+	code    bool // within a code block
 }
 
 // Begin starts an element.
@@ -82,7 +82,7 @@ func (w *writer) End(e Element) {
 	}
 }
 
-// Text adds words.
+// Text appends text.
 func (w *writer) Text(s string) {
 	if s == "" || w.code && !Visible(s) {
 		return
@@ -100,10 +100,10 @@ func (w *writer) Break(indent string) {
 	w.indent = indent
 }
 
-// begin starts a mark, which begins where the next words are written.
+// begin opens a mark, which starts at the next text.
 func (w *writer) begin(m Mark) { w.open = append(w.open, m) }
 
-// end ends the mark that was started last. One without words is none.
+// end closes the innermost mark. A mark without text is dropped.
 func (w *writer) end() {
 	last := len(w.open) - 1
 	m := w.open[last]
@@ -115,13 +115,13 @@ func (w *writer) end() {
 	}
 }
 
-// gap ends a block. The next begins after at least n line breaks.
+// gap ends a block. The next one starts after at least n line breaks.
 func (w *writer) gap(n int) {
 	w.breaks = max(w.breaks, n)
 	w.indent = ""
 }
 
-// flush writes the line breaks that are due, and what the new line starts with.
+// flush writes the pending line breaks and the start of the new line.
 func (w *writer) flush() {
 	if w.breaks == 0 && len(w.out) > 0 && w.lead == "" {
 		return
@@ -130,7 +130,7 @@ func (w *writer) flush() {
 		w.out = append(w.out, strings.Repeat("\n", w.breaks)...)
 	}
 	for ; w.pending < len(w.open) && w.open[w.pending].Kind == Quote; w.pending++ {
-		w.open[w.pending].Start = len(w.out) // it holds the bullets in it
+		w.open[w.pending].Start = len(w.out) // a quote includes its bullets
 	}
 	if w.lead == "" {
 		w.out = append(w.out, w.prefix...)
@@ -143,7 +143,7 @@ func (w *writer) flush() {
 	w.lead, w.marker, w.indent, w.breaks = "", 0, "", 0
 }
 
-// ownLine makes sure that what comes next starts a line, without a bullet before it.
+// ownLine makes the next text start a line without a bullet.
 func (w *writer) ownLine() {
 	if w.lead != "" {
 		w.flushBullet()
@@ -151,7 +151,7 @@ func (w *writer) ownLine() {
 	}
 }
 
-// flushBullet writes a bullet that nothing follows.
+// flushBullet writes a bullet without text after it.
 func (w *writer) flushBullet() {
 	bare := strings.TrimRight(w.lead, " ")
 	w.marker = max(0, w.marker-(len(w.lead)-len(bare)))
@@ -159,7 +159,7 @@ func (w *writer) flushBullet() {
 	w.flush()
 }
 
-// beginCode starts a block of code. Nothing stands before its lines.
+// beginCode starts a code block, whose lines have no prefix.
 func (w *writer) beginCode(e Element) {
 	w.ownLine()
 	w.save("")
@@ -173,8 +173,8 @@ func (w *writer) endCode() {
 	w.restore()
 }
 
-// maxPrefix bounds what stands before each line of nested lists and quotes. Without it a text of
-// short lines would grow by a factor of a hundred.
+// maxPrefix limits the prefix of lines in nested lists and quotes, in bytes. Without it a text of
+// short lines could grow a hundredfold.
 const maxPrefix = 40
 
 func (w *writer) save(prefix string) {
@@ -189,7 +189,7 @@ func (w *writer) restore() {
 	w.prefix, w.saved = w.saved[last], w.saved[:last]
 }
 
-// beginQuote starts a quote. One within another has a sign before its lines.
+// beginQuote starts a quote. A nested quote has "> " before its lines.
 func (w *writer) beginQuote() {
 	w.ownLine()
 	w.nested++
@@ -209,13 +209,13 @@ func (w *writer) endQuote() {
 	w.restore()
 }
 
-// beginItem starts an item behind its bullet, number or box.
+// beginItem starts a list item with its bullet, number or box.
 func (w *writer) beginItem(e Element) {
 	w.nested++
 	marker := e.Number + e.Box
 	switch {
 	case e.Sign != "":
-		marker = e.Sign + " " // a lone sign means itself
+		marker = e.Sign + " " // the sign of a list without text is text itself
 	case marker == "":
 		marker = w.layout.Bullet
 	}
@@ -235,7 +235,7 @@ func (w *writer) endItem() {
 	w.nested--
 }
 
-// beginLink starts a link or picture. A link within a link is text.
+// beginLink starts a link or image. A link within a link is text.
 func (w *writer) beginLink(e Element) {
 	w.flush()
 	w.links++
@@ -244,10 +244,10 @@ func (w *writer) beginLink(e Element) {
 		m.URL = w.layout.Target(e.URL)
 	}
 	w.begin(m)
-	w.open[len(w.open)-1].Start = len(w.out) // to tell what was said within
+	w.open[len(w.open)-1].Start = len(w.out) // the start of the link's own text, for endLink
 }
 
-// endLink ends a link. Where it leads is written behind it if that cannot be tapped, or if the link
+// endLink ends a link. It appends the target if the link cannot be tapped, or a note if the link
 // shows another address.
 func (w *writer) endLink(e Element) {
 	w.links--
@@ -274,11 +274,10 @@ func (w *writer) endLink(e Element) {
 	}
 }
 
-// maxDataURL is how much of a data: URL is shown.
+// maxDataURL is the length to which a data: URL is shortened.
 const maxDataURL = 100
 
-// ShownURL returns a URL for people to read. Of a data: URL only the beginning is shown: the file
-// in it may have megabytes.
+// ShownURL returns a URL for people to read. It shortens data: URLs, which may have megabytes.
 func ShownURL(u string) string {
 	if len(u) <= maxDataURL || !strings.HasPrefix(strings.ToLower(u[:5]), "data:") {
 		return u
@@ -286,20 +285,21 @@ func ShownURL(u string) string {
 	return strings.ToValidUTF8(u[:maxDataURL], "") + "…"
 }
 
-// drop forgets the mark that was started last.
+// drop removes the innermost mark.
 func (w *writer) drop() {
 	w.open = w.open[:len(w.open)-1]
 	w.pending = min(w.pending, len(w.open))
 }
 
-// Beyond so many cells the names of the columns are not repeated with every cell.
+// In tables with more cells than maxLabelled, cells are not labelled with the names of their
+// columns.
 const (
 	maxLabelled   = 500
 	maxLabelWidth = 40
 )
 
-// Table writes a table in monospace. One that is too wide for that is written as a paragraph for
-// each row, or as a line for each row if it is long as well.
+// Table writes a table in monospace. A table that is too wide becomes a paragraph per row, or a
+// line per row if it also has many cells.
 func (w *writer) Table(t Table) {
 	if t.Gap > 0 {
 		w.gap(t.Gap)
@@ -329,8 +329,8 @@ func (w *writer) Table(t Table) {
 	}
 }
 
-// record writes the first cell of a row in bold, and the others below it behind the names of their
-// columns.
+// record writes the first cell of a row in bold, and the other cells below it, each with the name
+// of its column.
 func (w *writer) record(row []Cell, names []string) {
 	for i, cell := range row {
 		if cell.Empty() {
@@ -353,14 +353,13 @@ func (w *writer) record(row []Cell, names []string) {
 	}
 }
 
-// bullet writes a bullet.
 func (w *writer) bullet() {
 	w.begin(Mark{Kind: Marker})
 	w.Text(w.layout.Bullet)
 	w.end()
 }
 
-// tableLines writes each row in a line.
+// tableLines writes one line per row.
 func (w *writer) tableLines(t Table) {
 	for i, row := range t.Rows {
 		w.gap(1)

@@ -10,15 +10,15 @@ import (
 	"nanobot/channels"
 )
 
-// What the beginning of a text ends with when the rest is only in the file, and its short form for
-// parts that have no room for it.
+// The texts that replace the rest of a text that continues in a file; the short one is for small
+// limits.
 const (
 	cutMark      = "\n\n… (the whole answer is in the file)"
 	shortCutMark = "…"
 )
 
-// Document makes a file of a text that is too long for a chat. Its content is stored as JSON, which
-// has no way to write bytes that are no UTF-8.
+// Document returns a text that is too long for a chat as a file. The content is valid UTF-8,
+// because it is stored as JSON.
 func Document(source string) *channels.File {
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	name := "answer.txt"
@@ -28,10 +28,10 @@ func Document(source string) *channels.File {
 	return &channels.File{Name: name, Kind: channels.Document, Size: int64(len(source)), Content: source}
 }
 
-// sample is how much of a text is looked at to tell whether it is Markdown.
+// sample is how many characters isMarkdown examines.
 const sample = 64 << 10
 
-// isMarkdown tells whether a text is written in Markdown, by what plain text rarely has.
+// isMarkdown reports whether a text has elements of Markdown that are rare in plain text.
 func isMarkdown(source string) bool {
 	s := []byte(head(source, sample))
 	document := commonMark.Parse(text.NewReader(s))
@@ -48,8 +48,8 @@ func isMarkdown(source string) bool {
 	return false
 }
 
-// Beginning reads the beginning of a text of which the rest is only in a file, and says so. It
-// costs at most limit.
+// Beginning returns the beginning of a text that continues in a file, with a note about the file.
+// It costs at most limit.
 func (l Layout) Beginning(source string, limit int, cost Cost) Text {
 	mark := cutMark
 	if limit < 2*cost.Words(mark) {
@@ -64,8 +64,8 @@ func (l Layout) Beginning(source string, limit int, cost Cost) Text {
 	return t
 }
 
-// Excerpt returns the beginning of a text of which the rest is only in a file, as Markdown of at
-// most limit characters, and says so. A block of code that is cut is closed.
+// Excerpt returns the beginning of a text that continues in a file, as Markdown of at most limit
+// characters, with a note about the file. It closes a code block that is cut.
 func Excerpt(source string, limit int) string {
 	mark := cutMark
 	if limit < 2*channels.Runes(mark) {
@@ -73,7 +73,7 @@ func Excerpt(source string, limit int) string {
 	}
 	source = head(source, 4*limit)
 	room := limit - channels.Runes(mark)
-	for range 3 { // a fence to close takes room that the text has to give up
+	for range 3 { // closing a fence needs room, which shortens the text
 		first := beginning(source, room)
 		if first == "" {
 			break
@@ -88,8 +88,8 @@ func Excerpt(source string, limit int) string {
 	return strings.TrimSpace(mark)
 }
 
-// beginning returns at most room characters of a text, up to a good place to cut it. It starts with
-// the first line that is not empty, whose indentation may mean something.
+// beginning returns at most room characters of a text, up to a good seam. It keeps the indentation
+// of the first line, which may be significant.
 func beginning(source string, room int) string {
 	start := strings.LastIndexByte(source[:blankLen(source)], '\n') + 1
 	indent := source[start:blankLen(source)]
@@ -108,8 +108,8 @@ func beginning(source string, room int) string {
 	return indent + parts[0].Text
 }
 
-// closing returns the line that closes the block of code that a text ends in. Within a quote or a
-// list the next line that is outside does.
+// closing returns the line that closes the fenced code block at the end of a text. Code in a quote
+// or list needs none, because the next line outside closes it.
 func closing(source string) string {
 	code, ok := commonMark.Parse(text.NewReader([]byte(source))).LastChild().(*ast.FencedCodeBlock)
 	if !ok {

@@ -1,6 +1,7 @@
-// Package markdown reads Markdown as language models write it, once for all channels, and cuts
-// texts into parts. Walk passes the elements of a text to a renderer. Layout turns them into a
-// plain text with marks, which Split cuts and a channel writes in the format of its network.
+// Package markdown parses Markdown as language models write it, for all channels, and splits texts
+// into parts. Walk reports the elements of a text to a renderer. Layout turns them into a plain
+// text with marks, which Split splits and a channel writes in the format of its network. The
+// package knows no network.
 package markdown
 
 import (
@@ -8,7 +9,7 @@ import (
 	"strings"
 )
 
-// Mark is the formatting of a stretch of text, from its first byte to behind its last.
+// Mark is the formatting of the text from byte Start to before byte End.
 type Mark struct {
 	Kind       Kind
 	Start, End int
@@ -17,8 +18,8 @@ type Mark struct {
 	URL        string // of a link
 }
 
-// Text is a plain text with its formatting. Marks are sorted by their start, the longer first. Two
-// of them are apart or one holds the other.
+// Text is a plain text with its formatting. Marks are sorted by their start, the longer first, and
+// any two are nested or disjoint.
 type Text struct {
 	Text  string
 	Marks []Mark
@@ -27,23 +28,25 @@ type Text struct {
 // Plain returns a text without formatting.
 func Plain(s string) Text { return Text{Text: s} }
 
-// Layout says how a network shows what a plain text with marks cannot say.
+// Layout configures the parts of Markdown that a plain text with marks cannot express.
 type Layout struct {
-	// Bullet stands before the items of a list.
+	// Bullet precedes the items of a list.
 	Bullet string
-	// Target returns the address that a link with this destination leads to on the network, or ""
-	// if it cannot be tapped there: where it leads is then written behind it. Nil: none can.
+	// Target returns the URL of a link with this destination on the network, or "" if the link
+	// cannot be tapped there; its destination is then written after it. Nil means that no link can
+	// be tapped.
 	Target func(destination string) string
-	// TableWidth is how many columns of monospace text a table may have; 0 is what a phone shows.
+	// TableWidth is the maximum width of a table in monospace columns; 0 means the width of a
+	// phone.
 	TableWidth int
 }
 
-// A phone shows some 40 monospace characters in a line and wraps the rest, a desktop twice as many.
+// A phone shows about 40 monospace characters per line and wraps the rest, a desktop twice as many.
 const phoneWidth = 60
 
-// Text reads Markdown. Lists get bullets, a table becomes aligned monospace, or one paragraph a row
-// when it is too wide. Line breaks stay line breaks. The text is empty only if nothing in the
-// Markdown is visible.
+// Text parses Markdown. Lists get bullets, and a table becomes aligned monospace text, or a
+// paragraph per row if it is too wide. Line breaks are kept. The text is empty only if nothing in
+// the Markdown is visible.
 func (l Layout) Text(source string) Text {
 	source = clean(source)
 	if !Visible(source) {
@@ -53,17 +56,17 @@ func (l Layout) Text(source string) Text {
 	w := &writer{layout: l}
 	Walk(source, w)
 	t := Assemble(string(w.out), w.marks)
-	if !Visible(t.Text) { // nothing but Markdown's own signs, which had better be shown than lost
+	if !Visible(t.Text) { // only markup, which is shown rather than lost
 		return Plain(strings.TrimSpace(source))
 	}
 	return t
 }
 
-// Visitor receives the pieces of a text and the ends of its marks, in reading order.
+// Visitor receives the pieces of a text and the starts and ends of its marks, in reading order.
 type Visitor interface {
 	Begin(m Mark)
 	End(m Mark)
-	// Text receives the text between two ends of marks, and the byte that it begins at.
+	// Text receives the text between two such positions, and its offset in bytes.
 	Text(s string, at int)
 }
 

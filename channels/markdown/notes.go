@@ -8,7 +8,7 @@ import (
 	"nanobot/channels"
 )
 
-// findNotes finds the links of a block that show another address than they lead to.
+// findNotes finds the links of a block that show another address than their target.
 func (w *walker) findNotes(block ast.Node) {
 	clear(w.notes)
 	var nodes []ast.Node
@@ -33,8 +33,8 @@ func (w *walker) findNotes(block ast.Node) {
 	}
 }
 
-// shownWords is a renderer that collects what people see of a block, and the links in it in the
-// order in which they begin.
+// shownWords is a renderer that collects the visible text of a block and its links, in the order of
+// their starts.
 type shownWords struct {
 	text  strings.Builder
 	links []channels.Link

@@ -41,18 +41,18 @@ var commonMark = parser.NewParser(
 	),
 )
 
-// goldmark takes time in the square of the length for some texts that no author writes. The
-// wrappers below keep such a text from being read as Markdown; it is then shown as it stands.
+// goldmark needs quadratic time for some texts that no author writes. The wrappers below limit the
+// parsing of such texts, which are then shown as they are.
 const (
-	maxDepth      = 40      // quotes and lists within one another
-	maxDelimiters = 1000    // in a paragraph; each closing one may look at each opening one
-	maxBrackets   = 300     // in a paragraph
-	maxLookAhead  = 1 << 20 // bytes of a paragraph that its links may be searched in
-	maxReferences = 500     // lines in a paragraph of link definitions
+	maxDepth      = 40      // nested quotes and lists
+	maxDelimiters = 1000    // per paragraph; each closing one may be compared with each opening one
+	maxBrackets   = 300     // per paragraph
+	maxLookAhead  = 1 << 20 // bytes per paragraph in which the ends of links are searched
+	maxReferences = 500     // lines per paragraph of link definitions
 	maxColumns    = 64
 )
 
-// shallow lets quotes and lists nest only so deep.
+// shallow limits the nesting of quotes and lists.
 type shallow struct{ parser.BlockParser }
 
 func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -66,7 +66,7 @@ func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 	return s.BlockParser.Open(parent, reader, pc)
 }
 
-// quotes takes no line for a quote that begins like one of a Python session: ">>> print(1)".
+// quotes does not parse a line of a Python session, such as ">>> print(1)", as a quote.
 type quotes struct{ parser.BlockParser }
 
 func (q quotes) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -76,7 +76,7 @@ func (q quotes) Open(parent ast.Node, reader text.Reader, pc parser.Context) (as
 	return q.BlockParser.Open(parent, reader, pc)
 }
 
-// effort is what reading the inlines of one block has cost.
+// effort counts the work on the inlines of one block.
 type effort struct {
 	block                           ast.Node
 	delimiters, brackets, lookAhead int
@@ -101,7 +101,7 @@ func (e *effort) delimiter() bool {
 	return e.delimiters <= maxDelimiters
 }
 
-// links lets a block hold only so many brackets, and bounds how far goldmark looks for their ends.
+// links limits the brackets of a block, and how far goldmark searches for the ends of links.
 type links struct{ parser.InlineParser }
 
 func (l links) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -127,7 +127,7 @@ func (l links) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context)
 	}
 }
 
-// references takes only URLs for link definitions: "[INFO]: starting" is none.
+// references accepts only URLs as link definitions: "[INFO]: starting" is not one.
 type references struct{ parser.ParagraphTransformer }
 
 var definition = regexp.MustCompile(`^ {0,3}\[[^\]]+\]:[ \t]*<?(?:https?://|tg://|ftp://|mailto:|www\.)`)
@@ -147,8 +147,8 @@ func (r references) Transform(node *ast.Paragraph, reader text.Reader, pc parser
 	r.ParagraphTransformer.Transform(node, reader, pc)
 }
 
-// tables declines a table whose rows have more cells than it has columns, since they would be lost,
-// and one that has more cells than its text could hold.
+// tables refuses tables whose rows have more cells than columns, because cells would be lost, and
+// tables with more cells than characters.
 type tables struct{ parser.ParagraphTransformer }
 
 func (t tables) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {

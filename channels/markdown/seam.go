@@ -8,13 +8,13 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// level says how good a place is to end a part.
+// level is the quality of a seam.
 type level int
 
-// The levels, from the last resort to the best.
+// The levels, from the worst to the best.
 const (
 	cluster   level = iota // between two characters
-	inside                 // between two words of a link or of code in a line
+	inside                 // between two words of a link or of inline code
 	space                  // between two words
 	sentence               // between two sentences
 	line                   // between two lines
@@ -23,15 +23,15 @@ const (
 	levels
 )
 
-// seam is a place where one part may end and the next begin. What lies between is white space.
+// seam is a position where one part may end and the next begin. Only white space lies between them.
 type seam struct {
 	start, end int // of the part
 	next       int
-	used       int // what the part measures
+	used       int // cost of the part
 	level      level
 }
 
-// seamAt tells how good it is to end a part at q, behind a visible character.
+// seamAt returns the seam at q, after a visible character.
 func (s *splitter) seamAt(q int) seam {
 	w := s.spaceEnd(q)
 	if w == len(s.text) {
@@ -46,7 +46,7 @@ func (s *splitter) seamAt(q int) seam {
 	first := strings.IndexByte(s.text[q:w], '\n')
 	switch {
 	case first >= 0 && code:
-		m.next, m.level = q+first+1, line // what is empty or indented in code stays so
+		m.next, m.level = q+first+1, line // empty lines and indentation in code are kept
 	case first >= 0:
 		m.next = q + strings.LastIndexByte(s.text[q:w], '\n') + 1
 		m.level = s.lineLevel(q, m.next)
@@ -58,11 +58,12 @@ func (s *splitter) seamAt(q int) seam {
 	return m
 }
 
-// lineLevel rates the seam between the line that ends at q and the one that starts at next.
+// lineLevel returns the level of the seam between the line that ends at q and the line that starts
+// at next.
 func (s *splitter) lineLevel(q, next int) level {
 	_, quoted := s.quotes.around(q)
 	switch {
-	case quoted, s.heads[q]: // a heading keeps with what it is about
+	case quoted, s.heads[q]: // a heading stays with the text below it
 		return line
 	case strings.Count(s.text[q:next], "\n") > 1:
 		return paragraph
@@ -72,8 +73,7 @@ func (s *splitter) lineLevel(q, next int) level {
 	return line
 }
 
-// wordFits tells whether what starts at p fits a part, up to the next white space or to the end of
-// the link or code it is in.
+// wordFits reports whether the word, link or inline code that starts at p fits into a part.
 func (s *splitter) wordFits(p int) bool {
 	end := p
 	if a, ok := s.atoms.around(p + 1); ok {
@@ -91,26 +91,26 @@ func (s *splitter) wordFits(p int) bool {
 	return true
 }
 
-// clusterEnd returns where the grapheme cluster that starts at p ends.
+// clusterEnd returns the end of the grapheme cluster that starts at p.
 func (s *splitter) clusterEnd(p int) int {
 	if p+1 >= len(s.text) {
 		return len(s.text)
 	}
 	a, b := s.text[p], s.text[p+1]
-	// Unicode breaks between any two ASCII characters but CR LF (UAX #29), so most text needs no
-	// tables.
+	// Unicode allows a break between any two ASCII characters except CR LF (UAX #29), so most text
+	// needs no tables.
 	if a < utf8.RuneSelf && b < utf8.RuneSelf && (a != '\r' || b != '\n') {
 		return p + 1
 	}
-	// No character costs less than a quarter of its bytes, so what reaches the end of this is too
-	// long anyway.
+	// A character costs at least a quarter of its bytes, so a cluster that reaches the end of near
+	// is too long anyway.
 	near := s.text[p:min(len(s.text), p+4*s.limit+2*utf8.UTFMax)]
 	found, _, _, _ := uniseg.FirstGraphemeClusterInString(near, -1)
 	return p + len(found)
 }
 
-// spaceEnd returns where the white space that starts at p ends. A space that carries a combining
-// mark is no white space.
+// spaceEnd returns the end of the white space that starts at p. A space with a combining mark is
+// not white space.
 func (s *splitter) spaceEnd(p int) int {
 	for p < len(s.text) {
 		if s.text[p] > ' ' && s.text[p] < utf8.RuneSelf {
@@ -129,21 +129,21 @@ func (s *splitter) spaceEnd(p int) int {
 	return p
 }
 
-// breakable tells white space that a line may be broken at from the three spaces made to hold words
-// together.
+// breakable reports whether a line may break at a white space, which excludes the three no-break
+// spaces.
 func breakable(r rune) bool {
 	return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' && r != '\u2007'
 }
 
-// endsSentence tells whether a text ends with a sentence, as far as punctuation can tell.
+// endsSentence reports whether a text ends with the punctuation of a sentence.
 func endsSentence(text string) bool {
 	text = strings.TrimRight(text[max(0, len(text)-16):], `)]"'”’»`)
 	r, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(".!?…。！？", r)
 }
 
-// wordLevel rates the seam behind a text that no white space follows. Chinese and Japanese have
-// none, and are best cut behind their punctuation.
+// wordLevel returns the level of a seam after a text without white space after it. Chinese and
+// Japanese have no spaces, and are best split after punctuation.
 func wordLevel(text string) level {
 	if text[len(text)-1] < utf8.RuneSelf {
 		return cluster

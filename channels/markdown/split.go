@@ -8,27 +8,26 @@ import (
 	"nanobot/channels"
 )
 
-// Cost is what a network counts of a part. A part is no longer than the sum of it.
+// Cost defines how a network measures a part. The sum of its items must not exceed the limit.
 type Cost struct {
-	// Words measures words outside code, with what stands before characters that would mean
-	// something else.
+	// Words measures text outside code, including the escapes that it needs.
 	Words channels.Measure
-	// Code measures what is within code; nil is Words.
+	// Code measures text within code; nil means Words.
 	Code channels.Measure
-	// Mark is what the signs of a mark add to a part that it is in, or begins in; nil: nothing.
+	// Mark returns the cost of a mark's markup in each part that has a piece of it; nil means 0.
 	Mark func(m Mark) int
-	// QuotedLine is what each line of a quote adds.
+	// QuotedLine is the cost of each line of a quote.
 	QuotedLine int
 }
 
-// Split cuts a text into parts that cost at most limit, each of which reads well by itself.
+// Split splits a text into parts that cost at most limit and read well by themselves.
 //
-// A part ends at the best place in its latter half: an empty line, before a heading, a quote, a
-// block of code or a list item, the end of a line, of a sentence, of a word. Words, links with the
-// note behind them, and code in a line stay whole if they fit a part. A mark that is cut goes on in
-// the next part. Grapheme clusters are cut only when one alone is longer than limit, and runes
-// never: one that costs more than limit is a part of its own. Nothing but white space at the seams
-// is lost, and no part is blank.
+// A part ends at the best seam in its second half: at an empty line, before a heading, a quote, a
+// code block or a list item, or at the end of a line, a sentence or a word. Words, links with their
+// notes, and inline code stay whole if they fit into a part. A mark that is split continues in the
+// next part. A grapheme cluster is split only if it is longer than limit, and a rune never: one
+// that costs more than limit is a part by itself. Only white space at the seams is lost, and no
+// part is blank.
 func (t Text) Split(limit int, cost Cost) []Text {
 	if !Visible(t.Text) {
 		return nil
@@ -59,7 +58,7 @@ func (t Text) Split(limit int, cost Cost) []Text {
 	return parts
 }
 
-// cost is what the whole text costs at most.
+// cost returns an upper bound of the cost of the whole text.
 func (t Text) cost(c Cost) int {
 	sum := max(c.Words(t.Text), c.Code(t.Text))
 	for _, m := range t.Marks {
@@ -71,7 +70,7 @@ func (t Text) cost(c Cost) int {
 	return sum
 }
 
-// within returns what lies of marks between two places, counted from the first.
+// within returns the pieces of marks between start and end, relative to start.
 func within(marks []Mark, start, end int) []Mark {
 	var inside []Mark
 	for _, m := range marks {
@@ -89,15 +88,15 @@ type splitter struct {
 	limit  int
 	cost   Cost
 	marks  []Mark
-	next   int    // the first mark that begins behind the parts that were cut
-	around []Mark // those that reach into the next part
+	next   int    // index of the first mark after the parts so far
+	around []Mark // the marks that continue in the next part
 
-	blocks ranges // of code
+	blocks ranges // code blocks
 	quotes ranges
-	code   ranges       // of code, in blocks and in lines
-	atoms  ranges       // links and code in a line, better left whole
-	starts map[int]bool // of headings, list items, quotes and blocks of code
-	heads  map[int]bool // the ends of headings, and of lines that are bold as a whole
+	code   ranges       // code blocks and inline code
+	atoms  ranges       // links and inline code, which should stay whole
+	starts map[int]bool // starts of headings, list items, quotes and code blocks
+	heads  map[int]bool // ends of headings and of lines that start in bold
 }
 
 func newSplitter(t Text, limit int, cost Cost) *splitter {
@@ -131,10 +130,10 @@ func newSplitter(t Text, limit int, cost Cost) *splitter {
 	return s
 }
 
-// ranges are marks in order and apart from one another.
+// ranges are sorted, disjoint marks.
 type ranges []Mark
 
-// add adds a mark, unless it lies in the last one.
+// add appends a mark, unless it is within the last one.
 func (r ranges) add(m Mark) ranges {
 	if n := len(r); n > 0 && m.Start < r[n-1].End {
 		return r
@@ -142,7 +141,7 @@ func (r ranges) add(m Mark) ranges {
 	return append(r, m)
 }
 
-// around returns the mark that p lies inside of.
+// around returns the mark that p is strictly inside of.
 func (r ranges) around(p int) (Mark, bool) {
 	i, _ := slices.BinarySearchFunc(r, p, func(m Mark, p int) int { return m.End - p - 1 })
 	if i < len(r) && r[i].Start < p && p < r[i].End {
@@ -151,13 +150,13 @@ func (r ranges) around(p int) (Mark, bool) {
 	return Mark{}, false
 }
 
-// holds tells whether the character at p is in one of the marks.
+// holds reports whether the character at p is in one of the marks.
 func (r ranges) holds(p int) bool {
 	i, _ := slices.BinarySearchFunc(r, p, func(m Mark, p int) int { return m.End - p - 1 })
 	return i < len(r) && r[i].Start <= p
 }
 
-// measure returns what the text between two places costs, which is one cluster or white space.
+// measure returns the cost of the text between p and q, which is one cluster or white space.
 func (s *splitter) measure(p, q int) int {
 	piece := s.text[p:q]
 	if s.code.holds(p) {
@@ -166,7 +165,7 @@ func (s *splitter) measure(p, q int) int {
 	return s.cost.Words(piece) + s.lines(p, piece)
 }
 
-// lines returns what the lines that end in a piece cost in a quote.
+// lines returns the cost of the line ends of a piece if it is in a quote.
 func (s *splitter) lines(p int, piece string) int {
 	if s.cost.QuotedLine == 0 {
 		return 0
@@ -178,7 +177,7 @@ func (s *splitter) lines(p int, piece string) int {
 	return n * s.cost.QuotedLine
 }
 
-// cut finds where the part that starts at pos should end.
+// cut returns the seam at which the part that starts at pos should end.
 func (s *splitter) cut(pos int) seam {
 	var best [levels]seam
 	start, used, mark := pos, 0, s.next
@@ -193,7 +192,7 @@ func (s *splitter) cut(pos int) seam {
 		}
 		n := s.measure(p, q)
 		if blank && p == start && n > s.limit/4 {
-			// An indentation that would fill the part is of no use to anybody.
+			// An indentation that would fill the part is useless.
 			start, p = q, q
 			continue
 		}
@@ -220,8 +219,8 @@ func (s *splitter) cut(pos int) seam {
 	return s.cutAnywhere(start)
 }
 
-// choose takes the best seam in the latter half of what fits. A word, link or code that would be
-// cut is rather moved to the next part as a whole, if it fits that.
+// choose returns the best seam in the second half of the text that fits. It prefers to move a word,
+// link or inline code to the next part as a whole, if it fits there.
 func (s *splitter) choose(best [levels]seam) (seam, bool) {
 	longest, last := 0, seam{}
 	for l, m := range best {
@@ -246,8 +245,8 @@ func (s *splitter) choose(best [levels]seam) (seam, bool) {
 	return last, last.used > 0
 }
 
-// cutAnywhere cuts where there is no seam: through a cluster that is longer than a part, or before
-// one that is not, but for white space before it.
+// cutAnywhere splits where there is no seam: within a cluster that is longer than a part. It first
+// skips white space.
 func (s *splitter) cutAnywhere(pos int) seam {
 	start := s.spaceEnd(pos)
 	if start > pos {

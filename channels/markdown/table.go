@@ -8,10 +8,10 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// Align is where the cells of a column stand.
+// Align is the alignment of a column.
 type Align int
 
-// The ways to align a column.
+// The alignments.
 const (
 	AlignNone Align = iota
 	AlignLeft
@@ -19,10 +19,9 @@ const (
 	AlignRight
 )
 
-// Table is a table of Markdown. Its first row is the head, and every row has a cell for each
-// column.
+// Table is a table. Its first row is the header, and every row has a cell for each column.
 type Table struct {
-	Gap    int // as of an Element
+	Gap    int // as in Element
 	Aligns []Align
 	Rows   [][]Cell
 }
@@ -33,17 +32,17 @@ type Cell struct {
 	node   ast.Node
 }
 
-// Empty reports whether there is nothing in the cell.
+// Empty reports whether the cell has no content.
 func (c Cell) Empty() bool { return !c.node.HasChildren() }
 
-// Walk passes the words of the cell to a renderer.
+// Walk reports the content of the cell to a renderer.
 func (c Cell) Walk(r Renderer) {
 	w := walker{source: c.walker.source, r: r, nested: 1, inTable: true}
 	w.findNotes(c.node)
 	w.inlines(c.node)
 }
 
-// Plain returns the words of the cell in one line.
+// Plain returns the text of the cell in one line.
 func (c Cell) Plain() string {
 	shown := &shownWords{}
 	c.Walk(shown)
@@ -67,8 +66,8 @@ func (w *walker) table(n *extast.Table, gap int) {
 	w.r.Table(t)
 }
 
-// grid draws a table with aligned columns and a line below the head, and returns its width. A table
-// wider than most is not drawn.
+// grid draws a table with aligned columns and a line below the header, and returns its width. It
+// does not draw a table that is wider than most.
 func (t Table) grid(most int) (drawn string, width int) {
 	rows := make([][]string, len(t.Rows))
 	widths := make([]int, len(t.Aligns))

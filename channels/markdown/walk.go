@@ -10,10 +10,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Kind is what an element is.
+// Kind is the kind of an element.
 type Kind int
 
-// The kinds of element: blocks first, then what is within a line.
+// The kinds of elements: blocks first, then inline elements.
 const (
 	Paragraph Kind = iota
 	Heading
@@ -23,53 +23,53 @@ const (
 	Item
 	Rule
 
-	// Only in the marks of a Text:
+	// These are only in the marks of a Text.
 
 	Marker    // the bullet or number before an item
-	NotedLink // a link and the note behind it
+	NotedLink // a link and the note after it
 
 	Bold
 	Italic
 	Strike
 	Spoiler
 	Code
-	Link     // or a picture
-	AutoLink // an address that is written as it is; in the marks of a Text only those in brackets
+	Link     // or an image
+	AutoLink // a bare address; in the marks of a Text only if it is in brackets
 	kinds
 )
 
-// Element is a piece of a Markdown text. Which fields mean something depends on its kind.
+// Element is an element of a Markdown text. Its kind determines which fields are set.
 type Element struct {
 	Kind     Kind
-	Gap      int    // of a block: the line breaks between it and the one before it, as in the source
-	Indent   string // of a paragraph outside lists and quotes: what its first line is indented by
+	Gap      int    // of a block: the line breaks before it, as in the source
+	Indent   string // of a paragraph outside lists and quotes: the indentation of its first line
 	Tight    bool   // of a paragraph: it is in a list without empty lines
 	Level    int    // of a heading, 1 to 6
-	Language string // of a block of code
+	Language string // of a code block
 	Ordered  bool   // of a list
 	Start    int    // of an ordered list: its first number
 	Number   string // of an item of an ordered list: "1. " or "1) "
 	Box      string // of an item of a task list: "☐ " or "☑ "
-	Sign     string // of an item that is empty and alone: the sign that made it one
+	Sign     string // of an item that is empty and alone: its sign
 	URL      string // of a link, with its escapes and references resolved
-	Brackets bool   // of an address of the web: it stands between angle brackets
-	Note     string // of a link that shows another address than it leads to: where it leads
+	Brackets bool   // of an autolink: it is in angle brackets
+	Note     string // of a link that shows another address than its target: the target
 }
 
 // Renderer receives the elements of a Markdown text in reading order. Each network has one.
 type Renderer interface {
 	Begin(e Element)
 	End(e Element)
-	// Text receives words of a line, or the whole content of a block of code.
+	// Text receives text of a line, or the whole content of a code block.
 	Text(s string)
 	// Break ends a line within a block. The next line is indented by the given white space.
 	Break(indent string)
-	// Table receives a table, in place of Begin and End.
+	// Table receives a table, instead of Begin and End.
 	Table(t Table)
 }
 
-// Walk parses Markdown and passes its elements to a renderer. A line break in the source stays a
-// line break, and HTML is text.
+// Walk parses Markdown and reports its elements to a renderer. Line breaks of the source are kept,
+// and HTML is text.
 func Walk(source string, r Renderer) {
 	s := []byte(source)
 	w := &walker{source: s, r: r}
@@ -78,17 +78,17 @@ func Walk(source string, r Renderer) {
 	w.blocks(document)
 }
 
-// walker walks over the tree that goldmark makes of a text.
+// walker walks over the syntax tree of goldmark.
 type walker struct {
 	source  []byte
 	r       Renderer
-	nested  int             // how many lists and quotes are open
-	used    map[string]bool // the link definitions that a link refers to
+	nested  int             // number of open lists and quotes
+	used    map[string]bool // the link definitions that are used
 	notes   map[ast.Node]string
 	inTable bool
 }
 
-// blocks walks over what a container holds.
+// blocks walks over the blocks of a container.
 func (w *walker) blocks(container ast.Node) {
 	for n := container.FirstChild(); n != nil; n = n.NextSibling() {
 		if d, ok := n.(*ast.LinkReferenceDefinition); ok && w.used[util.ToLinkReference(d.Label)] {
@@ -137,7 +137,7 @@ func (w *walker) block(n ast.Node, gap int) {
 	}
 }
 
-// lines walks over a block that holds the words of lines.
+// lines walks over a block of inline text.
 func (w *walker) lines(n ast.Node, e Element) {
 	w.findNotes(n)
 	w.r.Begin(e)
@@ -145,7 +145,7 @@ func (w *walker) lines(n ast.Node, e Element) {
 	w.r.End(e)
 }
 
-// raw passes on a block whose content is not Markdown.
+// raw reports a block whose content is not Markdown.
 func (w *walker) raw(e Element, content string) {
 	w.r.Begin(e)
 	if e.Kind == CodeBlock {
@@ -154,7 +154,7 @@ func (w *walker) raw(e Element, content string) {
 	w.r.End(e)
 }
 
-// plain passes on a block whose source is shown unchanged.
+// plain reports a block whose source is shown unchanged.
 func (w *walker) plain(content string, gap int) {
 	e := Element{Kind: Paragraph, Gap: gap}
 	w.r.Begin(e)
@@ -214,8 +214,8 @@ func checkBox(item ast.Node) string {
 	return "☐ "
 }
 
-// numbers returns what stands before the items of an ordered list. They keep their numbers, unless
-// all have the same and leave the counting to the reader. Other lists have none.
+// numbers returns the numbers of the items of an ordered list. Items keep their numbers, unless all
+// have the same one, which leaves the counting to the reader. Other lists have none.
 func (w *walker) numbers(n *ast.List) []string {
 	if !n.IsOrdered() {
 		return nil
@@ -239,10 +239,10 @@ func (w *walker) numbers(n *ast.List) []string {
 	return all
 }
 
-// linesOf returns lines of the source as they stand.
+// linesOf returns lines of the source unchanged.
 func (w *walker) linesOf(segments *text.Segments) string { return string(segments.Value(w.source)) }
 
-// language takes the name of a language from the first word behind a fence.
+// language returns the language of a code block: the first word after the fence.
 func language(word string) string {
 	i := 0
 	for i < len(word) && i < 32 && (util.IsAlphaNumeric(word[i]) || strings.IndexByte("+-#._", word[i]) >= 0) {
@@ -251,8 +251,8 @@ func language(word string) string {
 	return strings.ToLower(word[:i])
 }
 
-// start returns where a block starts in the source, or near it: goldmark expands tabs, and gives an
-// underlined heading the position of its underline.
+// start returns the approximate position of a block in the source: goldmark expands tabs, and gives
+// an underlined heading the position of its underline.
 func (w *walker) start(n ast.Node) int {
 	switch n.(type) {
 	case *ast.Heading, *ast.Paragraph, *ast.TextBlock, *ast.HTMLBlock, *ast.CodeBlock:
@@ -272,11 +272,11 @@ func (w *walker) indentAt(p int) string {
 	return string(w.source[i:p])
 }
 
-// emptyLinesBefore counts the empty lines between a block and the one before it. In a quote they
-// hold its signs.
+// emptyLinesBefore counts the empty lines before a block. In a quote they have the signs of the
+// quote.
 func (w *walker) emptyLinesBefore(n ast.Node) int {
 	p, before := w.start(n), w.start(n.PreviousSibling())
-	if p == before { // a table is placed where the paragraph before it starts
+	if p == before { // goldmark places a table at the start of the paragraph before it
 		return 0
 	}
 	for p > before && w.source[p-1] != '\n' {
@@ -295,7 +295,7 @@ func (w *walker) emptyLinesBefore(n ast.Node) int {
 	return count
 }
 
-// findReferences looks up which link definitions are referred to.
+// findReferences finds the link definitions that are used.
 func (w *walker) findReferences(document ast.Node) {
 	w.used = map[string]bool{}
 	for n := document; n != nil; n = nextNode(n, document) {
@@ -308,7 +308,7 @@ func (w *walker) findReferences(document ast.Node) {
 	}
 }
 
-// nextNode returns the node behind n in reading order, or nil behind the last within root.
+// nextNode returns the node after n in reading order, or nil after the last one within root.
 func nextNode(n, root ast.Node) ast.Node {
 	if c := n.FirstChild(); c != nil {
 		return c

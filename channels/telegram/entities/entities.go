@@ -1,5 +1,5 @@
-// Package entities writes a text and its formatting as Telegram wants it: plain text with a list of
-// message entities. It knows nothing of the Bot API's calls.
+// Package entities renders a formatted text in Telegram's form: a plain text with a list of message
+// entities. It knows nothing of the Bot API's calls.
 package entities
 
 import (
@@ -10,7 +10,7 @@ import (
 	"nanobot/channels/markdown"
 )
 
-// The types of entity that Markdown can ask for, by their names in the Bot API.
+// The types of entities that Markdown can produce, by their names in the Bot API.
 const (
 	Bold            = "bold"
 	Italic          = "italic"
@@ -23,7 +23,7 @@ const (
 	ExpandableQuote = "expandable_blockquote"
 )
 
-// Entity is the formatting of a stretch of text. It encodes to JSON as a MessageEntity.
+// Entity is the formatting of a range of text. It encodes to JSON as a MessageEntity.
 type Entity struct {
 	Type     string `json:"type"`
 	Offset   int    `json:"offset"` // in UTF-16 code units, like Length
@@ -32,32 +32,31 @@ type Entity struct {
 	Language string `json:"language,omitempty"` // of a pre
 }
 
-// Text is a plain text with its formatting. Entities are sorted by their offset, the longer first.
-// Two of them are apart or one holds the other; code and pre stand alone or within a quote.
+// Text is a plain text with its formatting. Entities are sorted by their offset, the longer first,
+// and any two are nested or disjoint. Only a quote may contain code and pre.
 type Text struct {
 	Text     string   `json:"text"`
 	Entities []Entity `json:"entities,omitempty"`
 }
 
-// Plain returns the text alone, for when Telegram refuses the entities.
+// Plain returns the text without its entities, for the case that Telegram refuses them.
 func (t Text) Plain() Text { return Text{Text: t.Text} }
 
-// layout is how Telegram shows Markdown.
+// layout is the layout of Markdown on Telegram.
 var layout = markdown.Layout{Target: target}
 
-// Cost is what Telegram counts: UTF-16 units of the text, and nothing for its formatting.
+// Cost measures a text as Telegram does: in UTF-16 units, with formatting for free.
 var Cost = markdown.Cost{Words: channels.UTF16}
 
-// Read reads Markdown.
+// Read parses Markdown.
 func Read(source string) markdown.Text { return layout.Text(clean(source)) }
 
-// Beginning reads the beginning of a text that is sent as a document.
+// Beginning returns the beginning of a text that is sent as a document.
 func Beginning(source string, limit int) markdown.Text {
 	return layout.Beginning(clean(source), limit, Cost)
 }
 
-// clean leaves out the marks that turn the direction of writing, as Telegram's servers do before
-// they count.
+// clean removes bidirectional embeddings and overrides, as Telegram's servers do before they count.
 func clean(source string) string {
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	return strings.Map(func(r rune) rune {
@@ -68,7 +67,7 @@ func clean(source string) string {
 	}, source)
 }
 
-// Split cuts a text into parts of at most limit UTF-16 units.
+// Split splits a text into parts of at most limit UTF-16 units.
 func Split(t markdown.Text, limit int) []Text {
 	var parts []Text
 	for _, p := range t.Split(limit, Cost) {
@@ -77,21 +76,21 @@ func Split(t markdown.Text, limit int) []Text {
 	return parts
 }
 
-// Telegram ignores what a message has beyond 100 entities.
+// Telegram ignores all entities of a message after the first 100.
 const maxEntities = 100
 
-// Write makes entities of marks. Of more than 100 the least telling are dropped, since Telegram
-// would drop the last.
+// Write turns marks into entities. If there are more than 100, it drops the least important ones,
+// because Telegram would drop the last ones.
 func Write(t markdown.Text) Text {
 	return Text{Text: t.Text, Entities: prune(toEntities(t.Text, keepSupported(t)))}
 }
 
-// priority orders the types of entity by how little they would be missed.
+// priority orders the types of entities from the most important to the least.
 var priority = map[string]int{
 	Spoiler: 0, Link: 1, Pre: 2, Quote: 3, ExpandableQuote: 3, Code: 4, Bold: 5, Strikethrough: 5, Italic: 6,
 }
 
-// prune keeps the 100 entities that matter most.
+// prune keeps the 100 most important entities.
 func prune(all []Entity) []Entity {
 	if len(all) <= maxEntities {
 		return all

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A URL beyond this is not made a link of: Telegram has a limit near it that it does not document.
+// maxURL is the longest URL that becomes a link. Telegram has an undocumented limit near it.
 const maxURL = 2048
 
-// target returns the URL that Telegram takes for a destination, or "". It wants a scheme that it
-// knows, and a host with a dot in it.
+// target returns the URL that Telegram accepts for a destination, or "". Telegram requires a known
+// scheme and a host with a dot.
 func target(destination string) string {
 	if destination == "" || len(destination) > maxURL {
 		return ""

@@ -8,15 +8,15 @@ import (
 	"nanobot/channels/markdown"
 )
 
-// A quote of more than this is folded: Telegram shows three lines of it until it is tapped.
+// A longer quote is collapsed: Telegram then shows three lines until it is tapped.
 const (
 	longQuoteLines = 12
 	longQuoteBytes = 1000
 )
 
-// keepSupported returns the marks of a text that Telegram can show. Telegram combines code with no
-// other formatting: code within a link or spoiler loses its mark, and bold, italic and
-// strikethrough leave code out. Headings become bold, and bullets have no formatting.
+// keepSupported returns the marks of a text that Telegram can show. Telegram does not combine code
+// with other formatting: code within a link or spoiler loses its mark, and bold, italic and
+// strikethrough are split around code. Headings become bold, and bullets have no formatting.
 func keepSupported(t markdown.Text) []markdown.Mark {
 	code := codeOf(t.Marks)
 	kept := make([]markdown.Mark, 0, len(t.Marks))
@@ -35,10 +35,10 @@ func keepSupported(t markdown.Text) []markdown.Mark {
 	return markdown.Assemble(t.Text, append(kept, code...)).Marks
 }
 
-// codeOf returns the marks of code in a line that lie in no link and no spoiler.
+// codeOf returns the marks of inline code outside links and spoilers.
 func codeOf(marks []markdown.Mark) []markdown.Mark {
 	var code []markdown.Mark
-	end := 0 // of the links and spoilers so far
+	end := 0 // end of the links and spoilers so far
 	for _, m := range marks {
 		switch m.Kind {
 		case markdown.Link, markdown.Spoiler:
@@ -53,7 +53,7 @@ func codeOf(marks []markdown.Mark) []markdown.Mark {
 	return code
 }
 
-// withoutCode returns a mark without the code in it.
+// withoutCode returns the pieces of a mark outside the code in it.
 func withoutCode(m markdown.Mark, code []markdown.Mark) []markdown.Mark {
 	i, _ := slices.BinarySearchFunc(code, m.Start, func(c markdown.Mark, p int) int { return c.End - p - 1 })
 	var pieces []markdown.Mark
@@ -71,7 +71,7 @@ func withoutCode(m markdown.Mark, code []markdown.Mark) []markdown.Mark {
 	return pieces
 }
 
-// toEntities turns marks into entities, counted in UTF-16 units.
+// toEntities turns marks into entities, measured in UTF-16 units.
 func toEntities(s string, marks []markdown.Mark) []Entity {
 	if len(marks) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func toEntities(s string, marks []markdown.Mark) []Entity {
 	return all
 }
 
-// typeOf returns the type of entity that a mark around some words is.
+// typeOf returns the entity type of a mark.
 func typeOf(m markdown.Mark, said string) string {
 	switch m.Kind {
 	case markdown.Bold:
