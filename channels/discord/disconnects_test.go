@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -56,9 +57,13 @@ func cutAndPlan(h discordtest.Handshake) func(*discordtest.Server) {
 	}
 }
 
-// A hundred connections are dropped in every way while people keep writing in all kinds of chats.
+// Connections are dropped in every way, one after the other, while people keep writing in all kinds
+// of chats. That is done twice, or four times with NANOBOT_LONG=1.
 func TestNothingIsLostOrRepeatedDuringManyDisconnects(t *testing.T) {
-	const storm = 100
+	n := 2 * len(drops)
+	if os.Getenv("NANOBOT_LONG") == "1" {
+		n *= 2
+	}
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -93,7 +98,7 @@ func TestNothingIsLostOrRepeatedDuringManyDisconnects(t *testing.T) {
 		}
 	})
 	random := rand.New(rand.NewPCG(seed, 0))
-	for i := range storm {
+	for i := range n {
 		drops[i%len(drops)](r.server)
 		time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
 		r.server.AwaitReady(t)

@@ -1,10 +1,13 @@
 package web_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -111,19 +114,27 @@ func TestPublishReachesOperatorsOnly(t *testing.T) {
 func TestASlowStreamIsEndedAndResumesWhereItWas(t *testing.T) {
 	r := newFixture(t)
 	r.postText("ann", "web-a-known-to-nobody-else", "hello")
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/events", nil)
+	// With small buffers in the kernel it takes few bytes to be too slow.
+	slow := httptest.NewUnstartedServer(r.server.Config.Handler)
+	slow.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		_ = c.(*net.TCPConn).SetWriteBuffer(16 << 10)
+		return ctx
+	}
+	slow.Start()
+	defer slow.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, slow.URL+"/api/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("X-User", "ann")
-	resp, err := r.client.Do(req) // and nothing is read of it
+	resp, err := (&http.Client{Transport: &http.Transport{DialContext: dialWithSmallBuffer}}).Do(req) // and nothing is read of it
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	brisk := r.openStream("ann", "")
 	const n = 1000
-	text := strings.Repeat("much to read ", 3000)
+	text := strings.Repeat("much to read ", 100)
 	for i := range n {
 		r.sendAsBot(progressIn("web-a-known-to-nobody-else", fmt.Sprintf("%d %s", i, text)), "") // which is quicker than what is kept
 		brisk.next("progress")
@@ -139,6 +150,14 @@ func TestASlowStreamIsEndedAndResumesWhereItWas(t *testing.T) {
 		t.Errorf("coming back shows %+v", again.all)
 	}
 	brisk.next("message")
+}
+
+func dialWithSmallBuffer(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err == nil {
+		err = conn.(*net.TCPConn).SetReadBuffer(16 << 10)
+	}
+	return conn, err
 }
 
 func TestCloseStreamsEndsStreamsAndClientsMayReconnect(t *testing.T) {
