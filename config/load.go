@@ -38,7 +38,7 @@ func Load(path string, environ []string, extensions Extensions) (*Config, error)
 		return nil, Mistakes{{File: path, Text: "cannot be combined with the environment"}}
 	}
 	merged := k.Raw()
-	faults, err := src.checkShape(merged)
+	faults, err := src.checkSchema(merged)
 	if err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
@@ -135,10 +135,10 @@ type locatedFault struct {
 	Mistake
 }
 
-// checkShape checks the file and the environment against the schema. The file is checked by itself
+// checkSchema checks the file and the environment against the schema. The file is checked by itself
 // first, so that its mistakes are reported even if the environment overrides them. Missing keys are
 // only looked for in the merged values, because either source may set them.
-func (s sources) checkShape(merged map[string]any) ([]locatedFault, error) {
+func (s sources) checkSchema(merged map[string]any) ([]locatedFault, error) {
 	schema, err := s.root.extensions.compileSchema()
 	if err != nil {
 		return nil, err
@@ -146,13 +146,13 @@ func (s sources) checkShape(merged map[string]any) ([]locatedFault, error) {
 	var all []locatedFault
 	if s.doc != nil {
 		alone := sources{root: s.root, doc: s.doc, env: &environment{}}
-		for _, f := range s.root.checkShape(schema, s.doc.root.goValue()) {
+		for _, f := range s.root.checkSchema(schema, s.doc.root.goValue()) {
 			if !f.missing {
 				all = append(all, locatedFault{f, alone.locate(f)})
 			}
 		}
 	}
-	for _, f := range s.root.checkShape(schema, merged) {
+	for _, f := range s.root.checkSchema(schema, merged) {
 		if m := s.locate(f); f.missing || m.Variable != "" {
 			all = append(all, locatedFault{f, m})
 		}

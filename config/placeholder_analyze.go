@@ -38,6 +38,7 @@ type commandWord struct {
 	startsWithPlaceholder, endsWithPlaceholder, onlyPlaceholder bool
 }
 
+// analyze classifies every placeholder that it reaches, or returns an error for an unsafe one.
 func (r *commandAnalyzer) analyze(file *syntax.File) error {
 	aliases := false
 	syntax.Walk(file, func(node syntax.Node) bool {
@@ -193,6 +194,7 @@ func substitutedStatements(a *syntax.Assign) []*syntax.Stmt {
 	return nil
 }
 
+// recordUse accepts the placeholders of a word. A nested one makes the whole word unsafe.
 func (r *commandAnalyzer) recordUse(w commandWord, p placeholderUse) {
 	if w.nestedPlaceholder {
 		return
@@ -253,10 +255,11 @@ func (r *commandAnalyzer) parseWord(w *syntax.Word) commandWord {
 	return out
 }
 
-func (w *commandWord) appendText(text string, known bool) {
+// appendText appends a part of a word; complete is false if the part has an expansion.
+func (w *commandWord) appendText(text string, complete bool) {
 	w.text += text
-	w.complete = w.complete && known
-	w.nameKnown = known && (w.nameKnown || strings.Contains(text, "/"))
+	w.complete = w.complete && complete
+	w.nameKnown = complete && (w.nameKnown || strings.Contains(text, "/"))
 }
 
 // appendLiteral appends an unquoted part of a word, which may contain placeholders.

@@ -21,9 +21,9 @@ type fault struct {
 	hideValue bool // the value may contain a secret
 }
 
-// checkShape, called on the root, validates types, bounds, enumerations and keys against the
+// checkSchema, called on the root, validates types, bounds, enumerations and keys against the
 // schema.
-func (p typeNode) checkShape(schema *jsonschema.Schema, value any) []fault {
+func (p typeNode) checkSchema(schema *jsonschema.Schema, value any) []fault {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(schema.Validate(value), &invalid) {
 		return nil

@@ -98,6 +98,7 @@ func (p typeNode) child(key string) (typeNode, bool) {
 	}
 }
 
+// normalized dereferences a pointer type and marks the type Secret as secret.
 func (p typeNode) normalized() typeNode {
 	if p.typ.Kind() == reflect.Pointer {
 		p.typ = p.typ.Elem()
