@@ -92,7 +92,7 @@ func TestACommandThatCannotRunIsAnErrorAndGetsNoID(t *testing.T) {
 		"a path":                      {jobs.Command{Line: "/no/such/program"}, "no such file"},
 		"a relative path":             {jobs.Command{Line: "./program"}, "no such file"},
 		"a folder":                    {jobs.Command{Line: "/usr"}, "is a folder"},
-		"no program":                  {jobs.Command{Line: "./data"}, "is no program"},
+		"no program":                  {jobs.Command{Line: "./data"}, "is not a program"},
 		"no interpreter":              {jobs.Command{Line: "./broken"}, "no such file"},
 		"nothing":                     {jobs.Command{Line: ""}, "no command named"},
 		"blanks":                      {jobs.Command{Line: " \n"}, "no command named"},
