@@ -90,7 +90,7 @@ func TestUnreadInjectionsStayQueuedOrAreCounted(t *testing.T) {
 }
 
 func TestAnAgentThatNeverReadsGetsNoMoreInjections(t *testing.T) {
-	b := newTurnFixture(t, "rich", frame(object{"type": "progress", "text": "deaf"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "bye"}))
+	b := newTurnFixture(t, "rich", frame(object{"type": "progress", "text": "busy"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "bye"}))
 	inject, large := make(chan terminal.Injection), strings.Repeat("x", 100<<10) // more than a pipe holds
 	first, over, taken := make(chan struct{}), make(chan struct{}), 0
 	var sender sync.WaitGroup
@@ -114,7 +114,7 @@ func TestAnAgentThatNeverReadsGetsNoMoreInjections(t *testing.T) {
 		<-first
 		return os.WriteFile(b.workspace+"/go", nil, 0o600)
 	}
-	b.run().expectFrames("done", "progress: deaf", "message: bye")
+	b.run().expectFrames("done", "progress: busy", "message: bye")
 	close(over)
 	sender.Wait()
 	if taken != 1 || b.out.Unread != 1 {

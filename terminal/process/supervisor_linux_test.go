@@ -193,7 +193,7 @@ func TestADescendantIsFoundByItsParentsAmongOlderChildren(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
 		awaitWord(t, elder, "up")
-		c := startSupervised(t, supervisor, escapes["hidden below one"])
+		c := startSupervised(t, supervisor, escapes["without environment, below another"])
 		pid := readPid(t, c)
 		readAll(t, c)
 		c.Wait()
