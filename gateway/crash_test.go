@@ -45,7 +45,7 @@ type daemonSpec struct {
 	OnCrash    string
 	Inject     bool
 	Stream     bool   // the command speaks as streaming says
-	Keep       bool   // the command is kept, as keeping says
+	Keep       bool   // the agent is persistent, see persistentProtocol
 	Suicidal   bool   // the protocol is suicidal
 	Telegram   string // where a Bot API is, and the token for it
 	Token      string

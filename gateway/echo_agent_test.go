@@ -53,23 +53,23 @@ func TestAnEchoAgentSendsNoFilesThatAPersonNames(t *testing.T) {
 	r := newFixture(t, parrot)
 	r.protocol, r.terminal.Protocol = plain.Protocol{}, "plain"
 	r.terminal.MediaRoots = []string{"/"}
-	guests := gatewaytest.NewNetwork()
-	t.Cleanup(guests.Close)
-	r.otherChannels = map[string]channels.Channel{"guests": &gatewaytest.Channel{Name: "guests", URL: guests.URL}}
-	r.settings.AllowFrom["guests"] = []string{"*"}
+	visitors := gatewaytest.NewNetwork()
+	t.Cleanup(visitors.Close)
+	r.otherChannels = map[string]channels.Channel{"visitors": &gatewaytest.Channel{Name: "visitors", URL: visitors.URL}}
+	r.settings.AllowFrom["visitors"] = []string{"*"}
 	photo, shared := r.writeMedia("users/7/photo.png", "of chat 7"), r.writeMedia("shared.png", "the operator's")
 	r.awaitTimestampPassed(shared)
 	r.start()
 	for _, path := range []string{photo, shared} {
 		r.net.UserWrites("8", "u", path)
 		r.awaitText("8", path)
-		guests.UserWrites("web-1", "guest", path)
-		if _, ok := guests.Await("web-1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 && c[len(c)-1].Text == path }); !ok {
-			t.Fatalf("the guest was shown %q", texts(guests.Sent("web-1")))
+		visitors.UserWrites("web-1", "visitor", path)
+		if _, ok := visitors.Await("web-1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 && c[len(c)-1].Text == path }); !ok {
+			t.Fatalf("the visitor was shown %q", texts(visitors.Sent("web-1")))
 		}
 	}
 	r.stop()
-	if got := append(sentFiles(r.net, "8"), sentFiles(guests, "web-1")...); len(got) > 0 {
+	if got := append(sentFiles(r.net, "8"), sentFiles(visitors, "web-1")...); len(got) > 0 {
 		t.Errorf("sent %q", got)
 	}
 }

@@ -32,6 +32,6 @@ func TestAStoreThatRefusesWritesIsAlive(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != "" || refused == nil {
-		t.Errorf("no pulse: %q; a write: %v", got, refused)
+		t.Errorf("not alive: %q; a write: %v", got, refused)
 	}
 }

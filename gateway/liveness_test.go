@@ -81,7 +81,7 @@ func TestTheDispatcherIsAliveWhileAllSlotsAreTaken(t *testing.T) {
 	}
 	for range 3 {
 		if got := checkLiveness(t, p, testTimeout); got != "" {
-			t.Errorf("no pulse: %s", got)
+			t.Errorf("not alive: %s", got)
 		}
 	}
 }

@@ -91,11 +91,11 @@ func (r *Runner) EndIdleAgent(chat string) {
 	}
 }
 
-// StartAfresh ends what the protocol keeps of a chat (channel:id) when a person begins a new
+// EndSession ends what the protocol keeps of a chat (channel:id) when a person begins a new
 // conversation.
-func (r *Runner) StartAfresh(chat string) {
+func (r *Runner) EndSession(chat string) {
 	if p, ok := r.o.Protocol.(Restarter); ok {
-		p.StartAfresh(chat)
+		p.EndSession(chat)
 	}
 }
 

@@ -38,9 +38,9 @@ type CommandStopper interface {
 }
 
 // Restarter is a protocol that keeps a conversation of a chat which ends when the person starts a
-// new one. StartAfresh ends it, or makes the running turn end it. It must return quickly.
+// new one. EndSession ends it, or makes the running turn end it. It must return quickly.
 type Restarter interface {
-	StartAfresh(chat string)
+	EndSession(chat string)
 }
 
 // Turn is one incoming message to be worked on by the agent.

@@ -110,7 +110,7 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 			}
 			if request.StartConversation {
 				for _, agent := range i.o.Settings().Agents {
-					agent.Runner.StartAfresh(in.Chat.String())
+					agent.Runner.EndSession(in.Chat.String())
 				}
 			}
 		}

@@ -430,4 +430,4 @@ func (a *fakeAgents) StopCommands(string) (ended int) {
 
 func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.idle }
 func (a *fakeAgents) EndIdleAgent(chat string)         { a.endedIdle = append(a.endedIdle, chat) }
-func (a *fakeAgents) StartAfresh(chat string)          { a.endedSessions = append(a.endedSessions, chat) }
+func (a *fakeAgents) EndSession(chat string)           { a.endedSessions = append(a.endedSessions, chat) }

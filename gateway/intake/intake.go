@@ -124,8 +124,8 @@ type Runner interface {
 	// a chat.
 	IdleAgents() []terminal.IdleAgent
 	EndIdleAgent(chat string)
-	// StartAfresh ends the agent's session of a chat after /new.
-	StartAfresh(chat string)
+	// EndSession ends the agent's session of a chat after /new.
+	EndSession(chat string)
 	// Controller carries out the commands of the agent's protocol. Without such commands, Controls
 	// returns none.
 	terminal.Controller

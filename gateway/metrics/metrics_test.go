@@ -28,10 +28,10 @@ import (
 	"nanobot/terminal/rich"
 )
 
-const patience = 5 * time.Minute
+const testTimeout = 5 * time.Minute
 
-// rig is a gateway on a network on loopback, and its metrics on another.
-type rig struct {
+// fixture is a gateway on a network on loopback, and its metrics on another.
+type fixture struct {
 	t    *testing.T
 	net  *gatewaytest.Network
 	dir  string
@@ -39,9 +39,9 @@ type rig struct {
 	stop func() // ends the gateway, and closes its store
 }
 
-func newRig(t *testing.T, command string, settings gateway.Settings) *rig {
+func newFixture(t *testing.T, command string, settings gateway.Settings) *fixture {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), net: gatewaytest.NewNetwork()}
+	r := &fixture{t: t, dir: t.TempDir(), net: gatewaytest.NewNetwork()}
 	t.Cleanup(r.net.Close)
 	cfg := config.Default().Terminal
 	cfg.Protocol, cfg.Command = "rich", command
@@ -79,7 +79,7 @@ func newRig(t *testing.T, command string, settings gateway.Settings) *rig {
 }
 
 func TestWhatAGatewayDoesIsCounted(t *testing.T) {
-	r := newRig(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
+	r := newFixture(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
 	r.net.UserWrites("1", "u", "hello")
 	r.net.UserWrites("2", "u", "fail")
 	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_turns_total{channel="net",outcome="failed",agent="default"} 1`,
@@ -90,7 +90,7 @@ func TestWhatAGatewayDoesIsCounted(t *testing.T) {
 }
 
 func TestWhatAnAgentDoesIsCountedAsItsOwn(t *testing.T) {
-	r := newRig(t, `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; esac; echo hi`, gateway.Settings{})
+	r := newFixture(t, `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; esac; echo hi`, gateway.Settings{})
 	r.await(`nanobot_turn_seconds_count{agent="default"} 0`, `nanobot_turns_running{agent="coder"} 0`, `nanobot_turns_running{agent="default"} 0`)
 	r.net.UserWrites("1", "u", "hello")
 	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`)
@@ -107,7 +107,7 @@ func TestWhatAnAgentDoesIsCountedAsItsOwn(t *testing.T) {
 
 // A page is lines of three kinds. Samples stand behind the type of their family, and each but once.
 func TestAPageIsWhatPrometheusReads(t *testing.T) {
-	r := newRig(t, `echo hi`, gateway.Settings{})
+	r := newFixture(t, `echo hi`, gateway.Settings{})
 	for _, chat := range []string{"1", "2", "3"} {
 		r.net.UserWrites(chat, "u", "hello")
 	}
@@ -152,7 +152,7 @@ func TestAPageIsWhatPrometheusReads(t *testing.T) {
 
 func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 	const size = 32_000_000
-	r := newRig(t, fmt.Sprintf(`read -r line; x=$(head -c %d /dev/zero | tr '\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size), gateway.Settings{})
+	r := newFixture(t, fmt.Sprintf(`read -r line; x=$(head -c %d /dev/zero | tr '\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size), gateway.Settings{})
 	r.net.UserWrites("1", "u", "hello")
 	r.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0$`)
 	before := time.Now().Truncate(time.Second) // what is kept of a time may be less exact
@@ -177,7 +177,7 @@ func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
 	const size = 32_000_000
 	child := fmt.Sprintf(`x=$(head -c %d /dev/zero | tr '\\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size)
-	r := newRig(t, `read -r line; sh -c "`+strings.ReplaceAll(child, "$", `\$`)+`" & wait; echo over`, gateway.Settings{})
+	r := newFixture(t, `read -r line; sh -c "`+strings.ReplaceAll(child, "$", `\$`)+`" & wait; echo over`, gateway.Settings{})
 	r.net.UserWrites("1", "u", "hello")
 	r.awaitFile("up")
 	if got := value(t, r.metrics(), `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
@@ -190,7 +190,7 @@ func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
 }
 
 func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
-	r := newRig(t, `echo hi`, gateway.Settings{AtMostOnce: true})
+	r := newFixture(t, `echo hi`, gateway.Settings{AtMostOnce: true})
 	var mu sync.Mutex
 	tries := map[string]int{}
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
@@ -215,7 +215,7 @@ func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
 }
 
 func TestWhatIsDownIsSaid(t *testing.T) {
-	r := newRig(t, `echo hi`, gateway.Settings{})
+	r := newFixture(t, `echo hi`, gateway.Settings{})
 	r.await(`nanobot_channel_up{channel="net"} 1`, `nanobot_store_up 1`)
 	r.net.Close()
 	r.await(`nanobot_channel_up{channel="net"} 0`, `nanobot_store_up 1`)
@@ -224,9 +224,9 @@ func TestWhatIsDownIsSaid(t *testing.T) {
 }
 
 // awaitFile waits until an agent has made a file.
-func (r *rig) awaitFile(name string) {
+func (r *fixture) awaitFile(name string) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
 			return
 		}
@@ -237,7 +237,7 @@ func (r *rig) awaitFile(name string) {
 }
 
 // metrics is what Prometheus would be given.
-func (r *rig) metrics() string {
+func (r *fixture) metrics() string {
 	r.t.Helper()
 	res, err := http.Get(r.url)
 	if err != nil {
@@ -264,10 +264,10 @@ func value(t *testing.T, text, name string) float64 {
 }
 
 // await waits until the metrics have all these lines, given as patterns.
-func (r *rig) await(want ...string) {
+func (r *fixture) await(want ...string) {
 	r.t.Helper()
 	var missing, text string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		text, missing = r.metrics(), ""
 		for _, w := range want {
 			pattern := strings.NewReplacer("{", `\{`, "}", `\}`).Replace(w)

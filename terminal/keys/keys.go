@@ -65,9 +65,9 @@ func (p chatPool) End(chat string) {
 	p.terminals.logs.remove(chat)
 }
 
-// StartAfresh ends the terminal of a chat and removes its log. A turn that uses the terminal ends
+// EndSession ends the terminal of a chat and removes its log. A turn that uses the terminal ends
 // first.
-func (p *terminals) StartAfresh(chat string) {
+func (p *terminals) EndSession(chat string) {
 	if s := p.find(chat); s != nil {
 		s.expire()
 	}

@@ -182,7 +182,7 @@ func TestANewConversationEndsTheTerminalAfterItsTurn(t *testing.T) {
 	r.settings.MaxSteps = 10_000
 	ended := r.startTurn("work")
 	pid := strings.TrimSpace(r.awaitFile("pid"))
-	r.runner.StartAfresh("cli:local")
+	r.runner.EndSession("cli:local")
 	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
