@@ -18,8 +18,8 @@ const (
 	concurrentChats, maxResting, sweepInterval = 256, 1024, 10 * time.Second
 )
 
-// chatQueue is the state of a chat that has a goroutine.
-type chatQueue struct {
+// chatSender is the state of a chat that has a goroutine.
+type chatSender struct {
 	first *store.Delivery // already marked as sending, or nil
 	more  bool            // a message was stored in the meantime
 }
@@ -35,7 +35,7 @@ func (o *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 	defer o.mu.Unlock()
 	q, busy := o.chats[chat]
 	if !busy {
-		q = &chatQueue{}
+		q = &chatSender{}
 		if !o.tasks.Go(func(ctx context.Context) { o.sendChat(ctx, chat, q) }) {
 			return false
 		}
@@ -67,7 +67,7 @@ func (o *Outbox) Empty(ctx context.Context, chat channels.Chat) bool {
 }
 
 // sendChat sends the messages of a chat until none is left.
-func (o *Outbox) sendChat(ctx context.Context, chat channels.Chat, q *chatQueue) {
+func (o *Outbox) sendChat(ctx context.Context, chat channels.Chat, q *chatSender) {
 	for {
 		first, ok := o.startRound(ctx, chat, q)
 		if !ok {
@@ -86,7 +86,7 @@ func (o *Outbox) sendChat(ctx context.Context, chat channels.Chat, q *chatQueue)
 
 // startRound returns the delivery to start with, if one is marked as sending. It reports false, and
 // ends the chat's goroutine, when there is nothing to send.
-func (o *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatQueue) (first *store.Delivery, ok bool) {
+func (o *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSender) (first *store.Delivery, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first, q.first = q.first, nil
@@ -103,7 +103,7 @@ func (o *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatQueu
 func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool) {
 	for {
 		p, ok, err := o.o.Store.NextDelivery(ctx, chat)
-		wait := firstPause
+		wait := firstBackoff
 		switch {
 		case err == nil && (ok || p.Wait == 0), ctx.Err() != nil:
 			return p, ok && err == nil

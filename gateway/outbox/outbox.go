@@ -44,17 +44,17 @@ type Outbox struct {
 	tasks *tasks.Group // the goroutines of Run
 
 	mu         sync.Mutex
-	changed    *sync.Cond                   // broadcast when a field below changes
-	chats      map[channels.Chat]*chatQueue // chats with a goroutine, or about to have one
-	resting    int                          // number of chats that wait for the time of their next delivery
-	background int                          // number of other tasks, such as removing a message
-	deferred   bool                         // too many chats were waiting, so some deliveries are only on disk
-	calls      map[int64]func()             // cancels the network call of a delivery
+	changed    *sync.Cond                    // broadcast when a field below changes
+	chats      map[channels.Chat]*chatSender // chats with a goroutine, or about to have one
+	resting    int                           // number of chats that wait for the time of their next delivery
+	background int                           // number of other tasks, such as removing a message
+	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
+	calls      map[int64]func()              // cancels the network call of a delivery
 }
 
 // New returns an Outbox. Messages that are posted before Run are sent when it runs.
 func New(o Options) *Outbox {
-	out := &Outbox{o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatQueue{}, calls: map[int64]func(){}}
+	out := &Outbox{o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, calls: map[int64]func(){}}
 	out.changed = sync.NewCond(&out.mu)
 	return out
 }

@@ -87,7 +87,7 @@ func (o *Outbox) ShowOutcome(q store.Question, how string) {
 		for id != "" {
 			_, err := r.Replace(ctx, id, out)
 			var se *channels.SendError
-			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstPause)) {
+			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstBackoff)) {
 				if err != nil {
 					o.o.Log.Debug("outcome of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
 				}

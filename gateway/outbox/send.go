@@ -25,9 +25,9 @@ const (
 	// minTries are made even for old messages: the gateway may have been down all the time, or the
 	// clock was wrong when the message was stored.
 	minTries = 20
-	// firstPause and maxPause bound the backoff between tries, unless the network says how long to
+	// firstBackoff and maxBackoff bound the wait between tries, unless the network says how long to
 	// wait.
-	firstPause, maxPause = time.Second, 5 * time.Minute
+	firstBackoff, maxBackoff = time.Second, 5 * time.Minute
 	// maxWait bounds all waits: a later time was set by a wrong clock.
 	maxWait = time.Hour
 )
@@ -130,8 +130,8 @@ func (o *Outbox) classify(ctx context.Context, safe bool, p store.Delivery, err 
 	case ctx.Err() != nil:
 		return store.Pending, 0
 	}
-	pause := firstPause << min(max(p.Tries-1, 0), 10)
-	return store.Pending, min(pause, maxPause)
+	pause := firstBackoff << min(max(p.Tries-1, 0), 10)
+	return store.Pending, min(pause, maxBackoff)
 }
 
 // storeResult stores the result of a send and retries until the store accepts it: a lost result

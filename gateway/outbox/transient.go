@@ -103,11 +103,11 @@ func (o *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) er
 	return nil
 }
 
-// removeMessage removes a message. If the network asks to wait, it waits, up to maxPause.
+// removeMessage removes a message. If the network asks to wait, it waits, up to maxBackoff.
 func removeMessage(ctx context.Context, editor channels.Editor, b store.Transient) error {
 	for {
 		err := editor.Remove(ctx, b.Chat, b.ID)
-		if wait := RetryAfter(err); wait <= 0 || wait > maxPause || !retry.Sleep(ctx, wait) {
+		if wait := RetryAfter(err); wait <= 0 || wait > maxBackoff || !retry.Sleep(ctx, wait) {
 			return err
 		}
 	}
