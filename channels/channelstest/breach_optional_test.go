@@ -34,11 +34,11 @@ type faultyOptional struct {
 }
 
 // overridden returns the faulty method if it is given, and the correct method otherwise.
-func overridden[F any](odd F, given bool, usual F) F {
+func overridden[F any](faulty F, given bool, correct F) F {
 	if given {
-		return odd
+		return faulty
 	}
-	return usual
+	return correct
 }
 
 func (o faultyOptional) Send(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {

@@ -155,25 +155,25 @@ func failedReceiveIsRepeated(ctx context.Context, fx fixture) error {
 	if !fx.Redelivers {
 		return errNotApplicable
 	}
-	kept, refused := newReceivedMessages(2), newReceivedMessages(1)
+	accepted, refused := newReceivedMessages(2), newReceivedMessages(1)
 	in := fx.startRun(ctx, func(_ context.Context, m channels.Incoming) error {
 		if len(refused.messages()) == 0 {
 			refused.add(m)
 			return errors.New("the disk is full")
 		}
-		kept.add(m)
+		accepted.add(m)
 		return nil
 	})
 	defer func() { _ = in.stop() }()
 	fx.UserSends("first")
 	fx.UserSends("second")
-	if err := in.waitFor(kept.complete, "the message that failed and the next were received"); err != nil {
+	if err := in.waitFor(accepted.complete, "the message that failed and the next were received"); err != nil {
 		return err
 	}
-	if got := kept.texts(); !slices.Equal(got, []string{"first", "second"}) {
+	if got := accepted.texts(); !slices.Equal(got, []string{"first", "second"}) {
 		return fmt.Errorf("after first had failed once, %q was received", got)
 	}
-	if was, is := refused.messages()[0].ID, kept.messages()[0].ID; was != is {
+	if was, is := refused.messages()[0].ID, accepted.messages()[0].ID; was != is {
 		return fmt.Errorf("message %s has the ID %s when it is offered again", was, is)
 	}
 	return nil

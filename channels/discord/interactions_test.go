@@ -16,7 +16,7 @@ import (
 // menu is what the gateway has.
 var menu = []channels.Command{{Name: "stop", Help: "stop it"}, {Name: "status", Help: strings.Repeat("what is going on ", 10)}, {Name: "Not a name!", Help: "x"}}
 
-// withCommands is a rig that is connected and has registered its commands.
+// withCommands returns a connected test channel that has registered its commands.
 func withCommands(t *testing.T, change ...func(*discord.Options)) *testChannel {
 	t.Helper()
 	r := newTestChannel(t, change...)
@@ -130,7 +130,7 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	}
 }
 
-// Discord is told at once that a command was heard, even if it cannot be received yet; what was
+// Discord is told at once that a command has arrived, even if it cannot be received yet; what was
 // asked is shown when it is.
 func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 	r := newTestChannel(t)

@@ -211,8 +211,8 @@ func (c *deadlineConn) waitsForEver() bool {
 	return c.deadline.IsZero()
 }
 
-// This is why connect in session.go bounds the handshake and obeys a context. The library waits for
-// READY without a deadline and holds the lock of the session, so that Close waits, too.
+// This is why connect in session.go bounds the handshake and respects a context. The library waits
+// for READY without a deadline and holds the lock of the session, so that Close waits, too.
 func TestTheLibraryWaitsForEverForAGatewayThatGoesSilent(t *testing.T) {
 	s := discordtest.New(t)
 	d := librarySession(t, s, func(*discordgo.Message) {})

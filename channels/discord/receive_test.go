@@ -111,11 +111,11 @@ func TestInGuildsMessagesToTheBotAreReceived(t *testing.T) {
 			r.server.UserSends(ch, ada, "hi <@&123> <:wave:456>")
 			ours := r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "our words"})[0].ID
 			r.server.UserReplies(ch, ada, ours, "five")
-			var heard []string
+			var received []string
 			if groups != "off" {
-				heard = []string{ch}
+				received = []string{ch}
 			}
-			if got := textsOf(r.receivedSoFar(heard...)); !slices.Equal(got, want) {
+			if got := textsOf(r.receivedSoFar(received...)); !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})

@@ -67,7 +67,7 @@ func (r *testChannel) optionalFields(method string, restart func() channels.Chan
 				}
 				return telegramtest.Fault{}
 			})
-			r.server.InjectUpdate(`{"poll":{}}`) // which nobody hears, and which ends the poll that is open
+			r.server.InjectUpdate(`{"poll":{}}`) // not for the bot; ends the open poll
 			return func() { r.server.SetFault(nil) }
 		},
 		Disconnect: r.server.Close,

@@ -12,22 +12,22 @@ import (
 )
 
 func TestInGroupsTheSettingDecidesWhichMessagesAreReceived(t *testing.T) {
-	type heard map[string]string // by setting, what is received; nothing if it is not there
+	type received map[string]string // the received text by setting; missing if nothing is received
 	for _, c := range []struct {
 		said string
-		want heard
+		want received
 	}{
-		{"hello all", heard{"all": "hello all"}},
-		{"@nano_test_bot hello", heard{"all": "hello", "mention": "hello"}},
-		{"hello @Nano_Test_Bot, you", heard{"all": "hello , you", "mention": "hello , you"}},
-		{"👨‍👩‍👧‍👦 hey @nano_test_bot do it", heard{"all": "👨‍👩‍👧‍👦 hey do it", "mention": "👨‍👩‍👧‍👦 hey do it"}},
-		{"@other_bot hello", heard{"all": "@other_bot hello"}},
-		{"/stop@nano_test_bot", heard{"all": "/stop", "mention": "/stop"}},
-		{"/ask@nano_test_bot what is it", heard{"all": "/ask what is it", "mention": "/ask what is it"}},
-		{"/stop@other_bot", heard{}},
-		{"/stop", heard{"all": "/stop", "mention": "/stop"}},
-		{"/roll", heard{"all": "/roll"}},
-		{"mail me@nano_test_bot.org", heard{"all": "mail me@nano_test_bot.org"}},
+		{"hello all", received{"all": "hello all"}},
+		{"@nano_test_bot hello", received{"all": "hello", "mention": "hello"}},
+		{"hello @Nano_Test_Bot, you", received{"all": "hello , you", "mention": "hello , you"}},
+		{"👨‍👩‍👧‍👦 hey @nano_test_bot do it", received{"all": "👨‍👩‍👧‍👦 hey do it", "mention": "👨‍👩‍👧‍👦 hey do it"}},
+		{"@other_bot hello", received{"all": "@other_bot hello"}},
+		{"/stop@nano_test_bot", received{"all": "/stop", "mention": "/stop"}},
+		{"/ask@nano_test_bot what is it", received{"all": "/ask what is it", "mention": "/ask what is it"}},
+		{"/stop@other_bot", received{}},
+		{"/stop", received{"all": "/stop", "mention": "/stop"}},
+		{"/roll", received{"all": "/roll"}},
+		{"mail me@nano_test_bot.org", received{"all": "mail me@nano_test_bot.org"}},
 	} {
 		for _, setting := range []string{"all", "mention", "off"} {
 			t.Run(setting+" "+c.said, func(t *testing.T) {

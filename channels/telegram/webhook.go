@@ -33,7 +33,8 @@ const (
 )
 
 var (
-	// webhookPathPattern excludes characters that a proxy may rewrite or a router takes for a pattern.
+	// webhookPathPattern excludes characters that a proxy may rewrite or a router takes for a
+	// pattern.
 	webhookPathPattern = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
 	// webhookSecretPattern has the characters that Telegram allows in a secret token.
 	webhookSecretPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)

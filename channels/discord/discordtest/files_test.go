@@ -76,11 +76,11 @@ func TestTooLargeAndTooManyFilesAreRefused(t *testing.T) {
 func TestAddressesOfFilesExpireAndAreRenewed(t *testing.T) {
 	bot := newTestBot(t)
 	said := bot.UserSends(bot.channel, bot.user, "see", discordtest.File{Name: "big file.bin", Content: []byte("ab"), Size: 100_000})
-	fresh := func() string {
+	newURL := func() string {
 		body := bot.mustCall("GET", "/channels/"+bot.channel+"/messages/"+said.ID, nil).body
 		return decodeJSON[discordtest.Message](t, body).Attachments[0].URL
 	}
-	old := fresh()
+	old := newURL()
 	if status, body, err := bot.download(old); status != 200 || err != nil || len(body) != 100_000 || string(body[:3]) != "ab\x00" {
 		t.Errorf("%d, %d bytes, %v", status, len(body), err)
 	}
@@ -88,17 +88,17 @@ func TestAddressesOfFilesExpireAndAreRenewed(t *testing.T) {
 	if status, _, _ := bot.download(old); status != 404 {
 		t.Errorf("the old address: %d", status)
 	}
-	if status, _, _ := bot.download(fresh() + "0"); status != 404 {
+	if status, _, _ := bot.download(newURL() + "0"); status != 404 {
 		t.Errorf("a forged address: %d", status)
 	}
-	if status, _, _ := bot.download(fresh()); status != 200 {
+	if status, _, _ := bot.download(newURL()); status != 200 {
 		t.Errorf("the new address: %d", status)
 	}
 	bot.FailNext(discordtest.CDN, discordtest.Fault{CutAfter: true}, discordtest.ErrorResponse(503, 0, ""))
-	if _, body, err := bot.download(fresh()); err == nil {
+	if _, body, err := bot.download(newURL()); err == nil {
 		t.Errorf("the download was not cut: %d bytes", len(body))
 	}
-	if status, _, _ := bot.download(fresh()); status != 503 {
+	if status, _, _ := bot.download(newURL()); status != 503 {
 		t.Errorf("status %d", status)
 	}
 }

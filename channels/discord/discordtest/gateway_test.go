@@ -127,9 +127,9 @@ func TestASessionGetsGuildsAndMessages(t *testing.T) {
 	w := bot.dial()
 	bot.identify(w, usual)
 	g := w.next()
-	world := decodeJSON[struct{ Channels, Threads []discordtest.Channel }](t, g.Data)
-	if g.Type != "GUILD_CREATE" || g.Seq != 2 || len(world.Channels) != 1 || world.Threads[0].ID != thread.ID {
-		t.Errorf("%+v: %+v", g, world)
+	event := decodeJSON[struct{ Channels, Threads []discordtest.Channel }](t, g.Data)
+	if g.Type != "GUILD_CREATE" || g.Seq != 2 || len(event.Channels) != 1 || event.Threads[0].ID != thread.ID {
+		t.Errorf("%+v: %+v", g, event)
 	}
 	bot.UserSends(bot.channel, bot.user, "hello")
 	m := w.next()

@@ -146,7 +146,7 @@ func TestACommandReachesTheBotWithItsOptionsAndFiles(t *testing.T) {
 	bot.SetUploadLimit(bot.guild, 50<<20)
 	w := bot.dial()
 	bot.identify(w, guilds)
-	world := decodeJSON[struct {
+	event := decodeJSON[struct {
 		Tier  int `json:"premium_tier"`
 		Roles []struct {
 			Tags struct {
@@ -154,8 +154,8 @@ func TestACommandReachesTheBotWithItsOptionsAndFiles(t *testing.T) {
 			}
 		}
 	}](t, w.waitForEvent("GUILD_CREATE").Data)
-	if world.Tier != 2 || world.Roles[1].Tags.Bot != bot.Bot.ID {
-		t.Errorf("%+v", world)
+	if event.Tier != 2 || event.Roles[1].Tags.Bot != bot.Bot.ID {
+		t.Errorf("%+v", event)
 	}
 	_, err := bot.UserRunsCommand(bot.channel, bot.user, "see", map[string]any{"file": discordtest.File{Name: "a.txt", Content: []byte("A")}, "text": "this"})
 	if err != nil {

@@ -102,10 +102,10 @@ func TestTheLibraryFindsNothingWrongInREST(t *testing.T) {
 func TestTheLibraryReceivesResumesAndResponds(t *testing.T) {
 	bot := newTestBot(t)
 	d := bot.newLibrarySession()
-	heard, pressed, ready := make(chan string, 10), make(chan error, 1), make(chan bool, 10)
+	received, pressed, ready := make(chan string, 10), make(chan error, 1), make(chan bool, 10)
 	d.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageCreate) {
 		if !m.Author.Bot {
-			heard <- m.Content
+			received <- m.Content
 		}
 	})
 	d.AddHandler(func(_ *discordgo.Session, _ *discordgo.Resumed) { ready <- true })
@@ -120,13 +120,13 @@ func TestTheLibraryReceivesResumesAndResponds(t *testing.T) {
 	defer d.Close()
 	bot.AwaitReady(t)
 	bot.UserSends(bot.channel, bot.user, "one")
-	if got := <-heard; got != "one" {
-		t.Errorf("heard %q", got)
+	if got := <-received; got != "one" {
+		t.Errorf("received %q", got)
 	}
 	bot.CutConnections()
 	bot.UserSends(bot.channel, bot.user, "two")
-	if got := <-heard; got != "two" {
-		t.Errorf("heard %q", got)
+	if got := <-received; got != "two" {
+		t.Errorf("received %q", got)
 	}
 	<-ready
 	m, err := d.ChannelMessageSendComplex(bot.channel, &discordgo.MessageSend{
