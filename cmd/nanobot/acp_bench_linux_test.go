@@ -18,11 +18,11 @@ var flowWord = regexp.MustCompile(`w[0-9]{7}`)
 // messages and edits, how much the daemon grows, and that every word arrives.
 func BenchmarkTelegramACPFlow(b *testing.B) {
 	const seconds, rate = 10, 10_000
-	bot := startBenchBot(b, buildBinary(b), setup{
+	bot := startBenchBot(b, buildBinary(b), telegramSetup{
 		protocol: "acp", command: fmt.Sprintf("TEST_ACP_AGENT=1 exec %s -dir %s", os.Args[0], b.TempDir()),
 	})
 	bot.api.UserSends(7, "flow 1 10000\nsay over")
-	bot.await(7, 1)
+	bot.awaitMessages(7, 1)
 	var shown, grown, lost, took float64
 	for b.Loop() {
 		before, calls, began := bot.memory("RssAnon"), len(bot.api.Calls("")), time.Now()
@@ -35,7 +35,7 @@ func BenchmarkTelegramACPFlow(b *testing.B) {
 		words := map[string]bool{}
 		for time.Since(began) < time.Minute && len(words) < seconds*rate {
 			time.Sleep(100 * time.Millisecond)
-			flowed(bot.api.Calls("")[calls:], words)
+			collectDelivered(bot.api.Calls("")[calls:], words)
 		}
 		took += time.Since(began).Seconds()
 		lost += float64(seconds*rate - len(words))
@@ -54,8 +54,8 @@ func BenchmarkTelegramACPFlow(b *testing.B) {
 	}
 }
 
-// flowed adds the words that calls have brought into the chat for good, as texts or as files.
-func flowed(calls []telegramtest.Call, words map[string]bool) {
+// collectDelivered adds the words that calls have brought into the chat for good, as texts or as files.
+func collectDelivered(calls []telegramtest.Call, words map[string]bool) {
 	for _, c := range calls {
 		texts := []string{c.Params["text"], c.Params["caption"]}
 		for _, u := range c.Uploads {

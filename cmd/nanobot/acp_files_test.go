@@ -22,8 +22,8 @@ func pictureScript(contents ...string) string {
 	return b.String()
 }
 
-// nanobotHere runs the real program in a folder and returns what it prints.
-func nanobotHere(t *testing.T, dir, stdin string, args ...string) string {
+// runProgramIn runs the real program in a folder and returns what it prints.
+func runProgramIn(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1", "NANOBOT_CONFIG=")
@@ -37,8 +37,8 @@ func nanobotHere(t *testing.T, dir, stdin string, args ...string) string {
 	return string(out)
 }
 
-// holdsAll checks that files still exist, in the folder of the chat, each with its content.
-func holdsAll(t *testing.T, dir string, paths, contents []string) {
+// checkFiles checks that files still exist, in the folder of the chat, each with its content.
+func checkFiles(t *testing.T, dir string, paths, contents []string) {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || len(paths) != len(contents) {
@@ -54,7 +54,7 @@ func holdsAll(t *testing.T, dir string, paths, contents []string) {
 	}
 }
 
-func TestFilesOfAnACPAgentAreThereWhenRunHasEnded(t *testing.T) {
+func TestFilesOfAnACPAgentExistAfterRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	agent := acpAgent(t, "")
@@ -69,7 +69,7 @@ func TestFilesOfAnACPAgentAreThereWhenRunHasEnded(t *testing.T) {
 	}
 	contents := []string{"picture", "another"}
 	for range 2 { // the second must not take the places of the first
-		out := nanobotHere(t, dir, "", "run", "--json", "--protocol", "acp", "--command", agent, pictureScript(contents...))
+		out := runProgramIn(t, dir, "", "run", "--json", "--protocol", "acp", "--command", agent, pictureScript(contents...))
 		var paths []string
 		for line := range strings.Lines(out) {
 			var shown struct{ Media []string }
@@ -78,7 +78,7 @@ func TestFilesOfAnACPAgentAreThereWhenRunHasEnded(t *testing.T) {
 			}
 			paths = append(paths, shown.Media...)
 		}
-		holdsAll(t, dir, paths, contents)
+		checkFiles(t, dir, paths, contents)
 		contents = []string{"third", "fourth"}
 	}
 	if _, err := os.Lstat(outside); err == nil {
@@ -89,14 +89,14 @@ func TestFilesOfAnACPAgentAreThereWhenRunHasEnded(t *testing.T) {
 	}
 }
 
-func TestFilesOfAnACPAgentAreThereWhenChatHasEnded(t *testing.T) {
+func TestFilesOfAnACPAgentExistAfterChat(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	one, two := pictureScript("picture"), pictureScript("another")
-	out := nanobotHere(t, dir, one+two, "chat", "--protocol", "acp", "--command", acpAgent(t, ""))
+	out := runProgramIn(t, dir, one+two, "chat", "--protocol", "acp", "--command", acpAgent(t, ""))
 	var paths []string
 	for _, m := range regexp.MustCompile(`(?m)^📎 (\S+) \(`).FindAllStringSubmatch(out, -1) {
 		paths = append(paths, m[1])
 	}
-	holdsAll(t, dir, paths, []string{"picture", "another"})
+	checkFiles(t, dir, paths, []string{"picture", "another"})
 }

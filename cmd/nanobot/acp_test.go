@@ -29,8 +29,8 @@ func acpAgent(t *testing.T, flags string) string {
 	return fmt.Sprintf("TEST_ACP_AGENT=1 exec %s -dir %s %s", os.Args[0], dir, flags)
 }
 
-// shows waits until a chat shows a message with these words, and returns it.
-func (b *telegramBot) shows(chat int64, words string) telegramtest.Message {
+// awaitMessage waits until a chat shows a message with these words, and returns it.
+func (b *telegramBot) awaitMessage(chat int64, words string) telegramtest.Message {
 	b.t.Helper()
 	var found telegramtest.Message
 	shown, ok := b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
@@ -46,12 +46,12 @@ func (b *telegramBot) shows(chat int64, words string) telegramtest.Message {
 	return found
 }
 
-// press presses the button with this label.
-func (b *telegramBot) press(m telegramtest.Message, label string) {
+// pressButton presses the button with this label.
+func (b *telegramBot) pressButton(m telegramtest.Message, label string) {
 	b.t.Helper()
 	for _, button := range m.Buttons() {
 		if button.Text == label {
-			b.acknowledged(b.api.UserPresses(7, 7, m.ID, button.Data))
+			b.awaitAcknowledgement(b.api.UserPresses(7, 7, m.ID, button.Data))
 			return
 		}
 	}
@@ -61,97 +61,97 @@ func (b *telegramBot) press(m telegramtest.Message, label string) {
 func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	t.Parallel()
 	signal := filepath.Join(t.TempDir(), "go")
-	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -repeats -noisy")})
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "-resume -repeats -noisy")})
 	b.api.UserSends(7, "say Looking at it.\ntool t1 execute make test\nstatus t1 in_progress\nuntil "+signal+"\nask t1 execute make test\nstatus t1 completed\nsay All **done**.")
-	b.shows(7, "Looking at it.")
-	b.shows(7, "make test")
+	b.awaitMessage(7, "Looking at it.")
+	b.awaitMessage(7, "make test")
 	if err := os.WriteFile(signal, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	question := b.shows(7, "1. Allow")
-	b.press(question, "Allow")
-	b.shows(7, "permission selected yes")
-	final := b.shows(7, "All done.")
+	question := b.awaitMessage(7, "1. Allow")
+	b.pressButton(question, "Allow")
+	b.awaitMessage(7, "permission selected yes")
+	final := b.awaitMessage(7, "All done.")
 	shown, settled := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) == 3 })
 	if !settled || len(final.Buttons()) != 0 {
 		t.Errorf("the chat ends with %+v", shown)
 	}
 	// A command that hangs is freed by /stop, and the same agent goes on.
 	b.api.UserSends(7, "pid\ntool t2 fetch a page\nawait")
-	b.shows(7, "a page")
+	b.awaitMessage(7, "a page")
 	b.api.UserSends(7, "/stop")
-	b.shows(7, "Stopped.")
-	pid := b.shows(7, "pid ").TextOrCaption()
+	b.awaitMessage(7, "Stopped.")
+	pid := b.awaitMessage(7, "pid ").TextOrCaption()
 	b.api.UserSends(7, "history\npid")
-	if words := b.shows(7, "prompts so far: 3").TextOrCaption(); !strings.Contains(words, strings.TrimSpace(pid)) {
+	if words := b.awaitMessage(7, "prompts so far: 3").TextOrCaption(); !strings.Contains(words, strings.TrimSpace(pid)) {
 		t.Errorf("the agent was started anew: %q, then %q", pid, words)
 	}
 	b.signal(syscall.SIGTERM)
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d", got)
 	}
 }
 
 func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -list -configs -early")})
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "-resume -list -configs -early")})
 	b.api.UserSends(7, "first talk")
-	b.shows(7, "You said: first talk")
+	b.awaitMessage(7, "You said: first talk")
 	b.api.UserSends(7, "/model")
-	b.press(b.shows(7, "Large"), "Large")
-	b.shows(7, "arge")
+	b.pressButton(b.awaitMessage(7, "Large"), "Large")
+	b.awaitMessage(7, "arge")
 	b.api.UserSends(7, "state")
-	b.shows(7, "model large")
+	b.awaitMessage(7, "model large")
 	b.api.UserSends(7, "/new")
-	b.shows(7, "fresh start")
+	b.awaitMessage(7, "fresh start")
 	b.api.UserSends(7, "history")
-	b.shows(7, "prompts so far: 1")
+	b.awaitMessage(7, "prompts so far: 1")
 	b.api.UserSends(7, "/help")
-	b.shows(7, "/review")
+	b.awaitMessage(7, "/review")
 	b.api.UserSends(7, "/sessions")
-	question := b.shows(7, "Which conversation")
+	question := b.awaitMessage(7, "Which conversation")
 	i := slices.IndexFunc(question.Buttons(), func(k telegramtest.Button) bool { return strings.Contains(k.Text, "first talk") })
 	if i < 0 {
 		t.Fatalf("the session cannot be chosen: %+v", question)
 	}
-	b.press(question, question.Buttons()[i].Text)
+	b.pressButton(question, question.Buttons()[i].Text)
 	b.api.UserSends(7, "state\nhistory")
-	b.shows(7, "prompts so far: 3") // first talk, state, and this one
+	b.awaitMessage(7, "prompts so far: 3") // first talk, state, and this one
 }
 
-// lives says whether a process is there.
-func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }
+// processExists says whether a process is there.
+func processExists(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	b := startTelegramBot(t, setup{protocol: "acp", command: "echo $$ >" + pidFile + "; " + acpAgent(t, "-resume")})
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: "echo $$ >" + pidFile + "; " + acpAgent(t, "-resume")})
 	b.api.UserSends(7, "embed t1 sleep 300\nawait")
-	b.shows(7, "sleep 300")
+	b.awaitMessage(7, "sleep 300")
 	raw, err := os.ReadFile(pidFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
 	b.restart(syscall.SIGKILL, func() {})
-	b.shows(7, "I was restarted while working on this.")
-	for deadline := time.Now().Add(telegramtest.WaitLimit); lives(pid); time.Sleep(5 * time.Millisecond) {
+	b.awaitMessage(7, "I was restarted while working on this.")
+	for deadline := time.Now().Add(telegramtest.WaitLimit); processExists(pid); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the agent %d outlives the daemon", pid)
 		}
 	}
 	b.api.UserSends(7, "history")
-	b.shows(7, "prompts so far: 2")
+	b.awaitMessage(7, "prompts so far: 2")
 }
 
 func TestAnACPAgentThatIsKilledIsResumed(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-load")})
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "-load")})
 	b.api.UserSends(7, "say half an ans\ndie")
-	b.shows(7, "half an ans")
-	b.shows(7, "Your next message resumes the conversation.")
+	b.awaitMessage(7, "half an ans")
+	b.awaitMessage(7, "Your next message resumes the conversation.")
 	b.api.UserSends(7, "history")
-	b.shows(7, "prompts so far: 2")
+	b.awaitMessage(7, "prompts so far: 2")
 	for _, text := range b.texts(7) {
 		if strings.Contains(text, "REPLAYED") {
 			t.Errorf("what was said before is said again: %q", text)
@@ -190,26 +190,26 @@ func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
 	shows("Stopped.")
 	b.api.UserSends(b.dm, ada, "history")
 	shows("prompts so far: 3")
-	b.end()
+	b.stop()
 }
 
 func TestAKeptAgentEndsWithThePersonsAccess(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{protocol: "acp", command: "echo $$ >> pids; " + acpAgent(t, "-resume")})
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: "echo $$ >> pids; " + acpAgent(t, "-resume")})
 	b.awaitLog("ready")
-	b.pair("telegram:8")
+	b.mustRunPair("telegram:8")
 	b.api.UserSends(8, "say from the guest")
-	b.shows(8, "from the guest")
-	guest := b.await("pids")[0]
+	b.awaitMessage(8, "from the guest")
+	guest := b.awaitFile("pids")[0]
 	b.api.UserSends(7, "say from the owner")
-	b.shows(7, "from the owner")
-	pids := b.await("pids")
+	b.awaitMessage(7, "from the owner")
+	pids := b.awaitFile("pids")
 	if len(pids) != 2 {
 		t.Fatalf("the agents are %q", pids)
 	}
-	b.pair("--revoke", "telegram:8")
-	b.gone(guest)
-	if pid, _ := strconv.Atoi(pids[1]); !lives(pid) {
+	b.mustRunPair("--revoke", "telegram:8")
+	b.awaitProcessExit(guest)
+	if pid, _ := strconv.Atoi(pids[1]); !processExists(pid) {
 		t.Error("the agent of another chat has ended as well")
 	}
 }

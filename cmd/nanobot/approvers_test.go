@@ -55,7 +55,7 @@ func (b *telegramBot) awaitRefusals(chat int64, n int) {
 func TestOnlyApproversOfAnAgentPermitWhatItAsksForAlsoAfterAKillAndAReload(t *testing.T) {
 	t.Parallel()
 	const group, other = int64(-77), int64(-78) // two, because Telegram takes 20 messages a minute in each
-	s := setup{agent: runsCommand, protocol: "blocks", allow: `7", "8`, terminal: `, "progress": "off", "approvers": ["telegram:7"]`, gateway: `, "onCrash": "retry"`}
+	s := telegramSetup{agent: runsCommand, protocol: "blocks", allow: `7", "8`, terminal: `, "progress": "off", "approvers": ["telegram:7"]`, gateway: `, "onCrash": "retry"`}
 	b := startTelegramBot(t, s)
 	b.api.AddChat(telegramtest.Chat{ID: group})
 	b.api.AddChat(telegramtest.Chat{ID: other})
@@ -87,6 +87,6 @@ func TestOnlyApproversOfAnAgentPermitWhatItAsksForAlsoAfterAKillAndAReload(t *te
 	b.api.UserPresses(other, 7, question.ID, question.Buttons()[0].Data)
 	b.awaitRefusals(other, 1)
 	b.api.UserPresses(other, 8, question.ID, question.Buttons()[0].Data)
-	b.await("ran")
-	b.ended()
+	b.awaitFile("ran")
+	b.stopCleanly()
 }

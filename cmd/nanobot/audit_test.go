@@ -15,8 +15,8 @@ import (
 	"nanobot/gateway/audit"
 )
 
-// audited returns what a bot's record has.
-func (b *telegramBot) audited() (all []audit.Record, raw string) {
+// readAudit returns what a bot's record has.
+func (b *telegramBot) readAudit() (all []audit.Record, raw string) {
 	b.t.Helper()
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), ".nanobot", "audit.jsonl"))
 	if err != nil && !os.IsNotExist(err) { // as long as it starts
@@ -36,7 +36,7 @@ func (b *telegramBot) audited() (all []audit.Record, raw string) {
 func (b *telegramBot) awaitAudit(what string, is func(audit.Record) bool) audit.Record {
 	b.t.Helper()
 	for deadline := time.Now().Add(telegramtest.WaitLimit); ; time.Sleep(10 * time.Millisecond) {
-		all, raw := b.audited()
+		all, raw := b.readAudit()
 		if i := slices.IndexFunc(all, is); i >= 0 {
 			return all[i]
 		}
@@ -46,7 +46,7 @@ func (b *telegramBot) awaitAudit(what string, is func(audit.Record) bool) audit.
 	}
 }
 
-func event(name string) func(audit.Record) bool {
+func isEvent(name string) func(audit.Record) bool {
 	return func(r audit.Record) bool { return r.Event == name }
 }
 
@@ -58,16 +58,16 @@ const auditAgent = `read -r line
 	*hang*) echo '{"type":"message","text":"up"}'; exec sleep 300;;
 	esac`
 
-func TestWhoStartedWhatIsWrittenDown(t *testing.T) {
+func TestTheAuditLogRecordsWhoStartedWhat(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{
+	b := startTelegramBot(t, telegramSetup{
 		command:  "PASSWORD=hunter2hunter2 sh agent.sh {message}",
 		terminal: `, "interactive": true, "env": {"API_KEY": "hunter2hunter2"}`, agent: auditAgent,
 	})
 	b.api.AddUser(telegramtest.User{ID: 7, FirstName: "Ada", Username: "ada"})
 	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
 	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "please fail privately"}, picture, picture)
-	begun := b.awaitAudit("the start", event(audit.TurnStart))
+	begun := b.awaitAudit("the start", isEvent(audit.TurnStart))
 	if begun.Decision != audit.Allowed || begun.Channel != "telegram" || begun.Chat != "7" || begun.User != (audit.User{ID: "7", Name: "Ada", Username: "ada"}) ||
 		begun.Run == 0 || begun.Attempt != 1 || begun.Message == "" || begun.In != (audit.Size{Bytes: len("please fail privately"), Media: 2}) {
 		t.Errorf("the start is %+v", begun)
@@ -78,24 +78,24 @@ func TestWhoStartedWhatIsWrittenDown(t *testing.T) {
 	if !slices.Contains(begun.Env, "API_KEY") || !slices.Contains(begun.Env, "PATH") || slices.ContainsFunc(begun.Env, func(n string) bool { return strings.Contains(n, "=") }) {
 		t.Errorf("the environment is %q", begun.Env)
 	}
-	ended := b.awaitAudit("the end", event(audit.TurnEnd))
+	ended := b.awaitAudit("the end", isEvent(audit.TurnEnd))
 	if ended.Run != begun.Run || ended.User != begun.User || ended.End == nil || ended.End.Exit != 3 || ended.End.Status != "failed" || ended.Out.Media != 2 || ended.Out.Bytes < 10 {
 		t.Errorf("the end is %+v, %+v", ended, ended.End)
 	}
-	b.answersAreWrittenDown()
-	b.strangersAreWrittenDown()
+	b.checkAuditOfAnswers()
+	b.checkAuditOfStrangers()
 	b.api.UserSends(7, "hang")
 	b.api.WaitForText(t, 7, "up")
 	b.api.UserSends(7, "/STOP")
 	b.api.WaitForText(t, 7, "Stopped.")
-	if r := b.awaitAudit("the command", event(audit.Command)); r.Command != "/stop" || r.User.ID != "7" {
+	if r := b.awaitAudit("the command", isEvent(audit.Command)); r.Command != "/stop" || r.User.ID != "7" {
 		t.Errorf("the command is %+v", r)
 	}
 	b.awaitAudit("the end by /stop", func(r audit.Record) bool {
 		return r.End != nil && r.End.Status == "stopped" && r.End.Signal == "SIGTERM"
 	})
-	b.ended()
-	_, raw := b.audited()
+	b.stopCleanly()
+	_, raw := b.readAudit()
 	for _, secret := range []string{"hunter2", "privately", "Grace", b.api.Token} {
 		if strings.Contains(raw, secret) {
 			t.Errorf("%s is written down:\n%s", secret, raw)
@@ -106,14 +106,14 @@ func TestWhoStartedWhatIsWrittenDown(t *testing.T) {
 	}
 }
 
-// answersAreWrittenDown has somebody press a button, and write an answer.
-func (b *telegramBot) answersAreWrittenDown() {
+// checkAuditOfAnswers has somebody press a button, and write an answer.
+func (b *telegramBot) checkAuditOfAnswers() {
 	b.t.Helper()
 	b.api.UserSends(7, "paint")
 	question := b.api.WaitForText(b.t, 7, "Which one?\n1. Red\n2. Blue")
 	b.api.UserPresses(7, 7, question.ID, question.Buttons()[1].Data)
 	b.api.WaitForText(b.t, 7, "painted")
-	if r := b.awaitAudit("the answer", event(audit.Answer)); r.Decision != "Blue" || r.User.ID != "7" || r.Run == 0 || r.Question == "" {
+	if r := b.awaitAudit("the answer", isEvent(audit.Answer)); r.Decision != "Blue" || r.User.ID != "7" || r.Run == 0 || r.Question == "" {
 		b.t.Errorf("the answer is %+v", r)
 	}
 	b.api.UserSends(7, "christen")
@@ -123,35 +123,35 @@ func (b *telegramBot) answersAreWrittenDown() {
 	b.awaitAudit("the name", func(r audit.Record) bool { return r.Event == audit.Answer && r.Decision == "text" })
 }
 
-// strangersAreWrittenDown has somebody try to get in, and the operator let them.
-func (b *telegramBot) strangersAreWrittenDown() {
+// checkAuditOfStrangers has somebody try to get in, and the operator let them.
+func (b *telegramBot) checkAuditOfStrangers() {
 	b.t.Helper()
 	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
 	b.api.UserSends(8, "let me in")
 	_, code, _ := strings.Cut(b.api.WaitForCount(b.t, 8, 1)[0].TextOrCaption(), "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
-	if r := b.awaitAudit("the stranger", event(audit.Denied)); r.Decision != audit.Coded || r.User != (audit.User{ID: "8", Name: "Eve"}) {
+	if r := b.awaitAudit("the stranger", isEvent(audit.Denied)); r.Decision != audit.Coded || r.User != (audit.User{ID: "8", Name: "Eve"}) {
 		b.t.Errorf("the stranger is %+v", r)
 	}
-	b.pair(code)
-	if r := b.awaitAudit("the pairing", event(audit.Pairing)); r.Decision != audit.Paired || r.User.ID != "8" || r.Channel != "telegram" || r.By == "" {
+	b.mustRunPair(code)
+	if r := b.awaitAudit("the pairing", isEvent(audit.Pairing)); r.Decision != audit.Paired || r.User.ID != "8" || r.Channel != "telegram" || r.By == "" {
 		b.t.Errorf("the pairing is %+v", r)
 	}
-	if _, raw := b.audited(); strings.Contains(raw, code) {
+	if _, raw := b.readAudit(); strings.Contains(raw, code) {
 		b.t.Errorf("the code is written down:\n%s", raw)
 	}
 }
 
 func TestAuditCanBeSwitchedOffAndTurnsGoOnWithoutIt(t *testing.T) {
 	t.Parallel()
-	off := startTelegramBot(t, setup{agent: echo, gateway: `}, "audit": {"file": "off"`})
+	off := startTelegramBot(t, telegramSetup{agent: echo, gateway: `}, "audit": {"file": "off"`})
 	off.api.UserSends(7, "one")
 	off.api.WaitForText(t, 7, "you said one")
-	off.ended()
+	off.stopCleanly()
 	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(off.cfg), "*", "audit*")); found != nil {
 		t.Errorf("there is %v", found)
 	}
-	b := startTelegramBot(t, setup{agent: echo, gateway: `}, "audit": {"file": "logs/a.jsonl", "text": true`})
+	b := startTelegramBot(t, telegramSetup{agent: echo, gateway: `}, "audit": {"file": "logs/a.jsonl", "text": true`})
 	logs := filepath.Join(filepath.Dir(b.cfg), "logs")
 	b.api.UserSends(7, "one")
 	b.api.WaitForText(t, 7, "you said one")
@@ -169,7 +169,7 @@ func TestAuditCanBeSwitchedOffAndTurnsGoOnWithoutIt(t *testing.T) {
 		b.api.WaitForText(t, 7, "you said "+text)
 	}
 	b.signal(syscall.SIGTERM)
-	if got := b.status(); got != 0 || strings.Count(b.log(), "audit log not written") != 1 {
+	if got := b.awaitExit(); got != 0 || strings.Count(b.log(), "audit log not written") != 1 {
 		t.Errorf("status %d, and the log says\n%s", got, b.log())
 	}
 }

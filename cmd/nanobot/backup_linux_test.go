@@ -19,22 +19,22 @@ import (
 func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
-			s := newHeldState(t, closed)
+			s := newOtherUsersState(t, closed)
 			file := filepath.Join(t.TempDir(), "backup.tar.gz") // which the owner cannot write to
-			if out, err := s.root("backup", file); err != nil {
+			if out, err := s.runAsRoot("backup", file); err != nil {
 				t.Fatalf("backup: %v, %s", err, out)
 			}
 			if info, err := os.Stat(file); err != nil || trust.FileUID(info) != 0 || info.Mode().Perm() != 0o600 {
 				t.Errorf("%v, %v", info, err)
 			}
 			must(t, os.Truncate(filepath.Join(s.state, "nanobot.db"), 0))
-			if out, err := s.root("pair", "--list"); err == nil || !strings.Contains(out, "nanobot restore") {
+			if out, err := s.runAsRoot("pair", "--list"); err == nil || !strings.Contains(out, "nanobot restore") {
 				t.Errorf("pair: %v, %s", err, out)
 			}
-			if out, err := s.root("restore", file); err != nil {
+			if out, err := s.runAsRoot("restore", file); err != nil {
 				t.Fatalf("restore: %v, %s", err, out)
 			}
-			if out, err := s.root("pair", s.code); err != nil {
+			if out, err := s.runAsRoot("pair", s.code); err != nil {
 				t.Errorf("pair: %v, %s", err, out)
 			}
 			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
@@ -48,8 +48,8 @@ func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
 	}
 }
 
-// smallDisk mounts one.
-func smallDisk(t *testing.T, size string) string {
+// mountSmallDisk mounts one.
+func mountSmallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
@@ -59,12 +59,12 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-func TestABackupThatDoesNotFitLeavesNothing(t *testing.T) {
-	cfg, state := stopped(t)
-	succeed(t, "pair", "--list", "--config", cfg) // folds the log into the database
-	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, noise(300<<10))), 0o600))
-	disk := smallDisk(t, "100k")
-	out, status := command(t, "backup", "--config", cfg, filepath.Join(disk, "b.tar.gz"))
+func TestABackupThatDoesNotFitOnTheDiskLeavesNoFile(t *testing.T) {
+	cfg, state := newStoppedBot(t)
+	mustRunProgram(t, "pair", "--list", "--config", cfg) // folds the log into the database
+	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, randomText(300<<10))), 0o600))
+	disk := mountSmallDisk(t, "100k")
+	out, status := runProgram(t, "backup", "--config", cfg, filepath.Join(disk, "b.tar.gz"))
 	if status != exit.Failed || !strings.Contains(out, "no space left") {
 		t.Errorf("status %d: %s", status, out)
 	}
@@ -77,15 +77,15 @@ func TestABackupThatDoesNotFitLeavesNothing(t *testing.T) {
 }
 
 func TestABackupDoesNotFillTheDaemonsDisk(t *testing.T) {
-	disk := smallDisk(t, "20m")
+	disk := mountSmallDisk(t, "20m")
 	must(t, os.WriteFile(filepath.Join(disk, "config.json"), []byte(harmlessBot), 0o600))
 	state := filepath.Join(disk, ".nanobot")
 	b := newWebBot(t)
 	file := filepath.Join(t.TempDir(), "b.tar.gz")
-	succeed(t, "backup", "--config", b.cfg, file)
+	mustRunProgram(t, "backup", "--config", b.cfg, file)
 	must(t, os.Mkdir(state, 0o700))
-	succeed(t, "restore", "--config", filepath.Join(disk, "config.json"), file)
-	out, status := command(t, "backup", "--config", filepath.Join(disk, "config.json"), filepath.Join(t.TempDir(), "x"))
+	mustRunProgram(t, "restore", "--config", filepath.Join(disk, "config.json"), file)
+	out, status := runProgram(t, "backup", "--config", filepath.Join(disk, "config.json"), filepath.Join(t.TempDir(), "x"))
 	if status != exit.Failed || !strings.Contains(out, "are free") {
 		t.Errorf("status %d: %s", status, out)
 	}
@@ -98,15 +98,15 @@ func TestAnotherFolderMountedOverTheStateEndsTheDaemon(t *testing.T) {
 		t.Skipf("cannot mount here: %v", err)
 	}
 	t.Cleanup(func() { must(t, unix.Unmount(state, unix.MNT_DETACH)) })
-	if got := b.status(); got != exit.Lost {
+	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 }
 
 func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
 	t.Parallel()
-	cfg, state := stopped(t)
-	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, noise(1<<20))), 0o600))
+	cfg, state := newStoppedBot(t)
+	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, randomText(1<<20))), 0o600))
 	r, w, err := os.Pipe()
 	must(t, err)
 	defer r.Close()
@@ -154,8 +154,8 @@ func ignoreFinished(err error) error {
 	return err
 }
 
-// noise is text that cannot be compressed much.
-func noise(n int) string {
+// randomText is text that cannot be compressed much.
+func randomText(n int) string {
 	b := make([]byte, n)
 	x := uint32(1)
 	for i := range b {

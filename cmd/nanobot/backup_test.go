@@ -24,18 +24,18 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// command runs the program to its end and returns what it says and its status.
-func command(t *testing.T, args ...string) (string, int) {
+// runProgram runs the program to its end and returns what it says and its status.
+func runProgram(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	cmd := programCommand(args...)
 	out, _ := cmd.CombinedOutput()
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// succeed is command for what must succeed.
-func succeed(t *testing.T, args ...string) {
+// mustRunProgram is command for what must succeed.
+func mustRunProgram(t *testing.T, args ...string) {
 	t.Helper()
-	if out, status := command(t, args...); status != 0 {
+	if out, status := runProgram(t, args...); status != 0 {
 		t.Fatalf("%v: status %d:\n%s", args, status, out)
 	}
 }
@@ -47,8 +47,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// damage overwrites a file's middle.
-func damage(t *testing.T, path string) {
+// damageFile overwrites a file's middle.
+func damageFile(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	must(t, err)
@@ -61,7 +61,7 @@ func damage(t *testing.T, path string) {
 func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
-	ann := b.enter()
+	ann := b.signIn()
 	state, file := filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(t.TempDir(), "backup.tar.gz")
 	var confirmed, writers sync.WaitGroup
 	stop := make(chan struct{})
@@ -80,7 +80,7 @@ func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) 
 				name := fmt.Sprintf("web-%d-known-to-nobody-else", chat)
 				text := fmt.Sprintf("%d.%d", chat, n)
 				body, _ := json.Marshal(map[string]string{"text": text, "client_id": text})
-				status, _, err := ann.try("POST", "/api/chats/"+name+"/messages", "application/json", bytes.NewReader(body))
+				status, _, err := ann.tryRequest("POST", "/api/chats/"+name+"/messages", "application/json", bytes.NewReader(body))
 				if err != nil || status != http.StatusAccepted {
 					continue
 				}
@@ -99,44 +99,44 @@ func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) 
 	mu.Lock()
 	begun = true
 	mu.Unlock()
-	succeed(t, "backup", "--config", b.cfg, file)
+	mustRunProgram(t, "backup", "--config", b.cfg, file)
 	b.kill()
 	close(stop)
 	writers.Wait()
-	damage(t, filepath.Join(state, "nanobot.db"))
-	damage(t, filepath.Join(state, "web", "history.db"))
+	damageFile(t, filepath.Join(state, "nanobot.db"))
+	damageFile(t, filepath.Join(state, "web", "history.db"))
 	for _, wal := range []string{"nanobot.db-wal", "web/history.db-wal"} {
 		_ = os.Remove(filepath.Join(state, wal))
 	}
 	// The steps of the manual.
-	if out, status := command(t, "serve", "--config", b.cfg); status != exit.Config || !strings.Contains(out, "nanobot restore") {
+	if out, status := runProgram(t, "serve", "--config", b.cfg); status != exit.Config || !strings.Contains(out, "nanobot restore") {
 		t.Fatalf("a damaged state: status %d:\n%s", status, out)
 	}
-	succeed(t, "restore", "--config", b.cfg, file)
+	mustRunProgram(t, "restore", "--config", b.cfg, file)
 	b.start()
 	// Whoever was signed in still is, what was said before is there, and is answered once: a turn
 	// that ran at the moment of the backup runs again, and what it had said meanwhile is not in the
 	// backup.
 	var missing string
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if missing = unanswered(t, ann, said); missing == "" {
+		if missing = findUnanswered(t, ann, said); missing == "" {
 			break
 		}
 	}
 	if missing != "" {
 		t.Errorf("%s is not answered once:\n%s", missing, b.log())
 	}
-	succeed(t, "doctor", "--config", b.cfg, "--no-turn")
+	mustRunProgram(t, "doctor", "--config", b.cfg, "--no-turn")
 }
 
-// unanswered returns something that was said and is not there once, or is not answered once, or "".
-func unanswered(t *testing.T, p *browser, said []string) string {
+// findUnanswered returns something that was said and is not there once, or is not answered once, or "".
+func findUnanswered(t *testing.T, p *browser, said []string) string {
 	t.Helper()
 	shown := map[string]int{}
 	for chat := range 4 {
 		name := fmt.Sprintf("web-%d-known-to-nobody-else", chat)
 		for before := ""; ; {
-			_, body := p.ask("GET", "/api/chats/"+name+"/messages?limit=200"+before, "", nil)
+			_, body := p.request("GET", "/api/chats/"+name+"/messages?limit=200"+before, "", nil)
 			var page struct {
 				Messages []struct {
 					Seq        int64
@@ -168,7 +168,7 @@ func unanswered(t *testing.T, p *browser, said []string) string {
 
 func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`})
+	b := startTelegramBot(t, telegramSetup{agent: `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`})
 	b.api.UserSends(7, "before")
 	b.api.WaitForText(t, 7, "look")
 	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault { // the network takes no pictures for now
@@ -180,15 +180,15 @@ func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 	b.api.UserSends(7, "hi")
 	state, file := filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(t.TempDir(), "backup.tar.gz")
 	b.awaitLog("send failed, will retry")
-	succeed(t, "backup", "--config", b.cfg, file)
-	if names := packed(t, file); !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "spool/") && strings.HasSuffix(n, "/a.png") }) {
+	mustRunProgram(t, "backup", "--config", b.cfg, file)
+	if names := listArchive(t, file); !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "spool/") && strings.HasSuffix(n, "/a.png") }) {
 		t.Fatalf("no picture in %q", names)
 	}
 	b.signal(9)
-	b.status()
+	b.awaitExit()
 	must(t, os.RemoveAll(state))
 	must(t, os.Remove(filepath.Join(filepath.Dir(b.cfg), "a.png")))
-	succeed(t, "restore", "--config", b.cfg, file)
+	mustRunProgram(t, "restore", "--config", b.cfg, file)
 	b.api.SetFault(nil)
 	b.program = startProgram(t, "serve", "--config", b.cfg)
 	b.api.AwaitMessages(7, telegramtest.WaitLimit, func(shown []telegramtest.Message) bool {
@@ -202,8 +202,8 @@ func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 	})
 }
 
-// packed lists what is in a backup.
-func packed(t *testing.T, file string) (names []string) {
+// listArchive lists what is in a backup.
+func listArchive(t *testing.T, file string) (names []string) {
 	t.Helper()
 	f, err := os.Open(file)
 	must(t, err)
@@ -223,11 +223,11 @@ func packed(t *testing.T, file string) (names []string) {
 	}
 }
 
-// stopped is a bot with a state and without a daemon.
-func stopped(t *testing.T) (cfg, state string) {
+// newStoppedBot is a bot with a state and without a daemon.
+func newStoppedBot(t *testing.T) (cfg, state string) {
 	t.Helper()
 	b := newWebBot(t)
-	b.enter().say("web-1-known-to-nobody-else", "hello")
+	b.signIn().sendMessage("web-1-known-to-nobody-else", "hello")
 	b.kill()
 	return b.cfg, filepath.Join(filepath.Dir(b.cfg), ".nanobot")
 }
@@ -238,17 +238,17 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 		harm func(t *testing.T, state string)
 		says []string
 	}{
-		"damaged":  {func(t *testing.T, state string) { damage(t, filepath.Join(state, "nanobot.db")) }, []string{"damaged", "nanobot restore"}},
+		"damaged":  {func(t *testing.T, state string) { damageFile(t, filepath.Join(state, "nanobot.db")) }, []string{"damaged", "nanobot restore"}},
 		"empty":    {func(t *testing.T, state string) { must(t, os.Truncate(filepath.Join(state, "nanobot.db"), 0)) }, []string{"damaged", "empty", "nanobot restore"}},
 		"a folder": {func(t *testing.T, state string) { must(t, os.Mkdir(filepath.Join(state, "nanobot.db"), 0o700)) }, []string{"damaged", "nanobot restore"}},
 		"half gone": {func(t *testing.T, state string) {
 			must(t, os.WriteFile(filepath.Join(state, "nanobot.db-wal"), nil, 0o600))
 		}, []string{"damaged", "missing", "nanobot restore"}},
-		"newer": {func(t *testing.T, state string) { schema(t, state, 99) }, []string{"newer nanobot", "schema 99", "backups"}},
+		"newer": {func(t *testing.T, state string) { setSchemaVersion(t, state, 99) }, []string{"newer nanobot", "schema 99", "backups"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, state := stopped(t)
+			cfg, state := newStoppedBot(t)
 			if name == "a folder" || name == "half gone" {
 				must(t, os.Remove(filepath.Join(state, "nanobot.db")))
 			}
@@ -259,7 +259,7 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 			for _, args := range [][]string{
 				{"serve"}, {"pair", "--list"}, {"pair", "ABCDEFGH"}, {"link"}, {"doctor", "--no-turn"}, {"backup", filepath.Join(t.TempDir(), "x")},
 			} {
-				out, status := command(t, append(args, "--config", cfg)...)
+				out, status := runProgram(t, append(args, "--config", cfg)...)
 				if status != exit.Config {
 					t.Errorf("%v: status %d:\n%s", args, status, out)
 				}
@@ -273,8 +273,8 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 	}
 }
 
-// schema gives a database another schema's number.
-func schema(t *testing.T, state string, n int) {
+// setSchemaVersion gives a database another schema's number.
+func setSchemaVersion(t *testing.T, state string, n int) {
 	t.Helper()
 	conn, err := dbfile.Connect(t.Context(), filepath.Join(state, "nanobot.db"))
 	must(t, err)
@@ -286,13 +286,13 @@ func schema(t *testing.T, state string, n int) {
 
 func TestDamageInTheWebsConversationsEndsTheDaemonWithTheSteps(t *testing.T) {
 	t.Parallel()
-	cfg, state := stopped(t)
+	cfg, state := newStoppedBot(t)
 	must(t, os.Truncate(filepath.Join(state, "web", "history.db"), 0))
-	out, status := command(t, "serve", "--config", cfg)
+	out, status := runProgram(t, "serve", "--config", cfg)
 	if status != exit.Config || !strings.Contains(out, "history.db") || !strings.Contains(out, "nanobot restore") {
 		t.Errorf("status %d:\n%s", status, out)
 	}
-	out, status = command(t, "doctor", "--no-turn", "--config", cfg)
+	out, status = runProgram(t, "doctor", "--no-turn", "--config", cfg)
 	if status != exit.Config || !strings.Contains(out, "history.db") {
 		t.Errorf("status %d:\n%s", status, out)
 	}
@@ -300,13 +300,13 @@ func TestDamageInTheWebsConversationsEndsTheDaemonWithTheSteps(t *testing.T) {
 
 func TestARestoreIsAllOrNothing(t *testing.T) {
 	t.Parallel()
-	cfg, state := stopped(t)
+	cfg, state := newStoppedBot(t)
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
-	succeed(t, "backup", "--config", cfg, file)
-	if out, status := command(t, "backup", "--config", cfg, file); status != exit.Failed || !strings.Contains(out, "exists already") {
+	mustRunProgram(t, "backup", "--config", cfg, file)
+	if out, status := runProgram(t, "backup", "--config", cfg, file); status != exit.Failed || !strings.Contains(out, "exists already") {
 		t.Errorf("a backup was overwritten: %d %s", status, out)
 	}
-	succeed(t, "backup", "--config", cfg, "--force", file)
+	mustRunProgram(t, "backup", "--config", cfg, "--force", file)
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
@@ -318,14 +318,14 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	flipped[len(flipped)/2] ^= 0xFF
 	for name, content := range map[string][]byte{
 		"cut short": whole[:len(whole)*2/3], "without its end": whole[:len(whole)-4], "a flipped byte": flipped, "empty": nil, "something else": []byte("hello"),
-		"a link out":     tarball(t, tar.Header{Name: "web", Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
-		"a way out":      tarball(t, tar.Header{Name: "../evil", Typeflag: tar.TypeReg}),
-		"a foreign file": tarball(t, tar.Header{Name: "config.json", Typeflag: tar.TypeReg}),
-		"no database":    tarball(t, tar.Header{Name: "http.key", Typeflag: tar.TypeReg}),
+		"a link out":     newTarball(t, tar.Header{Name: "web", Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
+		"a way out":      newTarball(t, tar.Header{Name: "../evil", Typeflag: tar.TypeReg}),
+		"a foreign file": newTarball(t, tar.Header{Name: "config.json", Typeflag: tar.TypeReg}),
+		"no database":    newTarball(t, tar.Header{Name: "http.key", Typeflag: tar.TypeReg}),
 	} {
 		bad := filepath.Join(t.TempDir(), "bad")
 		must(t, os.WriteFile(bad, content, 0o600))
-		if out, status := command(t, "restore", "--config", cfg, bad); status == 0 {
+		if out, status := runProgram(t, "restore", "--config", cfg, bad); status == 0 {
 			t.Errorf("%s: %s", name, out)
 		}
 		if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
@@ -346,8 +346,8 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 		"a file that is too large": {{Name: "http.key", Size: 1 << 60}},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad")
-		must(t, os.WriteFile(bad, tarball(t, headers...), 0o600))
-		out, status := command(t, "restore", "--config", cfg, bad)
+		must(t, os.WriteFile(bad, newTarball(t, headers...), 0o600))
+		out, status := runProgram(t, "restore", "--config", cfg, bad)
 		if status == 0 || name == "a file that is too large" && !strings.Contains(out, "are free") {
 			t.Errorf("%s: status %d, %s", name, status, out)
 		}
@@ -361,16 +361,16 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	// One that was cut off by a kill keeps the daemon off until it is made again.
 	must(t, os.WriteFile(filepath.Join(state, "restore.unfinished"), nil, 0o600))
 	must(t, os.Remove(filepath.Join(state, "nanobot.db")))
-	if out, status := command(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, "restore") {
+	if out, status := runProgram(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, "restore") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	succeed(t, "restore", "--config", cfg, file)
-	succeed(t, "pair", "--list", "--config", cfg)
+	mustRunProgram(t, "restore", "--config", cfg, file)
+	mustRunProgram(t, "pair", "--list", "--config", cfg)
 }
 
-// tarball is a backup with empty files. One that says that it is not empty is the last, and is cut
+// newTarball is a backup with empty files. One that says that it is not empty is the last, and is cut
 // short.
-func tarball(t *testing.T, headers ...tar.Header) []byte {
+func newTarball(t *testing.T, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
@@ -389,25 +389,25 @@ func tarball(t *testing.T, headers ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-func TestNothingIsRestoredUnderADaemon(t *testing.T) {
+func TestRestoreIsRefusedWhileTheDaemonRuns(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
-	succeed(t, "backup", "--config", b.cfg, file)
-	if out, status := command(t, "restore", "--config", b.cfg, file); status != exit.Failed || !strings.Contains(out, "stop the daemon first") {
+	mustRunProgram(t, "backup", "--config", b.cfg, file)
+	if out, status := runProgram(t, "restore", "--config", b.cfg, file); status != exit.Failed || !strings.Contains(out, "stop the daemon first") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	b.enter() // it goes on
+	b.signIn() // it goes on
 }
 
 func TestDoctorSaysWhenTheCheckWasPartial(t *testing.T) {
 	t.Parallel()
-	cfg, _ := stopped(t)
-	out, status := command(t, "doctor", "--no-turn", "--config", cfg, "--check-time", "1ns")
+	cfg, _ := newStoppedBot(t)
+	out, status := runProgram(t, "doctor", "--no-turn", "--config", cfg, "--check-time", "1ns")
 	if status != 0 || !strings.Contains(out, "checked only in part") || !strings.Contains(out, "--check-time") {
 		t.Errorf("status %d:\n%s", status, out)
 	}
-	out, _ = command(t, "doctor", "--no-turn", "--config", cfg)
+	out, _ = runProgram(t, "doctor", "--no-turn", "--config", cfg)
 	if !strings.Contains(out, "is intact (all ") || !strings.Contains(out, "history.db can be opened and is intact") {
 		t.Errorf("%s", out)
 	}
@@ -415,8 +415,8 @@ func TestDoctorSaysWhenTheCheckWasPartial(t *testing.T) {
 
 func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 	t.Parallel()
-	cfg, state := stopped(t)
-	succeed(t, "pair", "--list", "--config", cfg) // folds the log into the database
+	cfg, state := newStoppedBot(t)
+	mustRunProgram(t, "pair", "--list", "--config", cfg) // folds the log into the database
 	conn, err := dbfile.Connect(t.Context(), filepath.Join(state, "nanobot.db"))
 	must(t, err)
 	s, err := conn.Prepare(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
@@ -424,7 +424,7 @@ func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 	must(t, err)
 	_, err = s.Exec(nil) //nolint:staticcheck // there is nothing to cancel
 	must(t, errors.Join(err, s.Close(), conn.Close()))
-	succeed(t, "doctor", "--no-turn", "--config", cfg)
+	mustRunProgram(t, "doctor", "--no-turn", "--config", cfg)
 	f, err := os.OpenFile(filepath.Join(state, "nanobot.db"), os.O_RDWR, 0)
 	must(t, err)
 	info, err := f.Stat()
@@ -434,12 +434,12 @@ func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 	}
 	_, err = f.WriteAt(bytes.Repeat([]byte{0xFF}, 4096), info.Size()/2/4096*4096)
 	must(t, errors.Join(err, f.Close()))
-	out, status := command(t, "doctor", "--no-turn", "--config", cfg)
+	out, status := runProgram(t, "doctor", "--no-turn", "--config", cfg)
 	if status != exit.Config || !strings.Contains(out, "damaged") {
 		t.Errorf("doctor: status %d:\n%s", status, out)
 	}
 	// The daemon finds it once it is up: there is no time for it before.
-	out, status = command(t, "serve", "--config", cfg)
+	out, status = runProgram(t, "serve", "--config", cfg)
 	if status != exit.Config || !strings.Contains(out, "nanobot restore") {
 		t.Errorf("serve: status %d:\n%s", status, out)
 	}
@@ -447,8 +447,8 @@ func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 
 func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
 	t.Parallel()
-	cfg, state := stopped(t)
-	succeed(t, "pair", "--list", "--config", cfg) // folds the log into the database
+	cfg, state := newStoppedBot(t)
+	mustRunProgram(t, "pair", "--list", "--config", cfg) // folds the log into the database
 	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
 	must(t, err)
 	web, err := os.ReadFile(filepath.Join(state, "web", "history.db"))
@@ -456,13 +456,13 @@ func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
 	kept := filepath.Join(state, "backups", "nanobot-20200101T000000.000000Z-schema-6.db")
 	must(t, os.MkdirAll(filepath.Dir(kept), 0o700))
 	must(t, os.WriteFile(kept, before, 0o600))
-	schema(t, state, 99) // what a newer nanobot has left
-	if out, status := command(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, filepath.Join(state, "backups")) {
+	setSchemaVersion(t, state, 99) // what a newer nanobot has left
+	if out, status := runProgram(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, filepath.Join(state, "backups")) {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 	journal := filepath.Join(state, "nanobot.db-journal")
 	must(t, os.WriteFile(journal, []byte("of the database that is replaced"), 0o600))
-	succeed(t, "restore", "--config", cfg, kept)
+	mustRunProgram(t, "restore", "--config", cfg, kept)
 	if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("it is not the copy: %v", err)
 	}
@@ -472,19 +472,19 @@ func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(state, "web", "history.db")); err != nil || !bytes.Equal(web, after) {
 		t.Errorf("the web's conversations were replaced: %v", err)
 	}
-	succeed(t, "doctor", "--no-turn", "--config", cfg)
+	mustRunProgram(t, "doctor", "--no-turn", "--config", cfg)
 }
 
-func TestABackupTakesThePlaceOfNoPartOfTheState(t *testing.T) {
+func TestABackupDoesNotOverwritePartsOfTheState(t *testing.T) {
 	t.Parallel()
-	cfg, state := stopped(t)
+	cfg, state := newStoppedBot(t)
 	other := filepath.Join(t.TempDir(), "link")
 	must(t, os.Symlink(state, other))
 	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
 	must(t, err)
 	for _, name := range []string{"nanobot.db", "nanobot.db-wal", "http.key", "restore.unfinished", "web/history.db", "backups"} {
 		for _, dir := range []string{state, other} {
-			if out, status := command(t, "backup", "--force", "--config", cfg, filepath.Join(dir, name)); status != exit.Failed || !strings.Contains(out, "belongs to the state") {
+			if out, status := runProgram(t, "backup", "--force", "--config", cfg, filepath.Join(dir, name)); status != exit.Failed || !strings.Contains(out, "belongs to the state") {
 				t.Errorf("%s: status %d, %s", name, status, out)
 			}
 		}
@@ -493,7 +493,7 @@ func TestABackupTakesThePlaceOfNoPartOfTheState(t *testing.T) {
 		t.Fatalf("the state was changed (%v)", err)
 	}
 	for _, name := range []string{"mine.tar.gz", "backups/mine.tar.gz"} {
-		succeed(t, "backup", "--config", cfg, filepath.Join(state, name))
-		succeed(t, "restore", "--config", cfg, filepath.Join(state, name))
+		mustRunProgram(t, "backup", "--config", cfg, filepath.Join(state, name))
+		mustRunProgram(t, "restore", "--config", cfg, filepath.Join(state, name))
 	}
 }

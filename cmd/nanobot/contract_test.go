@@ -15,26 +15,26 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-type obj = map[string]any
+type jsonObject = map[string]any
 
-// contract is the description of the API as the daemon serves it, and what was seen of it.
-type contract struct {
+// apiDescription is the description of the API as the daemon serves it, and what was seen of it.
+type apiDescription struct {
 	t       *testing.T
 	url     string
-	doc     obj
+	doc     jsonObject
 	schemas *jsonschema.Compiler
 	seen    map[string]bool // operations with their status, events, and fields
 }
 
 const described = "https://example.com/openapi.json"
 
-func newContract(t *testing.T, url string, description io.Reader) *contract {
+func newAPIDescription(t *testing.T, url string, description io.Reader) *apiDescription {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(description)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &contract{t: t, url: url, doc: doc.(obj), schemas: jsonschema.NewCompiler(), seen: map[string]bool{}}
+	c := &apiDescription{t: t, url: url, doc: doc.(jsonObject), schemas: jsonschema.NewCompiler(), seen: map[string]bool{}}
 	c.schemas.AssertFormat()
 	if err := c.schemas.AddResource(described, doc); err != nil {
 		t.Fatal(err)
@@ -42,25 +42,25 @@ func newContract(t *testing.T, url string, description io.Reader) *contract {
 	return c
 }
 
-// find returns a part of the description, and where it is. References are followed.
-func (c *contract) find(path ...string) (v any, pointer string) {
+// lookUp returns a part of the description, and where it is. References are followed.
+func (c *apiDescription) lookUp(path ...string) (v any, pointer string) {
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
 	v = c.doc
 	for _, name := range path {
-		m, _ := v.(obj)
+		m, _ := v.(jsonObject)
 		v = m[name]
 		pointer += "/" + escape.Replace(name)
-		m, _ = v.(obj)
+		m, _ = v.(jsonObject)
 		if ref, ok := m["$ref"].(string); ok {
 			pointer = strings.TrimPrefix(ref, "#")
-			v, _ = c.find(strings.Split(pointer, "/")[1:]...)
+			v, _ = c.lookUp(strings.Split(pointer, "/")[1:]...)
 		}
 	}
 	return v, pointer
 }
 
-// check holds a value against a schema, and notes which of its fields were there.
-func (c *contract) check(what, pointer string, text []byte) {
+// checkSchema holds a value against a schema, and notes which of its fields were there.
+func (c *apiDescription) checkSchema(what, pointer string, text []byte) {
 	c.t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text)) // with numbers as it wants them
 	if err != nil {
@@ -73,33 +73,33 @@ func (c *contract) check(what, pointer string, text []byte) {
 	if err := s.Validate(v); err != nil {
 		c.t.Errorf("%s is not as described: %v\n%s", what, err, text)
 	}
-	c.note(s, v)
+	c.recordFields(s, v)
 }
 
-func (c *contract) note(s *jsonschema.Schema, v any) {
+func (c *apiDescription) recordFields(s *jsonschema.Schema, v any) {
 	if s == nil {
 		return
 	}
-	c.note(s.Ref, v)
+	c.recordFields(s.Ref, v)
 	switch v := v.(type) {
-	case obj:
+	case jsonObject:
 		for name, value := range v {
 			if p := s.Properties[name]; p != nil {
 				c.seen[s.Location+" "+name] = true
-				c.note(p, value)
+				c.recordFields(p, value)
 			} else if every, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
-				c.note(every, value)
+				c.recordFields(every, value)
 			}
 		}
 	case []any:
 		for _, value := range v {
-			c.note(s.Items2020, value)
+			c.recordFields(s.Items2020, value)
 		}
 	}
 }
 
-// request is one of an operation.
-type request struct {
+// apiRequest is one of an operation.
+type apiRequest struct {
 	as             *http.Client // nil: nobody
 	method         string
 	path, template string // template may be "" when it is the path
@@ -107,15 +107,15 @@ type request struct {
 	header         http.Header
 }
 
-// ask makes a request and holds the answer against what is described.
-func (c *contract) ask(want int, r request) (answer []byte) {
+// request makes a request and holds the answer against what is described.
+func (c *apiDescription) request(want int, r apiRequest) (answer []byte) {
 	c.t.Helper()
-	_, answer = c.askFor([]int{want}, r)
+	_, answer = c.requestOneOf([]int{want}, r)
 	return answer
 }
 
-// askFor is ask where one of several statuses is wanted.
-func (c *contract) askFor(want []int, r request) (status int, answer []byte) {
+// requestOneOf is ask where one of several statuses is wanted.
+func (c *apiDescription) requestOneOf(want []int, r apiRequest) (status int, answer []byte) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), r.method, c.url+r.path, strings.NewReader(r.body))
 	if err != nil {
@@ -149,20 +149,20 @@ func (c *contract) askFor(want []int, r request) (status int, answer []byte) {
 	if !slices.Contains(want, resp.StatusCode) {
 		c.t.Fatalf("%s, want %d: %s", what, want, answer)
 	}
-	c.answered(what, resp, answer, "paths", template, op, "responses", fmt.Sprint(resp.StatusCode))
+	c.checkResponse(what, resp, answer, "paths", template, op, "responses", fmt.Sprint(resp.StatusCode))
 	return resp.StatusCode, answer
 }
 
-// answered holds what was answered against a description.
-func (c *contract) answered(what string, resp *http.Response, answer []byte, path ...string) {
+// checkResponse holds what was answered against a description.
+func (c *apiDescription) checkResponse(what string, resp *http.Response, answer []byte, path ...string) {
 	c.t.Helper()
-	v, _ := c.find(path...)
-	response, ok := v.(obj)
+	v, _ := c.lookUp(path...)
+	response, ok := v.(jsonObject)
 	if !ok {
 		c.t.Errorf("%s is not described", what)
 		return
 	}
-	content, _ := response["content"].(obj)
+	content, _ := response["content"].(jsonObject)
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch _, anything := content["*/*"]; {
 	case anything:
@@ -171,8 +171,8 @@ func (c *contract) answered(what string, resp *http.Response, answer []byte, pat
 	case content != nil && content[kind] == nil:
 		c.t.Errorf("%s is %q, described is %v", what, kind, slices.Collect(maps.Keys(content)))
 	case kind == "application/json":
-		_, pointer := c.find(append(path, "content", kind, "schema")...)
-		c.check(what, pointer, answer)
+		_, pointer := c.lookUp(append(path, "content", kind, "schema")...)
+		c.checkSchema(what, pointer, answer)
 	}
 	for name := range mapAt(response, "headers") {
 		if resp.Header.Get(name) == "" {
@@ -181,50 +181,50 @@ func (c *contract) answered(what string, resp *http.Response, answer []byte, pat
 	}
 }
 
-func mapAt(m obj, name string) obj {
-	v, _ := m[name].(obj)
+func mapAt(m jsonObject, name string) jsonObject {
+	v, _ := m[name].(jsonObject)
 	return v
 }
 
-// told holds an event against what is described.
-func (c *contract) told(name string, data []byte) {
+// checkEvent holds an event against what is described.
+func (c *apiDescription) checkEvent(name string, data []byte) {
 	c.t.Helper()
 	c.seen["event "+name] = true
-	v, pointer := c.find("paths", "/api/events", "get", "responses", "200", "x-events", name)
+	v, pointer := c.lookUp("paths", "/api/events", "get", "responses", "200", "x-events", name)
 	if v == nil {
 		c.t.Errorf("the event %s is not described", name)
 		return
 	}
-	c.check(name, pointer, data)
+	c.checkSchema(name, pointer, data)
 }
 
-// each calls f for every operation that is described.
-func (c *contract) each(f func(method, template string, op obj)) {
+// forEachOperation calls f for every operation that is described.
+func (c *apiDescription) forEachOperation(f func(method, template string, op jsonObject)) {
 	for path, item := range mapAt(c.doc, "paths") {
-		for method, op := range item.(obj) {
+		for method, op := range item.(jsonObject) {
 			if method != "parameters" {
-				f(strings.ToUpper(method), path, op.(obj))
+				f(strings.ToUpper(method), path, op.(jsonObject))
 			}
 		}
 	}
 }
 
-// complete says what is described and was never seen, beside what cannot be had here.
-func (c *contract) complete(except ...string) {
+// checkCoverage says what is described and was never seen, beside what cannot be had here.
+func (c *apiDescription) checkCoverage(except ...string) {
 	c.t.Helper()
 	var want []string
-	c.each(func(method, path string, op obj) {
+	c.forEachOperation(func(method, path string, op jsonObject) {
 		for status := range mapAt(op, "responses") {
 			want = append(want, strings.ToLower(method)+" "+path+" "+status)
 		}
 	})
-	events, _ := c.find("paths", "/api/events", "get", "responses", "200", "x-events")
-	for name := range events.(obj) {
+	events, _ := c.lookUp("paths", "/api/events", "get", "responses", "200", "x-events")
+	for name := range events.(jsonObject) {
 		want = append(want, "event "+name)
 	}
-	schemas, _ := c.find("components", "schemas")
-	for name, schema := range schemas.(obj) {
-		for field := range mapAt(schema.(obj), "properties") {
+	schemas, _ := c.lookUp("components", "schemas")
+	for name, schema := range schemas.(jsonObject) {
+		for field := range mapAt(schema.(jsonObject), "properties") {
 			want = append(want, described+"#/components/schemas/"+name+" "+field)
 		}
 	}
@@ -236,8 +236,8 @@ func (c *contract) complete(except ...string) {
 	}
 }
 
-// jsonOf is for bodies.
-func jsonOf(v any) string {
+// encodeJSON is for bodies.
+func encodeJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
 }

@@ -22,15 +22,15 @@ func startDemo(t *testing.T, args ...string) (b *webBot, link string) {
 	copyFile(t, os.Args[0], self)
 	b = &webBot{program: startBinary(t, self, nil, append([]string{"demo"}, args...)...), t: t}
 	for !strings.Contains(link, "http://") {
-		link = strings.TrimSpace(b.line())
+		link = strings.TrimSpace(b.readLine())
 	}
 	base, _, _ := strings.Cut(link, "/in/")
 	b.listen = strings.TrimPrefix(base, "http://")
 	return b, link
 }
 
-// visit is somebody who comes in by a link.
-func (b *webBot) visit(link string) *browser {
+// openLink is somebody who comes in by a link.
+func (b *webBot) openLink(link string) *browser {
 	b.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func (b *webBot) visit(link string) *browser {
 	}
 	p := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
 	b.t.Cleanup(p.CloseIdleConnections)
-	if status, body := p.ask("POST", strings.TrimPrefix(link, "http://"+b.listen), "", nil); status != http.StatusOK || !strings.Contains(body, "<html") {
+	if status, body := p.request("POST", strings.TrimPrefix(link, "http://"+b.listen), "", nil); status != http.StatusOK || !strings.Contains(body, "<html") {
 		b.t.Fatalf("the link leads to %d %.200s", status, body)
 	}
 	return p
@@ -48,24 +48,24 @@ func (b *webBot) visit(link string) *browser {
 func (p *browser) newChat() string {
 	p.b.t.Helper()
 	var chat struct{ ID string }
-	_, body := p.ask("POST", "/api/chats", "application/json", strings.NewReader("{}"))
+	_, body := p.request("POST", "/api/chats", "application/json", strings.NewReader("{}"))
 	if err := json.Unmarshal([]byte(body), &chat); err != nil || chat.ID == "" {
 		p.b.t.Fatal(err, body)
 	}
 	return chat.ID
 }
 
-// sees waits until a chat's newest message from the bot has a text, and returns its files.
-func (p *browser) sees(chat, text string) []demoFile {
+// awaitAnswer waits until a chat's newest message from the bot has a text, and returns its files.
+func (p *browser) awaitAnswer(chat, text string) []demoFile {
 	p.b.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		var all struct {
 			Messages []struct {
 				From, Text string
 				Media      []demoFile
 			}
 		}
-		_, body := p.ask("GET", "/api/chats/"+chat+"/messages", "", nil)
+		_, body := p.request("GET", "/api/chats/"+chat+"/messages", "", nil)
 		if err := json.Unmarshal([]byte(body), &all); err != nil {
 			p.b.t.Fatal(err, body)
 		}
@@ -83,17 +83,17 @@ type demoFile struct{ ID, Name, Type string }
 func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	b, link := startDemo(t, "--no-browser")
-	person := b.visit(link)
-	person.sees("web-demo", "Write one of these words:") // without a word
+	person := b.openLink(link)
+	person.awaitAnswer("web-demo", "Write one of these words:") // without a word
 	chat := person.newChat()
-	next := person.tab()
-	answer := func() (e told) { // also to what came before the last turn had ended
+	next := person.openEventStream()
+	answer := func() (e webEvent) { // also to what came before the last turn had ended
 		for e = next("message"); strings.HasPrefix(e.data.Text, "Queued"); e = next("message") {
 		}
 		return e
 	}
 
-	person.say(chat, "hello")
+	person.sendMessage(chat, "hello")
 	if e := next("progress"); !strings.Contains(e.data.Text, "Thinking") {
 		t.Errorf("before the echo came %+v", e)
 	}
@@ -103,51 +103,51 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	if e := answer(); !strings.Contains(e.data.Text, "Try: album, slow, ask, markdown, fail, or help") {
 		t.Errorf("then came %+v", e)
 	}
-	person.say(chat, "/album")
+	person.sendMessage(chat, "/album")
 	next("progress")
-	pictures := person.sees(chat, "Three pictures")
+	pictures := person.awaitAnswer(chat, "Three pictures")
 	if len(pictures) != 3 {
 		t.Fatalf("the album is %+v", pictures)
 	}
 	for _, f := range pictures {
-		if status, body := person.ask("GET", "/api/media/"+f.ID, "", nil); status != http.StatusOK || !strings.HasPrefix(body, "\x89PNG") {
+		if status, body := person.request("GET", "/api/media/"+f.ID, "", nil); status != http.StatusOK || !strings.HasPrefix(body, "\x89PNG") {
 			t.Errorf("%s is answered %d %.20q", f.Name, status, body)
 		}
 	}
 	answer()
-	person.say(chat, "slow")
+	person.sendMessage(chat, "slow")
 	p := next("progress")
 	for !strings.Contains(p.data.Text, "Working") { // the album's, whose button would drop what waits behind it
 		p = next("progress")
 	}
-	person.press(chat, p.data.ID, p.data.Buttons[0].Data)
+	person.pressButton(chat, p.data.ID, p.data.Buttons[0].Data)
 	if e := answer(); !strings.Contains(e.data.Text, "Stopped") {
 		t.Errorf("after Stop came %+v", e)
 	}
-	person.say(chat, "ask")
+	person.sendMessage(chat, "ask")
 	q := answer()
 	if len(q.data.Buttons) != 3 {
 		t.Fatalf("the question is %+v", q)
 	}
-	person.press(chat, q.data.ID, q.data.Buttons[1].Data)
+	person.pressButton(chat, q.data.ID, q.data.Buttons[1].Data)
 	if e := answer(); e.data.Text != "You like Green." {
 		t.Errorf("the answer is %+v", e)
 	}
-	person.say(chat, "markdown")
+	person.sendMessage(chat, "markdown")
 	if e := answer(); !strings.Contains(e.data.HTML, "<table") || !strings.Contains(e.data.HTML, "<pre") {
 		t.Errorf("shown was %+v", e)
 	}
-	person.say(chat, "fail")
+	person.sendMessage(chat, "fail")
 	if e := answer(); !strings.Contains(e.data.Text, "Error (DEMO): this is what an error frame looks like") || e.data.Kind != "error" || !strings.Contains(e.data.Text, "Exit code: 1") {
 		t.Errorf("shown was %+v", e)
 	}
 	for path, want := range map[string]string{"/api/turns": `"text":"hello"`, "/api/health": `"ok":true`, "/metrics": "nanobot_turns_total", "/readyz": "ready", "/api/undelivered": "[]"} {
-		if status, body := person.ask("GET", path, "", nil); status != http.StatusOK || !strings.Contains(body, want) {
+		if status, body := person.request("GET", path, "", nil); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %.300s", path, status, body)
 		}
 	}
 	b.signal(syscall.SIGINT)
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d", got)
 	}
 	if log := b.log(); log != "" {
@@ -155,17 +155,17 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	}
 }
 
-func TestDemoGreetsOnce(t *testing.T) {
+func TestDemoSendsItsFirstMessageOnce(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for range 2 {
 		b, link := startDemo(t, "--no-browser")
-		person := b.visit(link)
-		person.sees("web-demo", "Write one of these words:")
-		if _, body := person.ask("GET", "/api/chats/web-demo/messages", "", nil); strings.Count(body, `"from":"user"`) != 1 {
+		person := b.openLink(link)
+		person.awaitAnswer("web-demo", "Write one of these words:")
+		if _, body := person.request("GET", "/api/chats/web-demo/messages", "", nil); strings.Count(body, `"from":"user"`) != 1 {
 			t.Errorf("the chat is %s", body)
 		}
 		b.signal(syscall.SIGINT)
-		b.status()
+		b.awaitExit()
 	}
 }
 
@@ -176,7 +176,7 @@ func TestDemoRunsTheExamplesOfTheProtocol(t *testing.T) {
 		without = true
 	}
 	b, link := startDemo(t, "--no-browser")
-	person := b.visit(link)
+	person := b.openLink(link)
 	chat := person.newChat()
 	for _, c := range []struct {
 		text, want string
@@ -193,8 +193,8 @@ func TestDemoRunsTheExamplesOfTheProtocol(t *testing.T) {
 		if without {
 			c.want, c.files = "python3, which is not installed", 0
 		}
-		person.say(chat, c.text)
-		if files := person.sees(chat, c.want); len(files) != c.files {
+		person.sendMessage(chat, c.text)
+		if files := person.awaitAnswer(chat, c.want); len(files) != c.files {
 			t.Errorf("%s: the files are %+v", c.text, files)
 		}
 	}
@@ -204,10 +204,10 @@ func TestDemoSaysThatPythonIsMissing(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("PATH", t.TempDir())
 	b, link := startDemo(t, "--no-browser")
-	person := b.visit(link)
+	person := b.openLink(link)
 	chat := person.newChat()
-	person.say(chat, "minimal hello")
-	person.sees(chat, "Error (NO_PYTHON): This example needs python3, which is not installed on this machine.")
+	person.sendMessage(chat, "minimal hello")
+	person.awaitAnswer(chat, "Error (NO_PYTHON): This example needs python3, which is not installed on this machine.")
 }
 
 func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
@@ -220,7 +220,7 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	b, link := startDemo(t)
 	var shown []byte
-	for deadline := time.Now().Add(patience); len(shown) == 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); len(shown) == 0; time.Sleep(5 * time.Millisecond) {
 		shown, _ = os.ReadFile(out)
 		if time.Now().After(deadline) {
 			t.Fatal("the browser was never opened")
@@ -238,9 +238,9 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 	if err != nil || !strings.Contains(string(content), `content="0; url=`+link+`"`) {
 		t.Errorf("it holds %q, %v", content, err)
 	}
-	b.visit(link)
+	b.openLink(link)
 	b.signal(syscall.SIGINT)
-	b.status()
+	b.awaitExit()
 	if _, err := os.Stat(door); err == nil {
 		t.Error("the file stays")
 	}
@@ -248,7 +248,7 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 
 func TestDemoIsForThisMachineOnly(t *testing.T) {
 	p := startProgram(t, "demo", "--listen", "0.0.0.0:0")
-	if got := p.status(); got != exit.Usage || !strings.Contains(p.log(), "this machine only") {
+	if got := p.awaitExit(); got != exit.Usage || !strings.Contains(p.log(), "this machine only") {
 		t.Errorf("status %d, %s", got, p.log())
 	}
 }

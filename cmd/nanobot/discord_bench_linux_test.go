@@ -34,8 +34,8 @@ func startDiscordBench(b *testing.B, api *discordtest.Server, cfg string) *disco
 // memory returns a line of the daemon's status, in MiB.
 func (bot *discordBench) memory(name string) float64 { return memoryOf(bot.b, bot.daemon.PID(), name) }
 
-// await waits until a chat, or all of them for "", shows so many messages.
-func (bot *discordBench) await(chat string, n int) {
+// awaitMessages waits until a chat, or all of them for "", shows so many messages.
+func (bot *discordBench) awaitMessages(chat string, n int) {
 	bot.b.Helper()
 	if _, ok := bot.api.AwaitMessages(chat, time.Minute, func(all []discordtest.Message) bool { return len(all) >= n }); !ok {
 		bot.b.Fatalf("chat %s does not show %d messages", chat, n)
@@ -47,7 +47,7 @@ func (bot *discordBench) await(chat string, n int) {
 // makes no more calls a second than Discord allows.
 func BenchmarkDiscordReply(b *testing.B) {
 	api := discordtest.New(b)
-	bot := startDiscordBench(b, api, discordSetup{command: trivialAgent, allow: []string{"*"}}.write(b, api))
+	bot := startDiscordBench(b, api, discordSetup{command: trivialAgent, allow: []string{"*"}}.writeConfig(b, api))
 	const chats = 20
 	var dms []string
 	for i := range chats { // so that no chat is new
@@ -55,14 +55,14 @@ func BenchmarkDiscordReply(b *testing.B) {
 		dms = append(dms, api.DM(user).ID)
 		api.UserSends(dms[i], user, "hello")
 	}
-	bot.await("", chats)
+	bot.awaitMessages("", chats)
 	var ours, floor []time.Duration
 	for n := chats; b.Loop(); n++ {
 		time.Sleep(100 * time.Millisecond)
-		floor = append(floor, bare(b, bot.dir, trivialAgent))
+		floor = append(floor, timeCommand(b, bot.dir, trivialAgent))
 		began := time.Now()
 		api.UserSends(dms[n%chats], strconv.Itoa(5_000_000_000_000_000+n%chats), "hello")
-		bot.await(dms[n%chats], n/chats+1)
+		bot.awaitMessages(dms[n%chats], n/chats+1)
 		ours = append(ours, time.Since(began))
 	}
 	b.ReportMetric(median(ours), "ms")
@@ -79,7 +79,7 @@ func BenchmarkBothChannelsIdle(b *testing.B) {
 	for i := range 100 {
 		api.AddChannel(g.ID, "channel-"+strconv.Itoa(i))
 	}
-	cfg := discordSetup{command: trivialAgent}.write(b, api)
+	cfg := discordSetup{command: trivialAgent}.writeConfig(b, api)
 	written, err := os.ReadFile(cfg)
 	if err != nil {
 		b.Fatal(err)
@@ -96,7 +96,7 @@ func BenchmarkBothChannelsIdle(b *testing.B) {
 	for b.Loop() {
 		api.UserSends(dm, ada, "hello")
 		telegram.UserSends(7, "hello")
-		bot.await(dm, len(rss)+1)
+		bot.awaitMessages(dm, len(rss)+1)
 		telegram.WaitForCount(b, 7, len(rss)+1)
 		time.Sleep(5 * time.Second)
 		rss, private = append(rss, bot.memory("VmRSS")), append(private, bot.memory("RssAnon"))

@@ -29,17 +29,17 @@ const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*
 func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
 	kills := 8
-	if long() {
+	if runsLongTests() {
 		kills = 150
 	}
-	s := newDiscordStorm(t)
-	s.rage(kills)
-	s.settle()
-	s.score()
+	s := newDiscordKillTest(t)
+	s.killRepeatedly(kills)
+	s.finishAndStop()
+	s.checkAnswers()
 }
 
-// discordStorm is a daemon that is killed and restarted, and people who write on.
-type discordStorm struct {
+// discordKillTest is a daemon that is killed and restarted, and people who write on.
+type discordKillTest struct {
 	t       *testing.T
 	api     *discordtest.Server
 	cfg     string
@@ -57,7 +57,7 @@ type discordChat struct {
 	ids      map[string]int // questions by the id of their messages
 }
 
-func (s *discordStorm) ask(c *discordChat) {
+func (s *discordKillTest) askQuestion(c *discordChat) {
 	c.asked++
 	var files []discordtest.File
 	if c.asked%3 == 0 {
@@ -67,11 +67,11 @@ func (s *discordStorm) ask(c *discordChat) {
 	c.ids[m.ID] = c.asked
 }
 
-func newDiscordStorm(t *testing.T) *discordStorm {
+func newDiscordKillTest(t *testing.T) *discordKillTest {
 	t.Helper()
 	seed := killtest.Seed()
-	s := &discordStorm{t: t, api: discordtest.New(t), random: rand.New(rand.NewPCG(seed, 0))}
-	s.api.SetFault(discordSlowAtTimes(rand.New(rand.NewPCG(seed, 1))))
+	s := &discordKillTest{t: t, api: discordtest.New(t), random: rand.New(rand.NewPCG(seed, 0))}
+	s.api.SetFault(discordRandomDelays(rand.New(rand.NewPCG(seed, 1))))
 	var allow []string
 	for i := range 6 {
 		user := strconv.Itoa(4_200_000_000_000_000 + i)
@@ -88,14 +88,14 @@ func newDiscordStorm(t *testing.T) *discordStorm {
 			s.chats = append(s.chats, &discordChat{id: id, user: allow[i], lead: me, ids: map[string]int{}})
 		}
 	}
-	s.cfg = discordSetup{agent: discordKillAgent, allow: allow, gateway: `, "onCrash": "retry"`}.write(t, s.api)
+	s.cfg = discordSetup{agent: discordKillAgent, allow: allow, gateway: `, "onCrash": "retry"`}.writeConfig(t, s.api)
 	showDaemonLog(t, s.cfg, seed)
 	return s
 }
 
-// discordSlowAtTimes has the network take its time now and then, so that a kill finds sends that
+// discordRandomDelays has the network take its time now and then, so that a kill finds sends that
 // were not carried out yet, or were and are not confirmed, and files that are being downloaded.
-func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fault {
+func discordRandomDelays(random *rand.Rand) func(discordtest.Call) discordtest.Fault {
 	var mu sync.Mutex
 	return func(c discordtest.Call) discordtest.Fault {
 		mu.Lock()
@@ -116,12 +116,12 @@ func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fa
 	}
 }
 
-// rage kills one daemon after the other while people write.
-func (s *discordStorm) rage(kills int) {
+// killRepeatedly kills one daemon after the other while people write.
+func (s *discordKillTest) killRepeatedly(kills int) {
 	s.t.Helper()
 	var sessions int
 	killtest.KillLoop{
-		Random: s.random, Kills: kills, Write: s.write,
+		Random: s.random, Kills: kills, Write: s.sendQuestions,
 		Start: func() (c *killtest.Child, ready func() bool) {
 			sessions = s.api.Stats().Readies
 			return startDaemon(s.t, s.cfg), func() bool { return s.api.Stats().Readies > sessions }
@@ -134,19 +134,19 @@ func (s *discordStorm) rage(kills int) {
 	}.Run(s.t)
 }
 
-// write is what people do: they ask, not too much at once.
-func (s *discordStorm) write(random *rand.Rand) {
+// sendQuestions is what people do: they ask, not too much at once.
+func (s *discordKillTest) sendQuestions(random *rand.Rand) {
 	c := s.chats[random.IntN(len(s.chats))]
-	if c.asked-s.answered(c) < 3 {
-		s.ask(c)
+	if c.asked-s.countAnswered(c) < 3 {
+		s.askQuestion(c)
 	}
 }
 
-// answered is how many questions of a chat have their last answer, or the report that there may be
+// countAnswered is how many questions of a chat have their last answer, or the report that there may be
 // none.
-func (s *discordStorm) answered(c *discordChat) int {
+func (s *discordKillTest) countAnswered(c *discordChat) int {
 	settled := map[string]bool{}
-	for _, text := range s.heard(c) {
+	for _, text := range s.shownTexts(c) {
 		if text[0] != 'a' {
 			settled[text[1:]] = true
 		}
@@ -154,9 +154,9 @@ func (s *discordStorm) answered(c *discordChat) int {
 	return len(settled)
 }
 
-// heard is what a chat was told, without notices about the queue. The report of a turn that was cut
+// shownTexts is what a chat was told, without notices about the queue. The report of a turn that was cut
 // off too often is r and its question.
-func (s *discordStorm) heard(c *discordChat) (all []string) {
+func (s *discordKillTest) shownTexts(c *discordChat) (all []string) {
 	for _, m := range s.api.BotMessages(c.id) {
 		switch {
 		case strings.HasPrefix(m.Content, "Queued"):
@@ -169,14 +169,14 @@ func (s *discordStorm) heard(c *discordChat) (all []string) {
 	return all
 }
 
-// settle lets a last daemon do what is left to do, and ends it.
-func (s *discordStorm) settle() {
+// finishAndStop lets a last daemon do what is left to do, and ends it.
+func (s *discordKillTest) finishAndStop() {
 	s.t.Helper()
 	daemon := startDaemon(s.t, s.cfg)
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		open := 0
 		for _, c := range s.chats {
-			open += max(c.asked-s.answered(c), 0)
+			open += max(c.asked-s.countAnswered(c), 0)
 		}
 		if open == 0 {
 			break
@@ -191,15 +191,15 @@ func (s *discordStorm) settle() {
 	}
 }
 
-// score judges what the chats show: for each question, in order, a if it is odd, then b, each once;
+// checkAnswers judges what the chats show: for each question, in order, a if it is odd, then b, each once;
 // and a report if the turn was cut off three times, without b, or with it when that was the last
 // thing before the end.
-func (s *discordStorm) score() {
+func (s *discordKillTest) checkAnswers() {
 	s.t.Helper()
 	asked, reports := 0, 0
 	for _, c := range s.chats {
 		asked += c.asked
-		shown := strings.Join(s.heard(c), " ") + " "
+		shown := strings.Join(s.shownTexts(c), " ") + " "
 		rest := shown
 		for q := 1; q <= c.asked; q++ {
 			n := strconv.Itoa(q) + " "

@@ -30,8 +30,8 @@ type discordSetup struct {
 	allow                      []string // whom it lets in; nil is Ada
 }
 
-// write puts the config and the agent into a folder of their own and returns the config's path.
-func (s discordSetup) write(t testing.TB, api *discordtest.Server) string {
+// writeConfig puts the config and the agent into a folder of their own and returns the config's path.
+func (s discordSetup) writeConfig(t testing.TB, api *discordtest.Server) string {
 	t.Helper()
 	dir := t.TempDir()
 	allow := s.allow
@@ -68,7 +68,7 @@ func startDiscordBot(t *testing.T, s discordSetup) *discordBot {
 	t.Helper()
 	b := &discordBot{test: t, api: discordtest.New(t)}
 	b.dm = b.api.DM(ada).ID
-	b.cfg = s.write(t, b.api)
+	b.cfg = s.writeConfig(t, b.api)
 	b.start()
 	return b
 }
@@ -81,10 +81,10 @@ func (b *discordBot) start() {
 	b.api.AwaitStats(b.test, func(s discordtest.Stats) bool { return s.Readies > before && s.Connected > 0 })
 }
 
-func (b *discordBot) end() {
+func (b *discordBot) stop() {
 	b.t.Helper()
 	b.signal(syscall.SIGTERM)
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		b.t.Errorf("status %d", got)
 	}
 }
@@ -115,7 +115,7 @@ func TestDiscordTextAndFilesBothWays(t *testing.T) {
 	}
 	b.api.UserSends(b.dm, ada, "look", discordtest.File{Name: "x.png", Content: []byte("x")}, discordtest.File{Name: "y.mp4", Content: []byte("y")})
 	b.api.WaitForText(t, b.dm, "got 2 files")
-	b.end()
+	b.stop()
 }
 
 func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
@@ -128,14 +128,14 @@ func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	b.api.UserSends(ch, ada, me+"one")
 	b.api.WaitForText(t, b.dm, "you said one")
 	b.api.WaitForText(t, ch, "you said one")
-	b.end()
+	b.stop()
 	b.api.UserSends(b.dm, ada, "two")
 	b.api.UserSends(ch, ada, "not to you")
 	b.api.UserSends(ch, ada, me+"two")
 	b.start()
 	b.api.WaitForText(t, b.dm, "you said two")
 	b.api.WaitForText(t, ch, "you said two")
-	b.end()
+	b.stop()
 	for _, c := range []string{b.dm, ch} {
 		if got := b.texts(c); !slices.Equal(got, []string{"you said one", "you said two"}) {
 			t.Errorf("the chat shows %q", got)
@@ -167,7 +167,7 @@ func TestDiscordStopButtonAndStrangers(t *testing.T) {
 	if shown := b.api.WaitForCount(t, dm, 1); !strings.Contains(shown[0].Content, "nanobot pair ") {
 		t.Errorf("a stranger is told %q", shown[0].Content)
 	}
-	b.end()
+	b.stop()
 }
 
 func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
@@ -210,7 +210,7 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 	}); !ok {
 		t.Errorf("questions that were answered can be answered again: %+v", shown)
 	}
-	b.end()
+	b.stop()
 }
 
 func TestDiscordSlashCommands(t *testing.T) {
@@ -232,11 +232,11 @@ func TestDiscordSlashCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.api.WaitForText(t, ch, "user id: "+ada+"\nchat: discord:"+ch)
-	b.end()
+	b.stop()
 	b.start()
 	b.api.UserSends(b.dm, ada, "again")
 	b.api.WaitForText(t, b.dm, "you said again")
-	b.end()
+	b.stop()
 	if n := len(b.api.Calls(discordtest.PutCommands)); n != 1 {
 		t.Errorf("the same commands were registered %d times", n)
 	}
@@ -251,5 +251,5 @@ func TestDiscordThreads(t *testing.T) {
 	b.api.WaitForText(t, m.ID, "you said one") // a thread has the id of its first message
 	b.api.UserSends(m.ID, ada, "two")
 	b.api.WaitForText(t, m.ID, "you said two")
-	b.end()
+	b.stop()
 }

@@ -41,7 +41,7 @@ func TestTheCommandsOfThePagesWork(t *testing.T) {
 			t.Parallel()
 			r := newPageReader(t, p)
 			for _, b := range run {
-				r.do(b)
+				r.runBlock(b)
 			}
 		})
 	}
@@ -68,8 +68,8 @@ func newPageReader(t *testing.T, p docsPage) *pageReader {
 	return r
 }
 
-// do runs a block and compares the output, if the page shows one.
-func (r *pageReader) do(b fencedBlock) {
+// runBlock runs a block and compares the output, if the page shows one.
+func (r *pageReader) runBlock(b fencedBlock) {
 	r.Helper()
 	if strings.Contains(b.code, "python") {
 		if _, err := exec.LookPath("python3"); err != nil {
@@ -100,7 +100,7 @@ func (r *pageReader) run(commands string) (output string, err error) {
 	r.Helper()
 	changed := filepath.Join(r.home, "folder")
 	cmd := exec.Command("sh", "-eu", "-c", commands+"\npwd >"+changed)
-	cmd.Dir, cmd.Env = r.folder, append(plainEnviron(), "HOME="+r.home, "NO_COLOR=1")
+	cmd.Dir, cmd.Env = r.folder, append(environWithoutTestSettings(), "HOME="+r.home, "NO_COLOR=1")
 	out, err := cmd.CombinedOutput()
 	if folder, readErr := os.ReadFile(changed); readErr == nil {
 		r.folder = strings.TrimSpace(string(folder))

@@ -84,7 +84,7 @@ func (s *schemaTables) addSection(heading, description string, section *jsonsche
 		if p.Value.Default != nil && fallback == "" {
 			fallback = jsonCode(p.Value.Default)
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", path, s.valueOf(p.Value), fallback, cell(meaning))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", path, s.valueOf(p.Value), fallback, escapeCell(meaning))
 		s.addItems(path, p.Value)
 	}
 	if rows > 0 {
@@ -164,7 +164,7 @@ func jsonCode(value any) string {
 	return "`" + string(b) + "`"
 }
 
-// cell escapes a text for a cell of a table.
-func cell(text string) string {
+// escapeCell escapes a text for a cell of a table.
+func escapeCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "<", `\<`).Replace(text)
 }

@@ -41,7 +41,7 @@ func rootsDoctor(t *testing.T, cfg string) (dir string, examine func(args ...str
 	must(t, os.WriteFile(path, []byte(cfg), 0o644))
 	return dir, func(args ...string) string {
 		cmd := exec.Command(filepath.Join(dir, "nanobot"), append([]string{"doctor", "--config", path}, args...)...)
-		cmd.Env = append(plainEnviron(), "ROOTS_SECRET=hush")
+		cmd.Env = append(environWithoutTestSettings(), "ROOTS_SECRET=hush")
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}
@@ -74,21 +74,21 @@ func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
 	}
 }
 
-// theirLink is one that the agent has made.
-func theirLink(t *testing.T, to, path string) {
+// linkByAgent is one that the agent has made.
+func linkByAgent(t *testing.T, to, path string) {
 	t.Helper()
 	must(t, os.Symlink(to, path))
 	must(t, os.Lchown(path, nobody, nobody))
 }
 
-func TestRootsDoctorIsNotLedAstrayByTheAgent(t *testing.T) {
+func TestRootsDoctorFollowsNoLinkOfTheAgent(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, workspace, victim string){
 		"a link for the workspace": func(t *testing.T, workspace, victim string) {
 			must(t, os.Remove(workspace))
-			theirLink(t, victim, workspace)
+			linkByAgent(t, victim, workspace)
 		},
 		"a link for the users": func(t *testing.T, workspace, victim string) {
-			theirLink(t, victim, filepath.Join(workspace, "users"))
+			linkByAgent(t, victim, filepath.Join(workspace, "users"))
 		},
 		"a workspace of root's": func(t *testing.T, workspace, _ string) { must(t, os.Chown(workspace, 0, 0)) },
 		"a pipe for the lock": func(t *testing.T, workspace, _ string) {
@@ -120,7 +120,7 @@ func TestRootsDoctorIsNotLedAstrayByTheAgent(t *testing.T) {
 	}
 }
 
-func TestRootsDoctorJudgesTheRightsOfTheStatesOwner(t *testing.T) {
+func TestRootsDoctorChecksThePermissionsOfTheStatesOwner(t *testing.T) {
 	dir, examine := rootsDoctor(t, strings.Replace(nobodysBot, `{"`, `{"http": {"token": "file:key"}, "`, 1))
 	must(t, os.WriteFile(filepath.Join(dir, "key"), []byte("abcdefghijklmnopqrstuvwxyz0123456789"), 0o600))
 	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o600))
@@ -133,20 +133,20 @@ func TestRootsDoctorJudgesTheRightsOfTheStatesOwner(t *testing.T) {
 	}
 }
 
-func TestDoctorSaysWhatTheIsolationLacks(t *testing.T) {
+func TestDoctorNamesMissingIsolation(t *testing.T) {
 	// No machine has the whole of this for an agent of the gateway's own user.
 	path := writeBot(t, `{"terminal": {"command": "echo ok", "limits": {"processes": 50}}}`, nil)
-	all, _, _ := examined(t, path, false)
-	all.expect(t, "isolation", channels.Doubtful, "terminal.limits")
+	all, _, _ := runDoctor(t, path, false)
+	all.expectFinding(t, "isolation", channels.Doubtful, "terminal.limits")
 	// A sandbox that no agent could be started in is a mistake.
 	path = writeBot(t, `{"terminal": {"command": "echo ok", "sandbox": "no-such-sandbox-anywhere"}}`, nil)
-	all, status, _ := examined(t, path, false)
-	if all.expect(t, "config", channels.Bad, "no-such-sandbox-anywhere"); status != exit.Config {
+	all, status, _ := runDoctor(t, path, false)
+	if all.expectFinding(t, "config", channels.Bad, "no-such-sandbox-anywhere"); status != exit.Config {
 		t.Errorf("status %d", status)
 	}
 }
 
-func TestDoctorDoesNotShutABotOutOfItsConfig(t *testing.T) {
+func TestDoctorSuggestsNoModeThatHidesTheConfigFromTheBot(t *testing.T) {
 	f := newBotsServer(t)
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("STATE_DIRECTORY", "")
@@ -155,8 +155,8 @@ func TestDoctorDoesNotShutABotOutOfItsConfig(t *testing.T) {
 	}
 	path := filepath.Join(f.Root, "etc/nanobot/faq/config.json")
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`), 0o644))
-	all, _, text := examined(t, path, false)
-	all.expect(t, "config", channels.Doubtful, "everybody on this machine can read it")
+	all, _, text := runDoctor(t, path, false)
+	all.expectFinding(t, "config", channels.Doubtful, "everybody on this machine can read it")
 	if strings.Contains(text, "chmod o-r") || !strings.Contains(text, "etc/nanobot/faq/credentials/NAME") {
 		t.Error(text)
 	}

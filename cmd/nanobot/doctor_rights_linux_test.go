@@ -16,22 +16,22 @@ func TestRootsDoctorDoesNotRunTheAgentOfAServiceThatNeverRan(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Join(dir, workspace), 0o755))
 		must(t, os.WriteFile(path, []byte(`{"workspace": "`+filepath.Join(dir, workspace)+`", "terminal": {"command": "touch ran"}}`), 0o644))
 		cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", path)
-		cmd.Env = plainEnviron()
+		cmd.Env = environWithoutTestSettings()
 		out, _ := cmd.CombinedOutput()
-		finds(t, string(out), "warn  agent             not run, because this is root: the unit has not run yet")
+		expectText(t, string(out), "warn  agent             not run, because this is root: the unit has not run yet")
 		if _, err := os.Stat(filepath.Join(dir, workspace, "ran")); err == nil {
 			t.Error("the agent ran")
 		}
 	}
 }
 
-func TestRootsDoctorDoesNotGuessWhoseAStateWillBe(t *testing.T) {
+func TestRootsDoctorDoesNotGuessTheOwnerOfAMissingState(t *testing.T) {
 	dir, examine := rootsDoctor(t, `{"workspace": "work", "gateway": {"stateDir": "../lib"}, "terminal": {"command": "touch ran"}}`)
 	must(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
-	finds(t, examine(), "warn  agent             not run, because this is root: there is no state yet")
+	expectText(t, examine(), "warn  agent             not run, because this is root: there is no state yet")
 }
 
-func TestRootsDoctorFindsTheWayThatIsClosed(t *testing.T) {
+func TestRootsDoctorNamesTheFolderThatTheDaemonCannotEnter(t *testing.T) {
 	dir, examine := rootsDoctor(t, strings.ReplaceAll(nobodysBot, `"workspace": "state/workspace"`, `"workspace": "`+t.TempDir()+`"`))
 	inner := filepath.Join(dir, "inner")
 	must(t, os.Mkdir(inner, 0o700))
@@ -39,34 +39,34 @@ func TestRootsDoctorFindsTheWayThatIsClosed(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(inner, "config.json"), []byte(cfg), 0o644))
 	must(t, os.Remove(filepath.Join(dir, "config.json")))
 	must(t, os.Symlink("inner/config.json", filepath.Join(dir, "config.json")))
-	finds(t, examine("--no-turn"), "fail  rights            user 65534, who owns the state, cannot read "+dir+"/config.json: permission denied")
+	expectText(t, examine("--no-turn"), "fail  rights            user 65534, who owns the state, cannot read "+dir+"/config.json: permission denied")
 	out, _ := exec.Command("env", "-i", filepath.Join(dir, "nanobot"), "doctor", "--no-turn", "--config", filepath.Join(inner, "config.json")).CombinedOutput()
-	finds(t, string(out), "fail  rights            user 65534, who owns the state, cannot read "+inner+"/config.json because of the permissions of "+inner, "chmod a+x "+inner)
+	expectText(t, string(out), "fail  rights            user 65534, who owns the state, cannot read "+inner+"/config.json because of the permissions of "+inner, "chmod a+x "+inner)
 }
 
-func TestRootsDoctorDoesNotTakeTheFoldersGroupForTheUsers(t *testing.T) {
+func TestRootsDoctorUsesTheGroupOfTheUserAndNotOfTheFolder(t *testing.T) {
 	dir, examine := rootsDoctor(t, nobodysBot)
 	must(t, os.Chown(filepath.Join(dir, "state"), nobody, 0))
 	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o640))
 	out := examine("--no-turn")
-	finds(t, out, "cannot read "+dir+"/config.json", "chgrp 65534 ")
+	expectText(t, out, "cannot read "+dir+"/config.json", "chgrp 65534 ")
 }
 
 func TestRootsDoctorFindsFoldersOfRootsInTheWorkspace(t *testing.T) {
 	dir, examine := rootsDoctor(t, nobodysBot)
 	users := filepath.Join(dir, "state/workspace/users")
 	must(t, os.Mkdir(users, 0o700))
-	finds(t, examine("--no-turn"), "fail  workspace         "+"the daemon cannot write to "+users, "chown -hR 65534 "+users)
+	expectText(t, examine("--no-turn"), "fail  workspace         "+"the daemon cannot write to "+users, "chown -hR 65534 "+users)
 }
 
-func TestDoctorsChownIsOfTheFolderAndNotOfTheLinkToIt(t *testing.T) {
+func TestDoctorsChownNamesTheFolderInsteadOfALink(t *testing.T) {
 	dir, examine := rootsDoctor(t, `{"workspace": "state/workspace", "gateway": {"stateDir": "../../link"}, "terminal": {"command": "true"}}`)
 	must(t, os.Symlink("state", filepath.Join(dir, "link")))
 	must(t, os.WriteFile(filepath.Join(dir, "state/audit.jsonl"), nil, 0o600))
 	out := examine("--no-turn")
 	state := filepath.Join(dir, "state")
 	command := "chown -hR 65534 " + state
-	finds(t, out, "audit.jsonl belongs to user 0", "→ "+command)
+	expectText(t, out, "audit.jsonl belongs to user 0", "→ "+command)
 	must(t, exec.Command("sh", "-c", command).Run())
 	if out := examine("--no-turn"); strings.Contains(out, "fail  ") {
 		t.Error(out)
@@ -78,7 +78,7 @@ func TestRootsDoctorTriesTheAddressAsTheDaemonsUser(t *testing.T) {
 		t.Skipf("everybody may have any port here: %s, %v", b, err)
 	}
 	_, examine := rootsDoctor(t, strings.Replace(nobodysBot, `{"`, `{"http": {"listen": "127.0.0.1:81"}, "`, 1))
-	finds(t, examine("--no-turn"), "warn  http              http.listen: listen tcp 127.0.0.1:81: bind: permission denied", "a port of at least 1024")
+	expectText(t, examine("--no-turn"), "warn  http              http.listen: listen tcp 127.0.0.1:81: bind: permission denied", "a port of at least 1024")
 }
 
 func TestDoctorNamesWhatAUnitHides(t *testing.T) {
@@ -88,50 +88,50 @@ func TestDoctorNamesWhatAUnitHides(t *testing.T) {
 	if out, status := f.bots("create", "faq", "--command", "python3 /root/agent.py"); status != 0 {
 		t.Fatal(out)
 	}
-	_, _, text := examined(t, filepath.Join(f.Root, "etc/nanobot/faq/config.json"), false)
-	finds(t, text, "terminal.command contains /root/agent.py, which the unit hides")
+	_, _, text := runDoctor(t, filepath.Join(f.Root, "etc/nanobot/faq/config.json"), false)
+	expectText(t, text, "terminal.command contains /root/agent.py, which the unit hides")
 }
 
-func TestRootsDoctorDoesNotFailAnAgentForWantOfCredentials(t *testing.T) {
+func TestRootsDoctorDoesNotRunAnAgentThatNeedsCredentials(t *testing.T) {
 	dir, _ := rootsDoctor(t, strings.Replace(nobodysBot, `{"command"`, `{"providers": {"openai": {"apiKeys": ["cred:openai"]}}, "command"`, 1))
 	must(t, os.WriteFile(filepath.Join(dir, "openai"), []byte("sk-123456"), 0o600))
 	cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
-	cmd.Env = append(plainEnviron(), "CREDENTIALS_DIRECTORY="+dir)
+	cmd.Env = append(environWithoutTestSettings(), "CREDENTIALS_DIRECTORY="+dir)
 	out, _ := cmd.CombinedOutput()
-	finds(t, string(out), "warn  agent             not run, because this is root: the agent has secrets that only the service gets", " 0 fail")
+	expectText(t, string(out), "warn  agent             not run, because this is root: the agent has secrets that only the service gets", " 0 fail")
 }
 
-func TestRootsDoctorJudgesTheConfigThatItsVariablesMake(t *testing.T) {
+func TestRootsDoctorAppliesVariablesThatOverrideTheConfig(t *testing.T) {
 	dir, _ := rootsDoctor(t, nobodysBot)
 	cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
-	cmd.Env = append(plainEnviron(), "NANOBOT_TERMINAL__COMMAND=echo one; env | grep -c NANOBOT_TERMINAL")
+	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TERMINAL__COMMAND=echo one; env | grep -c NANOBOT_TERMINAL")
 	out, _ := cmd.CombinedOutput()
-	finds(t, string(out), "exit status 1") // grep found none, as it should
+	expectText(t, string(out), "exit status 1") // grep found none, as it should
 	cmd = exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
-	cmd.Env = append(plainEnviron(), "NANOBOT_TERMINAL__COMMAND=echo one; echo two")
+	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TERMINAL__COMMAND=echo one; echo two")
 	out, _ = cmd.CombinedOutput()
-	finds(t, string(out), "ok    agent             plain: 2 lines")
+	expectText(t, string(out), "ok    agent             plain: 2 lines")
 }
 
 func TestRootsDoctorSaysHowToTryTheAgent(t *testing.T) {
 	dir, examine := rootsDoctor(t, strings.Replace(nobodysBot, "echo ok", "exit 3", 1))
-	finds(t, examine(), "→ try it by hand: runuser -u nobody -- nanobot run -v --config "+dir+"/config.json hello")
+	expectText(t, examine(), "→ try it by hand: runuser -u nobody -- nanobot run -v --config "+dir+"/config.json hello")
 }
 
-// TestDoctorOfSomebodyWithoutRights is about an ordinary user who looks at a bot of the server.
-func TestDoctorOfSomebodyWithoutRights(t *testing.T) {
+// TestDoctorWithoutPermissionsSuggestsSudo is about an ordinary user who looks at a bot of the server.
+func TestDoctorWithoutPermissionsSuggestsSudo(t *testing.T) {
 	dir, _ := rootsDoctor(t, `{"workspace": "state/workspace", "terminal": {"command": "true"}, "channels": {"telegram": {"enabled": true, "token": "file:token"}}}`)
 	must(t, os.WriteFile(filepath.Join(dir, "token"), []byte("123456:abc"), 0o600))
 	doctor := func() string {
 		cmd := exec.Command("setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
-		cmd.Env = plainEnviron()
+		cmd.Env = environWithoutTestSettings()
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}
-	finds(t, doctor(), "token: read secret: open ", "→ run this with sudo")
+	expectText(t, doctor(), "token: read secret: open ", "→ run this with sudo")
 	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"workspace": "state/workspace", "terminal": {"command": "true"}}`), 0o644))
 	out := doctor()
-	finds(t, out, "workspace: "+dir+"/state/workspace cannot be seen: permission denied\n                        → run this with sudo", "warn  agent             not run: stat "+dir+"/state/workspace: permission denied")
+	expectText(t, out, "workspace: "+dir+"/state/workspace cannot be seen: permission denied\n                        → run this with sudo", "warn  agent             not run: stat "+dir+"/state/workspace: permission denied")
 	if strings.Contains(out, "no folder") || strings.Contains(out, "no workspace yet") {
 		t.Error(out)
 	}
@@ -146,13 +146,13 @@ func TestRootsDoctorLooksAtTheFoldersOfAService(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(`{"workspace": "`+state+`/workspace", "terminal": {"command": "true"}}`), 0o644))
 	examine := func() string {
 		cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", path)
-		cmd.Env = plainEnviron()
+		cmd.Env = environWithoutTestSettings()
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}
-	finds(t, examine(), "will be created at the first start", " 0 fail")
+	expectText(t, examine(), "will be created at the first start", " 0 fail")
 	must(t, os.Chmod(filepath.Dir(state), 0o700))
-	finds(t, examine(), "fail  state             the bot cannot enter "+filepath.Dir(state), "chmod a+x "+filepath.Dir(state))
+	expectText(t, examine(), "fail  state             the bot cannot enter "+filepath.Dir(state), "chmod a+x "+filepath.Dir(state))
 	must(t, os.Chmod(filepath.Dir(state), 0o755))
 
 	// As systemd makes it: a user without a name, behind a folder that is closed.
@@ -162,7 +162,7 @@ func TestRootsDoctorLooksAtTheFoldersOfAService(t *testing.T) {
 	for _, folder := range []string{"", "workspace"} {
 		must(t, os.Chown(filepath.Join(actual, folder), stranger, stranger))
 	}
-	finds(t, examine(), state+" is writable (user 4711, mode 0700)", "warn  agent             not run, because this is root: the state belongs to user 4711", " 0 fail")
+	expectText(t, examine(), state+" is writable (user 4711, mode 0700)", "warn  agent             not run, because this is root: the state belongs to user 4711", " 0 fail")
 	must(t, os.Mkdir(filepath.Join(actual, "workspace/users"), 0o700))
-	finds(t, examine(), "the daemon cannot write to "+state+"/workspace/users", "chown -hR 4711 "+actual+"/workspace/users")
+	expectText(t, examine(), "the daemon cannot write to "+state+"/workspace/users", "chown -hR 4711 "+actual+"/workspace/users")
 }

@@ -73,8 +73,8 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := writeBot(t, c.cfg, map[string]string{"key": "sk-secret-key"})
 			c.harm(t, filepath.Dir(path))
-			all, status, _ := examined(t, path, true)
-			all.expect(t, c.check, c.status, c.words)
+			all, status, _ := runDoctor(t, path, true)
+			all.expectFinding(t, c.check, c.status, c.words)
 			if (status != 0) != (c.status == channels.Bad) {
 				t.Errorf("status %d: %+v", status, all)
 			}
@@ -89,7 +89,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestDoctorSaysWhatItsUserMayNotDo(t *testing.T) {
+func TestDoctorReportsFoldersThatItsUserCannotWriteTo(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody else")
 	}
@@ -105,7 +105,7 @@ func TestDoctorSaysWhatItsUserMayNotDo(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "nanobot"), self, 0o755))
 	cmd := exec.Command("setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", filepath.Join(dir, "nanobot"), "doctor", "--no-turn", "--config", filepath.Join(dir, "config.json"))
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
 	out, _ := cmd.CombinedOutput()
 	for _, want := range []string{"fail  workspace", "is not writable: permission denied", "fail  state", "cannot be created in"} {
 		if !strings.Contains(string(out), want) {
@@ -122,15 +122,15 @@ func TestDoctorTriesTheAddress(t *testing.T) {
 	must(t, err)
 	defer l.Close()
 	path := writeBot(t, fmt.Sprintf(`{"terminal": {"command": "echo ok"}, "http": {"listen": %q}}`, l.Addr()), nil)
-	all, _, _ := examined(t, path, false)
-	all.expect(t, "http", channels.Bad, "in use")
+	all, _, _ := runDoctor(t, path, false)
+	all.expectFinding(t, "http", channels.Bad, "in use")
 }
 
 func TestDoctorNoticesARealDiskThatIsFull(t *testing.T) {
 	dir := t.TempDir()
 	script := `mount -t tmpfs -o size=8m none "$1" || exit 77; echo '` + harmlessBot + `' > "$1/config.json"; exec "$2" doctor --no-turn --config "$1/config.json"`
 	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", dir, os.Args[0])
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() == 77 || strings.Contains(string(out), "unshare") {
 		t.Skipf("no mount namespace here: %v %s", err, out)

@@ -21,8 +21,8 @@ import (
 // findings are what a doctor has found.
 type findings []channels.Finding
 
-// examined runs the doctor in this process and returns what it prints, too.
-func examined(t *testing.T, path string, turn bool) (all findings, status int, text string) {
+// runDoctor runs the doctor in this process and returns what it prints, too.
+func runDoctor(t *testing.T, path string, turn bool) (all findings, status int, text string) {
 	t.Helper()
 	var out bytes.Buffer
 	all, err := doctor.Run(t.Context(), addWiring(doctor.Options{Path: path, Turn: turn, Listen: time.Second, Out: &out}))
@@ -38,8 +38,8 @@ func examined(t *testing.T, path string, turn bool) (all findings, status int, t
 	return all, end.Status, out.String()
 }
 
-// expect fails unless a check had a verdict and its detail says something.
-func (all findings) expect(t *testing.T, check string, status channels.Verdict, words string) {
+// expectFinding fails unless a check had a verdict and its detail says something.
+func (all findings) expectFinding(t *testing.T, check string, status channels.Verdict, words string) {
 	t.Helper()
 	for _, f := range all {
 		if f.Check == check && f.Status == status && strings.Contains(f.Detail, words) {
@@ -49,8 +49,8 @@ func (all findings) expect(t *testing.T, check string, status channels.Verdict, 
 	t.Errorf("there is no %s of %s with %q in %+v", status, check, words, all)
 }
 
-// only fails if anything but these checks is less than well.
-func (all findings) only(t *testing.T, checks ...string) {
+// expectOnly fails if anything but these checks is less than well.
+func (all findings) expectOnly(t *testing.T, checks ...string) {
 	t.Helper()
 	for _, f := range all {
 		if f.Status != channels.Good && !strings.Contains(strings.Join(checks, " "), f.Check) {
@@ -75,23 +75,23 @@ func writeBot(t *testing.T, cfg string, files map[string]string) string {
 	return path
 }
 
-func TestDoctorOfARightBotOnTwoNetworksFindsNothing(t *testing.T) {
+func TestDoctorFindsNothingWrongWithAGoodBotOnTwoNetworks(t *testing.T) {
 	tg, dc := telegramtest.New(t), discordtest.New(t)
 	path := writeBot(t, `{"terminal": {"command": "sh agent.sh", "protocol": "rich"}, "http": {"listen": "127.0.0.1:0"}, "channels": {
 		"telegram": {"enabled": true, "token": "file:tg", "apiBase": "`+tg.URL+`", "allowFrom": ["7"]},
 		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`,
 		map[string]string{"agent.sh": echo, "tg": tg.Token, "dc": dc.Token})
-	all, status, text := examined(t, path, true)
+	all, status, text := runDoctor(t, path, true)
 	if status != 0 {
 		t.Errorf("status %d", status)
 	}
-	all.only(t)
+	all.expectOnly(t)
 	for check, words := range map[string]string{
 		"config": path, "workspace": "is writable", "state": "first start", "secrets": "no other user", "disk": "free", "http": "free", "daemon": "is not running",
 		"agent": "rich: 1 message", "systemd": "", "telegram.token": "@nano_test_bot", "telegram.webhook": "none", "telegram.poller": "nobody else",
 		"telegram.privacy": "", "telegram.clock": "", "discord.token": "", "discord.intents": "on", "discord.clock": "",
 	} {
-		all.expect(t, check, channels.Good, words)
+		all.expectFinding(t, check, channels.Good, words)
 	}
 	if strings.Contains(text, tg.Token) || strings.Contains(text, dc.Token) {
 		t.Errorf("a token is shown:\n%s", text)
@@ -102,7 +102,7 @@ func TestDoctorOfARightBotOnTwoNetworksFindsNothing(t *testing.T) {
 }
 
 func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.UserSends(7, "one")
 	b.api.WaitForText(t, 7, "you said one")
 	cmd := programCommand("doctor", "--json", "--config", b.cfg)
@@ -114,10 +114,10 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 	if err := json.Unmarshal(out, &all); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	all.only(t)
-	all.expect(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.child.PID()))
-	all.expect(t, "state", channels.Good, "intact")
-	all.expect(t, "telegram.poller", channels.Good, "not disturbed")
+	all.expectOnly(t)
+	all.expectFinding(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.child.PID()))
+	all.expectFinding(t, "state", channels.Good, "intact")
+	all.expectFinding(t, "telegram.poller", channels.Good, "not disturbed")
 	b.api.UserSends(7, "two")
 	b.api.WaitForText(t, 7, "you said two")
 	for _, c := range b.api.Calls("getUpdates") {
@@ -128,9 +128,9 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 }
 
 func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AwaitPoll(t)
-	other := setup{agent: echo}.write(t, b.api)
+	other := telegramSetup{agent: echo}.writeConfig(t, b.api)
 	cmd := programCommand("doctor", "--no-turn", "--config", other)
 	out, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "another program polls with this bot's token") {
@@ -145,16 +145,16 @@ func TestDoctorNamesFaultsOfTheNetworks(t *testing.T) {
 	path := writeBot(t, `{"terminal": {"command": "true"}, "channels": {
 		"telegram": {"enabled": true, "token": "file:tg", "apiBase": "`+tg.URL+`", "allowFrom": ["7"], "groups": "all"},
 		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`, map[string]string{"tg": tg.Token, "dc": dc.Token})
-	all, status, _ := examined(t, path, false)
+	all, status, _ := runDoctor(t, path, false)
 	if status != exit.Failed {
 		t.Errorf("status %d", status)
 	}
-	all.expect(t, "telegram.privacy", channels.Doubtful, "privacy mode")
-	all.expect(t, "discord.intents", channels.Bad, "switched off")
-	all.only(t, "telegram.privacy", "discord.intents")
+	all.expectFinding(t, "telegram.privacy", channels.Doubtful, "privacy mode")
+	all.expectFinding(t, "discord.intents", channels.Bad, "switched off")
+	all.expectOnly(t, "telegram.privacy", "discord.intents")
 }
 
-func TestDoctorJudgesRealAgents(t *testing.T) {
+func TestDoctorAssessesRealAgents(t *testing.T) {
 	const secret = "sk-0123456789"
 	for name, c := range map[string]struct {
 		agent, more string
@@ -181,8 +181,8 @@ func TestDoctorJudgesRealAgents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := writeBot(t, `{"terminal": {"command": `+strconv.Quote(c.agent)+`, `+c.more+`}}`, nil)
-			all, status, text := examined(t, path, true)
-			all.expect(t, "agent", c.status, c.words)
+			all, status, text := runDoctor(t, path, true)
+			all.expectFinding(t, "agent", c.status, c.words)
 			if (status != 0) != (c.status == channels.Bad) {
 				t.Errorf("status %d", status)
 			}
@@ -210,9 +210,9 @@ func TestDoctorOpensAnACPSessionAndPromptsNoModel(t *testing.T) {
 	for command, want := range map[string]channels.Verdict{"python3 agent.py": channels.Good, "cat": channels.Bad, "exec sleep 100 < /dev/null": channels.Bad} {
 		timeout := map[bool]string{true: "120", false: "2"}[want == channels.Good]
 		path := writeBot(t, `{"terminal": {"command": "`+command+`", "protocol": "acp", "timeout": `+timeout+`}}`, map[string]string{"agent.py": sessionAgent})
-		all, _, _ := examined(t, path, true)
+		all, _, _ := runDoctor(t, path, true)
 		words := map[bool]string{true: "opened a session", false: ""}[want == channels.Good]
-		all.expect(t, "agent", want, words)
+		all.expectFinding(t, "agent", want, words)
 	}
 }
 
@@ -223,11 +223,11 @@ func TestDoctorOfABadConfig(t *testing.T) {
 		"a token of no form":    `{"terminal": {"command": "true"}, "channels": {"telegram": {"enabled": true, "token": "hush-hush"}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			all, status, text := examined(t, writeBot(t, cfg, nil), true)
+			all, status, text := runDoctor(t, writeBot(t, cfg, nil), true)
 			if status != exit.Config {
 				t.Errorf("status %d", status)
 			}
-			all.expect(t, "config", channels.Bad, "")
+			all.expectFinding(t, "config", channels.Bad, "")
 			if name == "two mistakes" && len(all) != 2 {
 				t.Errorf("found %+v", all)
 			}

@@ -34,7 +34,7 @@ func (f botsServer) bots(args ...string) (out string, status int) {
 	return stdout.String() + stderr.String(), status
 }
 
-func TestDoctorJudgesTheUnit(t *testing.T) {
+func TestDoctorAssessesTheUnit(t *testing.T) {
 	for name, c := range map[string]struct {
 		unit   string
 		status channels.Verdict
@@ -57,13 +57,13 @@ func TestDoctorJudgesTheUnit(t *testing.T) {
 				t.Fatal(out)
 			}
 			f.SetUnits(c.unit)
-			all, _, _ := examined(t, filepath.Join(f.Root, "etc/nanobot/faq/config.json"), false)
-			all.expect(t, "systemd", c.status, c.words)
+			all, _, _ := runDoctor(t, filepath.Join(f.Root, "etc/nanobot/faq/config.json"), false)
+			all.expectFinding(t, "systemd", c.status, c.words)
 			if want := "--no-pager show --property=" + systemd.UnitProperties + " -- nanobot@faq.service\n"; f.Calls() != want {
 				t.Errorf("it asked %q", f.Calls())
 			}
 			if strings.Contains(c.unit, "4711") {
-				all.expect(t, "daemon", channels.Good, "pid 4711") // whose lock is in a place that only the service knows
+				all.expectFinding(t, "daemon", channels.Good, "pid 4711") // whose lock is in a place that only the service knows
 			}
 		})
 	}

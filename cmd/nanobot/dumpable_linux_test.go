@@ -13,10 +13,10 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// startAsStranger runs the daemon as a user who is not root, in an open folder with this config.
-func startAsStranger(t *testing.T, cfg string, env ...string) (dir string, net *gatewaytest.Network) {
+// startAsOtherUser runs the daemon as a user who is not root, in an open folder with this config.
+func startAsOtherUser(t *testing.T, cfg string, env ...string) (dir string, net *gatewaytest.Network) {
 	t.Helper()
-	dir, net = openFolder(t), gatewaytest.NewNetwork()
+	dir, net = newPublicFolder(t), gatewaytest.NewNetwork()
 	t.Cleanup(net.Close)
 	bin := filepath.Join(dir, "nanobot")
 	copyFile(t, os.Args[0], bin)
@@ -31,7 +31,7 @@ func startAsStranger(t *testing.T, cfg string, env ...string) (dir string, net *
 	must(t, err)
 	defer log.Close()
 	cmd := exec.Command(bin, "serve", "--config", filepath.Join(bot, "config.json"))
-	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL, "HOME="+bot), env...)
+	cmd.Env = append(append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL, "HOME="+bot), env...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = bot, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
 	daemon := killtest.Start(t, cmd)
@@ -44,8 +44,8 @@ func startAsStranger(t *testing.T, cfg string, env ...string) (dir string, net *
 	return bot, net
 }
 
-// answered returns what a chat was answered to a text.
-func answered(t *testing.T, net *gatewaytest.Network, chat, text string) string {
+// awaitAnswer returns what a chat was answered to a text.
+func awaitAnswer(t *testing.T, net *gatewaytest.Network, chat, text string) string {
 	t.Helper()
 	net.UserWrites(chat, "7", text)
 	calls, ok := net.Await(chat, 2*time.Minute, func(c []gatewaytest.Call) bool { return len(c) > 0 })
@@ -67,18 +67,18 @@ echo tried
 `
 
 func TestAnAgentOfTheSameUserCannotReadTheDaemonsEnvironment(t *testing.T) {
-	dir, net := startAsStranger(t, `{"terminal": {"command": "exec sh peek.sh"}, "http": {"token": "env:OUR_TOKEN"}`+anybody, "OUR_TOKEN=hush-hush-hush-hush")
+	dir, net := startAsOtherUser(t, `{"terminal": {"command": "exec sh peek.sh"}, "http": {"token": "env:OUR_TOKEN"}`+anybody, "OUR_TOKEN=hush-hush-hush-hush")
 	must(t, os.WriteFile(filepath.Join(dir, "peek.sh"), []byte(peek), 0o644))
-	if got := answered(t, net, "1", "hello"); got != "signals nanobot\ntried" {
+	if got := awaitAnswer(t, net, "1", "hello"); got != "signals nanobot\ntried" {
 		t.Errorf("the agent says %q", got)
 	}
 }
 
 func TestDoctorSaysWhatAnAgentOfTheSameUserCanDo(t *testing.T) {
-	all, _, _ := examined(t, writeBot(t, `{"terminal": {"command": "echo ok"}}`, nil), false)
+	all, _, _ := runDoctor(t, writeBot(t, `{"terminal": {"command": "echo ok"}}`, nil), false)
 	want := "it can read and change every file of this user"
 	if os.Geteuid() == 0 {
 		want = "File modes do not restrict root"
 	}
-	all.expect(t, "isolation.user", channels.Good, want)
+	all.expectFinding(t, "isolation.user", channels.Good, want)
 }

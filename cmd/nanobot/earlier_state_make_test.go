@@ -159,24 +159,24 @@ func (b *earlierBot) cancelAndRevoke() {
 // talkOnTheWeb makes a conversation with files both ways.
 func (b *earlierBot) talkOnTheWeb() {
 	b.t.Helper()
-	ann := b.enter("--user", "ann")
-	next := ann.tab()
+	ann := b.signIn("--user", "ann")
+	next := ann.openEventStream()
 	await := func(text string) { // a notice about the queue may come before it
 		for next("message").data.Text != text {
 		}
 	}
-	ann.say(webChat, "hello")
+	ann.sendMessage(webChat, "hello")
 	await("you said hello")
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, _ := w.CreateFormFile("file", "photo.png")
 	fmt.Fprint(part, string(telegramtest.PNG(10, 10)))
 	w.Close()
-	if status, answer := ann.ask("POST", "/api/chats/"+webChat+"/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
+	if status, answer := ann.request("POST", "/api/chats/"+webChat+"/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
 		b.t.Fatalf("a file is answered %d %s", status, answer)
 	}
 	await("got 1 files")
-	ann.say(webChat, "files")
+	ann.sendMessage(webChat, "files")
 	await("files")
 }
 
@@ -225,8 +225,8 @@ func (b *earlierBot) workUntilKilledAgain() time.Time {
 	dc.UserSends(dc.DM(ada).ID, ada, "hang on Discord")
 	dc.WaitForText(t, dc.DM(ada).ID, "⏳ working")
 	dc.UserSends(dc.DM(ada).ID, ada, "pending on Discord")
-	ann.say(webChat, "hang on the web")
-	ann.say(webChat, "pending on the web")
+	ann.sendMessage(webChat, "hang on the web")
+	ann.sendMessage(webChat, "pending on the web")
 	for _, until := range []string{
 		"SELECT count(*) FROM inbox WHERE state = 'pending' HAVING count(*) = 4",
 		"SELECT count(*) FROM inbox WHERE state = 'running' HAVING count(*) = 4",
@@ -250,14 +250,14 @@ func (b *earlierBot) enterAgain() *browser {
 	b.t.Helper()
 	b.write(earlierMode{"webhook", "atLeastOnce", "report"})
 	b.start()
-	return b.enter("--user", "ann")
+	return b.signIn("--user", "ann")
 }
 
 // addByHand adds what the real binary leaves only if it is killed at one instant, or with an agent
 // of another protocol.
 func (b *earlierBot) addByHand(t *testing.T) {
 	t.Helper()
-	cfg, err := config.Load(b.cfg, plainEnviron(), extensions())
+	cfg, err := config.Load(b.cfg, environWithoutTestSettings(), extensions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func (b *earlierBot) save(t *testing.T, facts map[string]string) {
 func (b *earlierBot) kill() {
 	b.t.Helper()
 	b.signal(syscall.SIGKILL)
-	b.status()
+	b.awaitExit()
 	if !b.tg.AwaitDisconnected(telegramtest.WaitLimit) {
 		b.t.Fatal("the daemon is dead and its connections are not")
 	}

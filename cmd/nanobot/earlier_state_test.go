@@ -55,7 +55,7 @@ func TestStateOfAnEarlierVersionOpensAndFinishes(t *testing.T) {
 			b.awaitAll(onCrash)
 			b.checkWeb(ann, onCrash)
 			b.signal(syscall.SIGTERM)
-			if got := b.status(); got != 0 {
+			if got := b.awaitExit(); got != 0 {
 				t.Errorf("status %d:\n%s", got, b.log())
 			}
 			b.checkNetworks(onCrash, transients)
@@ -197,7 +197,7 @@ func (b *earlierBot) useLink() *browser {
 	jar, _ := cookiejar.New(nil)
 	ann := &browser{&b.webBot, http.Client{Jar: jar, Transport: &http.Transport{}}}
 	b.t.Cleanup(ann.CloseIdleConnections)
-	if status, body := ann.ask("POST", b.file("link.txt"), "", nil); status != http.StatusOK {
+	if status, body := ann.request("POST", b.file("link.txt"), "", nil); status != http.StatusOK {
 		b.t.Fatalf("the link is answered %d %.200s", status, body)
 	}
 	return ann
@@ -279,7 +279,7 @@ func (b *earlierBot) awaitAll(onCrash string) {
 		}
 	}
 	for user, want := range discordShows(onCrash) {
-		if shown, ok := b.dc.AwaitMessages(b.dc.DM(user).ID, patience, func(all []discordtest.Message) bool {
+		if shown, ok := b.dc.AwaitMessages(b.dc.DM(user).ID, waitTimeout, func(all []discordtest.Message) bool {
 			return len(discordTexts(all)) >= len(want)
 		}); !ok {
 			b.t.Errorf("Discord shows %s only %q", user, discordTexts(shown))
@@ -306,8 +306,8 @@ func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 	}
 	var page struct{ Messages []webMessage }
 	var got []string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		status, body := ann.ask("GET", "/api/chats/"+webChat+"/messages", "", nil)
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		status, body := ann.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
 		if status != http.StatusOK {
 			b.t.Fatalf("the history is answered %d %s", status, body)
 		}
@@ -330,7 +330,7 @@ func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 	}
 	if files := page.Messages[5].Media; len(files) != 2 || files[1].Name != "notes.txt" {
 		b.t.Errorf("the files are %+v", files)
-	} else if status, body := ann.ask("GET", "/api/media/"+files[1].ID, "", nil); status != http.StatusOK || body != "some notes\n" {
+	} else if status, body := ann.request("GET", "/api/media/"+files[1].ID, "", nil); status != http.StatusOK || body != "some notes\n" {
 		b.t.Errorf("a file is answered %d %q", status, body)
 	}
 }

@@ -52,8 +52,8 @@ func (s *script) request(ctx context.Context, method, path, body string) *http.R
 	return resp
 }
 
-// call makes a request and decodes the answer.
-func (s *script) call(method, path, body string, into any) {
+// callAPI makes a request and decodes the answer.
+func (s *script) callAPI(method, path, body string, into any) {
 	s.t.Helper()
 	resp := s.request(s.t.Context(), method, path, body)
 	defer resp.Body.Close()
@@ -66,21 +66,21 @@ func (s *script) call(method, path, body string, into any) {
 	}
 }
 
-// watch opens the stream, behind the last event that was seen, and waits for its first event.
-func (s *script) watch() {
+// followEvents opens the stream, behind the last event that was seen, and waits for its first event.
+func (s *script) followEvents() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	resp := s.request(ctx, http.MethodGet, "/api/events", "")
 	s.hangUp = func() { cancel(); resp.Body.Close() }
 	s.t.Cleanup(s.hangUp)
 	s.lines = bufio.NewScanner(resp.Body)
-	if name, _ := s.event(); name != "ready" {
+	if name, _ := s.nextEvent(); name != "ready" {
 		s.t.Fatalf("the stream begins with %q", name)
 	}
 }
 
-// event is the next one.
-func (s *script) event() (name, data string) {
+// nextEvent is the next one.
+func (s *script) nextEvent() (name, data string) {
 	s.t.Helper()
 	for s.lines.Scan() {
 		switch field, value, _ := strings.Cut(s.lines.Text(), ": "); field {
@@ -96,11 +96,11 @@ func (s *script) event() (name, data string) {
 	return "", ""
 }
 
-// follow waits until a message's turn is told of that is in some state.
-func (s *script) follow(message string, until func(turnInfo) bool) turnInfo {
+// followTurn waits until a message's turn is told of that is in some state.
+func (s *script) followTurn(message string, until func(turnInfo) bool) turnInfo {
 	s.t.Helper()
 	for {
-		name, data := s.event()
+		name, data := s.nextEvent()
 		var t turnInfo
 		if name != "turn" {
 			continue
@@ -114,11 +114,11 @@ func (s *script) follow(message string, until func(turnInfo) bool) turnInfo {
 	}
 }
 
-// find looks for the turn of a message in the list of a chat's.
-func (s *script) find(chat, message string) (found turnInfo) {
+// findTurn looks for the turn of a message in the list of a chat's.
+func (s *script) findTurn(chat, message string) (found turnInfo) {
 	s.t.Helper()
 	var turns []turnInfo
-	s.call("GET", "/api/turns?chat=web:"+chat, "", &turns)
+	s.callAPI("GET", "/api/turns?chat=web:"+chat, "", &turns)
 	for _, t := range turns {
 		if t.Message == message {
 			found = t
@@ -127,10 +127,10 @@ func (s *script) find(chat, message string) (found turnInfo) {
 	return found
 }
 
-func (s *script) say(chat, text string) (id string) {
+func (s *script) sendMessage(chat, text string) (id string) {
 	s.t.Helper()
 	var receipt struct{ ID string }
-	s.call("POST", "/api/chats/"+chat+"/messages", `{"text": "`+text+`"}`, &receipt)
+	s.callAPI("POST", "/api/chats/"+chat+"/messages", `{"text": "`+text+`"}`, &receipt)
 	return receipt.ID
 }
 
@@ -146,46 +146,46 @@ func TestAScriptPostsAMessageAndReadsItsAnswer(t *testing.T) {
 	t.Parallel()
 	s, _ := newScript(t)
 	var chat struct{ ID string }
-	s.call("POST", "/api/chats", "{}", &chat)
-	s.watch()
-	s.say(chat.ID, "something else")
-	message := s.say(chat.ID, "hello")
-	turn := s.follow(message, func(t turnInfo) bool { return !t.Ended.IsZero() && t.Sends["sent"] == 1 })
-	if found := s.find(chat.ID, message); found.ID != turn.ID {
+	s.callAPI("POST", "/api/chats", "{}", &chat)
+	s.followEvents()
+	s.sendMessage(chat.ID, "something else")
+	message := s.sendMessage(chat.ID, "hello")
+	turn := s.followTurn(message, func(t turnInfo) bool { return !t.Ended.IsZero() && t.Sends["sent"] == 1 })
+	if found := s.findTurn(chat.ID, message); found.ID != turn.ID {
 		t.Errorf("in the list it is %+v, it was told %+v", found, turn)
 	}
 	var detail turnInfo
-	s.call("GET", "/api/turns/"+jsonOf(turn.ID), "", &detail)
+	s.callAPI("GET", "/api/turns/"+encodeJSON(turn.ID), "", &detail)
 	if len(detail.Parts) != 1 || detail.Parts[0].Text != "re **hello**" || detail.Message != message {
 		t.Fatalf("the turn is %+v", detail)
 	}
 	var said struct {
 		Messages []struct{ ID, From, Text string }
 	}
-	s.call("GET", "/api/chats/"+chat.ID+"/messages", "", &said)
+	s.callAPI("GET", "/api/chats/"+chat.ID+"/messages", "", &said)
 	if last := said.Messages[len(said.Messages)-1]; last.ID != detail.Parts[0].Message || last.From != "bot" || last.Text != "re **hello**" {
 		t.Errorf("the answer is %+v, the chat has %+v", detail.Parts[0], said)
 	}
 }
 
-func TestAScriptThatWasAwayFindsItsTurn(t *testing.T) {
+func TestAScriptThatReconnectsFindsItsTurn(t *testing.T) {
 	t.Parallel()
 	s, b := newScript(t)
-	s.watch()
-	message := s.say("web-a", "slow")
-	s.follow(message, func(t turnInfo) bool { return t.State == "running" })
+	s.followEvents()
+	message := s.sendMessage("web-a", "slow")
+	s.followTurn(message, func(t turnInfo) bool { return t.State == "running" })
 	s.hangUp()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.awaitLog("turn ended")
-	s.watch()
-	found := s.find("web-a", message)
+	s.followEvents()
+	found := s.findTurn("web-a", message)
 	if found.Ended.IsZero() { // what the log says may not be on disk yet; then it is still to be told
-		found = s.follow(message, func(t turnInfo) bool { return !t.Ended.IsZero() })
+		found = s.followTurn(message, func(t turnInfo) bool { return !t.Ended.IsZero() })
 	}
 	var detail turnInfo
-	s.call("GET", "/api/turns/"+jsonOf(found.ID), "", &detail)
+	s.callAPI("GET", "/api/turns/"+encodeJSON(found.ID), "", &detail)
 	if len(detail.Parts) != 1 || detail.Parts[0].Text != "done" {
 		t.Errorf("the turn is %+v", detail)
 	}

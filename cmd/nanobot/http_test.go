@@ -23,20 +23,20 @@ import (
 	"nanobot/gateway/gatewaytest"
 )
 
-// mounted is a channel that is spoken to over HTTP.
-type mounted struct {
+// mountedChannel is a channel that is spoken to over HTTP.
+type mountedChannel struct {
 	*gatewaytest.Channel
 	handler http.HandlerFunc
 }
 
-func (m mounted) Mount() (string, http.Handler) { return "POST /in", m.handler }
+func (m mountedChannel) Mount() (string, http.Handler) { return "POST /in", m.handler }
 
 // startWeb serves what a channel mounts, and returns the server's address and a function that stops
 // it.
 func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
-	open := map[string]channels.Channel{"telegram": mounted{handler: h}}
+	open := map[string]channels.Channel{"telegram": mountedChannel{handler: h}}
 	w, err := openSite(t.Context(), &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0"}}, open, nil, zap.New(core))
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *
 	return "http://" + w.server.Addr().String(), stop, logs
 }
 
-func ask(t *testing.T, method, url string) (int, string) {
+func httpRequest(t *testing.T, method, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
@@ -73,14 +73,14 @@ func ask(t *testing.T, method, url string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-func TestTheServerTellsThatItLivesAndCarriesWhatChannelsMount(t *testing.T) {
+func TestTheServerReportsItsHealthAndServesTheHandlersOfChannels(t *testing.T) {
 	t.Parallel()
 	url, stop, _ := startWeb(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	defer stop()
 	for request, want := range map[[2]string]int{
 		{"GET", "/healthz"}: 200, {"POST", "/healthz"}: 405, {"POST", "/in"}: 202, {"GET", "/in"}: 405, {"GET", "/"}: 404,
 	} {
-		status, body := ask(t, request[0], url+request[1])
+		status, body := httpRequest(t, request[0], url+request[1])
 		if status != want || want == 200 && body != "ok\n" {
 			t.Errorf("%v is answered %d %q", request, status, body)
 		}
@@ -97,14 +97,14 @@ func TestAHandlerThatPanicsIsAnsweredAndLoggedAndHarmsNobody(t *testing.T) {
 		panic("broken")
 	})
 	defer stop()
-	if status, _ := ask(t, "POST", url+"/in"); status != http.StatusInternalServerError {
+	if status, _ := httpRequest(t, "POST", url+"/in"); status != http.StatusInternalServerError {
 		t.Errorf("answered %d", status)
 	}
 	half = true
-	if status, body := ask(t, "POST", url+"/in"); status != 0 {
+	if status, body := httpRequest(t, "POST", url+"/in"); status != 0 {
 		t.Errorf("half an answer looks like a whole one: %d, %d bytes", status, len(body))
 	}
-	if status, _ := ask(t, "GET", url+"/healthz"); status != 200 {
+	if status, _ := httpRequest(t, "GET", url+"/healthz"); status != 200 {
 		t.Errorf("afterwards it answers %d", status)
 	}
 	if got := logs.FilterMessage("request handler panicked").Len(); got != 2 {
@@ -118,13 +118,13 @@ func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
 	url, stop, _ := startWeb(t, func(http.ResponseWriter, *http.Request) { close(began); <-let })
 	status := make(chan int, 1)
 	go func() {
-		got, _ := ask(t, "POST", url+"/in")
+		got, _ := httpRequest(t, "POST", url+"/in")
 		status <- got
 	}()
 	<-began
 	stopped := make(chan struct{})
 	go func() { stop(); close(stopped) }()
-	for deadline := time.Now().Add(patience); ; { // until it takes nothing new
+	for deadline := time.Now().Add(waitTimeout); ; { // until it takes nothing new
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			break
@@ -143,7 +143,7 @@ func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
 
 func TestAChannelThatIsMountedNeedsAnAddress(t *testing.T) {
 	t.Parallel()
-	open := map[string]channels.Channel{"net": mounted{handler: http.NotFound}}
+	open := map[string]channels.Channel{"net": mountedChannel{handler: http.NotFound}}
 	_, err := openSite(t.Context(), &config.Config{}, open, nil, zap.NewNop())
 	if err == nil || !strings.Contains(err.Error(), "http.listen: must be set, because channels.net") {
 		t.Errorf("openSite returned %v", err)
@@ -200,15 +200,15 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 func TestWhatOperatorsSeeIsNotThereForOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		http string
-		header
+		httpHeaders
 		api, metrics int
 	}{
 		"nobody can be let in":      {``, nil, http.StatusNotFound, http.StatusForbidden},
-		"asked by a proxy":          {``, header{"X-Forwarded-For": "192.0.2.7"}, http.StatusNotFound, http.StatusForbidden},
-		"asked by another name":     {``, header{"Host": "evil.example"}, http.StatusNotFound, http.StatusMisdirectedRequest},
-		"asked by the proxy's name": {`, "hosts": ["bot.example.com"]`, header{"Host": "bot.example.com"}, http.StatusNotFound, http.StatusForbidden},
+		"asked by a proxy":          {``, httpHeaders{"X-Forwarded-For": "192.0.2.7"}, http.StatusNotFound, http.StatusForbidden},
+		"asked by another name":     {``, httpHeaders{"Host": "evil.example"}, http.StatusNotFound, http.StatusMisdirectedRequest},
+		"asked by the proxy's name": {`, "hosts": ["bot.example.com"]`, httpHeaders{"Host": "bot.example.com"}, http.StatusNotFound, http.StatusForbidden},
 		"without the token":         {`, "token": "0123456789-0123456789"`, nil, http.StatusUnauthorized, http.StatusUnauthorized},
-		"with the token":            {`, "token": "0123456789-0123456789"`, header{"Authorization": "Bearer 0123456789-0123456789"}, http.StatusOK, http.StatusOK},
+		"with the token":            {`, "token": "0123456789-0123456789"`, httpHeaders{"Authorization": "Bearer 0123456789-0123456789"}, http.StatusOK, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			listen := freeAddress(t)
@@ -217,7 +217,7 @@ func TestWhatOperatorsSeeIsNotThereForOthers(t *testing.T) {
 			for path, want := range map[string]int{
 				"/api/turns": c.api, "/api/undelivered": c.api, "/api/health": c.api, "/metrics": c.metrics, "/healthz": 200, "/readyz": 200,
 			} {
-				if status, body := get(t, "http://"+listen+path, c.header); status != want || path == "/metrics" && want == 200 && !strings.Contains(body, `nanobot_channel_up{channel="net"} 1`) {
+				if status, body := httpGet(t, "http://"+listen+path, c.httpHeaders); status != want || path == "/metrics" && want == 200 && !strings.Contains(body, `nanobot_channel_up{channel="net"} 1`) {
 					t.Errorf("%s: %d, want %d: %s", path, status, want, body)
 				}
 			}
@@ -230,16 +230,16 @@ func TestOnAnAddressThatOthersReachMetricsNeedTheToken(t *testing.T) {
 		_, port, _ := net.SplitHostPort(freeAddress(t))
 		b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "0.0.0.0:`+port+`"`+cfg+`}`+anybody)
 		b.awaitLog("ready")
-		if status, body := get(t, "http://127.0.0.1:"+port+"/metrics", nil); status != want {
+		if status, body := httpGet(t, "http://127.0.0.1:"+port+"/metrics", nil); status != want {
 			t.Errorf("%q: %d %s", cfg, status, body)
 		}
 	}
 }
 
-type header map[string]string
+type httpHeaders map[string]string
 
-// get asks with a header. One called Host is the host.
-func get(t *testing.T, url string, h header) (int, string) {
+// httpGet asks with a header. One called Host is the host.
+func httpGet(t *testing.T, url string, h httpHeaders) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -273,10 +273,10 @@ func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
 		if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience) // or it would serve
+		ctx, cancel := context.WithTimeout(t.Context(), waitTimeout) // or it would serve
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0], "serve", "--config", cfg)
-		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_SHORT=fifteen-letters", "CREDENTIALS_DIRECTORY="+dir)
+		cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "TEST_SHORT=fifteen-letters", "CREDENTIALS_DIRECTORY="+dir)
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != exit.Config || !strings.Contains(string(out), "http.token: must have at least 16 characters") || strings.Contains(string(out), "fifteen") {
 			t.Errorf("%s ends with %d: %s", token, got, out)
@@ -284,11 +284,11 @@ func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
 	}
 }
 
-// until asks until it is answered so.
-func until(t *testing.T, url string, status int, has string) {
+// awaitResponse asks until it is answered so.
+func awaitResponse(t *testing.T, url string, status int, has string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		got, body := get(t, url, nil)
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
+		got, body := httpGet(t, url, nil)
 		if got == status && strings.Contains(body, has) {
 			return
 		}
@@ -303,11 +303,11 @@ func TestAChannelThatIsDownMakesTheDaemonNotReady(t *testing.T) {
 	scrape := freeAddress(t)
 	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`", "metricsListen": "`+scrape+`"}`+anybody)
 	b.awaitLog("ready")
-	until(t, "http://"+listen+"/readyz", 200, "ready\n")
+	awaitResponse(t, "http://"+listen+"/readyz", 200, "ready\n")
 	b.net.Close()
-	until(t, "http://"+listen+"/readyz", 503, "not ready\n")
-	until(t, "http://"+scrape+"/metrics", 200, `nanobot_channel_up{channel="net"} 0`)
-	until(t, "http://"+listen+"/healthz", 200, "ok\n") // it lives
+	awaitResponse(t, "http://"+listen+"/readyz", 503, "not ready\n")
+	awaitResponse(t, "http://"+scrape+"/metrics", 200, `nanobot_channel_up{channel="net"} 0`)
+	awaitResponse(t, "http://"+listen+"/healthz", 200, "ok\n") // it lives
 }
 
 func TestAStateThatCannotBeWrittenToMakesTheDaemonNotReady(t *testing.T) {
@@ -316,9 +316,9 @@ func TestAStateThatCannotBeWrittenToMakesTheDaemonNotReady(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`", "metricsListen": "`+scrape+`"}`+anybody)
 	b.awaitLog("ready")
 	unlock := b.lockState()
-	until(t, "http://"+listen+"/readyz", 503, "not ready\n")
-	until(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 0")
+	awaitResponse(t, "http://"+listen+"/readyz", 503, "not ready\n")
+	awaitResponse(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 0")
 	unlock()
-	until(t, "http://"+listen+"/readyz", 200, "ready\n")
-	until(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 1")
+	awaitResponse(t, "http://"+listen+"/readyz", 200, "ready\n")
+	awaitResponse(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 1")
 }

@@ -13,7 +13,7 @@ import (
 	"nanobot/config"
 )
 
-func TestTheJournalIsToldTheLevelOfEachLine(t *testing.T) {
+func TestEachLineInTheJournalHasItsPriority(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)

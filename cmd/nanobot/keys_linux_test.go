@@ -34,30 +34,30 @@ func keysAgent(t *testing.T, lines ...string) string {
 
 func TestATerminalAndAllThatRunsInItIsGoneWithAKilledDaemon(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{
+	b := startTelegramBot(t, telegramSetup{
 		protocol: "keys", terminal: `, "timeout": 600, "env": {"HOME": "` + t.TempDir() + `"}`,
 		agent: keysAgent(t, "sleep 1000 & setsid sh -c 'echo $$ > detached; exec sleep 1000' & nohup sleep 1000 > /dev/null & until test -s detached; do :; done; jobs -p > jobs; cat detached >> jobs; echo $$ >> jobs; mv jobs pids", strings.Repeat(" ", 3)+"sleep 1000"),
 	})
 	b.api.UserSends(7, "start")
-	pids := b.await("pids")
+	pids := b.awaitFile("pids")
 	if len(pids) < 4 {
 		t.Fatalf("the processes are %q", pids)
 	}
 	b.restart(syscall.SIGKILL, func() {})
-	b.shows(7, "I was restarted while working on this.")
+	b.awaitMessage(7, "I was restarted while working on this.")
 	for _, pid := range pids {
-		b.gone(pid)
+		b.awaitProcessExit(pid)
 	}
 	// The next message finds a new terminal.
 	b.api.UserSends(7, "again")
-	b.shows(7, "All is done.")
-	shell := b.await("pids")[len(b.await("pids"))-1]
+	b.awaitMessage(7, "All is done.")
+	shell := b.awaitFile("pids")[len(b.awaitFile("pids"))-1]
 	b.api.UserSends(7, "/new")
-	b.gone(shell)
+	b.awaitProcessExit(shell)
 }
 
-func TestATerminalIsAsConfinedAsItsAgent(t *testing.T) {
-	landlockHere(t)
+func TestATerminalHasTheSandboxOfItsAgent(t *testing.T) {
+	requireLandlock(t)
 	dir := outsideTemp(t)
 	work := filepath.Join(dir, "work")
 	must(t, os.Mkdir(work, 0o755))
@@ -67,7 +67,7 @@ func TestATerminalIsAsConfinedAsItsAgent(t *testing.T) {
 	t.Setenv("BOT_TOKEN_OF_TEST", "token-of-the-bot-hush-hush")
 	b := startBotIn(t, dir, cfg, map[string]string{"token.txt": "hush"})
 	b.net.UserWrites("1", "7", "look around")
-	b.await("1", "All is done.")
+	b.awaitText("1", "All is done.")
 	raw, err := os.ReadFile(filepath.Join(work, "result"))
 	if string(raw) != "77\n0\n" {
 		t.Errorf("in the terminal there is %q, %v", raw, err)

@@ -41,9 +41,9 @@ func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
 	if out, status := b.linkCommand("--list"); status != 0 || out != "Nobody is signed in, and there is no unused link.\n" {
 		t.Errorf("at first it says %q, status %d", out, status)
 	}
-	ann, bob := b.enter("--user", "ann"), b.enter("--user", "bob")
+	ann, bob := b.signIn("--user", "ann"), b.signIn("--user", "bob")
 	b.link("--role", "operator")
-	bob.tab()
+	bob.openEventStream()
 	all := b.grants()
 	if len(all) != 3 || all[0].User != "ann" || all[0].Kind != "browser" || all[2].Kind != "link" || all[2].Role != httpd.Operator {
 		t.Fatalf("listed are %+v", all)
@@ -72,10 +72,10 @@ func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
 	}
 	signedOut := func(when string) {
 		t.Helper()
-		if status, body := ann.ask("GET", "/api/chats", "", nil); status != http.StatusUnauthorized || !strings.Contains(body, "You are signed out. Ask the bot's operator for a new link.") {
+		if status, body := ann.request("GET", "/api/chats", "", nil); status != http.StatusUnauthorized || !strings.Contains(body, "You are signed out. Ask the bot's operator for a new link.") {
 			t.Errorf("%s she is answered %d %s", when, status, body)
 		}
-		if status, body := bob.ask("GET", "/api/chats", "", nil); status != http.StatusOK {
+		if status, body := bob.request("GET", "/api/chats", "", nil); status != http.StatusOK {
 			t.Errorf("%s he is answered %d %s", when, status, body)
 		}
 	}
@@ -95,7 +95,7 @@ func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
 func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
-	ann := b.enter("--user", "ann")
+	ann := b.signIn("--user", "ann")
 	link := b.link("--user", "ann")
 	b.kill()
 	if all := b.grants(); len(all) != 2 {
@@ -105,10 +105,10 @@ func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
 		t.Errorf("--revoke says %q, status %d", out, status)
 	}
 	b.start()
-	if status, _ := ann.ask("GET", "/api/chats", "", nil); status != http.StatusUnauthorized {
+	if status, _ := ann.request("GET", "/api/chats", "", nil); status != http.StatusUnauthorized {
 		t.Errorf("she is answered %d", status)
 	}
-	if status, _ := ann.ask("POST", strings.TrimPrefix(link, "http://"+b.listen), "", nil); status != http.StatusNotFound {
+	if status, _ := ann.request("POST", strings.TrimPrefix(link, "http://"+b.listen), "", nil); status != http.StatusNotFound {
 		t.Errorf("her link is answered %d", status)
 	}
 	for _, wrong := range [][]string{{"--list", "--revoke", "x"}, {"--list", "--user", "ann"}, {"--revoke", "x", "--role", "chat"}, {"--json"}} {
@@ -118,12 +118,12 @@ func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
 	}
 }
 
-func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
+func TestAUserWithoutABrowserLosesRunningAndWaitingTurns(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
 	write := func(who *browser, chat string) {
-		who.say(chat, "slow")
-		who.say(chat, "after")
+		who.sendMessage(chat, "slow")
+		who.sendMessage(chat, "after")
 	}
 	// outcomes are the ends of a chat's turns, the newest first.
 	outcomes := func(user string) (ends []string) {
@@ -137,8 +137,8 @@ func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
 		}
 		return ends
 	}
-	ann, phone, bob := b.enter("--user", "ann"), b.enter("--user", "ann"), b.enter("--user", "bob")
-	operator := b.enter("--role", "operator")
+	ann, phone, bob := b.signIn("--user", "ann"), b.signIn("--user", "ann"), b.signIn("--user", "bob")
+	operator := b.signIn("--role", "operator")
 	write(ann, "web-ann-known-to-nobody-else")
 	write(bob, "web-bob-known-to-nobody-else")
 	write(operator, "web-operator-known-to-nobody-else")
@@ -164,7 +164,7 @@ func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
 	if got, want := outcomes("ann"), []string{"dead revoked", "done revoked"}; !slices.Equal(got, want) {
 		t.Errorf("her turns are %q, want %q", got, want)
 	}
-	if status, _ := phone.ask("GET", "/api/chats", "", nil); status != http.StatusUnauthorized {
+	if status, _ := phone.request("GET", "/api/chats", "", nil); status != http.StatusUnauthorized {
 		t.Errorf("her phone is answered %d", status)
 	}
 	revoke("operator") // for whom the token still speaks
@@ -175,12 +175,12 @@ func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
 	}
 }
 
-func TestEverybodyLosesWhatRunsAndWaits(t *testing.T) {
+func TestEverybodyLosesRunningAndWaitingTurns(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
 	users := []string{"ann", "bob"}
 	for _, user := range users {
-		b.enter("--user", user).say("web-"+user+"-known-to-nobody-else", "slow")
+		b.signIn("--user", user).sendMessage("web-"+user+"-known-to-nobody-else", "slow")
 		b.linkCommand("--user", user)
 	}
 	if out, status := b.linkCommand("--revoke", "*"); status != 0 || strings.Count(out, "\n") != 4 {

@@ -7,7 +7,7 @@ import (
 	"nanobot/config"
 )
 
-func TestALinkLeadsToWhereThePageIs(t *testing.T) {
+func TestALinkHasTheAddressOfTheWebChat(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		listen string

@@ -43,9 +43,9 @@ func TestADaemonWhoseStateIsTakenAwayConfirmsNothingAndEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newWebBot(t)
-			ann := b.enter()
+			ann := b.signIn()
 			const chat = "web-1-known-to-nobody-else"
-			ann.say(chat, "slow") // a turn that would not end by itself
+			ann.sendMessage(chat, "slow") // a turn that would not end by itself
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				if _, err := os.Stat(filepath.Join(filepath.Dir(b.cfg), "up")); err == nil {
 					break
@@ -57,11 +57,11 @@ func TestADaemonWhoseStateIsTakenAwayConfirmsNothingAndEnds(t *testing.T) {
 			state := filepath.Join(filepath.Dir(b.cfg), ".nanobot")
 			must(t, loss(state))
 			body := `{"text": "are you there?"}`
-			status, _, err := ann.try("POST", "/api/chats/"+chat+"/messages", "application/json", strings.NewReader(body))
+			status, _, err := ann.tryRequest("POST", "/api/chats/"+chat+"/messages", "application/json", strings.NewReader(body))
 			if err == nil && status != http.StatusServiceUnavailable {
 				t.Errorf("a message is answered %d", status)
 			}
-			if got := b.status(); got != exit.Lost {
+			if got := b.awaitExit(); got != exit.Lost {
 				t.Errorf("status %d:\n%s", got, b.log())
 			}
 			for _, want := range []string{"removed or replaced", "before the next start"} {
@@ -80,7 +80,7 @@ func TestADaemonWhoseStateIsTakenAwayIsNotReady(t *testing.T) {
 	listen := freeAddress(t)
 	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
 	b.awaitLog("ready")
-	until(t, "http://"+listen+"/readyz", 200, "ready\n")
+	awaitResponse(t, "http://"+listen+"/readyz", 200, "ready\n")
 	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
 	resp, err := http.Get("http://" + listen + "/readyz")
 	for err == nil && resp.StatusCode == http.StatusOK { // until it says so, or is gone
@@ -93,19 +93,19 @@ func TestADaemonWhoseStateIsTakenAwayIsNotReady(t *testing.T) {
 			t.Errorf("readyz says %d", resp.StatusCode)
 		}
 	}
-	if got := b.status(); got != exit.Lost {
+	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 }
 
-func TestTelegramIsToldNothingOnceTheStateIsGone(t *testing.T) {
+func TestUpdatesOfTelegramAreNotConfirmedOnceTheStateIsGone(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.UserSends(7, "before")
 	b.api.WaitForText(t, 7, "you said before")
 	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
 	b.api.UserSends(7, "after")
-	if got := b.status(); got != exit.Lost {
+	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 	b.program = startProgram(t, "serve", "--config", b.cfg) // as systemd does
@@ -114,12 +114,12 @@ func TestTelegramIsToldNothingOnceTheStateIsGone(t *testing.T) {
 
 func TestAWebhookIsAnsweredWithoutSuccessOnceTheStateIsGone(t *testing.T) {
 	t.Parallel()
-	b := newHookBot(t)
+	b := newWebhookBot(t)
 	b.api.UserSends(7, "before")
 	b.api.WaitForText(t, 7, "you said before")
 	must(t, os.Rename(filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(filepath.Dir(b.cfg), "away")))
 	b.api.UserSends(7, "after")
-	if got := b.status(); got != exit.Lost {
+	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 	b.start()

@@ -95,7 +95,7 @@ func (n *newcomer) configure(text string) {
 
 func (n *newcomer) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(n.binary, args...)
-	cmd.Dir, cmd.Env = n.dir, append(plainEnviron(), "HOME="+n.dir)
+	cmd.Dir, cmd.Env = n.dir, append(environWithoutTestSettings(), "HOME="+n.dir)
 	return cmd
 }
 
@@ -110,8 +110,8 @@ func (n *newcomer) run(args ...string) (out string, status int) {
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-// says fails unless a command ends with a status and says all of these words.
-func (n *newcomer) says(status int, words []string, args ...string) {
+// expectOutput fails unless a command ends with a status and says all of these words.
+func (n *newcomer) expectOutput(status int, words []string, args ...string) {
 	n.t.Helper()
 	out, got := n.run(args...)
 	if got != status {
@@ -157,14 +157,14 @@ func newExampleServer(t *testing.T) *exampleServer {
 			if err != nil {
 				return
 			}
-			work.Go(func() { s.hear(conn) })
+			work.Go(func() { s.readLines(conn) })
 		}
 	})
 	return s
 }
 
-// hear records what a bot that has signed in says.
-func (s *exampleServer) hear(conn net.Conn) {
+// readLines records what a bot that has signed in says.
+func (s *exampleServer) readLines(conn net.Conn) {
 	defer conn.Close()
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		var l exampleLine
@@ -181,10 +181,10 @@ func (s *exampleServer) hear(conn net.Conn) {
 	}
 }
 
-// await waits until the bot has said a line that fits.
-func (s *exampleServer) await(what string, fits func(exampleLine) bool) exampleLine {
+// awaitLine waits until the bot has said a line that fits.
+func (s *exampleServer) awaitLine(what string, fits func(exampleLine) bool) exampleLine {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
 		for _, l := range s.heard {
 			if fits(l) {
@@ -200,8 +200,8 @@ func (s *exampleServer) await(what string, fits func(exampleLine) bool) exampleL
 	return exampleLine{}
 }
 
-// say sends a message of a person, and waits until the bot has stored it.
-func (s *exampleServer) say(id, user, text string) {
+// sendMessage sends a message of a person, and waits until the bot has stored it.
+func (s *exampleServer) sendMessage(id, user, text string) {
 	s.t.Helper()
 	b, err := json.Marshal(map[string]string{"id": id, "chat": user, "user": user, "text": text})
 	must(s.t, err)
@@ -209,13 +209,13 @@ func (s *exampleServer) say(id, user, text string) {
 	_, err = s.bot.Write(append(b, '\n'))
 	s.mu.Unlock()
 	must(s.t, err)
-	s.await("acknowledgement of "+id, func(l exampleLine) bool { return l.Ack == id })
+	s.awaitLine("acknowledgement of "+id, func(l exampleLine) bool { return l.Ack == id })
 }
 
-// answered waits until a person has been told something.
-func (s *exampleServer) answered(user, text string) exampleLine {
+// awaitAnswer waits until a person has been told something.
+func (s *exampleServer) awaitAnswer(user, text string) exampleLine {
 	s.t.Helper()
-	return s.await(text+" to "+user, func(l exampleLine) bool { return l.Chat == user && strings.Contains(l.Text, text) })
+	return s.awaitLine(text+" to "+user, func(l exampleLine) bool { return l.Chat == user && strings.Contains(l.Text, text) })
 }
 
 // TestANewcomerAddsAChannelAndAProtocolWithAFolderAndALineEach is what docs/architecture.md
@@ -223,18 +223,18 @@ func (s *exampleServer) answered(user, text string) exampleLine {
 func TestANewcomerAddsAChannelAndAProtocolWithAFolderAndALineEach(t *testing.T) {
 	t.Parallel()
 	n := newNewcomer(t)
-	n.says(0, []string{`"channels.example": {`, `"terminal.example": {`, `"The example bot."`, `or lines that are led by a prefix.`}, "schema")
-	n.says(0, []string{"--example-token-file", "an example bot", "acp, blocks, example, keys, plain, rich, screen"}, "bots", "create", "--help")
-	n.says(0, []string{"example\n"}, "__complete", "run", "--protocol", "")
-	n.says(exit.Usage, []string{"telegram:123456789 or discord:123456789 or example:@ann:example.org"}, "pair", "nowhere:1")
-	n.says(exit.Usage, []string{"a user's id is a name and a server"}, "pair", "example:7")
+	n.expectOutput(0, []string{`"channels.example": {`, `"terminal.example": {`, `"The example bot."`, `or lines that are led by a prefix.`}, "schema")
+	n.expectOutput(0, []string{"--example-token-file", "an example bot", "acp, blocks, example, keys, plain, rich, screen"}, "bots", "create", "--help")
+	n.expectOutput(0, []string{"example\n"}, "__complete", "run", "--protocol", "")
+	n.expectOutput(exit.Usage, []string{"telegram:123456789 or discord:123456789 or example:@ann:example.org"}, "pair", "nowhere:1")
+	n.expectOutput(exit.Usage, []string{"a user's id is a name and a server"}, "pair", "example:7")
 
 	n.configure(`{
   "terminal": {"command": "cat", "protocol": "example", "example": {"prefix": " ", "widht": 3}},
   "channels": {"example": {"enabled": true, "token": 7, "allowFrom": ["@ann:example.org", "bob"], "maxText": 1, "server": "here"}},
   "log": {"prefix": "x"}
 }`)
-	n.says(exit.Config, []string{
+	n.expectOutput(exit.Config, []string{
 		`config.json:2:79: terminal.example.prefix: must not be blank (got " ")`,
 		`config.json:2:84: terminal.example.widht: unknown key (did you mean "width"?)`,
 		"config.json:3:54: channels.example.token: must be a string in quotes (got a number)",
@@ -249,7 +249,7 @@ func TestANewcomerAddsAChannelAndAProtocolWithAFolderAndALineEach(t *testing.T) 
   "terminal": {"command": "printf 'you said %s' {message}", "protocol": "example", "example": {"prefix": "E> ", "width": 300}},
   "channels": {"example": {"enabled": true, "token": "env:EXAMPLE_TOKEN", "allowFrom": ["@ann:example.org"], "server": "` + server.listener.Addr().String() + `"}}
 }`)
-	n.says(exit.Config, []string{"channels.example: token: environment variable EXAMPLE_TOKEN is not set"}, "check-config")
+	n.expectOutput(exit.Config, []string{"channels.example: token: environment variable EXAMPLE_TOKEN is not set"}, "check-config")
 	n.serve(server)
 }
 
@@ -261,29 +261,29 @@ func (n *newcomer) serve(server *exampleServer) {
 	text, err := os.ReadFile(config)
 	must(t, err)
 	n.configure(strings.Replace(string(text), "env:EXAMPLE_TOKEN", "file:token", 1))
-	n.says(0, []string{"example: printed", "example", "can be reached"}, "doctor")
+	n.expectOutput(0, []string{"example: printed", "example", "can be reached"}, "doctor")
 
 	p := startCommand(t, n.command("serve"), t.TempDir())
-	server.await("token", func(l exampleLine) bool { return l.Token == "sesame" })
-	server.say("1", "@ann:example.org", "hello")
-	server.answered("@ann:example.org", "E> you said hello")
+	server.awaitLine("token", func(l exampleLine) bool { return l.Token == "sesame" })
+	server.sendMessage("1", "@ann:example.org", "hello")
+	server.awaitAnswer("@ann:example.org", "E> you said hello")
 	if _, err := os.Stat(filepath.Join(n.dir, "users", "@ann%3Aexample.org")); err != nil {
 		t.Error(err)
 	}
 
-	server.say("2", "@bob:example.org", "let me in")
-	server.answered("@bob:example.org", "This bot is private")
-	n.says(0, []string{"example:@ann:example.org\tin allowFrom of the config", "example:@bob:example.org\twaiting"}, "pair", "--list")
-	n.says(0, []string{"example:@bob:example.org may talk to the bot now."}, "pair", "example:@bob:example.org")
-	server.answered("@bob:example.org", "E> you said let me in")
-	n.says(0, []string{"example:@bob:example.org has no access any more."}, "pair", "--revoke", "example:@bob:example.org")
+	server.sendMessage("2", "@bob:example.org", "let me in")
+	server.awaitAnswer("@bob:example.org", "This bot is private")
+	n.expectOutput(0, []string{"example:@ann:example.org\tin allowFrom of the config", "example:@bob:example.org\twaiting"}, "pair", "--list")
+	n.expectOutput(0, []string{"example:@bob:example.org may talk to the bot now."}, "pair", "example:@bob:example.org")
+	server.awaitAnswer("@bob:example.org", "E> you said let me in")
+	n.expectOutput(0, []string{"example:@bob:example.org has no access any more."}, "pair", "--revoke", "example:@bob:example.org")
 	record, err := os.ReadFile(filepath.Join(n.dir, ".nanobot", "audit.jsonl"))
 	must(t, err)
 	if !strings.Contains(string(record), `"@bob:example.org"`) {
 		t.Errorf("no @bob:example.org in the audit log:\n%s", record)
 	}
 	p.signal(syscall.SIGTERM)
-	if status := p.status(); status != 0 {
+	if status := p.awaitExit(); status != 0 {
 		t.Errorf("status %d:\n%s", status, p.log())
 	}
 }

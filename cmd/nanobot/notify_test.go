@@ -38,8 +38,8 @@ func startManager(t *testing.T) *fakeManager {
 	return &fakeManager{t, conn}
 }
 
-// next returns the lines of the next message that comes within a time, or nil.
-func (m *fakeManager) next(within time.Duration) []string {
+// nextNotification returns the lines of the next message that comes within a time, or nil.
+func (m *fakeManager) nextNotification(within time.Duration) []string {
 	m.t.Helper()
 	if err := m.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
 		m.t.Fatal(err)
@@ -55,12 +55,12 @@ func (m *fakeManager) next(within time.Duration) []string {
 	return strings.Split(string(b[:n]), "\n")
 }
 
-// hears waits for a message that begins with a line. Nothing but the status and the watchdog's food
+// awaitNotification waits for a message that begins with a line. Nothing but the status and the watchdog's food
 // may come before.
-func (m *fakeManager) hears(first string) []string {
+func (m *fakeManager) awaitNotification(first string) []string {
 	m.t.Helper()
 	for {
-		lines := m.next(patience)
+		lines := m.nextNotification(waitTimeout)
 		switch {
 		case lines == nil:
 			m.t.Fatalf("never heard %s", first)
@@ -72,8 +72,8 @@ func (m *fakeManager) hears(first string) []string {
 	}
 }
 
-// one returns the line with a prefix, without it.
-func one(t *testing.T, lines []string, prefix string) string {
+// lineWithPrefix returns the line with a prefix, without it.
+func lineWithPrefix(t *testing.T, lines []string, prefix string) string {
 	t.Helper()
 	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, prefix) })
 	if i < 0 {
@@ -82,41 +82,41 @@ func one(t *testing.T, lines []string, prefix string) string {
 	return lines[i][len(prefix):]
 }
 
-func TestTheServiceManagerHearsWhatHappensInOrder(t *testing.T) {
+func TestSystemdIsNotifiedOfEachStateInOrder(t *testing.T) {
 	m := startManager(t)
 	t.Setenv("CREDENTIALS_DIRECTORY", t.TempDir())
 	t.Setenv("WATCHDOG_USEC", "60000000")
 	t.Setenv("UNRELATED", "is handed on")
 	const cfg = `{"terminal": {"command": "env | grep -e NOTIFY_ -e WATCHDOG_ -e CREDENTIALS_ -e UNRELATED"}, "gateway": {"drainTimeout": 200}` + anybody
 	b := startBot(t, cfg)
-	if got := one(t, m.hears("READY=1"), "STATUS="); got != "net ok, 0 running, 0 waiting" {
+	if got := lineWithPrefix(t, m.awaitNotification("READY=1"), "STATUS="); got != "net ok, 0 running, 0 waiting" {
 		t.Errorf("the status is %q", got)
 	}
 	b.net.UserWrites("1", "7", "hello")
-	if got := strings.TrimSpace(b.await("1", "UNRELATED").Text); got != "UNRELATED=is handed on" {
+	if got := strings.TrimSpace(b.awaitText("1", "UNRELATED").Text); got != "UNRELATED=is handed on" {
 		t.Errorf("the agent's environment has %q", got)
 	}
 	b.signal(syscall.SIGHUP)
-	if got := one(t, m.hears("RELOADING=1"), "MONOTONIC_USEC="); got == "" || strings.Trim(got, "0123456789") != "" {
+	if got := lineWithPrefix(t, m.awaitNotification("RELOADING=1"), "MONOTONIC_USEC="); got == "" || strings.Trim(got, "0123456789") != "" {
 		t.Errorf("the time of the reload is %q", got)
 	}
-	if got := one(t, m.hears("READY=1"), "STATUS="); !strings.HasPrefix(got, "net ok") {
+	if got := lineWithPrefix(t, m.awaitNotification("READY=1"), "STATUS="); !strings.HasPrefix(got, "net ok") {
 		t.Errorf("the status is %q", got)
 	}
 	b.configure(t, `{"terminal": {"comand": "true"}`+anybody)
 	b.signal(syscall.SIGHUP)
-	m.hears("RELOADING=1")
-	if got := one(t, m.hears("READY=1"), "STATUS="); !strings.HasPrefix(got, "the config has a mistake, the old one stays in use, net ok") {
+	m.awaitNotification("RELOADING=1")
+	if got := lineWithPrefix(t, m.awaitNotification("READY=1"), "STATUS="); !strings.HasPrefix(got, "the config has a mistake, the old one stays in use, net ok") {
 		t.Errorf("after a bad reload the status is %q", got)
 	}
 	b.signal(syscall.SIGTERM)
-	if got := one(t, m.hears("STOPPING=1"), "EXTEND_TIMEOUT_USEC="); got != "230000000" { // the drain, what an agent that does not obey takes, and closing
+	if got := lineWithPrefix(t, m.awaitNotification("STOPPING=1"), "EXTEND_TIMEOUT_USEC="); got != "230000000" { // the drain, what an agent that does not obey takes, and closing
 		t.Errorf("it asks for %s µs to end", got)
 	}
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	if late := m.next(time.Millisecond); late != nil {
+	if late := m.nextNotification(time.Millisecond); late != nil {
 		t.Errorf("after its end came %q", late)
 	}
 }
@@ -124,30 +124,30 @@ func TestTheServiceManagerHearsWhatHappensInOrder(t *testing.T) {
 func TestABadConfigIsNeverReady(t *testing.T) {
 	m := startManager(t)
 	b := startBot(t, `{"terminal": {"comand": "true"}`+anybody)
-	if got := b.status(); got != exit.Config {
+	if got := b.awaitExit(); got != exit.Config {
 		t.Errorf("status %d", got)
 	}
-	if said := m.next(time.Millisecond); said != nil {
+	if said := m.nextNotification(time.Millisecond); said != nil {
 		t.Errorf("it said %q", said)
 	}
 }
 
-func TestTheWatchdogIsFedOnlyWhileTheStateTakesWrites(t *testing.T) {
+func TestTheWatchdogIsNotifiedOnlyWhileTheStateIsWritable(t *testing.T) {
 	const limit = 900 * time.Millisecond
 	m := startManager(t)
 	t.Setenv("WATCHDOG_USEC", "900000")
 	b := startBot(t, `{"terminal": {"command": "echo hi"}`+anybody)
-	m.hears("READY=1")
-	m.hears("WATCHDOG=1")
-	m.hears("WATCHDOG=1")
+	m.awaitNotification("READY=1")
+	m.awaitNotification("WATCHDOG=1")
+	m.awaitNotification("WATCHDOG=1")
 
 	unlock := b.lockState()
 	b.awaitLog("the gateway does not respond, systemd will restart the daemon")
-	for m.next(time.Millisecond) != nil { // of the time before
+	for m.nextNotification(time.Millisecond) != nil { // of the time before
 	}
 	fed := 0
 	for end := time.Now().Add(7 * limit); time.Now().Before(end); { // longer than the store waits before it says that it is locked
-		if lines := m.next(time.Until(end)); lines != nil && lines[0] == "WATCHDOG=1" {
+		if lines := m.nextNotification(time.Until(end)); lines != nil && lines[0] == "WATCHDOG=1" {
 			fed++
 		}
 	}
@@ -155,18 +155,18 @@ func TestTheWatchdogIsFedOnlyWhileTheStateTakesWrites(t *testing.T) {
 		t.Fatalf("the watchdog is fed %d times while the state is locked", fed)
 	}
 	unlock()
-	m.hears("WATCHDOG=1")
+	m.awaitNotification("WATCHDOG=1")
 	b.net.UserWrites("1", "7", "hello")
-	b.await("1", "hi")
+	b.awaitText("1", "hi")
 }
 
-func TestWithoutAWatchdogNoneIsFed(t *testing.T) {
+func TestWithoutAWatchdogNoneIsNotified(t *testing.T) {
 	m := startManager(t)
 	t.Setenv("WATCHDOG_USEC", "100000")
 	t.Setenv("WATCHDOG_PID", "1") // it is for another process
 	startBot(t, `{"terminal": {"command": "true"}`+anybody)
-	m.hears("READY=1")
-	if said := m.next(time.Second); said != nil {
+	m.awaitNotification("READY=1")
+	if said := m.nextNotification(time.Second); said != nil {
 		t.Errorf("it said %q", said)
 	}
 }

@@ -36,7 +36,7 @@ const describedAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'
 
 // api is a daemon on the web and a network, and those who use it.
 type api struct {
-	*contract
+	*apiDescription
 	b            *webBot
 	net          *gatewaytest.Network
 	ann, bob, op *http.Client
@@ -71,20 +71,20 @@ func newAPI(t *testing.T) *api {
 		}
 	}
 	a.b.start()
-	a.ann, a.bob, a.op = &a.b.enter("--user", "ann").Client, &a.b.enter("--user", "bob").Client, &a.b.enter("--role", "operator").Client
+	a.ann, a.bob, a.op = &a.b.signIn("--user", "ann").Client, &a.b.signIn("--user", "bob").Client, &a.b.signIn("--role", "operator").Client
 	url := "http://" + a.b.listen
 	resp, err := a.op.Get(url + "/api/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	a.contract = newContract(t, url, resp.Body)
+	a.apiDescription = newAPIDescription(t, url, resp.Body)
 	return a
 }
 
-// watch opens a stream and holds all that comes against what is described. Then next waits for an
+// followEvents opens a stream and holds all that comes against what is described. Then next waits for an
 // event that has some words in its data.
-func (a *api) watch() {
+func (a *api) followEvents() {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, a.url+"/api/events", nil)
@@ -93,7 +93,7 @@ func (a *api) watch() {
 		a.t.Fatal(err)
 	}
 	a.seen["get /api/events 200"] = true
-	a.answered("the stream", resp, nil, "paths", "/api/events", "get", "responses", "200")
+	a.checkResponse("the stream", resp, nil, "paths", "/api/events", "get", "responses", "200")
 	events, done := make(chan [2]string, 10_000), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -115,7 +115,7 @@ func (a *api) watch() {
 		fits := func(e [2]string) bool {
 			return e[0] == name && !slices.ContainsFunc(with, func(w string) bool { return !strings.Contains(e[1], w) })
 		}
-		for timeout := time.After(patience); ; {
+		for timeout := time.After(waitTimeout); ; {
 			if i := slices.IndexFunc(kept, fits); i >= 0 {
 				e := kept[i]
 				kept = slices.Delete(kept, i, i+1)
@@ -123,7 +123,7 @@ func (a *api) watch() {
 			}
 			select {
 			case e := <-events:
-				a.told(e[0], []byte(e[1]))
+				a.checkEvent(e[0], []byte(e[1]))
 				kept = append(kept, e)
 			case <-timeout:
 				a.t.Fatalf("no %s with %q came; the log says\n%s", name, with, a.b.log())
@@ -134,12 +134,12 @@ func (a *api) watch() {
 
 func TestTheAPIIsAsDescribed(t *testing.T) {
 	a := newAPI(t)
-	a.door()
-	a.watch()
-	a.talk()
-	a.turns()
-	a.daemon()
-	a.complete(
+	a.checkSignIn()
+	a.followEvents()
+	a.checkMessages()
+	a.checkTurns()
+	a.checkDaemon()
+	a.checkCoverage(
 		"Said ", "Press ", // are asked, not answered
 		"event reload", // for more than a thousand changes at once: see gateway/console
 		" 429", " 503", // there is too much of something, or the disk is broken
@@ -152,19 +152,19 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 	)
 }
 
-// door shows that nobody gets in who should not.
-func (a *api) door() {
-	a.each(func(method, template string, op obj) {
+// checkSignIn shows that nobody gets in who should not.
+func (a *api) checkSignIn() {
+	a.forEachOperation(func(method, template string, op jsonObject) {
 		path := strings.ReplaceAll(template, "{id}", "1")
 		if public, ok := op["security"].([]any); ok && len(public) == 0 {
 			return
 		}
-		a.ask(401, request{method: method, path: path, template: template})
+		a.request(401, apiRequest{method: method, path: path, template: template})
 		switch {
 		case method == http.MethodPost:
-			a.ask(403, request{as: a.ann, method: method, path: path, template: template, header: http.Header{"Origin": {"https://evil.example"}}})
+			a.request(403, apiRequest{as: a.ann, method: method, path: path, template: template, header: http.Header{"Origin": {"https://evil.example"}}})
 		case mapAt(op, "responses")["403"] != nil:
-			a.ask(403, request{as: a.ann, method: method, path: path, template: template})
+			a.request(403, apiRequest{as: a.ann, method: method, path: path, template: template})
 		}
 	})
 }
@@ -175,25 +175,25 @@ const (
 	isJSON     = "application/json"
 )
 
-// say posts a text to a chat of its own and returns the id that it was given.
-func (a *api) say(text string) (id string) {
+// sendMessage posts a text to a chat of its own and returns the id that it was given.
+func (a *api) sendMessage(text string) (id string) {
 	a.t.Helper()
-	answer := a.ask(202, request{as: a.ann, method: "POST", template: messagesAt, path: "/api/chats/web-" + text + "-known-to-nobody-else/messages", kind: isJSON, body: jsonOf(obj{"text": text})})
+	answer := a.request(202, apiRequest{as: a.ann, method: "POST", template: messagesAt, path: "/api/chats/web-" + text + "-known-to-nobody-else/messages", kind: isJSON, body: encodeJSON(jsonObject{"text": text})})
 	var receipt struct{ ID string }
 	_ = json.Unmarshal(answer, &receipt)
 	return receipt.ID
 }
 
-// talk has every operation of the chat answer in every way that is described.
-func (a *api) talk() {
+// checkMessages has every operation of the chat answer in every way that is described.
+func (a *api) checkMessages() {
 	const form = "multipart/form-data; boundary=x"
 	post := func(want int, as *http.Client, path, template, kind, body string) []byte {
 		a.t.Helper()
-		return a.ask(want, request{as: as, method: "POST", path: path, template: template, kind: kind, body: body})
+		return a.request(want, apiRequest{as: as, method: "POST", path: path, template: template, kind: kind, body: body})
 	}
 	get := func(want int, as *http.Client, path, template string) []byte {
 		a.t.Helper()
-		return a.ask(want, request{as: as, method: "GET", path: path, template: template})
+		return a.request(want, apiRequest{as: as, method: "GET", path: path, template: template})
 	}
 	file := func(content string) string {
 		return "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\n" + content + "\r\n--x--\r\n"
@@ -215,7 +215,7 @@ func (a *api) talk() {
 		Buttons []struct{ Data string }
 	}
 	_ = json.Unmarshal(a.next("message", "Which one?"), &question)
-	body := jsonOf(obj{"message": question.ID, "data": question.Buttons[1].Data})
+	body := encodeJSON(jsonObject{"message": question.ID, "data": question.Buttons[1].Data})
 	post(404, a.ann, here, press, isJSON, `{"message": "x", "data": "a"}`)
 	post(400, a.ann, here, press, isJSON, `{`)
 	post(202, a.ann, here, press, isJSON, body)
@@ -234,21 +234,21 @@ func (a *api) talk() {
 	if got := get(200, a.ann, media, "/api/media/{id}"); string(got) != a.picture {
 		a.t.Errorf("the picture has %d bytes", len(got))
 	}
-	a.ask(206, request{as: a.ann, method: "GET", path: media, template: "/api/media/{id}", header: http.Header{"Range": {"bytes=1-2"}}})
+	a.request(206, apiRequest{as: a.ann, method: "GET", path: media, template: "/api/media/{id}", header: http.Header{"Range": {"bytes=1-2"}}})
 	get(404, a.bob, media, "/api/media/{id}")
 }
 
-// turns has the console answer in every way that is described.
-func (a *api) turns() {
+// checkTurns has the console answer in every way that is described.
+func (a *api) checkTurns() {
 	const list, one = "/api/turns", "/api/turns/{id}"
 	script := http.Header{"Authorization": {"Bearer " + webToken}}
 	get := func(want int, path, template string) []byte {
 		a.t.Helper()
-		return a.ask(want, request{method: "GET", path: path, template: template, header: script})
+		return a.request(want, apiRequest{method: "GET", path: path, template: template, header: script})
 	}
 	post := func(want int, id any, what string) {
 		a.t.Helper()
-		a.ask(want, request{method: "POST", path: fmt.Sprintf("/api/turns/%v/%s", id, what), template: "/api/turns/{id}/" + what, header: script})
+		a.request(want, apiRequest{method: "POST", path: fmt.Sprintf("/api/turns/%v/%s", id, what), template: "/api/turns/{id}/" + what, header: script})
 	}
 	turn := func(message string, with ...string) (id int64) {
 		a.t.Helper()
@@ -256,11 +256,11 @@ func (a *api) turns() {
 		_ = json.Unmarshal(a.next("turn", append(with, `"message":"`+message+`"`)...), &t)
 		return t.ID
 	}
-	slow := a.say("slow")
+	slow := a.sendMessage("slow")
 	id := turn(slow, `"state":"running"`)
 	a.next("progress")
 	a.next("typing")
-	a.say("slow")                                                // which waits
+	a.sendMessage("slow")                                        // which waits
 	a.next("message", "Queued", "web-slow-known-to-nobody-else") // another chat may have been told so, too
 	get(200, "/api/health", "")
 	post(409, id, "retry")
@@ -281,11 +281,11 @@ func (a *api) turns() {
 	get(404, "/api/turns/999", one)
 	get(400, list+"?outcome=bogus", list)
 	for text, with := range map[string]string{"picture": `"sent":1`, "crash": `"signal":"SIGSEGV"`, "fail": `"exit_code":4`} {
-		get(200, fmt.Sprint("/api/turns/", turn(a.say(text), with, `"ended"`)), one)
+		get(200, fmt.Sprint("/api/turns/", turn(a.sendMessage(text), with, `"ended"`)), one)
 	}
 	a.net.UserWrites("full", "7", "hello")
 	a.next("turn", `"net:full"`, `"ended"`)
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		if undelivered := get(200, "/api/undelivered", ""); bytes.Contains(undelivered, []byte(`"not_before"`)) {
 			break
 		} else if time.Now().After(deadline) {
@@ -295,31 +295,31 @@ func (a *api) turns() {
 	get(200, list+"?chat=web:web-a-known-to-nobody-else&outcome=done&limit=10", list)
 }
 
-// daemon has the daemon say how it is, and lets somebody out.
-func (a *api) daemon() {
+// checkDaemon has the daemon say how it is, and lets somebody out.
+func (a *api) checkDaemon() {
 	for _, path := range []string{"/healthz", "/readyz"} {
-		a.ask(200, request{method: "GET", path: path})
+		a.request(200, apiRequest{method: "GET", path: path})
 	}
-	a.ask(200, request{as: a.op, method: "GET", path: "/metrics"})
+	a.request(200, apiRequest{as: a.op, method: "GET", path: "/metrics"})
 	a.net.Close()
 	// A channel counts as well whenever it is tried again, until that has failed.
 	until := func(what string, so func() bool) {
 		a.t.Helper()
-		for deadline := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				a.t.Fatalf("never seen: %s", what)
 			}
 		}
 	}
 	until("that it is not ready", func() bool {
-		status, _ := a.askFor([]int{200, 503}, request{method: "GET", path: "/readyz"})
+		status, _ := a.requestOneOf([]int{200, 503}, apiRequest{method: "GET", path: "/readyz"})
 		return status == http.StatusServiceUnavailable
 	})
 	until("bad health", func() bool {
-		return bytes.Contains(a.ask(200, request{as: a.op, method: "GET", path: "/api/health"}), []byte(`"ok":false`))
+		return bytes.Contains(a.request(200, apiRequest{as: a.op, method: "GET", path: "/api/health"}), []byte(`"ok":false`))
 	})
-	a.ask(204, request{as: a.bob, method: "POST", path: "/out"})
-	a.ask(401, request{as: a.bob, method: "GET", path: "/api/chats"})
+	a.request(204, apiRequest{as: a.bob, method: "POST", path: "/out"})
+	a.request(401, apiRequest{as: a.bob, method: "GET", path: "/api/chats"})
 }
 
 // TestAllThatIsServedIsDescribed looks for patterns in the sources: a mux does not tell what it
@@ -330,9 +330,9 @@ func TestAllThatIsServedIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newContract(t, "", bytes.NewReader(b))
+	c := newAPIDescription(t, "", bytes.NewReader(b))
 	known := []string{"GET /", "GET /api/"} // the page, and what there is not
-	c.each(func(method, template string, _ obj) { known = append(known, method+" "+template) })
+	c.forEachOperation(func(method, template string, _ jsonObject) { known = append(known, method+" "+template) })
 	pattern, found := regexp.MustCompile(`"((?:GET|POST|PUT|PATCH|DELETE) /[^"]*)"`), 0
 	for _, folder := range []string{".", "../../httpd", "../../gateway/console", "../../channels/web"} {
 		files, _ := filepath.Glob(folder + "/*.go")

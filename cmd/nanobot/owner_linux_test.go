@@ -18,16 +18,16 @@ import (
 
 const stranger = 4711
 
-// heldState is a bot whose state belongs to another user than root, who runs the commands.
-type heldState struct {
+// otherUsersState is a bot whose state belongs to another user than root, who runs the commands.
+type otherUsersState struct {
 	t                       *testing.T
 	dir, cfg, state, victim string
 	code                    string // by which somebody waits
 }
 
-// newHeldState makes one. If it is closed, only root comes to the state's folder, as with
+// newOtherUsersState makes one. If it is closed, only root comes to the state's folder, as with
 // DynamicUser=.
-func newHeldState(t *testing.T, closed bool) *heldState {
+func newOtherUsersState(t *testing.T, closed bool) *otherUsersState {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -36,7 +36,7 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	must(t, os.Chmod(dir, 0o755))
-	s := &heldState{t: t, dir: dir, cfg: filepath.Join(dir, "config.json"), state: filepath.Join(dir, "private/state"), victim: filepath.Join(dir, "victim")}
+	s := &otherUsersState{t: t, dir: dir, cfg: filepath.Join(dir, "config.json"), state: filepath.Join(dir, "private/state"), victim: filepath.Join(dir, "victim")}
 	must(t, os.MkdirAll(s.state, 0o700))
 	if !closed {
 		must(t, os.Chmod(filepath.Dir(s.state), 0o755))
@@ -61,26 +61,26 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 	return s
 }
 
-func (s *heldState) root(args ...string) (string, error) {
+func (s *otherUsersState) runAsRoot(args ...string) (string, error) {
 	out, err := programCommand(append(args, "--config", s.cfg)...).CombinedOutput()
 	return string(out), err
 }
 
-func TestRootsCommandsLeaveTheStateItsOwners(t *testing.T) {
+func TestRootsCommandsDoNotChangeTheOwnerOfTheState(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
-			s := newHeldState(t, closed)
-			if out, err := s.root("pair", s.code); err != nil || !strings.Contains(out, "telegram:8 may talk to the bot now") || strings.Contains(out, "audit") {
+			s := newOtherUsersState(t, closed)
+			if out, err := s.runAsRoot("pair", s.code); err != nil || !strings.Contains(out, "telegram:8 may talk to the bot now") || strings.Contains(out, "audit") {
 				t.Errorf("pair: %v, %s", err, out)
 			}
-			if out, err := s.root("link"); err != nil || !strings.Contains(out, "http://127.0.0.1:8080/") {
+			if out, err := s.runAsRoot("link"); err != nil || !strings.Contains(out, "http://127.0.0.1:8080/") {
 				t.Errorf("link: %v, %s", err, out)
 			}
 			record, err := os.ReadFile(filepath.Join(s.state, "audit.jsonl"))
 			if err != nil || !strings.Contains(string(record), `"uid 0"`) {
 				t.Errorf("the record is %s, %v", record, err)
 			}
-			if out, err := s.root("link", "--list"); err != nil || strings.Count(out, "link") != 1 {
+			if out, err := s.runAsRoot("link", "--list"); err != nil || strings.Count(out, "link") != 1 {
 				t.Errorf("list of links: %v, %s", err, out)
 			}
 			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
@@ -97,7 +97,7 @@ func TestRootsCommandsLeaveTheStateItsOwners(t *testing.T) {
 func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
-			s := newHeldState(t, closed)
+			s := newOtherUsersState(t, closed)
 			old, file := filepath.Join(s.victim, strings.Repeat("0a", 32)), filepath.Join(s.victim, "file") // the first is named like a link
 			for _, path := range []string{old, file} {
 				must(t, os.WriteFile(path, []byte("root's"), 0o644))
@@ -109,7 +109,7 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 			}
 			expect := func(words string, args ...string) {
 				t.Helper()
-				if out, _ := s.root(args...); !strings.Contains(out, words) {
+				if out, _ := s.runAsRoot(args...); !strings.Contains(out, words) {
 					t.Errorf("%v: there is no %q in %s", args, words, out)
 				}
 			}
@@ -138,13 +138,13 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 	}
 }
 
-func TestRootTakesNoStateThatSomebodyElseCanReplace(t *testing.T) {
-	s := newHeldState(t, false)
+func TestRootRefusesAStateThatOthersCanReplace(t *testing.T) {
+	s := newOtherUsersState(t, false)
 	must(t, os.Chown(filepath.Dir(s.state), stranger, stranger))
 	must(t, os.Rename(s.state, s.state+".old"))
 	must(t, os.Symlink(s.victim, s.state))
 	for _, args := range [][]string{{"pair", "--list"}, {"link"}} {
-		if out, err := s.root(args...); err == nil || !strings.Contains(out, "who could replace it") {
+		if out, err := s.runAsRoot(args...); err == nil || !strings.Contains(out, "who could replace it") {
 			t.Errorf("%v: %v, %s", args, err, out)
 		}
 	}

@@ -65,13 +65,13 @@ func TestCommandBlocksReachNothingOfTheState(t *testing.T) {
 			b.configure(t, `{"gateway": {"stateDir": "`+c.state+`"}, "terminal": {"command": "cd work; exec sh ../agent.sh", "protocol": "blocks", "blocks": {"approve": "never"}, "sandbox": "`+c.sandbox+`"}`+anybody)
 			b.program = startProgram(t, "serve", "--config", b.cfg)
 			b.net.UserWrites("1", "7", "meddle")
-			b.await("1", "ended")
+			b.awaitText("1", "ended")
 			b.checkIntrusion(filepath.Join(dir, c.state), c.state)
 			b.signal(syscall.SIGTERM)
-			b.status()
+			b.awaitExit()
 			b.program = startProgram(t, "serve", "--config", b.cfg)
 			b.net.UserWrites("2", "7", "is the state sound?")
-			b.await("2", "ended")
+			b.awaitText("2", "ended")
 		})
 	}
 }
@@ -119,7 +119,7 @@ func TestAnACPAgentWritesNothingToTheState(t *testing.T) {
 		script.WriteString("write " + state + path + " planted\nread " + state + path + "\n")
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"acp": {"permissions": "allow"}}}`), 0o600))
-	out := nanobotHere(t, dir, "", "run", "--config", "config.json", "--protocol", "acp", "--command", acpAgent(t, ""), script.String()+"write "+dir+"/allowed written")
+	out := runProgramIn(t, dir, "", "run", "--config", "config.json", "--protocol", "acp", "--command", acpAgent(t, ""), script.String()+"write "+dir+"/allowed written")
 	if n := strings.Count(out, "one of the gateway's own files"); n != 6 || strings.Contains(out, "SECRET") {
 		t.Errorf("%d of 6 are refused: %s", n, out)
 	}
@@ -134,11 +134,11 @@ func TestAnACPAgentWritesNothingToTheState(t *testing.T) {
 func TestAFileThatIsPutIntoTheStateIsNotSent(t *testing.T) {
 	b := startBot(t, `{"terminal": {"protocol": "plain", "command": "cat > /dev/null; echo picture > .nanobot/a.png; echo picture > b.png; echo $PWD/.nanobot/a.png; echo $PWD/b.png; echo ended"}`+anybody)
 	b.net.UserWrites("1", "7", "send")
-	if got := b.await("1", "ended").Text; !strings.Contains(got, `.nanobot/a.png" was not sent: one of the gateway's own files`) {
+	if got := b.awaitText("1", "ended").Text; !strings.Contains(got, `.nanobot/a.png" was not sent: one of the gateway's own files`) {
 		t.Errorf("said %q", got)
 	}
 	files := map[string]string{}
-	calls, _ := b.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+	calls, _ := b.net.Await("1", waitTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			maps.Copy(files, c.Files)
 		}

@@ -11,13 +11,13 @@ import (
 
 func TestEverythingInTheStateIsPrivate(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: `echo '{"type":"message","text":"got it","media":["'$PWD'/a.png"]}'`})
+	b := startTelegramBot(t, telegramSetup{agent: `echo '{"type":"message","text":"got it","media":["'$PWD'/a.png"]}'`})
 	b.api.UserPosts(telegramtest.UserPost{Chat: 7, Text: "look", Media: &telegramtest.Media{
 		Kind: "document", Name: "notes.txt", Content: []byte("notes"),
 	}})
 	b.api.WaitForText(t, 7, "got it")
 	b.signal(syscall.SIGTERM)
-	b.status()
+	b.awaitExit()
 	workspace := filepath.Dir(b.cfg)
 	for _, folder := range []string{filepath.Join(workspace, ".nanobot"), filepath.Join(workspace, "users", "7")} {
 		entries := 0

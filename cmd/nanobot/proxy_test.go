@@ -55,31 +55,31 @@ func TestMetricsAreNotOpenBehindAPlainProxy(t *testing.T) {
 	b.awaitLog("ready")
 	for _, version := range []string{"1.0", "1.1"} {
 		proxy := plainProxy(t, listen, version)
-		for name, h := range map[string]header{
+		for name, h := range map[string]httpHeaders{
 			"as it is": nil, "with a forged address": {"X-Forwarded-For": "127.0.0.1"}, "with the host of this machine": {"Host": "localhost"},
 		} {
-			if status, body := get(t, proxy+"/metrics", h); status != http.StatusUnauthorized || strings.Contains(body, "nanobot_") {
+			if status, body := httpGet(t, proxy+"/metrics", h); status != http.StatusUnauthorized || strings.Contains(body, "nanobot_") {
 				t.Errorf("HTTP/%s %s: %d %s", version, name, status, body)
 			}
 		}
-		if status, _ := get(t, proxy+"/healthz", nil); status != http.StatusOK {
+		if status, _ := httpGet(t, proxy+"/healthz", nil); status != http.StatusOK {
 			t.Errorf("the proxy is broken: %d", status)
 		}
 	}
-	if status, body := get(t, "http://"+scrape+"/metrics", nil); status != http.StatusOK || !strings.Contains(body, "nanobot_") {
+	if status, body := httpGet(t, "http://"+scrape+"/metrics", nil); status != http.StatusOK || !strings.Contains(body, "nanobot_") {
 		t.Errorf("Prometheus on this machine is answered %d %s", status, body)
 	}
 	for name, c := range map[string]struct {
 		path string
-		header
+		httpHeaders
 		want int
 	}{
-		"handed on by a proxy":          {"/metrics", header{"X-Forwarded-For": "192.0.2.7"}, http.StatusForbidden},
-		"a page with a name of its own": {"/metrics", header{"Host": "evil.example"}, http.StatusMisdirectedRequest},
+		"handed on by a proxy":          {"/metrics", httpHeaders{"X-Forwarded-For": "192.0.2.7"}, http.StatusForbidden},
+		"a page with a name of its own": {"/metrics", httpHeaders{"Host": "evil.example"}, http.StatusMisdirectedRequest},
 		"the page":                      {"/", nil, http.StatusNotFound},
 		"the API":                       {"/api/health", nil, http.StatusNotFound},
 	} {
-		if status, body := get(t, "http://"+scrape+c.path, c.header); status != c.want {
+		if status, body := httpGet(t, "http://"+scrape+c.path, c.httpHeaders); status != c.want {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
@@ -97,11 +97,11 @@ func TestWrongSecretsOfANetworkAreSlowedDownAndLogged(t *testing.T) {
 		if i >= 20 {
 			want = http.StatusTooManyRequests
 		}
-		if status, body := ask(t, "POST", url+"/in?guess"); status != want {
+		if status, body := httpRequest(t, "POST", url+"/in?guess"); status != want {
 			t.Errorf("attempt %d is answered %d %s", i, status, body)
 		}
 	}
-	if status, _ := ask(t, "POST", url+"/in?right"); status != http.StatusOK {
+	if status, _ := httpRequest(t, "POST", url+"/in?right"); status != http.StatusOK {
 		t.Errorf("the network itself is answered %d", status)
 	}
 	stop()

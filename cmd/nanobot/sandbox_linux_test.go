@@ -12,8 +12,8 @@ import (
 	"nanobot/cmd/nanobot/exit"
 )
 
-// landlockHere skips where the kernel has no Landlock.
-func landlockHere(t *testing.T) {
+// requireLandlock skips where the kernel has no Landlock.
+func requireLandlock(t *testing.T) {
 	t.Helper()
 	if doctor.LandlockABI() == 0 {
 		t.Skip("this kernel has no Landlock")
@@ -30,11 +30,11 @@ ls .nanobot users
 echo tried`
 
 func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
-	landlockHere(t)
+	requireLandlock(t)
 	cfg := `{"terminal": {"command": "exec sh agent.sh", "sandbox": "landlock", "sandboxRequired": true}, "http": {"token": "file:token.txt"}, "channels": {"net": {"allowFrom": ["7"]}}}`
 	b := startBotIn(t, outsideTemp(t), cfg, map[string]string{"agent.sh": takeOver, "token.txt": "hush-hush-hush-hush"})
 	b.net.UserWrites("1", "7", "take over")
-	got := b.await("1", "tried").Text
+	got := b.awaitText("1", "tried").Text
 	if strings.Contains(got, "hush") || strings.Contains(got, "nanobot.db") || !strings.Contains(got, "tried") {
 		t.Errorf("the agent says %q", got)
 	}
@@ -44,9 +44,9 @@ func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
 	b.net.UserWrites("2", "8", "let me in")
-	b.await("2", "This bot is private")
+	b.awaitText("2", "This bot is private")
 	b.net.UserWrites("3", "7", "once more")
-	if got := b.await("3", "tried").Text; strings.Contains(got, "hush") {
+	if got := b.awaitText("3", "tried").Text; strings.Contains(got, "hush") {
 		t.Errorf("after the reload the agent says %q", got)
 	}
 	b.awaitLog("lies where the agent may write") // there is a better place
@@ -55,7 +55,7 @@ func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 // The state lies in the workspace by default, and is hidden as a folder: the rest of the workspace
 // is the agent's as usual.
 func TestAnAgentInASandboxHasItsWorkspaceBesideTheState(t *testing.T) {
-	landlockHere(t)
+	requireLandlock(t)
 	dir := outsideTemp(t)
 	work := filepath.Join(dir, "work")
 	must(t, os.Mkdir(work, 0o755))
@@ -65,7 +65,7 @@ func TestAnAgentInASandboxHasItsWorkspaceBesideTheState(t *testing.T) {
 		t.Skip("without mount namespaces the workspace is granted entry by entry")
 	}
 	b.net.UserWrites("1", "7", "look around")
-	if got := b.await("1", "listed").Text; !strings.Contains(got, "made\nusers") || strings.Contains(got, "nanobot.db") {
+	if got := b.awaitText("1", "listed").Text; !strings.Contains(got, "made\nusers") || strings.Contains(got, "nanobot.db") {
 		t.Errorf("the agent says %q", got)
 	}
 	if strings.Contains(b.log(), "entry by entry") || strings.Contains(b.log(), "lies where the agent may write") {
@@ -74,22 +74,22 @@ func TestAnAgentInASandboxHasItsWorkspaceBesideTheState(t *testing.T) {
 }
 
 func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
-	landlockHere(t)
+	requireLandlock(t)
 	dir := outsideTemp(t)
 	path := filepath.Join(dir, "config.json")
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}}`), 0o600))
 	must(t, os.Link(path, filepath.Join(dir, "other")))
 	p := startProgram(t, "serve", "--config", path)
-	if got := p.status(); got != exit.Config || !strings.Contains(p.log(), path+" has another hard link") {
+	if got := p.awaitExit(); got != exit.Config || !strings.Contains(p.log(), path+" has another hard link") {
 		t.Errorf("status %d:\n%s", got, p.log())
 	}
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}}`), 0o600))
-	all, _, _ := examined(t, path, false)
-	all.expect(t, "isolation", channels.Doubtful, path+" has another hard link")
+	all, _, _ := runDoctor(t, path, false)
+	all.expectFinding(t, "isolation", channels.Doubtful, path+" has another hard link")
 }
 
 func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {
-	landlockHere(t)
+	requireLandlock(t)
 	f := newBotsServer(t)
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("STATE_DIRECTORY", "")
@@ -98,8 +98,8 @@ func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {
 	}
 	path := filepath.Join(f.Root, "etc/nanobot/faq/config.json")
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat", "sandbox": "landlock"}}`), 0o644))
-	all, _, _ := examined(t, path, false)
-	all.expect(t, "isolation", channels.Good, "it can neither list, create, rename nor delete anything")
+	all, _, _ := runDoctor(t, path, false)
+	all.expectFinding(t, "isolation", channels.Good, "it can neither list, create, rename nor delete anything")
 }
 
 // startBotIn is startBot with its files in a certain folder.

@@ -78,12 +78,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"fails": fails},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"fails": scriptFails},
 	})
 }
 
-// fails runs a program that must exit with a certain status: fails STATUS PROGRAM ARG…
-func fails(ts *testscript.TestScript, neg bool, args []string) {
+// scriptFails runs a program that must exit with a certain status: fails STATUS PROGRAM ARG…
+func scriptFails(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: fails STATUS PROGRAM ARG…")
 	}

@@ -71,11 +71,11 @@ func (b *bot) configure(t *testing.T, cfg string) {
 	}
 }
 
-// await waits until a chat was shown a text.
-func (b *bot) await(chat, text string) gatewaytest.Call {
+// awaitText waits until a chat was shown a text.
+func (b *bot) awaitText(chat, text string) gatewaytest.Call {
 	b.t.Helper()
 	var found gatewaytest.Call
-	calls, ok := b.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+	calls, ok := b.net.Await(chat, waitTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if strings.Contains(c.Text, text) {
 				found = c
@@ -90,8 +90,8 @@ func (b *bot) await(chat, text string) gatewaytest.Call {
 	return found
 }
 
-// again runs the binary once more beside the daemon and returns what it printed.
-func (b *bot) again(args ...string) (string, error) {
+// runCommand runs the binary once more beside the daemon and returns what it printed.
+func (b *bot) runCommand(args ...string) (string, error) {
 	out, err := programCommand(append(args, "--config", b.cfg)...).CombinedOutput()
 	return string(out), err
 }
@@ -101,7 +101,7 @@ func (b *bot) again(args ...string) (string, error) {
 func (b *bot) lockState() (unlock func()) {
 	b.t.Helper()
 	path := filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")
-	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)", path, patience.Milliseconds()))
+	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)", path, waitTimeout.Milliseconds()))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo got {message}; touch up; while [ ! -e go ]; do sleep 0.01; done"}`+anybody)
 	b.net.UserWrites("1", "7", "hello")
 	up := filepath.Join(filepath.Dir(b.cfg), "up")
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(up); err == nil {
 			break
 		}
@@ -131,33 +131,33 @@ func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 			t.Fatal("the agent was never started")
 		}
 	}
-	if out, err := b.again("serve"); err == nil || !strings.Contains(out, "another nanobot is running on this state") {
+	if out, err := b.runCommand("serve"); err == nil || !strings.Contains(out, "another nanobot is running on this state") {
 		t.Errorf("a second daemon says %q, %v", out, err)
 	}
 	b.signal(syscall.SIGTERM)
 	if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	b.await("1", "got hello")
+	b.awaitText("1", "got hello")
 }
 
 func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo first"}`+anybody)
 	b.net.UserWrites("1", "7", "hello")
-	b.await("1", "first")
+	b.awaitText("1", "first")
 	b.configure(t, `{"terminal": {"comand": "echo broken"}`+anybody)
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config not reloaded, the old one stays in use")
 	b.net.UserWrites("2", "7", "hello")
-	b.await("2", "first")
+	b.awaitText("2", "first")
 	b.configure(t, `{"terminal": {"command": "echo second"}`+anybody)
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
 	b.net.UserWrites("3", "7", "hello")
-	if call := b.await("3", ""); !strings.Contains(call.Text, "second") {
+	if call := b.awaitText("3", ""); !strings.Contains(call.Text, "second") {
 		t.Errorf("the new config did not take effect: %+v", call)
 	}
 }
@@ -166,35 +166,35 @@ func TestServeRunsTheAgentThatAChatHasChosen(t *testing.T) {
 	const cfg = `{"terminal": {"command": "echo from default"}, "agents": {%s}`
 	b := startBot(t, fmt.Sprintf(cfg, `"coder": {"command": "echo from coder"}`)+anybody)
 	b.net.UserWrites("1", "7", "hello")
-	b.await("1", "from default")
+	b.awaitText("1", "from default")
 	b.net.UserWrites("1", "7", "/agent coder")
-	if call := b.await("1", "The agent coder answers from now on."); len(call.Buttons) != 0 {
+	if call := b.awaitText("1", "The agent coder answers from now on."); len(call.Buttons) != 0 {
 		t.Errorf("it offers %v", call.Buttons)
 	}
 	b.net.UserWrites("1", "7", "hello")
-	b.await("1", "from coder")
+	b.awaitText("1", "from coder")
 	b.configure(t, fmt.Sprintf(cfg, `"writer": {"command": "echo from writer"}`)+anybody)
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
 	b.net.UserWrites("1", "7", "hello")
-	b.await("1", "The agent coder is no longer available, so default answers from now on. /agent chooses another.")
+	b.awaitText("1", "The agent coder is no longer available, so default answers from now on. /agent chooses another.")
 	b.net.UserWrites("1", "7", "/agent")
-	if call := b.await("1", "/agent NAME chooses another: writer."); !slices.Equal(call.Buttons, []string{"agent:writer"}) {
+	if call := b.awaitText("1", "/agent NAME chooses another: writer."); !slices.Equal(call.Buttons, []string{"agent:writer"}) {
 		t.Errorf("it offers %v", call.Buttons)
 	}
 	b.net.UserPresses("1", "7", "agent:writer")
-	b.await("1", "The agent writer answers from")
+	b.awaitText("1", "The agent writer answers from")
 	b.net.UserWrites("1", "7", "hello")
-	b.await("1", "from writer")
+	b.awaitText("1", "from writer")
 }
 
 func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
 	const cfg = `{"terminal": {"command": "echo hi"}, "log": {"level": %q, "format": "json"}, "channels": {"net": {"allowFrom": %s}}}`
 	b := startBot(t, fmt.Sprintf(cfg, "error", `["7"]`))
 	b.net.UserWrites("1", "7", "hello")
-	b.await("1", "hi")
+	b.awaitText("1", "hi")
 	b.net.UserWrites("2", "8", "hello")
-	b.await("2", "This bot is private")
+	b.awaitText("2", "This bot is private")
 	if strings.Contains(b.log(), "turn ended") {
 		t.Error("it says more than errors")
 	}
@@ -202,34 +202,34 @@ func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
 	b.net.UserWrites("2", "8", "hello")
-	b.await("2", "hi")
+	b.awaitText("2", "hi")
 	b.awaitLog("turn ended")
 	b.net.UserWrites("3", "7", "hello")
-	b.await("3", "This bot is private")
+	b.awaitText("3", "This bot is private")
 }
 
 func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo welcome"}, "channels": {"net": {"allowFrom": []}}}`)
 	b.net.UserWrites("1", "7", "let me in")
-	text := b.await("1", "nanobot pair ").Text
+	text := b.awaitText("1", "nanobot pair ").Text
 	_, code, _ := strings.Cut(text, "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
-	if out, err := b.again("pair", "--list"); err != nil || !strings.Contains(out, "net:7\twaiting, code "+code) {
+	if out, err := b.runCommand("pair", "--list"); err != nil || !strings.Contains(out, "net:7\twaiting, code "+code) {
 		t.Errorf("list: %q, %v", out, err)
 	}
-	if out, err := b.again("pair", strings.ToLower(code)); err != nil || !strings.Contains(out, "net:7 may talk to the bot now") {
+	if out, err := b.runCommand("pair", strings.ToLower(code)); err != nil || !strings.Contains(out, "net:7 may talk to the bot now") {
 		t.Fatalf("pair: %q, %v", out, err)
 	}
-	b.await("1", "You have access now.")
-	b.await("1", "welcome") // to what was said before
-	if out, err := b.again("pair", code); err == nil || !strings.Contains(out, "is unknown") {
+	b.awaitText("1", "You have access now.")
+	b.awaitText("1", "welcome") // to what was said before
+	if out, err := b.runCommand("pair", code); err == nil || !strings.Contains(out, "is unknown") {
 		t.Errorf("the code worked twice: %q, %v", out, err)
 	}
-	if out, err := b.again("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "has no access any more") {
+	if out, err := b.runCommand("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "has no access any more") {
 		t.Errorf("revoke: %q, %v", out, err)
 	}
 	b.net.UserWrites("1", "7", "hello?")
-	calls, ok := b.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 4 })
+	calls, ok := b.net.Await("1", waitTimeout, func(c []gatewaytest.Call) bool { return len(c) == 4 })
 	if !ok || !strings.Contains(calls[3].Text, "nanobot pair ") {
 		t.Errorf("after being shut out: %+v", calls)
 	}

@@ -16,11 +16,11 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// patience is how long a test waits for what must come. Only a test that fails takes so long.
-const patience = 5 * time.Minute
+// waitTimeout is how long a test waits for what must come. Only a test that fails takes so long.
+const waitTimeout = 5 * time.Minute
 
-// long reports whether tests may take minutes: NANOBOT_LONG=1, as .ci/long sets it, asks for it.
-func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
+// runsLongTests reports whether tests may take minutes: NANOBOT_LONG=1, as .ci/long sets it, asks for it.
+func runsLongTests() bool { return os.Getenv("NANOBOT_LONG") == "1" }
 
 // program is the real binary at work, with its stdin and stdout in our hands.
 type program struct {
@@ -35,7 +35,7 @@ type program struct {
 // programCommand is the real program with these arguments, which is not started yet.
 func programCommand(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
 	return cmd
 }
 
@@ -57,7 +57,7 @@ func startBinary(t *testing.T, path string, env []string, args ...string) *progr
 	dir := t.TempDir()
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
-	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), env...)
+	cmd.Env = append(append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), env...)
 	return startCommand(t, cmd, dir)
 }
 
@@ -102,15 +102,15 @@ func (p *program) log() string {
 // awaitLog waits until the program has said something on stderr.
 func (p *program) awaitLog(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(p.log(), text); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !strings.Contains(p.log(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("never said %q, but:\n%s", text, p.log())
 		}
 	}
 }
 
-// line waits for the next line of output.
-func (p *program) line() string {
+// readLine waits for the next line of output.
+func (p *program) readLine() string {
 	p.t.Helper()
 	s, err := p.out.ReadString('\n')
 	if err != nil {
@@ -119,10 +119,10 @@ func (p *program) line() string {
 	return strings.TrimSuffix(s, "\n")
 }
 
-// status waits for the program to end.
-func (p *program) status() int {
+// awaitExit waits for the program to end.
+func (p *program) awaitExit() int {
 	p.t.Helper()
-	late := time.AfterFunc(patience, func() { _ = p.child.Signal(os.Kill) })
+	late := time.AfterFunc(waitTimeout, func() { _ = p.child.Signal(os.Kill) })
 	defer late.Stop()
 	_, _ = io.Copy(io.Discard, p.out)
 	_ = p.child.Wait()
@@ -136,15 +136,15 @@ func (p *program) signal(s syscall.Signal) {
 	}
 }
 
-// agentGone waits until the process whose id an agent wrote down is gone.
-func (p *program) agentGone(file string) {
+// awaitAgentExit waits until the process whose id an agent wrote down is gone.
+func (p *program) awaitAgentExit(file string) {
 	p.t.Helper()
 	b, err := os.ReadFile(filepath.Join(p.dir, file))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return
@@ -162,33 +162,33 @@ func TestChatInterruptsStopTheTurnAndThenLeave(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "chat", "--protocol", "rich", "--command", busy)
 	_, _ = io.WriteString(p.in, "one\n")
-	if got := p.line(); got != "up" {
+	if got := p.readLine(); got != "up" {
 		t.Fatalf("got %q", got)
 	}
 	p.signal(syscall.SIGINT)
-	if got := p.line(); got != "Stopped." {
+	if got := p.readLine(); got != "Stopped." {
 		t.Fatalf("got %q", got)
 	}
 	_, _ = io.WriteString(p.in, "two\n")
-	if got := p.line(); got != "up" { // the first Ctrl-C was for the first turn only
+	if got := p.readLine(); got != "up" { // the first Ctrl-C was for the first turn only
 		t.Fatalf("got %q", got)
 	}
 	p.signal(syscall.SIGINT)
-	_ = p.line()
+	_ = p.readLine()
 	p.signal(syscall.SIGINT)
-	if got := p.status(); got != exit.Interrupted {
+	if got := p.awaitExit(); got != exit.Interrupted {
 		t.Errorf("status %d", got)
 	}
-	p.agentGone("pid")
+	p.awaitAgentExit("pid")
 }
 
 func TestAnInterruptWithoutATurnLeavesTheChat(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "chat", "--command", "echo answer")
 	_, _ = io.WriteString(p.in, "one\n")
-	_ = p.line()
+	_ = p.readLine()
 	p.signal(syscall.SIGINT)
-	if got := p.status(); got != exit.Interrupted {
+	if got := p.awaitExit(); got != exit.Interrupted {
 		t.Errorf("status %d", got)
 	}
 }
@@ -202,12 +202,12 @@ func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := startProgram(t, "run", "--protocol", "rich", "--command", busy, "hi")
-			_ = p.line()
+			_ = p.readLine()
 			end(p)
-			if got := p.status(); got != exit.Interrupted {
+			if got := p.awaitExit(); got != exit.Interrupted {
 				t.Errorf("status %d", got)
 			}
-			p.agentGone("pid")
+			p.awaitAgentExit("pid")
 		})
 	}
 	t.Run("closed pipe", func(t *testing.T) {
@@ -218,13 +218,13 @@ func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := startProgram(t, "run", "--protocol", "rich", "--command", "sh "+script+"; true", "hi")
-		_ = p.line()
+		_ = p.readLine()
 		if err := p.end.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.status(); got != exit.Failed {
+		if got := p.awaitExit(); got != exit.Failed {
 			t.Errorf("status %d", got)
 		}
-		p.agentGone("pid")
+		p.awaitAgentExit("pid")
 	})
 }

@@ -51,42 +51,42 @@ func TestSoak(t *testing.T) {
 	stormy := make(chan struct{})
 	go func() {
 		defer close(stormy)
-		s.storm(over, true)
+		s.disturb(over, true)
 	}()
-	if err != nil && !long() { // all but the memory, of which so short a time tells nothing
+	if err != nil && !runsLongTests() { // all but the memory, of which so short a time tells nothing
 		span = 8 * time.Second
-		s.load(span)
+		s.runLoad(span)
 		close(over)
 		<-stormy
 		s.end(syscall.SIGTERM)
-		s.tidy()
-		s.score()
-		s.report(span)
+		s.awaitCleanUp()
+		s.checkAnswers()
+		s.logReport(span)
 		return
 	}
-	s.load(span * 2 / 5)
+	s.runLoad(span * 2 / 5)
 	close(over)
 	<-stormy
 	s.program = plainBinary(t)
 	s.restart(syscall.SIGTERM)
-	s.load(span / 10)
-	s.tidy()
-	before := s.measure()
+	s.runLoad(span / 10)
+	s.awaitCleanUp()
+	before := s.leastResources()
 	over, stormy = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stormy)
-		s.storm(over, false)
+		s.disturb(over, false)
 	}()
-	s.load(span / 2)
+	s.runLoad(span / 2)
 	close(over)
 	<-stormy
-	s.tidy()
-	after := s.measure()
+	s.awaitCleanUp()
+	after := s.leastResources()
 	s.end(syscall.SIGTERM)
-	s.tidy()
-	s.score()
-	s.report(span)
-	s.judge(before, after)
+	s.awaitCleanUp()
+	s.checkAnswers()
+	s.logReport(span)
+	s.checkResources(before, after)
 }
 
 // soak is a daemon on three networks and the people who write to it.
@@ -114,7 +114,7 @@ type soak struct {
 	faults                   atomic.Int64
 	sent, posted             map[int]time.Time // calls to Telegram and to Discord
 	answered                 []time.Duration
-	samples                  []held // of the daemon that runs on, at work
+	samples                  []processResources // of the daemon that runs on, at work
 	slowest                  time.Duration
 	slowestIs                string
 	marked, doubled, reports int
@@ -202,7 +202,7 @@ func (s *soak) start() {
 	s.began = len(s.log())
 	cmd := exec.Command(s.program, "serve", "--config", s.cfg)
 	cmd.Dir, cmd.Stderr = os.TempDir(), log
-	if cmd.Env = plainEnviron(); s.program == os.Args[0] {
+	if cmd.Env = environWithoutTestSettings(); s.program == os.Args[0] {
 		cmd.Env = append(cmd.Env, "NANOBOT_TEST_MAIN=1")
 	}
 	s.daemon = killtest.Start(s.t, cmd)
@@ -245,10 +245,10 @@ func (s *soak) restart(signal syscall.Signal) {
 
 func (s *soak) ready() bool { return strings.Contains(s.log()[s.began:], `"ready"`) }
 
-// storm is what happens to the daemon until it is over. A deadly one ends it now and then, and lets
+// disturb is what happens to the daemon until it is over. A deadly one ends it now and then, and lets
 // one in sixteen live longer: what was said on Discord in the last minutes is looked through at
 // each start, and on a busy machine that takes longer than the others live.
-func (s *soak) storm(over <-chan struct{}, deadly bool) {
+func (s *soak) disturb(over <-chan struct{}, deadly bool) {
 	for version := 1; ; version++ {
 		pause := time.Duration(200+s.random.IntN(4000)) * time.Millisecond
 		if deadly && version%16 == 0 {
@@ -260,7 +260,7 @@ func (s *soak) storm(over <-chan struct{}, deadly bool) {
 		case <-time.After(pause):
 		}
 		if !deadly {
-			s.samples = append(s.samples, s.held())
+			s.samples = append(s.samples, s.readResources())
 		}
 		switch n := s.random.IntN(10); {
 		case deadly && n < 5:

@@ -120,15 +120,15 @@ func discordShown(all []discordtest.Message) (shown []soakShown) {
 	return shown
 }
 
-// load has people write for a time, and waits until they have their answers.
-func (s *soak) load(d time.Duration) {
+// runLoad has people write for a time, and waits until they have their answers.
+func (s *soak) runLoad(d time.Duration) {
 	s.t.Helper()
 	end := time.Now().Add(d)
 	var people sync.WaitGroup
 	for _, c := range s.chats {
 		people.Go(func() {
 			for time.Now().Before(end) && !s.stuck.Load() {
-				s.ask(c)
+				s.askQuestion(c)
 			}
 			s.settled(c, 0)
 		})
@@ -136,8 +136,8 @@ func (s *soak) load(d time.Duration) {
 	people.Wait()
 }
 
-// ask is one thing that somebody wants, and then they think for a moment.
-func (s *soak) ask(c *soakChat) {
+// askQuestion is one thing that somebody wants, and then they think for a moment.
+func (s *soak) askQuestion(c *soakChat) {
 	kind := soakKinds[c.random.IntN(len(soakKinds))]
 	say := c.say
 	if kind == "photos" && c.photos == nil {
@@ -154,7 +154,7 @@ func (s *soak) ask(c *soakChat) {
 	c.asked = append(c.asked, q)
 	if kind == "hang" {
 		time.Sleep(time.Duration(c.random.IntN(1500)) * time.Millisecond)
-		s.stop(c)
+		s.stopTurn(c)
 	} else {
 		s.settled(c, c.random.IntN(3))
 	}
@@ -174,9 +174,9 @@ func (s *soak) settled(c *soakChat, open int) {
 	}
 }
 
-// stop frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody is
+// stopTurn frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody is
 // told that it has, so one asks again.
-func (s *soak) stop(c *soakChat) {
+func (s *soak) stopTurn(c *soakChat) {
 	q := strconv.Itoa(len(c.asked))
 	for end := time.Now().Add(soakPatience); time.Now().Before(end); {
 		before := ended(c.shown())
@@ -195,7 +195,7 @@ func (s *soak) stop(c *soakChat) {
 // ended counts what is said when something was stopped, or not, or was cut off.
 func ended(shown []soakShown) (n int) {
 	for _, m := range shown {
-		if about(m) == "stop" {
+		if questionText(m) == "stop" {
 			n++
 		}
 	}
@@ -204,9 +204,9 @@ func ended(shown []soakShown) (n int) {
 
 var dropped = regexp.MustCompile(`^\d+ waiting message\(s\) dropped\.`)
 
-// about tells what kind of message one is: a or b, a report, an answer to /stop, something passing,
+// questionText tells what kind of message one is: a or b, a report, an answer to /stop, something passing,
 // or nothing that is known.
-func about(m soakShown) string {
+func questionText(m soakShown) string {
 	for lead, kind := range map[string]string{
 		"Queued, number ": "passing", "⏳": "passing", "I was restarted while working on this": "report", "Error (INTERRUPTED)": "report",
 		"Stopped.": "stop", "Nothing is running.": "stop",
@@ -230,7 +230,7 @@ func about(m soakShown) string {
 func (c *soakChat) unanswered(shown []soakShown) (open []int) {
 	done := map[int]bool{}
 	for _, m := range shown {
-		done[c.question(m)] = done[c.question(m)] || about(m) == "b" || about(m) == "report"
+		done[c.question(m)] = done[c.question(m)] || questionText(m) == "b" || questionText(m) == "report"
 	}
 	for i, q := range c.asked {
 		if !done[i+1] && q.kind != "hang" {
@@ -242,7 +242,7 @@ func (c *soakChat) unanswered(shown []soakShown) (open []int) {
 
 // question is what a message is about, or 0.
 func (c *soakChat) question(m soakShown) int {
-	switch about(m) {
+	switch questionText(m) {
 	case "a", "b":
 		n, _ := strconv.Atoi(m.text[1:])
 		return n

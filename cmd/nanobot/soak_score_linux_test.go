@@ -57,7 +57,7 @@ func (i *soakInbounds) message(s *soak, inbound string) string {
 		return text
 	}
 	if i.state == nil {
-		cfg, err := config.Load(s.cfg, plainEnviron(), extensions())
+		cfg, err := config.Load(s.cfg, environWithoutTestSettings(), extensions())
 		if err != nil {
 			return "" // it is the one with a mistake at the moment
 		}
@@ -77,8 +77,8 @@ func (i *soakInbounds) message(s *soak, inbound string) string {
 	return found.In.Text
 }
 
-// later is a channel that closes after a while.
-func later(d time.Duration) <-chan struct{} {
+// after is a channel that closes after a while.
+func after(d time.Duration) <-chan struct{} {
 	c := make(chan struct{})
 	time.AfterFunc(d, func() { close(c) })
 	return c
@@ -112,7 +112,7 @@ func (s *soak) telegramFault(random *rand.Rand) func(telegramtest.Call) telegram
 		case n < 11:
 			f = telegramtest.Fault{ResponseDelay: delay}
 		case n < 15:
-			f = telegramtest.Fault{HangUntil: later(delay)}
+			f = telegramtest.Fault{HangUntil: after(delay)}
 		default:
 			return f
 		}
@@ -144,7 +144,7 @@ func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtes
 		case n < 11:
 			f = discordtest.Fault{ResponseDelay: delay}
 		case n < 15:
-			f = discordtest.Fault{HangUntil: later(delay)}
+			f = discordtest.Fault{HangUntil: after(delay)}
 		default:
 			return f
 		}
@@ -153,31 +153,31 @@ func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtes
 	}
 }
 
-// held is what a daemon that rests holds.
-type held struct{ rss, files int }
+// processResources is what a daemon that rests holds.
+type processResources struct{ rss, files int }
 
-// measure takes the least of some looks: connections that are not used any more are closed by and
+// leastResources takes the least of some looks: connections that are not used any more are closed by and
 // by.
-func (s *soak) measure() (least held) {
+func (s *soak) leastResources() (least processResources) {
 	s.t.Helper()
 	http.DefaultClient.CloseIdleConnections()
-	least = s.held()
+	least = s.readResources()
 	for range 20 {
 		time.Sleep(100 * time.Millisecond)
-		now := s.held()
-		least = held{min(least.rss, now.rss), min(least.files, now.files)}
+		now := s.readResources()
+		least = processResources{min(least.rss, now.rss), min(least.files, now.files)}
 	}
 	return least
 }
 
-func (s *soak) held() held {
+func (s *soak) readResources() processResources {
 	proc := fmt.Sprintf("/proc/%d/", s.daemon.PID())
 	files, err := os.ReadDir(proc + "fd")
 	status, serr := os.ReadFile(proc + "status")
 	_, rest, found := strings.Cut(string(status), "VmRSS:")
 	if err != nil || serr != nil || !found {
 		s.t.Errorf("the daemon is gone: %v", err)
-		return held{}
+		return processResources{}
 	}
 	rss, _ := strconv.Atoi(strings.Fields(rest)[0])
 	open := 0
@@ -188,12 +188,12 @@ func (s *soak) held() held {
 			open++
 		}
 	}
-	return held{rss, open}
+	return processResources{rss, open}
 }
 
-// tidy waits until nobody is at home in the workspace, and no child of the daemon is dead and not
+// awaitCleanUp waits until nobody is at home in the workspace, and no child of the daemon is dead and not
 // buried.
-func (s *soak) tidy() {
+func (s *soak) awaitCleanUp() {
 	s.t.Helper()
 	var left []string
 	for deadline := time.Now().Add(soakPatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -219,9 +219,9 @@ func (s *soak) leftovers() (left []string) {
 	return left
 }
 
-// score judges what the chats show: each question answered, in order, and nothing twice but what
+// checkAnswers judges what the chats show: each question answered, in order, and nothing twice but what
 // was in doubt and is marked.
-func (s *soak) score() {
+func (s *soak) checkAnswers() {
 	s.t.Helper()
 	last := map[sender]int{} // of each daemon in each chat: a kill can have cut off only those
 	s.sent, s.posted = map[int]time.Time{}, map[int]time.Time{}
@@ -238,7 +238,7 @@ func (s *soak) score() {
 		chat, _ := strconv.ParseInt(strings.TrimPrefix(c.name, "telegram:"), 10, 64)
 		first, latest := map[string]soakShown{}, 0
 		for _, m := range c.shown() {
-			q, kind := c.question(m), about(m)
+			q, kind := c.question(m), questionText(m)
 			key := kind + strconv.Itoa(q)
 			before, again := first[key]
 			s.marked += countTrue(m.marked)
@@ -266,9 +266,9 @@ func (s *soak) score() {
 		if open := c.unanswered(c.shown()); len(open) > 0 {
 			s.t.Errorf("%s: %v were never answered", c.name, open)
 		}
-		s.timed(c, first)
+		s.recordLatency(c, first)
 	}
-	s.auditScore()
+	s.checkAudit()
 	for _, word := range []string{"DATA RACE", "panic", "fatal error"} {
 		if log := s.log(); strings.Contains(log, word) {
 			at := strings.Index(log, word)
@@ -277,9 +277,9 @@ func (s *soak) score() {
 	}
 }
 
-// auditScore looks whether each turn that ended was written down as begun, and nothing is half a
+// checkAudit looks whether each turn that ended was written down as begun, and nothing is half a
 // line.
-func (s *soak) auditScore() {
+func (s *soak) checkAudit() {
 	s.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(s.dir, ".nanobot", "audit.jsonl*"))
 	begun, ends := map[string]bool{}, 0
@@ -312,8 +312,8 @@ func (s *soak) daemonOf(call int) int {
 	return n
 }
 
-// timed notes how long answers took until they were sent.
-func (s *soak) timed(c *soakChat, first map[string]soakShown) {
+// recordLatency notes how long answers took until they were sent.
+func (s *soak) recordLatency(c *soakChat, first map[string]soakShown) {
 	at := s.sent
 	if c.once {
 		at = s.posted
@@ -332,8 +332,8 @@ func (s *soak) timed(c *soakChat, first map[string]soakShown) {
 	}
 }
 
-// report says what happened.
-func (s *soak) report(span time.Duration) {
+// logReport says what happened.
+func (s *soak) logReport(span time.Duration) {
 	s.t.Helper()
 	asked, stops, turns := 0, 0, strings.Count(s.log(), `"turn ended"`)
 	for _, c := range s.chats {
@@ -354,11 +354,11 @@ func (s *soak) report(span time.Duration) {
 		span, s.seed, asked, len(s.chats), turns, len(s.answered), s.reports, stops,
 		s.kills, s.drains, s.reloads, s.cuts, s.faults.Load(), len(s.sent)+len(s.posted),
 		s.marked, s.doubled, nth(50), nth(99), nth(100), s.slowestIs)
-	s.t.Logf("the log's errors and warnings: %v", s.complaints())
+	s.t.Logf("the log's errors and warnings: %v", s.countWarnings())
 }
 
-// judge judges what the daemon that ran on holds.
-func (s *soak) judge(before, after held) {
+// checkResources judges what the daemon that ran on holds.
+func (s *soak) checkResources(before, after processResources) {
 	s.t.Helper()
 	s.t.Logf("the daemon that ran on: RSS %d KiB at first, %d KiB at the end; descriptors %d, %d", before.rss, after.rss, before.files, after.files)
 	for i := range min(10, len(s.samples)) {
@@ -373,8 +373,8 @@ func (s *soak) judge(before, after held) {
 	}
 }
 
-// complaints counts the messages of the log that are not good news.
-func (s *soak) complaints() map[string]int {
+// countWarnings counts the messages of the log that are not good news.
+func (s *soak) countWarnings() map[string]int {
 	count := map[string]int{}
 	for line := range strings.Lines(s.log()) {
 		var entry struct{ Level, Msg string }

@@ -28,12 +28,12 @@ const soakToken = "0123456789-of-the-soak"
 func (s *soak) addPages() {
 	for i := range 4 {
 		p := &soakPage{s: s, chat: "web-" + strconv.Itoa(i), seen: map[string]soakShown{}}
-		s.chats = append(s.chats, &soakChat{name: "web:" + p.chat, say: p.say, shown: p.shown, once: true})
+		s.chats = append(s.chats, &soakChat{name: "web:" + p.chat, say: p.sendMessage, shown: p.shown, once: true})
 	}
 }
 
-// call asks the daemon for something.
-func (p *soakPage) call(method string, body []byte, answer any) error {
+// callAPI asks the daemon for something.
+func (p *soakPage) callAPI(method string, body []byte, answer any) error {
 	path := "http://" + p.s.listen + "/api/chats/" + p.chat + "/messages"
 	req, err := http.NewRequestWithContext(p.s.t.Context(), method, path, bytes.NewReader(body))
 	if err != nil {
@@ -56,13 +56,13 @@ func (p *soakPage) call(method string, body []byte, answer any) error {
 	return json.Unmarshal(all, answer)
 }
 
-// say says something until it is known to be taken, each time as the same.
-func (p *soakPage) say(text string) string {
+// sendMessage says something until it is known to be taken, each time as the same.
+func (p *soakPage) sendMessage(text string) string {
 	p.said++
 	body, _ := json.Marshal(map[string]string{"text": text, "client_id": strconv.Itoa(p.said)})
 	for deadline := time.Now().Add(soakPatience); ; time.Sleep(50 * time.Millisecond) {
 		var taken struct{ ID string }
-		err := p.call(http.MethodPost, body, &taken)
+		err := p.callAPI(http.MethodPost, body, &taken)
 		if err == nil {
 			return taken.ID
 		}
@@ -87,7 +87,7 @@ func (p *soakPage) shown() []soakShown {
 				Time           time.Time
 			}
 		}
-		if err := p.call(http.MethodGet, nil, &list); err != nil {
+		if err := p.callAPI(http.MethodGet, nil, &list); err != nil {
 			return p.sorted() // it is dead at the moment
 		}
 		for _, m := range list.Messages {

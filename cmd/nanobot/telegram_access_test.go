@@ -15,25 +15,25 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// operate runs nanobot pair beside the daemon, as the operator does.
-func (b *telegramBot) operate(args ...string) (string, error) {
+// runPair runs nanobot pair beside the daemon, as the operator does.
+func (b *telegramBot) runPair(args ...string) (string, error) {
 	b.t.Helper()
 	out, err := programCommand(append([]string{"pair", "--config", b.cfg}, args...)...).CombinedOutput()
 	return string(out), err
 }
 
-// pair is operate for what must succeed.
-func (b *telegramBot) pair(args ...string) string {
+// mustRunPair is operate for what must succeed.
+func (b *telegramBot) mustRunPair(args ...string) string {
 	b.t.Helper()
-	out, err := b.operate(args...)
+	out, err := b.runPair(args...)
 	if err != nil {
 		b.t.Fatalf("pair %v: %v, %s", args, err, out)
 	}
 	return out
 }
 
-// code waits for the pairing code that a stranger is told.
-func (b *telegramBot) code(user int64) string {
+// awaitPairingCode waits for the pairing code that a stranger is told.
+func (b *telegramBot) awaitPairingCode(user int64) string {
 	b.t.Helper()
 	shown := b.api.WaitForCount(b.t, user, 1)
 	_, code, ok := strings.Cut(shown[len(shown)-1].TextOrCaption(), "nanobot pair ")
@@ -44,8 +44,8 @@ func (b *telegramBot) code(user int64) string {
 	return code
 }
 
-// await waits for a file in the workspace and returns its lines.
-func (b *telegramBot) await(name string) []string {
+// awaitFile waits for a file in the workspace and returns its lines.
+func (b *telegramBot) awaitFile(name string) []string {
 	b.t.Helper()
 	for until := time.Now().Add(telegramtest.WaitLimit); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if text, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), name)); err == nil && strings.HasSuffix(string(text), "\n") {
@@ -56,8 +56,8 @@ func (b *telegramBot) await(name string) []string {
 	return nil
 }
 
-// gone waits until a process that an agent wrote down has ended.
-func (b *telegramBot) gone(pid string) {
+// awaitProcessExit waits until a process that an agent wrote down has ended.
+func (b *telegramBot) awaitProcessExit(pid string) {
 	b.t.Helper()
 	n, err := strconv.Atoi(pid)
 	if err != nil {
@@ -72,59 +72,59 @@ func (b *telegramBot) gone(pid string) {
 	b.t.Errorf("process %d lives on", n)
 }
 
-// welcomed is what a person who was given a code and let in is shown before anything else.
-func welcomed(code string) string {
+// welcomeText is what a person who was given a code and let in is shown before anything else.
+func welcomeText(code string) string {
 	return "This bot is private. Its operator can let you in with:\n\nnanobot pair " + code + "\n\nThe code is valid for 15 minutes.|You have access now."
 }
 
 func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
 	b.api.UserSends(8, "anybody there?")
-	code := b.code(8)
+	code := b.awaitPairingCode(8)
 	b.api.UserSends(8, "let me in")
 	if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
 		t.Fatal("it was not received")
 	}
-	if out := b.pair("--list"); !strings.Contains(out, "telegram:7\tin allowFrom") || !strings.Contains(out, `telegram:8 ("Eve")`+"\twaiting, code "+code) {
+	if out := b.mustRunPair("--list"); !strings.Contains(out, "telegram:7\tin allowFrom") || !strings.Contains(out, `telegram:8 ("Eve")`+"\twaiting, code "+code) {
 		t.Errorf("the list is %q", out)
 	}
-	if out := b.pair(code); !strings.Contains(out, "telegram:8") {
+	if out := b.mustRunPair(code); !strings.Contains(out, "telegram:8") {
 		t.Errorf("the operator is told %q", out)
 	}
 	b.api.WaitForText(t, 8, "you said let me in")
 	b.api.UserSends(8, "thanks")
 	b.api.WaitForText(t, 8, "you said thanks")
 	shown := slices.DeleteFunc(b.texts(8), func(text string) bool { return strings.HasPrefix(text, "Queued") })
-	if got := strings.Join(shown, "|"); got != welcomed(code)+"|you said let me in|you said thanks" {
+	if got := strings.Join(shown, "|"); got != welcomeText(code)+"|you said let me in|you said thanks" {
 		t.Errorf("the chat shows %q", got)
 	}
-	if out := b.pair("--list"); !strings.Contains(out, `telegram:8 ("Eve")`+"\tpaired ") {
+	if out := b.mustRunPair("--list"); !strings.Contains(out, `telegram:8 ("Eve")`+"\tpaired ") {
 		t.Errorf("the list is %q", out)
 	}
-	if out, err := b.operate(code); err == nil || !strings.Contains(out, "is unknown or has expired") {
+	if out, err := b.runPair(code); err == nil || !strings.Contains(out, "is unknown or has expired") {
 		t.Errorf("the code again: %s, %v", out, err)
 	}
 }
 
 func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AwaitPoll(t)
-	if out := b.pair("telegram:9"); out != "telegram:9 may talk to the bot now.\n" {
+	if out := b.mustRunPair("telegram:9"); out != "telegram:9 may talk to the bot now.\n" {
 		t.Errorf("the operator is told %q", out)
 	}
-	if out := b.pair("telegram:9"); out != "telegram:9 has access already.\n" {
+	if out := b.mustRunPair("telegram:9"); out != "telegram:9 has access already.\n" {
 		t.Errorf("then the operator is told %q", out)
 	}
 	b.api.UserSends(9, "hello")
 	b.api.WaitForText(t, 9, "you said hello")
 	b.api.UserSends(8, "/start")
-	code := b.code(8)
-	b.pair("telegram:8")
+	code := b.awaitPairingCode(8)
+	b.mustRunPair("telegram:8")
 	b.api.WaitForCount(t, 8, 3)
-	if got := strings.Join(b.texts(8), "|"); got != welcomed(code)+"|Hello! Send me a message to begin. /help lists the commands." {
+	if got := strings.Join(b.texts(8), "|"); got != welcomeText(code)+"|Hello! Send me a message to begin. /help lists the commands." {
 		t.Errorf("who had a code is shown %q", got)
 	}
 	if got := b.texts(9); len(got) != 1 {
@@ -134,22 +134,22 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 		"telegram:@bob": "a user ID is a number", "telegram:-100123": "group", "telegram:": "a number", "telegram:007": "no user has this ID",
 		"irc:7": `no channel "irc"`, "web:7": "nanobot link", ":7": "no channel",
 	} {
-		out, err := b.operate(nonsense)
+		out, err := b.runPair(nonsense)
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %v, %q", nonsense, err, out)
 		}
-		if out, err = b.operate("--revoke", nonsense); err == nil || !strings.Contains(out, want) {
+		if out, err = b.runPair("--revoke", nonsense); err == nil || !strings.Contains(out, want) {
 			t.Errorf("--revoke %s: %v, %q", nonsense, err, out)
 		}
 	}
 }
 
-func TestTelegramWhoWasLetInIsToldAndAnsweredOnceAcrossKills(t *testing.T) {
+func TestTelegramAdmittedPersonIsWelcomedAndAnsweredOnceAcrossKills(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: `echo run >> runs; ` + echo})
+	b := startTelegramBot(t, telegramSetup{agent: `echo run >> runs; ` + echo})
 	b.api.UserSends(8, "let me in")
-	code := b.code(8)
-	b.restart(syscall.SIGKILL, func() { b.pair(code) })
+	code := b.awaitPairingCode(8)
+	b.restart(syscall.SIGKILL, func() { b.mustRunPair(code) })
 	// Killed at whatever it does, until it had the time to do all of it.
 	for i := range 6 {
 		b.awaitLog("ready")
@@ -169,16 +169,16 @@ func TestTelegramWhoWasLetInIsToldAndAnsweredOnceAcrossKills(t *testing.T) {
 			t.Errorf("%q is shown %d times, and %d times as a repetition; the chat shows %q", text, counts[text], counts["↻ "+text], b.texts(8))
 		}
 	}
-	if runs := len(b.await("runs")); runs > 2 {
+	if runs := len(b.awaitFile("runs")); runs > 2 {
 		t.Errorf("the agent ran %d times", runs)
 	}
 }
 
-// letIn has a user let in by id.
-func (b *telegramBot) letIn(user int64) {
+// admitUser has a user let in by id.
+func (b *telegramBot) admitUser(user int64) {
 	b.t.Helper()
 	b.api.AwaitPoll(b.t)
-	b.pair(fmt.Sprint("telegram:", user))
+	b.mustRunPair(fmt.Sprint("telegram:", user))
 }
 
 // slow is an agent that writes down itself and what it starts, says so, and works until it is
@@ -190,37 +190,37 @@ const slow = `read -r line; echo run >> runs; case "$line" in *quick*) echo '{"t
 func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
 	t.Parallel()
 	const group = int64(-77)
-	b := startTelegramBot(t, setup{agent: slow})
+	b := startTelegramBot(t, telegramSetup{agent: slow})
 	b.api.AddChat(telegramtest.Chat{ID: group})
-	b.letIn(8)
+	b.admitUser(8)
 	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 8, Text: "@nano_test_bot work"})
 	b.api.WaitForText(t, group, "beginning")
 	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 8, Text: "@nano_test_bot wait"})
 	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Text: "@nano_test_bot quick"})
 	b.api.UserSends(8, "quick") // in a chat of its own, which has ended by then
 	b.api.WaitForText(t, 8, "quick")
-	if out := b.pair("--revoke", "telegram:8"); out != "telegram:8 has no access any more.\n" {
+	if out := b.mustRunPair("--revoke", "telegram:8"); out != "telegram:8 has no access any more.\n" {
 		t.Errorf("the operator is told %q", out)
 	}
 	sent := b.api.BotMessages(group)
 	for _, name := range []string{"agent", "child", "job"} {
-		b.gone(b.await(name)[0])
+		b.awaitProcessExit(b.awaitFile(name)[0])
 	}
 	b.api.WaitForText(t, group, "quick") // of user 7, who waited behind them
 	b.signal(syscall.SIGTERM)
-	b.status()
+	b.awaitExit()
 	for _, m := range b.api.BotMessages(group)[len(sent):] {
 		if text := m.TextOrCaption(); text != "quick" && !strings.HasPrefix(text, "Queued, number ") { // which may take longer than the revocation
 			t.Errorf("after that the group is shown %q", text)
 		}
 	}
-	if runs := b.await("runs"); len(runs) != 3 {
+	if runs := b.awaitFile("runs"); len(runs) != 3 {
 		t.Errorf("the agent ran %d times", len(runs))
 	}
-	if out, err := b.operate("--revoke", "telegram:8"); err == nil || !strings.Contains(out, "has no access") {
+	if out, err := b.runPair("--revoke", "telegram:8"); err == nil || !strings.Contains(out, "has no access") {
 		t.Errorf("once more: %v, %s", err, out)
 	}
-	if out, err := b.operate("--revoke", "telegram:7"); err == nil || !strings.Contains(out, "allowFrom") {
+	if out, err := b.runPair("--revoke", "telegram:7"); err == nil || !strings.Contains(out, "allowFrom") {
 		t.Errorf("who is in the config: %v, %s", err, out)
 	}
 }
@@ -230,8 +230,8 @@ func TestTelegramRevokedWhileTheDaemonIsDownGetsNoTurn(t *testing.T) {
 	for _, onCrash := range []string{"retry", "report"} {
 		t.Run(onCrash, func(t *testing.T) {
 			t.Parallel()
-			b := startTelegramBot(t, setup{agent: slow, gateway: `, "onCrash": "` + onCrash + `"`})
-			b.letIn(8)
+			b := startTelegramBot(t, telegramSetup{agent: slow, gateway: `, "onCrash": "` + onCrash + `"`})
+			b.admitUser(8)
 			b.api.UserSends(8, "work")
 			b.api.WaitForText(t, 8, "beginning")
 			b.api.UserSends(8, "quick")
@@ -241,15 +241,15 @@ func TestTelegramRevokedWhileTheDaemonIsDownGetsNoTurn(t *testing.T) {
 			}
 			var sent int
 			b.restart(syscall.SIGKILL, func() {
-				b.pair("--revoke", "telegram:8")
+				b.mustRunPair("--revoke", "telegram:8")
 				sent = len(b.api.BotMessages(8))
 			})
-			b.gone(b.await("agent")[0])
+			b.awaitProcessExit(b.awaitFile("agent")[0])
 			b.api.UserSends(7, "quick")
 			b.api.WaitForText(t, 7, "quick")
 			b.signal(syscall.SIGTERM)
-			b.status()
-			if runs := b.await("runs"); len(runs) != 2 {
+			b.awaitExit()
+			if runs := b.awaitFile("runs"); len(runs) != 2 {
 				t.Errorf("the agent ran %d times", len(runs))
 			}
 			if shown := b.texts(8); len(shown) > sent {
@@ -259,9 +259,9 @@ func TestTelegramRevokedWhileTheDaemonIsDownGetsNoTurn(t *testing.T) {
 	}
 }
 
-func TestTelegramWhoIsTakenOutOfTheConfigIsShutOut(t *testing.T) {
+func TestTelegramPersonRemovedFromTheConfigLosesAccess(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: slow, allow: `7", "8`})
+	b := startTelegramBot(t, telegramSetup{agent: slow, allow: `7", "8`})
 	b.api.UserSends(8, "work")
 	b.api.WaitForText(t, 8, "beginning")
 	b.api.UserSends(8, "quick")
@@ -274,13 +274,13 @@ func TestTelegramWhoIsTakenOutOfTheConfigIsShutOut(t *testing.T) {
 	}
 	b.signal(syscall.SIGHUP)
 	for _, name := range []string{"agent", "child", "job"} {
-		b.gone(b.await(name)[0])
+		b.awaitProcessExit(b.awaitFile(name)[0])
 	}
 	b.api.UserSends(7, "quick")
 	b.api.WaitForText(t, 7, "quick")
 	b.signal(syscall.SIGTERM)
-	b.status()
-	if runs := b.await("runs"); len(runs) != 2 {
+	b.awaitExit()
+	if runs := b.awaitFile("runs"); len(runs) != 2 {
 		t.Errorf("the agent ran %d times", len(runs))
 	}
 	if last := b.texts(8); strings.Contains(strings.Join(last, "|"), "Stopped") {
@@ -290,10 +290,10 @@ func TestTelegramWhoIsTakenOutOfTheConfigIsShutOut(t *testing.T) {
 
 func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	for i := range int64(21) {
 		b.api.UserSends(100+i, "let me in")
-		b.code(100 + i)
+		b.awaitPairingCode(100 + i)
 	}
 	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
 	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 120, Text: "look"}, picture, picture)
@@ -312,13 +312,13 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := b.pair("--list"); strings.Count(out, "waiting, code") != 20 || strings.Contains(out, "telegram:100\t") {
+	if out := b.mustRunPair("--list"); strings.Count(out, "waiting, code") != 20 || strings.Contains(out, "telegram:100\t") {
 		t.Errorf("the list is %q", out)
 	}
-	b.pair("telegram:120")
+	b.mustRunPair("telegram:120")
 	b.api.WaitForText(t, 120, "you said please 299")
 	b.signal(syscall.SIGTERM)
-	b.status()
+	b.awaitExit()
 	if n := len(b.api.Calls("getFile")); n != 0 {
 		t.Errorf("%d files were asked for", n)
 	}

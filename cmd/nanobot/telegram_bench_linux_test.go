@@ -26,11 +26,11 @@ type benchBot struct {
 	daemon *killtest.Child
 }
 
-func startBenchBot(b *testing.B, binary string, s setup) *benchBot {
+func startBenchBot(b *testing.B, binary string, s telegramSetup) *benchBot {
 	b.Helper()
 	s.allow = "*"
 	bot := &benchBot{b: b, api: telegramtest.New(b)}
-	cfg := s.write(b, bot.api)
+	cfg := s.writeConfig(b, bot.api)
 	bot.dir = filepath.Dir(cfg)
 	bot.daemon = startRelease(b, binary, cfg)
 	bot.api.AwaitPoll(b)
@@ -41,7 +41,7 @@ func startBenchBot(b *testing.B, binary string, s setup) *benchBot {
 func startRelease(b *testing.B, binary, cfg string) *killtest.Child {
 	b.Helper()
 	cmd := exec.Command(binary, "serve", "--config", cfg)
-	cmd.Dir, cmd.Env = filepath.Dir(cfg), plainEnviron()
+	cmd.Dir, cmd.Env = filepath.Dir(cfg), environWithoutTestSettings()
 	return killtest.Start(b, cmd)
 }
 
@@ -65,8 +65,8 @@ func memoryOf(b *testing.B, pid int, name string) float64 {
 	return 0
 }
 
-// await waits until a chat, or all of them for 0, shows so many messages.
-func (bot *benchBot) await(chat int64, n int) {
+// awaitMessages waits until a chat, or all of them for 0, shows so many messages.
+func (bot *benchBot) awaitMessages(chat int64, n int) {
 	bot.b.Helper()
 	if _, ok := bot.api.AwaitMessages(chat, time.Minute, func(all []telegramtest.Message) bool { return len(all) >= n }); !ok {
 		bot.b.Fatalf("chat %d does not show %d messages", chat, n)
@@ -79,8 +79,8 @@ const (
 	someEnvelope = `{"version":1,"type":"message","text":"hello","channel":"telegram","chat_id":"1000","session_key":"telegram:1000","workspace":"/tmp","user_data_dir":"/tmp","media":[],"providers":{}}` + "\n"
 )
 
-// bare runs a command line as nothing but a process.
-func bare(b *testing.B, dir, command string) time.Duration {
+// timeCommand runs a command line as nothing but a process.
+func timeCommand(b *testing.B, dir, command string) time.Duration {
 	began := time.Now()
 	cmd := exec.Command("/bin/sh", "-c", command)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(someEnvelope)
@@ -99,20 +99,20 @@ func median(all []time.Duration) float64 {
 // binary and HTTP, against the bare process. It goes from chat to chat and rests in between,
 // because the daemon sends no faster than Telegram allows: 30 messages a second.
 func BenchmarkTelegramReply(b *testing.B) {
-	bot := startBenchBot(b, buildBinary(b), setup{command: trivialAgent})
+	bot := startBenchBot(b, buildBinary(b), telegramSetup{command: trivialAgent})
 	const chats = 100
 	for i := range int64(chats) { // so that no chat is new
 		bot.api.UserSends(1000+i, "hello")
 	}
-	bot.await(0, chats)
+	bot.awaitMessages(0, chats)
 	var ours, floor []time.Duration
 	for n := chats; b.Loop(); n++ {
 		time.Sleep(50 * time.Millisecond)
-		floor = append(floor, bare(b, bot.dir, trivialAgent))
+		floor = append(floor, timeCommand(b, bot.dir, trivialAgent))
 		chat := 1000 + int64(n%chats)
 		began := time.Now()
 		bot.api.UserSends(chat, "hello")
-		bot.await(chat, n/chats+1)
+		bot.awaitMessages(chat, n/chats+1)
 		ours = append(ours, time.Since(began))
 	}
 	b.ReportMetric(median(ours), "ms")
@@ -132,8 +132,8 @@ func BenchmarkTelegramThousandChats(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var ours, floor time.Duration
 			for b.Loop() {
-				floor += bareAtOnce(b, command, chats*each/2, atOnce) // half before and half behind, should the machine be busy
-				bot := startBenchBot(b, binary, setup{command: command})
+				floor += timeParallelCommands(b, command, chats*each/2, atOnce) // half before and half behind, should the machine be busy
+				bot := startBenchBot(b, binary, telegramSetup{command: command})
 				began := time.Now()
 				for range each {
 					for i := range int64(chats) {
@@ -147,7 +147,7 @@ func BenchmarkTelegramThousandChats(b *testing.B) {
 				}
 				ours += time.Since(began)
 				bot.daemon.Kill()
-				floor += bareAtOnce(b, command, chats*each/2, atOnce)
+				floor += timeParallelCommands(b, command, chats*each/2, atOnce)
 			}
 			total := float64(b.N * chats * each)
 			b.ReportMetric(total/ours.Seconds(), "turns/s")
@@ -158,8 +158,8 @@ func BenchmarkTelegramThousandChats(b *testing.B) {
 	}
 }
 
-// bareAtOnce runs a command line many times, several at a time.
-func bareAtOnce(b *testing.B, command string, times, atOnce int) time.Duration {
+// timeParallelCommands runs a command line many times, several at a time.
+func timeParallelCommands(b *testing.B, command string, times, atOnce int) time.Duration {
 	dir := b.TempDir()
 	began := time.Now()
 	var left atomic.Int64
@@ -168,7 +168,7 @@ func bareAtOnce(b *testing.B, command string, times, atOnce int) time.Duration {
 	for range atOnce {
 		work.Go(func() {
 			for left.Add(-1) >= 0 {
-				bare(b, dir, command)
+				timeCommand(b, dir, command)
 			}
 		})
 	}
@@ -179,11 +179,11 @@ func bareAtOnce(b *testing.B, command string, times, atOnce int) time.Duration {
 // BenchmarkTelegramIdle reports what the daemon holds in memory when it has answered somebody and
 // waits for more.
 func BenchmarkTelegramIdle(b *testing.B) {
-	bot := startBenchBot(b, buildBinary(b), setup{command: trivialAgent})
+	bot := startBenchBot(b, buildBinary(b), telegramSetup{command: trivialAgent})
 	var rss, private []float64
 	for b.Loop() {
 		bot.api.UserSends(1000, "hello")
-		bot.await(1000, len(rss)+1)
+		bot.awaitMessages(1000, len(rss)+1)
 		bot.api.AwaitPoll(b)
 		time.Sleep(5 * time.Second)
 		rss, private = append(rss, bot.memory("VmRSS")), append(private, bot.memory("RssAnon"))
@@ -201,7 +201,7 @@ func BenchmarkTelegramUpload(b *testing.B) {
 		b.Run(fmt.Sprintf("chats=%d", chats), func(b *testing.B) {
 			var peak, private float64
 			for b.Loop() {
-				bot := startBenchBot(b, binary, setup{command: `read -r line; echo "{\"type\":\"message\",\"text\":\"here\",\"media\":[\"$PWD/big.bin\"]}"`})
+				bot := startBenchBot(b, binary, telegramSetup{command: `read -r line; echo "{\"type\":\"message\",\"text\":\"here\",\"media\":[\"$PWD/big.bin\"]}"`})
 				big := filepath.Join(bot.dir, "big.bin")
 				if err := os.WriteFile(big, []byte("big"), 0o600); err != nil {
 					b.Fatal(err)
@@ -212,7 +212,7 @@ func BenchmarkTelegramUpload(b *testing.B) {
 				for i := range chats {
 					bot.api.UserSends(1000+int64(i), "send it")
 				}
-				bot.await(0, chats)
+				bot.awaitMessages(0, chats)
 				if uploads := bot.api.Calls("sendDocument"); len(uploads) != chats || len(uploads[0].Uploads[0].Content) != 45_000_000 {
 					b.Fatalf("%d uploads", len(uploads))
 				}

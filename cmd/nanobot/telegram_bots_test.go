@@ -12,15 +12,15 @@ import (
 )
 
 // Each bot numbers its updates and the messages of its private chats from the start.
-func TestTelegramAnotherBotInTheSameFolderHearsEveryMessage(t *testing.T) {
+func TestTelegramAnotherBotInTheSameFolderReceivesEveryMessage(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	for _, word := range []string{"one", "two", "three"} {
 		b.api.UserSends(7, word)
 		b.api.WaitForText(t, 7, "you said "+word)
 	}
 	b.signal(syscall.SIGTERM)
-	b.status()
+	b.awaitExit()
 	next := telegramtest.New(t)
 	next.Token, next.Bot.ID = "222222222:BBBdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", 222222222
 	cfg, err := os.ReadFile(b.cfg)

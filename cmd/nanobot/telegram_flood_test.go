@@ -24,7 +24,7 @@ func (b *telegramBot) answers(chat int64) []string {
 // Telegram allows, a thousand take half a minute.
 func (b *telegramBot) awaitAnswers(want map[int64]int) {
 	b.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(waitTimeout); ; {
 		sent, missing := len(b.api.Calls("sendMessage")), 0
 		for chat, n := range want {
 			missing += max(0, n-len(b.answers(chat)))
@@ -39,11 +39,11 @@ func (b *telegramBot) awaitAnswers(want map[int64]int) {
 	}
 }
 
-// ended ends the daemon, which must be well.
-func (b *telegramBot) ended() {
+// stopCleanly ends the daemon, which must be well.
+func (b *telegramBot) stopCleanly() {
 	b.t.Helper()
 	b.signal(syscall.SIGTERM)
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		b.t.Errorf("status %d", got)
 	}
 }
@@ -53,10 +53,10 @@ func (b *telegramBot) ended() {
 func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	chats, each := 60, 4
-	if long() {
+	if runsLongTests() {
 		chats, each = 200, 5
 	}
-	b := startTelegramBot(t, setup{agent: echo, allow: "*"})
+	b := startTelegramBot(t, telegramSetup{agent: echo, allow: "*"})
 	b.api.UserSends(7, "hello")
 	b.api.WaitForText(t, 7, "you said hello")
 	want := map[int64]int{}
@@ -72,7 +72,7 @@ func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 		}
 	})
 	b.awaitAnswers(want)
-	b.ended()
+	b.stopCleanly()
 	if got := b.api.PendingUpdates(); got != 0 {
 		t.Errorf("%d updates were not confirmed", got)
 	}
@@ -89,11 +89,11 @@ func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 
 // In a storm some chats are refused whatever is sent to them. Their answers wait, those of the
 // others do not, and when the storm is over everything arrives in order.
-func TestTelegramStormOfRefusalsDelaysOnlyItsChats(t *testing.T) {
+func TestTelegramRateLimitsDelayOnlyTheirChats(t *testing.T) {
 	t.Parallel()
 	const each = 3
 	stormy, calm := []int64{2001, 2002, 2003}, []int64{3001, 3002, 3003, 3004, 3005, 3006}
-	b := startTelegramBot(t, setup{allow: "*", agent: `read -r line; text=${line#*'"text":"'}
+	b := startTelegramBot(t, telegramSetup{allow: "*", agent: `read -r line; text=${line#*'"text":"'}
 		echo '{"type":"progress","text":"working"}'
 		echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}"`})
 	var over atomic.Bool
@@ -134,7 +134,7 @@ func TestTelegramStormOfRefusalsDelaysOnlyItsChats(t *testing.T) {
 	}
 	over.Store(true)
 	b.awaitAnswers(want)
-	b.ended()
+	b.stopCleanly()
 	for chat, n := range want {
 		var right []string
 		for i := range n {

@@ -16,7 +16,7 @@ const (
 
 func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AddChat(telegramtest.Chat{ID: oldGroup})
 	var open atomic.Bool
 	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
@@ -33,7 +33,7 @@ func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) 
 	})
 	isAnswer := func(text string) bool { return strings.TrimPrefix(text, "↻ ") == "you said hello" } // a try may have been in flight
 	shown, ok := b.api.AwaitMessages(supergroup, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) > 0 })
-	b.ended()
+	b.stopCleanly()
 	if got := b.texts(supergroup); !ok || len(got) != 1 || !isAnswer(got[0]) || shown[0].ReplyTo != nil || len(b.texts(oldGroup)) != 0 {
 		t.Errorf("the supergroup shows %q, the group %q", got, b.texts(oldGroup))
 	}
@@ -43,7 +43,7 @@ func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) 
 // chat, with its history and its folder.
 func TestTelegramGroupThatBecomesASupergroupStaysTheSameChat(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{terminal: `, "passHistory": 10`, agent: `read -r line
+	b := startTelegramBot(t, telegramSetup{terminal: `, "passHistory": 10`, agent: `read -r line
 		field() { value=${line#*"\"$1\":\""}; echo "${value%%'"'*}"; }
 		dir=$(field user_data_dir); echo x >> "$dir/visits"
 		said=$(echo "$line" | grep -o '"role":"user"' | wc -l)

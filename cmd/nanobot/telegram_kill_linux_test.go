@@ -36,19 +36,19 @@ func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			kills := 10
-			if long() {
+			if runsLongTests() {
 				kills = 300
 			}
-			s := newKillStorm(t, how)
-			s.rage(kills)
-			s.settle()
-			s.score()
+			s := newTelegramKillTest(t, how)
+			s.killRepeatedly(kills)
+			s.finishAndStop()
+			s.checkAnswers()
 		})
 	}
 }
 
-// killStorm is a daemon that is killed and restarted, and people who write on.
-type killStorm struct {
+// telegramKillTest is a daemon that is killed and restarted, and people who write on.
+type telegramKillTest struct {
 	t       *testing.T
 	api     *telegramtest.Server
 	cfg     string
@@ -71,21 +71,21 @@ const (
 	firstChat = int64(5001)
 )
 
-// newKillStorm is for a daemon that retries or reports turns that a kill cut off, or that retries
+// newTelegramKillTest is for a daemon that retries or reports turns that a kill cut off, or that retries
 // them and has updates delivered to its webhook.
-func newKillStorm(t *testing.T, how string) *killStorm {
+func newTelegramKillTest(t *testing.T, how string) *telegramKillTest {
 	t.Helper()
 	seed := killtest.Seed()
-	s := &killStorm{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}, files: map[question]int{}}
-	s.api.SetFault(slowAtTimes(rand.New(rand.NewPCG(seed, 1))))
-	bot := setup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + how + `"`}
+	s := &telegramKillTest{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}, files: map[question]int{}}
+	s.api.SetFault(randomDelays(rand.New(rand.NewPCG(seed, 1))))
+	bot := telegramSetup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + how + `"`}
 	if how == "webhook" {
 		listen := freeAddress(t)
 		bot.channel = `, "mode": "webhook", "webhookUrl": "http://` + listen + `/telegram"`
 		bot.gateway = `, "onCrash": "retry"}, "http": {"listen": "` + listen + `"`
 		s.api.SetWebhookRetry(20 * time.Millisecond)
 	}
-	s.cfg = bot.write(t, s.api)
+	s.cfg = bot.writeConfig(t, s.api)
 	showDaemonLog(t, s.cfg, seed)
 	return s
 }
@@ -100,9 +100,9 @@ func showDaemonLog(t *testing.T, cfg string, seed uint64) {
 	})
 }
 
-// slowAtTimes has the network take its time now and then, so that a kill finds sends that were not
+// randomDelays has the network take its time now and then, so that a kill finds sends that were not
 // carried out yet, or were and are not confirmed.
-func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
+func randomDelays(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 	var mu sync.Mutex
 	return func(c telegramtest.Call) telegramtest.Fault {
 		mu.Lock()
@@ -124,7 +124,7 @@ func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 }
 
 // start begins a daemon.
-func (s *killStorm) start() (c *killtest.Child, ready func() bool) {
+func (s *telegramKillTest) start() (c *killtest.Child, ready func() bool) {
 	s.t.Helper()
 	before, _ := os.ReadFile(s.cfg + ".log") // the first has none
 	return startDaemon(s.t, s.cfg), func() bool {
@@ -143,17 +143,17 @@ func startDaemon(t *testing.T, cfg string) *killtest.Child {
 	defer log.Close()
 	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
 	cmd.Dir = filepath.Dir(cfg)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_ALBUM_QUIET=1h")
+	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "TEST_ALBUM_QUIET=1h")
 	cmd.Stderr = log
 	return killtest.Start(t, cmd)
 }
 
-// rage kills one daemon after the other while people write.
-func (s *killStorm) rage(kills int) {
+// killRepeatedly kills one daemon after the other while people write.
+func (s *telegramKillTest) killRepeatedly(kills int) {
 	s.t.Helper()
 	var ready func() bool
 	killtest.KillLoop{
-		Random: s.random, Kills: kills, Write: s.write,
+		Random: s.random, Kills: kills, Write: s.sendQuestions,
 		Start: func() (c *killtest.Child, _ func() bool) {
 			c, ready = s.start()
 			return c, ready
@@ -170,12 +170,12 @@ func (s *killStorm) rage(kills int) {
 	}.Run(s.t)
 }
 
-// write is what people do: they ask, not too much at once. An album is full, so that it is complete
+// sendQuestions is what people do: they ask, not too much at once. An album is full, so that it is complete
 // however long a daemon takes to get all of it.
-func (s *killStorm) write(random *rand.Rand) {
+func (s *telegramKillTest) sendQuestions(random *rand.Rand) {
 	chat := firstChat + random.Int64N(killChats)
 	settled := map[string]bool{}
-	for _, h := range s.heard(chat) {
+	for _, h := range s.shownMessages(chat) {
 		if h.what != "a" {
 			settled[h.key] = true
 		}
@@ -198,16 +198,16 @@ func (s *killStorm) write(random *rand.Rand) {
 	}
 }
 
-// settle lets a last daemon do what is left to do, and ends it.
-func (s *killStorm) settle() {
+// finishAndStop lets a last daemon do what is left to do, and ends it.
+func (s *telegramKillTest) finishAndStop() {
 	s.t.Helper()
 	c, ready := s.start()
-	for deadline := time.Now().Add(patience); !ready(); time.Sleep(20 * time.Millisecond) { // then there is a state
+	for deadline := time.Now().Add(waitTimeout); !ready(); time.Sleep(20 * time.Millisecond) { // then there is a state
 		if time.Now().After(deadline) {
 			s.t.Fatal("the last daemon was never ready")
 		}
 	}
-	cfg, err := config.Load(s.cfg, plainEnviron(), extensions())
+	cfg, err := config.Load(s.cfg, environWithoutTestSettings(), extensions())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -215,13 +215,13 @@ func (s *killStorm) settle() {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = s.state.Close() })
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		open := 0
 		for chat, asked := range s.asked {
 			settled := map[int]bool{}
-			for _, h := range s.heard(chat) {
+			for _, h := range s.shownMessages(chat) {
 				if h.what != "a" {
-					settled[s.question(h)] = true
+					settled[s.questionOf(h)] = true
 				}
 			}
 			open += asked - len(settled)
@@ -239,9 +239,9 @@ func (s *killStorm) settle() {
 	}
 }
 
-// heard is one message of a daemon: a or b with its question, or the report of a turn that was cut
+// shownMessage is one message of a daemon: a or b with its question, or the report of a turn that was cut
 // off, with its inbound message.
-type heard struct {
+type shownMessage struct {
 	what     string
 	question int    // of a and b
 	inbound  int64  // of a report
@@ -250,11 +250,11 @@ type heard struct {
 	call     int
 }
 
-// heard returns what a chat was shown, without the notices about the queue.
-func (s *killStorm) heard(chat int64) (all []heard) {
+// shownMessages returns what a chat was shown, without the notices about the queue.
+func (s *telegramKillTest) shownMessages(chat int64) (all []shownMessage) {
 	for _, m := range s.api.BotMessages(chat) {
 		text, marked := strings.CutPrefix(m.TextOrCaption(), "↻ ")
-		h := heard{key: text, marked: marked, call: m.Call}
+		h := shownMessage{key: text, marked: marked, call: m.Call}
 		if len(m.Buttons()) > 0 {
 			h.key = m.Buttons()[0].Data
 		}
@@ -273,8 +273,8 @@ func (s *killStorm) heard(chat int64) (all []heard) {
 	return all
 }
 
-// question returns what a message is about; of a report the state knows.
-func (s *killStorm) question(h heard) int {
+// questionOf returns what a message is about; of a report the state knows.
+func (s *telegramKillTest) questionOf(h shownMessage) int {
 	if h.inbound == 0 {
 		return h.question
 	}
@@ -286,22 +286,22 @@ func (s *killStorm) question(h heard) int {
 	return n
 }
 
-// score judges what the chats show.
-func (s *killStorm) score() {
+// checkAnswers judges what the chats show.
+func (s *telegramKillTest) checkAnswers() {
 	s.t.Helper()
 	asked, doubles, last := 0, 0, s.lastCalls()
 	for chat, n := range s.asked {
 		asked += n
-		first, count, latest := map[string]heard{}, map[string]int{}, 0
-		for _, h := range s.heard(chat) {
-			q := s.question(h)
+		first, count, latest := map[string]shownMessage{}, map[string]int{}, 0
+		for _, h := range s.shownMessages(chat) {
+			q := s.questionOf(h)
 			before, again := first[h.key]
 			switch {
 			case h.what != "a" && h.what != "b" && h.what != "report" || q < 1 || q > n:
 				s.t.Errorf("chat %d shows what nobody said: %+v", chat, h)
 			case again && !h.marked:
 				s.t.Errorf("chat %d shows %s twice, the second time without a mark", chat, h.key)
-			case again && last[sender{chat, s.daemon(before.call)}] != before.call:
+			case again && last[sender{chat, s.daemonOf(before.call)}] != before.call:
 				s.t.Errorf("chat %d shows %s twice, though it was not in flight when its daemon was killed", chat, h.key)
 			case again:
 				doubles++
@@ -321,14 +321,14 @@ func (s *killStorm) score() {
 				s.t.Errorf("chat %d: %d was never answered", chat, q)
 			}
 		}
-		s.scoreInbox(chat, n)
+		s.checkInbox(chat, n)
 	}
 	s.t.Logf("%d kills (%d before it was ready), %d questions (%d with files), %d sends, %d in flight repeated", len(s.ends), s.unready, asked, len(s.files), len(s.api.Calls("sendMessage")), doubles)
 }
 
-// scoreInbox sees that each question was received once, in order, with all its files, and that no
+// checkInbox sees that each question was received once, in order, with all its files, and that no
 // part is left over.
-func (s *killStorm) scoreInbox(chat int64, asked int) {
+func (s *telegramKillTest) checkInbox(chat int64, asked int) {
 	s.t.Helper()
 	name := channels.Chat{Channel: telegram.Name, ID: strconv.FormatInt(chat, 10)}
 	inbounds, err := s.state.Recent(s.t.Context(), name, asked+100)
@@ -356,18 +356,18 @@ type sender struct {
 	daemon int
 }
 
-// daemon tells which daemon made a call.
-func (s *killStorm) daemon(call int) int {
+// daemonOf tells which daemon made a call.
+func (s *telegramKillTest) daemonOf(call int) int {
 	n, _ := slices.BinarySearch(s.ends, call)
 	return n
 }
 
 // lastCalls are the last sends of each daemon in each chat, the only ones that a kill can have cut
 // off: a chat's sends wait for each other.
-func (s *killStorm) lastCalls() map[sender]int {
+func (s *telegramKillTest) lastCalls() map[sender]int {
 	last := map[sender]int{}
 	for _, c := range s.api.Calls("sendMessage") {
-		last[sender{c.IntParam("chat_id"), s.daemon(c.ID)}] = c.ID
+		last[sender{c.IntParam("chat_id"), s.daemonOf(c.ID)}] = c.ID
 	}
 	return last
 }

@@ -12,15 +12,15 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// tells is an agent that says what its envelope has under a name.
-func tells(name string) string {
+// envelopeFieldAgent is an agent that says what its envelope has under a name.
+func envelopeFieldAgent(name string) string {
 	return `read -r line; value=${line#*'"` + name + `":"'}; echo "{\"type\":\"message\",\"text\":\"${value%%'"'*}\"}"`
 }
 
 func TestTelegramTopicsAreChatsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const forum = int64(-1009876543210)
-	b := startTelegramBot(t, setup{agent: tells("chat_id")})
+	b := startTelegramBot(t, telegramSetup{agent: envelopeFieldAgent("chat_id")})
 	for _, name := range []string{"one", "two"} {
 		topic := b.api.AddTopic(forum, name)
 		asked := b.api.UserPosts(telegramtest.UserPost{Chat: forum, From: 7, Topic: topic, Text: "@nano_test_bot where are we?"})
@@ -43,7 +43,7 @@ func TestTelegramTopicsAreChatsOfTheirOwn(t *testing.T) {
 func TestTelegramInGroupsTheBotAnswersWhoSpeaksToIt(t *testing.T) {
 	t.Parallel()
 	const group = int64(-77)
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AddChat(telegramtest.Chat{ID: group})
 	say := func(text string, replyTo int) telegramtest.Message {
 		return b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Text: text, ReplyTo: replyTo})
@@ -67,10 +67,10 @@ func TestTelegramInGroupsTheBotAnswersWhoSpeaksToIt(t *testing.T) {
 	}
 }
 
-func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
+func TestTelegramQuestionIsAnsweredOnlyByPeopleWhoMayPress(t *testing.T) {
 	t.Parallel()
 	const group = int64(-77)
-	b := startTelegramBot(t, setup{terminal: `, "interactive": true`, agent: `read -r line
+	b := startTelegramBot(t, telegramSetup{terminal: `, "interactive": true`, agent: `read -r line
 		echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
 		read -r answer; text=${answer#*'"text":"'}
 		echo "{\"type\":\"message\",\"text\":\"painting it ${text%%'"'*}\"}"`})
@@ -82,12 +82,12 @@ func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
 		t.Fatalf("the buttons are %+v", buttons)
 	}
 	stranger := b.api.UserPresses(group, 8, question.ID, buttons[0].Data)
-	b.acknowledged(stranger)
+	b.awaitAcknowledgement(stranger)
 	if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
 		t.Fatal("the stranger's press was not received")
 	}
 	allowed := b.api.UserPresses(group, 7, question.ID, buttons[1].Data)
-	b.acknowledged(allowed)
+	b.awaitAcknowledgement(allowed)
 	b.api.WaitForText(t, group, "painting it Blue")
 	_, gone := b.api.AwaitMessages(group, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return m.ID == question.ID })
@@ -103,8 +103,8 @@ func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
 	}
 }
 
-// acknowledged waits until a press was answered, which ends the waiting sign on the button.
-func (b *telegramBot) acknowledged(query string) {
+// awaitAcknowledgement waits until a press was answered, which ends the waiting sign on the button.
+func (b *telegramBot) awaitAcknowledgement(query string) {
 	b.t.Helper()
 	b.api.AwaitCalls("answerCallbackQuery", telegramtest.WaitLimit, func(calls []telegramtest.Call) bool {
 		return slices.ContainsFunc(calls, func(c telegramtest.Call) bool { return c.Done && c.Params["callback_query_id"] == query })
@@ -116,7 +116,7 @@ func (b *telegramBot) acknowledged(query string) {
 
 func TestTelegramTurnThatAKillCutOffRunsAgainByItsButton(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: `read -r line; if [ -e tried ]; then echo '{"type":"message","text":"done"}'; exit; fi
+	b := startTelegramBot(t, telegramSetup{agent: `read -r line; if [ -e tried ]; then echo '{"type":"message","text":"done"}'; exit; fi
 		touch tried; echo '{"type":"message","text":"beginning"}'; exec sleep 300`})
 	b.api.UserSends(7, "work")
 	b.api.WaitForText(t, 7, "beginning")

@@ -14,9 +14,9 @@ import (
 	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
-// setup is a bot: its agent, and what its sections say beyond the usual, as JSON that begins with a
+// telegramSetup is a bot: its agent, and what its sections say beyond the usual, as JSON that begins with a
 // comma.
-type setup struct {
+type telegramSetup struct {
 	agent                      string // a shell script
 	command                    string // in its stead
 	protocol                   string // "" is rich
@@ -24,9 +24,9 @@ type setup struct {
 	allow                      string // whom it lets in; "" is user 7
 }
 
-// write puts the config and the agent into a folder of their own, with three pictures beside them,
+// writeConfig puts the config and the agent into a folder of their own, with three pictures beside them,
 // and returns the config's path.
-func (s setup) write(t testing.TB, api *telegramtest.Server) string {
+func (s telegramSetup) writeConfig(t testing.TB, api *telegramtest.Server) string {
 	t.Helper()
 	dir := t.TempDir()
 	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
@@ -57,17 +57,17 @@ type telegramBot struct {
 	cfg string
 }
 
-func startTelegramBot(t *testing.T, s setup) *telegramBot {
+func startTelegramBot(t *testing.T, s telegramSetup) *telegramBot {
 	t.Helper()
 	b := &telegramBot{api: telegramtest.New(t)}
-	b.cfg = s.write(t, b.api)
+	b.cfg = s.writeConfig(t, b.api)
 	b.program = startProgram(t, "serve", "--config", b.cfg)
 	return b
 }
 
-// plainEnviron is the environment without settings of the tests, which the daemon would take for
+// environWithoutTestSettings is the environment without settings of the tests, which the daemon would take for
 // misspelt settings of its own.
-func plainEnviron() []string {
+func environWithoutTestSettings() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NANOBOT_") })
 }
 
@@ -75,7 +75,7 @@ func plainEnviron() []string {
 func (b *telegramBot) restart(s syscall.Signal, meanwhile func()) {
 	b.t.Helper()
 	b.signal(s)
-	b.status()
+	b.awaitExit()
 	meanwhile()
 	b.program = startProgram(b.t, "serve", "--config", b.cfg)
 }
@@ -93,7 +93,7 @@ const echo = `read -r line; text=${line#*'"text":"'}; echo "{\"type\":\"message\
 
 func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: `read -r line
+	b := startTelegramBot(t, telegramSetup{agent: `read -r line
 		case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
 		*album*) echo '{"type":"message","text":"**three**","media":["'$PWD'/a.png","'$PWD'/b.png","'$PWD'/c.png"]}';;
 		*) echo '{"type":"message","text":"Hello *there*"}';; esac`})
@@ -112,20 +112,20 @@ func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "look"}, picture, picture, picture)
 	b.api.WaitForText(t, 7, "got 3 files")
 	b.signal(syscall.SIGTERM)
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d", got)
 	}
 }
 
 func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
+	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.UserSends(7, "one")
 	b.api.WaitForText(t, 7, "you said one")
 	b.restart(syscall.SIGTERM, func() { b.api.UserSends(7, "two") })
 	b.api.WaitForText(t, 7, "you said two")
 	b.signal(syscall.SIGTERM)
-	b.status()
+	b.awaitExit()
 	if got := strings.Join(b.texts(7), "|"); got != "you said one|you said two" {
 		t.Errorf("the chat shows %s", got)
 	}
@@ -133,10 +133,10 @@ func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 
 func TestTelegramStopButtonAndStrangers(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, setup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
+	b := startTelegramBot(t, telegramSetup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
 	b.api.UserSends(7, "work")
 	bubble := b.api.WaitForText(t, 7, "⏳ working")
-	b.acknowledged(b.api.UserPresses(7, 7, bubble.ID, "/stop"))
+	b.awaitAcknowledgement(b.api.UserPresses(7, 7, bubble.ID, "/stop"))
 	b.api.WaitForText(t, 7, "Stopped.")
 	if shown, gone := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) == 1 }); !gone {
 		t.Errorf("the progress stays: %+v", shown)

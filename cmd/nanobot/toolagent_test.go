@@ -20,7 +20,7 @@ import (
 // toolScript is what the test agent is told to do with the tools, as the text of a message.
 type toolScript struct {
 	Env         []string   `json:"env,omitempty"`    // added to that of nanobot mcp; NAME= removes a variable
-	Orphan      bool       `json:"orphan,omitempty"` // of another session, without a parent and without an environment
+	Detached    bool       `json:"detached,omitempty"` // call the tools in a process of another session, without a parent and an environment
 	Connections int        `json:"connections,omitempty"`
 	Calls       []toolCall `json:"calls,omitempty"`
 	// Wait is a file: the agent waits for it before the calls.
@@ -32,8 +32,8 @@ type toolCall struct {
 	Args map[string]any `json:"args,omitempty"`
 }
 
-// call is a script with one call.
-func (s toolScript) call(tool string, args map[string]any) toolScript {
+// withCall is a script with one call.
+func (s toolScript) withCall(tool string, args map[string]any) toolScript {
 	s.Calls = append(s.Calls, toolCall{tool, args})
 	return s
 }
@@ -52,14 +52,14 @@ func toolAgent() error {
 	if err := json.Unmarshal([]byte(os.Getenv(config.TextVariable)), &s); err != nil {
 		return err
 	}
-	if s.Orphan {
-		s.Orphan = false
-		return orphanAgent(s)
+	if s.Detached {
+		s.Detached = false
+		return runDetached(s)
 	}
 	var all sync.WaitGroup
 	lines := make(chan string)
 	for range max(s.Connections, 1) {
-		all.Go(func() { s.connect(lines) })
+		all.Go(func() { s.runConnection(lines) })
 	}
 	go func() {
 		all.Wait()
@@ -71,21 +71,21 @@ func toolAgent() error {
 	return nil
 }
 
-// connect makes one connection and the calls.
-func (s toolScript) connect(lines chan<- string) {
+// runConnection makes one connection and the calls.
+func (s toolScript) runConnection(lines chan<- string) {
 	cmd := exec.Command(os.Args[0], "mcp")
 	cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1", "GORACE=atexit_sleep_ms=0")
 	cmd.Env = append(slices.DeleteFunc(cmd.Env, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return name == "TEST_TOOLS_AGENT" || slices.Contains(s.Env, name+"=")
 	}), s.Env...)
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	ctx := context.Background()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		_ = cmd.Wait()
-		lines <- "refused: " + strings.TrimSpace(complaint.String())
+		lines <- "refused: " + strings.TrimSpace(stderr.String())
 		return
 	}
 	defer func() { _ = session.Close() }()
@@ -98,16 +98,16 @@ func (s toolScript) connect(lines chan<- string) {
 	for _, c := range s.Calls {
 		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: c.Tool, Arguments: c.Args})
 		if err != nil {
-			lines <- fmt.Sprintf("%s broke: %v %s", c.Tool, err, complaint.String())
+			lines <- fmt.Sprintf("%s broke: %v %s", c.Tool, err, stderr.String())
 			return
 		}
 		lines <- c.Tool + ": " + result.Content[0].(*mcp.TextContent).Text
 	}
 }
 
-// orphanAgent has another process do it, whose parent is dead, in a session of its own and with no
+// runDetached has another process do it, whose parent is dead, in a session of its own and with no
 // environment but what it needs.
-func orphanAgent(s toolScript) error {
+func runDetached(s toolScript) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err

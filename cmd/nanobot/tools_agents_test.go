@@ -28,7 +28,9 @@ func copyProgram(t *testing.T) string {
 func (b *telegramBot) awaitButtons(text string) (question telegramtest.Message, shown []telegramtest.Message) {
 	b.t.Helper()
 	shown, ok := b.api.AwaitMessages(7, 4*time.Minute, func(all []telegramtest.Message) bool {
-		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return len(m.Buttons()) == 2 && strings.Contains(m.TextOrCaption(), text) })
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool {
+			return len(m.Buttons()) == 2 && strings.Contains(m.TextOrCaption(), text)
+		})
 		if i >= 0 {
 			question = all[i]
 		}
@@ -64,18 +66,18 @@ func toolModel(t *testing.T) func(agentstest.Request) agentstest.Reply {
 	}
 }
 
-// usesTools has a real agent send an album to a Telegram chat and ask a question there, through the
+// checkRealAgent has a real agent send an album to a Telegram chat and ask a question there, through the
 // tools that the daemon serves.
-func usesTools(t *testing.T, a agentstest.Agent) {
+func checkRealAgent(t *testing.T, a agentstest.Agent) {
 	t.Helper()
 	env, err := json.Marshal(a.Env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &telegramBot{api: telegramtest.New(t)}
-	b.cfg = setup{
+	b.cfg = telegramSetup{
 		command: a.Command, protocol: "acp", terminal: `, "timeout": 300, "acp": {"permissions": "allow"}, "env": ` + string(env),
-	}.write(t, b.api)
+	}.writeConfig(t, b.api)
 	b.program = startBinary(t, copyProgram(t), nil, "serve", "--config", b.cfg)
 	b.api.UserSends(7, "show me")
 	question, shown := b.awaitButtons("Which one?")
@@ -85,15 +87,15 @@ func usesTools(t *testing.T, a agentstest.Agent) {
 	}
 	b.api.UserPresses(7, 7, question.ID, question.Buttons()[1].Data)
 	b.api.WaitForText(t, 7, "You chose right.")
-	b.ended()
+	b.stopCleanly()
 }
 
 func TestClaudeCodeUsesTheToolsOfTheDaemon(t *testing.T) {
-	usesTools(t, agentstest.ClaudeCode(t, agentstest.NewModel(t, toolModel(t)).URL))
+	checkRealAgent(t, agentstest.ClaudeCode(t, agentstest.NewModel(t, toolModel(t)).URL))
 }
 
 func TestOpenCodeUsesTheToolsOfTheDaemon(t *testing.T) {
-	usesTools(t, agentstest.OpenCode(t, agentstest.NewModel(t, toolModel(t)).URL))
+	checkRealAgent(t, agentstest.OpenCode(t, agentstest.NewModel(t, toolModel(t)).URL))
 }
 
 // shipRunbook has a step of each type.
@@ -133,7 +135,7 @@ func clientCommand(t *testing.T, program string, args ...string) []string {
 func TestTheClientFromNPMCallsEveryToolForAChat(t *testing.T) {
 	b := &telegramBot{api: telegramtest.New(t)}
 	program := copyProgram(t)
-	b.cfg = setup{agent: strings.Join(clientCommand(t, program), " ") + ` > calls 2> errors; mv calls done`, terminal: `, "timeout": 300`}.write(t, b.api)
+	b.cfg = telegramSetup{agent: strings.Join(clientCommand(t, program), " ") + ` > calls 2> errors; mv calls done`, terminal: `, "timeout": 300`}.writeConfig(t, b.api)
 	work := filepath.Dir(b.cfg)
 	must(t, os.Mkdir(filepath.Join(work, "runbooks"), 0o700))
 	must(t, os.WriteFile(filepath.Join(work, "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
@@ -144,11 +146,11 @@ func TestTheClientFromNPMCallsEveryToolForAChat(t *testing.T) {
 		b.api.UserPresses(7, 7, question.ID, question.Buttons()[0].Data)
 	}
 	checkCalls(t, strings.Join(b.await("done"), "\n"), 14)
-	b.ended()
+	b.stopCleanly()
 }
 
 func TestTheClientFromNPMCallsEveryToolWithoutADaemon(t *testing.T) {
-	cfg := setup{agent: "true"}.write(t, telegramtest.New(t))
+	cfg := telegramSetup{agent: "true"}.write(t, telegramtest.New(t))
 	must(t, os.Mkdir(filepath.Join(filepath.Dir(cfg), "runbooks"), 0o700))
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(cfg), "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
 	line := clientCommand(t, copyProgram(t), "--config", cfg)

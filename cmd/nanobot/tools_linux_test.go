@@ -30,21 +30,21 @@ func toolBot(t *testing.T, more string) *bot {
 	return startBot(t, fmt.Sprintf(`{"terminal": {"command": "TEST_TOOLS_AGENT=1 GORACE=atexit_sleep_ms=0 exec %s"}%s`, self, more)+anybody)
 }
 
-// run has the agent of a chat carry out a script and returns what it prints.
-func (b *bot) run(chat string, s toolScript) string {
+// runScript has the agent of a chat carry out a script and returns what it prints.
+func (b *bot) runScript(chat string, s toolScript) string {
 	b.t.Helper()
 	before := len(b.net.Sent(chat))
 	b.net.UserWrites(chat, "7", s.String())
-	return b.ended(chat, before)
+	return b.awaitTurnEnd(chat, before)
 }
 
 // lastWords are how a line of the test agent begins.
 var lastWords = regexp.MustCompile(`^(refused|the agent failed|STDERR|[a-z_]+ broke|(send|ask|kairos|search)_[a-z]+|progress): `)
 
-// ended waits for the end of a turn and returns what its agent has printed.
-func (b *bot) ended(chat string, before int) (said string) {
+// awaitTurnEnd waits for the end of a turn and returns what its agent has printed.
+func (b *bot) awaitTurnEnd(chat string, before int) (said string) {
 	b.t.Helper()
-	calls, ok := b.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+	calls, ok := b.net.Await(chat, waitTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls[min(before, len(calls)):] {
 			if lastWords.MatchString(c.Text) {
 				said = c.Text
@@ -59,8 +59,8 @@ func (b *bot) ended(chat string, before int) (said string) {
 	return said
 }
 
-// outside connects a client that no agent has started.
-func (b *bot) outside(env ...string) *mcpClient {
+// connectClient connects a client that no agent has started.
+func (b *bot) connectClient(env ...string) *mcpClient {
 	b.t.Helper()
 	cmd := programCommand("mcp", "--config", b.cfg)
 	cmd.Env = append(cmd.Env, env...)
@@ -75,19 +75,19 @@ func TestAnAgentUsesTheToolsOfItsChat(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(work, name), []byte("picture "+name), 0o600))
 	}
 	b.net.UserWrites("1", "7", toolScript{}.
-		call("progress", map[string]any{"text": "looking"}).
-		call("send_message", map[string]any{"text": "first"}).
-		call("send_files", map[string]any{"text": "two pictures", "files": []map[string]string{{"path": "a.png", "caption": "one"}, {"path": filepath.Join(work, "b.png"), "caption": "two"}}}).
-		call("send_files", map[string]any{"files": []map[string]string{{"path": "/etc/hostname"}}}).
-		call("ask_user", map[string]any{"question": "Which?", "options": []string{"red", "blue"}}).
-		call("search_history", map[string]any{"query": "PICTURES two"}).
+		withCall("progress", map[string]any{"text": "looking"}).
+		withCall("send_message", map[string]any{"text": "first"}).
+		withCall("send_files", map[string]any{"text": "two pictures", "files": []map[string]string{{"path": "a.png", "caption": "one"}, {"path": filepath.Join(work, "b.png"), "caption": "two"}}}).
+		withCall("send_files", map[string]any{"files": []map[string]string{{"path": "/etc/hostname"}}}).
+		withCall("ask_user", map[string]any{"question": "Which?", "options": []string{"red", "blue"}}).
+		withCall("search_history", map[string]any{"query": "PICTURES two"}).
 		String())
-	question := b.await("1", "Which?")
+	question := b.awaitText("1", "Which?")
 	if len(question.Buttons) != 2 {
 		t.Fatalf("the question is %+v", question)
 	}
 	b.net.UserPresses("1", "7", question.Buttons[1])
-	said := b.ended("1", 0)
+	said := b.awaitTurnEnd("1", 0)
 	for _, want := range []string{
 		`send_message: {"sent":true}`, `send_files: {"sent":true,"files":2}`, "outside the folders", "copy it into",
 		`ask_user: {"answer":"blue","by":`, `"text":"two pictures`,
@@ -115,17 +115,17 @@ func TestAnAgentUsesTheToolsOfItsChat(t *testing.T) {
 func TestTwoChatsUseTheirToolsAtTheSameTime(t *testing.T) {
 	b := toolBot(t, "")
 	script := func(word string) string {
-		return toolScript{}.call("ask_user", map[string]any{"question": "What is " + word + "?"}).
-			call("send_message", map[string]any{"text": "for " + word}).call("search_history", map[string]any{"query": "for"}).String()
+		return toolScript{}.withCall("ask_user", map[string]any{"question": "What is " + word + "?"}).
+			withCall("send_message", map[string]any{"text": "for " + word}).withCall("search_history", map[string]any{"query": "for"}).String()
 	}
 	b.net.UserWrites("1", "7", script("one"))
 	b.net.UserWrites("2", "7", script("two"))
-	b.await("1", "What is one?")
-	b.await("2", "What is two?")
+	b.awaitText("1", "What is one?")
+	b.awaitText("2", "What is two?")
 	b.net.UserWrites("2", "7", "second answer")
 	b.net.UserWrites("1", "7", "first answer")
 	for chat, words := range map[string][2]string{"1": {"first answer", "two"}, "2": {"second answer", "one"}} {
-		said := b.ended(chat, 0)
+		said := b.awaitTurnEnd(chat, 0)
 		if !strings.Contains(said, words[0]) || strings.Contains(said, words[1]) {
 			t.Errorf("the agent of chat %s says %s", chat, said)
 		}
@@ -137,15 +137,15 @@ func TestTwoChatsUseTheirToolsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// stolenToken is a bot with two chats, and the token of the first, as it is in the environment of
+// newBotWithStolenToken is a bot with two chats, and the token of the first, as it is in the environment of
 // its agent.
-func stolenToken(t *testing.T) (b *bot, token string) {
+func newBotWithStolenToken(t *testing.T) (b *bot, token string) {
 	t.Helper()
 	b = toolBot(t, `, "audit": {"file": "audit.jsonl"}`)
 	work := filepath.Dir(b.cfg)
-	b.net.UserWrites("1", "7", toolScript{Wait: filepath.Join(work, "go")}.call("send_message", map[string]any{"text": "from one"}).String())
+	b.net.UserWrites("1", "7", toolScript{Wait: filepath.Join(work, "go")}.withCall("send_message", map[string]any{"text": "from one"}).String())
 	var environ []byte
-	for deadline := time.Now().Add(patience); token == ""; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); token == ""; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the agent of the first chat does not run")
 		}
@@ -163,23 +163,23 @@ func stolenToken(t *testing.T) (b *bot, token string) {
 }
 
 func TestAnAgentThatHasStolenTheTokenOfAnotherChatIsRefused(t *testing.T) {
-	b, token := stolenToken(t)
-	send := toolScript{Env: []string{"NANOBOT_CHAT_TOKEN=" + token}}.call("send_message", map[string]any{"text": "stolen"})
-	for name, s := range map[string]toolScript{"an agent": send, "an orphan": {Orphan: true, Env: send.Env, Calls: send.Calls}} {
-		if said := b.run("2", s); !strings.HasPrefix(said, "refused: ") || !strings.Contains(said, "not that of the chat which this process works for") {
+	b, token := newBotWithStolenToken(t)
+	send := toolScript{Env: []string{"NANOBOT_CHAT_TOKEN=" + token}}.withCall("send_message", map[string]any{"text": "stolen"})
+	for name, s := range map[string]toolScript{"an agent": send, "a detached process": {Detached: true, Env: send.Env, Calls: send.Calls}} {
+		if said := b.runScript("2", s); !strings.HasPrefix(said, "refused: ") || !strings.Contains(said, "not that of the chat which this process works for") {
 			t.Errorf("%s says %q", name, said)
 		}
 	}
-	for name, s := range map[string]toolScript{"without a token": {Env: []string{"NANOBOT_CHAT_TOKEN="}}, "an orphan without anything": {Orphan: true}} {
-		if said := b.run("2", s.call("send_message", map[string]any{"text": "my own"})); said != `send_message: {"sent":true}` {
+	for name, s := range map[string]toolScript{"without a token": {Env: []string{"NANOBOT_CHAT_TOKEN="}}, "a detached process without a token": {Detached: true}} {
+		if said := b.runScript("2", s.withCall("send_message", map[string]any{"text": "my own"})); said != `send_message: {"sent":true}` {
 			t.Errorf("%s says %q", name, said)
 		}
 	}
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
-	b.ended("1", 0)
+	b.awaitTurnEnd("1", 0)
 	for chat, want := range map[string]map[string]int{"1": {"from one": 1, "my own": 0, "stolen": 0}, "2": {"from one": 0, "my own": 2, "stolen": 0}} {
 		for text, n := range want {
-			if got := b.count(chat, text); got != n {
+			if got := b.countMessages(chat, text); got != n {
 				t.Errorf("chat %s was sent %q %d times", chat, text, got)
 			}
 		}
@@ -195,8 +195,8 @@ func TestAnAgentThatHasStolenTheTokenOfAnotherChatIsRefused(t *testing.T) {
 	}
 }
 
-// count is how many messages with a text a chat was sent.
-func (b *bot) count(chat, text string) (n int) {
+// countMessages is how many messages with a text a chat was sent.
+func (b *bot) countMessages(chat, text string) (n int) {
 	for _, c := range b.net.Sent(chat) {
 		if c.Text == text {
 			n++
@@ -206,21 +206,21 @@ func (b *bot) count(chat, text string) (n int) {
 }
 
 func TestOthersActForAChatWithItsTokenAndForNoneWithout(t *testing.T) {
-	b, token := stolenToken(t)
+	b, token := newBotWithStolenToken(t)
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
-	b.ended("1", 0)
-	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	b.awaitTurnEnd("1", 0)
+	c := b.connectClient("NANOBOT_CHAT_TOKEN=" + token)
 	if got, isError := c.call("send_message", map[string]any{"text": "between turns"}); isError {
 		t.Errorf("it says %v", got)
 	}
-	b.await("1", "between turns")
+	b.awaitText("1", "between turns")
 	for tool, args := range map[string]map[string]any{"ask_user": {"question": "Well?"}, "progress": {"text": "at work"}} {
 		if got, isError := c.call(tool, args); !isError || !strings.Contains(fmt.Sprint(got), "o turn runs in this chat now") {
 			t.Errorf("%s says %v", tool, got)
 		}
 	}
 	must(t, c.Close())
-	c = b.outside()
+	c = b.connectClient()
 	listed, err := c.ListTools(t.Context(), nil)
 	must(t, err)
 	var names []string
@@ -231,13 +231,13 @@ func TestOthersActForAChatWithItsTokenAndForNoneWithout(t *testing.T) {
 		t.Errorf("without a token there are %q", names)
 	}
 	must(t, c.Close())
-	if out, err := programWith(b, "NANOBOT_CHAT_TOKEN=nonsense"); err == nil || !strings.Contains(out, "is no chat's") {
+	if out, err := runMCP(b, "NANOBOT_CHAT_TOKEN=nonsense"); err == nil || !strings.Contains(out, "is no chat's") {
 		t.Errorf("with no chat's token: %v, %s", err, out)
 	}
 }
 
-// programWith runs nanobot mcp with no input.
-func programWith(b *bot, env ...string) (string, error) {
+// runMCP runs nanobot mcp with no input.
+func runMCP(b *bot, env ...string) (string, error) {
 	cmd := programCommand("mcp", "--config", b.cfg)
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
@@ -245,10 +245,10 @@ func programWith(b *bot, env ...string) (string, error) {
 }
 
 func TestAPersonWithoutAccessIsSentNothingByTools(t *testing.T) {
-	b, token := stolenToken(t)
+	b, token := newBotWithStolenToken(t)
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
-	b.ended("1", 0)
-	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	b.awaitTurnEnd("1", 0)
+	c := b.connectClient("NANOBOT_CHAT_TOKEN=" + token)
 	cfg, err := os.ReadFile(b.cfg)
 	must(t, err)
 	b.configure(t, strings.Replace(string(cfg), `["*"]`, `["8"]`, 1))
@@ -260,7 +260,7 @@ func TestAPersonWithoutAccessIsSentNothingByTools(t *testing.T) {
 		}
 	}
 	must(t, c.Close())
-	if b.count("1", "secret") > 0 {
+	if b.countMessages("1", "secret") > 0 {
 		t.Error("it was sent")
 	}
 }
@@ -269,14 +269,14 @@ func TestAFloodOfMessagesIsBoundedForTheWholeChat(t *testing.T) {
 	b := toolBot(t, "")
 	s := toolScript{Connections: 3}
 	for range 10 {
-		s = s.call("send_message", map[string]any{"text": "flood"})
+		s = s.withCall("send_message", map[string]any{"text": "flood"})
 	}
-	said := b.run("1", s)
+	said := b.runScript("1", s)
 	sent, refused := strings.Count(said, `{"sent":true}`), strings.Count(said, `{"error":"RATE_LIMITED","message":"Too many messages: 20 at once and 30 a minute are allowed in a chat. Wait `)
-	if sent < 20 || sent > 25 || refused != 30-sent || b.count("1", "flood") != sent {
-		t.Errorf("%d were sent, %d refused, %d came: %s", sent, refused, b.count("1", "flood"), said)
+	if sent < 20 || sent > 25 || refused != 30-sent || b.countMessages("1", "flood") != sent {
+		t.Errorf("%d were sent, %d refused, %d came: %s", sent, refused, b.countMessages("1", "flood"), said)
 	}
-	if said := b.run("2", toolScript{}.call("send_message", map[string]any{"text": "other"})); said != `send_message: {"sent":true}` {
+	if said := b.runScript("2", toolScript{}.withCall("send_message", map[string]any{"text": "other"})); said != `send_message: {"sent":true}` {
 		t.Errorf("another chat: %q", said)
 	}
 }
@@ -306,13 +306,13 @@ func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
 	if len(open) != 16 || refused != 184 {
 		t.Errorf("%d are open, %d refused", len(open), refused)
 	}
-	if said := b.run("1", toolScript{}.call("send_message", map[string]any{"text": "hi"})); said != `send_message: {"sent":true}` {
+	if said := b.runScript("1", toolScript{}.withCall("send_message", map[string]any{"text": "hi"})); said != `send_message: {"sent":true}` {
 		t.Errorf("meanwhile: %q", said)
 	}
 	for _, c := range open {
 		_ = c.Close()
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		if c, err := toolsocket.Dial(t.Context(), strings.TrimSpace(string(path)), toolsocket.Hello{}); err == nil {
 			_ = c.Close()
 			break
@@ -322,38 +322,38 @@ func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
 		}
 	}
 	b.signal(syscall.SIGTERM)
-	if status := b.status(); status != 0 {
+	if status := b.awaitExit(); status != 0 {
 		t.Errorf("status %d: %s", status, b.log())
 	}
 }
 
 func TestAQuestionOfAToolSurvivesAKill(t *testing.T) {
 	b := toolBot(t, `, "gateway": {"onCrash": "retry"}`)
-	b.net.UserWrites("1", "7", toolScript{}.call("send_message", map[string]any{"text": "once"}).call("ask_user", map[string]any{"question": "Sure?", "options": []string{"yes", "no"}}).String())
-	question := b.await("1", "Sure?")
+	b.net.UserWrites("1", "7", toolScript{}.withCall("send_message", map[string]any{"text": "once"}).withCall("ask_user", map[string]any{"question": "Sure?", "options": []string{"yes", "no"}}).String())
+	question := b.awaitText("1", "Sure?")
 	b.signal(syscall.SIGKILL)
-	b.status()
+	b.awaitExit()
 	b.net.UserPresses("1", "7", question.Buttons[0])
 	b.program = startProgram(t, "serve", "--config", b.cfg)
-	if said := b.ended("1", 0); !strings.Contains(said, `"answer":"yes"`) {
+	if said := b.awaitTurnEnd("1", 0); !strings.Contains(said, `"answer":"yes"`) {
 		t.Errorf("the agent says %q", said)
 	}
-	if n := b.count("1", "once"); n != 1 {
+	if n := b.countMessages("1", "once"); n != 1 {
 		t.Errorf("the message came %d times", n)
 	}
 }
 
-func TestAQuestionOfAToolDoesNotHoldUpTheEnd(t *testing.T) {
+func TestAQuestionOfAToolDoesNotDelayTheShutdown(t *testing.T) {
 	b := toolBot(t, `, "gateway": {"drainTimeout": 600}`)
 	b.awaitLog("ready")
-	c := b.outside()
-	b.net.UserWrites("1", "7", toolScript{}.call("ask_user", map[string]any{"question": "Sure?"}).String())
-	b.await("1", "Sure?")
+	c := b.connectClient()
+	b.net.UserWrites("1", "7", toolScript{}.withCall("ask_user", map[string]any{"question": "Sure?"}).String())
+	b.awaitText("1", "Sure?")
 	b.signal(syscall.SIGTERM)
-	if status := b.status(); status != 0 {
+	if status := b.awaitExit(); status != 0 {
 		t.Errorf("status %d: %s", status, b.log())
 	}
-	if said := b.ended("1", 0); !strings.Contains(said, "about to restart") {
+	if said := b.awaitTurnEnd("1", 0); !strings.Contains(said, "about to restart") {
 		t.Errorf("the agent says %q", said)
 	}
 	if err := c.Ping(t.Context(), nil); err == nil {
@@ -362,10 +362,10 @@ func TestAQuestionOfAToolDoesNotHoldUpTheEnd(t *testing.T) {
 	_ = c.Close()
 }
 
-// shows waits until a chat shows a text.
-func (b *bot) shows(chat, text string) {
+// awaitShown waits until a chat shows a text.
+func (b *bot) awaitShown(chat, text string) {
 	b.t.Helper()
-	calls, ok := b.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+	calls, ok := b.net.Await(chat, waitTimeout, func(calls []gatewaytest.Call) bool {
 		return slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return c.Text == text })
 	})
 	if !ok {
@@ -374,9 +374,9 @@ func (b *bot) shows(chat, text string) {
 }
 
 func TestAQuestionEndsWithItsClientAndWithItsTurn(t *testing.T) {
-	b, token := stolenToken(t)
+	b, token := newBotWithStolenToken(t)
 	ctx, leave := context.WithCancel(t.Context())
-	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	c := b.connectClient("NANOBOT_CHAT_TOKEN=" + token)
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "ask_user", Arguments: map[string]any{"question": "Anybody?"}})
@@ -384,28 +384,28 @@ func TestAQuestionEndsWithItsClientAndWithItsTurn(t *testing.T) {
 			t.Error("a question that nobody answered has an answer")
 		}
 	})
-	b.await("1", "Anybody?")
+	b.awaitText("1", "Anybody?")
 	leave()
 	asking.Wait()
-	b.shows("1", "Anybody?\n\n→ no answer")
+	b.awaitShown("1", "Anybody?\n\n→ no answer")
 	asking.Go(func() {
 		got, isError := c.call("ask_user", map[string]any{"question": "And now?"})
 		if !isError || !strings.Contains(fmt.Sprint(got), "no turn runs in this chat now") && !strings.Contains(fmt.Sprint(got), "No turn runs in this chat now") {
 			t.Errorf("the question of a turn that was stopped: %v", got)
 		}
 	})
-	b.await("1", "And now?")
+	b.awaitText("1", "And now?")
 	b.net.UserWrites("1", "7", "/stop")
 	asking.Wait()
-	b.shows("1", "And now?\n\n→ no answer")
+	b.awaitShown("1", "And now?\n\n→ no answer")
 	must(t, c.Close())
 }
 
 func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
-	b, token := stolenToken(t)
+	b, token := newBotWithStolenToken(t)
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
-	b.ended("1", 0)
-	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	b.awaitTurnEnd("1", 0)
+	c := b.connectClient("NANOBOT_CHAT_TOKEN=" + token)
 	book := "# Release\n\n## Go\n\nReady?\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Release it?\"}}}\n```\n\n## Say it\n\nTell.\n"
 	if got, isError := c.call("kairos_mint", map[string]any{"markdown_doc": book, "llm_model_id": "test"}); isError {
 		t.Fatal(got)
@@ -426,7 +426,7 @@ func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
 			t.Errorf("it says %v", got)
 		}
 	})
-	question := b.await("1", "Release it?")
+	question := b.awaitText("1", "Release it?")
 	b.net.UserPresses("1", "7", question.Buttons[0])
 	proving.Wait()
 	must(t, c.Close())
@@ -467,36 +467,36 @@ func toolBotIn(t *testing.T, terminal map[string]any) *bot {
 	b.program = startBinary(t, program, []string{"XDG_RUNTIME_DIR="}, "serve", "--config", b.cfg)
 	t.Cleanup(func() { // so that it leaves no socket
 		b.signal(syscall.SIGTERM)
-		b.status()
+		b.awaitExit()
 	})
 	return b
 }
 
 func TestAnAgentInASandboxUsesTheTools(t *testing.T) {
-	landlockHere(t)
+	requireLandlock(t)
 	b := toolBotIn(t, map[string]any{"sandbox": "landlock"})
-	checkConfinedTools(t, b)
+	checkSandboxedTools(t, b)
 }
 
 func TestAnAgentOfAnotherUserUsesTheTools(t *testing.T) {
 	b := toolBotIn(t, map[string]any{"user": "nobody"})
-	checkConfinedTools(t, b)
+	checkSandboxedTools(t, b)
 }
 
-// checkConfinedTools has a confined agent send what it may, and what it may not.
-func checkConfinedTools(t *testing.T, b *bot) {
+// checkSandboxedTools has a confined agent send what it may, and what it may not.
+func checkSandboxedTools(t *testing.T, b *bot) {
 	t.Helper()
 	own := filepath.Join(filepath.Dir(b.cfg), "work", "users", "1")
-	s := toolScript{}.call("send_message", map[string]any{"text": "out of the box"}).
-		call("send_files", map[string]any{"files": []map[string]string{{"path": filepath.Join(own, "x.png")}}}).
-		call("send_files", map[string]any{"files": []map[string]string{{"path": b.cfg}}})
-	said := b.run("1", s)
+	s := toolScript{}.withCall("send_message", map[string]any{"text": "out of the box"}).
+		withCall("send_files", map[string]any{"files": []map[string]string{{"path": filepath.Join(own, "x.png")}}}).
+		withCall("send_files", map[string]any{"files": []map[string]string{{"path": b.cfg}}})
+	said := b.runScript("1", s)
 	if !strings.Contains(said, `send_message: {"sent":true}`) || !strings.Contains(said, "no such file") || strings.Count(said, "NOT_SENT") != 2 {
 		t.Fatalf("the agent says %q\n%s", said, b.log())
 	}
 	must(t, os.WriteFile(filepath.Join(own, "x.png"), []byte("x"), 0o644))
-	s.Orphan = true
-	if said := b.run("1", s); !strings.Contains(said, `send_files: {"sent":true,"files":1}`) {
-		t.Errorf("an orphan says %q\n%s", said, b.log())
+	s.Detached = true
+	if said := b.runScript("1", s); !strings.Contains(said, `send_files: {"sent":true,"files":1}`) {
+		t.Errorf("a detached process says %q\n%s", said, b.log())
 	}
 }

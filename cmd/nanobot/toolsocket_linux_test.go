@@ -19,10 +19,10 @@ import (
 // socketFile is the file of the state that names the socket.
 func (b *bot) socketFile() string { return filepath.Join(filepath.Dir(b.cfg), ".nanobot", "socket") }
 
-func TestAgentsAreToldASocketThatIsGoneWithTheDaemon(t *testing.T) {
+func TestTheSocketOfTheAgentsIsRemovedWithTheDaemon(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo here $NANOBOT_SOCKET"}`+anybody)
 	b.net.UserWrites("1", "7", "hello")
-	path := strings.TrimPrefix(b.await("1", "here /").Text, "here ")
+	path := strings.TrimPrefix(b.awaitText("1", "here /").Text, "here ")
 	if info, err := os.Stat(path); err != nil || info.Mode().Type() != fs.ModeSocket {
 		t.Fatalf("%q: %v", path, err)
 	}
@@ -31,7 +31,7 @@ func TestAgentsAreToldASocketThatIsGoneWithTheDaemon(t *testing.T) {
 		t.Errorf("the state names %q: %v, %v", named, err, serr)
 	}
 	b.signal(syscall.SIGTERM)
-	if status := b.status(); status != 0 {
+	if status := b.awaitExit(); status != 0 {
 		t.Errorf("status %d: %s", status, b.log())
 	}
 	for _, gone := range []string{path, filepath.Dir(path), b.socketFile()} {
@@ -51,7 +51,7 @@ func TestTheSocketOfAKilledDaemonIsRemovedByTheNext(t *testing.T) {
 	}
 	start()
 	b.signal(syscall.SIGKILL)
-	b.status()
+	b.awaitExit()
 	left, err := filepath.Glob(filepath.Join(dir, "*", "socket"))
 	if err != nil || len(left) != 1 {
 		t.Fatalf("a kill left %v, %v", left, err)
@@ -70,7 +70,7 @@ func TestASecondDaemonLeavesTheSocketOfTheFirstAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := b.again("serve"); err == nil {
+	if out, err := b.runCommand("serve"); err == nil {
 		t.Fatalf("a second daemon runs: %s", out)
 	}
 	after, err := os.ReadFile(b.socketFile())
@@ -116,7 +116,7 @@ func TestTheSocketIsNotOpenedInAnUnsuitableFolder(t *testing.T) {
 		"missing":            {config.Terminal{}, []string{filepath.Join(closed, "missing"), open}, open, ""},
 		"in the workspace":   {config.Terminal{}, []string{workspace, open}, open, ""},
 		"closed to the user": {config.Terminal{User: "nobody"}, []string{closed, open}, open, "their own folder for temporary files"},
-		"too long":           {config.Terminal{}, []string{longFolder(t), open}, open, ""},
+		"too long":           {config.Terminal{}, []string{newLongFolder(t), open}, open, ""},
 		"hidden":             {config.Terminal{Sandbox: "landlock"}, []string{open}, open, "their own folder for temporary files"},
 		"none":               {config.Terminal{}, []string{workspace}, "", "set XDG_RUNTIME_DIR"},
 	} {
@@ -137,8 +137,8 @@ func TestTheSocketIsNotOpenedInAnUnsuitableFolder(t *testing.T) {
 	}
 }
 
-// longFolder is a folder whose path is too long for a socket in it.
-func longFolder(t *testing.T) string {
+// newLongFolder is a folder whose path is too long for a socket in it.
+func newLongFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(runtimeDir(t), strings.Repeat("x", 100))
 	if err := os.Mkdir(dir, 0o711); err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// openFolder is one where others than root may look.
-func openFolder(t *testing.T) string {
+// newPublicFolder is one where others than root may look.
+func newPublicFolder(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -31,7 +31,7 @@ func TestRootDoesNothingThatSomebodyElsesConfigSays(t *testing.T) {
 		"in a folder that others can write to": func(t *testing.T, dir string) { must(t, os.Chmod(dir, 0o775)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := openFolder(t)
+			dir := newPublicFolder(t)
 			server, err := net.Listen("tcp", "127.0.0.1:0")
 			must(t, err)
 			defer server.Close()
@@ -70,7 +70,7 @@ func TestRootDoesNothingThatSomebodyElsesConfigSays(t *testing.T) {
 // In a container everybody is root, also where the folder comes from outside.
 func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
 	for _, owner := range []int{0, stranger} {
-		dir := openFolder(t)
+		dir := newPublicFolder(t)
 		must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "id -u"}}`), 0o644))
 		must(t, os.Chown(dir, owner, owner))
 		must(t, os.Chown(filepath.Join(dir, "config.json"), owner, owner))
@@ -85,7 +85,7 @@ func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
 }
 
 func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
-	dir := openFolder(t)
+	dir := newPublicFolder(t)
 	path := filepath.Join(dir, "config.json")
 	for _, name := range []string{"state", "state/workspace"} {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))

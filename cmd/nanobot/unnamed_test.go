@@ -59,7 +59,7 @@ func TestNoOtherPackageNamesAChannelOrAProtocol(t *testing.T) {
 					t.Errorf("%s says %s", file, n.Value)
 				}
 			case *ast.Ident:
-				if strings.HasPrefix(file, "config/") && named(n.Name, names) {
+				if strings.HasPrefix(file, "config/") && containsName(n.Name, names) {
 					t.Errorf("%s has an identifier %s", file, n.Name)
 				}
 			}
@@ -71,9 +71,9 @@ func TestNoOtherPackageNamesAChannelOrAProtocol(t *testing.T) {
 	}
 }
 
-// named reports whether a word of an identifier in camel case is one of the names. Some of them are
+// containsName reports whether a word of an identifier in camel case is one of the names. Some of them are
 // also English.
-func named(identifier string, names []string) bool {
+func containsName(identifier string, names []string) bool {
 	words := regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`).FindAllString(identifier, -1)
 	for _, w := range words {
 		for _, n := range names {

@@ -30,7 +30,7 @@ func BenchmarkWebStreams(b *testing.B) {
 	ctx, cancel := context.WithCancel(b.Context())
 	var all sync.WaitGroup
 	for range streams {
-		resp := w.ask(ctx, http.MethodGet, "/api/events", nil)
+		resp := w.request(ctx, http.MethodGet, "/api/events", nil)
 		all.Go(func() {
 			defer resp.Body.Close()
 			buf := make([]byte, 64<<10)
@@ -51,7 +51,7 @@ func BenchmarkWebStreams(b *testing.B) {
 		for i := range perSecond * seconds {
 			<-tick.C
 			body, _ := json.Marshal(map[string]string{"text": "hello"})
-			resp := w.ask(ctx, http.MethodPost, fmt.Sprintf("/api/chats/web-%d/messages", i%perSecond), bytes.NewReader(body))
+			resp := w.request(ctx, http.MethodPost, fmt.Sprintf("/api/chats/web-%d/messages", i%perSecond), bytes.NewReader(body))
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 			if i%50 == 0 {
@@ -94,7 +94,7 @@ func startBenchWeb(b *testing.B) *benchWeb {
 		b.Fatal(err)
 	}
 	cmd := exec.Command(buildBinary(b), "serve", "--config", filepath.Join(dir, "config.json"))
-	cmd.Dir, cmd.Env, cmd.Stderr = dir, plainEnviron(), os.Stderr
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, environWithoutTestSettings(), os.Stderr
 	w := &benchWeb{b, "http://" + listen, killtest.Start(b, cmd).PID(), &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if resp, err := w.client.Get(w.url + "/healthz"); err == nil {
@@ -107,7 +107,7 @@ func startBenchWeb(b *testing.B) *benchWeb {
 	}
 }
 
-func (w *benchWeb) ask(ctx context.Context, method, path string, body io.Reader) *http.Response {
+func (w *benchWeb) request(ctx context.Context, method, path string, body io.Reader) *http.Response {
 	w.b.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, w.url+path, body)
 	if err != nil {

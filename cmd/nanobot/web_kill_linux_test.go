@@ -19,23 +19,23 @@ import (
 // that they saw. With NANOBOT_LONG=1 there are 100 kills.
 func TestTheWebDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	kills := 6
-	if long() {
+	if runsLongTests() {
 		kills = 100
 		t.Setenv("NANOBOT_LONG", "") // which is restored at the end
 		os.Unsetenv("NANOBOT_LONG")  // the daemon would take it for a setting
 	}
 	b := newWebBot(t)
-	ann := b.enter()
-	s := &storm{b: b, ann: ann, seen: map[string]int{}, last: map[string]int{}}
+	ann := b.signIn()
+	s := &webKillTest{b: b, ann: ann, seen: map[string]int{}, last: map[string]int{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	began := make(chan struct{})
-	all.Go(func() { ann.watch(ctx, func(e told) { s.note(e, began) }) })
+	all.Go(func() { ann.followEvents(ctx, func(e webEvent) { s.recordEvent(e, began) }) })
 	<-began
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
 	for chat := range 4 {
-		writers.Go(func() { s.write(fmt.Sprintf("web-%d-known-to-nobody-else", chat), stop) })
+		writers.Go(func() { s.sendMessages(fmt.Sprintf("web-%d-known-to-nobody-else", chat), stop) })
 	}
 	for range kills {
 		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond) // any instant
@@ -47,16 +47,16 @@ func TestTheWebDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	}
 	close(stop)
 	writers.Wait()
-	for deadline := time.Now().Add(patience); s.missing() != "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(waitTimeout); s.findMissing() != "" && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	cancel()
 	all.Wait()
-	s.score()
+	s.checkAnswers()
 }
 
-// storm is what was said, and what was seen of it.
-type storm struct {
+// webKillTest is what was said, and what was seen of it.
+type webKillTest struct {
 	b   *webBot
 	ann *browser
 
@@ -67,7 +67,7 @@ type storm struct {
 	once sync.Once
 }
 
-func (s *storm) note(e told, began chan struct{}) {
+func (s *webKillTest) recordEvent(e webEvent, began chan struct{}) {
 	s.once.Do(func() { close(began) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +84,8 @@ func (s *storm) note(e told, began chan struct{}) {
 	}
 }
 
-// write says one thing after the other, as a page does: again until it is known to be taken.
-func (s *storm) write(chat string, stop chan struct{}) {
+// sendMessages says one thing after the other, as a page does: again until it is known to be taken.
+func (s *webKillTest) sendMessages(chat string, stop chan struct{}) {
 	for i := 0; ; i++ {
 		select {
 		case <-stop:
@@ -95,7 +95,7 @@ func (s *storm) write(chat string, stop chan struct{}) {
 		text := fmt.Sprintf("%s.%d", chat, i)
 		body, _ := json.Marshal(map[string]string{"text": text, "client_id": text})
 		for {
-			status, _, err := s.ann.try("POST", "/api/chats/"+chat+"/messages", "application/json", bytes.NewReader(body))
+			status, _, err := s.ann.tryRequest("POST", "/api/chats/"+chat+"/messages", "application/json", bytes.NewReader(body))
 			if err == nil && status == http.StatusAccepted {
 				break
 			}
@@ -110,8 +110,8 @@ func (s *storm) write(chat string, stop chan struct{}) {
 // given is what a chat is told of a message whose turn was cut off three times.
 const given = "I was restarted while working on this. /retry runs it again."
 
-// missing names something that was said and neither answered nor given up yet.
-func (s *storm) missing() string {
+// findMissing names something that was said and neither answered nor given up yet.
+func (s *webKillTest) findMissing() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	up := map[string]int{}
@@ -133,9 +133,9 @@ func answerOf(said string) string {
 	return fmt.Sprintf("%s re **%s**", chat, text)
 }
 
-func (s *storm) score() {
+func (s *webKillTest) checkAnswers() {
 	t := s.b.t
-	if text := s.missing(); text != "" {
+	if text := s.findMissing(); text != "" {
 		t.Errorf("%s was never answered", text)
 	}
 	unanswered := 0

@@ -77,7 +77,7 @@ func (b *webBot) start() {
 func (b *webBot) kill() {
 	b.t.Helper()
 	b.signal(syscall.SIGKILL)
-	b.status()
+	b.awaitExit()
 }
 
 // link makes a link beside the daemon.
@@ -103,8 +103,8 @@ type browser struct {
 	http.Client
 }
 
-// enter is somebody who comes in by a link.
-func (b *webBot) enter(args ...string) *browser {
+// signIn is somebody who comes in by a link.
+func (b *webBot) signIn(args ...string) *browser {
 	b.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -112,15 +112,15 @@ func (b *webBot) enter(args ...string) *browser {
 	}
 	p := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
 	b.t.Cleanup(p.CloseIdleConnections)
-	status, body := p.ask("POST", strings.TrimPrefix(b.link(args...), "http://"+b.listen), "", nil)
+	status, body := p.request("POST", strings.TrimPrefix(b.link(args...), "http://"+b.listen), "", nil)
 	if status != http.StatusOK || !strings.Contains(body, "<html") {
 		b.t.Fatalf("the link leads to %d %.200s", status, body)
 	}
 	return p
 }
 
-// try makes a request from our own page.
-func (p *browser) try(method, path, kind string, body io.Reader) (int, string, error) {
+// tryRequest makes a request from our own page.
+func (p *browser) tryRequest(method, path, kind string, body io.Reader) (int, string, error) {
 	req, err := http.NewRequestWithContext(p.b.t.Context(), method, "http://"+p.b.listen+path, body)
 	if err != nil {
 		return 0, "", err
@@ -138,25 +138,25 @@ func (p *browser) try(method, path, kind string, body io.Reader) (int, string, e
 	return resp.StatusCode, string(b), err
 }
 
-func (p *browser) ask(method, path, kind string, body io.Reader) (int, string) {
+func (p *browser) request(method, path, kind string, body io.Reader) (int, string) {
 	p.b.t.Helper()
-	status, answer, err := p.try(method, path, kind, body)
+	status, answer, err := p.tryRequest(method, path, kind, body)
 	if err != nil {
 		p.b.t.Fatal(err)
 	}
 	return status, answer
 }
 
-func (p *browser) say(chat, text string) {
+func (p *browser) sendMessage(chat, text string) {
 	p.b.t.Helper()
 	body, _ := json.Marshal(map[string]string{"text": text})
-	if status, answer := p.ask("POST", "/api/chats/"+chat+"/messages", "application/json", bytes.NewReader(body)); status != http.StatusAccepted {
+	if status, answer := p.request("POST", "/api/chats/"+chat+"/messages", "application/json", bytes.NewReader(body)); status != http.StatusAccepted {
 		p.b.t.Fatalf("%q is answered %d %s", text, status, answer)
 	}
 }
 
-// told is an event of the stream.
-type told struct {
+// webEvent is an event of the stream.
+type webEvent struct {
 	name, id string
 	data     struct {
 		ID, Chat, From, Kind, Text, HTML string
@@ -165,9 +165,9 @@ type told struct {
 	}
 }
 
-// watch follows the stream until ctx ends, coming back by itself as browsers do, and hands on each
+// followEvents follows the stream until ctx ends, coming back by itself as browsers do, and hands on each
 // event.
-func (p *browser) watch(ctx context.Context, do func(told)) {
+func (p *browser) followEvents(ctx context.Context, do func(webEvent)) {
 	for last := ""; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.b.listen+"/api/events", nil)
 		if last != "" {
@@ -177,7 +177,7 @@ func (p *browser) watch(ctx context.Context, do func(told)) {
 		if err != nil {
 			continue
 		}
-		var e told
+		var e webEvent
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 			switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
 			case "event":
@@ -188,27 +188,27 @@ func (p *browser) watch(ctx context.Context, do func(told)) {
 			case "data":
 				_ = json.Unmarshal([]byte(value), &e.data)
 				do(e)
-				e = told{}
+				e = webEvent{}
 			}
 		}
 		resp.Body.Close()
 	}
 }
 
-// tab is a page that is open.
-func (p *browser) tab() (next func(name string) told) {
+// openEventStream is a page that is open.
+func (p *browser) openEventStream() (next func(name string) webEvent) {
 	p.b.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	events := make(chan told, 10_000)
+	events := make(chan webEvent, 10_000)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.watch(ctx, func(e told) { events <- e })
+		p.followEvents(ctx, func(e webEvent) { events <- e })
 	}()
 	p.b.t.Cleanup(func() { cancel(); <-done })
-	next = func(name string) told {
+	next = func(name string) webEvent {
 		p.b.t.Helper()
-		for timeout := time.After(patience); ; {
+		for timeout := time.After(waitTimeout); ; {
 			select {
 			case e := <-events:
 				if e.name == name && (name != "message" || e.data.From == "bot") {
@@ -226,34 +226,34 @@ func (p *browser) tab() (next func(name string) told) {
 func TestTheWebChatTalks(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
-	ann := b.enter("--user", "ann")
-	next := ann.tab()
-	answer := func() (e told) { // also to what came before the last turn had ended
+	ann := b.signIn("--user", "ann")
+	next := ann.openEventStream()
+	answer := func() (e webEvent) { // also to what came before the last turn had ended
 		for e = next("message"); strings.HasPrefix(e.data.Text, queuedNotice); e = next("message") {
 		}
 		return e
 	}
-	ann.say("web-a-known-to-nobody-else", "hello")
+	ann.sendMessage("web-a-known-to-nobody-else", "hello")
 	if e := answer(); e.data.HTML != "<p>re <strong>hello</strong></p>" || e.data.Chat != "web-a-known-to-nobody-else" {
 		t.Errorf("shown was %+v", e)
 	}
 	// Progress and Stop.
-	ann.say("web-a-known-to-nobody-else", "slow")
+	ann.sendMessage("web-a-known-to-nobody-else", "slow")
 	p := next("progress")
 	if !strings.Contains(p.data.Text, "working") || len(p.data.Buttons) != 1 {
 		t.Errorf("shown was %+v", p)
 	}
-	ann.press("web-a-known-to-nobody-else", p.data.ID, p.data.Buttons[0].Data)
+	ann.pressButton("web-a-known-to-nobody-else", p.data.ID, p.data.Buttons[0].Data)
 	if e := answer(); !strings.Contains(e.data.Text, "Stopped") {
 		t.Errorf("after Stop came %+v", e)
 	}
 	// A question.
-	ann.say("web-a-known-to-nobody-else", "ask")
+	ann.sendMessage("web-a-known-to-nobody-else", "ask")
 	q := answer()
 	if len(q.data.Buttons) != 2 || q.data.Buttons[1].Label != "Blue" {
 		t.Fatalf("the question is %+v", q)
 	}
-	ann.press("web-a-known-to-nobody-else", q.data.ID, q.data.Buttons[1].Data)
+	ann.pressButton("web-a-known-to-nobody-else", q.data.ID, q.data.Buttons[1].Data)
 	if e := answer(); e.data.Text != "you chose Blue" {
 		t.Errorf("the answer is %+v", e)
 	}
@@ -263,7 +263,7 @@ func TestTheWebChatTalks(t *testing.T) {
 	part, _ := w.CreateFormFile("file", "photo.png")
 	fmt.Fprint(part, "x")
 	w.Close()
-	if status, answer := ann.ask("POST", "/api/chats/web-a-known-to-nobody-else/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
+	if status, answer := ann.request("POST", "/api/chats/web-a-known-to-nobody-else/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
 		t.Errorf("a file is answered %d %s", status, answer)
 	}
 	if e := answer(); e.data.Text != "files: photo.png " {
@@ -271,10 +271,10 @@ func TestTheWebChatTalks(t *testing.T) {
 	}
 }
 
-func (p *browser) press(chat, message, data string) {
+func (p *browser) pressButton(chat, message, data string) {
 	p.b.t.Helper()
 	body, _ := json.Marshal(map[string]string{"message": message, "data": data})
-	if status, answer := p.ask("POST", "/api/chats/"+chat+"/press", "application/json", bytes.NewReader(body)); status != http.StatusAccepted {
+	if status, answer := p.request("POST", "/api/chats/"+chat+"/press", "application/json", bytes.NewReader(body)); status != http.StatusAccepted {
 		p.b.t.Fatalf("the press is answered %d %s", status, answer)
 	}
 }
@@ -282,15 +282,15 @@ func (p *browser) press(chat, message, data string) {
 func TestTheWebChatIsShut(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
-	ann := b.enter()
+	ann := b.signIn()
 	stranger := &browser{b, http.Client{Transport: &http.Transport{}}}
 	t.Cleanup(stranger.CloseIdleConnections)
 	for _, path := range []string{"/", "/api/chats", "/api/events", "/api/media/x", "/api/openapi.json", "/main.js"} {
-		if status, _ := stranger.ask("GET", path, "", nil); status != http.StatusUnauthorized {
+		if status, _ := stranger.request("GET", path, "", nil); status != http.StatusUnauthorized {
 			t.Errorf("a stranger who asks for %s is answered %d", path, status)
 		}
 	}
-	if status, body := stranger.ask("GET", "/healthz", "", nil); status != http.StatusOK || body != "ok\n" {
+	if status, body := stranger.request("GET", "/healthz", "", nil); status != http.StatusOK || body != "ok\n" {
 		t.Errorf("/healthz is answered %d %q", status, body)
 	}
 	for _, c := range []struct {
@@ -331,9 +331,9 @@ func TestTheWebChatIsShut(t *testing.T) {
 func TestAgentsGetNeitherTheKeyNorTheTokenNorOthersChats(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
-	ann := b.enter()
-	next := ann.tab()
-	ann.say("web-a-known-to-nobody-else", "steal")
+	ann := b.signIn()
+	next := ann.openEventStream()
+	ann.sendMessage("web-a-known-to-nobody-else", "steal")
 	e := next("message")
 	if len(e.data.Media) > 0 || strings.Count(e.data.Text, "was not sent") != 2 {
 		t.Errorf("it got %+v", e)
@@ -343,29 +343,29 @@ func TestAgentsGetNeitherTheKeyNorTheTokenNorOthersChats(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
+func TestOutputDuringTheShutdownReachesTheWebChat(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
-	ann := b.enter()
-	next := ann.tab()
-	ann.say("web-a-known-to-nobody-else", "slow")
+	ann := b.signIn()
+	next := ann.openEventStream()
+	ann.sendMessage("web-a-known-to-nobody-else", "slow")
 	next("progress")
 	dir := filepath.Dir(b.cfg)
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "up")); err == nil || time.Now().After(deadline) {
 			break
 		}
 	}
 	b.signal(syscall.SIGTERM)
 	b.awaitLog("stopping")
-	ann.say("web-b-known-to-nobody-else", "said while it ends")
+	ann.sendMessage("web-b-known-to-nobody-else", "said while it ends")
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if e := next("message"); e.data.Text != "done" {
 		t.Errorf("shown was %+v", e)
 	}
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 	if log := b.log(); strings.Contains(log, "requests cut off") {
@@ -377,7 +377,7 @@ func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
 	}
 }
 
-func TestALinkForNothingIsRefused(t *testing.T) {
+func TestALinkWithoutTheWebChatIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for cfg, want := range map[string]string{
@@ -396,7 +396,7 @@ func TestALinkForNothingIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
+func TestOnlyOperatorsUseWhatIsForOperators(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	cfg := &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0", Token: webToken}, Gateway: config.Gateway{StateDir: state}}
@@ -432,7 +432,7 @@ func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.ask("POST", httpd.EnterPath+code, "", nil)
+			p.request("POST", httpd.EnterPath+code, "", nil)
 		} else if role != "" {
 			req.Header.Set("Authorization", "Bearer "+webToken)
 		}

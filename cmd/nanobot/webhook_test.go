@@ -20,9 +20,9 @@ import (
 	"nanobot/internal/addrtest"
 )
 
-// hookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict Bot
+// webhookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict Bot
 // API on loopback.
-type hookBot struct {
+type webhookBot struct {
 	*program
 	t      *testing.T
 	api    *telegramtest.Server
@@ -37,10 +37,10 @@ const answers = `read -r line
 	*) text=${line#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}";; esac
 `
 
-func newHookBot(t *testing.T) *hookBot {
+func newWebhookBot(t *testing.T) *webhookBot {
 	t.Helper()
 	dir := t.TempDir()
-	b := &hookBot{t: t, api: telegramtest.New(t), listen: freeAddress(t), cfg: filepath.Join(dir, "config.json")}
+	b := &webhookBot{t: t, api: telegramtest.New(t), listen: freeAddress(t), cfg: filepath.Join(dir, "config.json")}
 	b.passes.Store(1 << 60)
 	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: b.listen})
 	to.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
@@ -72,23 +72,23 @@ func newHookBot(t *testing.T) *hookBot {
 
 // start begins a daemon that waits for full albums: Telegram delivers the parts one by one, and a
 // busy machine may pause between them.
-func (b *hookBot) start() {
+func (b *webhookBot) start() {
 	b.program = startProgramWith(b.t, []string{"TEST_ALBUM_QUIET=1h"}, "serve", "--config", b.cfg)
 }
 
 // kill is kill -9.
-func (b *hookBot) kill() {
+func (b *webhookBot) kill() {
 	b.t.Helper()
 	b.signal(syscall.SIGKILL)
-	b.status()
+	b.awaitExit()
 	if !b.api.AwaitDisconnected(telegramtest.WaitLimit) { // what it was still sending is then sent, or never is
 		b.t.Fatal("it is dead and still connected")
 	}
 }
 
-// answered waits until a chat was given this answer, and fails the test unless these are all that
+// expectAnswers waits until a chat was given this answer, and fails the test unless these are all that
 // it was given, in order. What was in flight at a kill may be there twice, and says so.
-func (b *hookBot) answered(chat int64, want ...string) {
+func (b *webhookBot) expectAnswers(chat int64, want ...string) {
 	b.t.Helper()
 	var texts []string
 	b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(shown []telegramtest.Message) bool {
@@ -121,7 +121,7 @@ func fullAlbum() []telegramtest.Media {
 
 func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 	t.Parallel()
-	b := newHookBot(t)
+	b := newWebhookBot(t)
 	b.api.UserSends(7, "hi")
 	b.api.WaitForText(t, 7, "you said hi")
 	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "look"}, fullAlbum()...)
@@ -139,7 +139,7 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 		t.Errorf("healthz says %d %q", resp.StatusCode, alive)
 	}
 	b.signal(syscall.SIGTERM)
-	if got := b.status(); got != 0 {
+	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d", got)
 	}
 	if calls := b.api.Calls("deleteWebhook"); len(calls) != 0 {
@@ -147,12 +147,12 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 	}
 	b.api.UserSends(7, "anybody there?") // Telegram keeps it
 	b.start()
-	b.answered(7, "you said hi", "got 10 files", "you said anybody there?")
+	b.expectAnswers(7, "you said hi", "got 10 files", "you said anybody there?")
 }
 
 func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newHookBot(t)
+	b := newWebhookBot(t)
 	b.api.UserSends(7, "hi")
 	b.api.WaitForText(t, 7, "you said hi")
 	update := `{"update_id":1,"message":{"message_id":99,"text":"let me in","chat":{"id":7,"type":"private"},"from":{"id":7}}}`
@@ -172,12 +172,12 @@ func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
 		}
 	}
 	b.api.UserSends(7, "bye")
-	b.answered(7, "you said hi", "you said bye")
+	b.expectAnswers(7, "you said hi", "you said bye")
 }
 
 func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) {
 	t.Parallel()
-	b := newHookBot(t)
+	b := newWebhookBot(t)
 	const chats, rounds = 12, 4
 	for round := range rounds {
 		before := len(b.api.Deliveries())
@@ -198,7 +198,7 @@ func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) 
 		for round := range rounds {
 			want = append(want, fmt.Sprintf("you said %d.%d", chat, round))
 		}
-		b.answered(int64(100+chat), want...)
+		b.expectAnswers(int64(100+chat), want...)
 	}
 	if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
 		t.Errorf("%d updates are left", b.api.PendingUpdates())
@@ -207,7 +207,7 @@ func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) 
 
 func TestWebhookGathersAnAlbumAcrossAKill(t *testing.T) {
 	t.Parallel()
-	b := newHookBot(t)
+	b := newWebhookBot(t)
 	b.api.UserSends(7, "hi")
 	b.api.WaitForText(t, 7, "you said hi")
 	b.passes.Store(2) // then the proxy is down, and the daemon is killed
@@ -219,5 +219,5 @@ func TestWebhookGathersAnAlbumAcrossAKill(t *testing.T) {
 	b.start()
 	b.passes.Store(1 << 60)
 	b.api.UserSends(7, "bye")
-	b.answered(7, "you said hi", "got 10 files", "you said bye")
+	b.expectAnswers(7, "you said hi", "got 10 files", "you said bye")
 }

@@ -30,21 +30,21 @@ var brokenConfigs = map[string]struct {
 	"unknown key":              {`{"terminal": {"comand": "x"}}`, "terminal.comand"},
 	"message as code":          {`{"terminal": {"command": "sh -c {message}"}}`, "sh would evaluate {message} as code"},
 	"stdin that is unknown":    {`{"terminal": {"command": "x", "stdin": "json"}}`, "terminal.stdin"},
-	"file is missing":          {agentAnd(`"telegram": {"enabled": true, "token": "file:missing.txt"}`), "channels.telegram: token: read secret"},
-	"file is empty":            {agentAnd(`"telegram": {"enabled": true, "token": "file:empty.txt"}`), "empty.txt is empty"},
-	"file is a folder":         {agentAnd(`"telegram": {"enabled": true, "token": "file:folder"}`), "is a directory"},
-	"variable is unset":        {agentAnd(`"telegram": {"enabled": true, "token": "env:NO_SUCH_TOKEN"}`), "environment variable NO_SUCH_TOKEN is not set"},
-	"variable as in a shell":   {agentAnd(`"telegram": {"enabled": true, "token": "$TOKEN"}`), `channels.telegram.token: would be used literally; write "env:TOKEN" to use the value of the variable`},
-	"variable in braces":       {agentAnd(`"discord": {"enabled": true, "token": "${DISCORD_TOKEN}"}`), `write "env:DISCORD_TOKEN"`},
+	"file is missing":          {configWith(`"telegram": {"enabled": true, "token": "file:missing.txt"}`), "channels.telegram: token: read secret"},
+	"file is empty":            {configWith(`"telegram": {"enabled": true, "token": "file:empty.txt"}`), "empty.txt is empty"},
+	"file is a folder":         {configWith(`"telegram": {"enabled": true, "token": "file:folder"}`), "is a directory"},
+	"variable is unset":        {configWith(`"telegram": {"enabled": true, "token": "env:NO_SUCH_TOKEN"}`), "environment variable NO_SUCH_TOKEN is not set"},
+	"variable as in a shell":   {configWith(`"telegram": {"enabled": true, "token": "$TOKEN"}`), `channels.telegram.token: would be used literally; write "env:TOKEN" to use the value of the variable`},
+	"variable in braces":       {configWith(`"discord": {"enabled": true, "token": "${DISCORD_TOKEN}"}`), `write "env:DISCORD_TOKEN"`},
 	"key as in a shell":        {`{"terminal": {"command": "x", "providers": {"a": {"apiKeys": ["$KEY"]}}}}`, `write "env:KEY"`},
-	"Discord's for Telegram":   {agentAnd(`"telegram": {"enabled": true, "token": "` + discordToken + `"}`), "channels.telegram: token: must look like"},
-	"Telegram's for Discord":   {agentAnd(`"discord": {"enabled": true, "token": "` + telegramToken + `"}`), "channels.discord: token: must look like"},
-	"Discord's in a file":      {agentAnd(`"telegram": {"enabled": true, "token": "file:discord.txt"}`), "channels.telegram: token: must look like"},
-	"both networks":            {agentAnd(`"telegram": {"enabled": true, "token": "file:missing.txt"}, "discord": {"enabled": true, "token": "env:NO_SUCH_TOKEN"}`), "NO_SUCH_TOKEN is not set\nchannels.telegram"},
-	"secret of the webhook":    {agentAnd(`"telegram": {"enabled": true, "token": "`+telegramToken+`", "mode": "webhook", "webhookUrl": "https://x.example/t", "webhookSecret": "env:NO_SUCH"}`, `, "http": {"listen": "127.0.0.1:0"}`), "webhookSecret: environment variable"},
-	"form of the secret":       {agentAnd(`"telegram": {"enabled": true, "token": "`+telegramToken+`", "mode": "webhook", "webhookUrl": "https://x.example/t", "webhookSecret": "file:odd.txt"}`, `, "http": {"listen": "127.0.0.1:0"}`), "webhookSecret: must be"},
-	"token of the server":      {agentAnd(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "file:missing.txt"}`), "http.token: read secret"},
-	"short token":              {agentAnd(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "file:odd.txt"}`), "http.token: must have at least 16"},
+	"Discord's for Telegram":   {configWith(`"telegram": {"enabled": true, "token": "` + discordToken + `"}`), "channels.telegram: token: must look like"},
+	"Telegram's for Discord":   {configWith(`"discord": {"enabled": true, "token": "` + telegramToken + `"}`), "channels.discord: token: must look like"},
+	"Discord's in a file":      {configWith(`"telegram": {"enabled": true, "token": "file:discord.txt"}`), "channels.telegram: token: must look like"},
+	"both networks":            {configWith(`"telegram": {"enabled": true, "token": "file:missing.txt"}, "discord": {"enabled": true, "token": "env:NO_SUCH_TOKEN"}`), "NO_SUCH_TOKEN is not set\nchannels.telegram"},
+	"secret of the webhook":    {configWith(`"telegram": {"enabled": true, "token": "`+telegramToken+`", "mode": "webhook", "webhookUrl": "https://x.example/t", "webhookSecret": "env:NO_SUCH"}`, `, "http": {"listen": "127.0.0.1:0"}`), "webhookSecret: environment variable"},
+	"form of the secret":       {configWith(`"telegram": {"enabled": true, "token": "`+telegramToken+`", "mode": "webhook", "webhookUrl": "https://x.example/t", "webhookSecret": "file:odd.txt"}`, `, "http": {"listen": "127.0.0.1:0"}`), "webhookSecret: must be"},
+	"token of the server":      {configWith(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "file:missing.txt"}`), "http.token: read secret"},
+	"short token":              {configWith(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "file:odd.txt"}`), "http.token: must have at least 16"},
 	"key of a provider":        {`{"terminal": {"command": "x", "providers": {"a": {"apiKeys": ["file:missing.txt"]}}}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, "terminal.providers.a.apiKeys[0]: read secret"},
 	"sandbox that is unknown":  {`{"terminal": {"command": "x", "sandbox": "landlok"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, `terminal.sandbox: must be "none", "landlock" or a command`},
 	"sandbox that is required": {`{"terminal": {"command": "x", "sandbox": "no-such-wrapper --x", "sandboxRequired": true}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, "no-such-wrapper"},
@@ -53,20 +53,20 @@ var brokenConfigs = map[string]struct {
 	"agent and channel":        {`{"terminal": {"command": "x", "sandbox": "landlok"}, "channels": {"telegram": {"enabled": true, "token": "file:missing.txt"}}}`, "terminal.sandbox: must be"},
 }
 
-func agentAnd(channels string, more ...string) string {
+func configWith(channels string, more ...string) string {
 	return `{"terminal": {"command": "x"}, "channels": {` + channels + `}` + strings.Join(more, "") + `}`
 }
 
-// commandOn runs a command on a config and returns its status and what it says, without warnings
+// runOnConfig runs a command on a config and returns its status and what it says, without warnings
 // and the log.
-func commandOn(t *testing.T, command, dir string, environ ...string) (status int, said string) {
+func runOnConfig(t *testing.T, command, dir string, environ ...string) (status int, said string) {
 	t.Helper()
 	// A serve that is not refused would run on.
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], command, "--config", "config.json")
 	cmd.Dir = dir
-	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1"), environ...)
+	cmd.Env = append(append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1"), environ...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	_ = cmd.Run()
@@ -78,7 +78,7 @@ func commandOn(t *testing.T, command, dir string, environ ...string) (status int
 	return cmd.ProcessState.ExitCode(), said
 }
 
-func configDir(t *testing.T, config string) string {
+func writeConfigDir(t *testing.T, config string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, sub := range []string{"folder", "damaged/telegram-updates"} {
@@ -101,15 +101,15 @@ func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 	for name, c := range brokenConfigs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := configDir(t, c.config)
-			status, said := commandOn(t, "check-config", dir)
+			dir := writeConfigDir(t, c.config)
+			status, said := runOnConfig(t, "check-config", dir)
 			if status != exit.Config || !strings.Contains(said, c.want) {
 				t.Errorf("check-config ends with %d and says %s", status, said)
 			}
-			if again, same := commandOn(t, "serve", dir); again != status || same != said {
+			if again, same := runOnConfig(t, "serve", dir); again != status || same != said {
 				t.Errorf("check-config ends with %d and says %s\nserve ends with %d and says %s", status, said, again, same)
 			}
-			if status, _ := commandOn(t, "doctor", dir); status != exit.Config {
+			if status, _ := runOnConfig(t, "doctor", dir); status != exit.Config {
 				t.Errorf("doctor ends with %d", status)
 			}
 			for _, secret := range []string{telegramToken, discordToken} {
@@ -124,31 +124,31 @@ func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 func TestOnlyTheServiceChecksItsCredentials(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]string{
-		"token":    agentAnd(`"telegram": {"enabled": true, "token": "cred:telegram"}`),
+		"token":    configWith(`"telegram": {"enabled": true, "token": "cred:telegram"}`),
 		"provider": `{"terminal": {"command": "x", "providers": {"a": {"apiKeys": ["cred:a"]}}}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`,
-		"unused":   agentAnd(`"telegram": {"enabled": true, "token": "` + telegramToken + `", "webhookSecret": "cred:hook"}`),
-		"server":   agentAnd(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "cred:http"}`),
-		"webhook":  agentAnd(`"telegram": {"enabled": true, "token": "`+telegramToken+`", "mode": "webhook", "webhookUrl": "https://x.example/t", "webhookSecret": "cred:hook"}`, `, "http": {"listen": "127.0.0.1:0"}`),
+		"unused":   configWith(`"telegram": {"enabled": true, "token": "` + telegramToken + `", "webhookSecret": "cred:hook"}`),
+		"server":   configWith(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "cred:http"}`),
+		"webhook":  configWith(`"telegram": {"enabled": true, "token": "`+telegramToken+`", "mode": "webhook", "webhookUrl": "https://x.example/t", "webhookSecret": "cred:hook"}`, `, "http": {"listen": "127.0.0.1:0"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := configDir(t, config)
-			if status, said := commandOn(t, "check-config", dir); status != 0 || said != "" {
+			dir := writeConfigDir(t, config)
+			if status, said := runOnConfig(t, "check-config", dir); status != 0 || said != "" {
 				t.Errorf("outside: %d %s", status, said)
 			}
 			inside := "CREDENTIALS_DIRECTORY=" + filepath.Join(dir, "folder")
-			status, said := commandOn(t, "check-config", dir, inside)
+			status, said := runOnConfig(t, "check-config", dir, inside)
 			if status != exit.Config || !strings.Contains(said, "read secret") {
 				t.Errorf("inside: %d %s", status, said)
 			}
-			if again, same := commandOn(t, "serve", dir, inside); again != status || same != said {
+			if again, same := runOnConfig(t, "serve", dir, inside); again != status || same != said {
 				t.Errorf("check-config: %d %s\nserve: %d %s", status, said, again, same)
 			}
 		})
 	}
 	// What else is wrong is said all the same.
-	dir := configDir(t, agentAnd(`"telegram": {"enabled": true, "token": "cred:telegram"}, "discord": {"enabled": true, "token": "file:missing.txt"}`))
-	if status, said := commandOn(t, "check-config", dir); status != exit.Config || !strings.Contains(said, "channels.discord: token: read secret") {
+	dir := writeConfigDir(t, configWith(`"telegram": {"enabled": true, "token": "cred:telegram"}, "discord": {"enabled": true, "token": "file:missing.txt"}`))
+	if status, said := runOnConfig(t, "check-config", dir); status != exit.Config || !strings.Contains(said, "channels.discord: token: read secret") {
 		t.Errorf("%d %s", status, said)
 	}
 }
@@ -168,16 +168,16 @@ func TestAProtocolSaysThatItKeepsProcessesIfItDoes(t *testing.T) {
 
 func TestAConfigForRunAndChatAloneIsGood(t *testing.T) {
 	t.Parallel()
-	dir := configDir(t, `{"terminal": {"command": "x"}}`)
-	if status, said := commandOn(t, "check-config", dir); status != 0 || said != "" {
+	dir := writeConfigDir(t, `{"terminal": {"command": "x"}}`)
+	if status, said := runOnConfig(t, "check-config", dir); status != 0 || said != "" {
 		t.Errorf("check-config: %d %s", status, said)
 	}
-	if status, said := commandOn(t, "serve", dir); status != exit.Config || !strings.Contains(said, "no channel") {
+	if status, said := runOnConfig(t, "serve", dir); status != exit.Config || !strings.Contains(said, "no channel") {
 		t.Errorf("serve: %d %s", status, said)
 	}
 }
 
-func TestConfinedAgentsCannotMakeTheFolderOfRunbooks(t *testing.T) {
+func TestSandboxedAgentsCannotMakeTheFolderOfRunbooks(t *testing.T) {
 	dir := t.TempDir()
 	workspace, elsewhere := filepath.Join(dir, "work"), filepath.Join(dir, "elsewhere")
 	for _, folder := range []string{workspace, elsewhere} {

@@ -116,7 +116,7 @@ func TestBotsListAsksSystemdOnceForAll(t *testing.T) {
 	}
 }
 
-func TestABotThatCrashesAgainAndAgainIsNotCalledWell(t *testing.T) {
+func TestABotThatKeepsCrashingIsNotReportedAsActive(t *testing.T) {
 	f := newBotsServer(t)
 	if out, status := f.bots("create", "faq", "--command", "cat"); status != 0 {
 		t.Fatal(out)
@@ -143,7 +143,7 @@ func TestBotsDoNotWaitForEachOthersDrain(t *testing.T) {
 	}
 }
 
-func TestAnotherMachinesBotsAreNotAskedOfThisOne(t *testing.T) {
+func TestSystemctlIsNotCalledForTheBotsOfAnotherMachine(t *testing.T) {
 	f := newBotsServer(t)
 	other := botsServer{&systemdtest.Server{Root: t.TempDir()}, t}
 	must(t, os.MkdirAll(filepath.Join(other.Root, "run/systemd/system"), 0o755))

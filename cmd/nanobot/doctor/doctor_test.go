@@ -106,7 +106,7 @@ func TestSpace(t *testing.T) {
 	}
 }
 
-func TestAUnitThatDoesNotStayUpIsAFailure(t *testing.T) {
+func TestAUnitThatKeepsCrashingIsAFailure(t *testing.T) {
 	u := systemd.UnitState{Load: "loaded", File: "enabled", State: "activating", Sub: "auto-restart", Result: "exit-code", Exit: 200, Restart: 2}
 	status, detail, fix := assessUnit(u, "nanobot@faq.service")
 	if status != channels.Bad || !strings.Contains(detail, "exit-code, exit status 200") || !strings.Contains(fix, "journalctl -u nanobot@faq.service") {

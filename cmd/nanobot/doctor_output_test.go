@@ -9,8 +9,8 @@ import (
 	"nanobot/cmd/nanobot/exit"
 )
 
-// finds fails unless the doctor's lines have all of these words.
-func finds(t *testing.T, out string, all ...string) {
+// expectText fails unless the doctor's lines have all of these words.
+func expectText(t *testing.T, out string, all ...string) {
 	t.Helper()
 	for _, words := range all {
 		if !strings.Contains(out, words) {
@@ -19,21 +19,21 @@ func finds(t *testing.T, out string, all ...string) {
 	}
 }
 
-func TestDoctorLeavesItsOwnWordsWhole(t *testing.T) {
+func TestDoctorHidesValuesOnlyInTheAgentsOutput(t *testing.T) {
 	path := writeBot(t, `{"terminal": {"command": "echo it is $MODE >&2; exit 3", "env": {"MODE": "config"}}}`, nil)
-	all, _, text := examined(t, path, true)
-	all.expect(t, "agent", channels.Bad, "it is ***")
-	finds(t, text, "nanobot run -v --config "+path+" hello")
+	all, _, text := runDoctor(t, path, true)
+	all.expectFinding(t, "agent", channels.Bad, "it is ***")
+	expectText(t, text, "nanobot run -v --config "+path+" hello")
 }
 
 func TestDoctorSaysWhatToDoAboutAFileThatIsNoConfig(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "gone.json"), dir} {
-		all, status, text := examined(t, path, true)
+		all, status, text := runDoctor(t, path, true)
 		if status != exit.Config || len(all) != 1 {
 			t.Errorf("%s: %d, %+v", path, status, all)
 		}
-		finds(t, text, "→ name the bot's config with --config")
+		expectText(t, text, "→ name the bot's config with --config")
 		if strings.Contains(text, "schema") {
 			t.Error(text)
 		}
