@@ -119,7 +119,7 @@ func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 	b.awaitMessage(7, "prompts so far: 3") // first talk, state, and this one
 }
 
-// processExists says whether a process is there.
+// processExists reports whether a process exists.
 func processExists(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
@@ -198,9 +198,9 @@ func TestAKeptAgentEndsWithThePersonsAccess(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: "echo $$ >> pids; " + acpAgent(t, "-resume")})
 	b.awaitLog("ready")
 	b.mustRunPair("telegram:8")
-	b.api.UserSends(8, "say from the guest")
-	b.awaitMessage(8, "from the guest")
-	guest := b.awaitFile("pids")[0]
+	b.api.UserSends(8, "say from the admitted user")
+	b.awaitMessage(8, "from the admitted user")
+	admitted := b.awaitFile("pids")[0]
 	b.api.UserSends(7, "say from the owner")
 	b.awaitMessage(7, "from the owner")
 	pids := b.awaitFile("pids")
@@ -208,7 +208,7 @@ func TestAKeptAgentEndsWithThePersonsAccess(t *testing.T) {
 		t.Fatalf("the agents are %q", pids)
 	}
 	b.mustRunPair("--revoke", "telegram:8")
-	b.awaitProcessExit(guest)
+	b.awaitProcessExit(admitted)
 	if pid, _ := strconv.Atoi(pids[1]); !processExists(pid) {
 		t.Error("the agent of another chat has ended as well")
 	}

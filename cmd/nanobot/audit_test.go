@@ -106,7 +106,7 @@ func TestTheAuditLogRecordsWhoStartedWhat(t *testing.T) {
 	}
 }
 
-// checkAuditOfAnswers has somebody press a button, and write an answer.
+// checkAuditOfAnswers checks the records of a pressed button and of a written answer.
 func (b *telegramBot) checkAuditOfAnswers() {
 	b.t.Helper()
 	b.api.UserSends(7, "paint")
@@ -123,7 +123,7 @@ func (b *telegramBot) checkAuditOfAnswers() {
 	b.awaitAudit("the name", func(r audit.Record) bool { return r.Event == audit.Answer && r.Decision == "text" })
 }
 
-// checkAuditOfStrangers has somebody try to get in, and the operator let them.
+// checkAuditOfStrangers checks the records of a stranger's message and of the pairing.
 func (b *telegramBot) checkAuditOfStrangers() {
 	b.t.Helper()
 	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})

@@ -48,7 +48,7 @@ func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
 	}
 }
 
-// mountSmallDisk mounts one.
+// mountSmallDisk mounts a file system of a size and returns its path.
 func mountSmallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -154,7 +154,7 @@ func ignoreFinished(err error) error {
 	return err
 }
 
-// randomText is text that cannot be compressed much.
+// randomText returns a text that cannot be compressed much.
 func randomText(n int) string {
 	b := make([]byte, n)
 	x := uint32(1)

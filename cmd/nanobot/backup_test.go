@@ -24,7 +24,7 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// runProgram runs the program to its end and returns what it says and its status.
+// runProgram runs the program to its end and returns its output and exit status.
 func runProgram(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	cmd := programCommand(args...)
@@ -32,7 +32,7 @@ func runProgram(t *testing.T, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// mustRunProgram is command for what must succeed.
+// mustRunProgram runs the program and fails unless its exit status is 0.
 func mustRunProgram(t *testing.T, args ...string) {
 	t.Helper()
 	if out, status := runProgram(t, args...); status != 0 {
@@ -129,7 +129,7 @@ func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) 
 	mustRunProgram(t, "doctor", "--config", b.cfg, "--no-turn")
 }
 
-// findUnanswered returns something that was said and is not there once, or is not answered once, or "".
+// findUnanswered returns a text that is not shown once or not answered once, or "".
 func findUnanswered(t *testing.T, p *browser, said []string) string {
 	t.Helper()
 	shown := map[string]int{}
@@ -202,7 +202,7 @@ func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 	})
 }
 
-// listArchive lists what is in a backup.
+// listArchive returns the names of the files in a backup.
 func listArchive(t *testing.T, file string) (names []string) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -223,7 +223,7 @@ func listArchive(t *testing.T, file string) (names []string) {
 	}
 }
 
-// newStoppedBot is a bot with a state and without a daemon.
+// newStoppedBot returns a bot that has a state and no running daemon.
 func newStoppedBot(t *testing.T) (cfg, state string) {
 	t.Helper()
 	b := newWebBot(t)
@@ -273,7 +273,7 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 	}
 }
 
-// setSchemaVersion gives a database another schema's number.
+// setSchemaVersion changes the schema version of a database.
 func setSchemaVersion(t *testing.T, state string, n int) {
 	t.Helper()
 	conn, err := dbfile.Connect(t.Context(), filepath.Join(state, "nanobot.db"))
@@ -368,8 +368,8 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	mustRunProgram(t, "pair", "--list", "--config", cfg)
 }
 
-// newTarball is a backup with empty files. One that says that it is not empty is the last, and is cut
-// short.
+// newTarball is a backup with empty files. One that says that it is not empty is the last, and is
+// cut short.
 func newTarball(t *testing.T, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// runAsNobody runs the program as somebody who is not root, which may be us.
+// runAsNobody runs the program as a user who is not root.
 func runAsNobody(t *testing.T, args ...string) string {
 	t.Helper()
 	program := filepath.Join(newPublicDir(t), "nanobot")
@@ -25,7 +25,7 @@ func runAsNobody(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// newPublicDir is a folder that others may enter.
+// newPublicDir returns a folder that other users may enter.
 func newPublicDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "open-")

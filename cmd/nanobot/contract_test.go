@@ -17,7 +17,8 @@ import (
 
 type jsonObject = map[string]any
 
-// apiDescription is the description of the API as the daemon serves it, and what was seen of it.
+// apiDescription is the OpenAPI description that the daemon serves, and the parts of it that
+// occurred.
 type apiDescription struct {
 	t       *testing.T
 	url     string
@@ -59,7 +60,7 @@ func (c *apiDescription) lookUp(path ...string) (v any, pointer string) {
 	return v, pointer
 }
 
-// checkSchema holds a value against a schema, and notes which of its fields were there.
+// checkSchema validates a value by a schema, and records which of its fields occurred.
 func (c *apiDescription) checkSchema(what, pointer string, text []byte) {
 	c.t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text)) // with numbers as it wants them
@@ -107,14 +108,14 @@ type apiRequest struct {
 	header         http.Header
 }
 
-// request makes a request and holds the answer against what is described.
+// request makes a request and checks the answer by the description.
 func (c *apiDescription) request(want int, r apiRequest) (answer []byte) {
 	c.t.Helper()
 	_, answer = c.requestOneOf([]int{want}, r)
 	return answer
 }
 
-// requestOneOf is ask where one of several statuses is wanted.
+// requestOneOf is request with several acceptable statuses.
 func (c *apiDescription) requestOneOf(want []int, r apiRequest) (status int, answer []byte) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), r.method, c.url+r.path, strings.NewReader(r.body))
@@ -153,7 +154,7 @@ func (c *apiDescription) requestOneOf(want []int, r apiRequest) (status int, ans
 	return resp.StatusCode, answer
 }
 
-// checkResponse holds what was answered against a description.
+// checkResponse checks an answer by the description.
 func (c *apiDescription) checkResponse(what string, resp *http.Response, answer []byte, path ...string) {
 	c.t.Helper()
 	v, _ := c.lookUp(path...)
@@ -186,7 +187,7 @@ func mapAt(m jsonObject, name string) jsonObject {
 	return v
 }
 
-// checkEvent holds an event against what is described.
+// checkEvent checks an event by the description.
 func (c *apiDescription) checkEvent(name string, data []byte) {
 	c.t.Helper()
 	c.seen["event "+name] = true
@@ -209,7 +210,7 @@ func (c *apiDescription) forEachOperation(f func(method, template string, op jso
 	}
 }
 
-// checkCoverage says what is described and was never seen, beside what cannot be had here.
+// checkCoverage fails if a described part never occurred, except for those that cannot occur here.
 func (c *apiDescription) checkCoverage(except ...string) {
 	c.t.Helper()
 	var want []string
@@ -236,7 +237,7 @@ func (c *apiDescription) checkCoverage(except ...string) {
 	}
 }
 
-// encodeJSON is for bodies.
+// encodeJSON returns a value as JSON, for the body of a request.
 func encodeJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)

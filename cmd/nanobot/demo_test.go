@@ -29,7 +29,7 @@ func startDemo(t *testing.T, args ...string) (b *webBot, link string) {
 	return b, link
 }
 
-// openLink is somebody who comes in by a link.
+// openLink returns a browser that has signed in with a link.
 func (b *webBot) openLink(link string) *browser {
 	b.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -84,7 +84,7 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	b, link := startDemo(t, "--no-browser")
 	person := b.openLink(link)
-	person.awaitAnswer("web-demo", "Write one of these words:") // without a word
+	person.awaitAnswer("web-demo", "Write one of these words:") // without a message of the person
 	chat := person.newChat()
 	next := person.openEventStream()
 	answer := func() (e webEvent) { // also to what came before the last turn had ended

@@ -38,7 +38,7 @@ func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	s.checkAnswers()
 }
 
-// discordKillTest is a daemon that is killed and restarted, and people who write on.
+// discordKillTest is a daemon that is killed and restarted while people write.
 type discordKillTest struct {
 	t       *testing.T
 	api     *discordtest.Server
@@ -93,7 +93,7 @@ func newDiscordKillTest(t *testing.T) *discordKillTest {
 	return s
 }
 
-// discordRandomDelays has the network take its time now and then, so that a kill finds sends that
+// discordRandomDelays makes the network slow now and then, so that a kill finds sends that
 // were not carried out yet, or were and are not confirmed, and files that are being downloaded.
 func discordRandomDelays(random *rand.Rand) func(discordtest.Call) discordtest.Fault {
 	var mu sync.Mutex
@@ -134,7 +134,7 @@ func (s *discordKillTest) killRepeatedly(kills int) {
 	}.Run(s.t)
 }
 
-// sendQuestions is what people do: they ask, not too much at once.
+// sendQuestions sends questions of people, a few at the same time.
 func (s *discordKillTest) sendQuestions(random *rand.Rand) {
 	c := s.chats[random.IntN(len(s.chats))]
 	if c.asked-s.countAnswered(c) < 3 {
@@ -142,8 +142,8 @@ func (s *discordKillTest) sendQuestions(random *rand.Rand) {
 	}
 }
 
-// countAnswered is how many questions of a chat have their last answer, or the report that there may be
-// none.
+// countAnswered returns how many questions of a chat have their last answer, or the report that
+// there may be none.
 func (s *discordKillTest) countAnswered(c *discordChat) int {
 	settled := map[string]bool{}
 	for _, text := range s.shownTexts(c) {
@@ -154,8 +154,8 @@ func (s *discordKillTest) countAnswered(c *discordChat) int {
 	return len(settled)
 }
 
-// shownTexts is what a chat was told, without notices about the queue. The report of a turn that was cut
-// off too often is r and its question.
+// shownTexts returns the texts of a chat, without notices about the queue. The report of a turn
+// that was cut off too often is r and its question.
 func (s *discordKillTest) shownTexts(c *discordChat) (all []string) {
 	for _, m := range s.api.BotMessages(c.id) {
 		switch {
@@ -169,7 +169,7 @@ func (s *discordKillTest) shownTexts(c *discordChat) (all []string) {
 	return all
 }
 
-// finishAndStop lets a last daemon do what is left to do, and ends it.
+// finishAndStop starts a last daemon, waits until it has answered everything, and stops it.
 func (s *discordKillTest) finishAndStop() {
 	s.t.Helper()
 	daemon := startDaemon(s.t, s.cfg)
@@ -191,9 +191,9 @@ func (s *discordKillTest) finishAndStop() {
 	}
 }
 
-// checkAnswers judges what the chats show: for each question, in order, a if it is odd, then b, each once;
-// and a report if the turn was cut off three times, without b, or with it when that was the last
-// thing before the end.
+// checkAnswers checks what the chats show: for each question, in order, a if it is odd, then b,
+// each once; and a report if the turn was cut off three times, without b, or with it when that was
+// the last thing before the end.
 func (s *discordKillTest) checkAnswers() {
 	s.t.Helper()
 	asked, reports := 0, 0

@@ -30,7 +30,8 @@ type discordSetup struct {
 	allow                      []string // whom it lets in; nil is Ada
 }
 
-// writeConfig puts the config and the agent into a folder of their own and returns the config's path.
+// writeConfig puts the config and the agent into a folder of their own and returns the config's
+// path.
 func (s discordSetup) writeConfig(t testing.TB, api *discordtest.Server) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -74,7 +74,7 @@ func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
 	}
 }
 
-// linkByAgent is one that the agent has made.
+// linkByAgent makes a symbolic link that belongs to the agent's user.
 func linkByAgent(t *testing.T, to, path string) {
 	t.Helper()
 	must(t, os.Symlink(to, path))

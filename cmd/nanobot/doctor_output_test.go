@@ -9,7 +9,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 )
 
-// expectText fails unless the doctor's lines have all of these words.
+// expectText fails unless the doctor's output contains all of these texts.
 func expectText(t *testing.T, out string, all ...string) {
 	t.Helper()
 	for _, words := range all {

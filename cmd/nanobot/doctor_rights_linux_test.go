@@ -118,7 +118,8 @@ func TestRootsDoctorSaysHowToTryTheAgent(t *testing.T) {
 	expectText(t, examine(), "→ try it by hand: runuser -u nobody -- nanobot run -v --config "+dir+"/config.json hello")
 }
 
-// TestDoctorWithoutPermissionsSuggestsSudo is about an ordinary user who looks at a bot of the server.
+// TestDoctorWithoutPermissionsSuggestsSudo is about an ordinary user who looks at a bot of the
+// server.
 func TestDoctorWithoutPermissionsSuggestsSudo(t *testing.T) {
 	dir, _ := rootsDoctor(t, `{"workspace": "state/workspace", "terminal": {"command": "true"}, "channels": {"telegram": {"enabled": true, "token": "file:token"}}}`)
 	must(t, os.WriteFile(filepath.Join(dir, "token"), []byte("123456:abc"), 0o600))

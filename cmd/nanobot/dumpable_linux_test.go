@@ -44,7 +44,7 @@ func startAsOtherUser(t *testing.T, cfg string, env ...string) (dir string, net 
 	return bot, net
 }
 
-// awaitAnswer returns what a chat was answered to a text.
+// awaitAnswer sends a text to a chat and returns the answer.
 func awaitAnswer(t *testing.T, net *gatewaytest.Network, chat, text string) string {
 	t.Helper()
 	net.UserWrites(chat, "7", text)

@@ -66,7 +66,8 @@ func (s *script) callAPI(method, path, body string, into any) {
 	}
 }
 
-// followEvents opens the stream, behind the last event that was seen, and waits for its first event.
+// followEvents opens the stream, behind the last event that was seen, and waits for its first
+// event.
 func (s *script) followEvents() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
@@ -79,7 +80,7 @@ func (s *script) followEvents() {
 	}
 }
 
-// nextEvent is the next one.
+// nextEvent returns the next event.
 func (s *script) nextEvent() (name, data string) {
 	s.t.Helper()
 	for s.lines.Scan() {
@@ -96,7 +97,7 @@ func (s *script) nextEvent() (name, data string) {
 	return "", ""
 }
 
-// followTurn waits until a message's turn is told of that is in some state.
+// followTurn waits for an event in which the turn of a message fulfils a condition.
 func (s *script) followTurn(message string, until func(turnInfo) bool) turnInfo {
 	s.t.Helper()
 	for {
@@ -114,7 +115,7 @@ func (s *script) followTurn(message string, until func(turnInfo) bool) turnInfo 
 	}
 }
 
-// findTurn looks for the turn of a message in the list of a chat's.
+// findTurn returns the turn of a message from the list of the chat's turns.
 func (s *script) findTurn(chat, message string) (found turnInfo) {
 	s.t.Helper()
 	var turns []turnInfo

@@ -23,7 +23,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 )
 
-// mountedChannel is a channel that is spoken to over HTTP.
+// mountedChannel is a channel with an HTTP handler.
 type mountedChannel struct {
 	*gatewaytest.Channel
 	handler http.HandlerFunc
@@ -238,7 +238,7 @@ func TestOnAnAddressThatOthersReachMetricsNeedTheToken(t *testing.T) {
 
 type httpHeaders map[string]string
 
-// httpGet asks with a header. One called Host is the host.
+// httpGet makes a GET request with headers; Host sets the host of the request.
 func httpGet(t *testing.T, url string, h httpHeaders) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -284,7 +284,7 @@ func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
 	}
 }
 
-// awaitResponse asks until it is answered so.
+// awaitResponse repeats a GET request until it has this status and text.
 func awaitResponse(t *testing.T, url string, status int, has string) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {

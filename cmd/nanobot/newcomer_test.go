@@ -110,7 +110,7 @@ func (n *newcomer) run(args ...string) (out string, status int) {
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-// expectOutput fails unless a command ends with a status and says all of these words.
+// expectOutput fails unless a command has this exit status and prints all of these texts.
 func (n *newcomer) expectOutput(status int, words []string, args ...string) {
 	n.t.Helper()
 	out, got := n.run(args...)
@@ -212,7 +212,7 @@ func (s *exampleServer) sendMessage(id, user, text string) {
 	s.awaitLine("acknowledgement of "+id, func(l exampleLine) bool { return l.Ack == id })
 }
 
-// awaitAnswer waits until a person has been told something.
+// awaitAnswer waits until a person has received a text.
 func (s *exampleServer) awaitAnswer(user, text string) exampleLine {
 	s.t.Helper()
 	return s.awaitLine(text+" to "+user, func(l exampleLine) bool { return l.Chat == user && strings.Contains(l.Text, text) })

@@ -55,8 +55,8 @@ func (m *fakeManager) nextNotification(within time.Duration) []string {
 	return strings.Split(string(b[:n]), "\n")
 }
 
-// awaitNotification waits for a message that begins with a line. Nothing but the status and the watchdog's food
-// may come before.
+// awaitNotification waits for a message that begins with a line. Nothing but the status and
+// notifications of the watchdog may come before.
 func (m *fakeManager) awaitNotification(first string) []string {
 	m.t.Helper()
 	for {
@@ -72,7 +72,7 @@ func (m *fakeManager) awaitNotification(first string) []string {
 	}
 }
 
-// lineWithPrefix returns the line with a prefix, without it.
+// lineWithPrefix returns the rest of the line that begins with a prefix.
 func lineWithPrefix(t *testing.T, lines []string, prefix string) string {
 	t.Helper()
 	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, prefix) })

@@ -82,8 +82,8 @@ func newAPI(t *testing.T) *api {
 	return a
 }
 
-// followEvents opens a stream and holds all that comes against what is described. Then next waits for an
-// event that has some words in its data.
+// followEvents opens a stream and holds all that comes against what is described. Then next waits
+// for an event that has some words in its data.
 func (a *api) followEvents() {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -152,7 +152,7 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 	)
 }
 
-// checkSignIn shows that nobody gets in who should not.
+// checkSignIn checks that requests without a sign-in are refused.
 func (a *api) checkSignIn() {
 	a.forEachOperation(func(method, template string, op jsonObject) {
 		path := strings.ReplaceAll(template, "{id}", "1")
@@ -184,7 +184,7 @@ func (a *api) sendMessage(text string) (id string) {
 	return receipt.ID
 }
 
-// checkMessages has every operation of the chat answer in every way that is described.
+// checkMessages makes the operations of a chat return every described answer.
 func (a *api) checkMessages() {
 	const form = "multipart/form-data; boundary=x"
 	post := func(want int, as *http.Client, path, template, kind, body string) []byte {
@@ -238,7 +238,7 @@ func (a *api) checkMessages() {
 	get(404, a.bob, media, "/api/media/{id}")
 }
 
-// checkTurns has the console answer in every way that is described.
+// checkTurns makes the operations on turns return every described answer.
 func (a *api) checkTurns() {
 	const list, one = "/api/turns", "/api/turns/{id}"
 	script := http.Header{"Authorization": {"Bearer " + webToken}}
@@ -295,7 +295,7 @@ func (a *api) checkTurns() {
 	get(200, list+"?chat=web:web-a-known-to-nobody-else&outcome=done&limit=10", list)
 }
 
-// checkDaemon has the daemon say how it is, and lets somebody out.
+// checkDaemon checks the health of the daemon, and signs a browser out.
 func (a *api) checkDaemon() {
 	for _, path := range []string{"/healthz", "/readyz"} {
 		a.request(200, apiRequest{method: "GET", path: path})

@@ -12,7 +12,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 )
 
-// requireLandlock skips where the kernel has no Landlock.
+// requireLandlock skips the test if the kernel has no Landlock.
 func requireLandlock(t *testing.T) {
 	t.Helper()
 	if doctor.LandlockABI() == 0 {

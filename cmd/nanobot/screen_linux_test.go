@@ -27,7 +27,7 @@ func (b *telegramBot) awaitMessageID(id int, words string) telegramtest.Message 
 	return found
 }
 
-// buttonLabels are the buttons of a message.
+// buttonLabels returns the labels of a message's buttons.
 func buttonLabels(m telegramtest.Message) (all []string) {
 	for _, b := range m.Buttons() {
 		all = append(all, b.Text)

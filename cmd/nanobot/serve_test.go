@@ -90,7 +90,7 @@ func (b *bot) awaitText(chat, text string) gatewaytest.Call {
 	return found
 }
 
-// runCommand runs the binary once more beside the daemon and returns what it printed.
+// runCommand runs another command while the daemon runs and returns its output.
 func (b *bot) runCommand(args ...string) (string, error) {
 	out, err := programCommand(append(args, "--config", b.cfg)...).CombinedOutput()
 	return string(out), err

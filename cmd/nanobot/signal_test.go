@@ -16,10 +16,12 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// waitTimeout is how long a test waits for what must come. Only a test that fails takes so long.
+// waitTimeout is how long a test waits for something that must happen. Only a failing test takes so
+// long.
 const waitTimeout = 5 * time.Minute
 
-// runsLongTests reports whether tests may take minutes: NANOBOT_LONG=1, as .ci/long sets it, asks for it.
+// runsLongTests reports whether tests may take minutes: NANOBOT_LONG=1, as .ci/long sets it, asks
+// for it.
 func runsLongTests() bool { return os.Getenv("NANOBOT_LONG") == "1" }
 
 // program is the real binary at work, with its stdin and stdout in our hands.
@@ -136,7 +138,7 @@ func (p *program) signal(s syscall.Signal) {
 	}
 }
 
-// awaitAgentExit waits until the process whose id an agent wrote down is gone.
+// awaitAgentExit waits until the process whose ID an agent has written to a file has ended.
 func (p *program) awaitAgentExit(file string) {
 	p.t.Helper()
 	b, err := os.ReadFile(filepath.Join(p.dir, file))

@@ -245,9 +245,9 @@ func (s *soak) restart(signal syscall.Signal) {
 
 func (s *soak) ready() bool { return strings.Contains(s.log()[s.began:], `"ready"`) }
 
-// disturb is what happens to the daemon until it is over. A deadly one ends it now and then, and lets
-// one in sixteen live longer: what was said on Discord in the last minutes is looked through at
-// each start, and on a busy machine that takes longer than the others live.
+// disturb makes things happen to the daemon until over is closed. If deadly, it ends the daemon now
+// and then, and lets one in sixteen live longer: what was said on Discord in the last minutes is
+// looked through at each start, and on a busy machine that takes longer than the others live.
 func (s *soak) disturb(over <-chan struct{}, deadly bool) {
 	for version := 1; ; version++ {
 		pause := time.Duration(200+s.random.IntN(4000)) * time.Millisecond

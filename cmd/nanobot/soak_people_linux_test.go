@@ -120,7 +120,7 @@ func discordShown(all []discordtest.Message) (shown []soakShown) {
 	return shown
 }
 
-// runLoad has people write for a time, and waits until they have their answers.
+// runLoad lets people write for a time, and waits until they have their answers.
 func (s *soak) runLoad(d time.Duration) {
 	s.t.Helper()
 	end := time.Now().Add(d)
@@ -136,7 +136,7 @@ func (s *soak) runLoad(d time.Duration) {
 	people.Wait()
 }
 
-// askQuestion is one thing that somebody wants, and then they think for a moment.
+// askQuestion sends one question and then pauses for a moment.
 func (s *soak) askQuestion(c *soakChat) {
 	kind := soakKinds[c.random.IntN(len(soakKinds))]
 	say := c.say
@@ -174,8 +174,8 @@ func (s *soak) settled(c *soakChat, open int) {
 	}
 }
 
-// stopTurn frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody is
-// told that it has, so one asks again.
+// stopTurn frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody
+// is told that it has, so one asks again.
 func (s *soak) stopTurn(c *soakChat) {
 	q := strconv.Itoa(len(c.asked))
 	for end := time.Now().Add(soakPatience); time.Now().Before(end); {
@@ -195,7 +195,7 @@ func (s *soak) stopTurn(c *soakChat) {
 // ended counts what is said when something was stopped, or not, or was cut off.
 func ended(shown []soakShown) (n int) {
 	for _, m := range shown {
-		if questionText(m) == "stop" {
+		if messageKind(m) == "stop" {
 			n++
 		}
 	}
@@ -204,9 +204,9 @@ func ended(shown []soakShown) (n int) {
 
 var dropped = regexp.MustCompile(`^\d+ waiting message\(s\) dropped\.`)
 
-// questionText tells what kind of message one is: a or b, a report, an answer to /stop, something passing,
-// or nothing that is known.
-func questionText(m soakShown) string {
+// messageKind tells what kind of message one is: a or b, a report, an answer to /stop, something
+// passing, or nothing that is known.
+func messageKind(m soakShown) string {
 	for lead, kind := range map[string]string{
 		"Queued, number ": "passing", "⏳": "passing", "I was restarted while working on this": "report", "Error (INTERRUPTED)": "report",
 		"Stopped.": "stop", "Nothing is running.": "stop",
@@ -230,7 +230,7 @@ func questionText(m soakShown) string {
 func (c *soakChat) unanswered(shown []soakShown) (open []int) {
 	done := map[int]bool{}
 	for _, m := range shown {
-		done[c.question(m)] = done[c.question(m)] || questionText(m) == "b" || questionText(m) == "report"
+		done[c.question(m)] = done[c.question(m)] || messageKind(m) == "b" || messageKind(m) == "report"
 	}
 	for i, q := range c.asked {
 		if !done[i+1] && q.kind != "hang" {
@@ -242,7 +242,7 @@ func (c *soakChat) unanswered(shown []soakShown) (open []int) {
 
 // question is what a message is about, or 0.
 func (c *soakChat) question(m soakShown) int {
-	switch questionText(m) {
+	switch messageKind(m) {
 	case "a", "b":
 		n, _ := strconv.Atoi(m.text[1:])
 		return n

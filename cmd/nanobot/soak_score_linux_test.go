@@ -77,8 +77,8 @@ func (i *soakInbounds) message(s *soak, inbound string) string {
 	return found.In.Text
 }
 
-// after is a channel that closes after a while.
-func after(d time.Duration) <-chan struct{} {
+// closedAfter returns a channel that is closed after a duration.
+func closedAfter(d time.Duration) <-chan struct{} {
 	c := make(chan struct{})
 	time.AfterFunc(d, func() { close(c) })
 	return c
@@ -112,7 +112,7 @@ func (s *soak) telegramFault(random *rand.Rand) func(telegramtest.Call) telegram
 		case n < 11:
 			f = telegramtest.Fault{ResponseDelay: delay}
 		case n < 15:
-			f = telegramtest.Fault{HangUntil: after(delay)}
+			f = telegramtest.Fault{HangUntil: closedAfter(delay)}
 		default:
 			return f
 		}
@@ -144,7 +144,7 @@ func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtes
 		case n < 11:
 			f = discordtest.Fault{ResponseDelay: delay}
 		case n < 15:
-			f = discordtest.Fault{HangUntil: after(delay)}
+			f = discordtest.Fault{HangUntil: closedAfter(delay)}
 		default:
 			return f
 		}
@@ -153,11 +153,11 @@ func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtes
 	}
 }
 
-// processResources is what a daemon that rests holds.
+// processResources are the memory and the open files of an idle daemon.
 type processResources struct{ rss, files int }
 
-// leastResources takes the least of some looks: connections that are not used any more are closed by and
-// by.
+// leastResources takes the least of some looks: connections that are not used any more are closed
+// by and by.
 func (s *soak) leastResources() (least processResources) {
 	s.t.Helper()
 	http.DefaultClient.CloseIdleConnections()
@@ -191,8 +191,8 @@ func (s *soak) readResources() processResources {
 	return processResources{rss, open}
 }
 
-// awaitCleanUp waits until nobody is at home in the workspace, and no child of the daemon is dead and not
-// buried.
+// awaitCleanUp waits until nobody is at home in the workspace, and no child of the daemon is dead
+// and not buried.
 func (s *soak) awaitCleanUp() {
 	s.t.Helper()
 	var left []string
@@ -219,8 +219,8 @@ func (s *soak) leftovers() (left []string) {
 	return left
 }
 
-// checkAnswers judges what the chats show: each question answered, in order, and nothing twice but what
-// was in doubt and is marked.
+// checkAnswers checks what the chats show: each question answered, in order, and nothing twice but
+// what was in doubt and is marked.
 func (s *soak) checkAnswers() {
 	s.t.Helper()
 	last := map[sender]int{} // of each daemon in each chat: a kill can have cut off only those
@@ -238,7 +238,7 @@ func (s *soak) checkAnswers() {
 		chat, _ := strconv.ParseInt(strings.TrimPrefix(c.name, "telegram:"), 10, 64)
 		first, latest := map[string]soakShown{}, 0
 		for _, m := range c.shown() {
-			q, kind := c.question(m), questionText(m)
+			q, kind := c.question(m), messageKind(m)
 			key := kind + strconv.Itoa(q)
 			before, again := first[key]
 			s.marked += countTrue(m.marked)
@@ -312,7 +312,7 @@ func (s *soak) daemonOf(call int) int {
 	return n
 }
 
-// recordLatency notes how long answers took until they were sent.
+// recordLatency records how long answers took until they were sent.
 func (s *soak) recordLatency(c *soakChat, first map[string]soakShown) {
 	at := s.sent
 	if c.once {
@@ -332,7 +332,7 @@ func (s *soak) recordLatency(c *soakChat, first map[string]soakShown) {
 	}
 }
 
-// logReport says what happened.
+// logReport logs what happened.
 func (s *soak) logReport(span time.Duration) {
 	s.t.Helper()
 	asked, stops, turns := 0, 0, strings.Count(s.log(), `"turn ended"`)
@@ -357,7 +357,7 @@ func (s *soak) logReport(span time.Duration) {
 	s.t.Logf("the log's errors and warnings: %v", s.countWarnings())
 }
 
-// checkResources judges what the daemon that ran on holds.
+// checkResources checks that the daemon's memory and open files have not grown.
 func (s *soak) checkResources(before, after processResources) {
 	s.t.Helper()
 	s.t.Logf("the daemon that ran on: RSS %d KiB at first, %d KiB at the end; descriptors %d, %d", before.rss, after.rss, before.files, after.files)
@@ -373,7 +373,7 @@ func (s *soak) checkResources(before, after processResources) {
 	}
 }
 
-// countWarnings counts the messages of the log that are not good news.
+// countWarnings counts the warnings and errors of the log, by message.
 func (s *soak) countWarnings() map[string]int {
 	count := map[string]int{}
 	for line := range strings.Lines(s.log()) {

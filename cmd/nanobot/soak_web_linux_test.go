@@ -32,7 +32,7 @@ func (s *soak) addPages() {
 	}
 }
 
-// callAPI asks the daemon for something.
+// callAPI makes a request and decodes the answer.
 func (p *soakPage) callAPI(method string, body []byte, answer any) error {
 	path := "http://" + p.s.listen + "/api/chats/" + p.chat + "/messages"
 	req, err := http.NewRequestWithContext(p.s.t.Context(), method, path, bytes.NewReader(body))
@@ -56,7 +56,7 @@ func (p *soakPage) callAPI(method string, body []byte, answer any) error {
 	return json.Unmarshal(all, answer)
 }
 
-// sendMessage says something until it is known to be taken, each time as the same.
+// sendMessage posts a text, with the same client ID, until the daemon has accepted it.
 func (p *soakPage) sendMessage(text string) string {
 	p.said++
 	body, _ := json.Marshal(map[string]string{"text": text, "client_id": strconv.Itoa(p.said)})

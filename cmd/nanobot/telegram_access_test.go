@@ -15,14 +15,14 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// runPair runs nanobot pair beside the daemon, as the operator does.
+// runPair runs nanobot pair while the daemon runs.
 func (b *telegramBot) runPair(args ...string) (string, error) {
 	b.t.Helper()
 	out, err := programCommand(append([]string{"pair", "--config", b.cfg}, args...)...).CombinedOutput()
 	return string(out), err
 }
 
-// mustRunPair is operate for what must succeed.
+// mustRunPair runs nanobot pair and fails unless it succeeds.
 func (b *telegramBot) mustRunPair(args ...string) string {
 	b.t.Helper()
 	out, err := b.runPair(args...)
@@ -72,7 +72,7 @@ func (b *telegramBot) awaitProcessExit(pid string) {
 	b.t.Errorf("process %d lives on", n)
 }
 
-// welcomeText is what a person who was given a code and let in is shown before anything else.
+// welcomeText returns the first messages to a person who was paired by a code.
 func welcomeText(code string) string {
 	return "This bot is private. Its operator can let you in with:\n\nnanobot pair " + code + "\n\nThe code is valid for 15 minutes.|You have access now."
 }
@@ -174,7 +174,7 @@ func TestTelegramAdmittedPersonIsWelcomedAndAnsweredOnceAcrossKills(t *testing.T
 	}
 }
 
-// admitUser has a user let in by id.
+// admitUser pairs a user by ID.
 func (b *telegramBot) admitUser(user int64) {
 	b.t.Helper()
 	b.api.AwaitPoll(b.t)

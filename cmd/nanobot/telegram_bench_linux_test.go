@@ -79,7 +79,7 @@ const (
 	someEnvelope = `{"version":1,"type":"message","text":"hello","channel":"telegram","chat_id":"1000","session_key":"telegram:1000","workspace":"/tmp","user_data_dir":"/tmp","media":[],"providers":{}}` + "\n"
 )
 
-// timeCommand runs a command line as nothing but a process.
+// timeCommand measures a command line as a bare process.
 func timeCommand(b *testing.B, dir, command string) time.Duration {
 	began := time.Now()
 	cmd := exec.Command("/bin/sh", "-c", command)

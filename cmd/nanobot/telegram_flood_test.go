@@ -39,7 +39,7 @@ func (b *telegramBot) awaitAnswers(want map[int64]int) {
 	}
 }
 
-// stopCleanly ends the daemon, which must be well.
+// stopCleanly stops the daemon, whose exit status must be 0.
 func (b *telegramBot) stopCleanly() {
 	b.t.Helper()
 	b.signal(syscall.SIGTERM)

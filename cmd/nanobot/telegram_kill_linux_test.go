@@ -47,7 +47,7 @@ func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	}
 }
 
-// telegramKillTest is a daemon that is killed and restarted, and people who write on.
+// telegramKillTest is a daemon that is killed and restarted while people write.
 type telegramKillTest struct {
 	t       *testing.T
 	api     *telegramtest.Server
@@ -71,8 +71,8 @@ const (
 	firstChat = int64(5001)
 )
 
-// newTelegramKillTest is for a daemon that retries or reports turns that a kill cut off, or that retries
-// them and has updates delivered to its webhook.
+// newTelegramKillTest starts a daemon that retries or reports turns that a kill cut off, or that
+// retries them and has updates delivered to its webhook.
 func newTelegramKillTest(t *testing.T, how string) *telegramKillTest {
 	t.Helper()
 	seed := killtest.Seed()
@@ -100,7 +100,7 @@ func showDaemonLog(t *testing.T, cfg string, seed uint64) {
 	})
 }
 
-// randomDelays has the network take its time now and then, so that a kill finds sends that were not
+// randomDelays makes the network slow now and then, so that a kill finds sends that were not
 // carried out yet, or were and are not confirmed.
 func randomDelays(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 	var mu sync.Mutex
@@ -170,8 +170,8 @@ func (s *telegramKillTest) killRepeatedly(kills int) {
 	}.Run(s.t)
 }
 
-// sendQuestions is what people do: they ask, not too much at once. An album is full, so that it is complete
-// however long a daemon takes to get all of it.
+// sendQuestions sends questions of people, a few at the same time. An album is full, so that it is
+// complete however long a daemon takes to get all of it.
 func (s *telegramKillTest) sendQuestions(random *rand.Rand) {
 	chat := firstChat + random.Int64N(killChats)
 	settled := map[string]bool{}
@@ -198,7 +198,7 @@ func (s *telegramKillTest) sendQuestions(random *rand.Rand) {
 	}
 }
 
-// finishAndStop lets a last daemon do what is left to do, and ends it.
+// finishAndStop starts a last daemon, waits until it has answered everything, and stops it.
 func (s *telegramKillTest) finishAndStop() {
 	s.t.Helper()
 	c, ready := s.start()
@@ -239,8 +239,8 @@ func (s *telegramKillTest) finishAndStop() {
 	}
 }
 
-// shownMessage is one message of a daemon: a or b with its question, or the report of a turn that was cut
-// off, with its inbound message.
+// shownMessage is one message of a daemon: a or b with its question, or the report of a turn that
+// was cut off, with its inbound message.
 type shownMessage struct {
 	what     string
 	question int    // of a and b
@@ -273,7 +273,7 @@ func (s *telegramKillTest) shownMessages(chat int64) (all []shownMessage) {
 	return all
 }
 
-// questionOf returns what a message is about; of a report the state knows.
+// questionOf returns the question of a message; that of a report is in the state.
 func (s *telegramKillTest) questionOf(h shownMessage) int {
 	if h.inbound == 0 {
 		return h.question
@@ -286,7 +286,7 @@ func (s *telegramKillTest) questionOf(h shownMessage) int {
 	return n
 }
 
-// checkAnswers judges what the chats show.
+// checkAnswers checks what the chats show.
 func (s *telegramKillTest) checkAnswers() {
 	s.t.Helper()
 	asked, doubles, last := 0, 0, s.lastCalls()
@@ -356,7 +356,7 @@ type sender struct {
 	daemon int
 }
 
-// daemonOf tells which daemon made a call.
+// daemonOf returns the number of the daemon that made a call.
 func (s *telegramKillTest) daemonOf(call int) int {
 	n, _ := slices.BinarySearch(s.ends, call)
 	return n

@@ -12,7 +12,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// envelopeFieldAgent is an agent that says what its envelope has under a name.
+// envelopeFieldAgent returns an agent that prints a field of its envelope.
 func envelopeFieldAgent(name string) string {
 	return `read -r line; value=${line#*'"` + name + `":"'}; echo "{\"type\":\"message\",\"text\":\"${value%%'"'*}\"}"`
 }

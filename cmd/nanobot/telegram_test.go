@@ -14,8 +14,8 @@ import (
 	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
-// telegramSetup is a bot: its agent, and what its sections say beyond the usual, as JSON that begins with a
-// comma.
+// telegramSetup is a bot: its agent, and what its sections say beyond the usual, as JSON that
+// begins with a comma.
 type telegramSetup struct {
 	agent                      string // a shell script
 	command                    string // in its stead
@@ -24,8 +24,8 @@ type telegramSetup struct {
 	allow                      string // whom it lets in; "" is user 7
 }
 
-// writeConfig puts the config and the agent into a folder of their own, with three pictures beside them,
-// and returns the config's path.
+// writeConfig puts the config and the agent into a folder of their own, with three pictures beside
+// them, and returns the config's path.
 func (s telegramSetup) writeConfig(t testing.TB, api *telegramtest.Server) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,8 +65,8 @@ func startTelegramBot(t *testing.T, s telegramSetup) *telegramBot {
 	return b
 }
 
-// environWithoutTestSettings is the environment without settings of the tests, which the daemon would take for
-// misspelt settings of its own.
+// environWithoutTestSettings is the environment without settings of the tests, which the daemon
+// would take for misspelt settings of its own.
 func environWithoutTestSettings() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NANOBOT_") })
 }

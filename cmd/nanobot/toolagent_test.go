@@ -19,7 +19,7 @@ import (
 
 // toolScript is what the test agent is told to do with the tools, as the text of a message.
 type toolScript struct {
-	Env         []string   `json:"env,omitempty"`    // added to that of nanobot mcp; NAME= removes a variable
+	Env         []string   `json:"env,omitempty"`      // added to that of nanobot mcp; NAME= removes a variable
 	Detached    bool       `json:"detached,omitempty"` // call the tools in a process of another session, without a parent and an environment
 	Connections int        `json:"connections,omitempty"`
 	Calls       []toolCall `json:"calls,omitempty"`
@@ -105,8 +105,8 @@ func (s toolScript) runConnection(lines chan<- string) {
 	}
 }
 
-// runDetached has another process do it, whose parent is dead, in a session of its own and with no
-// environment but what it needs.
+// runDetached runs the script in another process, whose parent is dead, in a session of its own and
+// with no environment but what it needs.
 func runDetached(s toolScript) error {
 	r, w, err := os.Pipe()
 	if err != nil {

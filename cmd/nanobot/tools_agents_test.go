@@ -66,8 +66,8 @@ func toolModel(t *testing.T) func(agentstest.Request) agentstest.Reply {
 	}
 }
 
-// checkRealAgent has a real agent send an album to a Telegram chat and ask a question there, through the
-// tools that the daemon serves.
+// checkRealAgent has a real agent send an album to a Telegram chat and ask a question there,
+// through the tools that the daemon serves.
 func checkRealAgent(t *testing.T, a agentstest.Agent) {
 	t.Helper()
 	env, err := json.Marshal(a.Env)
@@ -145,17 +145,17 @@ func TestTheClientFromNPMCallsEveryToolForAChat(t *testing.T) {
 		question, _ := b.awaitButtons(text)
 		b.api.UserPresses(7, 7, question.ID, question.Buttons()[0].Data)
 	}
-	checkCalls(t, strings.Join(b.await("done"), "\n"), 14)
+	checkCalls(t, strings.Join(b.awaitFile("done"), "\n"), 14)
 	b.stopCleanly()
 }
 
 func TestTheClientFromNPMCallsEveryToolWithoutADaemon(t *testing.T) {
-	cfg := telegramSetup{agent: "true"}.write(t, telegramtest.New(t))
+	cfg := telegramSetup{agent: "true"}.writeConfig(t, telegramtest.New(t))
 	must(t, os.Mkdir(filepath.Join(filepath.Dir(cfg), "runbooks"), 0o700))
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(cfg), "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
 	line := clientCommand(t, copyProgram(t), "--config", cfg)
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
-	cmd.Env = plainEnviron()
+	cmd.Env = environWithoutTestSettings()
 	out, err := cmd.Output()
 	must(t, err)
 	checkCalls(t, string(out), 9)

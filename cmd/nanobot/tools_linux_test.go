@@ -137,8 +137,8 @@ func TestTwoChatsUseTheirToolsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// newBotWithStolenToken is a bot with two chats, and the token of the first, as it is in the environment of
-// its agent.
+// newBotWithStolenToken is a bot with two chats, and the token of the first, as it is in the
+// environment of its agent.
 func newBotWithStolenToken(t *testing.T) (b *bot, token string) {
 	t.Helper()
 	b = toolBot(t, `, "audit": {"file": "audit.jsonl"}`)
@@ -483,7 +483,8 @@ func TestAnAgentOfAnotherUserUsesTheTools(t *testing.T) {
 	checkSandboxedTools(t, b)
 }
 
-// checkSandboxedTools has a confined agent send what it may, and what it may not.
+// checkSandboxedTools makes a sandboxed agent send files that it may send, and files that it may
+// not.
 func checkSandboxedTools(t *testing.T, b *bot) {
 	t.Helper()
 	own := filepath.Join(filepath.Dir(b.cfg), "work", "users", "1")

@@ -137,7 +137,7 @@ func TestTheSocketIsNotOpenedInAnUnsuitableFolder(t *testing.T) {
 	}
 }
 
-// newLongFolder is a folder whose path is too long for a socket in it.
+// newLongFolder returns a folder whose path is too long for a socket in it.
 func newLongFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(runtimeDir(t), strings.Repeat("x", 100))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// newPublicFolder is one where others than root may look.
+// newPublicFolder returns a folder that other users than root may read.
 func newPublicFolder(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -71,8 +71,8 @@ func TestNoOtherPackageNamesAChannelOrAProtocol(t *testing.T) {
 	}
 }
 
-// containsName reports whether a word of an identifier in camel case is one of the names. Some of them are
-// also English.
+// containsName reports whether a word of an identifier in camel case is one of the names. Some of
+// them are also English.
 func containsName(identifier string, names []string) bool {
 	words := regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`).FindAllString(identifier, -1)
 	for _, w := range words {

@@ -55,7 +55,7 @@ func TestTheWebDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	s.checkAnswers()
 }
 
-// webKillTest is what was said, and what was seen of it.
+// webKillTest has the messages that were sent and the events that were received.
 type webKillTest struct {
 	b   *webBot
 	ann *browser
@@ -84,7 +84,7 @@ func (s *webKillTest) recordEvent(e webEvent, began chan struct{}) {
 	}
 }
 
-// sendMessages says one thing after the other, as a page does: again until it is known to be taken.
+// sendMessages posts one message after the other, each until the daemon has accepted it.
 func (s *webKillTest) sendMessages(chat string, stop chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -110,7 +110,7 @@ func (s *webKillTest) sendMessages(chat string, stop chan struct{}) {
 // given is what a chat is told of a message whose turn was cut off three times.
 const given = "I was restarted while working on this. /retry runs it again."
 
-// findMissing names something that was said and neither answered nor given up yet.
+// findMissing returns a message that was neither answered nor given up yet, or "".
 func (s *webKillTest) findMissing() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

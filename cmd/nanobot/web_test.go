@@ -97,13 +97,13 @@ func (b *webBot) link(args ...string) string {
 	return "http://" + b.listen + strings.TrimPrefix(link, "https://bot.example.com")
 }
 
-// browser is a person's.
+// browser is the signed-in browser of a person.
 type browser struct {
 	b *webBot
 	http.Client
 }
 
-// signIn is somebody who comes in by a link.
+// signIn makes a link and returns a browser that has signed in with it.
 func (b *webBot) signIn(args ...string) *browser {
 	b.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -165,8 +165,8 @@ type webEvent struct {
 	}
 }
 
-// followEvents follows the stream until ctx ends, coming back by itself as browsers do, and hands on each
-// event.
+// followEvents follows the stream until ctx ends, coming back by itself as browsers do, and hands
+// on each event.
 func (p *browser) followEvents(ctx context.Context, do func(webEvent)) {
 	for last := ""; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.b.listen+"/api/events", nil)
@@ -195,7 +195,7 @@ func (p *browser) followEvents(ctx context.Context, do func(webEvent)) {
 	}
 }
 
-// openEventStream is a page that is open.
+// openEventStream follows the events of an open page; next waits for an event with a name.
 func (p *browser) openEventStream() (next func(name string) webEvent) {
 	p.b.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -20,8 +20,8 @@ import (
 	"nanobot/internal/addrtest"
 )
 
-// webhookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict Bot
-// API on loopback.
+// webhookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict
+// Bot API on loopback.
 type webhookBot struct {
 	*program
 	t      *testing.T
@@ -86,8 +86,8 @@ func (b *webhookBot) kill() {
 	}
 }
 
-// expectAnswers waits until a chat was given this answer, and fails the test unless these are all that
-// it was given, in order. What was in flight at a kill may be there twice, and says so.
+// expectAnswers waits until a chat was given this answer, and fails the test unless these are all
+// that it was given, in order. What was in flight at a kill may be there twice, and says so.
 func (b *webhookBot) expectAnswers(chat int64, want ...string) {
 	b.t.Helper()
 	var texts []string

@@ -44,7 +44,7 @@ func Restore(ctx context.Context, o Options, path string) error {
 	if err := trust.BecomeOwner(o.Config, h, o.Stderr); err != nil {
 		return err
 	}
-	aside, err := archive{o.Config.Gateway.StateDir, o.Version, o.Parts}.restore(ctx, f)
+	oldState, err := archive{o.Config.Gateway.StateDir, o.Version, o.Parts}.restore(ctx, f)
 	switch {
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("stop the daemon first: %w", err)
@@ -53,12 +53,12 @@ func Restore(ctx context.Context, o Options, path string) error {
 	case err != nil:
 		return fmt.Errorf("restore %s: %w", path, err)
 	}
-	fmt.Fprintf(o.Stderr, "Restored. The old state is in %s; remove it when everything works. Now start the daemon again.\n", aside)
+	fmt.Fprintf(o.Stderr, "Restored. The old state is in %s; remove it when everything works. Now start the daemon again.\n", oldState)
 	return nil
 }
 
 // restore replaces the state by a backup. It returns the folder that the old state was moved to.
-func (a archive) restore(ctx context.Context, from io.Reader) (aside string, err error) {
+func (a archive) restore(ctx context.Context, from io.Reader) (oldState string, err error) {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return "", err
 	}
@@ -88,18 +88,18 @@ func (a archive) restore(ctx context.Context, from io.Reader) (aside string, err
 
 // replaceState moves the staged files into the state. A marker file exists meanwhile, so that no
 // daemon uses a half-replaced state.
-func (a archive) replaceState(from string, whole bool) (aside string, err error) {
+func (a archive) replaceState(from string, whole bool) (oldState string, err error) {
 	mark := filepath.Join(a.dir, sqlite.Unfinished)
 	if err := ignoreExisting(storeFile(mark, strings.NewReader("run nanobot restore again\n"))); err != nil {
 		return "", err
 	}
-	aside = filepath.Join(a.dir, sqlite.Copies, "replaced-"+time.Now().UTC().Format("20060102T150405.000000Z"))
-	if err := errors.Join(dbfile.SyncFolder(a.dir), os.Mkdir(aside, 0o700)); err != nil {
+	oldState = filepath.Join(a.dir, sqlite.Copies, "replaced-"+time.Now().UTC().Format("20060102T150405.000000Z"))
+	if err := errors.Join(dbfile.SyncFolder(a.dir), os.Mkdir(oldState, 0o700)); err != nil {
 		return "", err
 	}
 	for _, p := range a.parts {
 		if whole && p.Replaced() || strings.HasPrefix(p.Name, sqlite.Database) && p.Replaced() {
-			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(aside, p.Name))); err != nil {
+			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(oldState, p.Name))); err != nil {
 				return "", err
 			}
 		}
@@ -109,7 +109,7 @@ func (a archive) replaceState(from string, whole bool) (aside string, err error)
 			return "", err
 		}
 	}
-	return aside, errors.Join(dbfile.SyncFolder(aside), dbfile.SyncFolder(a.dir), os.Remove(mark), dbfile.SyncFolder(a.dir))
+	return oldState, errors.Join(dbfile.SyncFolder(oldState), dbfile.SyncFolder(a.dir), os.Remove(mark), dbfile.SyncFolder(a.dir))
 }
 
 func ignoreExisting(err error) error {
