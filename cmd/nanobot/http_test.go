@@ -197,7 +197,7 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 	}
 }
 
-func TestWhatOperatorsSeeIsNotThereForOthers(t *testing.T) {
+func TestTheOperatorsAPIAndTheMetricsNeedTheToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		http string
 		httpHeaders

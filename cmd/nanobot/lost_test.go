@@ -37,7 +37,7 @@ func removeAll(dir string) error {
 	return err
 }
 
-func TestADaemonWhoseStateIsTakenAwayConfirmsNothingAndEnds(t *testing.T) {
+func TestADaemonWhoseStateIsRemovedConfirmsNothingAndExits(t *testing.T) {
 	t.Parallel()
 	for name, loss := range losses {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestADaemonWhoseStateIsTakenAwayConfirmsNothingAndEnds(t *testing.T) {
 	}
 }
 
-func TestADaemonWhoseStateIsTakenAwayIsNotReady(t *testing.T) {
+func TestADaemonWhoseStateIsRemovedIsNotReady(t *testing.T) {
 	listen := freeAddress(t)
 	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
 	b.awaitLog("ready")

@@ -205,7 +205,7 @@ func (b *bot) countMessages(chat, text string) (n int) {
 	return n
 }
 
-func TestOthersActForAChatWithItsTokenAndForNoneWithout(t *testing.T) {
+func TestOtherProcessesNeedTheTokenOfAChat(t *testing.T) {
 	b, token := newBotWithStolenToken(t)
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitTurnEnd("1", 0)

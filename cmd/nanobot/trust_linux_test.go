@@ -21,7 +21,7 @@ func newPublicFolder(t *testing.T) string {
 	return dir
 }
 
-func TestRootDoesNothingThatSomebodyElsesConfigSays(t *testing.T) {
+func TestRootIgnoresConfigsThatOthersCanChange(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, dir string){
 		"of another user": func(t *testing.T, dir string) {
 			must(t, os.Chown(filepath.Join(dir, "config.json"), stranger, stranger))
@@ -105,7 +105,7 @@ func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
 	}
 }
 
-func TestToolsBesideTheDaemonMakeNoState(t *testing.T) {
+func TestPairAndLinkCreateNoState(t *testing.T) {
 	path := writeBot(t, `{"terminal": {"command": "true"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:8080"}}`, nil)
 	for _, args := range [][]string{{"pair", "--list"}, {"pair", "ABCDEFGH"}, {"link"}} {
 		cmd := programCommand(append(args, "--config", path)...)

@@ -279,7 +279,7 @@ func (p *browser) pressButton(chat, message, data string) {
 	}
 }
 
-func TestTheWebChatIsShut(t *testing.T) {
+func TestTheWebChatNeedsASignIn(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
 	ann := b.signIn()
@@ -396,7 +396,7 @@ func TestALinkWithoutTheWebChatIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyOperatorsUseWhatIsForOperators(t *testing.T) {
+func TestHandlersForOperatorsRefuseOthers(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	cfg := &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0", Token: webToken}, Gateway: config.Gateway{StateDir: state}}
