@@ -103,7 +103,7 @@ func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 	b.api.UserSends(7, "state")
 	b.awaitMessage(7, "model large")
 	b.api.UserSends(7, "/new")
-	b.awaitMessage(7, "fresh start")
+	b.awaitMessage(7, "This is a new conversation")
 	b.api.UserSends(7, "history")
 	b.awaitMessage(7, "prompts so far: 1")
 	b.api.UserSends(7, "/help")

@@ -117,7 +117,7 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 	all.expectOnly(t)
 	all.expectFinding(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.child.PID()))
 	all.expectFinding(t, "state", channels.Good, "intact")
-	all.expectFinding(t, "telegram.poller", channels.Good, "not disturbed")
+	all.expectFinding(t, "telegram.poller", channels.Good, "our own daemon polls")
 	b.api.UserSends(7, "two")
 	b.api.WaitForText(t, 7, "you said two")
 	for _, c := range b.api.Calls("getUpdates") {

@@ -202,7 +202,7 @@ func ended(shown []soakShown) (n int) {
 	return n
 }
 
-var dropped = regexp.MustCompile(`^\d+ waiting message\(s\) dropped\.`)
+var dropped = regexp.MustCompile(`^\d+ waiting messages? dropped\.`)
 
 // messageKind tells what kind of message one is: a or b, a report, an answer to /stop, something
 // passing, or nothing that is known.
