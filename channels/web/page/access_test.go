@@ -122,8 +122,8 @@ func TestNobodyIsKeptOut(t *testing.T) {
 		at := func(name string) string { return fmt.Sprintf("%s at %d px", name, width) }
 		p.size(width, 800)
 		p.run("location.hash = '#/c/trip'")
-		p.sees("#log", "it broke")
-		p.sees("#live", "Asking")
+		p.awaitText("#log", "it broke")
+		p.awaitText("#live", "Asking")
 		checkAccess(t, p, at("a chat"))
 		checkKeyboard(t, p, at("a chat"))
 		p.run("document.querySelector('.gallery button').click()")
@@ -136,14 +136,14 @@ func TestNobodyIsKeptOut(t *testing.T) {
 			checkKeyboard(t, p, at("the menu"))
 		}
 		p.click("#new")
-		p.sees("#hello", "Say hello")
+		p.awaitText("#hello", "Say hello")
 		checkAccess(t, p, at("a new chat"))
 		p.run("location.hash = '#/console'")
-		p.sees("#turns", "and the bus timetable")
+		p.awaitText("#turns", "and the bus timetable")
 		checkAccess(t, p, at("the console"))
 		checkKeyboard(t, p, at("the console"))
 		p.run("location.hash = '#/console/41'")
-		p.sees(".story", "Yr says")
+		p.awaitText(".story", "Yr says")
 		checkAccess(t, p, at("a turn"))
 		checkKeyboard(t, p, at("a turn"))
 	}
@@ -152,11 +152,11 @@ func TestNobodyIsKeptOut(t *testing.T) {
 func TestNobodyIsKeptOutWhenThingsGoWrong(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 	f.stop()
-	p.sees("#line", "Reconnecting")
+	p.awaitText("#line", "Reconnecting")
 	p.send("lost")
-	p.sees(".stuck", "Not sent yet")
+	p.awaitText(".stuck", "Not sent yet")
 	checkAccess(t, p, "a message that is not sent")
 	checkKeyboard(t, p, "a message that is not sent")
 	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -167,14 +167,14 @@ func TestNobodyIsKeptOutWhenThingsGoWrong(t *testing.T) {
 		f.handler().ServeHTTP(w, r)
 	}))
 	f.start(f.addr)
-	p.sees("#login", "nanobot link")
+	p.awaitText("#login", "nanobot link")
 	checkAccess(t, p, "the page for people who are signed out")
 }
 
 func TestTheSkipLinkLeadsToTheContent(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url()+"#/console")
-	p.sees("#console", "Turns")
+	p.awaitText("#console", "Turns")
 	p.run("document.activeElement.blur(); getSelection().setPosition(document.body, 0)")
 	p.do(chromedp.KeyEvent(kb.Tab))
 	p.until("document.activeElement.id === 'skip' && document.activeElement.getBoundingClientRect().top >= 0")
@@ -186,7 +186,7 @@ func TestTheSkipLinkLeadsToTheContent(t *testing.T) {
 func TestTheCheckFindsWhatIsWrong(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 	for breakage, want := range map[string]string{
 		"document.documentElement.lang = ''":                                                                      "no language",
 		"document.title = ''":                                                                                     "no title",
@@ -200,13 +200,13 @@ func TestTheCheckFindsWhatIsWrong(t *testing.T) {
 		"document.getElementById('title').outerHTML = '<p id=title>x</p>'":                                        "not one h1",
 	} {
 		p.do(reload)
-		p.sees("#hello", "Say hello")
+		p.awaitText("#hello", "Say hello")
 		if got := strings.Join(eval[[]string](p, breakage+";"+accessCheck), "\n"); !strings.Contains(got, want) {
 			t.Errorf("%s: want a complaint with %q, got:\n%s", breakage, want, got)
 		}
 	}
 	p.do(reload)
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 	p.run("document.getElementById('attach').ariaLabel = ''")
 	if got := nameless(p); len(got) != 1 {
 		t.Errorf("a button without a name: got %q", got)

@@ -17,8 +17,8 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// shut has the fake refuse its API to everybody while it is true.
-func shut(f *fake) *atomic.Bool {
+// refuseAPI makes the fake refuse every request while the result is true.
+func refuseAPI(f *fake) *atomic.Bool {
 	var out atomic.Bool
 	inner := f.handler()
 	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,38 +34,38 @@ func shut(f *fake) *atomic.Bool {
 func TestWhatIsWrittenWhenTheCookieHasExpiredIsSentAfterSigningInAgain(t *testing.T) {
 	f := newFake(t)
 	answering(f)
-	out := shut(f)
+	out := refuseAPI(f)
 	p := open(t, f.url())
 	p.send("first")
-	p.sees(".theirs", "Answer to first")
+	p.awaitText(".theirs", "Answer to first")
 	p.until("document.querySelector('#chats li')") // the page asks for nothing more by itself
 	out.Store(true)
 	p.send("too late")
-	p.sees(".stuck .fate", "Not sent yet")
-	p.sees(".stuck .fate", "nanobot link")
+	p.awaitText(".stuck .fate", "Not sent yet")
+	p.awaitText(".stuck .fate", "nanobot link")
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "a draft"))
 	f.stop() // and with it the stream
 	f.start(f.addr)
-	p.sees("#login", "nanobot link")
-	p.sees("#login", "Unsent messages are sent")
-	p.sans("#chat")
+	p.awaitText("#login", "nanobot link")
+	p.awaitText("#login", "Unsent messages are sent")
+	p.awaitHidden("#chat")
 	out.Store(false) // as by a link in another tab
-	p.sees(".theirs", "Answer to too late")
-	p.sans("#login")
+	p.awaitText(".theirs", "Answer to too late")
+	p.awaitHidden("#login")
 	shows(p, "li", "first", "Answer to first", "too late", "Answer to too late")
 	p.until("document.getElementById('text').value === 'a draft'")
 }
 
 func TestWhoIsSentOutWhileTheStreamLastsComesBackByItself(t *testing.T) {
 	f := newFake(t)
-	out := shut(f)
+	out := refuseAPI(f)
 	p := open(t, f.url()+"#/console")
-	p.sees("#no-turns", "No turns match")
+	p.awaitText("#no-turns", "No turns match")
 	out.Store(true)
 	p.run("document.getElementById('by-outcome').dispatchEvent(new Event('change'))")
-	p.sees("#login", "nanobot link")
+	p.awaitText("#login", "nanobot link")
 	out.Store(false)
-	p.sees("#console", "No turns match")
+	p.awaitText("#console", "No turns match")
 }
 
 func TestTheFirstMessageOfANewChatSurvivesAReload(t *testing.T) {
@@ -83,16 +83,16 @@ func TestTheFirstMessageOfANewChatSurvivesAReload(t *testing.T) {
 	}))
 	p := open(t, f.url())
 	p.send("the very first")
-	p.sees(".stuck .fate", "not now")
+	p.awaitText(".stuck .fate", "not now")
 	chat := p.chat()
 	for range 2 {
 		p.do(reload)
-		p.sees(".stuck", "the very first")
+		p.awaitText(".stuck", "the very first")
 	}
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(f.url())) // without the chat's name
-	p.sees(".stuck", "the very first")
+	p.awaitText(".stuck", "the very first")
 	down.Store(false)
-	p.sees(".theirs", "Answer to the very first")
+	p.awaitText(".theirs", "Answer to the very first")
 	shows(p, "li", "the very first", "Answer to the very first")
 	if p.chat() != chat {
 		t.Error("it came into another chat")
@@ -114,10 +114,10 @@ func TestWhatIsSentBeforeThePageKnowsItsChatSurvivesAReload(t *testing.T) {
 	}))
 	p := open(t, f.url())
 	p.send("early")
-	p.sees("#log", "early")
+	p.awaitText("#log", "early")
 	let.Store(true)
 	p.do(reload)
-	p.sees("#log", "here at last")
+	p.awaitText("#log", "here at last")
 	shows(p, "li", "here at last", "early")
 }
 
@@ -133,28 +133,28 @@ func TestAMessageThatWasRefusedIsStillThereAfterAReload(t *testing.T) {
 	}))
 	p := open(t, f.url())
 	p.send("precious words")
-	p.sees(".stuck .fate", "Not sent: There is no such chat")
+	p.awaitText(".stuck .fate", "Not sent: There is no such chat")
 	p.do(reload)
-	p.sees(".stuck", "precious words")
+	p.awaitText(".stuck", "precious words")
 	p.click(".stuck button:last-child")
-	p.sans(".stuck")
+	p.awaitHidden(".stuck")
 	p.do(reload)
-	p.sees("#hello", "Say hello")
-	p.sans(".stuck")
+	p.awaitText("#hello", "Say hello")
+	p.awaitHidden(".stuck")
 }
 
-// look lets a tab be looked at, or not.
-func (p *tab) look(at bool) {
+// setVisible makes a tab visible or hidden.
+func (p *tab) setVisible(visible bool) {
 	p.t.Helper()
 	hidden := "false"
-	if !at {
+	if !visible {
 		hidden = "true"
 	}
 	p.run("Object.defineProperty(document, 'hidden', {configurable: true, get: () => " + hidden + "}); document.dispatchEvent(new Event('visibilitychange'))")
 }
 
-// hurry has what the page does in half a minute or later be done at once.
-func (p *tab) hurry() {
+// speedUpTimers runs timers of half a minute or more at once.
+func (p *tab) speedUpTimers() {
 	p.t.Helper()
 	p.run("{const wait = setTimeout; window.setTimeout = (f, ms, ...a) => wait(f, ms > 20000 ? 0 : ms, ...a)}")
 }
@@ -166,28 +166,28 @@ func TestTabsThatNobodyLooksAtLeaveConnectionsForOthersAndMissNothing(t *testing
 	tabs := []*tab{open(t, f.url())}
 	for len(tabs) < 7 { // which is one more than Chromium has connections for
 		p := tabs[len(tabs)-1]
-		p.sees("#log", "message 0.")
-		p.hurry()
-		p.look(false)
+		p.awaitText("#log", "message 0.")
+		p.speedUpTimers()
+		p.setVisible(false)
 		tabs = append(tabs, p.another(f.url()))
 	}
 	last := tabs[6]
-	last.sees("#log", "message 0.")
+	last.awaitText("#log", "message 0.")
 	last.send("from the last")
-	last.sees("#log .mine time", ":")
+	last.awaitText("#log .mine time", ":")
 	f.say("c1", "message 1.", nil)
 	f.progress("c1", "p", "Working on it", time.Now())
-	last.sees("#live", "Working on it")
+	last.awaitText("#live", "Working on it")
 	first := tabs[0]
 	if text := innerText(first, "#log"); strings.Contains(text, "message 1.") {
 		t.Errorf("it still listens: %s", text)
 	}
-	first.look(true)
-	first.sees("#log", "message 1.")
-	first.sees("#live", "Working on it")
+	first.setVisible(true)
+	first.awaitText("#log", "message 1.")
+	first.awaitText("#live", "Working on it")
 	shows(first, "li", "message 0.", "from the last", "message 1.")
 	f.say("c1", "message 2.", nil)
-	first.sees("#log", "message 2.")
+	first.awaitText("#log", "message 2.")
 	if said := innerText(first, "#line") + innerText(first, "#say"); strings.Contains(said, "onnect") {
 		t.Errorf("it speaks of a connection that was never lost: %s", said)
 	}
@@ -198,12 +198,12 @@ func TestATabThatIsHiddenForAMomentStaysConnected(t *testing.T) {
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
 	p := open(t, f.url())
-	p.sees("#log", "message 0.")
-	p.look(false)
+	p.awaitText("#log", "message 0.")
+	p.setVisible(false)
 	f.say("c1", "message 1.", nil)
-	p.sees("#log", "message 1.")
+	p.awaitText("#log", "message 1.")
 	p.until("document.title.startsWith('(1)')")
-	p.look(true)
+	p.setVisible(true)
 	p.until("document.title === 'nanobot'")
 }
 
@@ -211,14 +211,14 @@ func TestWithTheRealThingWhatIsWrittenWithoutACookieIsSentAfterALink(t *testing.
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("before")
-	p.sees(".theirs", "Answer to before")
+	p.awaitText(".theirs", "Answer to before")
 	p.click("#new") // a chat that is nobody's yet: the next link is somebody else's
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 	p.forgetCookies()
 	p.send("typed too late")
-	p.sees(".stuck .fate", "nanobot link")
+	p.awaitText(".stuck .fate", "nanobot link")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
-	p.sees(".theirs", "Answer to typed too late")
+	p.awaitText(".theirs", "Answer to typed too late")
 	shows(p, ".mine", "typed too late")
 	shows(p, ".theirs", "Answer to typed too late")
 }
@@ -234,22 +234,22 @@ func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("hello")
-	p.sees(".theirs", "Answer to hello")
+	p.awaitText(".theirs", "Answer to hello")
 	other := p.another("http://" + d.addr + "/")
-	other.sees("#log", "Answer to hello")
+	other.awaitText("#log", "Answer to hello")
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "not for the next one here"))
 	p.click("#out")
-	p.sees("main", "Unauthorized") // by the server: the page has been left
-	p.sans("#chat")
+	p.awaitText("main", "Unauthorized") // by the server: the page has been left
+	p.awaitHidden("#chat")
 	p.do(reload)
-	p.sees("main", "Unauthorized") // the cookie may be gone already, or be refused
-	p.sans("#chat")
+	p.awaitText("main", "Unauthorized") // the cookie may be gone already, or be refused
+	p.awaitHidden("#chat")
 	if n := eval[int](p, "sessionStorage.length"); n != 0 {
 		t.Errorf("%d drafts are left for the next one who sits here", n)
 	}
-	other.sees("#login", "nanobot link")
+	other.awaitText("#login", "nanobot link")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 }
 
 func TestAHiddenTabThatAwaitsAnAnswerSaysThatItCame(t *testing.T) {
@@ -257,11 +257,11 @@ func TestAHiddenTabThatAwaitsAnAnswerSaysThatItCame(t *testing.T) {
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
 	p := open(t, f.url())
-	p.sees("#log", "message 0.")
+	p.awaitText("#log", "message 0.")
 	f.progress("c1", "p", "Working on it", time.Now())
-	p.sees("#live", "Working on it")
-	p.hurry() // its thirty seconds are over at once, and again
-	p.look(false)
+	p.awaitText("#live", "Working on it")
+	p.speedUpTimers() // its thirty seconds are over at once, and again
+	p.setVisible(false)
 	p.until("performance.now() > (window.then ??= performance.now() + 300)")
 	f.say("c1", "message 1.", nil)
 	p.until("document.title.startsWith('(1)')")
@@ -281,16 +281,16 @@ func TestWhoIsTooFarBehindForTheStreamSeesAllTheSame(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	}))
 	p := open(t, f.url())
-	p.sees("#log", "message 0.")
+	p.awaitText("#log", "message 0.")
 	f.stop()
-	p.sees("#line", "Reconnecting")
+	p.awaitText("#line", "Reconnecting")
 	for i := range 150 {
 		f.say("c1", fmt.Sprintf("message %d.", i+1), nil)
 	}
 	f.locked(func() { f.begins = 80 })
 	slow.Store(true)
 	f.start(f.addr)
-	p.sees("#log > li:last-child", "message 150.")
+	p.awaitText("#log > li:last-child", "message 150.")
 	for shown := 0; shown < 151; {
 		p.until(fmt.Sprintf("document.querySelectorAll('#log > li').length > %d && !document.getElementById('older').hidden || document.querySelectorAll('#log > li').length === 151", shown))
 		shown = eval[int](p, "document.querySelectorAll('#log > li').length")
@@ -302,15 +302,15 @@ func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("my secret")
-	p.sees(".theirs", "Answer to my secret")
+	p.awaitText(".theirs", "Answer to my secret")
 	other := p.another("http://" + d.addr + "/")
-	other.sees("#log", "Answer to my secret")
+	other.awaitText("#log", "Answer to my secret")
 	p.click("#out")
-	p.sees("main", "Unauthorized") // by the server: the page has been left
-	other.sees("#login", "nanobot link")
+	p.awaitText("main", "Unauthorized") // by the server: the page has been left
+	other.awaitText("#login", "nanobot link")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
-	p.sees("#hello", "Say hello")
-	other.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
+	other.awaitText("#hello", "Say hello")
 	if text := innerText(other, "#main"); strings.Contains(text, "secret") {
 		t.Errorf("the next person reads: %s", text)
 	}
@@ -325,9 +325,9 @@ func TestFilesThatWereAttachedAreStillThereAfterALookIntoAnotherChat(t *testing.
 		t.Fatal(err)
 	}
 	p.do(chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{path}, chromedp.NodeReady))
-	p.sees("#chosen", "notes.txt")
+	p.awaitText("#chosen", "notes.txt")
 	p.run("location.hash = '#/c/c2'")
-	p.sans("#chosen")
+	p.awaitHidden("#chosen")
 	p.run("location.hash = '#/c/c1'")
-	p.sees("#chosen", "notes.txt")
+	p.awaitText("#chosen", "notes.txt")
 }

@@ -91,7 +91,7 @@ func begin(ctx context.Context, t *testing.T, url string) *tab {
 	t.Helper()
 	p := &tab{t: t, ctx: ctx}
 	t.Cleanup(func() {
-		for _, f := range p.complaints() {
+		for _, f := range p.consoleErrors() {
 			t.Errorf("the page complained: %s", f)
 		}
 	})
@@ -118,8 +118,8 @@ func begin(ctx context.Context, t *testing.T, url string) *tab {
 	return p
 }
 
-// complaints returns what the page complained of, once.
-func (p *tab) complaints() []string {
+// consoleErrors returns the errors that the page has logged since the last call.
+func (p *tab) consoleErrors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.faults
@@ -202,14 +202,14 @@ func (p *tab) until(js string) {
 	}
 }
 
-// sees waits for text within what a selector names.
-func (p *tab) sees(selector, text string) {
+// awaitText waits for text in the element of a selector.
+func (p *tab) awaitText(selector, text string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("[...document.querySelectorAll(%q)].some(e => e.checkVisibility() && e.innerText.includes(%q))", selector, text))
 }
 
-// sans waits for something to be gone.
-func (p *tab) sans(selector string) {
+// awaitHidden waits until the element of a selector is gone or hidden.
+func (p *tab) awaitHidden(selector string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("![...document.querySelectorAll(%q)].some(e => e.checkVisibility())", selector))
 }

@@ -40,22 +40,22 @@ func TestAnAnswerIsSeenWhileItIsWritten(t *testing.T) {
 	go p.send("tell")
 	for _, words := range []string{"Once", "Once upon"} {
 		next <- words
-		p.sees("#log .theirs:last-child .bubble", words)
-		p.sees("#now", "Thinking")
+		p.awaitText("#log .theirs:last-child .bubble", words)
+		p.awaitText("#now", "Thinking")
 	}
 	close(next)
-	p.sees("#log .theirs:last-child .bubble", "Once upon a time")
+	p.awaitText("#log .theirs:last-child .bubble", "Once upon a time")
 	p.until("document.querySelectorAll('#log .theirs').length === 1")
 }
 
 func TestShiftEnterBeginsALineAndEnterSends(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "one"))
 	p.enter(chromedp.ModifierShift)
 	p.send("two")
-	p.sees("#log .mine .plain", "one\ntwo")
+	p.awaitText("#log .mine .plain", "one\ntwo")
 }
 
 func TestFilmsAndSoundsHavePlayersAndTheRestIsForDownload(t *testing.T) {
@@ -68,25 +68,25 @@ func TestFilmsAndSoundsHavePlayersAndTheRestIsForDownload(t *testing.T) {
 	p := open(t, f.url())
 	p.send("show")
 	p.until("document.querySelector('audio[controls]') && document.querySelector('video[controls]')")
-	p.sees("a.file[download='c.svg']", "c.svg")
+	p.awaitText("a.file[download='c.svg']", "c.svg")
 	p.click(".gallery button")
-	p.sees("#caption", "d.png")
-	p.sans("#before")
+	p.awaitText("#caption", "d.png")
+	p.awaitHidden("#before")
 }
 
 // lookAtAlbum goes through three pictures, large.
 func lookAtAlbum(p *tab) {
 	p.t.Helper()
 	p.click(".gallery li:nth-child(2) button")
-	p.sees("#caption", "2 of 3 · view-2.png")
+	p.awaitText("#caption", "2 of 3 · view-2.png")
 	p.do(chromedp.KeyEvent(kb.ArrowRight))
-	p.sees("#caption", "3 of 3")
+	p.awaitText("#caption", "3 of 3")
 	p.click("#after")
-	p.sees("#caption", "1 of 3")
+	p.awaitText("#caption", "1 of 3")
 	p.do(chromedp.KeyEvent(kb.ArrowLeft))
-	p.sees("#caption", "3 of 3")
+	p.awaitText("#caption", "3 of 3")
 	p.do(chromedp.KeyEvent(kb.Escape))
-	p.sans("#lightbox")
+	p.awaitHidden("#lightbox")
 	p.until("document.activeElement.closest('.gallery li:nth-child(2)')")
 }
 
@@ -103,16 +103,16 @@ func attachThree(p *tab, dir string) {
 		paths = append(paths, path)
 	}
 	p.do(chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{paths[0], paths[2]}, chromedp.NodeReady))
-	p.sees("#chosen", "a.png")
+	p.awaitText("#chosen", "a.png")
 	p.until("document.querySelector('#chosen img')?.naturalWidth === 30")
 	p.click("#chosen li:nth-child(2) button")
 	p.until("document.querySelectorAll('#chosen li').length === 1")
 	drop(p, paths[1])
-	p.sees("#chosen", "b.png")
-	p.sans("#dropzone")
+	p.awaitText("#chosen", "b.png")
+	p.awaitHidden("#dropzone")
 	p.run(`{const d = new DataTransfer(); d.items.add(new File(['hi'], 'pasted.txt', {type: 'text/plain'}));
 		document.getElementById('text').dispatchEvent(new ClipboardEvent('paste', {clipboardData: d, bubbles: true, cancelable: true}))}`)
-	p.sees("#chosen", "pasted.txt")
+	p.awaitText("#chosen", "pasted.txt")
 }
 
 // drop drags a file over the page and lets it fall.
@@ -125,7 +125,7 @@ func drop(p *tab, path string) {
 			return err
 		})
 		if kind == input.DispatchDragEventTypeDragOver {
-			p.sees("#dropzone", "Drop files")
+			p.awaitText("#dropzone", "Drop files")
 		}
 	}
 }
@@ -137,15 +137,15 @@ func TestHistoryIsThereAfterAReloadAndOlderMessagesOnDemand(t *testing.T) {
 		f.say("c1", fmt.Sprintf("message %d.", i), nil)
 	}
 	p := open(t, f.url())
-	p.sees("#log > li:last-child", "message 119.")
+	p.awaitText("#log > li:last-child", "message 119.")
 	p.do(reload)
-	p.sees("#log > li:last-child", "message 119.")
+	p.awaitText("#log > li:last-child", "message 119.")
 	p.until("document.querySelectorAll('#log > li').length === 50")
 	p.run("document.getElementById('scroll').scrollTop = 0")
 	p.until("document.querySelectorAll('#log > li').length === 100")
 	p.run("document.getElementById('older').click()")
 	p.until("document.querySelectorAll('#log > li').length === 120")
-	p.sans("#older")
+	p.awaitHidden("#older")
 	texts := eval[[]string](p, "[...document.querySelectorAll('#log .body')].map(e => e.innerText.trim())")
 	for i, text := range texts {
 		if text != fmt.Sprintf("message %d.", i) {
@@ -159,22 +159,22 @@ func TestADraftIsKeptForEachChatAndNewsOfOthersAreMarked(t *testing.T) {
 	answering(f)
 	p := open(t, f.url())
 	p.send("first")
-	p.sees(".theirs", "Answer to first")
+	p.awaitText(".theirs", "Answer to first")
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "a draft"))
 	one := p.chat()
 	p.click("#new")
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 	p.until("document.getElementById('text').value === ''")
 	p.send("second")
-	p.sees(".theirs", "Answer to second")
+	p.awaitText(".theirs", "Answer to second")
 	p.until("document.querySelectorAll('#chats li').length === 2")
 	p.run("document.querySelector('#chats [aria-current]').focus()")
 	f.say(one, "by the way", nil)
 	p.until("document.querySelector('#chats li:first-child .dot') && document.title.startsWith('(1)')")
 	p.until("document.activeElement.ariaCurrent === 'page'") // the list is in another order, and focus is where it was
 	p.click("#chats li:first-child a")
-	p.sees("#log > li:last-child", "by the way")
-	p.sees("#log", "Answer to first")
+	p.awaitText("#log > li:last-child", "by the way")
+	p.awaitText("#log", "Answer to first")
 	p.until("!document.querySelector('.dot') && document.getElementById('text').value === 'a draft'")
 	if text := innerText(p, "#log"); strings.Contains(text, "second") {
 		t.Errorf("one chat shows what is in another: %s", text)
@@ -186,23 +186,23 @@ func TestWhatWasSaidWhileTheServerWasAwayIsShownInOrder(t *testing.T) {
 	answering(f)
 	p := open(t, f.url())
 	p.send("before")
-	p.sees(".theirs", "Answer to before")
+	p.awaitText(".theirs", "Answer to before")
 	chat := p.chat()
 	f.stop()
-	p.sees("#line", "Reconnecting")
+	p.awaitText("#line", "Reconnecting")
 	p.send("during")
-	p.sees(".stuck", "Not sent yet")
+	p.awaitText(".stuck", "Not sent yet")
 	p.send("and this")
 	f.say(chat, "said while nobody could hear", nil)
 	f.start(f.addr)
-	p.sees(".theirs", "Answer to and this")
-	p.sans("#line:not(:empty)")
+	p.awaitText(".theirs", "Answer to and this")
+	p.awaitHidden("#line:not(:empty)")
 	p.send("after")
-	p.sees(".theirs", "Answer to after")
+	p.awaitText(".theirs", "Answer to after")
 	want := []string{"before", "Answer to before", "said while nobody could hear", "during", "Answer to during", "and this", "Answer to and this", "after", "Answer to after"}
 	shows(p, "li", want...)
 	p.do(reload)
-	p.sees(".theirs", "Answer to after")
+	p.awaitText(".theirs", "Answer to after")
 	shows(p, "li", want...)
 }
 
@@ -211,14 +211,14 @@ func TestALongAbsenceLeavesNoGap(t *testing.T) {
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
 	p := open(t, f.url())
-	p.sees("#log", "message 0.")
+	p.awaitText("#log", "message 0.")
 	f.stop()
-	p.sees("#line", "Reconnecting")
+	p.awaitText("#line", "Reconnecting")
 	for i := range 70 {
 		f.say("c1", fmt.Sprintf("message %d.", i+1), nil)
 	}
 	f.start(f.addr)
-	p.sees("#log > li:last-child", "message 70.")
+	p.awaitText("#log > li:last-child", "message 70.")
 	p.until("document.querySelectorAll('#log > li').length === 50")
 	p.run("document.getElementById('older').click()")
 	p.until("document.querySelectorAll('#log > li').length === 71")
@@ -234,7 +234,7 @@ func TestAMessageWhoseConfirmationWasLostIsNotDoubled(t *testing.T) {
 	var once atomic.Bool
 	cut := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/messages") && once.CompareAndSwap(false, true) {
-			f.handler().ServeHTTP(&deaf{header: http.Header{}}, r)
+			f.handler().ServeHTTP(&discardWriter{header: http.Header{}}, r)
 			panic(http.ErrAbortHandler)
 		}
 		f.handler().ServeHTTP(w, r)
@@ -242,21 +242,21 @@ func TestAMessageWhoseConfirmationWasLostIsNotDoubled(t *testing.T) {
 	f.serve(cut)
 	p := open(t, f.url())
 	p.send("only once")
-	p.sees("#log .mine time", ":")
+	p.awaitText("#log .mine time", ":")
 	p.until("!document.querySelector('.fate')")
 	p.do(reload)
-	p.sees("#log .mine time", ":")
+	p.awaitText("#log .mine time", ":")
 	if n := p.count("#log > li"); n != 1 {
 		t.Errorf("shown %d times", n)
 	}
 }
 
-// deaf takes an answer that nobody hears.
-type deaf struct{ header http.Header }
+// discardWriter discards a response, as if it were lost on the way.
+type discardWriter struct{ header http.Header }
 
-func (d *deaf) Header() http.Header         { return d.header }
-func (d *deaf) Write(b []byte) (int, error) { return len(b), nil }
-func (d *deaf) WriteHeader(int)             {}
+func (d *discardWriter) Header() http.Header         { return d.header }
+func (d *discardWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discardWriter) WriteHeader(int)             {}
 
 func TestARefusedMessageSaysWhyAndCanBeSentAgainOrDiscarded(t *testing.T) {
 	f := newFake(t)
@@ -270,14 +270,14 @@ func TestARefusedMessageSaysWhyAndCanBeSentAgainOrDiscarded(t *testing.T) {
 	}))
 	p := open(t, f.url())
 	p.send("huge")
-	p.sees(".stuck .fate", "Not sent: at most 20 MB")
+	p.awaitText(".stuck .fate", "Not sent: at most 20 MB")
 	p.send("huger")
 	p.until("document.querySelectorAll('.stuck').length === 2")
 	p.click(".stuck:last-child button:last-child")
 	p.until("document.querySelectorAll('.stuck').length === 1")
 	fits.Store(true)
 	p.click(".stuck button")
-	p.sees("#log .mine time", ":")
+	p.awaitText("#log .mine time", ":")
 	p.until("document.querySelectorAll('#log > li').length === 1")
 }
 
@@ -291,8 +291,8 @@ func TestWhoIsNotSignedInIsToldHow(t *testing.T) {
 		f.handler().ServeHTTP(w, r)
 	}))
 	p := open(t, f.url())
-	p.sees("#login", "nanobot link")
-	p.sans("#chat")
+	p.awaitText("#login", "nanobot link")
+	p.awaitHidden("#chat")
 }
 
 func TestThePageIsThereBeforeItsHistory(t *testing.T) {
@@ -311,7 +311,7 @@ func TestThePageIsThereBeforeItsHistory(t *testing.T) {
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "typed already", chromedp.NodeVisible))
 	p.until("performance.getEntriesByName('first-contentful-paint').length === 1")
 	close(let)
-	p.sees("#log", "here at last")
+	p.awaitText("#log", "here at last")
 	p.until("document.getElementById('text').value === 'typed already'")
 	shows(p, "li", "here at last", "sent already")
 }
@@ -319,19 +319,19 @@ func TestThePageIsThereBeforeItsHistory(t *testing.T) {
 func TestAgentOutputIsInertAndMarkdownIsNotReadFromTheUser(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
-	p.sees("#hello", "Say hello")
+	p.awaitText("#hello", "Say hello")
 	p.send("<img src=x onerror=window.hacked=1> **bold**")
 	shows(p, ".mine", "<img src=x onerror=window.hacked=1> **bold**")
 	chat := p.chat()
 	// Even if the server's cleaning failed, nothing would run or be fetched.
 	f.say(chat, "x", obj{"html": `<p>before</p><script>window.hacked=1</script><img src="http://127.0.0.1:1/pixel" alt="pixel" onerror="window.hacked=1">` +
 		`<p id="target" onclick="window.hacked=1">press me</p><iframe srcdoc="<script>parent.hacked=1</script>"></iframe>`})
-	p.sees(".theirs", "press me")
+	p.awaitText(".theirs", "press me")
 	p.run("document.getElementById('target').click()")
 	if eval[bool](p, "'hacked' in window") {
 		t.Error("script of an agent has run")
 	}
-	if got := p.complaints(); len(got) == 0 {
+	if got := p.consoleErrors(); len(got) == 0 {
 		t.Error("the policy had nothing to refuse: this test proves nothing")
 	}
 }

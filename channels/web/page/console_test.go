@@ -12,22 +12,22 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	f := newFake(t)
 	scene(f)
 	p := open(t, f.url()+"#/console")
-	p.sees("#turns tr:first-child", "and the bus timetable")
-	p.sees("#tiles", "Undelivered")
-	p.sees("#channels .bad", "discord is down: gateway closed the connection")
-	p.sees("#undelivered", "502 Bad Gateway")
+	p.awaitText("#turns tr:first-child", "and the bus timetable")
+	p.awaitText("#tiles", "Undelivered")
+	p.awaitText("#channels .bad", "discord is down: gateway closed the connection")
+	p.awaitText("#undelivered", "502 Bad Gateway")
 	p.until("document.querySelectorAll('#depth rect').length > 10 && document.querySelectorAll('#took circle').length > 10 && document.querySelectorAll('#took path').length > 5")
 
 	at := time.Now()
 	turn := obj{"id": 50, "chat": "web:trip", "agent": "coder", "user": obj{"id": "u"}, "text": "brand new", "state": "pending", "attempt": 0, "received": at, "sends": obj{}}
 	f.turn(turn)
-	p.sees("#turns tr:first-child", "Waiting")
+	p.awaitText("#turns tr:first-child", "Waiting")
 	f.turn(with(turn, obj{"state": "running", "attempt": 1, "started": at}))
-	p.sees("#turns tr:first-child", "Running")
+	p.awaitText("#turns tr:first-child", "Running")
 	p.click("#turns tr:first-child a")
-	p.sees("#turn h2", "Turn 50 Running")
+	p.awaitText("#turn h2", "Turn 50 Running")
 	p.click("#turn .stop")
-	f.waitActed(t, "stop 50")
+	f.awaitAction(t, "stop 50")
 	f.locked(func() {
 		f.details[50] = obj{
 			"frames": []obj{{"time": at, "kind": "message", "text": "so far"}, {"time": at, "kind": "log", "level": "error", "text": "out of paper"}},
@@ -36,37 +36,37 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 		}
 	})
 	f.turn(with(turn, obj{"state": "done", "status": "stopped", "signal": "SIGTERM", "attempt": 1, "started": at, "ended": at.Add(3 * time.Second)}))
-	p.sees(".story", "Stopped, by SIGTERM")
-	p.sees(".story", "Not sent, 2 tries: blocked by the user")
-	p.sees(".lines", "out of paper")
-	p.sees("#turn pre", "oh no")
-	p.sees("#turn dl", "1.3 s")
-	p.sees("#turn dl", "48.3 MB")
-	p.sees("#turn dl", "coder")
-	p.sees("#turns tr:first-child", "Stopped")
-	p.sees("#turns tr:first-child", "3.0 s")
-	p.sans("#turn .stop")
+	p.awaitText(".story", "Stopped, by SIGTERM")
+	p.awaitText(".story", "Not sent, 2 tries: blocked by the user")
+	p.awaitText(".lines", "out of paper")
+	p.awaitText("#turn pre", "oh no")
+	p.awaitText("#turn dl", "1.3 s")
+	p.awaitText("#turn dl", "48.3 MB")
+	p.awaitText("#turn dl", "coder")
+	p.awaitText("#turns tr:first-child", "Stopped")
+	p.awaitText("#turns tr:first-child", "3.0 s")
+	p.awaitHidden("#turn .stop")
 	p.click("#turn .retry")
-	f.waitActed(t, "retry 50")
+	f.awaitAction(t, "retry 50")
 	p.click("#turn header a")
-	p.sans("#turn")
+	p.awaitHidden("#turn")
 }
 
 func TestTheConsoleIsFilteredByChatAndOutcome(t *testing.T) {
 	f := newFake(t)
 	scene(f)
 	p := open(t, f.url()+"#/console")
-	p.sees("#turns", "and the bus timetable")
+	p.awaitText("#turns", "and the bus timetable")
 	choose := func(id, value string) {
 		p.run("{const s = document.getElementById('" + id + "'); s.value = '" + value + "'; s.dispatchEvent(new Event('change'))}")
 	}
 	choose("by-outcome", "timeout")
 	p.until("[...document.querySelectorAll('#turns tr')].length === 4 && [...document.querySelectorAll('#turns tr')].every(r => r.innerText.includes('Timed out'))")
 	choose("by-chat", "telegram:815")
-	p.sans("#turns tr:nth-child(3)")
+	p.awaitHidden("#turns tr:nth-child(3)")
 	f.turn(obj{"id": 60, "chat": "web:trip", "user": obj{"id": "u"}, "text": "not wanted", "state": "running", "attempt": 1, "received": time.Now(), "started": time.Now(), "sends": obj{}})
 	f.turn(obj{"id": 61, "chat": "telegram:815", "user": obj{"id": "u"}, "text": "wanted", "state": "done", "status": "timeout", "attempt": 1, "received": time.Now(), "started": time.Now(), "ended": time.Now(), "sends": obj{}})
-	p.sees("#turns tr:first-child", "wanted")
+	p.awaitText("#turns tr:first-child", "wanted")
 	if p.count("#turns tr td a[href='#/console/60']") > 0 {
 		t.Error("a turn is listed that was filtered out")
 	}
@@ -82,7 +82,7 @@ func with(o, more obj) obj {
 	return n
 }
 
-func (f *fake) waitActed(t *testing.T, what string) {
+func (f *fake) awaitAction(t *testing.T, what string) {
 	t.Helper()
 	for end := time.Now().Add(waitTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		found := false
@@ -126,7 +126,7 @@ func TestOlderTurnsStayAndAreFreshAfterAReloadOrAReconnect(t *testing.T) {
 	many(f, 1, 900)
 	p := open(t, f.url()+"#/console/350")
 	p.lists(900, 701, 1)
-	p.sees("#turn h2", "Done")
+	p.awaitText("#turn h2", "Done")
 	p.run("{const s = document.getElementById('by-chat'); s.value = 'web:even'; s.dispatchEvent(new Event('change'))}")
 	p.lists(900, 502, 2)
 	p.run("document.getElementById('more').click()")
@@ -139,20 +139,20 @@ func TestOlderTurnsStayAndAreFreshAfterAReloadOrAReconnect(t *testing.T) {
 	many(f, 901, 1000)
 	f.locked(func() { f.publish(obj{"event": "reload"}) })
 	p.lists(1000, 2, 2) // a page more than was listed, since new ones came
-	p.sees("#turns tr:has([href$='/350'])", "Timed out")
-	p.sees("#turn h2", "Timed out")
+	p.awaitText("#turns tr:has([href$='/350'])", "Timed out")
+	p.awaitText("#turn h2", "Timed out")
 	p.until("document.getElementById('by-chat').value === 'web:even'")
-	p.sees("#tiles .problem", "Failed, last hour") // which is in the other chat
-	p.sans("#more")
+	p.awaitText("#tiles .problem", "Failed, last hour") // which is in the other chat
+	p.awaitHidden("#more")
 
 	f.stop()
-	p.sees("#line", "Reconnecting")
+	p.awaitText("#line", "Reconnecting")
 	f.locked(func() { f.note(aTurn(350, "stopped")) })
 	many(f, 1001, 1002)
 	f.start(f.addr)
 	p.lists(1002, 2, 2)
-	p.sees("#turns tr:has([href$='/350'])", "Stopped")
-	p.sees("#turn h2", "Stopped")
+	p.awaitText("#turns tr:has([href$='/350'])", "Stopped")
+	p.awaitText("#turn h2", "Stopped")
 }
 
 func TestAnOldTurnThatRunsAgainLeavesNoGapInTheList(t *testing.T) {
@@ -167,6 +167,6 @@ func TestAnOldTurnThatRunsAgainLeavesNoGapInTheList(t *testing.T) {
 	p.lists(451, 51, 1)
 	p.run("document.getElementById('more').click()")
 	p.lists(451, 1, 1)
-	p.sees("#turns tr:has([href$='/5'])", "Failed")
-	p.sans("#more")
+	p.awaitText("#turns tr:has([href$='/5'])", "Failed")
+	p.awaitHidden("#more")
 }

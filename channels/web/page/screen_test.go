@@ -60,7 +60,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 
 	p := open(t, server.URL+"/#/c/"+screenChat.ID)
 	p.size(390, 800)
-	p.sees("#now", "Looking at it")
+	p.awaitText("#now", "Looking at it")
 	p.until("document.querySelector('#now .screen')")
 	looks := func(where string) {
 		t.Helper()
@@ -107,7 +107,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 	if err := ch.Edit(t.Context(), id, plan[0]); err != nil {
 		t.Fatal(err)
 	}
-	p.sees("#now .screen", "$ ls")
+	p.awaitText("#now .screen", "$ ls")
 	if x := eval[int](p, "document.querySelector('#now .screen').scrollLeft"); x != 200 {
 		t.Errorf("a new screen is scrolled to %d instead of 200", x)
 	}
@@ -120,9 +120,9 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 		t.Fatal(err)
 	}
 	channelstest.MustSend(t, ch, channels.Message{Chat: screenChat, Kind: channels.Answer, Text: "The end.", Screen: drawn("$ exit"), Buttons: keys})
-	p.sees("#log .bubble", "The end.")
+	p.awaitText("#log .bubble", "The end.")
 	p.do(reload)
-	p.sees("#log .screen", "$ exit")
+	p.awaitText("#log .screen", "$ exit")
 	looks("#log .screen")
 	for i := range 3 {
 		p.click("#log .choice")

@@ -78,7 +78,7 @@ func TestTheReadmesPicture(t *testing.T) {
 	f.progress("hike", "p", "Asking three forecasts, 2 of 3 done", now.Add(-14*time.Second))
 	p := british(t, f)
 	p.size(1120, 880)
-	p.sees("#live", "Asking")
+	p.awaitText("#live", "Asking")
 	shoot(p, filepath.Join(into, "readme.png"))
 }
 
