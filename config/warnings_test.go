@@ -60,7 +60,7 @@ func TestWarningsReportSuspiciousSettings(t *testing.T) {
 	}
 }
 
-func TestAWorldReadableFileWithSecretsIsWarnedAbout(t *testing.T) {
+func TestAFileWithSecretsThatEveryUserCanReadIsWarnedAbout(t *testing.T) {
 	const token = `{"terminal":{"command":"x"},"channels":{"telegram":{"token":"1:x"}}}`
 	for name, test := range map[string]struct {
 		text    string

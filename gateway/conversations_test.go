@@ -11,7 +11,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // chatNetwork is a strict server of a chat network with one person, ada, who talks to the bot.
 type chatNetwork interface {
@@ -199,7 +199,7 @@ func compareGolden(t *testing.T, path, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the calls differ from %s (go test -run %s -update writes it anew):\n%s", path, t.Name(), lineDiff(string(want), got))
+		t.Errorf("the calls differ from %s (go test -run %s -update writes it again):\n%s", path, t.Name(), lineDiff(string(want), got))
 	}
 }
 

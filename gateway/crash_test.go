@@ -46,7 +46,7 @@ type daemonSpec struct {
 	Inject     bool
 	Stream     bool   // the command speaks as streaming says
 	Keep       bool   // the agent is persistent, see persistentProtocol
-	Suicidal   bool   // the protocol is suicidal
+	SelfKilling   bool   // the protocol kills its own process
 	Telegram   string // where a Bot API is, and the token for it
 	Token      string
 	Runbooks   string // the folder of the runbooks
@@ -107,7 +107,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		protocol = streamProtocol{}
 	case s.Keep:
 		protocol = &persistentProtocol{}
-	case s.Suicidal:
+	case s.SelfKilling:
 		protocol = &selfKillingProtocol{dir: s.Dir}
 	}
 	agents := map[string]gateway.Agent{}

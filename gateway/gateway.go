@@ -269,8 +269,8 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 	err := work.Wait()
 	g.turns.EndPersonWaits()
-	patience := time.AfterFunc(g.currentSettings().DrainTimeout, func() { kill(errShutdown) })
-	defer patience.Stop()
+	killTimer := time.AfterFunc(g.currentSettings().DrainTimeout, func() { kill(errShutdown) })
+	defer killTimer.Stop()
 	g.drain(killed)
 	return err
 }

@@ -242,7 +242,7 @@ func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	orphan := func(variable string) int { // a leader that lives, of a parent that is gone
+	startReparented := func(variable string) int { // a leader that lives, of a parent that is gone
 		cmd := exec.Command("sh", "-c", `setsid sleep 300 >/dev/null 2>&1 & echo $!`)
 		cmd.Env = append(os.Environ(), variable)
 		out, err := cmd.Output()
@@ -256,7 +256,7 @@ func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		return pid
 	}
-	ours, others := orphan(strings.TrimSpace(string(name))), orphan("NANOBOT_KEPT=somebody-else")
+	ours, others := startReparented(strings.TrimSpace(string(name))), startReparented("NANOBOT_KEPT=somebody-else")
 	h.startDaemon()
 	awaitProcessEnd(t, pids[0])
 	awaitProcessEnd(t, ours)

@@ -112,7 +112,7 @@ func TestMessagesToAWaitingTurnSurviveSIGKILLAndAreReadOnceInOrder(t *testing.T)
 	net.Idempotent = true
 	dir := t.TempDir()
 	spec := daemonSpec{
-		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: "true", Suicidal: true, OnCrash: "retry", Slots: 1,
+		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: "true", SelfKilling: true, OnCrash: "retry", Slots: 1,
 		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},
 	}
 	for _, text := range []string{"begin", "one", "two", "end"} {

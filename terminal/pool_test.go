@@ -122,7 +122,7 @@ func TestAPoolEndsAProcessThatIsIdleForLong(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
 		a := runTurn(t, p, "a")
 		time.Sleep(idleTime - time.Second)
-		b := runTurn(t, p, "a") // which starts the time anew
+		b := runTurn(t, p, "a") // which starts the time again
 		time.Sleep(idleTime - time.Second)
 		synctest.Wait()
 		if a != b || a.timesClosed() != 0 {

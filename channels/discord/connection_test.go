@@ -41,7 +41,7 @@ func TestMissedEventsAreReceivedAfterAResume(t *testing.T) {
 	}
 }
 
-func TestASessionThatIsOverIsBegunAnew(t *testing.T) {
+func TestASessionThatIsOverIsStartedAgain(t *testing.T) {
 	for name, drop := range map[string]func(*discordtest.Server){
 		"invalid":        func(s *discordtest.Server) { s.InvalidateSessions(false) },
 		"wrong sequence": func(s *discordtest.Server) { s.CloseConnections(4007) },

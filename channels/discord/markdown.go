@@ -66,7 +66,7 @@ func delimiterLength(m markdown.Mark) int {
 	}
 }
 
-// splitTries is how often a text is cut anew because a part was too long in Discord's Markdown.
+// splitTries is how often a text is cut again because a part was too long in Discord's Markdown.
 const splitTries = 3
 
 // split cuts a text into messages of at most limit code points in Discord's Markdown. A text of

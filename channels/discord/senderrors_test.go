@@ -39,7 +39,7 @@ func TestARepeatedSendIsOneMessage(t *testing.T) {
 	}
 }
 
-// Keys begin anew with a new state, soon after which Discord may still remember the old ones.
+// Keys begin again with a new state, soon after which Discord may still remember the old ones.
 func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
 	r := newTestChannel(t)
 	one, two := r.planText("one"), r.planText("two")

@@ -127,13 +127,13 @@ func (s *session) connect(ctx context.Context) (ready bool, err error) {
 			end(err)
 		}
 	})
-	patience := time.AfterFunc(s.c.o.Timing.Handshake, func() { end(errNotReady) })
-	defer patience.Stop()
+	timer := time.AfterFunc(s.c.o.Timing.Handshake, func() { end(errNotReady) })
+	defer timer.Stop()
 	if err := s.identifyOrResume(k); err != nil {
 		return false, err
 	}
 	s.handshakeSent = true
-	ready, err = s.readEvents(ctx, k, patience)
+	ready, err = s.readEvents(ctx, k, timer)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // instead of the read error that it caused
 	}
@@ -183,7 +183,7 @@ func (s *session) identifyOrResume(k *socket) error {
 }
 
 // readEvents passes on events until the connection breaks.
-func (s *session) readEvents(ctx context.Context, k *socket, patience *time.Timer) (ready bool, err error) {
+func (s *session) readEvents(ctx context.Context, k *socket, timer *time.Timer) (ready bool, err error) {
 	for {
 		f, err := k.read()
 		if errors.Is(err, errUndecodable) {
@@ -196,7 +196,7 @@ func (s *session) readEvents(ctx context.Context, k *socket, patience *time.Time
 		}
 		switch f.Op {
 		case opDispatch:
-			patience.Stop() // the time to process an event does not count
+			timer.Stop() // the time to process an event does not count
 			if f.Type == "READY" || f.Type == "RESUMED" {
 				s.recordReady(f)
 				ready = true
@@ -212,7 +212,7 @@ func (s *session) readEvents(ctx context.Context, k *socket, patience *time.Time
 			}
 			s.seq.Store(f.Seq) // only now: the next connection resumes after this event
 			if !ready {        // a resumed session starts with the missed events
-				patience.Reset(s.c.o.Timing.Handshake)
+				timer.Reset(s.c.o.Timing.Handshake)
 			}
 		case opHeartbeat:
 			err = k.sendHeartbeat()

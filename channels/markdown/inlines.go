@@ -14,12 +14,12 @@ func (w *walker) inlines(block ast.Node) {
 			n = n.FirstChild()
 			continue
 		}
-		w.leave(n)
+		w.endNode(n)
 		for n.NextSibling() == nil {
 			if n = n.Parent(); n == block {
 				return
 			}
-			w.leave(n)
+			w.endNode(n)
 		}
 		n = n.NextSibling()
 	}
@@ -50,8 +50,8 @@ func (w *walker) enter(n ast.Node) bool {
 	return false
 }
 
-// leave reports the end of a node to the renderer.
-func (w *walker) leave(n ast.Node) {
+// endNode reports the end of a node to the renderer.
+func (w *walker) endNode(n ast.Node) {
 	if e, ok := w.element(n); ok {
 		w.r.End(e)
 	}

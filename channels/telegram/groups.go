@@ -56,12 +56,12 @@ func (c *Channel) addressesBot(m *message) bool {
 }
 
 // commandTarget returns the bot that a leading command names: /cmd@target.
-func (c *Channel) commandTarget(m *message) (whom string, ok bool) {
+func (c *Channel) commandTarget(m *message) (bot string, ok bool) {
 	text, marks := m.textAndEntities()
 	for _, e := range marks {
 		if e.Type == models.MessageEntityTypeBotCommand && e.Offset == 0 {
-			_, whom, _ = strings.Cut(entityText(text, e), "@")
-			return whom, true
+			_, bot, _ = strings.Cut(entityText(text, e), "@")
+			return bot, true
 		}
 	}
 	return "", false
@@ -98,8 +98,8 @@ func (c *Channel) contentText(m *message) string {
 		case e.Type == models.MessageEntityTypeMention && m.isGroup() && c.isBotName(strings.TrimPrefix(word, "@")),
 			e.Type == models.MessageEntityTypeTextMention && m.isGroup() && e.User != nil && e.User.ID == c.botUser.ID:
 		case e.Type == models.MessageEntityTypeBotCommand && strings.Contains(word, "@"):
-			name, whom, _ := strings.Cut(word, "@")
-			if !c.isBotName(whom) {
+			name, bot, _ := strings.Cut(word, "@")
+			if !c.isBotName(bot) {
 				continue
 			}
 			from += len(utf16.Encode([]rune(name)))

@@ -234,7 +234,7 @@ func TestAlbumsThatAreTooBigForOneRequestAreCut(t *testing.T) {
 	}
 }
 
-func TestFilesAreOpenedAnewOnEachTry(t *testing.T) {
+func TestFilesAreOpenedAgainOnEachTry(t *testing.T) {
 	r := newTestChannel(t)
 	f := r.writeFile("a.pdf", []byte("first"))
 	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{f}})[0]

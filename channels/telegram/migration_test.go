@@ -35,7 +35,7 @@ func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
 	}
 }
 
-// A supergroup counts its messages anew, so that a message has the number of another one from
+// A supergroup counts its messages again, so that a message has the number of another one from
 // before the move.
 func TestAMessageIDOfTheOldGroupIsAnotherMessageInTheSupergroup(t *testing.T) {
 	r := newTestChannel(t, allGroups)
@@ -80,23 +80,23 @@ func TestEditingAMessageOfTheOldGroupChangesNothingInTheSupergroup(t *testing.T)
 		r := newTestChannel(t, allGroups)
 		r.server.AddChat(telegramtest.Chat{ID: group})
 		for range 3 {
-			r.server.UserSends(group, "so that the bubble's number is high enough")
+			r.server.UserSends(group, "so that the transient message's number is high enough")
 		}
-		bubble := r.sendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
+		transient := r.sendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
 		r.server.Migrate(group, super)
 		if told {
 			r.start()
 			r.receivedSoFar()
 		}
-		for range 3 { // one of them has the bubble's number
+		for range 3 { // one of them has the transient message's number
 			r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "an answer"})
 		}
 		o := channels.Outgoing{Chat: chatOf("-77"), Text: "changed"}
 		var se *channels.SendError
-		if err := r.Edit(t.Context(), bubble.ID, o); !asSendError(err, &se) || !se.Permanent {
+		if err := r.Edit(t.Context(), transient.ID, o); !asSendError(err, &se) || !se.Permanent {
 			t.Errorf("the edit returned %v", err)
 		}
-		if err := r.Remove(t.Context(), o.Chat, bubble.ID); err != nil {
+		if err := r.Remove(t.Context(), o.Chat, transient.ID); err != nil {
 			t.Error(err)
 		}
 		for _, m := range r.server.WaitForCount(t, super, 3) {

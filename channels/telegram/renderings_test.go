@@ -8,7 +8,7 @@ import (
 	"nanobot/channels/telegram"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()

@@ -98,7 +98,7 @@ func TestAConflictIsExplained(t *testing.T) {
 	}
 }
 
-func TestAStalledPollIsCutAndMadeAnew(t *testing.T) {
+func TestAStalledPollIsCutAndMadeAgain(t *testing.T) {
 	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Timing.Poll, o.Timing.Margin = time.Second, 100*time.Millisecond
 	})

@@ -172,7 +172,7 @@ func TestTheRenderCacheIsBounded(t *testing.T) {
 	for seq := range int64(200) { // more than is kept
 		r.Of(seq+2, strings.Repeat("x", 60_000))
 	}
-	if got := r.Of(1, "anew"); got != "<p>anew</p>" {
+	if got := r.Of(1, "again"); got != "<p>again</p>" {
 		t.Errorf("much later it is %q", got)
 	}
 }

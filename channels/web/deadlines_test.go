@@ -31,8 +31,8 @@ func (p pipeListener) Accept() (net.Conn, error) {
 func (p pipeListener) Close() error   { return nil }
 func (p pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
 
-// connectInBubble returns a connection to a channel, in a synctest bubble.
-func connectInBubble(t *testing.T, dir string) (*web.Channel, net.Conn) {
+// connectInSynctest returns a connection to a channel, in a synctest bubble.
+func connectInSynctest(t *testing.T, dir string) (*web.Channel, net.Conn) {
 	ch, err := web.New(web.Options{
 		State: dir, Folder: channelstest.ChatFolders(dir), Requester: func(*http.Request) web.Person { return web.Person{User: "ann", Operator: true} },
 	})
@@ -65,7 +65,7 @@ func TestDrainingARefusedBodyTimesOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				_, conn := connectInBubble(t, dir)
+				_, conn := connectInSynctest(t, dir)
 				began := time.Now()
 				go func() {
 					_, _ = fmt.Fprintf(conn, "POST /api/chats/web-a-known-to-nobody-else/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+1000, body)
@@ -91,7 +91,7 @@ func TestASlowUploadTimesOut(t *testing.T) {
 	for body, most := range map[string]time.Duration{"{": 62 * time.Minute, "]": 2 * time.Minute} { // the second is refused at once
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			_, conn := connectInBubble(t, dir)
+			_, conn := connectInSynctest(t, dir)
 			began := time.Now()
 			go func() { _, _ = io.Copy(io.Discard, conn) }()
 			_, err := fmt.Fprintf(conn, "POST /api/chats/web-a-known-to-nobody-else/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n%s", body)
@@ -121,7 +121,7 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				ch, conn := connectInBubble(t, dir)
+				ch, conn := connectInSynctest(t, dir)
 				m := channels.Outgoing{
 					Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Kind: channels.Answer, Text: strings.Repeat("x", 500_000),
 					Media: []channels.File{{Name: "a.txt", Content: strings.Repeat("x", 500_000)}},

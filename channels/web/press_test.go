@@ -70,20 +70,20 @@ func TestOnlyButtonsThatAreThereCanBePressed(t *testing.T) {
 	m := answerTo("web-a-known-to-nobody-else", "Which one?")
 	m.Buttons = []channels.Button{{Label: "Red", Data: "answer:1"}}
 	asked := r.sendAsBot(m, "").ID
-	bubble := r.sendAsBot(progressIn("web-a-known-to-nobody-else", "working"), "").ID
+	progress := r.sendAsBot(progressIn("web-a-known-to-nobody-else", "working"), "").ID
 	for _, c := range []struct {
 		name, user, chat string
 		body             object
 		status           int
 	}{
 		{"a command that is no button", "ann", "web-a-known-to-nobody-else", object{"message": asked, "data": "/new"}, 404},
-		{"another button under the progress", "ann", "web-a-known-to-nobody-else", object{"message": bubble, "data": "/new"}, 404},
+		{"another button under the progress", "ann", "web-a-known-to-nobody-else", object{"message": progress, "data": "/new"}, 404},
 		{"a message without buttons", "ann", "web-a-known-to-nobody-else", object{"message": mine, "data": "answer:1"}, 404},
 		{"no message", "ann", "web-a-known-to-nobody-else", object{"message": "x", "data": "answer:1"}, 404},
 		{"nothing", "ann", "web-a-known-to-nobody-else", object{}, 404},
 		{"another chat", "ann", "web-b-known-to-nobody-else", object{"message": asked, "data": "answer:1"}, 404},
 		{"somebody else", "bob", "web-a-known-to-nobody-else", object{"message": asked, "data": "answer:1"}, 404},
-		{"somebody else's progress", "bob", "web-a-known-to-nobody-else", object{"message": bubble, "data": "/stop"}, 404},
+		{"somebody else's progress", "bob", "web-a-known-to-nobody-else", object{"message": progress, "data": "/stop"}, 404},
 		{"the right one", "ann", "web-a-known-to-nobody-else", object{"message": asked, "data": "answer:1"}, 202},
 	} {
 		if status, answer := r.postJSON(c.user, "/api/chats/"+c.chat+"/press", c.body); status != c.status {

@@ -9,7 +9,7 @@ import (
 	"nanobot/channels/web"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,7 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	pid := b.awaitMessage(7, "pid ").TextOrCaption()
 	b.api.UserSends(7, "history\npid")
 	if words := b.awaitMessage(7, "prompts so far: 3").TextOrCaption(); !strings.Contains(words, strings.TrimSpace(pid)) {
-		t.Errorf("the agent was started anew: %q, then %q", pid, words)
+		t.Errorf("the agent was started again: %q, then %q", pid, words)
 	}
 	b.signal(syscall.SIGTERM)
 	if got := b.awaitExit(); got != 0 {

@@ -24,7 +24,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 const (
 	// earlierVersion is the schema version of the fixture's database.

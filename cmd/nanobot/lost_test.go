@@ -16,7 +16,7 @@ import (
 var losses = map[string]func(state string) error{
 	"removed":                  removeAll,
 	"moved away":               func(state string) error { return os.Rename(state, state+".away") },
-	"moved away and made anew": func(state string) error { return errors.Join(os.Rename(state, state+".away"), os.Mkdir(state, 0o700)) },
+	"moved away and made again": func(state string) error { return errors.Join(os.Rename(state, state+".away"), os.Mkdir(state, 0o700)) },
 	"only the database":        func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db")) },
 	"only the log":             func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db-wal")) },
 	"only the lock":            func(state string) error { return os.Remove(filepath.Join(state, "daemon.lock")) },

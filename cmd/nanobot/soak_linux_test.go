@@ -217,7 +217,7 @@ func (s *soak) log() string {
 func (s *soak) end(signal syscall.Signal) {
 	s.t.Helper()
 	_ = s.daemon.Signal(signal)
-	late := time.AfterFunc(soakPatience, func() { _ = s.daemon.Signal(syscall.SIGQUIT) })
+	late := time.AfterFunc(soakTimeout, func() { _ = s.daemon.Signal(syscall.SIGQUIT) })
 	_ = s.daemon.Wait()
 	late.Stop()
 	status := s.daemon.State().Sys().(syscall.WaitStatus)
@@ -225,7 +225,7 @@ func (s *soak) end(signal syscall.Signal) {
 	if signal == syscall.SIGKILL && status.Signal() != signal || signal == syscall.SIGTERM && status != 0 && !young {
 		s.t.Errorf("after %s the daemon ended with %s", signal, s.daemon.State())
 	}
-	if !s.tg.AwaitDisconnected(soakPatience) {
+	if !s.tg.AwaitDisconnected(soakTimeout) {
 		s.t.Error("the daemon is dead and its connections are not")
 	}
 	s.ends = append(s.ends, len(s.tg.Calls("")))
@@ -239,7 +239,7 @@ func (s *soak) restart(signal syscall.Signal) {
 	if s.random.IntN(4) == 0 {
 		return
 	}
-	for deadline := time.Now().Add(soakPatience); !s.ready() && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(soakTimeout); !s.ready() && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 	}
 }
 
@@ -294,7 +294,7 @@ func (s *soak) reload(version int) {
 	}
 	s.reloads++
 	_ = s.daemon.Signal(syscall.SIGHUP)
-	for deadline := time.Now().Add(soakPatience); strings.Count(s.log(), "reloaded") == before; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(soakTimeout); strings.Count(s.log(), "reloaded") == before; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Error("a reload was not noticed")
 			return

@@ -43,9 +43,9 @@ type soakShown struct {
 // soakKinds are what people ask for, the usual more often.
 var soakKinds = []string{"plain", "plain", "plain", "plain", "two", "two", "two", "slow", "album", "album", "photos", "kids", "daemon", "hang"}
 
-// soakPatience is how long an answer may take while all kinds of things go wrong. Chats wait for
+// soakTimeout is how long an answer may take while all kinds of things go wrong. Chats wait for
 // each other, and agents that are cut off begin again.
-const soakPatience = 5 * time.Minute
+const soakTimeout = 5 * time.Minute
 
 func (s *soak) addChats() {
 	for i := range 12 {
@@ -163,22 +163,22 @@ func (s *soak) askQuestion(c *soakChat) {
 
 // settled waits until all but so many questions of a chat are answered.
 func (s *soak) settled(c *soakChat, open int) {
-	for deadline := time.Now().Add(soakPatience); len(c.unanswered(c.shown())) > open; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(soakTimeout); len(c.unanswered(c.shown())) > open; time.Sleep(100 * time.Millisecond) {
 		if s.stuck.Load() {
 			return
 		}
 		if time.Now().After(deadline) {
 			s.stuck.Store(true)
-			s.t.Errorf("chat %s waits for %v since %s", c.name, c.unanswered(c.shown()), soakPatience)
+			s.t.Errorf("chat %s waits for %v since %s", c.name, c.unanswered(c.shown()), soakTimeout)
 		}
 	}
 }
 
-// stopTurn frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody
+// stopTurn frees a chat from an agent that hangs. When the daemon is killed while it stops the turn, nobody
 // is told that it has, so one asks again.
 func (s *soak) stopTurn(c *soakChat) {
 	q := strconv.Itoa(len(c.asked))
-	for end := time.Now().Add(soakPatience); time.Now().Before(end); {
+	for end := time.Now().Add(soakTimeout); time.Now().Before(end); {
 		before := ended(c.shown())
 		c.stops++
 		c.say("/stop")

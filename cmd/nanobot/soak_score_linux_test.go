@@ -196,7 +196,7 @@ func (s *soak) readResources() processResources {
 func (s *soak) awaitCleanUp() {
 	s.t.Helper()
 	var left []string
-	for deadline := time.Now().Add(soakPatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(soakTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if left = s.leftovers(); len(left) == 0 {
 			return
 		}

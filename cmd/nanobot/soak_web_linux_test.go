@@ -60,7 +60,7 @@ func (p *soakPage) callAPI(method string, body []byte, answer any) error {
 func (p *soakPage) sendMessage(text string) string {
 	p.said++
 	body, _ := json.Marshal(map[string]string{"text": text, "client_id": strconv.Itoa(p.said)})
-	for deadline := time.Now().Add(soakPatience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(soakTimeout); ; time.Sleep(50 * time.Millisecond) {
 		var taken struct{ ID string }
 		err := p.callAPI(http.MethodPost, body, &taken)
 		if err == nil {

@@ -136,7 +136,7 @@ func TestRotationBySizeKeepsSoManyAndLosesNoLine(t *testing.T) {
 	}
 }
 
-func TestKeepNoneBeginsAnew(t *testing.T) {
+func TestKeepNoneStartsAnEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	l := open(t, audit.Options{Path: path, MaxSize: 200})
 	for i := range 20 {
@@ -173,7 +173,7 @@ func TestALineThatACrashCutIsCutOff(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsMovedAwayIsMadeAnew(t *testing.T) {
+func TestAFileThatIsMovedAwayIsCreatedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	l := open(t, audit.Options{Path: path})
 	l.Write(audit.Record{Run: 1})

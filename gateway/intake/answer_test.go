@@ -128,7 +128,7 @@ func TestWithoutARunningTurnTypedTextIsAMessage(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "hello")
 		r.askQuestion("q", "Yes", "No")
-		delete(r.lanes.turns, chatOf("ann")) // a daemon that was started anew has not run it again yet
+		delete(r.lanes.turns, chatOf("ann")) // a daemon that was started again has not run it again yet
 		r.writeMessage("ann", "yes")
 		r.checkEqual("answers", r.answered, []string(nil))
 		r.checkInbounds("ann", "hello running", "yes pending")

@@ -99,7 +99,7 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	answer.Text = text
 	var first bool
 	word, _ := commandWord(in)
-	conclude := func() error {
+	storeOutcome := func() error {
 		if first, err = i.storeAnswered(ctx, request, answer); first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
@@ -118,9 +118,9 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	}
 	t := i.o.Lanes.RunningTurn(in.Chat)
 	if c.clearsMemory && t != nil {
-		return t.ResetMemory(conclude)
+		return t.ResetMemory(storeOutcome)
 	}
-	if err = conclude(); !first || !c.stops {
+	if err = storeOutcome(); !first || !c.stops {
 		return err
 	}
 	// The chat's queue is empty, and no message is queued while the chat is locked. So the turn

@@ -250,7 +250,7 @@ func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
 
 // fakePeople decides on the steps of a chat's runs.
 type fakePeople struct {
-	rig    *fixture
+	fixture    *fixture
 	decide func(run string, step int) error
 	asked  []int
 }
@@ -263,7 +263,7 @@ func (p *fakePeople) run(_ context.Context, run string, step int) error {
 func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", gate+step("After", commentChallenge))
-	p := &fakePeople{rig: r}
+	p := &fakePeople{fixture: r}
 	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, answering("accept", args{"confirmation": "approved"})) // whose user is not asked
@@ -296,7 +296,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", gate)
-	p := &fakePeople{rig: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}
+	p := &fakePeople{fixture: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}
 	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, nil)
@@ -320,7 +320,7 @@ func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", "# Gate\n\n"+step("Ask", `{"type": "user_input", "user_input": {"prompt": "Ship it?", "approvals": 2}}`))
-	p := &fakePeople{rig: r}
+	p := &fakePeople{fixture: r}
 	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, nil)

@@ -60,8 +60,8 @@ func handOver(path string) {
 	}
 }
 
-// rig is a server whose processes are what a test says.
-type rig struct {
+// fixture is a server whose processes are what a test says.
+type fixture struct {
 	t    *testing.T
 	path string
 
@@ -74,7 +74,7 @@ type rig struct {
 // outsider is a process that does not descend from the daemon.
 func outsider(int) (string, bool, error) { return "", false, nil }
 
-func newRig(t *testing.T) *rig {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	parent, err := os.MkdirTemp("", "ts")
 	if err != nil {
@@ -88,7 +88,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, path: l.Path(), owner: outsider}
+	r := &fixture{t: t, path: l.Path(), owner: outsider}
 	r.serve = func(_ context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
 		_, err := fmt.Fprintf(conn, "%+v\n", c)
 		return errors.Join(err, conn.Close())
@@ -132,14 +132,14 @@ func newRig(t *testing.T) *rig {
 }
 
 // change changes what the processes are, or how they are served.
-func (r *rig) change(f func()) {
+func (r *fixture) change(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f()
 }
 
 // dial connects and returns what the server says of the caller, or why it is refused.
-func (r *rig) dial(h toolsocket.Hello) (caller, refusal string) {
+func (r *fixture) dial(h toolsocket.Hello) (caller, refusal string) {
 	r.t.Helper()
 	c, err := toolsocket.Dial(r.t.Context(), r.path, h)
 	if err != nil {
@@ -175,7 +175,7 @@ func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
 		"another one with nobody's token":  {outsider, "nonsense", "", "is no chat's"},
 		"another one when the store fails": {outsider, "broken", "", "try again"},
 	} {
-		r := newRig(t)
+		r := newFixture(t)
 		asked := 0
 		r.change(func() { r.owner = func(pid int) (string, bool, error) { asked = pid; return test.owner(pid) } })
 		caller, refusal := r.dial(toolsocket.Hello{Token: test.token, Dir: "/d"})
@@ -197,7 +197,7 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process of another user")
 	}
-	r := newRig(t)
+	r := newFixture(t)
 	self, err := os.ReadFile(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 }
 
 func TestAnExitedProcessIsRefusedEvenIfItsPIDIsReused(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	gone := make(chan struct{})
 	r.change(func() {
 		r.owner = func(int) (string, bool, error) {
@@ -256,7 +256,7 @@ func TestAnExitedProcessIsRefusedEvenIfItsPIDIsReused(t *testing.T) {
 }
 
 func TestAConnectionWithoutAHelloIsClosed(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for _, line := range []string{"", "GET / HTTP/1.1\r\n", "{}{}\n", `"text"` + "\n", strings.Repeat("x", 100_000) + "\n"} {
 		c, err := net.Dial("unix", r.path)
 		if err != nil {
@@ -275,7 +275,7 @@ func TestAConnectionWithoutAHelloIsClosed(t *testing.T) {
 }
 
 func TestBytesRightAfterTheHelloAreNotLost(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.change(func() {
 		r.serve = func(_ context.Context, conn io.ReadWriteCloser, _ toolsocket.Caller) error {
 			_, err := io.Copy(conn, conn)
@@ -339,7 +339,7 @@ func TestConnectionsEndWithTheServer(t *testing.T) {
 // TestSilentConnectionsOfOneUserKeepNoAgentOut opens more connections than the daemon accepts at
 // the same time, and says no hello on any.
 func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	for range 600 {
 		c, err := net.Dial("unix", r.path)
 		if err != nil {
@@ -373,7 +373,7 @@ func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
 }
 
 func TestAProcessOfNoKnownChatIsRefusedBeforeItsHello(t *testing.T) {
-	r := newRig(t)
+	r := newFixture(t)
 	r.change(func() { r.owner = func(int) (string, bool, error) { return "", true, nil } })
 	c, err := net.Dial("unix", r.path)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 		running.Run(t.Context())
 		synctest.Wait()
 		r.stop()
-		checkEqual(t, "removed", r.box.removed, []string{"s1", "s3"}) // the third call sent it anew
+		checkEqual(t, "removed", r.box.removed, []string{"s1", "s3"}) // the third call sent it again
 	})
 }
 

@@ -58,7 +58,7 @@ func (r *runners) release(runner Runner) {
 }
 
 // closeAll closes the remaining runners and waits for them, at most for the given timeout.
-func (r *runners) closeAll(patience time.Duration, log *zap.Logger) {
+func (r *runners) closeAll(timeout time.Duration, log *zap.Logger) {
 	r.replace(nil, func() {})
 	closed := make(chan struct{})
 	go func() {
@@ -67,7 +67,7 @@ func (r *runners) closeAll(patience time.Duration, log *zap.Logger) {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		log.Error("agents did not end in time")
 	}
 }

@@ -180,6 +180,6 @@ receive; echo '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'; rec
 	pids := p.pids
 	sort.Ints(pids)
 	if pids[0] != pids[1] {
-		t.Error("the agent was started anew")
+		t.Error("the agent was started again")
 	}
 }

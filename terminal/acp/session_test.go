@@ -132,7 +132,7 @@ func TestANewConversationOpensANewSessionOfTheSameAgent(t *testing.T) {
 	p.send("history").expect(terminal.Done, "prompts so far: 1")
 	p.send("history").expect(terminal.Done, "prompts so far: 2")
 	if p.pids[0] != p.pids[2] {
-		t.Error("the agent was started anew")
+		t.Error("the agent was started again")
 	}
 }
 

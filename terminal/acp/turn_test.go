@@ -59,7 +59,7 @@ func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
 	p.sendUntil(ctx, "say begun\nawait").expect(terminal.Stopped, "begun").expectError(terminal.Stopped, "Stopped.")
 	p.send("history").expect(terminal.Done, "prompts so far: 2")
 	if p.pids[0] != p.pids[1] {
-		t.Error("the agent was started anew")
+		t.Error("the agent was started again")
 	}
 }
 

@@ -96,8 +96,8 @@ func TestAnAgentWithAnotherWorkspaceNeitherResumesNorUndoes(t *testing.T) {
 }
 
 func TestFilesThatACommandPutsIntoTheSessionsFolderDoNotBlockTheChat(t *testing.T) {
-	const spoil = "cd users/1/blocks; rm -rf outbox sessions; ln -s / outbox; mkfifo sessions; mkdir -p inbox/processed/x; ln -s /etc/passwd inbox/a.txt"
-	r := newFixture(t, "[RUN_COMMAND]\n"+spoil+"\n[/RUN_COMMAND]", doneBlock)
+	const damage = "cd users/1/blocks; rm -rf outbox sessions; ln -s / outbox; mkfifo sessions; mkdir -p inbox/processed/x; ln -s /etc/passwd inbox/a.txt"
+	r := newFixture(t, "[RUN_COMMAND]\n"+damage+"\n[/RUN_COMMAND]", doneBlock)
 	r.start()
 	if _, err := r.runner.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "1", Text: "go", RunID: "1", RunName: "1"}, r.emit); err != nil {
 		t.Logf("the turn of the command: %v", err) // it may well fail

@@ -31,7 +31,7 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 	chat := chatOf(t, c, s.o, "1")
 	for _, tc := range []struct {
 		script, out string
-		anew        bool // it creates an entry directly in the workspace, or lists the workspace
+		createsEntry        bool // it creates an entry directly in the workspace, or lists the workspace
 	}{
 		{"cat data/note; echo new > data/note; cat data/note", "notenew", false},
 		{"[ -e /proc/$$/fd/3 ] || echo closed", "closed", false}, // the helper's report
@@ -49,7 +49,7 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 		{"echo x > /tmp/f && cat $TMPDIR/f /tmp/f", "x\nx", true},
 	} {
 		r := runScriptFor(t, c, chat, tc.script)
-		if tc.anew && withoutMountNamespace() {
+		if tc.createsEntry && withoutMountNamespace() {
 			if r.exit.OK() {
 				t.Errorf("%s: without namespaces this is not to be had: %+v", tc.script, r)
 			}

@@ -275,7 +275,7 @@ func TestUnusedFilesAreRemovedWhenTheyAreOld(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
 	h := openHistory(t, dir, history.Options{Now: func() time.Time { return now }})
-	orphan, f, err := h.CreateFile()
+	unreferenced, f, err := h.CreateFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestUnusedFilesAreRemovedWhenTheyAreOld(t *testing.T) {
 	for _, c := range []struct {
 		later time.Duration
 		want  []string
-	}{{time.Hour, []string{orphan, kept}}, {12 * time.Hour, []string{kept}}} {
+	}{{time.Hour, []string{unreferenced, kept}}, {12 * time.Hour, []string{kept}}} {
 		now = now.Add(c.later)
 		if err := h.RemoveUnusedFiles(t.Context()); err != nil {
 			t.Fatal(err)

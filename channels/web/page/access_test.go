@@ -202,7 +202,7 @@ func TestTheCheckFindsWhatIsWrong(t *testing.T) {
 		p.do(reload)
 		p.awaitText("#hello", "Say hello")
 		if got := strings.Join(eval[[]string](p, breakage+";"+accessCheck), "\n"); !strings.Contains(got, want) {
-			t.Errorf("%s: want a complaint with %q, got:\n%s", breakage, want, got)
+			t.Errorf("%s: want a problem with %q, got:\n%s", breakage, want, got)
 		}
 	}
 	p.do(reload)

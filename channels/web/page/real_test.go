@@ -69,7 +69,7 @@ func (d *daemon) write(name string, content []byte) {
 	}
 }
 
-// start begins the daemon anew on what it left, and waits until it listens.
+// start begins the daemon again on what it left, and waits until it listens.
 func (d *daemon) start() {
 	d.t.Helper()
 	cmd := exec.Command(os.Args[0])

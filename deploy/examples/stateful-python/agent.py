@@ -18,9 +18,9 @@ def load(file):
     except FileNotFoundError:
         return NOTHING
     except (ValueError, KeyError, TypeError) as e:
-        # Cut off or edited by hand. Keep it for whoever wants to look, and start afresh rather than fail for ever.
+        # Cut off or edited by hand. Keep it for whoever wants to look, and start a new conversation rather than fail for ever.
         file.replace(file.with_suffix(".broken"))
-        say("log", f"state was unreadable and is put aside: {e!r}", level="warning")
+        say("log", f"state was unreadable and is moved away: {e!r}", level="warning")
         return NOTHING
 
 
