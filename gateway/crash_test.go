@@ -34,24 +34,24 @@ const daemonVariable = "NANOBOT_TEST_DAEMON"
 
 // daemonSpec configures a daemon in its own process.
 type daemonSpec struct {
-	Dir        string // workspace
-	State      string // folder of the store
-	Command    string
-	Named      map[string]string // commands of other agents, by name
-	User       string            // who the command runs as; "": as the daemon
-	Supervisor bool              // agents have one
-	Timeout    int               // of a turn, in seconds; 0: the usual one
-	Slots      int               // how many turns may run; 0: 4
-	OnCrash    string
-	Inject     bool
-	Stream     bool   // the command speaks as streaming says
-	Keep       bool   // the agent is persistent, see persistentProtocol
-	SelfKilling   bool   // the protocol kills its own process
-	Telegram   string // where a Bot API is, and the token for it
-	Token      string
-	Runbooks   string // the folder of the runbooks
-	Number     int    // how many daemons there were before
-	Networks   []networkSpec
+	Dir         string // workspace
+	State       string // folder of the store
+	Command     string
+	Named       map[string]string // commands of other agents, by name
+	User        string            // who the command runs as; "": as the daemon
+	Supervisor  bool              // agents have one
+	Timeout     int               // of a turn, in seconds; 0: the usual one
+	Slots       int               // how many turns may run; 0: 4
+	OnCrash     string
+	Inject      bool
+	Stream      bool   // the command speaks as streaming says
+	Keep        bool   // the agent is persistent, see persistentProtocol
+	SelfKilling bool   // the protocol kills its own process
+	Telegram    string // where a Bot API is, and the token for it
+	Token       string
+	Runbooks    string // the folder of the runbooks
+	Number      int    // how many daemons there were before
+	Networks    []networkSpec
 }
 
 type networkSpec struct {

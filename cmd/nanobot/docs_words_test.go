@@ -77,18 +77,18 @@ func TestARetiredWordIsFound(t *testing.T) {
 | door | names | gate |
 `)
 	for source, want := range map[string]int{
-		`package p; type processLantern int`:                                  1,
-		`package p; func f() { lantern := 1; _ = lantern }`:                      2,
-		`package p; func f() { x.Lantern() }`:                                 0, // declared elsewhere
-		`package p; func f() { _ = T{Lantern: 1} }`:                           0,
-		"package p\n\n// It may kite, or Kite.\nvar a int":               2,
-		`package p; const a = "a lantern"`:                                    0,
-		`package p; const a = "kite: %w"`:                                 1,
-		`package p; func newAnvil() {} // of a anvil`:                          2,
-		`package p; func TestALanternIsMadeOfANVILParts(t *testing.T) {}`:       2,
-		`package p; var anvil_2, manvil, newAgeRIGHT int`:                      1,
-		`package p; func (t T) keep() {}`:                                  1,
-		`package p; func keepCopy() { var keep int; _ = keep; door() }`:    0,
+		`package p; type processLantern int`:                                 1,
+		`package p; func f() { lantern := 1; _ = lantern }`:                  2,
+		`package p; func f() { x.Lantern() }`:                                0, // declared elsewhere
+		`package p; func f() { _ = T{Lantern: 1} }`:                          0,
+		"package p\n\n// It may kite, or Kite.\nvar a int":                   2,
+		`package p; const a = "a lantern"`:                                   0,
+		`package p; const a = "kite: %w"`:                                    1,
+		`package p; func newAnvil() {} // of a anvil`:                        2,
+		`package p; func TestALanternIsMadeOfANVILParts(t *testing.T) {}`:    2,
+		`package p; var anvil_2, manvil, newAgeRIGHT int`:                    1,
+		`package p; func (t T) keep() {}`:                                    1,
+		`package p; func keepCopy() { var keep int; _ = keep; door() }`:      0,
 		"package p\n\nimport \"kite/anvil\"\n\nvar anvils, Anviled, BIG int": 0,
 	} {
 		if got := words.findInGo(t, "p.go", []byte(source)); len(got) != want {

@@ -14,15 +14,15 @@ import (
 
 // losses are ways in which somebody takes a daemon's state away.
 var losses = map[string]func(state string) error{
-	"removed":                  removeAll,
-	"moved away":               func(state string) error { return os.Rename(state, state+".away") },
+	"removed":                   removeAll,
+	"moved away":                func(state string) error { return os.Rename(state, state+".away") },
 	"moved away and made again": func(state string) error { return errors.Join(os.Rename(state, state+".away"), os.Mkdir(state, 0o700)) },
-	"only the database":        func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db")) },
-	"only the log":             func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db-wal")) },
-	"only the lock":            func(state string) error { return os.Remove(filepath.Join(state, "daemon.lock")) },
-	"only the web's folder":    func(state string) error { return os.Rename(filepath.Join(state, "web"), state+".web") },
-	"only the web's database":  func(state string) error { return os.Remove(filepath.Join(state, "web", "history.db")) },
-	"only the spool":           func(state string) error { return os.Remove(filepath.Join(state, "spool")) },
+	"only the database":         func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db")) },
+	"only the log":              func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db-wal")) },
+	"only the lock":             func(state string) error { return os.Remove(filepath.Join(state, "daemon.lock")) },
+	"only the web's folder":     func(state string) error { return os.Rename(filepath.Join(state, "web"), state+".web") },
+	"only the web's database":   func(state string) error { return os.Remove(filepath.Join(state, "web", "history.db")) },
+	"only the spool":            func(state string) error { return os.Remove(filepath.Join(state, "spool")) },
 }
 
 // removeAll removes a folder that somebody may be writing to.

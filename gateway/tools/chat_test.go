@@ -250,9 +250,9 @@ func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
 
 // fakePeople decides on the steps of a chat's runs.
 type fakePeople struct {
-	fixture    *fixture
-	decide func(run string, step int) error
-	asked  []int
+	fixture *fixture
+	decide  func(run string, step int) error
+	asked   []int
 }
 
 func (p *fakePeople) run(_ context.Context, run string, step int) error {

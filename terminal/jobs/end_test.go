@@ -117,7 +117,7 @@ func TestAProcessThatLeftTheSessionDoesNotDelayTheEnd(t *testing.T) {
 
 func TestKillSendsSIGTERMThenSIGKILLAndKeepsTheID(t *testing.T) {
 	for name, tc := range map[string]struct{ line, text, exit string }{
-		"accepts":                    {"echo up; exec sleep 300", "up\n", "SIGTERM"},
+		"accepts":                  {"echo up; exec sleep 300", "up\n", "SIGTERM"},
 		"has something to say":     {"trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done", "up\nbye\n", "code 9"},
 		"ignores it":               {"trap '' TERM; echo up; while :; do sleep 0.01; done", "up\n", "SIGKILL"},
 		"its child ignores it":     {"(trap '' TERM; echo up; sleep 300; sleep 300) & wait", "up\n", "SIGTERM"},

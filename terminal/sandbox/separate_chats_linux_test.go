@@ -30,8 +30,8 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 	}
 	chat := chatOf(t, c, s.o, "1")
 	for _, tc := range []struct {
-		script, out string
-		createsEntry        bool // it creates an entry directly in the workspace, or lists the workspace
+		script, out  string
+		createsEntry bool // it creates an entry directly in the workspace, or lists the workspace
 	}{
 		{"cat data/note; echo new > data/note; cat data/note", "notenew", false},
 		{"[ -e /proc/$$/fd/3 ] || echo closed", "closed", false}, // the helper's report
