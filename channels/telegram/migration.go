@@ -13,8 +13,8 @@ import (
 )
 
 // migrations are the groups that became supergroups. Telegram gives such a group a new ID, numbers
-// its messages again and refuses calls to the old ID. For the gateway the chat keeps its old ID, and
-// with it its history, folder and queue; only calls use the new ID.
+// its messages again and refuses calls to the old ID. For the gateway the chat keeps its old ID,
+// and with it its history, folder and queue; only calls use the new ID.
 type migrations struct {
 	saveMu sync.Mutex // locked while saving, so that the newest state is saved last
 	mu     sync.Mutex

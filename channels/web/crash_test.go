@@ -29,8 +29,8 @@ func TestMessagesFromBeforeACrashAreReceivedAfterIt(t *testing.T) {
 	}
 }
 
-// TestACrashAfterReceiveOffersTheMessageAgain dies when the gateway has the message and the channel has not
-// noted that.
+// TestACrashAfterReceiveOffersTheMessageAgain dies when the gateway has the message and the channel
+// has not noted that.
 func TestACrashAfterReceiveOffersTheMessageAgain(t *testing.T) {
 	r := newFixture(t)
 	r.postText("ann", "web-a-known-to-nobody-else", "one")

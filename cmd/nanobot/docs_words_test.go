@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // retiredWords maps the words of the table in docs/architecture.md to their replacements, by where
@@ -56,6 +57,29 @@ func TestRetiredWordsDoNotComeBack(t *testing.T) {
 		}
 		for _, f := range found {
 			t.Error(f)
+		}
+		return nil
+	}))
+}
+
+// TestCommentsWrapAt100Columns looks at lines that are comments; a tab counts as four columns.
+func TestCommentsWrapAt100Columns(t *testing.T) {
+	t.Parallel()
+	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		must(t, err)
+		n := 0
+		for line := range strings.Lines(string(source)) {
+			n++
+			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+			text := strings.TrimLeft(line, " ")
+			isDirective := strings.HasPrefix(text, "//go:") || strings.HasPrefix(text, "//nolint")
+			if width := utf8.RuneCountInString(line); strings.HasPrefix(text, "//") && !isDirective && width > 100 {
+				t.Errorf("%s:%d: the comment has %d columns", path, n, width)
+			}
 		}
 		return nil
 	}))

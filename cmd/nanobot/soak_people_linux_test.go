@@ -174,8 +174,8 @@ func (s *soak) settled(c *soakChat, open int) {
 	}
 }
 
-// stopTurn frees a chat from an agent that hangs. When the daemon is killed while it stops the turn, nobody
-// is told that it has, so one asks again.
+// stopTurn frees a chat from an agent that hangs. When the daemon is killed while it stops the
+// turn, nobody is told that it has, so one asks again.
 func (s *soak) stopTurn(c *soakChat) {
 	q := strconv.Itoa(len(c.asked))
 	for end := time.Now().Add(soakTimeout); time.Now().Before(end); {

@@ -21,7 +21,8 @@ type Server struct {
 	JSON     bool   // print JSON
 	In       io.Reader
 	Out, Err io.Writer
-	// Networks are the channels that this program knows, and Extensions the sections that channels and protocols add to configs.
+	// Networks are the channels that this program knows, and Extensions the sections that channels
+	// and protocols add to configs.
 	Networks   []channels.Description
 	Extensions config.Extensions
 }

@@ -183,7 +183,8 @@ func (c *Channel) write(l line) error {
 	return err
 }
 
-// repeatMark begins a text that may have been sent before, since the server has no idempotency keys.
+// repeatMark begins a text that may have been sent before, since the server has no idempotency
+// keys.
 const repeatMark = "↻ "
 
 // Plan cuts the text, which this network shows without formatting. It leaves room for repeatMark.
