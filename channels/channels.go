@@ -37,7 +37,7 @@ type Chat struct {
 	ID      string `json:"id"`
 }
 
-// String returns the chat's key, channel:id.
+// String returns the chat's key, channel:ID.
 func (c Chat) String() string { return c.Channel + ":" + c.ID }
 
 // User is the sender of a message. Only ID identifies the user; the names are for display.
@@ -50,7 +50,7 @@ type User struct {
 // Incoming is one message from a user.
 type Incoming struct {
 	Chat     Chat     `json:"chat"`
-	ID       string   `json:"id"` // the network's message id, unique within the chat
+	ID       string   `json:"id"` // the network's message ID, unique within the chat
 	User     User     `json:"user"`
 	Text     string   `json:"text"`
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
@@ -93,7 +93,7 @@ const (
 	Answer   Kind = "message"
 	Failure  Kind = "error"
 	// Draft is the beginning of an answer that is still being written; transient. Only an Editor
-	// that is no Replacer gets drafts.
+	// that is not a Replacer gets drafts.
 	Draft Kind = "draft"
 )
 
@@ -115,7 +115,7 @@ type Message struct {
 // channel without buttons omits them, since the text also says what to type.
 type Button struct {
 	Label string `json:"label"`
-	Data  string `json:"data"` // at most 64 bytes, Telegram's limit; one less if Stays is set
+	Data  string `json:"data"` // at most 64 bytes, Telegram's limit; 63 if Stays is set
 	// Stays means that the button can be pressed repeatedly: a press does not remove the buttons.
 	Stays bool `json:"stays,omitempty"`
 }
@@ -144,7 +144,7 @@ type Outgoing struct {
 
 // Receipt is the network's confirmation of a send.
 type Receipt struct {
-	ID string `json:"id"` // the network's id of what was sent
+	ID string `json:"id"` // the network's ID of the sent message
 }
 
 // SendError says what a failed send means for the gateway. With neither flag set, the call may be
@@ -159,7 +159,7 @@ type SendError struct {
 func (e *SendError) Error() string {
 	switch {
 	case e.Permanent:
-		return fmt.Sprintf("refused for good: %v", e.Err)
+		return fmt.Sprintf("permanently refused: %v", e.Err)
 	case e.Unknown:
 		return fmt.Sprintf("outcome unknown: %v", e.Err)
 	case e.After > 0:

@@ -27,17 +27,17 @@ const (
 // https://bank.example for https://evil.example. It returns for each link a warning in ASCII to be
 // written after it, or "".
 func LinkWarnings(text string, links []Link) []string {
-	notes := make([]string, len(links))
+	warnings := make([]string, len(links))
 	for i, l := range links {
 		from, to := wordAround(text, l.Start, l.End)
 		if !strings.Contains(foldAddress(text[from:to]), ".") && !strings.Contains(text[from:to], "//") {
 			continue
 		}
 		if real, ok := misleadingHost(text[from:to], l.Start-from, l.End-from, l.Target); ok {
-			notes[i] = " (leads to " + real + ")"
+			warnings[i] = " (leads to " + real + ")"
 		}
 	}
-	return notes
+	return warnings
 }
 
 // wordAround extends the range from start to end to whole words.

@@ -21,7 +21,7 @@ type Memory interface {
 	Parts(ctx context.Context) ([]Incoming, error)
 	// DropParts deletes the parts of a message that is not for the bot. Their IDs stay known.
 	DropParts(ctx context.Context, chat Chat, group string) error
-	// Known reports whether a message or part with this ID was received or dropped. A channel asks
-	// before it completes a message with parts that may have arrived before.
+	// Known reports whether a message or part with this ID was received, refused or dropped. A
+	// channel asks before it completes a message with parts that may have arrived before.
 	Known(ctx context.Context, chat Chat, id string) (bool, error)
 }

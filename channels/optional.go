@@ -25,10 +25,10 @@ type Editor interface {
 }
 
 // Replacer is an Editor whose edits last: an edited message can become the final answer. For an
-// Editor that is no Replacer the gateway shows a Draft, and removes it once the answer was sent.
+// Editor that is not a Replacer the gateway shows a Draft, and removes it once the answer was sent.
 type Replacer interface {
 	Editor
-	// Replace turns the message with this ID into o for good and returns the receipt of that
+	// Replace permanently turns the message with this ID into o and returns the receipt of that
 	// message. o has text and no files. The sender of the chat calls it instead of Send and may
 	// repeat it, so a repetition must change nothing. If the message no longer exists, the error is
 	// ErrGone and a *SendError with Permanent set: the gateway then sends o as a new message.
@@ -43,7 +43,7 @@ type FileLimiter interface {
 	// FileLimit returns the size in bytes of the largest file that a chat accepts, and a phrase
 	// for people: "Telegram accepts files up to 50 MB". The gateway calls it in a turn, before it
 	// copies a file. It must not make a network call. Plan accepts every file up to this size.
-	FileLimit(chat Chat) (most int64, words string)
+	FileLimit(chat Chat) (limit int64, words string)
 }
 
 // Typer is a channel that can show a typing indicator.
@@ -106,7 +106,7 @@ type Publisher interface {
 	Publish(event string, data any)
 }
 
-// HealthReporter is a channel that can tell whether it receives messages.
+// HealthReporter is a channel that can report whether it receives messages.
 type HealthReporter interface {
 	// Health returns why nothing can be received at the moment, or nil. Health checks and /status
 	// call it at any time, also before Run, so it must return at once and make no network call. It

@@ -1,5 +1,6 @@
 // Package downloads saves the files that people send in the folders of their chats. Agents can
-// write to these folders, so it never follows a symbolic link out of one.
+// write to these folders, so it never follows a symbolic link out of one. It knows nothing about
+// the networks that the files come from.
 package downloads
 
 import (

@@ -59,7 +59,7 @@ type Outcome struct {
 var errSwitchingProtocols = errors.New("the server wants to speak another protocol")
 
 // Fetch makes a request and reads its response, up to a number of bytes.
-func (c *Client) Fetch(req *http.Request, most int64) Outcome {
+func (c *Client) Fetch(req *http.Request, maxBytes int64) Outcome {
 	resp, written, err := c.Do(req)
 	if err != nil {
 		return Outcome{Written: written, Err: err}
@@ -69,7 +69,7 @@ func (c *Client) Fetch(req *http.Request, most int64) Outcome {
 		return Outcome{Written: true, Err: errSwitchingProtocols}
 	}
 	o := Outcome{Status: resp.StatusCode, Header: resp.Header, Written: true}
-	o.Body, o.Err = io.ReadAll(io.LimitReader(resp.Body, most))
+	o.Body, o.Err = io.ReadAll(io.LimitReader(resp.Body, maxBytes))
 	return o
 }
 

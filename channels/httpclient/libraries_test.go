@@ -10,7 +10,7 @@ import (
 )
 
 // The libraries of the networks are go-telegram/bot and discordgo. Their package variables, such as
-// the addresses of discordgo, are shared by all bots of a process. Their errors do not tell whether
+// the addresses of discordgo, are shared by all bots of a process. Their errors do not say whether
 // a request was sent, so that no decision may be made by one.
 var (
 	assignment = regexp.MustCompile(`^\s*([\w.]+, )*(bot|discordgo)\.[A-Z]\w*(\.\w+|\[[^]]*\])*( [-+|&]?= |, [^()]* = |\+\+|--)`)

@@ -15,7 +15,7 @@ import (
 var kindNames = map[markdown.Kind]string{
 	markdown.Heading: "h", markdown.CodeBlock: "pre", markdown.Quote: "quote", markdown.Marker: "marker", markdown.Bold: "b",
 	markdown.Italic: "i", markdown.Strike: "s", markdown.Spoiler: "spoiler", markdown.Code: "code", markdown.Link: "a", markdown.AutoLink: "address",
-	markdown.NotedLink: "noted",
+	markdown.WarnedLink: "warned",
 }
 
 // notation is a visitor that writes marks as tags, for people to read.
@@ -117,7 +117,7 @@ func costOf(p markdown.Text, cost markdown.Cost) int {
 var signs = markdown.Cost{
 	Words: channels.Runes,
 	Mark: func(m markdown.Mark) int {
-		if m.Kind == markdown.Marker || m.Kind == markdown.NotedLink {
+		if m.Kind == markdown.Marker || m.Kind == markdown.WarnedLink {
 			return 0
 		}
 		return 4 + len(m.URL) + len(m.Language)

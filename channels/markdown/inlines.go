@@ -75,7 +75,7 @@ func (w *walker) element(n ast.Node) (Element, bool) {
 }
 
 func (w *walker) link(n ast.Node, destination []byte) Element {
-	return Element{Kind: Link, URL: strings.TrimSpace(decode(string(destination))), Note: w.notes[n]}
+	return Element{Kind: Link, URL: strings.TrimSpace(decode(string(destination))), Warning: w.linkWarnings[n]}
 }
 
 func (w *walker) autoLink(n *ast.AutoLink) Element {

@@ -247,7 +247,7 @@ func (w *writer) beginLink(e Element) {
 	w.open[len(w.open)-1].Start = len(w.out) // the start of the link's own text, for endLink
 }
 
-// endLink ends a link. It appends the target if the link cannot be tapped, or a note if the link
+// endLink ends a link. It appends the target if the link cannot be tapped, or a warning if the link
 // shows another address.
 func (w *writer) endLink(e Element) {
 	w.links--
@@ -266,9 +266,9 @@ func (w *writer) endLink(e Element) {
 		w.end()
 	}
 	switch {
-	case e.Note != "" && m.URL != "":
-		w.Text(e.Note)
-		w.marks = append(w.marks, Mark{Kind: NotedLink, Start: m.Start, End: len(w.out)})
+	case e.Warning != "" && m.URL != "":
+		w.Text(e.Warning)
+		w.marks = append(w.marks, Mark{Kind: WarnedLink, Start: m.Start, End: len(w.out)})
 	case m.URL == "" && e.URL != "" && Visible(said) && said != e.URL && !strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + ShownURL(e.URL) + ")")
 	}

@@ -27,7 +27,7 @@ func TestATextKeepsWhatItsMarksSay(t *testing.T) {
 		{"a link that cannot be tapped", "[a](b.txt) [b.txt](b.txt)", "a (b.txt) b.txt"},
 		{"a picture in a data URL", "![a](data:image/png;base64," + strings.Repeat("A", 1000) + ")", "a (data:image/png;base64," + strings.Repeat("A", 78) + "…)"},
 		{"a long address", "[a](ftp:" + strings.Repeat("b", 1000) + ")", "a (ftp:" + strings.Repeat("b", 1000) + ")"},
-		{"a link that shows another address", "[bank.example](https://evil.example) x", "<noted><a https://evil.example>bank.example</a> (leads to evil.example)</noted> x"},
+		{"a link that shows another address", "[bank.example](https://evil.example) x", "<warned><a https://evil.example>bank.example</a> (leads to evil.example)</warned> x"},
 		{"a Python session", ">>> print(1)\n1\n>>> x", ">>> print(1)\n1\n>>> x"},
 		{"a quote in a quote", "> a\n> > b", "<quote>a\n> b</quote>"},
 		{"a quote of more than one paragraph", "> a\n>\n> b\n\nc", "<quote>a\n\nb</quote>\n\nc"},

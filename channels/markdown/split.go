@@ -24,8 +24,8 @@ type Cost struct {
 //
 // A part ends at the best seam in its second half: at an empty line, before a heading, a quote, a
 // code block or a list item, or at the end of a line, a sentence or a word. Words, links with their
-// notes, and inline code stay whole if they fit into a part. A mark that is split continues in the
-// next part. A grapheme cluster is split only if it is longer than limit, and a rune never: one
+// warnings, and inline code stay whole if they fit into a part. A mark that is split continues in
+// the next part. A grapheme cluster is split only if it is longer than limit, and a rune never: one
 // that costs more than limit is a part by itself. Only white space at the seams is lost, and no
 // part is blank.
 func (t Text) Split(limit int, cost Cost) []Text {
@@ -112,7 +112,7 @@ func newSplitter(t Text, limit int, cost Cost) *splitter {
 			s.starts[m.Start] = true
 		case Marker:
 			s.starts[m.Start] = true
-		case Link, Code, NotedLink:
+		case Link, Code, WarnedLink:
 			s.atoms = s.atoms.add(m)
 			if m.Kind == Code {
 				s.code = append(s.code, m)

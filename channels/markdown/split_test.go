@@ -56,7 +56,7 @@ func TestPartsEndAtTheBestSeam(t *testing.T) {
 		{"a link", "aaaa aaa [b b](https://a.org) cc", 10, []string{"aaaa aaa", "b b cc"}},
 		{"code in a line", "aaaa aaa `b b` cc", 10, []string{"aaaa aaa", "b b cc"}},
 		{
-			"a link and its note", "aaaa aaaa aaaa aaaa [b.example](https://evil.example) cc", 48,
+			"a link and its warning", "aaaa aaaa aaaa aaaa [b.example](https://evil.example) cc", 48,
 			[]string{"aaaa aaaa aaaa aaaa", "b.example (leads to evil.example) cc"},
 		},
 	} {

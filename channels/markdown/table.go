@@ -38,13 +38,13 @@ func (c Cell) Empty() bool { return !c.node.HasChildren() }
 // Walk reports the content of the cell to a renderer.
 func (c Cell) Walk(r Renderer) {
 	w := walker{source: c.walker.source, r: r, nested: 1, inTable: true}
-	w.findNotes(c.node)
+	w.findLinkWarnings(c.node)
 	w.inlines(c.node)
 }
 
 // Plain returns the text of the cell in one line.
 func (c Cell) Plain() string {
-	shown := &shownWords{}
+	shown := &visibleText{}
 	c.Walk(shown)
 	return strings.Join(strings.Fields(shown.text.String()), " ")
 }
@@ -67,8 +67,8 @@ func (w *walker) table(n *extast.Table, gap int) {
 }
 
 // grid draws a table with aligned columns and a line below the header, and returns its width. It
-// does not draw a table that is wider than most.
-func (t Table) grid(most int) (drawn string, width int) {
+// does not draw a table that is wider than maxWidth.
+func (t Table) grid(maxWidth int) (drawn string, width int) {
 	rows := make([][]string, len(t.Rows))
 	widths := make([]int, len(t.Aligns))
 	for i, row := range t.Rows {
@@ -82,7 +82,7 @@ func (t Table) grid(most int) (drawn string, width int) {
 	for _, w := range widths {
 		width += w
 	}
-	if width > most {
+	if width > maxWidth {
 		return "", width
 	}
 	var b strings.Builder

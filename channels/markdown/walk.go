@@ -25,8 +25,8 @@ const (
 
 	// These are only in the marks of a Text.
 
-	Marker    // the bullet or number before an item
-	NotedLink // a link and the note after it
+	Marker     // the bullet or number before an item
+	WarnedLink // a link and the warning after it
 
 	Bold
 	Italic
@@ -53,7 +53,7 @@ type Element struct {
 	Sign     string // of an item that is empty and alone: its sign
 	URL      string // of a link, with its escapes and references resolved
 	Brackets bool   // of an autolink: it is in angle brackets
-	Note     string // of a link that shows another address than its target: the target
+	Warning  string // of a link whose text shows an address other than its target
 }
 
 // Renderer receives the elements of a Markdown text in reading order. Each network has one.
@@ -80,12 +80,12 @@ func Walk(source string, r Renderer) {
 
 // walker walks over the syntax tree of goldmark.
 type walker struct {
-	source  []byte
-	r       Renderer
-	nested  int             // number of open lists and quotes
-	used    map[string]bool // the link definitions that are used
-	notes   map[ast.Node]string
-	inTable bool
+	source       []byte
+	r            Renderer
+	nested       int             // number of open lists and quotes
+	used         map[string]bool // the link definitions that are used
+	linkWarnings map[ast.Node]string
+	inTable      bool
 }
 
 // blocks walks over the blocks of a container.
@@ -139,7 +139,7 @@ func (w *walker) block(n ast.Node, gap int) {
 
 // lines walks over a block of inline text.
 func (w *walker) lines(n ast.Node, e Element) {
-	w.findNotes(n)
+	w.findLinkWarnings(n)
 	w.r.Begin(e)
 	w.inlines(n)
 	w.r.End(e)

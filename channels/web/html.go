@@ -57,7 +57,7 @@ func (w *htmlWriter) Begin(e markdown.Element) {
 		w.beginLink(e)
 	case markdown.Bold, markdown.Italic, markdown.Strike, markdown.Spoiler, markdown.Code:
 		w.write(openTags[e.Kind])
-	case markdown.Marker, markdown.NotedLink:
+	case markdown.Marker, markdown.WarnedLink:
 	}
 }
 
@@ -82,7 +82,7 @@ func (w *htmlWriter) End(e markdown.Element) {
 		w.endLink(e)
 	case markdown.Bold, markdown.Italic, markdown.Strike, markdown.Spoiler, markdown.Code:
 		w.write(closeTags[e.Kind])
-	case markdown.Rule, markdown.Marker, markdown.NotedLink:
+	case markdown.Rule, markdown.Marker, markdown.WarnedLink:
 	}
 }
 
@@ -217,7 +217,7 @@ func (w *htmlWriter) endLink(e markdown.Element) {
 	}
 	switch {
 	case w.href != "":
-		w.write("</a>" + html.EscapeString(e.Note))
+		w.write("</a>" + html.EscapeString(e.Warning))
 	case e.Kind == markdown.Link && e.URL != "" && said != markdown.ShownURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + markdown.ShownURL(e.URL) + ")")
 	}

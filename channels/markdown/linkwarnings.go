@@ -1,0 +1,64 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"nanobot/channels"
+)
+
+// findLinkWarnings finds the warnings for links of a block whose text shows an address other than
+// their target.
+func (w *walker) findLinkWarnings(block ast.Node) {
+	clear(w.linkWarnings)
+	var nodes []ast.Node
+	for n := block.FirstChild(); n != nil; n = nextNode(n, block) {
+		switch n.(type) {
+		case *ast.Link, *ast.Image:
+			nodes = append(nodes, n)
+		}
+	}
+	if len(nodes) == 0 {
+		return
+	}
+	shown := &visibleText{}
+	(&walker{source: w.source, r: shown, inTable: w.inTable, nested: 1}).inlines(block)
+	if w.linkWarnings == nil {
+		w.linkWarnings = map[ast.Node]string{}
+	}
+	for i, warning := range channels.LinkWarnings(shown.text.String(), shown.links) {
+		if warning != "" {
+			w.linkWarnings[nodes[i]] = warning
+		}
+	}
+}
+
+// visibleText is a renderer that collects the visible text of a block and its links, ordered by
+// their start.
+type visibleText struct {
+	text  strings.Builder
+	links []channels.Link
+	open  []int
+}
+
+func (s *visibleText) Begin(e Element) {
+	if e.Kind == Link {
+		s.open = append(s.open, len(s.links))
+		s.links = append(s.links, channels.Link{Start: s.text.Len(), Target: e.URL})
+	}
+}
+
+func (s *visibleText) End(e Element) {
+	if e.Kind == Link {
+		last := len(s.open) - 1
+		s.links[s.open[last]].End = s.text.Len()
+		s.open = s.open[:last]
+	}
+}
+
+func (s *visibleText) Text(words string) { s.text.WriteString(words) }
+
+func (s *visibleText) Break(string) { s.text.WriteByte('\n') }
+
+func (*visibleText) Table(Table) {}
