@@ -97,8 +97,8 @@ func (t *tx) dismissPending(p store.Person, now time.Time) error {
 	return nil
 }
 
-// dismissDeliveries fails the person's pending deliveries. A send in progress cannot be cancelled,
-// but is not repeated.
+// dismissDeliveries fails the person's pending deliveries. A send in progress is marked as dropped:
+// the outbox cancels its network call, and it is not repeated.
 func (t *tx) dismissDeliveries(p store.Person, now time.Time) (unused []string, err error) {
 	sending, err := t.deliveriesFor(p, store.Sending)
 	if err != nil {
