@@ -85,9 +85,9 @@ type endlessSpool struct {
 	begun func()
 }
 
-func (s endlessSpool) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
+func (s endlessSpool) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
 	if checked, err := file.Stat(); err != nil || checked.Size() < 1<<20 {
-		return s.Store.SaveCopy(ctx, file, most)
+		return s.Store.SaveCopy(ctx, file, limit)
 	}
 	s.begun()
 	<-ctx.Done()

@@ -78,8 +78,8 @@ func (m *crashingStore) Receive(ctx context.Context, a store.ReceiveRequest) (re
 	return result, err
 }
 
-func (m *crashingStore) Claim(ctx context.Context, most int) (claimed []store.Inbound, err error) {
-	err = m.write("Claim", func() (err error) { claimed, err = m.Store.Claim(ctx, most); return err })
+func (m *crashingStore) Claim(ctx context.Context, limit int) (claimed []store.Inbound, err error) {
+	err = m.write("Claim", func() (err error) { claimed, err = m.Store.Claim(ctx, limit); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +136,8 @@ func (m *crashingStore) SwapRecord(ctx context.Context, key, old, value string) 
 	return swapped && err == nil, err
 }
 
-func (m *crashingStore) SaveCopy(ctx context.Context, f *os.File, most int64) (path string, err error) {
-	err = m.write("Keep", func() (err error) { path, err = m.Store.SaveCopy(ctx, f, most); return err })
+func (m *crashingStore) SaveCopy(ctx context.Context, f *os.File, limit int64) (path string, err error) {
+	err = m.write("Keep", func() (err error) { path, err = m.Store.SaveCopy(ctx, f, limit); return err })
 	return path, err
 }
 

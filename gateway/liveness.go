@@ -94,7 +94,7 @@ type Summary struct {
 func (g *Gateway) Summary(ctx context.Context) (Summary, error) {
 	b := Summary{Channels: g.channelHealth(), Running: len(g.lanes.RunningTurns())}
 	var err error
-	b.Waiting, err = g.o.Store.Waiting(ctx, channels.Chat{})
+	b.Waiting, err = g.o.Store.CountPending(ctx, channels.Chat{})
 	return b, err
 }
 

@@ -23,7 +23,7 @@ type failingStore struct {
 	claimed chan struct{}
 }
 
-func (s *failingStore) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
+func (s *failingStore) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
 	if s.claims != nil {
 		select {
 		case s.claimed <- struct{}{}:
@@ -31,7 +31,7 @@ func (s *failingStore) Claim(ctx context.Context, most int) ([]store.Inbound, er
 		}
 		<-s.claims
 	}
-	return s.Store.Claim(ctx, most)
+	return s.Store.Claim(ctx, limit)
 }
 
 func (s *failingStore) SetCursor(ctx context.Context, channel, cursor string) error {

@@ -157,8 +157,8 @@ func (g *Gateway) Health(ctx context.Context) Health {
 		h.OK, h.Store = false, err.Error()
 	}
 	var err error
-	if h.Waiting, err = g.o.Store.Waiting(ctx, channels.Chat{}); err == nil {
-		h.Oldest, err = g.o.Store.Oldest(ctx)
+	if h.Waiting, err = g.o.Store.CountPending(ctx, channels.Chat{}); err == nil {
+		h.Oldest, err = g.o.Store.OldestPendingSince(ctx)
 	}
 	if err != nil {
 		h.OK, h.Store = false, err.Error()

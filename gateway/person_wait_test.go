@@ -206,7 +206,7 @@ func TestAnAnswerThatComesBeforeTheTurnReadsReachesIt(t *testing.T) {
 	close(release)
 	r.awaitText("1", "you answered "+id+" this")
 	r.awaitIdle("1")
-	if waiting, err := r.store.Waiting(t.Context(), channels.Chat{Channel: "net", ID: "1"}); waiting != 0 || err != nil {
+	if waiting, err := r.store.CountPending(t.Context(), channels.Chat{Channel: "net", ID: "1"}); waiting != 0 || err != nil {
 		t.Errorf("%d messages wait (%v)", waiting, err)
 	}
 }

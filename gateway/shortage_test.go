@@ -223,11 +223,11 @@ type shortageSpool struct {
 	fails atomic.Int32
 }
 
-func (s *shortageSpool) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
+func (s *shortageSpool) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
 	if s.fails.Add(-1) >= 0 {
 		return "", fmt.Errorf("%w: %w", store.ErrUnavailable, &fs.PathError{Op: "open", Path: file.Name(), Err: syscall.EMFILE})
 	}
-	return s.Store.SaveCopy(ctx, file, most)
+	return s.Store.SaveCopy(ctx, file, limit)
 }
 
 func TestAFileOfAnAnswerIsNotLostWithoutFileDescriptors(t *testing.T) {

@@ -16,11 +16,11 @@ type slowSpool struct {
 	before func(path string) error
 }
 
-func (s slowSpool) SaveCopy(ctx context.Context, file *os.File, most int64) (string, error) {
+func (s slowSpool) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
 	if err := s.before(file.Name()); err != nil {
 		return "", err
 	}
-	return s.Store.SaveCopy(ctx, file, most)
+	return s.Store.SaveCopy(ctx, file, limit)
 }
 
 // A second name of one of our own files could take the place of a file that was found good.

@@ -70,8 +70,8 @@ func (h *hookedStore) Finish(ctx context.Context, id int64, s store.State, o sto
 	return h.Store.Finish(ctx, id, s, o, with...)
 }
 
-func (h *hookedStore) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
-	claimed, err := h.Store.Claim(ctx, most)
+func (h *hookedStore) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
+	claimed, err := h.Store.Claim(ctx, limit)
 	for _, inbound := range claimed {
 		if h.claimed != nil {
 			h.claimed(inbound)

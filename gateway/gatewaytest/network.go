@@ -1,5 +1,6 @@
 // Package gatewaytest is a chat network on loopback for tests of the gateway: a server that records
-// all calls and can be told to fail, and the channel that talks to it.
+// all calls and can be told to fail, and the channel that talks to it. It does not know the
+// gateway.
 package gatewaytest
 
 import (

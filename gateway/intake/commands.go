@@ -237,7 +237,7 @@ func (c commandCall) collectDropped(ctx context.Context) error {
 
 // waiting counts the chat's messages that were not passed to an agent.
 func (c commandCall) waiting(ctx context.Context) (int, error) {
-	n, err := c.o.Store.Waiting(ctx, c.in.Chat)
+	n, err := c.o.Store.CountPending(ctx, c.in.Chat)
 	if err != nil {
 		return 0, fmt.Errorf("count waiting messages: %w", err)
 	}

@@ -23,13 +23,13 @@ import (
 // Store is the part of the store that intake uses.
 type Store interface {
 	store.Access
-	Gather(ctx context.Context, in channels.Incoming) error
+	StorePart(ctx context.Context, in channels.Incoming) error
 	Member() string
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 	Inbound(ctx context.Context, id int64) (store.Inbound, bool, error)
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
-	Waiting(ctx context.Context, chat channels.Chat) (int, error)
+	CountPending(ctx context.Context, chat channels.Chat) (int, error)
 	Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 	SettlePending(ctx context.Context, id int64) error
 	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
@@ -208,7 +208,7 @@ func New(o Options) *Intake {
 // is checked then.
 func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 	if in.Part != nil && !in.Part.Last {
-		if err := i.o.Store.Gather(ctx, in); err != nil {
+		if err := i.o.Store.StorePart(ctx, in); err != nil {
 			return fmt.Errorf("store part: %w", err)
 		}
 		return nil

@@ -15,7 +15,7 @@ func (r *fixture) newParts(user, group string) (part, whole channels.Incoming) {
 	return part, whole
 }
 
-// countParts returns the number of gathered parts.
+// countParts returns the number of stored parts.
 func (r *fixture) countParts() int {
 	r.t.Helper()
 	parts, err := r.store.Parts(r.t.Context(), "net")

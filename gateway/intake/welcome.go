@@ -66,7 +66,7 @@ func (i *Intake) welcomePaired(ctx context.Context, who store.Person) error {
 
 func (i *Intake) welcomePerson(ctx context.Context, pairing store.Pairing) error {
 	who := store.Person{Channel: pairing.Channel, User: pairing.User.ID}
-	if !pairing.Told {
+	if !pairing.Greeted {
 		parts, err := i.planAnswer(*pairing.Message, channels.Message{Text: "You have access now."})
 		if err != nil {
 			return err

@@ -15,8 +15,8 @@ type Pairing struct {
 	Since   time.Time // when the code was created or accepted
 	// Message is the newest unhandled message of the user, without its media; nil: there is none.
 	Message *channels.Incoming
-	// Told says that the admitted user was told so.
-	Told bool
+	// Greeted means that the welcome message is stored.
+	Greeted bool
 }
 
 // CodeLimits bound the pairing codes of a channel.
@@ -60,13 +60,13 @@ type Access interface {
 	Allowed(ctx context.Context, channel, user string) (bool, error)
 	// RequestPairing handles a message of a person without access. The person gets a code, or is
 	// told at most once an hour to try later if there are too many codes. The stored data is
-	// bounded: message ids are kept for at most a day, and the newest text of a person only while
-	// their code is valid. Messages to strangers are removed when they are sent.
+	// bounded: message IDs are kept for at most a day, and the newest text of a person only while
+	// their code is valid. Messages to outsiders are removed when they are sent.
 	RequestPairing(ctx context.Context, r PairingRequest) (PairingResult, error)
 	// Accept admits the person whose code was created within ttl, once. Case and surrounding space
 	// are ignored.
 	Accept(ctx context.Context, code string, ttl time.Duration) (Pairing, bool, error)
-	// Admit admits a user by id, who need not have written before. It reports false for a user who
+	// Admit admits a user by ID, who need not have written before. It reports false for a user who
 	// was admitted already.
 	Admit(ctx context.Context, p Person, ttl time.Duration) (Pairing, bool, error)
 	// PairingsToGreet returns the admitted users who were not told yet, or whose message was not
@@ -95,6 +95,6 @@ type Access interface {
 	// unsent deliveries, except paired users.
 	BusyUnpaired(ctx context.Context, channel string) ([]string, error)
 	// PruneCodes removes codes older than life, with their users' texts, and other expired data of
-	// strangers.
+	// outsiders.
 	PruneCodes(ctx context.Context, life time.Duration) error
 }

@@ -134,7 +134,7 @@ type ReceiveRequest struct {
 // Memory is a memory of a chat.
 type Memory struct{ Key, Value string }
 
-// Reply is an answer to the question with the given id.
+// Reply is an answer to the question with the given ID.
 type Reply struct{ Question, Text, By string }
 
 // Inbox stores the received messages.
@@ -143,8 +143,8 @@ type Inbox interface {
 	Cursor(ctx context.Context, channel string) (string, error)
 	// SetCursor moves a cursor past updates that are not messages.
 	SetCursor(ctx context.Context, channel, cursor string) error
-	// Receive stores an inbound message once: the same chat and message id again is a Duplicate,
-	// with the earlier inbound message unless that was pruned. A message without an id is never a
+	// Receive stores an inbound message once: the same chat and message ID again is a Duplicate,
+	// with the earlier inbound message unless that was pruned. A message without an ID is never a
 	// duplicate.
 	Receive(ctx context.Context, a ReceiveRequest) (ReceiveResult, error)
 	// Claim marks pending inbound messages as running and increments their attempts: the oldest of
@@ -163,7 +163,7 @@ type Inbox interface {
 	// were sent are not sent again. With unbegun, the attempt does not count.
 	Requeue(ctx context.Context, id int64, unbegun bool) error
 	// Cancel marks pending inbound messages of a chat as dead, all of them or the one with the
-	// given id, and returns their number. If all are cancelled, the status of the running one is
+	// given ID, and returns their number. If all are cancelled, the status of the running one is
 	// stopped until it is finished.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
 	// Queue returns up to n pending inbound messages of a chat, in the order of their turns.
@@ -182,8 +182,8 @@ type Inbox interface {
 	Transients(ctx context.Context) ([]Transient, error)
 	// Inbound returns one inbound message.
 	Inbound(ctx context.Context, id int64) (Inbound, bool, error)
-	// Recent returns the last inbound messages of a chat, newest first. Waiting counts the pending
-	// ones of a chat, or of all chats for the zero Chat.
+	// Recent returns the last inbound messages of a chat, newest first. CountPending counts the
+	// pending ones of a chat, or of all chats for the zero Chat.
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]Inbound, error)
-	Waiting(ctx context.Context, chat channels.Chat) (int, error)
+	CountPending(ctx context.Context, chat channels.Chat) (int, error)
 }

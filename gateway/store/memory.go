@@ -16,7 +16,7 @@ type Entry struct {
 	Inbound int64     `json:"-"`
 }
 
-// SearchDepth bounds the turns of a chat that are searched.
+// SearchDepth is the number of turns of a chat, counted from the newest, that Search reads.
 const SearchDepth = 10_000
 
 // Transcripts are the conversations of chats, without progress. A user's message is included when
@@ -37,8 +37,8 @@ type Transcripts interface {
 // LastingPrefix is the prefix of the keys of memories that survive StartConversation.
 const LastingPrefix = "lasting:"
 
-// Memories are named values of a chat, until StartConversation. Those of the zero Chat belong to
-// the gateway.
+// Memories are named values of a chat. StartConversation removes those without LastingPrefix. The
+// values of the zero Chat belong to the gateway.
 type Memories interface {
 	// Recall returns the value of a key, or "".
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)

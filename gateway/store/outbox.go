@@ -30,8 +30,8 @@ type Delivery struct {
 	Age time.Duration
 }
 
-// Key is the idempotency key of a delivery. The id alone is not unique: if the disk loses confirmed
-// writes, a later delivery gets an id that the network has seen. The key is short enough for
+// Key is the idempotency key of a delivery. The ID alone is not unique: if the disk loses confirmed
+// writes, a later delivery gets an ID that the network has seen. The key is short enough for
 // Discord's nonce.
 func (p Delivery) Key() string {
 	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)

@@ -24,7 +24,7 @@ type Question struct {
 	By       string  // the user who answered
 	// Closed says that the question accepts no answers, for another reason than time. Newest says
 	// that it is the last question of its chat. Outbound is the state of the last part of its
-	// message, and Receipt the network's id of that part, or "".
+	// message, and Receipt the network's ID of that part, or "".
 	Closed, Newest bool
 	Outbound       State
 	Receipt        string

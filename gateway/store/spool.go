@@ -15,7 +15,7 @@ type Spool interface {
 	// is ErrNoRoom. A file that is empty, has changed, or has lost its name to another file is
 	// ErrChanged. Failures that may pass are ErrUnavailable. The end of ctx cancels the copy.
 	//
-	// The copy is removed when its last delivery is settled for good. A copy without a delivery is
+	// The copy is removed when its last delivery has its final state. A copy without a delivery is
 	// removed by Prune when it is an hour old.
 	SaveCopy(ctx context.Context, file *os.File, limit int64) (name string, err error)
 	// Fetch returns the path of a copy on this machine, as long as an unsettled delivery refers to

@@ -62,7 +62,7 @@ type Store interface {
 }
 
 // Retention says which finished rows are kept: those younger than Age, and at most Count per table;
-// 0 means no limit. The ids of received messages are kept for longer, and the deliveries of an
+// 0 means no limit. The IDs of received messages are kept for longer, and the deliveries of an
 // unfinished or interrupted inbound message are kept with it.
 type Retention struct {
 	Age   time.Duration

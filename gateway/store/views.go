@@ -12,7 +12,7 @@ type TurnFilter struct {
 	Chat    channels.Chat // zero: all chats
 	Agent   string        // "": all agents
 	Outcome string        // the state of an unfinished turn, or the status of a finished one; "": any
-	Before  int64         // only turns with a lower id; 0: all
+	Before  int64         // only turns with a lower ID; 0: all
 	Limit   int
 }
 
@@ -27,6 +27,7 @@ type Views interface {
 	CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[State]int, error)
 	// Trace returns the trace that was stored by Finish, or "".
 	Trace(ctx context.Context, inbound int64) (string, error)
-	// Oldest returns when the longest waiting inbound message was received; zero: none waits.
-	Oldest(ctx context.Context) (time.Time, error)
+	// OldestPendingSince returns when the longest waiting inbound message was received; zero: none
+	// waits.
+	OldestPendingSince(ctx context.Context) (time.Time, error)
 }

@@ -134,7 +134,7 @@ func scanPairing(scan func(...any) error) (store.Pairing, error) {
 	if err := scan(&g.Channel, &u.ID, &u.Name, &u.Username, &g.Code, &since, &message, &welcome); err != nil {
 		return store.Pairing{}, err
 	}
-	g.User, g.Since, g.Told = u, fromMicros(since), welcome == 2
+	g.User, g.Since, g.Greeted = u, fromMicros(since), welcome == 2
 	if message == "" {
 		return g, nil
 	}

@@ -9,12 +9,17 @@ import (
 )
 
 // fullCheckLimit is the size up to which the whole database is checked at the start, which takes a
-// few milliseconds. Of a larger one only the tables' roots are read; Verify finds other damage.
+// few milliseconds. Of a larger database only one row of each table is read; Verify finds other
+// damage.
 const fullCheckLimit = 2 << 20
 
 // checkDatabase finds a damaged file before it is used.
 func (t *tx) checkDatabase(path string) error {
-	for _, table := range []string{"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "question", "memory", "transient", "token"} {
+	tables := []string{
+		"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "refused",
+		"code_made", "told_later", "question", "memory", "record", "transient", "token",
+	}
+	for _, table := range tables {
 		if err := t.execScript("SELECT * FROM " + table + " LIMIT 1"); err != nil {
 			return fmt.Errorf("read table %s: %w", table, err)
 		}
@@ -26,18 +31,18 @@ func (t *tx) checkDatabase(path string) error {
 	if info.Size() > fullCheckLimit {
 		return nil
 	}
-	var verdict string
-	if _, err := t.queryRow("PRAGMA quick_check(1)", nil, &verdict); err != nil {
+	var result string
+	if _, err := t.queryRow("PRAGMA quick_check(1)", nil, &result); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	if verdict != "ok" {
-		return dbfile.Damaged("check: %s", verdict)
+	if result != "ok" {
+		return dbfile.Damaged("check: %s", result)
 	}
 	return nil
 }
 
-// Verify checks the whole database while it is in use. If it is damaged, the watch fails and the
-// store is no longer used.
+// Verify checks the whole database while it is in use. If it is damaged, s.watch reports the
+// failure, so that the daemon stops using the store.
 func (s *Store) Verify(ctx context.Context) (dbfile.Report, error) {
 	r, err := dbfile.Check(ctx, s.path)
 	return r, s.watch.FailIfDamaged(s.path, err)

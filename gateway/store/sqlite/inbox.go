@@ -11,13 +11,13 @@ import (
 )
 
 // Claim marks the next inbound messages that may run as running.
-func (s *Store) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
+func (s *Store) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
 	now := s.now()
 	var claimed []store.Inbound
 	err := s.change(ctx, "claim inbound messages", func(t *tx) error {
 		claimed = nil
-		for len(claimed) < most {
-			heads, err := t.removeFromLine(most - len(claimed))
+		for len(claimed) < limit {
+			heads, err := t.removeFromLine(limit - len(claimed))
 			if err != nil || len(heads) == 0 {
 				return err
 			}
@@ -50,8 +50,8 @@ type lineEntry struct {
 // errStopRows ends the reading of rows early.
 var errStopRows = errors.New("stop reading rows")
 
-// removeFromLine removes up to most chats from the front of the line.
-func (t *tx) removeFromLine(most int) ([]lineEntry, error) {
+// removeFromLine removes up to limit chats from the front of the line.
+func (t *tx) removeFromLine(limit int) ([]lineEntry, error) {
 	var heads []lineEntry
 	var last int64
 	err := t.queryRows(`SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
@@ -59,7 +59,7 @@ func (t *tx) removeFromLine(most int) ([]lineEntry, error) {
 		FROM line l ORDER BY seq`, nil, func(scan func(...any) error) error {
 		var h lineEntry
 		err := scan(&last, &h.chat, &h.token, &h.inbound)
-		if heads = append(heads, h); err == nil && len(heads) == most {
+		if heads = append(heads, h); err == nil && len(heads) == limit {
 			err = errStopRows // with LIMIT as a parameter, SQLite would parse the statement each time
 		}
 		return err
@@ -339,8 +339,8 @@ func (s *Store) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.
 	return inbounds, wrapError("read inbound messages of %s", err, chat)
 }
 
-// Waiting counts pending inbound messages.
-func (s *Store) Waiting(ctx context.Context, chat channels.Chat) (int, error) {
+// CountPending counts pending inbound messages.
+func (s *Store) CountPending(ctx context.Context, chat channels.Chat) (int, error) {
 	query, args := "SELECT count(*) FROM inbox WHERE state = 'pending' AND ended = 0", []any(nil)
 	if chat != (channels.Chat{}) {
 		query, args = query+" AND chat = ?", []any{chat.String()}

@@ -82,10 +82,10 @@ func runTurn(s *sqlite.Store, chat, message string) error {
 func receiveInParts(s *sqlite.Store, c channels.Chat, message string) error {
 	in := channels.Incoming{Chat: c, Part: &channels.Part{Group: message}, Raw: []byte(message)}
 	for _, in.ID = range []string{message + "a", message + "b"} {
-		if err := s.Gather(ctx, in); err != nil {
+		if err := s.StorePart(ctx, in); err != nil {
 			return err
 		}
-		fmt.Println("gathered", 0, c.ID, in.ID)
+		fmt.Println("stored", 0, c.ID, in.ID)
 	}
 	in.ID, in.Part.Last = message+"a", true
 	received, err := s.Receive(ctx, store.ReceiveRequest{In: in, Settle: true})
@@ -163,7 +163,7 @@ func verifyConfirmation(t *testing.T, s *sqlite.Store, left store.Adopted, ack [
 		t.Fatal(err)
 	}
 	chat := channels.Chat{Channel: "net", ID: ack[2]}
-	if ack[0] == "gathered" {
+	if ack[0] == "stored" {
 		verifyPart(t, s, chat, ack)
 		return
 	}
@@ -204,7 +204,7 @@ func verifyConfirmation(t *testing.T, s *sqlite.Store, left store.Adopted, ack [
 	}
 }
 
-// verifyPart checks that a gathered part is stored, or that its message was received.
+// verifyPart checks that an acknowledged part is stored, or that its message was received.
 func verifyPart(t *testing.T, s *sqlite.Store, chat channels.Chat, ack []string) {
 	t.Helper()
 	parts, err := s.Parts(ctx, "net")

@@ -13,9 +13,9 @@ func (s *Store) Member() string { return s.member }
 // Adopt takes over the claimed work of other members. They are gone, since only one daemon at a
 // time has the lock.
 func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
-	// The processes of all running messages are read, so that the lines of our own are not freed.
-	// This happens before the adoption, because an adopted message is not adopted again after a
-	// failure.
+	// The process records of all running turns are read, because fillProcesses frees every other
+	// line of the process file, also those of this member. This happens before the adoption,
+	// because an adopted message is not adopted again after a failure.
 	running, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
 	if err == nil {
 		err = s.processes.fillProcesses(running)
@@ -26,6 +26,7 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 	var sending []store.Delivery
 	var left []store.Transient
 	err = s.change(ctx, "adopt the work of earlier daemons", func(t *tx) (err error) {
+		// state <> 'sent' is redundant, but lets SQLite use the partial index outbox_unsent.
 		sending, err = queryAllTx(t, scanDelivery, "SELECT "+deliveryColumns+` FROM outbox
 			WHERE state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id`, s.member)
 		if err != nil {

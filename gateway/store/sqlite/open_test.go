@@ -33,7 +33,7 @@ func receiveMessages(t *testing.T, s *sqlite.Store, n int) []int64 {
 
 func countWaiting(t *testing.T, s *sqlite.Store) int {
 	t.Helper()
-	n, err := s.Waiting(ctx, chat)
+	n, err := s.CountPending(ctx, chat)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,7 +165,7 @@ func (t *tx) settleDelivery(id int64, end store.Settlement, now time.Time) ([]st
 	case end.State == store.Pending:
 		return nil, nil
 	}
-	if err := t.exec("DELETE FROM outbox WHERE id = ? AND inbound = ?", id, strangerInbound); err != nil {
+	if err := t.exec("DELETE FROM outbox WHERE id = ? AND inbound = ?", id, outsiderInbound); err != nil {
 		return nil, err
 	}
 	return t.dereferenceCopies(id)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxRefused and refusedAge bound the IDs of strangers' messages that are stored to recognize
+	// maxRefused and refusedAge bound the IDs of outsiders' messages that are stored to recognize
 	// duplicates. Networks offer an unacknowledged message for a day.
 	maxRefused, refusedAge = 1000, 24 * time.Hour
 	// codeWindow is the time that CodeLimits.PerHour counts in. Nobody is told twice within it to
@@ -18,9 +18,9 @@ const (
 	codeWindow = time.Hour
 	// maxToldLater bounds the people of a channel who are told within codeWindow to try later.
 	maxToldLater = 10_000
-	// strangerInbound is the value of outbox.inbound for deliveries to strangers, which are deleted
+	// outsiderInbound is the value of outbox.inbound for deliveries to outsiders, which are deleted
 	// when they are settled.
-	strangerInbound = -1
+	outsiderInbound = -1
 )
 
 // RequestPairing handles a message of a person without access.
@@ -39,7 +39,7 @@ func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (sto
 	}
 	var result store.PairingResult
 	err := s.change(ctx, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) (err error) {
-		result, err = t.handleStranger(r)
+		result, err = t.handleOutsider(r)
 		return err
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ type preparedPairing struct {
 	coded, later []preparedOutbound
 }
 
-func (t *tx) handleStranger(r preparedPairing) (store.PairingResult, error) {
+func (t *tx) handleOutsider(r preparedPairing) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
 	if err := t.deleteCodes(channel, r.now.Add(-r.Limits.Life)); err != nil {
 		return 0, err
@@ -113,8 +113,8 @@ func (t *tx) limitRefused() error {
 	return t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", maxRefused)
 }
 
-// issueCode gives a stranger a code, which ends the oldest code if too many are valid. If too many
-// codes were created lately, the stranger is told to try later.
+// issueCode gives an outsider a code, which ends the oldest code if too many are valid. If too many
+// codes were created lately, the outsider is told to try later.
 func (t *tx) issueCode(r preparedPairing) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User
 	since := micros(r.now.Add(-codeWindow))
@@ -143,10 +143,11 @@ func (t *tx) issueCode(r preparedPairing) (store.PairingResult, error) {
 	if err != nil {
 		return 0, err
 	}
-	return store.PairingCoded, t.insertOutbounds(r.coded, strangerInbound, r.now)
+	return store.PairingCoded, t.insertOutbounds(r.coded, outsiderInbound, r.now)
 }
 
-// tellLater tells a stranger to try later, unless they were told lately or too many strangers were.
+// tellLater tells an outsider to try later, unless they were told lately or too many outsiders
+// were.
 func (t *tx) tellLater(r preparedPairing, since int64) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
 	var told bool
@@ -160,7 +161,7 @@ func (t *tx) tellLater(r preparedPairing, since int64) (store.PairingResult, err
 	if err != nil {
 		return 0, err
 	}
-	return store.PairingDeferred, t.insertOutbounds(r.later, strangerInbound, r.now)
+	return store.PairingDeferred, t.insertOutbounds(r.later, outsiderInbound, r.now)
 }
 
 // deleteCodes deletes the codes of a channel ("": of all channels) that were created until a time,
@@ -169,7 +170,7 @@ func (t *tx) deleteCodes(channel string, until time.Time) error {
 	return t.exec("DELETE FROM pairing WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
 }
 
-// PruneCodes deletes expired codes and other expired data of strangers.
+// PruneCodes deletes expired codes and other expired data of outsiders.
 func (s *Store) PruneCodes(ctx context.Context, life time.Duration) error {
 	now := s.now()
 	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codeWindow)), micros(now.Add(-refusedAge))
@@ -178,9 +179,9 @@ func (s *Store) PruneCodes(ctx context.Context, life time.Duration) error {
 		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`,
 		[]any{codes, lately, seen, micros(now)}, &some)
 	if err != nil || !some {
-		return wrapError("look for expired data of strangers", err)
+		return wrapError("look for expired data of outsiders", err)
 	}
-	return s.change(ctx, "delete expired data of strangers", func(t *tx) error {
+	return s.change(ctx, "delete expired data of outsiders", func(t *tx) error {
 		if err := t.deleteCodes("", now.Add(-life)); err != nil {
 			return err
 		}

@@ -9,19 +9,19 @@ import (
 	"nanobot/channels"
 )
 
-// incompletePartAge is the age at which the parts of a message that was never complete are deleted.
-// Channels complete messages within minutes, so the channel was disabled long ago or serves another
-// account now.
+// incompletePartAge is the age at which the parts of a message that was never completed are
+// deleted. Channels complete messages within minutes, so the channel was disabled long ago or
+// serves another account now.
 const incompletePartAge = 30 * 24 * time.Hour
 
-// Gather stores a part of a message.
-func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
-	what := fmt.Sprintf("gather part %s of %s", in.ID, in.Chat)
+// StorePart stores a part of a message.
+func (s *Store) StorePart(ctx context.Context, in channels.Incoming) error {
+	operation := fmt.Sprintf("store part %s of %s", in.ID, in.Chat)
 	if in.Part == nil {
-		return fmt.Errorf("%s: it is not a part of a message", what)
+		return fmt.Errorf("%s: it is not a part of a message", operation)
 	}
 	now, group, incoming := s.now(), in.Part.Group, encodeJSON(in)
-	return s.change(ctx, what, func(t *tx) error {
+	return s.change(ctx, operation, func(t *tx) error {
 		if in.Cursor != "" {
 			if err := t.setCursor(in.Chat.Channel, in.Cursor); err != nil {
 				return err
@@ -35,7 +35,7 @@ func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
 	})
 }
 
-// Parts returns the gathered parts of a channel.
+// Parts returns the stored parts of a channel.
 func (s *Store) Parts(ctx context.Context, channel string) ([]channels.Incoming, error) {
 	parts, err := queryAll(ctx, s, func(scan func(...any) error) (in channels.Incoming, err error) {
 		var incoming []byte
@@ -77,7 +77,7 @@ func (t *tx) completeParts(chat channels.Chat, p channels.Part, inbound int64, n
 	return t.removeParts(chat, p)
 }
 
-// refuseParts deletes the parts of a stranger's complete message and stores their IDs as refused.
+// refuseParts deletes the parts of an outsider's complete message and stores their IDs as refused.
 func (t *tx) refuseParts(chat channels.Chat, p channels.Part, now time.Time) error {
 	if !p.Last {
 		return nil
@@ -97,7 +97,7 @@ func (t *tx) removeParts(chat channels.Chat, p channels.Part) error {
 	return t.exec("DELETE FROM part WHERE chat = ? AND whole = ?", chat.String(), p.Group)
 }
 
-// pruneParts deletes old parts of messages that were never complete.
+// pruneParts deletes old parts of messages that were never completed.
 func (s *Store) pruneParts(ctx context.Context, before time.Time) error {
 	var some bool // mostly there are none, and a transaction would write to the disk
 	_, err := s.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", []any{micros(before)}, &some)

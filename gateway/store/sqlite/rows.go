@@ -135,7 +135,7 @@ func scanDelivery(scan func(...any) error) (store.Delivery, error) {
 	if err := scan(&p.ID, &p.Inbound, &p.State, &p.Tries, &notBefore, &p.Err, &p.Doubtful, &p.Receipt, &queued, &outgoing); err != nil {
 		return store.Delivery{}, err
 	}
-	p.Inbound = max(p.Inbound, 0) // messages to strangers answer no inbound message
+	p.Inbound = max(p.Inbound, 0) // messages to outsiders answer no inbound message
 	p.NotBefore, p.Queued = fromMicros(notBefore), fromMicros(queued)
 	if err := json.Unmarshal(outgoing, &p.Out); err != nil {
 		return store.Delivery{}, fmt.Errorf("delivery %d: %w", p.ID, err)

@@ -20,7 +20,7 @@ import (
 const snapshotTries = 20
 
 // Snapshot copies the database of a state into a folder, with the copies in the spool that
-// undelivered messages need. Both are as of the same moment, and a daemon may run meanwhile. It
+// undelivered messages need. Both show the state at the same moment, even while a daemon runs. It
 // returns the folders of the spool that are missing.
 func Snapshot(ctx context.Context, dir, to string) (missing []string, err error) {
 	path := filepath.Join(dir, Database)

@@ -47,7 +47,7 @@ const (
 	Copies = "backups"
 	// Unfinished exists during a restore. The state beside it is incomplete.
 	Unfinished = "restore.unfinished"
-	// LockFile is locked while a daemon uses the state, and contains its process id.
+	// LockFile is locked while a daemon uses the state, and contains its process ID.
 	LockFile = "daemon.lock"
 
 	spoolFolder   = "spool"

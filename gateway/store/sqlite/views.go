@@ -8,7 +8,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Turns returns turns, newest first.
+// Turns returns the turns that match a filter, newest first.
 func (s *Store) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error) {
 	chat := ""
 	if f.Chat != (channels.Chat{}) {
@@ -54,8 +54,8 @@ func (s *Store) Trace(ctx context.Context, inbound int64) (string, error) {
 	return text, wrapError("read the trace of inbound message %d", err, inbound)
 }
 
-// Oldest returns when the longest waiting inbound message was received.
-func (s *Store) Oldest(ctx context.Context) (time.Time, error) {
+// OldestPendingSince returns when the longest waiting inbound message was received.
+func (s *Store) OldestPendingSince(ctx context.Context) (time.Time, error) {
 	var received int64
 	_, err := s.queryRow(ctx, "SELECT coalesce(min(received), 0) FROM inbox WHERE state = 'pending' AND ended = 0", nil, &received)
 	return fromMicros(received), wrapError("read the oldest pending inbound message", err)

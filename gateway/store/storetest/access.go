@@ -12,7 +12,7 @@ import (
 const ttl = time.Hour
 
 var accessTests = []contractTest{
-	{"neither a stranger nor a person with a code is allowed", func(b *fixture) {
+	{"neither an outsider nor a person with a code is allowed", func(b *fixture) {
 		b.equal("allowed", b.allowed("net", "7"), false)
 		b.issueCode("net", "7")
 		b.equal("allowed", b.allowed("net", "7"), false)
@@ -54,7 +54,7 @@ var accessTests = []contractTest{
 	{"a person keeps their code while it is valid, then gets a new one", func(b *fixture) {
 		code := b.issueCode("net", "7")
 		b.advance(ttl - time.Second)
-		b.equal("the pairing result", b.handleStranger(b.strangerMessage("net", "7", "again")), store.PairingSilent)
+		b.equal("the pairing result", b.handleOutsider(b.outsiderMessage("net", "7", "again")), store.PairingSilent)
 		b.equal("the code", b.codeOf("net", "7"), code)
 		b.advance(time.Second)
 		if b.issueCode("net", "7") == code {
@@ -65,9 +65,9 @@ var accessTests = []contractTest{
 	{"an admitted person is not refused and stays admitted", func(b *fixture) {
 		b.acceptCode(b.issueCode("net", "7"))
 		b.advance(2 * ttl)
-		m := b.strangerMessage("net", "7", "hello")
+		m := b.outsiderMessage("net", "7", "hello")
 		m.Cursor = "12"
-		b.equal("the pairing result", b.handleStranger(m), store.AlreadyAdmitted)
+		b.equal("the pairing result", b.handleOutsider(m), store.AlreadyAdmitted)
 		b.equal("allowed", b.allowed("net", "7"), true)
 		cursor, err := b.Cursor(ctx, "net")
 		b.noError(err)
@@ -84,7 +84,7 @@ var accessTests = []contractTest{
 		b.equal("their users", []string{pairings[0].User.ID, pairings[1].User.ID}, "[1 2]")
 		b.equal("their codes", []string{pairings[0].Code, pairings[1].Code}, []string{code, ""})
 	}},
-	{"a revoked person is a stranger again", func(b *fixture) {
+	{"a revoked person is an outsider again", func(b *fixture) {
 		b.acceptCode(b.issueCode("net", "7"))
 		b.equal("revoked", b.revoke("net", "7"), true)
 		b.reopen()
@@ -109,16 +109,16 @@ var accessTests = []contractTest{
 		}
 		for _, user := range []string{"6", "7"} {
 			code := b.issueCode("net", user)
-			newest := b.strangerMessage("net", user, "newest")
-			b.equal("the pairing result", b.handleStranger(newest), store.PairingSilent)
-			press := b.strangerMessage("net", user, "pressed")
+			newest := b.outsiderMessage("net", user, "newest")
+			b.equal("the pairing result", b.handleOutsider(newest), store.PairingSilent)
+			press := b.outsiderMessage("net", user, "pressed")
 			press.In.Text, press.In.Press = "", "/stop"
-			b.equal("the pairing result", b.handleStranger(press), store.PairingSilent)
+			b.equal("the pairing result", b.handleOutsider(press), store.PairingSilent)
 			b.sendAll(newest.In.Chat)
 			admit[user](code)
 			b.reopen()
 			g := b.pairingsToGreet()
-			b.equal("who is to be greeted", []any{len(g), g[0].User.ID, g[0].Told, g[0].Message.Text, g[0].Message.Chat}, []any{1, user, false, "newest", newest.In.Chat})
+			b.equal("who is to be greeted", []any{len(g), g[0].User.ID, g[0].Greeted, g[0].Message.Text, g[0].Message.Chat}, []any{1, user, false, "newest", newest.In.Chat})
 			who := store.Person{Channel: "net", User: user}
 			for _, want := range []bool{true, false} {
 				told, err := b.Greet(ctx, who, outgoingTexts(newest.In.Chat, "Welcome."))
@@ -128,7 +128,7 @@ var accessTests = []contractTest{
 			}
 			b.equal("what is sent", b.sendAll(newest.In.Chat), "[Welcome.]")
 			g = b.pairingsToGreet()
-			b.equal("whose message is to be handled", []any{len(g), g[0].Told}, []any{1, true})
+			b.equal("whose message is to be handled", []any{len(g), g[0].Greeted}, []any{1, true})
 			_, result := b.receive(store.ReceiveRequest{In: *g[0].Message})
 			b.equal("the result", result, store.Queued)
 			_, result = b.receive(store.ReceiveRequest{In: *g[0].Message})
@@ -161,8 +161,8 @@ var accessTests = []contractTest{
 // limits are wide enough for tests that are not about limits.
 var limits = store.CodeLimits{Life: ttl, Open: 9, PerHour: 99}
 
-// strangerMessage is a message in the user's own chat, with answers whose texts name them.
-func (b *fixture) strangerMessage(channel, user, id string) store.PairingRequest {
+// outsiderMessage is a message in the user's own chat, with answers whose texts name them.
+func (b *fixture) outsiderMessage(channel, user, id string) store.PairingRequest {
 	chat := channels.Chat{Channel: channel, ID: "of " + user}
 	b.codes++
 	return store.PairingRequest{
@@ -171,7 +171,7 @@ func (b *fixture) strangerMessage(channel, user, id string) store.PairingRequest
 	}
 }
 
-func (b *fixture) handleStranger(m store.PairingRequest) store.PairingResult {
+func (b *fixture) handleOutsider(m store.PairingRequest) store.PairingResult {
 	b.Helper()
 	result, err := b.RequestPairing(ctx, m)
 	b.noError(err)
@@ -194,7 +194,7 @@ func (b *fixture) codeOf(channel, user string) string {
 // issueCode receives a first message of a user, who gets a code for it.
 func (b *fixture) issueCode(channel, user string) string {
 	b.Helper()
-	b.equal("the pairing result", b.handleStranger(b.strangerMessage(channel, user, fmt.Sprint("first message ", b.now(), b.codes))), store.PairingCoded)
+	b.equal("the pairing result", b.handleOutsider(b.outsiderMessage(channel, user, fmt.Sprint("first message ", b.now(), b.codes))), store.PairingCoded)
 	return b.codeOf(channel, user)
 }
 

@@ -189,7 +189,7 @@ var settleTests = []contractTest{
 		b.noError(err)
 		got, err := b.Undelivered(ctx, ann, 1)
 		b.noError(err)
-		b.equal("doubtful, of what is unknown for good", got[0].Doubtful, true)
+		b.equal("doubtful, of a delivery that stays unknown", got[0].Doubtful, true)
 	}},
 	{"a pending delivery can be settled without a send", func(b *fixture) {
 		b.enqueue(store.Outbound{Parts: outgoingTexts(ann, "1", "2")})

@@ -8,16 +8,16 @@ import (
 	"nanobot/gateway/store"
 )
 
-var strangerTests = []contractTest{
-	{"a stranger gets a code once, with the cursor, and a duplicate changes only the cursor", func(b *fixture) {
-		m := b.strangerMessage("net", "7", "1")
+var outsiderTests = []contractTest{
+	{"an outsider gets a code once, with the cursor, and a duplicate changes only the cursor", func(b *fixture) {
+		m := b.outsiderMessage("net", "7", "1")
 		m.Cursor = "11"
-		b.equal("the pairing result", b.handleStranger(m), store.PairingCoded)
+		b.equal("the pairing result", b.handleOutsider(m), store.PairingCoded)
 		b.reopen()
-		again := b.strangerMessage("net", "7", "1")
+		again := b.outsiderMessage("net", "7", "1")
 		again.Cursor = "12"
-		b.equal("the pairing result of the same", b.handleStranger(again), store.PairingSeen)
-		b.equal("the pairing result of the next", b.handleStranger(b.strangerMessage("net", "7", "2")), store.PairingSilent)
+		b.equal("the pairing result of the same", b.handleOutsider(again), store.PairingSeen)
+		b.equal("the pairing result of the next", b.handleOutsider(b.outsiderMessage("net", "7", "2")), store.PairingSilent)
 		cursor, err := b.Cursor(ctx, "net")
 		b.noError(err)
 		b.equal("the cursor", cursor, "12")
@@ -26,15 +26,15 @@ var strangerTests = []contractTest{
 	}},
 	{"a message that was received before a revocation is a duplicate after it", func(b *fixture) {
 		b.admit("net", "7")
-		m := b.strangerMessage("net", "7", "1")
+		m := b.outsiderMessage("net", "7", "1")
 		b.receive(store.ReceiveRequest{In: m.In})
 		b.revoke("net", "7")
-		b.equal("the pairing result", b.handleStranger(m), store.PairingSeen)
+		b.equal("the pairing result", b.handleOutsider(m), store.PairingSeen)
 	}},
-	{"a stranger's message is not an inbound message, and answers to strangers are removed once settled", func(b *fixture) {
+	{"an outsider's message is not an inbound message, and answers to outsiders are removed once settled", func(b *fixture) {
 		for i, end := range []store.State{store.Sent, store.Failed, store.Unknown} {
-			m := b.strangerMessage("net", fmt.Sprint(i), "1")
-			b.handleStranger(m)
+			m := b.outsiderMessage("net", fmt.Sprint(i), "1")
+			b.handleOutsider(m)
 			p := b.nextDelivery(m.In.Chat)
 			b.equal("the inbound of what is said", p.Inbound, 0)
 			b.settle(p.ID, store.Pending)
@@ -51,13 +51,13 @@ var strangerTests = []contractTest{
 			}
 		}
 	}},
-	{"the newest text of a stranger is stored without media while their code is valid", func(b *fixture) {
+	{"the newest text of an outsider is stored without media while their code is valid", func(b *fixture) {
 		b.issueCode("net", "7")
 		for i := range 3 {
-			m := b.strangerMessage("net", "7", fmt.Sprint("text ", i))
+			m := b.outsiderMessage("net", "7", fmt.Sprint("text ", i))
 			m.In.Media = []string{"/etc/passwd"}
 			m.In.ReplyTo = &channels.Quote{ID: "5", Text: "quoted", Media: []string{"/etc/passwd"}}
-			b.handleStranger(m)
+			b.handleOutsider(m)
 		}
 		pairings, err := b.Pairings(ctx)
 		b.noError(err)
@@ -72,9 +72,9 @@ var strangerTests = []contractTest{
 	{"a code beyond the limit ends the oldest code of its channel, with its text", func(b *fixture) {
 		var codes []string
 		for i := range 4 {
-			m := b.strangerMessage("net", fmt.Sprint(i), "1")
+			m := b.outsiderMessage("net", fmt.Sprint(i), "1")
 			m.Limits.Open = 3
-			b.equal("the pairing result", b.handleStranger(m), store.PairingCoded)
+			b.equal("the pairing result", b.handleOutsider(m), store.PairingCoded)
 			codes = append(codes, m.Code)
 			b.advance(time.Second)
 		}
@@ -85,15 +85,15 @@ var strangerTests = []contractTest{
 			b.equal("accepted", b.acceptCode(code), true)
 		}
 		b.equal("who is to be greeted", len(b.pairingsToGreet()), 4)
-		m := b.strangerMessage("net", "0", "2") // and gets a new one
+		m := b.outsiderMessage("net", "0", "2") // and gets a new one
 		m.Limits.Open = 3
-		b.equal("the pairing result", b.handleStranger(m), store.PairingCoded)
+		b.equal("the pairing result", b.handleOutsider(m), store.PairingCoded)
 	}},
 	{"beyond the hourly limit, people are told once an hour to try later, also after a restart", func(b *fixture) {
 		request := func(channel, user, id string) store.PairingResult {
-			m := b.strangerMessage(channel, user, id)
+			m := b.outsiderMessage(channel, user, id)
 			m.Limits.PerHour, m.Limits.Life = 2, time.Minute
-			return b.handleStranger(m)
+			return b.handleOutsider(m)
 		}
 		b.equal("the first", request("net", "1", "a"), store.PairingCoded)
 		b.advance(10 * time.Minute) // the first code has ended, but was made within the hour
@@ -115,23 +115,23 @@ var strangerTests = []contractTest{
 	}},
 	{"codes issued by a clock that was ahead do not count once the clock is right", func(b *fixture) {
 		b.advance(1000 * time.Hour)
-		m := b.strangerMessage("net", "1", "1")
+		m := b.outsiderMessage("net", "1", "1")
 		m.Limits.PerHour = 1
-		b.equal("the first", b.handleStranger(m), store.PairingCoded)
+		b.equal("the first", b.handleOutsider(m), store.PairingCoded)
 		b.advance(-1000 * time.Hour)
-		m = b.strangerMessage("net", "2", "1")
+		m = b.outsiderMessage("net", "2", "1")
 		m.Limits.PerHour = 1
-		b.equal("the second", b.handleStranger(m), store.PairingCoded)
+		b.equal("the second", b.handleOutsider(m), store.PairingCoded)
 	}},
-	{"many messages of strangers displace nothing else", func(b *fixture) {
+	{"many messages of outsiders displace nothing else", func(b *fixture) {
 		done := b.receiveClaimed(ann, "real")
 		b.enqueue(store.Outbound{Inbound: done.ID, Sequence: 1, Parts: outgoingTexts(ann, "answer"), Entry: &store.Entry{Role: "agent", Text: "answer"}})
 		b.sendAll(ann)
 		b.finishDone(done.ID)
 		for i := range 300 {
-			m := b.strangerMessage("net", fmt.Sprint(i%30), fmt.Sprint(i))
+			m := b.outsiderMessage("net", fmt.Sprint(i%30), fmt.Sprint(i))
 			m.Limits.Open, m.Limits.PerHour = 5, 10
-			b.handleStranger(m)
+			b.handleOutsider(m)
 			b.sendAll(m.In.Chat)
 		}
 		b.noError(b.Prune(ctx, store.Retention{Count: 1}))

@@ -179,7 +179,7 @@ func (b *fixture) cursor(channel string) string {
 
 func (b *fixture) countWaiting(chat channels.Chat) int {
 	b.Helper()
-	n, err := b.Waiting(ctx, chat)
+	n, err := b.CountPending(ctx, chat)
 	b.noError(err)
 	return n
 }

@@ -52,7 +52,7 @@ func Run(t *testing.T, open Open) {
 		{"agents", agentTests},
 		{"views", viewTests},
 		{"access", accessTests},
-		{"strangers", strangerTests},
+		{"outsiders", outsiderTests},
 		{"dismiss", dismissTests},
 		{"questions", questionTests},
 		{"spool", spoolTests},

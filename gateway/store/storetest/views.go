@@ -75,7 +75,7 @@ var viewTests = []contractTest{
 	}},
 	{"Oldest returns the longest waiting message", func(b *fixture) {
 		since := func() time.Time {
-			at, err := b.Oldest(ctx)
+			at, err := b.OldestPendingSince(ctx)
 			b.noError(err)
 			return at
 		}

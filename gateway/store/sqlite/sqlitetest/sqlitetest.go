@@ -1,5 +1,6 @@
 // Package sqlitetest provides tests with a state. Creating one takes a quarter of a second of CPU
-// time under the race detector, so the database is created once and copied.
+// time under the race detector, so the database is created once and copied. It does not know what
+// tests store.
 package sqlitetest
 
 import (
