@@ -51,7 +51,7 @@ var examples = map[string]example{
 		{text: "three", want: []line{message("This is your message number 3. The one before was: two")}},
 		{
 			text: "four", before: withFile("users/local/state.json", `{"count": 3, "la`), want: []line{message("This is your first message.")},
-			after: allOf(wantFile("users/local/state.broken", `{"count": 3, "la`), wantLogged("state was unreadable and is put aside")),
+			after: allOf(wantFile("users/local/state.broken", `{"count": 3, "la`), wantLogged("state was unreadable and is moved away")),
 		},
 		{text: "five", want: []line{message("This is your message number 2. The one before was: four")}},
 		{text: "six", before: withFile("users/local/state.json", `["valid", "yet", "not", "ours"]`), want: []line{message("This is your first message.")}},

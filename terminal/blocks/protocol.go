@@ -63,7 +63,7 @@ MESSAGE shows a text to the user. Nobody answers it.
   are easiest from the bottom to the top: an edit moves the lines below it. An empty body leaves one empty line.
 - Do not guess what is in a file: send READ_FILE first, and edit it in the next response.
 - Commands of RUN_COMMAND have a time limit and no input: do not start servers, editors or programs that ask questions.
-  Every RUN_COMMAND begins in the workspace again; long output is cut.
+  Every RUN_COMMAND begins in the workspace; long output is cut.
 - The user may refuse a command. Its result then says "not approved": find another way, or explain what you need it for.
 - A command that fails does not stop the ones after it. Read the results and correct what went wrong.
 - Every response has at least one command. Do not send [DONE] together with commands whose results you need to see.

@@ -118,7 +118,7 @@ func credentialFix(b systemd.Bot) string {
 func (d *doctor) reportWarnings(bot systemd.Bot, isBot bool) {
 	for _, w := range d.cfg.Warnings() {
 		fix := "change it in " + d.Path + " unless it is intended"
-		if before, found := strings.CutSuffix(w, ": chmod o-r "+d.cfg.File()); found && isBot {
+		if before, found := strings.CutSuffix(w, ": run chmod o-r "+d.cfg.File()); found && isBot {
 			w, fix = before, credentialFix(bot)
 		}
 		if strings.HasSuffix(w, unix.EACCES.Error()) {
