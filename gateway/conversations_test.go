@@ -21,9 +21,9 @@ type chatNetwork interface {
 	press(label string)
 	// await waits until the chat shows a message that contains text.
 	await(text string)
-	// limitNextSend has the network refuse the next send with a 429.
+	// limitNextSend makes the network refuse the next send with a 429.
 	limitNextSend()
-	// loseNextReceipt has the next send take effect without a usable answer.
+	// loseNextReceipt makes the next send take effect without a usable answer.
 	loseNextReceipt()
 	// transcript lists every call that changed something, by the message that it was about.
 	transcript() string

@@ -68,7 +68,7 @@ type crashChat struct {
 	name    string
 	net     *gatewaytest.Network
 	asked   int            // the last question
-	ids     map[string]int // questions by the network's message id
+	ids     map[string]int // questions by the network's message ID
 	pressed map[string]int // questions by the key of the report whose button was pressed
 }
 

@@ -86,7 +86,7 @@ func (k *persistentProtocol) Close() {
 }
 
 // remembers is an agent that answers with what it is told is remembered and wants to have this text
-// remembered, tells of itself, and notes its process id.
+// remembered, tells of itself, and notes its process ID.
 const remembers = `echo $$ >> pids; while read -r line; do text=${line#*|}
 	case $text in about*) echo "$text";; save*) echo "$text";; esac
 	echo "known: ${line%%|*}"; done`

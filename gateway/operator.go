@@ -37,7 +37,7 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 			return nil
 		}
 	}
-	g.lanes.AwaitClaim() // it may have been claimed just now
+	g.lanes.AwaitClaim() // the message may have been claimed since it was read
 	for _, t := range g.lanes.RunningTurns() {
 		if t.Inbound().ID == inbound && !t.AgentEnded() {
 			t.Cancel(turn.ErrStopped)
@@ -95,7 +95,7 @@ func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error
 	return trace, nil
 }
 
-// AgentActivity is the running turns of one agent.
+// AgentActivity describes the running turns of one agent.
 type AgentActivity struct {
 	Turns int
 	PIDs  []int // of their processes; a turn may have none yet
@@ -138,7 +138,7 @@ type ChannelHealth struct {
 type Health struct {
 	OK       bool                     `json:"ok"`
 	Channels map[string]ChannelHealth `json:"channels"`
-	Store    string                   `json:"store,omitempty"` // why it cannot be written to; "": it can
+	Store    string                   `json:"store,omitempty"` // why the store cannot be used, or ""
 	Running  int                      `json:"running"`
 	Waiting  int                      `json:"waiting"`
 	Oldest   time.Time                `json:"oldest,omitzero"` // when the longest waiting message was received

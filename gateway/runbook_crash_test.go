@@ -37,7 +37,7 @@ type approvers struct {
 	t     *testing.T
 	net   *gatewaytest.Network
 	chat  string
-	seen  map[string]bool // ids of messages
+	seen  map[string]bool // IDs of messages
 	again int             // how often something was run again
 }
 

@@ -83,7 +83,7 @@ func TestAButtonOfAnotherChatDecidesNothing(t *testing.T) {
 	r.awaitGates("2", 1)
 	r.net.UserPresses("2", "mallory", gate.Buttons[0])
 	r.awaitText("2", "This question is no longer open.")
-	r.net.UserReplies("2", "mallory", gate.ID, "approve") // the id of a message of the other chat
+	r.net.UserReplies("2", "mallory", gate.ID, "approve") // the ID of a message of the other chat
 	r.net.UserPresses("2", "mallory", "answer:run.ffffffffffff.1.1:1")
 	r.net.UserPresses("2", "mallory", "answer:run.:1")
 	r.net.UserPresses("2", "mallory", "answer:run.."+strings.Repeat(".", 60)+":1")

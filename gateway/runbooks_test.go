@@ -228,7 +228,7 @@ func TestAPersonWritesTheComment(t *testing.T) {
 	r.start()
 	r.net.UserWrites("1", "ann", "/run look")
 	failed := r.awaitText("1", "Step 1 has failed 3 times.")
-	r.net.UserWrites("1", "ann", "/run comment no") // by then the network's id of the question is stored
+	r.net.UserWrites("1", "ann", "/run comment no") // by then the network's ID of the question is stored
 	r.awaitText("1", "The comment must have at least 200 characters.")
 	r.net.UserReplies("1", "ann", failed.ID, "too short")
 	r.net.UserReplies("1", "ann", failed.ID, strings.Repeat("All is well. ", 20))

@@ -212,7 +212,7 @@ func TestRefusedEditsDoNotDelayTheAnswer(t *testing.T) {
 	for name, f := range map[string]gatewaytest.Fault{
 		"for long":          {Status: http.StatusTooManyRequests, RetryAfter: time.Hour},
 		"again and again":   {Status: http.StatusTooManyRequests, RetryAfter: 300 * time.Millisecond},
-		"for good":          {Status: http.StatusForbidden},
+		"permanently":       {Status: http.StatusForbidden},
 		"and are cut off":   {Disconnect: true},
 		"by a broken proxy": {Status: http.StatusBadGateway},
 	} {

@@ -162,7 +162,7 @@ func (c *toolChat) Progress(ctx context.Context, text string) error {
 }
 
 // Search returns messages of the chat that contain all words of a query.
-func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools.Found, error) {
+func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools.HistoryMessage, error) {
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return nil, err
 	}
@@ -170,9 +170,9 @@ func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools
 	if err != nil {
 		return nil, err
 	}
-	var found []tools.Found
+	var found []tools.HistoryMessage
 	for _, e := range entries {
-		found = append(found, tools.Found{Role: e.Role, Text: e.Text, Time: e.Time})
+		found = append(found, tools.HistoryMessage{Role: e.Role, Text: e.Text, Time: e.Time})
 	}
 	return found, nil
 }

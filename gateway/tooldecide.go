@@ -31,7 +31,7 @@ func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run str
 	}
 	err := g.runbooks.Decide(ctx, run, step, func() error { return g.admitQuestion(ctx, chat) })
 	if errors.Is(err, chatrun.ErrManyOpen) {
-		return &tools.TooManyError{Reason: err.Error()}
+		return &tools.RateLimitError{Reason: err.Error()}
 	}
 	return err
 }
@@ -41,7 +41,7 @@ func (g *Gateway) admitQuestion(ctx context.Context, chat channels.Chat) error {
 	_, err := g.checkAccess(ctx, chat)
 	switch {
 	case errors.Is(err, errNoAccess):
-		return &tools.UnaskedError{Err: err}
+		return &tools.NotAskedError{Err: err}
 	case err != nil:
 		return err
 	}

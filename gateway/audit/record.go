@@ -43,7 +43,7 @@ type Record struct {
 	Channel  string    `json:"channel,omitempty"`
 	Chat     string    `json:"chat,omitempty"`
 	User     User      `json:"user,omitzero"`
-	Message  string    `json:"message,omitempty"` // its id
+	Message  string    `json:"message,omitempty"` // its ID
 	// Text is the text of the message. It is omitted unless Options.Text is set.
 	Text string `json:"text,omitempty"`
 
@@ -52,7 +52,7 @@ type Record struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Command string `json:"command,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-	// Question is the id of the answered question. User is the person who answered.
+	// Question is the ID of the answered question. User is the person who answered.
 	Question string `json:"question,omitempty"`
 	// Title describes the decision.
 	Title string `json:"title,omitempty"`

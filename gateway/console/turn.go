@@ -19,7 +19,7 @@ const maxUndelivered, maxExcerpt = 200, 300
 type Turn struct {
 	ID       int64          `json:"id"`
 	Chat     string         `json:"chat"`
-	Message  string         `json:"message"` // the network's id of the message that it answers
+	Message  string         `json:"message"` // the network's ID of the message that it answers
 	User     channels.User  `json:"user"`
 	Agent    string         `json:"agent"`
 	Text     string         `json:"text"`
@@ -47,7 +47,7 @@ type Send struct {
 	Error     string      `json:"error,omitempty"`
 	Queued    time.Time   `json:"queued"`
 	NotBefore time.Time   `json:"not_before,omitzero"`
-	Message   string      `json:"message,omitempty"` // the network's id, when it was sent
+	Message   string      `json:"message,omitempty"` // the network's ID, when it was sent
 	Text      string      `json:"text"`
 	Media     []string    `json:"media,omitempty"`
 }

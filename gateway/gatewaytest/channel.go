@@ -82,7 +82,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 }
 
 // FileLimit returns the same limit for all chats.
-func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
+func (c *Channel) FileLimit(channels.Chat) (limit int64, words string) {
 	return c.MaxFile, fmt.Sprintf("the network takes files up to %d bytes", c.MaxFile)
 }
 
@@ -103,11 +103,11 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 
 // splitText splits a text, at white space if there is any in the second half of a part.
 func splitText(text string) (parts []string) {
-	const most = 4000
+	const maxRunes = 4000
 	rest := []rune(text)
 	for strings.TrimSpace(string(rest)) != "" {
-		end := min(most, len(rest))
-		for i := end; end < len(rest) && i > most/2; i-- {
+		end := min(maxRunes, len(rest))
+		for i := end; end < len(rest) && i > maxRunes/2; i-- {
 			if unicode.IsSpace(rest[i]) {
 				end = i
 				break

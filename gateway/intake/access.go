@@ -19,7 +19,7 @@ import (
 const (
 	// CodeLifetime is how long a pairing code is valid.
 	CodeLifetime = 15 * time.Minute
-	// openCodes and codesPerHour bound the pairing codes of a channel, so that strangers can
+	// openCodes and codesPerHour bound the pairing codes of a channel, so that outsiders can
 	// neither fill the disk nor flood the operator. A new code beyond openCodes replaces the
 	// oldest.
 	openCodes, codesPerHour = 20, 60
@@ -44,23 +44,23 @@ func (i *Intake) admittedBySettings(channel, user string) bool {
 }
 
 // checkRate reports whether a message is within its sender's rate limit. If not, refusal is the
-// answer to it. Commands that stop the turn are always accepted.
+// answer to it. Commands that stop the turn are always allowed.
 func (i *Intake) checkRate(in channels.Incoming, isCommand, stops bool) (refusal string, ok bool) {
-	most := i.o.Settings().RatePerMinute
-	heard := most
+	limit := i.o.Settings().RatePerMinute
+	allowed := limit
 	if isCommand { // after too many messages a person can still send /help or /status
-		heard = 2 * most
+		allowed = 2 * limit
 	}
-	if i.rates.count(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, heard, time.Now()) || stops {
+	if i.rates.count(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, allowed, time.Now()) || stops {
 		return "", true
 	}
 	i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
-	return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", most), false
+	return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", limit), false
 }
 
-// refuseStranger refuses a message of a person without access, and offers a pairing code if they
+// refuseOutsider refuses a message of a person without access, and offers a pairing code if they
 // have none. It reports false if the person was admitted in the meantime.
-func (i *Intake) refuseStranger(ctx context.Context, in channels.Incoming) (bool, error) {
+func (i *Intake) refuseOutsider(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
 	coded, err := i.planAnswer(in, channels.Message{Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is valid for %d minutes.",
 		code, int(CodeLifetime.Minutes()))})
@@ -102,7 +102,7 @@ type rateCounter struct {
 	sent  map[string]sentCount
 }
 
-// sentCount is the number of a person's messages, with the id of the last.
+// sentCount is the number of a person's messages, with the ID of the last.
 type sentCount struct {
 	n    int
 	last string

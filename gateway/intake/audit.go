@@ -20,7 +20,7 @@ func (i *Intake) auditAnswer(in channels.Incoming, q store.Question) {
 }
 
 // auditRefusal records the refusal of a person: when they get a code, and otherwise as rarely as it
-// is logged. A record of each refused message would let strangers rotate everything else out of the
+// is logged. A record of each refused message would let outsiders rotate everything else out of the
 // audit log.
 func (i *Intake) auditRefusal(in channels.Incoming, coded, before bool) {
 	switch {

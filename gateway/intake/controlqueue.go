@@ -60,19 +60,19 @@ func (q *controlQueue) drain(ctx context.Context, chat channels.Chat, c *chatCon
 	}
 }
 
-// await waits until the commands of a chat are done, at most for the given time.
-func (q *controlQueue) await(ctx context.Context, chat channels.Chat, most time.Duration) {
+// await waits until the commands of a chat are done, at most until the timeout.
+func (q *controlQueue) await(ctx context.Context, chat channels.Chat, timeout time.Duration) {
 	q.mu.Lock()
 	c := q.chats[chat]
 	q.mu.Unlock()
 	if c == nil {
 		return
 	}
-	timeout := time.NewTimer(most)
-	defer timeout.Stop()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
 	select {
 	case <-c.done:
-	case <-timeout.C:
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 }

@@ -1,5 +1,5 @@
 // Package intake decides what happens with each message that a channel receives: it refuses
-// strangers, runs the gateway's own commands, matches answers with questions, and queues all other
+// outsiders, runs the gateway's own commands, matches answers with questions, and queues all other
 // messages for turns. It does not know how turns run or how messages are sent.
 package intake
 
@@ -221,7 +221,7 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 		if ok {
 			break
 		}
-		if refused, err := i.refuseStranger(ctx, in); refused || err != nil {
+		if refused, err := i.refuseOutsider(ctx, in); refused || err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ type Runbooks interface {
 	List() (text string, runnable []string)
 	// Command carries out /run with the text after it.
 	Command(ctx context.Context, s chatrun.Statement) (chatrun.Result, error)
-	// IsQuestion reports whether a question id belongs to a run. Answer handles a person's answer
+	// IsQuestion reports whether a question ID belongs to a run. Answer handles a person's answer
 	// to such a question.
 	IsQuestion(question string) bool
 	Answer(ctx context.Context, q store.Question, s chatrun.Statement) (chatrun.Result, error)

@@ -23,16 +23,16 @@ const (
 // WelcomeAdmitted greets newly admitted people and handles their last messages, until ctx ends. It
 // also removes expired pairing codes.
 func (i *Intake) WelcomeAdmitted(ctx context.Context) error {
-	forget := time.NewTicker(pruneInterval)
-	defer forget.Stop()
-	tick := time.NewTicker(accessPollInterval)
-	defer tick.Stop()
+	prune := time.NewTicker(pruneInterval)
+	defer prune.Stop()
+	poll := time.NewTicker(accessPollInterval)
+	defer poll.Stop()
 	for {
 		var err error
 		select {
-		case <-tick.C:
+		case <-poll.C:
 			err = i.welcomePaired(ctx, store.Person{})
-		case <-forget.C:
+		case <-prune.C:
 			err = i.o.Store.PruneCodes(ctx, CodeLifetime)
 		case <-ctx.Done():
 			return nil
@@ -45,7 +45,8 @@ func (i *Intake) WelcomeAdmitted(ctx context.Context) error {
 }
 
 // welcomePaired greets a newly admitted person, or all of them for the zero Person, and handles
-// their last message, each once: after a crash the next run of the gateway continues.
+// their last message. Each is done once, also across a crash: the next run of the gateway
+// continues.
 func (i *Intake) welcomePaired(ctx context.Context, who store.Person) error {
 	i.welcomeMu.Lock()
 	defer i.welcomeMu.Unlock()
@@ -55,7 +56,9 @@ func (i *Intake) welcomePaired(ctx context.Context, who store.Person) error {
 	}
 	for _, pairing := range pairings {
 		if i.o.Channels[pairing.Channel] == nil || pairing.Message == nil {
-			continue // done when the channel is enabled again
+			// There is no message to answer, or the channel is disabled: then it is done when the
+			// channel is enabled again.
+			continue
 		}
 		if err := i.welcomePerson(ctx, pairing); err != nil {
 			return err
@@ -71,8 +74,8 @@ func (i *Intake) welcomePerson(ctx context.Context, pairing store.Pairing) error
 		if err != nil {
 			return err
 		}
-		told, err := i.o.Store.Greet(ctx, who, parts)
-		if err != nil || !told { // access was revoked in the meantime
+		greeted, err := i.o.Store.Greet(ctx, who, parts)
+		if err != nil || !greeted { // access was revoked in the meantime
 			return err
 		}
 		i.o.Outbox.Wake(pairing.Message.Chat)

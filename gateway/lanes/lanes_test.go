@@ -26,14 +26,14 @@ type fakeStore struct {
 	claims  []int  // how many each claim asked for
 }
 
-func (q *fakeStore) Claim(_ context.Context, most int) (claimed []store.Inbound, err error) {
+func (q *fakeStore) Claim(_ context.Context, limit int) (claimed []store.Inbound, err error) {
 	if q.claim != nil {
 		q.claim()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.claims = append(q.claims, most)
-	for len(claimed) < most {
+	q.claims = append(q.claims, limit)
+	for len(claimed) < limit {
 		i := slices.IndexFunc(q.waiting, func(inbound store.Inbound) bool { return !q.busy[inbound.In.Chat] })
 		if i < 0 {
 			break

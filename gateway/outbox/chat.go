@@ -24,11 +24,11 @@ type chatSender struct {
 	more  bool            // a message was stored in the meantime
 }
 
-// Wake has a goroutine send the stored messages of a chat. It is called after a delivery was stored
-// other than by Post.
+// Wake makes a goroutine send the stored messages of a chat. It is called after a delivery was
+// stored other than by Post.
 func (o *Outbox) Wake(chat channels.Chat) { o.serve(chat, nil) }
 
-// serve has a goroutine send the stored messages of a chat. first is a delivery that is already
+// serve makes a goroutine send the stored messages of a chat. first is a delivery that is already
 // marked as sending, or nil. It reports false after the end of Run.
 func (o *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 	o.mu.Lock()

@@ -27,7 +27,7 @@ type Message struct {
 	Inbound  int64 // the inbound message that it answers, or 0
 	About    int64 // the inbound message that it is about without answering it, or 0
 	Sequence int   // among the messages of a turn; 0: not part of the agent's answer
-	// Replace are the ids of transient messages that the first parts replace.
+	// Replace are the IDs of transient messages that the first parts replace.
 	Replace []string
 	// CopyContext returns the context for copying a file of the given size, and Copied is called
 	// after the copy; both may be nil.
@@ -44,7 +44,7 @@ func Reply(inbound store.Inbound, m channels.Message) *Message {
 	return &Message{Message: m, Inbound: inbound.ID}
 }
 
-// Unused returns the ids in Replace that no part of the posted message replaces.
+// Unused returns the IDs in Replace that no part of the posted message replaces.
 func (m *Message) Unused() []string { return m.Replace[min(len(m.parts), len(m.Replace)):] }
 
 // Post splits a message into network calls, copies its files, and stores it. When Post returns nil,
@@ -110,10 +110,10 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 	if len(m.Media) == 0 {
 		return nil
 	}
-	var most int64
+	var limit int64
 	var words string
 	if l, ok := ch.(channels.FileLimiter); ok {
-		most, words = l.FileLimit(m.Chat)
+		limit, words = l.FileLimit(m.Chat)
 	}
 	for len(m.Media) > 0 {
 		f := m.Media[0]
@@ -122,7 +122,7 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		if m.CopyContext != nil {
 			copying = m.CopyContext(f.Size)
 		}
-		path, err := o.o.Store.SaveCopy(copying, open, most)
+		path, err := o.o.Store.SaveCopy(copying, open, limit)
 		why := ""
 		switch {
 		case err == nil:

@@ -17,7 +17,7 @@ import (
 // receiptWait is how long ShowOutcome waits for the question itself to be sent.
 const receiptWait = 10 * time.Second
 
-// AnswerPress is the prefix of the data of a question's buttons. The question's id and the number
+// AnswerPress is the prefix of the data of a question's buttons. The question's ID and the number
 // of an option follow.
 const AnswerPress = "answer:"
 
@@ -97,7 +97,7 @@ func (o *Outbox) ShowOutcome(q store.Question, how string) {
 	})
 }
 
-// awaitReceipt returns the network's id of a question, which may still be on its way; "" if it does
+// awaitReceipt returns the network's ID of a question, which may still be on its way; "" if it does
 // not arrive in time.
 func (o *Outbox) awaitReceipt(ctx context.Context, q store.Question) string {
 	until := time.Now().Add(receiptWait)

@@ -11,8 +11,8 @@ const (
 	firstPause, maxPause = 100 * time.Millisecond, 10 * time.Second
 )
 
-// Until calls try until it succeeds or ctx ends, and then returns the cause of ctx. Each error is
-// passed to failed. try is called at least once, even if ctx has ended.
+// Until calls try until it succeeds, and returns nil, or until ctx ends, and returns its cause.
+// Each error is passed to failed. try is called at least once, even if ctx has ended.
 func Until(ctx context.Context, try func() error, failed func(error)) error {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := try()
@@ -26,7 +26,7 @@ func Until(ctx context.Context, try func() error, failed func(error)) error {
 	}
 }
 
-// Sleep waits for d. It reports false when ctx ends before.
+// Sleep waits for d. It reports false if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

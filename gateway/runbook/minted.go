@@ -46,15 +46,15 @@ func mintedKey(label string) string { return mintedPrefix + hashText(label) }
 
 // Mint stores a runbook. The error is an *InvalidTextError, or ErrDuplicate together with the
 // stored runbook. The caller checks that no runbook of the workspace has this label.
-func (s Runs) Mint(ctx context.Context, m MintRequest) (Minted, error) {
+func (rs Runs) Mint(ctx context.Context, m MintRequest) (Minted, error) {
 	book, mistakes, _ := Parse(m.Text)
 	if len(mistakes) > 0 {
 		return Minted{}, &InvalidTextError{mistakes}
 	}
-	minted := Minted{Version: runVersion, Text: book.Text, Model: m.Model, MintedAt: s.env().Now.UTC(), Runbook: book}
+	minted := Minted{Version: runVersion, Text: book.Text, Model: m.Model, MintedAt: rs.env().Now.UTC(), Runbook: book}
 	value, key := string(mustEncode(minted)), mintedKey(book.Label)
 	for {
-		old, err := s.Records.LoadRecord(ctx, key)
+		old, err := rs.Records.LoadRecord(ctx, key)
 		if err != nil {
 			return Minted{}, err
 		}
@@ -62,7 +62,7 @@ func (s Runs) Mint(ctx context.Context, m MintRequest) (Minted, error) {
 			stored, err := decodeMinted(old)
 			return stored, cmp.Or(err, ErrDuplicate)
 		}
-		swapped, err := s.Records.SwapRecord(ctx, key, old, value)
+		swapped, err := rs.Records.SwapRecord(ctx, key, old, value)
 		if err != nil || swapped {
 			return minted, err
 		}
@@ -84,8 +84,8 @@ func decodeMinted(value string) (Minted, error) {
 
 // ListMinted returns the minted runbooks, sorted by label. The error names those that cannot be
 // read.
-func (s Runs) ListMinted(ctx context.Context) ([]Minted, error) {
-	values, err := s.Records.ListRecords(ctx, mintedPrefix)
+func (rs Runs) ListMinted(ctx context.Context) ([]Minted, error) {
+	values, err := rs.Records.ListRecords(ctx, mintedPrefix)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func Next(r Run, call Call, env Env) (Run, Answer, error) {
 		a.ProofHash = hash
 		return r, a, nil
 	}
-	present, _ := r.CurrentStep()
+	current, _ := r.CurrentStep()
 	last := r.book.Steps[len(r.book.Steps)-1]
 	var a Answer
 	switch {
@@ -93,8 +93,8 @@ func Next(r Run, call Call, env Env) (Run, Answer, error) {
 	case step < r.Step: // includes every step of a complete run
 		a = r.failAnswer(nonceMismatch())
 	case step > r.Step+1:
-		a = r.errorAnswer(r.missingProof(present))
-	case !present.needsProof():
+		a = r.errorAnswer(r.missingProof(current))
+	case !current.needsProof():
 		r.acceptStep(r.LastHash(), "", env)
 		a = r.showAnswer(Advanced)
 	default:
@@ -104,9 +104,9 @@ func Next(r Run, call Call, env Env) (Run, Answer, error) {
 }
 
 // missingProof returns the refusal of a step after the current one.
-func (r Run) missingProof(present Step) refusal {
-	why := fmt.Sprintf("Proof of work missing for %s.", present.Label)
-	if c := present.challenge(); c.Type == Shell {
+func (r Run) missingProof(current Step) refusal {
+	why := fmt.Sprintf("Proof of work missing for %s.", current.Label)
+	if c := current.challenge(); c.Type == Shell {
 		why += fmt.Sprintf(` Execute "%s" and report the result before continuing.`, c.Shell.Command)
 	} else {
 		why += fmt.Sprintf(" Complete the required %s verification before continuing.", c.Type)

@@ -87,9 +87,9 @@ func commandDefinition(command string) json.RawMessage {
 
 // oldSeconds converts a time limit in the old form to seconds.
 func oldSeconds(digits, unit string) float64 {
-	const most = 1e12 // keeps the product finite
+	const limit = 1e12 // keeps the product finite
 	n, _ := strconv.ParseFloat(digits, 64)
-	switch n = min(n, most); {
+	switch n = min(n, limit); {
 	case n == 0:
 		return oldDefaultTimeout
 	case unit == "ms":

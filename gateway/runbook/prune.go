@@ -8,18 +8,18 @@ import (
 
 // PruneAgentRuns removes runs started by agents that are unused for age. An agent can start many of
 // them, and nobody else knows of them. Runs of people are kept.
-func (s Runs) PruneAgentRuns(ctx context.Context, age time.Duration) error {
-	values, err := s.Records.ListRecords(ctx, runPrefix)
+func (rs Runs) PruneAgentRuns(ctx context.Context, age time.Duration) error {
+	values, err := rs.Records.ListRecords(ctx, runPrefix)
 	if err != nil {
 		return fmt.Errorf("list runs: %w", err)
 	}
-	now := s.env().Now
+	now := rs.env().Now
 	for key, value := range values {
 		r, err := DecodeRun(value)
 		if err != nil || r.By != ByAgent || now.Sub(r.lastUsed()) < age {
 			continue
 		}
-		if _, err := s.Records.SwapRecord(ctx, key, value, ""); err != nil {
+		if _, err := rs.Records.SwapRecord(ctx, key, value, ""); err != nil {
 			return fmt.Errorf("remove run %s: %w", r.ID, err)
 		}
 	}

@@ -177,11 +177,11 @@ func (r *Run) refreshNonce(env Env) {
 // needs no proof.
 func (r *Run) enterStep(step int, env Env) {
 	r.Step, r.Issued, r.Approvals = step, Issued{}, nil
-	present, ok := r.CurrentStep()
+	current, ok := r.CurrentStep()
 	if ok {
 		r.issueNonce(env)
 	}
-	if !ok || step == len(r.book.Steps) && !present.needsProof() {
+	if !ok || step == len(r.book.Steps) && !current.needsProof() {
 		r.endRun(Complete, "", "", env)
 	}
 }

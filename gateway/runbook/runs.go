@@ -35,22 +35,22 @@ type Runs struct {
 	Random  io.Reader        // nil means crypto/rand
 }
 
-func (s Runs) env() Env {
+func (rs Runs) env() Env {
 	now := time.Now
-	if s.Now != nil {
-		now = s.Now
+	if rs.Now != nil {
+		now = rs.Now
 	}
-	return Env{Now: now(), Random: s.Random}
+	return Env{Now: now(), Random: rs.Random}
 }
 
 // NewID returns an ID for a new run.
-func (s Runs) NewID() string { return s.env().randomHex(6) }
+func (rs Runs) NewID() string { return rs.env().randomHex(6) }
 
 // Begin starts a run and stores it. The error is ErrExists if another run has the ID.
-func (s Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
+func (rs Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
 	for {
-		r, a := Begin(start, s.env())
-		stored, err := s.Records.SwapRecord(ctx, runPrefix+r.ID, "", r.Encode())
+		r, a := Begin(start, rs.env())
+		stored, err := rs.Records.SwapRecord(ctx, runPrefix+r.ID, "", r.Encode())
 		if err != nil || stored {
 			return r, a, err
 		}
@@ -61,13 +61,13 @@ func (s Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
 }
 
 // Load returns a run, or ErrNoRun.
-func (s Runs) Load(ctx context.Context, id string) (Run, error) {
-	r, _, err := s.load(ctx, id)
+func (rs Runs) Load(ctx context.Context, id string) (Run, error) {
+	r, _, err := rs.load(ctx, id)
 	return r, err
 }
 
-func (s Runs) load(ctx context.Context, id string) (Run, string, error) {
-	value, err := s.Records.LoadRecord(ctx, runPrefix+id)
+func (rs Runs) load(ctx context.Context, id string) (Run, string, error) {
+	value, err := rs.Records.LoadRecord(ctx, runPrefix+id)
 	if err != nil {
 		return Run{}, "", err
 	}
@@ -84,13 +84,13 @@ func (s Runs) load(ctx context.Context, id string) (Run, string, error) {
 // Apply applies a transition to a run and stores the result. If another process has changed the run
 // meanwhile, the transition is repeated on the new state, so it must have no side effects. If it
 // returns an error, nothing is stored.
-func (s Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (Run, error)) (Run, error) {
+func (rs Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (Run, error)) (Run, error) {
 	for {
-		before, old, err := s.load(ctx, id)
+		before, old, err := rs.load(ctx, id)
 		if err != nil {
 			return Run{}, err
 		}
-		after, err := transition(before, s.env())
+		after, err := transition(before, rs.env())
 		if err != nil {
 			return before, err
 		}
@@ -98,7 +98,7 @@ func (s Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (R
 		if value == old {
 			return after, nil
 		}
-		swapped, err := s.Records.SwapRecord(ctx, runPrefix+id, old, value)
+		swapped, err := rs.Records.SwapRecord(ctx, runPrefix+id, old, value)
 		if err != nil || swapped {
 			return after, err
 		}
@@ -106,33 +106,33 @@ func (s Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (R
 }
 
 // Next is the transition Next on a stored run.
-func (s Runs) Next(ctx context.Context, id string, call Call) (Run, Answer, error) {
-	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Next(r, call, env) })
+func (rs Runs) Next(ctx context.Context, id string, call Call) (Run, Answer, error) {
+	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Next(r, call, env) })
 }
 
 // Prove is the transition Prove on a stored run.
-func (s Runs) Prove(ctx context.Context, id string, p Proof) (Run, Answer, error) {
-	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Prove(r, p, env) })
+func (rs Runs) Prove(ctx context.Context, id string, p Proof) (Run, Answer, error) {
+	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Prove(r, p, env) })
 }
 
 // Approve is the transition Approve on a stored run.
-func (s Runs) Approve(ctx context.Context, id string, a Approval) (Run, Answer, error) {
-	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Approve(r, a, env) })
+func (rs Runs) Approve(ctx context.Context, id string, a Approval) (Run, Answer, error) {
+	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Approve(r, a, env) })
 }
 
 // Decline is the transition Decline on a stored run.
-func (s Runs) Decline(ctx context.Context, id string, d Refusal) (Run, Answer, error) {
-	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Decline(r, d, env) })
+func (rs Runs) Decline(ctx context.Context, id string, d Refusal) (Run, Answer, error) {
+	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Decline(r, d, env) })
 }
 
 // Skip is the transition Skip on a stored run.
-func (s Runs) Skip(ctx context.Context, id string, k SkipDecision) (Run, Answer, error) {
-	return s.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Skip(r, k, env) })
+func (rs Runs) Skip(ctx context.Context, id string, k SkipDecision) (Run, Answer, error) {
+	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Skip(r, k, env) })
 }
 
-func (s Runs) applyTransition(ctx context.Context, id string, transition func(Run, Env) (Run, Answer, error)) (Run, Answer, error) {
+func (rs Runs) applyTransition(ctx context.Context, id string, transition func(Run, Env) (Run, Answer, error)) (Run, Answer, error) {
 	var a Answer
-	r, err := s.Apply(ctx, id, func(r Run, env Env) (after Run, err error) {
+	r, err := rs.Apply(ctx, id, func(r Run, env Env) (after Run, err error) {
 		after, a, err = transition(r, env)
 		return after, err
 	})
@@ -140,8 +140,8 @@ func (s Runs) applyTransition(ctx context.Context, id string, transition func(Ru
 }
 
 // List returns all runs, oldest first. The error names those that cannot be read.
-func (s Runs) List(ctx context.Context) ([]Run, error) {
-	values, err := s.Records.ListRecords(ctx, runPrefix)
+func (rs Runs) List(ctx context.Context) ([]Run, error) {
+	values, err := rs.Records.ListRecords(ctx, runPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +161,8 @@ func (s Runs) List(ctx context.Context) ([]Run, error) {
 }
 
 // FindByNonce returns the run that has issued a nonce, or ErrNoRun.
-func (s Runs) FindByNonce(ctx context.Context, nonce string) (Run, error) {
-	values, err := s.Records.ListRecords(ctx, runPrefix)
+func (rs Runs) FindByNonce(ctx context.Context, nonce string) (Run, error) {
+	values, err := rs.Records.ListRecords(ctx, runPrefix)
 	if err != nil || nonce == "" {
 		return Run{}, cmp.Or(err, ErrNoRun)
 	}

@@ -36,18 +36,18 @@ type CommentProof struct {
 	Text string `json:"text"`
 }
 
-// openStep returns the current step for a transition that names it. An expired challenge stays
-// valid here: a command or a person may take longer than an hour, and an agent that waits for the
-// person can then repeat its solution.
+// openStep returns the current step, or ErrStale if step is not its number. An expired challenge
+// stays valid here: a command or a person may take longer than an hour, and an agent that waits for
+// the person can then repeat its solution.
 func (r Run) openStep(step int) (Step, error) {
 	if r.Status == Failed || r.Status == Declined {
 		return Step{}, ErrEnded
 	}
-	present, ok := r.CurrentStep()
+	current, ok := r.CurrentStep()
 	if !ok || r.Status != Waiting || step != r.Step {
 		return Step{}, ErrStale
 	}
-	return present, nil
+	return current, nil
 }
 
 // Prove proves the current step with an observation of the gateway. A step that needs no proof
@@ -90,7 +90,8 @@ type userInput struct {
 	Approvals    []Approved `json:"approvals,omitempty"` // all approvals, if several were needed
 }
 
-// Approve counts the approval of a person, once. The last approval that the step needs proves it.
+// Approve counts the approval of a person; a second one by the same person does not count. The last
+// approval that the step needs proves it.
 func Approve(r Run, a Approval, env Env) (Run, Answer, error) {
 	step, err := r.openStep(a.Step)
 	if err != nil {
@@ -130,8 +131,8 @@ type Refusal struct {
 	End            bool   // ends the run
 }
 
-// Decline counts a refusal as a failure of the step, and ends the run if d.End is set. Only a
-// person who refuses withdraws the approvals of others.
+// Decline counts a refusal as a failure of the step, and ends the run if d.End is set. The
+// approvals of others are withdrawn only if a person has refused.
 func Decline(r Run, d Refusal, env Env) (Run, Answer, error) {
 	step, err := r.openStep(d.Step)
 	if err != nil {

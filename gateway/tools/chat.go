@@ -52,7 +52,7 @@ func (s *session) sendFiles(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	if len(files) == 0 || len(files) > maxFiles {
-		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("files must have 1 to %d entries, and has %d.", maxFiles, len(files))}
+		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("files must have 1 to %d entries (got %d).", maxFiles, len(files))}
 	}
 	for i, f := range files {
 		if f.Path == "" || len(f.Path) > maxPath || strings.ContainsRune(f.Path, 0) {
@@ -77,7 +77,7 @@ func chatFailure(ctx context.Context, code string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.As(err, new(*TooManyError)) {
+	if errors.As(err, new(*RateLimitError)) {
 		code = rateLimited
 	}
 	return &failure{Code: code, Message: toSentence(err)}
@@ -117,7 +117,7 @@ func readQuestion(args arguments) (terminal.Question, error) {
 		return q, err
 	}
 	if len(q.Options) > maxOptions {
-		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("options has %d entries, and at most %d are accepted.", len(q.Options), maxOptions)}
+		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("options must have at most %d entries (got %d).", maxOptions, len(q.Options))}
 	}
 	for i, o := range q.Options {
 		if strings.TrimSpace(o) == "" || len(o) > maxOption {
@@ -152,7 +152,7 @@ func (s *session) progress(ctx context.Context, c call) (any, error) {
 }
 
 type historyResult struct {
-	Messages []Found `json:"messages"`
+	Messages []HistoryMessage `json:"messages"`
 }
 
 // searchHistory searches the messages of the chat.
@@ -172,7 +172,7 @@ func (s *session) searchHistory(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, chatFailure(ctx, notSearched, err)
 	}
-	h := historyResult{Messages: make([]Found, 0, len(found))}
+	h := historyResult{Messages: make([]HistoryMessage, 0, len(found))}
 	for _, f := range found {
 		if len(f.Text) > maxHistoryText {
 			f.Text = strings.ToValidUTF8(f.Text[:maxHistoryText], "") + " […]"

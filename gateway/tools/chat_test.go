@@ -59,7 +59,7 @@ func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
 		{"send_message", "TOO_LARGE", "at most 262144", args{"text": strings.Repeat("x", 256<<10+1)}},
 		{"send_files", "INVALID_ARGUMENT", "1 to 50 entries", args{"files": []args{}}},
 		{"send_files", "INVALID_ARGUMENT", "1 to 50 entries", args{}},
-		{"send_files", "INVALID_ARGUMENT", "has 51", args{"files": many}},
+		{"send_files", "INVALID_ARGUMENT", "got 51", args{"files": many}},
 		{"send_files", "INVALID_ARGUMENT", "a list of objects", args{"files": "a.png"}},
 		{"send_files", "INVALID_ARGUMENT", "files[1].path", args{"files": []args{{"path": "a"}, {"caption": "b"}}}},
 		{"send_files", "INVALID_ARGUMENT", "files[0].path", args{"files": []args{{"path": "a\x00b"}}}},
@@ -105,7 +105,7 @@ func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 func TestProgressAndHistory(t *testing.T) {
 	r := newFixture(t)
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	k := &fakeChat{name: "telegram:1", found: []tools.Found{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
+	k := &fakeChat{name: "telegram:1", found: []tools.HistoryMessage{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
 	c := r.connect(r.inChat(k), nil)
 	c.call("progress", args{"text": "Testing"}).ok().want("shown", true)
 	if !slices.Equal(k.progress, []string{"Testing"}) {
@@ -128,7 +128,7 @@ func TestProgressAndHistory(t *testing.T) {
 
 func TestAnAgentThatFloodsTheChatIsRateLimited(t *testing.T) {
 	r := newFixture(t)
-	tooMany := &tools.TooManyError{Reason: "too many messages. Wait 2 s, then try again."}
+	tooMany := &tools.RateLimitError{Reason: "too many messages. Wait 2 s, then try again."}
 	k := &fakeChat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, tooMany }}
 	c := r.connect(r.inChat(k), nil)
 	for range 130 { // only the chat bounds how much is sent to it
@@ -296,7 +296,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
 	r := newFixture(t)
 	r.write("gate", gate)
-	p := &fakePeople{fixture: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}
+	p := &fakePeople{fixture: r, decide: func(string, int) error { return &tools.NotAskedError{Err: errors.New("the channel is gone")} }}
 	o := r.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, nil)

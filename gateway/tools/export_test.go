@@ -3,7 +3,7 @@ package tools
 // MaxLine is the length of the longest message that is read.
 const MaxLine = maxLine
 
-// ScanID returns the id of a message that is read in parts of a size.
+// ScanID returns the ID of a message that is read in parts of a size.
 func ScanID(message []byte, size int) string {
 	var s idScanner
 	for len(message) > 0 {

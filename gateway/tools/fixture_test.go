@@ -301,7 +301,7 @@ type fakeChat struct {
 	mu       sync.Mutex
 	messages []tools.Message
 	progress []string
-	found    []tools.Found
+	found    []tools.HistoryMessage
 	query    string
 	limit    int
 	err      error // of all calls
@@ -332,7 +332,7 @@ func (c *fakeChat) Progress(_ context.Context, text string) error {
 	return c.err
 }
 
-func (c *fakeChat) Search(_ context.Context, query string, limit int) ([]tools.Found, error) {
+func (c *fakeChat) Search(_ context.Context, query string, limit int) ([]tools.HistoryMessage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.query, c.limit = query, limit

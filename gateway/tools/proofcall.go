@@ -169,9 +169,9 @@ func (p *proofCall) askPeople(ctx context.Context, before runbook.Run) (any, boo
 	switch {
 	case waiting.Err() != nil:
 		return nil, true, waiting.Err()
-	case errors.As(err, new(*UnaskedError)):
+	case errors.As(err, new(*NotAskedError)):
 		return p.countRefusal(ctx, runbook.Refusal{Step: before.Step, NotAskedReason: toSentence(err)})
-	case errors.As(err, new(*TooManyError)):
+	case errors.As(err, new(*RateLimitError)):
 		return nil, true, &failure{Code: rateLimited, Message: toSentence(err)}
 	case err != nil: // the question may still be open
 		p.log.Warn("no longer waiting for an approval", zap.String("runbook_run", p.run), zap.Error(err))

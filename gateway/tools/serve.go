@@ -189,10 +189,10 @@ func answerError(value any) error {
 // admitWrite refuses to store a runbook or start a run above the rate limit.
 func (s *session) admitWrite() error {
 	if s.options.AdmitWrite != nil {
-		var tooMany *TooManyError
+		var limited *RateLimitError
 		err := s.options.AdmitWrite()
-		if errors.As(err, &tooMany) {
-			return &failure{Code: rateLimited, Message: tooMany.Reason}
+		if errors.As(err, &limited) {
+			return &failure{Code: rateLimited, Message: limited.Reason}
 		}
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"nanobot/terminal"
 )
 
-// Chat is the chat that a connection acts for. Its methods are called concurrently. They return
-// when ctx ends, which it does with the connection, and they enforce rate limits. The text of an
-// error is shown to the agent.
+// Chat is the chat that a connection acts for. Its methods are called concurrently. ctx ends with
+// the connection, and the methods then return. They enforce rate limits. The text of an error is
+// shown to the agent.
 type Chat interface {
 	// Name returns channel:id, as in runbook.Run.Chat.
 	Name() string
@@ -27,7 +27,7 @@ type Chat interface {
 	Progress(ctx context.Context, text string) error
 	// Search returns at most limit messages of the chat that match a query, newest first. An empty
 	// query matches all.
-	Search(ctx context.Context, query string, limit int) ([]Found, error)
+	Search(ctx context.Context, query string, limit int) ([]HistoryMessage, error)
 }
 
 // Message is a message of an agent to the chat. At least one of its fields is set.
@@ -42,28 +42,29 @@ type File struct {
 	Caption string `json:"caption,omitempty"`
 }
 
-// Found is a message of the chat's history.
-type Found struct {
+// HistoryMessage is a message of the chat's history.
+type HistoryMessage struct {
 	Role string    `json:"role"` // user or agent
 	Text string    `json:"text"`
 	Time time.Time `json:"time"`
 }
 
-// TooManyError means that a Chat or Options.Decide refuses a call because of a rate limit. Its text
-// is shown to the agent and says when to try again.
-type TooManyError struct{ Reason string }
+// RateLimitError means that a Chat or Options.Decide refuses a call because of a rate limit. Its
+// text is shown to the agent and says when to try again.
+type RateLimitError struct{ Reason string }
 
 // Error returns the reason.
-func (e *TooManyError) Error() string { return e.Reason }
+func (e *RateLimitError) Error() string { return e.Reason }
 
-// UnaskedError means that Options.Decide could ask nobody, and why. Its text is shown to the agent.
-type UnaskedError struct{ Err error }
+// NotAskedError means that Options.Decide could not ask anybody; Err says why. Its text is shown to
+// the agent.
+type NotAskedError struct{ Err error }
 
 // Error returns the reason.
-func (e *UnaskedError) Error() string { return e.Err.Error() }
+func (e *NotAskedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
-func (e *UnaskedError) Unwrap() error { return e.Err }
+func (e *NotAskedError) Unwrap() error { return e.Err }
 
 // Options configures a connection.
 type Options struct {
@@ -73,15 +74,15 @@ type Options struct {
 	By     string         // agent, gateway or channel:id; "" means the agent
 
 	// Decide asks the user_input question of a run's current step in its chat, unless it is open,
-	// and waits until that step is decided. An *UnaskedError counts as a failure of the step; any
-	// other error, such as a *TooManyError, leaves the run unchanged. nil: runs of a chat cannot be
-	// approved here.
+	// and waits until that step is decided. A *NotAskedError counts as a failure of the step; any
+	// other error, such as a *RateLimitError, leaves the run unchanged. nil: runs of a chat cannot
+	// be approved here.
 	Decide func(ctx context.Context, run string, step int) error
 	// CheckShell runs the command of a shell step that an agent reports as successful. An error
 	// leaves the step unchanged. nil: the reports of agents are trusted.
 	CheckShell func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error)
-	// AdmitWrite refuses to store a runbook or start a run too often, with a *TooManyError. nil:
-	// only the connection itself is limited.
+	// AdmitWrite is called before a runbook is stored or a run started. It returns a
+	// *RateLimitError if that happens too often. nil: only the connection itself is limited.
 	AdmitWrite func() error
 	// Audit, if not nil, is called after each call of a tool.
 	Audit func(tool string, err error)

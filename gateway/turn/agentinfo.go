@@ -52,14 +52,14 @@ func (a *infoRecorder) latestInfo() *terminal.AgentInfo {
 	return a.latest
 }
 
-// run stores new information until listening ends. sending is the context of network calls.
-func (a *infoRecorder) run(sending, listening context.Context) {
+// run stores new information until accepting ends. sending is the context of network calls.
+func (a *infoRecorder) run(sending, accepting context.Context) {
 	var before terminal.AgentInfo
 	for first, ended := true, false; !ended; first = false {
 		select {
 		case <-a.wake:
-			ended = !retry.Sleep(listening, infoInterval)
-		case <-listening.Done():
+			ended = !retry.Sleep(accepting, infoInterval)
+		case <-accepting.Done():
 			ended = true // the latest information is still stored
 		}
 		now := a.latestInfo()

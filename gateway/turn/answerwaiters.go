@@ -6,7 +6,7 @@ import (
 	"nanobot/terminal"
 )
 
-// answerWaiters delivers answers to the turns that wait for them, by the id of the question.
+// answerWaiters delivers answers to the turns that wait for them, by the ID of the question.
 type answerWaiters struct {
 	mu      sync.Mutex
 	waiting map[string]chan terminal.Answer

@@ -24,7 +24,7 @@ var errNoAnswer = errors.New("timeout")
 
 // askChat posts an agent's question to the chat and waits for the answer. A turn that is retried
 // after a crash finds its earlier question, and the answer if one was given in the meantime.
-func (t *Turn) askChat(ctx, killed context.Context, q terminal.Question) (a terminal.Answer, err error) {
+func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a terminal.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -41,7 +41,7 @@ func (t *Turn) askChat(ctx, killed context.Context, q terminal.Question) (a term
 	defer t.stage.answerWaiters.forget(id)
 	defer func() {
 		if err != nil {
-			a, err = t.closeUnanswered(killed, id, err)
+			a, err = t.closeUnanswered(untilKilled, id, err)
 		}
 	}()
 	if asked { // it was asked before a crash
@@ -82,8 +82,8 @@ func (t *Turn) findEarlier(ctx context.Context, q terminal.Question) (id string,
 // givenAnswer returns the answer that is stored with a question.
 func givenAnswer(q store.Question) terminal.Answer { return terminal.Answer{Text: *q.Answer, By: q.By} }
 
-// questionID returns an id that stays the same when the turn is retried, and is short enough for a
-// button. A question that is repeated within one attempt gets another id.
+// questionID returns an ID that stays the same when the turn is retried, and is short enough for a
+// button. A question that is repeated within one attempt gets another ID.
 func (t *Turn) questionID(q terminal.Question) string {
 	t.askedMu.Lock()
 	defer t.askedMu.Unlock()
@@ -108,11 +108,11 @@ const noAnswer = "no answer"
 // closeUnanswered closes a question that is no longer waited for, so that it does not receive
 // answers to a later one. If an answer has arrived at the same moment, it counts. During a shutdown
 // the question stays open for the next attempt of the turn.
-func (t *Turn) closeUnanswered(killed context.Context, id string, why error) (terminal.Answer, error) {
-	if killed.Err() != nil {
+func (t *Turn) closeUnanswered(untilKilled context.Context, id string, why error) (terminal.Answer, error) {
+	if untilKilled.Err() != nil {
 		return terminal.Answer{}, why
 	}
-	ctx := context.WithoutCancel(killed)
+	ctx := context.WithoutCancel(untilKilled)
 	withdrawn, err := t.stage.o.Store.Withdraw(ctx, id)
 	var q store.Question
 	if err == nil {

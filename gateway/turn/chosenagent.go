@@ -22,13 +22,13 @@ func (s *Settings) agentFor(inbound store.Inbound) (name string, a AgentSettings
 
 // reportReplacedAgent tells the chat that the chosen agent is no longer configured and another
 // agent works on the message.
-func (t *Turn) reportReplacedAgent(listening context.Context) {
+func (t *Turn) reportReplacedAgent(accepting context.Context) {
 	if t.inbound.Agent == t.agent || t.inbound.Agent == "" {
 		return
 	}
 	t.log.Warn("the chosen agent is no longer configured", zap.String("wanted", t.inbound.Agent), zap.String("instead", t.agent))
 	notice := channels.Message{Kind: channels.Answer, Text: AgentGoneText(t.inbound.Agent)}
-	if err := t.postMessage(listening, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
+	if err := t.postMessage(accepting, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }

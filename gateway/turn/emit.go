@@ -17,7 +17,7 @@ import (
 // emit handles a frame of the agent. It still works after the turn was told to stop, since output
 // printed before is delivered. During a shutdown it returns an error: the whole turn is retried or
 // reported later.
-func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error {
+func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f.Kind != terminal.Partial && !t.isRedraw(f) { // the complete message repeats a partial one
@@ -26,8 +26,8 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 		t.outputMedia.Add(int64(len(f.Checked)))
 	}
 	switch {
-	case listening.Err() != nil:
-		return context.Cause(listening)
+	case accepting.Err() != nil:
+		return context.Cause(accepting)
 	case f.Kind == terminal.Partial:
 		t.streamed.show(f.Text)
 		return nil
@@ -38,12 +38,12 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 	}
 	m := outbox.Reply(t.inbound, FrameMessage(f))
 	m.Sequence = t.nextSequence(f)
-	m.CopyContext = func(size int64) context.Context { return t.copyContext(listening, running, size) }
+	m.CopyContext = func(size int64) context.Context { return t.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { t.countCopy(running, size) }
 	if f.Kind == terminal.Message {
-		return t.postComplete(listening, m)
+		return t.postComplete(accepting, m)
 	}
-	return t.post(listening, m)
+	return t.post(accepting, m)
 }
 
 // nextSequence returns the sequence number of a message. Messages of tools have numbers of their
@@ -77,10 +77,10 @@ func (t *Turn) isRedraw(f terminal.Frame) bool {
 }
 
 // postComplete posts a message whose beginning may be shown already.
-func (t *Turn) postComplete(listening context.Context, m *outbox.Message) error {
+func (t *Turn) postComplete(accepting context.Context, m *outbox.Message) error {
 	places, rest := t.streamed.finish()
 	m.Replace = places
-	err := t.post(listening, m)
+	err := t.post(accepting, m)
 	if err == nil {
 		rest = append(rest, m.Unused()...)
 		t.board.markAbove()
@@ -113,11 +113,11 @@ const lateCopyLimit = 64 << 20
 
 // copyContext returns the context of a file copy: a small file is copied completely, a large one
 // only while the turn runs. copyContext and countCopy must be called with t.mu locked.
-func (t *Turn) copyContext(listening, running context.Context, size int64) context.Context {
+func (t *Turn) copyContext(accepting, running context.Context, size int64) context.Context {
 	if size > t.lateCopyBytes {
 		return running
 	}
-	return listening
+	return accepting
 }
 
 func (t *Turn) countCopy(running context.Context, size int64) {
@@ -127,18 +127,18 @@ func (t *Turn) countCopy(running context.Context, size int64) {
 }
 
 // postMessage posts a message without files.
-func (t *Turn) postMessage(listening context.Context, m channels.Message, sequence int) error {
+func (t *Turn) postMessage(accepting context.Context, m channels.Message, sequence int) error {
 	reply := outbox.Reply(t.inbound, m)
 	reply.Sequence = sequence
-	return t.post(listening, reply)
+	return t.post(accepting, reply)
 }
 
 // post passes a message to the outbox. If the store cannot accept it now, for example on a full
 // disk, post retries until it can, since the agent's output would be lost otherwise.
-func (t *Turn) post(listening context.Context, m *outbox.Message) error {
+func (t *Turn) post(accepting context.Context, m *outbox.Message) error {
 	var refused error // permanently
-	err := retry.Until(listening, func() error {
-		err := t.stage.o.Outbox.Post(listening, m)
+	err := retry.Until(accepting, func() error {
+		err := t.stage.o.Outbox.Post(accepting, m)
 		if err != nil && !errors.Is(err, outbox.ErrNotStored) {
 			refused, err = err, nil
 		}

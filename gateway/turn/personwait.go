@@ -60,8 +60,8 @@ func PersonMessage(in channels.Incoming) terminal.PersonMessage {
 	return terminal.PersonMessage{Chat: in.Chat.String(), ID: in.ID, User: in.User.ID, Text: in.Text, Media: in.Media}
 }
 
-// OfferQueueAgain has Options.OfferQueue called again until it succeeds, while the turn waits for
-// messages.
+// OfferQueueAgain makes offerQueue call Options.OfferQueue again, with retries, while the turn
+// waits for messages.
 func (t *Turn) OfferQueueAgain() {
 	select {
 	case t.personWait.offerAgain <- struct{}{}:
@@ -87,7 +87,7 @@ func (t *Turn) elapsed() time.Duration {
 	return now.Sub(t.started) - t.personWait.total
 }
 
-// awaitPerson has the turn wait for messages: it releases its slot, and the queue of its chat is
+// awaitPerson begins a wait for messages: the turn releases its slot, and the queue of its chat is
 // offered to its protocol. A turn that a shutdown cuts off during the wait runs again at the next
 // start, as one that had not started.
 func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) error) {
@@ -120,11 +120,11 @@ func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) er
 	}
 }
 
-// requeueTurn has the turn run again at the next start of the gateway. The process record alone
+// requeueTurn makes the turn run again at the next start of the gateway. The process record alone
 // does not ensure that: a restart of the machine loses it.
-func (t *Turn) requeueTurn(killed context.Context) {
-	if err := t.stage.o.Store.Requeue(context.WithoutCancel(killed), t.inbound.ID, true); err != nil {
-		t.log.Warn("turn that waits for a person not requeued", zap.Error(err)) // the turn stays running on disk
+func (t *Turn) requeueTurn(untilKilled context.Context) {
+	if err := t.stage.o.Store.Requeue(context.WithoutCancel(untilKilled), t.inbound.ID, true); err != nil {
+		t.log.Warn("cannot requeue a turn that waits for a person", zap.Error(err)) // the turn stays running on disk
 	}
 }
 
@@ -133,7 +133,7 @@ func (t *Turn) offerQueue(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = retry.Until(ctx, func() error { return t.stage.o.OfferQueue(ctx, t.inbound.In.Chat) }, func(err error) {
 			if ctx.Err() == nil {
-				t.log.Warn("queued messages not read, will retry", zap.Error(err))
+				t.log.Warn("cannot offer queued messages, will retry", zap.Error(err))
 			}
 		})
 		select {

@@ -44,7 +44,7 @@ type streamedAnswer struct {
 	call     chan struct{} // closed at the end of the network call in progress; nil: there is none
 	callPart int           // index of the part that the call is about
 	broken   bool          // an error ended the streaming of this answer
-	sentIDs  []string      // ids of all transient messages of the turn
+	sentIDs  []string      // IDs of all transient messages of the turn
 }
 
 // streamedPart is a transient message and its content.
@@ -66,105 +66,105 @@ func newStreamedAnswer(t *Turn) *streamedAnswer {
 }
 
 // show updates the text of the unfinished answer. It never waits.
-func (l *streamedAnswer) show(text string) {
-	if l.editor == nil {
+func (a *streamedAnswer) show(text string) {
+	if a.editor == nil {
 		return
 	}
-	l.mu.Lock()
-	l.text = text
-	l.mu.Unlock()
-	l.start()
+	a.mu.Lock()
+	a.text = text
+	a.mu.Unlock()
+	a.start()
 	select {
-	case l.wake <- struct{}{}:
+	case a.wake <- struct{}{}:
 	default:
 	}
 }
 
 // finish ends the streaming of an answer that is complete. It returns the transient messages that
 // the answer's parts replace, in order, and those to remove.
-func (l *streamedAnswer) finish() (places, rest []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text = ""
-	if call := l.call; call != nil {
-		l.mu.Unlock()
+func (a *streamedAnswer) finish() (places, rest []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.text = ""
+	if call := a.call; call != nil {
+		a.mu.Unlock()
 		timeout := time.NewTimer(lastCallTimeout)
 		select {
 		case <-call:
 		case <-timeout.C:
 		}
 		timeout.Stop()
-		l.mu.Lock()
+		a.mu.Lock()
 	}
 	// An edit notifies nobody. Late answers are therefore sent as new messages.
-	stale := time.Since(l.since) > l.t.stage.o.NotifyAfter
-	for i, b := range l.shown {
+	stale := time.Since(a.since) > a.t.stage.o.NotifyAfter
+	for i, b := range a.shown {
 		switch {
-		case l.call != nil && i == l.callPart: // endCall removes it
-		case stale, l.call != nil && i > l.callPart:
+		case a.call != nil && i == a.callPart: // endCall removes it
+		case stale, a.call != nil && i > a.callPart:
 			rest = append(rest, b.id)
 		default:
 			places = append(places, b.id)
 		}
 	}
-	l.number++
-	l.shown, l.broken = nil, false
+	a.number++
+	a.shown, a.broken = nil, false
 	return places, rest
 }
 
 // run updates the transient messages until over ends, after which the turn's output is no longer
 // accepted. sending is the context of network calls.
-func (l *streamedAnswer) run(sending, over context.Context) {
-	defer l.removeLeftovers(sending)
+func (a *streamedAnswer) run(sending, over context.Context) {
+	defer a.removeLeftovers(sending)
 	for {
 		select {
-		case <-l.wake:
+		case <-a.wake:
 		case <-over.Done():
 			return
 		}
-		l.mu.Lock()
-		first := len(l.shown) == 0
-		l.mu.Unlock()
+		a.mu.Lock()
+		first := len(a.shown) == 0
+		a.mu.Unlock()
 		if first && !retry.Sleep(over, streamDelay) {
 			return
 		}
 		for more := true; more; {
-			if !l.t.pace.wait(over) {
+			if !a.t.pace.wait(over) {
 				return
 			}
-			more = l.updateOne(sending)
+			more = a.updateOne(sending)
 		}
 	}
 }
 
 // updateOne makes one network call, if a part has changed. It reports whether it did.
-func (l *streamedAnswer) updateOne(sending context.Context) bool {
-	l.mu.Lock()
-	text, number := l.text, l.number
-	l.mu.Unlock()
+func (a *streamedAnswer) updateOne(sending context.Context) bool {
+	a.mu.Lock()
+	text, number := a.text, a.number
+	a.mu.Unlock()
 	if text == "" {
 		return false
 	}
-	in := l.t.inbound.In
-	parts, err := l.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: l.kind, Text: text, ReplyTo: in.ID})
+	in := a.t.inbound.In
+	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, ReplyTo: in.ID})
 	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
 		return false // the answer has become too long for transient messages
 	}
-	id, i, ok := l.beginCall(number, parts)
+	id, i, ok := a.beginCall(number, parts)
 	if !ok {
 		return false
 	}
-	if id == "" && !l.t.stage.o.Outbox.Empty(sending, in.Chat) { // earlier messages are sent first
-		l.endCall(number, i, streamedPart{}, errNotYet)
+	if id == "" && !a.t.stage.o.Outbox.Empty(sending, in.Chat) { // earlier messages are sent first
+		a.endCall(number, i, streamedPart{}, errNotYet)
 		return true
 	}
 	began := time.Now()
-	made, err := l.sendPart(sending, id, parts[i])
-	l.t.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
+	made, err := a.sendPart(sending, id, parts[i])
+	a.t.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
 	if err != nil {
-		l.t.log.Debug("streamed answer not shown", zap.Error(err))
+		a.t.log.Debug("streamed answer not shown", zap.Error(err))
 	}
-	l.endCall(number, i, streamedPart{made, parts[i]}, err)
+	a.endCall(number, i, streamedPart{made, parts[i]}, err)
 	return true
 }
 
@@ -173,77 +173,77 @@ var errNotYet = errors.New("earlier messages are still waiting to be sent")
 
 // beginCall finds the first part that differs from its transient message, and records that a call
 // about it is in progress.
-func (l *streamedAnswer) beginCall(number int, parts []channels.Outgoing) (id string, at int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.number != number || l.text == "" || l.broken {
+func (a *streamedAnswer) beginCall(number int, parts []channels.Outgoing) (id string, at int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.number != number || a.text == "" || a.broken {
 		return "", 0, false
 	}
 	for i, p := range parts {
-		if i < len(l.shown) && l.shown[i].part.Text == p.Text && bytes.Equal(l.shown[i].part.Form, p.Form) {
+		if i < len(a.shown) && a.shown[i].part.Text == p.Text && bytes.Equal(a.shown[i].part.Form, p.Form) {
 			continue
 		}
-		if i < len(l.shown) {
-			id = l.shown[i].id
+		if i < len(a.shown) {
+			id = a.shown[i].id
 		}
-		l.call, l.callPart = make(chan struct{}), i
+		a.call, a.callPart = make(chan struct{}), i
 		return id, i, true
 	}
 	return "", 0, false
 }
 
 // endCall records the result of a call.
-func (l *streamedAnswer) endCall(number, at int, b streamedPart, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.call)
-	l.call = nil
-	if l.number != number { // the answer was completed without waiting for this call
+func (a *streamedAnswer) endCall(number, at int, b streamedPart, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.call)
+	a.call = nil
+	if a.number != number { // the answer was completed without waiting for this call
 		if b.id != "" {
-			l.t.stage.o.Outbox.Remove(l.t.transientRecord(b.id))
+			a.t.stage.o.Outbox.Remove(a.t.transientRecord(b.id))
 		}
 		return
 	}
 	var se *channels.SendError
-	if errors.As(err, &se) && (se.Permanent || se.Unknown && at == len(l.shown)) {
-		l.broken = true // a further transient message would appear twice
+	if errors.As(err, &se) && (se.Permanent || se.Unknown && at == len(a.shown)) {
+		a.broken = true // a further transient message would appear twice
 	}
 	switch {
 	case err != nil:
-	case at < len(l.shown):
-		l.shown[at] = b
+	case at < len(a.shown):
+		a.shown[at] = b
 	default:
 		if at == 0 {
-			l.since = time.Now()
+			a.since = time.Now()
 		}
-		l.shown = append(l.shown, b)
-		l.t.board.markAbove()
+		a.shown = append(a.shown, b)
+		a.t.board.markAbove()
 	}
 }
 
-// sendPart sends or edits a transient message and returns its id.
-func (l *streamedAnswer) sendPart(sending context.Context, id string, o channels.Outgoing) (string, error) {
-	// The end of the turn does not cancel the call: a transient message with an unknown id could
+// sendPart sends or edits a transient message and returns its ID.
+func (a *streamedAnswer) sendPart(sending context.Context, id string, o channels.Outgoing) (string, error) {
+	// The end of the turn does not cancel the call: a transient message with an unknown ID could
 	// never be removed.
-	made, err := l.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: l.t.inbound.ID, ID: id, Out: o, Repeat: l.kind == channels.Answer})
+	made, err := a.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: a.t.inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer})
 	if err == nil && id == "" {
-		l.mu.Lock()
-		l.sentIDs = append(l.sentIDs, made)
-		l.mu.Unlock()
+		a.mu.Lock()
+		a.sentIDs = append(a.sentIDs, made)
+		a.mu.Unlock()
 	}
 	return made, err
 }
 
 // removeLeftovers removes the turn's transient messages that were not replaced.
-func (l *streamedAnswer) removeLeftovers(sending context.Context) {
-	l.mu.Lock()
-	l.text, l.number = "", l.number+1
-	made := l.sentIDs
-	l.mu.Unlock()
+func (a *streamedAnswer) removeLeftovers(sending context.Context) {
+	a.mu.Lock()
+	a.text, a.number = "", a.number+1
+	made := a.sentIDs
+	a.mu.Unlock()
 	if len(made) == 0 {
 		return
 	}
-	if err := l.t.stage.o.Outbox.RemoveLeft(sending, l.t.inbound.ID, made); err != nil {
-		l.t.log.Warn("transient messages not removed", zap.Error(err))
+	if err := a.t.stage.o.Outbox.RemoveLeft(sending, a.t.inbound.ID, made); err != nil {
+		a.t.log.Warn("transient messages not removed", zap.Error(err))
 	}
 }

@@ -33,9 +33,9 @@ type Turn struct {
 	// executor works on the message instead of the agent; nil: the agent does.
 	executor Executor
 
-	// working ends when the turn is told to end. listening ends when the turn's output is no longer
+	// working ends when the turn is told to end. accepting ends when the turn's output is no longer
 	// accepted, because the gateway shuts down or the chat continues without the turn.
-	working, listening lifetime
+	working, accepting lifetime
 
 	injections injections
 	toolAccess toolAccess
@@ -122,7 +122,7 @@ func (t *Turn) Controller() terminal.Controller {
 // StartTime returns when the turn started.
 func (t *Turn) StartTime() time.Time { return t.started }
 
-// PID returns the process id of the agent, or 0.
+// PID returns the process ID of the agent, or 0.
 func (t *Turn) PID() int { return int(t.pid.Load()) }
 
 // AgentEnded reports whether the agent has ended and only the outcome is to be stored.
@@ -138,20 +138,20 @@ func (t *Turn) Drop() {
 }
 
 // Run works on the message and records the outcome. A turn that was told to stop and does not end
-// is abandoned. killed ends when the gateway no longer waits for turns.
-func (t *Turn) Run(killed context.Context) {
-	killed, t.kill = context.WithCancelCause(killed)
+// is abandoned. untilKilled ends when the gateway no longer waits for turns.
+func (t *Turn) Run(untilKilled context.Context) {
+	untilKilled, t.kill = context.WithCancelCause(untilKilled)
 	defer t.kill(nil)
-	// The context of the work is a child of listening: when the turn notices a shutdown, its output
+	// The context of the work is a child of accepting: when the turn notices a shutdown, its output
 	// is no longer accepted, so that it cannot post "Stopped." before it is retried.
-	listening := t.listening.start(killed)
-	defer t.listening.end(nil)
-	ctx := t.working.start(listening)
+	accepting := t.accepting.start(untilKilled)
+	defer t.accepting.end(nil)
+	ctx := t.working.start(accepting)
 	defer t.working.end(nil)
-	if ok, err := t.senderAdmitted(killed); !ok || err != nil {
+	if ok, err := t.senderAdmitted(untilKilled); !ok || err != nil {
 		t.releaseRunner()
 		if err == nil {
-			t.rejectRevoked(killed)
+			t.rejectRevoked(untilKilled)
 		}
 		return
 	}
@@ -159,23 +159,24 @@ func (t *Turn) Run(killed context.Context) {
 	if t.ch == nil {
 		t.releaseRunner()
 		err := fmt.Errorf("channel %s is no longer enabled", t.inbound.In.Chat.Channel)
-		t.finish(killed, listening, terminal.Outcome{Status: terminal.Failed}, err)
+		t.finish(untilKilled, accepting, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
-	stopTyping := t.startDisplay(ctx, listening)
-	t.reportReplacedAgent(listening)
-	out, err := t.runAgent(killed, ctx, listening)
+	stopTyping := t.startDisplay(ctx, accepting)
+	t.reportReplacedAgent(accepting)
+	out, err := t.runAgent(untilKilled, ctx, accepting)
 	stopTyping()
 	t.agentEnded.Store(true)
 	t.working.end(nil)
 	t.slot.Release() // another agent can run while the outcome is stored
-	t.finish(killed, listening, out, err)
+	t.finish(untilKilled, accepting, out, err)
 }
 
 // startDisplay prepares the display of the turn. Its goroutines start only when there is something
 // to show, since most turns are too short for that. The turn does not wait for them, because a
-// hanging network must not delay the chat; draining does. stop is called when the agent has ended.
-func (t *Turn) startDisplay(ctx, listening context.Context) (stop func() bool) {
+// hanging network must not delay the chat; the shutdown waits for them. stop is called when the
+// agent has ended.
+func (t *Turn) startDisplay(ctx, accepting context.Context) (stop func() bool) {
 	stop = func() bool { return false }
 	if typer, ok := t.ch.(channels.Typer); ok {
 		stop = time.AfterFunc(typingDelay, func() {
@@ -183,26 +184,26 @@ func (t *Turn) startDisplay(ctx, listening context.Context) (stop func() bool) {
 		}).Stop
 	}
 	t.board.start = t.onDemand(func(sending context.Context) { t.board.run(sending, ctx) })
-	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, listening) })
-	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, listening) })
+	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, accepting) })
+	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, accepting) })
 	return stop
 }
 
-// onDemand returns a function whose first call has the stage run a task.
+// onDemand returns a function whose first call starts a task of the stage.
 func (t *Turn) onDemand(task func(sending context.Context)) func() {
 	return sync.OnceFunc(func() { t.stage.display.Go(task) })
 }
 
 // runAgent runs the agent and waits for its end, or abandons it.
-func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcome, error) {
+func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.Outcome, error) {
 	// Output that is printed after the end of running is still delivered, but the copies of large
 	// files are cancelled.
 	running, end := context.WithCancel(ctx)
 	calls := callbacks{
-		emit: func(f terminal.Frame) error { return t.emit(listening, running, f) },
-		post: func(m channels.Message) error { return t.postMessage(listening, m, 0) },
+		emit: func(f terminal.Frame) error { return t.emit(accepting, running, f) },
+		post: func(m channels.Message) error { return t.postMessage(accepting, m, 0) },
 		ask: func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-			return t.askChat(ctx, killed, q)
+			return t.askChat(ctx, untilKilled, q)
 		},
 		cancelled: end,
 	}
@@ -228,7 +229,7 @@ func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcom
 	case r := <-ended:
 		return r.out, r.err
 	case <-time.After(t.stage.o.AbandonAfter):
-		t.abandon(killed)
+		t.abandon(untilKilled)
 		return terminal.Outcome{Status: terminal.Stopped}, nil
 	}
 }
@@ -243,8 +244,8 @@ func growStack() {
 }
 
 // abandon lets the chat continue without a turn that was told to stop and does not end.
-func (t *Turn) abandon(killed context.Context) {
-	t.listening.end(ErrStopped)
+func (t *Turn) abandon(untilKilled context.Context) {
+	t.accepting.end(ErrStopped)
 	t.log.Error("turn does not end, the chat continues without it")
 	if t.revoked.Load() {
 		return
@@ -253,54 +254,54 @@ func (t *Turn) abandon(killed context.Context) {
 		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: "Stopped. The agent did not end in time, so I continued without it.", ReplyTo: t.inbound.In.ID,
 	}}
 	t.stage.display.Go(func(context.Context) {
-		if err := t.stage.o.Outbox.Post(killed, notice); err != nil {
+		if err := t.stage.o.Outbox.Post(untilKilled, notice); err != nil {
 			t.log.Warn("chat not notified", zap.Error(err))
 		}
 	})
 }
 
 // wasCutOff reports whether a shutdown has ended the turn.
-func wasCutOff(killed context.Context, out terminal.Outcome, err error) bool {
-	return killed.Err() != nil && (err != nil || out.Status == terminal.Stopped)
+func wasCutOff(untilKilled context.Context, out terminal.Outcome, err error) bool {
+	return untilKilled.Err() != nil && (err != nil || out.Status == terminal.Stopped)
 }
 
 // finish records the outcome, and tells the chat if the agent could not be run.
-func (t *Turn) finish(killed, listening context.Context, out terminal.Outcome, err error) {
+func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outcome, err error) {
 	lasted := time.Since(t.started)
 	took := zap.Duration("took", lasted)
-	cut := wasCutOff(killed, out, err)
+	cut := wasCutOff(untilKilled, out, err)
 	t.auditEnd(out, err, cut, lasted)
 	if cut {
 		t.log.Warn("turn cut off by shutdown", took)
 		if t.personWait.cutOff.Load() {
-			t.requeueTurn(killed)
+			t.requeueTurn(untilKilled)
 		}
 		return // the turn stays running on disk, for the next start to find
 	}
-	if t.wasRevoked(killed) {
+	if t.wasRevoked(untilKilled) {
 		t.log.Info("turn ended", zap.String("status", store.Revoked), took)
 		t.injections.close() // messages injected by others get turns of their own
 		out.Status = store.Revoked
-		t.storeOutcome(killed, store.Done, t.storedOutcome(out))
+		t.storeOutcome(untilKilled, store.Done, t.storedOutcome(out))
 		return
 	}
 	read := t.injections.closeAndListRead(out.Unread)
 	if err != nil {
 		t.log.Error("turn failed", took, zap.Error(err))
 		out.Status = terminal.Failed
-		t.reportFailure(listening)
+		t.reportFailure(accepting)
 	} else {
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
 	}
-	t.storeOutcome(killed, store.Done, t.storedOutcome(out), read...)
+	t.storeOutcome(untilKilled, store.Done, t.storedOutcome(out), read...)
 }
 
 // reportFailure tells the chat that the agent could not be run.
-func (t *Turn) reportFailure(listening context.Context) {
+func (t *Turn) reportFailure(accepting context.Context) {
 	if t.ch == nil {
 		return
 	}
-	if err := t.postMessage(listening, CouldNotRunMessage(), 0); err != nil {
+	if err := t.postMessage(accepting, CouldNotRunMessage(), 0); err != nil {
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }
@@ -319,12 +320,13 @@ func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 	}
 }
 
-// storeOutcome stores the outcome of the turn. It retries until the gateway shuts down.
-func (t *Turn) storeOutcome(killed context.Context, state store.State, o store.Outcome, with ...int64) {
-	ctx, took := context.WithoutCancel(killed), time.Since(t.started)
+// storeOutcome stores the outcome of the turn. It retries until the gateway shuts down. read are
+// the injected messages that the agent has read; they end with the turn.
+func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o store.Outcome, read ...int64) {
+	ctx, took := context.WithoutCancel(untilKilled), time.Since(t.started)
 	defer t.stage.o.Events.Report(events.Event{Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Agent: t.agent, Status: o.Status, Took: took})
-	_ = retry.Until(killed, func() error { // otherwise the turn stays running on disk, for the next start to find
-		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, with...)
+	_ = retry.Until(untilKilled, func() error { // otherwise the turn stays running on disk, for the next start to find
+		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, read...)
 		if next {
 			t.stage.o.Wake()
 		}

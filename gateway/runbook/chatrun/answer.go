@@ -64,23 +64,23 @@ const maxName = 80
 
 // Answer handles a person's answer to a question about a run. It may be called again with the same
 // message.
-func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (Result, error) {
+func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (Result, error) {
 	run, step, _ := parseQuestion(q.ID)
-	r, err := b.o.Runs.Load(ctx, run)
+	r, err := rb.o.Runs.Load(ctx, run)
 	switch {
 	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged), err == nil && runChat(r) != s.In.Chat:
 		return Result{Reply: notOpen}, nil
 	case err != nil:
 		return Result{}, err
 	case driverOf(r).Decided == q.ID:
-		return b.repeatDecided(ctx, r, q, s)
+		return rb.repeatDecided(ctx, r, q, s)
 	case q.Closed:
 		return Result{Reply: notOpen}, nil
 	}
-	result, end, err := b.applyDecision(ctx, r, decision{q, step, s})
+	result, end, err := rb.applyDecision(ctx, r, decision{q, step, s})
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotRequired):
-		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, alreadyDecided)
+		return Result{Reply: notOpen}, rb.closeQuestion(ctx, q, alreadyDecided)
 	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrPeopleOnly):
 		return Result{Reply: nothingToSkip}, nil
 	case errors.Is(err, errUnrelated):
@@ -88,36 +88,36 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (R
 	case err != nil:
 		return Result{}, err
 	case end == "":
-		return result, b.askAfterPress(ctx, r.ID, s)
+		return result, rb.askAfterPress(ctx, r.ID, s)
 	}
-	return b.closeDecided(ctx, r, q, end+" (by "+s.name()+")")
+	return rb.closeDecided(ctx, r, q, end+" (by "+s.name()+")")
 }
 
 // askAfterPress repeats a question that a press has not ended, on networks where a press removes
 // the buttons.
-func (b *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) error {
-	if s.In.Press == "" || b.o.Outbox.KeepsButtons(s.In.Chat) {
+func (rb *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) error {
+	if s.In.Press == "" || rb.o.Outbox.KeepsButtons(s.In.Chat) {
 		return nil
 	}
-	r, err := b.o.Runs.Load(ctx, run)
+	r, err := rb.o.Runs.Load(ctx, run)
 	if err != nil || r.Status != runbook.Waiting {
 		return err
 	}
-	return b.askCurrentStep(ctx, r, true)
+	return rb.askCurrentStep(ctx, r, true)
 }
 
 // closeDecided closes a question that was decided, and lets the run continue.
-func (b *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Question, how string) (Result, error) {
-	if err := b.closeQuestion(ctx, q, how); err != nil {
+func (rb *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Question, how string) (Result, error) {
+	if err := rb.closeQuestion(ctx, q, how); err != nil {
 		return Result{}, err
 	}
-	waited := b.decisions.notify(r.ID)
+	waited := rb.decisions.notify(r.ID)
 	result := Result{Decided: true}
 	switch {
 	case IsExecuted(r):
 		result.Continue, result.Press = true, outbox.AnswerPress+q.ID
 	case !waited:
-		now, err := b.o.Runs.Load(ctx, r.ID)
+		now, err := rb.o.Runs.Load(ctx, r.ID)
 		if err != nil {
 			return Result{}, err
 		}
@@ -131,15 +131,15 @@ func (b *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Ques
 // repeatDecided handles a question that was decided, but whose run no turn has continued yet,
 // perhaps because of a crash in between. The network then delivers the message again, or the person
 // presses again.
-func (b *Runbooks) repeatDecided(ctx context.Context, r runbook.Run, q store.Question, s Statement) (Result, error) {
+func (rb *Runbooks) repeatDecided(ctx context.Context, r runbook.Run, q store.Question, s Statement) (Result, error) {
 	message := driverOf(r).Message
-	known, err := b.o.Questions.Known(ctx, s.In.Chat, message)
+	known, err := rb.o.Questions.Known(ctx, s.In.Chat, message)
 	if err != nil {
 		return Result{}, fmt.Errorf("look up message: %w", err)
 	}
 	result := Result{}
 	if !known || message == "" {
-		if result, err = b.closeDecided(ctx, r, q, alreadyDecided); err != nil {
+		if result, err = rb.closeDecided(ctx, r, q, alreadyDecided); err != nil {
 			return Result{}, err
 		}
 	}
@@ -161,8 +161,8 @@ type decision struct {
 
 // applyAndDecide applies a transition, which also reports whether it decides the question. If so,
 // the run records that.
-func (b *Runbooks) applyAndDecide(ctx context.Context, run string, s decision, transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error)) error {
-	_, err := b.o.Runs.Apply(ctx, run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+func (rb *Runbooks) applyAndDecide(ctx context.Context, run string, s decision, transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error)) error {
+	_, err := rb.o.Runs.Apply(ctx, run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 		after, decided, err := transition(r, env)
 		if err != nil || !decided {
 			return after, err
@@ -177,7 +177,7 @@ func (b *Runbooks) applyAndDecide(ctx context.Context, run string, s decision, t
 
 // applyDecision changes a run according to a person's answer. end is how the question ended; "" if
 // it is still open.
-func (b *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
+func (rb *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	present, _ := r.CurrentStep()
 	word, reason, _ := strings.Cut(s.Text, " ")
 	reason = strings.TrimSpace(reason)
@@ -188,20 +188,20 @@ func (b *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision)
 			return Result{Reply: onlyApprovers, Refused: true}, "", nil
 		}
 	case isComment:
-		return b.comment(ctx, r, s)
+		return rb.comment(ctx, r, s)
 	default:
 		return Result{}, "", errUnrelated
 	}
 	switch s.Text {
 	case approveOption:
-		return b.approve(ctx, r, s)
+		return rb.approve(ctx, r, s)
 	case rejectOption:
-		err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+		err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 			now, _, err := runbook.Decline(now, runbook.Refusal{Step: s.step, By: s.by(), End: true}, env)
 			return now, true, err
 		})
 	case retryOption:
-		err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, _ runbook.Env) (runbook.Run, bool, error) {
+		err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, _ runbook.Env) (runbook.Run, bool, error) {
 			if now.Step != s.step || now.Status != runbook.Waiting {
 				return now, false, runbook.ErrStale
 			}
@@ -211,7 +211,7 @@ func (b *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision)
 			return now, true, nil
 		})
 	case abortOption:
-		err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+		err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 			if now.Step != s.step {
 				return now, false, runbook.ErrStale
 			}
@@ -219,16 +219,16 @@ func (b *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision)
 			return now, true, err
 		})
 	default:
-		return b.skip(ctx, r, s, reason)
+		return rb.skip(ctx, r, s, reason)
 	}
 	return Result{}, s.Text, err
 }
 
 // approve counts the approval of a person. Other people may have to approve too.
-func (b *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
+func (rb *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	before := len(r.Approvals)
 	var a runbook.Answer
-	err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
 		before = len(now.Approvals)
 		after, a, err = runbook.Approve(now, runbook.Approval{Step: s.step, By: s.by()}, env)
 		r = after
@@ -244,11 +244,11 @@ func (b *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (resu
 }
 
 // skip records that a person skips the step.
-func (b *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string, err error) {
+func (rb *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string, err error) {
 	if reason == "" {
 		return Result{Reply: skipReasonNeeded}, "", nil
 	}
-	err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 		now, _, err := runbook.Skip(now, runbook.SkipDecision{Step: s.step, By: s.by(), Reason: reason}, env)
 		return now, true, err
 	})
@@ -256,10 +256,10 @@ func (b *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason s
 }
 
 // comment proves the step with a person's text.
-func (b *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
+func (rb *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	proof := runbook.Proof{Step: s.step, By: s.by(), Type: runbook.Comment, Value: runbook.CommentProof{Text: s.Text}}
 	var a runbook.Answer
-	err = b.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
 		after, a, err = runbook.Prove(now, proof, env)
 		return after, a.Outcome == runbook.Advanced, err
 	})

@@ -60,8 +60,8 @@ type Runbooks struct {
 func New(o Options) *Runbooks { return &Runbooks{o: o} }
 
 // Available reports whether there is a folder of runbooks.
-func (b *Runbooks) Available() bool {
-	info, err := os.Stat(string(b.o.Folder()))
+func (rb *Runbooks) Available() bool {
+	info, err := os.Stat(string(rb.o.Folder()))
 	return err == nil && info.IsDir()
 }
 
@@ -101,8 +101,8 @@ func (d driver) encode() json.RawMessage {
 func IsExecuted(r runbook.Run) bool { return driverOf(r).Inbound != 0 }
 
 // updateDriver changes the driver state of a run.
-func (b *Runbooks) updateDriver(ctx context.Context, id string, change func(r runbook.Run, d *driver) error) (runbook.Run, error) {
-	return b.o.Runs.Apply(ctx, id, changeDriver(change))
+func (rb *Runbooks) updateDriver(ctx context.Context, id string, change func(r runbook.Run, d *driver) error) (runbook.Run, error) {
+	return rb.o.Runs.Apply(ctx, id, changeDriver(change))
 }
 
 // changeDriver returns the transition that changes the driver state of a run.
@@ -125,18 +125,18 @@ const (
 )
 
 // listRuns returns the runs in the chat's list that the gateway executes, newest first.
-func (b *Runbooks) listRuns(ctx context.Context, chat channels.Chat) ([]runbook.Run, error) {
-	ids, err := b.o.Runs.Records.LoadRecord(ctx, chatPrefix+chat.String())
+func (rb *Runbooks) listRuns(ctx context.Context, chat channels.Chat) ([]runbook.Run, error) {
+	ids, err := rb.o.Runs.Records.LoadRecord(ctx, chatPrefix+chat.String())
 	if err != nil {
 		return nil, err
 	}
 	var runs []runbook.Run
 	for _, id := range strings.Fields(ids) {
-		r, err := b.o.Runs.Load(ctx, id)
+		r, err := rb.o.Runs.Load(ctx, id)
 		switch {
 		case errors.Is(err, runbook.ErrNoRun): // a crash came before the run was stored
 		case errors.Is(err, runbook.ErrDamaged):
-			b.o.Log.Error("run not listed", zap.String("runbook_run", id), zap.Error(err))
+			rb.o.Log.Error("run not listed", zap.String("runbook_run", id), zap.Error(err))
 		case err != nil:
 			return nil, fmt.Errorf("load run %s: %w", id, err)
 		default:
@@ -147,18 +147,18 @@ func (b *Runbooks) listRuns(ctx context.Context, chat channels.Chat) ([]runbook.
 }
 
 // addToList adds a run that is about to start.
-func (b *Runbooks) addToList(ctx context.Context, chat channels.Chat, id string) error {
+func (rb *Runbooks) addToList(ctx context.Context, chat channels.Chat, id string) error {
 	key := chatPrefix + chat.String()
 	for {
-		old, err := b.o.Runs.Records.LoadRecord(ctx, key)
+		old, err := rb.o.Runs.Records.LoadRecord(ctx, key)
 		if err != nil {
 			return err
 		}
 		ids := append([]string{id}, strings.Fields(old)...)
-		if ids, err = b.dropEnded(ctx, ids); err != nil {
+		if ids, err = rb.dropEnded(ctx, ids); err != nil {
 			return err
 		}
-		swapped, err := b.o.Runs.Records.SwapRecord(ctx, key, old, strings.Join(ids, " "))
+		swapped, err := rb.o.Runs.Records.SwapRecord(ctx, key, old, strings.Join(ids, " "))
 		if err != nil || swapped {
 			return err
 		}
@@ -167,9 +167,9 @@ func (b *Runbooks) addToList(ctx context.Context, chat channels.Chat, id string)
 
 // dropEnded removes the oldest ended runs from a list that is too long, so that all waiting runs
 // can be found.
-func (b *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error) {
+func (rb *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error) {
 	for i := len(ids) - 1; i > 0 && len(ids) > maxListed; i-- {
-		r, err := b.o.Runs.Load(ctx, ids[i])
+		r, err := rb.o.Runs.Load(ctx, ids[i])
 		switch {
 		case err == nil && r.Status == runbook.Waiting:
 			continue
@@ -182,8 +182,8 @@ func (b *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error
 }
 
 // findNewest returns the newest run of a chat that matches.
-func (b *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool, error) {
-	runs, err := b.listRuns(ctx, chat)
+func (rb *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool, error) {
+	runs, err := rb.listRuns(ctx, chat)
 	at := slices.IndexFunc(runs, so)
 	if err != nil || at < 0 {
 		return runbook.Run{}, false, err
@@ -191,10 +191,10 @@ func (b *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(r
 	return runs[at], true, nil
 }
 
-// findResumable returns the newest run of a chat, or the run id, that waits or whose end was not
-// reported because of a crash.
-func (b *Runbooks) findResumable(ctx context.Context, chat channels.Chat, id string) (runbook.Run, bool, error) {
-	return b.findNewest(ctx, chat, func(r runbook.Run) bool {
+// findResumable returns the newest run of a chat, or the run with this ID, that waits or whose end
+// was not reported because of a crash.
+func (rb *Runbooks) findResumable(ctx context.Context, chat channels.Chat, id string) (runbook.Run, bool, error) {
+	return rb.findNewest(ctx, chat, func(r runbook.Run) bool {
 		return (r.Status == runbook.Waiting || !driverOf(r).Reported) && (id == "" || r.ID == id)
 	})
 }

@@ -23,11 +23,11 @@ const (
 const nothingToResume = "No run is waiting here. /runbooks lists the runbooks."
 
 // List returns a text that lists the runbooks, and the names of those that can be run.
-func (b *Runbooks) List() (text string, runnable []string) {
-	folder := b.o.Folder()
+func (rb *Runbooks) List() (text string, runnable []string) {
+	folder := rb.o.Folder()
 	names, err := folder.Names()
 	if err != nil {
-		b.o.Log.Error("runbooks not listed", zap.Error(err))
+		rb.o.Log.Error("runbooks not listed", zap.Error(err))
 		return "The runbooks cannot be read. The bot's log has the reason.", nil
 	}
 	if len(names) == 0 {
@@ -55,35 +55,35 @@ func (b *Runbooks) List() (text string, runnable []string) {
 }
 
 // Command handles the arguments of /run.
-func (b *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
+func (rb *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 	word, rest, _ := strings.Cut(s.Text, " ")
 	rest = strings.TrimSpace(rest)
 	switch strings.ToLower(word) {
 	case "":
-		text, err := b.usageText(ctx, s.In.Chat)
+		text, err := rb.usageText(ctx, s.In.Chat)
 		return Result{Reply: text}, err
 	case resumeWord:
-		_, ok, err := b.findResumable(ctx, s.In.Chat, rest)
+		_, ok, err := rb.findResumable(ctx, s.In.Chat, rest)
 		if err != nil || !ok {
 			return Result{Reply: nothingToResume}, err
 		}
 		return Result{Continue: true}, nil
 	case skipWord:
 		s.Text = strings.TrimSpace(skipOption + " " + rest)
-		return b.answerNewest(ctx, s, runbook.Run.CanSkip)
+		return rb.answerNewest(ctx, s, runbook.Run.CanSkip)
 	case commentWord:
 		s.Text = rest
-		return b.answerNewest(ctx, s, needsComment)
+		return rb.answerNewest(ctx, s, needsComment)
 	}
-	if _, _, err := b.o.Folder().Load(s.Text); err != nil {
+	if _, _, err := rb.o.Folder().Load(s.Text); err != nil {
 		return Result{Reply: cannotRunText(s.Text, err)}, nil
 	}
 	return Result{Continue: true}, nil
 }
 
 // usageText describes /run and lists the waiting runs.
-func (b *Runbooks) usageText(ctx context.Context, chat channels.Chat) (string, error) {
-	runs, err := b.listRuns(ctx, chat)
+func (rb *Runbooks) usageText(ctx context.Context, chat channels.Chat) (string, error) {
+	runs, err := rb.listRuns(ctx, chat)
 	if err != nil {
 		return "", err
 	}
@@ -104,23 +104,23 @@ func needsComment(r runbook.Run) bool {
 
 // answerNewest answers the open question about the newest run of the chat that fits, or the
 // question that the same message has already decided.
-func (b *Runbooks) answerNewest(ctx context.Context, s Statement, fits func(runbook.Run) bool) (Result, error) {
-	r, ok, err := b.findNewest(ctx, s.In.Chat, func(r runbook.Run) bool {
+func (rb *Runbooks) answerNewest(ctx context.Context, s Statement, fits func(runbook.Run) bool) (Result, error) {
+	r, ok, err := rb.findNewest(ctx, s.In.Chat, func(r runbook.Run) bool {
 		return s.In.ID != "" && driverOf(r).Message == s.In.ID
 	})
 	question := driverOf(r).Decided
 	if err == nil && !ok {
-		r, ok, err = b.findNewest(ctx, s.In.Chat, fits)
+		r, ok, err = rb.findNewest(ctx, s.In.Chat, fits)
 		question = driverOf(r).Question
 	}
 	if err != nil || !ok {
 		return Result{Reply: nothingToSkip}, err
 	}
-	q, found, err := b.o.Questions.Question(ctx, question)
+	q, found, err := rb.o.Questions.Question(ctx, question)
 	if err != nil || !found {
 		return Result{Reply: nothingToSkip}, err
 	}
-	result, err := b.Answer(ctx, q, s)
+	result, err := rb.Answer(ctx, q, s)
 	if result.Unrelated {
 		return Result{Reply: nothingToSkip}, nil
 	}

@@ -15,12 +15,12 @@ import (
 )
 
 // Executes reports whether a message starts or continues a run.
-func (b *Runbooks) Executes(in channels.Incoming) bool {
+func (rb *Runbooks) Executes(in channels.Incoming) bool {
 	if id, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
-		return b.IsQuestion(id)
+		return rb.IsQuestion(id)
 	}
 	_, ok := commandArgs(in)
-	return ok && b.Available()
+	return ok && rb.Available()
 }
 
 // commandArgs returns the arguments of /run in a message or a press.
@@ -44,9 +44,9 @@ type execution struct {
 }
 
 // Execute starts or continues a run until it ends or a person has to decide.
-func (b *Runbooks) Execute(ctx context.Context, x *turn.Execution) (terminal.Outcome, error) {
+func (rb *Runbooks) Execute(ctx context.Context, x *turn.Execution) (terminal.Outcome, error) {
 	x.MarkNotRunning()
-	e := &execution{Runbooks: b, turn: x}
+	e := &execution{Runbooks: rb, turn: x}
 	found, err := e.findRun(ctx)
 	if err != nil || !found {
 		return terminal.Outcome{Status: terminal.Done}, err

@@ -26,7 +26,7 @@ const (
 )
 
 // IsQuestion reports whether a question is about a run, by its ID.
-func (b *Runbooks) IsQuestion(question string) bool {
+func (rb *Runbooks) IsQuestion(question string) bool {
 	return strings.HasPrefix(question, questionPrefix)
 }
 
@@ -47,13 +47,13 @@ func parseQuestion(id string) (run string, step int, ok bool) {
 // askCurrentStep asks for a decision about the current step of a run, unless that question is open.
 // With again, an open question is repeated below later messages. If the run has changed meanwhile,
 // it returns runbook.ErrStale.
-func (b *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again bool) error {
-	id, ask, err := b.openQuestion(ctx, r, again)
+func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again bool) error {
+	id, ask, err := rb.prepareQuestion(ctx, r, again)
 	if err != nil || !ask {
 		return err
 	}
 	if id == "" {
-		r, err = b.updateDriver(ctx, r.ID, func(now runbook.Run, d *driver) error {
+		r, err = rb.updateDriver(ctx, r.ID, func(now runbook.Run, d *driver) error {
 			if now.Step != r.Step || now.Status != runbook.Waiting {
 				return runbook.ErrStale
 			}
@@ -68,18 +68,18 @@ func (b *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again bool
 		id = driverOf(r).Question
 	}
 	q := outbox.Question{Question: store.Question{ID: id, Chat: runChat(r), Text: questionText(r), Options: stepOptions(r), Approval: true}}
-	return b.o.Outbox.Ask(ctx, q)
+	return rb.o.Outbox.Ask(ctx, q)
 }
 
-// openQuestion checks the newest question of a run. It reports whether a question must be asked,
-// and returns the ID of one that a crash kept from being asked.
-func (b *Runbooks) openQuestion(ctx context.Context, r runbook.Run, again bool) (id string, ask bool, err error) {
+// prepareQuestion checks the newest question of a run. It reports whether a question must be asked,
+// and returns the ID of a question that was recorded but, because of a crash, not asked.
+func (rb *Runbooks) prepareQuestion(ctx context.Context, r runbook.Run, again bool) (id string, ask bool, err error) {
 	d := driverOf(r)
 	_, step, ok := parseQuestion(d.Question)
 	if !ok {
 		return "", true, nil
 	}
-	q, found, err := b.o.Questions.Question(ctx, d.Question)
+	q, found, err := rb.o.Questions.Question(ctx, d.Question)
 	switch {
 	case err != nil:
 		return "", false, err
@@ -90,28 +90,28 @@ func (b *Runbooks) openQuestion(ctx context.Context, r runbook.Run, again bool) 
 	case step == r.Step && !again:
 		return "", false, nil
 	}
-	return "", true, b.closeQuestion(ctx, q, askedAgain)
+	return "", true, rb.closeQuestion(ctx, q, askedAgain)
 }
 
 // closeQuestion closes a question and shows in its message how it ended.
-func (b *Runbooks) closeQuestion(ctx context.Context, q store.Question, how string) error {
-	closed, err := b.o.Questions.Withdraw(ctx, q.ID)
+func (rb *Runbooks) closeQuestion(ctx context.Context, q store.Question, how string) error {
+	closed, err := rb.o.Questions.Withdraw(ctx, q.ID)
 	if err == nil && closed {
-		b.o.Outbox.ShowOutcome(q, how)
+		rb.o.Outbox.ShowOutcome(q, how)
 	}
 	return err
 }
 
 // stepOptions returns the options at the current step of a run.
 func stepOptions(r runbook.Run) []string {
-	if step, _ := r.CurrentStep(); isPeopleStep(step) {
+	if step, _ := r.CurrentStep(); needsApproval(step) {
 		return []string{approveOption, rejectOption}
 	}
 	return []string{retryOption, skipOption, abortOption}
 }
 
-// isPeopleStep reports whether people prove a step.
-func isPeopleStep(s runbook.Step) bool {
+// needsApproval reports whether a step is proved by people's approval.
+func needsApproval(s runbook.Step) bool {
 	return s.Challenge != nil && s.Challenge.Type == runbook.UserInput
 }
 

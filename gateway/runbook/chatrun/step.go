@@ -20,7 +20,7 @@ import (
 // and has to decide.
 func (e *execution) executeStep(ctx context.Context) (waits bool, err error) {
 	step, _ := e.run.CurrentStep()
-	if isPeopleStep(step) || e.run.CanSkip() && !driverOf(e.run).Retry {
+	if needsApproval(step) || e.run.CanSkip() && !driverOf(e.run).Retry {
 		return true, e.askCurrentStep(ctx, e.run, e.askAgain)
 	}
 	// Marked until the proof is recorded, so that after a crash the agent's work and the command

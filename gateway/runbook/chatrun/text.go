@@ -83,7 +83,7 @@ func questionText(r runbook.Run) string {
 	if step.Body != "" {
 		parts = append(parts, terminal.Shorten(step.Body, maxBody))
 	}
-	if isPeopleStep(step) {
+	if needsApproval(step) {
 		parts = append(parts, terminal.Shorten(step.Challenge.Prompt, maxBody))
 		if step.Challenge.Approvals > 1 {
 			parts = append(parts, fmt.Sprintf("%d people have to approve.", step.Challenge.Approvals))

@@ -18,9 +18,9 @@ var ErrManyOpen = fmt.Errorf("%d questions about runs are open in this chat alre
 // Decide asks the people of a run's chat to approve its current step, unless that question is open,
 // and waits for the decision. If ctx ends first, the question stays open. admit is called before a
 // question is asked; its error is returned, as is ErrManyOpen.
-func (b *Runbooks) Decide(ctx context.Context, run string, step int, admit func() error) error {
+func (rb *Runbooks) Decide(ctx context.Context, run string, step int, admit func() error) error {
 	for {
-		done, err := b.awaitDecision(ctx, stepRef{run, step}, admit)
+		done, err := rb.awaitDecision(ctx, stepRef{run, step}, admit)
 		if done || err != nil {
 			return err
 		}
@@ -35,14 +35,14 @@ type stepRef struct {
 
 // awaitDecision asks about a step and waits for the next decision about its run. done means that
 // the step was already decided.
-func (b *Runbooks) awaitDecision(ctx context.Context, s stepRef, admit func() error) (done bool, err error) {
-	decided, leave := b.decisions.wait(s.run)
+func (rb *Runbooks) awaitDecision(ctx context.Context, s stepRef, admit func() error) (done bool, err error) {
+	decided, leave := rb.decisions.wait(s.run)
 	defer leave()
-	r, err := b.o.Runs.Load(ctx, s.run)
+	r, err := rb.o.Runs.Load(ctx, s.run)
 	if err != nil || r.Step != s.step || r.Status != runbook.Waiting {
 		return true, err
 	}
-	err = b.askForAgent(ctx, r, admit)
+	err = rb.askForAgent(ctx, r, admit)
 	switch {
 	case errors.Is(err, runbook.ErrStale): // decided since Load
 		return false, nil
@@ -59,14 +59,14 @@ func (b *Runbooks) awaitDecision(ctx context.Context, s stepRef, admit func() er
 
 // askForAgent asks about the current step of a run on behalf of an agent, unless that question is
 // open.
-func (b *Runbooks) askForAgent(ctx context.Context, r runbook.Run, admit func() error) error {
-	b.askMu.Lock() // so that concurrent questions do not exceed maxOpen together
-	defer b.askMu.Unlock()
-	_, needed, err := b.openQuestion(ctx, r, false)
+func (rb *Runbooks) askForAgent(ctx context.Context, r runbook.Run, admit func() error) error {
+	rb.askMu.Lock() // so that concurrent questions do not exceed maxOpen together
+	defer rb.askMu.Unlock()
+	_, needed, err := rb.prepareQuestion(ctx, r, false)
 	if err != nil || !needed {
 		return err
 	}
-	open, err := b.countOpen(ctx, r)
+	open, err := rb.countOpen(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (b *Runbooks) askForAgent(ctx context.Context, r runbook.Run, admit func() 
 	if err := admit(); err != nil {
 		return err
 	}
-	return b.askCurrentStep(ctx, r, false)
+	return rb.askCurrentStep(ctx, r, false)
 }
 
 // countOpen counts the agent-executed runs of the chat with an open question about their current
 // step.
-func (b *Runbooks) countOpen(ctx context.Context, of runbook.Run) (open int, err error) {
-	questions, err := b.o.Questions.OpenQuestions(ctx, runChat(of))
+func (rb *Runbooks) countOpen(ctx context.Context, of runbook.Run) (open int, err error) {
+	questions, err := rb.o.Questions.OpenQuestions(ctx, runChat(of))
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +91,7 @@ func (b *Runbooks) countOpen(ctx context.Context, of runbook.Run) (open int, err
 		if !ok || run == of.ID {
 			continue
 		}
-		r, err := b.o.Runs.Load(ctx, run)
+		r, err := rb.o.Runs.Load(ctx, run)
 		switch {
 		case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged):
 		case err != nil:
