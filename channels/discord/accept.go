@@ -21,8 +21,8 @@ func (in *receiver) handleMessage(ctx context.Context, m *message) {
 			in.startHistorySearch(m.Channel, true, m.ID-1)
 		}
 	}
-	if l := in.queues[m.Channel]; l != nil && l.history != nil {
-		l.addLive(&entry{message: m})
+	if q := in.queues[m.Channel]; q != nil && q.history != nil {
+		q.addLive(&entry{message: m})
 		return
 	}
 	in.acceptMessage(ctx, m)
@@ -48,8 +48,8 @@ func (in *receiver) acceptMessage(ctx context.Context, m *message) {
 	}
 	e := in.newEntry()
 	e.message, e.channel = m, r
-	l := in.queueOf(at)
-	l.entries = append(l.entries, e)
+	q := in.queueOf(at)
+	q.entries = append(q.entries, e)
 	in.prepareMessage(ctx, e)
 }
 
@@ -75,8 +75,8 @@ func (in *receiver) prepareMessage(ctx context.Context, e *entry) {
 	})
 }
 
-// isUserMessage tells whether a message was written by a person. Joins, pins, bots and webhooks are
-// excluded.
+// isUserMessage reports whether a message was written by a person. Joins, pins, bots and webhooks
+// are excluded.
 func isUserMessage(m *message) bool {
 	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply:

@@ -13,9 +13,9 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// apiError is an error response.
+// apiError is an error response of Discord, or of a proxy in front of it.
 type apiError struct {
-	Name       string // of the request
+	Name       string // name of the request, for messages
 	Status     int
 	Code       int // Discord's error code; 0 if the response is not Discord's
 	Message    string
@@ -41,7 +41,7 @@ func (e *apiError) Error() string {
 type noResponseError struct {
 	Name    string
 	Err     error
-	Written bool // the whole request was sent: it may have been executed
+	Written bool // the whole request was sent, so Discord may have executed it
 }
 
 func (e *noResponseError) Error() string { return e.Name + ": " + e.Err.Error() }
@@ -56,7 +56,7 @@ var (
 
 // newAPIError converts an error response. One that is not JSON is a proxy's.
 func (a *api) newAPIError(got *callRecord) error {
-	var no struct {
+	var body struct {
 		Code       int             `json:"code"`
 		Message    string          `json:"message"`
 		Errors     json.RawMessage `json:"errors"`
@@ -64,11 +64,11 @@ func (a *api) newAPIError(got *callRecord) error {
 		Global     bool            `json:"global"`
 	}
 	e := &apiError{Name: got.route.name, Status: got.Status, NotDiscord: true, Shared: got.Header.Get("X-RateLimit-Scope") == "shared"}
-	if json.Unmarshal(got.Body, &no) == nil {
-		e.NotDiscord, e.Global = false, no.Global
-		e.Code, e.Message = no.Code, a.redact(no.Message)
-		e.Details = a.redact(excerpt(no.Errors, 300))
-		e.RetryAfter = durationOf(no.RetryAfter)
+	if json.Unmarshal(got.Body, &body) == nil {
+		e.NotDiscord, e.Global = false, body.Global
+		e.Code, e.Message = body.Code, a.redact(body.Message)
+		e.Details = a.redact(excerpt(body.Errors, 300))
+		e.RetryAfter = durationOf(body.RetryAfter)
 	}
 	if e.Message == "" {
 		e.Message = http.StatusText(got.Status)
@@ -88,14 +88,14 @@ func durationOf(s float64) time.Duration {
 }
 
 // excerpt returns the beginning of JSON on one line.
-func excerpt(b json.RawMessage, most int) string {
+func excerpt(b json.RawMessage, maxBytes int) string {
 	var line bytes.Buffer
 	if json.Compact(&line, b) != nil {
 		return ""
 	}
 	text := line.String()
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	if len(text) > maxBytes {
+		text = strings.ToValidUTF8(text[:maxBytes], "") + "…"
 	}
 	return text
 }

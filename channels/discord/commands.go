@@ -81,11 +81,11 @@ func (c *Channel) registerCommands(ctx context.Context, app snowflake) {
 	pause := c.newRetrier("commands not registered, will retry")
 	for {
 		err := c.updateCommands(ctx, app)
-		var no *apiError
+		var apiErr *apiError
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if errors.As(err, &no) && no.isPermanent() {
+		if errors.As(err, &apiErr) && apiErr.isPermanent() {
 			c.log.Warn("commands not registered", zap.Error(err))
 			return
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheChannelKeepsItsContract(t *testing.T) {
-	servers := map[*testing.T]*discordtest.Server{} // one for each check: ids of chats are not ours to choose
+	servers := map[*testing.T]*discordtest.Server{} // one for each check, because Discord chooses the IDs of chats
 	rooms := map[*testing.T]string{}                // where others talk
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
 		if servers[t] == nil {

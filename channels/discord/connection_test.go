@@ -67,19 +67,19 @@ func TestASessionThatIsOverIsStartedAgain(t *testing.T) {
 func shortHandshake(o *discord.Options) { o.Timing.Handshake = time.Second }
 
 func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
-	for name, h := range map[string]discordtest.Handshake{
+	for name, h := range map[string]discordtest.HandshakeFault{
 		"refused": {RefuseStatus: 503}, "no greeting": {NoHello: true}, "silence": {NoReply: true}, "a request to reconnect": {Reconnect: true},
 		"an invalid session": {InvalidSession: true}, "closed": {CloseCode: 4000}, "cut": {CutConnection: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newTestChannel(t, shortHandshake)
-			r.server.PlanHandshakes(h, h)
+			r.server.QueueHandshakeFaults(h, h)
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
 			r.waitForMessages(1)
 			h.OnlyResume = h.RefuseStatus == 0 && !h.NoHello
-			r.server.PlanHandshakes(h, h)
+			r.server.QueueHandshakeFaults(h, h)
 			r.server.CutConnections()
 			r.server.UserSends(r.dm, ada, "two")
 			if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
@@ -127,7 +127,7 @@ func TestAPermanentRefusalNamesTheSettingToChange(t *testing.T) {
 	} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			r := newTestChannel(t)
-			r.server.PlanHandshakes(discordtest.Handshake{CloseCode: code})
+			r.server.QueueHandshakeFaults(discordtest.HandshakeFault{CloseCode: code})
 			err := r.Run(t.Context(), r.recorder.Receive)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Run returned %v", err)
@@ -162,10 +162,10 @@ func TestAWrongTokenIsOneClearError(t *testing.T) {
 	}
 }
 
-// Sessions are counted; who is refused for good must not begin one after the other.
+// Discord counts sessions, so a bot that is permanently refused must not begin one after the other.
 func TestAfterAPermanentRefusalTheNextRunWaits(t *testing.T) {
 	r := newTestChannel(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
-	r.server.PlanHandshakes(discordtest.Handshake{CloseCode: 4014})
+	r.server.QueueHandshakeFaults(discordtest.HandshakeFault{CloseCode: 4014})
 	began := time.Now() // before the refusal, so that a pause of this test shortens nothing
 	if err := r.Run(t.Context(), r.recorder.Receive); err == nil {
 		t.Fatal("Run returned nil")

@@ -21,18 +21,18 @@ type receiveOutcome struct {
 // message fails waits; other chats continue.
 func (in *receiver) deliverReady(ctx context.Context) {
 	now := time.Now()
-	for id, l := range in.queues {
-		if now.Before(l.retryAt) {
+	for id, q := range in.queues {
+		if now.Before(q.retryAt) {
 			continue
 		}
-		l.retryAt = time.Time{}
+		q.retryAt = time.Time{}
 		switch {
-		case l.receiving || len(in.receiving) == maxReceives:
-		case len(l.entries) > 0:
-			if e := l.entries[0]; e.isReady() && in.state.savedVersion >= e.chatsVersion && !in.receiving[e.incoming.Chat.ID] {
-				in.deliverFirst(ctx, l)
+		case q.receiving || len(in.receiving) == maxReceives:
+		case len(q.entries) > 0:
+			if e := q.entries[0]; e.isReady() && in.state.savedVersion >= e.chatsVersion && !in.receiving[e.incoming.Chat.ID] {
+				in.deliverFirst(ctx, q)
 			}
-		case len(l.live) == 0 && l.history == nil:
+		case len(q.live) == 0 && q.history == nil:
 			delete(in.queues, id)
 		}
 	}
@@ -42,36 +42,36 @@ func (in *receiver) deliverReady(ctx context.Context) {
 // watermark that holds once this message is stored. If a later message is stored earlier, the
 // stored cursor moves back a little, which is harmless: the messages since are fetched again and
 // recognised by ID.
-func (in *receiver) deliverFirst(ctx context.Context, l *chatQueue) {
-	e := l.entries[0]
+func (in *receiver) deliverFirst(ctx context.Context, q *chatQueue) {
+	e := q.entries[0]
 	mark := in.watermark(e)
 	e.incoming.Cursor = in.state.formatCursor(mark)
-	l.receiving = true
+	q.receiving = true
 	in.receiving[e.incoming.Chat.ID] = true
 	message := e.incoming
 	in.background.Go(func() error {
 		err := in.receive(ctx, message)
-		in.outcomes <- receiveOutcome{l, mark, err} // never blocks: its capacity is maxReceives
+		in.outcomes <- receiveOutcome{q, mark, err} // never blocks: its capacity is maxReceives
 		return nil
 	})
 }
 
 // handleOutcome removes a received message from its queue, or schedules a retry.
 func (in *receiver) handleOutcome(ctx context.Context, o receiveOutcome) {
-	l := o.queue
-	e := l.entries[0]
-	l.receiving = false
+	q := o.queue
+	e := q.entries[0]
+	q.receiving = false
 	delete(in.receiving, e.incoming.Chat.ID)
 	if o.err != nil {
-		in.postponeQueue(ctx, l, o.err)
+		in.postponeQueue(ctx, q, o.err)
 		return
 	}
-	l.entries = slices.Delete(l.entries, 0, 1)
+	q.entries = slices.Delete(q.entries, 0, 1)
 	in.state.watermark, in.savedWatermark = max(in.state.watermark, o.watermark), max(in.savedWatermark, o.watermark)
 	if e.interaction != nil {
 		in.background.Go(func() error { in.c.showReceived(ctx, e.interaction); return nil })
 	}
-	l.failed = false
+	q.failed = false
 	if !in.hasFailedQueue() {
 		in.receiveRetrier.Reset()
 	}
@@ -79,20 +79,20 @@ func (in *receiver) handleOutcome(ctx context.Context, o receiveOutcome) {
 
 // postponeQueue delays the next attempt to receive the first message of a chat. All failing chats
 // share one retry time, because they mostly fail for the same reason.
-func (in *receiver) postponeQueue(ctx context.Context, l *chatQueue, err error) {
+func (in *receiver) postponeQueue(ctx context.Context, q *chatQueue, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	if now := time.Now(); !now.Before(in.receiveRetryAt) {
 		in.receiveRetryAt = now.Add(in.receiveRetrier.Next(err))
 	}
-	l.failed, l.retryAt = true, in.receiveRetryAt
+	q.failed, q.retryAt = true, in.receiveRetryAt
 }
 
-// hasFailedQueue tells whether the first message of any chat has failed and waits for a retry.
+// hasFailedQueue reports whether the first message of any chat has failed and waits for a retry.
 func (in *receiver) hasFailedQueue() bool {
-	for _, l := range in.queues {
-		if l.failed {
+	for _, q := range in.queues {
+		if q.failed {
 			return true
 		}
 	}

@@ -25,8 +25,8 @@ func (r *testChannel) addDMs(n int) (chats, users []string) {
 	return chats, users
 }
 
-// A channel that receives one message after the other never fills the room in which it must wait
-// for the rest.
+// The receiver blocks until 128 messages are being received, which a channel that receives them one
+// by one never reaches.
 func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 	const people, room = 200, 128
 	r := newTestChannel(t, noKnownPeople)
@@ -210,7 +210,7 @@ func TestTheCursorNeverSkipsAMessageThatIsBeingReceived(t *testing.T) {
 	}
 	first, _ := strconv.ParseUint(strings.Fields(l.cursor)[0], 10, 64)
 	if first < l.said[len(l.said)/2] {
-		t.Errorf("the cursor %s has not come far: half of what was said ended with %d", l.cursor, l.said[len(l.said)/2])
+		t.Errorf("the cursor %s is before message %d, the middle of all messages", l.cursor, l.said[len(l.said)/2])
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isEmpty tells whether a message has no content that can be received.
+// isEmpty reports whether a message has no content that can be received.
 func (m *message) isEmpty() bool {
 	return m.Content == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && m.describeExtras() == ""
 }

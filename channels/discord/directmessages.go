@@ -48,11 +48,11 @@ func (c *Channel) openDirectChannel(ctx context.Context, id snowflake) channelOb
 			return l.UserChannelCreate(id.String(), l.options...)
 		})
 		cancel()
-		var no *apiError
+		var apiErr *apiError
 		switch {
 		case err == nil:
 			return p
-		case errors.As(err, &no) && no.isPermanent():
+		case errors.As(err, &apiErr) && apiErr.isPermanent():
 			c.log.Debug("no direct conversation", zap.Stringer("user", id), zap.Error(err))
 			return channelObject{}
 		case ctx.Err() != nil || !httpclient.Sleep(ctx, pause.Next(err)):

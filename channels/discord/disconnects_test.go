@@ -24,13 +24,13 @@ var drops = []func(s *discordtest.Server){
 	func(s *discordtest.Server) { s.ExpireSessions(); s.CutConnections() },
 	closeWith(1000), closeWith(1001), closeWith(4000), closeWith(4001), closeWith(4002), closeWith(4003), closeWith(4005), closeWith(4007),
 	closeWith(4008), closeWith(4009),
-	cutAndPlan(discordtest.Handshake{RefuseStatus: 503}),
-	cutAndPlan(discordtest.Handshake{NoHello: true}),
-	cutAndPlan(discordtest.Handshake{NoReply: true}),
-	cutAndPlan(discordtest.Handshake{Reconnect: true}),
-	cutAndPlan(discordtest.Handshake{InvalidSession: true}),
-	cutAndPlan(discordtest.Handshake{CloseCode: 4000}),
-	cutAndPlan(discordtest.Handshake{CutConnection: true}),
+	cutAndPlan(discordtest.HandshakeFault{RefuseStatus: 503}),
+	cutAndPlan(discordtest.HandshakeFault{NoHello: true}),
+	cutAndPlan(discordtest.HandshakeFault{NoReply: true}),
+	cutAndPlan(discordtest.HandshakeFault{Reconnect: true}),
+	cutAndPlan(discordtest.HandshakeFault{InvalidSession: true}),
+	cutAndPlan(discordtest.HandshakeFault{CloseCode: 4000}),
+	cutAndPlan(discordtest.HandshakeFault{CutConnection: true}),
 	func(s *discordtest.Server) {
 		s.SetHeartbeatACK(false)
 		time.AfterFunc(500*time.Millisecond, func() { s.SetHeartbeatACK(true) })
@@ -50,9 +50,9 @@ func closeWith(code int) func(*discordtest.Server) {
 	return func(s *discordtest.Server) { s.CloseConnections(code) }
 }
 
-func cutAndPlan(h discordtest.Handshake) func(*discordtest.Server) {
+func cutAndPlan(h discordtest.HandshakeFault) func(*discordtest.Server) {
 	return func(s *discordtest.Server) {
-		s.PlanHandshakes(h)
+		s.QueueHandshakeFaults(h)
 		s.CutConnections()
 	}
 }

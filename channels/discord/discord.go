@@ -13,7 +13,7 @@
 //     route during a call.
 //   - Requests with files (upload.go). The library holds them in memory.
 //   - The connection to the gateway (session.go). The session of the library loses events when it
-//     reconnects, and can hang for good.
+//     reconnects, and can hang forever.
 //
 // The tests in library_*_test.go and files_out_test.go show what the library does in each of these
 // cases.
@@ -56,7 +56,7 @@ type Options struct {
 	Thread bool
 	// Folder creates and opens the download folder of a chat, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// Admitted, if not nil, tells whether a user may talk to the bot. Messages of other users are
+	// Admitted, if not nil, reports whether a user may talk to the bot. Messages of other users are
 	// received without their files, and their button presses leave the buttons in place.
 	Admitted func(userID string) bool
 	// People are the IDs of users whose direct messages are fetched at the start, because Discord
@@ -171,5 +171,5 @@ func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(c
 // message for all requests with the same nonce within a few minutes.
 func (c *Channel) Repeatable() bool { return true }
 
-// isAdmitted tells whether a user may talk to the bot.
+// isAdmitted reports whether a user may talk to the bot.
 func (c *Channel) isAdmitted(u user) bool { return c.o.Admitted == nil || c.o.Admitted(u.ID.String()) }

@@ -46,8 +46,8 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	defer cancel()
 	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
 		path, err := folder.Save(name, func(to io.Writer) error { return c.api.fetchAttachment(ctx, f.URL, to) })
-		var no *apiError
-		final := errors.Is(err, errFileTooLarge) || errors.As(err, &no) && no.Status < 500 && no.Status != http.StatusTooManyRequests
+		var apiErr *apiError
+		final := errors.Is(err, errFileTooLarge) || errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests
 		if err == nil || final || try == downloadTries || !httpclient.Sleep(ctx, max(pause, retryAfter(err))) {
 			return path, err
 		}

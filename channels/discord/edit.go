@@ -29,7 +29,7 @@ func (a *api) editMessage(ctx context.Context, m *discordgo.MessageEdit) error {
 	return a.call(ctx, route{editMessage, m.Channel}, nil, func(l library) (any, error) { return l.ChannelMessageEditComplex(m, l.options...) })
 }
 
-// Replace edits a message for good.
+// Replace edits a message. Discord's edits are permanent.
 func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
 	return channels.Receipt{ID: id}, c.Edit(ctx, id, o)
 }

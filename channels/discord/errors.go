@@ -25,18 +25,18 @@ func sendError(err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	var no *apiError
+	var apiErr *apiError
 	var none *noResponseError
 	switch {
-	case errors.As(err, &no):
-		return &channels.SendError{Err: err, Permanent: no.isPermanent(), After: no.RetryAfter, Unknown: no.Status >= 500}
+	case errors.As(err, &apiErr):
+		return &channels.SendError{Err: err, Permanent: apiErr.isPermanent(), After: apiErr.RetryAfter, Unknown: apiErr.Status >= 500}
 	case errors.As(err, &none):
 		return &channels.SendError{Err: err, Unknown: none.Written}
 	}
 	return &channels.SendError{Err: err}
 }
 
-// isPermanent tells whether the same call would be refused again. A wrong token is not permanent,
+// isPermanent reports whether the same call would be refused again. A wrong token is not permanent,
 // because the operator can fix it, nor is a response that is not Discord's.
 func (e *apiError) isPermanent() bool {
 	switch e.Status {
@@ -46,24 +46,24 @@ func (e *apiError) isPermanent() bool {
 	return e.Status >= 400 && e.Status < 500 && !e.NotDiscord
 }
 
-// concerns tells whether an error has the given code or is about the given field of the request.
+// concerns reports whether an error has the given code or is about the given field of the request.
 func (e *apiError) concerns(field string, code int) bool {
 	return e.isPermanent() && (code != 0 && e.Code == code || strings.Contains(e.Details, `"`+field+`"`))
 }
 
-// isTooLarge tells whether a request was refused for its size, by Discord or a proxy.
+// isTooLarge reports whether a request was refused for its size, by Discord or a proxy.
 func isTooLarge(err error) bool {
-	var no *apiError
-	return errors.As(err, &no) && (no.Status == http.StatusRequestEntityTooLarge || no.Code == entityTooLarge)
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && (apiErr.Status == http.StatusRequestEntityTooLarge || apiErr.Code == entityTooLarge)
 }
 
-// isFileError tells whether a file cannot be read.
+// isFileError reports whether a file cannot be read.
 func isFileError(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
-// isUnknownMessage tells whether a message does not exist.
+// isUnknownMessage reports whether a message does not exist.
 func isUnknownMessage(err error) bool {
-	var no *apiError
-	return errors.As(err, &no) && no.Code == unknownMessage
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.Code == unknownMessage
 }

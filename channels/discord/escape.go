@@ -80,7 +80,7 @@ func (w *writer) writeAddress(address string, delimited bool) {
 	w.lineStart = false
 }
 
-// continuesAt tells whether the text has a word at a place, and no white space.
+// continuesAt reports whether the text has a word at a place, and no white space.
 func (w *writer) continuesAt(at int) bool {
 	r, _ := utf8.DecodeRuneInString(w.text[at:])
 	return at < len(w.text) && !unicode.IsSpace(r)
@@ -89,7 +89,8 @@ func (w *writer) continuesAt(at int) bool {
 // headingDelimiter matches the start of a line that Discord takes for a heading.
 var headingDelimiter = regexp.MustCompile(`^#{1,3}\s`)
 
-// needsEscape tells whether Discord could take the character at a place of the text for formatting.
+// needsEscape reports whether Discord could take the character at a place of the text for
+// formatting.
 func (w *writer) needsEscape(at int) bool {
 	text := w.text
 	c, next, before := text[at], byte(' '), byte(' ')

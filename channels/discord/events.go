@@ -24,19 +24,19 @@ func (in *receiver) handleEvent(ctx context.Context, e event) {
 	case "GUILD_DELETE":
 		err = decodeEvent(e, in.handleGuildDelete)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		err = decodeEvent(e, func(p channelObject) {
-			in.c.guilds.addChannel(p)
-			in.c.guilds.markReadable(p.ID)
+		err = decodeEvent(e, func(ch channelObject) {
+			in.c.guilds.addChannel(ch)
+			in.c.guilds.markReadable(ch.ID)
 		})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		err = decodeEvent(e, func(p channelObject) {
-			in.cancelHistorySearch(p.ID)
-			in.c.guilds.removeChannel(p.ID)
+		err = decodeEvent(e, func(ch channelObject) {
+			in.cancelHistorySearch(ch.ID)
+			in.c.guilds.removeChannel(ch.ID)
 		})
 	case "THREAD_LIST_SYNC":
-		err = decodeEvent(e, func(s guildObject) {
-			for _, p := range s.Threads {
-				in.c.guilds.addChannel(p)
+		err = decodeEvent(e, func(g guildObject) {
+			for _, ch := range g.Threads {
+				in.c.guilds.addChannel(ch)
 			}
 		})
 	case "MESSAGE_CREATE":
@@ -71,8 +71,8 @@ type ready struct {
 	} `json:"application"`
 }
 
-// handleReady starts a new session, in which earlier messages may have been missed. The guilds
-// follow in GUILD_CREATE events.
+// handleReady handles the start of a new session. Messages before it may have been missed. The
+// guilds follow in GUILD_CREATE events.
 func (in *receiver) handleReady(ctx context.Context, r ready) {
 	in.c.log.Info("connected", zap.String("bot", r.User.Username), zap.Int("servers", len(r.Guilds)))
 	in.c.guilds.setBotID(r.User.ID)
@@ -84,16 +84,16 @@ func (in *receiver) handleReady(ctx context.Context, r ready) {
 	}
 	in.sessionStart = time.Now()
 	clear(in.searched)
-	for _, s := range r.Guilds {
-		if _, ok := in.pendingGuilds[s.ID]; !ok {
-			in.pendingGuilds[s.ID] = in.missedSince
+	for _, g := range r.Guilds {
+		if _, ok := in.pendingGuilds[g.ID]; !ok {
+			in.pendingGuilds[g.ID] = in.missedSince
 		}
 	}
 	maps.DeleteFunc(in.pendingGuilds, func(id, _ snowflake) bool { return !r.has(id) })
-	for id, l := range in.queues {
-		if l.history != nil { // the running call may miss the newest messages, so the search is repeated
+	for id, q := range in.queues {
+		if q.history != nil { // the running call may miss the newest messages, so the search is repeated
 			in.searched[id] = true
-			l.dropLiveMessages()
+			q.dropLiveMessages()
 		}
 	}
 	for _, c := range in.state.chats {
@@ -107,8 +107,8 @@ func (in *receiver) handleReady(ctx context.Context, r ready) {
 }
 
 func (r ready) has(guild snowflake) bool {
-	for _, s := range r.Guilds {
-		if s.ID == guild {
+	for _, g := range r.Guilds {
+		if g.ID == guild {
 			return true
 		}
 	}
@@ -116,43 +116,44 @@ func (r ready) has(guild snowflake) bool {
 }
 
 // handleGuildCreate adds a guild and searches the history of its channels. A guild that has just
-// invited the bot has no missed messages.
-func (in *receiver) handleGuildCreate(s guildObject) {
-	if s.Unavailable {
+// added the bot has no missed messages.
+func (in *receiver) handleGuildCreate(g guildObject) {
+	if g.Unavailable {
 		return
 	}
-	in.c.guilds.addGuild(s)
-	from, ok := in.pendingGuilds[s.ID]
-	delete(in.pendingGuilds, s.ID)
+	in.c.guilds.addGuild(g)
+	from, ok := in.pendingGuilds[g.ID]
+	delete(in.pendingGuilds, g.ID)
 	if !ok {
 		return
 	}
-	for _, places := range [][]channelObject{s.Channels, s.Threads} {
-		for _, p := range places {
-			if p.Last > from && hasMessages(p.Type) {
-				in.startHistorySearch(p.ID, isThread(p.Type), from)
+	for _, list := range [][]channelObject{g.Channels, g.Threads} {
+		for _, ch := range list {
+			if ch.Last > from && hasMessages(ch.Type) {
+				in.startHistorySearch(ch.ID, isThread(ch.Type), from)
 			}
 		}
 	}
 }
 
 // handleGuildDelete removes a guild that the bot has left, or waits for one that has an outage.
-func (in *receiver) handleGuildDelete(s guildObject) {
-	if s.Unavailable {
-		in.pendingGuilds[s.ID], in.sessionStart = in.watermark(nil), time.Now()
-		maps.DeleteFunc(in.searched, func(id snowflake, _ bool) bool { return in.c.guilds.isInGuild(id, s.ID) })
+func (in *receiver) handleGuildDelete(g guildObject) {
+	if g.Unavailable {
+		in.pendingGuilds[g.ID], in.sessionStart = in.watermark(nil), time.Now()
+		maps.DeleteFunc(in.searched, func(id snowflake, _ bool) bool { return in.c.guilds.isInGuild(id, g.ID) })
 		return
 	}
-	delete(in.pendingGuilds, s.ID)
+	delete(in.pendingGuilds, g.ID)
 	for id := range in.queues {
-		if in.c.guilds.isInGuild(id, s.ID) {
+		if in.c.guilds.isInGuild(id, g.ID) {
 			in.cancelHistorySearch(id)
 		}
 	}
-	in.c.guilds.removeGuild(s.ID)
+	in.c.guilds.removeGuild(g.ID)
 }
 
-// saveCursor stores the watermark in the background when it has moved far without a message.
+// saveCursor stores the watermark in the background when it has moved by cursorInterval since it
+// was last stored.
 func (in *receiver) saveCursor(ctx context.Context) {
 	if in.c.saveCursor == nil || in.sessionStart.IsZero() || in.savingCursor || in.state.savedVersion < in.state.chatsVersion {
 		return

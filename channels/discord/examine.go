@@ -35,16 +35,16 @@ func (c *Channel) Examine(ctx context.Context, _ channels.ExamineOptions) []chan
 		me := discordgo.EndpointApplication("@me") // Session.Application takes no context, and asks an older route
 		return l.RequestWithBucketID(http.MethodGet, me, nil, me, l.options...)
 	})
-	var no *apiError
-	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
+	var apiErr *apiError
+	if errors.As(err, &apiErr) && apiErr.Status == http.StatusUnauthorized {
 		return []channels.Finding{{
-			Check: checkToken, Status: channels.Bad, Detail: "Discord rejects the token: " + no.Error(),
+			Check: checkToken, Status: channels.Bad, Detail: "Discord rejects the token: " + apiErr.Error(),
 			Fix: "make a new one in the Developer Portal → your application → Bot → Reset Token, and put it where channels.discord.token says",
 		}}
 	}
 	if err != nil {
 		fix := "check the network, the proxy variables and channels.discord.apiBase, and try again"
-		if errors.As(err, &no) && no.RetryAfter > 0 {
+		if errors.As(err, &apiErr) && apiErr.RetryAfter > 0 {
 			fix = "wait as long as it says, and try again"
 		}
 		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error(), Fix: fix}}

@@ -109,7 +109,7 @@ func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
 	r.server.SetUploadLimit("", 1<<20)
 	r.sendAnswer(channels.Message{Text: "look", Media: r.writeFiles(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
 	shown := r.server.BotMessages(r.dm)
-	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: it is larger than Discord accepts here." || len(shown[0].Buttons()) != 1 {
+	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: the upload was larger than Discord accepts here." || len(shown[0].Buttons()) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Status: 413, Body: "<html>too large</html>"})
@@ -129,7 +129,7 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	r.server.WaitForText(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it can no longer be read.")
+	r.server.WaitForText(t, r.dm, "look\n⚠ \"a.txt\" was not sent: a file of this message can no longer be read.")
 }
 
 // Discord would underline the name of a file such as __init__.py.

@@ -26,9 +26,9 @@ func permanentError(err error) error {
 	if errors.As(err, &c) && remedies[c.Code] != "" {
 		return fmt.Errorf("%s: the gateway closed the connection with %d %s", remedies[c.Code], c.Code, c.Text)
 	}
-	var no *apiError
-	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
-		return fmt.Errorf("%s: %w", wrongToken, no)
+	var apiErr *apiError
+	if errors.As(err, &apiErr) && apiErr.Status == http.StatusUnauthorized {
+		return fmt.Errorf("%s: %w", wrongToken, apiErr)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isForBot tells whether a message is to be received at all.
+// isForBot reports whether a message is to be received at all.
 func (c *Channel) isForBot(m *message, r channelInfo) bool {
 	switch {
 	case !isUserMessage(m) || m.isEmpty():
@@ -20,7 +20,7 @@ func (c *Channel) isForBot(m *message, r channelInfo) bool {
 	return c.o.Groups == "all" || c.addressesBot(m, r)
 }
 
-// addressesBot tells whether a message on a server mentions the bot or its role, replies to the
+// addressesBot reports whether a message on a server mentions the bot or its role, replies to the
 // bot, or is in a thread that the bot has opened.
 func (c *Channel) addressesBot(m *message, r channelInfo) bool {
 	me := c.guilds.botID()

@@ -34,113 +34,113 @@ func newGuildCache() *guildCache {
 	return &guildCache{guilds: map[snowflake]guildInfo{}, channels: map[snowflake]channelInfo{}}
 }
 
-func (w *guildCache) setBotID(me snowflake) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.bot = me
+func (c *guildCache) setBotID(me snowflake) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bot = me
 }
 
-func (w *guildCache) botID() snowflake {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return w.bot
+func (c *guildCache) botID() snowflake {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.bot
 }
 
-func (w *guildCache) channel(id snowflake) (channelInfo, bool) {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	r, ok := w.channels[id]
+func (c *guildCache) channel(id snowflake) (channelInfo, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	r, ok := c.channels[id]
 	return r, ok
 }
 
-// isInGuild tells whether a channel belongs to a guild.
-func (w *guildCache) isInGuild(id, guild snowflake) bool {
-	r, ok := w.channel(id)
+// isInGuild reports whether a channel belongs to a guild.
+func (c *guildCache) isInGuild(id, guild snowflake) bool {
+	r, ok := c.channel(id)
 	return ok && r.guild == guild
 }
 
-func (w *guildCache) guild(id snowflake) guildInfo {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return w.guilds[id]
+func (c *guildCache) guild(id snowflake) guildInfo {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.guilds[id]
 }
 
 // addGuild adds a guild with its channels and threads.
-func (w *guildCache) addGuild(s guildObject) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	g := guildInfo{boostTier: s.Tier, botRole: w.guilds[s.ID].botRole}
+func (c *guildCache) addGuild(s guildObject) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := guildInfo{boostTier: s.Tier, botRole: c.guilds[s.ID].botRole}
 	for _, r := range s.Roles {
-		if r.Tags.Bot != 0 && r.Tags.Bot == w.bot {
+		if r.Tags.Bot != 0 && r.Tags.Bot == c.bot {
 			g.botRole = r.ID
 		}
 	}
-	w.guilds[s.ID] = g
-	for _, p := range s.Channels {
-		w.setChannel(p, s.ID)
+	c.guilds[s.ID] = g
+	for _, ch := range s.Channels {
+		c.setChannel(ch, s.ID)
 	}
-	for _, p := range s.Threads {
-		w.setChannel(p, s.ID)
+	for _, ch := range s.Threads {
+		c.setChannel(ch, s.ID)
 	}
 }
 
-func (w *guildCache) removeGuild(id snowflake) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.guilds, id)
-	for r, room := range w.channels {
+func (c *guildCache) removeGuild(id snowflake) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.guilds, id)
+	for r, room := range c.channels {
 		if room.guild == id {
-			delete(w.channels, r)
+			delete(c.channels, r)
 		}
 	}
 }
 
-func (w *guildCache) addChannel(p channelObject) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.setChannel(p, p.Guild)
+func (c *guildCache) addChannel(ch channelObject) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setChannel(ch, ch.Guild)
 }
 
-func (w *guildCache) setChannel(p channelObject, g snowflake) {
-	if p.ID == 0 || g == 0 || !hasMessages(p.Type) {
+func (c *guildCache) setChannel(ch channelObject, g snowflake) {
+	if ch.ID == 0 || g == 0 || !hasMessages(ch.Type) {
 		return
 	}
-	w.channels[p.ID] = channelInfo{guild: g, parent: p.Parent, owner: p.Owner, kind: p.Type, unreadable: w.channels[p.ID].unreadable}
+	c.channels[ch.ID] = channelInfo{guild: g, parent: ch.Parent, owner: ch.Owner, kind: ch.Type, unreadable: c.channels[ch.ID].unreadable}
 }
 
-func (w *guildCache) removeChannel(id snowflake) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.channels, id)
+func (c *guildCache) removeChannel(id snowflake) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.channels, id)
 }
 
 // markUnreadable records that the bot may not read a channel, so that its history is not requested
 // again; markReadable undoes it.
-func (w *guildCache) markUnreadable(id snowflake) { w.setUnreadable(id, true) }
-func (w *guildCache) markReadable(id snowflake)   { w.setUnreadable(id, false) }
+func (c *guildCache) markUnreadable(id snowflake) { c.setUnreadable(id, true) }
+func (c *guildCache) markReadable(id snowflake)   { c.setUnreadable(id, false) }
 
-func (w *guildCache) setUnreadable(id snowflake, closed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if r, ok := w.channels[id]; ok {
+func (c *guildCache) setUnreadable(id snowflake, closed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.channels[id]; ok {
 		r.unreadable = closed
-		w.channels[id] = r
+		c.channels[id] = r
 	}
 }
 
-// knowsGuildOf tells whether the guild of a channel is in the cache.
-func (w *guildCache) knowsGuildOf(id snowflake) bool {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	_, ok := w.guilds[w.channels[id].guild]
+// knowsGuildOf reports whether the guild of a channel is in the cache.
+func (c *guildCache) knowsGuildOf(id snowflake) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	_, ok := c.guilds[c.channels[id].guild]
 	return ok
 }
 
 // uploadLimit is the largest file that a channel accepts. It depends on the guild's premium tier.
-func (w *guildCache) uploadLimit(id snowflake) int64 {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	switch w.guilds[w.channels[id].guild].boostTier {
+func (c *guildCache) uploadLimit(id snowflake) int64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	switch c.guilds[c.channels[id].guild].boostTier {
 	case 2:
 		return 50 << 20
 	case 3:

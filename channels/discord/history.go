@@ -38,12 +38,12 @@ type historySearch struct {
 	unanswered []*message
 }
 
-// completeUpTo is the ID up to which every message was accepted.
-func (p *historySearch) completeUpTo() snowflake {
-	if len(p.unanswered) > 0 {
-		return min(p.after, p.unanswered[0].ID-1)
+// completeUpTo returns the ID up to which all messages were accepted.
+func (s *historySearch) completeUpTo() snowflake {
+	if len(s.unanswered) > 0 {
+		return min(s.after, s.unanswered[0].ID-1)
 	}
-	return p.after
+	return s.after
 }
 
 // startHistorySearch searches the history of a chat, at most once a session.
@@ -55,19 +55,19 @@ func (in *receiver) startHistorySearch(id snowflake, thread bool, from snowflake
 	if r, ok := in.c.guilds.channel(id); ok && r.unreadable {
 		return
 	}
-	l := in.queueOf(id)
-	if l.history != nil { // started before an outage: it continues
-		l.dropLiveMessages()
+	q := in.queueOf(id)
+	if q.history != nil { // started before an outage: it continues
+		q.dropLiveMessages()
 		return
 	}
-	l.history = &historySearch{after: from, thread: thread, retrier: in.c.newRetrier("history not fetched, will retry")}
+	q.history = &historySearch{after: from, thread: thread, retrier: in.c.newRetrier("history not fetched, will retry")}
 }
 
-// cancelHistorySearch ends the search in a channel that was deleted. Its messages could not be told
-// from direct messages any more.
+// cancelHistorySearch ends the search in a channel that was deleted or whose guild the bot has
+// left. Its messages could no longer be distinguished from direct messages.
 func (in *receiver) cancelHistorySearch(id snowflake) {
-	if l := in.queues[id]; l != nil {
-		l.history, l.live = nil, nil
+	if q := in.queues[id]; q != nil {
+		q.history, q.live = nil, nil
 	}
 }
 
@@ -75,22 +75,22 @@ func (in *receiver) cancelHistorySearch(id snowflake) {
 // is empty.
 func (in *receiver) fetchHistory(ctx context.Context) {
 	now := time.Now()
-	for id, l := range in.queues {
-		p := l.history
-		if p == nil || p.fetching || len(l.entries) > 0 || now.Before(p.retryAt) {
+	for id, q := range in.queues {
+		search := q.history
+		if search == nil || search.fetching || len(q.entries) > 0 || now.Before(search.retryAt) {
 			continue
 		}
 		if in.historyCalls == maxHistoryCalls {
 			return
 		}
 		in.historyCalls++
-		p.fetching = true
+		search.fetching = true
 		in.runInBackground(ctx, func() func() {
-			page, err := in.c.fetchPage(ctx, id, p.after, p.thread)
+			page, err := in.c.fetchPage(ctx, id, search.after, search.thread)
 			return func() {
 				in.historyCalls--
-				p.fetching = false
-				if l.history == p {
+				search.fetching = false
+				if q.history == search {
 					in.handleHistoryPage(ctx, id, page, err)
 				}
 			}
@@ -104,12 +104,12 @@ func (c *Channel) fetchPage(ctx context.Context, id, after snowflake, thread boo
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if _, ok := c.guilds.channel(id); !ok && thread {
-		var p channelObject
-		err := c.api.call(ctx, route{getChannel, id.String()}, &p, func(l library) (any, error) { return l.Channel(id.String(), l.options...) })
+		var ch channelObject
+		err := c.api.call(ctx, route{getChannel, id.String()}, &ch, func(l library) (any, error) { return l.Channel(id.String(), l.options...) })
 		if err != nil {
 			return nil, err
 		}
-		c.guilds.addChannel(p)
+		c.guilds.addChannel(ch)
 	}
 	var all []json.RawMessage
 	err := c.api.call(ctx, route{getMessages, id.String()}, &all, func(l library) (any, error) {
@@ -145,112 +145,113 @@ func (c *Channel) decodeMessage(raw json.RawMessage) *message {
 
 // handleHistoryPage accepts the messages of a page, or handles the error of the call.
 func (in *receiver) handleHistoryPage(ctx context.Context, id snowflake, page []*message, err error) {
-	l := in.queueOf(id)
-	p := l.history
-	var no *apiError
+	q := in.queueOf(id)
+	search := q.history
+	var apiErr *apiError
 	switch {
 	case ctx.Err() != nil:
 		return
-	case errors.As(err, &no) && no.isPermanent():
+	case errors.As(err, &apiErr) && apiErr.isPermanent():
 		in.c.log.Debug("history refused", zap.Stringer("chat", id), zap.Error(err))
-		if no.Status == http.StatusForbidden {
+		if apiErr.Status == http.StatusForbidden {
 			in.c.guilds.markUnreadable(id)
 		} else {
 			in.state.forgetChat(id)
 		}
-		in.finishHistorySearch(ctx, l)
+		in.finishHistorySearch(ctx, q)
 		return
 	case err != nil:
-		p.retryAt = time.Now().Add(p.retrier.Next(err))
+		search.retryAt = time.Now().Add(search.retrier.Next(err))
 		return
 	}
-	p.retryAt = time.Time{}
-	end, met := l.firstLiveMessage(), false
+	search.retryAt = time.Time{}
+	end, reachedLive := q.firstLiveMessage(), false
 	for _, m := range page {
-		if met = m.ID >= end; met { // the live messages begin here
+		if reachedLive = m.ID >= end; reachedLive { // the live messages begin here
 			break
 		}
 		in.state.newestMessage = max(in.state.newestMessage, m.ID)
-		p.after = max(p.after, m.ID)
+		search.after = max(search.after, m.ID)
 		if m.ID <= in.state.firstRun {
-			in.considerOldMessage(p, m)
+			in.considerOldMessage(search, m)
 			continue
 		}
-		in.acceptUnanswered(ctx, p)
-		l.enqueueInteractions(m.ID)
+		in.acceptUnanswered(ctx, search)
+		q.enqueueInteractions(m.ID)
 		in.acceptMessage(ctx, m)
 	}
 	switch {
-	case met:
-		in.finishHistorySearch(ctx, l)
+	case reachedLive:
+		in.finishHistorySearch(ctx, q)
 	case len(page) >= historyPageSize:
-	case p.repeat:
-		p.repeat = false
+	case search.repeat:
+		search.repeat = false
 	default:
-		in.finishHistorySearch(ctx, l)
+		in.finishHistorySearch(ctx, q)
 	}
 }
 
 // considerOldMessage handles a message from before the first run. Messages to the bot since its own
-// last message are kept; all others count as accepted, so that no later search finds them.
-func (in *receiver) considerOldMessage(p *historySearch, m *message) {
+// last message are added to unanswered; all others count as accepted, so that no later search finds
+// them.
+func (in *receiver) considerOldMessage(search *historySearch, m *message) {
 	r, _ := in.c.guilds.channel(m.Channel)
 	switch {
 	case m.Author.ID == in.c.guilds.botID():
-		for _, f := range p.unanswered {
+		for _, f := range search.unanswered {
 			in.state.markAccepted(f.ID)
 		}
-		p.unanswered = nil
+		search.unanswered = nil
 	case in.state.accepted[m.ID] || !in.c.isForBot(m, r):
 	case r.guild == 0 || in.c.addressesBot(m, r):
-		p.unanswered = append(p.unanswered, m)
+		search.unanswered = append(search.unanswered, m)
 	default:
 		in.state.markAccepted(m.ID)
 	}
 }
 
-// acceptUnanswered accepts the messages that considerOldMessage has kept.
-func (in *receiver) acceptUnanswered(ctx context.Context, p *historySearch) {
-	for _, m := range p.unanswered {
+// acceptUnanswered accepts the messages that considerOldMessage has added to unanswered.
+func (in *receiver) acceptUnanswered(ctx context.Context, search *historySearch) {
+	for _, m := range search.unanswered {
 		in.acceptMessage(ctx, m)
 	}
-	p.unanswered = nil
+	search.unanswered = nil
 }
 
 // finishHistorySearch ends the search in a chat. The live messages follow.
-func (in *receiver) finishHistorySearch(ctx context.Context, l *chatQueue) {
-	held := l.live
-	in.acceptUnanswered(ctx, l.history)
-	l.history, l.live = nil, nil
-	for _, e := range held {
+func (in *receiver) finishHistorySearch(ctx context.Context, q *chatQueue) {
+	live := q.live
+	in.acceptUnanswered(ctx, q.history)
+	q.history, q.live = nil, nil
+	for _, e := range live {
 		if e.interaction != nil {
-			l.entries = append(l.entries, e)
+			q.entries = append(q.entries, e)
 		} else {
 			in.acceptMessage(ctx, e.message)
 		}
 	}
 }
 
-// addLive stores an event that arrived during the history search. Beyond maxLive, messages are left
-// to the search.
-func (l *chatQueue) addLive(e *entry) {
-	if len(l.live) >= maxLive && e.interaction == nil {
-		l.dropLiveMessages()
+// addLive stores an event that arrived during the history search. Beyond maxLive, messages are
+// dropped, and the search fetches them.
+func (q *chatQueue) addLive(e *entry) {
+	if len(q.live) >= maxLive && e.interaction == nil {
+		q.dropLiveMessages()
 		return
 	}
-	l.live = append(l.live, e)
+	q.live = append(q.live, e)
 }
 
-// dropLiveMessages leaves the live messages to the history search. Interactions stay, because they
-// are not in the history.
-func (l *chatQueue) dropLiveMessages() {
-	l.live = slices.DeleteFunc(l.live, func(e *entry) bool { return e.interaction == nil })
-	l.history.repeat = true
+// dropLiveMessages drops the live messages; the history search fetches them again. Interactions
+// stay, because they are not in the history.
+func (q *chatQueue) dropLiveMessages() {
+	q.live = slices.DeleteFunc(q.live, func(e *entry) bool { return e.interaction == nil })
+	q.history.repeat = true
 }
 
 // firstLiveMessage returns the ID of the first live message, or the highest ID if there is none.
-func (l *chatQueue) firstLiveMessage() snowflake {
-	for _, e := range l.live {
+func (q *chatQueue) firstLiveMessage() snowflake {
+	for _, e := range q.live {
 		if e.message != nil {
 			return e.message.ID
 		}
@@ -259,12 +260,12 @@ func (l *chatQueue) firstLiveMessage() snowflake {
 }
 
 // enqueueInteractions moves the interactions that are older than a fetched message into the queue.
-func (l *chatQueue) enqueueInteractions(before snowflake) {
-	l.live = slices.DeleteFunc(l.live, func(e *entry) bool {
+func (q *chatQueue) enqueueInteractions(before snowflake) {
+	q.live = slices.DeleteFunc(q.live, func(e *entry) bool {
 		if e.interaction == nil || e.interaction.ID >= before {
 			return false
 		}
-		l.entries = append(l.entries, e)
+		q.entries = append(q.entries, e)
 		return true
 	})
 }

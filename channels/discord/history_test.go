@@ -129,7 +129,7 @@ func TestMessagesBetweenTwoSessionsAreReceivedOnceInOrder(t *testing.T) {
 	r.server.UserSends(ch, ada, "0")
 	r.waitForMessages(2)
 	for i := range 10 {
-		r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: 503})
+		r.server.QueueHandshakeFaults(discordtest.HandshakeFault{RefuseStatus: 503})
 		r.server.ExpireSessions()
 		r.server.CutConnections()
 		for _, c := range []string{r.dm, ch} {
@@ -258,7 +258,7 @@ func TestWithoutACursorUnansweredMessagesAreReceived(t *testing.T) {
 	r.server.UserSends(r.dm, ada, "not answered")
 	r.server.UserSends(ch, ada, "just talk")
 	r.server.UserSends(ch, ada, me+"not answered either")
-	time.Sleep(2 * time.Millisecond) // ids tell only milliseconds apart
+	time.Sleep(2 * time.Millisecond) // IDs have a resolution of a millisecond
 	r.start()
 	got := textsOf(r.waitForMessages(2))
 	slices.Sort(got)

@@ -11,7 +11,7 @@ import (
 	"nanobot/channels"
 )
 
-// hasFiles tells whether a message has files to download.
+// hasFiles reports whether a message has files to download.
 func (c *Channel) hasFiles(m *message) bool {
 	some := len(m.files()) > 0 || m.Referenced != nil && len(m.Referenced.files()) > 0
 	return some && c.isAdmitted(m.Author)

@@ -56,7 +56,7 @@ func (s *session) receiveInteraction(data json.RawMessage) *receivedInteraction 
 	return u
 }
 
-// declines tells whether an interaction comes from a server while the bot answers only direct
+// declines reports whether an interaction comes from a server while the bot answers only direct
 // messages.
 func (c *Channel) declines(u *receivedInteraction) bool { return u.Guild != 0 && c.o.Groups == "off" }
 
@@ -79,11 +79,11 @@ func (in *receiver) handleInteraction(ctx context.Context, u *receivedInteractio
 	}
 	e := in.newEntry()
 	e.interaction = u
-	l := in.queueOf(i.ChannelID)
-	if l.history != nil {
-		l.addLive(e)
+	q := in.queueOf(i.ChannelID)
+	if q.history != nil {
+		q.addLive(e)
 	} else {
-		l.entries = append(l.entries, e)
+		q.entries = append(q.entries, e)
 	}
 	in.prepareInteraction(ctx, e)
 }
@@ -208,11 +208,11 @@ func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteracti
 		err := c.api.call(ctx, route{callback, i.ID + "/" + i.Token}, into, func(l library) (any, error) {
 			return nil, l.InteractionRespond(i, response, append(l.options, withResponse)...)
 		})
-		var no *apiError
+		var apiErr *apiError
 		switch {
-		case err == nil || errors.As(err, &no) && no.Code == alreadyAnswered: // by an earlier try whose response was lost
+		case err == nil || errors.As(err, &apiErr) && apiErr.Code == alreadyAnswered: // by an earlier try whose response was lost
 			return nil
-		case no != nil && no.isPermanent(), !httpclient.Sleep(ctx, max(100*time.Millisecond, retryAfter(err))):
+		case apiErr != nil && apiErr.isPermanent(), !httpclient.Sleep(ctx, max(100*time.Millisecond, retryAfter(err))):
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func (l libraryOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return l.next.RoundTrip(req)
 }
 
-// hasFile tells whether a request is a form with a file.
+// hasFile reports whether a request is a form with a file.
 func hasFile(req *http.Request) bool {
 	if req.GetBody == nil {
 		return false
@@ -70,7 +70,7 @@ func hasFile(req *http.Request) bool {
 // argument is a part of a route's name that stands for any value.
 var argument = regexp.MustCompile(`\\\{[a-z_]+\\\}`)
 
-// isOfRoute tells whether the method and path of a request are those of a route, with its major
+// isOfRoute reports whether the method and path of a request are those of a route, with its major
 // parameter.
 func isOfRoute(req *http.Request, name, major string) bool {
 	method, path, _ := strings.Cut(name, " ")
@@ -130,8 +130,8 @@ func TestAFormWithoutAFileIsNoUpload(t *testing.T) {
 
 func (l libraryOnly) CloseIdleConnections() { (&http.Client{Transport: l.next}).CloseIdleConnections() }
 
-// madeByLibrary tells whether the library is among the callers. A client calls its transport in the
-// goroutine of its own caller.
+// madeByLibrary reports whether the library is among the callers. A client calls its transport in
+// the goroutine of its own caller.
 func madeByLibrary() bool {
 	callers := make([]uintptr, 100)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])

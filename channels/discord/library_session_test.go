@@ -66,7 +66,7 @@ func openSession(t *testing.T, d *discordgo.Session, s *discordtest.Server) {
 	s.AwaitReady(t)
 }
 
-// hasBeat tells whether the library has sent a heartbeat over its connection.
+// hasBeat reports whether the library has sent a heartbeat over its connection.
 func hasBeat(d *discordgo.Session) bool {
 	d.RLock()
 	defer d.RUnlock()
@@ -204,7 +204,7 @@ func (c *deadlineConn) record(at time.Time) {
 	c.deadline = at
 }
 
-// waitsForEver tells whether a read of the connection has no deadline.
+// waitsForEver reports whether a read of the connection has no deadline.
 func (c *deadlineConn) waitsForEver() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +221,7 @@ func TestTheLibraryWaitsForEverForAGatewayThatGoesSilent(t *testing.T) {
 		conn.Conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
 		return conn, err
 	}, HandshakeTimeout: time.Minute}
-	s.PlanHandshakes(discordtest.Handshake{NoReply: true})
+	s.QueueHandshakeFaults(discordtest.HandshakeFault{NoReply: true})
 	opened := make(chan error, 1)
 	go func() { opened <- d.Open() }()
 	s.AwaitStats(t, func(now discordtest.Stats) bool { return now.Identifies == 1 })
@@ -260,7 +260,7 @@ func TestTheLibraryHangsWhenTheGatewayAsksToReconnectAtOnce(t *testing.T) {
 	}
 	s := discordtest.New(t)
 	d := librarySession(t, s, func(*discordgo.Message) {})
-	s.PlanHandshakes(discordtest.Handshake{Reconnect: true})
+	s.QueueHandshakeFaults(discordtest.HandshakeFault{Reconnect: true})
 	go func() { _ = d.Open() }()
 	for deadline := time.Now().Add(waitLimit); !waitsForItself(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -271,7 +271,7 @@ func TestTheLibraryHangsWhenTheGatewayAsksToReconnectAtOnce(t *testing.T) {
 	os.Exit(0)
 }
 
-// waitsForItself tells whether Open, which holds the lock of its session, waits for it.
+// waitsForItself reports whether Open, which holds the lock of its session, waits for it.
 func waitsForItself() bool {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

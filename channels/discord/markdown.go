@@ -244,7 +244,7 @@ func (w *writer) italicDelimiters(m markdown.Mark) (open, shut string) {
 	return "_", "_"
 }
 
-// endsItalics tells whether there is an underscore in a mark that is not escaped.
+// endsItalics reports whether there is an underscore in a mark that is not escaped.
 func (w *writer) endsItalics(m markdown.Mark) bool {
 	switch m.Kind {
 	case markdown.Italic:
@@ -258,7 +258,7 @@ func (w *writer) endsItalics(m markdown.Mark) bool {
 	}
 }
 
-// isWord tells whether a character is part of a word to Discord, whose rules know ASCII only.
+// isWord reports whether a character is part of a word to Discord, whose rules know ASCII only.
 func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }

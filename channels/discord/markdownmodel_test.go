@@ -164,7 +164,7 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// asteriskWords tells whether words may stand between two asterisks: no white space at the start,
+// asteriskWords reports whether words may stand between two asterisks: no white space at the start,
 // and no lone asterisk.
 func asteriskWords(s string) bool {
 	if strings.TrimLeft(s, " \t\n") != s {
@@ -183,7 +183,7 @@ func asteriskWords(s string) bool {
 	return true
 }
 
-// underscoreWords tells whether words may stand between two underscores: no lone underscore.
+// underscoreWords reports whether words may stand between two underscores: no lone underscore.
 func underscoreWords(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch {

@@ -67,8 +67,8 @@ func TestASessionOutlivesAnOutageOfTheNetwork(t *testing.T) {
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "one")
 	r.waitForMessages(1)
-	h := discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable}
-	r.server.PlanHandshakes(h, h, h, h, h)
+	h := discordtest.HandshakeFault{RefuseStatus: http.StatusServiceUnavailable}
+	r.server.QueueHandshakeFaults(h, h, h, h, h)
 	r.server.CutConnections()
 	r.server.UserSends(r.server.DM(bob).ID, bob, "two")
 	r.waitForMessages(2)
@@ -94,7 +94,7 @@ func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
 	r.server.SetFault(nil)
 	r.waitForMessage(r.server.UserSends(ch, ada, "one").ID)
 	n := r.server.Stats().Readies
-	r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable})
+	r.server.QueueHandshakeFaults(discordtest.HandshakeFault{RefuseStatus: http.StatusServiceUnavailable})
 	r.server.ExpireSessions()
 	r.server.CutConnections()
 	missed := r.server.UserSends(ch, ada, "two")

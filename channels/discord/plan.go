@@ -51,7 +51,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return out, nil
 }
 
-// isReference tells whether an ID is that of a message or of a use of a command.
+// isReference reports whether an ID is that of a message or of a use of a command.
 func isReference(id string) bool {
 	return parseSnowflake(strings.TrimPrefix(id, commandPrefix)) != 0
 }
@@ -134,16 +134,16 @@ func dropOversized(files []channels.File) (good []channels.File, refused string)
 
 // FileLimit is the upload limit of the chat's guild. Where the guild is not known yet, Send finds
 // out.
-func (c *Channel) FileLimit(chat channels.Chat) (most int64, words string) {
+func (c *Channel) FileLimit(chat channels.Chat) (limit int64, words string) {
 	id := parseSnowflake(chat.ID)
-	if most = maxUploadLimit; c.guilds.knowsGuildOf(id) {
-		most = c.guilds.uploadLimit(id)
+	if limit = maxUploadLimit; c.guilds.knowsGuildOf(id) {
+		limit = c.guilds.uploadLimit(id)
 	}
-	return most, describeLimit(most)
+	return limit, describeLimit(limit)
 }
 
-func describeLimit(most int64) string {
-	return fmt.Sprintf("Discord accepts files up to %d MB here", most>>20)
+func describeLimit(limit int64) string {
+	return fmt.Sprintf("Discord accepts files up to %d MB here", limit>>20)
 }
 
 // fileNotSent is the notice about a file above the limit.

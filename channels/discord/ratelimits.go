@@ -189,9 +189,9 @@ func (l *rateLimits) release(t callPermit, h http.Header, err error) {
 		b = l.rekeyBucket(b, l.bucketKey(t.route))
 	}
 	b.updateFromHeaders(h, now)
-	var no *apiError
-	if errors.As(err, &no) {
-		l.applyError(b, no, now)
+	var apiErr *apiError
+	if errors.As(err, &apiErr) {
+		l.applyError(b, apiErr, now)
 	}
 	b.notifyWaiters()
 	t.bucket.notifyWaiters()
@@ -210,21 +210,21 @@ func (l *rateLimits) rekeyBucket(b *bucket, key string) *bucket {
 }
 
 // applyError applies an error response to the calls to come.
-func (l *rateLimits) applyError(b *bucket, no *apiError, now time.Time) {
-	switch no.Status {
+func (l *rateLimits) applyError(b *bucket, apiErr *apiError, now time.Time) {
+	switch apiErr.Status {
 	case http.StatusUnauthorized:
 		l.invalidRequests.add(now)
 		l.block(now.Add(unauthorizedPause), "Discord rejects the token")
 	case http.StatusForbidden:
 		l.invalidRequests.add(now)
 	case http.StatusTooManyRequests:
-		if !no.Shared {
+		if !apiErr.Shared {
 			l.invalidRequests.add(now)
 		}
-		if no.Global || no.NotDiscord {
-			l.block(now.Add(no.RetryAfter), "Discord's global rate limit is used up")
+		if apiErr.Global || apiErr.NotDiscord {
+			l.block(now.Add(apiErr.RetryAfter), "Discord's global rate limit is used up")
 		} else {
-			b.block(now.Add(no.RetryAfter))
+			b.block(now.Add(apiErr.RetryAfter))
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (l *rateLimits) block(until time.Time, why string) {
 	}
 }
 
-// mustWait tells whether a call would have to wait.
+// mustWait reports whether a call would have to wait.
 func (l *rateLimits) mustWait(r route) bool {
 	now := time.Now()
 	l.mu.Lock()

@@ -62,8 +62,8 @@ func TestTheLimitOfABucketIsRespected(t *testing.T) {
 func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 	r := newTestChannel(t)
 	chats := r.addDMChats(2)
-	// A busy machine may take longer for the other than one chat has to wait, but not if that is
-	// long.
+	// On a busy machine the other chat may be slower than a short wait, so the test repeats with
+	// longer waits.
 	tries := 0
 	for wait := time.Second; ; wait *= 2 {
 		tries++
@@ -96,7 +96,7 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 		if other.Before(at) {
 			break
 		}
-		if wait == 4*time.Second { // who must wait for longer is told so instead
+		if wait == 4*time.Second { // Send returns longer waits as an error
 			t.Fatalf("the chat that had to wait was served after %s, the other after %s", at.Sub(began), other.Sub(began))
 		}
 	}

@@ -111,8 +111,8 @@ func (in *receiver) run(ctx context.Context) {
 
 // unmarkUndelivered leaves undelivered messages to the next Run, which fetches them again.
 func (in *receiver) unmarkUndelivered() {
-	for _, l := range in.queues {
-		for _, e := range l.entries {
+	for _, q := range in.queues {
+		for _, e := range q.entries {
 			if e.message != nil {
 				delete(in.state.accepted, e.message.ID)
 			}
@@ -126,12 +126,12 @@ func (in *receiver) nextDelay() time.Duration {
 	if !in.saveChatsAt.IsZero() && !in.savingChats {
 		wait = min(wait, time.Until(in.saveChatsAt))
 	}
-	for _, l := range in.queues {
-		if !l.retryAt.IsZero() {
-			wait = min(wait, time.Until(l.retryAt))
+	for _, q := range in.queues {
+		if !q.retryAt.IsZero() {
+			wait = min(wait, time.Until(q.retryAt))
 		}
-		if l.history != nil && !l.history.fetching && !l.history.retryAt.IsZero() && len(l.entries) == 0 && in.historyCalls < maxHistoryCalls {
-			wait = min(wait, time.Until(l.history.retryAt))
+		if q.history != nil && !q.history.fetching && !q.history.retryAt.IsZero() && len(q.entries) == 0 && in.historyCalls < maxHistoryCalls {
+			wait = min(wait, time.Until(q.history.retryAt))
 		}
 	}
 	return max(wait, 0)
@@ -152,22 +152,22 @@ func (in *receiver) runInBackground(ctx context.Context, do func() func()) {
 }
 
 func (in *receiver) queueOf(id snowflake) *chatQueue {
-	l := in.queues[id]
-	if l == nil {
-		l = &chatQueue{}
-		in.queues[id] = l
+	q := in.queues[id]
+	if q == nil {
+		q = &chatQueue{}
+		in.queues[id] = q
 	}
-	return l
+	return q
 }
 
 // watermark returns the ID up to which every message was delivered, or will be once the given entry
 // is. It never decreases.
 func (in *receiver) watermark(with *entry) snowflake {
 	mark := max(in.state.newestMessage.minus(reorderMargin), in.state.firstRun) // older messages were decided on at the first run
-	for _, l := range in.queues {
-		mark = min(mark, lowestPending(l.entries, with), lowestPending(l.live, with))
-		if l.history != nil {
-			mark = min(mark, l.history.completeUpTo())
+	for _, q := range in.queues {
+		mark = min(mark, lowestPending(q.entries, with), lowestPending(q.live, with))
+		if q.history != nil {
+			mark = min(mark, q.history.completeUpTo())
 		}
 	}
 	if in.dmLookups > 0 || in.awaitsGuilds() {

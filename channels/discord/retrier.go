@@ -14,11 +14,11 @@ func (c *Channel) newRetrier(what string) *httpclient.Retrier {
 
 // retryAfter returns the delay that an error demands.
 func retryAfter(err error) time.Duration {
-	var no *apiError
+	var apiErr *apiError
 	var se *channels.SendError
 	switch {
-	case errors.As(err, &no):
-		return no.RetryAfter
+	case errors.As(err, &apiErr):
+		return apiErr.RetryAfter
 	case errors.As(err, &se):
 		return se.After
 	}

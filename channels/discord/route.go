@@ -25,7 +25,7 @@ const (
 // channel, or the ID and token of an interaction or webhook.
 type route struct{ name, major string }
 
-// isInteraction tells whether a call answers an interaction. Discord does not count these toward
+// isInteraction reports whether a call answers an interaction. Discord does not count these toward
 // the global rate limit.
 func (r route) isInteraction() bool {
 	return strings.Contains(r.name, " /webhooks/") || strings.Contains(r.name, " /interactions/")

@@ -92,7 +92,7 @@ func TestASessionThatEndsDuringTheSearchChangesNoOrder(t *testing.T) {
 	r, goOn := startSearching(t)
 	r.handleDuringSearch(func() { r.server.UserSends(r.dm, ada, "two") })
 	sessions := r.server.Stats().Readies
-	r.server.PlanHandshakes(discordtest.Handshake{RefuseStatus: 503})
+	r.server.QueueHandshakeFaults(discordtest.HandshakeFault{RefuseStatus: 503})
 	r.server.ExpireSessions()
 	r.server.CutConnections()
 	r.server.UserSends(r.dm, ada, "three")

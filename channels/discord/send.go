@@ -27,7 +27,7 @@ type messageRequest struct {
 	Attachments  []attachmentName `json:"attachments,omitempty"`
 }
 
-// messageResponse holds the used field of the response to a create-message call.
+// messageResponse is the part of a create-message response that is used.
 type messageResponse struct {
 	ID snowflake `json:"id"`
 }
@@ -47,8 +47,8 @@ type outgoingPost struct {
 	nonce    string
 }
 
-// Send makes one call. If Discord refuses only a file, the reference or the buttons, it repeats the
-// call without them. All attempts carry the same nonce.
+// Send makes one call. If Discord refuses only a file, the reference or the buttons, Send repeats
+// the call without that part. All attempts carry the same nonce.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err}
@@ -67,7 +67,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		if err == nil {
 			return channels.Receipt{ID: id}, nil
 		}
-		if !p.adjust(err) {
+		if !p.dropRefusedPart(err) {
 			return channels.Receipt{}, sendError(err)
 		}
 		c.log.Warn("not sent as planned", zap.Stringer("chat", o.Chat), zap.Error(err))
@@ -85,7 +85,7 @@ func messageNonce(o channels.Outgoing) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:15])) // 24 letters; Discord allows 25
 }
 
-// dropLargeFiles replaces files above the chat's upload limit by a notice.
+// dropLargeFiles replaces files above the chat's upload limit with a notice.
 func (p *outgoingPost) dropLargeFiles(limit int64) {
 	var good []channels.File
 	for _, f := range p.files {
@@ -108,24 +108,25 @@ func (p *outgoingPost) appendLine(line string) {
 	p.text = strings.TrimLeft(p.text+"\n"+line, "\n")
 }
 
-// adjust removes the part of a message that Discord has refused, and reports whether it could.
-func (p *outgoingPost) adjust(err error) bool {
-	var no *apiError
+// dropRefusedPart removes the part of a message that Discord has refused, and reports whether it
+// could.
+func (p *outgoingPost) dropRefusedPart(err error) bool {
+	var apiErr *apiError
 	switch {
 	case len(p.files) > 0 && (isTooLarge(err) || isFileError(err)):
 		for _, f := range p.files {
 			if isTooLarge(err) {
-				p.appendLine(fmt.Sprintf("⚠ %q (%s) was not sent: it is larger than Discord accepts here.", f.Name, channels.HumanSize(f.Size)))
+				p.appendLine(fmt.Sprintf("⚠ %q (%s) was not sent: the upload was larger than Discord accepts here.", f.Name, channels.HumanSize(f.Size)))
 			} else {
-				p.appendLine(fmt.Sprintf("⚠ %q was not sent: it can no longer be read.", f.Name))
+				p.appendLine(fmt.Sprintf("⚠ %q was not sent: a file of this message can no longer be read.", f.Name))
 			}
 		}
 		p.files = nil
-	case !errors.As(err, &no):
+	case !errors.As(err, &apiErr):
 		return false
-	case p.replyTo != 0 && no.concerns("message_reference", cannotReply):
+	case p.replyTo != 0 && apiErr.concerns("message_reference", cannotReply):
 		p.replyTo = 0
-	case len(p.buttons) > 0 && no.concerns("components", 0):
+	case len(p.buttons) > 0 && apiErr.concerns("components", 0):
 		p.buttons = nil
 	default:
 		return false

@@ -23,7 +23,7 @@ const (
 	threadTries  = 3
 )
 
-// opensThread tells whether a message in a channel starts a new thread.
+// opensThread reports whether a message in a channel starts a new thread.
 func (c *Channel) opensThread(r channelInfo) bool {
 	return c.o.Thread && r.guild != 0 && (r.kind == discordgo.ChannelTypeGuildText || r.kind == discordgo.ChannelTypeGuildNews)
 }
@@ -44,12 +44,12 @@ func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (ch
 			return l.MessageThreadStartComplex(at.major, m.ID.String(), thread, l.options...)
 		})
 		cancel()
-		var no *apiError
-		if err == nil || errors.As(err, &no) && no.Code == threadExists {
+		var apiErr *apiError
+		if err == nil || errors.As(err, &apiErr) && apiErr.Code == threadExists {
 			c.guilds.addChannel(channelObject{ID: m.ID, Type: r2.kind, Guild: r2.guild, Parent: r2.parent, Owner: me})
 			return r2, m.ID
 		}
-		if no != nil && no.isPermanent() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, retryAfter(err))) {
+		if apiErr != nil && apiErr.isPermanent() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, retryAfter(err))) {
 			if ctx.Err() == nil {
 				c.log.Warn("no thread opened, the conversation stays in the channel", zap.Stringer("id", m.ID), zap.Error(err))
 			}

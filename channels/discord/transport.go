@@ -17,7 +17,7 @@ import (
 const maxAnswer = 32 << 20
 
 // callRecord is the outcome of one call as the transport saw it. It alone decides what follows a
-// call, never the library's result: the library's errors do not tell whether a request was sent,
+// call, never the library's result: the library's errors do not say whether a request was sent,
 // contain secrets, and also occur for responses that are only too new for its types.
 type callRecord struct {
 	httpclient.Outcome

@@ -174,7 +174,7 @@ func isThread(t discordgo.ChannelType) bool {
 	}
 }
 
-// hasMessages tells whether people can write in a channel of this type. A forum has no messages;
+// hasMessages reports whether people can write in a channel of this type. A forum has no messages;
 // its posts are threads.
 func hasMessages(t discordgo.ChannelType) bool {
 	switch t {

@@ -25,7 +25,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return fmt.Sprintf("%s: %d %s", e.Method, e.Code, e.Description) }
 
-// mentions tells whether the description contains one of the words, ignoring case.
+// mentions reports whether the description contains one of the words, ignoring case.
 func (e *apiError) mentions(words ...string) bool {
 	description := strings.ToLower(e.Description)
 	for _, w := range words {

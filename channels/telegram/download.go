@@ -41,8 +41,8 @@ func (e *tooBigError) explain() string {
 
 // checkSize returns an error for a file above the operator's limit.
 func (c *Channel) checkSize(size int64) error {
-	if most := c.o.MaxDownload; most > 0 && size > most {
-		return &tooBigError{most}
+	if maxBytes := c.o.MaxDownload; maxBytes > 0 && size > maxBytes {
+		return &tooBigError{maxBytes}
 	}
 	return nil
 }
@@ -71,12 +71,12 @@ func (c *Channel) download(ctx context.Context, chatID, message string, f *file)
 	}
 }
 
-// isPermanentFailure tells whether a download would fail again.
+// isPermanentFailure reports whether a download would fail again.
 func isPermanentFailure(err error) bool {
-	var no *apiError
+	var apiErr *apiError
 	var big *tooBigError
 	var local *localError
-	return errors.As(err, &big) || errors.As(err, &local) || errors.As(err, &no) && no.isPermanent()
+	return errors.As(err, &big) || errors.As(err, &local) || errors.As(err, &apiErr) && apiErr.isPermanent()
 }
 
 // attemptTimeout is the timeout of one attempt, by the size of the file if it is known.
@@ -91,8 +91,8 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(f.Size))
 	defer cancel()
 	stored, err := c.api.getFile(ctx, f.ID)
-	var no *apiError
-	if errors.As(err, &no) && no.mentions("too big") {
+	var apiErr *apiError
+	if errors.As(err, &apiErr) && apiErr.mentions("too big") {
 		return "", &tooBigError{maxDownload}
 	}
 	if err == nil {
@@ -113,15 +113,15 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 	if path, ok := folder.Find(name, stored.Size); ok && stored.Size > 0 {
 		return path, nil
 	}
-	most := int64(maxDownload)
+	maxBytes := int64(maxDownload)
 	if c.o.MaxDownload > 0 {
-		most = min(most, c.o.MaxDownload)
+		maxBytes = min(maxBytes, c.o.MaxDownload)
 	}
-	return folder.Save(name, func(to io.Writer) error { return c.api.streamFile(ctx, stored.Path, to, most) })
+	return folder.Save(name, func(to io.Writer) error { return c.api.streamFile(ctx, stored.Path, to, maxBytes) })
 }
 
 // streamFile streams a stored file, up to a limit.
-func (a *api) streamFile(ctx context.Context, stored string, to io.Writer, most int64) error {
+func (a *api) streamFile(ctx context.Context, stored string, to io.Writer, maxBytes int64) error {
 	const method = "download"
 	segments := strings.Split(stored, "/")
 	for i, s := range segments {
@@ -139,12 +139,12 @@ func (a *api) streamFile(ctx context.Context, stored string, to io.Writer, most 
 	if resp.StatusCode != http.StatusOK {
 		return &apiError{Method: method, Code: resp.StatusCode, Description: http.StatusText(resp.StatusCode)}
 	}
-	n, err := io.Copy(to, io.LimitReader(resp.Body, most+1))
+	n, err := io.Copy(to, io.LimitReader(resp.Body, maxBytes+1))
 	if err != nil {
 		return a.noResponse(method, err, true)
 	}
-	if n > most {
-		return &tooBigError{most}
+	if n > maxBytes {
+		return &tooBigError{maxBytes}
 	}
 	return nil
 }

@@ -19,20 +19,20 @@ func sendError(err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	var no *apiError
+	var apiErr *apiError
 	var none *noResponseError
 	switch {
 	case errors.Is(err, errMigrated):
 		return &channels.SendError{Err: err, Permanent: true}
-	case errors.As(err, &no):
-		return &channels.SendError{Err: err, Permanent: no.isPermanent(), Unknown: no.isOutcomeUnknown(), After: no.retryDelay()}
+	case errors.As(err, &apiErr):
+		return &channels.SendError{Err: err, Permanent: apiErr.isPermanent(), Unknown: apiErr.isOutcomeUnknown(), After: apiErr.retryDelay()}
 	case errors.As(err, &none):
 		return &channels.SendError{Err: err, Unknown: none.Written}
 	}
 	return &channels.SendError{Err: err}
 }
 
-// isPermanent tells whether the same call would be refused again. A wrong token is not permanent,
+// isPermanent reports whether the same call would be refused again. A wrong token is not permanent,
 // because the operator can fix it.
 func (e *apiError) isPermanent() bool {
 	if e.NotTelegram {
@@ -45,8 +45,8 @@ func (e *apiError) isPermanent() bool {
 	return e.Code >= 400 && e.Code < 500
 }
 
-// isOutcomeUnknown tells whether the call may have been executed in spite of the error. The Bot API
-// returns 500, and a proxy 502, 503 or 504, also after a message was sent.
+// isOutcomeUnknown reports whether the call may have been executed in spite of the error. The Bot
+// API returns 500, and a proxy 502, 503 or 504, also after a message was sent.
 func (e *apiError) isOutcomeUnknown() bool { return e.Code >= http.StatusInternalServerError }
 
 // retryDelay is how long Telegram asks to wait.
@@ -57,28 +57,28 @@ func (e *apiError) retryDelay() time.Duration {
 	return max(e.RetryAfter, time.Second)
 }
 
-// isFormatRefused tells whether Telegram has refused the entities.
+// isFormatRefused reports whether Telegram has refused the entities.
 func isFormatRefused(err error) bool {
-	var no *apiError
-	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.mentions("entit", "can't parse")
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.Code == http.StatusBadRequest && apiErr.mentions("entit", "can't parse")
 }
 
-// isMediaTypeRefused tells whether a file that was refused as a photo, video or voice message may
+// isMediaTypeRefused reports whether a file that was refused as a photo, video or voice message may
 // be sent as a document.
 func isMediaTypeRefused(err error) bool {
-	var no *apiError
-	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.mentions(
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.Code == http.StatusBadRequest && apiErr.mentions(
 		"PHOTO_", "IMAGE_PROCESS_FAILED", "VOICE_MESSAGES_FORBIDDEN", "WEBPAGE_MEDIA_EMPTY", "MEDIA_INVALID",
 		"VIDEO_CONTENT_TYPE_INVALID", "too big for a photo", "wrong type of the web page content", "not enough rights to send photos",
 		"wrong file type", "type of file mismatch", "photo has unacceptable",
 	)
 }
 
-// isFileRefused tells whether Telegram may have refused a file, or the file cannot be read.
+// isFileRefused reports whether Telegram may have refused a file, or the file cannot be read.
 func isFileRefused(err error) bool {
-	var no *apiError
-	if errors.As(err, &no) {
-		return no.Code == http.StatusBadRequest && !no.mentions(chatErrors...) || no.Code == http.StatusRequestEntityTooLarge
+	var apiErr *apiError
+	if errors.As(err, &apiErr) {
+		return apiErr.Code == http.StatusBadRequest && !apiErr.mentions(chatErrors...) || apiErr.Code == http.StatusRequestEntityTooLarge
 	}
 	return isUnreadable(err)
 }
@@ -93,42 +93,42 @@ var albumItemPattern = regexp.MustCompile(`message #([0-9]+)`)
 // refusedItem returns which item of an album was refused, counted from 1, or 0 if Telegram does not
 // say.
 func refusedItem(err error) int {
-	var no *apiError
-	if !errors.As(err, &no) {
+	var apiErr *apiError
+	if !errors.As(err, &apiErr) {
 		return 0
 	}
-	if m := albumItemPattern.FindStringSubmatch(no.Description); m != nil {
+	if m := albumItemPattern.FindStringSubmatch(apiErr.Description); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}
 	return 0
 }
 
-// isRateLimited tells whether Telegram asks to wait.
+// isRateLimited reports whether Telegram asks to wait.
 func isRateLimited(err error) bool {
-	var no *apiError
-	return errors.As(err, &no) && no.retryDelay() > 0
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.retryDelay() > 0
 }
 
-// migratedTo returns the new id of a group that became a supergroup, or 0.
+// migratedTo returns the new ID of a group that became a supergroup, or 0.
 func migratedTo(err error) int64 {
-	var no *apiError
-	if errors.As(err, &no) {
-		return no.MigrateTo
+	var apiErr *apiError
+	if errors.As(err, &apiErr) {
+		return apiErr.MigrateTo
 	}
 	return 0
 }
 
-// isMessageGone tells whether a message to delete or edit does not exist, or not in a chat that the
-// bot can reach.
+// isMessageGone reports whether a message to delete or edit does not exist, or not in a chat that
+// the bot can reach.
 func isMessageGone(err error) bool {
-	var no *apiError
-	return errors.Is(err, errMigrated) || errors.As(err, &no) && no.Code == http.StatusBadRequest &&
-		no.mentions("message to delete not found", "message to edit not found", "MESSAGE_ID_INVALID")
+	var apiErr *apiError
+	return errors.Is(err, errMigrated) || errors.As(err, &apiErr) && apiErr.Code == http.StatusBadRequest &&
+		apiErr.mentions("message to delete not found", "message to edit not found", "MESSAGE_ID_INVALID")
 }
 
-// isNotModified tells whether an edit was refused only because it changes nothing.
+// isNotModified reports whether an edit was refused only because it changes nothing.
 func isNotModified(err error) bool {
-	var no *apiError
-	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.mentions("message is not modified")
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.Code == http.StatusBadRequest && apiErr.mentions("message is not modified")
 }

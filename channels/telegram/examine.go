@@ -68,8 +68,8 @@ func (x *examination) addFailure(check string, err error) {
 // examineToken checks the token. It reports whether further checks make sense.
 func (x *examination) examineToken(ctx context.Context) bool {
 	me, err := x.api.getMe(ctx)
-	if wrong := tokenError(err); wrong != nil {
-		x.addFinding(checkToken, channels.Bad, wrong.Error(), "copy the token that @BotFather shows for this bot (/mybots → API Token) to where channels.telegram.token says")
+	if tokenErr := tokenError(err); tokenErr != nil {
+		x.addFinding(checkToken, channels.Bad, tokenErr.Error(), "copy the token that @BotFather shows for this bot (/mybots → API Token) to where channels.telegram.token says")
 		return false
 	}
 	if err != nil {
@@ -147,13 +147,13 @@ func (x *examination) examinePoller(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, wait+callTimeout)
 	defer cancel()
 	waiting, err := x.api.getUpdates(call, map[string]any{"timeout": int(wait / time.Second), "limit": 1})
-	var no *apiError
+	var apiErr *apiError
 	switch {
 	case err == nil && len(waiting) > 0:
 		x.addFinding(checkPoller, channels.Good, "messages wait for the daemon, so no other program polls", "")
 	case err == nil:
 		x.addFinding(checkPoller, channels.Good, fmt.Sprintf("nobody else polled within %s", wait.Truncate(time.Second)), "")
-	case errors.As(err, &no) && no.Code == http.StatusConflict:
+	case errors.As(err, &apiErr) && apiErr.Code == http.StatusConflict:
 		x.addFinding(checkPoller, channels.Bad, explainConflict(err).Error(), fixSharedToken)
 	default:
 		x.addFailure(checkPoller, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// isForBot tells whether a message is to be received at all. For an album, one part is enough.
+// isForBot reports whether a message is to be received at all. For an album, one part is enough.
 func (c *Channel) isForBot(m *message) bool {
 	switch {
 	case m.Chat.Type == models.ChatTypeChannel, m.IsAutoForward: // a channel's post, or its copy in the discussion group
@@ -28,8 +28,8 @@ func (c *Channel) isForBot(m *message) bool {
 	return c.o.Groups == "all" || c.addressesBot(m)
 }
 
-// addressesBot tells whether a message in a group mentions the bot, replies to it, or is one of its
-// commands.
+// addressesBot reports whether a message in a group mentions the bot, replies to it, or is one of
+// its commands.
 func (c *Channel) addressesBot(m *message) bool {
 	if r := m.repliedTo(); r != nil && r.From != nil && r.From.ID == c.botUser.ID {
 		return true
@@ -67,7 +67,7 @@ func (c *Channel) commandTarget(m *message) (bot string, ok bool) {
 	return "", false
 }
 
-// isMenuCommand tells whether a command without a bot name is in the menu. Other commands may be
+// isMenuCommand reports whether a command without a bot name is in the menu. Other commands may be
 // for other bots of the group.
 func (c *Channel) isMenuCommand(command string) bool {
 	name := strings.ToLower(strings.TrimPrefix(command, "/"))

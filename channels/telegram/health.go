@@ -37,8 +37,8 @@ func (c *Channel) Health() error {
 func (h *health) lastingError() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var no *apiError
-	if errors.As(h.err, &no) && no.Code == http.StatusConflict || time.Since(h.since) >= outageAfter {
+	var apiErr *apiError
+	if errors.As(h.err, &apiErr) && apiErr.Code == http.StatusConflict || time.Since(h.since) >= outageAfter {
 		return h.err
 	}
 	return nil

@@ -50,7 +50,7 @@ func (c *Channel) loadIdentity(ctx context.Context) error {
 // gatewayID is the ID of a message for the gateway.
 func (c *Channel) gatewayID(m *message) string { return c.idPrefix + m.gatewayID() }
 
-// isOwnID tells whether a message with this gateway ID was sent to this bot.
+// isOwnID reports whether a message with this gateway ID was sent to this bot.
 func (c *Channel) isOwnID(id string) bool {
 	rest, ok := strings.CutPrefix(id, c.idPrefix)
 	return ok && !strings.Contains(rest, botSeparator)

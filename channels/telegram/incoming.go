@@ -92,8 +92,8 @@ func (u *user) toUser() channels.User {
 	}
 }
 
-// downloadMedia downloads a message's file, if it has one. problem is a notice for the reader about
-// a failed download.
+// downloadMedia downloads a message's file, if it has one. problem describes a failed download, for
+// the sender and the agent.
 func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *message) (path, problem string) {
 	f := m.attachedFile()
 	if f == nil {
@@ -123,7 +123,8 @@ func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *me
 	return "", problem
 }
 
-// notifySender replies to the sender of a message. It is not retried: the agent is told as well.
+// notifySender replies to the sender of a message. A failure is not retried, because the agent gets
+// the same notice.
 func (c *Channel) notifySender(ctx context.Context, in channels.Incoming, text string) {
 	_, err := c.Send(ctx, channels.Outgoing{Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID})
 	if err != nil {

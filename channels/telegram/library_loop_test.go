@@ -180,7 +180,7 @@ func TestTheLibraryEndsBeforeItsHandlersDo(t *testing.T) {
 }
 
 // This is why batch.go has a goroutine per chat: in order within it, and side by side with others.
-// With one worker and handlers that are no goroutines, the library has every chat wait for one.
+// With one worker and handlers that are no goroutines, the library makes every chat wait for one.
 func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 	for name, options := range map[string][]bot.Option{
 		"by default":                 nil,

@@ -42,7 +42,7 @@ func routeOf(req *http.Request) (method, route string, err error) {
 	return method, "", fmt.Errorf("%s did not come through the library", method)
 }
 
-// throughLibrary tells whether a method of the library's Bot is among the callers.
+// throughLibrary reports whether a method of the library's Bot is among the callers.
 func throughLibrary() bool {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
@@ -57,7 +57,7 @@ func throughLibrary() bool {
 	}
 }
 
-// hasFile tells whether a request is a form with a file.
+// hasFile reports whether a request is a form with a file.
 func hasFile(req *http.Request) bool {
 	kind, params, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || req.GetBody == nil {

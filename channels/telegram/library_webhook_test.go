@@ -17,7 +17,8 @@ import (
 // These tests show what the webhook of github.com/go-telegram/bot answers, and so why webhook.go
 // exists.
 
-// newLibraryWebhook is the webhook of the library, and what has its updates handled until ctx ends.
+// newLibraryWebhook returns the webhook of the library, and a function that handles its updates
+// until ctx ends.
 func newLibraryWebhook(t *testing.T, handle func(*models.Update)) (h http.Handler, start func(ctx context.Context)) {
 	t.Helper()
 	b, err := bot.New(telegramtest.DefaultToken, bot.WithSkipGetMe(), bot.WithWebhookSecretToken("secret"),

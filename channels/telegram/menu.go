@@ -56,8 +56,8 @@ func (c *Channel) publishMenu(ctx context.Context) {
 	retrier := c.newRetrier("command menu not set, will retry")
 	for {
 		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu})
-		var no *apiError
-		if errors.As(err, &no) && no.isPermanent() {
+		var apiErr *apiError
+		if errors.As(err, &apiErr) && apiErr.isPermanent() {
 			c.log.Warn("command menu not set", zap.Error(err))
 			return
 		}

@@ -11,7 +11,7 @@ import (
 
 const super = int64(-1001234567890)
 
-// allGroups has the bot take all messages of groups.
+// allGroups makes the bot accept all messages of groups.
 func allGroups(o *telegram.Options) { o.Groups = "all" }
 
 func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {

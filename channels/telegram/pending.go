@@ -32,7 +32,7 @@ func newPendingMessage(group string) *pendingMessage {
 	return &pendingMessage{group: group, changed: make(chan struct{}, 1), ready: make(chan struct{})}
 }
 
-// accepts tells whether a message is another part of the album.
+// accepts reports whether a message is another part of the album.
 func (p *pendingMessage) accepts(m *message) bool {
 	return m.Group != "" && !p.closed && len(p.messages)+p.storing < maxAlbum && p.messages[0].Group == m.Group
 }
@@ -45,7 +45,7 @@ func (p *pendingMessage) recheck() {
 	}
 }
 
-// isComplete tells whether a message has all its parts, or after which time to check again. The
+// isComplete reports whether a message has all its parts, or after which time to check again. The
 // caller holds receiver.mu.
 func (in *receiver) isComplete(p *pendingMessage) (now bool, after time.Duration) {
 	switch {
@@ -174,7 +174,7 @@ func (in *receiver) nextPending(q *chatQueue) *pendingMessage {
 	return q.pending[0]
 }
 
-// anyAwaitsParts tells whether parts of an album may be missing because of a restart.
+// anyAwaitsParts reports whether parts of an album may be missing because of a restart.
 func (in *receiver) anyAwaitsParts() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -94,12 +94,12 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 }
 
 // FileLimit is the same in all chats.
-func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
+func (c *Channel) FileLimit(channels.Chat) (limit int64, words string) {
 	return c.maxUpload(), describeLimit(c.maxUpload())
 }
 
-func describeLimit(most int64) string {
-	return fmt.Sprintf("Telegram accepts files up to %d MB", most>>20)
+func describeLimit(maxBytes int64) string {
+	return fmt.Sprintf("Telegram accepts files up to %d MB", maxBytes>>20)
 }
 
 // maxUpload is the largest file to send. Whether a server other than Telegram's has a lower limit
@@ -113,11 +113,11 @@ func (c *Channel) maxUpload() int64 {
 
 // splitMessage returns the parts of a message: the text, or the document that replaces it, then the
 // files. A text that fits is the caption of the first file.
-func splitMessage(m channels.Message, most int64) []messagePart {
+func splitMessage(m channels.Message, maxBytes int64) []messagePart {
 	if m.Screen != nil {
-		return splitScreen(m, most)
+		return splitScreen(m, maxBytes)
 	}
-	files, refused := dropOversized(m.Media, most)
+	files, refused := dropOversized(m.Media, maxBytes)
 	words, doc := renderText(m.Text)
 	rest := groupFiles(files)
 	if doc != nil {
@@ -170,11 +170,11 @@ func renderText(source string) (markdown.Text, *channels.File) {
 }
 
 // dropOversized returns the files within the limit, and a notice about the others.
-func dropOversized(files []channels.File, most int64) (good []channels.File, refused string) {
+func dropOversized(files []channels.File, maxBytes int64) (good []channels.File, refused string) {
 	var lines []string
 	for _, f := range files {
-		if f.Size > most {
-			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), describeLimit(most)))
+		if f.Size > maxBytes {
+			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), describeLimit(maxBytes)))
 			continue
 		}
 		good = append(good, f)

@@ -11,42 +11,43 @@ import (
 	"github.com/go-telegram/bot"
 )
 
-// poller polls for updates. The next poll confirms them, because they are stored by then.
+// poller polls for updates. Each poll confirms the updates of the previous one, which are stored by
+// then.
 type poller struct {
-	c            *Channel
-	receiver     *receiver
-	complete     chan<- struct{} // nil, or closed when Telegram has no more waiting updates
-	lastUpdate   int64           // ID of the last stored update
-	sawNewUpdate bool            // an update arrived that no earlier run has received
+	c               *Channel
+	receiver        *receiver
+	backlogReceived chan<- struct{} // nil, or closed when Telegram has no more waiting updates
+	lastUpdate      int64           // ID of the last stored update
+	sawNewUpdate    bool            // an update arrived that no earlier run has received
 }
 
-// run polls until ctx ends. It returns an error only if Telegram does not know the token.
+// run polls until ctx ends. It returns an error only if Telegram rejects the token.
 func (p *poller) run(ctx context.Context) error {
-	network := p.c.newRetrier("poll failed, will retry")
-	fresh := true // no poll has succeeded yet, and no webhook was removed
+	retrier := p.c.newRetrier("poll failed, will retry")
+	firstPoll := true // no poll has succeeded yet, and no webhook was removed
 	for ctx.Err() == nil {
 		batch, err := p.poll(ctx)
-		if fresh && isWebhookConflict(err) {
+		if firstPoll && isWebhookConflict(err) {
 			if err = p.c.removeWebhook(ctx); err == nil {
-				fresh = false
+				firstPoll = false
 				continue
 			}
 		}
 		if err == nil {
-			fresh = false
-			err = p.accept(ctx, batch)
+			firstPoll = false
+			err = p.acceptUpdates(ctx, batch)
 		}
 		if err == nil {
-			network.Reset()
+			retrier.Reset()
 			p.c.connectionHealth.set(nil)
 			continue
 		}
-		if wrong := tokenError(err); wrong != nil {
-			return wrong
+		if tokenErr := tokenError(err); tokenErr != nil {
+			return tokenErr
 		}
 		err = explainConflict(err)
 		p.c.connectionHealth.set(err)
-		if !network.Wait(ctx, err) {
+		if !retrier.Wait(ctx, err) {
 			return nil
 		}
 	}
@@ -56,8 +57,8 @@ func (p *poller) run(ctx context.Context) error {
 // poll requests updates, and confirms the stored ones.
 func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	wait := p.c.o.Timing.Poll
-	if p.complete != nil {
-		wait = 0 // an album waits for the updates that are there already
+	if p.backlogReceived != nil {
+		wait = 0 // the parts of an interrupted album may be among the waiting updates
 	}
 	offset := int64(0) // all waiting updates
 	if p.lastUpdate != 0 {
@@ -81,19 +82,19 @@ const batchSize = 100
 
 var errStalled = errors.New("getUpdates: no response in time; reconnecting")
 
-// isWebhookConflict tells whether a poll was refused because a webhook is set.
+// isWebhookConflict reports whether a poll was refused because a webhook is set.
 func isWebhookConflict(err error) bool {
-	var no *apiError
-	return errors.As(err, &no) && no.Code == http.StatusConflict && no.mentions("webhook")
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.Code == http.StatusConflict && apiErr.mentions("webhook")
 }
 
 // explainConflict adds the likely cause to a conflict error.
 func explainConflict(err error) error {
-	var no *apiError
+	var apiErr *apiError
 	switch {
 	case isWebhookConflict(err):
 		return fmt.Errorf("another program has set a webhook for this bot; only one program can use a token: %w", err)
-	case errors.As(err, &no) && no.Code == http.StatusConflict:
+	case errors.As(err, &apiErr) && apiErr.Code == http.StatusConflict:
 		return fmt.Errorf("another program polls with this bot's token; only one program can use a token: %w", err)
 	}
 	return err
@@ -104,37 +105,37 @@ func explainConflict(err error) error {
 func (c *Channel) removeWebhook(ctx context.Context) error {
 	err := executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err == nil {
-		c.log.Info("a webhook is set for this bot; it was removed, because the mode is poll")
+		c.log.Info("removed the webhook of this bot, because the mode is poll")
 	}
 	return err
 }
 
-// accept accepts a batch. Updates without an ID are skipped.
-func (p *poller) accept(ctx context.Context, batch []json.RawMessage) error {
+// acceptUpdates stores a batch of updates. Updates without an ID are skipped.
+func (p *poller) acceptUpdates(ctx context.Context, batch []json.RawMessage) error {
 	last := int64(0)
-	var fresh []*update
+	var newUpdates []*update
 	for _, raw := range batch {
 		u, ok := p.receiver.decodeUpdate(raw)
 		if u.ID == 0 {
 			continue
 		}
 		last = u.ID
-		if !p.wasReceived(u.ID) {
+		if !p.checkReceived(u.ID) {
 			if !ok {
 				u.Message, u.CallbackQuery = nil, nil
 			}
-			fresh = append(fresh, u)
+			newUpdates = append(newUpdates, u)
 		}
 	}
-	if len(fresh) > 0 {
-		if !p.receiver.acceptBatch(ctx, fresh) {
+	if len(newUpdates) > 0 {
+		if !p.receiver.acceptBatch(ctx, newUpdates) {
 			return nil // shutting down
 		}
 		p.c.lastStored = last
 	}
-	if p.complete != nil && len(batch) < batchSize {
-		close(p.complete)
-		p.complete = nil
+	if p.backlogReceived != nil && len(batch) < batchSize {
+		close(p.backlogReceived)
+		p.backlogReceived = nil
 	}
 	switch {
 	case last != 0:
@@ -154,8 +155,9 @@ var errUnnumbered = errors.New("getUpdates: no update has an update_id")
 // without updates Telegram restarts at a random ID, so IDs further away are new.
 const resumeWindow = 1000
 
-// wasReceived tells whether an earlier run has received an update.
-func (p *poller) wasReceived(id int64) bool {
+// checkReceived reports whether an earlier run has received an update. After the first new update,
+// all later ones count as new.
+func (p *poller) checkReceived(id int64) bool {
 	if !p.sawNewUpdate && id <= p.c.lastStored && id > p.c.lastStored-resumeWindow {
 		return true
 	}

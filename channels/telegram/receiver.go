@@ -134,9 +134,9 @@ func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() s
 	return in.storePart(ctx, q, u, cursor)
 }
 
-// canReceiveNow tells whether a message can be received at once: it is complete, needs no download,
-// and its chat has no pending messages. A menu command overtakes pending messages, so that /stop is
-// not delayed.
+// canReceiveNow reports whether a message can be received at once: it is complete, needs no
+// download, and its chat has no pending messages. A menu command overtakes pending messages, so
+// that /stop is not delayed.
 func (in *receiver) canReceiveNow(q *chatQueue, m *message) bool {
 	if m.Group != "" || m.hasFiles() {
 		return false

@@ -15,7 +15,7 @@ import (
 )
 
 // Run receives updates until ctx ends, by polling or by webhook. It returns an error only if
-// Telegram does not know the token or SetMemory was not called. Other failures are retried.
+// Telegram rejects the token or SetMemory was not called. Other failures are retried.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil
@@ -78,12 +78,12 @@ func (c *Channel) loadState(ctx context.Context, receive channels.Receive) (part
 func (in *receiver) run(ctx context.Context) error {
 	c := in.c
 	work, ctx := errgroup.WithContext(ctx)
-	var complete chan struct{} // closed when Telegram has sent the rest of albums that a restart interrupted
+	var backlogReceived chan struct{} // closed when Telegram has sent the missing parts of albums that a restart interrupted
 	if in.anyAwaitsParts() {
-		complete = make(chan struct{})
+		backlogReceived = make(chan struct{})
 		work.Go(func() error {
 			select {
-			case <-complete:
+			case <-backlogReceived:
 				in.stopAwaiting()
 			case <-ctx.Done():
 			}
@@ -91,14 +91,14 @@ func (in *receiver) run(ctx context.Context) error {
 		})
 	}
 	if c.webhook == nil {
-		p := &poller{c: c, receiver: in, complete: complete}
+		p := &poller{c: c, receiver: in, backlogReceived: backlogReceived}
 		work.Go(func() error { return p.run(ctx) })
 		return work.Wait()
 	}
 	deliver := deliverFunc(func(request context.Context, raw []byte) error { return in.handleDelivery(ctx, request, raw) })
 	c.deliverUpdate.Store(&deliver)
 	defer c.deliverUpdate.Store(nil)
-	work.Go(func() error { return c.maintainWebhook(ctx, complete) })
+	work.Go(func() error { return c.maintainWebhook(ctx, backlogReceived) })
 	return work.Wait()
 }
 
@@ -113,8 +113,8 @@ func (c *Channel) fetchBotUser(ctx context.Context) error {
 			c.connectionHealth.set(nil)
 			return nil
 		}
-		if wrong := tokenError(err); wrong != nil {
-			return wrong
+		if tokenErr := tokenError(err); tokenErr != nil {
+			return tokenErr
 		}
 		c.connectionHealth.set(err)
 		if !retrier.Wait(ctx, err) {
@@ -123,11 +123,11 @@ func (c *Channel) fetchBotUser(ctx context.Context) error {
 	}
 }
 
-// tokenError returns an error for the operator if Telegram does not know the token, or nil.
+// tokenError returns an error for the operator if Telegram rejects the token, or nil.
 func tokenError(err error) error {
-	var no *apiError
-	if errors.As(err, &no) && (no.Code == http.StatusUnauthorized || no.Code == http.StatusNotFound) {
-		return fmt.Errorf("the server does not know this bot: check channels.telegram.token and apiBase: %w", no)
+	var apiErr *apiError
+	if errors.As(err, &apiErr) && (apiErr.Code == http.StatusUnauthorized || apiErr.Code == http.StatusNotFound) {
+		return fmt.Errorf("the server does not know this bot: check channels.telegram.token and apiBase: %w", apiErr)
 	}
 	return nil
 }
@@ -139,9 +139,9 @@ func (c *Channel) newRetrier(what string) *httpclient.Retrier { return newRetrie
 
 func newRetrier(log *zap.Logger, what string) *httpclient.Retrier {
 	return httpclient.NewRetrier(log, what, time.Second/2, func(err error) time.Duration {
-		var no *apiError
-		if errors.As(err, &no) {
-			return no.retryDelay()
+		var apiErr *apiError
+		if errors.As(err, &apiErr) {
+			return apiErr.retryDelay()
 		}
 		return 0
 	})

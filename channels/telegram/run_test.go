@@ -85,7 +85,7 @@ func TestRunSurvivesNetworkErrors(t *testing.T) {
 func TestAConflictIsExplained(t *testing.T) {
 	for description, want := range map[string]string{
 		"Conflict: terminated by other getUpdates request; make sure that only one bot instance is running": "another program polls",
-		"Conflict: can't use getUpdates method while webhook is active":                                     "a webhook is set",
+		"Conflict: can't use getUpdates method while webhook is active":                                     "removed the webhook",
 	} {
 		r := newTestChannel(t)
 		r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, description))
@@ -93,7 +93,7 @@ func TestAConflictIsExplained(t *testing.T) {
 		r.start()
 		r.waitForMessages(1)
 		if log := r.logText(); !strings.Contains(log, want) {
-			t.Errorf("the log does not say that %s: %s", want, log)
+			t.Errorf("the log does not contain %q: %s", want, log)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func partiallySent(err error) error {
 	return &channels.SendError{Err: fmt.Errorf("some was sent, then: %w", se.Err), Permanent: se.Permanent, Unknown: !se.Permanent, After: se.After}
 }
 
-// isUnreadable tells whether a local file is missing or not permitted.
+// isUnreadable reports whether a local file is missing or not permitted.
 func isUnreadable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }

@@ -48,7 +48,7 @@ type Options struct {
 	Folder func(chatID string) (*os.Root, error)
 	// MaxDownload is the largest accepted file in bytes; 0: the limit of the server.
 	MaxDownload int64
-	// Admitted, if not nil, tells whether a user may talk to the bot. Messages of other users are
+	// Admitted, if not nil, reports whether a user may talk to the bot. Messages of other users are
 	// received without their files, and their button presses leave the buttons in place.
 	Admitted func(userID string) bool
 	Log      *zap.Logger
@@ -194,5 +194,5 @@ func (p chatAddress) String() string {
 	return fmt.Sprintf("%d_%d", p.chat, p.thread)
 }
 
-// isGroup tells whether the chat is a group. Telegram gives negative IDs to groups of all kinds.
+// isGroup reports whether the chat is a group. Telegram gives negative IDs to groups of all kinds.
 func (p chatAddress) isGroup() bool { return p.chat < 0 }

@@ -170,7 +170,7 @@ func (m *message) setOriginalChat(chat string) {
 	}
 }
 
-// hasFiles tells whether a message has files to download.
+// hasFiles reports whether a message has files to download.
 func (m *message) hasFiles() bool {
 	return m.attachedFile() != nil || m.repliedTo() != nil && m.repliedTo().attachedFile() != nil
 }
@@ -178,7 +178,7 @@ func (m *message) hasFiles() bool {
 // gatewayID is the ID of a message for the gateway, without a bot prefix.
 func (m *message) gatewayID() string { return messageID(m.address().chat, m.Chat.ID, m.ID) }
 
-// isGroup tells whether a message is from a group or supergroup.
+// isGroup reports whether a message is from a group or supergroup.
 func (m *message) isGroup() bool {
 	return m.Chat.Type == models.ChatTypeGroup || m.Chat.Type == models.ChatTypeSupergroup
 }

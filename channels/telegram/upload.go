@@ -88,7 +88,7 @@ func checkSendAs(as string, f channels.File) (string, error) {
 	return as, file.Close()
 }
 
-// isOpus tells whether Telegram plays an Ogg file as a voice message: its first page names the
+// isOpus reports whether Telegram plays an Ogg file as a voice message: its first page names the
 // codec.
 func isOpus(f channels.File) (bool, error) {
 	file, err := os.Open(f.Path)
@@ -104,8 +104,8 @@ func isOpus(f channels.File) (bool, error) {
 	return bytes.Contains(head[:n], []byte("OpusHead")), nil
 }
 
-// isPhoto tells whether a picture has the dimensions of a photo: width and height of at most 10000
-// in total, and a ratio of at most 20. For an unknown format Telegram decides.
+// isPhoto reports whether a picture has the dimensions of a photo: width and height of at most
+// 10000 in total, and a ratio of at most 20. For an unknown format Telegram decides.
 func isPhoto(f channels.File) (bool, error) {
 	var from io.Reader = strings.NewReader(f.Content)
 	if f.Path != "" {

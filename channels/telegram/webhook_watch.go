@@ -10,32 +10,33 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// maintainWebhook registers the webhook, and checks it until ctx ends. complete, if not nil, is
-// closed once the rest of albums that a restart interrupted has arrived or can no longer arrive. It
-// returns an error only if Telegram does not know the token.
-func (c *Channel) maintainWebhook(ctx context.Context, complete chan<- struct{}) error {
-	began := time.Now().Unix()
+// maintainWebhook registers the webhook, and checks it until ctx ends. backlogReceived, if not nil,
+// is closed once the missing parts of albums that a restart interrupted have arrived or can no
+// longer arrive. It returns an error if Telegram rejects the token, or if ctx ends during the
+// registration.
+func (c *Channel) maintainWebhook(ctx context.Context, backlogReceived chan<- struct{}) error {
+	reportedUntil := time.Now().Unix()
 	c.renewWebhook(ctx)
 	if err := c.registerWebhook(ctx); err != nil {
 		return err
 	}
-	if complete != nil {
+	if backlogReceived != nil {
 		c.awaitBacklog(ctx)
-		close(complete)
+		close(backlogReceived)
 	}
 	for httpclient.Sleep(ctx, c.o.Timing.Watch) {
 		info, err := c.api.getWebhookInfo(ctx)
 		if err != nil {
-			if wrong := tokenError(err); wrong != nil {
-				return wrong
+			if tokenErr := tokenError(err); tokenErr != nil {
+				return tokenErr
 			}
 			c.connectionHealth.set(err)
 			continue // the next check tries again
 		}
 		c.connectionHealth.set(nil)
-		if failed := info.LastError; failed > began {
-			began = failed
-			c.log.Warn("Telegram cannot deliver to the webhook, and tries again", zap.String("url", c.webhook.url),
+		if failed := info.LastError; failed > reportedUntil {
+			reportedUntil = failed
+			c.log.Warn("Telegram cannot deliver updates to the webhook and will retry", zap.String("url", c.webhook.url),
 				zap.String("reason", info.Reason), zap.Int("waiting", info.Pending))
 		}
 		if info.URL != c.webhook.url {
@@ -80,8 +81,8 @@ func (c *Channel) registerWebhook(ctx context.Context) error {
 			c.connectionHealth.set(nil)
 			return nil
 		}
-		if wrong := tokenError(err); wrong != nil {
-			return wrong
+		if tokenErr := tokenError(err); tokenErr != nil {
+			return tokenErr
 		}
 		c.connectionHealth.set(err)
 		if !retrier.Wait(ctx, err) {
@@ -90,7 +91,7 @@ func (c *Channel) registerWebhook(ctx context.Context) error {
 	}
 }
 
-// awaitBacklog waits until Telegram has no waiting updates, or for Timing.Resend.
+// awaitBacklog waits until Telegram has no waiting updates, at most for Timing.Resend.
 func (c *Channel) awaitBacklog(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timing.Resend)
 	defer cancel()

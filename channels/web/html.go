@@ -95,7 +95,7 @@ func (w *htmlWriter) Text(s string) {
 	w.write(html.EscapeString(s))
 }
 
-// Break writes a line break. HTML shows indentation only in code.
+// Break writes a line break. The indentation is ignored, because HTML shows it only in code.
 func (w *htmlWriter) Break(string) { w.write("<br>\n") }
 
 func (w *htmlWriter) write(s string) { w.out = append(w.out, s...) }
@@ -204,21 +204,21 @@ func (w *htmlWriter) beginLink(e markdown.Element) {
 	}
 }
 
-// endLink ends a link. Its target is written after it if the link cannot be followed, and a warning
-// if its text shows another address.
+// endLink ends a link. After a link that must not be followed its target is written; after any
+// other link, the warning about its text, if there is one.
 func (w *htmlWriter) endLink(e markdown.Element) {
 	if w.openLinks--; w.openLinks > 0 {
 		return
 	}
-	said := strings.TrimSpace(w.linkText.String())
-	if !markdown.Visible(said) {
-		said = markdown.ShownURL(e.URL)
-		w.Text(said)
+	text := strings.TrimSpace(w.linkText.String())
+	if !markdown.Visible(text) {
+		text = markdown.ShownURL(e.URL)
+		w.Text(text)
 	}
 	switch {
 	case w.href != "":
 		w.write("</a>" + html.EscapeString(e.Warning))
-	case e.Kind == markdown.Link && e.URL != "" && said != markdown.ShownURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
+	case e.Kind == markdown.Link && e.URL != "" && text != markdown.ShownURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + markdown.ShownURL(e.URL) + ")")
 	}
 }

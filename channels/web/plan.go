@@ -19,7 +19,7 @@ const maxMessageChars = 64 << 10
 const maxFileSize = 2 << 30
 
 // FileLimit returns the same limit for all chats.
-func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
+func (c *Channel) FileLimit(channels.Chat) (limit int64, words string) {
 	return maxFileSize, fmt.Sprintf("files here may have up to %d MB", int64(maxFileSize)>>20)
 }
 

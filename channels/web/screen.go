@@ -13,11 +13,11 @@ import (
 
 // The default colours of a terminal on the page, in every theme. The style sheet has the same.
 const (
-	defaultInk    = 0xdddddd
-	defaultGround = 0x111111
+	defaultForeground = 0xdddddd
+	defaultBackground = 0x111111
 )
 
-// decodeTerminal returns the screen of a planned message; nil means none.
+// decodeTerminal returns the caption and the screen of a planned message; nil means none.
 func decodeTerminal(o channels.Outgoing) (*history.Terminal, error) {
 	if len(o.Form) == 0 {
 		return nil, nil
@@ -51,7 +51,7 @@ func renderBody(text string, t *history.Terminal) string {
 // script applies. All text is escaped.
 func renderScreen(s *channels.Screen) string {
 	var b strings.Builder
-	b.WriteString(`<pre class="screen" role="group" aria-label="Terminal">` + "\n") // HTML ignores a line break there
+	b.WriteString(`<pre class="screen" role="group" aria-label="Terminal">` + "\n") // HTML ignores a line break directly after <pre>
 	last := len(s.Rows)
 	for last > 0 && len(shownRuns(s, last-1)) == 0 {
 		last--
@@ -69,9 +69,9 @@ func renderScreen(s *channels.Screen) string {
 // shownRun is a run with its final colours; -1 is the terminal's default.
 type shownRun struct {
 	channels.ScreenRun
-	ink, ground int
-	cursor      bool
-	trimmed     bool // trailing blanks were removed
+	foreground, background int
+	cursor                 bool
+	trimmed                bool // trailing blanks were removed
 }
 
 // shownRuns returns the runs of a row without invisible trailing blanks.
@@ -83,34 +83,35 @@ func shownRuns(s *channels.Screen, row int) []shownRun {
 		r.resolveColors()
 		runs = append(runs, r)
 		col += run.Width
-		if !r.invisible() || strings.TrimRight(r.Text, " ") != "" {
+		if !r.blanksInvisible() || strings.TrimRight(r.Text, " ") != "" {
 			used = len(runs)
 		}
 	}
-	if used > 0 && runs[used-1].invisible() {
+	if used > 0 && runs[used-1].blanksInvisible() {
 		last := &runs[used-1]
 		last.Text, last.trimmed = strings.TrimRight(last.Text, " "), true
 	}
 	return runs[:used]
 }
 
-// invisible reports whether blanks of the run are invisible.
-func (r *shownRun) invisible() bool { return r.ground < 0 && !r.Underline && !r.Strike }
+// blanksInvisible reports whether blanks of the run are invisible.
+func (r *shownRun) blanksInvisible() bool { return r.background < 0 && !r.Underline && !r.Strike }
 
-// resolveColors sets the colours. The cursor and reversed text each swap ink and ground, so
-// together they cancel out. Faint ink is mixed with the ground. Hidden text is replaced by blanks.
+// resolveColors sets the colours. The cursor and reversed text each swap foreground and background,
+// so together they cancel out. A faint foreground is mixed with the background. Hidden text is
+// replaced by blanks.
 func (r *shownRun) resolveColors() {
-	ink, ground := rgb(r.Foreground), rgb(r.Background)
+	foreground, background := rgb(r.Foreground), rgb(r.Background)
 	if r.Reverse != r.cursor {
-		ink, ground = orDefault(ground, defaultGround), orDefault(ink, defaultInk)
+		foreground, background = orDefault(background, defaultBackground), orDefault(foreground, defaultForeground)
 	}
 	if r.Faint {
-		ink = mixColors(orDefault(ink, defaultInk), orDefault(ground, defaultGround))
+		foreground = mixColors(orDefault(foreground, defaultForeground), orDefault(background, defaultBackground))
 	}
 	if r.Hidden && !r.cursor {
 		r.Text = strings.Repeat(" ", r.Width)
 	}
-	r.ink, r.ground = ink, ground
+	r.foreground, r.background = foreground, background
 }
 
 func rgb(c channels.Color) int {
@@ -148,11 +149,11 @@ func writeRun(b *strings.Builder, r shownRun) {
 	if r.cursor {
 		span = ` class="cursor"`
 	}
-	if r.ink >= 0 {
-		span += fmt.Sprintf(` data-ink="%06x"`, r.ink)
+	if r.foreground >= 0 {
+		span += fmt.Sprintf(` data-ink="%06x"`, r.foreground)
 	}
-	if r.ground >= 0 {
-		span += fmt.Sprintf(` data-ground="%06x"`, r.ground)
+	if r.background >= 0 {
+		span += fmt.Sprintf(` data-ground="%06x"`, r.background)
 	}
 	if n := utf8.RuneCountInString(r.Text); n != r.Width && n > 0 && !r.trimmed {
 		// Wide characters come from fonts whose widths differ from that of the terminal's font.

@@ -82,8 +82,8 @@ func (c Component) checkSelect(at string) error {
 	if n := len(c.Options); c.Type == StringSelect && (n < 1 || n > 25) {
 		return fieldError(at+".options", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 25 in length.")
 	}
-	least, most := c.valueBounds()
-	if least < 0 || most < 1 || most > 25 || least > most || c.Type == StringSelect && most > len(c.Options) {
+	minimum, maximum := c.valueBounds()
+	if minimum < 0 || maximum < 1 || maximum > 25 || minimum > maximum || c.Type == StringSelect && maximum > len(c.Options) {
 		return fieldError(at+".max_values", "NUMBER_TYPE_MAX", "min_values and max_values do not fit the options")
 	}
 	values := map[string]bool{}
@@ -103,27 +103,27 @@ func (c Component) checkSelect(at string) error {
 }
 
 // valueBounds returns how many values a select menu accepts.
-func (c Component) valueBounds() (least, most int) {
-	least, most = 1, 1
+func (c Component) valueBounds() (minimum, maximum int) {
+	minimum, maximum = 1, 1
 	if c.MinValues != nil {
-		least = *c.MinValues
+		minimum = *c.MinValues
 	}
 	if c.MaxValues != nil {
-		most = *c.MaxValues
+		maximum = *c.MaxValues
 	}
-	return least, most
+	return minimum, maximum
 }
 
 // lengthLimit is a text and its limits, in code points.
 type lengthLimit struct {
-	name, text  string
-	least, most int
+	name, text       string
+	minimum, maximum int
 }
 
 func checkLengths(at string, all []lengthLimit) error {
 	for _, l := range all {
-		if n := utf8.RuneCountInString(l.text); n < l.least || n > l.most {
-			return fieldError(at+"."+l.name, "BASE_TYPE_BAD_LENGTH", "Must be between %d and %d in length.", l.least, l.most)
+		if n := utf8.RuneCountInString(l.text); n < l.minimum || n > l.maximum {
+			return fieldError(at+"."+l.name, "BASE_TYPE_BAD_LENGTH", "Must be between %d and %d in length.", l.minimum, l.maximum)
 		}
 	}
 	return nil

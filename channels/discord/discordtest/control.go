@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Handshake is a fault of a connection to the gateway. The zero Handshake is no fault.
-type Handshake struct {
+// HandshakeFault is a fault of a connection to the gateway. The zero HandshakeFault is no fault.
+type HandshakeFault struct {
 	RefuseStatus int  // refuse the connection with this HTTP status
 	NoHello      bool // accept the connection, and never send anything
 	// The following replace READY or RESUMED.
@@ -17,7 +17,7 @@ type Handshake struct {
 	InvalidSession bool // op 9, not resumable
 	CloseCode      int  // close with this code
 	CutConnection  bool // cut the connection
-	// OnlyResume keeps the Handshake for the next RESUME; connections that identify succeed.
+	// OnlyResume keeps the fault for the next RESUME; connections that identify succeed.
 	OnlyResume bool
 }
 
@@ -88,11 +88,12 @@ func (s *Server) SetHeartbeatInterval(d time.Duration) {
 // SetHeartbeatACK sets whether heartbeats are acknowledged.
 func (s *Server) SetHeartbeatACK(on bool) { s.update(func() { s.gateway.noACK = !on }) }
 
-// SetMuted makes the gateway accept and read, but send nothing. The missing events are delivered by
-// a resume.
+// SetMuted sets whether the gateway sends nothing while it still accepts connections and reads. A
+// resume delivers the missed events.
 func (s *Server) SetMuted(on bool) { s.update(func() { s.gateway.muted = on }) }
 
-// SetStartLimit sets the limit of sessions. The default is 1000 at the same time.
+// SetStartLimit sets the limit of sessions. The default is 1000 sessions in total, and 1000
+// IDENTIFYs within 5 seconds.
 func (s *Server) SetStartLimit(l StartLimit) { s.update(func() { s.gateway.startLimit = l }) }
 
 // SetEventCopies sets a function that returns how many copies of an event are delivered: 0 drops
@@ -109,9 +110,9 @@ func (s *Server) GuildOutage(guild string, during func()) {
 	s.update(func() { s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreateEvent(guild)) })
 }
 
-// PlanHandshakes queues faults for the next connections.
-func (s *Server) PlanHandshakes(h ...Handshake) {
-	s.update(func() { s.gateway.handshakes = append(s.gateway.handshakes, h...) })
+// QueueHandshakeFaults queues faults for the next connections.
+func (s *Server) QueueHandshakeFaults(h ...HandshakeFault) {
+	s.update(func() { s.gateway.handshakeFaults = append(s.gateway.handshakeFaults, h...) })
 }
 
 // RequestHeartbeat asks all connections for a heartbeat, op 1.
@@ -143,8 +144,8 @@ func (s *Server) CloseConnections(code int) {
 // CutConnections cuts all connections without a close frame.
 func (s *Server) CutConnections() { s.forEachConnection(s.cutConnection) }
 
-// ExpireSessions makes resuming impossible, so that the gateway does not deliver the events of the
-// meantime.
+// ExpireSessions makes resuming impossible, so that the gateway does not deliver the events that
+// the bot missed.
 func (s *Server) ExpireSessions() {
 	s.update(func() {
 		for _, n := range s.gateway.sessions {

@@ -14,8 +14,8 @@ import (
 func TestPlannedHandshakeFaultsAreApplied(t *testing.T) {
 	bot := newTestBot(t)
 	identify := func(w *gatewayConn) { w.send(2, object{"token": bot.Token, "intents": usual}) }
-	bot.PlanHandshakes(discordtest.Handshake{Reconnect: true}, discordtest.Handshake{InvalidSession: true},
-		discordtest.Handshake{CloseCode: 4000}, discordtest.Handshake{CutConnection: true})
+	bot.QueueHandshakeFaults(discordtest.HandshakeFault{Reconnect: true}, discordtest.HandshakeFault{InvalidSession: true},
+		discordtest.HandshakeFault{CloseCode: 4000}, discordtest.HandshakeFault{CutConnection: true})
 	for _, op := range []int{7, 9} {
 		w := bot.dial()
 		identify(w)
@@ -28,7 +28,7 @@ func TestPlannedHandshakeFaultsAreApplied(t *testing.T) {
 		identify(w)
 		w.expectClose(code)
 	}
-	bot.PlanHandshakes(discordtest.Handshake{OnlyResume: true, NoReply: true})
+	bot.QueueHandshakeFaults(discordtest.HandshakeFault{OnlyResume: true, NoReply: true})
 	w := bot.dial()
 	session := bot.identify(w, usual)
 	bot.CutConnections()
@@ -44,7 +44,7 @@ func TestPlannedHandshakeFaultsAreApplied(t *testing.T) {
 	again.waitForEvent("RESUMED")
 	bot.expectNoPacket(silent)
 
-	bot.PlanHandshakes(discordtest.Handshake{RefuseStatus: http.StatusServiceUnavailable}, discordtest.Handshake{NoHello: true})
+	bot.QueueHandshakeFaults(discordtest.HandshakeFault{RefuseStatus: http.StatusServiceUnavailable}, discordtest.HandshakeFault{NoHello: true})
 	url := decodeJSON[struct{ URL string }](t, bot.mustCall("GET", "/gateway", nil).body).URL
 	if ws, resp, err := websocket.DefaultDialer.Dial(url+"?v=10&encoding=json", nil); err == nil {
 		_ = ws.Close()

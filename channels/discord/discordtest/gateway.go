@@ -12,7 +12,7 @@ import (
 type gateway struct {
 	conns             map[*conn]bool
 	sessions          map[string]*session
-	handshakes        []Handshake
+	handshakeFaults   []HandshakeFault
 	heartbeatInterval time.Duration
 	muted             bool // nothing is sent
 	noACK             bool
@@ -41,7 +41,7 @@ type session struct {
 // conn is one connection. Everything except ws is protected by the server's lock.
 type conn struct {
 	ws                *websocket.Conn
-	handshake         Handshake
+	handshakeFault    HandshakeFault
 	outgoing          [][]byte
 	session           *session
 	muted             bool // nothing more is sent
@@ -85,7 +85,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	}
 	s.connections.Add(1) // with the lock held, so that Close either waits for it or comes first
 	s.gateway.stats.Connects++
-	plan := s.gateway.nextHandshake(false)
+	plan := s.gateway.nextHandshakeFault(false)
 	s.mu.Unlock()
 	defer s.connections.Done()
 	if plan.RefuseStatus != 0 {
@@ -96,7 +96,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &conn{ws: ws, handshake: plan}
+	c := &conn{ws: ws, handshakeFault: plan}
 	s.update(func() {
 		s.gateway.conns[c] = true
 		c.heartbeatInterval = s.gateway.heartbeatInterval
@@ -118,13 +118,13 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// nextHandshake removes and returns the fault that is planned for the next connection, or for the
-// next RESUME.
-func (g *gateway) nextHandshake(resume bool) Handshake {
-	if len(g.handshakes) == 0 || g.handshakes[0].OnlyResume != resume {
-		return Handshake{}
+// nextHandshakeFault removes and returns the fault that is planned for the next connection, or for
+// the next RESUME.
+func (g *gateway) nextHandshakeFault(resume bool) HandshakeFault {
+	if len(g.handshakeFaults) == 0 || g.handshakeFaults[0].OnlyResume != resume {
+		return HandshakeFault{}
 	}
-	h := g.handshakes[0]
-	g.handshakes = g.handshakes[1:]
+	h := g.handshakeFaults[0]
+	g.handshakeFaults = g.handshakeFaults[1:]
 	return h
 }

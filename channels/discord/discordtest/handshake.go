@@ -47,7 +47,7 @@ func (s *Server) identify(c *conn, data json.RawMessage) {
 		s.closeConnection(c, 4014)
 	case len(s.gateway.identifyTimes) > l.MaxConcurrency || l.Remaining <= 0:
 		s.queuePacket(c, packet{Op: opInvalid, Data: encode(false)})
-	case s.applyHandshake(c):
+	case s.applyHandshakeFault(c):
 	default:
 		l.Remaining--
 		s.startSession(c, *in.Intents)
@@ -94,8 +94,8 @@ func (g *gateway) forgetOldSessions() {
 // resume continues a session after the last event that the client has received.
 func (s *Server) resume(c *conn, data json.RawMessage) {
 	s.gateway.stats.Resumes++
-	if h := s.gateway.nextHandshake(true); h != (Handshake{}) {
-		c.handshake = h
+	if h := s.gateway.nextHandshakeFault(true); h != (HandshakeFault{}) {
+		c.handshakeFault = h
 	}
 	var in struct {
 		Token   string `json:"token"`
@@ -109,7 +109,7 @@ func (s *Server) resume(c *conn, data json.RawMessage) {
 		s.closeConnection(c, 4002)
 	case !s.isBotToken(in.Token):
 		s.closeConnection(c, 4004)
-	case s.applyHandshake(c):
+	case s.applyHandshakeFault(c):
 	case old == nil:
 		s.queuePacket(c, packet{Op: opInvalid, Data: encode(false)})
 	case in.Seq < 0 || in.Seq > len(old.events):
@@ -128,11 +128,11 @@ func (s *Server) resume(c *conn, data json.RawMessage) {
 	}
 }
 
-// applyHandshake applies the planned fault instead of READY or RESUMED, and reports whether there
-// was one.
-func (s *Server) applyHandshake(c *conn) bool {
-	h := c.handshake
-	c.handshake = Handshake{}
+// applyHandshakeFault applies the planned fault instead of READY or RESUMED, and reports whether
+// there was one.
+func (s *Server) applyHandshakeFault(c *conn) bool {
+	h := c.handshakeFault
+	c.handshakeFault = HandshakeFault{}
 	switch {
 	case h.NoReply:
 		c.muted = true

@@ -93,8 +93,8 @@ func TestTheLibraryFindsNothingWrongInREST(t *testing.T) {
 		t.Errorf("commands: %+v", commands)
 	}
 	_, err = d.ChannelMessageSend("1", "x")
-	var no *discordgo.RESTError
-	if !errors.As(err, &no) || no.Message.Code != discordgo.ErrCodeUnknownChannel {
+	var apiErr *discordgo.RESTError
+	if !errors.As(err, &apiErr) || apiErr.Message.Code != discordgo.ErrCodeUnknownChannel {
 		t.Errorf("an unknown channel: %v", err)
 	}
 }

@@ -32,8 +32,8 @@ func (s *Server) readRequest(c *Call, r *http.Request) error {
 			return violationError(http.StatusBadRequest, 50035, "a body of the type %q", kind)
 		}
 	}
-	var no *apiError
-	if err != nil && !errors.As(err, &no) {
+	var apiErr *apiError
+	if err != nil && !errors.As(err, &apiErr) {
 		return expectedError(http.StatusBadRequest, 50109, "read the body: "+err.Error()) // a cancelled upload is no violation
 	}
 	if err != nil {

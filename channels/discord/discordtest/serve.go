@@ -115,26 +115,26 @@ func (s *Server) execute(c *Call, m method) (json.RawMessage, error) {
 
 // recordOutcome returns the status of the response, and counts invalid requests and violations.
 func (s *Server) recordOutcome(c *Call, m method, result json.RawMessage, err error) int {
-	var no *apiError
+	var apiErr *apiError
 	switch {
-	case !errors.As(err, &no) && m.created:
+	case !errors.As(err, &apiErr) && m.created:
 		return http.StatusCreated
-	case no == nil && result == nil:
+	case apiErr == nil && result == nil:
 		return http.StatusNoContent
-	case no == nil:
+	case apiErr == nil:
 		return http.StatusOK
 	}
 	s.update(func() {
-		c.Code = no.code
+		c.Code = apiErr.code
 		counted := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
-		if slices.Contains(counted, no.status) && no.scope != "shared" {
+		if slices.Contains(counted, apiErr.status) && apiErr.scope != "shared" {
 			s.invalidRequests++
 		}
-		if no.violation {
-			s.addViolation("%s: %v (call %d: %.200s)", c.Route, no, c.ID, c.Body)
+		if apiErr.violation {
+			s.addViolation("%s: %v (call %d: %.200s)", c.Route, apiErr, c.ID, c.Body)
 		}
 	})
-	return no.status
+	return apiErr.status
 }
 
 // addViolation records a violation. The lock must be held.
@@ -144,8 +144,8 @@ func (s *Server) addViolation(format string, args ...any) {
 
 // writeResponse writes the response of a call.
 func writeResponse(w http.ResponseWriter, status int, result json.RawMessage, err error) {
-	var no *apiError
-	if !errors.As(err, &no) {
+	var apiErr *apiError
+	if !errors.As(err, &apiErr) {
 		if result != nil {
 			w.Header().Set("Content-Type", "application/json")
 		}
@@ -153,28 +153,28 @@ func writeResponse(w http.ResponseWriter, status int, result json.RawMessage, er
 		_, _ = w.Write(result)
 		return
 	}
-	if no.body != "" {
+	if apiErr.body != "" {
 		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(no.status)
-		_, _ = w.Write([]byte(no.body))
+		w.WriteHeader(apiErr.status)
+		_, _ = w.Write([]byte(apiErr.body))
 		return
 	}
-	body := map[string]any{"message": no.text, "code": no.code}
-	if no.field != "" {
-		body["message"], body["errors"] = "Invalid Form Body", no.nestedErrors()
+	body := map[string]any{"message": apiErr.text, "code": apiErr.code}
+	if apiErr.field != "" {
+		body["message"], body["errors"] = "Invalid Form Body", apiErr.nestedErrors()
 	}
-	if no.status == http.StatusTooManyRequests {
-		body["retry_after"], body["global"] = no.retry.Seconds(), no.global
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(no.retry.Seconds()))))
-		w.Header().Set("X-RateLimit-Scope", no.scope)
-		w.Header().Set("X-RateLimit-Reset-After", formatSeconds(no.retry))
+	if apiErr.status == http.StatusTooManyRequests {
+		body["retry_after"], body["global"] = apiErr.retry.Seconds(), apiErr.global
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(apiErr.retry.Seconds()))))
+		w.Header().Set("X-RateLimit-Scope", apiErr.scope)
+		w.Header().Set("X-RateLimit-Reset-After", formatSeconds(apiErr.retry))
 		w.Header().Set("X-RateLimit-Remaining", "0")
-		if no.global {
+		if apiErr.global {
 			w.Header().Set("X-RateLimit-Global", "true")
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(no.status)
+	w.WriteHeader(apiErr.status)
 	_, _ = w.Write(encode(body))
 }
 

@@ -31,7 +31,7 @@ func (s *Server) decodeThread(c *Call) (threadDraft, error) {
 	return d, nil
 }
 
-var wrongChannelType = violationError(http.StatusBadRequest, 50024, "Cannot execute action on this channel type")
+var errWrongChannelType = violationError(http.StatusBadRequest, 50024, "Cannot execute action on this channel type")
 
 // startThreadFromMessage starts a thread at a message, whose ID the thread gets.
 func (s *Server) startThreadFromMessage(c *Call) (any, error) {
@@ -41,7 +41,7 @@ func (s *Server) startThreadFromMessage(c *Call) (any, error) {
 	}
 	parent := s.channels[m.ChannelID]
 	if parent.Type != TextChannel {
-		return nil, wrongChannelType
+		return nil, errWrongChannelType
 	}
 	if s.channels[m.ID] != nil {
 		return nil, expectedError(http.StatusBadRequest, 160004, "A thread has already been created for this message")
@@ -74,7 +74,7 @@ func (s *Server) startThread(c *Call) (any, error) {
 	case parent.Type == ForumChannel:
 		return s.startPost(c, parent, d)
 	case parent.Type != TextChannel:
-		return nil, wrongChannelType
+		return nil, errWrongChannelType
 	}
 	thread := s.addThread(parent, s.newID(), d.Name, s.Bot.ID)
 	thread.Type = PrivateThread // the default of Discord

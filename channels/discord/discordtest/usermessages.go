@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// UserSends makes a user send a message in a channel. Mentions are written <@id>.
+// UserSends makes a user send a message in a channel. Mentions are written <@ID>.
 func (s *Server) UserSends(channel, user, text string, files ...File) Message {
 	return s.userMessage(channel, user, Message{Content: text}, files)
 }

@@ -82,7 +82,7 @@ func clustersOf(text string) map[int]int {
 	return starts
 }
 
-// inCluster tells whether p lies inside a cluster that would fit a part. A space may be taken off
+// inCluster reports whether p lies inside a cluster that would fit a part. A space may be taken off
 // the mark before or behind it: Telegram trims it too.
 func inCluster(text string, clusters map[int]int, p, limit int) bool {
 	if _, ok := clusters[p]; ok || p == len(text) {

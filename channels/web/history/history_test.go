@@ -49,7 +49,7 @@ func mustAppend(t *testing.T, h *history.History, d history.NewEvent) history.Ev
 	return e
 }
 
-// eventIDs returns the ids of all events.
+// eventIDs returns the IDs of all events.
 func eventIDs(t *testing.T, h *history.History) (out []string) {
 	t.Helper()
 	events, err := h.Events(t.Context(), 0, 1<<62, operator, 1<<30)
@@ -103,7 +103,7 @@ func TestARefusalDoesNotAffectTheRestOfItsGroup(t *testing.T) {
 	}
 }
 
-// TestAChangeRolledBackWithOthersIsNotReported has a good change go together with one that fails.
+// TestAChangeRolledBackWithOthersIsNotReported commits a good change together with one that fails.
 func TestAChangeRolledBackWithOthersIsNotReported(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -256,7 +256,7 @@ func (p *tab) enter(modifier kb.Modifier) {
 	}
 }
 
-// chat returns the id of the chat that is shown, once it has one.
+// chat returns the ID of the chat that is shown, once it has one.
 func (p *tab) chat() string {
 	p.t.Helper()
 	p.until("location.hash.startsWith('#/c/')")

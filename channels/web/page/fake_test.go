@@ -42,7 +42,7 @@ type fake struct {
 	log     []obj // events with seq
 	live    map[string]obj
 	media   map[string]file
-	posted  map[string]obj // by client id
+	posted  map[string]obj // by client ID
 	streams map[chan obj]bool
 	turns   []obj
 	details map[int]obj
