@@ -54,8 +54,7 @@ func BenchmarkTelegramACPFlow(b *testing.B) {
 	}
 }
 
-// collectDelivered adds the words that calls have brought into the chat for good, as texts or as
-// files.
+// collectDelivered adds the words that calls have permanently added to the chat, as texts or files.
 func collectDelivered(calls []telegramtest.Call, words map[string]bool) {
 	for _, c := range calls {
 		texts := []string{c.Params["text"], c.Params["caption"]}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pictureScript is a prompt that has the agent of the tests show pictures.
+// pictureScript is a prompt that makes the agent of the tests show pictures.
 func pictureScript(contents ...string) string {
 	var b strings.Builder
 	for _, c := range contents {

@@ -54,7 +54,7 @@ type discordChat struct {
 	id, user string
 	lead     string // what leads each question
 	asked    int
-	ids      map[string]int // questions by the id of their messages
+	ids      map[string]int // questions by the ID of their messages
 }
 
 func (s *discordKillTest) askQuestion(c *discordChat) {

@@ -249,7 +249,7 @@ func TestDiscordThreads(t *testing.T) {
 	g := b.api.AddGuild("home")
 	ch := b.api.AddChannel(g.ID, "general").ID
 	m := b.api.UserSends(ch, ada, "<@"+b.api.Bot.ID+"> one")
-	b.api.WaitForText(t, m.ID, "you said one") // a thread has the id of its first message
+	b.api.WaitForText(t, m.ID, "you said one") // a thread has the ID of its first message
 	b.api.UserSends(m.ID, ada, "two")
 	b.api.WaitForText(t, m.ID, "you said two")
 	b.stop()

@@ -34,7 +34,7 @@ const (
 	gatewayDatabase, webDatabase = "nanobot.db", "history.db"
 	// workspacePlaceholder stands in the fixture's databases for the path of the workspace.
 	workspacePlaceholder = "/WORKSPACE"
-	// The ids of the updates in the journal of the webhook: of the album that is half gathered, of
+	// The IDs of the updates in the journal of the webhook: of the album that is half gathered, of
 	// the message after it, and of the album that was received.
 	halfAlbumUpdate, afterAlbumUpdate, fullAlbumUpdate = 872_001_000, 872_001_020, 872_001_040
 	// webChat is the conversation of ann.
@@ -43,7 +43,7 @@ const (
 
 var (
 	earlierState = filepath.Join("testdata", "state-v"+strconv.Itoa(earlierVersion))
-	// messageOf is the id of the message in an update of the journal.
+	// messageOf is the ID of the message in an update of the journal.
 	messageOf = func(update int) int { return update - 872_000_000 }
 )
 
@@ -184,7 +184,7 @@ func (b *earlierBot) talkOnTheWeb() {
 // when that was killed.
 func (b *earlierBot) workUntilKilledAgain() time.Time {
 	b.t.Helper()
-	b.tg = newEarlierTelegram(b.t) // without files, so that the album's file ids are the first
+	b.tg = newEarlierTelegram(b.t) // without files, so that the album's file IDs are the first
 	tg, dc, t := b.tg, b.dc, b.t
 	ann := b.enterAgain()
 	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))

@@ -180,9 +180,9 @@ func (b *earlierBot) questionAndCode() (press, code string) {
 	return "answer:" + b.column("SELECT id FROM question WHERE closed = 0")[0] + ":2", b.column("SELECT code FROM guest WHERE user = '21'")[0]
 }
 
-// offerAlbums has Telegram deliver the albums of the fixture again, under the same ids: of the one
-// that is half gathered also the parts that were not delivered yet, of the other one all parts that
-// were received.
+// offerAlbums makes Telegram deliver the albums of the fixture again, under the same IDs: of the
+// one that is half gathered also the parts that were not delivered yet, of the other one all parts
+// that were received.
 func (b *earlierBot) offerAlbums() {
 	b.tg.SetNextIDs(halfAlbumUpdate, messageOf(halfAlbumUpdate))
 	b.tg.UserSendsAlbum(telegramtest.UserPost{Chat: 30, Text: "look"}, fullAlbum()...)

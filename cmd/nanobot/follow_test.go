@@ -20,7 +20,7 @@ type script struct {
 	http.Client
 	hangUp func() // ends the stream
 	lines  *bufio.Scanner
-	seen   string // the id of the last event
+	seen   string // the ID of the last event
 }
 
 // turnInfo is what a script needs to know of a turn.

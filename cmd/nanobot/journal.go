@@ -34,15 +34,15 @@ func (e journalEncoder) EncodeEntry(entry zapcore.Entry, fields []zapcore.Field)
 		return nil, err
 	}
 	defer line.Free()
-	numbered := journalLines.Get()
-	numbered.AppendString(syslogLevel(entry.Level))
-	_, err = numbered.Write(line.Bytes())
-	return numbered, err
+	prefixed := journalLines.Get()
+	prefixed.AppendString(syslogPrefix(entry.Level))
+	_, err = prefixed.Write(line.Bytes())
+	return prefixed, err
 }
 
 var journalLines = buffer.NewPool()
 
-func syslogLevel(l zapcore.Level) string {
+func syslogPrefix(l zapcore.Level) string {
 	switch {
 	case l >= zapcore.DPanicLevel:
 		return "<2>"

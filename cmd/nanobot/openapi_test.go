@@ -175,7 +175,7 @@ const (
 	isJSON     = "application/json"
 )
 
-// sendMessage posts a text to a chat of its own and returns the id that it was given.
+// sendMessage posts a text to a chat of its own and returns the ID that it was given.
 func (a *api) sendMessage(text string) (id string) {
 	a.t.Helper()
 	answer := a.request(202, apiRequest{as: a.ann, method: "POST", template: messagesAt, path: "/api/chats/web-" + text + "-known-to-nobody-else/messages", kind: isJSON, body: encodeJSON(jsonObject{"text": text})})

@@ -20,7 +20,7 @@ func requireLandlock(t *testing.T) {
 	}
 }
 
-// takeOver is an agent that makes the config its own, has the daemon read it again, and looks for
+// takeOver is an agent that makes the config its own, makes the daemon read it again, and looks for
 // what is secret.
 const takeOver = `sed -i 's/landlock/none/; s/true/false/; s/\["7"\]/["*"]/' config.json
 sed 's/landlock/none/; s/true/false/' config.json > new.json; mv -f new.json config.json; cp new.json config.json

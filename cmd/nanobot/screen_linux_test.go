@@ -10,7 +10,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// awaitMessageID waits until the message with an id shows some words.
+// awaitMessageID waits until the message with an ID shows some words.
 func (b *telegramBot) awaitMessageID(id int, words string) telegramtest.Message {
 	b.t.Helper()
 	var found telegramtest.Message

@@ -71,7 +71,7 @@ func TestSoak(t *testing.T) {
 	s.restart(syscall.SIGTERM)
 	s.runLoad(span / 10)
 	s.awaitCleanUp()
-	before := s.leastResources()
+	before := s.minResources()
 	over, stormy = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stormy)
@@ -81,7 +81,7 @@ func TestSoak(t *testing.T) {
 	close(over)
 	<-stormy
 	s.awaitCleanUp()
-	after := s.leastResources()
+	after := s.minResources()
 	s.end(syscall.SIGTERM)
 	s.awaitCleanUp()
 	s.checkAnswers()
@@ -231,8 +231,8 @@ func (s *soak) end(signal syscall.Signal) {
 	s.ends = append(s.ends, len(s.tg.Calls("")))
 }
 
-// restart has another daemon take over. Now and then that is not even let start, but then nobody
-// gets an answer.
+// restart starts another daemon, which takes over. Now and then that is not even let start, but
+// then nobody gets an answer.
 func (s *soak) restart(signal syscall.Signal) {
 	s.end(signal)
 	s.start()
@@ -281,7 +281,7 @@ func (s *soak) disturb(over <-chan struct{}, deadly bool) {
 	}
 }
 
-// reload has the daemon read another config, or one with a mistake in it.
+// reload makes the daemon read another config, or one with a mistake in it.
 func (s *soak) reload(version int) {
 	if version%3 == 0 {
 		version = -version

@@ -34,7 +34,7 @@ type soakQuestion struct {
 type soakShown struct {
 	text   string
 	marked bool   // as a repetition
-	reply  string // what it answers, of a report: the id of that message, or its text
+	reply  string // what it answers, of a report: the ID of that message, or its text
 	call   int
 	files  int
 	at     time.Time // where the call does not tell

@@ -84,7 +84,7 @@ func closedAfter(d time.Duration) <-chan struct{} {
 	return c
 }
 
-// telegramFault has a few in a hundred calls fail, in all the ways there are.
+// telegramFault makes a few in a hundred calls fail, in every possible way.
 func (s *soak) telegramFault(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 	var mu sync.Mutex
 	return func(c telegramtest.Call) (f telegramtest.Fault) {
@@ -121,7 +121,7 @@ func (s *soak) telegramFault(random *rand.Rand) func(telegramtest.Call) telegram
 	}
 }
 
-// discordFault has a few in a hundred calls fail, in all the ways there are.
+// discordFault makes a few in a hundred calls fail, in every possible way.
 func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtest.Fault {
 	var mu sync.Mutex
 	return func(discordtest.Call) (f discordtest.Fault) {
@@ -156,18 +156,18 @@ func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtes
 // processResources are the memory and the open files of an idle daemon.
 type processResources struct{ rss, files int }
 
-// leastResources takes the least of some looks: connections that are not used any more are closed
-// by and by.
-func (s *soak) leastResources() (least processResources) {
+// minResources returns the minimum of several readings, because idle connections are closed
+// gradually.
+func (s *soak) minResources() (lowest processResources) {
 	s.t.Helper()
 	http.DefaultClient.CloseIdleConnections()
-	least = s.readResources()
+	lowest = s.readResources()
 	for range 20 {
 		time.Sleep(100 * time.Millisecond)
 		now := s.readResources()
-		least = processResources{min(least.rss, now.rss), min(least.files, now.files)}
+		lowest = processResources{min(lowest.rss, now.rss), min(lowest.files, now.files)}
 	}
-	return least
+	return lowest
 }
 
 func (s *soak) readResources() processResources {
@@ -191,8 +191,7 @@ func (s *soak) readResources() processResources {
 	return processResources{rss, open}
 }
 
-// awaitCleanUp waits until nobody is at home in the workspace, and no child of the daemon is dead
-// and not buried.
+// awaitCleanUp waits until no process runs in the workspace and the daemon has no zombie.
 func (s *soak) awaitCleanUp() {
 	s.t.Helper()
 	var left []string

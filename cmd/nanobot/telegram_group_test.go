@@ -39,7 +39,7 @@ func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) 
 	}
 }
 
-// A group that becomes a supergroup has another id on Telegram. For the agent it stays the same
+// A group that becomes a supergroup has another ID on Telegram. For the agent it stays the same
 // chat, with its history and its folder.
 func TestTelegramGroupThatBecomesASupergroupStaysTheSameChat(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ func toolModel(t *testing.T) func(agentstest.Request) agentstest.Reply {
 	}
 }
 
-// checkRealAgent has a real agent send an album to a Telegram chat and ask a question there,
+// checkRealAgent makes a real agent send an album to a Telegram chat and ask a question there,
 // through the tools that the daemon serves.
 func checkRealAgent(t *testing.T, a agentstest.Agent) {
 	t.Helper()

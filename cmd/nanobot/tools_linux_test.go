@@ -30,7 +30,7 @@ func toolBot(t *testing.T, more string) *bot {
 	return startBot(t, fmt.Sprintf(`{"terminal": {"command": "TEST_TOOLS_AGENT=1 GORACE=atexit_sleep_ms=0 exec %s"}%s`, self, more)+anybody)
 }
 
-// runScript has the agent of a chat carry out a script and returns what it prints.
+// runScript makes the agent of a chat run a script and returns its output.
 func (b *bot) runScript(chat string, s toolScript) string {
 	b.t.Helper()
 	before := len(b.net.Sent(chat))

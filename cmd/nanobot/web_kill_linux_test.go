@@ -62,7 +62,7 @@ type webKillTest struct {
 
 	mu   sync.Mutex
 	said []string
-	seen map[string]int // texts, and ids of messages
+	seen map[string]int // texts, and IDs of messages
 	last map[string]int // by chat, the number that was answered last
 	once sync.Once
 }

@@ -61,14 +61,14 @@ func (o Options) withGrants(ctx context.Context, f func(httpd.Grants) error) err
 	})
 }
 
-// RevokeLinks revokes a link or signs a browser out by its ID, or does so for all of a user by name
-// or of everybody. For a user without any access left it also drops waiting messages and stops
-// running turns.
-func RevokeLinks(ctx context.Context, o Options, who string) error {
+// RevokeLinks revokes links and signs browsers out: the one with the given ID, all of the given
+// user, or all (httpd.Everybody). For a user without any access left it also drops waiting messages
+// and stops running turns.
+func RevokeLinks(ctx context.Context, o Options, target string) error {
 	var revoked []httpd.Grant
 	lostAccess := map[string]bool{}
 	err := o.withGrants(ctx, func(grants httpd.Grants) (err error) {
-		revoked, err = grants.Revoke(ctx, who)
+		revoked, err = grants.Revoke(ctx, target)
 		for _, g := range revoked {
 			if err != nil {
 				break
@@ -84,24 +84,24 @@ func RevokeLinks(ctx context.Context, o Options, who string) error {
 	})
 	for _, g := range revoked {
 		o.Record(audit.Revoked, store.Pairing{Channel: web.Name, User: channels.User{ID: g.User}})
-		done := "signed out"
+		done := "Signed out"
 		if g.Kind == httpd.LinkGrant {
-			done = "revoked"
+			done = "Revoked"
 		}
-		fmt.Fprintf(o.Out, "%s %s of %s: %s.\n", g.Kind, g.ID, g.User, done)
+		fmt.Fprintf(o.Out, "%s %s %s of %s.\n", done, g.Kind, g.ID, g.User)
 	}
 	if err != nil {
 		return err
 	}
 	if len(revoked) == 0 {
-		return fmt.Errorf("there is no link, browser or user %q; see nanobot link --list", who)
+		return fmt.Errorf("there is no link, browser or user %q; see nanobot link --list", target)
 	}
 	for _, user := range slices.Sorted(maps.Keys(lostAccess)) {
 		if !lostAccess[user] {
 			continue
 		}
 		if err := o.dismissWebUser(ctx, user); err != nil {
-			return fmt.Errorf("%s is signed out, but running turns and waiting messages are not stopped: %w", user, err)
+			return fmt.Errorf("%s is signed out, but the user's running turns and waiting messages were not stopped: %w", user, err)
 		}
 	}
 	return nil
@@ -117,8 +117,8 @@ func hasWebAccess(ctx context.Context, cfg *config.Config, grants httpd.Grants, 
 	return slices.ContainsFunc(left, func(g httpd.Grant) bool { return g.User == user }), err
 }
 
-// dismissWebUser drops the messages and turns of a web user who has lost access, and waits for the
-// daemon.
+// dismissWebUser drops the messages of a web user who has lost access, and waits until the daemon
+// has stopped the turns.
 func (o Options) dismissWebUser(ctx context.Context, user string) error {
 	return o.withStore(ctx, func(s store.Store) error {
 		err := s.Dismiss(ctx, store.Person{Channel: web.Name, User: user})
@@ -144,7 +144,7 @@ func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Rol
 	if _, err := fmt.Fprintln(o.Out, base+httpd.EnterPath+code); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Err, "It signs one browser in (role %s), once, within %d minutes. To revoke it: nanobot link --revoke %s\n",
+	fmt.Fprintf(o.Err, "This link signs in one browser (role %s). It works once, within %d minutes. To revoke it: nanobot link --revoke %s\n",
 		role, int(httpd.LinkLife.Minutes()), id)
 	return nil
 }
@@ -157,7 +157,7 @@ func Address(h config.HTTP) (string, error) {
 		return "", fmt.Errorf("http.listen: %w", err)
 	}
 	if n, _ := strconv.Atoi(port); n == 0 {
-		return "", fmt.Errorf("http.listen: with port 0 only the daemon knows its address (got %q)", h.Listen)
+		return "", fmt.Errorf("http.listen: must name a fixed port, because with port 0 only the running daemon knows it (got %q)", h.Listen)
 	}
 	if len(h.Hosts) > 0 && h.LoopbackOnly() {
 		return "https://" + h.Hosts[0], nil

@@ -44,7 +44,7 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 	if _, err := os.Lstat(path); err == nil && !force {
 		return fmt.Errorf("%s exists already; choose another name, or use --force", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // for its owner only
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // CreateTemp sets mode 0600
 	if err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
@@ -114,14 +114,14 @@ func renameNew(from, to string) error {
 	return os.Rename(from, to) // a file system without links
 }
 
-// writeAsOwner writes a backup to a file. For root it starts this program again, which becomes the
-// owner of the state for good, while the file stays root's.
+// writeAsOwner writes a backup to a file. As root it runs this program as a child process, which
+// permanently drops root's privileges. The backup file still belongs to root.
 func writeAsOwner(ctx context.Context, o Options, f *os.File) error {
-	h, err := trust.StateOwner(o.Config)
+	owner, err := trust.StateOwner(o.Config)
 	if err != nil {
 		return err
 	}
-	if h.UID == 0 {
+	if owner.UID == 0 {
 		return Write(ctx, o, f)
 	}
 	self, err := os.Executable()
@@ -140,7 +140,8 @@ func writeAsOwner(ctx context.Context, o Options, f *os.File) error {
 	return err
 }
 
-// Write writes a backup to a writer, as the owner of the state: root gives up its rights for good.
+// Write writes a backup to a writer, as the owner of the state: root permanently drops its
+// privileges.
 func Write(ctx context.Context, o Options, w io.Writer) error {
 	if err := trust.EnterState(o.Config, o.Stderr); err != nil {
 		return err
@@ -150,7 +151,11 @@ func Write(ctx context.Context, o Options, w io.Writer) error {
 		return state.Explain(o.Config, fmt.Errorf("make the backup: %w", err))
 	}
 	if missing > 0 {
-		fmt.Fprintf(o.Stderr, "warning: the files of %d undelivered answers are missing in the state\n", missing)
+		answers := "answers"
+		if missing == 1 {
+			answers = "answer"
+		}
+		fmt.Fprintf(o.Stderr, "warning: the files of %d undelivered %s are missing from the state\n", missing, answers)
 	}
 	return nil
 }

@@ -34,14 +34,14 @@ func Restore(ctx context.Context, o Options, path string) error {
 		return fmt.Errorf("read the backup: %w", err)
 	}
 	defer f.Close()
-	h, err := trust.StateOwner(o.Config)
+	owner, err := trust.StateOwner(o.Config)
 	if err != nil {
 		return err
 	}
-	if b, ok := systemd.FindBot(o.Config.File()); ok && b.IsService() && !h.Exists && os.Geteuid() == 0 {
+	if b, ok := systemd.FindBot(o.Config.File()); ok && b.IsService() && !owner.Exists && os.Geteuid() == 0 {
 		return fmt.Errorf("there is no %s yet, which systemd creates: start %s once, stop it, and restore again", o.Config.Gateway.StateDir, b.Unit())
 	}
-	if err := trust.BecomeOwner(o.Config, h, o.Stderr); err != nil {
+	if err := trust.BecomeOwner(o.Config, owner, o.Stderr); err != nil {
 		return err
 	}
 	oldState, err := archive{o.Config.Gateway.StateDir, o.Version, o.Parts}.restore(ctx, f)

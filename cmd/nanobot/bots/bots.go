@@ -49,14 +49,14 @@ func (s *Server) bot(name string) (systemd.Bot, error) {
 
 // requireBot returns the bot with a name, or an error if there is none.
 func (s *Server) requireBot(name string) (systemd.Bot, error) {
-	f, err := s.bot(name)
+	bot, err := s.bot(name)
 	if err != nil {
-		return f, err
+		return bot, err
 	}
-	if _, err := os.Stat(f.Config()); err != nil {
-		return f, fmt.Errorf("there is no bot %s: %w", name, suggestSudo(err))
+	if _, err := os.Stat(bot.Config()); err != nil {
+		return bot, fmt.Errorf("there is no bot %s: %w", name, suggestSudo(err))
 	}
-	return f, nil
+	return bot, nil
 }
 
 // allBots returns the bots of the server, sorted by name. It skips folders without a valid name,
@@ -69,12 +69,12 @@ func (s *Server) allBots() ([]systemd.Bot, error) {
 	var all []systemd.Bot
 	for _, path := range configs {
 		name := filepath.Base(filepath.Dir(path))
-		f, err := s.bot(name)
+		bot, err := s.bot(name)
 		if err != nil {
 			fmt.Fprintf(s.Err, "%s is skipped: %v\n", path, err)
 			continue
 		}
-		all = append(all, f)
+		all = append(all, bot)
 	}
 	return all, nil
 }
@@ -90,11 +90,11 @@ func (s *Server) selectBots(names []string, all bool) (some []systemd.Bot, err e
 		return nil, exit.Usagef("add the name of a bot, or --all")
 	}
 	for _, name := range names {
-		f, err := s.requireBot(name)
+		bot, err := s.requireBot(name)
 		if err != nil {
 			return nil, err
 		}
-		some = append(some, f)
+		some = append(some, bot)
 	}
 	return some, nil
 }

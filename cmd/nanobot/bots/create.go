@@ -20,7 +20,7 @@ import (
 // Draft is a bot that is to be created.
 type Draft struct {
 	Command, Protocol, Template string
-	TokenFiles                  map[string]*string // by channel: a file with the token; "": none, -: standard input
+	TokenFiles                  map[string]*string // by channel: path of the file with the token; "" means no token, "-" means standard input
 	Allow                       []string
 	KeepState                   bool // of an earlier bot with the same name
 }
@@ -28,33 +28,33 @@ type Draft struct {
 // Create writes the config, the credentials and, from a template, the agent of a new bot. It
 // changes no bot that exists.
 func (s *Server) Create(name string, d Draft) error {
-	f, err := s.bot(name)
+	bot, err := s.bot(name)
 	if err != nil {
 		return err
 	}
 	if err := s.checkDraft(d); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(f.Dir()); err == nil {
-		return fmt.Errorf("%s exists already and is not changed; choose another name, or run nanobot bots remove %s", f.Dir(), name)
+	if _, err := os.Lstat(bot.Dir()); err == nil {
+		return fmt.Errorf("%s exists already and is not changed; choose another name, or run nanobot bots remove %s", bot.Dir(), name)
 	}
-	for _, dir := range f.StateDirs() {
+	for _, dir := range bot.StateDirs() {
 		if _, err := os.Lstat(dir); err == nil && !d.KeepState {
 			return fmt.Errorf("%s has the users and messages of an earlier bot of this name; add --keep-state to use them, choose another name, or run nanobot bots remove %s --purge", dir, name)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return suggestSudo(err)
 		}
 	}
-	if err := s.writeBot(f, d); err != nil {
+	if err := s.writeBot(bot, d); err != nil {
 		return suggestSudo(err)
 	}
-	if existing, _ := existingPaths(f.UnitOverrides()); len(existing) > 0 {
-		fmt.Fprintf(s.Err, "Its unit is changed by files that exist already: %s\n", strings.Join(existing, ", "))
+	if existing, _ := existingPaths(bot.UnitOverrides()); len(existing) > 0 {
+		fmt.Fprintf(s.Err, "These existing files change the bot's systemd unit: %s\n", strings.Join(existing, ", "))
 	}
 	if s.JSON {
-		return s.printBots([]systemd.Bot{f})
+		return s.printBots([]systemd.Bot{bot})
 	}
-	fmt.Fprintf(s.Out, "Wrote %s.\n", f.Config())
+	fmt.Fprintf(s.Out, "Wrote %s.\n", bot.Config())
 	if command, err := config.ParseCommand(config.Default().Terminal.Shell, d.Command); err == nil {
 		for _, w := range command.Warnings() {
 			fmt.Fprintln(s.Err, "warning: --command:", w)
@@ -113,20 +113,20 @@ func (s *Server) checkDraft(d Draft) error {
 
 // writeBot makes the bot's folder under another name and renames it when it is complete, so that a
 // bot exists whole or not at all.
-func (s *Server) writeBot(f systemd.Bot, d Draft) (err error) {
+func (s *Server) writeBot(bot systemd.Bot, d Draft) (err error) {
 	tokens, err := d.readTokens(s.In)
 	if err != nil {
 		return err
 	}
-	if err := makePublicFolder(filepath.Dir(f.Dir())); err != nil {
+	if err := makePublicFolder(filepath.Dir(bot.Dir())); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(f.Dir()), ".new-")
+	tmp, err := os.MkdirTemp(filepath.Dir(bot.Dir()), ".new-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	text, err := s.botConfig(f, d, tokens)
+	text, err := s.botConfig(bot, d, tokens)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *Server) writeBot(f systemd.Bot, d Draft) (err error) {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
-	return os.Rename(tmp, f.Dir())
+	return os.Rename(tmp, bot.Dir())
 }
 
 // makePublicFolder makes a folder that everybody may enter, whatever the umask, and the missing
@@ -226,11 +226,11 @@ func (d *Draft) readTokens(stdin io.Reader) (map[string]string, error) {
 
 // botConfig returns the new bot's config. Its paths are those on its own machine, whatever the root
 // is here.
-func (s *Server) botConfig(f systemd.Bot, d Draft, tokens map[string]string) ([]byte, error) {
-	on := systemd.Bot{Root: "/", Name: f.Name}
+func (s *Server) botConfig(bot systemd.Bot, d Draft, tokens map[string]string) ([]byte, error) {
+	installed := systemd.Bot{Root: "/", Name: bot.Name}
 	command, protocol := d.Command, d.Protocol
 	if a, ok := starter.Find(d.Template); ok {
-		command = strings.Replace(a.Command, a.File, filepath.Join(on.Dir(), a.File), 1)
+		command = strings.Replace(a.Command, a.File, filepath.Join(installed.Dir(), a.File), 1)
 		if protocol == "" {
 			protocol = starter.Protocol
 		}
@@ -247,12 +247,12 @@ func (s *Server) botConfig(f systemd.Bot, d Draft, tokens map[string]string) ([]
 		sections[network] = map[string]any{"enabled": true, "token": "cred:" + network, "allowFrom": allow}
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", f.Name, on.Config(), f.Unit())
+	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", bot.Name, installed.Config(), bot.Unit())
 	err := format.WriteJSON(&out, map[string]any{
-		"workspace": on.Workspace(),
+		"workspace": installed.Workspace(),
 		"terminal":  map[string]any{"command": command, "protocol": protocol},
 		"channels":  sections,
-		"gateway":   map[string]any{"stateDir": on.State()}, // for pair and doctor, which systemd does not start
+		"gateway":   map[string]any{"stateDir": installed.State()}, // for pair and doctor, which systemd does not start
 	})
 	return out.Bytes(), err
 }

@@ -21,18 +21,18 @@ type RemoveOptions struct {
 
 // Remove stops a bot and removes it, if the operator agrees.
 func (s *Server) Remove(ctx context.Context, name string, o RemoveOptions) error {
-	f, err := s.bot(name)
+	bot, err := s.bot(name)
 	if err != nil {
 		return err
 	}
-	gone, stays, err := listPaths(f, o.Purge)
+	gone, stays, err := listPaths(bot, o.Purge)
 	if err != nil {
 		return err
 	}
-	if !o.Yes && !s.confirmRemoval(f, gone) {
+	if !o.Yes && !s.confirmRemoval(bot, gone) {
 		return errors.New("nothing was removed; use --yes to remove it without a question")
 	}
-	return s.removeBot(ctx, f, gone, stays)
+	return s.removeBot(ctx, bot, gone, stays)
 }
 
 // listPaths returns the existing paths of a bot: those to remove, and those that stay.
@@ -78,8 +78,8 @@ func existingPaths(paths []string) ([]string, error) {
 }
 
 // confirmRemoval asks the operator.
-func (s *Server) confirmRemoval(f systemd.Bot, gone []string) bool {
-	fmt.Fprintf(s.Err, "Stop %s and remove %s? [y/N] ", f.Name, strings.Join(gone, ", "))
+func (s *Server) confirmRemoval(bot systemd.Bot, gone []string) bool {
+	fmt.Fprintf(s.Err, "Stop %s and remove %s? [y/N] ", bot.Name, strings.Join(gone, ", "))
 	line, _ := bufio.NewReader(s.In).ReadString('\n') // end of input means no
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
@@ -89,13 +89,13 @@ func (s *Server) confirmRemoval(f systemd.Bot, gone []string) bool {
 }
 
 // removeBot stops the bot first: a running bot would write its state again.
-func (s *Server) removeBot(ctx context.Context, f systemd.Bot, gone, stays []string) error {
+func (s *Server) removeBot(ctx context.Context, bot systemd.Bot, gone, stays []string) error {
 	m := systemd.Manager{Root: s.Root}
 	if m.Runs() {
-		if _, err := m.Call(ctx, "disable", "--now", f.Unit()); err != nil {
+		if _, err := m.Call(ctx, "disable", "--now", bot.Unit()); err != nil {
 			return fmt.Errorf("%w; nothing was removed", err)
 		}
-		_, _ = m.Call(ctx, "reset-failed", f.Unit()) // it fails if the unit has not failed
+		_, _ = m.Call(ctx, "reset-failed", bot.Unit()) // it fails if the unit has not failed
 	}
 	for _, path := range gone {
 		if err := os.RemoveAll(path); err != nil {
@@ -108,7 +108,7 @@ func (s *Server) removeBot(ctx context.Context, f systemd.Bot, gone, stays []str
 		}
 	}
 	if s.JSON {
-		return format.WriteJSON(s.Out, map[string]any{"name": f.Name, "removed": gone, "kept": stays})
+		return format.WriteJSON(s.Out, map[string]any{"name": bot.Name, "removed": gone, "kept": stays})
 	}
 	fmt.Fprintf(s.Out, "Removed %s.\n", strings.Join(gone, ", "))
 	if len(stays) > 0 {

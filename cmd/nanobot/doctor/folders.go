@@ -39,11 +39,12 @@ func (d *doctor) checkCwd() {
 }
 
 // checkWritable returns nil if the daemon can write to a folder, or if the folder does not exist.
-// The state of a service may be accessible only to the service, so there the owner decides.
+// Only the service may be able to enter its state folder, so within it the owner is compared
+// instead.
 func (d *doctor) checkWritable(path string) error {
 	info, err := os.Stat(path)
-	rel, outside := filepath.Rel(d.cfg.Gateway.StateDir, path)
-	switch within := d.isService && outside == nil && filepath.IsLocal(rel); {
+	rel, relErr := filepath.Rel(d.cfg.Gateway.StateDir, path)
+	switch within := d.isService && relErr == nil && filepath.IsLocal(rel); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
@@ -56,8 +57,9 @@ func (d *doctor) checkWritable(path string) error {
 	return nil
 }
 
-// chownCommand returns the command that gives a folder to a user. The path has no symbolic links:
-// chown -R does not follow them, and an agent could have made one.
+// chownCommand returns the command that gives a folder to a user. The path is resolved first,
+// because chown -hR would change only a symbolic link itself. Links that do not belong to root are
+// refused, because an agent could have made them.
 func chownCommand(path string, uid int) string {
 	actual, err := trust.ResolveLinks(path)
 	if err != nil {
@@ -91,7 +93,7 @@ func (d *doctor) checkFolder(check, path string) bool {
 	}
 	mode := info.Mode().Perm()
 	if err := d.checkWritable(path); err != nil {
-		uid, who := os.Geteuid(), "this is"
+		uid, who := os.Geteuid(), "you are"
 		if d.user.UID != 0 {
 			uid, who = d.user.UID, "the daemon is"
 		}
@@ -110,7 +112,8 @@ func (d *doctor) checkFolder(check, path string) bool {
 	return true
 }
 
-// nearestFolder returns the nearest existing folder above a path, and whether it is writable.
+// nearestFolder returns the nearest existing folder above a path, and whether this process
+// can write to it.
 func nearestFolder(path string) (string, bool) {
 	for {
 		path = filepath.Dir(path)

@@ -21,7 +21,7 @@ type Driver struct {
 	Shell   Shell
 	Answers *Answers
 	Printer Printer
-	By      string // the person, as channel:id
+	By      string // the person, as channel:ID
 }
 
 // errWaiting reports that the run cannot continue now: there is no answer, or another person must

@@ -11,7 +11,7 @@ import (
 	"nanobot/terminal"
 )
 
-// verification is the result of a verification.
+// verification is the result of verifying a run, as JSON.
 type verification struct {
 	Run       string         `json:"run"`
 	Status    runbook.Status `json:"status"`
@@ -38,7 +38,7 @@ func VerifyFile(path string, p Printing) error {
 	if err == nil {
 		last, err = runbook.Verify(e)
 	}
-	return printVerified(e, last, err, p)
+	return printVerification(e, last, err, p)
 }
 
 // VerifyRun verifies a stored run. The error has exit status 1 if a record is wrong.
@@ -53,7 +53,7 @@ func VerifyRun(ctx context.Context, runs runbook.Runs, id string, p Printing) er
 	}
 	e := r.Export()
 	e.Run = id
-	return printVerified(e, last, err, p)
+	return printVerification(e, last, err, p)
 }
 
 // Printing says where and how a result is printed.
@@ -62,30 +62,30 @@ type Printing struct {
 	JSON bool
 }
 
-func printVerified(e runbook.Export, last string, wrong error, p Printing) error {
-	v := verification{Run: e.Run, Status: e.Status, Valid: wrong == nil, Records: len(e.Records), ProofHash: last}
+func printVerification(e runbook.Export, last string, err error, p Printing) error {
+	v := verification{Run: e.Run, Status: e.Status, Valid: err == nil, Records: len(e.Records), ProofHash: last}
 	var record *runbook.RecordError
-	if errors.As(wrong, &record) {
+	if errors.As(err, &record) {
 		v.Step, v.Label, v.Message = record.Step, record.Label, record.Message
-	} else if wrong != nil {
-		v.Message = wrong.Error()
+	} else if err != nil {
+		v.Message = err.Error()
 	}
-	var err error
+	var printErr error
 	switch {
 	case p.JSON:
-		err = writeLine(p.Out, v)
+		printErr = writeLine(p.Out, v)
 	case e.Run == "":
-		_, err = fmt.Fprintf(p.Out, "This is not the export of a run: %s.\n", terminal.Clean(wrong.Error()))
-	case wrong != nil:
-		_, err = fmt.Fprintf(p.Out, "The records of run %s are not valid: %s.\n", terminal.Clean(e.Run), terminal.Clean(wrong.Error()))
+		_, printErr = fmt.Fprintf(p.Out, "This is not the export of a run: %s.\n", terminal.Clean(err.Error()))
+	case err != nil:
+		_, printErr = fmt.Fprintf(p.Out, "The records of run %s are not valid: %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
 	default:
-		_, err = fmt.Fprintf(p.Out, "Run %s of %s is %s, and its %s. The last hash is\n%s\n",
+		_, printErr = fmt.Fprintf(p.Out, "Run %s of %s is %s, and its %s. The last hash is\n%s\n",
 			terminal.Clean(e.Run), terminal.Clean(e.Runbook.Label), terminal.Clean(string(e.Status)), describeRecords(len(e.Records)), last)
 	}
-	if err == nil && wrong != nil {
-		err = exit.Error{Status: exit.Failed}
+	if printErr == nil && err != nil {
+		printErr = exit.Error{Status: exit.Failed}
 	}
-	return err
+	return printErr
 }
 
 func describeRecords(records int) string {

@@ -28,26 +28,26 @@ const maxLinks = 40
 // of them must belong to the target's owner, or to root and be writable by root only.
 func OwnerOf(path string) (Owner, error) {
 	owners := map[int]string{} // of the folders and links in the path
-	_, h, err := walkPath(path, func(at string, h Owner, _ bool) error {
-		owners[h.UID] = at
+	_, owner, err := walkPath(path, func(at string, owner Owner, _ bool) error {
+		owners[owner.UID] = at
 		return nil
 	})
 	if err != nil {
 		return Owner{}, err
 	}
 	for uid, at := range owners {
-		if uid != 0 && uid != h.UID {
-			return Owner{}, fmt.Errorf("%s belongs to user %d, but %s in its path belongs to user %d, who could replace it; give both to the user that the daemon runs as", path, h.UID, at, uid)
+		if uid != 0 && uid != owner.UID {
+			return Owner{}, fmt.Errorf("%s belongs to user %d, but %s in its path belongs to user %d, who could replace it; give both to the user that the daemon runs as", path, owner.UID, at, uid)
 		}
 	}
-	return h, nil
+	return owner, nil
 }
 
 // ResolveLinks returns a path without symbolic links. It refuses links that do not belong to root.
 func ResolveLinks(path string) (string, error) {
-	end, _, err := walkPath(path, func(at string, h Owner, link bool) error {
-		if link && h.UID != 0 {
-			return fmt.Errorf("%s is a link of user %d", at, h.UID)
+	end, _, err := walkPath(path, func(at string, owner Owner, link bool) error {
+		if link && owner.UID != 0 {
+			return fmt.Errorf("%s is a link of user %d", at, owner.UID)
 		}
 		return nil
 	})
@@ -57,31 +57,31 @@ func ResolveLinks(path string) (string, error) {
 // walkPath resolves a path as the kernel does. It calls visit for each folder and symbolic link in
 // the path, and returns the resolved path and its owner. It refuses folders of root that other
 // users can write to.
-func walkPath(path string, visit func(at string, h Owner, link bool) error) (at string, h Owner, err error) {
+func walkPath(path string, visit func(at string, owner Owner, link bool) error) (at string, owner Owner, err error) {
 	at, rest := "/", SplitPath(path)
 	if !filepath.IsAbs(path) {
 		here, err := os.Getwd()
 		if err != nil {
-			return "", h, err
+			return "", owner, err
 		}
 		rest = append(SplitPath(here), rest...)
 	}
 	for links := 0; ; {
 		now, to, err := inspect(at, len(rest) == 0)
 		if errors.Is(err, fs.ErrNotExist) {
-			h, _, err = inspect(filepath.Dir(at), true)
-			h.Exists = false
-			return at, h, err
+			owner, _, err = inspect(filepath.Dir(at), true)
+			owner.Exists = false
+			return at, owner, err
 		}
 		if err == nil {
 			err = visit(at, now, to != "")
 		}
 		if err != nil {
-			return "", h, err
+			return "", owner, err
 		}
 		if to != "" {
 			if links++; links > maxLinks {
-				return "", h, &fs.PathError{Op: "follow", Path: path, Err: syscall.ELOOP}
+				return "", owner, &fs.PathError{Op: "follow", Path: path, Err: syscall.ELOOP}
 			}
 			rest = append(SplitPath(to), rest...)
 			if at = filepath.Dir(at); filepath.IsAbs(to) {
@@ -89,8 +89,8 @@ func walkPath(path string, visit func(at string, h Owner, link bool) error) (at 
 			}
 			continue
 		}
-		if h = now; len(rest) == 0 {
-			return at, h, nil
+		if owner = now; len(rest) == 0 {
+			return at, owner, nil
 		}
 		at, rest = filepath.Join(at, rest[0]), rest[1:] // ".." is the parent, since at has no links
 	}
@@ -98,25 +98,25 @@ func walkPath(path string, visit func(at string, h Owner, link bool) error) (at 
 
 // inspect returns the owner of a path, and the target if the path is a symbolic link. end says that
 // the path is complete.
-func inspect(at string, end bool) (h Owner, to string, err error) {
+func inspect(at string, end bool) (owner Owner, to string, err error) {
 	info, err := os.Lstat(at)
 	if err != nil {
-		return h, "", err
+		return owner, "", err
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return h, "", fmt.Errorf("the owner of %s is unknown", at)
+		return owner, "", fmt.Errorf("the owner of %s is unknown", at)
 	}
-	h = Owner{int(stat.Uid), int(stat.Gid), true}
+	owner = Owner{int(stat.Uid), int(stat.Gid), true}
 	if info.Mode().Type() == fs.ModeSymlink {
 		to, err = os.Readlink(at)
-		return h, to, err
+		return owner, to, err
 	}
 	// In a sticky folder other users can add entries but not replace those of root.
-	if open := info.Mode().Perm()&0o022 != 0; open && h.UID == 0 && (end || info.Mode()&fs.ModeSticky == 0) {
-		return h, "", fmt.Errorf("other users than root can write to %s and replace files in it; chmod go-w %s", at, format.ShellWord(at))
+	if open := info.Mode().Perm()&0o022 != 0; open && owner.UID == 0 && (end || info.Mode()&fs.ModeSticky == 0) {
+		return owner, "", fmt.Errorf("other users than root can write to %s and replace files in it; chmod go-w %s", at, format.ShellWord(at))
 	}
-	return h, "", nil
+	return owner, "", nil
 }
 
 // SplitPath returns the elements of a path.

@@ -17,12 +17,12 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// EnterState drops root's privileges for good: from then on the process runs as the owner of the
+// EnterState permanently drops root's privileges: from then on the process runs as the owner of the
 // state, in a chroot if that user cannot enter the folders above. The agent may have put symbolic
 // links into the state, which root would follow. It is called after everything else has been read,
 // and refuses a state that does not exist yet.
 func EnterState(cfg *config.Config, stderr io.Writer) (err error) {
-	h, err := StateOwner(cfg)
+	owner, err := StateOwner(cfg)
 	if err != nil {
 		return err
 	}
@@ -31,32 +31,32 @@ func EnterState(cfg *config.Config, stderr io.Writer) (err error) {
 	if err := dbfile.Inspect(filepath.Join(state, sqlite.Database)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no state in %s: the bot was never started. Start it first", state)
 	}
-	return BecomeOwner(cfg, h, stderr)
+	return BecomeOwner(cfg, owner, stderr)
 }
 
 // StateOwner returns the owner of the state if this process is root. For other users the result has
 // UID 0, which means that there is no user to switch to.
-func StateOwner(cfg *config.Config) (h Owner, err error) {
+func StateOwner(cfg *config.Config) (owner Owner, err error) {
 	if os.Geteuid() == 0 {
-		if h, err = OwnerOf(cfg.Gateway.StateDir); err != nil {
-			return h, fmt.Errorf("use the state: %w", err)
+		if owner, err = OwnerOf(cfg.Gateway.StateDir); err != nil {
+			return owner, fmt.Errorf("use the state: %w", err)
 		}
 	}
-	return h, nil
+	return owner, nil
 }
 
-// BecomeOwner drops root's privileges for good: the process continues as the owner of the state.
-func BecomeOwner(cfg *config.Config, h Owner, stderr io.Writer) error {
-	if h.UID == 0 {
+// BecomeOwner permanently drops root's privileges: the process continues as the owner of the state.
+func BecomeOwner(cfg *config.Config, owner Owner, stderr io.Writer) error {
+	if owner.UID == 0 {
 		return nil
 	}
-	state, s := cfg.Gateway.StateDir, UserOf(h)
-	if errors.Is(s.Access(state, unix.X_OK), unix.EACCES) {
-		if err := chrootState(cfg, s.UID, stderr); err != nil {
+	state, user := cfg.Gateway.StateDir, UserOf(owner)
+	if errors.Is(user.Access(state, unix.X_OK), unix.EACCES) {
+		if err := chrootState(cfg, user.UID, stderr); err != nil {
 			return fmt.Errorf("chroot to %s: %w", state, err)
 		}
 	}
-	return s.become()
+	return user.become()
 }
 
 // chrootState changes the root of the file system to the state folder, for an owner who cannot

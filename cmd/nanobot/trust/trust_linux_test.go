@@ -11,7 +11,7 @@ import (
 	"nanobot/config"
 )
 
-// stranger is the user id of nobody on this machine.
+// stranger is the user ID of nobody on this machine.
 const stranger = 4711
 
 func must(t *testing.T, err error) {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// User is the user that the daemon runs as, for root who examines another user's bot. Root's own
-// permissions say nothing about the daemon's.
+// User is the user that the daemon runs as. Root needs it to examine another user's bot, because
+// root's own permissions say nothing about the daemon's.
 type User struct {
 	UID, GID int // 0 if the daemon runs as the user of this process
 	Groups   []int
@@ -22,23 +22,23 @@ type User struct {
 
 // UserOf returns the user who owns a state. The group of a folder is used only for users that are
 // not in the user database: it may be root's group, of which the user is no member.
-func UserOf(h Owner) User {
-	s := User{UID: h.UID, GID: cmp.Or(h.GID, h.UID)}
-	u, err := user.LookupId(strconv.Itoa(h.UID))
+func UserOf(owner Owner) User {
+	result := User{UID: owner.UID, GID: cmp.Or(owner.GID, owner.UID)}
+	u, err := user.LookupId(strconv.Itoa(owner.UID))
 	if err != nil {
-		return s
+		return result
 	}
-	s.Name, s.Home = u.Username, u.HomeDir
+	result.Name, result.Home = u.Username, u.HomeDir
 	if n, err := strconv.Atoi(u.Gid); err == nil {
-		s.GID = n
+		result.GID = n
 	}
 	ids, _ := u.GroupIds() // without them the user has only the primary group
 	for _, id := range ids {
 		if n, err := strconv.Atoi(id); err == nil {
-			s.Groups = append(s.Groups, n)
+			result.Groups = append(result.Groups, n)
 		}
 	}
-	return s
+	return result
 }
 
 // Access asks the kernel whether the user has a permission (of access(2)) for a path and can enter
@@ -50,7 +50,7 @@ func (u User) Access(path string, mode uint32) (err error) {
 	return err
 }
 
-// become switches this process to the user for good.
+// become permanently switches this process to the user.
 func (u User) become() error {
 	if err := errors.Join(syscall.Setgroups(u.Groups), syscall.Setgid(u.GID)); err != nil {
 		return fmt.Errorf("become user %d: %w", u.UID, err)
