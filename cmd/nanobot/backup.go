@@ -28,7 +28,7 @@ secrets or the workspace; copy those separately.
 Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 		Example: `  nanobot backup /var/backups/mybot-$(date +%F).tar.gz
   nanobot backup - | ssh elsewhere 'cat > mybot.tar.gz'`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("the FILE to write, or - for standard output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

@@ -81,7 +81,7 @@ func newBotsList(s *bots.Server) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the bots of this server",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  func(*cobra.Command, []string) error { return s.List() },
 	}
 }

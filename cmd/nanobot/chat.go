@@ -36,7 +36,7 @@ together are one message. From a pipe, each line is a message. Root can use it o
 		Example: `  nanobot chat
   nanobot chat --command 'python3 agent.py' --protocol rich
   printf 'hello\nand goodbye\n' | nanobot chat`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := flags.load(cmd)
 			if err != nil {

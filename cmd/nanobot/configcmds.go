@@ -20,7 +20,7 @@ without a channel is accepted, since run and chat need none.
 
 Exit status: 0 the config is good, 78 it has mistakes.`,
 		Example: "  nanobot check-config --config /etc/nanobot/mybot/config.json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			file := configPath(path)
 			if file == "" {
@@ -50,7 +50,7 @@ func newSchema(std stdio) *cobra.Command {
 		Use:     "schema",
 		Short:   "Print the JSON Schema of the config",
 		Example: "  nanobot schema > nanobot.schema.json   # then add \"$schema\": \"./nanobot.schema.json\" to the config",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			b, err := config.Schema(extensions())
 			if err != nil {

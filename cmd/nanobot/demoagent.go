@@ -27,7 +27,7 @@ func newDemoAgent(std stdio) *cobra.Command {
 		Use:    "demo-agent",
 		Short:  "Run as the demo agent: an envelope on stdin, frames on stdout",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			d := demoAgent{std: std, in: json.NewDecoder(std.in), out: json.NewEncoder(std.out), pace: 400 * time.Millisecond}
 			if err := d.in.Decode(&d.envelope); err != nil {

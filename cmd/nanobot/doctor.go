@@ -37,7 +37,7 @@ With --json it prints [{"check":…,"status":"ok|warn|fail","detail":…,"fix":�
 Exit status: 0 no check failed, 1 a check failed, 78 bad config or a damaged state.`,
 		Example: `  nanobot doctor
   nanobot doctor --config /etc/nanobot/mybot/config.json --no-turn`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

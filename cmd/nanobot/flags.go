@@ -22,7 +22,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json if it exists)")
 	flags.StringVar(&f.agent, "agent", config.DefaultAgent, "name of a configured agent")
-	flags.StringVar(&f.command, "command", "", "run this command instead of the configured agent")
+	flags.StringVar(&f.command, "command", "", "run this command instead of the configured one; the other settings stay, so add --protocol if it needs another")
 	flags.StringVar(&f.protocol, "protocol", "", "protocol of the agent: "+strings.Join(protocolNames(), ", "))
 	flags.IntVar(&f.timeout, "timeout", 0, "time limit of a turn in seconds")
 	flags.StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")

@@ -32,7 +32,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
   nanobot link --user ann
   nanobot link --list
   nanobot link --revoke 3f9c0a71de`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			making := cmd.Flags().Changed("role") || cmd.Flags().Changed("user")
 			if countTrue(making, list, cmd.Flags().Changed("revoke")) > 1 {

@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, std stdio) int {
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, std stdio) int {
 		fmt.Fprintln(std.err, "nanobot:", status.Err)
 	}
 	if status.Status == exit.Usage {
-		fmt.Fprintln(std.err, `Run "nanobot --help" or "nanobot COMMAND --help" to see how to use it.`)
+		fmt.Fprintln(std.err, helpHint(cmd))
 	}
 	return status.Status
 }
@@ -75,7 +75,7 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 		Example: `  nanobot demo                            try it in a browser
   nanobot chat                            talk to a built-in demo agent in this terminal
   nanobot init --template python mybot    write your first agent and its config
-  nanobot run --command fortune hello     send one message to a command`,
+  nanobot run --command 'uname -a' hello  send one message to a command`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: requireSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,5 +93,6 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 		newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
 	)
 	root.AddCommand(docsCommands(root)...)
+	rejectUnknownTopics(root)
 	return root
 }

@@ -33,7 +33,7 @@ func newMCP(std stdio) *cobra.Command {
 messages and files to its chat, ask questions there and execute runbooks. Mcp connects to the daemon at
 $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only the runbooks. It logs to stderr.`,
 		Example: `  claude mcp add nanobot -- nanobot mcp --config /etc/nanobot/mybot/config.json`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()

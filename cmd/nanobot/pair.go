@@ -33,7 +33,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
   nanobot pair ` + person + `
   nanobot pair --list
   nanobot pair --revoke ` + person,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if countTrue(len(args) == 1, list, revoke != "") != 1 {
 				return exit.Usagef("pair: add a CODE, a CHANNEL:ID, --list or --revoke CHANNEL:ID")

@@ -35,6 +35,9 @@ Exit status: 0 the output is valid, 1 it is not, 2 wrong usage.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if protocol == "" {
+				return exit.Usagef("parse: add --protocol: %s or %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+			}
 			if !slices.Contains(names, protocol) {
 				return exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(names, ", "), protocol)
 			}

@@ -27,7 +27,7 @@ Messages sent after the backup may be sent again. Messages received after it are
 
 Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damaged or from a newer nanobot.`,
 		Example: "  systemctl stop nanobot@mybot; nanobot restore --config /etc/nanobot/mybot/config.json mybot.tar.gz; systemctl start nanobot@mybot",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument("the FILE that nanobot backup has written"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

@@ -56,7 +56,7 @@ func newRunbookList(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "List the runbooks of the workspace",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := loadForCommand(flags.config)
 			if err != nil {
@@ -76,7 +76,7 @@ func newRunbookCheck(std stdio) *cobra.Command {
 		Short: "Show the steps of a runbook and the mistakes in it",
 		Long: `Check reads a runbook and prints its steps with their challenges, its errors and its warnings. FILE is a path or
 the name of a runbook in the workspace. Exit status: 0 no errors, 1 errors.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("the FILE or the name of a runbook"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := runbook.ReadFile(args[0], runbook.MaxText+1) // one byte more, so that Check reports a text that is too long
 			if errors.Is(err, fs.ErrNotExist) && !strings.Contains(args[0], "/") && configPath(flags.config) != "" {
@@ -106,7 +106,7 @@ func newRunbookVerify(std stdio) *cobra.Command {
 start of the run. It prints the last hash. Compare it with the hash printed at the end of the run, which reveals
 a chain that was rewritten as a whole. A file of "nanobot runbook export" needs neither config nor state.
 Exit status: 0 all records are valid, 1 a record is wrong or missing; the output names its step.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("the ID of a run or an exported FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := os.Stat(args[0]); err == nil || strings.ContainsAny(args[0], "./") {
 				return runbooks.VerifyFile(args[0], runbooks.Printing{Out: std.out, JSON: flags.asJSON})
@@ -125,7 +125,7 @@ func newRunbookExport(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN",
 		Short: "Print a run and its records as JSON, for runbook verify",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument("the ID of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
 				return runbooks.Export(cmd.Context(), runs, args[0], std.out)
@@ -169,7 +169,7 @@ Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 		Example: `  nanobot runbook run deploy
   printf 'approve\nlooks good to me\n' | nanobot runbook run --json deploy
   nanobot runbook run --resume 3f9c0a71de52`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if countTrue(len(args) == 1, resume != "") != 1 {
 				return exit.Usagef("runbook run: add the NAME of a runbook, or --resume RUN")

@@ -37,7 +37,7 @@ func newServe(std stdio) *cobra.Command {
 SIGHUP reloads the config (access lists, the terminal section, queues and the log level); if the new config has a
 mistake, the old one stays in use.`,
 		Example: "  nanobot serve --config /etc/nanobot/mybot/config.json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), configPath(path), std)
 		},

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,15 +26,58 @@ func requireSubcommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if near := config.ClosestMatch(args[0], names); near != "" {
+	near := config.ClosestMatch(args[0], names)
+	if near == "" {
+		near = completion(args[0], names)
+	}
+	if near != "" {
 		err = fmt.Errorf("%w; did you mean %q?", err, cmd.CommandPath()+" "+near)
 	}
 	return exit.Error{Status: exit.Usage, Err: err}
 }
 
+// completion returns the only name that begins with a word, or "".
+func completion(word string, names []string) string {
+	found := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, word) })
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// rejectUnknownTopics makes the help command fail for an unknown command. The help command of cobra
+// succeeds.
+func rejectUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	show := help.Run
+	help.Run, help.RunE = nil, func(cmd *cobra.Command, args []string) error {
+		if found, rest, err := root.Find(args); err == nil && len(rest) > 0 {
+			return requireSubcommand(found, rest)
+		}
+		show(cmd, args)
+		return nil
+	}
+}
+
+// helpHint names the command whose help explains a usage error.
+func helpHint(cmd *cobra.Command) string {
+	if cmd.Name() == "help" {
+		cmd = cmd.Root()
+	}
+	if cmd.HasAvailableSubCommands() {
+		return fmt.Sprintf("Run %q to see its commands.", cmd.CommandPath()+" --help")
+	}
+	return fmt.Sprintf("Run %q for its options.", cmd.CommandPath()+" --help")
+}
+
 // explainFlagError is the FlagErrorFunc of all commands. For an unknown flag it suggests the
 // nearest name, also for -name with one hyphen.
 func explainFlagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return explainFlagValue(invalid)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return exit.Error{Status: exit.Usage, Err: err}
@@ -47,8 +92,25 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near := config.ClosestMatch(name, names); len(name) > 1 && near != "" {
+	near := config.ClosestMatch(name, names)
+	switch {
+	case len(name) > 1 && near != "":
 		err = fmt.Errorf("%w; did you mean --%s?", err, near)
+	case !cmd.HasParent() && config.ClosestMatch(name, []string{"config"}) != "":
+		err = fmt.Errorf("%w; did you mean \"nanobot COMMAND --config\"?", err)
 	}
 	return exit.Error{Status: exit.Usage, Err: err}
+}
+
+// explainFlagValue says which values a flag takes, for the types whose errors in pflag are those of
+// the parsing functions of Go.
+func explainFlagValue(invalid *pflag.InvalidValueError) error {
+	f := invalid.GetFlag()
+	want, ok := map[string]string{
+		"int": "must be a whole number of seconds", "duration": "must be a time such as 30s or 5m", "bool": "must be true or false",
+	}[f.Value.Type()]
+	if !ok {
+		return exit.Error{Status: exit.Usage, Err: invalid}
+	}
+	return exit.Usagef("--%s: %s (got %q)", f.Name, want, invalid.GetValue())
 }

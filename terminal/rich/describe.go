@@ -20,7 +20,7 @@ func Describe() terminal.Description {
 		Protocol:    config.Protocol{Name: Name, Description: "rich JSON lines", SupportsQuestions: true, SupportsInject: true},
 		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
 		AssessTrial: assessTrial,
-		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are no frames`, Parse: parse},
+		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are not frames`, Parse: parse},
 	}
 }
 

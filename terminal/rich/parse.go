@@ -10,7 +10,7 @@ import (
 // parsed is the parsed output of an agent.
 type parsed struct {
 	Frames []parsedFrame `json:"frames"`
-	Text   string        `json:"text"` // the lines that are no frames
+	Text   string        `json:"text"` // the lines that are not frames
 }
 
 // parsedFrame is a frame, also of an unknown type.
