@@ -11,8 +11,8 @@ import (
 // ansi matches terminal control sequences: CSI, OSC and the two-byte escapes.
 var ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
-// overwritten matches text that a carriage return lets later text on the same line overwrite, as in
-// a progress bar.
+// overwritten matches text that later text on the same line overwrites after a carriage return, as
+// in a progress bar.
 var overwritten = regexp.MustCompile(`[^\n]*\r+([^\n])`)
 
 // Clean prepares text for a chat: valid UTF-8, \n line ends, no terminal escapes and no other
@@ -37,9 +37,8 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Visible shows invisible characters, for a person who decides about a text: control characters,
-// other characters that cannot be seen, and those that change the order of text get a visible sign.
-// Newlines and tabs stay.
+// Visible replaces characters that cannot be seen, or that change the order of text, with visible
+// signs, for a person who decides about the text. Spaces, newlines and tabs stay.
 func Visible(s string) string {
 	var b strings.Builder
 	for _, r := range s { // an invalid byte is U+FFFD

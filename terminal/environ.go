@@ -14,8 +14,8 @@ func isGatewayVariable(name string) bool {
 		name == "NOTIFY_SOCKET" || name == "CREDENTIALS_DIRECTORY"
 }
 
-// agentEnviron returns the agent's environment: the parent's without the gateway's secrets, then
-// the API keys of providers if configured, then the configured variables.
+// agentEnviron returns the agent's environment: the parent's without the gateway's variables and
+// secrets, then the API keys of providers if configured, then the configured variables.
 func agentEnviron(parent []string, secrets []config.Secret, providers map[string]Provider, extra map[string]string) []string {
 	names, values := map[string]bool{}, []string{}
 	for _, s := range secrets {
@@ -30,8 +30,8 @@ func agentEnviron(parent []string, secrets []config.Secret, providers map[string
 	vars := map[string]string{}
 	for _, kv := range parent {
 		name, value, _ := strings.Cut(kv, "=")
-		holds := func(secret string) bool { return strings.Contains(value, secret) }
-		if name != "" && !isGatewayVariable(name) && !names[name] && !slices.ContainsFunc(values, holds) {
+		containsSecret := func(secret string) bool { return strings.Contains(value, secret) }
+		if name != "" && !isGatewayVariable(name) && !names[name] && !slices.ContainsFunc(values, containsSecret) {
 			vars[name] = value
 		}
 	}

@@ -13,21 +13,21 @@ type LongLineError struct {
 }
 
 func (e *LongLineError) Error() string {
-	return fmt.Sprintf("a line of %d bytes was skipped, the limit is %d", e.Size, e.Max)
+	return fmt.Sprintf("a line of %d bytes was skipped; the limit is %d bytes", e.Size, e.Max)
 }
 
 // LineReader reads lines of any length with bounded memory. Unlike bufio.Scanner it continues after
 // a line that is too long.
 type LineReader struct {
-	r    io.Reader
-	max  int
-	buf  []byte
-	at   int  // start of the bytes that are not yet returned
-	end  int  // end of the bytes read
-	seen int  // bytes after at that are known to have no newline
-	full bool // the last read filled the buffer, so a larger one saves reads
-	bom  bool
-	err  error
+	r          io.Reader
+	max        int
+	buf        []byte
+	at         int  // start of the bytes that are not yet returned
+	end        int  // end of the bytes read
+	seen       int  // bytes after at that are known to have no newline
+	full       bool // the last read filled the buffer, so a larger one saves reads
+	bomChecked bool
+	err        error
 }
 
 var utf8BOM = []byte("\xef\xbb\xbf")
@@ -81,8 +81,8 @@ func (l *LineReader) finishLine(line []byte) ([]byte, error) {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
-	if !l.bom {
-		l.bom = true
+	if !l.bomChecked {
+		l.bomChecked = true
 		line = bytes.TrimPrefix(line, utf8BOM)
 	}
 	if len(line) > l.max {
@@ -114,7 +114,7 @@ func (l *LineReader) fill() {
 // skip reads to the end of a line that is too long.
 func (l *LineReader) skip() error {
 	size := int64(l.end - l.at)
-	l.bom = true
+	l.bomChecked = true
 	for l.err == nil {
 		l.at, l.end, l.seen = 0, 0, 0
 		l.fill()

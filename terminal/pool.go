@@ -35,7 +35,7 @@ type ProcessPool interface {
 // IdleAgent is a persistent agent that no turn uses.
 type IdleAgent struct {
 	Chat  string   // an Envelope.SessionKey
-	Users []string // the ids of the people whose messages it has worked on
+	Users []string // IDs of the people whose messages it has worked on
 }
 
 // Pool keeps one process for each chat between its turns, for a limited time and up to a limited
@@ -59,7 +59,7 @@ type PoolEntry[P PersistentProcess] struct {
 	chat   string
 	turn   chan struct{} // has an element while a turn runs
 	turns  int           // that run or wait; the pool's mutex guards it and what follows
-	users  []string      // the ids of the people whose messages the process has worked on
+	users  []string      // IDs of the people whose messages the process has worked on
 	idleAt time.Time     // the end of the last turn
 	timer  *time.Timer   // of IdleTime, while no turn runs or waits
 	// process is changed only by the running turn, or while none runs; the zero value means none.

@@ -26,9 +26,9 @@ func withTimeout(ctx context.Context, d time.Duration) (_ context.Context, pause
 }
 
 // Deadline returns the end of the remaining time, assuming no pause.
-func (l stopwatchContext) Deadline() (time.Time, bool) {
-	end := time.Now().Add(l.watch.Remaining())
-	if earlier, ok := l.Context.Deadline(); ok && earlier.Before(end) {
+func (c stopwatchContext) Deadline() (time.Time, bool) {
+	end := time.Now().Add(c.watch.Remaining())
+	if earlier, ok := c.Context.Deadline(); ok && earlier.Before(end) {
 		return earlier, true
 	}
 	return end, true

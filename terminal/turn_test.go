@@ -198,13 +198,13 @@ func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {
 func TestALongLineIsSkippedWholeAndNamed(t *testing.T) {
 	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "before"})+
 		"head -c 100000000 /dev/zero | tr '\\0' x; echo\n"+frame(object{"type": "message", "text": "after"}))
-	b.run().expectFrames("done", "message: before", "message: after", "message: ⚠ a line of 100000000 bytes was skipped, the limit is 16777216.")
+	b.run().expectFrames("done", "message: before", "message: after", "message: ⚠ a line of 100000000 bytes was skipped; the limit is 16777216 bytes.")
 }
 
 func TestALineOfExactlyTheLimitArrives(t *testing.T) {
 	b := newTurnFixture(t, "plain", "head -c 2000 /dev/zero | tr '\\0' x; printf '\\r\\n'; head -c 2001 /dev/zero | tr '\\0' y; echo; echo end")
 	b.opts.Config.MaxLine = 2000
-	b.run().expectFrames("done", "message: "+strings.Repeat("x", 2000)+"\nend\n⚠ a line of 2001 bytes was skipped, the limit is 2000.")
+	b.run().expectFrames("done", "message: "+strings.Repeat("x", 2000)+"\nend\n⚠ a line of 2001 bytes was skipped; the limit is 2000 bytes.")
 }
 
 func TestALongPlainTextKeepsItsBeginningAndEnd(t *testing.T) {

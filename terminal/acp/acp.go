@@ -79,7 +79,7 @@ func (p *Protocol) StopCommands(chat string) (ended int) {
 	return ended
 }
 
-// isOpenInAnotherChat reports whether the agent of another chat has the session id open.
+// isOpenInAnotherChat reports whether the agent of another chat has the session with this ID open.
 func (p *Protocol) isOpenInAnotherChat(id, otherThan string) bool {
 	for chat, a := range p.Agents.All() {
 		if s := a.currentSession(); s != nil && chat != otherThan && s.hasID(id) {

@@ -10,8 +10,8 @@ import (
 	"nanobot/terminal"
 )
 
-// BenchmarkAgentChunks has the agent send chunks as fast as possible. The rate of the updates that
-// a chat sees does not depend on the number of chunks.
+// BenchmarkAgentChunks makes the agent send chunks as fast as possible. The rate of the updates
+// that a chat sees does not depend on the number of chunks.
 func BenchmarkAgentChunks(b *testing.B) {
 	const words = 10_000
 	p := newFixture(b, "").person("a")

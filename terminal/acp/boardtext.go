@@ -106,7 +106,7 @@ func (b *board) toolLines() (lines []string) {
 	return lines
 }
 
-func (t *tool) line() string {
+func (t *toolCall) line() string {
 	state := "…"
 	switch {
 	case t.status == "completed":
@@ -118,7 +118,7 @@ func (t *tool) line() string {
 }
 
 // name returns a title for the tool call, which is never empty.
-func (t *tool) name() string {
+func (t *toolCall) name() string {
 	for _, s := range []string{t.title, t.path, t.kind} {
 		if s = terminal.OneLine(s, titleLength); s != "" {
 			return s
@@ -179,14 +179,14 @@ func (v *view) showBoard() {
 func (v *view) refreshTerminals() {
 	v.terminalsAt = time.Time{}
 	v.showBoard()
-	if slices.ContainsFunc(v.board.tools, func(t *tool) bool { return t.running() && len(t.terminals) > 0 }) {
+	if slices.ContainsFunc(v.board.tools, func(t *toolCall) bool { return t.running() && len(t.terminals) > 0 }) {
 		v.schedule(&v.terminalsAt, terminalInterval)
 	}
 }
 
 // updateTail reads the last lines of a tool call's terminals. A terminal that was released keeps
 // its last lines.
-func (v *view) updateTail(t *tool) {
+func (v *view) updateTail(t *toolCall) {
 	if t.ownOutput != nil {
 		t.tail = lastLines(string(t.ownOutput.Tail()))
 	}

@@ -12,12 +12,12 @@ import (
 // clientCall is a call of a client method (fs or terminal), which needs permission whether the
 // agent asks for one or not.
 type clientCall struct {
-	tool     tool   // shown in the question; its kind is execute, edit or read
-	logName  string // the command line or the path, for the log
-	realPath string // the path without symbolic links; "" for commands
+	tool     toolCall // shown in the question; its kind is execute, edit or read
+	logName  string   // the command line or the path, for the log
+	realPath string   // the path without symbolic links; "" for commands
 	// addDetail, if not nil, adds details that are expensive to compute, before a question is
 	// asked.
-	addDetail func(about *tool)
+	addDetail func(about *toolCall)
 }
 
 // Option IDs of the gateway's own questions.
@@ -87,8 +87,8 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	}
 	defer done()
 	select {
-	case s.questionSlot <- struct{}{}:
-		defer func() { <-s.questionSlot }()
+	case s.questionSemaphore <- struct{}{}:
+		defer func() { <-s.questionSemaphore }()
 	case <-ctx.Done():
 		return &rpcError{Code: codeCancelled, Message: "cancelled"}
 	}
@@ -170,7 +170,7 @@ func newCommandCall(dir string, params json.RawMessage) clientCall {
 		raw, _ := json.Marshal(append([]string{p.Command}, p.Args...))
 		line = shellWords(raw)
 	}
-	c := clientCall{tool: tool{kind: "execute", title: "The agent wants to run a command"}, logName: commandLine(params)}
+	c := clientCall{tool: toolCall{kind: "execute", title: "The agent wants to run a command"}, logName: commandLine(params)}
 	c.tool.input.command, c.tool.input.more = cutInput(line)
 	var more []string // one block, so that a question states how much of it is omitted
 	if p.Cwd != "" && p.Cwd != dir {
@@ -187,7 +187,7 @@ func newCommandCall(dir string, params json.RawMessage) clientCall {
 
 // newFileCall describes reading or writing a file for a question.
 func newFileCall(kind, title, path string, at *agentFile) clientCall {
-	c := clientCall{tool: tool{kind: kind, title: title, path: path}, logName: terminal.OneLine(path, 500), realPath: at.path}
+	c := clientCall{tool: toolCall{kind: kind, title: title, path: path}, logName: terminal.OneLine(path, 500), realPath: at.path}
 	if at.path != path {
 		c.tool.content = append(c.tool.content, block{Type: "text", Text: "which is " + terminal.CodeSpan(at.path)})
 	}
@@ -195,9 +195,9 @@ func newFileCall(kind, title, path string, at *agentFile) clientCall {
 }
 
 // addDiff adds the change that writing text would make.
-func (s *agentFile) addDiff(about *tool, text string) {
-	d := fileDiff{Path: s.path, NewText: text}
-	old, err := s.content()
+func (a *agentFile) addDiff(about *toolCall, text string) {
+	d := fileDiff{Path: a.path, NewText: text}
+	old, err := a.content()
 	switch {
 	case err == nil:
 		d.OldText = &old

@@ -58,7 +58,7 @@ const (
 	cancelCode  = "-32800"
 )
 
-// tryClientCalls has the agent write a file, run a command that creates one, and read one. It
+// tryClientCalls makes the agent write a file, run a command that creates one, and read one. It
 // returns which of the three succeeded.
 func tryClientCalls(p *person) (did string, h *turnResult) {
 	p.t.Helper()

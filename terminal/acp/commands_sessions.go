@@ -30,7 +30,7 @@ func (x *turn) runSessionsCommand(ctx context.Context, wanted string) (said stri
 		return "", err
 	}
 	if i := slices.IndexFunc(all, func(o option) bool { return o.value == wanted }); i >= 0 {
-		return x.switchSession(ctx, &all[i]) // a full id is proof enough
+		return x.switchSession(ctx, &all[i]) // a full ID is proof enough
 	}
 	return x.chooseOwnSession(ctx, own, wanted)
 }

@@ -70,8 +70,8 @@ var errNoFile = errors.New("no such file")
 
 // content returns the text of the file. It fails for files that are not UTF-8 or larger than
 // maxRead.
-func (s *agentFile) content() (string, error) {
-	f, err := s.open()
+func (a *agentFile) content() (string, error) {
+	f, err := a.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errNoFile
 	}
@@ -87,12 +87,12 @@ func (s *agentFile) content() (string, error) {
 }
 
 // open opens a regular file. O_NONBLOCK keeps a FIFO from blocking it.
-func (s *agentFile) open() (*os.File, error) {
-	f, err := s.root.OpenFile(s.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func (a *agentFile) open() (*os.File, error) {
+	f, err := a.root.OpenFile(a.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkReadable(f); err != nil {
+	if err := a.checkReadable(f); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *agentFile) open() (*os.File, error) {
 }
 
 // checkReadable refuses files that are not regular, and hard links to private files.
-func (s *agentFile) checkReadable(f *os.File) error {
+func (a *agentFile) checkReadable(f *os.File) error {
 	if err := checkRegular(f); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *agentFile) checkReadable(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	return s.guard.CheckFile(info)
+	return a.guard.CheckFile(info)
 }
 
 func checkRegular(f *os.File) error {

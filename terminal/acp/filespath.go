@@ -14,7 +14,8 @@ import (
 )
 
 // agentFile is a file that an agent may use: an open root folder, and a path below it without
-// symbolic links. The root keeps a link that is created later from leading out.
+// symbolic links. Opening through root prevents a symbolic link that is created later from leading
+// out of it.
 type agentFile struct {
 	root  *os.Root
 	rel   string
@@ -31,12 +32,12 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpcError) {
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	if slices.ContainsFunc(p.Private, func(own string) bool { return isPrivateFile(own, real) }) {
+	if slices.ContainsFunc(p.Private, func(private string) bool { return isPrivateFile(private, real) }) {
 		return nil, invalidParams("path %q: one of the gateway's own files, which are not for agents", path)
 	}
 	guard := terminal.FileGuard{Private: p.Private, Chats: p.Chats}
-	for _, at := range []string{path, real} { // as the agent wrote it, and without links
-		if err := guard.CheckPath(at); err != nil {
+	for _, candidate := range []string{path, real} { // as the agent wrote it, and without links
+		if err := guard.CheckPath(candidate); err != nil {
 			return nil, fileError(path, err)
 		}
 	}
@@ -55,17 +56,18 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpcError) {
 	return nil, invalidParams("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
 }
 
-func (s *agentFile) close() { _ = s.root.Close() }
+func (a *agentFile) close() { _ = a.root.Close() }
 
-// isPrivateFile reports whether real is own, is below own, or is the same file under another name.
-func isPrivateFile(own, real string) bool {
-	if own == "" {
+// isPrivateFile reports whether real is the path private, is below it, or is the same file under
+// another name.
+func isPrivateFile(private, real string) bool {
+	if private == "" {
 		return false
 	}
-	if r, _, err := nofollow.Resolve(filepath.Clean(own)); err == nil && containsPath(r, real) {
+	if r, _, err := nofollow.Resolve(filepath.Clean(private)); err == nil && containsPath(r, real) {
 		return true
 	}
-	a, aerr := os.Stat(own)
+	a, aerr := os.Stat(private)
 	b, berr := os.Stat(real)
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }

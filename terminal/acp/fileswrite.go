@@ -28,7 +28,7 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 	if permit != nil {
 		allow = func(at *agentFile) *rpcError {
 			c := newFileCall("edit", "The agent wants to write a file", ask.Path, at)
-			c.addDetail = func(about *tool) { at.addDiff(about, *ask.Content) }
+			c.addDetail = func(about *toolCall) { at.addDiff(about, *ask.Content) }
 			return permit(c)
 		}
 	}
@@ -44,17 +44,17 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 }
 
 // write replaces the file atomically: a concurrent reader sees the old text or the new one.
-func (s *agentFile) write(text string) error {
-	old, err := s.existing()
+func (a *agentFile) write(text string) error {
+	old, err := a.existing()
 	if err != nil {
 		return err
 	}
-	if dir := filepath.Dir(s.rel); dir != "." {
-		if err := s.root.MkdirAll(dir, 0o777); err != nil {
+	if dir := filepath.Dir(a.rel); dir != "." {
+		if err := a.root.MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
 	}
-	return atomicfile.Replace(s.root, s.rel, func(f *os.File) error {
+	return atomicfile.Replace(a.root, a.rel, func(f *os.File) error {
 		if old != nil {
 			if err := atomicfile.CopyAccess(f, old); err != nil {
 				return err
@@ -67,8 +67,8 @@ func (s *agentFile) write(text string) error {
 
 // existing returns the file that is to be replaced, or nil if there is none. A file that is not
 // writable is not replaced either, hence the opening for writing.
-func (s *agentFile) existing() (fs.FileInfo, error) {
-	f, err := s.root.OpenFile(s.rel, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+func (a *agentFile) existing() (fs.FileInfo, error) {
+	f, err := a.root.OpenFile(a.rel, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

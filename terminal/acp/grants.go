@@ -27,7 +27,7 @@ type grant struct {
 // grantsFor returns what the permission for a tool call covers: commands, or writing and reading
 // the files that the call names. A call that names no file covers none, and one that only reads
 // covers no writing.
-func grantsFor(t *tool, files []resolvedPath) []grant {
+func grantsFor(t *toolCall, files []resolvedPath) []grant {
 	var real []string
 	for _, f := range files {
 		real = append(real, f.real)
@@ -44,7 +44,7 @@ func grantsFor(t *tool, files []resolvedPath) []grant {
 }
 
 // coveredFiles returns the files that a permission for the tool call covers.
-func (t *tool) coveredFiles() (files []resolvedPath) {
+func (t *toolCall) coveredFiles() (files []resolvedPath) {
 	if !slices.Contains([]string{"edit", "move", "read", "search"}, t.kind) {
 		return nil
 	}

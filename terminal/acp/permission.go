@@ -51,7 +51,7 @@ type permissionDecider struct {
 
 // decideRequest handles session/request_permission by a configured rule or by asking the person.
 // granted is called with what a person allowed. The end of ctx cancels the request.
-func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
+func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*toolCall, *permissionOption)) (any, *rpcError) {
 	var ask struct {
 		Tool struct {
 			toolFields
@@ -95,7 +95,7 @@ func (v *view) audit(format string, args ...any) {
 }
 
 // toolByID returns a copy of a tool call.
-func (v *view) toolByID(id string) tool {
+func (v *view) toolByID(id string) toolCall {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if t := v.board.byID[id]; t != nil {
@@ -103,7 +103,7 @@ func (v *view) toolByID(id string) tool {
 		copied.ownOutput = nil
 		return copied
 	}
-	return tool{id: id}
+	return toolCall{id: id}
 }
 
 // ruleFor returns the configured rule for a kind of tool: ask, allow or deny.
@@ -121,7 +121,7 @@ func ruleFor(policy Settings, kind string) string {
 	return "ask"
 }
 
-func (p permissionDecider) decide(ctx context.Context, about *tool, options []permissionOption) decision {
+func (p permissionDecider) decide(ctx context.Context, about *toolCall, options []permissionOption) decision {
 	switch r := ruleFor(p.settings, about.kind); {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
@@ -149,7 +149,7 @@ func optionOfKind(options []permissionOption, what string) *permissionOption {
 
 // askPerson asks the person. No answer counts as a refusal, and the person is told, since they may
 // have meant to answer.
-func (p permissionDecider) askPerson(ctx context.Context, about *tool, options []permissionOption) decision {
+func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, options []permissionOption) decision {
 	within := time.Duration(p.settings.AskTimeout) * time.Second
 	p.view.emitPending()
 	names := optionNames(options)

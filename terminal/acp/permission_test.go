@@ -23,7 +23,7 @@ func requestPermission(ctx context.Context, t *testing.T, turn terminal.Turn, po
 		policy.AskTimeout = 300
 	}
 	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
-	got, rerr := permissionDecider{turn, policy, v}.decideRequest(ctx, json.RawMessage(params), func(*tool, *permissionOption) {})
+	got, rerr := permissionDecider{turn, policy, v}.decideRequest(ctx, json.RawMessage(params), func(*toolCall, *permissionOption) {})
 	if rerr != nil {
 		t.Fatal(rerr)
 	}

@@ -17,7 +17,7 @@ import (
 const maxQuestionDetail = 1500
 
 // question returns the text that asks about the tool call, as exactly as the call is known.
-func (t *tool) question(dir string) string {
+func (t *toolCall) question(dir string) string {
 	parts := []string{"🔐 " + icon(t.kind) + " " + escapeTitle(t.name())}
 	input := t.input
 	if input.command != "" && input.command != strings.Trim(t.name(), "`") {
@@ -41,7 +41,7 @@ func (t *tool) question(dir string) string {
 
 // fileLines lists the files that the permission covers, except those that the question already
 // shows. A symbolic link is shown with its target.
-func (t *tool) fileLines(dir, shown string) (parts []string) {
+func (t *toolCall) fileLines(dir, shown string) (parts []string) {
 	for _, f := range t.permissionFiles {
 		changed := slices.ContainsFunc(t.diffs, func(d fileDiff) bool { return d.Path == f.path })
 		switch {
@@ -55,7 +55,7 @@ func (t *tool) fileLines(dir, shown string) (parts []string) {
 }
 
 // detailLines shows the changes and the agent's explanations, up to maxQuestionDetail.
-func (t *tool) detailLines(dir string) (parts []string) {
+func (t *toolCall) detailLines(dir string) (parts []string) {
 	left := maxQuestionDetail
 	for i, d := range t.diffs {
 		if left <= 0 {

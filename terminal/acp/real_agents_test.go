@@ -76,7 +76,7 @@ func (k *realAgent) send(text string) (said string, out terminal.Outcome) {
 	return strings.Join(all, "\n"), out
 }
 
-// checkConversation has an agent ask for permission and run a command, and continues the session
+// checkConversation makes an agent ask for permission and run a command, and continues the session
 // in a second turn.
 func (k *realAgent) checkConversation() {
 	k.t.Helper()

@@ -32,17 +32,17 @@ type session struct {
 	cfg   Settings
 	env   terminal.ExecEnv
 	table *jobs.Table
-	// sessionGrants are permissions for the whole session; questionSlot is held by the one open
-	// question about a client call.
-	sessionGrants grants
-	questionSlot  chan struct{}
+	// sessionGrants are permissions for the whole session; questionSemaphore is held by the one
+	// open question about a client call.
+	sessionGrants     grants
+	questionSemaphore chan struct{}
 
 	updateMu sync.Mutex // held while an update is handled, to keep their order
 	mu       sync.Mutex // protects the fields below
 	id       string     // "" until the agent has named it
-	// hidden is set while the agent replays earlier turns; lastUpdate is the time of the last
+	// replaying is set while the agent replays earlier turns; lastUpdate is the time of the last
 	// update.
-	hidden     bool
+	replaying  bool
 	lastUpdate time.Time
 	// idStored means that the chat's memory has stored the ID. If the memory is empty then, /new
 	// has cleared it.
@@ -78,7 +78,7 @@ func newSession(a *agent, env terminal.ExecEnv) *session {
 		name = a.initResponse.Info.Name
 	}
 	return &session{
-		agent: a, cfg: a.cfg, env: env, details: sessionDetails{agent: terminal.OneLine(name, 60)}, questionSlot: make(chan struct{}, 1),
+		agent: a, cfg: a.cfg, env: env, details: sessionDetails{agent: terminal.OneLine(name, 60)}, questionSemaphore: make(chan struct{}, 1),
 		table: jobs.NewTable(jobs.Options{
 			Dir: env.Dir, Roots: env.Roots, Shell: env.Shell, ApplySandbox: env.ApplySandbox,
 			Limits: jobs.Limits{
@@ -96,7 +96,7 @@ func (s *session) hasID(id string) bool {
 	return s.id == id
 }
 
-// startTurn makes t the active turn and shows the updates since the last one.
+// startTurn makes t the active turn and shows the updates since the last turn.
 func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
@@ -145,7 +145,7 @@ func (s *session) detachTurn() {
 	}
 }
 
-// handleUpdate handles an update of the session id.
+// handleUpdate handles an update of the session with this ID.
 func (s *session) handleUpdate(id string, raw json.RawMessage) {
 	s.updateMu.Lock()
 	defer s.updateMu.Unlock()
@@ -173,13 +173,13 @@ func (s *session) handleUpdate(id string, raw json.RawMessage) {
 func (s *session) applyUpdate(turn *activeTurn, u update) {
 	s.mu.Lock()
 	changed := s.details.apply(u)
-	hidden := s.hidden
+	replaying := s.replaying
 	s.lastUpdate = time.Now()
-	if turn == nil && !hidden && !changed {
+	if turn == nil && !replaying && !changed {
 		s.queueUpdate(sessionUpdate{s.id, u})
 	}
 	s.mu.Unlock()
-	if turn == nil || hidden {
+	if turn == nil || replaying {
 		return
 	}
 	if !changed {

@@ -123,8 +123,8 @@ func (s *session) waitForQuiet(ctx context.Context) error {
 	last := began
 	for {
 		end := last.Add(waits.QuietPeriod)
-		if most := began.Add(waits.ReplayLimit); end.After(most) {
-			end = most
+		if limit := began.Add(waits.ReplayLimit); end.After(limit) {
+			end = limit
 		}
 		wait := time.Until(end)
 		if wait <= 0 {
@@ -190,11 +190,11 @@ func (s *session) setChoices(st choices) {
 func (s *session) startReplay(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.id, s.hidden = id, id != ""
+	s.id, s.replaying = id, id != ""
 }
 
 func (s *session) endReplay() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hidden = false
+	s.replaying = false
 }

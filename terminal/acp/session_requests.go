@@ -51,12 +51,12 @@ func (s *session) handlePermission(ctx context.Context, turn *activeTurn, params
 		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
 	}
 	defer done()
-	return permissionDecider{turn.t, s.cfg, turn.view}.decideRequest(ctx, params, func(t *tool, o *permissionOption) { s.addGrants(turn, t, o) })
+	return permissionDecider{turn.t, s.cfg, turn.view}.decideRequest(ctx, params, func(t *toolCall, o *permissionOption) { s.addGrants(turn, t, o) })
 }
 
 // addGrants adds what the permission for a tool call covers: until the call ends, at the latest
 // with the turn, or for the whole session.
-func (s *session) addGrants(turn *activeTurn, t *tool, o *permissionOption) {
+func (s *session) addGrants(turn *activeTurn, t *toolCall, o *permissionOption) {
 	covers := grantsFor(t, t.permissionFiles)
 	if o.Kind == "allow_always" {
 		for i := range covers {

@@ -231,7 +231,7 @@ func lastText(frames []terminal.Frame, kind terminal.Kind) (text string) {
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	d := newFixture(t, "", func(c *config.Terminal) { c.MaxLine = 64 << 10 })
 	p := d.person("a")
-	h := p.send("noise "+strings.Repeat("x", 1<<20)+"\nsay short").expect(terminal.Done, "short\n⚠ A line of 1048576 bytes was skipped, the limit is 65536.")
+	h := p.send("noise "+strings.Repeat("x", 1<<20)+"\nsay short").expect(terminal.Done, "short\n⚠ A line of 1048576 bytes was skipped; the limit is 65536 bytes.")
 	if !strings.Contains(h.text(terminal.Log), "a line of 1048576 bytes was skipped") {
 		t.Errorf("log: %.300q", h.text(terminal.Log))
 	}

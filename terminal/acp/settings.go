@@ -15,7 +15,8 @@ const Name = "acp"
 // Settings is the section acp of an agent.
 type Settings struct {
 	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"What happens when the agent needs permission: ask the person, allow what only reads and ask about the rest, allow everything, or deny everything."`
-	// Rules override Permissions. AskTimeout is at most the hour that the gateway waits for answers.
+	// Rules override Permissions. AskTimeout is at most the hour that the gateway waits for
+	// answers.
 	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions to permissions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
 	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=3600" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
 	Idle       int               `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxTools limits the tool calls of a turn that are stored. Older calls are only counted.
-	maxTools = 256
+	// maxToolCalls limits the tool calls of a turn that are stored. Older calls are only counted.
+	maxToolCalls = 256
 	// maxInput limits each part of a tool's input that is stored for a question, maxOwnOutput the
 	// output of a terminal that the agent runs itself.
 	maxInput, maxOwnOutput = 16 << 10, 8 << 10
@@ -30,7 +30,7 @@ type location struct {
 	Path string `json:"path"`
 }
 
-// toolMeta is how agents report terminals that they run themselves.
+// toolMeta has the output of a terminal that the agent runs itself.
 type toolMeta struct {
 	Output optional[struct {
 		Data string `json:"data"`
@@ -45,8 +45,8 @@ type toolContent struct {
 	fileDiff
 }
 
-// tool is one tool call as known so far.
-type tool struct {
+// toolCall is one tool call as known so far.
+type toolCall struct {
 	id, title, kind, status string
 	path                    string // of the first location
 	locations               []string
@@ -63,12 +63,12 @@ type tool struct {
 	diffsSent, contentSent bool
 }
 
-func (t *tool) running() bool {
+func (t *toolCall) running() bool {
 	return t.status != "completed" && t.status != "failed" && t.status != "cancelled"
 }
 
 // apply merges an update into the tool call.
-func (t *tool) apply(f toolFields, content json.RawMessage) {
+func (t *toolCall) apply(f toolFields, content json.RawMessage) {
 	set := func(to *string, from optional[string]) {
 		if from.ok && from.v != "" {
 			*to = from.v
@@ -94,7 +94,7 @@ func (t *tool) apply(f toolFields, content json.RawMessage) {
 }
 
 // setLocations stores the files of an update.
-func (t *tool) setLocations(list optional[[]optional[location]]) {
+func (t *toolCall) setLocations(list optional[[]optional[location]]) {
 	var paths []string
 	for _, l := range list.v {
 		if l.v.Path != "" && len(paths) <= maxLocations {
@@ -111,7 +111,7 @@ func (t *tool) setLocations(list optional[[]optional[location]]) {
 
 // setContent replaces the content. Diffs and terminals stay if the update has none, because some
 // agents replace them by text at the end.
-func (t *tool) setContent(list []optional[toolContent]) {
+func (t *toolCall) setContent(list []optional[toolContent]) {
 	var diffs []fileDiff
 	var terminals []string
 	t.content = nil
@@ -134,8 +134,8 @@ func (t *tool) setContent(list []optional[toolContent]) {
 	}
 }
 
-// toolCall handles tool_call and tool_call_update alike, because some agents mix them up.
-func (v *view) toolCall(c updateFields) {
+// applyToolCall handles tool_call and tool_call_update alike, because some agents mix them up.
+func (v *view) applyToolCall(c updateFields) {
 	v.setThinking(false)
 	t, found := v.board.byID[c.ID.v]
 	if !found {
@@ -166,7 +166,7 @@ func (v *view) flushMessages() {
 
 // sendContent sends the result of a tool call. Files that were only read are not sent: they are
 // mostly the person's own.
-func (v *view) sendContent(t *tool) {
+func (v *view) sendContent(t *toolCall) {
 	if len(t.diffs) > 0 && !t.diffsSent {
 		t.diffsSent = true
 		v.showDiffs(t.diffs)
@@ -185,19 +185,19 @@ func (v *view) sendContent(t *tool) {
 // board is the state of a turn that its progress message shows.
 type board struct {
 	plan     []planEntry
-	tools    []*tool
-	byID     map[string]*tool
+	tools    []*toolCall
+	byID     map[string]*toolCall
 	earlier  int // tool calls that are no longer stored
 	thinking bool
 	shown    string
 }
 
-func newBoard() board { return board{byID: map[string]*tool{}} }
+func newBoard() board { return board{byID: map[string]*toolCall{}} }
 
-func (b *board) add(id string) *tool {
-	t := &tool{id: id, status: "pending"}
-	if len(b.tools) == maxTools {
-		old := max(0, slices.IndexFunc(b.tools, func(t *tool) bool { return !t.running() }))
+func (b *board) add(id string) *toolCall {
+	t := &toolCall{id: id, status: "pending"}
+	if len(b.tools) == maxToolCalls {
+		old := max(0, slices.IndexFunc(b.tools, func(t *toolCall) bool { return !t.running() }))
 		delete(b.byID, b.tools[old].id)
 		b.tools = slices.Delete(b.tools, old, old+1)
 		b.earlier++

@@ -82,7 +82,7 @@ func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
 	for i := range 1000 {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":"completed"}`, i, i)
 	}
-	if n := len(v.board.tools); n > maxTools {
+	if n := len(v.board.tools); n > maxToolCalls {
 		t.Errorf("%d tool calls are remembered", n)
 	}
 	closeView(t, v)

@@ -73,7 +73,7 @@ func (v *view) update(raw json.RawMessage) {
 	case "agent_thought_chunk":
 		v.setThinking(true)
 	case "tool_call", "tool_call_update":
-		v.toolCall(c)
+		v.applyToolCall(c)
 	case "plan":
 		v.board.plan = newPlan(c.Entries.v)
 		v.schedule(&v.boardAt, boardInterval)

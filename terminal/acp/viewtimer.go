@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// schedule sets when something is shown next, unless that is set already.
+// schedule sets a due time of the view, such as boardAt, unless it is set already.
 func (v *view) schedule(at *time.Time, after time.Duration) {
 	if !at.IsZero() {
 		return

@@ -168,9 +168,9 @@ func moreLines(lines int) string {
 }
 
 // truncate shortens a text and states how many bytes are omitted.
-func truncate(s string, most int) string {
+func truncate(s string, limit int) string {
 	s = strings.TrimRight(terminal.Visible(s), "\n")
-	short := terminal.Shorten(s, most)
+	short := terminal.Shorten(s, limit)
 	if short == s {
 		return s
 	}

@@ -16,9 +16,9 @@ import (
 const maxCompared = 2 << 20
 
 // diff returns the changes of the session, from the saved copies to the current files, as a unified
-// diff with git's headers. Files whose diff would exceed most bytes are omitted and counted; a
-// negative most means no limit.
-func (c *changes) diff(most int64) (text string, omitted int) {
+// diff with git's headers. Files whose diff would exceed limit bytes are omitted and counted; a
+// negative limit means no limit.
+func (c *changes) diff(limit int64) (text string, omitted int) {
 	l := c.workspace.newLookup()
 	var out strings.Builder
 	for _, f := range slices.SortedFunc(slices.Values(c.list), func(a, b change) int { return strings.Compare(a.File, b.File) }) {
@@ -29,7 +29,7 @@ func (c *changes) diff(most int64) (text string, omitted int) {
 		if err != nil {
 			difference = fmt.Sprintf("%s cannot be compared: %s\n", diffName("", f.File), errorReason(err))
 		}
-		if most >= 0 && int64(out.Len()+len(difference)) > most {
+		if limit >= 0 && int64(out.Len()+len(difference)) > limit {
 			omitted++
 			continue
 		}

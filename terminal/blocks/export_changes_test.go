@@ -30,7 +30,7 @@ func (c *Changes) Summary() [3][]string {
 	return [3][]string{created, changed, deleted}
 }
 
-func (c *Changes) Diff(most int64) (text string, omitted int) { return c.diff(most) }
+func (c *Changes) Diff(limit int64) (text string, omitted int) { return c.diff(limit) }
 
 // Undone is what Undo has done; Refused has the reasons by path.
 type Undone struct {

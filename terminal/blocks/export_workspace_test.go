@@ -22,7 +22,7 @@ func OpenWorkspace(p terminal.ExecEnv) (Workspace, error) {
 
 func (w Workspace) Close() { w.close() }
 
-func (w Workspace) Read(path string, most int64) ([]byte, int64, error) { return w.read(path, most) }
+func (w Workspace) Read(path string, limit int64) ([]byte, int64, error) { return w.read(path, limit) }
 
 func (w Workspace) Stat(path string) (int64, error) { return w.stat(path) }
 
@@ -31,8 +31,8 @@ func (w Workspace) Write(path, content string) error { return w.write(path, []by
 func (w Workspace) Remove(path string) error { return w.remove(path) }
 
 // List returns the files of the workspace that are shown, and how many are not.
-func (w Workspace) List(most int) (shown []WorkspaceFile, more int, err error) {
-	l, err := w.list(most)
+func (w Workspace) List(limit int) (shown []WorkspaceFile, more int, err error) {
+	l, err := w.list(limit)
 	for _, f := range l.shown {
 		shown = append(shown, WorkspaceFile{f.path, f.size})
 	}

@@ -144,8 +144,8 @@ func syncFolder(root *os.Root) error {
 // errTooLarge means that a file exceeds the limit of bytes.
 var errTooLarge = errors.New("too large")
 
-// readFile reads a regular file of at most most bytes.
-func readFile(root *os.Root, name string, most int) ([]byte, error) {
+// readFile reads a regular file of at most limit bytes.
+func readFile(root *os.Root, name string, limit int) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -154,8 +154,8 @@ func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, fs.ErrInvalid)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
-	if err == nil && len(content) > most {
+	content, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
+	if err == nil && len(content) > limit {
 		err = errTooLarge
 	}
 	return content, err

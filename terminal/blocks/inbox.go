@@ -56,18 +56,18 @@ func (f *folder) pruneRead() {
 }
 
 // readAttachment reads a file that a person has sent.
-func readAttachment(path string, most int) ([]byte, error) {
+func readAttachment(path string, limit int) ([]byte, error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }()
-	content, err := readFile(dir, filepath.Base(path), most)
+	content, err := readFile(dir, filepath.Base(path), limit)
 	switch {
 	case errors.Is(err, fs.ErrInvalid):
 		err = errors.New("it is not a regular file")
 	case errors.Is(err, errTooLarge):
-		err = fmt.Errorf("it has more than %d bytes; send it in several parts", most)
+		err = fmt.Errorf("it has more than %d bytes; send it in several parts", limit)
 	}
 	return content, err
 }

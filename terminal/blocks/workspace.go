@@ -62,17 +62,17 @@ func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
 
 func (w *workspace) close() { _ = w.root.Close() }
 
-// read returns the content of a file, at most most bytes unless that is negative, and the size of
+// read returns the content of a file, at most limit bytes unless that is negative, and the size of
 // the file.
-func (w *workspace) read(path string, most int64) (content []byte, size int64, err error) {
+func (w *workspace) read(path string, limit int64) (content []byte, size int64, err error) {
 	f, info, err := w.open(path)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer f.Close()
 	var from io.Reader = f
-	if most >= 0 {
-		from = io.LimitReader(f, most)
+	if limit >= 0 {
+		from = io.LimitReader(f, limit)
 	}
 	content, err = io.ReadAll(from)
 	return content, info.Size(), err

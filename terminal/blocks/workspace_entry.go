@@ -26,7 +26,7 @@ func (e *entry) close() {
 }
 
 // openParent opens the parent folder of a file. The path is relative to the workspace and has no
-// symbolic links; a link that was created since is refused.
+// symbolic links; a link that was created after the path was resolved is refused.
 func (l *lookup) openParent(path string) (*entry, error) {
 	return l.walk(path, func(in *nofollow.Folder, name string) (*nofollow.Folder, error) { return in.Sub(name) })
 }
@@ -59,7 +59,7 @@ func (l *lookup) walk(path string, sub func(*nofollow.Folder, string) (*nofollow
 }
 
 // notFolderError returns why an entry is not a folder: it is a file, or a symbolic link was created
-// since.
+// after the path was resolved.
 func notFolderError(in *nofollow.Folder, name string) error {
 	if info, err := in.Lstat(name); err == nil && info.Mode().IsRegular() {
 		return syscall.ENOTDIR
@@ -120,7 +120,7 @@ func (e *entry) stat() (fs.FileInfo, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case e.isGatewayFile(info), info.Mode()&fs.ModeSymlink != 0: // a link was created since
+	case e.isGatewayFile(info), info.Mode()&fs.ModeSymlink != 0: // a link was created after the path was resolved
 		return nil, errOutside
 	case info.IsDir():
 		return nil, syscall.EISDIR
@@ -181,7 +181,7 @@ func (e *entry) openChecked(flag int, permissions fs.FileMode) (*os.File, fs.Fil
 // replace atomically replaces the file by a new one that fill writes; old is nil if there is none.
 // A file that the agent could not write to is not replaced.
 func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
-	old, err := e.writable()
+	old, err := e.statForReplace()
 	if err != nil {
 		return err
 	}
@@ -201,8 +201,9 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 // tempName returns the name of the temporary file for replace.
 func (e *entry) tempName() string { return atomicfile.TempName(e.name, e.temp) }
 
-// writable returns the attributes of the file that is to be replaced, or nil if there is none.
-func (e *entry) writable() (fs.FileInfo, error) {
+// statForReplace returns the attributes of the file that is to be replaced, or nil if there is
+// none.
+func (e *entry) statForReplace() (fs.FileInfo, error) {
 	f, info, err := e.openChecked(os.O_WRONLY, modebits.Write)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

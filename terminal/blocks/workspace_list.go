@@ -22,11 +22,11 @@ const (
 	spareEntries = 16
 )
 
-// list returns the first most files of the workspace, sorted by path. It omits .git, files of the
+// list returns the first limit files of the workspace, sorted by path. It omits .git, files of the
 // gateway, symbolic links that do not lead to a file of the workspace, and unreadable folders. Its
 // memory does not depend on the number of files.
-func (w *workspace) list(most int) (fileListing, error) {
-	l := &lister{lookup: w.newLookup(), most: most + spareEntries, private: map[string]bool{}}
+func (w *workspace) list(limit int) (fileListing, error) {
+	l := &lister{lookup: w.newLookup(), limit: limit + spareEntries, private: map[string]bool{}}
 	for _, path := range l.gatewayPaths {
 		if isWithin(w.dir, path) {
 			l.private[l.relative(path)] = true
@@ -38,7 +38,7 @@ func (w *workspace) list(most int) (fileListing, error) {
 	slices.Sort(l.smallest)
 	var out fileListing
 	for _, path := range l.smallest {
-		if len(out.shown) == most {
+		if len(out.shown) == limit {
 			break
 		}
 		if size, err := l.size(path); err == nil {
@@ -55,7 +55,7 @@ func (w *workspace) list(most int) (fileListing, error) {
 type lister struct {
 	*lookup
 	private  map[string]bool // by relative path
-	most     int
+	limit    int
 	smallest paths
 	count    int
 }
@@ -109,7 +109,7 @@ func (l *lister) leadsToFile(path string) bool {
 
 func (l *lister) addPath(path []byte) {
 	switch {
-	case len(l.smallest) < l.most:
+	case len(l.smallest) < l.limit:
 		heap.Push(&l.smallest, string(path))
 	case string(path) < l.smallest[0]:
 		l.smallest[0] = string(path)

@@ -24,15 +24,15 @@ type job struct {
 	released, ended bool
 }
 
-func newJob(child *process.Child, keep int, grace time.Duration) *job {
-	return &job{child: child, grace: grace, done: make(chan struct{}), tail: newTail(keep)}
+func newJob(child *process.Child, tailSize int, grace time.Duration) *job {
+	return &job{child: child, grace: grace, done: make(chan struct{}), tail: newTail(tailSize)}
 }
 
 // readUntilExit reads the command's output until its exit. The exit is published only after the
 // whole output is stored.
-func (j *job) readUntilExit(wall time.Duration) {
-	if wall > 0 {
-		defer process.NewStopwatch(wall, func() {
+func (j *job) readUntilExit(maxRuntime time.Duration) {
+	if maxRuntime > 0 {
+		defer process.NewStopwatch(maxRuntime, func() {
 			j.timedOut.Store(true)
 			j.stop()
 		}).Stop()

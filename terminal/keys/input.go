@@ -14,7 +14,7 @@ const (
 	// maxQueued limits the bytes that wait for a program that does not read, and maxReplies the
 	// replies to its terminal queries, which take only a few bytes.
 	maxQueued, maxReplies = 16 << 20, 4 << 10
-	// inputChunk is the size of one write, so that the progress of a long text is visible.
+	// inputChunk is the size of one write, so that write notices progress within a long text.
 	inputChunk = 1 << 10
 )
 
@@ -134,12 +134,12 @@ func (q *inputQueue) close() {
 	}
 }
 
-// add queues bytes unless the queue already has most bytes. It returns the value of typed at which
+// add queues bytes unless the queue already has limit bytes. It returns the value of typed at which
 // they are written.
-func (q *inputQueue) add(p []byte, most int) (end int64, ok bool) {
+func (q *inputQueue) add(p []byte, limit int) (end int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed || len(q.queue) >= most {
+	if q.closed || len(q.queue) >= limit {
 		return q.typed, false
 	}
 	q.queue = append(q.queue, p...)
@@ -152,7 +152,7 @@ func (q *inputQueue) add(p []byte, most int) (end int64, ok bool) {
 }
 
 // write queues bytes and returns when the process was given all of them, when it has read nothing
-// for stallTimeout, or when ctx ends. It reports false if the queue was full.
+// for stallTimeout, or when ctx ends. It reports false if the queue was full or closed.
 func (q *inputQueue) write(ctx context.Context, p []byte) bool {
 	if len(p) == 0 {
 		return true

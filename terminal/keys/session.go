@@ -30,7 +30,7 @@ type session struct {
 	idleTime    time.Duration   // without input, after which a person hands the terminal back
 	firstOutput <-chan struct{} // closed at the first output
 	typing      sync.WaitGroup  // the goroutine that writes input
-	dead        chan struct{}   // closed when all processes are dead and exit is set
+	ended       chan struct{}   // closed when all processes are dead and exit is set
 	exit        terminal.AgentExit
 
 	// typingMu is held while several keys are typed, so that the input of others comes before or
@@ -65,7 +65,7 @@ func openSession(o openOptions) (*session, error) {
 	}
 	first := make(chan struct{})
 	s := &session{
-		agent: agent, log: o.log, idleTime: o.idle, dead: make(chan struct{}), lastActivity: time.Now(), change: first, firstOutput: first,
+		agent: agent, log: o.log, idleTime: o.idle, ended: make(chan struct{}), lastActivity: time.Now(), change: first, firstOutput: first,
 		screen: screen.New(int(o.size.Columns), int(o.size.Rows)),
 		input:  newInputQueue(agent),
 	}
@@ -109,7 +109,7 @@ func (s *session) run(onExit func(*session)) {
 	s.typing.Wait()
 	s.notifyWatchers()
 	onExit(s)
-	close(s.dead)
+	close(s.ended)
 }
 
 // handleOutput draws output on the screen and replies to the terminal queries in it.
@@ -151,7 +151,7 @@ func (s *session) changed() <-chan struct{} {
 // Close ends all processes in the terminal and returns when they are dead.
 func (s *session) Close() {
 	s.agent.Stop(hangupGrace)
-	<-s.dead
+	<-s.ended
 }
 
 // Reusable reports whether another turn may use the session.
@@ -170,7 +170,7 @@ func (s *session) expire() {
 
 func (s *session) isDead() bool {
 	select {
-	case <-s.dead:
+	case <-s.ended:
 		return true
 	default:
 		return false
@@ -187,7 +187,7 @@ func (s *session) untilExit(ctx context.Context) (_ context.Context, stop func()
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
-		case <-s.dead:
+		case <-s.ended:
 			cancel(errShellExited)
 		case <-ctx.Done():
 		}
@@ -301,7 +301,7 @@ func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
 		case <-time.After(rest):
 		case <-end.C:
 			return
-		case <-s.dead:
+		case <-s.ended:
 			return
 		case <-ctx.Done():
 			return
@@ -322,7 +322,7 @@ func (s *session) awaitPrompt(ctx context.Context) {
 	select {
 	case <-s.firstOutput:
 	case <-time.After(firstOutputTimeout):
-	case <-s.dead:
+	case <-s.ended:
 	case <-ctx.Done():
 	}
 	s.awaitQuiet(ctx, promptQuiet, firstOutputTimeout)

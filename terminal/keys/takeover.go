@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// takeover is whether a person has taken over the terminal from the agent.
+// takeover is the state of a person's takeover of the terminal.
 type takeover struct {
 	taken      bool
 	lastInput  time.Time     // time of the person's last input
@@ -59,7 +59,8 @@ func (s *session) recordUserInput() {
 }
 
 // awaitHandBack waits until the terminal is handed back. It hands the terminal back itself, and
-// returns true, if there is no input for the session's idle time.
+// returns true, if there is no input for the session's idle time. It returns false also when the
+// session or ctx ends.
 func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 	for {
 		s.mu.Lock()
@@ -76,7 +77,7 @@ func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 		select {
 		case <-now.handedBack:
 		case <-time.After(rest):
-		case <-s.dead:
+		case <-s.ended:
 			return false
 		case <-ctx.Done():
 			return false

@@ -104,7 +104,7 @@ func (l *lineTransport) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.agent, l.lines = agent, terminal.NewLineReader(&lineLimiter{from: agent.Stdout, most: l.t.MaxLine}, l.t.MaxLine)
+	l.agent, l.lines = agent, terminal.NewLineReader(&lineLimiter{from: agent.Stdout, limit: l.t.MaxLine}, l.t.MaxLine)
 	l.input = newInputQueue(agent)
 	l.write.Go(l.input.run)
 	l.wait = sync.OnceValue(func() terminal.AgentExit {
@@ -118,13 +118,13 @@ func (l *lineTransport) start(ctx context.Context) error {
 
 // lineLimiter ends the output within a line that is too long, because the line may never end.
 type lineLimiter struct {
-	from io.Reader
-	most int
-	line int // length of the current line so far
+	from  io.Reader
+	limit int
+	line  int // length of the current line so far
 }
 
 func (g *lineLimiter) Read(p []byte) (int, error) {
-	if g.line > g.most+len("\r") {
+	if g.line > g.limit+len("\r") {
 		return 0, io.ErrUnexpectedEOF
 	}
 	n, err := g.from.Read(p)

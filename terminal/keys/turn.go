@@ -135,10 +135,10 @@ func captionFor(r Response) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// truncate shortens a text to most characters.
-func truncate(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
+// truncate shortens a text to limit characters.
+func truncate(text string, limit int) string {
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
 	}
 	return text
 }
@@ -194,7 +194,7 @@ func (x *turn) waitAfter(ctx context.Context, seconds float64) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-x.s.dead:
+	case <-x.s.ended:
 	case <-ctx.Done():
 	}
 }
@@ -245,7 +245,7 @@ func (x *turn) endBroken(ctx context.Context, err error) (terminal.Outcome, erro
 		exited.exit.Forced = false // the gateway ended it only because it had closed its output
 		return x.endFailed(exited.Error(), exited.exit)
 	case errors.Is(err, errShellExited):
-		<-x.s.dead
+		<-x.s.ended
 		return x.endKilled("The shell of the terminal has ended (" + x.s.exit.Description() + ")")
 	case isLongLine(err):
 		return x.endKilled("The agent's response is too long: " + err.Error())

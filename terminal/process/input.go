@@ -9,7 +9,7 @@ import (
 // called.
 type input struct {
 	file *os.File
-	// countUnread says that what the child has not read is counted at the end.
+	// countUnread makes closeFile count the bytes that the child has not read.
 	countUnread    bool
 	initialWritten chan struct{} // closed after writing Options.Input, also if that failed
 	done           chan struct{} // closed when no more writes will come
@@ -39,10 +39,10 @@ func newInput(file *os.File, o Options) *input {
 	return in
 }
 
-// writeInitial writes first and closes stdin after the last pending write.
-func (in *input) writeInitial(first []byte, exited <-chan struct{}) {
+// writeInitial writes data and closes stdin after the last pending write.
+func (in *input) writeInitial(data []byte, exited <-chan struct{}) {
 	// A child that ignores its input closes it or exits; neither is an error.
-	_, _ = in.file.Write(first)
+	_, _ = in.file.Write(data)
 	close(in.initialWritten)
 	select {
 	case <-in.done:

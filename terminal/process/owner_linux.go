@@ -29,12 +29,12 @@ func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
 		return owner, true, nil
 	}
 	for range maxOwnerAttempts {
-		line, descends, ok := readAncestry(pid)
+		ancestry, descends, ok := readAncestry(pid)
 		if ok && !descends {
 			return "", false, nil
 		}
 		if ok {
-			owner, known, sure := r.ownerByAncestry(line)
+			owner, known, sure := r.ownerByAncestry(ancestry)
 			if known {
 				return owner, true, nil
 			}
@@ -65,7 +65,7 @@ func (r *subreaper) ownerOfSession(pid int) (owner string, ok bool) {
 
 // readAncestry returns a process and its ancestors, up to the child of ours that it descends from.
 // descends is false if there is no such child. ok is false if a process has died meanwhile.
-func readAncestry(pid int) (line []procfs.Stat, descends, ok bool) {
+func readAncestry(pid int) (ancestry []procfs.Stat, descends, ok bool) {
 	us := os.Getpid()
 	for range maxAncestors {
 		p, found := procfs.ReadStat(pid)
@@ -74,11 +74,11 @@ func readAncestry(pid int) (line []procfs.Stat, descends, ok bool) {
 		}
 		// A parent is older than its child. A younger process has reused the PID of a parent that
 		// has died.
-		if n := len(line); n > 0 && p.Start > line[n-1].Start {
+		if n := len(ancestry); n > 0 && p.Start > ancestry[n-1].Start {
 			return nil, false, false
 		}
-		if line = append(line, p); p.Parent == us {
-			return line, true, true
+		if ancestry = append(ancestry, p); p.Parent == us {
+			return ancestry, true, true
 		}
 		if p.Parent <= 1 || pid == us { // init, or a process outside our PID namespace
 			return nil, false, true
@@ -90,16 +90,16 @@ func readAncestry(pid int) (line []procfs.Stat, descends, ok bool) {
 
 // ownerByAncestry returns the owner of a process by its ancestry. sure is false if a child is being
 // started that the process may descend from.
-func (r *subreaper) ownerByAncestry(line []procfs.Stat) (owner string, known, sure bool) {
+func (r *subreaper) ownerByAncestry(ancestry []procfs.Stat) (owner string, known, sure bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d := descendants{subreaper: r}
-	top := line[len(line)-1]
+	top := ancestry[len(ancestry)-1]
 	if c := r.started[top.Pid]; c != nil {
 		return c.owner, c.owner != "", true
 	}
 	// It descends from a reparented process, which may be in the session of its child.
-	for _, p := range line {
+	for _, p := range ancestry {
 		if c := r.started[p.Session]; c != nil {
 			return c.owner, c.owner != "", true
 		}
@@ -109,7 +109,7 @@ func (r *subreaper) ownerByAncestry(line []procfs.Stat) (owner string, known, su
 		return "", false, false
 	}
 	owners := map[string]bool{}
-	for _, p := range line {
+	for _, p := range ancestry {
 		r.addKnownOwners(p.Pid, owners)
 	}
 	// Without cgroups only the environment is known, which another agent can copy: it counts if no
@@ -124,9 +124,9 @@ func (r *subreaper) ownerByAncestry(line []procfs.Stat) (owner string, known, su
 	return "", false, true
 }
 
-// addKnownOwners adds the owners of the children whose cgroup a process is in and whose mark is in
-// its environment; "" for a child that is gone. A process that has entered the cgroup of another
-// child, or copied its mark, then has two owners.
+// addKnownOwners adds the owners of the children whose cgroup a process is in, and the owners of
+// the children whose mark is in its environment; "" for a child that is gone. A process that has
+// entered the cgroup of another child, or copied its mark, then has two owners.
 func (r *subreaper) addKnownOwners(pid int, owners map[string]bool) {
 	if cgroup, err := r.cgroups.cgroupOf(pid); err != nil || cgroup != "" {
 		owners[r.ownerOfChildWhere(func(c *supervisedChild) bool { return cgroup != "" && c.cgroup.path() == cgroup })] = true

@@ -14,8 +14,8 @@ import (
 // checkCannotReplaceWorkspace checks that the user cannot rename or replace the workspace, a parent
 // of it, or its folder users. This process creates files there and changes their owner as root, and
 // must not be led elsewhere.
-func (w *agentUser) checkCannotReplaceWorkspace(workspace string) error {
-	if w == nil || workspace == "" {
+func (u *agentUser) checkCannotReplaceWorkspace(workspace string) error {
+	if u == nil || workspace == "" {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(workspace)
@@ -24,7 +24,7 @@ func (w *agentUser) checkCannotReplaceWorkspace(workspace string) error {
 	}
 	for _, path := range []string{workspace, real} {
 		for at := filepath.Join(path, "users"); at != filepath.Dir(at); at = filepath.Dir(at) {
-			if err := w.checkCannotReplace(at); err != nil {
+			if err := u.checkCannotReplace(at); err != nil {
 				return err
 			}
 		}
@@ -33,39 +33,39 @@ func (w *agentUser) checkCannotReplaceWorkspace(workspace string) error {
 }
 
 // checkCannotReplace checks that the user neither owns a folder nor may replace it in its parent.
-func (w *agentUser) checkCannotReplace(path string) error {
+func (u *agentUser) checkCannotReplace(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // this process will create and own it
 	case err != nil:
 		return err
-	case w.owns(info):
-		return w.replaceError(path, path, info)
+	case u.owns(info):
+		return u.replaceError(path, path, info)
 	}
 	dir := filepath.Dir(path)
 	above, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
-	if w.owns(above) || w.hasPermission(above, 0o2) && above.Mode()&fs.ModeSticky == 0 {
-		return w.replaceError(dir, path, above)
+	if u.owns(above) || u.hasPermission(above, 0o2) && above.Mode()&fs.ModeSticky == 0 {
+		return u.replaceError(dir, path, above)
 	}
 	return nil
 }
 
-func (w *agentUser) owns(info fs.FileInfo) bool {
+func (u *agentUser) owns(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && stat.Uid == w.uid
+	return ok && stat.Uid == u.uid
 }
 
-func (w *agentUser) replaceError(dir, path string, info fs.FileInfo) error {
+func (u *agentUser) replaceError(dir, path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s could replace %s by a symbolic link, through which root would write elsewhere, because it may write to %s (%v); "+
-		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to keep it writable for its group", w.name, path, dir, info.Mode())
+		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to keep it writable for its group", u.name, path, dir, info.Mode())
 }
 
 // openChatDir opens the folder of a chat after making the agent's user its owner. The parent folder
 // gets search permission for the user. No symbolic link is followed.
-func (w *agentUser) openChatDir(dir string) (*os.Root, error) {
+func (u *agentUser) openChatDir(dir string) (*os.Root, error) {
 	above := filepath.Dir(dir)
 	workspace, err := os.OpenRoot(filepath.Dir(above))
 	if err != nil {
@@ -79,9 +79,9 @@ func (w *agentUser) openChatDir(dir string) (*os.Root, error) {
 	defer func() { _ = users.Close() }()
 	err = withOpenDir(users, func(f *os.File, info fs.FileInfo) error {
 		switch {
-		case w.owns(info):
-			return w.replaceError(above, dir, info)
-		case w.hasPermission(info, 0o1):
+		case u.owns(info):
+			return u.replaceError(above, dir, info)
+		case u.hasPermission(info, 0o1):
 			return nil
 		}
 		return f.Chmod(info.Mode().Perm() | 0o111)
@@ -93,7 +93,7 @@ func (w *agentUser) openChatDir(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := withOpenDir(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(w.uid), int(w.gid)) }); err != nil {
+	if err := withOpenDir(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(u.uid), int(u.gid)) }); err != nil {
 		_ = chat.Close()
 		return nil, err
 	}

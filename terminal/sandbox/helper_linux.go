@@ -28,7 +28,7 @@ func Main(args []string) error {
 	debug.SetGCPercent(-1) // the memory limit is meant for the program
 	flags := flag.NewFlagSet(Command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	report := flags.Bool("report", false, "tell the parent by a pipe which system error there was")
+	report := flags.Bool("report", false, "report a failed system call to the parent through a pipe")
 	var l Limits
 	flags.Int64Var(&l.Memory, "memory", 0, "bytes")
 	flags.IntVar(&l.CPU, "cpu", 0, "seconds")
@@ -36,7 +36,7 @@ func Main(args []string) error {
 	flags.IntVar(&l.Files, "files", 0, "")
 	var p helperPlan
 	flags.Func("plan", "", func(s string) error { return json.Unmarshal([]byte(s), &p) })
-	program := flags.String("program", "", "its file, if that is not its name")
+	program := flags.String("program", "", "path of the program, if it differs from argv[0]")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (p *helperPlan) prepare() error {
 	}
 	if p.Domain {
 		if err := forbidTracing(); err != nil {
-			return fmt.Errorf("keep agents apart: %w", err)
+			return fmt.Errorf("forbid tracing: %w", err)
 		}
 	}
 	if p.User != nil {
@@ -116,19 +116,19 @@ func (p *helperPlan) prepare() error {
 
 // switchUser switches to another user. If stdin is a terminal, the user becomes its owner, because
 // otherwise it could not open /dev/stdout.
-func (i *userIDs) switchUser() error {
+func (u *userIDs) switchUser() error {
 	if _, ok := stdinTerminal(); ok {
-		if err := unix.Fchown(0, i.UID, -1); err != nil {
-			return fmt.Errorf("hand over the terminal: %w", err)
+		if err := unix.Fchown(0, u.UID, -1); err != nil {
+			return fmt.Errorf("change the terminal's owner: %w", err)
 		}
 	}
-	if err := syscall.Setgroups(i.Groups); err != nil {
+	if err := syscall.Setgroups(u.Groups); err != nil {
 		return fmt.Errorf("setgroups: %w", err)
 	}
-	if err := syscall.Setresgid(i.GID, i.GID, i.GID); err != nil {
+	if err := syscall.Setresgid(u.GID, u.GID, u.GID); err != nil {
 		return fmt.Errorf("setgid: %w", err)
 	}
-	if err := syscall.Setresuid(i.UID, i.UID, i.UID); err != nil {
+	if err := syscall.Setresuid(u.UID, u.UID, u.UID); err != nil {
 		return fmt.Errorf("setuid: %w", err)
 	}
 	return nil
@@ -149,7 +149,7 @@ func dropCapabilities() error {
 // threads, so it is set last.
 func setParentDeathSignal(parent int) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return fmt.Errorf("die with the gateway: %w", err)
+		return fmt.Errorf("set the parent death signal: %w", err)
 	}
 	if os.Getppid() != parent {
 		return errors.New("the gateway has died")

@@ -46,11 +46,11 @@ func (m *mounts) apply() (gone []string, err error) {
 }
 
 // writeIDMaps writes the ID maps of our user namespace. Supplementary groups stay as they are.
-func (i *userIDs) writeIDMaps() error {
+func (u *userIDs) writeIDMaps() error {
 	for _, f := range []struct{ file, text string }{
 		{"setgroups", "deny"},
-		{"uid_map", fmt.Sprintf("%d %[1]d 1", i.UID)},
-		{"gid_map", fmt.Sprintf("%d %[1]d 1", i.GID)},
+		{"uid_map", fmt.Sprintf("%d %[1]d 1", u.UID)},
+		{"gid_map", fmt.Sprintf("%d %[1]d 1", u.GID)},
 	} {
 		if err := os.WriteFile("/proc/self/"+f.file, []byte(f.text), 0); err != nil {
 			return err

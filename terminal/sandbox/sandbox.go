@@ -21,7 +21,8 @@ import (
 // Command is the argument that makes this program the helper.
 const Command = "confine"
 
-// Landlock selects the Linux security module that needs no privileges.
+// Landlock is the value of Options.Sandbox for Landlock, a Linux security module that needs no
+// privileges.
 const Landlock = "landlock"
 
 // Options configures a Sandbox.
@@ -108,28 +109,28 @@ func (s *Sandbox) MissingFeatures() []string {
 	return slices.Concat(s.missing, s.caveats)
 }
 
-// memorySlack multiplies the memory limit of the cgroup for the RLIMIT_DATA of each process that
-// could leave the cgroup. Most programs reserve more memory than they use, so a factor of 1 would
-// break programs that the cgroup allows.
+// memorySlack is the factor between the cgroup's memory limit and RLIMIT_DATA, which each process
+// also gets if the agent could leave its cgroup. Most programs reserve more memory than they use,
+// so a factor of 1 would break programs that the cgroup allows.
 const memorySlack = 4
 
 // assignLimits assigns each limit to the cgroup, if it has the memory or pids controller, or else
 // to rlimits, which the helper sets.
 func (s *Sandbox) assignLimits(memory, processes bool) {
-	held := s.staysInCgroup()
-	if !held && (memory && s.o.Memory > 0 || processes && s.o.Processes > 0) {
+	confined := s.staysInCgroup()
+	if !confined && (memory && s.o.Memory > 0 || processes && s.o.Processes > 0) {
 		s.caveats = append(s.caveats, "terminal.limits: the agent runs as the gateway's own user, so it may leave the control group that limits its memory and processes, unless "+
 			`its sandbox has no access to /sys/fs/cgroup; to prevent that, set terminal.sandbox to "landlock", or set terminal.user`)
 	}
 	switch {
 	case s.o.Memory == 0:
-	case memory && held:
+	case memory && confined:
 		s.helperLimits.Memory, s.cgroupLimits.Memory = 0, s.o.Memory
 	case memory:
 		s.helperLimits.Memory, s.cgroupLimits.Memory = memorySlack*s.o.Memory, s.o.Memory
 	default:
 		s.caveats = append(s.caveats, "terminal.limits.memory: there is no control group that counts memory (systemd creates one with Delegate=yes), "+
-			"so the limit applies to each process of the agent, and includes memory that is reserved and not used; Node and Go reserve much")
+			"so the limit applies to each process of the agent, and includes memory that is reserved and not used; Node and Go reserve a lot")
 	}
 	switch {
 	case s.o.Processes == 0:

@@ -54,34 +54,34 @@ func lookupUser(name string) (*agentUser, error) {
 	return w, nil
 }
 
-func (w *agentUser) credential() *syscall.Credential {
-	if w == nil {
+func (u *agentUser) credential() *syscall.Credential {
+	if u == nil {
 		return nil
 	}
-	return &syscall.Credential{Uid: w.uid, Gid: w.gid, Groups: w.groups}
+	return &syscall.Credential{Uid: u.uid, Gid: u.gid, Groups: u.groups}
 }
 
 // ids returns the IDs to which the helper switches.
-func (w *agentUser) ids() *userIDs {
-	id := &userIDs{UID: int(w.uid), GID: int(w.gid)}
-	for _, group := range w.groups {
+func (u *agentUser) ids() *userIDs {
+	id := &userIDs{UID: int(u.uid), GID: int(u.gid)}
+	for _, group := range u.groups {
 		id.Groups = append(id.Groups, int(group))
 	}
 	return id
 }
 
 // checkCanEnter checks that the user may search the agent's working folders and all their parents.
-func (w *agentUser) checkCanEnter(dirs []string) error {
-	if w == nil {
+func (u *agentUser) checkCanEnter(dirs []string) error {
+	if u == nil {
 		return nil
 	}
 	for _, dir := range dirs {
-		at, info, err := w.firstClosedDir(dir)
+		at, info, err := u.firstClosedDir(dir)
 		if err != nil {
-			return fmt.Errorf("%s cannot work in %s: %w", w.name, dir, err)
+			return fmt.Errorf("%s cannot work in %s: %w", u.name, dir, err)
 		}
 		if at != "" {
-			return fmt.Errorf("%s cannot work in %s: %s is closed to it (%v); chmod o+x %[3]s", w.name, dir, at, info.Mode())
+			return fmt.Errorf("%s cannot work in %s: %s is closed to it (%v); chmod o+x %[3]s", u.name, dir, at, info.Mode())
 		}
 	}
 	return nil
@@ -89,10 +89,10 @@ func (w *agentUser) checkCanEnter(dirs []string) error {
 
 // firstClosedDir returns the first of a folder and its parents that the user may not search; "":
 // there is none.
-func (w *agentUser) firstClosedDir(dir string) (string, fs.FileInfo, error) {
+func (u *agentUser) firstClosedDir(dir string) (string, fs.FileInfo, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
-		if err != nil || !w.hasPermission(info, modebits.Search) {
+		if err != nil || !u.hasPermission(info, modebits.Search) {
 			return at, info, err
 		}
 		if at == filepath.Dir(at) {
@@ -102,8 +102,8 @@ func (w *agentUser) firstClosedDir(dir string) (string, fs.FileInfo, error) {
 }
 
 // hasPermission reports whether the mode of a file gives the user permissions.
-func (w *agentUser) hasPermission(info fs.FileInfo, permissions fs.FileMode) bool {
-	return modebits.Allow(w.credential(), info, permissions)
+func (u *agentUser) hasPermission(info fs.FileInfo, permissions fs.FileMode) bool {
+	return modebits.Allow(u.credential(), info, permissions)
 }
 
 // UserEnviron returns the environment variables that name the agent's user, if that is another
@@ -142,7 +142,7 @@ func (s *Sandbox) ChownToAgent(dir string, files []string) error {
 
 // chownPath changes the owner of a file and of the folders on the way to it. A file with several
 // hard links stays as it is, since another of them may belong to anybody.
-func (w *agentUser) chownPath(root *os.Root, rel string) error {
+func (u *agentUser) chownPath(root *os.Root, rel string) error {
 	parts := strings.Split(rel, string(filepath.Separator))
 	for i := range parts {
 		f, err := root.OpenFile(filepath.Join(parts[:i+1]...), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would block
@@ -152,7 +152,7 @@ func (w *agentUser) chownPath(root *os.Root, rel string) error {
 		if err != nil {
 			return err
 		}
-		err = w.chownFile(f)
+		err = u.chownFile(f)
 		f.Close()
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ func (w *agentUser) chownPath(root *os.Root, rel string) error {
 	return nil
 }
 
-func (w *agentUser) chownFile(f *os.File) error {
+func (u *agentUser) chownFile(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (w *agentUser) chownFile(f *os.File) error {
 	if !ok || stat.Uid != uint32(os.Geteuid()) || !info.IsDir() && (!info.Mode().IsRegular() || stat.Nlink > 1) {
 		return nil
 	}
-	return f.Chown(int(w.uid), int(w.gid))
+	return f.Chown(int(u.uid), int(u.gid))
 }
 
 // within reports whether a path is a folder or below it.

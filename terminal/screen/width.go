@@ -46,8 +46,9 @@ func commonWidth(r rune) (width int, ok bool) {
 	return 0, false
 }
 
-// isCombining reports whether a character of width 0 is stored. Format characters, such as those
-// for the writing direction, are dropped, because a screen has fixed columns.
+// isCombining reports whether a character of width 0 is stored with the character before it. Format
+// characters, such as those for the writing direction, are dropped, because a screen has fixed
+// columns.
 func isCombining(r rune) bool {
 	switch {
 	case r < 0x300:

@@ -1,6 +1,6 @@
 // Package acptest is a scripted agent of the Agent Client Protocol for tests. It checks its client
 // strictly and executes the steps in its prompt. A test binary that calls Main runs it as a
-// separate process.
+// separate process. It does not know the code of the client.
 package acptest
 
 import (

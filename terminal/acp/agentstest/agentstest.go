@@ -1,5 +1,6 @@
 // Package agentstest supports tests with real agents: it installs them from npm, and provides a
-// language model on loopback for them.
+// language model on loopback for them. It does not know the Agent Client
+// Protocol.
 package agentstest
 
 import (

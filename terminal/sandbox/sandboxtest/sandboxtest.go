@@ -1,4 +1,5 @@
-// Package sandboxtest is for tests of agents in a sandbox.
+// Package sandboxtest provides tests of agents in a sandbox with folders. It does not know the
+// sandbox.
 package sandboxtest
 
 import (
