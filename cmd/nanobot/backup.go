@@ -19,7 +19,7 @@ func newBackup(std stdio) *cobra.Command {
 		Use:   "backup [flags] FILE",
 		Short: "Save the state to one file, while the daemon runs",
 		Long: `Backup writes a compressed tar archive for "nanobot restore": messages, undelivered replies with their files,
-the access list, conversations of the web chat and its sign-in key. The archive is a consistent snapshot, is
+the access list, conversations of the chat page and its sign-in key. The archive is a consistent snapshot, is
 checked, and appears as FILE only when it is complete. With - it goes to standard output.
 
 The archive contains what people wrote, so protect it like the state. It does not contain the config, its

@@ -32,13 +32,13 @@ func newDemo(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
 		Short: "Try nanobot in a browser, without config or token",
-		Long: `Demo runs the daemon with the web chat and a few built-in agents, on this machine only. It prints a sign-in link
+		Long: `Demo runs the daemon with the chat page and a few built-in agents, on this machine only. It prints a sign-in link
 and opens it in your browser. In the chat, write album, slow, ask, markdown, fail or help, or send files. Ctrl-C ends
 the demo and keeps the chats.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), listen, !quiet, std) },
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address of the web chat; port 0 means any free port")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address of the chat page; port 0 means any free port")
 	cmd.Flags().BoolVar(&quiet, "no-browser", false, "print the link without opening a browser")
 	return cmd
 }

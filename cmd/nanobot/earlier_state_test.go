@@ -296,7 +296,7 @@ type webMessage struct {
 	Media      []struct{ ID, Name string }
 }
 
-// checkWeb waits until the web chat shows what it is to show, and reads a file of its history.
+// checkWeb waits until the chat page shows what it is to show, and reads a file of its history.
 func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 	b.t.Helper()
 	want := []string{
@@ -325,7 +325,7 @@ func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		b.t.Errorf("the web chat shows\n%q and should show\n%q", got, want)
+		b.t.Errorf("the chat page shows\n%q and should show\n%q", got, want)
 		return
 	}
 	if files := page.Messages[5].Media; len(files) != 2 || files[1].Name != "notes.txt" {

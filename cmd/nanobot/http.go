@@ -24,7 +24,7 @@ import (
 )
 
 // site is the daemon's HTTP server: liveness and readiness, the webhooks of networks, and, for
-// people who have signed in, the web chat and the API. Each part works without the others.
+// people who have signed in, the chat page and the API. Each part works without the others.
 type site struct {
 	server         *httpd.Server
 	public         *http.ServeMux

@@ -18,8 +18,8 @@ func newLink(std stdio) *cobra.Command {
 	var list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "link [flags]",
-		Short: "Make, list and revoke sign-in links for the web chat",
-		Long: `Link prints a one-time link that signs one browser in to the web chat. The link is valid for 15 minutes, the
+		Short: "Make, list and revoke sign-in links for the chat page",
+		Long: `Link prints a one-time link that signs one browser in to the chat page. The link is valid for 15 minutes, the
 sign-in for 30 days. A user with the role chat sees their own chats, in every browser signed in under the same
 name. Operators see all chats and the activity of the daemon.
 
@@ -67,7 +67,7 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 
 func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
 	if !web.Describe().Enabled(cfg) {
-		return fmt.Errorf("channels.web.enabled is not true in %s, so there is no web chat to sign in to", cfg.File())
+		return fmt.Errorf("channels.web.enabled is not true in %s, so there is no chat page to sign in to", cfg.File())
 	}
 	if !role.Valid() {
 		return exit.Usagef("--role: must be chat or operator (got %q)", role)

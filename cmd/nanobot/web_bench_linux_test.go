@@ -76,7 +76,7 @@ func BenchmarkWebStreams(b *testing.B) {
 	all.Wait()
 }
 
-// benchWeb is the binary as it is released, with the web chat.
+// benchWeb is the binary as it is released, with the chat page.
 type benchWeb struct {
 	b      *testing.B
 	url    string

@@ -24,7 +24,7 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// webBot is the real daemon with the web chat.
+// webBot is the real daemon with the chat page.
 type webBot struct {
 	*program
 	t      *testing.T

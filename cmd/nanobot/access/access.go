@@ -1,5 +1,5 @@
 // Package access lists and changes who may talk to a bot, also while its daemon runs. Of the
-// channels it knows only the web chat, and it knows no flags of the command line.
+// channels it knows only the chat page, and it knows no flags of the command line.
 package access
 
 import (

@@ -107,7 +107,7 @@ func RevokeLinks(ctx context.Context, o Options, target string) error {
 	return nil
 }
 
-// hasWebAccess reports whether a user still has access to the web chat. Scripts with the token are
+// hasWebAccess reports whether a user still has access to the chat page. Scripts with the token are
 // the user named operator.
 func hasWebAccess(ctx context.Context, cfg *config.Config, grants httpd.Grants, user string) (bool, error) {
 	if cfg.HTTP.Token != "" && strings.EqualFold(user, string(httpd.Operator)) {
@@ -149,7 +149,7 @@ func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Rol
 	return nil
 }
 
-// Address returns the address of the web chat for browsers. If the server listens on loopback and
+// Address returns the address of the chat page for browsers. If the server listens on loopback and
 // http.hosts is set, the first host is that of a reverse proxy with TLS.
 func Address(h config.HTTP) (string, error) {
 	host, port, err := net.SplitHostPort(h.Listen)
