@@ -127,12 +127,12 @@ func checkAgents(c *Config) []fault {
 }
 
 // decodeAgents decodes the section of each agent on top of the defaults.
-func (p Extensions) decodeAgents(merged map[string]any, c *Config) error {
+func (e Extensions) decodeAgents(merged map[string]any, c *Config) error {
 	agents, _ := merged["agents"].(map[string]any)
 	delete(merged, "agents")
 	for name, value := range agents {
 		section, _ := value.(map[string]any)
-		t := p.Default().Terminal
+		t := e.Default().Terminal
 		for protocol, settings := range t.Protocols {
 			if err := decodeSection(section, protocol, settings); err != nil {
 				return err
@@ -141,7 +141,7 @@ func (p Extensions) decodeAgents(merged map[string]any, c *Config) error {
 		if err := decodeInto(section, &t); err != nil {
 			return err
 		}
-		p.setDefaultCommand(&t)
+		e.setDefaultCommand(&t)
 		c.Agents[name] = &t
 	}
 	return nil

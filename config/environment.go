@@ -74,26 +74,26 @@ func isServiceVariable(name string) bool {
 // NANOBOT_TERMINAL__TIMEOUT sets. Known keys match in any case; names that users choose, such as
 // those below env and providers, match exactly. If there is no such key, path is nil and hint may
 // suggest another variable.
-func (p typeNode) resolveVariable(name, value string) (path []string, typ reflect.Type, hint string) {
-	root := p
+func (n typeNode) resolveVariable(name, value string) (path []string, typ reflect.Type, hint string) {
+	root := n
 	for rest := strings.TrimPrefix(name, variablePrefix); ; {
-		if p.typ.Kind() == reflect.Map && !p.isSection() {
-			key, field := splitMapKey(p, rest, value)
+		if n.typ.Kind() == reflect.Map && !n.isSection() {
+			key, field := splitMapKey(n, rest, value)
 			path = append(path, key)
-			if p, _ = p.child(key); field == "" {
-				return path, p.typ, ""
+			if n, _ = n.child(key); field == "" {
+				return path, n.typ, ""
 			}
 			rest = field
 		}
 		segment, more, nested := strings.Cut(rest, variableSeparator)
-		key := matchKey(p, segment)
+		key := matchKey(n, segment)
 		if key == "" {
-			return nil, nil, p.suggestVariable(name, root, segment)
+			return nil, nil, n.suggestVariable(name, root, segment)
 		}
 		path = append(path, key)
-		p, _ = p.child(key)
+		n, _ = n.child(key)
 		if !nested {
-			return path, p.typ, ""
+			return path, n.typ, ""
 		}
 		rest = more
 	}

@@ -119,23 +119,23 @@ func (c Channels) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps
 func (p Protocols) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.Keys(p))) }
 
 // Default returns the defaults of all keys. Paths are relative until Load makes them absolute.
-func (p Extensions) Default() Config {
+func (e Extensions) Default() Config {
 	c := Default()
-	c.extensions = p
-	if len(p.Protocols) > 0 {
-		c.Terminal.Protocol = p.Protocols[0].Name
+	c.extensions = e
+	if len(e.Protocols) > 0 {
+		c.Terminal.Protocol = e.Protocols[0].Name
 	}
-	c.Channels, c.Terminal.Protocols = Channels{}, p.protocolSettings()
-	for _, ch := range p.Channels {
+	c.Channels, c.Terminal.Protocols = Channels{}, e.protocolSettings()
+	for _, ch := range e.Channels {
 		c.Channels[ch.Name] = ch.New()
 	}
 	return c
 }
 
 // protocolSettings returns the default settings of all protocols.
-func (p Extensions) protocolSettings() Protocols {
+func (e Extensions) protocolSettings() Protocols {
 	all := Protocols{}
-	for _, pr := range p.Protocols {
+	for _, pr := range e.Protocols {
 		if pr.New != nil {
 			all[pr.Name] = pr.New()
 		}
@@ -144,8 +144,8 @@ func (p Extensions) protocolSettings() Protocols {
 }
 
 // protocol returns the protocol with this name, or a zero Protocol.
-func (p Extensions) protocol(name string) Protocol {
-	for _, pr := range p.Protocols {
+func (e Extensions) protocol(name string) Protocol {
+	for _, pr := range e.Protocols {
 		if pr.Name == name {
 			return pr
 		}
@@ -154,9 +154,9 @@ func (p Extensions) protocol(name string) Protocol {
 }
 
 // protocolNames returns the names of the protocols for which f returns true.
-func (p Extensions) protocolNames(f func(Protocol) bool) []any {
+func (e Extensions) protocolNames(f func(Protocol) bool) []any {
 	var names []any
-	for _, pr := range p.Protocols {
+	for _, pr := range e.Protocols {
 		if f(pr) {
 			names = append(names, pr.Name)
 		}
@@ -195,8 +195,8 @@ func (c *Config) SetProtocol(name string) {
 }
 
 // setDefaultCommand sets the protocol's default command if the agent has no command.
-func (p Extensions) setDefaultCommand(t *Terminal) {
-	if f := p.protocol(t.Protocol).DefaultCommand; f != nil && t.Command == "" {
+func (e Extensions) setDefaultCommand(t *Terminal) {
+	if f := e.protocol(t.Protocol).DefaultCommand; f != nil && t.Command == "" {
 		t.Command = f(*t)
 	}
 }

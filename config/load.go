@@ -77,7 +77,8 @@ func readFile(types typeNode, path string, k *koanf.Koanf) *document {
 	return p.doc
 }
 
-// explainUnreadable returns why the file cannot be a config file, without reading it, or "".
+// explainUnreadable checks the file without reading it, and returns why it cannot be a config file,
+// or "".
 func explainUnreadable(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -173,46 +174,46 @@ func hasFaultAt(path []string, faults []locatedFault) bool {
 
 // decodeConfig decodes the values on top of the defaults. Values that violate the schema are left
 // out, so that checkCombinations can still check all others.
-func (p Extensions) decodeConfig(merged map[string]any, faults []locatedFault) (*Config, error) {
+func (e Extensions) decodeConfig(merged map[string]any, faults []locatedFault) (*Config, error) {
 	for _, f := range faults {
 		removeValue(merged, f.path)
 	}
-	c := p.Default()
+	c := e.Default()
 	channels, _ := merged["channels"].(map[string]any)
 	terminal, _ := merged["terminal"].(map[string]any)
 	// The decoder's error may quote a secret value. It can only fail if the schema and the Go types
 	// differ.
-	wrong := errors.New("cannot be decoded although it matches the schema")
+	errMismatch := errors.New("cannot be decoded although it matches the schema")
 	for name, value := range c.Channels {
 		if decodeSection(channels, name, value) != nil {
-			return nil, wrong
+			return nil, errMismatch
 		}
 	}
 	for name, value := range c.Terminal.Protocols {
 		if decodeSection(terminal, name, value) != nil {
-			return nil, wrong
+			return nil, errMismatch
 		}
 	}
-	if p.decodeAgents(merged, &c) != nil {
-		return nil, wrong
+	if e.decodeAgents(merged, &c) != nil {
+		return nil, errMismatch
 	}
 	if channels != nil {
 		merged["channels"] = map[string]any{} // decodeSection has removed every section
 	}
 	if decodeInto(merged, &c) != nil {
-		return nil, wrong
+		return nil, errMismatch
 	}
-	p.setDefaultCommand(&c.Terminal)
+	e.setDefaultCommand(&c.Terminal)
 	return &c, nil
 }
 
 // decodeSection removes the section with this name from its parent and decodes it into value.
-func decodeSection(around map[string]any, name string, value Settings) error {
-	section, found := around[name]
+func decodeSection(parent map[string]any, name string, value Settings) error {
+	section, found := parent[name]
 	if !found {
 		return nil
 	}
-	delete(around, name)
+	delete(parent, name)
 	return decodeInto(section, value)
 }
 

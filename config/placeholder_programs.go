@@ -10,8 +10,9 @@ import (
 // among the arguments.
 const startsAnyProgram = "can start any program"
 
-// evaluators maps programs and shell builtins that may evaluate any argument to the reason, which
-// completes the sentence "NAME would evaluate the text as code, because it …".
+// evaluators lists the programs and shell builtins that may evaluate any of their arguments, each
+// with the reason. The reason completes the sentence "NAME would evaluate the text as code, because
+// it …".
 var evaluators = expandProgramLists(map[string]string{
 	"eval source . trap let rename prename file-rename":           "evaluates its arguments",
 	"declare typeset local export readonly integer float nameref": "evaluates what it assigns",
@@ -147,7 +148,7 @@ var partialEvaluators = map[string]func(words []commandWord, i int) bool{
 	"go":   isValueOf("run", "-exec", "-toolexec"),
 	"ip":   followsAny("exec"),
 	"wget": isValueOf("-e"),
-	"pip":  installer, "gem": installer, "brew": installer, "apt": installer, "apt-get": installer, "cargo": installer,
+	"pip":  isInstalledPackage, "gem": isInstalledPackage, "brew": isInstalledPackage, "apt": isInstalledPackage, "apt-get": isInstalledPackage, "cargo": isInstalledPackage,
 	"python":      pythonModuleEvaluates,
 	"tcpdump":     isValueOf("-z"),
 	"emacsclient": isValueOf("-e", "-eval"),
@@ -161,9 +162,9 @@ var partialEvaluators = map[string]func(words []commandWord, i int) bool{
 		return words[i].textBefore == "--bind=" || words[i-1].text == "--bind"
 	},
 	"pandoc": pandocEvaluates,
-	"uv":     launcher, "poetry": launcher, "pipenv": launcher, "pdm": launcher, "conda": launcher, "mamba": launcher, "micromamba": launcher, "pixi": launcher, "pipx": launcher,
-	"op": launcher, "doppler": launcher, "aws-vault": launcher, "chamber": launcher, "dotenv": launcher, "direnv": launcher, "mise": launcher, "asdf": launcher, "bundle": launcher,
-	"rbenv": launcher, "pyenv": launcher, "nodenv": launcher, "infisical": launcher, "sops": launcher, "perf": isValueOf("stat", "record", "--"),
+	"uv":     isLaunchedProgram, "poetry": isLaunchedProgram, "pipenv": isLaunchedProgram, "pdm": isLaunchedProgram, "conda": isLaunchedProgram, "mamba": isLaunchedProgram, "micromamba": isLaunchedProgram, "pixi": isLaunchedProgram, "pipx": isLaunchedProgram,
+	"op": isLaunchedProgram, "doppler": isLaunchedProgram, "aws-vault": isLaunchedProgram, "chamber": isLaunchedProgram, "dotenv": isLaunchedProgram, "direnv": isLaunchedProgram, "mise": isLaunchedProgram, "asdf": isLaunchedProgram, "bundle": isLaunchedProgram,
+	"rbenv": isLaunchedProgram, "pyenv": isLaunchedProgram, "nodenv": isLaunchedProgram, "infisical": isLaunchedProgram, "sops": isLaunchedProgram, "perf": isValueOf("stat", "record", "--"),
 }
 
 // isValueOf returns a function that reports whether words[i] directly follows one of the options.
@@ -171,12 +172,12 @@ func isValueOf(options ...string) func([]commandWord, int) bool {
 	return func(words []commandWord, i int) bool { return slices.Contains(options, words[i-1].text) }
 }
 
-// launcher reports whether words[i] is the program that a launcher such as uv runs.
-var launcher = isValueOf("run", "exec", "--", "exec-env")
+// isLaunchedProgram reports whether words[i] is the program that a launcher such as uv runs.
+var isLaunchedProgram = isValueOf("run", "exec", "--", "exec-env")
 
-// installer reports whether words[i] is a package to install, which may run code, or the value
-// of an option that may.
-var installer = func(words []commandWord, i int) bool {
+// isInstalledPackage reports whether words[i] is a package to install, which may run code, or the
+// value of an option that may.
+var isInstalledPackage = func(words []commandWord, i int) bool {
 	return followsAny("install")(words, i) || isValueOf("-o", "-c")(words, i)
 }
 
@@ -232,7 +233,7 @@ func printfEvaluates(words []commandWord, i int) bool {
 func inputEvaluator(words []commandWord) string {
 	for {
 		if !words[0].nameKnown {
-			return "a program that is not named"
+			return "a program whose name is not known in advance"
 		}
 		w, ok := wrappers[programName(words[0])]
 		if !ok {

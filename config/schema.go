@@ -23,13 +23,13 @@ func Schema(extensions Extensions) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func (p Extensions) generateSchema() (*generate.Schema, error) {
+func (e Extensions) generateSchema() (*generate.Schema, error) {
 	r := generate.Reflector{Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(Config{})
 	s.Title = "nanobot configuration"
 	// Agents is a named type only because it has a Format method; its schema is inlined.
 	s.Properties.Set("agents", inlineDefinition(s, "agents", "Agents"))
-	if err := setDefaults(s, s, p.Default()); err != nil {
+	if err := setDefaults(s, s, e.Default()); err != nil {
 		return nil, err
 	}
 	delete(s.Definitions, "Channels")
@@ -38,12 +38,12 @@ func (p Extensions) generateSchema() (*generate.Schema, error) {
 		Type: "object", Properties: generate.NewProperties(), AdditionalProperties: generate.FalseSchema, Description: channels.Description,
 	})
 	channels, _ = s.Properties.Get("channels")
-	for _, ch := range p.Channels {
+	for _, ch := range e.Channels {
 		if err := addSection(s, channels, sectionSchema{"channels." + ch.Name, ch.Name, ch.Description, ch.New()}); err != nil {
 			return nil, err
 		}
 	}
-	return s, p.describeProtocols(s)
+	return s, e.describeProtocols(s)
 }
 
 // inlineDefinition removes a definition from the schema and returns it as the value of the property
@@ -58,10 +58,10 @@ func inlineDefinition(s *generate.Schema, property, definition string) *generate
 
 // describeProtocols adds the protocols' sections to the definition of Terminal, and adds the names
 // of the protocols that support a setting to its description.
-func (p Extensions) describeProtocols(s *generate.Schema) error {
+func (e Extensions) describeProtocols(s *generate.Schema) error {
 	terminal := s.Definitions["Terminal"]
 	var words []string
-	for _, pr := range p.Protocols {
+	for _, pr := range e.Protocols {
 		words = append(words, pr.Description)
 		if pr.New == nil {
 			continue
@@ -76,10 +76,10 @@ func (p Extensions) describeProtocols(s *generate.Schema) error {
 		return value
 	}
 	protocol := describe("Terminal", "protocol", "How nanobot talks to the agent: "+joinWithOr(words)+".")
-	protocol.Enum = p.protocolNames(func(Protocol) bool { return true })
-	describe("Terminal", "interactive", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })))
-	describe("Terminal", "mcpServers", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsMCP })))
-	describe("Gateway", "whileRunning", protocolRequirement(p.protocolNames(func(p Protocol) bool { return p.SupportsInject }), "inject"))
+	protocol.Enum = e.protocolNames(func(Protocol) bool { return true })
+	describe("Terminal", "interactive", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsQuestions })))
+	describe("Terminal", "mcpServers", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsMCP })))
+	describe("Gateway", "whileRunning", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsInject }), "inject"))
 	return nil
 }
 
@@ -159,8 +159,8 @@ func setDefaultValues(whole, section *generate.Schema, defaults map[string]any) 
 
 // compileSchema returns the schema ready for validation. It takes longer than all other work of
 // this package, so only Load does it.
-func (p Extensions) compileSchema() (*validate.Schema, error) {
-	s, err := p.generateSchema()
+func (e Extensions) compileSchema() (*validate.Schema, error) {
+	s, err := e.generateSchema()
 	if err != nil {
 		return nil, err
 	}

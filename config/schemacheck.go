@@ -23,24 +23,24 @@ type fault struct {
 
 // checkSchema, called on the root, validates types, bounds, enumerations and keys against the
 // schema.
-func (p typeNode) checkSchema(schema *jsonschema.Schema, value any) []fault {
+func (n typeNode) checkSchema(schema *jsonschema.Schema, value any) []fault {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(schema.Validate(value), &invalid) {
 		return nil
 	}
-	return p.translateError(invalid)
+	return n.translateError(invalid)
 }
 
 // translateError converts the validator's tree of errors to faults.
-func (p typeNode) translateError(e *jsonschema.ValidationError) []fault {
+func (n typeNode) translateError(e *jsonschema.ValidationError) []fault {
 	f := fault{path: e.InstanceLocation}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
-		return p.unknownKeyFaults(e.InstanceLocation, k.Properties)
+		return n.unknownKeyFaults(e.InstanceLocation, k.Properties)
 	case *kind.Required:
 		return missingKeyFaults(e.InstanceLocation, k.Missing)
 	case *kind.OneOf:
-		return p.translateOneOf(e)
+		return n.translateOneOf(e)
 	case *kind.Type:
 		f.text = "must be " + describeType(k.Want[0])
 	case *kind.Enum:
@@ -57,7 +57,7 @@ func (p typeNode) translateError(e *jsonschema.ValidationError) []fault {
 	default:
 		var all []fault
 		for _, cause := range e.Causes {
-			all = append(all, p.translateError(cause)...)
+			all = append(all, n.translateError(cause)...)
 		}
 		if all == nil {
 			f.text = "is not allowed by the schema"
@@ -68,10 +68,10 @@ func (p typeNode) translateError(e *jsonschema.ValidationError) []fault {
 	return []fault{f}
 }
 
-func (p typeNode) unknownKeyFaults(path, keys []string) []fault {
+func (n typeNode) unknownKeyFaults(path, keys []string) []fault {
 	var all []fault
 	for _, key := range keys {
-		all = append(all, fault{path: joinPath(path, key), text: "unknown key", hint: p.suggestKey(path, key), aboutKey: true})
+		all = append(all, fault{path: joinPath(path, key), text: "unknown key", hint: n.suggestKey(path, key), aboutKey: true})
 	}
 	return all
 }
@@ -86,11 +86,11 @@ func missingKeyFaults(path, keys []string) []fault {
 
 // translateOneOf lists the forms that a value may have, or returns the faults inside the form that
 // it has.
-func (p typeNode) translateOneOf(e *jsonschema.ValidationError) []fault {
+func (n typeNode) translateOneOf(e *jsonschema.ValidationError) []fault {
 	var inside []fault
 	var forms []string
 	for _, cause := range e.Causes {
-		for _, f := range p.translateError(cause) {
+		for _, f := range n.translateError(cause) {
 			if len(f.path) > len(e.InstanceLocation) {
 				inside = append(inside, f)
 			}

@@ -95,7 +95,7 @@ func (c *Config) SecretFiles() []string {
 	return all
 }
 
-// NeedsCredentials reports whether the agent is given a systemd credential.
+// NeedsCredentials reports whether a secret of the agent is a systemd credential.
 func (t *Terminal) NeedsCredentials() (needs bool) {
 	walkSecrets(reflect.ValueOf(t).Elem(), nil, func(_ []string, v reflect.Value) {
 		kind, _ := v.Interface().(Secret).reference()
@@ -135,17 +135,17 @@ func (c *Config) WithoutCredentials() *Config {
 
 // withoutSecrets returns a copy of the section without the provider keys that match, and without
 // the MCP servers that need a secret that matches.
-func (t *Terminal) withoutSecrets(some func(Secret) bool) Terminal {
+func (t *Terminal) withoutSecrets(match func(Secret) bool) Terminal {
 	rest := *t
 	rest.Providers = map[string]Provider{}
 	for name, p := range t.Providers {
-		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), some)
+		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), match)
 		rest.Providers[name] = p
 	}
 	rest.MCPServers = map[string]MCPServer{}
 	for name, server := range t.MCPServers {
 		needs := false
-		walkSecrets(reflect.ValueOf(server), nil, func(_ []string, v reflect.Value) { needs = needs || some(v.Interface().(Secret)) })
+		walkSecrets(reflect.ValueOf(server), nil, func(_ []string, v reflect.Value) { needs = needs || match(v.Interface().(Secret)) })
 		if !needs {
 			rest.MCPServers[name] = server
 		}

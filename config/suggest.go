@@ -6,8 +6,8 @@ import (
 )
 
 // suggestKey, called on the root, returns a hint for an unknown key in the section at path, or "".
-func (p typeNode) suggestKey(path []string, key string) string {
-	section, found := p.descend(path)
+func (n typeNode) suggestKey(path []string, key string) string {
+	section, found := n.descend(path)
 	if !found || !section.isSection() {
 		return ""
 	}
@@ -17,9 +17,9 @@ func (p typeNode) suggestKey(path []string, key string) string {
 		}
 	}
 	var homes []string
-	walkKeys(p, nil, func(below []string) {
+	walkKeys(n, nil, func(below []string) {
 		if normalizeKey(below[len(below)-1]) == normalizeKey(key) && len(homes) < 3 {
-			homes = append(homes, p.formatPath(below[:len(below)-1]))
+			homes = append(homes, n.formatPath(below[:len(below)-1]))
 		}
 	})
 	if len(homes) > 0 && homes[0] != "" {
@@ -33,9 +33,9 @@ func (p typeNode) suggestKey(path []string, key string) string {
 
 // suggestVariable returns a hint for a variable whose segment is not a key of p, or "". The segment
 // may be misspelt, or sections or underscores may be missing (NANOBOT_LEVEL).
-func (p typeNode) suggestVariable(name string, root typeNode, segment string) string {
-	if p.isSection() && strings.HasSuffix(name, variableSeparator+segment) {
-		if near := ClosestMatch(segment, p.knownKeys()); near != "" {
+func (n typeNode) suggestVariable(name string, root typeNode, segment string) string {
+	if n.isSection() && strings.HasSuffix(name, variableSeparator+segment) {
+		if near := ClosestMatch(segment, n.knownKeys()); near != "" {
 			return "did you mean " + strings.TrimSuffix(name, segment) + strings.ToUpper(near) + "?"
 		}
 	}

@@ -23,29 +23,29 @@ var (
 )
 
 // rootNode returns the root of the tree.
-func (p Extensions) rootNode() typeNode {
-	return typeNode{typ: reflect.TypeFor[Config](), extensions: &p}
+func (e Extensions) rootNode() typeNode {
+	return typeNode{typ: reflect.TypeFor[Config](), extensions: &e}
 }
 
 // isSection reports whether the keys of the node are fixed, in contrast to a value or a map whose
 // keys users choose.
-func (p typeNode) isSection() bool {
-	return p.typ == channelsType || p.typ.Kind() == reflect.Struct && p.typ != reflect.TypeFor[Reveal]()
+func (n typeNode) isSection() bool {
+	return n.typ == channelsType || n.typ.Kind() == reflect.Struct && n.typ != reflect.TypeFor[Reveal]()
 }
 
 // knownKeys returns the keys of a section.
-func (p typeNode) knownKeys() []string {
+func (n typeNode) knownKeys() []string {
 	var names []string
-	if p.typ == channelsType {
-		for _, ch := range p.extensions.Channels {
+	if n.typ == channelsType {
+		for _, ch := range n.extensions.Channels {
 			names = append(names, ch.Name)
 		}
 		return names
 	}
-	for i := range p.typ.NumField() {
-		f := p.typ.Field(i)
+	for i := range n.typ.NumField() {
+		f := n.typ.Field(i)
 		if f.Type == protocolsType {
-			for _, pr := range p.extensions.Protocols {
+			for _, pr := range n.extensions.Protocols {
 				if pr.New != nil {
 					names = append(names, pr.Name)
 				}
@@ -59,69 +59,69 @@ func (p typeNode) knownKeys() []string {
 }
 
 // extensionSection returns the node of a section that a channel or a protocol defines.
-func (p typeNode) extensionSection(key string) (typeNode, bool) {
-	if p.typ == channelsType {
-		for _, ch := range p.extensions.Channels {
+func (n typeNode) extensionSection(key string) (typeNode, bool) {
+	if n.typ == channelsType {
+		for _, ch := range n.extensions.Channels {
 			if ch.Name == key {
-				return typeNode{reflect.TypeOf(ch.New()), p.secret, p.extensions}.normalized(), true
+				return typeNode{reflect.TypeOf(ch.New()), n.secret, n.extensions}.normalized(), true
 			}
 		}
 		return typeNode{}, false
 	}
-	if pr := p.extensions.protocol(key); pr.New != nil {
-		return typeNode{reflect.TypeOf(pr.New()), p.secret, p.extensions}.normalized(), true
+	if pr := n.extensions.protocol(key); pr.New != nil {
+		return typeNode{reflect.TypeOf(pr.New()), n.secret, n.extensions}.normalized(), true
 	}
 	return typeNode{}, false
 }
 
 // child returns the node below a key or a list index, or false if there is none.
-func (p typeNode) child(key string) (typeNode, bool) {
-	switch kind := p.typ.Kind(); {
-	case p.typ == channelsType:
-		return p.extensionSection(key)
+func (n typeNode) child(key string) (typeNode, bool) {
+	switch kind := n.typ.Kind(); {
+	case n.typ == channelsType:
+		return n.extensionSection(key)
 	case kind == reflect.Map, kind == reflect.Slice:
-		return typeNode{p.typ.Elem(), p.secret, p.extensions}.normalized(), true
+		return typeNode{n.typ.Elem(), n.secret, n.extensions}.normalized(), true
 	case kind == reflect.Struct:
-		for i := range p.typ.NumField() {
-			f := p.typ.Field(i)
-			if below, found := p.extensionSection(key); f.Type == protocolsType && found {
+		for i := range n.typ.NumField() {
+			f := n.typ.Field(i)
+			if below, found := n.extensionSection(key); f.Type == protocolsType && found {
 				return below, true
 			}
-			if p.isSection() && jsonName(f) == key {
-				return typeNode{f.Type, p.secret || f.Tag.Get("secret") == "all", p.extensions}.normalized(), true
+			if n.isSection() && jsonName(f) == key {
+				return typeNode{f.Type, n.secret || f.Tag.Get("secret") == "all", n.extensions}.normalized(), true
 			}
 		}
 		// An element of the list form of Reveal.
-		return typeNode{reflect.TypeFor[string](), p.secret, p.extensions}, !p.isSection()
+		return typeNode{reflect.TypeFor[string](), n.secret, n.extensions}, !n.isSection()
 	default:
 		return typeNode{}, false
 	}
 }
 
 // normalized dereferences a pointer type and marks the type Secret as secret.
-func (p typeNode) normalized() typeNode {
-	if p.typ.Kind() == reflect.Pointer {
-		p.typ = p.typ.Elem()
+func (n typeNode) normalized() typeNode {
+	if n.typ.Kind() == reflect.Pointer {
+		n.typ = n.typ.Elem()
 	}
-	p.secret = p.secret || p.typ == reflect.TypeFor[Secret]()
-	return p
+	n.secret = n.secret || n.typ == reflect.TypeFor[Secret]()
+	return n
 }
 
 // descend follows a path down from p.
-func (p typeNode) descend(path []string) (below typeNode, found bool) {
+func (n typeNode) descend(path []string) (below typeNode, found bool) {
 	for _, key := range path {
-		if p, found = p.child(key); !found {
-			return p, false
+		if n, found = n.child(key); !found {
+			return n, false
 		}
 	}
-	return p, true
+	return n, true
 }
 
 // hidesValue reports whether a value at path must not be printed. A string in place of a section is
 // hidden too, because it is probably a token.
-func (p typeNode) hidesValue(path []string) bool {
-	p, found := p.descend(path)
-	return !found || p.secret || p.isSection() || p.typ.Kind() == reflect.Map
+func (n typeNode) hidesValue(path []string) bool {
+	n, found := n.descend(path)
+	return !found || n.secret || n.isSection() || n.typ.Kind() == reflect.Map
 }
 
 func jsonName(f reflect.StructField) string {
@@ -174,10 +174,10 @@ func walkSecrets(v reflect.Value, path []string, f func(path []string, s reflect
 
 // formatPath formats a path from the root for people: terminal.env."my.key",
 // channels.NAME.allowFrom[0].
-func (p typeNode) formatPath(path []string) string {
+func (n typeNode) formatPath(path []string) string {
 	var b strings.Builder
 	for i, key := range path {
-		parent, found := p.descend(path[:i])
+		parent, found := n.descend(path[:i])
 		if _, err := strconv.Atoi(key); err == nil && found && isList(parent) {
 			b.WriteString("[" + key + "]")
 			continue

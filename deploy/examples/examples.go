@@ -1,4 +1,5 @@
-// Package examples is the example agents, so that the demo can run them.
+// Package examples embeds the source of the example agents, so that the demo can run them. It does
+// not know how they are run.
 package examples
 
 import "embed"

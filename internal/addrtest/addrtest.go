@@ -1,4 +1,5 @@
 // Package addrtest reserves addresses that a test listens on, so that no other program gets them.
+// It does not know the servers that listen there.
 package addrtest
 
 import (

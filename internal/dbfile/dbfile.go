@@ -24,8 +24,8 @@ var (
 	ErrNoPermission = errors.New("this user may not open the database")
 )
 
-// Unusable reports whether an error means that a database must be repaired, restored or opened by
-// another version.
+// Unusable reports whether an error means that a database must be repaired, restored, or opened by
+// another version or another user.
 func Unusable(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, ErrNoPermission)
 }
@@ -37,7 +37,7 @@ func Damaged(format string, args ...any) error {
 
 // Newer returns an error that is ErrNewer.
 func Newer(have, known int) error {
-	return fmt.Errorf("%w (schema %d, this one knows up to %d)", ErrNewer, have, known)
+	return fmt.Errorf("%w (schema %d; this version supports up to %d)", ErrNewer, have, known)
 }
 
 // Explain turns SQLite's errors about a damaged file into ErrDamaged, and returns all others
@@ -52,7 +52,7 @@ func Explain(err error) error {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ {
-		return fmt.Errorf("%w: it is shorter than it says: %w", ErrDamaged, err)
+		return fmt.Errorf("%w: the file is shorter than its header says: %w", ErrDamaged, err)
 	}
 	return err
 }
@@ -61,9 +61,9 @@ func Explain(err error) error {
 // and the rollback journal of a database without a log. SQLite rolls a database back by any journal
 // that it finds, whoever has written it.
 const (
-	Log     = "-wal"
-	Index   = "-shm"
-	Journal = "-journal"
+	LogSuffix     = "-wal"
+	IndexSuffix   = "-shm"
+	JournalSuffix = "-journal"
 )
 
 // unfinishedSuffix is the suffix of a database that is not complete yet.
@@ -74,8 +74,8 @@ const unfinishedSuffix = ".new"
 func Inspect(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(path + Log); lerr == nil {
-			return Damaged("%s is missing, and its log %s is there", filepath.Base(path), filepath.Base(path)+Log)
+		if _, lerr := os.Lstat(path + LogSuffix); lerr == nil {
+			return Damaged("%s is missing, and its log %s is there", filepath.Base(path), filepath.Base(path)+LogSuffix)
 		}
 		return err
 	}
@@ -129,7 +129,7 @@ func RemoveUnfinished(path string) error { return removeDatabase(path + unfinish
 // removeDatabase removes a database and the files beside it.
 func removeDatabase(path string) error {
 	var errs []error
-	for _, end := range []string{"", Journal, Log, Index} {
+	for _, end := range []string{"", JournalSuffix, LogSuffix, IndexSuffix} {
 		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

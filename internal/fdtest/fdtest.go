@@ -1,4 +1,4 @@
-// Package fdtest counts file descriptors for tests.
+// Package fdtest counts file descriptors for tests. It does not know the programs under test.
 package fdtest
 
 import (

@@ -1,5 +1,6 @@
 // Package fuzztest generates inputs for fuzz targets that run as ordinary tests. "go test" tries a
-// few thousand fixed inputs; .ci/long searches for new ones, guided by coverage.
+// few thousand fixed inputs; .ci/long searches for new ones, guided by coverage. It does not know
+// the parsers under test.
 package fuzztest
 
 import "math/rand/v2"

@@ -73,7 +73,7 @@ func TestAnExpiredOrWrongLinkIsRefused(t *testing.T) {
 	r := newFixture(t)
 	b := newBrowser(t)
 	old := r.link("ann", httpd.Chat)
-	r.now = r.now.Add(httpd.LinkLife)
+	r.now = r.now.Add(httpd.LinkLifetime)
 	if resp, _ := b.signIn(old); resp.status != 404 {
 		t.Errorf("an old one is answered %d", resp.status)
 	}
@@ -92,7 +92,7 @@ func TestLinksStoreNoCodeAndExpiredOnesAreRemoved(t *testing.T) {
 	if text := fmt.Sprint(links); len(links) != 1 || strings.Contains(text, code) {
 		t.Fatalf("the records are %s", text)
 	}
-	r.now = r.now.Add(3 * httpd.LinkLife)
+	r.now = r.now.Add(3 * httpd.LinkLifetime)
 	r.link("bob", httpd.Chat)
 	if links := r.records("http/link/"); len(links) != 1 {
 		t.Errorf("old ones pile up: %v", links)
@@ -229,7 +229,7 @@ func TestRolesAndTheToken(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"a chatter chats", chatter, "/", nil, 200, "chat guest-"},
+		{"a chatter chats", chatter, "/", nil, 200, "chat user-"},
 		{"a chatter is no operator", chatter, "/operator", nil, 403, "Only operators"},
 		{"an operator chats", operator, "/", nil, 200, "operator operator"},
 		{"an operator operates", operator, "/operator", nil, 200, "operator operator"},
@@ -237,7 +237,7 @@ func TestRolesAndTheToken(t *testing.T) {
 		{"a wrong token", script, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
 		{"no token", script, "/", header{"Authorization": "Bearer "}, 401, "link"},
 		{"another scheme", script, "/", header{"Authorization": "Basic " + token}, 401, "link"},
-		{"a password for a proxy, and a good cookie", chatter, "/", header{"Authorization": "Basic YTpi"}, 200, "chat guest-"},
+		{"a password for a proxy, and a good cookie", chatter, "/", header{"Authorization": "Basic YTpi"}, 200, "chat user-"},
 		{"a wrong token with a good cookie", operator, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
 		{"a stranger", script, "/operator", nil, 401, "nanobot link"},
 	} {

@@ -323,7 +323,7 @@ func TestManyAddressesTakeBoundedMemoryAndLockNobodyOut(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		if n := g.wrong.Len(); n != 0 {
-			t.Errorf("%d addresses are kept for good", n)
+			t.Errorf("%d addresses are kept forever", n)
 		}
 	})
 }

@@ -22,8 +22,8 @@ const (
 )
 
 // cookies makes and checks the cookie of a browser. The cookie holds the role, user, expiry and
-// session, signed with HMAC-SHA256, so it is valid without any state on the server and after a
-// restart. A new key invalidates all cookies.
+// session, signed with HMAC-SHA256, so it stays valid after a restart. The server stores only the
+// key and the sessions, including ended ones. A new key invalidates all cookies.
 type cookies struct {
 	name string
 	key  []byte
@@ -79,8 +79,8 @@ func (c cookies) forged(r *http.Request) bool {
 	return false
 }
 
-// present reports whether a request has a cookie with our signature, valid or expired.
-func (c cookies) present(r *http.Request) bool {
+// hasSigned reports whether a request has a cookie with our signature, valid or expired.
+func (c cookies) hasSigned(r *http.Request) bool {
 	for _, cookie := range r.CookiesNamed(c.name) {
 		if _, ok := c.verify(cookie.Value); ok {
 			return true

@@ -71,7 +71,7 @@ func (g Grants) links(ctx context.Context) ([]Grant, error) {
 		}
 		hash := strings.TrimPrefix(key, linkPrefix)
 		all = append(all, Grant{
-			ID: shortID(hash), Kind: LinkGrant, User: k.User, Role: k.Role, Created: k.Expires.Add(-LinkLife), Expires: k.Expires, hash: hash, value: value,
+			ID: shortID(hash), Kind: LinkGrant, User: k.User, Role: k.Role, Created: k.Expires.Add(-LinkLifetime), Expires: k.Expires, hash: hash, value: value,
 		})
 	}
 	return all, nil

@@ -58,7 +58,7 @@ func TestLinksAndBrowsersAreListed(t *testing.T) {
 	if !browser.Created.Equal(r.now) || !browser.Expires.Equal(r.now.Add(30*24*time.Hour)) || browser.LastSeen == nil || link.LastSeen != nil {
 		t.Errorf("the browser is %+v", browser)
 	}
-	if !link.Expires.Equal(r.now.Add(httpd.LinkLife)) || !link.Created.Equal(r.now) {
+	if !link.Expires.Equal(r.now.Add(httpd.LinkLifetime)) || !link.Created.Equal(r.now) {
 		t.Errorf("the link is %+v", link)
 	}
 	text, err := json.Marshal(all)

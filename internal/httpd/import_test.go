@@ -43,7 +43,7 @@ func writeEarlierFiles(t *testing.T, dir string, now time.Time) {
 	write(earlierKey, httpd.KeyFile)
 	write([]byte{}, httpd.SignedOutLock)
 	write(map[string]any{"EVE": expires}, httpd.SignedOutFile)
-	write(map[string]any{"user": "ann", "role": "chat", "expires": now.Add(httpd.LinkLife)}, httpd.LinkFolder, hashOf(earlierCode))
+	write(map[string]any{"user": "ann", "role": "chat", "expires": now.Add(httpd.LinkLifetime)}, httpd.LinkFolder, hashOf(earlierCode))
 	write([]byte("<p>"), httpd.LinkFolder, "open.html")
 	write(map[string]any{"session": "BOB", "user": "bob", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, hashOf("BOB"))
 	write(map[string]any{"session": "X", "user": "mallory", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, all64)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// LinkLife is how long a link is valid.
-const LinkLife = 15 * time.Minute
+// LinkLifetime is how long a link is valid.
+const LinkLifetime = 15 * time.Minute
 
 // userPattern matches valid usernames. They are part of a cookie, so dots are not allowed.
 var userPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
@@ -39,7 +39,7 @@ func (l Links) Make(ctx context.Context, user string, role Role) (code string, e
 	if user == "" {
 		user = string(role)
 		if role != Operator {
-			user = "guest-" + strings.ToLower(rand.Text()[:8])
+			user = "user-" + strings.ToLower(rand.Text()[:8])
 		}
 	}
 	switch {
@@ -52,7 +52,7 @@ func (l Links) Make(ctx context.Context, user string, role Role) (code string, e
 	}
 	_ = removeExpired(ctx, l.Records, l.now()) // an error is harmless: expired links are refused anyway
 	code = rand.Text()                         // at least 128 bits
-	value, err := encodeRecord(link{user, role, l.now().Add(LinkLife)})
+	value, err := encodeRecord(link{user, role, l.now().Add(LinkLifetime)})
 	if err == nil {
 		err = l.Records.SaveRecords(ctx, map[string]string{linkKey(code): value})
 	}

@@ -116,7 +116,7 @@ func (a *Access) startSession(ctx context.Context, code string, id Identity) (Id
 	return id, true, nil
 }
 
-// signOut ends the session of a request for good. A request with the token has no session.
+// signOut permanently ends the session of a request. A request with the token has no session.
 func (a *Access) signOut(w http.ResponseWriter, r *http.Request, log *zap.Logger) {
 	id := IdentityOf(r.Context())
 	if id.session != "" {

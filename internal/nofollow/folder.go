@@ -35,19 +35,19 @@ func OpenRootFolder(root *os.Root) (*Folder, error) {
 }
 
 // Close closes the folder.
-func (d *Folder) Close() error { return d.file.Close() }
+func (f *Folder) Close() error { return f.file.Close() }
 
 // Name returns the path of the folder when it was opened.
-func (d *Folder) Name() string { return d.file.Name() }
+func (f *Folder) Name() string { return f.file.Name() }
 
 // Stat describes the folder itself.
-func (d *Folder) Stat() (fs.FileInfo, error) { return d.file.Stat() }
+func (f *Folder) Stat() (fs.FileInfo, error) { return f.file.Stat() }
 
 // Sub opens a folder that is an entry of this one. A link or a file is ErrNotFolder.
-func (d *Folder) Sub(name string) (*Folder, error) {
-	file, err := d.OpenFile(name, openFolderFlags, 0)
+func (f *Folder) Sub(name string) (*Folder, error) {
+	file, err := f.OpenFile(name, openFolderFlags, 0)
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		err = &fs.PathError{Op: "open", Path: d.path(name), Err: ErrNotFolder}
+		err = &fs.PathError{Op: "open", Path: f.path(name), Err: ErrNotFolder}
 	}
 	if err != nil {
 		return nil, err
@@ -56,49 +56,49 @@ func (d *Folder) Sub(name string) (*Folder, error) {
 }
 
 // OpenFile opens an entry, or the folder itself by the name ".". A symbolic link is ELOOP.
-func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+func (f *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	var fd int
-	err := d.callAt("open", name, func(parent int) (err error) {
+	err := f.callAt("open", name, func(parent int) (err error) {
 		fd, err = unix.Openat(parent, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|largeFile, uint32(perm.Perm()))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), d.path(name)), nil
+	return os.NewFile(uintptr(fd), f.path(name)), nil
 }
 
 // Mkdir makes a folder in this one.
-func (d *Folder) Mkdir(name string, perm fs.FileMode) error {
-	return d.callAt("mkdir", name, func(parent int) error { return unix.Mkdirat(parent, name, uint32(perm.Perm())) })
+func (f *Folder) Mkdir(name string, perm fs.FileMode) error {
+	return f.callAt("mkdir", name, func(parent int) error { return unix.Mkdirat(parent, name, uint32(perm.Perm())) })
 }
 
 // Rename renames an entry within this folder and replaces an entry that has the new name.
-func (d *Folder) Rename(from, to string) error {
+func (f *Folder) Rename(from, to string) error {
 	if !isEntry(to) {
-		return &fs.PathError{Op: "rename", Path: d.path(to), Err: unix.EINVAL}
+		return &fs.PathError{Op: "rename", Path: f.path(to), Err: unix.EINVAL}
 	}
-	return d.callAt("rename", from, func(parent int) error { return unix.Renameat(parent, from, parent, to) })
+	return f.callAt("rename", from, func(parent int) error { return unix.Renameat(parent, from, parent, to) })
 }
 
 // Remove removes an entry that is not a folder.
-func (d *Folder) Remove(name string) error {
-	return d.callAt("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, 0) })
+func (f *Folder) Remove(name string) error {
+	return f.callAt("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, 0) })
 }
 
 // RemoveFolder removes an empty folder in this one.
-func (d *Folder) RemoveFolder(name string) error {
-	return d.callAt("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR) })
+func (f *Folder) RemoveFolder(name string) error {
+	return f.callAt("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR) })
 }
 
 // Symlink makes a symbolic link in this folder.
-func (d *Folder) Symlink(target, name string) error {
-	return d.callAt("symlink", name, func(parent int) error { return unix.Symlinkat(target, parent, name) })
+func (f *Folder) Symlink(target, name string) error {
+	return f.callAt("symlink", name, func(parent int) error { return unix.Symlinkat(target, parent, name) })
 }
 
 // Readlink returns the target of a symbolic link. The error is EINVAL for any other entry.
-func (d *Folder) Readlink(name string) (target string, err error) {
-	err = d.callAt("readlink", name, func(parent int) error {
+func (f *Folder) Readlink(name string) (target string, err error) {
+	err = f.callAt("readlink", name, func(parent int) error {
 		buf := make([]byte, unix.PathMax)
 		n, err := unix.Readlinkat(parent, name, buf)
 		target = string(buf[:max(n, 0)])
@@ -109,16 +109,16 @@ func (d *Folder) Readlink(name string) (target string, err error) {
 
 // callAt runs the system call do with the folder's file descriptor and repeats it after EINTR. The
 // name must be one entry; "." is allowed for opening.
-func (d *Folder) callAt(op, name string, do func(parent int) error) error {
+func (f *Folder) callAt(op, name string, do func(parent int) error) error {
 	err := error(unix.EINVAL)
 	if isEntry(name) || name == "." && op == "open" {
 		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
-			err = do(int(d.file.Fd()))
+			err = do(int(f.file.Fd()))
 		}
-		runtime.KeepAlive(d.file)
+		runtime.KeepAlive(f.file)
 	}
 	if err != nil {
-		return &fs.PathError{Op: op, Path: d.path(name), Err: err}
+		return &fs.PathError{Op: op, Path: f.path(name), Err: err}
 	}
 	return nil
 }
@@ -127,4 +127,4 @@ func isEntry(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
 
-func (d *Folder) path(name string) string { return filepath.Join(d.file.Name(), name) }
+func (f *Folder) path(name string) string { return filepath.Join(f.file.Name(), name) }

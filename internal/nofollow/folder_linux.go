@@ -13,8 +13,8 @@ const (
 )
 
 // Lstat describes an entry. It describes a symbolic link itself, not the target.
-func (d *Folder) Lstat(name string) (fs.FileInfo, error) {
-	file, err := d.OpenFile(name, unix.O_PATH, 0)
+func (f *Folder) Lstat(name string) (fs.FileInfo, error) {
+	file, err := f.OpenFile(name, unix.O_PATH, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -23,9 +23,9 @@ func (d *Folder) Lstat(name string) (fs.FileInfo, error) {
 }
 
 // ChownLink changes the owner and group of a symbolic link; a gid of -1 leaves the group as it is.
-// Any other entry, which another user may have put there, is EINVAL.
-func (d *Folder) ChownLink(name string, uid, gid int) error {
-	file, err := d.OpenFile(name, unix.O_PATH, 0)
+// For any other entry, which another user may have put there, the error is EINVAL.
+func (f *Folder) ChownLink(name string, uid, gid int) error {
+	file, err := f.OpenFile(name, unix.O_PATH, 0)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (d *Folder) ChownLink(name string, uid, gid int) error {
 		err = unix.Fchownat(int(file.Fd()), "", uid, gid, unix.AT_EMPTY_PATH)
 	}
 	if err != nil {
-		return &fs.PathError{Op: "chown", Path: d.path(name), Err: err}
+		return &fs.PathError{Op: "chown", Path: f.path(name), Err: err}
 	}
 	return nil
 }

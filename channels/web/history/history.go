@@ -176,7 +176,7 @@ func (h *History) open(dir string) error {
 // watchFiles lets the writer check after each commit that all files are still in place.
 func (h *History) watchFiles(dir string) (err error) {
 	h.writer.watch, h.writer.checkDamage = h.o.Watch, h.checkDamage
-	h.watched, err = h.o.Watch.Follow(dir, h.files, h.path, h.path+dbfile.Log, h.path+dbfile.Index)
+	h.watched, err = h.o.Watch.Follow(dir, h.files, h.path, h.path+dbfile.LogSuffix, h.path+dbfile.IndexSuffix)
 	return err
 }
 

@@ -145,7 +145,7 @@ func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Rol
 		return err
 	}
 	fmt.Fprintf(o.Err, "This link signs in one browser (role %s). It works once, within %d minutes. To revoke it: nanobot link --revoke %s\n",
-		role, int(httpd.LinkLife.Minutes()), id)
+		role, int(httpd.LinkLifetime.Minutes()), id)
 	return nil
 }
 

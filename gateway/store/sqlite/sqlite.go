@@ -183,14 +183,14 @@ func (s *Store) connect(ctx context.Context, dir string) error {
 // watchFiles has the writer check after each commit that the database and its log still exist, and
 // the watch that all other files do.
 func (s *Store) watchFiles(dir string) (err error) {
-	if s.files, err = s.watch.Follow(s.path, s.path+dbfile.Log); err != nil {
+	if s.files, err = s.watch.Follow(s.path, s.path+dbfile.LogSuffix); err != nil {
 		return err
 	}
 	s.writer.files = s.files
 	if s.lock == nil {
 		return nil
 	}
-	s.otherFiles, err = s.watch.Follow(dir, s.path+dbfile.Index, filepath.Join(dir, LockFile), s.spool.dir)
+	s.otherFiles, err = s.watch.Follow(dir, s.path+dbfile.IndexSuffix, filepath.Join(dir, LockFile), s.spool.dir)
 	return err
 }
 
