@@ -14,7 +14,7 @@ import (
 func (in *receiver) acceptBatch(ctx context.Context, updates []*update) bool {
 	in.beginPoll()
 	defer in.endPoll()
-	b := newBatch(updates, in.c.lastStored)
+	b := newUpdateBatch(updates, in.c.lastStored)
 	var names []string
 	chats := map[string][]int{} // positions in the batch
 	for i, u := range updates {
@@ -48,9 +48,9 @@ func (in *receiver) acceptBatch(ctx context.Context, updates []*update) bool {
 	return !failed.Load()
 }
 
-// batch records which updates of a poll are stored. The cursor passes an update only if all updates
+// updateBatch records which updates of a poll are stored. The cursor passes an update only if all updates
 // before it are stored.
-type batch struct {
+type updateBatch struct {
 	mu             sync.Mutex
 	updates        []*update
 	isStored       []bool
@@ -58,11 +58,11 @@ type batch struct {
 	previousCursor int64 // the cursor before the batch; 0: none
 }
 
-func newBatch(updates []*update, before int64) *batch {
-	return &batch{updates: updates, isStored: make([]bool, len(updates)), previousCursor: before}
+func newUpdateBatch(updates []*update, before int64) *updateBatch {
+	return &updateBatch{updates: updates, isStored: make([]bool, len(updates)), previousCursor: before}
 }
 
-func (b *batch) markStored(i int) {
+func (b *updateBatch) markStored(i int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.isStored[i] = true
@@ -72,7 +72,7 @@ func (b *batch) markStored(i int) {
 }
 
 // cursor returns the update ID to store as the cursor with the update at a position; 0: none.
-func (b *batch) cursor(i int) int64 {
+func (b *updateBatch) cursor(i int) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch b.storedPrefix {
