@@ -1,6 +1,7 @@
 package telegramtest
 
 import (
+	"encoding/json"
 	"reflect"
 	"time"
 )
@@ -111,5 +112,28 @@ func (s *Server) deleteMessage(c *Call) (any, error) {
 		return nil, expectedError("message can't be deleted")
 	}
 	m.deleted = true
+	return true, nil
+}
+
+// deleteMessages deletes up to 100 messages. Those that are gone are skipped.
+func (s *Server) deleteMessages(c *Call) (any, error) {
+	to, err := s.writableChat(c)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int
+	if err := json.Unmarshal([]byte(c.Params["message_ids"]), &ids); err != nil || len(ids) == 0 || len(ids) > 100 {
+		return nil, violationError("message identifiers are not specified, or more than 100")
+	}
+	for _, id := range ids {
+		if m := to.find(id); m != nil && m.Call == 0 && to.Type != "private" {
+			return nil, expectedError("message can't be deleted")
+		}
+	}
+	for _, id := range ids {
+		if m := to.find(id); m != nil {
+			m.deleted = true
+		}
+	}
 	return true, nil
 }

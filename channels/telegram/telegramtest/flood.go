@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// FloodLimits limits messages and edits of the bot. A zero field means no limit.
+// FloodLimits limits the calls of the bot. Messages and edits count towards the limits of their chat.
+// A zero field means no limit.
 type FloodLimits struct {
 	Every           time.Duration // a chat accepts one per interval,
 	Burst           int           // after this many at once
 	PerMinute       int           // of a group
-	GlobalPerSecond int           // of all chats together
+	GlobalPerSecond int           // of all calls but getUpdates; an album counts as its messages
 }
 
 // TelegramFloodLimits approximates the limits of Telegram.
@@ -22,7 +23,7 @@ var TelegramFloodLimits = FloodLimits{Every: time.Second, Burst: 3, PerMinute: 2
 // floodControl is FloodLimits with the sends so far.
 type floodControl struct {
 	FloodLimits
-	sent map[int64][]time.Time // in the last minute, by chat; 0 means all chats
+	sent map[int64][]time.Time // in the last minute, by chat, or allCalls
 	full map[int64]time.Time   // when the token bucket of a chat is full again
 }
 
@@ -34,38 +35,67 @@ func (s *Server) SetFloodControl(f FloodLimits) {
 // SetClock replaces the clock of flood control.
 func (s *Server) SetClock(now func() time.Time) { s.update(func() { s.settings.floodClock = now }) }
 
-// countAgainstFlood counts n messages to a chat, or returns a 429 with the time to wait.
+// countAgainstFlood counts n messages or edits of a chat, or returns a 429 with the time to wait.
 func (s *Server) countAgainstFlood(c *chat, n int) error {
 	now := s.settings.floodClock()
 	wait := s.flood.bucketWait(c.ID, now)
 	if c.Type != "private" {
 		wait = max(wait, s.flood.windowWait(c.ID, now, time.Minute, s.flood.PerMinute, n))
 	}
-	wait = max(wait, s.flood.windowWait(0, now, time.Second, s.flood.GlobalPerSecond, n))
+	if n > 1 { // countCall has counted one
+		wait = max(wait, s.flood.windowWait(allCalls, now, time.Second, s.flood.GlobalPerSecond, n-1))
+	}
 	if wait > 0 {
-		seconds := max(1, int(math.Ceil(wait.Seconds())))
-		return &apiError{
-			status: http.StatusTooManyRequests, retryAfter: seconds,
-			text: "Too Many Requests: retry after " + strconv.Itoa(seconds),
-		}
+		return tooManyRequests(wait)
 	}
 	s.flood.recordSent(c.ID, now, n)
+	s.flood.recordCalls(allCalls, now, n-1)
 	return nil
 }
+
+// countCall counts a call of any method, or returns a 429 with the time to wait.
+func (s *Server) countCall(c *Call) error {
+	if c.Method == "getUpdates" {
+		return nil
+	}
+	now := s.settings.floodClock()
+	if wait := s.flood.windowWait(allCalls, now, time.Second, s.flood.GlobalPerSecond, 1); wait > 0 {
+		return tooManyRequests(wait)
+	}
+	s.flood.recordCalls(allCalls, now, 1)
+	return nil
+}
+
+func tooManyRequests(wait time.Duration) error {
+	seconds := max(1, int(math.Ceil(wait.Seconds())))
+	return &apiError{
+		status: http.StatusTooManyRequests, retryAfter: seconds,
+		text: "Too Many Requests: retry after " + strconv.Itoa(seconds),
+	}
+}
+
+// allCalls is the key of the calls of all chats in floodControl.sent.
+const allCalls = 0
 
 // recordSent records n messages. An album costs one per message, and may overdraw the token bucket.
 func (f *floodControl) recordSent(id int64, now time.Time, n int) {
 	if f.FloodLimits == (FloodLimits{}) {
 		return
 	}
-	old := func(at time.Time) bool { return now.Sub(at) >= time.Minute }
-	for _, key := range []int64{id, 0} {
-		f.sent[key] = append(slices.DeleteFunc(f.sent[key], old), slices.Repeat([]time.Time{now}, n)...)
-	}
+	f.recordCalls(id, now, n)
 	if f.full[id].Before(now) {
 		f.full[id] = now
 	}
 	f.full[id] = f.full[id].Add(time.Duration(n) * f.Every)
+}
+
+// recordCalls adds n calls to a sliding window.
+func (f *floodControl) recordCalls(key int64, now time.Time, n int) {
+	if f.FloodLimits == (FloodLimits{}) {
+		return
+	}
+	old := func(at time.Time) bool { return now.Sub(at) >= time.Minute }
+	f.sent[key] = append(slices.DeleteFunc(f.sent[key], old), slices.Repeat([]time.Time{now}, n)...)
 }
 
 // bucketWait returns how long a chat must wait for its next token.

@@ -73,6 +73,7 @@ var methods = map[string]method{
 	},
 	"editMessageReplyMarkup": {params: editParams, handle: (*Server).editMarkup},
 	"deleteMessage":          {params: "chat_id* message_id*:int", handle: (*Server).deleteMessage},
+	"deleteMessages":         {params: "chat_id* message_ids*:json", handle: (*Server).deleteMessages},
 	"answerCallbackQuery": {
 		params: "callback_query_id* text show_alert:bool url cache_time:int",
 		handle: (*Server).answerCallbackQuery,

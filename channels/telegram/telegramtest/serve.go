@@ -101,6 +101,12 @@ func (s *Server) execute(ctx context.Context, c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	err = s.countCall(c)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	if m.handleSlow != nil {
 		return m.handleSlow(s, ctx, c)
 	}
