@@ -30,11 +30,12 @@ type api struct {
 	*transport
 	base, token string
 	bot         *bot.Bot
+	pace        *pacer // all calls but getUpdates wait for its overall limit
 }
 
 // newAPI returns an api. It makes no network call.
-func newAPI(base, token string, client *http.Client) (*api, error) {
-	a := &api{base: base, token: token, transport: &transport{httpclient.NewClient(client)}}
+func newAPI(base, token string, client *http.Client, pace *pacer) (*api, error) {
+	a := &api{base: base, token: token, transport: &transport{httpclient.NewClient(client)}, pace: pace}
 	var err error
 	// The library's own handlers of errors, debug messages and updates print them with package log.
 	// The poll timeout and the channel of updates are of its poll loop, which does not run.
@@ -57,6 +58,9 @@ const callTimeout = 30 * time.Second
 // count as failed and be sent twice.
 func execute[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*callRecord, error) {
 	got := &callRecord{}
+	if err := a.pace.waitOverall(ctx); err != nil {
+		return got, err
+	}
 	_, err := method(a.bot, withRecord(ctx, got), params)
 	return got, a.checkResponse(got, err)
 }
@@ -72,6 +76,9 @@ func executeWithTimeout[P, R any](ctx context.Context, a *api, method func(*bot.
 // query makes a call for its result, by a method of the library, and decodes the result as T.
 func query[T, R any](ctx context.Context, a *api, method func(context.Context) (R, error)) (*T, error) {
 	got := &callRecord{}
+	if err := a.pace.waitOverall(ctx); err != nil {
+		return nil, err
+	}
 	_, err := method(withRecord(ctx, got))
 	if err := a.checkResponse(got, err); err != nil {
 		return nil, err
@@ -139,6 +146,7 @@ func (a *api) getFile(ctx context.Context, id string) (*storedFile, error) {
 // getUpdates returns updates without decoding them, so that an undecodable update does not affect
 // the others.
 func (a *api) getUpdates(ctx context.Context, params map[string]any) ([]json.RawMessage, error) {
+	a.pace.countCall()
 	body, err := httpclient.NewJSON(params)
 	got, err := a.postByHand(ctx, "getUpdates", body, err)
 	if err != nil {

@@ -60,7 +60,7 @@ func (c *Channel) removeButtons(ctx context.Context, p *callbackQuery) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	chat := p.Message.Chat.ID
-	err := c.pace.wait(ctx, chat, 1, true)
+	err := c.pace.waitForSpare(ctx, chat, callClass{edit: true, transient: true})
 	if err == nil {
 		params := &bot.EditMessageReplyMarkupParams{ChatID: chat, MessageID: p.Message.ID}
 		_, err = execute(ctx, c.api, (*bot.Bot).EditMessageReplyMarkup, params)

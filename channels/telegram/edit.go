@@ -15,7 +15,7 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	if err != nil {
 		return &channels.SendError{Err: err, Permanent: true}
 	}
-	p.sendAs, p.files, p.isEdit = asText, nil, true
+	p.sendAs, p.files, p.class.edit = asText, nil, true
 	err = c.callWithRepairs(ctx, p, func() error {
 		_, err := execute(ctx, c.api, (*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
 			ChatID: p.destination.chat, MessageID: message, Text: validUTF8(p.text.Text), Entities: messageEntities(p.text.Entities),
@@ -35,22 +35,6 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 // Replace edits a message for good.
 func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
 	return channels.Receipt{ID: id}, c.Edit(ctx, id, o)
-}
-
-// Remove deletes a message.
-func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
-	p, message, err := postForMessage(channels.Outgoing{Chat: chat}, id)
-	if err != nil {
-		return &channels.SendError{Err: err, Permanent: true}
-	}
-	err = c.callWithRepairs(ctx, p, func() error {
-		_, err := execute(ctx, c.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: p.destination.chat, MessageID: message})
-		return err
-	})
-	if isMessageGone(err) {
-		return nil
-	}
-	return sendError(err)
 }
 
 // postForMessage returns a post for a call about an existing message.

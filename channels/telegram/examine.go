@@ -29,7 +29,7 @@ const fixSharedToken = "stop the other program, or get a token of its own from @
 func (c *Channel) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 	x := &examination{Channel: c, options: e, clock: &clockTransport{next: c.api.http.Transport}}
 	var err error
-	if x.api, err = newAPI(c.o.APIBase, c.o.Token, &http.Client{Transport: x.clock}); err != nil {
+	if x.api, err = newAPI(c.o.APIBase, c.o.Token, &http.Client{Transport: x.clock}, c.pace); err != nil {
 		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error()}}
 	}
 	defer c.api.http.CloseIdleConnections()

@@ -13,26 +13,37 @@ import (
 	"nanobot/channels/httpclient"
 )
 
-// What Telegram lets a bot send: about one message a second in a chat, with short bursts; 20 a
-// minute in a group; 30 a second in all. Edits count. A full bucket and what flows into it in a
-// minute are together what a minute may hold, and likewise of a second.
+// Telegram lets a bot make about 30 calls a second in all, and send or edit about one message a
+// second in a chat, with short bursts, and 20 a minute in a group. A token bucket lets its burst and
+// what flows into it pass in any period; these leave some room below the limits, because calls
+// do not arrive as evenly as they are made.
 const (
-	overallRate  = 25
+	overallRate  = 20
 	overallBurst = 5
 	chatBurst    = 3
-	groupEvery   = 4 * time.Second
+	groupEvery   = 4100 * time.Millisecond
 	groupBurst   = 5
 	chatIdleTime = 2 * time.Minute
 	maxPause     = 5 * time.Second
 )
 
-// pacer delays calls to stay within Telegram's rate limits. The limits of an idle chat are removed
-// once they are full again.
+const (
+	// answerReserve is how many tokens of each limit a transient message leaves for the next answer.
+	answerReserve = 1
+	// cleanupReserve is how many tokens of the overall limit deletions and chat actions leave, for an
+	// answer and a transient message.
+	cleanupReserve = 2
+)
+
+// pacer delays calls to stay within Telegram's rate limits. Answers reserve the next free place of
+// each limit. Transient messages never do: they are refused until the limits have more tokens than
+// the next answer needs, so that an answer waits only for other answers. The limits of an idle chat
+// are removed once they are full again.
 type pacer struct {
 	unpaced bool
-	overall *rate.Limiter
 
 	mu      sync.Mutex
+	overall *rate.Limiter
 	chats   map[int64]*chatLimits
 	sweptAt time.Time
 }
@@ -44,60 +55,111 @@ type chatLimits struct {
 	editsBlockedUntil time.Time // the same for edits, which must not delay an answer
 }
 
+// callClass says how a call that sends or edits messages is paced.
+type callClass struct {
+	edit      bool // it is also blocked when Telegram has asked to wait with edits
+	transient bool // it gives way to answers
+}
+
 func newPacer(off bool) *pacer {
 	return &pacer{unpaced: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*chatLimits{}}
 }
 
-// wait waits until a call that sends n messages to a chat may be made. It returns an error instead
-// if the chat is blocked for long, or if less time would be left for the call than was spent
-// waiting.
-func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
+// wait waits until a call that sends or edits n messages of a chat is within the limits of the chat.
+// It returns an error instead if the chat is blocked for long, if less time would be left for the
+// call than was spent waiting, or if a transient message has to give way.
+func (p *pacer) wait(ctx context.Context, chat int64, n int, class callClass) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	pause, turn, err := p.reserve(ctx, chat, n, edit)
-	if err != nil {
-		return err
-	}
-	for _, d := range []time.Duration{pause, turn} {
-		if d > 0 && !httpclient.Sleep(ctx, d) {
-			return ctx.Err()
-		}
-	}
-	if p.unpaced {
-		return nil
-	}
-	// The global limit is reserved only now, so that calls that have waited do not all start at
-	// once.
-	p.mu.Lock()
-	turn, err = reserveWithin(ctx, time.Now(), 0, n, p.overall)
-	p.mu.Unlock()
-	if err == nil && turn > 0 && !httpclient.Sleep(ctx, turn) {
+	delay, err := p.reserve(ctx, chat, n, class)
+	if err == nil && delay > 0 && !httpclient.Sleep(ctx, delay) {
 		return ctx.Err()
 	}
 	return err
 }
 
-// reserve reserves a chat's next call. It returns how long the chat is blocked, and how long after
-// that the call may be made.
-func (p *pacer) reserve(ctx context.Context, id int64, n int, edit bool) (pause, turn time.Duration, err error) {
+// waitForSpare waits until a transient call of a chat does not have to give way.
+func (p *pacer) waitForSpare(ctx context.Context, chat int64, class callClass) error {
+	for {
+		err := p.wait(ctx, chat, 1, class)
+		var se *channels.SendError
+		if !errors.As(err, &se) || !httpclient.Sleep(ctx, se.After) {
+			return err
+		}
+	}
+}
+
+// reserve reserves a chat's next call and returns how long to wait for it.
+func (p *pacer) reserve(ctx context.Context, id int64, n int, class callClass) (delay time.Duration, err error) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dropIdleChats(now)
 	chat := p.limitsOf(id)
 	chat.usedAt = now
-	pause = max(chat.blockedUntil.Sub(now), 0)
-	if edit {
-		pause = max(chat.editsBlockedUntil.Sub(now), pause)
+	blocked := max(chat.blockedUntil.Sub(now), 0)
+	if class.edit {
+		blocked = max(chat.editsBlockedUntil.Sub(now), blocked)
 	}
-	if pause > maxPause {
-		return 0, 0, &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", id), After: pause}
+	switch {
+	case blocked > maxPause, blocked > 0 && class.transient:
+		return 0, &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", id), After: blocked}
+	case p.unpaced:
+		return blocked, nil
+	case class.transient:
+		if wait := max(p.spareIn(now, n+answerReserve, chat.limiters...), p.spareIn(now, n+answerReserve, p.overall)); wait > 0 {
+			return 0, &channels.SendError{Err: errGivesWay, After: wait}
+		}
 	}
-	if !p.unpaced {
-		turn, err = reserveWithin(ctx, now, pause, n, chat.limiters...)
+	delay, err = reserveWithin(ctx, now, blocked, n, chat.limiters...)
+	if err == nil {
+		consume(p.overall, now, n-1) // an album counts as its messages; waitOverall counts the call
 	}
-	return pause, turn, err
+	return blocked + delay, err
+}
+
+// errGivesWay refuses a transient message while the limits have tokens for answers only.
+var errGivesWay = errors.New("the rate limit is left to answers")
+
+// spareIn returns how long it takes until all limits have n tokens. It reserves nothing.
+func (p *pacer) spareIn(now time.Time, n int, limits ...*rate.Limiter) (wait time.Duration) {
+	for _, l := range limits {
+		wait = max(wait, delayOf(l, now, n))
+	}
+	return wait
+}
+
+// waitOverall waits until a call is within the limit of all calls together. It reserves its place
+// just before the call, so that calls that have waited for their chats do not start at once.
+func (p *pacer) waitOverall(ctx context.Context) error {
+	if p.unpaced {
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	delay, err := reserveWithin(ctx, time.Now(), 0, 1, p.overall)
+	p.mu.Unlock()
+	if err == nil && delay > 0 && !httpclient.Sleep(ctx, delay) {
+		return ctx.Err()
+	}
+	return err
+}
+
+// countCall counts a call that must not wait towards the limit of all calls together.
+func (p *pacer) countCall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	consume(p.overall, time.Now(), 1)
+}
+
+// cleanupDelay returns how long deletions and chat actions have to give way to other calls.
+func (p *pacer) cleanupDelay() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unpaced {
+		return 0
+	}
+	return p.spareIn(time.Now(), 1+cleanupReserve, p.overall)
 }
 
 // reserveWithin reserves n messages and returns the delay after the pause. Nothing is reserved if
@@ -177,10 +239,13 @@ func (p *pacer) block(chat int64, d time.Duration, edit bool) {
 	}
 }
 
-// isBlocked tells whether Telegram has asked to wait with a chat.
-func (p *pacer) isBlocked(chat int64) bool {
+// blockedFor returns how long Telegram has asked to wait with a chat.
+func (p *pacer) blockedFor(chat int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.chats[chat]
-	return one != nil && time.Now().Before(one.blockedUntil)
+	if one == nil {
+		return 0
+	}
+	return max(time.Until(one.blockedUntil), 0)
 }

@@ -47,7 +47,7 @@ type outgoingPost struct {
 	originalChat int64 // the chat ID that the gateway uses
 	destination  chatAddress
 	fixedChat    bool // the call is about an existing message, so its chat cannot change
-	isEdit       bool // the call is an edit
+	class        callClass
 	sendAs       string
 	text         entities.Text
 	files        []channels.File
@@ -83,6 +83,7 @@ func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
 		}
 	}
 	p := &outgoingPost{outgoing: o, originalChat: to.chat, destination: to, sendAs: f.As, text: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
+	p.class.transient = o.Transient
 	if o.Repeat {
 		p.text = markRepeated(p.text)
 	}
@@ -113,7 +114,7 @@ func (c *Channel) callWithRepairs(ctx context.Context, p *outgoingPost, call fun
 			return errMigrated
 		}
 		p.destination.chat = now
-		if err := c.pace.wait(ctx, p.destination.chat, max(len(p.files), 1), p.isEdit); err != nil {
+		if err := c.pace.wait(ctx, p.destination.chat, max(len(p.files), 1), p.class); err != nil {
 			return err
 		}
 		err := call()
@@ -128,7 +129,7 @@ func (c *Channel) callWithRepairs(ctx context.Context, p *outgoingPost, call fun
 		default:
 			var no *apiError
 			if errors.As(err, &no) {
-				c.pace.block(p.destination.chat, no.retryDelay(), p.isEdit)
+				c.pace.block(p.destination.chat, no.retryDelay(), p.class.edit)
 			}
 			return err
 		}

@@ -73,6 +73,7 @@ type Channel struct {
 	log           *zap.Logger
 	api           *api
 	pace          *pacer
+	deletions     deletionQueues
 	uploadSlots   chan struct{} // semaphore: one element per running upload
 	downloadSlots chan struct{} // semaphore: one element per running download
 	downloads     *downloads.Folders
@@ -148,14 +149,16 @@ func New(o Options) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls, err := newAPI(o.APIBase, o.Token, o.Client)
+	pace := newPacer(o.Unpaced)
+	calls, err := newAPI(o.APIBase, o.Token, o.Client, pace)
 	if err != nil {
 		return nil, err
 	}
 	return &Channel{
 		o: o, webhook: h, log: o.Log.With(zap.String("channel", Name)),
-		api: calls, pace: newPacer(o.Unpaced), uploadSlots: make(chan struct{}, maxUploads), downloadSlots: make(chan struct{}, maxDownloads),
+		api: calls, pace: pace, uploadSlots: make(chan struct{}, maxUploads), downloadSlots: make(chan struct{}, maxDownloads),
 		migrations: newMigrations(earlier.moved), legacy: earlier, downloads: downloads.New(o.Folder),
+		deletions: deletionQueues{chats: map[int64]*deletionQueue{}},
 	}, nil
 }
 

@@ -35,6 +35,10 @@ func (a *api) upload(ctx context.Context, method string, params any, files []htt
 		}
 		return nil
 	}, files)
+	if wait := a.pace.waitOverall(ctx); err == nil && wait != nil {
+		form.Close()
+		return nil, wait
+	}
 	return a.postByHand(ctx, method, form, err)
 }
 

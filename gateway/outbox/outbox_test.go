@@ -315,3 +315,18 @@ func (s *memoryStore) Settle(_ context.Context, id int64, end store.Settlement) 
 	p.State, p.Receipt, p.Err, p.Doubtful, p.NotBefore = end.State, end.Receipt, end.Reason, end.Doubtful, time.Now().Add(end.After)
 	return end.State == store.Pending, nil
 }
+
+func TestATransientMessageIsMarkedAndAnAnswerIsNot(t *testing.T) {
+	n := &fakeChannel{}
+	o := newOutbox(openStore(t), n, nil)
+	if _, err := o.Show(t.Context(), outbox.Transient{Out: channels.Outgoing{Chat: ann, Text: "working"}}); err != nil {
+		t.Fatal(err)
+	}
+	postText(t, o, ann, "the answer")
+	stop := runOutbox(t, o)
+	o.Idle(t.Context())
+	stop()
+	if len(n.sent) != 2 || !n.sent[0].Transient || n.sent[1].Transient {
+		t.Errorf("sent were %+v", n.sent)
+	}
+}

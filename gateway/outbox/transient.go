@@ -39,6 +39,7 @@ func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
+	t.Out.Transient = true
 	if t.ID != "" {
 		editor, ok := ch.(channels.Editor)
 		if !ok {

@@ -178,9 +178,10 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: out})
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))
-		b.t.pace.delay(outbox.RetryAfter(err))
+		wait := outbox.RetryAfter(err)
+		b.t.pace.delay(wait)
 		var se *channels.SendError
-		if b.id == "" || errors.As(err, &se) && se.Permanent {
+		if b.id == "" && wait == 0 || errors.As(err, &se) && se.Permanent {
 			return true
 		}
 		b.requestUpdate()

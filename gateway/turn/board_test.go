@@ -126,6 +126,42 @@ func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 	})
 }
 
+// busyOutbox is a fakeOutbox whose network refuses transient messages for 10.5 seconds.
+type busyOutbox struct {
+	*fakeOutbox
+	since time.Time
+}
+
+func (b *busyOutbox) Show(ctx context.Context, t outbox.Transient) (string, error) {
+	if wait := 10500*time.Millisecond - time.Since(b.since); wait > 0 {
+		return "", &channels.SendError{Err: errors.New("the rate limit is left to answers"), After: wait}
+	}
+	return b.fakeOutbox.Show(ctx, t)
+}
+
+func TestABoardThatMustGiveWayIsShownLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for frames, want := range map[int]string{1: "⏳ step 0", 3: "⏳ step 2"} { // as it is then
+			r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+				for i := range frames {
+					if err := emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Second)
+				}
+				time.Sleep(11 * time.Second)
+				return terminal.Outcome{Status: terminal.Done}, nil
+			}, func(o *turn.Options) {
+				o.Outbox = &busyOutbox{fakeOutbox: o.Outbox.(*fakeOutbox), since: time.Now()}
+			})
+			r.beginTurn().Run(t.Context())
+			synctest.Wait()
+			r.stop()
+			checkEqual(t, "shown", r.box.shown, []string{want})
+		}
+	})
+}
+
 // failingOutbox is a fakeOutbox whose third edit fails.
 type failingOutbox struct {
 	*fakeOutbox

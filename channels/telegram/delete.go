@@ -1,0 +1,109 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/go-telegram/bot"
+
+	"nanobot/channels"
+	"nanobot/channels/httpclient"
+	"nanobot/internal/batch"
+)
+
+// maxDeletions is how many messages one call may delete.
+const maxDeletions = 100
+
+// Remove deletes a message, when no other call needs the rate limit. Messages of a chat that are
+// removed at the same time share a call.
+func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
+	to, err := parseChatAddress(chat.ID)
+	if err != nil {
+		return &channels.SendError{Err: err, Permanent: true}
+	}
+	d := &deletion{ctx: ctx}
+	if to.chat, d.message, err = parseMessageID(to.chat, id); err != nil {
+		return &channels.SendError{Err: err, Permanent: true}
+	}
+	if c.currentChat(ctx, to.chat) != to.chat {
+		return nil // the message stayed behind in a group that became a supergroup
+	}
+	for wait := c.pace.cleanupDelay(); wait > 0; wait = c.pace.cleanupDelay() {
+		if !httpclient.Sleep(ctx, wait) {
+			return sendError(ctx.Err())
+		}
+	}
+	if blocked := c.pace.blockedFor(to.chat); blocked > 0 {
+		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", to.chat), After: blocked}
+	}
+	c.deletions.execute(to.chat, d, c.deleteBatch)
+	var no *apiError
+	if errors.As(d.err, &no) {
+		c.pace.block(to.chat, no.retryDelay(), false)
+	}
+	return sendError(d.err)
+}
+
+// deletion is one message to delete.
+type deletion struct {
+	ctx     context.Context //nolint:containedctx // it is that of one call of Remove
+	message int
+	err     error // set when the deletion was executed
+}
+
+// deletionQueues combine the deletions of each chat: those that arrive during a call share the next
+// one.
+type deletionQueues struct {
+	mu    sync.Mutex
+	chats map[int64]*deletionQueue
+}
+
+type deletionQueue struct {
+	queue *batch.Queue[*deletion]
+	users int // callers of execute; the last one removes the queue
+}
+
+// execute returns when run has executed the deletion.
+func (q *deletionQueues) execute(chat int64, d *deletion, run func(chat int64, all []*deletion)) {
+	q.mu.Lock()
+	one := q.chats[chat]
+	if one == nil {
+		one = &deletionQueue{queue: batch.New(maxDeletions, func(all []*deletion) { run(chat, all) })}
+		q.chats[chat] = one
+	}
+	one.users++
+	q.mu.Unlock()
+	one.queue.Do(d)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if one.users--; one.users == 0 {
+		delete(q.chats, chat)
+	}
+}
+
+// deleteBatch deletes messages of a chat, with one call if possible. Telegram skips those that are
+// gone, and refuses the call if one of the others cannot be deleted.
+func (c *Channel) deleteBatch(chat int64, all []*deletion) {
+	if len(all) > 1 {
+		ids := make([]int, len(all))
+		for i, d := range all {
+			ids[i] = d.message
+		}
+		err := executeWithTimeout(all[0].ctx, c.api, (*bot.Bot).DeleteMessages, &bot.DeleteMessagesParams{ChatID: chat, MessageIDs: ids})
+		var no *apiError
+		if !errors.As(err, &no) || !no.isPermanent() {
+			for _, d := range all {
+				d.err = err
+			}
+			return
+		}
+	}
+	for _, d := range all {
+		d.err = executeWithTimeout(d.ctx, c.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: chat, MessageID: d.message})
+		if isMessageGone(d.err) {
+			d.err = nil
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package telegram_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/telegram"
+)
+
+// removeTogether removes 31 messages while the first deletion hangs. It returns the errors and the
+// other calls, as method and parameters. answer answers these.
+func removeTogether(t *testing.T, answer func(method string) (status int, body string)) (errs []error, calls []string) {
+	t.Helper()
+	var mu sync.Mutex
+	hangs, release := true, make(chan struct{})
+	ch, err := telegram.New(telegram.Options{
+		Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()), Unpaced: true,
+		Client: &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			body, _ := io.ReadAll(req.Body)
+			method := path.Base(req.URL.Path)
+			mu.Lock()
+			first := hangs
+			hangs = false
+			mu.Unlock()
+			if first {
+				<-release
+				return respond(req, 200, `{"ok":true,"result":true}`), nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			calls = append(calls, method+" "+string(body))
+			status, text := answer(method)
+			return respond(req, status, text), nil
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs = make([]error, 31)
+	var work sync.WaitGroup
+	for i := range errs {
+		work.Go(func() { errs[i] = ch.Remove(t.Context(), chatOf("42"), strconv.Itoa(100+i)) })
+		if i == 0 {
+			synctest.Wait()
+		}
+	}
+	synctest.Wait()
+	close(release)
+	work.Wait()
+	return errs, calls
+}
+
+func TestMessagesThatAreRemovedTogetherShareACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs, calls := removeTogether(t, func(string) (int, string) { return 200, `{"ok":true,"result":true}` })
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+		if len(calls) != 1 || !strings.HasPrefix(calls[0], "deleteMessages ") || !strings.Contains(calls[0], "101") || !strings.Contains(calls[0], "130") {
+			t.Errorf("after the first, the calls were %q", calls)
+		}
+	})
+}
+
+func TestADeletionThatIsRefusedForOneMessageIsMadeForEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs, calls := removeTogether(t, func(method string) (int, string) {
+			if method == "deleteMessages" {
+				return 400, `{"ok":false,"error_code":400,"description":"Bad Request: message can't be deleted"}`
+			}
+			return 400, `{"ok":false,"error_code":400,"description":"Bad Request: message to delete not found"}`
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+		if len(calls) != 31 || !strings.HasPrefix(calls[30], "deleteMessage ") {
+			t.Errorf("the calls were %q", calls)
+		}
+	})
+}
+
+func TestADeletionThatMustWaitSaysHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs, _ := removeTogether(t, func(string) (int, string) {
+			return 429, `{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":7}}`
+		})
+		for _, err := range errs[1:] {
+			var se *channels.SendError
+			if !errors.As(err, &se) || se.After.Seconds() != 7 || se.Permanent {
+				t.Fatalf("Remove returned %v", err)
+			}
+		}
+	})
+}
