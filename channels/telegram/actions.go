@@ -39,9 +39,9 @@ func (c *Channel) showAction(ctx context.Context, to chatAddress, action models.
 	err := executeWithTimeout(ctx, c.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
 		ChatID: to.chat, MessageThreadID: to.thread, Action: action,
 	})
-	var no *apiError
-	if errors.As(err, &no) {
-		c.pace.block(to.chat, no.retryDelay(), false)
+	var apiErr *apiError
+	if errors.As(err, &apiErr) {
+		c.pace.block(to.chat, apiErr.retryDelay(), false)
 	}
 	return err
 }

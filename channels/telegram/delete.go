@@ -39,9 +39,9 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", to.chat), After: blocked}
 	}
 	c.deletions.execute(to.chat, d, c.deleteBatch)
-	var no *apiError
-	if errors.As(d.err, &no) {
-		c.pace.block(to.chat, no.retryDelay(), false)
+	var apiErr *apiError
+	if errors.As(d.err, &apiErr) {
+		c.pace.block(to.chat, apiErr.retryDelay(), false)
 	}
 	return sendError(d.err)
 }
@@ -92,8 +92,8 @@ func (c *Channel) deleteBatch(chat int64, all []*deletion) {
 			ids[i] = d.message
 		}
 		err := executeWithTimeout(all[0].ctx, c.api, (*bot.Bot).DeleteMessages, &bot.DeleteMessagesParams{ChatID: chat, MessageIDs: ids})
-		var no *apiError
-		if !errors.As(err, &no) || !no.isPermanent() {
+		var apiErr *apiError
+		if !errors.As(err, &apiErr) || !apiErr.isPermanent() {
 			for _, d := range all {
 				d.err = err
 			}

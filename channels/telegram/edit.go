@@ -32,7 +32,7 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	return sendError(err)
 }
 
-// Replace edits a message for good.
+// Replace edits a message. Telegram's edits are permanent, so the receipt is the same message.
 func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
 	return channels.Receipt{ID: id}, c.Edit(ctx, id, o)
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // Telegram lets a bot make about 30 calls a second in all, and send or edit about one message a
-// second in a chat, with short bursts, and 20 a minute in a group. A token bucket lets its burst and
-// what flows into it pass in any period; these leave some room below the limits, because calls
+// second in a chat, with short bursts, and 20 a minute in a group. A token bucket lets its burst
+// and what flows into it pass in any period; these leave some room below the limits, because calls
 // do not arrive as evenly as they are made.
 const (
 	overallRate  = 20
@@ -28,10 +28,11 @@ const (
 )
 
 const (
-	// answerReserve is how many tokens of each limit a transient message leaves for the next answer.
+	// answerReserve is how many tokens of each limit a transient message leaves for the next
+	// answer.
 	answerReserve = 1
-	// cleanupReserve is how many tokens of the overall limit deletions and chat actions leave, for an
-	// answer and a transient message.
+	// cleanupReserve is how many tokens of the overall limit deletions and chat actions leave, for
+	// an answer and a transient message.
 	cleanupReserve = 2
 )
 
@@ -65,9 +66,9 @@ func newPacer(off bool) *pacer {
 	return &pacer{unpaced: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*chatLimits{}}
 }
 
-// wait waits until a call that sends or edits n messages of a chat is within the limits of the chat.
-// It returns an error instead if the chat is blocked for long, if less time would be left for the
-// call than was spent waiting, or if a transient message has to give way.
+// wait waits until a call that sends or edits n messages of a chat is within the limits of the
+// chat. It returns an error instead if the chat is blocked for long, if less time would be left for
+// the call than was spent waiting, or if a transient message has to give way.
 func (p *pacer) wait(ctx context.Context, chat int64, n int, class callClass) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -127,9 +127,9 @@ func (c *Channel) callWithRepairs(ctx context.Context, p *outgoingPost, call fun
 			p.text = p.text.Plain()
 		case isMediaTypeRefused(err) && p.switchToDocument():
 		default:
-			var no *apiError
-			if errors.As(err, &no) {
-				c.pace.block(p.destination.chat, no.retryDelay(), p.class.edit)
+			var apiErr *apiError
+			if errors.As(err, &apiErr) {
+				c.pace.block(p.destination.chat, apiErr.retryDelay(), p.class.edit)
 			}
 			return err
 		}
@@ -205,7 +205,7 @@ func (p *outgoingPost) newRequest() request {
 	return request{Chat: p.destination.chat, Thread: p.destination.thread, Silent: p.isSilent(), Reply: p.replyParameters(), Keyboard: keyboard(p.outgoing.Buttons)}
 }
 
-// isSilent tells whether the message is sent without a notification.
+// isSilent reports whether the message is sent without a notification.
 func (p *outgoingPost) isSilent() bool { return p.outgoing.Kind == channels.Progress }
 
 // replyParameters refers to the answered message, if it is in the same chat.
