@@ -16,7 +16,7 @@ func WarnAccess(at config.Scope, allowFrom []string) []string {
 	case slices.Contains(allowFrom, "*"):
 		return []string{at.Key("allowFrom") + ` has "*": everybody can talk to the bot`}
 	case len(allowFrom) == 0:
-		return []string{at.Key("allowFrom") + " is empty: nobody can talk to the bot until they are paired"}
+		return []string{at.Key("allowFrom") + " is empty: only paired people can talk to the bot"}
 	}
 	return nil
 }

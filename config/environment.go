@@ -44,7 +44,11 @@ func readEnvironment(root typeNode, environ []string) *environment {
 		}
 		path, typ, hint := root.resolveVariable(name, value)
 		if path == nil {
-			e.mistakes = append(e.mistakes, Mistake{Variable: name, Text: "unknown setting", Hint: hint})
+			text := "unknown setting"
+			if hint == "" {
+				text += "; nanobot takes every variable that begins with " + variablePrefix + " for a key of the config"
+			}
+			e.mistakes = append(e.mistakes, Mistake{Variable: name, Text: text, Hint: hint})
 			continue
 		}
 		e.addVariable(variable{name, path, parseValue(typ, value)})

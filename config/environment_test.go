@@ -110,8 +110,8 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		"section left out":    {`{}`, []string{"NANOBOT_TELEGRAM_TOKEN=x"}, `NANOBOT_TELEGRAM_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN?)`},
 		"ambiguous":           {`{}`, []string{"NANOBOT_TOKEN=x"}, `NANOBOT_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN or NANOBOT_CHANNELS__DISCORD__TOKEN or NANOBOT_HTTP__TOKEN?)`},
 		"too deep":            {`{}`, []string{"NANOBOT_LOG__LEVEL__X=x"}, `NANOBOT_LOG__LEVEL__X: unknown setting (did you mean NANOBOT_LOG__LEVEL?)`},
-		"nothing like it":     {`{}`, []string{"NANOBOT_XYZZY=x"}, `NANOBOT_XYZZY: unknown setting`},
-		"no name at all":      {`{}`, []string{"NANOBOT_=x"}, `NANOBOT_: unknown setting`},
+		"nothing like it":     {`{}`, []string{"NANOBOT_XYZZY=x"}, `NANOBOT_XYZZY: unknown setting; nanobot takes every variable that begins with NANOBOT_ for a key of the config`},
+		"no name at all":      {`{}`, []string{"NANOBOT_=x"}, `NANOBOT_: unknown setting; nanobot takes every variable that begins with NANOBOT_ for a key of the config`},
 		"in a provider":       {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a__APIKEY=x"}, `NANOBOT_TERMINAL__PROVIDERS__a__APIKEY: unknown setting (did you mean NANOBOT_TERMINAL__PROVIDERS__a__APIKEYS?)`},
 		"provider as a value": {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a=sk-1"}, `NANOBOT_TERMINAL__PROVIDERS__a: terminal.providers.a: must be an object (got a string)`},
 
@@ -127,9 +127,9 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 			"{\n\"log\":{\"level\":1}}",
 			[]string{"NANOBOT_LOG__FORMAT=x", "NANOBOT_X=y"},
 			"FILE:2:16: log.level: must be a string in quotes (got 1)\n" +
-				"NANOBOT_LOG__FORMAT: log.format: must be \"auto\", \"console\" or \"json\" (got \"x\")\nNANOBOT_X: unknown setting",
+				"NANOBOT_LOG__FORMAT: log.format: must be \"auto\", \"console\" or \"json\" (got \"x\")\nNANOBOT_X: unknown setting; nanobot takes every variable that begins with NANOBOT_ for a key of the config",
 		},
-		"and a syntax error": {`{`, []string{"NANOBOT_X=y"}, "FILE:1:1: this \"{\" is never closed\nNANOBOT_X: unknown setting"},
+		"and a syntax error": {`{`, []string{"NANOBOT_X=y"}, "FILE:1:1: this \"{\" is never closed\nNANOBOT_X: unknown setting; nanobot takes every variable that begins with NANOBOT_ for a key of the config"},
 	} {
 		path := writeConfig(t, test.file)
 		got := strings.ReplaceAll(loadMistakes(t, path, test.environ).Error(), path, "FILE")

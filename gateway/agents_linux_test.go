@@ -19,13 +19,13 @@ func TestAKilledDaemonRunsATurnAgainWithItsAgent(t *testing.T) {
 	r := &fixture{t: t, net: c.nets[0], dir: c.spec.Dir}
 	child, _ := c.startDaemon()
 	r.net.UserWrites("1", "u", "/agent coder")
-	r.awaitText("1", "The agent coder answers from now on.")
+	r.awaitText("1", "Your next message goes to coder.")
 	r.net.UserWrites("1", "u", "hello")
 	r.awaitFile("up")
 	child.Kill()
 	r.touchFile("go")
 	child, _ = c.startDaemon()
-	r.expect("1", "The agent coder answers from now on.", "coder heard hello")
+	r.expect("1", "Your next message goes to coder.", "coder heard hello")
 	if err := child.End(); err != nil {
 		t.Error(err)
 	}
@@ -41,10 +41,10 @@ func TestEachAgentKeepsItsOwnProcess(t *testing.T) {
 	r.start()
 	for _, c := range [][2]string{
 		{"save of default", "known: "},
-		{"/agent coder", "The agent coder"},
+		{"/agent coder", "Your next message goes to coder."},
 		{"save of coder", "known: "},
 		{"x", "known: of coder"},
-		{"/agent default", "The agent default"},
+		{"/agent default", "Your next message goes to default."},
 		{"x", "known: of default"},
 	} {
 		if got := r.writeAndAwait("1", c[0]); !strings.HasPrefix(got, c[1]) {

@@ -56,10 +56,10 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 	r.awaitText("2", "coder heard two")
 	r.awaitIdle("1")
 	for _, c := range [][2]string{
-		{"/agent coder", "The agent coder answers from now on."},
+		{"/agent coder", "Your next message goes to coder."},
 		{"three", "coder heard three"},
-		{"/agent", "The agent coder answers here. /agent NAME chooses another: default."},
-		{"/agent default", "The agent default answers from now on."},
+		{"/agent", "You are talking to coder. To change, send /agent NAME: default."},
+		{"/agent default", "Your next message goes to default."},
 		{"four", "default heard four"},
 	} {
 		if got := r.writeAndAwait("1", c[0]); got != c[1] {

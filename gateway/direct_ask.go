@@ -43,7 +43,7 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			if answer, ok := intake.MatchOption(q.Options, said); ok {
 				return terminal.Answer{Text: answer, By: r.in.User.ID}, nil
 			}
-			text = "Please answer with one of the numbers."
+			text = "Please answer with a number or the words of an option."
 		}
 	}
 }

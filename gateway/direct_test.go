@@ -151,7 +151,7 @@ func TestAQuestionIsAnsweredByTheLocalPerson(t *testing.T) {
 	if out, err := g.Turn(t.Context(), w, hello); err != nil || out.Status != terminal.Done {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if got := strings.ReplaceAll(w.texts(), "|message:", ""); got != "message:Which?\n1. Red\n2. BluePlease answer with one of the numbers.Blue" {
+	if got := strings.ReplaceAll(w.texts(), "|message:", ""); got != "message:Which?\n1. Red\n2. BluePlease answer with a number or the words of an option.Blue" {
 		t.Errorf("the chat shows %q", got)
 	}
 	g.Answer = says() // who leaves has it stopped

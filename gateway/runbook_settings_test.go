@@ -127,7 +127,7 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 		intake.Queue:     {"Queued, number 1 in line.", "Go on?", "hello"},
 		intake.Reject:    {"I am still working on your last message.", "Go on?"},
 		intake.Inject:    {"Go on?", "hello"},
-		intake.Interrupt: {`Stopped. The run of "Wait" waits at step 1. To go on, send /run resume`, "hello"},
+		intake.Interrupt: {`Stopped. The run of "Wait" waits at step 1. To continue, send /run resume`, "hello"},
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()

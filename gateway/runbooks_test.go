@@ -183,6 +183,8 @@ func TestARejectionEndsTheRun(t *testing.T) {
 	}
 	r.net.UserWrites("1", "ann", "/run resume")
 	r.awaitText("1", "No run is waiting here.")
+	r.net.UserWrites("1", "ann", "/run resume zz")
+	r.awaitText("1", "No run `zz` is waiting here. /run lists those that are.")
 }
 
 func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
@@ -245,7 +247,7 @@ func TestAStoppedRunIsResumed(t *testing.T) {
 	r.net.UserWrites("1", "ann", "/run wait")
 	r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
 	r.net.UserWrites("1", "ann", "/stop")
-	r.awaitText("1", `Stopped. The run of "Wait" waits at step 1. To go on, send /run resume`)
+	r.awaitText("1", `Stopped. The run of "Wait" waits at step 1. To continue, send /run resume`)
 	r.writeWorkspace("go", "")
 	r.net.UserWrites("1", "ann", "/run resume")
 	r.awaitReport("1", "The run is complete.")
@@ -261,7 +263,7 @@ func TestRunbooksAreListed(t *testing.T) {
 	r.start()
 	r.net.UserWrites("1", "ann", "/runbooks")
 	list := r.awaitText("1", "- `deploy`: Deploy (4 steps)")
-	if !strings.Contains(list.Text, "- `bad`: runbook bad cannot be run") || len(list.Buttons) != 1 {
+	if !strings.Contains(list.Text, "- `bad` cannot be run: line ") || len(list.Buttons) != 1 {
 		t.Errorf("the list is %q with %q", list.Text, list.Buttons)
 	}
 	r.net.UserWrites("1", "ann", "/run nope")
@@ -271,7 +273,7 @@ func TestRunbooksAreListed(t *testing.T) {
 	r.pressButton("ann", list, 0)
 	r.awaitText("1", "Deploy to production?")
 	r.net.UserWrites("1", "ann", "/run")
-	r.awaitText("1", `of "Deploy" waits at step 2 of 4. To go on, send /run resume `)
+	r.awaitText("1", `of "Deploy" waits at step 2 of 4. To continue, send /run resume `)
 }
 
 func TestWithoutRunbooksTheCommandsGoToTheAgent(t *testing.T) {

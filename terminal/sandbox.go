@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"nanobot/config"
 	"nanobot/internal/nofollow"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
@@ -43,7 +44,11 @@ func checkSandboxName(name string) error {
 	}
 	program, _, _ := strings.Cut(name, " ")
 	if _, err := exec.LookPath(program); err != nil {
-		return fmt.Errorf(`terminal.sandbox: must be "none", "landlock" or a command: %w`, err)
+		var hint string
+		if near := config.ClosestMatch(name, []string{"none", sandbox.Landlock}); near != "" {
+			hint = fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		return fmt.Errorf(`terminal.sandbox: must be "none", "landlock" or a command: %w%s`, err, hint)
 	}
 	return nil
 }

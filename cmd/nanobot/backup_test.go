@@ -394,7 +394,7 @@ func TestRestoreIsRefusedWhileTheDaemonRuns(t *testing.T) {
 	b := newWebBot(t)
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
 	mustRunProgram(t, "backup", "--config", b.cfg, file)
-	if out, status := runProgram(t, "restore", "--config", b.cfg, file); status != exit.Failed || !strings.Contains(out, "stop the daemon first") {
+	if out, status := runProgram(t, "restore", "--config", b.cfg, file); status != exit.Failed || !strings.Contains(out, "nothing was restored: lock ") || !strings.HasSuffix(out, "): stop it first\n") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	b.signIn() // it goes on

@@ -61,7 +61,7 @@ func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Body.Close()
-	if out, status := b.linkCommand("--revoke", all[0].ID); status != 0 || out != "Signed out browser "+all[0].ID+" of ann.\n" {
+	if out, status := b.linkCommand("--revoke", all[0].ID); status != 0 || out != "Signed out ann's browser "+all[0].ID+".\n" {
 		t.Errorf("--revoke says %q, status %d", out, status)
 	}
 	for buffer := make([]byte, 4096); err == nil; {
@@ -101,7 +101,7 @@ func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
 	if all := b.grants(); len(all) != 2 {
 		t.Errorf("listed are %+v", all)
 	}
-	if out, status := b.linkCommand("--revoke", "ann"); status != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "Revoked link") || !strings.Contains(out, "Signed out browser") {
+	if out, status := b.linkCommand("--revoke", "ann"); status != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "Revoked ann's link ") || !strings.Contains(out, "Signed out ann's browser") {
 		t.Errorf("--revoke says %q, status %d", out, status)
 	}
 	b.start()

@@ -276,7 +276,7 @@ func (n *newcomer) serve(server *exampleServer) {
 	n.expectOutput(0, []string{"example:@ann:example.org\tin allowFrom of the config", "example:@bob:example.org\twaiting"}, "pair", "--list")
 	n.expectOutput(0, []string{"example:@bob:example.org may talk to the bot now."}, "pair", "example:@bob:example.org")
 	server.awaitAnswer("@bob:example.org", "E> you said let me in")
-	n.expectOutput(0, []string{"example:@bob:example.org has no access any more."}, "pair", "--revoke", "example:@bob:example.org")
+	n.expectOutput(0, []string{"example:@bob:example.org no longer has access."}, "pair", "--revoke", "example:@bob:example.org")
 	record, err := os.ReadFile(filepath.Join(n.dir, ".nanobot", "audit.jsonl"))
 	must(t, err)
 	if !strings.Contains(string(record), `"@bob:example.org"`) {

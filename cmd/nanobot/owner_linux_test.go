@@ -121,7 +121,7 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 			trap("http.key", file)
 			expect("http://127.0.0.1:8080/in/", "link")
 			trap("audit.jsonl", filepath.Join(s.victim, "new"))
-			expect("telegram:8 has no access any more", "pair", "--revoke", "telegram:8")
+			expect("telegram:8 no longer has access", "pair", "--revoke", "telegram:8")
 			trap("agents.txt", filepath.Join(s.victim, "agents"))
 			expect("open state: ", "pair", "--list")
 			entries, err := os.ReadDir(s.victim)

@@ -168,7 +168,7 @@ func TestServeRunsTheAgentThatAChatHasChosen(t *testing.T) {
 	b.net.UserWrites("1", "7", "hello")
 	b.awaitText("1", "from default")
 	b.net.UserWrites("1", "7", "/agent coder")
-	if call := b.awaitText("1", "The agent coder answers from now on."); len(call.Buttons) != 0 {
+	if call := b.awaitText("1", "Your next message goes to coder."); len(call.Buttons) != 0 {
 		t.Errorf("it offers %v", call.Buttons)
 	}
 	b.net.UserWrites("1", "7", "hello")
@@ -225,7 +225,7 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	if out, err := b.runCommand("pair", code); err == nil || !strings.Contains(out, "is unknown") {
 		t.Errorf("the code worked twice: %q, %v", out, err)
 	}
-	if out, err := b.runCommand("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "has no access any more") {
+	if out, err := b.runCommand("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "no longer has access") {
 		t.Errorf("revoke: %q, %v", out, err)
 	}
 	b.net.UserWrites("1", "7", "hello?")

@@ -199,7 +199,7 @@ func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
 	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Text: "@nano_test_bot quick"})
 	b.api.UserSends(8, "quick") // in a chat of its own, which has ended by then
 	b.api.WaitForText(t, 8, "quick")
-	if out := b.mustRunPair("--revoke", "telegram:8"); out != "telegram:8 has no access any more.\n" {
+	if out := b.mustRunPair("--revoke", "telegram:8"); out != "telegram:8 no longer has access.\n" {
 		t.Errorf("the operator is told %q", out)
 	}
 	sent := b.api.BotMessages(group)

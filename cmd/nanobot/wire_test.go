@@ -46,7 +46,7 @@ var brokenConfigs = map[string]struct {
 	"token of the server":      {configWith(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "file:missing.txt"}`), "http.token: read secret"},
 	"short token":              {configWith(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "file:odd.txt"}`), "http.token: must have at least 16"},
 	"key of a provider":        {`{"terminal": {"command": "x", "providers": {"a": {"apiKeys": ["file:missing.txt"]}}}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, "terminal.providers.a.apiKeys[0]: read secret"},
-	"sandbox that is unknown":  {`{"terminal": {"command": "x", "sandbox": "landlok"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, `terminal.sandbox: must be "none", "landlock" or a command`},
+	"sandbox that is unknown":  {`{"terminal": {"command": "x", "sandbox": "landlok"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, `(did you mean "landlock"?)`},
 	"sandbox that is required": {`{"terminal": {"command": "x", "sandbox": "no-such-wrapper --x", "sandboxRequired": true}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, "no-such-wrapper"},
 	"user that is unknown":     {`{"terminal": {"command": "x", "user": "no-such-user"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`, "terminal.user"},
 	"state of a channel":       {`{"terminal": {"command": "x"}, "gateway": {"stateDir": "damaged"}, "channels": {"telegram": {"enabled": true, "token": "` + telegramToken + `", "apiBase": "http://127.0.0.1:1"}}}`, "read which groups have moved"},

@@ -31,22 +31,22 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 	case wanted == "":
 		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == now })
 		if len(others) == 0 {
-			return fmt.Sprintf("The agent %s answers here. It is the only one.", now), nil
+			return fmt.Sprintf("You are talking to %s, the only agent.", now), nil
 		}
 		c.addAgentButtons(others)
-		return fmt.Sprintf("The agent %s answers here. /agent NAME chooses another: %s.", now, strings.Join(others, ", ")), nil
+		return fmt.Sprintf("You are talking to %s. To change, send /agent NAME: %s.", now, strings.Join(others, ", ")), nil
 	case !slices.Contains(names, wanted):
 		c.addAgentButtons(names)
 		return unknownAgentText(wanted, names), nil
 	case wanted == now:
-		return fmt.Sprintf("The agent %s already answers here.", now), nil
+		return fmt.Sprintf("You are already talking to %s.", now), nil
 	}
 	c.request.Remember = store.Memory{Key: choiceMemory, Value: wanted}
 	*c.chosen = wanted
 	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
-		return fmt.Sprintf("The agent %s answers from your next message on. %s is still working.", wanted, t.Agent()), nil
+		return fmt.Sprintf("Your next message goes to %s. %s is still working.", wanted, t.Agent()), nil
 	}
-	return fmt.Sprintf("The agent %s answers from now on.", wanted), nil
+	return fmt.Sprintf("Your next message goes to %s.", wanted), nil
 }
 
 // unknownAgentText is the answer to a name that no agent has.

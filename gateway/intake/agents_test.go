@@ -36,15 +36,15 @@ func TestAChatChoosesItsAgent(t *testing.T) {
 		r.addAgents("coder", "writer")
 		r.checkEqual("the agent at first", r.writeMessage("ann", "hello").Agent, "default")
 		r.finishTurn("ann")
-		r.writeMessage("ann", "/agent Coder", "The agent coder answers from now on.")
+		r.writeMessage("ann", "/agent Coder", "Your next message goes to coder.")
 		r.checkEqual("the agent", r.writeMessage("ann", "hello").Agent, "coder")
 		r.finishTurn("ann")
 		r.checkEqual("the agent of another chat", r.writeMessage("bob", "hello").Agent, "default")
 		r.writeMessage("ann", "/new", "This is a new conversation")
 		r.checkEqual("the agent after /new", r.writeMessage("ann", "hello").Agent, "coder")
 		r.finishTurn("ann")
-		r.writeMessage("ann", "/agent coder", "The agent coder already answers here.")
-		r.pressButton("ann", "agent:default", "The agent default answers from now on.")
+		r.writeMessage("ann", "/agent coder", "You are already talking to coder.")
+		r.pressButton("ann", "agent:default", "Your next message goes to default.")
 		r.checkEqual("the agent after the press", r.writeMessage("ann", "hello").Agent, "default")
 		r.checkEqual("told", r.chosen, []string{"ann: coder", "ann: default"})
 		r.checkEqual("recorded", r.decisions(), []string{"command allowed /agent", "command allowed /new", "command allowed /agent", "command allowed /agent"})
@@ -61,7 +61,7 @@ func TestAgentNamesTheAgentsWithAButtonEach(t *testing.T) {
 			}
 			r.checkEqual("buttons of "+text, buttonData(r.checkStored(chatOf("ann"), want)), offered)
 		}
-		ask("/agent", "The agent default answers here. /agent NAME chooses another: coder, writer.", "coder agent:coder", "writer agent:writer")
+		ask("/agent", "You are talking to default. To change, send /agent NAME: coder, writer.", "coder agent:coder", "writer agent:writer")
 		all := []string{"coder agent:coder", "default agent:default", "writer agent:writer"}
 		ask("/agent codr", `There is no agent "codr". Did you mean coder? These are the agents: coder, default, writer.`, all...)
 		ask("/AGENT *x*", `There is no agent "\*x\*". These are the agents: coder, default, writer.`, all...)
@@ -77,7 +77,7 @@ func TestManyAgentsDoNotHaveTooManyButtons(t *testing.T) {
 		if err := r.Receive(r.t.Context(), r.message("ann", "/agent")); err != nil {
 			r.t.Fatal(err)
 		}
-		r.checkEqual("buttons", len(buttonData(r.checkStored(chatOf("ann"), "The agent default answers here."))), 20)
+		r.checkEqual("buttons", len(buttonData(r.checkStored(chatOf("ann"), "You are talking to default."))), 20)
 	})
 }
 
@@ -97,7 +97,7 @@ func TestWithOneAgentThereIsNoAgentCommand(t *testing.T) {
 		r.finishTurn("ann")
 		r.addAgents("coder")
 		has(true)
-		r.checkEqual("what is done about it", r.writeMessage("ann", "/agent coder", "The agent coder answers").State, store.Done)
+		r.checkEqual("what is done about it", r.writeMessage("ann", "/agent coder", "Your next message goes to coder.").State, store.Done)
 		r.writeMessage("ann", "/help", "/stop: ")
 	})
 }
@@ -105,7 +105,7 @@ func TestWithOneAgentThereIsNoAgentCommand(t *testing.T) {
 func TestAChoiceThatIsNoLongerConfiguredIsReportedOnce(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.addAgents("coder", "writer")
-		r.writeMessage("ann", "/agent coder", "The agent coder answers")
+		r.writeMessage("ann", "/agent coder", "Your next message goes to coder.")
 		delete(r.settings.Agents, "coder")
 		first := r.writeMessage("ann", "one", "The agent coder is no longer available, so default answers from now on. /agent chooses another.")
 		r.checkEqual("the agent", first.Agent, "default")
@@ -115,7 +115,7 @@ func TestAChoiceThatIsNoLongerConfiguredIsReportedOnce(t *testing.T) {
 		r.addAgents("coder")
 		r.checkEqual("the agent once it is configured again", r.writeMessage("ann", "three").Agent, "default")
 		r.finishTurn("ann")
-		r.writeMessage("ann", "/agent writer", "The agent writer answers")
+		r.writeMessage("ann", "/agent writer", "Your next message goes to writer.")
 		delete(r.settings.Agents, "coder")
 		delete(r.settings.Agents, "writer")
 		r.writeMessage("ann", "four", "The agent writer is no longer available, so default answers from now on.")
@@ -127,7 +127,7 @@ func TestAChoiceThatIsNoLongerConfiguredIsReportedOnce(t *testing.T) {
 func TestAChoiceIsClearedOnlyTogetherWithItsNotice(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.addAgents("coder")
-		r.writeMessage("ann", "/agent coder", "The agent coder answers")
+		r.writeMessage("ann", "/agent coder", "Your next message goes to coder.")
 		r.writeMessage("ann", "works")
 		delete(r.settings.Agents, "coder")
 		r.settings.WhileRunning = intake.Reject
@@ -143,7 +143,7 @@ func TestAChoiceWhileATurnRunsAppliesToTheNextMessage(t *testing.T) {
 		r.settings.WhileRunning = intake.Inject
 		r.writeMessage("ann", "one")
 		waits := r.writeMessage("ann", "two")
-		r.writeMessage("ann", "/agent coder", "The agent coder answers from your next message on. default is still working.")
+		r.writeMessage("ann", "/agent coder", "Your next message goes to coder. default is still working.")
 		r.checkEqual("the agent of what waits", waits.Agent, "default")
 		next := r.writeMessage("ann", "three", "Queued, number 2 in line.")
 		r.checkEqual("the agent of the next message", next.Agent, "coder")
@@ -158,7 +158,7 @@ func TestAnAgentThatAcceptsNoInjectionsHasAQueue(t *testing.T) {
 		plain := r.addAgents("plain")["plain"]
 		r.settings.Agents["plain"] = intake.Agent{Runner: plain}
 		r.settings.WhileRunning, r.settings.QueueLimit = intake.Inject, 1
-		r.writeMessage("ann", "/agent plain", "The agent plain answers")
+		r.writeMessage("ann", "/agent plain", "Your next message goes to plain.")
 		r.writeMessage("ann", "one")
 		r.writeMessage("ann", "two", "Queued, number 1 in line.")
 		r.writeMessage("ann", "three", "1 message already waiting")
@@ -184,11 +184,11 @@ func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 		r.about = map[string]terminal.AgentInfo{"coder": {Line: "Coder 2", Commands: []terminal.Command{{Name: "review"}}}}
 		r.writeMessage("ann", "first")
 		r.finishTurn("ann")
-		r.writeMessage("ann", "/agent coder", "The agent coder answers")
+		r.writeMessage("ann", "/agent coder", "Your next message goes to coder.")
 		r.writeMessage("ann", "second")
-		r.writeMessage("ann", "/status", "Running for 0s by coder: second\nAgent: coder: Coder 2\nWaiting: 0\nLast turns:\n- done by default, 0s, CPU 200ms: first")
-		r.writeMessage("ann", "/agent default", "The agent default answers from your next message on. coder is still working.")
-		r.writeMessage("ann", "/status", "Running for 0s by coder: second\nAgent: default\n")
+		r.writeMessage("ann", "/status", "Running for 0s (agent coder): second\nAgent: coder: Coder 2\nWaiting: 0\nLast turns:\n- done (agent default), 0s, CPU 200ms: first")
+		r.writeMessage("ann", "/agent default", "Your next message goes to default. coder is still working.")
+		r.writeMessage("ann", "/status", "Running for 0s (agent coder): second\nAgent: default\n")
 		if err := r.Receive(r.t.Context(), r.message("ann", "/help")); err != nil {
 			r.t.Fatal(err)
 		}

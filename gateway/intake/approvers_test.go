@@ -117,7 +117,7 @@ func TestTheApproversAreThoseThatTheSettingsNameNowForTheAgentThatAsks(t *testin
 		r.settings.Agents["coder"] = intake.Agent{Runner: r.agents}
 		r.setApprovers(store.DefaultAgent, "net:ann")
 		r.setApprovers("coder", "net:bob")
-		r.writeMessage("ann", "/agent coder", "The agent coder answers from now on.")
+		r.writeMessage("ann", "/agent coder", "Your next message goes to coder.")
 		r.writeMessage("ann", "hello")
 		r.askApproval("q")
 		r.pressButton("ann", "answer:q:1", onlyApprovers)

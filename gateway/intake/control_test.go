@@ -103,7 +103,7 @@ func TestAProtocolsCommandReachesTheAgentOfTheTurnThatRunsElseTheChosenOne(t *te
 		r.writeMessage("ann", "/key Up") // the default agent has no such command
 		r.finishTurn("ann")
 		r.checkEqual("carried out between turns", len(other.done), 0)
-		r.writeMessage("ann", "/agent other", "The agent other answers")
+		r.writeMessage("ann", "/agent other", "Your next message goes to other.")
 		r.writeToProtocol("ann", "/key Up")
 		r.awaitAndCheck("ann")
 		r.checkEqual("carried out by the chosen one", other.done, []string{`net:ann key "Up"`})

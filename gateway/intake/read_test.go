@@ -118,9 +118,9 @@ func TestACommandThatTheProtocolDoesNotAcceptIsOfferedAsText(t *testing.T) {
 func TestAMessageForAnotherAgentIsNotOffered(t *testing.T) {
 	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		r.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
-		r.writeMessage("ann", "/agent other", "The agent other answers from your next message on.")
+		r.writeMessage("ann", "/agent other", "Your next message goes to other.")
 		r.writeMessage("ann", "for the other", "Queued, number 1 in line.")
-		r.writeMessage("ann", "/agent default", "The agent default answers from your next message on.")
+		r.writeMessage("ann", "/agent default", "Your next message goes to default.")
 		r.writeMessage("ann", "the answer")
 		r.checkEqual("read", reader.read, []string{`net:ann 5 ann "the answer" []`})
 		r.checkInbounds("ann", "work running", "/agent other done", "for the other pending", "/agent default done", "the answer done")

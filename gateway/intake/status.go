@@ -69,7 +69,7 @@ func (c commandCall) byAgent(agent string) string {
 	if !c.severalAgents() {
 		return ""
 	}
-	return " by " + agent
+	return " (agent " + agent + ")"
 }
 
 func (c commandCall) writeLastTurns(ctx context.Context, b *strings.Builder) error {

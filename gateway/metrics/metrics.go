@@ -73,7 +73,7 @@ func (m *Metrics) writeCounters(p *page) {
 	defer m.mu.Unlock()
 	p.family("nanobot_turns_total", "counter", "Turns that have ended, by channel, outcome and agent.")
 	p.writeResults("nanobot_turns_total", "outcome", m.turns)
-	p.family("nanobot_sends_total", "counter", "Tries to send a message, by channel and result: sent, retrying, failed or unknown.")
+	p.family("nanobot_sends_total", "counter", "Attempts to send a message, by channel and result: sent, retrying, failed or unknown.")
 	p.writeResults("nanobot_sends_total", "result", m.sends)
 	p.family("nanobot_dropped_total", "counter", "Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted, cancelled or read.")
 	p.writeResults("nanobot_dropped_total", "reason", m.drops)
@@ -107,14 +107,14 @@ func writeGauges(ctx context.Context, g *gateway.Gateway, p *page) {
 	}
 	working := g.Activity()
 	agents := slices.Sorted(maps.Keys(working))
-	p.family("nanobot_turns_running", "gauge", "Turns that run, by agent.")
+	p.family("nanobot_turns_running", "gauge", "Running turns, by agent.")
 	for _, agent := range agents {
 		p.sample("nanobot_turns_running", float64(working[agent].Turns), "agent", agent)
 	}
 	p.gauge("nanobot_inbox_waiting", "Messages that wait for a turn.", float64(h.Waiting))
-	p.gauge("nanobot_inbox_age_seconds", "How long the oldest of them has waited.", waited)
-	p.gauge("nanobot_store_up", "Whether the state can be written to.", boolValue(h.Store == ""))
-	p.family("nanobot_channel_up", "gauge", "Whether a channel runs.")
+	p.gauge("nanobot_inbox_age_seconds", "Age of the oldest waiting message.", waited)
+	p.gauge("nanobot_store_up", "1 if the state can be written to.", boolValue(h.Store == ""))
+	p.family("nanobot_channel_up", "gauge", "1 if the channel runs.")
 	for _, name := range slices.Sorted(maps.Keys(h.Channels)) {
 		p.sample("nanobot_channel_up", boolValue(h.Channels[name].OK), "channel", name)
 	}

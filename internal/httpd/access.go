@@ -112,7 +112,10 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			why := "You need a link to sign in. The bot's operator makes one with: nanobot link"
-			if !byToken && a.cookies.hasSigned(r) {
+			switch {
+			case byToken:
+				why = "This token is wrong. Scripts use the http.token of the config."
+			case a.cookies.hasSigned(r):
 				why = SignedOut
 			}
 			writeRefusal(w, r, http.StatusUnauthorized, why)

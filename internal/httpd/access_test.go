@@ -234,11 +234,11 @@ func TestRolesAndTheToken(t *testing.T) {
 		{"an operator chats", operator, "/", nil, 200, "operator operator"},
 		{"an operator operates", operator, "/operator", nil, 200, "operator operator"},
 		{"a script operates", script, "/operator", bearer, 200, "operator operator"},
-		{"a wrong token", script, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
-		{"no token", script, "/", header{"Authorization": "Bearer "}, 401, "link"},
+		{"a wrong token", script, "/", header{"Authorization": "Bearer wrong"}, 401, "This token is wrong."},
+		{"no token", script, "/", header{"Authorization": "Bearer "}, 401, "This token is wrong."},
 		{"another scheme", script, "/", header{"Authorization": "Basic " + token}, 401, "link"},
 		{"a password for a proxy, and a good cookie", chatter, "/", header{"Authorization": "Basic YTpi"}, 200, "chat user-"},
-		{"a wrong token with a good cookie", operator, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
+		{"a wrong token with a good cookie", operator, "/", header{"Authorization": "Bearer wrong"}, 401, "This token is wrong."},
 		{"a stranger", script, "/operator", nil, 401, "nanobot link"},
 	} {
 		resp, body := c.b.request("GET", r.url+c.path, c.h)

@@ -294,6 +294,6 @@ func (x *turn) endFailed(why string, ended terminal.AgentExit) (terminal.Outcome
 
 // endResumable ends the turn and tells the person about /resume.
 func (x *turn) endResumable(end *terminal.FinalResponse, ended terminal.AgentExit) (terminal.Outcome, error) {
-	end.AddRemark("/resume goes on with the task.")
+	end.AddRemark("/resume continues the task.")
 	return end.Emit(x.t, ended)
 }

@@ -88,7 +88,7 @@ func RevokeLinks(ctx context.Context, o Options, target string) error {
 		if g.Kind == httpd.LinkGrant {
 			done = "Revoked"
 		}
-		fmt.Fprintf(o.Out, "%s %s %s of %s.\n", done, g.Kind, g.ID, g.User)
+		fmt.Fprintf(o.Out, "%s %s's %s %s.\n", done, g.User, g.Kind, g.ID)
 	}
 	if err != nil {
 		return err

@@ -102,9 +102,9 @@ func Revoke(ctx context.Context, o Options, who store.Person, listed bool) error
 		case !ok:
 			return fmt.Errorf("%s has no access: it was not paired and is not in allowFrom", name)
 		}
-		end := "has no access any more."
+		end := "no longer has access."
 		if !o.awaitStopped(ctx, s) {
-			end = "has no access any more. A running turn has not ended yet; its output is not sent."
+			end = "no longer has access. A running turn has not ended yet; its output is not sent."
 		}
 		_, err = fmt.Fprintf(o.Out, "%s %s\n", name, end)
 		return err

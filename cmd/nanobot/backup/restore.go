@@ -47,9 +47,9 @@ func Restore(ctx context.Context, o Options, path string) error {
 	oldState, err := archive{o.Config.Gateway.StateDir, o.Version, o.Parts}.restore(ctx, f)
 	switch {
 	case errors.Is(err, store.ErrLocked):
-		return fmt.Errorf("stop the daemon first: %w", err)
+		return fmt.Errorf("nothing was restored: %w", err)
 	case errors.Is(err, dbfile.ErrDamaged), errors.Is(err, dbfile.ErrNewer):
-		return exit.Error{Status: exit.Config, Err: fmt.Errorf("%s is not restored, and the state is unchanged: %w", path, err)}
+		return exit.Error{Status: exit.Config, Err: fmt.Errorf("%s was not restored, and the state is unchanged: %w", path, err)}
 	case err != nil:
 		return fmt.Errorf("restore %s: %w", path, err)
 	}
@@ -126,8 +126,11 @@ func (a archive) unpack(ctx context.Context, from io.Reader, to string) (whole b
 		return false, storeFile(filepath.Join(to, sqlite.Database), r)
 	}
 	zip, err := gzip.NewReader(r)
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.EOF) {
+		return false, dbfile.Damaged("it is not a file made by nanobot backup")
+	}
 	if err != nil {
-		return false, dbfile.Damaged("it is no file of nanobot backup: %w", err)
+		return false, dbfile.Damaged("it is not a file made by nanobot backup: %w", err)
 	}
 	t := tar.NewReader(zip)
 	if err := readManifest(t); err != nil {
@@ -154,7 +157,7 @@ func (a archive) unpack(ctx context.Context, from io.Reader, to string) (whole b
 func readManifest(t *tar.Reader) error {
 	h, err := t.Next()
 	if err != nil || h.Name != ManifestFile {
-		return dbfile.Damaged("it is no file of nanobot backup")
+		return dbfile.Damaged("it is not a file made by nanobot backup")
 	}
 	var m manifest
 	if err := json.NewDecoder(io.LimitReader(t, 1<<16)).Decode(&m); err != nil {

@@ -2,6 +2,7 @@ package chatrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,14 @@ const (
 	commentWord = "comment"
 )
 
-const nothingToResume = "No run is waiting here. /runbooks lists the runbooks."
+// nothingToResumeText is the answer to /run resume without a run, or with the ID of one that does not
+// wait.
+func nothingToResumeText(id string) string {
+	if id == "" {
+		return "No run is waiting here. /runbooks lists the runbooks."
+	}
+	return fmt.Sprintf("No run %s is waiting here. /run lists those that are.", terminal.CodeSpan(terminal.OneLine(id, maxLabel)))
+}
 
 // List returns a text that lists the runbooks, and the names of those that can be run.
 func (rb *Runbooks) List() (text string, runnable []string) {
@@ -41,7 +49,7 @@ func (rb *Runbooks) List() (text string, runnable []string) {
 		}
 		book, _, err := folder.Load(name)
 		if err != nil {
-			lines = append(lines, fmt.Sprintf("- %s: %s", terminal.CodeSpan(name), terminal.OneLine(cannotRunText(name, err), 200)))
+			lines = append(lines, "- "+terminal.OneLine(listedErrorText(name, err), 200))
 			continue
 		}
 		runnable = append(runnable, name)
@@ -52,6 +60,15 @@ func (rb *Runbooks) List() (text string, runnable []string) {
 		lines = append(lines, fmt.Sprintf("- %s: %s (%s)", terminal.CodeSpan(name), terminal.OneLine(book.Label, maxLabel), steps))
 	}
 	return strings.Join(lines, "\n"), runnable
+}
+
+// listedErrorText explains why a runbook of the list cannot be run.
+func listedErrorText(name string, err error) string {
+	var invalid *runbook.InvalidTextError
+	if errors.As(err, &invalid) {
+		return fmt.Sprintf("%s cannot be run: %v", terminal.CodeSpan(name), invalid)
+	}
+	return fmt.Sprintf("%s: %s", terminal.CodeSpan(name), cannotRunText(name, err))
 }
 
 // Command handles the arguments of /run.
@@ -65,7 +82,7 @@ func (rb *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 	case resumeWord:
 		_, ok, err := rb.findResumable(ctx, s.In.Chat, rest)
 		if err != nil || !ok {
-			return Result{Reply: nothingToResume}, err
+			return Result{Reply: nothingToResumeText(rest)}, err
 		}
 		return Result{Continue: true}, nil
 	case skipWord:
@@ -90,7 +107,7 @@ func (rb *Runbooks) usageText(ctx context.Context, chat channels.Chat) (string, 
 	lines := []string{"To run a runbook, send /run and its name. /runbooks lists them."}
 	for _, r := range runs {
 		if r.Status == runbook.Waiting {
-			lines = append(lines, fmt.Sprintf("The run %s of %q waits at step %d of %d. To go on, send /run resume %[1]s", r.ID, runTitle(r), r.Step, len(r.Runbook().Steps)))
+			lines = append(lines, fmt.Sprintf("The run %s of %q waits at step %d of %d. To continue, send /run resume %[1]s", r.ID, runTitle(r), r.Step, len(r.Runbook().Steps)))
 		}
 	}
 	return strings.Join(lines, "\n"), nil

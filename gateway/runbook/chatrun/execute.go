@@ -64,9 +64,10 @@ func (e *execution) findRun(ctx context.Context) (found bool, err error) {
 	args, _ := commandArgs(in)
 	if word, id, _ := strings.Cut(args, " "); strings.EqualFold(word, resumeWord) {
 		e.askAgain = true
-		e.run, found, err = e.findResumable(ctx, in.Chat, strings.TrimSpace(id))
+		id = strings.TrimSpace(id)
+		e.run, found, err = e.findResumable(ctx, in.Chat, id)
 		if err == nil && !found {
-			err = e.sendNote(nothingToResume)
+			err = e.sendNote(nothingToResumeText(id))
 		}
 		return found, err
 	}
@@ -202,7 +203,7 @@ func (e *execution) promptLastStep(ctx context.Context) error {
 
 // endStopped tells the chat that the run waits.
 func (e *execution) endStopped() (terminal.Outcome, error) {
-	text := fmt.Sprintf("Stopped. The run of %q waits at step %d. To go on, send /run resume", runTitle(e.run), e.run.Step)
+	text := fmt.Sprintf("Stopped. The run of %q waits at step %d. To continue, send /run resume", runTitle(e.run), e.run.Step)
 	return terminal.Outcome{Status: terminal.Stopped}, e.turn.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: text, Sequence: noteSequence})
 }
 

@@ -26,7 +26,7 @@ func lockState(dir string) (*os.File, error) {
 		owner := readLockOwner(f)
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock %s: %w (pid %s)", path, store.ErrLocked, owner)
+			return nil, fmt.Errorf("lock %s: %w (pid %s): stop it first", path, store.ErrLocked, owner)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
