@@ -21,8 +21,7 @@ const (
 	commentWord = "comment"
 )
 
-// nothingToResumeText is the answer to /run resume without a run, or with the ID of one that does not
-// wait.
+// nothingToResumeText is the answer to /run resume if no run waits, or not the run with this ID.
 func nothingToResumeText(id string) string {
 	if id == "" {
 		return "No run is waiting here. /runbooks lists the runbooks."
