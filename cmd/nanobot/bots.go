@@ -17,7 +17,7 @@ func newBots(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bots",
 		Short: "Run many bots on one server",
-		Long: `Bots creates, starts, stops and removes named bots on a server with systemd. Each bot runs as
+		Long: `Creates, starts, stops and removes named bots on a server with systemd. Each bot runs as
 nanobot@NAME.service under its own user, with its config and tokens in /etc/nanobot/NAME and its state in
 /var/lib/nanobot/NAME. All commands except status and list need root.`,
 		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
@@ -100,7 +100,7 @@ func newBotsStart(s *bots.Server) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start [flags] NAME…",
 		Short: "Start bots, now and after each reboot",
-		Long: `Start starts bots now and after each reboot. It skips bots with a mistake in their config.
+		Long: `Starts bots now and after each reboot. It skips bots with a mistake in their config.
 Exit status: 0 all are running, 1 at least one is not, 78 all are running except those with a bad config.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.Start(cmd.Context(), args, all) },
 	}
@@ -113,7 +113,7 @@ func newBotsStop(s *bots.Server) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop [flags] NAME…",
 		Short: "Stop bots until you start them again",
-		Long: `Stop stops bots until you start them again, also across reboots. Messages that arrive meanwhile are answered
+		Long: `Stops bots until you start them again, even after a reboot. Messages that arrive meanwhile are answered
 after the start.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.Stop(cmd.Context(), args, all) },
 	}

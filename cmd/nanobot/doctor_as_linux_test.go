@@ -51,7 +51,7 @@ const nobodysBot = `{"workspace": "state/workspace", "gateway": {"stateDir": "..
 
 func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
 	dir, examine := rootsDoctor(t, nobodysBot)
-	if out := examine(); !strings.Contains(out, "ok    agent             plain: 1 lines") {
+	if out := examine(); !strings.Contains(out, "ok    agent             plain: 1 line,") {
 		t.Error(out)
 	}
 	ran := filepath.Join(dir, "state/workspace/ran")

@@ -167,7 +167,7 @@ func TestDoctorAssessesRealAgents(t *testing.T) {
 		"no frame":          {`echo hello`, `"protocol": "rich"`, channels.Doubtful, "no frame"},
 		"nothing":           {`:`, `"protocol": "rich"`, channels.Doubtful, "nothing at all"},
 		"an error frame":    {`echo '{"type":"error","text":"no such word","code":"X"}'`, `"protocol": "rich"`, channels.Doubtful, "no such word"},
-		"plain":             {`echo hello`, `"protocol": "plain"`, channels.Good, "plain: 1 lines"},
+		"plain":             {`echo hello`, `"protocol": "plain"`, channels.Good, "plain: 1 line,"},
 		"plain and silent":  {`exit 0`, `"protocol": "plain"`, channels.Doubtful, "nothing at all"},
 		"frames in plain":   {`echo '{"type":"message","text":"x"}'`, `"protocol": "plain"`, channels.Doubtful, "looks like frames"},
 		"a failure":         {`echo first >&2; echo "it broke" >&2; exit 3`, `"protocol": "rich"`, channels.Bad, "exit status 3: it broke"},

@@ -29,8 +29,8 @@ func newMCP(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp [flags]",
 		Short: "Serve the chat and the runbooks to an agent as MCP tools",
-		Long: `Mcp is a Model Context Protocol server on stdin and stdout. Its tools let an agent that the daemon has started send
-messages and files to its chat, ask questions there and execute runbooks. Mcp connects to the daemon at
+		Long: `A Model Context Protocol server on stdin and stdout. Its tools let an agent that the daemon has started send
+messages and files to its chat, ask questions there and execute runbooks. It connects to the daemon at
 $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only the runbooks. It logs to stderr.`,
 		Example: `  claude mcp add nanobot -- nanobot mcp --config /etc/nanobot/mybot/config.json`,
 		Args:    noArguments,

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"fmt"
-	"time"
 
 	"nanobot/terminal"
 )
@@ -14,5 +13,5 @@ func assessTrial(t *terminal.Trial) terminal.Finding {
 			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.StderrSuffix(), Fix: t.ByHand}
 		}
 	}
-	return terminal.Finding{Detail: fmt.Sprintf("worked on a terminal and ended in %s", t.Took.Round(time.Millisecond))}
+	return terminal.Finding{Detail: fmt.Sprintf("the terminal works; the trial took %.1f s", t.Took.Seconds())}
 }

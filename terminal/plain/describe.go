@@ -32,5 +32,9 @@ func assessTrial(t *terminal.Trial) terminal.Finding {
 	if plain == 0 && len(frames) == 0 {
 		return terminal.Finding{Verdict: terminal.Doubtful, Detail: "plain: printed nothing at all" + t.StderrSuffix(), Fix: t.ByHand}
 	}
-	return terminal.Finding{Detail: fmt.Sprintf("plain: %d lines, exit status 0 in %s", plain+len(frames), t.Took.Round(time.Millisecond))}
+	noun := "lines"
+	if plain+len(frames) == 1 {
+		noun = "line"
+	}
+	return terminal.Finding{Detail: fmt.Sprintf("plain: %d %s, exit status 0 in %s", plain+len(frames), noun, t.Took.Round(time.Millisecond))}
 }

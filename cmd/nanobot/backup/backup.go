@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
@@ -68,7 +69,7 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 	if err = errors.Join(err, dbfile.SyncFolder(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
-	fmt.Fprintf(o.Stderr, "Wrote %s (%.1f MiB). It contains messages and keys, so keep it safe.\n", path, float64(info.Size())/(1<<20))
+	fmt.Fprintf(o.Stderr, "Wrote %s (%s). It contains messages and keys, so keep it safe.\n", path, format.PreciseSize(info.Size()))
 	return nil
 }
 

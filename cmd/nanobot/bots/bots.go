@@ -53,8 +53,12 @@ func (s *Server) requireBot(name string) (systemd.Bot, error) {
 	if err != nil {
 		return bot, err
 	}
-	if _, err := os.Stat(bot.Config()); err != nil {
-		return bot, fmt.Errorf("there is no bot %s: %w", name, suggestSudo(err))
+	_, err = os.Stat(bot.Config())
+	if errors.Is(err, os.ErrNotExist) {
+		return bot, fmt.Errorf("there is no bot %s; nanobot bots list shows them", name)
+	}
+	if err != nil {
+		return bot, fmt.Errorf("find bot %s: %w", name, suggestSudo(err))
 	}
 	return bot, nil
 }

@@ -63,7 +63,11 @@ func (s *Server) Create(name string, d Draft) error {
 	if len(d.tokenFiles()) == 0 {
 		fmt.Fprintln(s.Out, "It has no chat network yet. Enable one in this file before you start it.")
 	}
-	_, err = fmt.Fprintf(s.Out, "To start it:  nanobot bots start %s\n", name)
+	sudo := ""
+	if os.Geteuid() != 0 {
+		sudo = "sudo "
+	}
+	_, err = fmt.Fprintf(s.Out, "To start it:  %snanobot bots start %s\n", sudo, name)
 	return err
 }
 

@@ -94,7 +94,6 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 	defer cancel()
 	for _, path := range paths {
 		r, err := dbfile.Check(ctx, path)
-		megabytes := float64(r.Size) / (1 << 20)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case dbfile.Unusable(err):
@@ -102,10 +101,10 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 		case err != nil:
 			d.report(check, channels.Bad, fmt.Sprintf("%s: %v", path, err), checkDiskAndOwner)
 		case !r.Complete:
-			d.report(check, channels.Doubtful, fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %.1f MiB. No damage was found until then", path, limit, megabytes),
+			d.report(check, channels.Doubtful, fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %s. No damage was found until then", path, limit, format.PreciseSize(r.Size)),
 				"run this again when the machine is less busy, with --check-time "+(4*limit).String())
 		default:
-			d.reportOK(check, "%s can be opened and is intact (all %.1f MiB checked in %s)", path, megabytes, r.Took.Round(time.Millisecond))
+			d.reportOK(check, "%s can be opened and is intact (all %s checked in %s)", path, format.PreciseSize(r.Size), r.Took.Round(time.Millisecond))
 		}
 	}
 }

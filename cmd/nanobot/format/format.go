@@ -36,5 +36,13 @@ func Size(bytes uint64) string {
 	return fmt.Sprintf("%d MiB", bytes>>20)
 }
 
+// PreciseSize returns a number of bytes in MiB, or in kB below 1 MiB.
+func PreciseSize(bytes int64) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%d kB", (bytes+999)/1000)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
+
 // OneLine returns a text without line breaks and repeated spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
