@@ -337,7 +337,9 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 		}
 	}
 	close(release)
-	r.awaitText("slow", "Stopped.")
+	if c := r.awaitText("slow", "Stopped."); c.Kind != string(channels.Answer) {
+		t.Errorf("a stop that a person asked for is shown as %s", c.Kind)
+	}
 }
 
 func TestCommandsCountTowardsTheRateAndStopIsAlwaysAccepted(t *testing.T) {
