@@ -138,9 +138,9 @@ type Outgoing struct {
 	// Repeat says that an earlier attempt may have succeeded. Send then begins the text with ↻. The
 	// gateway never sets it for a channel that is Repeatable.
 	Repeat bool `json:"-"`
-	// Transient says that the message shows the state of a running turn. It gives way to answers: if
-	// the network's rate limit has no room for it and for an answer, Send and Edit return a *SendError
-	// with After at once, and the gateway renders it again later.
+	// Transient says that the message shows the state of a running turn. It gives way to answers:
+	// if the network's rate limit has no room for it and for an answer, Send and Edit return a
+	// *SendError with After at once, and the gateway renders it again later.
 	Transient bool `json:"-"`
 	// Form is private data of the channel that planned the call, such as entities or a method name.
 	Form []byte `json:"form,omitempty"`

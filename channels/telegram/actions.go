@@ -31,7 +31,8 @@ func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	return c.showAction(ctx, to, models.ChatActionTyping)
 }
 
-// showAction shows the bot's activity, unless the chat is blocked or other calls need the rate limit.
+// showAction shows the bot's activity, unless the chat is blocked or other calls need the rate
+// limit.
 func (c *Channel) showAction(ctx context.Context, to chatAddress, action models.ChatAction) error {
 	if c.pace.blockedFor(to.chat) > 0 || c.pace.cleanupDelay() > 0 {
 		return nil

@@ -48,8 +48,8 @@ func (in *receiver) acceptBatch(ctx context.Context, updates []*update) bool {
 	return !failed.Load()
 }
 
-// updateBatch records which updates of a poll are stored. The cursor passes an update only if all updates
-// before it are stored.
+// updateBatch records which updates of a poll are stored. The cursor passes an update only if all
+// updates before it are stored.
 type updateBatch struct {
 	mu             sync.Mutex
 	updates        []*update

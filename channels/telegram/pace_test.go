@@ -245,8 +245,8 @@ func TestAShortWaitDoesNotEndALongOne(t *testing.T) {
 	})
 }
 
-// pacedCalls is a channel whose network answers each call at once, and the methods of the calls by the
-// time at which they were made.
+// pacedCalls is a channel whose network answers each call at once, and the methods of the calls by
+// the time at which they were made.
 func pacedCalls(t *testing.T) (*telegram.Channel, func() map[string][]time.Time) {
 	t.Helper()
 	var mu sync.Mutex

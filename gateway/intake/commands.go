@@ -176,9 +176,9 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	return b.String() + "Everything else goes to the agent.", nil
 }
 
-// stop has the running turn cancelled, which is abandoned if it does not end; the next message in the
-// queue then gets its turn. "/stop all" also drops the queue. Without a turn, it ends the agents'
-// background commands.
+// stop has the running turn cancelled, which is abandoned if it does not end; the next message in
+// the queue then gets its turn. "/stop all" also drops the queue. Without a turn, it ends the
+// agents' background commands.
 func (c commandCall) stop(ctx context.Context) (string, error) {
 	waiting, err := c.waiting(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FloodLimits limits the calls of the bot. Messages and edits count towards the limits of their chat.
-// A zero field means no limit.
+// FloodLimits limits the calls of the bot. Messages and edits count towards the limits of their
+// chat. A zero field means no limit.
 type FloodLimits struct {
 	Every           time.Duration // a chat accepts one per interval,
 	Burst           int           // after this many at once
