@@ -337,9 +337,7 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 		}
 	}
 	close(release)
-	if c := r.awaitText("slow", "Stopped."); c.Kind != string(channels.Answer) {
-		t.Errorf("a stop that a person asked for is shown as %s", c.Kind)
-	}
+	r.awaitText("slow", "Stopped.")
 }
 
 func TestCommandsCountTowardsTheRateAndStopIsAlwaysAccepted(t *testing.T) {

@@ -37,9 +37,6 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 		return nil
 	}
 	m := outbox.Reply(t.inbound, FrameMessage(f))
-	if f.Code == terminal.StoppedCode { // a person has asked for it, so it is no failure
-		m.Kind = channels.Answer
-	}
 	m.Sequence = t.nextSequence(f)
 	m.CopyContext = func(size int64) context.Context { return t.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { t.countCopy(running, size) }
