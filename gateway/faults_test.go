@@ -40,7 +40,7 @@ func TestAStuckTurnIsAbandonedWhenItIsStopped(t *testing.T) {
 	r.net.UserWrites("1", "u", "work")
 	r.net.UserWrites("1", "u", "waits")
 	r.awaitText("1", "Queued")
-	r.net.UserWrites("1", "u", "/stop all")
+	r.net.UserWrites("1", "u", "/stop")
 	r.awaitText("1", "dropped")
 	r.net.UserWrites("1", "u", "again")
 	r.awaitText("1", "free")

@@ -318,7 +318,7 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 	slow, release := make(chan struct{}), make(chan struct{})
 	r.startHooked(func(h *hookedStore) {
 		h.receive = func(a store.ReceiveRequest) error {
-			if a.In.Text == "/stop" && a.In.Chat.ID == "slow" {
+			if a.Cancel && a.In.Chat.ID == "slow" {
 				close(slow)
 				<-release
 			}

@@ -16,7 +16,7 @@ import (
 
 // menu lists the gateway's commands.
 var menu = []channels.Command{
-	{Name: "stop", Help: "stop the current work; /stop all also drops the queue"},
+	{Name: "stop", Help: "stop the current work and drop waiting messages"},
 	{Name: "status", Help: "show what is running, waiting and undelivered"},
 	{Name: "new", Help: "start a new conversation"},
 	{Name: "retry", Help: "run your last message again"},
@@ -88,7 +88,6 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	if c.stops || c.clearsMemory { // the command also applies to a turn that is being claimed
 		i.o.Lanes.AwaitClaim()
 	}
-	running := i.o.Lanes.RunningTurn(in.Chat)
 	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
 	var answer channels.Message
@@ -117,20 +116,18 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 		}
 		return err
 	}
-	if c.clearsMemory && running != nil {
-		return running.ResetMemory(storeOutcome)
+	t := i.o.Lanes.RunningTurn(in.Chat)
+	if c.clearsMemory && t != nil {
+		return t.ResetMemory(storeOutcome)
 	}
 	if err = storeOutcome(); !first || !c.stops {
 		return err
 	}
-	if request.Cancel {
-		// The chat's queue is empty, and no message is queued while the chat is locked. So the turn
-		// that is running or being claimed now was claimed before the /stop.
-		i.o.Lanes.AwaitClaim()
-		running = i.o.Lanes.RunningTurn(in.Chat)
-	}
-	if running != nil {
-		running.Cancel(i.o.Stopped) // the turn posts that it was stopped
+	// The chat's queue is empty, and no message is queued while the chat is locked. So the turn
+	// that is running or being claimed now was claimed before the /stop.
+	i.o.Lanes.AwaitClaim()
+	if t := i.o.Lanes.RunningTurn(in.Chat); t != nil {
+		t.Cancel(i.o.Stopped) // the turn posts that it was stopped
 	}
 	return err
 }
@@ -176,31 +173,27 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	return b.String() + "Everything else goes to the agent.", nil
 }
 
-// stop has the running turn cancelled, which is abandoned if it does not end; the next message in
-// the queue then gets its turn. "/stop all" also drops the queue. Without a turn, it ends the
-// agents' background commands.
+// stop drops the waiting messages and has the turn cancelled, which is abandoned if it does not
+// end. Without a turn, it ends the agents' background commands.
 func (c commandCall) stop(ctx context.Context) (string, error) {
 	waiting, err := c.waiting(ctx)
+	if err == nil {
+		err = c.collectDropped(ctx)
+	}
 	if err != nil {
 		return "", err
 	}
+	c.request.Cancel = true
 	var said []string
+	if waiting > 0 {
+		said = append(said, quantity(waiting, "waiting message")+" dropped.")
+	}
 	running := c.o.Lanes.RunningTurn(c.in.Chat)
 	if ended := c.stopBackgroundCommands(running); ended > 0 {
 		said = append(said, quantity(ended, "command")+" stopped.")
-	} else if running == nil {
-		said = append(said, "Nothing is running.")
 	}
-	switch {
-	case strings.EqualFold(strings.TrimSpace(c.args), "all"):
-		if err := c.collectDropped(ctx); err != nil {
-			return "", err
-		}
-		if c.request.Cancel = true; waiting > 0 {
-			said = append(said, quantity(waiting, "waiting message")+" dropped.")
-		}
-	case waiting > 0:
-		said = append(said, quantity(waiting, "message")+" still waiting; /stop all empties the queue.")
+	if running == nil && len(said) == 0 {
+		return "Nothing is running.", nil
 	}
 	return strings.Join(said, " "), nil
 }

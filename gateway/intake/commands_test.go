@@ -11,34 +11,16 @@ import (
 	"nanobot/terminal"
 )
 
-func TestStopCancelsTheTurnAndTheQueueGoesOn(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "delete everything")
-		r.writeMessage("ann", "no, only the first", "Queued")
-		stop := r.message("ann", "/stop")
-		r.receive(stop, "1 message still waiting; /stop all empties the queue.")
-		r.checkEqual("the turn is cancelled with", r.runningTurn("ann").cancelled, []error{errStopped})
-		r.checkInbounds("ann", "delete everything running", "no, only the first pending", "/stop done")
-
-		r.finishTurn("ann")
-		r.claimNext("ann")
-		r.receive(stop)
-		r.checkEqual("a /stop that is delivered again cancels the next turn with", r.runningTurn("ann").cancelled, []error(nil))
-		r.writeMessage("ann", "/stop")
-		r.checkEqual("the next /stop cancels it with", r.runningTurn("ann").cancelled, []error{errStopped})
-	})
-}
-
-func TestStopAllCancelsTheTurnAndDropsWaitingMessagesOnce(t *testing.T) {
+func TestStopCancelsTheTurnAndDropsWaitingMessagesOnce(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "one")
 		second := r.writeMessage("ann", "two", "Queued")
 		third := r.writeMessage("ann", "three", "Queued")
 		r.events = nil
-		stop := r.message("ann", " /STOP  All ")
+		stop := r.message("ann", " /STOP please")
 		r.receive(stop, "2 waiting messages dropped.")
 		r.checkEqual("the turn is cancelled with", r.runningTurn("ann").cancelled, []error{errStopped})
-		r.checkInbounds("ann", "one running", "two dead", "three dead", " /STOP  All  done")
+		r.checkInbounds("ann", "one running", "two dead", "three dead", " /STOP please done")
 		r.checkEqual("records", r.decisions(), []string{"command allowed /stop"})
 		r.checkEqual("events", fmt.Sprint(r.events), fmt.Sprint([]events.Event{
 			{Type: events.Dropped, Chat: chatOf("ann"), Inbound: third.ID, Reason: events.Cancelled},
@@ -118,7 +100,7 @@ Not delivered:
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
-		r.writeMessage("ann", "/help", `/stop: stop the current work; /stop all also drops the queue
+		r.writeMessage("ann", "/help", `/stop: stop the current work and drop waiting messages
 /status: show what is running, waiting and undelivered
 /new: start a new conversation
 /retry: run your last message again

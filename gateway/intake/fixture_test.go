@@ -221,16 +221,6 @@ func (r *fixture) finishTurn(user string) {
 	delete(r.lanes.turns, chatOf(user))
 }
 
-// claimNext claims the next message of the queue and starts its turn.
-func (r *fixture) claimNext(user string) {
-	r.t.Helper()
-	claimed, err := r.store.Claim(r.t.Context(), 1)
-	if err != nil || len(claimed) != 1 {
-		r.t.Fatalf("claimed %v, %v", claimed, err)
-	}
-	r.lanes.turns[chatOf(user)] = &fakeTurn{inbound: claimed[0]}
-}
-
 // decisions returns the decisions that were recorded since its last call.
 func (r *fixture) decisions() (all []string) {
 	for _, a := range r.records {

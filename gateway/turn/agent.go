@@ -121,9 +121,7 @@ func FrameMessage(f terminal.Frame) channels.Message {
 			m.Text = "⏳ " + f.Text
 		}
 	case terminal.Error:
-		if f.Code != terminal.StoppedCode { // a person wanted it to stop
-			m.Kind = channels.Failure
-		}
+		m.Kind = channels.Failure
 	case terminal.Message, terminal.Partial, terminal.Log:
 	}
 	for _, file := range f.Checked {
