@@ -35,6 +35,10 @@ type Replacer interface {
 	Replace(ctx context.Context, id string, o Outgoing) (Receipt, error)
 }
 
+// ErrBusy says that a call was not made because too many calls wait for the rate limit. Another
+// call of the same chat would be refused as well.
+var ErrBusy = errors.New("too much waits to be sent")
+
 // ErrGone says that the message no longer exists.
 var ErrGone = errors.New("the message is gone")
 

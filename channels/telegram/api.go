@@ -58,7 +58,7 @@ const callTimeout = 30 * time.Second
 // count as failed and be sent twice.
 func execute[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*callRecord, error) {
 	got := &callRecord{}
-	if err := a.pace.waitOverall(ctx); err != nil {
+	if err := a.pace.waitOverall(ctx, 1); err != nil {
 		return got, err
 	}
 	_, err := method(a.bot, withRecord(ctx, got), params)
@@ -76,7 +76,7 @@ func executeWithTimeout[P, R any](ctx context.Context, a *api, method func(*bot.
 // query makes a call for its result, by a method of the library, and decodes the result as T.
 func query[T, R any](ctx context.Context, a *api, method func(context.Context) (R, error)) (*T, error) {
 	got := &callRecord{}
-	if err := a.pace.waitOverall(ctx); err != nil {
+	if err := a.pace.waitOverall(ctx, 1); err != nil {
 		return nil, err
 	}
 	_, err := method(withRecord(ctx, got))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
+	"time"
 
 	"github.com/go-telegram/bot"
 
@@ -13,8 +15,12 @@ import (
 	"nanobot/internal/batch"
 )
 
-// maxDeletions is how many messages one call may delete.
-const maxDeletions = 100
+const (
+	// maxDeletions is how many messages one call may delete.
+	maxDeletions = 100
+	// maxDeletionDelay is how long a deletion gives way to other calls.
+	maxDeletionDelay = 5 * time.Second
+)
 
 // Remove deletes a message, when no other call needs the rate limit. Messages of a chat that are
 // removed at the same time share a call.
@@ -30,9 +36,10 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 	if c.currentChat(ctx, to.chat) != to.chat {
 		return nil // the message stayed behind in a group that became a supergroup
 	}
-	for wait := c.pace.cleanupDelay(); wait > 0; wait = c.pace.cleanupDelay() {
+	since := time.Now()
+	for wait := c.pace.cleanupDelay(); wait > 0 && time.Since(since) < maxDeletionDelay; wait = c.pace.cleanupDelay() {
 		if !httpclient.Sleep(ctx, wait) {
-			return sendError(ctx.Err())
+			return &channels.SendError{Err: ctx.Err(), After: wait}
 		}
 	}
 	if blocked := c.pace.blockedFor(to.chat); blocked > 0 {
@@ -84,7 +91,8 @@ func (q *deletionQueues) execute(chat int64, d *deletion, run func(chat int64, a
 }
 
 // deleteBatch deletes messages of a chat, with one call if possible. Telegram skips those that are
-// gone, and refuses the call if one of the others cannot be deleted.
+// gone, and refuses the call if one of the others cannot be deleted. An old server of one's own
+// does not know the call. The end of one caller's context does not affect the messages of others.
 func (c *Channel) deleteBatch(chat int64, all []*deletion) {
 	if len(all) > 1 {
 		ids := make([]int, len(all))
@@ -93,7 +101,8 @@ func (c *Channel) deleteBatch(chat int64, all []*deletion) {
 		}
 		err := executeWithTimeout(all[0].ctx, c.api, (*bot.Bot).DeleteMessages, &bot.DeleteMessagesParams{ChatID: chat, MessageIDs: ids})
 		var apiErr *apiError
-		if !errors.As(err, &apiErr) || !apiErr.isPermanent() {
+		refused := errors.As(err, &apiErr) && (apiErr.isPermanent() || apiErr.Code == http.StatusNotFound)
+		if err == nil || !refused && all[0].ctx.Err() == nil {
 			for _, d := range all {
 				d.err = err
 			}

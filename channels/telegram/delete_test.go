@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
@@ -98,6 +100,83 @@ func TestADeletionThatMustWaitSaysHowLong(t *testing.T) {
 			if !errors.As(err, &se) || se.After.Seconds() != 7 || se.Permanent {
 				t.Fatalf("Remove returned %v", err)
 			}
+		}
+	})
+}
+
+func TestACallerWhoLeavesDoesNotKeepTheMessagesOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		hangs, release := true, make(chan struct{})
+		var mu sync.Mutex
+		var deleted []string
+		ch, err := telegram.New(telegram.Options{
+			Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()), Unpaced: true,
+			Client: &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				body, _ := io.ReadAll(req.Body)
+				mu.Lock()
+				first := hangs
+				hangs = false
+				mu.Unlock()
+				switch {
+				case first:
+					<-release
+				case path.Base(req.URL.Path) == "deleteMessages":
+					leave() // the first caller of the batch
+					<-req.Context().Done()
+					return nil, req.Context().Err()
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				deleted = append(deleted, string(body))
+				return respond(req, 200, `{"ok":true,"result":true}`), nil
+			})},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var work sync.WaitGroup
+		var others []error
+		for i, callerCtx := range []context.Context{t.Context(), ctx, t.Context(), t.Context()} {
+			work.Go(func() {
+				err := ch.Remove(callerCtx, chatOf("42"), strconv.Itoa(100+i))
+				mu.Lock()
+				defer mu.Unlock()
+				if i != 1 {
+					others = append(others, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(release)
+		work.Wait()
+		if err := errors.Join(others...); err != nil || len(deleted) != 3 {
+			t.Errorf("%v, deleted were %q", err, deleted)
+		}
+	})
+}
+
+func TestADeletionThatHasToGiveWayIsMadeAfterAWhileOrTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, calls := pacedCalls(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for i := range 60 { // transient messages take every token that is spare
+			go showOften(ctx, ch, chatOf(strconv.Itoa(1000+i)))
+		}
+		time.Sleep(10 * time.Second)
+		began := time.Now()
+		short, done := context.WithTimeout(t.Context(), time.Millisecond)
+		defer done()
+		var se *channels.SendError
+		if err := ch.Remove(short, chatOf("42"), "1"); !errors.As(err, &se) || se.After <= 0 {
+			t.Errorf("Remove returned %v", err)
+		}
+		if err := ch.Remove(t.Context(), chatOf("42"), "1"); err != nil || time.Since(began) > 8*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		if len(calls()["deleteMessage"]) != 1 {
+			t.Errorf("calls were %d", len(calls()["deleteMessage"]))
 		}
 	})
 }

@@ -114,9 +114,6 @@ func (p *pacer) reserve(ctx context.Context, id int64, n int, class callClass) (
 		}
 	}
 	delay, err = reserveWithin(ctx, now, blocked, n, chat.limiters...)
-	if err == nil {
-		consume(p.overall, now, n-1) // an album counts as its messages; waitOverall counts the call
-	}
 	return blocked + delay, err
 }
 
@@ -131,14 +128,14 @@ func (p *pacer) spareIn(now time.Time, n int, limits ...*rate.Limiter) (wait tim
 	return wait
 }
 
-// waitOverall waits until a call is within the limit of all calls together. It reserves its place
-// just before the call, so that calls that have waited for their chats do not start at once.
-func (p *pacer) waitOverall(ctx context.Context) error {
+// waitOverall waits until a call is within the limit of all calls together, where an album counts
+// as its n messages. It reserves its place just before the call, so that calls that have waited for their chats do not start at once.
+func (p *pacer) waitOverall(ctx context.Context, n int) error {
 	if p.unpaced {
 		return ctx.Err()
 	}
 	p.mu.Lock()
-	delay, err := reserveWithin(ctx, time.Now(), 0, 1, p.overall)
+	delay, err := reserveWithin(ctx, time.Now(), 0, n, p.overall)
 	p.mu.Unlock()
 	if err == nil && delay > 0 && !httpclient.Sleep(ctx, delay) {
 		return ctx.Err()
@@ -146,11 +143,12 @@ func (p *pacer) waitOverall(ctx context.Context) error {
 	return err
 }
 
-// countCall counts a call that must not wait towards the limit of all calls together.
+// countCall counts a call that must not wait towards the limit of all calls together. It makes no
+// debt, so that it delays no answer.
 func (p *pacer) countCall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	consume(p.overall, time.Now(), 1)
+	p.overall.AllowN(time.Now(), 1)
 }
 
 // cleanupDelay returns how long deletions and chat actions have to give way to other calls.
@@ -171,7 +169,7 @@ func reserveWithin(ctx context.Context, now time.Time, pause time.Duration, n in
 		turn = max(turn, delayOf(l, at, n))
 	}
 	if end, ok := ctx.Deadline(); ok && pause+turn > end.Sub(now)/2 {
-		return 0, &channels.SendError{Err: errors.New("too much waits to be sent"), After: max(pause+turn, time.Second)}
+		return 0, &channels.SendError{Err: channels.ErrBusy, After: max(pause+turn, time.Second)}
 	}
 	turn = 0
 	for _, l := range limits {

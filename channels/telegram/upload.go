@@ -35,7 +35,7 @@ func (a *api) upload(ctx context.Context, method string, params any, files []htt
 		}
 		return nil
 	}, files)
-	if wait := a.pace.waitOverall(ctx); err == nil && wait != nil {
+	if wait := a.pace.waitOverall(ctx, max(len(files), 1)); err == nil && wait != nil {
 		form.Close()
 		return nil, wait
 	}

@@ -56,6 +56,8 @@ func (o *Outbox) sendAsNew(ctx context.Context, r channels.Replacer, p store.Del
 	switch {
 	case errors.Is(err, channels.ErrGone):
 		return true
+	case errors.Is(err, channels.ErrBusy): // a new message would wait as long, with nothing shown
+		return false
 	case !errors.As(err, &se) || !se.Permanent && se.After <= editWait && (se.After == 0 || p.Tries < 2):
 		return false
 	}

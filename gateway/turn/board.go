@@ -181,7 +181,8 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 		wait := outbox.RetryAfter(err)
 		b.t.pace.delay(wait)
 		var se *channels.SendError
-		if b.id == "" && wait == 0 || errors.As(err, &se) && se.Permanent {
+		unknown := errors.As(err, &se) && se.Unknown // sending it again could show it twice
+		if b.id == "" && (wait == 0 || unknown) || se != nil && se.Permanent {
 			return true
 		}
 		b.requestUpdate()
