@@ -330,3 +330,51 @@ func TestATransientMessageIsMarkedAndAnAnswerIsNot(t *testing.T) {
 		t.Errorf("sent were %+v", n.sent)
 	}
 }
+
+// busyReplacer is a channel whose network has no room for the first edit.
+type busyReplacer struct {
+	*fakeChannel
+	err      error
+	replaced []string
+	removed  []string
+}
+
+func (b *busyReplacer) Edit(context.Context, string, channels.Outgoing) error { return nil }
+
+func (b *busyReplacer) Remove(_ context.Context, _ channels.Chat, id string) error {
+	b.removed = append(b.removed, id)
+	return nil
+}
+
+func (b *busyReplacer) Replace(_ context.Context, id string, _ channels.Outgoing) (channels.Receipt, error) {
+	if b.replaced = append(b.replaced, id); len(b.replaced) == 1 {
+		return channels.Receipt{}, &channels.SendError{Err: b.err, After: time.Minute}
+	}
+	return channels.Receipt{ID: id}, nil
+}
+
+func TestAStreamedBeginningStaysWhileANewMessageWouldWaitAsWell(t *testing.T) {
+	for name, c := range map[string]struct {
+		err     error
+		removed int
+	}{"edits are refused": {errors.New("too many edits"), 1}, "everything waits": {channels.ErrBusy, 0}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &busyReplacer{fakeChannel: &fakeChannel{}, err: c.err}
+				o := outbox.New(outbox.Options{
+					Store: openStore(t), Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
+				})
+				m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []string{"m1"}}
+				if err := o.Post(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				stop := runOutbox(t, o)
+				time.Sleep(2 * time.Minute)
+				stop()
+				if len(n.removed) != c.removed || len(n.sent) != c.removed || len(n.replaced) != 2-c.removed {
+					t.Errorf("removed %q, sent %d, replaced %q", n.removed, len(n.sent), n.replaced)
+				}
+			})
+		})
+	}
+}
