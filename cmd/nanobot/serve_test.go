@@ -179,7 +179,7 @@ func TestServeRunsTheAgentThatAChatHasChosen(t *testing.T) {
 	b.net.UserWrites("1", "7", "hello")
 	b.awaitText("1", "The agent coder is no longer available, so default answers from now on. /agent chooses another.")
 	b.net.UserWrites("1", "7", "/agent")
-	if call := b.awaitText("1", "/agent NAME chooses another: writer."); !slices.Equal(call.Buttons, []string{"agent:writer"}) {
+	if call := b.awaitText("1", "To change, send /agent NAME: writer."); !slices.Equal(call.Buttons, []string{"agent:writer"}) {
 		t.Errorf("it offers %v", call.Buttons)
 	}
 	b.net.UserPresses("1", "7", "agent:writer")
