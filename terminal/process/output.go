@@ -44,7 +44,16 @@ func newOutput(file *os.File, exited <-chan struct{}, o Options) *output {
 
 // startGrace ends a Read that began before the child exited, after the grace period. Later reads
 // set their own deadline.
-func (o *output) startGrace() { _ = o.file.SetReadDeadline(time.Now().Add(o.readTimeout())) }
+func (o *output) startGrace() { o.setReadDeadline(time.Now()) }
+
+// setReadDeadline sets the deadline of reads. If Kill shortens the timeout meanwhile, the shorter
+// one must not be overwritten by the longer one.
+func (o *output) setReadDeadline(now time.Time) {
+	for timeout := time.Duration(-1); timeout != o.readTimeout(); {
+		timeout = o.readTimeout()
+		_ = o.file.SetReadDeadline(now.Add(timeout))
+	}
+}
 
 func (o *output) readTimeout() time.Duration {
 	return max(o.grace, time.Duration(o.stopTimeout.Load()))
@@ -92,7 +101,7 @@ func (o *output) setDeadline() (exited, over bool) {
 	if o.firstReadAfterExit.IsZero() {
 		o.firstReadAfterExit = now
 	}
-	_ = o.file.SetReadDeadline(now.Add(o.readTimeout()))
+	o.setReadDeadline(now)
 	limit := max(o.maxLinger, time.Duration(o.stopTimeout.Load()))
 	return true, o.waited > limit || now.Sub(o.firstReadAfterExit) > limit && o.bytesAfterExit > maxBacklog
 }
