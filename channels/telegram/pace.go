@@ -129,7 +129,8 @@ func (p *pacer) spareIn(now time.Time, n int, limits ...*rate.Limiter) (wait tim
 }
 
 // waitOverall waits until a call is within the limit of all calls together, where an album counts
-// as its n messages. It reserves its place just before the call, so that calls that have waited for their chats do not start at once.
+// as its n messages. It reserves its place just before the call, so that calls that have waited for
+// their chats do not start at once.
 func (p *pacer) waitOverall(ctx context.Context, n int) error {
 	if p.unpaced {
 		return ctx.Err()
