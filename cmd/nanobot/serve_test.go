@@ -183,7 +183,7 @@ func TestServeRunsTheAgentThatAChatHasChosen(t *testing.T) {
 		t.Errorf("it offers %v", call.Buttons)
 	}
 	b.net.UserPresses("1", "7", "agent:writer")
-	b.awaitText("1", "The agent writer answers from")
+	b.awaitText("1", "Your next message goes to writer")
 	b.net.UserWrites("1", "7", "hello")
 	b.awaitText("1", "from writer")
 }
