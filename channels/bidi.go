@@ -58,9 +58,9 @@ func StripBidi(name string) string {
 	}, name)
 }
 
-// SanitizeBidiText writes overrides as visible text, such as ⟨U+202E⟩, and closes in each line the
-// embeddings and isolates that the line opens, so that they do not affect the text after it. Marks
-// and balanced pairs stay.
+// SanitizeBidiText writes overrides as visible text, such as ⟨U+202E⟩, and closes in each line
+// the embeddings and isolates that the line opens, so that they do not affect the text after it.
+// Marks and balanced pairs stay.
 func SanitizeBidiText(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return IsBidiControl(r) && r != markLeft && r != markRight && r != markArabic }) {
 		return text

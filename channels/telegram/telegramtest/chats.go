@@ -42,8 +42,8 @@ func (s *Server) userByID(id int64) User {
 }
 
 // AddChat adds a group, supergroup, forum or channel. An empty Type is derived from the ID as
-// Telegram assigns them: -100… is a supergroup, any other negative ID a basic group, a positive one
-// a user.
+// Telegram assigns them: -100… is a supergroup, any other negative ID a basic group, a positive
+// one a user.
 func (s *Server) AddChat(c Chat) {
 	s.update(func() { s.addChat(c) })
 }
