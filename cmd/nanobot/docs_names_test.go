@@ -1,23 +1,23 @@
 package main
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 )
 
 // testNames returns the names of all tests, fuzz targets and benchmarks of the repository.
-var testNames = sync.OnceValues(func() (map[string]bool, error) {
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
 	names := map[string]bool{}
-	return names, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			return err
+	for _, path := range sourceFiles(t) {
+		if !strings.HasSuffix(path, "_test.go") {
+			continue
 		}
 		source, err := os.ReadFile(path)
+		must(t, err)
 		for line := range strings.Lines(string(source)) {
 			if !strings.HasPrefix(line, "func Test") && !strings.HasPrefix(line, "func Fuzz") && !strings.HasPrefix(line, "func Benchmark") {
 				continue
@@ -25,16 +25,15 @@ var testNames = sync.OnceValues(func() (map[string]bool, error) {
 			name, _, _ := strings.Cut(strings.TrimPrefix(line, "func "), "(")
 			names[name] = true
 		}
-		return err
-	})
-})
+	}
+	return names
+}
 
 // TestEveryTestThatTheDocsNameExists keeps the claims of the pages tied to the tests that show
 // them.
 func TestEveryTestThatTheDocsNameExists(t *testing.T) {
 	t.Parallel()
-	defined, err := testNames()
-	must(t, err)
+	defined := testNames(t)
 	named := regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w+`)
 	for _, p := range docsPages(t) {
 		for _, name := range named.FindAllString(p.text, -1) {
@@ -49,8 +48,7 @@ func TestEveryTestThatTheDocsNameExists(t *testing.T) {
 // was renamed, in the scripts and in the page that names their commands.
 func TestEveryFilterOfTheScriptsSelectsATest(t *testing.T) {
 	t.Parallel()
-	names, err := testNames()
-	must(t, err)
+	names := testNames(t)
 	var all strings.Builder
 	for name := range names {
 		all.WriteString(name + "\n")

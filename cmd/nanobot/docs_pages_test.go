@@ -121,12 +121,12 @@ func TestEveryLinkOfThePagesLeadsSomewhere(t *testing.T) {
 func TestEveryFileThatTheDocsNameExists(t *testing.T) {
 	t.Parallel()
 	bare := map[string]bool{}
-	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".go") || err == nil && e.IsDir() {
-			bare[filepath.Base(path)] = true
+	for _, path := range sourceFiles(t) {
+		bare[filepath.Base(path)] = true
+		for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			bare[filepath.Base(dir)] = true
 		}
-		return err
-	}))
+	}
 	folder := regexp.MustCompile(`(\w+)/`)
 	path := regexp.MustCompile("`((?:cmd|config|channels|terminal|gateway|internal|deploy|docs|\\.ci)/[\\w./@-]+)`")
 	goFile := regexp.MustCompile("`(\\w+\\.go)`")
@@ -162,14 +162,13 @@ func TestEveryFileThatTheDocsNameExists(t *testing.T) {
 func programSource(t *testing.T) string {
 	t.Helper()
 	var source strings.Builder
-	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, _ os.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
+	for _, path := range sourceFiles(t) {
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			text, err := os.ReadFile(path)
+			must(t, err)
+			source.Write(text)
 		}
-		text, err := os.ReadFile(path)
-		source.Write(text)
-		return err
-	}))
+	}
 	return source.String()
 }
 

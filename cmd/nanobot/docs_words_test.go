@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,39 +34,36 @@ func TestRetiredWordsDoNotComeBack(t *testing.T) {
 		t.Fatalf("the table of retired words cannot be read: %d in names, %d in text, %d functions",
 			len(words.names), len(words.text), len(words.functions))
 	}
-	must(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for _, path := range sourceFiles(t) {
+		if strings.Contains(filepath.ToSlash(path), "/testdata/") {
+			continue
 		}
-		if e.IsDir() {
-			if e.Name() == "testdata" || e.Name() == "node_modules" || e.Name() == ".git" {
-				return filepath.SkipDir
+		var find func(source []byte) []string
+		switch filepath.Ext(path) {
+		case ".go":
+			find = func(source []byte) []string { return words.findInGo(t, path, source) }
+		case ".md", ".js", ".html":
+			find = func(source []byte) []string {
+				text, _, _ := strings.Cut(string(source), "### Retired words")
+				return words.findInText(path, text)
 			}
-			return nil
+		default:
+			continue
 		}
 		source, err := os.ReadFile(path)
 		must(t, err)
-		var found []string
-		switch filepath.Ext(path) {
-		case ".go":
-			found = words.findInGo(t, path, source)
-		case ".md", ".js", ".html":
-			text, _, _ := strings.Cut(string(source), "### Retired words")
-			found = words.findInText(path, text)
-		}
-		for _, f := range found {
+		for _, f := range find(source) {
 			t.Error(f)
 		}
-		return nil
-	}))
+	}
 }
 
 // TestCommentsWrapAt100Columns looks at lines that are comments; a tab counts as four columns.
 func TestCommentsWrapAt100Columns(t *testing.T) {
 	t.Parallel()
-	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" {
-			return err
+	for _, path := range sourceFiles(t) {
+		if filepath.Ext(path) != ".go" {
+			continue
 		}
 		source, err := os.ReadFile(path)
 		must(t, err)
@@ -81,8 +77,7 @@ func TestCommentsWrapAt100Columns(t *testing.T) {
 				t.Errorf("%s:%d: the comment has %d columns", path, n, width)
 			}
 		}
-		return nil
-	}))
+	}
 }
 
 // TestARetiredWordIsFound shows each kind of finding.

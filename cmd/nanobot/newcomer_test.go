@@ -37,7 +37,7 @@ func newNewcomer(t *testing.T) *newcomer {
 	t.Helper()
 	tree := t.TempDir()
 	copyTree(t, filepath.Join("..", ".."), tree, func(rel string, e fs.DirEntry) bool {
-		return e.Name() == ".git" || e.Name() == "testdata" || strings.HasSuffix(rel, "_test.go")
+		return isNoSourceFolder(e.Name()) || e.Name() == "testdata" || strings.HasSuffix(rel, "_test.go")
 	})
 	copyTree(t, filepath.Join("testdata", "newcomer"), tree, func(string, fs.DirEntry) bool { return false })
 	wire := filepath.Join(tree, "cmd", "nanobot", "wire.go")

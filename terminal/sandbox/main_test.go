@@ -149,7 +149,7 @@ func openDir(t *testing.T) string {
 func newFolderOutsideTemp(t *testing.T) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
-	for _, place := range []string{os.Getenv("TEST_OUTSIDE"), ".", home, "/srv", "/var/lib"} {
+	for _, place := range []string{os.Getenv("TEST_OUTSIDE"), home, "/srv", "/var/lib", "."} {
 		abs, err := filepath.Abs(place)
 		if err != nil || place == "" || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") {
 			continue

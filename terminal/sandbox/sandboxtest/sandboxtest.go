@@ -14,7 +14,7 @@ import (
 func Outside(t testing.TB) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
-	for _, place := range []string{".", home, "/srv", "/var/lib"} {
+	for _, place := range []string{home, "/srv", "/var/lib", "."} {
 		abs, err := filepath.Abs(place)
 		if err != nil || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") || strings.HasPrefix(abs, os.TempDir()) {
 			continue
