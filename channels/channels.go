@@ -56,8 +56,15 @@ type Incoming struct {
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
 	ReplyTo  *Quote   `json:"reply_to,omitempty"`
+	// MediaNames are the names that people gave the files in Media, in the same order; "" where
+	// there is none. It is nil if no file has a name.
+	MediaNames []string   `json:"media_names,omitempty"`
+	Forwarded  *Forwarded `json:"forwarded,omitempty"` // nil: the sender's own words
 	// Press is the data of the pressed button; "" means that this is a text.
 	Press string `json:"press,omitempty"`
+	// Change says that this is no new message: the one with this ID was edited, and Text and Media
+	// are its new content, or it was deleted. "" means a new message.
+	Change Change `json:"change,omitempty"`
 	// Cursor, if not "", is the position in the network's stream after this message. The gateway
 	// stores it in the same transaction as the message and passes it to Resume after a restart.
 	Cursor string `json:"-"`
@@ -77,11 +84,36 @@ type Part struct {
 	Last  bool   `json:"last,omitempty"`
 }
 
-// Quote is the message that an incoming one replies to.
+// Change is what happened to an earlier message.
+type Change string
+
+// The changes of a message.
+const (
+	Edited  Change = "edited"
+	Deleted Change = "deleted"
+)
+
+// Quote is the message that an incoming one replies to. Text is the quoted passage, if the person
+// chose one.
 type Quote struct {
 	ID    string   `json:"id"`
 	Text  string   `json:"text,omitempty"`
 	Media []string `json:"media,omitempty"`
+	User  *User    `json:"user,omitempty"` // who wrote it; nil: unknown
+	Chat  *Origin  `json:"chat,omitempty"` // where, if it was in another chat
+}
+
+// Forwarded says where a forwarded message comes from. Unknown fields are zero.
+type Forwarded struct {
+	From *User   `json:"from,omitempty"`
+	Chat *Origin `json:"chat,omitempty"`
+	Date string  `json:"date,omitempty"` // RFC 3339
+}
+
+// Origin is a chat that a forwarded or quoted message comes from.
+type Origin struct {
+	ID    string `json:"id,omitempty"`
+	Title string `json:"title,omitempty"`
 }
 
 // Kind is the purpose of a message.
@@ -109,6 +141,22 @@ type Message struct {
 	// Screen is shown below the text; nil means none. It goes into the same call as the text, and
 	// is cropped if it does not fit.
 	Screen *Screen
+	// Details is Markdown that is shown folded below the text; "" means none. It goes into the same
+	// call and is shortened if it does not fit. A channel that cannot fold text shows a button
+	// instead, with DetailsPress as its data.
+	Details, DetailsPress string
+	Notification
+}
+
+// Notification says whom a message notifies. Zero means that the network's own rules decide.
+type Notification struct {
+	// Silent means nobody. A channel whose network has no silent messages ignores it.
+	Silent bool `json:"silent,omitempty"`
+	// Mention means also the author of the message that ReplyTo names, who may have left the chat
+	// meanwhile.
+	Mention bool `json:"mention,omitempty"`
+	// Private means that only that author sees the message, where the network can do that.
+	Private bool `json:"private,omitempty"`
 }
 
 // Button is a choice under a message. A press arrives as an Incoming with Press set to Data. A
@@ -129,6 +177,8 @@ type Outgoing struct {
 	Media   []File   `json:"media,omitempty"`
 	ReplyTo string   `json:"reply_to,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
+	Details string   `json:"details,omitempty"`
+	Notification
 	// Replace, if not "", is the ID of an earlier message that this one replaces. The gateway then
 	// calls Replacer.Replace, so Send can ignore the field.
 	Replace string `json:"replace,omitempty"`

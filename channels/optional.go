@@ -35,6 +35,38 @@ type Replacer interface {
 	Replace(ctx context.Context, id string, o Outgoing) (Receipt, error)
 }
 
+// Drafter is a channel on whose network an answer can be shown while it is written, without a
+// message that has to be removed.
+type Drafter interface {
+	// Drafts reports whether that works in a chat. It makes no network call. The result may become
+	// false after an error of Draft.
+	Drafts(chat Chat) bool
+	// Draft shows the unfinished answer; another draft or a message of the bot replaces it, and it
+	// disappears some time after the last call. key is the same for all drafts of one answer. The
+	// error is as that of Edit.
+	Draft(ctx context.Context, key string, o Outgoing) error
+}
+
+// Reactor is a channel that can show the state of a message's turn as a reaction to the message.
+type Reactor interface {
+	// Reacts reports whether reactions are used in a chat. It makes no network call. The result may
+	// become false after an error of React.
+	Reacts(chat Chat) bool
+	// React replaces the bot's reaction to the message with this ID.
+	React(ctx context.Context, chat Chat, id string, r Reaction) error
+}
+
+// Reaction is the state of a turn that a reaction shows.
+type Reaction string
+
+// The reactions. NoReaction removes the reaction.
+const (
+	NoReaction Reaction = ""
+	Taken      Reaction = "taken"  // the message waits or is worked on
+	Finished   Reaction = "done"   // its turn has ended
+	Broken     Reaction = "failed" // its turn has failed
+)
+
 // ErrBusy says that a call was not made because too many calls wait for the rate limit. Another
 // call of the same chat would be refused as well.
 var ErrBusy = errors.New("too much waits to be sent")

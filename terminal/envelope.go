@@ -23,12 +23,14 @@ type Envelope struct {
 	UserDataDir string              `json:"user_data_dir"`
 	Providers   map[string]Provider `json:"providers,omitempty"`
 
-	MessageID string `json:"message_id,omitempty"`
-	User      *User  `json:"user,omitempty"`
-	ThreadID  string `json:"thread_id,omitempty"`
-	ReplyTo   *Quote `json:"reply_to,omitempty"`
-	RunID     string `json:"run_id,omitempty"`
-	Attempt   int    `json:"attempt,omitempty"`
+	MessageID  string     `json:"message_id,omitempty"`
+	User       *User      `json:"user,omitempty"`
+	ThreadID   string     `json:"thread_id,omitempty"`
+	ReplyTo    *Quote     `json:"reply_to,omitempty"`
+	Forwarded  *Forwarded `json:"forwarded,omitempty"` // nil: the user's own words
+	MediaNames []string   `json:"media_names,omitempty"`
+	RunID      string     `json:"run_id,omitempty"`
+	Attempt    int        `json:"attempt,omitempty"`
 
 	History []HistoryEntry `json:"history,omitempty"`
 }
@@ -47,11 +49,26 @@ type User struct {
 	Username string `json:"username,omitempty"`
 }
 
-// Quote is the message to which the user replied.
+// Quote is the message to which the user replied, or the passage of it that the user quoted.
 type Quote struct {
 	ID    string   `json:"id"`
 	Text  string   `json:"text,omitempty"`
 	Media []string `json:"media,omitempty"`
+	User  *User    `json:"user,omitempty"`
+	Chat  *Origin  `json:"chat,omitempty"` // if it was in another chat
+}
+
+// Forwarded says where a forwarded message comes from.
+type Forwarded struct {
+	From *User   `json:"from,omitempty"`
+	Chat *Origin `json:"chat,omitempty"`
+	Date string  `json:"date,omitempty"` // RFC 3339
+}
+
+// Origin is a chat that a forwarded or quoted message comes from.
+type Origin struct {
+	ID    string `json:"id,omitempty"`
+	Title string `json:"title,omitempty"`
 }
 
 // HistoryEntry is one message of the chat's past, oldest first.

@@ -50,6 +50,8 @@ type Request struct {
 	User            *User
 	ThreadID        string
 	ReplyTo         *Quote
+	Forwarded       *Forwarded
+	MediaNames      []string
 	RunID           string
 	Attempt         int
 	History         []HistoryEntry // oldest first
@@ -271,7 +273,7 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 		Version: Version, Text: req.Text, Channel: req.Channel, ChatID: req.ChatID,
 		SessionKey: req.Channel + ":" + req.ChatID, Workspace: r.o.Workspace, UserDataDir: userDir,
 		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID,
-		ReplyTo: req.ReplyTo, RunID: req.RunID, Attempt: req.Attempt,
+		ReplyTo: req.ReplyTo, Forwarded: req.Forwarded, MediaNames: req.MediaNames, RunID: req.RunID, Attempt: req.Attempt,
 	}
 	for _, h := range req.History {
 		h.Time = h.Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds

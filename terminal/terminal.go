@@ -189,6 +189,12 @@ type Frame struct {
 	Screen *screen.Snapshot
 	// Buttons are commands that a Board or a Message offers.
 	Buttons []ControlButton
+	// Step is the number of the step that a Progress shows; 0: it counts no steps.
+	Step int
+	// Fold, of the last Board of a turn, is what stays of the board after the turn; nil: nothing.
+	Fold *Fold
+	// Silent says that a Message notifies nobody: more of the turn follows.
+	Silent bool
 	// Sequence numbers a Message or an Error among all attempts at the person's message: one with
 	// the number and the content of an earlier attempt's is not sent again, except for parts that
 	// failed. 0: it is counted from the beginning of this attempt.
@@ -206,6 +212,13 @@ type Frame struct {
 	// Checked are the files of Media that may be sent. The runner sets it, and closes the files
 	// when Emit has returned.
 	Checked []File
+}
+
+// Fold sums up the steps of a turn.
+type Fold struct {
+	Steps, Files int    // tool calls or commands, and files that were changed
+	Cost         string // as people read it, such as "$0.12"; "": unknown
+	Details      string // Markdown: a line for each step, and the end of each command's output
 }
 
 // File is a checked file that an agent sends. Its content must be read from Open, because another

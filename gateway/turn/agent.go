@@ -99,13 +99,16 @@ func (t *Turn) recordProcess(p terminal.ProcessRecord) {
 func RequestFor(in channels.Incoming, run string) terminal.Request {
 	req := terminal.Request{
 		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
-		MessageID: in.ID, ThreadID: in.ThreadID, RunID: run, Attempt: 1,
+		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, RunID: run, Attempt: 1,
 	}
 	if in.User != (channels.User{}) {
 		req.User = (*terminal.User)(&in.User)
 	}
-	if in.ReplyTo != nil {
-		req.ReplyTo = (*terminal.Quote)(in.ReplyTo)
+	if q := in.ReplyTo; q != nil {
+		req.ReplyTo = &terminal.Quote{ID: q.ID, Text: q.Text, Media: q.Media, User: (*terminal.User)(q.User), Chat: (*terminal.Origin)(q.Chat)}
+	}
+	if f := in.Forwarded; f != nil {
+		req.Forwarded = &terminal.Forwarded{From: (*terminal.User)(f.From), Chat: (*terminal.Origin)(f.Chat), Date: f.Date}
 	}
 	return req
 }
