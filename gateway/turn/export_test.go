@@ -1,0 +1,4 @@
+package turn
+
+// DurationText is durationText.
+var DurationText = durationText
