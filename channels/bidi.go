@@ -30,7 +30,7 @@ func IsBidiControl(r rune) bool {
 // SanitizeBidi returns a copy of a message in which bidi control characters affect only the text of
 // the message itself. A channel for people calls it first in Plan.
 func SanitizeBidi(m Message) Message {
-	m.Text = SanitizeBidiText(m.Text)
+	m.Text, m.Details = SanitizeBidiText(m.Text), SanitizeBidiText(m.Details)
 	m.Screen = m.Screen.stripBidi()
 	if slices.ContainsFunc(m.Buttons, func(b Button) bool { return SanitizeBidiText(b.Label) != b.Label }) {
 		m.Buttons = slices.Clone(m.Buttons)

@@ -17,7 +17,8 @@ type Editor interface {
 	// Edit replaces text and buttons of the message with this ID; it adds no files and no message.
 	// Setting the same text again is no error. A message that no longer exists is a *SendError with
 	// Permanent set. After another error the gateway calls Edit again, with the newest content,
-	// but not before SendError.After.
+	// but not before SendError.After. An edit with Details lasts on every Editor: the message then
+	// stays in the chat, also after a restart, and Remove may have no effect on it.
 	Edit(ctx context.Context, id string, o Outgoing) error
 	// Remove deletes the message with this ID and no other. A message that no longer exists is no
 	// error. The gateway repeats Remove after SendError.After, and at the next start after a crash.

@@ -16,6 +16,7 @@ type message struct {
 	Kind    string            `json:"kind"`
 	HTML    string            `json:"html,omitempty"` // messages of the bot only
 	Text    string            `json:"text"`
+	Details string            `json:"details,omitempty"`
 	Media   []media           `json:"media"`
 	Buttons []channels.Button `json:"buttons"`
 	// Pressed is the data of the pressed button, or "".
@@ -54,7 +55,7 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 
 func (c *Channel) toMessage(e history.Event) message {
 	m := message{
-		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Media: []media{}, Buttons: nonNil(e.Buttons),
+		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Details: e.Details, Media: []media{}, Buttons: nonNil(e.Buttons),
 		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 	}
 	if e.From == fromBot {

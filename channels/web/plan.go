@@ -46,5 +46,21 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if text == "" && len(files) == 0 {
 		return nil, nil
 	}
-	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form}}, nil
+	return []channels.Outgoing{{
+		Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form,
+		Details: planDetails(m.Details), Notification: m.Notification,
+	}}, nil
+}
+
+// planDetails returns the details of a message, or their beginning if they are very long.
+func planDetails(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	switch {
+	case strings.TrimSpace(text) == "":
+		return ""
+	case utf8.RuneCountInString(text) > maxMessageChars:
+		text = string([]rune(text)[:maxMessageChars])
+		return text[:max(strings.LastIndexByte(text, '\n'), 0)] + "\n…"
+	}
+	return text
 }

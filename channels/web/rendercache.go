@@ -26,7 +26,7 @@ func (r *renderCache) html(seq int64, b history.Body) string {
 	if html, ok := r.lookup(seq); ok {
 		return html
 	}
-	html := renderBody(b.Text, b.Terminal)
+	html := renderBody(b)
 	r.add(seq, html)
 	return html
 }

@@ -35,15 +35,21 @@ func renderOutgoing(o channels.Outgoing) string {
 	if err != nil {
 		t = nil // the text also has the rows
 	}
-	return renderBody(o.Text, t)
+	return renderBody(history.Body{Text: o.Text, Terminal: t, Details: o.Details})
 }
 
-// renderBody returns the HTML of a message's text, or of its caption and screen.
-func renderBody(text string, t *history.Terminal) string {
-	if t == nil || t.Screen == nil {
-		return renderMarkdown(text)
+// renderBody returns the HTML of a message: its text, or its caption and screen, and the details.
+func renderBody(b history.Body) string {
+	out := ""
+	if t := b.Terminal; t == nil || t.Screen == nil {
+		out = renderMarkdown(b.Text)
+	} else {
+		out = renderMarkdown(t.Caption) + renderScreen(t.Screen)
 	}
-	return renderMarkdown(t.Caption) + renderScreen(t.Screen)
+	if b.Details != "" {
+		out += "<details><summary>Details</summary>" + renderMarkdown(b.Details) + "</details>"
+	}
+	return out
 }
 
 // renderScreen returns a screen as preformatted HTML. The page's content security policy allows no

@@ -36,15 +36,9 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	d := history.NewEvent{
-		Chat: o.Chat.ID, Actor: history.Actor{All: true}, Type: history.Message, ID: newID(),
-		Body: history.Body{From: fromBot, Kind: string(o.Kind), Text: o.Text, Buttons: o.Buttons, ReplyTo: o.ReplyTo},
-	}
-	if d.Terminal, err = decodeTerminal(o); err != nil {
-		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
-	}
-	if strings.HasPrefix(d.ReplyTo, pressPrefix) { // presses are not shown
-		d.ReplyTo = ""
+	d, err := newBotEvent(newID(), o)
+	if err != nil {
+		return channels.Receipt{}, err
 	}
 	if o.Key != "" {
 		d.Key = history.BotKeyPrefix + o.Key
@@ -60,6 +54,22 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		h.RemoveFiles(d.Media)
 	}
 	return channels.Receipt{ID: e.ID}, err
+}
+
+// newBotEvent returns the event of a message of the bot, without its files.
+func newBotEvent(id string, o channels.Outgoing) (history.NewEvent, error) {
+	d := history.NewEvent{
+		Chat: o.Chat.ID, Actor: history.Actor{All: true}, Type: history.Message, ID: id,
+		Body: history.Body{From: fromBot, Kind: string(o.Kind), Text: o.Text, Details: o.Details, Buttons: o.Buttons, ReplyTo: o.ReplyTo},
+	}
+	var err error
+	if d.Terminal, err = decodeTerminal(o); err != nil {
+		return d, &channels.SendError{Err: err, Permanent: true}
+	}
+	if strings.HasPrefix(d.ReplyTo, pressPrefix) { // presses are not shown
+		d.ReplyTo = ""
+	}
+	return d, nil
 }
 
 // saveFiles copies the files of a message into the history.

@@ -50,11 +50,42 @@ func (c *Channel) showTransient(ctx context.Context, id string, o channels.Outgo
 	return err
 }
 
-// Edit changes a transient message. Stored messages cannot be changed.
-func (c *Channel) Edit(_ context.Context, id string, o channels.Outgoing) error {
+// Edit changes a transient message. Stored messages cannot be changed. With details the transient
+// message becomes a stored one.
+func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
+	if o.Details != "" {
+		return c.storeTransient(ctx, id, o)
+	}
 	if !c.hub.editTransient(transientID{o.Chat.ID, id}, o) {
 		return &channels.SendError{Err: errNoTransient, Permanent: true}
 	}
+	return nil
+}
+
+// storeTransient stores a message in place of a transient one, under its ID. A repetition changes
+// nothing.
+func (c *Channel) storeTransient(ctx context.Context, id string, o channels.Outgoing) error {
+	h, err := c.openHistory()
+	if err != nil {
+		return err
+	}
+	key := transientID{o.Chat.ID, id}
+	d, err := newBotEvent(id, o)
+	if err != nil {
+		return err
+	}
+	d.Key = "stored " + o.Chat.ID + " " + id
+	if !c.hub.hasTransient(key) {
+		_, found, err := h.EventByKey(ctx, d.Key)
+		if !found && err == nil {
+			err = &channels.SendError{Err: errNoTransient, Permanent: true}
+		}
+		return err
+	}
+	if _, _, err := h.Append(ctx, d); err != nil {
+		return err
+	}
+	c.hub.removeTransient(key)
 	return nil
 }
 
@@ -90,6 +121,12 @@ func (h *hub) editTransient(id transientID, o channels.Outgoing) bool {
 		h.setTransient(id, b.event.owner, b.since, o)
 	}
 	return b != nil
+}
+
+func (h *hub) hasTransient(id transientID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.transients[id] != nil
 }
 
 func (h *hub) setTransient(id transientID, owner string, since time.Time, o channels.Outgoing) {

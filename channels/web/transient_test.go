@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"nanobot/channels"
@@ -139,5 +140,57 @@ func TestADraftIsMarkedAndNotStored(t *testing.T) {
 	}
 	if e := after.next("message"); e.data["text"] != "Once upon a time" {
 		t.Errorf("then %+v", e)
+	}
+}
+
+func TestAnEditWithDetailsIsStored(t *testing.T) {
+	r := newFixture(t)
+	const chat = "web-a-known-to-nobody-else"
+	r.postText("ann", chat, "go")
+	tab := r.openStream("ann", "")
+	id := r.sendAsBot(progressIn(chat, "⏳ one"), "").ID
+	tab.next("progress")
+	m := progressIn(chat, "✓ 2 steps")
+	m.Buttons, m.Details, m.Silent = nil, "- `ls`\n- **tests** <b>", true
+	plan, err := r.ch.Plan(m)
+	if err != nil || !plan[0].Silent {
+		t.Fatalf("planned is %+v, %v", plan, err)
+	}
+	for range 2 { // the response of the first edit may have been lost
+		if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const html = "<p>✓ 2 steps</p><details><summary>Details</summary><ul>\n<li><code>ls</code></li>\n<li><strong>tests</strong> &lt;b&gt;</li>\n</ul></details>"
+	if e := tab.next("message"); e.data["id"] != id || e.data["html"] != html || e.data["text"] != "✓ 2 steps" || e.data["details"] != m.Details {
+		t.Errorf("told was %+v", e)
+	}
+	if e := tab.next("gone"); e.data["id"] != id {
+		t.Errorf("then %+v", e)
+	}
+	if err := r.ch.Remove(t.Context(), plan[0].Chat, id); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
+		t.Errorf("after a restart the same edit returns %v", err)
+	}
+	var page struct{ Messages []object }
+	r.getJSON("ann", "/api/chats/"+chat+"/messages", &page)
+	if len(page.Messages) != 2 || page.Messages[1]["html"] != html || page.Messages[1]["id"] != id {
+		t.Errorf("stored is %+v", page.Messages)
+	}
+	var se *channels.SendError
+	if err := r.ch.Edit(t.Context(), "unknown", plan[0]); !errors.As(err, &se) || !se.Permanent {
+		t.Errorf("an edit of an unknown message returns %v", err)
+	}
+}
+
+func TestLongDetailsAreShortenedAtALine(t *testing.T) {
+	m := progressIn("web-a", "✓ many steps")
+	m.Details = strings.Repeat("- a step\n", 10_000)
+	plan, err := newFixture(t).ch.Plan(m)
+	if err != nil || len(plan) != 1 || len(plan[0].Details) > 66_000 || !strings.HasSuffix(plan[0].Details, "- a step\n…") {
+		t.Errorf("planned are %d bytes, %v", len(plan[0].Details), err)
 	}
 }

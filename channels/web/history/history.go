@@ -44,6 +44,7 @@ type Body struct {
 	User     string            `json:"user,omitempty"` // the sender, if several users may use the chat
 	Kind     string            `json:"kind,omitempty"`
 	Text     string            `json:"text,omitempty"`
+	Details  string            `json:"details,omitempty"` // Markdown, folded below the text
 	Media    []Media           `json:"media,omitempty"`
 	Buttons  []channels.Button `json:"buttons,omitempty"`
 	ClientID string            `json:"client_id,omitempty"`
