@@ -72,14 +72,15 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxButtonData)
 		}
 	}
-	parts := splitMessage(m, c.maxUpload())
+	parts := addDetails(splitMessage(m, c.maxUpload()), m.Details)
 	var out []channels.Outgoing
 	for i, p := range parts {
 		f, err := json.Marshal(storedForm{As: p.sendAs, Entities: p.text.Entities})
 		if err != nil {
 			return nil, fmt.Errorf("store the form: %w", err)
 		}
-		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text.Text, Media: p.files, Form: f}
+		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text.Text, Media: p.files, Form: f, Notification: m.Notification}
+		o.Silent = m.Silent || i < len(parts)-1 // a message notifies once, when it is complete
 		if i == 0 && (to.isGroup() || to.thread != 0) { // in a private chat replies are obvious
 			if _, _, err := parseMessageID(to.chat, m.ReplyTo); err == nil {
 				o.ReplyTo = m.ReplyTo
@@ -134,6 +135,21 @@ func splitMessage(m channels.Message, maxBytes int64) []messagePart {
 		return rest
 	}
 	return appendText(append(textParts(words), rest...), markdown.Text{}, m.Buttons)
+}
+
+// addDetails adds details below the last text, or below the first file if there is no text.
+func addDetails(parts []messagePart, details string) []messagePart {
+	if strings.TrimSpace(details) == "" || len(parts) == 0 {
+		return parts
+	}
+	at, limit := 0, captionLimit
+	for i, p := range parts {
+		if p.sendAs == asText {
+			at, limit = i, textLimit
+		}
+	}
+	parts[at].text = entities.AppendDetails(parts[at].text, details, limit)
+	return parts
 }
 
 // textParts splits a text into parts.

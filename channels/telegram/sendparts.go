@@ -41,6 +41,7 @@ func (c *Channel) sendParts(ctx context.Context, p *outgoingPost) (first int, er
 				sent, first = true, id
 			}
 			p.text, p.outgoing.ReplyTo = entities.Text{}, ""
+			p.outgoing.Silent = true // the first call has notified
 			queue = queue[1:]
 		case isFileRefused(err) && len(p.files) > 0:
 			queue = c.splitRefused(p, err, queue[1:])

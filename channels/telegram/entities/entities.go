@@ -82,7 +82,7 @@ const maxEntities = 100
 // Write turns marks into entities. If there are more than 100, it drops the least important ones,
 // because Telegram would drop the last ones.
 func Write(t markdown.Text) Text {
-	return Text{Text: t.Text, Entities: prune(toEntities(t.Text, keepSupported(t)))}
+	return Text{Text: t.Text, Entities: prune(toEntities(t.Text, keepSupported(t)), maxEntities)}
 }
 
 // priority orders the types of entities from the most important to the least.
@@ -90,17 +90,17 @@ var priority = map[string]int{
 	Spoiler: 0, Link: 1, Pre: 2, Quote: 3, ExpandableQuote: 3, Code: 4, Bold: 5, Strikethrough: 5, Italic: 6,
 }
 
-// prune keeps the 100 most important entities.
-func prune(all []Entity) []Entity {
-	if len(all) <= maxEntities {
-		return all
+// prune keeps the most important entities.
+func prune(all []Entity, most int) []Entity {
+	if len(all) <= most {
+		return slices.Clip(all)
 	}
 	order := make([]int, len(all))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return priority[all[a].Type] - priority[all[b].Type] })
-	order = order[:maxEntities]
+	order = order[:most]
 	slices.Sort(order)
 	kept := make([]Entity, len(order))
 	for i, at := range order {

@@ -168,7 +168,8 @@ func (s *Server) appendMessage(c *chat, m *Message) *Message {
 		m.ID = s.nextMessageID
 	}
 	m.Chat = c.Chat
-	m.Date = cmp.Or(m.Date, time.Now().Unix())
+	m.ShownAt = time.Now()
+	m.Date = cmp.Or(m.Date, m.ShownAt.Unix())
 	c.messages = append(c.messages, m)
 	return m
 }

@@ -45,7 +45,8 @@ func (s *Server) applyEdit(c *Call, to *chat, m *Message, next Message) (any, er
 		return nil, err
 	}
 	next.Edits++
-	next.EditDate = time.Now().Unix()
+	next.ShownAt = time.Now()
+	next.EditDate = next.ShownAt.Unix()
 	*m = next
 	return next, nil
 }

@@ -1,5 +1,7 @@
 package telegramtest
 
+import "time"
+
 // User is a Bot API User.
 type User struct {
 	ID           int64  `json:"id"`
@@ -69,7 +71,9 @@ type Message struct {
 	NoPreview bool `json:"-"` // sent with link_preview_options.is_disabled
 	Edits     int  `json:"-"` // how often it was edited
 	Call      int  `json:"-"` // ID of the call that has sent it; 0 if a user has
-	deleted   bool
+	// ShownAt is when the chat began to show the message as it is: when it was sent or last edited.
+	ShownAt time.Time `json:"-"`
+	deleted bool
 }
 
 // FileInfo is a Bot API PhotoSize, Video, Animation, Audio, Voice, VideoNote, Document or Sticker.

@@ -35,6 +35,24 @@ func (s *Server) visibleMessages(chat int64) []Message {
 	return out
 }
 
+// Notifying returns the bot's messages in a chat, or in all chats for 0, that people were notified
+// of, in order; deleted ones included. Telegram notifies once of an album.
+func (s *Server) Notifying(chat int64) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Message
+	for _, c := range s.chats {
+		for _, m := range c.messages {
+			again := len(out) > 0 && m.MediaGroupID != "" && out[len(out)-1].MediaGroupID == m.MediaGroupID
+			if (chat == 0 || c.ID == chat) && m.Call > 0 && !m.Silent && !again {
+				out = append(out, *m)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Message) int { return a.Call - b.Call })
+	return out
+}
+
 // AwaitMessages waits until enough reports true for the bot's messages in a chat, and returns the
 // messages. It reports false after the timeout.
 func (s *Server) AwaitMessages(chat int64, timeout time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
