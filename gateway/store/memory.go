@@ -37,6 +37,12 @@ type Transcripts interface {
 // LastingPrefix is the prefix of the keys of memories that survive StartConversation.
 const LastingPrefix = "lasting:"
 
+// VerboseMemory is the memory that says whether a chat wants boards: NoBoard, or "" for boards.
+const (
+	VerboseMemory = LastingPrefix + "verbose"
+	NoBoard       = "0"
+)
+
 // Memories are named values of a chat. StartConversation removes those without LastingPrefix. The
 // values of the zero Chat belong to the gateway.
 type Memories interface {

@@ -1,6 +1,6 @@
 // Package store is the contract of the gateway's durable state: the inbox, parts of messages, the
-// outbox, cursors, transcripts, memories, records, access, questions and the spool of files to
-// send. Every method that changes something returns when the change is durable. It does not know
+// outbox, cursors, transcripts, memories, records, access, questions, details of turns and the spool
+// of files to send. Every method that changes something returns when the change is durable. It does not know
 // agents or networks. The engines are in folders of their own.
 package store
 
@@ -56,6 +56,7 @@ type Store interface {
 	Tokens
 	Spool
 	Views
+	Details
 	// Prune removes finished rows beyond the retention, and files without references.
 	Prune(ctx context.Context, keep Retention) error
 	Close() error

@@ -17,7 +17,7 @@ const fullCheckLimit = 2 << 20
 func (t *tx) checkDatabase(path string) error {
 	tables := []string{
 		"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "refused",
-		"code_made", "told_later", "question", "memory", "record", "transient", "token",
+		"code_made", "told_later", "question", "memory", "record", "transient", "token", "details",
 	}
 	for _, table := range tables {
 		if err := t.execScript("SELECT * FROM " + table + " LIMIT 1"); err != nil {

@@ -150,7 +150,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	closeStore(t, s)
 	editDatabase(t, dir, "PRAGMA user_version = 99")
 	checkRefused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
-	editDatabase(t, dir, "PRAGMA user_version = 13")
+	editDatabase(t, dir, fmt.Sprint("PRAGMA user_version = ", sqlite.SchemaVersion))
 	s = openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
 	if n := countWaiting(t, s); n != 1 {

@@ -51,6 +51,7 @@ func Run(t *testing.T, open Open) {
 		{"records", recordTests},
 		{"agents", agentTests},
 		{"views", viewTests},
+		{"details", detailTests},
 		{"access", accessTests},
 		{"outsiders", outsiderTests},
 		{"dismiss", dismissTests},

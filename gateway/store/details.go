@@ -1,0 +1,32 @@
+package store
+
+import (
+	"context"
+	"strings"
+)
+
+// MaxDetails is the most bytes of details that are stored for a turn.
+const MaxDetails = 16 << 10
+
+// Details are the steps of ended turns, which people can ask for. They are stored as long as the
+// inbound message.
+type Details interface {
+	// SaveDetails replaces the details of an inbound message. Text beyond MaxDetails is cut off at
+	// the end of a line, if there is one. It has no effect if the inbound message was pruned.
+	SaveDetails(ctx context.Context, inbound int64, text string) error
+	// LoadDetails returns the details of an inbound message, or "".
+	LoadDetails(ctx context.Context, inbound int64) (string, error)
+}
+
+// CutDetails returns details without the text beyond MaxDetails.
+func CutDetails(text string) string {
+	const mark = "\n…"
+	if len(text) <= MaxDetails {
+		return text
+	}
+	cut := text[:MaxDetails-len(mark)]
+	if end := strings.LastIndexByte(cut, '\n'); end > 0 {
+		return cut[:end] + mark
+	}
+	return strings.ToValidUTF8(cut, "") + mark // the cut may be within a character
+}
