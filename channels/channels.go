@@ -63,8 +63,12 @@ type Incoming struct {
 	// Press is the data of the pressed button; "" means that this is a text.
 	Press string `json:"press,omitempty"`
 	// Change says that this is no new message: the one with this ID was edited, and Text and Media
-	// are its new content, or it was deleted. "" means a new message.
-	Change Change `json:"change,omitempty"`
+	// are its new content, or it was deleted. "" means a new message. Media is nil if the files
+	// stay. A change that is older than one before has no effect; the zero ChangedAt is never older.
+	Change    Change    `json:"change,omitempty"`
+	ChangedAt time.Time `json:"changed_at,omitzero"`
+	// Pieces are set if this message was made of several messages of the network.
+	Pieces []Piece `json:"pieces,omitempty"`
 	// Cursor, if not "", is the position in the network's stream after this message. The gateway
 	// stores it in the same transaction as the message and passes it to Resume after a restart.
 	Cursor string `json:"-"`

@@ -74,6 +74,7 @@ var commands = map[string]command{
 	"/whoami": {do: commandCall.whoami},
 	"/cancel": {button: true, do: commandCall.cancelWaiting},
 	"/again":  {button: true, do: commandCall.runAgain},
+	"/rerun":  {button: true, do: commandCall.rerunEdited},
 
 	"/" + cmdAgent:    {do: commandCall.agent},
 	"/" + cmdRunbooks: {do: commandCall.runbooks},
@@ -295,16 +296,25 @@ func (c commandCall) runAgain(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read message: %w", err)
 	}
-	if !ok || inbound.In.Chat != c.in.Chat || inbound.State == store.Running || inbound.State == store.Pending {
+	if !ok {
 		return "", nil
 	}
-	if ok, err = c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID); err != nil {
+	return c.restart(ctx, inbound)
+}
+
+// restart has a message run again that has run, or whose new text has not.
+func (c commandCall) restart(ctx context.Context, inbound store.Inbound) (string, error) {
+	if inbound.In.Chat != c.in.Chat || inbound.State == store.Running || inbound.State == store.Pending {
+		return "", nil
+	}
+	ok, err := c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
+	if err != nil {
 		return "", err
 	}
 	if !ok {
 		return "The person who wrote that no longer has access.", nil
 	}
-	c.request.Restart = id
+	c.request.Restart = inbound.ID
 	return "", nil
 }
 

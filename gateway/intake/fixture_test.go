@@ -241,7 +241,7 @@ func (r *fixture) checkEqual(what string, got, want any) {
 type network struct{ channels.Channel }
 
 func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, ReplyTo: m.ReplyTo, Buttons: m.Buttons}}, nil
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Notification: m.Notification}}, nil
 }
 
 // fullDiskStore is a store that cannot settle messages while it is broken.
@@ -321,6 +321,7 @@ func (l *fakeLanes) RunningTurns() (all []intake.Turn) {
 
 // fakeTurn records its calls.
 type fakeTurn struct {
+	hasRead    bool // the agent has read the injected messages
 	boardMoves int
 	inbound    store.Inbound
 	began      time.Time
@@ -357,6 +358,15 @@ func (t *fakeTurn) Revoke()                      { t.revoked = true }
 func (t *fakeTurn) Inject(inbound store.Inbound) { t.injected = append(t.injected, inbound) }
 func (t *fakeTurn) InjectedCount() int           { return len(t.injected) }
 func (t *fakeTurn) WithdrawInjected(user string) { t.withdrawn = append(t.withdrawn, user) }
+
+func (t *fakeTurn) WithdrawMessage(inbound int64) bool {
+	at := slices.IndexFunc(t.injected, func(i store.Inbound) bool { return i.ID == inbound })
+	if at >= 0 && !t.hasRead {
+		t.injected = slices.Delete(t.injected, at, at+1)
+		at = -1
+	}
+	return at < 0
+}
 
 func (t *fakeTurn) ResetMemory(do func() error) error {
 	t.forgot = true

@@ -26,6 +26,7 @@ type Store interface {
 	StorePart(ctx context.Context, in channels.Incoming) error
 	Member() string
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
+	store.Changes
 	Inbound(ctx context.Context, id int64) (store.Inbound, bool, error)
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
@@ -81,6 +82,9 @@ type Turn interface {
 	// WithdrawInjected withdraws those of one user.
 	WaitingInjectors() []string
 	WithdrawInjected(user string)
+	// WithdrawMessage withdraws one injected message. It reports false if the agent may have read
+	// the message.
+	WithdrawMessage(inbound int64) bool
 	// Controller returns the runner of the turn if its protocol can carry out commands itself, else
 	// nil.
 	Controller() terminal.Controller
@@ -212,6 +216,9 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 			return fmt.Errorf("store part: %w", err)
 		}
 		return nil
+	}
+	if in.Change != "" {
+		return i.changeMessage(ctx, in)
 	}
 	for {
 		ok, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)

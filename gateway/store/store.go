@@ -46,6 +46,7 @@ var ErrChanged = errors.New("it changed before it was copied")
 type Store interface {
 	Members
 	Inbox
+	Changes
 	Parts
 	Outbox
 	Transcripts

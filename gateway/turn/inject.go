@@ -104,26 +104,42 @@ func (t *Turn) WaitingInjectors() (users []string) {
 func (t *Turn) WithdrawInjected(user string) {
 	t.injections.mu.Lock()
 	defer t.injections.mu.Unlock()
+	t.log.Info("access revoked, withdrawing messages that the agent has not read", zap.String("user", user))
+	t.injections.withdraw(func(m injectedMessage) bool { return m.user == user })
+}
+
+// WithdrawMessage removes one injected message that the agent has not started to read. It reports
+// false if the agent may have read it.
+func (t *Turn) WithdrawMessage(inbound int64) bool {
+	t.injections.mu.Lock()
+	defer t.injections.mu.Unlock()
+	is := func(m injectedMessage) bool { return m.id == inbound }
+	t.injections.withdraw(is)
+	return !slices.ContainsFunc(t.injections.messages, is)
+}
+
+// withdraw removes the matching messages that the agent has not started to read. The caller holds
+// mu.
+func (j *injections) withdraw(matches func(injectedMessage) bool) {
 	var waiting []terminal.Injection
 	for {
 		select {
-		case line := <-t.injections.lines:
+		case line := <-j.lines:
 			waiting = append(waiting, line)
 			continue
 		default:
 		}
 		break
 	}
-	t.log.Info("access revoked, withdrawing messages that the agent has not read", zap.String("user", user))
 	// The waiting lines are the last ones that were injected.
-	first := len(t.injections.messages) - len(waiting)
-	inbounds := slices.Clone(t.injections.messages[first:])
-	t.injections.messages = t.injections.messages[:first]
+	first := len(j.messages) - len(waiting)
+	inbounds := slices.Clone(j.messages[first:])
+	j.messages = j.messages[:first]
 	for i, line := range waiting {
-		if inbounds[i].user == user {
+		if matches(inbounds[i]) {
 			continue
 		}
-		t.injections.lines <- line // the buffer has room: the line was in it, and only Inject adds lines
-		t.injections.messages = append(t.injections.messages, inbounds[i])
+		j.lines <- line // the buffer has room: the line was in it, and only Inject adds lines
+		j.messages = append(j.messages, inbounds[i])
 	}
 }

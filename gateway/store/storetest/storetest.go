@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"receive", receiveTests},
 		{"parts", partTests},
+		{"changes", changeTests},
 		{"claim", claimTests},
 		{"finish", finishTests},
 		{"restart", restartTests},

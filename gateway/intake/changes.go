@@ -1,0 +1,106 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/store"
+)
+
+const (
+	rerunPress = "rerun:"
+	// maxPress is the longest data of a button, in bytes; see channels.Button.
+	maxPress = 64
+
+	editedText        = "You edited this after I had started on it."
+	editedNextStep    = " Send the new text again if you want me to work on it."
+	editedCommandText = "This message no longer waits. I do not carry out commands in edited messages: send it as a new message."
+)
+
+// changeMessage handles the edit or the deletion of an earlier message. A message that waits is
+// changed or withdrawn; for one that runs or has run, an edit is answered with the offer to run the
+// new text.
+func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error {
+	admitted, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)
+	if err != nil {
+		return err
+	}
+	request := store.ChangeRequest{In: in, Cursor: in.Cursor, Refused: !admitted || in.ID == ""}
+	defer i.o.Lanes.Lock(in.Chat)()
+	if !request.Refused {
+		if err := i.prepareChange(ctx, &request); err != nil {
+			return err
+		}
+	}
+	result, err := i.o.Store.ChangeMessage(ctx, request)
+	if err != nil {
+		return fmt.Errorf("change message: %w", err)
+	}
+	if result.Effect == store.Withdrawn {
+		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: result.Inbound.ID, Reason: events.Cancelled})
+	}
+	if len(request.Answers[result.Effect]) > 0 {
+		i.o.Outbox.Wake(in.Chat)
+	}
+	return nil
+}
+
+// prepareChange adds the answers to a change, and takes back a message that was passed to the
+// running turn but not read. The caller must have locked the chat.
+func (i *Intake) prepareChange(ctx context.Context, a *store.ChangeRequest) error {
+	before, found, err := i.o.Store.Message(ctx, a.In.Chat, a.In.ID)
+	if err != nil || !found {
+		return err
+	}
+	if a.In.Change == channels.Edited {
+		if before.In.ApplyEdit(a.In).SameContent(before.In) {
+			return nil
+		}
+		if err := i.planChangeAnswers(ctx, a); err != nil {
+			return err
+		}
+	}
+	if t := i.o.Lanes.RunningTurn(a.In.Chat); t != nil && before.State == store.Pending {
+		a.Injected = !t.WithdrawMessage(before.ID)
+	}
+	return nil
+}
+
+// planChangeAnswers plans the answers to an edit.
+func (i *Intake) planChangeAnswers(ctx context.Context, a *store.ChangeRequest) error {
+	_, _, own := i.parseCommand(a.In)
+	ctl, err := i.findControl(ctx, a.In)
+	if err != nil {
+		return err
+	}
+	a.Withdraw = own || ctl.isCommand()
+	offer := channels.Message{Text: editedText + editedNextStep, Notification: channels.Notification{Silent: true}}
+	if data := rerunPress + a.In.ID; len(data) <= maxPress {
+		offer.Text = editedText
+		offer.Buttons = []channels.Button{{Label: "Run again with the new text", Data: data}}
+	}
+	a.Answers = map[store.Effect][]channels.Outgoing{}
+	for effect, m := range map[store.Effect]channels.Message{
+		store.StoredForRerun: offer,
+		store.Withdrawn:      {Text: editedCommandText, Notification: offer.Notification},
+	} {
+		if a.Answers[effect], err = i.planAnswer(a.In, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rerunEdited carries out the button under the offer to run the new text of an edited message.
+func (c commandCall) rerunEdited(ctx context.Context) (string, error) {
+	inbound, ok, err := c.o.Store.Message(ctx, c.in.Chat, c.args)
+	if err != nil {
+		return "", fmt.Errorf("read message: %w", err)
+	}
+	if !ok || inbound.In.Change != channels.Edited || inbound.Attempt > 0 {
+		return "", nil
+	}
+	return c.restart(ctx, inbound)
+}
