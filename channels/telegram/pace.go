@@ -25,12 +25,14 @@ const (
 	groupBurst   = 5
 	chatIdleTime = 2 * time.Minute
 	maxPause     = 5 * time.Second
+	maxSpareWait = 30 * time.Second
 )
 
 const (
 	// answerReserve is how many tokens of each limit a transient message leaves for the next
-	// answer.
-	answerReserve = 1
+	// answer, and groupReserve the same for the limit of a group, where several topics may be
+	// answered at once.
+	answerReserve, groupReserve = 1, 2
 	// cleanupReserve is how many tokens of the overall limit deletions and chat actions leave, for
 	// an answer and a transient message.
 	cleanupReserve = 2
@@ -51,6 +53,7 @@ type pacer struct {
 
 type chatLimits struct {
 	limiters          []*rate.Limiter
+	nextSpare         time.Time // the latest time that a transient message was told to come back
 	usedAt            time.Time
 	blockedUntil      time.Time // no call before: Telegram has asked to wait
 	editsBlockedUntil time.Time // the same for edits, which must not delay an answer
@@ -109,8 +112,8 @@ func (p *pacer) reserve(ctx context.Context, id int64, n int, class callClass) (
 	case p.unpaced:
 		return blocked, nil
 	case class.transient:
-		if wait := max(p.spareIn(now, n+answerReserve, chat.limiters...), p.spareIn(now, n+answerReserve, p.overall)); wait > 0 {
-			return 0, &channels.SendError{Err: errGivesWay, After: wait}
+		if wait := max(chat.spareIn(now, n), delayOf(p.overall, now, n+answerReserve)); wait > 0 {
+			return 0, &channels.SendError{Err: errGivesWay, After: chat.nextSpareIn(now, wait)}
 		}
 	}
 	delay, err = reserveWithin(ctx, now, blocked, n, chat.limiters...)
@@ -120,12 +123,32 @@ func (p *pacer) reserve(ctx context.Context, id int64, n int, class callClass) (
 // errGivesWay refuses a transient message while the limits have tokens for answers only.
 var errGivesWay = errors.New("the rate limit is left to answers")
 
-// spareIn returns how long it takes until all limits have n tokens. It reserves nothing.
-func (p *pacer) spareIn(now time.Time, n int, limits ...*rate.Limiter) (wait time.Duration) {
-	for _, l := range limits {
-		wait = max(wait, delayOf(l, now, n))
+// spareIn returns how long it takes until the limits of a chat have n tokens beyond the reserve. It
+// reserves nothing.
+func (c *chatLimits) spareIn(now time.Time, n int) (wait time.Duration) {
+	for i, l := range c.limiters {
+		reserve := answerReserve
+		if i > 0 {
+			reserve = groupReserve
+		}
+		wait = max(wait, delayOf(l, now, n+reserve))
 	}
 	return wait
+}
+
+// nextSpareIn returns when a transient message that has to wait should come back. In a group each
+// is told another time, since otherwise the boards of its topics would come back together, and one
+// of them could get all the spare tokens.
+func (c *chatLimits) nextSpareIn(now time.Time, wait time.Duration) time.Duration {
+	if len(c.limiters) == 1 {
+		return wait
+	}
+	at := now.Add(wait)
+	if later := c.nextSpare.Add(groupEvery); later.After(at) && later.Sub(now) <= maxSpareWait {
+		at = later
+	}
+	c.nextSpare = at
+	return at.Sub(now)
 }
 
 // waitOverall waits until a call is within the limit of all calls together, where an album counts
@@ -159,7 +182,7 @@ func (p *pacer) cleanupDelay() time.Duration {
 	if p.unpaced {
 		return 0
 	}
-	return p.spareIn(time.Now(), 1+cleanupReserve, p.overall)
+	return delayOf(p.overall, time.Now(), 1+cleanupReserve)
 }
 
 // reserveWithin reserves n messages and returns the delay after the pause. Nothing is reserved if
