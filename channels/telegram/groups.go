@@ -17,7 +17,7 @@ func (c *Channel) isForBot(m *message) bool {
 		return false
 	case m.SenderChat == nil && (m.From == nil || m.From.IsBot):
 		return false
-	case !m.isGroup():
+	case !m.isGroup() || m.isEdit: // of an edited message the gateway knows whether it was for the bot
 		return true
 	case c.o.Groups == "off":
 		return false

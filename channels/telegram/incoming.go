@@ -7,17 +7,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
 )
 
+// partID returns the ID of an update as a part: that of its message, or one of its own for an edit.
+func (u *update) partID() string {
+	if u.Message.isEdit {
+		return u.Message.gatewayID() + "-edit-" + strconv.FormatInt(u.ID, 10)
+	}
+	return u.Message.gatewayID()
+}
+
 // newPart converts an update to a part of a message. prefix precedes its ID; see loadIdentity.
 func (c *Channel) newPart(u *update, prefix, group string) channels.Incoming {
 	m := u.Message
 	return channels.Incoming{
-		Chat: channels.Chat{Channel: Name, ID: m.address().String()}, ID: prefix + m.gatewayID(), User: sender(m),
+		Chat: channels.Chat{Channel: Name, ID: m.address().String()}, ID: prefix + u.partID(), User: sender(m),
 		Part: &channels.Part{Group: group}, Raw: u.raw,
 	}
 }
@@ -36,22 +45,35 @@ func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.In
 	if at.thread != 0 {
 		in.ThreadID = strconv.Itoa(at.thread)
 	}
-	var lines []string
-	for _, m := range parts {
-		lines = append(lines, c.contentText(m), m.describeExtras())
-		if r := m.repliedTo(); r != nil && in.ReplyTo == nil {
-			in.ReplyTo = c.newQuote(ctx, in, m, r)
-		}
+	if first.isEdit {
+		in.Change, in.ChangedAt = channels.Edited, time.Unix(first.EditDate, 0).UTC()
 	}
-	for _, m := range parts {
-		path, problem := c.downloadMedia(ctx, in, m)
-		if path != "" {
-			in.Media = append(in.Media, path)
+	var problems []string
+	for i, m := range parts {
+		content, problem := c.newContent(ctx, in, m)
+		if i == 0 {
+			in.Text, in.Media, in.ReplyTo = content.Text, content.Media, content.ReplyTo
+		} else {
+			in = channels.Join(in, content, "\n")
 		}
-		lines = append(lines, problem)
+		problems = append(problems, problem)
 	}
-	in.Text = joinLines(lines)
+	in.Text = joinLines(append([]string{in.Text}, problems...))
 	return in
+}
+
+// newContent returns the content of one message, which may be a part of whole. problem describes a
+// failed download.
+func (c *Channel) newContent(ctx context.Context, whole channels.Incoming, m *message) (content channels.Incoming, problem string) {
+	content = channels.Incoming{ID: c.gatewayID(m), Text: joinLines([]string{c.contentText(m), m.describeExtras()})}
+	if r := m.repliedTo(); r != nil {
+		content.ReplyTo = c.newQuote(ctx, whole, m, r)
+	}
+	path, problem := c.downloadMedia(ctx, whole, m)
+	if path != "" {
+		content.Media = []string{path}
+	}
+	return content, problem
 }
 
 // joinLines joins the lines that are not empty.
@@ -95,7 +117,7 @@ func (u *user) toUser() channels.User {
 // downloadMedia downloads a message's file, if it has one. problem describes a failed download, for
 // the sender and the agent.
 func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *message) (path, problem string) {
-	f := m.attachedFile()
+	f := m.downloadableFile()
 	if f == nil {
 		return "", ""
 	}

@@ -34,7 +34,7 @@ func newPendingMessage(group string) *pendingMessage {
 
 // accepts reports whether a message is another part of the album.
 func (p *pendingMessage) accepts(m *message) bool {
-	return m.Group != "" && !p.closed && len(p.messages)+p.storing < maxAlbum && p.messages[0].Group == m.Group
+	return m.album() != "" && !p.closed && len(p.messages)+p.storing < maxAlbum && p.messages[0].album() == m.album()
 }
 
 // recheck makes the album's goroutine check again whether it is complete.
@@ -51,7 +51,7 @@ func (in *receiver) isComplete(p *pendingMessage) (now bool, after time.Duration
 	switch {
 	case p.storing > 0:
 		return false, recheckInterval
-	case p.messages[0].Group == "" || len(p.messages) >= maxAlbum:
+	case p.messages[0].album() == "" || len(p.messages) >= maxAlbum:
 		return true, 0
 	case (p.awaitsParts || !in.pollStart.IsZero()) && !in.isPollBlocked(): // the next poll may have more parts
 		if p.awaitsParts && !p.deadline.IsZero() {

@@ -132,12 +132,12 @@ func TestWhatTheLibraryDoesNotKnowCostsNoMessage(t *testing.T) {
 	}
 }
 
-func TestEditedMessagesAndChannelPostsAreIgnored(t *testing.T) {
+func TestChannelPostsAndTheirEditsAreIgnored(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.AddChat(telegramtest.Chat{ID: -1005, Type: "channel"})
-	r.server.UserPosts(telegramtest.UserPost{Chat: -1005, Text: "news"})
-	m := r.server.UserSends(other, "first")
-	r.server.UserEdits(other, m.ID, "second")
+	m := r.server.UserPosts(telegramtest.UserPost{Chat: -1005, Text: "news"})
+	r.server.UserEdits(-1005, m.ID, "more news")
+	r.server.UserSends(other, "first")
 	r.server.InjectUpdate(`{"message":{"message_id":9,"date":1,"chat":{"id":-1006,"type":"supergroup"},"is_automatic_forward":true,
 		"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-1005,"type":"channel"},"text":"@nano_test_bot news"}}`)
 	r.start()

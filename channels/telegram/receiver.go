@@ -86,6 +86,10 @@ func (in *receiver) decodeUpdate(raw json.RawMessage) (*update, bool) {
 	case err != nil:
 		in.c.log.Error("undecodable update skipped", zap.Int64("id", u.ID), zap.Error(err))
 	default:
+		if u.EditedMessage != nil {
+			u.Message, u.EditedMessage = u.EditedMessage, nil
+			u.Message.isEdit = true
+		}
 		return u, true
 	}
 	return u, false
@@ -99,21 +103,23 @@ func (in *receiver) prepareUpdate(ctx context.Context, u *update) bool {
 		in.startTask(func() { in.c.answerCallbackQuery(ctx, u.CallbackQuery) })
 		return u.CallbackQuery.Message != nil && u.CallbackQuery.Data != "" // otherwise the message is not the bot's
 	}
-	return u.Message != nil
+	return u.Message != nil && !u.Message.isEditOfState()
 }
 
 // acceptUpdate receives an update or makes it pending. When it returns nil, Telegram may forget the
 // update. cursor returns the cursor to store with it.
 func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() string) error {
 	m := u.Message
-	if u.CallbackQuery == nil && m.Group == "" && !in.c.isForBot(m) {
+	if u.CallbackQuery == nil && m.album() == "" && !in.c.isForBot(m) {
 		return in.c.migrations.saveIfMigrated(ctx, in.c.memory, m)
 	}
 	q := in.acquireQueue(u.chat())
 	defer in.releaseQueue(q)
 	q.order.Lock()
 	defer q.order.Unlock()
-	switch {
+	switch ignored, err := in.isUnknownEdit(ctx, q, u); {
+	case ignored || err != nil:
+		return err
 	case u.CallbackQuery != nil:
 		whole := newPress(u.CallbackQuery)
 		whole.Cursor = cursor()
@@ -134,20 +140,34 @@ func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() s
 	return in.storePart(ctx, q, u, cursor)
 }
 
+// isUnknownEdit reports whether an update is the edit of a message that was not received, such as a
+// group's message that did not mention the bot.
+func (in *receiver) isUnknownEdit(ctx context.Context, q *chatQueue, u *update) (bool, error) {
+	if u.CallbackQuery != nil || !u.Message.isEdit || in.hasPending(q) {
+		return false, nil
+	}
+	known, err := in.c.memory.Known(ctx, channels.Chat{Channel: Name, ID: q.name}, in.c.gatewayID(u.Message))
+	return !known, err
+}
+
+func (in *receiver) hasPending(q *chatQueue) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(q.pending) > 0
+}
+
 // canReceiveNow reports whether a message can be received at once: it is complete, needs no
 // download, and its chat has no pending messages. A menu command overtakes pending messages, so
 // that /stop is not delayed.
 func (in *receiver) canReceiveNow(q *chatQueue, m *message) bool {
-	if m.Group != "" || m.hasFiles() {
+	if m.album() != "" || m.hasFiles() {
 		return false
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(in.c.contentText(m)), " ")
-	if strings.HasPrefix(word, "/") && in.c.isMenuCommand(word) {
+	if strings.HasPrefix(word, "/") && in.c.isMenuCommand(word) && !m.isEdit {
 		return true
 	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return len(q.pending) == 0
+	return !in.hasPending(q)
 }
 
 // storePart makes an update durable and then pending.
@@ -198,7 +218,7 @@ func (in *receiver) joinOrCreate(q *chatQueue, u *update) (*pendingMessage, erro
 		return nil, fmt.Errorf("%d messages are pending already", limit)
 	}
 	in.pendingCount++
-	p := newPendingMessage(in.c.gatewayID(u.Message))
+	p := newPendingMessage(in.c.idPrefix + u.partID())
 	p.storing++
 	return p, nil
 }
@@ -278,7 +298,7 @@ func (in *receiver) restorePending(ctx context.Context, parts []channels.Incomin
 			in.pendingCount++
 		}
 		in.addPart(ctx, q, p, u)
-		p.awaitsParts = u.Message.Group != ""
+		p.awaitsParts = u.Message.album() != ""
 	}
 	if foreign > 0 {
 		in.c.log.Warn("messages to another bot are pending; they are received when its token is back", zap.Int("updates", foreign))

@@ -133,7 +133,7 @@ func tokenError(err error) error {
 }
 
 // allowedUpdates are the kinds of updates that polls and the webhook request.
-var allowedUpdates = []string{"message", "callback_query"}
+var allowedUpdates = []string{"message", "edited_message", "callback_query"}
 
 func (c *Channel) newRetrier(what string) *httpclient.Retrier { return newRetrier(c.log, what) }
 

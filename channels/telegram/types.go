@@ -15,6 +15,7 @@ import (
 type update struct {
 	ID            int64          `json:"update_id"`
 	Message       *message       `json:"message"`
+	EditedMessage *message       `json:"edited_message"` // decodeUpdate moves it to Message
 	CallbackQuery *callbackQuery `json:"callback_query"`
 
 	raw json.RawMessage // as Telegram sent it
@@ -85,6 +86,9 @@ type message struct {
 	MigrateFrom  int64           `json:"migrate_from_chat_id"`
 	TopicCreated json.RawMessage `json:"forum_topic_created"`
 
+	EditDate int64 `json:"edit_date"`
+
+	isEdit       bool  // this is the new version of a message
 	originalChat int64 // the chat ID that the gateway uses, if it differs
 }
 
@@ -170,9 +174,22 @@ func (m *message) setOriginalChat(chat string) {
 	}
 }
 
+// album returns the ID of the album that a message is a part of, or "". The edit of a part changes
+// only the caption.
+func (m *message) album() string {
+	if m.isEdit {
+		return ""
+	}
+	return m.Group
+}
+
+// isEditOfState reports whether an edit has changed a live location or a poll, which is no edit by
+// a person.
+func (m *message) isEditOfState() bool { return m.isEdit && (m.Location != nil || m.Poll != nil) }
+
 // hasFiles reports whether a message has files to download.
 func (m *message) hasFiles() bool {
-	return m.attachedFile() != nil || m.repliedTo() != nil && m.repliedTo().attachedFile() != nil
+	return m.downloadableFile() != nil || m.repliedTo() != nil && m.repliedTo().attachedFile() != nil
 }
 
 // gatewayID is the ID of a message for the gateway, without a bot prefix.
@@ -190,6 +207,14 @@ func (m *message) repliedTo() *message {
 		return nil
 	}
 	return m.ReplyTo
+}
+
+// downloadableFile returns the message's file to download, or nil.
+func (m *message) downloadableFile() *file {
+	if m.isEdit && m.Group != "" {
+		return nil
+	}
+	return m.attachedFile()
 }
 
 // attachedFile returns the message's file, or nil.

@@ -71,7 +71,7 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 		t.Errorf("received %+v", m)
 	}
 	var allowed []string
-	if err := call.DecodeParam("allowed_updates", &allowed); err != nil || fmt.Sprint(allowed) != "[message callback_query]" {
+	if err := call.DecodeParam("allowed_updates", &allowed); err != nil || fmt.Sprint(allowed) != "[message edited_message callback_query]" {
 		t.Errorf("allowed are %v (%v)", allowed, err)
 	}
 	secret := call.Params["secret_token"]
