@@ -24,6 +24,7 @@ type Store interface {
 	Transients(ctx context.Context) ([]store.Transient, error)
 	Ask(ctx context.Context, q store.Question, l store.Outbound) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
+	CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[store.State]int, error)
 }
 
 // Options configures an Outbox.

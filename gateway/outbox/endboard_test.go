@@ -1,0 +1,249 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+// boardChannel is a channel that records its calls. A call that refuse has an error for is refused.
+type boardChannel struct {
+	channels.Channel
+	refuse func(call string) error
+	mu     sync.Mutex
+	calls  []string // those that were carried out
+}
+
+func (*boardChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
+}
+
+func (c *boardChannel) do(call string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse != nil {
+		if err := c.refuse(call); err != nil {
+			return err
+		}
+	}
+	c.calls = append(c.calls, call)
+	return nil
+}
+
+func (c *boardChannel) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	return channels.Receipt{ID: "b1"}, c.do("send " + o.Text)
+}
+
+func (c *boardChannel) Edit(_ context.Context, id string, o channels.Outgoing) error {
+	if !o.Transient {
+		return errors.New("the edit does not give way to answers")
+	}
+	return c.do("edit " + id + " " + o.Text)
+}
+
+func (c *boardChannel) Remove(_ context.Context, _ channels.Chat, id string) error {
+	return c.do("remove " + id)
+}
+
+// boardFixture is an outbox with the board b1 of a turn.
+type boardFixture struct {
+	*outbox.Outbox
+	t     *testing.T
+	store *sqlite.Store
+	ch    *boardChannel
+	board store.Transient
+	stop  func()
+}
+
+func newBoardFixture(t *testing.T, refuse func(call string) error) *boardFixture {
+	t.Helper()
+	r := &boardFixture{t: t, store: openStore(t), ch: &boardChannel{}}
+	got, err := r.store.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	out := channels.Outgoing{Chat: ann, Kind: channels.Progress, Text: "working"}
+	id, err := r.Show(t.Context(), outbox.Transient{Inbound: got.Inbound.ID, Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.board = store.Transient{Chat: ann, ID: id, Inbound: got.Inbound.ID}
+	r.ch.calls, r.ch.refuse = nil, refuse
+	return r
+}
+
+// start starts an outbox, as a gateway does.
+func (r *boardFixture) start() {
+	r.Outbox = outbox.New(outbox.Options{
+		Store: r.store, Channels: map[string]channels.Channel{"net": r.ch}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
+	})
+	r.stop = runOutbox(r.t, r.Outbox)
+}
+
+func (r *boardFixture) answer() {
+	r.t.Helper()
+	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "answer"}, Inbound: r.board.Inbound, Sequence: 1}
+	if err := r.Post(r.t.Context(), m); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *boardFixture) fold() {
+	r.EndBoard(outbox.EndedBoard{Board: r.board, Folded: &channels.Outgoing{Chat: ann, Text: "folded"}})
+}
+
+func (r *boardFixture) check(calls string, recorded int) {
+	r.t.Helper()
+	r.ch.mu.Lock()
+	defer r.ch.mu.Unlock()
+	if got := fmt.Sprint(r.ch.calls); got != calls {
+		r.t.Errorf("the calls are %s, want %s", got, calls)
+	}
+	if left, err := r.store.Transients(r.t.Context()); err != nil || len(left) != recorded {
+		r.t.Errorf("recorded are %v, %v, want %d", left, err, recorded)
+	}
+}
+
+// refuseFor refuses calls for a time, with the given error.
+func refuseFor(d time.Duration, wanted string, err error) func(call string) error {
+	until := time.Now().Add(d)
+	return func(call string) error {
+		if call[:4] == wanted && time.Now().Before(until) {
+			return err
+		}
+		return nil
+	}
+}
+
+func wait(d time.Duration) error {
+	return &channels.SendError{Err: errors.New("too many requests"), After: d}
+}
+
+func TestABoardStaysUntilTheAnswerIsConfirmed(t *testing.T) {
+	for what, c := range map[string]struct {
+		fold bool
+		want string
+	}{"folded": {true, "[send answer edit b1 folded]"}, "removed": {false, "[send answer remove b1]"}} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newBoardFixture(t, refuseFor(10*time.Second, "send", wait(10*time.Second)))
+				r.answer()
+				if c.fold {
+					r.fold()
+				} else {
+					r.EndBoard(outbox.EndedBoard{Board: r.board})
+				}
+				time.Sleep(9 * time.Second)
+				r.check("[]", 1)
+				time.Sleep(5 * time.Second)
+				r.stop()
+				r.check(c.want, 0)
+			})
+		})
+	}
+}
+
+func TestAnAnswerThatCannotBeSentDoesNotKeepABoardFromBeingFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBoardFixture(t, refuseFor(time.Hour, "send", wait(time.Hour)))
+		r.answer()
+		r.fold()
+		time.Sleep(time.Minute)
+		r.check("[edit b1 folded]", 0)
+		r.stop()
+	})
+}
+
+func TestARefusedFoldingIsTriedAgainAndRecordedUntilItIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBoardFixture(t, refuseFor(3*time.Minute, "edit", wait(time.Second)))
+		r.fold()
+		time.Sleep(170 * time.Second)
+		r.check("[]", 1)
+		time.Sleep(time.Minute)
+		r.stop()
+		r.check("[edit b1 folded]", 0)
+	})
+}
+
+func TestABoardThatCannotBeFoldedIsRemovedOnce(t *testing.T) {
+	for what, err := range map[string]error{
+		"for now": wait(time.Second), "for ever": &channels.SendError{Err: channels.ErrGone, Permanent: true}, "by a broken network": errors.New("no route"),
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newBoardFixture(t, refuseFor(time.Hour, "edit", err))
+				r.fold()
+				time.Sleep(6 * time.Minute)
+				r.check("[remove b1]", 0)
+				r.stop()
+				r.check("[remove b1]", 0)
+			})
+		})
+	}
+}
+
+func TestARemovalIsTriedUntilTheNetworkCarriesItOut(t *testing.T) {
+	for what, err := range map[string]error{"a wait": wait(10 * time.Minute), "no network": errors.New("no route")} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newBoardFixture(t, refuseFor(20*time.Minute, "remo", err))
+				r.EndBoard(outbox.EndedBoard{Board: r.board})
+				time.Sleep(19 * time.Minute)
+				r.check("[]", 1)
+				time.Sleep(5 * time.Minute)
+				r.check("[remove b1]", 0)
+				r.stop()
+			})
+		})
+	}
+}
+
+func TestABoardThatACrashLeavesIsRemovedAtTheNextStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBoardFixture(t, refuseFor(time.Minute, "edit", wait(time.Second)))
+		r.fold()
+		r.Idle(t.Context()) // does not wait for the refused edit
+		r.stop()
+		r.check("[]", 1)
+		left, err := r.store.Transients(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		if err := r.Recover(t.Context(), store.Adopted{Transients: left}); err != nil {
+			t.Fatal(err)
+		}
+		r.Idle(t.Context())
+		r.stop()
+		r.check("[remove b1]", 0)
+	})
+}
+
+func TestTheEndOfTheOutboxWaitsForABoardThatCanBeRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBoardFixture(t, func(call string) error {
+			if call == "send answer" {
+				time.Sleep(2 * time.Second) // slow, but successful
+			}
+			return nil
+		})
+		r.answer()
+		r.EndBoard(outbox.EndedBoard{Board: r.board})
+		r.Idle(t.Context())
+		r.stop()
+		r.check("[send answer remove b1]", 0)
+	})
+}
