@@ -69,18 +69,19 @@ func (s *Store) checkAndPrepare(l store.Outbound) (preparedOutbound, error) {
 }
 
 // outboundDigest is equal for outbound messages with the same content in different attempts. A
-// copied file counts by its content instead of its folder in the spool, and a replaced transient
-// message does not count. encoded are the parts as JSON.
+// copied file counts by its content instead of its folder in the spool. A replaced transient message
+// and the notification do not count: they depend on how long an attempt took. encoded are the parts
+// as JSON.
 func outboundDigest(parts []channels.Outgoing, encoded []string) []byte {
 	h := sha256.New()
 	for n, o := range parts {
-		if len(o.Media) == 0 && o.Replace == "" {
+		if len(o.Media) == 0 && o.Replace == "" && o.Notification == (channels.Notification{}) {
 			fmt.Fprintf(h, "%s\n", encoded[n])
 			continue
 		}
 		files := make([]channels.File, len(o.Media))
 		copy(files, o.Media)
-		o.Media, o.Replace = files, ""
+		o.Media, o.Replace, o.Notification = files, "", channels.Notification{}
 		for i, f := range files {
 			content, ok := contentName(f.Path)
 			if !ok {

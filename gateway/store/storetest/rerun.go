@@ -53,6 +53,20 @@ var rerunTests = []contractTest{
 		b.enqueue(l)
 		b.equal("what is sent", b.sendAll(ann), "[b a]")
 	}},
+	{"the same content that notifies other people is not sent again", func(b *fixture) {
+		inbound := b.receiveClaimed(ann, "1")
+		say := func(n channels.Notification) {
+			parts := outgoingTexts(ann, "a")
+			parts[0].Notification = n
+			b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts})
+		}
+		say(channels.Notification{})
+		b.equal("what is sent first", b.sendAll(ann), "[a]")
+		b.requeueAndClaim(inbound.ID)
+		say(channels.Notification{Mention: true})
+		say(channels.Notification{Silent: true})
+		b.equal("what is sent again", b.sendAll(ann), "[]")
+	}},
 	{"other content with the same sequence number is sent", func(b *fixture) {
 		inbound := b.receiveClaimed(ann, "1")
 		b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: outgoingTexts(ann, "a")})
