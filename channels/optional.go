@@ -156,6 +156,9 @@ type Command struct {
 	Name, Help string
 	// Args says that people may write arguments after the command.
 	Args bool
+	// Private says that only the person who uses the command sees the answer, where the network can
+	// do that. The gateway also sets Notification.Private of the answer.
+	Private bool
 }
 
 // Menu is a channel that can show a menu of commands in every chat.

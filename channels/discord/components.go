@@ -83,6 +83,14 @@ func buttonData(b channels.Button) string {
 	return b.Data
 }
 
+// detailsPrefix marks the data of the button that shows the details of a message. Only the person
+// who presses it sees them.
+const detailsPrefix = "details:"
+
+func detailsButton(press string) channels.Button {
+	return channels.Button{Label: "Details", Data: detailsPrefix + press, Stays: true}
+}
+
 func buttonLabel(b channels.Button) string {
 	text := []rune(b.Label)
 	switch {

@@ -80,14 +80,14 @@ type Timing struct {
 
 // Channel is a bot on Discord. See New.
 type Channel struct {
-	o               Options
-	log             *zap.Logger
-	api             *api
-	uploadSlots     chan struct{} // semaphore: one element per running upload
-	downloadSlots   chan struct{} // semaphore: one element per running download
-	downloads       *downloads.Folders
-	guilds          *guildCache
-	commandMessages *commandMessages
+	o             Options
+	log           *zap.Logger
+	api           *api
+	uploadSlots   chan struct{} // semaphore: one element per running upload
+	downloadSlots chan struct{} // semaphore: one element per running download
+	downloads     *downloads.Folders
+	guilds        *guildCache
+	responses     *responses
 
 	menu       []channels.Command
 	saveCursor func(ctx context.Context, cursor string) error // see KeepCursor
@@ -146,7 +146,7 @@ func New(o Options) (*Channel, error) {
 		o: o, log: o.Log.With(zap.String("channel", Name)),
 		api:         newAPI(o),
 		uploadSlots: make(chan struct{}, maxUploads), downloadSlots: make(chan struct{}, maxDownloads), downloads: downloads.New(o.Folder),
-		guilds: newGuildCache(), commandMessages: newCommandMessages(), state: newSyncState(""),
+		guilds: newGuildCache(), responses: newResponses(), state: newSyncState(""),
 	}, nil
 }
 

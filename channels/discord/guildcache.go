@@ -27,7 +27,8 @@ type channelInfo struct {
 	parent     snowflake
 	owner      snowflake // the user who opened a thread
 	kind       discordgo.ChannelType
-	unreadable bool // the bot may not read it
+	starter    snowflake // the user for whom the bot opened a thread
+	unreadable bool      // the bot may not read it
 }
 
 func newGuildCache() *guildCache {
@@ -105,7 +106,16 @@ func (c *guildCache) setChannel(ch channelObject, g snowflake) {
 	if ch.ID == 0 || g == 0 || !hasMessages(ch.Type) {
 		return
 	}
-	c.channels[ch.ID] = channelInfo{guild: g, parent: ch.Parent, owner: ch.Owner, kind: ch.Type, unreadable: c.channels[ch.ID].unreadable}
+	c.channels[ch.ID] = channelInfo{guild: g, parent: ch.Parent, owner: ch.Owner, kind: ch.Type, starter: c.channels[ch.ID].starter, unreadable: c.channels[ch.ID].unreadable}
+}
+
+// setStarter sets the user for whom the bot has opened a thread.
+func (c *guildCache) setStarter(thread, user snowflake) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.channels[thread]
+	r.starter = user
+	c.channels[thread] = r
 }
 
 func (c *guildCache) removeChannel(id snowflake) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,6 @@ import (
 const (
 	// responseTimeout is how long Discord waits for the response to an interaction.
 	responseTimeout = 3 * time.Second
-	// tokenLifetime is how long a response can be edited, a little below Discord's 15 minutes.
-	tokenLifetime = 14 * time.Minute
 	// alreadyAnswered is Discord's error code for an interaction that already has a response.
 	alreadyAnswered = 40060
 	// maxQuotedRunes is how much of a command's text is shown.
@@ -30,10 +29,7 @@ const (
 // receivedInteraction is one use of a command or a button.
 type receivedInteraction struct {
 	*interaction
-	receivedAt   time.Time
-	reply        *commandMessage // of a command: the message that shows it
-	acked        chan struct{}
-	acknowledged bool // Discord accepted the response; valid when acked is closed
+	*interactionResponse
 }
 
 // receiveInteraction decodes an interaction as soon as it arrives, ahead of queued events, and
@@ -47,13 +43,26 @@ func (s *session) receiveInteraction(data json.RawMessage) *receivedInteraction 
 	if s.lastInteraction != nil && s.lastInteraction.ID == i.ID { // repeated after a reconnect
 		return s.lastInteraction
 	}
-	u := &receivedInteraction{interaction: &i, receivedAt: time.Now(), acked: make(chan struct{})}
-	if i.Type == discordgo.InteractionApplicationCommand && !s.c.declines(u) {
-		u.reply = s.c.commandMessages.add(i.ID)
+	u := &receivedInteraction{&i, s.c.newResponse(&i)}
+	if !s.c.declines(u) {
+		s.c.responses.add(i.ID, u.interactionResponse)
 	}
 	s.lastInteraction = u
 	s.startAnswer(u)
 	return u
+}
+
+func (c *Channel) newResponse(i *interaction) *interactionResponse {
+	by, _ := i.sentBy()
+	r := &interactionResponse{
+		to: i.toLibrary(), asker: by.ID, receivedAt: time.Now(), acked: make(chan struct{}), command: i.Type == discordgo.InteractionApplicationCommand,
+	}
+	if r.command {
+		r.private = slices.ContainsFunc(c.menu, func(m channels.Command) bool { return m.Private && strings.EqualFold(m.Name, i.Data.Name) })
+	} else { // the gateway answers only people whom it knows
+		r.private = strings.HasPrefix(i.pressedData(), keepButtonsPrefix+detailsPrefix) && c.isAdmitted(by)
+	}
+	return r
 }
 
 // declines reports whether an interaction comes from a server while the bot answers only direct
@@ -122,7 +131,10 @@ func (i *interaction) incoming() channels.Incoming {
 		in.ThreadID = in.Chat.ID
 	}
 	if i.Type == discordgo.InteractionMessageComponent {
-		in.ID, in.Press = "press-"+i.ID.String(), strings.TrimPrefix(i.pressedData(), keepButtonsPrefix)
+		in.ID, in.Press = pressPrefix+i.ID.String(), i.pressedData()
+		if data, ok := strings.CutPrefix(in.Press, keepButtonsPrefix); ok {
+			in.Press = strings.TrimPrefix(data, detailsPrefix)
+		}
 		return in
 	}
 	in.ID, in.Text = commandPrefix+i.ID.String(), i.commandText()
@@ -164,14 +176,16 @@ func (i *interaction) files() []attachment {
 	return all
 }
 
-// acknowledge responds to an interaction. For a command Discord then shows that the bot is
-// thinking.
+// acknowledge responds to an interaction. For a command, and for a button whose answer is private,
+// Discord then shows that the bot is thinking.
 func (c *Channel) acknowledge(ctx context.Context, u *receivedInteraction) {
 	defer close(u.acked)
-	kind := discordgo.InteractionResponseDeferredMessageUpdate
-	if u.reply != nil {
-		defer u.reply.markCreated()
-		kind = discordgo.InteractionResponseDeferredChannelMessageWithSource
+	answer := &discordgo.InteractionResponse{Type: discordgo.InteractionResponseDeferredMessageUpdate}
+	if u.command || u.private {
+		answer.Type = discordgo.InteractionResponseDeferredChannelMessageWithSource
+	}
+	if u.private {
+		answer.Data = &discordgo.InteractionResponseData{Flags: discordgo.MessageFlagsEphemeral}
 	}
 	var response struct {
 		Resource struct {
@@ -180,11 +194,8 @@ func (c *Channel) acknowledge(ctx context.Context, u *receivedInteraction) {
 			} `json:"message"`
 		} `json:"resource"`
 	}
-	err := c.respondToInteraction(ctx, u, &discordgo.InteractionResponse{Type: kind}, &response)
-	u.acknowledged = err == nil
-	if u.reply != nil {
-		u.reply.id = response.Resource.Message.ID
-	}
+	err := c.respondToInteraction(ctx, u, answer, &response)
+	u.acknowledged, u.message = err == nil, response.Resource.Message.ID
 	if err != nil && ctx.Err() == nil { // the interaction is still received
 		c.log.Warn("interaction not acknowledged", zap.Stringer("id", u.ID), zap.Error(err))
 	}
@@ -200,7 +211,7 @@ func (i *interaction) toLibrary() *discordgo.Interaction {
 func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteraction, response *discordgo.InteractionResponse, into any) error {
 	ctx, cancel := context.WithDeadline(ctx, u.receivedAt.Add(responseTimeout))
 	defer cancel()
-	i := u.toLibrary()
+	i := u.to
 	// The library's method has no parameter for with_response, which makes Discord return the ID
 	// of the created message.
 	withResponse := func(r *discordgo.RequestConfig) { r.Request.URL.RawQuery = "with_response=true" }
@@ -230,21 +241,26 @@ func (c *Channel) declineInteraction(ctx context.Context, u *receivedInteraction
 }
 
 // showReceived shows that an interaction was received: a command's message shows its text, and the
-// buttons of a pressed message are removed unless the pressed button stays.
+// buttons of a pressed message are removed unless the pressed button stays. A private command shows
+// its answer instead, if the gateway answers that person.
 func (c *Channel) showReceived(ctx context.Context, u *receivedInteraction) {
 	<-u.acked
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	by, _ := u.sentBy()
+	inTime := u.acknowledged && time.Since(u.receivedAt) < tokenLifetime
 	var err error
 	switch {
-	case u.reply != nil && u.acknowledged && time.Since(u.receivedAt) < tokenLifetime:
-		i := u.toLibrary()
-		err = c.api.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil, func(l library) (any, error) {
-			return l.InteractionResponseEdit(i, &discordgo.WebhookEdit{Content: new(u.quotedCommand()), AllowedMentions: noMentions}, l.options...)
-		})
-	case u.reply == nil && strings.HasPrefix(u.pressedData(), keepButtonsPrefix): // its buttons stay
-	case u.reply == nil && u.Message != nil && c.isAdmitted(by):
+	case u.command && u.private && (c.isAdmitted(by) || !u.claimContent(quotedCommand)):
+	case u.command && inTime:
+		err = c.api.editOriginal(ctx, u.to, &discordgo.WebhookEdit{Content: new(u.quotedCommand()), AllowedMentions: noMentions})
+	case u.command || strings.HasPrefix(u.pressedData(), keepButtonsPrefix): // its buttons stay
+	case u.Message == nil || !c.isAdmitted(by):
+	case u.Message.Flags&discordgo.MessageFlagsEphemeral != 0: // only the interaction's token can edit it
+		if inTime {
+			err = c.api.editOriginal(ctx, u.to, &discordgo.WebhookEdit{Components: &[]discordgo.MessageComponent{}})
+		}
+	default:
 		err = c.api.editMessage(ctx, &discordgo.MessageEdit{
 			Channel: u.ChannelID.String(), ID: u.Message.ID.String(), Components: &[]discordgo.MessageComponent{},
 		})
@@ -252,6 +268,14 @@ func (c *Channel) showReceived(ctx context.Context, u *receivedInteraction) {
 	if err != nil {
 		c.log.Debug("interaction not shown as received", zap.Stringer("id", u.ID), zap.Error(err))
 	}
+}
+
+// quotedCommand is the nonce of a command's text as the content of its response.
+const quotedCommand = "quoted command"
+
+// editOriginal edits the message of a response, or the message whose button was pressed.
+func (a *api) editOriginal(ctx context.Context, i *discordgo.Interaction, edit *discordgo.WebhookEdit) error {
+	return a.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil, func(l library) (any, error) { return l.InteractionResponseEdit(i, edit, l.options...) })
 }
 
 // quotedCommand is the text of a command as a quotation.

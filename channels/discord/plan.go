@@ -32,6 +32,9 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if parseSnowflake(m.Chat.ID) == 0 {
 		return nil, fmt.Errorf("%q is not a Discord chat", m.Chat.ID)
 	}
+	if m.Details != "" && m.DetailsPress != "" { // Discord cannot fold text
+		m.Buttons = append(slices.Clone(m.Buttons), detailsButton(m.DetailsPress))
+	}
 	for _, b := range m.Buttons {
 		if len(buttonData(b)) > maxButtonData {
 			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxButtonData)
@@ -39,16 +42,37 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	}
 	var out []channels.Outgoing
 	for _, p := range splitMessage(m) {
-		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text, Media: p.files})
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text, Media: p.files, Notification: m.Notification})
 	}
 	if len(out) == 0 {
 		return nil, nil
 	}
+	replyTo(out, m)
+	out[len(out)-1].Buttons = slices.Clone(m.Buttons)
+	return out, nil
+}
+
+// replyTo sets the message that the calls reply to. The first one replies; all private ones answer
+// the interaction. A reply also mentions the asker. The answer to a command or in the asker's own
+// thread needs a mention in the text, for which the last text has room.
+func replyTo(out []channels.Outgoing, m channels.Message) {
+	last := len(out) - 1
 	if m.ReplyTo != m.Chat.ID && isReference(m.ReplyTo) { // the first message of a thread is shown above it anyway
 		out[0].ReplyTo = m.ReplyTo
 	}
-	out[len(out)-1].Buttons = slices.Clone(m.Buttons)
-	return out, nil
+	for i := range out {
+		out[i].Mention = false
+		if m.Private && interactionNumber(m.ReplyTo) != 0 {
+			out[i].ReplyTo = m.ReplyTo
+		}
+	}
+	switch {
+	case !m.Mention || !isReference(m.ReplyTo):
+	case m.ReplyTo == m.Chat.ID || interactionNumber(m.ReplyTo) != 0:
+		out[last].Mention, out[last].ReplyTo = true, m.ReplyTo
+	default:
+		out[0].Mention = true
+	}
 }
 
 // isReference reports whether an ID is that of a message or of a use of a command.

@@ -18,6 +18,7 @@ const (
 	startTyping    = "POST /channels/{channel_id}/typing"
 	startThread    = "POST /channels/{channel_id}/messages/{message_id}/threads"
 	callback       = "POST /interactions/{interaction_id}/{interaction_token}/callback"
+	followup       = "POST /webhooks/{webhook_id}/{webhook_token}"
 	editOriginal   = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original"
 )
 

@@ -27,6 +27,14 @@ type messageRequest struct {
 	Attachments  []attachmentName `json:"attachments,omitempty"`
 }
 
+// messageCall is a call that creates or edits a message. body returns its body with the names of
+// the uploaded files.
+type messageCall struct {
+	route       route
+	method, url string
+	body        func(files []attachmentName) any
+}
+
 // messageResponse is the part of a create-message response that is used.
 type messageResponse struct {
 	ID snowflake `json:"id"`
@@ -44,6 +52,7 @@ type outgoingPost struct {
 	files    []channels.File
 	buttons  []channels.Button
 	replyTo  snowflake
+	private  *interactionResponse // nil: everybody in the chat sees the message
 	nonce    string
 }
 
@@ -59,11 +68,16 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	}
 	p := &outgoingPost{outgoing: o, channel: to, text: o.Text, files: o.Media, buttons: o.Buttons, nonce: messageNonce(o)}
 	if o.ReplyTo != "" {
-		p.replyTo = c.commandMessages.resolve(ctx, o.ReplyTo)
+		p.private = c.privateResponse(ctx, o)
+		p.replyTo = c.referencedMessage(ctx, o)
 	}
 	p.dropLargeFiles(c.guilds.uploadLimit(to))
 	for {
-		id, err := c.sendPost(ctx, p)
+		send := c.sendPost
+		if p.private != nil {
+			send = c.sendPrivate
+		}
+		id, err := send(ctx, p)
 		if err == nil {
 			return channels.Receipt{ID: id}, nil
 		}
@@ -72,6 +86,39 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		}
 		c.log.Warn("not sent as planned", zap.Stringer("chat", o.Chat), zap.Error(err))
 	}
+}
+
+// referencedMessage returns the message that a message replies to: the message itself, or the one
+// that shows the use of a command. 0 means that it is unknown, no longer remembered, or shown to
+// the asker only.
+func (c *Channel) referencedMessage(ctx context.Context, o channels.Outgoing) snowflake {
+	if o.ReplyTo == o.Chat.ID { // the first message of a thread is in another channel
+		return 0
+	}
+	if interactionNumber(o.ReplyTo) == 0 {
+		return parseSnowflake(o.ReplyTo)
+	}
+	r := c.responses.find(o.ReplyTo)
+	if r == nil || !r.command || r.private || !r.await(ctx) {
+		return 0
+	}
+	return r.message
+}
+
+// askerInText returns the user whom the text must mention, because the message replies to no
+// message of that user; 0 means nobody.
+func (c *Channel) askerInText(o channels.Outgoing) snowflake {
+	if !o.Mention {
+		return 0
+	}
+	if r := c.responses.find(o.ReplyTo); r != nil {
+		return r.asker
+	}
+	if o.ReplyTo == o.Chat.ID {
+		thread, _ := c.guilds.channel(parseSnowflake(o.Chat.ID))
+		return thread.starter
+	}
+	return 0
 }
 
 // messageNonce derives the idempotency key of a message from its Key and content. The content is
@@ -124,6 +171,8 @@ func (p *outgoingPost) dropRefusedPart(err error) bool {
 		p.files = nil
 	case !errors.As(err, &apiErr):
 		return false
+	case p.private != nil && isUnanswerable(err):
+		p.private = nil
 	case p.replyTo != 0 && apiErr.concerns("message_reference", cannotReply):
 		p.replyTo = 0
 	case len(p.buttons) > 0 && apiErr.concerns("components", 0):
@@ -134,31 +183,44 @@ func (p *outgoingPost) dropRefusedPart(err error) bool {
 	return true
 }
 
-// sendPost makes the call and returns the ID of the sent message.
+// sendPost makes the call and returns the ID of the sent message. Mentions in the agent's text
+// notify nobody.
 func (c *Channel) sendPost(ctx context.Context, p *outgoingPost) (string, error) {
 	m := messageRequest{
 		MessageSend: discordgo.MessageSend{Content: p.text, AllowedMentions: noMentions, Components: components(p.buttons)},
 		Nonce:       p.nonce, EnforceNonce: true,
 	}
-	if p.outgoing.Kind == channels.Progress {
+	if p.outgoing.Kind == channels.Progress || p.outgoing.Silent {
 		m.Flags = discordgo.MessageFlagsSuppressNotifications
 	}
 	if p.replyTo != 0 {
 		m.Reference = &discordgo.MessageReference{MessageID: p.replyTo.String(), FailIfNotExists: new(false)}
+		m.AllowedMentions = &discordgo.MessageAllowedMentions{Parse: noMentions.Parse, RepliedUser: p.outgoing.Mention}
+	}
+	if asker := c.askerInText(p.outgoing).String(); asker != "0" && channels.Runes(p.text+"\n<@"+asker+">") <= textLimit {
+		m.Content = strings.TrimLeft(p.text+"\n<@"+asker+">", "\n")
+		m.AllowedMentions = &discordgo.MessageAllowedMentions{Parse: noMentions.Parse, Users: []string{asker}}
 	}
 	r := route{createMessage, p.channel.String()}
+	return c.postMessage(ctx, messageCall{r, http.MethodPost, discordgo.EndpointChannelMessages(r.major), func(files []attachmentName) any {
+		m.Attachments = files
+		return m
+	}}, p.files)
+}
+
+// postMessage makes a call and returns the ID of the message.
+func (c *Channel) postMessage(ctx context.Context, call messageCall, files []channels.File) (string, error) {
 	var s messageResponse
 	var err error
-	if len(p.files) > 0 {
-		s, err = c.postFiles(ctx, r, m, p.files)
+	if len(files) > 0 {
+		s, err = c.postFiles(ctx, call, files)
 	} else {
-		err = c.api.call(ctx, r, &s, func(l library) (any, error) { // ChannelMessageSendComplex takes no nonce
-			messages := discordgo.EndpointChannelMessages(r.major)
-			return l.RequestWithBucketID(http.MethodPost, messages, m, messages, l.options...)
+		err = c.api.call(ctx, call.route, &s, func(l library) (any, error) { // ChannelMessageSendComplex takes no nonce
+			return l.RequestWithBucketID(call.method, call.url, call.body(nil), call.url, l.options...)
 		})
 	}
 	if err == nil && s.ID == 0 {
-		err = &noResponseError{Name: r.name, Err: errNotDiscord, Written: true}
+		err = &noResponseError{Name: call.route.name, Err: errNotDiscord, Written: true}
 	}
 	return s.ID.String(), err
 }

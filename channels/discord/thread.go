@@ -47,6 +47,7 @@ func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (ch
 		var apiErr *apiError
 		if err == nil || errors.As(err, &apiErr) && apiErr.Code == threadExists {
 			c.guilds.addChannel(channelObject{ID: m.ID, Type: r2.kind, Guild: r2.guild, Parent: r2.parent, Owner: me})
+			c.guilds.setStarter(m.ID, m.Author.ID)
 			return r2, m.ID
 		}
 		if apiErr != nil && apiErr.isPermanent() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, retryAfter(err))) {

@@ -33,22 +33,23 @@ type attachment struct {
 }
 
 type message struct {
-	ID           snowflake             `json:"id"`
-	Channel      snowflake             `json:"channel_id"`
-	Guild        snowflake             `json:"guild_id"` // only in events
-	Type         discordgo.MessageType `json:"type"`
-	Author       user                  `json:"author"`
-	Member       *member               `json:"member"`
-	Webhook      snowflake             `json:"webhook_id"`
-	Content      string                `json:"content"`
-	Mentions     []user                `json:"mentions"`
-	MentionRoles []snowflake           `json:"mention_roles"`
-	Attachments  []attachment          `json:"attachments"`
-	Embeds       []embed               `json:"embeds"`
-	Stickers     []sticker             `json:"sticker_items"`
-	Poll         *poll                 `json:"poll"`
-	Referenced   *message              `json:"referenced_message"`
-	Snapshots    []snapshot            `json:"message_snapshots"`
+	ID           snowflake              `json:"id"`
+	Channel      snowflake              `json:"channel_id"`
+	Guild        snowflake              `json:"guild_id"` // only in events
+	Type         discordgo.MessageType  `json:"type"`
+	Author       user                   `json:"author"`
+	Member       *member                `json:"member"`
+	Webhook      snowflake              `json:"webhook_id"`
+	Flags        discordgo.MessageFlags `json:"flags"`
+	Content      string                 `json:"content"`
+	Mentions     []user                 `json:"mentions"`
+	MentionRoles []snowflake            `json:"mention_roles"`
+	Attachments  []attachment           `json:"attachments"`
+	Embeds       []embed                `json:"embeds"`
+	Stickers     []sticker              `json:"sticker_items"`
+	Poll         *poll                  `json:"poll"`
+	Referenced   *message               `json:"referenced_message"`
+	Snapshots    []snapshot             `json:"message_snapshots"`
 }
 
 // snapshot is a forwarded message.

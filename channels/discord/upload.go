@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime/multipart"
-	"net/http"
 	"net/textproto"
 	"strconv"
 	"strings"
-
-	"github.com/bwmarrin/discordgo"
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
@@ -24,26 +21,27 @@ type attachmentName struct {
 }
 
 // postFiles makes a call with files when an upload slot is free.
-func (c *Channel) postFiles(ctx context.Context, r route, m messageRequest, files []channels.File) (messageResponse, error) {
+func (c *Channel) postFiles(ctx context.Context, call messageCall, files []channels.File) (messageResponse, error) {
+	var names []attachmentName
 	var uploads []httpclient.Upload
 	for i, f := range files {
 		name := downloads.Name(strings.ToValidUTF8(f.Name, "_"), "file")
-		m.Attachments = append(m.Attachments, attachmentName{strconv.Itoa(i), name})
+		names = append(names, attachmentName{strconv.Itoa(i), name})
 		uploads = append(uploads, httpclient.Upload{Field: "files[" + strconv.Itoa(i) + "]", Name: name, File: f})
 	}
-	c.api.limits.awaitBucket(ctx, r) // before taking a slot, so that other chats can use it
+	c.api.limits.awaitBucket(ctx, call.route) // before taking a slot, so that other chats can use it
 	select {
 	case c.uploadSlots <- struct{}{}:
 		defer func() { <-c.uploadSlots }()
 	case <-ctx.Done():
 		return messageResponse{}, ctx.Err()
 	}
-	return c.api.upload(ctx, r, m, uploads)
+	return c.api.upload(ctx, call, call.body(names), uploads)
 }
 
 // upload posts a message with files once the rate limit allows. It streams the files: the library
 // would hold the whole request in memory.
-func (a *api) upload(ctx context.Context, r route, m messageRequest, files []httpclient.Upload) (messageResponse, error) {
+func (a *api) upload(ctx context.Context, call messageCall, m any, files []httpclient.Upload) (messageResponse, error) {
 	body, err := httpclient.NewForm(func(w *multipart.Writer) error {
 		head := textproto.MIMEHeader{}
 		head.Set("Content-Disposition", `form-data; name="payload_json"`)
@@ -55,12 +53,12 @@ func (a *api) upload(ctx context.Context, r route, m messageRequest, files []htt
 		return json.NewEncoder(part).Encode(m)
 	}, files)
 	if err != nil {
-		return messageResponse{}, fmt.Errorf("%s: %w", r.name, err)
+		return messageResponse{}, fmt.Errorf("%s: %w", call.route.name, err)
 	}
 	defer body.Close()
 	var s messageResponse
-	err = a.callWithPermit(ctx, r, &s, func(ctx context.Context) {
-		req, err := body.Request(ctx, http.MethodPost, discordgo.EndpointChannelMessages(r.major))
+	err = a.callWithPermit(ctx, call.route, &s, func(ctx context.Context) {
+		req, err := body.Request(ctx, call.method, call.url)
 		if err != nil {
 			return
 		}

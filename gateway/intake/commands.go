@@ -17,11 +17,11 @@ import (
 // menu lists the gateway's commands.
 var menu = []channels.Command{
 	{Name: "stop", Help: "stop the current work and drop waiting messages"},
-	{Name: "status", Help: "show what is running, waiting and undelivered"},
+	{Name: "status", Help: "show what is running, waiting and undelivered", Private: true},
 	{Name: "new", Help: "start a new conversation"},
 	{Name: "retry", Help: "run your last message again"},
-	{Name: "whoami", Help: "show your ID and this chat's"},
-	{Name: "help", Help: "list these commands"},
+	{Name: "whoami", Help: "show your ID and this chat's", Private: true},
+	{Name: "help", Help: "list these commands", Private: true},
 }
 
 // agentMenu is the menu's entry with several agents.

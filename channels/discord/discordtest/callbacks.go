@@ -69,11 +69,13 @@ func (s *Server) applyAnswer(c *Call, i *interaction, kind int, d draft) error {
 		if err := s.applyDraft(c, ch, "data.", d, m); err != nil {
 			return err
 		}
+		m.limitTo(i.UserID)
 		s.addBotMessage(c, ch, m)
 		i.MessageID = m.ID
 	case kind == DeferredMessage:
 		m := s.newReply(c, i)
 		m.Flags |= d.flags() | FlagLoading
+		m.limitTo(i.UserID)
 		s.addBotMessage(c, ch, m)
 		i.MessageID, i.loading = m.ID, true
 	case kind == DeferredUpdate && i.message != nil:
@@ -101,6 +103,13 @@ func (s *Server) newReply(c *Call, i *interaction) *Message {
 		m.Type = TypeSlash
 	}
 	return m
+}
+
+// limitTo records who sees an ephemeral message.
+func (m *Message) limitTo(user string) {
+	if m.Flags&FlagEphemeral != 0 {
+		m.VisibleTo = user
+	}
 }
 
 // callbackResponse returns the body that a callback with with_response is answered with.

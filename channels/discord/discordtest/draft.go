@@ -68,10 +68,11 @@ func (d draft) flags() int {
 	return *d.Flags
 }
 
-// The flags that a bot may set: no link previews, no notification, and, in responses to
-// interactions, visible to one person only.
+// The flags that a bot may set: no link previews, when it sends a message also no notification, and
+// in responses to interactions also visible to one person only.
 const (
-	createFlags = 1<<2 | 1<<12
+	editFlags   = 1 << 2
+	createFlags = editFlags | FlagSilent
 	answerFlags = createFlags | FlagEphemeral
 )
 
@@ -163,7 +164,7 @@ func (s *Server) setReference(ch *channel, d draft, m *Message) error {
 		return wrong("REPLIES_CANNOT_REFERENCE_OTHER_CHANNEL", "Cannot reply to a message in a different channel")
 	}
 	to := ch.find(r.MessageID)
-	if to == nil {
+	if to == nil || to.Flags&FlagEphemeral != 0 {
 		if r.FailIfNotExists != nil && !*r.FailIfNotExists {
 			return nil
 		}

@@ -43,6 +43,7 @@ func (s *Server) followup(c *Call) (any, error) {
 	if err := s.applyDraft(c, ch, "", d, m); err != nil {
 		return nil, err
 	}
+	m.limitTo(i.UserID)
 	s.addBotMessage(c, ch, m)
 	i.Followups = append(i.Followups, m.ID)
 	return s.restView(m), nil

@@ -3,6 +3,7 @@ package discordtest
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -75,6 +76,9 @@ func (s *Server) addBotMessage(c *Call, ch *channel, m *Message) {
 func (s *Server) appendMessage(ch *channel, m *Message) {
 	m.ID, m.ChannelID = cmp.Or(m.ID, s.newID()), ch.ID
 	m.Timestamp = s.now().UTC()
+	if m.Flags&FlagLoading == 0 {
+		s.show(ch, m)
+	}
 	m.Mentions, m.MentionRoles = append([]User{}, m.Mentions...), append([]string{}, m.MentionRoles...)
 	m.Attachments = append([]Attachment{}, m.Attachments...)
 	m.Embeds, m.Components = append([]Embed{}, m.Embeds...), append([]Component{}, m.Components...)
@@ -84,6 +88,19 @@ func (s *Server) appendMessage(ch *channel, m *Message) {
 	}
 	ch.byID[m.ID] = m
 	ch.LastID = m.ID
+}
+
+// show records that a message is shown with its content, and whom it notifies.
+func (s *Server) show(ch *channel, m *Message) {
+	m.VisibleAt = time.Now()
+	if m.Flags&(FlagSilent|FlagEphemeral) != 0 {
+		return
+	}
+	for _, u := range append(slices.Clone(m.Mentions), ch.Recipients...) {
+		if u.ID != m.Author.ID && !slices.Contains(m.Notified, u.ID) {
+			m.Notified = append(m.Notified, u.ID)
+		}
+	}
 }
 
 // recordChange records a change of a message by the bot.
@@ -139,12 +156,18 @@ func (s *Server) applyEdit(c *Call, m *Message) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.flags()&^editFlags != 0 {
+		return nil, fieldError("flags", "BASE_TYPE_CHOICES", "flags %d cannot be set by an edit", d.flags())
+	}
 	edited := *m
 	edited.Flags &^= FlagLoading
 	if err := s.applyDraft(c, s.channels[m.ChannelID], "", d, &edited); err != nil {
 		return nil, err
 	}
 	edited.Edits, edited.Edited = m.Edits+1, new(s.now().UTC())
+	if m.Flags&FlagLoading != 0 {
+		s.show(s.channels[m.ChannelID], &edited)
+	}
 	*m = edited
 	s.recordChange(c, "edit", m)
 	s.dispatchMessage("MESSAGE_UPDATE", m)

@@ -64,6 +64,7 @@ const (
 	FlagHasThread = 1 << 5
 	FlagEphemeral = 1 << 6
 	FlagLoading   = 1 << 7
+	FlagSilent    = 1 << 12
 )
 
 // Message is a Discord message in its current state.
@@ -100,6 +101,15 @@ type Message struct {
 	Call    int  `json:"-"` // ID of the call that has sent it; 0 if a user has
 	Pinged  bool `json:"-"` // it notified @everyone, roles or users
 	Deleted bool `json:"-"`
+	// Notified are the IDs of the users whom the message has notified: those whom it mentions, and
+	// the recipient of a DM. A message with FlagSilent and an ephemeral one notify nobody; an edit
+	// notifies nobody.
+	Notified []string `json:"-"`
+	// VisibleAt is when the message was first shown with its content. The zero time means that it
+	// still shows that the bot is thinking.
+	VisibleAt time.Time `json:"-"`
+	// VisibleTo is the ID of the only user who sees an ephemeral message; "" means everybody.
+	VisibleTo string `json:"-"`
 }
 
 // Attachment is a file of a message. Its URL is signed and expires.

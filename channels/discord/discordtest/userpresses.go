@@ -15,6 +15,10 @@ func (s *Server) UserPresses(user, message, customID string, values ...string) (
 			err = fmt.Errorf("press: no message %s is shown", message)
 			return
 		}
+		if m.VisibleTo != "" && m.VisibleTo != user {
+			err = fmt.Errorf("press: %s does not see the message %s", user, message)
+			return
+		}
 		i := slices.IndexFunc(m.Buttons(), func(c Component) bool { return c.CustomID == customID && customID != "" })
 		if i < 0 {
 			err = fmt.Errorf("press: message %s has no %q", message, customID)
