@@ -126,6 +126,7 @@ func (c *Channel) callWithRepairs(ctx context.Context, p *outgoingPost, call fun
 		case isFormatRefused(err) && len(p.text.Entities) > 0:
 			p.text = p.text.Plain()
 		case isMediaTypeRefused(err) && p.switchToDocument():
+		case c.leaveTopic(ctx, p, err):
 		default:
 			var apiErr *apiError
 			if errors.As(err, &apiErr) {

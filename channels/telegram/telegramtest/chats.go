@@ -12,6 +12,7 @@ type chat struct {
 	messages  []*Message
 	lastID    int          // in supergroups and channels, which have a sequence of their own
 	topics    map[int]bool // of a forum
+	closed    map[int]bool // topics in which nobody can write
 	forbidden string       // description of the 403 that answers every send
 	migrated  int64
 }
@@ -87,6 +88,28 @@ func (s *Server) AddTopic(id int64, name string) int {
 		s.offerUpdate("message", encode(m), true)
 	})
 	return thread
+}
+
+// CloseTopic closes a topic, so that sends are answered with TOPIC_CLOSED.
+func (s *Server) CloseTopic(id int64, topic int) {
+	s.update(func() {
+		c := s.chatByID(id)
+		if c.closed == nil {
+			c.closed = map[int]bool{}
+		}
+		c.closed[topic] = true
+	})
+}
+
+// DeleteTopic deletes a topic with its messages.
+func (s *Server) DeleteTopic(id int64, topic int) {
+	s.update(func() {
+		c := s.chatByID(id)
+		delete(c.topics, topic)
+		for _, m := range c.messages {
+			m.deleted = m.deleted || m.IsTopicMessage && m.Thread == topic
+		}
+	})
 }
 
 // Block makes the user of a private chat block the bot: sends are answered with 403, and the bot

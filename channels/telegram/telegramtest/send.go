@@ -44,6 +44,8 @@ func (s *Server) writableChat(c *Call) (*chat, error) {
 	}
 	if thread := int(c.IntParam("message_thread_id")); thread != 0 && !to.topics[thread] {
 		return nil, expectedError("message thread not found")
+	} else if to.closed[thread] {
+		return nil, expectedError("TOPIC_CLOSED")
 	}
 	return to, nil
 }

@@ -1,0 +1,62 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/go-telegram/bot"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram/entities"
+)
+
+// closedTopicNotice is the first line of an answer that cannot be sent to its topic.
+const closedTopicNotice = "The topic of this answer is closed or deleted, so it is here:"
+
+// isTopicClosed reports whether a call was refused because its topic is closed or deleted.
+func isTopicClosed(err error) bool {
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.Code == http.StatusBadRequest && apiErr.mentions("thread not found", "TOPIC_CLOSED", "TOPIC_DELETED")
+}
+
+// leaveTopic makes an answer go to the group itself, after its topic has refused it. It reports
+// whether the call is to be made once more. Progress is not shown elsewhere.
+func (c *Channel) leaveTopic(ctx context.Context, p *outgoingPost, err error) bool {
+	if !isTopicClosed(err) || p.destination.thread == 0 || p.fixedChat || p.class.transient {
+		return false
+	}
+	p.destination.thread = 0
+	p.outgoing.ReplyTo = "" // the answered message is in the topic
+	limit := textLimit
+	if p.sendAs != asText {
+		limit = captionLimit
+	}
+	if text := addLine(closedTopicNotice, p.text); channels.UTF16(text.Text) <= limit {
+		p.text = text
+		return true
+	}
+	err = c.pace.wait(ctx, p.destination.chat, 1, p.class)
+	if err == nil {
+		_, err = execute(ctx, c.api, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: p.destination.chat, Text: closedTopicNotice, DisableNotification: true})
+	}
+	if err != nil {
+		c.log.Warn("chat not told that a topic is closed", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
+	}
+	return true
+}
+
+// addLine returns a text after a line.
+func addLine(line string, t entities.Text) entities.Text {
+	out := entities.Text{Text: line}
+	if t.Text != "" {
+		out.Text += "\n" + t.Text
+	}
+	shift := channels.UTF16(line) + 1
+	for _, e := range t.Entities {
+		e.Offset += shift
+		out.Entities = append(out.Entities, e)
+	}
+	return out
+}
