@@ -123,9 +123,11 @@ type ReceiveRequest struct {
 	Reply *Reply
 	// Restart (of an inbound message), Cancel (of all pending messages), StartConversation (of the
 	// chat) and Remember (of a memory; without a key: none) have the effects of the methods of the
-	// same name. They are part of the same transaction, so that they are neither lost nor repeated.
-	// Impossible ones are skipped.
+	// same name. Stop sets the status of a running inbound message to stopped until it is finished;
+	// Cancel implies that. They are part of the same transaction, so that they are neither lost nor
+	// repeated. Impossible ones are skipped.
 	Restart           int64
+	Stop              int64
 	Cancel            bool
 	StartConversation bool
 	Remember          Memory

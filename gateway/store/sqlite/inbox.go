@@ -292,11 +292,18 @@ func (t *tx) cancelPending(chat string, id int64, now time.Time) (int, error) {
 		return 0, err
 	}
 	if id == 0 {
-		if err := t.exec("UPDATE inbox SET status = 'stopped' WHERE state = 'running' AND chat = ? AND ended = 0 AND status <> ?", chat, store.Revoked); err != nil {
+		if err := t.markStopped(chat, 0); err != nil {
 			return 0, err
 		}
 	}
 	return n, t.updateLine(chat)
+}
+
+// markStopped records that the running inbound message of a chat was stopped, whichever it is or
+// only the one with the given ID, so that it does not run again after a crash.
+func (t *tx) markStopped(chat string, id int64) error {
+	return t.exec(`UPDATE inbox SET status = 'stopped'
+		WHERE state = 'running' AND chat = ?1 AND ended = 0 AND status <> ?2 AND (?3 = 0 OR id = ?3)`, chat, store.Revoked, id)
 }
 
 // Queue returns pending inbound messages of a chat.

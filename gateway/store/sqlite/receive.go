@@ -156,11 +156,16 @@ func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 	return result
 }
 
-// applyRequests carries out the Restart, Cancel, StartConversation and Remember of a request, and
-// skips impossible ones.
+// applyRequests carries out the Restart, Stop, Cancel, StartConversation and Remember of a request,
+// and skips impossible ones.
 func (t *tx) applyRequests(a store.ReceiveRequest, now time.Time) error {
 	if a.Restart != 0 {
 		if err := t.restartInbound(a.Restart); err != nil && !errors.Is(err, store.ErrState) {
+			return err
+		}
+	}
+	if a.Stop != 0 {
+		if err := t.markStopped(a.In.Chat.String(), a.Stop); err != nil {
 			return err
 		}
 	}

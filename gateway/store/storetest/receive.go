@@ -94,6 +94,35 @@ var receiveTests = []contractTest{
 		b.finishDone(running.ID)
 		b.equal("what is left", []string{b.claimOne().In.ID, b.claimOne().In.ID}, "[3 4]")
 	}},
+	{"a message may stop the running message of its chat and no other", func(b *fixture) {
+		running := b.receiveClaimed(ann, "1")
+		waiting := b.receiveQueued(ann, "2")[0]
+		other := b.receiveClaimed(bob, "3")
+		stop := func(id string, inbound int64) {
+			b.Helper()
+			_, result := b.receive(store.ReceiveRequest{In: incoming(ann, id), Settle: true, Stop: inbound})
+			b.equal("the result", result, store.Settled)
+		}
+		stop("of a pending one", waiting.ID)
+		stop("of another chat's", other.ID)
+		stop("of none", 99)
+		b.equal("the status of the running one", b.inbound(running.ID).Outcome.Status, "")
+		stop("of the running one", running.ID)
+		b.reopen()
+		b.adopt()
+		b.equal("the status of the stopped one", b.inbound(running.ID).Outcome.Status, "stopped")
+		b.equal("its state", b.inbound(running.ID).State, store.Running)
+		b.equal("what waits", b.inbound(waiting.ID).State, store.Pending)
+		b.equal("the status of the pending one", b.inbound(waiting.ID).Outcome.Status, "")
+		b.equal("the status of another chat's", b.inbound(other.ID).Outcome.Status, "")
+		b.finishDone(running.ID)
+		stop("of the ended one", running.ID)
+		b.equal("the status of the ended one", b.inbound(running.ID).Outcome.Status, "")
+		next := b.claimOne()
+		b.equal("what runs next", next.ID, waiting.ID)
+		stop("of the ended one again", running.ID)
+		b.equal("the status of the next one", b.inbound(next.ID).Outcome.Status, "")
+	}},
 	{"an answer that is too late is a message like any other", func(b *fixture) {
 		b.askQuestion("q", ann)
 		reply := func(id string) *store.Reply { return &store.Reply{Question: "q", Text: id, By: "7"} }
