@@ -79,7 +79,7 @@ func TestEventsReportDroppedMessages(t *testing.T) {
 	r.awaitText("1", "Cancelled.")
 	w.await(t, 2, "[dropped queued]")
 	w.await(t, 3, "[queued]")
-	r.net.UserWrites("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop all")
 	r.awaitText("1", "dropped")
 	w.await(t, 2, "[dropped queued]")
 	w.await(t, 3, "[dropped queued]")

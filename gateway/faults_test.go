@@ -40,7 +40,7 @@ func TestAStuckTurnIsAbandonedWhenItIsStopped(t *testing.T) {
 	r.net.UserWrites("1", "u", "work")
 	r.net.UserWrites("1", "u", "waits")
 	r.awaitText("1", "Queued")
-	r.net.UserWrites("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop all")
 	r.awaitText("1", "dropped")
 	r.net.UserWrites("1", "u", "again")
 	r.awaitText("1", "free")
@@ -98,39 +98,6 @@ func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 	r.expect("1", "you said hello")
 	if n := r.logs.FilterMessage("channel failed, will retry").Len(); n != 2 {
 		t.Errorf("logged %d times", n)
-	}
-}
-
-func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
-	t.Parallel()
-	r := newFixture(t, echo)
-	r.settings.OnCrash = "retry"
-	s, err := openStore(t, r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// What a gateway leaves that dies right after it took a /stop.
-	chat := channels.Chat{Channel: "net", ID: "1"}
-	received, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m1", User: channels.User{ID: "u"}, Text: "work"}, Claim: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true, Cancel: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r.start()
-	r.net.UserWrites("1", "u", "first") // m1 and m2 were seen already
-	r.net.UserWrites("1", "u", "second")
-	r.net.UserWrites("1", "u", "third")
-	r.awaitText("1", "you said third")
-	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "work") || strings.Contains(got, "restarted") {
-		t.Errorf("got %s", got)
-	}
-	if after, _, _ := r.store.Inbound(t.Context(), received.Inbound.ID); after.State != store.Interrupted {
-		t.Errorf("the inbound is %s", after.State)
 	}
 }
 

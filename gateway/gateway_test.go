@@ -81,7 +81,7 @@ func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 	began := time.Now()
 	r.net.UserWrites("1", "u", "work")
 	transient := r.awaitText("1", "⏳ step")
-	if transient.Kind != "progress" || len(transient.Buttons) != 1 || transient.Buttons[0] != "/stop" {
+	if transient.Kind != "progress" || len(transient.Buttons) != 1 || transient.Buttons[0] != "stop:1" {
 		t.Errorf("the transient is %+v", transient)
 	}
 	r.awaitText("1", "⏳ step 9") // the newest wins
@@ -117,28 +117,12 @@ func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 	}
 }
 
-func TestStopFreesTheChatAndDropsWaitingMessages(t *testing.T) {
-	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *again*) echo free;; *) touch up; exec sleep 300;; esac`).start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "waits")
-	r.awaitText("1", "Queued")
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "Stopped.")
-	r.net.UserWrites("1", "u", "again")
-	r.awaitText("1", "free")
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "Nothing is running.")
-}
-
 func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
 	r.net.UserWrites("1", "u", "work")
 	r.awaitFile("up")
-	r.net.UserPresses("1", "u", "/stop")
+	r.net.UserPresses("1", "u", "stop:1")
 	r.awaitText("1", "Stopped.")
 }
 

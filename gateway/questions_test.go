@@ -169,7 +169,7 @@ func TestAQuestionThatIsNotShownYetCannotBeAnsweredByTyping(t *testing.T) {
 	question := r.awaitText("1", "rm -rf\n1. Allow")
 	r.net.UserPresses("1", "u", question.Buttons[1])
 	r.awaitText("1", "told of rm -rf: Reject")
-	r.net.UserWrites("1", "u", "/stop")
+	r.net.UserWrites("1", "u", "/stop all")
 	r.awaitText("1", "dropped")
 }
 

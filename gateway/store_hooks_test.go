@@ -318,7 +318,7 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 	slow, release := make(chan struct{}), make(chan struct{})
 	r.startHooked(func(h *hookedStore) {
 		h.receive = func(a store.ReceiveRequest) error {
-			if a.Cancel && a.In.Chat.ID == "slow" {
+			if a.Stop != 0 && a.In.Chat.ID == "slow" {
 				close(slow)
 				<-release
 			}

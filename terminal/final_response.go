@@ -161,7 +161,7 @@ func (r *FinalResponse) failureText(f FinalOptions, status Status) (text, code s
 	case TimedOut:
 		return joinLines(text, fmt.Sprintf("Timed out after %d s.", f.Timeout)), "TIMEOUT"
 	case Stopped:
-		return joinLines(text, "Stopped."), "STOPPED"
+		return joinLines(text, "Stopped."), StoppedCode
 	case Done, Failed:
 	}
 	return text, r.code

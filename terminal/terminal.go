@@ -241,6 +241,9 @@ const (
 	Stopped  Status = "stopped" // ended by a person or the daemon
 )
 
+// StoppedCode is the code of the error frame that ends a turn which was told to stop.
+const StoppedCode = "STOPPED"
+
 // Outcome is how a turn ended, for exit statuses and records; the user has been told by frames.
 type Outcome struct {
 	Status   Status

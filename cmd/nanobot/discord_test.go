@@ -154,7 +154,7 @@ func TestDiscordStopButtonAndStrangers(t *testing.T) {
 			t.Fatal("nobody has typed")
 		}
 	}
-	i, err := b.api.UserPresses(ada, transient.ID, "/stop")
+	i, err := b.api.UserPresses(ada, transient.ID, "stop:1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (s *soak) askQuestion(c *soakChat) {
 		kind = "plain"
 	}
 	switch kind {
-	case "hang": // what waits in the chat would be dropped by /stop
+	case "hang": // /stop all would drop what waits in the chat
 		s.settled(c, 0)
 	case "photos":
 		say = c.photos
@@ -181,7 +181,7 @@ func (s *soak) stopTurn(c *soakChat) {
 	for end := time.Now().Add(soakTimeout); time.Now().Before(end); {
 		before := ended(c.shown())
 		c.stops++
-		c.say("/stop")
+		c.say("/stop all")
 		for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 			if shown := c.shown(); ended(shown) > before {
 				return

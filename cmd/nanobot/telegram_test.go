@@ -136,7 +136,7 @@ func TestTelegramStopButtonAndStrangers(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
 	b.api.UserSends(7, "work")
 	board := b.api.WaitForText(t, 7, "⏳ working")
-	b.awaitAcknowledgement(b.api.UserPresses(7, 7, board.ID, "/stop"))
+	b.awaitAcknowledgement(b.api.UserPresses(7, 7, board.ID, "stop:1"))
 	b.api.WaitForText(t, 7, "Stopped.")
 	if shown, gone := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) == 1 }); !gone {
 		t.Errorf("the progress stays: %+v", shown)

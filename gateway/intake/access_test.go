@@ -166,7 +166,7 @@ func TestCommandsAreAcceptedUpToTwiceTheRateLimitAndStopAlways(t *testing.T) {
 		r.writeMessage("ann", "/whoami", "user id: ann")
 		r.writeMessage("ann", "/whoami", tooMany)
 		r.writeMessage("bob", "of another person")
-		r.writeMessage("ann", "/stop", "1 waiting message dropped.")
+		r.writeMessage("ann", "/stop all", "1 waiting message dropped.")
 		r.checkEqual("the turn is cancelled with", r.runningTurn("ann").cancelled, []error{errStopped})
 		r.writeMessage("ann", "/new", tooMany)
 		time.Sleep(time.Minute)

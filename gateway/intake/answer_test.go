@@ -61,7 +61,7 @@ func TestAQuestionOfATurnThatDoesNotRunCannotBeAnsweredByTyping(t *testing.T) {
 		if err := r.store.Requeue(r.t.Context(), asking.ID, false); err != nil { // as after a crash
 			r.t.Fatal(err)
 		}
-		r.writeMessage("ann", "/stop", "1 waiting message dropped.")
+		r.writeMessage("ann", "/stop all", "1 waiting message dropped.")
 		r.writeMessage("ann", "something else")
 		r.checkEqual("answers", r.answered, []string(nil))
 		r.checkEqual("the message has a turn", r.runningTurn("ann").inbound.In.Text, "something else")

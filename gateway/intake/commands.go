@@ -16,7 +16,7 @@ import (
 
 // menu lists the gateway's commands.
 var menu = []channels.Command{
-	{Name: "stop", Help: "stop the current work and drop waiting messages"},
+	{Name: "stop", Help: "stop the current work; /stop all also drops the waiting messages", Args: true},
 	{Name: "status", Help: "show what is running, waiting and undelivered", Private: true},
 	{Name: "new", Help: "start a new conversation"},
 	{Name: "retry", Help: "run your last message again"},
@@ -51,8 +51,9 @@ type command struct {
 // commandCall is one invocation of a command.
 type commandCall struct {
 	*Intake
-	in   channels.Incoming
-	args string
+	in      channels.Incoming
+	args    string
+	running Turn // the chat's turn; nil: there is none
 	// request stores the command. Changes on disk belong into it, so that they happen once, in the
 	// same transaction.
 	request *store.ReceiveRequest
@@ -89,11 +90,12 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	if c.stops || c.clearsMemory { // the command also applies to a turn that is being claimed
 		i.o.Lanes.AwaitClaim()
 	}
+	running := i.o.Lanes.RunningTurn(in.Chat)
 	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
 	var answer channels.Message
 	var chosen string
-	text, err := c.do(commandCall{i, in, args, &request, &answer, &dropped, &chosen}, ctx)
+	text, err := c.do(commandCall{i, in, args, running, &request, &answer, &dropped, &chosen}, ctx)
 	if err != nil {
 		return err
 	}
@@ -117,18 +119,11 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 		}
 		return err
 	}
-	t := i.o.Lanes.RunningTurn(in.Chat)
-	if c.clearsMemory && t != nil {
-		return t.ResetMemory(storeOutcome)
+	if c.clearsMemory && running != nil {
+		return running.ResetMemory(storeOutcome)
 	}
-	if err = storeOutcome(); !first || !c.stops {
-		return err
-	}
-	// The chat's queue is empty, and no message is queued while the chat is locked. So the turn
-	// that is running or being claimed now was claimed before the /stop.
-	i.o.Lanes.AwaitClaim()
-	if t := i.o.Lanes.RunningTurn(in.Chat); t != nil {
-		t.Cancel(i.o.Stopped) // the turn posts that it was stopped
+	if err = storeOutcome(); first {
+		i.cancelStopped(request, running)
 	}
 	return err
 }
@@ -174,78 +169,12 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	return b.String() + "Everything else goes to the agent.", nil
 }
 
-// stop drops the waiting messages and has the turn cancelled, which is abandoned if it does not
-// end. Without a turn, it ends the agents' background commands.
-func (c commandCall) stop(ctx context.Context) (string, error) {
-	waiting, err := c.waiting(ctx)
-	if err == nil {
-		err = c.collectDropped(ctx)
-	}
-	if err != nil {
-		return "", err
-	}
-	c.request.Cancel = true
-	var said []string
-	if waiting > 0 {
-		said = append(said, quantity(waiting, "waiting message")+" dropped.")
-	}
-	running := c.o.Lanes.RunningTurn(c.in.Chat)
-	if ended := c.stopBackgroundCommands(running); ended > 0 {
-		said = append(said, quantity(ended, "command")+" stopped.")
-	}
-	if running == nil && len(said) == 0 {
-		return "Nothing is running.", nil
-	}
-	return strings.Join(said, " "), nil
-}
-
 // quantity returns a number with its noun, which has an s in the plural.
 func quantity(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// stopBackgroundCommands ends the background commands of all agents in the chat, except the agent
-// of the running turn, which ends its own. It returns the number of ended commands.
-func (c commandCall) stopBackgroundCommands(running Turn) (ended int) {
-	for name, agent := range c.o.Settings().Agents {
-		if running == nil || running.Agent() != name {
-			ended += agent.Runner.StopCommands(c.in.Chat.String())
-		}
-	}
-	return ended
-}
-
-// maxReportedDrops bounds the events about dropped turns.
-const maxReportedDrops = 1000
-
-// collectDropped lists the waiting turns, for the observers.
-func (c commandCall) collectDropped(ctx context.Context) error {
-	if c.o.Events == nil {
-		return nil
-	}
-	inbounds, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: maxReportedDrops})
-	if err != nil {
-		return fmt.Errorf("read waiting messages: %w", err)
-	}
-	for _, i := range inbounds {
-		*c.dropped = append(*c.dropped, i.ID)
-	}
-	return nil
-}
-
-// waiting counts the chat's messages that were not passed to an agent.
-func (c commandCall) waiting(ctx context.Context) (int, error) {
-	n, err := c.o.Store.CountPending(ctx, c.in.Chat)
-	if err != nil {
-		return 0, fmt.Errorf("count waiting messages: %w", err)
-	}
-	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
-		n -= t.InjectedCount()
-	}
-	return max(n, 0), nil
 }
 
 func (c commandCall) newConversation(context.Context) (string, error) {

@@ -6,46 +6,9 @@ import (
 	"time"
 
 	"nanobot/channels"
-	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
-
-func TestStopCancelsTheTurnAndDropsWaitingMessagesOnce(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		second := r.writeMessage("ann", "two", "Queued")
-		third := r.writeMessage("ann", "three", "Queued")
-		r.events = nil
-		stop := r.message("ann", " /STOP please")
-		r.receive(stop, "2 waiting messages dropped.")
-		r.checkEqual("the turn is cancelled with", r.runningTurn("ann").cancelled, []error{errStopped})
-		r.checkInbounds("ann", "one running", "two dead", "three dead", " /STOP please done")
-		r.checkEqual("records", r.decisions(), []string{"command allowed /stop"})
-		r.checkEqual("events", fmt.Sprint(r.events), fmt.Sprint([]events.Event{
-			{Type: events.Dropped, Chat: chatOf("ann"), Inbound: third.ID, Reason: events.Cancelled},
-			{Type: events.Dropped, Chat: chatOf("ann"), Inbound: second.ID, Reason: events.Cancelled},
-		}))
-
-		r.finishTurn("ann")
-		r.writeMessage("ann", "four")
-		r.receive(stop)
-		r.checkEqual("a /stop that is delivered again cancels the next turn with", r.runningTurn("ann").cancelled, []error(nil))
-		r.checkEqual("records of it", r.decisions(), []string(nil))
-	})
-}
-
-func TestStopBetweenTurnsEndsBackgroundCommands(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "/stop", "Nothing is running.")
-		r.agents.left = 3
-		r.writeMessage("ann", "/stop", "3 commands stopped.")
-		r.agents.left = 3
-		r.writeMessage("ann", "hello")
-		r.writeMessage("ann", "/stop")
-		r.checkEqual("commands that a stopped turn ends by itself", r.agents.left, 3)
-	})
-}
 
 func TestNewClearsTheConversationAndTheMemoryOfTheRunningTurn(t *testing.T) {
 	runIntake(t, func(r *fixture) {
@@ -100,7 +63,7 @@ Not delivered:
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
-		r.writeMessage("ann", "/help", `/stop: stop the current work and drop waiting messages
+		r.writeMessage("ann", "/help", `/stop: stop the current work; /stop all also drops the waiting messages
 /status: show what is running, waiting and undelivered
 /new: start a new conversation
 /retry: run your last message again

@@ -34,7 +34,7 @@ func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set S
 	case store.Busy:
 		return i.dropMessage(ctx, in, events.Busy, "I am still working on your last message. Send it again later, or /stop.")
 	case store.Full:
-		return i.dropMessage(ctx, in, events.QueueFull, quantity(result.Waiting, "message")+" already waiting, which is the limit. /stop empties the queue.")
+		return i.dropMessage(ctx, in, events.QueueFull, quantity(result.Waiting, "message")+" already waiting, which is the limit. /stop all empties the queue.")
 	case store.Queued:
 		return i.handleQueued(ctx, how, result)
 	case store.Duplicate, store.Claimed, store.Settled:

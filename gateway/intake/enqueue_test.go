@@ -77,7 +77,7 @@ func TestTheQueueLimitDoesNotCountInjectedMessages(t *testing.T) {
 			r.checkEqual("the state of "+text, r.writeMessage("ann", text).State, store.Pending)
 		}
 		delete(r.lanes.turns, chatOf("ann")) // its agent has ended: now they wait
-		r.writeMessage("ann", "five", "3 messages already waiting, which is the limit. /stop empties the queue.")
+		r.writeMessage("ann", "five", "3 messages already waiting, which is the limit. /stop all empties the queue.")
 	})
 }
 
@@ -93,14 +93,17 @@ func TestAnInjectionDoesNotOvertakeWaitingMessages(t *testing.T) {
 		if got := r.runningTurn("ann").injected; len(got) != 1 || got[0].ID != first.ID {
 			r.t.Errorf("the turn was handed %v", got)
 		}
-		r.writeMessage("ann", "/stop", "2 waiting messages dropped.") // the agent has the other one
+		r.writeMessage("ann", "/stop", "2 messages still wait; /stop all drops them.") // the agent has read the other one
+		r.runningTurn("ann").unread = 1
+		r.writeMessage("ann", "/stop", "I am already stopping it. 3 messages still wait; /stop all drops them.")
+		r.writeMessage("ann", "/stop all", "3 waiting messages dropped.")
 	})
 }
 
 func TestTheQueueOfAChatHasALimit(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.settings.QueueLimit = 1
-		full := "1 message already waiting, which is the limit. /stop empties the queue."
+		full := "1 message already waiting, which is the limit. /stop all empties the queue."
 		r.writeMessage("ann", "one")
 		r.writeMessage("ann", "two", "Queued, number 1 in line.")
 		r.writeMessage("ann", "three", full)

@@ -221,6 +221,16 @@ func (r *fixture) finishTurn(user string) {
 	delete(r.lanes.turns, chatOf(user))
 }
 
+// claimNext claims the next message of the queue and starts its turn.
+func (r *fixture) claimNext(user string) {
+	r.t.Helper()
+	claimed, err := r.store.Claim(r.t.Context(), 1)
+	if err != nil || len(claimed) != 1 {
+		r.t.Fatalf("claimed %v, %v", claimed, err)
+	}
+	r.lanes.turns[chatOf(user)] = &fakeTurn{inbound: claimed[0]}
+}
+
 // decisions returns the decisions that were recorded since its last call.
 func (r *fixture) decisions() (all []string) {
 	for _, a := range r.records {
@@ -330,6 +340,7 @@ type fakeTurn struct {
 	forgot     bool
 	injected   []store.Inbound
 	withdrawn  []string
+	unread     int // of the injected messages
 
 	controller   terminal.Controller
 	reader       *fakeReader
@@ -357,6 +368,7 @@ func (t *fakeTurn) Cancel(cause error)           { t.cancelled = append(t.cancel
 func (t *fakeTurn) Revoke()                      { t.revoked = true }
 func (t *fakeTurn) Inject(inbound store.Inbound) { t.injected = append(t.injected, inbound) }
 func (t *fakeTurn) InjectedCount() int           { return len(t.injected) }
+func (t *fakeTurn) UnreadCount() int             { return t.unread }
 func (t *fakeTurn) WithdrawInjected(user string) { t.withdrawn = append(t.withdrawn, user) }
 
 func (t *fakeTurn) WithdrawMessage(inbound int64) bool {

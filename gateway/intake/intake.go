@@ -75,9 +75,11 @@ type Turn interface {
 	// sent again below it.
 	MoveBoardDown()
 	// Inject passes a message to the running agent, if the agent accepts it. InjectedCount returns
-	// the number of injected messages.
+	// the number of injected messages, and UnreadCount the number of those that the agent has not
+	// read yet.
 	Inject(inbound store.Inbound)
 	InjectedCount() int
+	UnreadCount() int
 	// WaitingInjectors returns the users whose injected messages the agent has not read yet.
 	// WithdrawInjected withdraws those of one user.
 	WaitingInjectors() []string

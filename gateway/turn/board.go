@@ -149,7 +149,7 @@ func (b *board) render() *channels.Outgoing {
 	}
 	parts, err := b.t.ch.Plan(channels.Message{
 		Chat: b.t.inbound.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.inbound.In.ID, Screen: now.screen,
-		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: "Stop", Data: "/stop"}),
+		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: "Stop", Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
 	})
 	if err != nil || len(parts) == 0 {
 		return nil

@@ -82,8 +82,8 @@ func TestAScreenIsTheBoardAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 		if n := len(r.box.shown); n < 6 || n > 9 { // ten seconds of it, and the last
 			t.Errorf("%d edits: %q", n, r.box.shown)
 		}
-		checkEqual(t, "first shown", r.box.shown[0], "Counting|step 0[/take true][/stop false]")
-		checkEqual(t, "last shown", r.box.shown[len(r.box.shown)-1], "Counting|step 99[/take true][/stop false]")
+		checkEqual(t, "first shown", r.box.shown[0], "Counting|step 0[/take true][stop:7 false]")
+		checkEqual(t, "last shown", r.box.shown[len(r.box.shown)-1], "Counting|step 99[/take true][stop:7 false]")
 		checkEqual(t, "posted", r.box.posted, []string{})
 		checkEqual(t, "removed", r.box.removed, []string{"s1"})
 	})
@@ -98,7 +98,7 @@ func TestAScreenThatLooksTheSameIsNotShownAgain(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 		})
-		checkEqual(t, "shown", r.box.shown, []string{"|waiting[/take true][/stop false]", "(15s)|waiting[/take true][/stop false]", "(30s)|waiting[/take true][/stop false]"})
+		checkEqual(t, "shown", r.box.shown, []string{"|waiting[/take true][stop:7 false]", "(15s)|waiting[/take true][stop:7 false]", "(30s)|waiting[/take true][stop:7 false]"})
 	})
 }
 
@@ -185,7 +185,7 @@ func TestTheLastScreenIsShownAlsoWhenTheNetworkRefusesItAtFirst(t *testing.T) {
 			}
 			time.Sleep(8 * time.Second)
 		})
-		checkEqual(t, "last shown", box.shown[len(box.shown)-1], "|step 2[/take true][/stop false]")
+		checkEqual(t, "last shown", box.shown[len(box.shown)-1], "|step 2[/take true][stop:7 false]")
 		checkEqual(t, "shown", len(box.shown), 3)
 	})
 }

@@ -37,6 +37,9 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 		return nil
 	}
 	m := outbox.Reply(t.inbound, FrameMessage(f))
+	if f.Code == terminal.StoppedCode && t.working.hasEnded() { // a person wanted it to end, so it has not failed
+		m.Kind, m.Code = channels.Answer, ""
+	}
 	m.Sequence = t.nextSequence(f)
 	m.CopyContext = func(size int64) context.Context { return t.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { t.countCopy(running, size) }

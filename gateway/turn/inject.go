@@ -73,6 +73,14 @@ func (t *Turn) InjectedCount() int {
 	return len(t.injections.messages)
 }
 
+// UnreadCount returns the number of injected messages that the agent has not read yet. They get
+// turns of their own if this one ends now.
+func (t *Turn) UnreadCount() int {
+	t.injections.mu.Lock()
+	defer t.injections.mu.Unlock()
+	return min(len(t.injections.lines), len(t.injections.messages))
+}
+
 // closeAndListRead stops further injections and returns the injected messages that the agent has
 // read. The others are still in the inbox and get turns of their own.
 func (j *injections) closeAndListRead(unread int) []int64 {

@@ -97,7 +97,7 @@ func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Ou
 		}
 		// Yielding the slot lets turns run that need no new process.
 		if !t.slot.Yield(ctx, pause) {
-			return terminal.Outcome{Status: terminal.Stopped}, calls.emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: "Stopped."})
+			return terminal.Outcome{Status: terminal.Stopped}, calls.emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: "Stopped."})
 		}
 		pause = min(2*pause, maxShortagePause)
 	}

@@ -204,7 +204,7 @@ func (e *execution) promptLastStep(ctx context.Context) error {
 // endStopped tells the chat that the run waits.
 func (e *execution) endStopped() (terminal.Outcome, error) {
 	text := fmt.Sprintf("Stopped. The run of %q waits at step %d. To continue, send /run resume", runTitle(e.run), e.run.Step)
-	return terminal.Outcome{Status: terminal.Stopped}, e.turn.Emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: text, Sequence: noteSequence})
+	return terminal.Outcome{Status: terminal.Stopped}, e.turn.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: text, Sequence: noteSequence})
 }
 
 // showBoard shows the checklist on the board of the turn, above the agent's progress.

@@ -1,0 +1,142 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// stop has the running turn cancelled, which is abandoned if it does not end; the next message of
+// the queue then gets its turn. "/stop all" also drops the queue. Without a turn, it ends the
+// agents' background commands. The button of a board stops the turn of that board only.
+func (c commandCall) stop(ctx context.Context) (string, error) {
+	known, err := c.o.Store.Known(ctx, c.in.Chat, c.in.ID)
+	if err != nil {
+		return "", fmt.Errorf("look up message: %w", err)
+	}
+	if known && c.in.ID != "" { // a duplicate must not end commands that were started since
+		return "", nil
+	}
+	if c.in.Press != "" && c.args != "" && !c.isRunning(c.args) {
+		return "That has ended already.", nil
+	}
+	waiting, err := c.waiting(ctx)
+	if err != nil {
+		return "", err
+	}
+	all := c.in.Press == "" && strings.EqualFold(c.args, "all")
+	if all {
+		if err := c.collectDropped(ctx); err != nil {
+			return "", err
+		}
+		c.request.Cancel = true
+	}
+	stopping, err := c.stopRunning(ctx)
+	if err != nil {
+		return "", err
+	}
+	var said []string
+	ended := c.stopBackgroundCommands()
+	switch {
+	case ended > 0:
+		said = append(said, quantity(ended, "command")+" stopped.")
+	case stopping && !all:
+		said = append(said, "I am already stopping it.")
+	case c.running == nil && (waiting == 0 || !all):
+		said = append(said, "Nothing is running.")
+	}
+	return strings.Join(append(said, waitingText(waiting, all)...), " "), nil
+}
+
+// isRunning reports whether the chat's turn is that of the given inbound message.
+func (c commandCall) isRunning(inbound string) bool {
+	return c.running != nil && strconv.FormatInt(c.running.Inbound().ID, 10) == inbound
+}
+
+// stopRunning has the running turn stopped, if there is one. It reports whether an earlier command
+// has stopped it, so that it is about to end.
+func (c commandCall) stopRunning(ctx context.Context) (already bool, err error) {
+	if c.running == nil {
+		return false, nil
+	}
+	c.request.Stop = c.running.Inbound().ID
+	now, _, err := c.o.Store.Inbound(ctx, c.request.Stop)
+	if err != nil {
+		return false, fmt.Errorf("read running message: %w", err)
+	}
+	return now.Outcome.Status == string(terminal.Stopped), nil
+}
+
+// waitingText says what a /stop means for the waiting messages.
+func waitingText(waiting int, dropped bool) []string {
+	switch {
+	case waiting == 0:
+		return nil
+	case dropped:
+		return []string{quantity(waiting, "waiting message") + " dropped."}
+	case waiting == 1:
+		return []string{"1 message still waits; /stop all drops it."}
+	}
+	return []string{fmt.Sprintf("%d messages still wait; /stop all drops them.", waiting)}
+}
+
+// cancelStopped ends the turn that a stored command has stopped. running is the turn that the
+// command found.
+func (i *Intake) cancelStopped(stored store.ReceiveRequest, running Turn) {
+	if stored.Cancel {
+		// The chat's queue is empty, and no message is queued while the chat is locked. So the turn
+		// that is running or being claimed now was claimed before the command was stored.
+		i.o.Lanes.AwaitClaim()
+		running = i.o.Lanes.RunningTurn(stored.In.Chat)
+	} else if stored.Stop == 0 {
+		return
+	}
+	if running != nil {
+		running.Cancel(i.o.Stopped) // the turn posts that it was stopped
+	}
+}
+
+// stopBackgroundCommands ends the background commands of all agents in the chat, except the agent
+// of the running turn, which ends its own. It returns the number of ended commands.
+func (c commandCall) stopBackgroundCommands() (ended int) {
+	for name, agent := range c.o.Settings().Agents {
+		if c.running == nil || c.running.Agent() != name {
+			ended += agent.Runner.StopCommands(c.in.Chat.String())
+		}
+	}
+	return ended
+}
+
+// maxReportedDrops bounds the events about dropped turns.
+const maxReportedDrops = 1000
+
+// collectDropped lists the waiting turns, for the observers.
+func (c commandCall) collectDropped(ctx context.Context) error {
+	if c.o.Events == nil {
+		return nil
+	}
+	inbounds, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: maxReportedDrops})
+	if err != nil {
+		return fmt.Errorf("read waiting messages: %w", err)
+	}
+	for _, i := range inbounds {
+		*c.dropped = append(*c.dropped, i.ID)
+	}
+	return nil
+}
+
+// waiting counts the chat's messages that no agent has read.
+func (c commandCall) waiting(ctx context.Context) (int, error) {
+	n, err := c.o.Store.CountPending(ctx, c.in.Chat)
+	if err != nil {
+		return 0, fmt.Errorf("count waiting messages: %w", err)
+	}
+	if c.running != nil { // what it has read stays pending until it ends
+		n -= c.running.InjectedCount() - c.running.UnreadCount()
+	}
+	return max(n, 0), nil
+}
