@@ -50,7 +50,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"sandboxRequired":false,"user":"","passHistory":0,"approvers":[],"mcpServers":{}},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
-		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
+		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
@@ -131,7 +131,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			telegram.Name: &telegram.Settings{
 				Enabled: true, Token: config.Secret("file:" + filepath.Join(folder, "token")), AllowFrom: []string{"123456789"},
 				Groups: "all", Mode: "webhook",
-				MaxDownload: 5000000, WebhookURL: "https://bot.example.com:8443/telegram", WebhookSecret: "A-z_0",
+				MaxDownload: 5000000, Rich: "off", Drafts: "off", Reactions: "off", GroupDocuments: true, WebhookURL: "https://bot.example.com:8443/telegram", WebhookSecret: "A-z_0",
 			},
 			discord.Name: &discord.Settings{
 				Enabled: true, Token: "env:DISCORD_TOKEN", AllowFrom: []string{"*"}, APIBase: "http://localhost:1", Groups: "off", Thread: true,

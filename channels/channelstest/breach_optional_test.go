@@ -18,6 +18,10 @@ type faultyOptional struct {
 	edit         func(ctx context.Context, id string, o channels.Outgoing) error
 	remove       func(ctx context.Context, chat channels.Chat, id string) error
 	replace      func(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error)
+	drafts       func(chat channels.Chat) bool
+	draft        func(ctx context.Context, key string, o channels.Outgoing) error
+	reacts       func(chat channels.Chat) bool
+	react        func(ctx context.Context, chat channels.Chat, id string, r channels.Reaction) error
 	fileLimit    func(chat channels.Chat) (int64, string)
 	typing       func(ctx context.Context, chat channels.Chat) error
 	resume       func(cursor string)
@@ -63,6 +67,22 @@ func (o faultyOptional) Remove(ctx context.Context, chat channels.Chat, id strin
 
 func (o faultyOptional) Replace(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
 	return overridden(o.replace, o.replace != nil, o.fakeChannel.Replace)(ctx, id, m)
+}
+
+func (o faultyOptional) Drafts(chat channels.Chat) bool {
+	return overridden(o.drafts, o.drafts != nil, o.fakeChannel.Drafts)(chat)
+}
+
+func (o faultyOptional) Draft(ctx context.Context, key string, m channels.Outgoing) error {
+	return overridden(o.draft, o.draft != nil, o.fakeChannel.Draft)(ctx, key, m)
+}
+
+func (o faultyOptional) Reacts(chat channels.Chat) bool {
+	return overridden(o.reacts, o.reacts != nil, o.fakeChannel.Reacts)(chat)
+}
+
+func (o faultyOptional) React(ctx context.Context, chat channels.Chat, id string, r channels.Reaction) error {
+	return overridden(o.react, o.react != nil, o.fakeChannel.React)(ctx, chat, id, r)
 }
 
 func (o faultyOptional) FileLimit(chat channels.Chat) (int64, string) {
@@ -126,4 +146,4 @@ func withFault(change func(f fakeChannel, o *faultyOptional)) func(*testing.T, f
 	}
 }
 
-var optionalBreaches = slices.Concat(editBreaches, optionalSendBreaches, optionalRunBreaches, serveBreaches)
+var optionalBreaches = slices.Concat(editBreaches, optionalDraftBreaches, optionalSendBreaches, optionalRunBreaches, serveBreaches)

@@ -54,6 +54,11 @@ type Optional struct {
 	// VisibleTexts returns the texts of the bot's messages that Chat shows now, in order: as
 	// edited, and without removed ones. Editor, Replacer.
 	VisibleTexts func() []string
+	// DraftText returns the draft that Chat shows now, or "". Drafter.
+	DraftText func() string
+	// MessageToReact makes a user send a message to a chat in which the bot reacts. reactions
+	// returns the bot's reactions to it. Reactor.
+	MessageToReact func() (chat channels.Chat, id string, reactions func() []string)
 	// TypingCount returns how many typing indicators were shown in Chat. Typer.
 	TypingCount func() int
 	// Restart returns a new channel with the same settings and state on the same network, as after

@@ -14,6 +14,8 @@ import (
 
 var (
 	_ channels.Replacer       = fakeChannel{}
+	_ channels.Drafter        = fakeChannel{}
+	_ channels.Reactor        = fakeChannel{}
 	_ channels.FileLimiter    = fakeChannel{}
 	_ channels.Typer          = fakeChannel{}
 	_ channels.Repeater       = fakeChannel{}
@@ -43,6 +45,11 @@ func (n *network) optional() Optional {
 				out = append(out, s.text)
 			}
 			return out
+		},
+		DraftText: func() string { return withLock(n, func() string { return n.draft }) },
+		MessageToReact: func() (channels.Chat, string, func() []string) {
+			shown := func() []string { return withLock(n, func() []string { return n.reactions }) }
+			return channels.Chat{Channel: "fake", ID: "group"}, "1", shown
 		},
 		TypingCount:      func() int { return withLock(n, func() int { return n.typingCount }) },
 		Restart:          func() channels.Channel { return fakeChannel{n, &channelState{memory: n.memory}} },
@@ -144,6 +151,27 @@ func (f fakeChannel) Remove(_ context.Context, _ channels.Chat, id string) error
 
 func (f fakeChannel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
 	return channels.Receipt{ID: id}, f.Edit(ctx, id, o)
+}
+
+func (f fakeChannel) Drafts(channels.Chat) bool { return true }
+
+func (f fakeChannel) Draft(_ context.Context, _ string, o channels.Outgoing) error {
+	f.net.mu.Lock()
+	defer f.net.mu.Unlock()
+	f.net.draft = o.Text
+	return nil
+}
+
+func (f fakeChannel) Reacts(channels.Chat) bool { return true }
+
+func (f fakeChannel) React(_ context.Context, _ channels.Chat, _ string, r channels.Reaction) error {
+	f.net.mu.Lock()
+	defer f.net.mu.Unlock()
+	f.net.reactions = nil
+	if r != channels.NoReaction {
+		f.net.reactions = []string{string(r)}
+	}
+	return nil
 }
 
 func (f fakeChannel) FileLimit(channels.Chat) (int64, string) { return 1 << 20, "files up to 1 MB" }

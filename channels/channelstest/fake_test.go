@@ -30,6 +30,8 @@ type network struct {
 	keys         map[string]string // receipts by Key
 	userMessages []userMessage
 	typingCount  int
+	draft        string
+	reactions    []string
 	// buttons are those of the newest message.
 	buttons   []channels.Button
 	menu      []string
@@ -321,6 +323,6 @@ func (f fakeChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Re
 	}
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
-	f.net.buttons = o.Buttons
+	f.net.buttons, f.net.draft = o.Buttons, ""
 	return channels.Receipt{ID: id}, nil
 }

@@ -3,6 +3,8 @@ package telegram_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +53,16 @@ func (r *testChannel) optionalFields(method string, restart func() channels.Chan
 				out = append(out, m.TextOrCaption())
 			}
 			return out
+		},
+		DraftText: func() string {
+			d, _ := r.server.Draft(person)
+			return d.Text
+		},
+		MessageToReact: func() (channels.Chat, string, func() []string) {
+			id := r.server.UserSends(group, "hello").ID
+			return chatOf(strconv.FormatInt(group, 10)), itoa(id), func() []string {
+				return slices.DeleteFunc([]string{r.server.Reaction(group, id)}, func(s string) bool { return s == "" })
+			}
 		},
 		Memory: r.state.memory,
 		UserSendsInParts: func(text string) { // an album that is complete without any time of quiet

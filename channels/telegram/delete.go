@@ -3,24 +3,17 @@ package telegram
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/go-telegram/bot"
 
 	"nanobot/channels"
-	"nanobot/channels/httpclient"
 	"nanobot/internal/batch"
 )
 
-const (
-	// maxDeletions is how many messages one call may delete.
-	maxDeletions = 100
-	// maxDeletionDelay is how long a deletion gives way to other calls.
-	maxDeletionDelay = 5 * time.Second
-)
+// maxDeletions is how many messages one call may delete.
+const maxDeletions = 100
 
 // Remove deletes a message, when no other call needs the rate limit. Messages of a chat that are
 // removed at the same time share a call.
@@ -36,14 +29,8 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 	if c.currentChat(ctx, to.chat) != to.chat {
 		return nil // the message stayed behind in a group that became a supergroup
 	}
-	since := time.Now()
-	for wait := c.pace.cleanupDelay(); wait > 0 && time.Since(since) < maxDeletionDelay; wait = c.pace.cleanupDelay() {
-		if !httpclient.Sleep(ctx, wait) {
-			return &channels.SendError{Err: ctx.Err(), After: wait}
-		}
-	}
-	if blocked := c.pace.blockedFor(to.chat); blocked > 0 {
-		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", to.chat), After: blocked}
+	if err := c.pace.giveWay(ctx, to.chat); err != nil {
+		return err
 	}
 	c.deletions.execute(to.chat, d, c.deleteBatch)
 	var apiErr *apiError

@@ -33,8 +33,8 @@ const (
 	// answer, and groupReserve the same for the limit of a group, where several topics may be
 	// answered at once.
 	answerReserve, groupReserve = 1, 2
-	// cleanupReserve is how many tokens of the overall limit deletions and chat actions leave, for
-	// an answer and a transient message.
+	// cleanupReserve is how many tokens of the overall limit deletions, reactions and chat actions
+	// leave, for an answer and a transient message.
 	cleanupReserve = 2
 )
 
@@ -175,7 +175,7 @@ func (p *pacer) countCall() {
 	p.overall.AllowN(time.Now(), 1)
 }
 
-// cleanupDelay returns how long deletions and chat actions have to give way to other calls.
+// cleanupDelay returns how long deletions, reactions and chat actions have to give way.
 func (p *pacer) cleanupDelay() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,6 +183,24 @@ func (p *pacer) cleanupDelay() time.Duration {
 		return 0
 	}
 	return delayOf(p.overall, time.Now(), 1+cleanupReserve)
+}
+
+// maxCleanupDelay is how long a deletion or a reaction gives way to other calls.
+const maxCleanupDelay = 5 * time.Second
+
+// giveWay waits until no other call needs the rate limit, at most for maxCleanupDelay. It returns
+// an error if the chat is blocked or ctx ends.
+func (p *pacer) giveWay(ctx context.Context, chat int64) error {
+	since := time.Now()
+	for wait := p.cleanupDelay(); wait > 0 && time.Since(since) < maxCleanupDelay; wait = p.cleanupDelay() {
+		if !httpclient.Sleep(ctx, wait) {
+			return &channels.SendError{Err: ctx.Err(), After: wait}
+		}
+	}
+	if blocked := p.blockedFor(chat); blocked > 0 {
+		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
+	}
+	return nil
 }
 
 // reserveWithin reserves n messages and returns the delay after the pause. Nothing is reserved if

@@ -80,7 +80,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 			return nil, fmt.Errorf("store the form: %w", err)
 		}
 		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text.Text, Media: p.files, Form: f, Notification: m.Notification}
-		o.Silent = m.Silent || i < len(parts)-1 // a message notifies once, when it is complete
+		o.Silent = m.Silent || i < len(parts)-1         // a message notifies once, when it is complete
 		if i == 0 && (to.isGroup() || to.thread != 0) { // in a private chat replies are obvious
 			if _, _, err := parseMessageID(to.chat, m.ReplyTo); err == nil {
 				o.ReplyTo = m.ReplyTo

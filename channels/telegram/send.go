@@ -207,7 +207,9 @@ func (p *outgoingPost) newRequest() request {
 }
 
 // isSilent reports whether the message is sent without a notification.
-func (p *outgoingPost) isSilent() bool { return p.outgoing.Silent || p.outgoing.Kind == channels.Progress }
+func (p *outgoingPost) isSilent() bool {
+	return p.outgoing.Silent || p.outgoing.Kind == channels.Progress
+}
 
 // replyParameters refers to the answered message, if it is in the same chat.
 func (p *outgoingPost) replyParameters() *models.ReplyParameters {

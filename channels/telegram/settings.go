@@ -18,6 +18,11 @@ type Settings struct {
 	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or * for everybody. Others need to be paired."`
 	APIBase   string        `json:"apiBase" jsonschema_description:"URL of the Bot API server."`
 	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups: only when it is mentioned or replied to, always, or never."`
+	// Rich, Drafts and Reactions are used where the server supports them.
+	Rich           string `json:"rich" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether answers with tables, headings or task lists, and long answers, are sent as rich messages, where the server supports them."`
+	Drafts         string `json:"drafts" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether an answer is shown as a draft while it is written, in private chats and where the server supports it."`
+	Reactions      string `json:"reactions" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether the bot reacts to messages in groups to show that it works on them, where the chat allows it."`
+	GroupDocuments bool   `json:"groupDocuments" jsonschema_description:"Sends several documents, or several audio files, as an album instead of singly."`
 	// MaxDownload is in bytes.
 	MaxDownload int64  `json:"maxDownload" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"Largest file in bytes that the bot accepts. 0: as large as the server allows, which is 20 MB on Telegram's own."`
 	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive. webhook needs webhookUrl and http.listen."`
@@ -42,7 +47,7 @@ func Describe(timing Timing) channels.Description {
 		Channel: config.Channel{
 			Name: Name, Description: "The Telegram bot.",
 			New: func() config.ChannelSettings {
-				return &Settings{AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll"}
+				return &Settings{AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll", Rich: "auto", Drafts: "auto", Reactions: "auto"}
 			},
 		},
 		Token: "a Telegram bot", StateFolders: []string{stateFolder},
@@ -63,6 +68,7 @@ func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 	return New(Options{
 		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted, Log: o.Log, Timing: timing,
 		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
+		Rich: s.Rich, Drafts: s.Drafts, Reactions: s.Reactions, GroupDocuments: s.GroupDocuments,
 	})
 }
 

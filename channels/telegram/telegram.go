@@ -46,6 +46,11 @@ type Options struct {
 	LegacyState string
 	// Folder creates and opens the download folder of a chat, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
+	// Rich, Drafts and Reactions switch on rich messages, drafts of answers in private chats, and
+	// reactions in groups, where the server supports them: "" or auto, off.
+	Rich, Drafts, Reactions string
+	// GroupDocuments sends documents and audio in albums instead of singly.
+	GroupDocuments bool
 	// MaxDownload is the largest accepted file in bytes; 0: the limit of the server.
 	MaxDownload int64
 	// Admitted, if not nil, reports whether a user may talk to the bot. Messages of other users are
@@ -73,6 +78,7 @@ type Channel struct {
 	log           *zap.Logger
 	api           *api
 	pace          *pacer
+	support       support
 	deletions     deletionQueues
 	uploadSlots   chan struct{} // semaphore: one element per running upload
 	downloadSlots chan struct{} // semaphore: one element per running download
@@ -95,6 +101,8 @@ type Channel struct {
 var (
 	_ channels.Channel        = (*Channel)(nil)
 	_ channels.Replacer       = (*Channel)(nil)
+	_ channels.Drafter        = (*Channel)(nil)
+	_ channels.Reactor        = (*Channel)(nil)
 	_ channels.FileLimiter    = (*Channel)(nil)
 	_ channels.Typer          = (*Channel)(nil)
 	_ channels.Resumer        = (*Channel)(nil)
@@ -133,6 +141,8 @@ func New(o Options) (*Channel, error) {
 		return nil, fmt.Errorf("mode: must be poll or webhook (got %q)", o.Mode)
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
 		return nil, fmt.Errorf("groups: must be mention, all or off (got %q)", o.Groups)
+	case !areSwitches(o.Rich, o.Drafts, o.Reactions):
+		return nil, fmt.Errorf("rich, drafts and reactions: must be auto or off (got %q, %q and %q)", o.Rich, o.Drafts, o.Reactions)
 	case o.Folder == nil:
 		return nil, errors.New("no folder for files")
 	}
@@ -160,6 +170,14 @@ func New(o Options) (*Channel, error) {
 		migrations: newMigrations(earlier.moved), legacy: earlier, downloads: downloads.New(o.Folder),
 		deletions: deletionQueues{chats: map[int64]*deletionQueue{}},
 	}, nil
+}
+
+// switchOff is the setting that switches off an optional part of the Bot API.
+const switchOff = "off"
+
+// areSwitches reports whether all settings are those of a switch.
+func areSwitches(settings ...string) bool {
+	return !slices.ContainsFunc(settings, func(s string) bool { return !slices.Contains([]string{"", "auto", switchOff}, s) })
 }
 
 // Resume sets the cursor of the last stored update. It must be called before Run.

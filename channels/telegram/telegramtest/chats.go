@@ -15,6 +15,8 @@ type chat struct {
 	closed    map[int]bool // topics in which nobody can write
 	forbidden string       // description of the 403 that answers every send
 	migrated  int64
+	reactions []string // the emoji that are allowed; nil: all of Telegram's
+	draft     *Draft
 }
 
 // AddUser adds a user with a private chat of the same ID. UserSends and the like add unknown users

@@ -52,6 +52,9 @@ func (s *Server) applyEdit(c *Call, to *chat, m *Message, next Message) (any, er
 }
 
 func (s *Server) editText(c *Call) (any, error) {
+	if c.has("rich_message") {
+		return s.editRich(c)
+	}
 	text, entities, err := c.textParam().render()
 	if err != nil {
 		return nil, err
@@ -63,14 +66,35 @@ func (s *Server) editText(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Text == "" {
+	if m.Text == "" && m.Rich == "" {
 		return nil, expectedError("there is no text in the message to edit")
 	}
 	next := *m
-	next.Text, next.Entities = text, entities
+	next.Text, next.Entities, next.Rich, next.RichText = text, entities, "", ""
 	if next.NoPreview, err = previewDisabled(c); err != nil {
 		return nil, err
 	}
+	return s.applyEdit(c, to, m, next)
+}
+
+// editRich turns a message with text into a rich message, or changes a rich message.
+func (s *Server) editRich(c *Call) (any, error) {
+	if c.has("text") || c.has("entities") {
+		return nil, violationError("text and rich_message exclude each other")
+	}
+	rich, err := c.richParam()
+	if err != nil {
+		return nil, err
+	}
+	to, m, err := s.findEditable(c)
+	if err != nil {
+		return nil, err
+	}
+	if m.Text == "" && m.Rich == "" {
+		return nil, expectedError("there is no text in the message to edit")
+	}
+	next := *m
+	next.Text, next.Entities, next.Rich, next.RichText = "", nil, rich.html, rich.text
 	return s.applyEdit(c, to, m, next)
 }
 

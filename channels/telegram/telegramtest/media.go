@@ -207,6 +207,7 @@ func (s *Server) sendMediaGroup(c *Call) (any, error) {
 		return nil, err
 	}
 	group := strconv.FormatInt(14_000_000_000+int64(c.ID), 10)
+	to.draft = nil
 	for _, m := range album {
 		m.MediaGroupID = group
 		c.Messages = append(c.Messages, s.appendMessage(to, m).ID)

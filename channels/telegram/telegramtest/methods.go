@@ -61,8 +61,18 @@ var methods = map[string]method{
 	},
 	"sendSticker": {params: sendParams + markupParams + "sticker* emoji", handle: (*Server).sendFile},
 
-	"sendMediaGroup": {params: sendParams + "media*:json", handle: (*Server).sendMediaGroup},
-	"sendChatAction": {params: chatParams + "action*", handle: (*Server).sendChatAction},
+	"sendMediaGroup":  {params: sendParams + "media*:json", handle: (*Server).sendMediaGroup},
+	"sendRichMessage": {params: sendParams + markupParams + "rich_message*:json", handle: (*Server).sendRichMessage},
+	"sendMessageDraft": {
+		params: "chat_id*:int message_thread_id:int draft_id*:int text parse_mode entities:json",
+		handle: (*Server).sendMessageDraft,
+	},
+	"sendRichMessageDraft": {
+		params: "chat_id*:int message_thread_id:int draft_id*:int rich_message*:json",
+		handle: (*Server).sendRichMessageDraft,
+	},
+	"setMessageReaction": {params: "chat_id* message_id*:int reaction:json is_big:bool", handle: (*Server).setMessageReaction},
+	"sendChatAction":     {params: chatParams + "action*", handle: (*Server).sendChatAction},
 	"editMessageText": {
 		params: editParams + previewParams + "text parse_mode entities:json rich_message:json",
 		handle: (*Server).editText,

@@ -149,6 +149,7 @@ func (s *Server) addBotMessage(c *Call, to *chat, m *Message) (any, error) {
 		return nil, err
 	}
 	s.appendMessage(to, m)
+	to.draft = nil
 	c.Messages = append(c.Messages, m.ID)
 	return *m, nil
 }

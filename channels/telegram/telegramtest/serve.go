@@ -91,8 +91,11 @@ func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request, name string
 // execute checks the parameters of a call and carries it out.
 func (s *Server) execute(ctx context.Context, c *Call) (any, error) {
 	m, ok := methods[c.Method]
-	if !ok {
-		return nil, &apiError{status: http.StatusNotFound, text: "Not Found: method not found", violation: true}
+	s.mu.Lock()
+	old := s.settings.unknownMethods[c.Method]
+	s.mu.Unlock()
+	if !ok || old {
+		return nil, &apiError{status: http.StatusNotFound, text: "Not Found: method not found", violation: !ok}
 	}
 	ignored, err := m.checkParams(c)
 	for _, v := range ignored {

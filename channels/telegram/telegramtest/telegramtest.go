@@ -62,6 +62,8 @@ type settings struct {
 	limits       Limits
 	webhookRetry time.Duration
 	floodClock   func() time.Time
+	// unknownMethods are those that an older server does not have.
+	unknownMethods map[string]bool
 }
 
 // Limits are the maximum sizes in bytes. Lower them to test a limit without much data.
@@ -141,6 +143,16 @@ func (s *Server) SetLocalServer(dir string) {
 		s.settings.limits = DefaultLimits
 		if dir != "" {
 			s.settings.limits = Limits{Upload: 2000 << 20, Photo: 10 << 20, Download: 2000 << 20}
+		}
+	})
+}
+
+// ForgetMethods turns the server into an older one without these methods.
+func (s *Server) ForgetMethods(names ...string) {
+	s.update(func() {
+		s.settings.unknownMethods = map[string]bool{}
+		for _, name := range names {
+			s.settings.unknownMethods[name] = true
 		}
 	})
 }

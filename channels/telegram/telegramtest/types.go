@@ -1,6 +1,9 @@
 package telegramtest
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // User is a Bot API User.
 type User struct {
@@ -73,7 +76,11 @@ type Message struct {
 	Call      int  `json:"-"` // ID of the call that has sent it; 0 if a user has
 	// ShownAt is when the chat began to show the message as it is: when it was sent or last edited.
 	ShownAt time.Time `json:"-"`
-	deleted bool
+	// Rich is the HTML of a rich message, and RichText what people see of it.
+	Rich     string `json:"-"`
+	RichText string `json:"-"`
+	reaction string // of the bot
+	deleted  bool
 }
 
 // FileInfo is a Bot API PhotoSize, Video, Animation, Audio, Voice, VideoNote, Document or Sticker.
@@ -140,15 +147,10 @@ func (m Message) Buttons() []Button {
 	return out
 }
 
-// TextOrCaption returns the text of a message, or the caption of its file.
-func (m Message) TextOrCaption() string {
-	if m.Text != "" {
-		return m.Text
-	}
-	return m.Caption
-}
+// TextOrCaption returns what people see of the text of a message, or the caption of its file.
+func (m Message) TextOrCaption() string { return cmp.Or(m.Text, m.RichText, m.Caption) }
 
-// Kind returns the kind of a message: text, photo, video, animation, audio, voice, video_note,
+// Kind returns the kind of a message: text, rich, photo, video, animation, audio, voice, video_note,
 // document, sticker, contact, location or service.
 func (m Message) Kind() string {
 	for _, k := range []struct {
@@ -166,6 +168,7 @@ func (m Message) Kind() string {
 		{"contact", m.Contact != nil},
 		{"location", m.Location != nil},
 		{"text", m.Text != ""},
+		{"rich", m.Rich != ""},
 	} {
 		if k.is {
 			return k.name
