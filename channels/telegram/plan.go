@@ -72,7 +72,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxButtonData)
 		}
 	}
-	parts := addDetails(splitMessage(m, c.maxUpload()), m.Details)
+	parts := addDetails(c.splitter().split(m), m.Details)
 	var out []channels.Outgoing
 	for i, p := range parts {
 		f, err := json.Marshal(storedForm{As: p.sendAs, Entities: p.text.Entities})
@@ -112,15 +112,23 @@ func (c *Channel) maxUpload() int64 {
 	return maxLocalUpload
 }
 
-// splitMessage returns the parts of a message: the text, or the document that replaces it, then the
-// files. A text that fits is the caption of the first file.
-func splitMessage(m channels.Message, maxBytes int64) []messagePart {
+// splitter splits messages into parts.
+type splitter struct {
+	maxBytes       int64 // of a file
+	groupDocuments bool  // documents and audio are sent in albums
+}
+
+func (c *Channel) splitter() splitter { return splitter{c.maxUpload(), c.o.GroupDocuments} }
+
+// split returns the parts of a message: the text, or the document that replaces it, then the files.
+// A text that fits is the caption of the first file.
+func (s splitter) split(m channels.Message) []messagePart {
 	if m.Screen != nil {
-		return splitScreen(m, maxBytes)
+		return s.splitScreen(m)
 	}
-	files, refused := dropOversized(m.Media, maxBytes)
+	files, refused := dropOversized(m.Media, s.maxBytes)
 	words, doc := renderText(m.Text)
-	rest := groupFiles(files)
+	rest := s.groupFiles(files)
 	if doc != nil {
 		parts := append([]messagePart{{asDocument, entities.Write(words), []channels.File{*doc}}}, rest...)
 		return appendText(parts, markdown.Plain(refused), m.Buttons)
@@ -199,31 +207,66 @@ func dropOversized(files []channels.File, maxBytes int64) (good []channels.File,
 }
 
 // groupFiles groups files into albums. Files that cannot be in an album with photos and videos are
-// sent alone, after them.
-func groupFiles(files []channels.File) []messagePart {
-	gathered := slices.Clone(files)
-	for i, f := range gathered {
-		if as := sendAsOf(f); as != asPhoto && as != asVideo {
-			gathered[i].Kind = channels.Document
-		}
-	}
-	original := map[channels.File]channels.File{}
-	for i, f := range gathered {
-		original[f] = files[i]
-	}
-	_, groups := channels.Albums{Limit: maxAlbum, Caption: captionLimit, Measure: channels.UTF16}.Plan("", gathered)
+// sent after them: alone, or in albums of documents and of audio if groupDocuments is set.
+func (s splitter) groupFiles(files []channels.File) []messagePart {
 	var out []messagePart
-	for _, g := range groups {
-		for _, fit := range splitBySize(g.Files) {
-			for i, f := range fit {
-				fit[i] = original[f]
+	groups := map[string][]channels.File{}
+	var rest []string // the groups after the photos and videos, in the order of their first files
+	for _, f := range files {
+		name := albumOf(f)
+		if name != visualAlbum && !slices.Contains(rest, name) {
+			rest = append(rest, name)
+		}
+		groups[name] = append(groups[name], f)
+	}
+	out = appendAlbums(out, groups[visualAlbum])
+	if s.groupDocuments {
+		for _, name := range rest {
+			if name == "" {
+				out = appendAlone(out, groups[name])
+			} else {
+				out = appendAlbums(out, groups[name])
 			}
+		}
+		return out
+	}
+	alone := slices.DeleteFunc(slices.Clone(files), func(f channels.File) bool { return albumOf(f) == visualAlbum })
+	return appendAlone(out, alone)
+}
+
+// visualAlbum is the kind of an album of photos and videos.
+const visualAlbum = "visual"
+
+// albumOf returns the kind of album that a file can be in, or "" if there is none. Telegram mixes
+// photos and videos only.
+func albumOf(f channels.File) string {
+	switch as := sendAsOf(f); as {
+	case asPhoto, asVideo:
+		return visualAlbum
+	case asDocument, asAudio:
+		return as
+	}
+	return ""
+}
+
+// appendAlbums adds files of one kind of album.
+func appendAlbums(out []messagePart, files []channels.File) []messagePart {
+	for ten := range slices.Chunk(files, maxAlbum) {
+		for _, fit := range splitBySize(ten) {
 			p := messagePart{sendAs: asAlbum, files: fit}
 			if len(fit) == 1 {
 				p.sendAs = sendAsOf(fit[0])
 			}
 			out = append(out, p)
 		}
+	}
+	return out
+}
+
+// appendAlone adds files that are sent singly.
+func appendAlone(out []messagePart, files []channels.File) []messagePart {
+	for _, f := range files {
+		out = append(out, messagePart{sendAs: sendAsOf(f), files: []channels.File{f}})
 	}
 	return out
 }

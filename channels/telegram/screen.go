@@ -14,8 +14,8 @@ const maxScreenCaption = 1024
 
 // splitScreen returns the parts of a message that shows a screen. Text too long for a caption is
 // sent before the screen; in progress, which is one message, it is shortened.
-func splitScreen(m channels.Message, maxBytes int64) []messagePart {
-	files, refused := dropOversized(m.Media, maxBytes)
+func (s splitter) splitScreen(m channels.Message) []messagePart {
+	files, refused := dropOversized(m.Media, s.maxBytes)
 	caption := entities.Read(m.Text)
 	var parts []messagePart
 	if channels.UTF16(caption.Text) > maxScreenCaption {
@@ -25,11 +25,11 @@ func splitScreen(m channels.Message, maxBytes int64) []messagePart {
 		} else {
 			words := m
 			words.Screen, words.Media, words.Buttons = nil, nil, nil
-			parts, caption = splitMessage(words, maxBytes), markdown.Text{}
+			parts, caption = s.split(words), markdown.Text{}
 		}
 	}
 	parts = append(parts, messagePart{sendAs: asText, text: renderScreen(entities.Write(caption), m.Screen)})
-	return appendText(append(parts, groupFiles(files)...), markdown.Plain(refused), m.Buttons)
+	return appendText(append(parts, s.groupFiles(files)...), markdown.Plain(refused), m.Buttons)
 }
 
 // renderScreen renders a screen below its caption as one text that fits a message.

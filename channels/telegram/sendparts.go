@@ -78,7 +78,7 @@ func (c *Channel) planFiles(p *outgoingPost) ([]messagePart, error) {
 			c.addRefusedFile(p, f, "it cannot be read", err)
 		case err != nil:
 			return nil, err
-		case p.sendAs == asAlbum && as != asDocument:
+		case p.sendAs == asAlbum && as == sendAsOf(f): // not a picture that has to be a document
 			together = append(together, f)
 		default:
 			alone = append(alone, messagePart{sendAs: as, files: []channels.File{f}})
