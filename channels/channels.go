@@ -55,6 +55,7 @@ type Incoming struct {
 	Text     string   `json:"text"`
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
+	Group    bool     `json:"group,omitempty"` // several people can write in the chat
 	ReplyTo  *Quote   `json:"reply_to,omitempty"`
 	// MediaNames are the names that people gave the files in Media, in the same order; "" where
 	// there is none. It is nil if no file has a name.

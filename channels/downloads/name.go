@@ -38,3 +38,14 @@ func Name(name, otherwise string) string {
 	}
 	return stem + ext
 }
+
+// SavedName is Name for a file that an agent works on: without blanks, which many commands take for
+// the end of a name.
+func SavedName(name, otherwise string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, Name(name, otherwise))
+}

@@ -106,7 +106,7 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 		return "", err
 	}
 	defer folder.Close() //nolint:errcheck // read-only handle
-	name := strings.NewReplacer("/", "_", botSeparator, "_").Replace(message) + "-" + downloads.Name(f.displayName(stored.Path), strings.ReplaceAll(f.kind, " ", "_"))
+	name := strings.NewReplacer("/", "_", botSeparator, "_").Replace(message) + "-" + downloads.SavedName(f.displayName(stored.Path), strings.ReplaceAll(f.kind, " ", "_"))
 	if filepath.IsAbs(stored.Path) { // a local Bot API server stores the file on this disk
 		return c.copyLocalFile(stored.Path, folder, name)
 	}

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -15,6 +14,13 @@ func (c *Channel) isForBot(m *message) bool {
 		return false
 	case m.Text == "" && m.Caption == "" && m.attachedFile() == nil && m.describeExtras() == "": // a service message, such as a join or a new topic
 		return false
+	}
+	return c.isAddressed(m)
+}
+
+// isAddressed reports whether a person has written a message to the bot.
+func (c *Channel) isAddressed(m *message) bool {
+	switch {
 	case m.SenderChat == nil && (m.From == nil || m.From.IsBot):
 		return false
 	case !m.isGroup() || m.isEdit: // of an edited message the gateway knows whether it was for the bot
@@ -83,13 +89,13 @@ func (c *Channel) isBotName(username string) bool {
 	return c.botUser.Username != "" && strings.EqualFold(username, c.botUser.Username)
 }
 
-// contentText returns the text of a message without mentions of the bot.
+// contentText returns the text of a message as Markdown, without mentions of the bot.
 func (c *Channel) contentText(m *message) string {
-	text, marks := m.textAndEntities()
+	text, entities := m.textAndEntities()
 	units := utf16.Encode([]rune(text))
-	cut := false
-	for _, e := range slices.Backward(marks) {
-		from, to := e.Offset, e.Offset+e.Length
+	var omitted []unitRange
+	for _, e := range entities {
+		r := unitRange{e.Offset, e.Offset + e.Length}
 		word := entityText(text, e)
 		if word == "" {
 			continue
@@ -102,20 +108,20 @@ func (c *Channel) contentText(m *message) string {
 			if !c.isBotName(bot) {
 				continue
 			}
-			from += len(utf16.Encode([]rune(name)))
+			r.from += len(utf16.Encode([]rune(name)))
 		default:
 			continue
 		}
-		if to < len(units) && units[to] == ' ' && (from == 0 || units[from-1] == ' ') {
-			to++ // one of the two spaces around it
+		if r.to < len(units) && units[r.to] == ' ' && (r.from == 0 || units[r.from-1] == ' ') {
+			r.to++ // one of the two spaces around it
 		}
-		units = slices.Delete(units, from, to)
-		cut = true
+		omitted = append(omitted, r)
 	}
-	if !cut {
-		return text
+	rendered := renderMarkdown(text, entities, omitted)
+	if len(omitted) > 0 {
+		rendered = strings.TrimSpace(rendered)
 	}
-	return strings.TrimSpace(string(utf16.Decode(units)))
+	return rendered
 }
 
 // entityText returns the text that an entity covers, or "". Offsets are in UTF-16 units.

@@ -40,7 +40,7 @@ func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.In
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
 		ID:   c.gatewayID(first),
-		User: sender(first),
+		User: sender(first), Group: first.isGroup(),
 	}
 	if at.thread != 0 {
 		in.ThreadID = strconv.Itoa(at.thread)
@@ -52,7 +52,8 @@ func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.In
 	for i, m := range parts {
 		content, problem := c.newContent(ctx, in, m)
 		if i == 0 {
-			in.Text, in.Media, in.ReplyTo = content.Text, content.Media, content.ReplyTo
+			in.Text, in.Media, in.MediaNames = content.Text, content.Media, content.MediaNames
+			in.ReplyTo, in.Forwarded = content.ReplyTo, content.Forwarded
 		} else {
 			in = channels.Join(in, content, "\n")
 		}
@@ -66,12 +67,16 @@ func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.In
 // failed download.
 func (c *Channel) newContent(ctx context.Context, whole channels.Incoming, m *message) (content channels.Incoming, problem string) {
 	content = channels.Incoming{ID: c.gatewayID(m), Text: joinLines([]string{c.contentText(m), m.describeExtras()})}
-	if r := m.repliedTo(); r != nil {
+	content.Forwarded = m.forwarded()
+	if r := m.quoted(); r != nil {
 		content.ReplyTo = c.newQuote(ctx, whole, m, r)
 	}
 	path, problem := c.downloadMedia(ctx, whole, m)
 	if path != "" {
 		content.Media = []string{path}
+		if name := m.downloadableFile().Name; name != "" {
+			content.MediaNames = []string{channels.StripBidi(name)}
+		}
 	}
 	return content, problem
 }
@@ -81,18 +86,34 @@ func joinLines(lines []string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n")
 }
 
-// newQuote converts the message that another replies to: the quoted part, or the whole text.
+// newQuote converts the message that another replies to. Its text is the quoted passage, if there
+// is one.
 func (c *Channel) newQuote(ctx context.Context, in channels.Incoming, m, r *message) *channels.Quote {
 	q := &channels.Quote{ID: c.gatewayID(r)}
-	text, _ := r.textAndEntities()
+	if u := sender(r); u != (channels.User{}) {
+		q.User = &u
+	}
+	if e := m.External.value; e != nil {
+		q.ID, q.User = "", nil
+		if e.ID != 0 {
+			q.ID = strconv.Itoa(e.ID)
+		}
+		if e.Origin != nil {
+			q.User, q.Chat = e.Origin.author(), e.Origin.place()
+		}
+		if e.Chat.ID != 0 {
+			q.Chat = e.Chat.toOrigin()
+		}
+	}
+	text, entities := r.textAndEntities()
 	if m.Quote != nil && m.Quote.Text != "" {
-		text = m.Quote.Text
+		text, entities = m.Quote.Text, m.Quote.Entities
 	}
 	path, problem := c.downloadMedia(ctx, in, r)
 	if path != "" {
 		q.Media = []string{path}
 	}
-	q.Text = joinLines([]string{text, r.describeExtras(), problem})
+	q.Text = joinLines([]string{renderMarkdown(text, entities, nil), r.describeExtras(), problem})
 	return q
 }
 
@@ -151,5 +172,13 @@ func (c *Channel) notifySender(ctx context.Context, in channels.Incoming, text s
 	_, err := c.Send(ctx, channels.Outgoing{Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID})
 	if err != nil {
 		c.log.Warn("sender not told that a file was not received", zap.Stringer("chat", in.Chat), zap.Error(err))
+	}
+}
+
+// refuseUnreadable tells the sender that a kind of message cannot be read.
+func (c *Channel) refuseUnreadable(ctx context.Context, m *message) {
+	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: m.address().String()}, ID: c.gatewayID(m)}
+	if c.o.Admitted == nil || c.o.Admitted(sender(m).ID) {
+		c.notifySender(ctx, in, "I cannot read "+m.unreadable()+".")
 	}
 }

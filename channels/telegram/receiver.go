@@ -111,6 +111,9 @@ func (in *receiver) prepareUpdate(ctx context.Context, u *update) bool {
 func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() string) error {
 	m := u.Message
 	if u.CallbackQuery == nil && m.album() == "" && !in.c.isForBot(m) {
+		if m.unreadable() != "" && in.c.isAddressed(m) {
+			in.startTask(func() { in.c.refuseUnreadable(ctx, m) })
+		}
 		return in.c.migrations.saveIfMigrated(ctx, in.c.memory, m)
 	}
 	q := in.acquireQueue(u.chat())
@@ -164,7 +167,7 @@ func (in *receiver) canReceiveNow(q *chatQueue, m *message) bool {
 		return false
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(in.c.contentText(m)), " ")
-	if strings.HasPrefix(word, "/") && in.c.isMenuCommand(word) && !m.isEdit {
+	if strings.HasPrefix(word, "/") && in.c.isMenuCommand(word) && !m.isEdit && m.Origin.value == nil {
 		return true
 	}
 	return !in.hasPending(q)

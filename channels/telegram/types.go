@@ -86,19 +86,51 @@ type message struct {
 	MigrateFrom  int64           `json:"migrate_from_chat_id"`
 	TopicCreated json.RawMessage `json:"forum_topic_created"`
 
-	EditDate int64 `json:"edit_date"`
+	EditDate int64                  `json:"edit_date"`
+	Origin   lenient[origin]        `json:"forward_origin"`
+	External lenient[externalReply] `json:"external_reply"`
+
+	Checklist       lenient[checklist] `json:"checklist"`
+	Story           json.RawMessage    `json:"story"`
+	Game            json.RawMessage    `json:"game"`
+	PaidMedia       json.RawMessage    `json:"paid_media"`
+	Giveaway        json.RawMessage    `json:"giveaway"`
+	GiveawayWinners json.RawMessage    `json:"giveaway_winners"`
+	Invoice         json.RawMessage    `json:"invoice"`
 
 	isEdit       bool  // this is the new version of a message
 	originalChat int64 // the chat ID that the gateway uses, if it differs
 }
 
+// lenient is an optional field that is decoded as far as possible, so that a wrong type in it does
+// not make a message undecodable. value is nil if the field is missing.
+type lenient[T any] struct{ value *T }
+
+func (l *lenient[T]) UnmarshalJSON(b []byte) error {
+	if string(b) != "null" {
+		l.value = new(T)
+		_ = json.Unmarshal(b, l.value)
+	}
+	return nil
+}
+
+// orZero returns the value, or its zero value.
+func (l lenient[T]) orZero() (value T) {
+	if l.value != nil {
+		value = *l.value
+	}
+	return value
+}
+
 // entity is a part of a text with a meaning, such as a mention. Its offset and length are in UTF-16
 // units.
 type entity struct {
-	Type   models.MessageEntityType `json:"type"`
-	Offset int                      `json:"offset"`
-	Length int                      `json:"length"`
-	User   *struct {
+	Type     models.MessageEntityType `json:"type"`
+	Offset   int                      `json:"offset"`
+	Length   int                      `json:"length"`
+	URL      lenient[string]          `json:"url"`      // of a link behind text
+	Language lenient[string]          `json:"language"` // of preformatted text
+	User     *struct {
 		ID int64 `json:"id"`
 	} `json:"user"` // of a mention without a username
 }
@@ -127,7 +159,16 @@ type dice struct {
 
 // quote is the part of a message that a reply quotes.
 type quote struct {
-	Text string `json:"text"`
+	Text     string   `json:"text"`
+	Entities []entity `json:"entities"`
+}
+
+type checklist struct {
+	Title string `json:"title"`
+	Tasks []struct {
+		Text        string `json:"text"`
+		CompletedAt int64  `json:"completion_date"`
+	} `json:"tasks"`
 }
 
 type poll struct {
@@ -189,7 +230,7 @@ func (m *message) isEditOfState() bool { return m.isEdit && (m.Location != nil |
 
 // hasFiles reports whether a message has files to download.
 func (m *message) hasFiles() bool {
-	return m.downloadableFile() != nil || m.repliedTo() != nil && m.repliedTo().attachedFile() != nil
+	return m.downloadableFile() != nil || m.quoted() != nil && m.quoted().attachedFile() != nil
 }
 
 // gatewayID is the ID of a message for the gateway, without a bot prefix.
@@ -283,7 +324,7 @@ func (m *message) textAndEntities() (string, []entity) {
 	return m.Caption, m.CaptionMarks
 }
 
-// describeExtras returns a contact, location, dice, poll or sticker as text.
+// describeExtras returns a contact, location, dice, poll, checklist or sticker as text.
 func (m *message) describeExtras() string {
 	switch {
 	case m.Contact != nil:
@@ -300,6 +341,16 @@ func (m *message) describeExtras() string {
 		lines := []string{"Poll: " + m.Poll.Question}
 		for _, o := range m.Poll.Options {
 			lines = append(lines, "- "+o.Text)
+		}
+		return strings.Join(lines, "\n")
+	case m.Checklist.value != nil:
+		lines := []string{"Checklist: " + m.Checklist.value.Title}
+		for _, task := range m.Checklist.value.Tasks {
+			box := "[ ] "
+			if task.CompletedAt > 0 {
+				box = "[x] "
+			}
+			lines = append(lines, "- "+box+task.Text)
 		}
 		return strings.Join(lines, "\n")
 	case m.Sticker != nil:

@@ -66,7 +66,7 @@ type commandCall struct {
 
 // commands are the gateway's commands; all other text, with or without a slash, is for the agent.
 var commands = map[string]command{
-	"/start":  {do: commandCall.start},
+	startWord: {do: commandCall.start},
 	"/help":   {do: commandCall.help},
 	"/stop":   {do: commandCall.stop, stops: true},
 	"/status": {do: commandCall.status},
@@ -269,7 +269,9 @@ func (i *Intake) parseCommand(in channels.Incoming) (c command, args string, ok 
 	word, args := commandWord(in)
 	c, ok = commands[word]
 	switch {
-	case !ok:
+	case !ok || in.Forwarded != nil && in.Press == "": // a forwarded text is not the sender's own
+		return command{}, "", false
+	case word == startWord && args != "": // the text of a link to the bot; see startText
 		return command{}, "", false
 	case in.Press == "" && (c.button || word == "/"+cmdAgent && !i.severalAgents()):
 		return command{}, "", false
@@ -290,4 +292,16 @@ func commandWord(in channels.Incoming) (word, args string) {
 		word, args = "/"+name, data
 	}
 	return strings.ToLower(word), strings.TrimSpace(args)
+}
+
+// startWord is the command that Telegram sends when a person opens the bot.
+const startWord = "/start"
+
+// startText returns the text of a message. After /start, that is the rest: a link to the bot can
+// have a text, which arrives in this form.
+func startText(in channels.Incoming) string {
+	if word, args := commandWord(in); word == startWord && args != "" && in.Press == "" && in.Forwarded == nil {
+		return args
+	}
+	return in.Text
 }

@@ -52,6 +52,9 @@ func (i *Intake) findControl(ctx context.Context, in channels.Incoming) (*contro
 		text = in.Press
 	}
 	c := &control{in: in, runner: runner, request: ParseControl(runner.Controls(), in.Chat.String(), text)}
+	if in.Forwarded != nil { // not the sender's own words, so no command
+		c.request = terminal.ControlRequest{Chat: in.Chat.String(), Args: text}
+	}
 	if !c.isCommand() && (in.Press != "" || strings.TrimSpace(text) == "" || len(in.Media) > 0) {
 		return nil, nil
 	}

@@ -244,6 +244,7 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 
 // route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
+	in.Text = startText(in)
 	c, args, own := i.parseCommand(in)
 	var ctl *control
 	if !own {
@@ -267,7 +268,7 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 // routeMessage handles a message that is none of the gateway's commands. ctl is a command of the
 // agent's protocol, or nil. Other text may answer a question, or may be read by the running turn.
 func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *control) error {
-	if !ctl.isCommand() {
+	if !ctl.isCommand() && (in.Forwarded == nil || in.Press != "") {
 		if answered, err := i.answerQuestion(ctx, in); answered || err != nil {
 			return err
 		}
