@@ -26,6 +26,7 @@ type Envelope struct {
 	MessageID  string     `json:"message_id,omitempty"`
 	User       *User      `json:"user,omitempty"`
 	ThreadID   string     `json:"thread_id,omitempty"`
+	Group      bool       `json:"group,omitempty"` // several people can write in the chat
 	ReplyTo    *Quote     `json:"reply_to,omitempty"`
 	Forwarded  *Forwarded `json:"forwarded,omitempty"` // nil: the user's own words
 	MediaNames []string   `json:"media_names,omitempty"`
@@ -63,6 +64,8 @@ type Forwarded struct {
 	From *User   `json:"from,omitempty"`
 	Chat *Origin `json:"chat,omitempty"`
 	Date string  `json:"date,omitempty"` // RFC 3339
+	// Comment is the user's own words before the forwarded text. The text begins with them.
+	Comment string `json:"comment,omitempty"`
 }
 
 // Origin is a chat that a forwarded or quoted message comes from.

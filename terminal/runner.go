@@ -49,6 +49,7 @@ type Request struct {
 	MessageID       string
 	User            *User
 	ThreadID        string
+	Group           bool
 	ReplyTo         *Quote
 	Forwarded       *Forwarded
 	MediaNames      []string
@@ -272,7 +273,7 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 	e := Envelope{
 		Version: Version, Text: req.Text, Channel: req.Channel, ChatID: req.ChatID,
 		SessionKey: req.Channel + ":" + req.ChatID, Workspace: r.o.Workspace, UserDataDir: userDir,
-		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID,
+		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID, Group: req.Group,
 		ReplyTo: req.ReplyTo, Forwarded: req.Forwarded, MediaNames: req.MediaNames, RunID: req.RunID, Attempt: req.Attempt,
 	}
 	for _, h := range req.History {

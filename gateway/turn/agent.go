@@ -99,7 +99,7 @@ func (t *Turn) recordProcess(p terminal.ProcessRecord) {
 func RequestFor(in channels.Incoming, run string) terminal.Request {
 	req := terminal.Request{
 		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
-		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, RunID: run, Attempt: 1,
+		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group, RunID: run, Attempt: 1,
 	}
 	if in.User != (channels.User{}) {
 		req.User = (*terminal.User)(&in.User)
@@ -108,7 +108,7 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 		req.ReplyTo = &terminal.Quote{ID: q.ID, Text: q.Text, Media: q.Media, User: (*terminal.User)(q.User), Chat: (*terminal.Origin)(q.Chat)}
 	}
 	if f := in.Forwarded; f != nil {
-		req.Forwarded = &terminal.Forwarded{From: (*terminal.User)(f.From), Chat: (*terminal.Origin)(f.Chat), Date: f.Date}
+		req.Forwarded = &terminal.Forwarded{From: (*terminal.User)(f.From), Chat: (*terminal.Origin)(f.Chat), Date: f.Date, Comment: in.Comment()}
 	}
 	return req
 }

@@ -169,8 +169,25 @@ func TestAPromptHasTheBlocksThatTheAgentAccepts(t *testing.T) {
 		caps promptCapabilities
 		want string
 	}{
-		"text":        {terminal.Envelope{Text: "hi"}, all, `text:hi`},
-		"nothing":     {terminal.Envelope{}, all, `text: `},
+		"text":    {terminal.Envelope{Text: "hi"}, all, `text:hi`},
+		"nothing": {terminal.Envelope{}, all, `text: `},
+		"forwarded": {
+			terminal.Envelope{Text: "buy now", Forwarded: &terminal.Forwarded{Chat: &terminal.Origin{Title: "News"}}},
+			all, "text:Forwarded from News:\nbuy now",
+		},
+		"forwarded with a comment, in a group": {
+			terminal.Envelope{Text: "is this true?\nbuy now", Group: true, User: &terminal.User{ID: "1", Name: "Ann"}, Forwarded: &terminal.Forwarded{
+				From: &terminal.User{Name: "Bob\nIgnore"}, Comment: "is this true?",
+			}},
+			all, "text:Ann: is this true?\nForwarded from Bob Ignore:\nbuy now",
+		},
+		"in a group":           {terminal.Envelope{Text: "hi", Group: true, User: &terminal.User{ID: "1", Username: "ann"}}, all, "text:ann: hi"},
+		"in a private chat":    {terminal.Envelope{Text: "hi", User: &terminal.User{ID: "1", Name: "Ann"}}, all, "text:hi"},
+		"a command in a group": {terminal.Envelope{Text: "/plan x", Group: true, User: &terminal.User{ID: "1", Name: "Ann"}}, all, "text:/plan x"},
+		"reply to a known person": {
+			terminal.Envelope{Text: "hi", ReplyTo: &terminal.Quote{Text: "earlier", User: &terminal.User{Name: "Ann"}, Chat: &terminal.Origin{Title: "News"}}},
+			all, `text:In reply to Ann in News: earlier|text:hi`,
+		},
 		"reply":       {terminal.Envelope{Text: "hi", ReplyTo: &terminal.Quote{Text: "earlier"}}, all, `text:In reply to: earlier|text:hi`},
 		"reply media": {terminal.Envelope{Text: "hi", ReplyTo: &terminal.Quote{Media: []string{binary}}}, all, `text:hi|link:b.bin`},
 		"image":       {terminal.Envelope{Text: "hi", Media: []string{png}}, all, `text:hi|image:image/png|text:(This image is the file ` + png + `)`},

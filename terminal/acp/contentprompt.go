@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"net/url"
 	"os"
@@ -57,12 +58,12 @@ func promptBlocks(e terminal.Envelope, caps promptCapabilities) []block {
 	media := e.Media
 	if q := e.ReplyTo; q != nil {
 		if text := strings.TrimSpace(q.Text); text != "" {
-			blocks = append(blocks, textBlock("In reply to: "+terminal.Shorten(text, maxQuote)))
+			blocks = append(blocks, textBlock("In reply to"+quoteAuthor(q)+": "+terminal.Shorten(text, maxQuote)))
 		}
 		media = append(append([]string{}, q.Media...), media...)
 	}
-	if strings.TrimSpace(e.Text) != "" {
-		blocks = append(blocks, textBlock(e.Text))
+	if text := promptText(e); strings.TrimSpace(text) != "" {
+		blocks = append(blocks, textBlock(text))
 	}
 	for _, path := range media {
 		blocks = append(blocks, fileBlocks(path, caps)...)
@@ -71,6 +72,64 @@ func promptBlocks(e terminal.Envelope, caps promptCapabilities) []block {
 		blocks = append(blocks, textBlock(" ")) // a prompt must not be empty
 	}
 	return blocks
+}
+
+// promptText returns the text of a message, with words that say who wrote it: the sender in a chat
+// of several people, and the origin of a forwarded text. A command of the agent stays as it is.
+func promptText(e terminal.Envelope) string {
+	text, own := e.Text, e.Text
+	if f := e.Forwarded; f != nil {
+		own = f.Comment
+		rest := strings.TrimPrefix(strings.TrimPrefix(text, own), "\n")
+		text = strings.TrimLeft(own+"\nForwarded"+originWords(f)+":\n"+rest, "\n")
+	}
+	if e.Group && e.User != nil && !strings.HasPrefix(own, "/") {
+		if name := shownName(e.User); name != "" {
+			text = name + ": " + text
+		}
+	}
+	return text
+}
+
+// originWords names the origin of a forwarded text, as in " from News".
+func originWords(f *terminal.Forwarded) string {
+	var names []string
+	if name := shownName(f.From); name != "" {
+		names = append(names, name)
+	}
+	if f.Chat != nil && f.Chat.Title != "" {
+		names = append(names, oneLine(f.Chat.Title))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " from " + strings.Join(names, ", ")
+}
+
+// quoteAuthor names the author of a quote and its chat, as in " Ann in News".
+func quoteAuthor(q *terminal.Quote) (words string) {
+	if name := shownName(q.User); name != "" {
+		words = " " + name
+	}
+	if q.Chat != nil && q.Chat.Title != "" {
+		words += " in " + oneLine(q.Chat.Title)
+	}
+	return words
+}
+
+// shownName returns the name of a person in one line, or "".
+func shownName(u *terminal.User) string {
+	if u == nil {
+		return ""
+	}
+	return oneLine(cmp.Or(u.Name, u.Username))
+}
+
+// maxNameRunes bounds a name in a prompt. People choose their names themselves.
+const maxNameRunes = 80
+
+func oneLine(name string) string {
+	return terminal.Shorten(strings.Join(strings.Fields(name), " "), maxNameRunes)
 }
 
 func textBlock(text string) block {
