@@ -30,6 +30,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -88,6 +89,7 @@ type Channel struct {
 	downloads     *downloads.Folders
 	guilds        *guildCache
 	responses     *responses
+	notices       sync.Map // thread → when people were last told that it is closed
 
 	menu       []channels.Command
 	saveCursor func(ctx context.Context, cursor string) error // see KeepCursor

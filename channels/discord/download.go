@@ -32,7 +32,7 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 		return "", err
 	}
 	defer folder.Close() //nolint:errcheck // read-only handle
-	name := f.ID.String() + "-" + downloads.Name(f.Name, "file")
+	name := f.ID.String() + "-" + downloads.SavedName(f.Name, "file")
 	if path, ok := folder.Find(name, f.Size); ok {
 		return path, nil
 	}

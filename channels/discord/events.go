@@ -41,6 +41,10 @@ func (in *receiver) handleEvent(ctx context.Context, e event) {
 		})
 	case "MESSAGE_CREATE":
 		err = decodeEvent(e, func(m message) { in.handleMessage(ctx, &m) })
+	case "MESSAGE_UPDATE":
+		err = decodeEvent(e, func(m message) { in.handleEdit(&m) })
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
+		err = decodeEvent(e, in.handleDeletion)
 	case "INTERACTION_CREATE":
 		if e.interaction != nil {
 			in.handleInteraction(ctx, e.interaction)

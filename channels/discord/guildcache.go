@@ -13,6 +13,7 @@ type guildCache struct {
 	bot      snowflake
 	guilds   map[snowflake]guildInfo
 	channels map[snowflake]channelInfo
+	parents  map[snowflake]snowflake // of deleted threads
 }
 
 // guildInfo is a guild, which people call a server.
@@ -23,6 +24,7 @@ type guildInfo struct {
 
 // channelInfo is a channel or thread of a guild.
 type channelInfo struct {
+	name       string
 	guild      snowflake
 	parent     snowflake
 	owner      snowflake // the user who opened a thread
@@ -32,7 +34,7 @@ type channelInfo struct {
 }
 
 func newGuildCache() *guildCache {
-	return &guildCache{guilds: map[snowflake]guildInfo{}, channels: map[snowflake]channelInfo{}}
+	return &guildCache{guilds: map[snowflake]guildInfo{}, channels: map[snowflake]channelInfo{}, parents: map[snowflake]snowflake{}}
 }
 
 func (c *guildCache) setBotID(me snowflake) {
@@ -106,7 +108,7 @@ func (c *guildCache) setChannel(ch channelObject, g snowflake) {
 	if ch.ID == 0 || g == 0 || !hasMessages(ch.Type) {
 		return
 	}
-	c.channels[ch.ID] = channelInfo{guild: g, parent: ch.Parent, owner: ch.Owner, kind: ch.Type, starter: c.channels[ch.ID].starter, unreadable: c.channels[ch.ID].unreadable}
+	c.channels[ch.ID] = channelInfo{name: ch.Name, guild: g, parent: ch.Parent, owner: ch.Owner, kind: ch.Type, starter: c.channels[ch.ID].starter, unreadable: c.channels[ch.ID].unreadable}
 }
 
 // setStarter sets the user for whom the bot has opened a thread.
@@ -118,10 +120,36 @@ func (c *guildCache) setStarter(thread, user snowflake) {
 	c.channels[thread] = r
 }
 
+// removeChannel removes a deleted channel or thread. The channel of a thread is remembered for
+// answers that are still to be sent.
 func (c *guildCache) removeChannel(id snowflake) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if r := c.channels[id]; isThread(r.kind) {
+		if len(c.parents) >= maxDeletedThreads {
+			clear(c.parents)
+		}
+		c.parents[id] = r.parent
+	}
 	delete(c.channels, id)
+}
+
+// maxDeletedThreads bounds the remembered threads.
+const maxDeletedThreads = 256
+
+// parentOf returns the channel of a thread that exists or was deleted; 0 if it is unknown or has no
+// messages, as a forum.
+func (c *guildCache) parentOf(thread snowflake) snowflake {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	parent := c.parents[thread]
+	if r := c.channels[thread]; isThread(r.kind) {
+		parent = r.parent
+	}
+	if _, ok := c.channels[parent]; !ok {
+		return 0
+	}
+	return parent
 }
 
 // markUnreadable records that the bot may not read a channel, so that its history is not requested

@@ -224,7 +224,7 @@ func (in *receiver) finishHistorySearch(ctx context.Context, q *chatQueue) {
 	in.acceptUnanswered(ctx, q.history)
 	q.history, q.live = nil, nil
 	for _, e := range live {
-		if e.interaction != nil {
+		if e.message == nil {
 			q.entries = append(q.entries, e)
 		} else {
 			in.acceptMessage(ctx, e.message)
@@ -235,7 +235,7 @@ func (in *receiver) finishHistorySearch(ctx context.Context, q *chatQueue) {
 // addLive stores an event that arrived during the history search. Beyond maxLive, messages are
 // dropped, and the search fetches them.
 func (q *chatQueue) addLive(e *entry) {
-	if len(q.live) >= maxLive && e.interaction == nil {
+	if len(q.live) >= maxLive && e.message != nil {
 		q.dropLiveMessages()
 		return
 	}
@@ -243,9 +243,9 @@ func (q *chatQueue) addLive(e *entry) {
 }
 
 // dropLiveMessages drops the live messages; the history search fetches them again. Interactions
-// stay, because they are not in the history.
+// and changes stay, because they are not in the history.
 func (q *chatQueue) dropLiveMessages() {
-	q.live = slices.DeleteFunc(q.live, func(e *entry) bool { return e.interaction == nil })
+	q.live = slices.DeleteFunc(q.live, func(e *entry) bool { return e.message != nil })
 	q.history.repeat = true
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -48,28 +49,47 @@ func (c *Channel) newIncoming(ctx context.Context, m *message, r channelInfo, at
 	}
 	fetch := c.hasFiles(m)
 	if q := m.Referenced; q != nil {
-		in.ReplyTo = &channels.Quote{ID: q.ID.String(), Text: c.fullText(q, r)}
+		in.ReplyTo = &channels.Quote{ID: q.ID.String(), Text: c.fullText(q, r), User: new(sender(q.Author, nil))}
 		if fetch {
 			files, problems := c.downloadAll(ctx, in, q.files())
-			in.ReplyTo.Media, in.ReplyTo.Text = files, joinLines(append([]string{in.ReplyTo.Text}, problems...)...)
+			in.ReplyTo.Media, in.ReplyTo.Text = files.paths, joinLines(append([]string{in.ReplyTo.Text}, problems...)...)
 		}
 	}
-	in.Text = c.fullText(m, r)
+	in.Text, in.Forwarded = c.fullText(m, r), c.forwarded(m)
 	if fetch {
 		files, problems := c.downloadAll(ctx, in, m.files())
-		in.Media, in.Text = files, joinLines(append([]string{in.Text}, problems...)...)
+		in.Media, in.MediaNames, in.Text = files.paths, files.names, joinLines(append([]string{in.Text}, problems...)...)
 		c.reportMissingFiles(ctx, in, problems)
 	}
 	return in
 }
 
+// forwarded says where a forwarded message comes from; nil means that it is the sender's own.
+func (c *Channel) forwarded(m *message) *channels.Forwarded {
+	if len(m.Snapshots) == 0 {
+		return nil
+	}
+	f := &channels.Forwarded{}
+	if m.Reference != nil && m.Reference.Channel != 0 {
+		from, _ := c.guilds.channel(m.Reference.Channel)
+		f.Chat = &channels.Origin{ID: m.Reference.Channel.String(), Title: channels.StripBidi(from.name)}
+	}
+	if at, err := time.Parse(time.RFC3339, m.Snapshots[0].Message.Timestamp); err == nil {
+		f.Date = at.UTC().Format(time.RFC3339)
+	}
+	return f
+}
+
+// downloadedFiles are the paths of downloaded files, and the names that people gave them.
+type downloadedFiles struct{ paths, names []string }
+
 // downloadAll downloads files. problems describe the downloads that failed.
-func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (paths, problems []string) {
+func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (got downloadedFiles, problems []string) {
 	for _, f := range files {
 		path, err := c.download(ctx, in.Chat.ID, f)
 		switch {
 		case err == nil:
-			paths = append(paths, path)
+			got.paths, got.names = append(got.paths, path), append(got.names, f.displayName())
 		case errors.Is(err, errFileTooLarge):
 			problems = append(problems, fmt.Sprintf("⚠ %q (%s) was not received: it is larger than %s.", f.Name, channels.HumanSize(f.Size), channels.HumanSize(maxDownload)))
 		default:
@@ -79,7 +99,7 @@ func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files [
 			problems = append(problems, fmt.Sprintf("⚠ %q was not received: its download failed.", f.Name))
 		}
 	}
-	return paths, problems
+	return got, problems
 }
 
 // reportMissingFiles tells the sender which files were not received. Its nonce is derived from the

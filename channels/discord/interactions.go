@@ -108,11 +108,11 @@ func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 		return
 	}
 	in.runInBackground(ctx, func() func() {
-		paths, problems := in.c.downloadAll(ctx, e.incoming, files)
+		got, problems := in.c.downloadAll(ctx, e.incoming, files)
 		if ctx.Err() != nil {
 			return nil
 		}
-		e.incoming.Media = paths
+		e.incoming.Media, e.incoming.MediaNames = got.paths, got.names
 		e.incoming.Text = joinLines(append([]string{e.incoming.Text}, problems...)...)
 		in.c.reportMissingFiles(ctx, e.incoming, problems)
 		close(e.ready)

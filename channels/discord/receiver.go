@@ -56,11 +56,11 @@ type chatQueue struct {
 	live      []*entry       // events that arrived during the search, delivered after it
 }
 
-// entry is one pending message, command or button press.
+// entry is one pending message, command, button press or change of a message.
 type entry struct {
-	message      *message
+	message      *message // nil for an interaction or a change
 	channel      channelInfo
-	interaction  *receivedInteraction // nil for a message
+	interaction  *receivedInteraction // nil for a message or a change
 	ready        chan struct{}        // closed when incoming is complete
 	chatsVersion int                  // the version of the chat list that must be stored first
 	incoming     channels.Incoming

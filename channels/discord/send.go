@@ -81,7 +81,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		if err == nil {
 			return channels.Receipt{ID: id}, nil
 		}
-		if !p.dropRefusedPart(err) {
+		if !p.dropRefusedPart(err) && !c.leaveThread(ctx, p, err) {
 			return channels.Receipt{}, sendError(err)
 		}
 		c.log.Warn("not sent as planned", zap.Stringer("chat", o.Chat), zap.Error(err))

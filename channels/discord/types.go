@@ -3,6 +3,8 @@ package discord
 import (
 	"cmp"
 	"encoding/json"
+	"path/filepath"
+	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -26,10 +28,20 @@ type member struct {
 }
 
 type attachment struct {
-	ID   snowflake `json:"id"`
-	Name string    `json:"filename"`
-	Size int64     `json:"size"`
-	URL  string    `json:"url"`
+	ID    snowflake `json:"id"`
+	Name  string    `json:"filename"`
+	Title string    `json:"title"` // the original name, if Discord has changed it
+	Size  int64     `json:"size"`
+	URL   string    `json:"url"`
+}
+
+// displayName is the name that a person gave the file. A title lacks the extension.
+func (a attachment) displayName() string {
+	name := a.Name
+	if ext := filepath.Ext(name); a.Title != "" {
+		name = strings.TrimSuffix(a.Title, ext) + ext
+	}
+	return channels.StripBidi(name)
 }
 
 type message struct {
@@ -49,10 +61,18 @@ type message struct {
 	Stickers     []sticker              `json:"sticker_items"`
 	Poll         *poll                  `json:"poll"`
 	Referenced   *message               `json:"referenced_message"`
+	Edited       string                 `json:"edited_timestamp"`
+	Timestamp    string                 `json:"timestamp"`
+	Reference    *reference             `json:"message_reference"`
 	Snapshots    []snapshot             `json:"message_snapshots"`
 }
 
-// snapshot is a forwarded message.
+// reference is the place of the message that another one replies to or forwards.
+type reference struct {
+	Channel snowflake `json:"channel_id"`
+}
+
+// snapshot is a forwarded message. Discord does not say who wrote it.
 type snapshot struct {
 	Message message `json:"message"`
 }
@@ -85,6 +105,7 @@ type pollText struct {
 // channelObject is a channel or thread in Discord's API.
 type channelObject struct {
 	ID     snowflake             `json:"id"`
+	Name   string                `json:"name"`
 	Type   discordgo.ChannelType `json:"type"`
 	Guild  snowflake             `json:"guild_id"`
 	Parent snowflake             `json:"parent_id"`

@@ -237,7 +237,7 @@ func (c *Channel) copyToChatFolder(chat string, h *history.History, media []hist
 	}
 	defer folder.Close() //nolint:errcheck // it was only read
 	for i := range media {
-		if media[i].Path, err = h.CopyFile(folder, media[i].ID, media[i].Name); err != nil {
+		if media[i].Path, err = h.CopyFile(folder, media[i].ID, downloads.SavedName(media[i].Name, "file")); err != nil {
 			return err
 		}
 	}

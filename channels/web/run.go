@@ -136,7 +136,7 @@ func toIncoming(e history.Event) channels.Incoming {
 		in.ID, in.Press = e.Press, e.Data
 	}
 	for _, m := range e.Media {
-		in.Media = append(in.Media, m.Path)
+		in.Media, in.MediaNames = append(in.Media, m.Path), append(in.MediaNames, m.Name)
 	}
 	return in
 }

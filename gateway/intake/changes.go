@@ -23,9 +23,13 @@ const (
 // changed or withdrawn; for one that runs or has run, an edit is answered with the offer to run the
 // new text.
 func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error {
-	admitted, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)
-	if err != nil {
-		return err
+	// Discord does not say whose message was deleted, nor by whom.
+	admitted := in.Change == channels.Deleted && in.User.ID == ""
+	if !admitted {
+		var err error
+		if admitted, err = i.Admits(ctx, in.Chat.Channel, in.User.ID); err != nil {
+			return err
+		}
 	}
 	request := store.ChangeRequest{In: in, Cursor: in.Cursor, Refused: !admitted || in.ID == ""}
 	defer i.o.Lanes.Lock(in.Chat)()

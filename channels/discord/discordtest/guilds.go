@@ -149,6 +149,15 @@ func (s *Server) DeleteChannel(id string) {
 	})
 }
 
+// ArchiveThread archives a thread. A message reopens it, unless it is locked (400, 160005).
+func (s *Server) ArchiveThread(id string, locked bool) {
+	s.update(func() {
+		ch := s.channels[id]
+		ch.Thread.Archived, ch.Thread.Locked = true, locked
+		s.dispatch("THREAD_UPDATE", intentGuilds, ch.Channel)
+	})
+}
+
 // SetUploadLimit sets the maximum size of a file in a guild, or in DMs for "". The default is 10
 // MiB; guilds of the second tier have 50 MiB, and of the third 100 MiB.
 func (s *Server) SetUploadLimit(guild string, bytes int64) {

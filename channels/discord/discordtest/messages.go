@@ -13,6 +13,8 @@ func (s *Server) writableChannel(id string) (*channel, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case c.Thread != nil && c.Thread.Locked:
+		return nil, expectedError(http.StatusBadRequest, 160005, "Thread is locked")
 	case c.Type == ForumChannel:
 		return nil, violationError(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")
 	case c.Type == DMChannel && s.denied[c.Recipients[0].ID]:
@@ -68,6 +70,10 @@ func (s *Server) createMessage(c *Call) (any, error) {
 // event.
 func (s *Server) addBotMessage(c *Call, ch *channel, m *Message) {
 	s.appendMessage(ch, m)
+	if ch.Thread != nil && ch.Thread.Archived { // a message reopens the thread
+		ch.Thread.Archived = false
+		s.dispatch("THREAD_UPDATE", intentGuilds, ch.Channel)
+	}
 	s.recordChange(c, "create", m)
 	s.dispatchMessage("MESSAGE_CREATE", m)
 }

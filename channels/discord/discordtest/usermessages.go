@@ -54,6 +54,30 @@ func (s *Server) UserEdits(channel, message, text string) {
 	})
 }
 
+// ResolveLinks adds the preview of a link to a message, which Discord reports as an update without
+// an edit.
+func (s *Server) ResolveLinks(channel, message string, preview Embed) {
+	s.update(func() {
+		if m := s.channels[channel].find(message); m != nil {
+			m.Embeds = append(m.Embeds, preview)
+			s.dispatchMessage("MESSAGE_UPDATE", m)
+		}
+	})
+}
+
+// ModeratorDeletes deletes several messages at once, which Discord reports as one event.
+func (s *Server) ModeratorDeletes(channel string, messages ...string) {
+	s.update(func() {
+		ch := s.channels[channel]
+		for _, id := range messages {
+			if m := ch.find(id); m != nil {
+				m.Deleted = true
+			}
+		}
+		s.dispatch("MESSAGE_DELETE_BULK", messageIntent(ch), map[string]any{"ids": messages, "channel_id": ch.ID, "guild_id": ch.GuildID})
+	})
+}
+
 // UserDeletes makes the author of a message, or a moderator, delete it.
 func (s *Server) UserDeletes(channel, message string) {
 	s.update(func() {

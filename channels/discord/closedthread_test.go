@@ -1,0 +1,69 @@
+package discord_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+)
+
+// inThread returns a test channel in which Ada has begun a thread.
+func inThread(t *testing.T) (r *testChannel, channel string, asked channels.Incoming) {
+	t.Helper()
+	r = newTestChannel(t, func(o *discord.Options) { o.Thread, o.Groups = true, "all" })
+	channel = r.server.AddChannel(r.server.AddGuild("home").ID, "general").ID
+	r.startConnected()
+	r.server.UserSends(channel, ada, "a question")
+	return r, channel, r.waitForMessages(1)[0]
+}
+
+func TestAnAnswerReopensAnArchivedThread(t *testing.T) {
+	r, ch, asked := inThread(t)
+	r.server.ArchiveThread(asked.Chat.ID, false)
+	r.sendAnswer(channels.Message{Chat: asked.Chat, Text: "an answer", ReplyTo: asked.ID})
+	if shown := r.server.BotMessages(asked.Chat.ID); len(shown) != 1 || len(r.server.BotMessages(ch)) != 0 {
+		t.Errorf("shown is %+v", shown)
+	}
+}
+
+func TestAnAnswerToALockedOrDeletedThreadIsSentToItsChannel(t *testing.T) {
+	for notice, closeThread := range map[string]func(*testChannel, string){
+		"The thread is locked, so the answer is here.":   func(r *testChannel, thread string) { r.server.ArchiveThread(thread, true) },
+		"The thread was deleted, so the answer is here.": func(r *testChannel, thread string) { r.server.DeleteChannel(thread); r.receivedSoFar() },
+	} {
+		r, ch, asked := inThread(t)
+		closeThread(r, asked.Chat.ID)
+		long := strings.TrimSpace(strings.Repeat("word ", 399)) + "."
+		for _, text := range []string{"an answer", long} {
+			r.sendAnswer(channels.Message{Chat: asked.Chat, Text: text, ReplyTo: asked.ID})
+		}
+		shown := r.server.BotMessages(ch)
+		if len(shown) != 2 || shown[0].Content != notice+"\nan answer" || shown[1].Content != long {
+			t.Fatalf("shown is %+v", shown)
+		}
+		if ref := shown[0].Reference; ref == nil || ref.MessageID != asked.ID {
+			t.Errorf("it refers to %+v", ref)
+		}
+		progress := r.mustPlan(channels.Message{Chat: asked.Chat, Kind: channels.Progress, Text: "⏳ working"})[0]
+		if err := r.mustFailSend(t.Context(), progress); !err.Permanent {
+			t.Errorf("progress returns %v", err)
+		}
+	}
+}
+
+func TestTheNoticeAboutALockedThreadGoesBeforeALongAnswer(t *testing.T) {
+	r, ch, asked := inThread(t)
+	r.server.ArchiveThread(asked.Chat.ID, true)
+	long := strings.TrimSpace(strings.Repeat("word ", 399)) + "."
+	o := r.mustPlan(channels.Message{Chat: asked.Chat, Text: long})[0]
+	o.Key = "k"
+	for range 2 { // as after a crash
+		if _, err := r.Send(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if shown := r.server.BotMessages(ch); len(shown) != 2 || shown[0].Content != "The thread is locked, so the answer is here." || shown[1].Content != long {
+		t.Errorf("shown is %+v", shown)
+	}
+}
