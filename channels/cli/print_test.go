@@ -177,3 +177,17 @@ func TestATerminalShowsWhereALinkLeads(t *testing.T) {
 		t.Errorf("it is %q, %v", out.String(), err)
 	}
 }
+
+func TestDetailsAreNotPrinted(t *testing.T) {
+	var out strings.Builder
+	ch := cli.New(cli.Options{ChatID: "local", Printer: cli.TextPrinter{Out: &out, Progress: &out}})
+	plan, err := ch.Plan(channels.Message{
+		Chat: channels.Chat{Channel: cli.Name, ID: "local"}, Kind: channels.Progress, Text: "✓ 20 steps", Details: "- ls\n- make", DetailsPress: "/details 1",
+	})
+	if err != nil || len(plan) != 1 {
+		t.Fatalf("planned is %+v, %v", plan, err)
+	}
+	if _, err := ch.Send(t.Context(), plan[0]); err != nil || out.String() != "✓ 20 steps\n" {
+		t.Errorf("printed is %q, %v", out.String(), err)
+	}
+}

@@ -35,12 +35,12 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 		t.Fatalf("answered %d %v", status, answer)
 	}
 	in := r.awaitIncoming(1)[0]
-	if in.Text != "look\nhere" || len(in.Media) != 3 {
+	if in.Text != "look\nhere" || len(in.Media) != 3 || len(in.MediaNames) != 3 {
 		t.Fatalf("received was %+v", in)
 	}
 	for i, want := range []formFile{{"große Übersicht.png", picture}, {"notes.txt", "some notes"}, {"notes.txt", "other notes"}} {
 		got, err := os.ReadFile(in.Media[i])
-		if err != nil || string(got) != want.content || filepath.Dir(in.Media[i]) != filepath.Join(r.dir, "users", "web-a-known-to-nobody-else") || !strings.HasSuffix(in.Media[i], "-"+want.name) {
+		if err != nil || string(got) != want.content || filepath.Dir(in.Media[i]) != filepath.Join(r.dir, "users", "web-a-known-to-nobody-else") || !strings.HasSuffix(in.Media[i], "-"+strings.ReplaceAll(want.name, " ", "_")) || in.MediaNames[i] != want.name {
 			t.Errorf("the agent finds %s: %.40q, %v", in.Media[i], got, err)
 		}
 	}

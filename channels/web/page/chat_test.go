@@ -346,3 +346,26 @@ func shows(p *tab, whose string, want ...string) {
 		p.t.Errorf("the page shows %q\nwant %q", got, want)
 	}
 }
+
+func TestDetailsAreFoldedBelowTheText(t *testing.T) {
+	f := newFake(t)
+	f.onText = func(chat, _ string, _ []string) {
+		f.progress(chat, "p", "Reading files", time.Now())
+		f.say(chat, "All tests pass now.", nil)
+		f.say(chat, "✓ 20 steps", obj{"kind": "progress", "html": "<p>✓ 20 steps · 3 min · 4 files</p><details><summary>Details</summary><ul><li>read <code>a.go</code></li></ul><pre><code>ok</code></pre></details>"})
+		f.gone(chat, "p")
+	}
+	p := open(t, f.url())
+	p.size(390, 844)
+	p.send("go")
+	p.awaitText("#log .theirs:last-child .bubble", "✓ 20 steps")
+	p.awaitHidden("#live")
+	if eval[bool](p, "document.querySelector('details').open || document.querySelector('details li').checkVisibility()") {
+		t.Error("the details are not folded")
+	}
+	p.click("summary")
+	p.until("document.querySelector('details li').checkVisibility()")
+	if eval[bool](p, "document.documentElement.scrollWidth > innerWidth") {
+		t.Error("the page is wider than the phone")
+	}
+}
