@@ -28,6 +28,15 @@ func (in *receiver) acceptBatch(ctx context.Context, updates []*update) bool {
 		}
 		chats[name] = append(chats[name], i)
 	}
+	for _, positions := range chats {
+		messages := make([]*message, len(positions))
+		for n, i := range positions {
+			if updates[i].CallbackQuery == nil {
+				messages[n] = updates[i].Message
+			}
+		}
+		markJoined(messages)
+	}
 	var work errgroup.Group
 	var failed atomic.Bool
 	for _, name := range names {

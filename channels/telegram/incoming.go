@@ -55,7 +55,7 @@ func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.In
 			in.Text, in.Media, in.MediaNames = content.Text, content.Media, content.MediaNames
 			in.ReplyTo, in.Forwarded = content.ReplyTo, content.Forwarded
 		} else {
-			in = channels.Join(in, content, "\n")
+			in = channels.Join(in, content, separator(parts[i-1], m))
 		}
 		problems = append(problems, problem)
 	}

@@ -13,7 +13,7 @@ import (
 type pendingMessage struct {
 	group       string // the group of its parts
 	updates     []int64
-	messages    []*message // several for an album
+	messages    []*message // several for an album, or if they were joined
 	storing     int        // parts that are being stored
 	lastPartAt  time.Time  // when its last part arrived
 	awaitsParts bool       // parts may be missing because of a restart or a refused delivery
@@ -32,11 +32,6 @@ func newPendingMessage(group string) *pendingMessage {
 	return &pendingMessage{group: group, changed: make(chan struct{}, 1), ready: make(chan struct{})}
 }
 
-// accepts reports whether a message is another part of the album.
-func (p *pendingMessage) accepts(m *message) bool {
-	return m.album() != "" && !p.closed && len(p.messages)+p.storing < maxAlbum && p.messages[0].album() == m.album()
-}
-
 // recheck makes the album's goroutine check again whether it is complete.
 func (p *pendingMessage) recheck() {
 	select {
@@ -51,7 +46,7 @@ func (in *receiver) isComplete(p *pendingMessage) (now bool, after time.Duration
 	switch {
 	case p.storing > 0:
 		return false, recheckInterval
-	case p.messages[0].album() == "" || len(p.messages) >= maxAlbum:
+	case !p.awaitsMore():
 		return true, 0
 	case (p.awaitsParts || !in.pollStart.IsZero()) && !in.isPollBlocked(): // the next poll may have more parts
 		if p.awaitsParts && !p.deadline.IsZero() {
@@ -60,7 +55,11 @@ func (in *receiver) isComplete(p *pendingMessage) (now bool, after time.Duration
 		}
 		return false, recheckInterval
 	}
-	after = time.Until(p.lastPartAt.Add(in.c.o.Timing.Quiet))
+	quiet := in.c.o.Timing.Quiet
+	if p.messages[len(p.messages)-1].mayContinue() {
+		quiet = in.c.o.Timing.Paste
+	}
+	after = time.Until(p.lastPartAt.Add(quiet))
 	return after <= 0, after
 }
 

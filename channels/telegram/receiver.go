@@ -110,7 +110,7 @@ func (in *receiver) prepareUpdate(ctx context.Context, u *update) bool {
 // update. cursor returns the cursor to store with it.
 func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() string) error {
 	m := u.Message
-	if u.CallbackQuery == nil && m.album() == "" && !in.c.isForBot(m) {
+	if u.CallbackQuery == nil && m.album() == "" && !in.c.isForBot(m) && !in.continuesPending(u) {
 		if m.unreadable() != "" && in.c.isAddressed(m) {
 			in.startTask(func() { in.c.refuseUnreadable(ctx, m) })
 		}
@@ -163,7 +163,7 @@ func (in *receiver) hasPending(q *chatQueue) bool {
 // download, and its chat has no pending messages. A menu command overtakes pending messages, so
 // that /stop is not delayed.
 func (in *receiver) canReceiveNow(q *chatQueue, m *message) bool {
-	if m.album() != "" || m.hasFiles() {
+	if m.album() != "" || m.hasFiles() || m.joinsNext || m.mayContinue() {
 		return false
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(in.c.contentText(m)), " ")
@@ -210,8 +210,8 @@ func (in *receiver) joinOrCreate(q *chatQueue, u *update) (*pendingMessage, erro
 			return nil, nil
 		}
 	}
-	for _, p := range q.pending {
-		if p.accepts(u.Message) {
+	for i, p := range q.pending {
+		if p.accepts(u.Message, i == len(q.pending)-1) {
 			p.storing++
 			return p, nil
 		}
@@ -301,7 +301,7 @@ func (in *receiver) restorePending(ctx context.Context, parts []channels.Incomin
 			in.pendingCount++
 		}
 		in.addPart(ctx, q, p, u)
-		p.awaitsParts = u.Message.album() != ""
+		p.awaitsParts = p.awaitsMore()
 	}
 	if foreign > 0 {
 		in.c.log.Warn("messages to another bot are pending; they are received when its token is back", zap.Int("updates", foreign))

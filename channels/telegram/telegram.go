@@ -68,6 +68,7 @@ type Timing struct {
 	Poll   time.Duration // timeout of a long poll: 50 s, Telegram's maximum
 	Margin time.Duration // additional time after which a poll counts as stalled: 10 s
 	Quiet  time.Duration // time without a new part after which an album counts as complete: 1 s
+	Paste  time.Duration // time to wait for the rest of a text that Telegram may have cut: 700 ms
 	Resend time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
 	Watch  time.Duration // interval of webhook checks: 1 min
 }
@@ -127,6 +128,7 @@ func New(o Options) (*Channel, error) {
 	o.Timing.Poll = cmp.Or(o.Timing.Poll, 50*time.Second)
 	o.Timing.Margin = cmp.Or(o.Timing.Margin, 10*time.Second)
 	o.Timing.Quiet = cmp.Or(o.Timing.Quiet, time.Second)
+	o.Timing.Paste = cmp.Or(o.Timing.Paste, 700*time.Millisecond)
 	o.Timing.Resend = cmp.Or(o.Timing.Resend, 130*time.Second)
 	o.Timing.Watch = cmp.Or(o.Timing.Watch, time.Minute)
 	base, err := url.Parse(o.APIBase)
