@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels"
 )
@@ -17,10 +18,14 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	}
 	p.sendAs, p.files, p.class.edit = asText, nil, true
 	err = c.callWithRepairs(ctx, p, func() error {
-		_, err := execute(ctx, c.api, (*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
+		params := &bot.EditMessageTextParams{
 			ChatID: p.destination.chat, MessageID: message, Text: validUTF8(p.text.Text), Entities: messageEntities(p.text.Entities),
 			LinkPreviewOptions: noPreview(), ReplyMarkup: keyboard(o.Buttons),
-		})
+		}
+		if c.isRich(p) {
+			params.Text, params.Entities, params.LinkPreviewOptions, params.RichMessage = "", nil, nil, &models.InputRichMessage{HTML: p.rich}
+		}
+		_, err := execute(ctx, c.api, (*bot.Bot).EditMessageText, params)
 		return err
 	})
 	switch {

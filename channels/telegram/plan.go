@@ -49,6 +49,8 @@ const (
 type storedForm struct {
 	As       string            `json:"as"`
 	Entities []entities.Entity `json:"entities,omitempty"`
+	// Rich is the HTML of the rich message that is sent instead, if the server supports it.
+	Rich string `json:"rich,omitempty"`
 }
 
 // messagePart is the content of one call.
@@ -73,9 +75,10 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		}
 	}
 	parts := addDetails(c.splitter().split(m), m.Details)
+	rich := c.richForm(m, parts)
 	var out []channels.Outgoing
 	for i, p := range parts {
-		f, err := json.Marshal(storedForm{As: p.sendAs, Entities: p.text.Entities})
+		f, err := json.Marshal(storedForm{As: p.sendAs, Entities: p.text.Entities, Rich: rich})
 		if err != nil {
 			return nil, fmt.Errorf("store the form: %w", err)
 		}
@@ -92,6 +95,18 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// richForm returns the HTML of the rich message that an answer is sent as, or "". Only an answer that
+// also fits one message with entities is: a server that refuses it then gets that one.
+func (c *Channel) richForm(m channels.Message, parts []messagePart) string {
+	if c.o.Rich == switchOff || m.Kind != channels.Answer || m.Details != "" || m.Screen != nil || len(parts) != 1 || parts[0].sendAs != asText {
+		return ""
+	}
+	if code, structured := entities.Rich(m.Text); structured {
+		return code
+	}
+	return ""
 }
 
 // FileLimit is the same in all chats.

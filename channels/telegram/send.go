@@ -51,6 +51,7 @@ type outgoingPost struct {
 	sendAs       string
 	text         entities.Text
 	files        []channels.File
+	rich         string // the HTML of a rich message that is sent instead of the text, or ""
 
 	notices    []string // about files that are not sent
 	albumSplit bool     // an item of the album is sent alone
@@ -83,9 +84,12 @@ func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
 		}
 	}
 	p := &outgoingPost{outgoing: o, originalChat: to.chat, destination: to, sendAs: f.As, text: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
-	p.class.transient = o.Transient
+	p.class.transient, p.rich = o.Transient, f.Rich
 	if o.Repeat {
 		p.text = markRepeated(p.text)
+		if p.rich != "" {
+			p.rich = "<p>" + strings.TrimSpace(repeatMark) + "</p>" + p.rich
+		}
 	}
 	return p, nil
 }
@@ -123,6 +127,8 @@ func (c *Channel) callWithRepairs(ctx context.Context, p *outgoingPost, call fun
 			return err
 		case to != 0 && to != p.destination.chat:
 			c.migrations.recordNewID(p.destination.chat, to)
+		case c.isRichRefused(p, err):
+			p.rich = ""
 		case isFormatRefused(err) && len(p.text.Entities) > 0:
 			p.text = p.text.Plain()
 		case isMediaTypeRefused(err) && p.switchToDocument():
@@ -150,7 +156,10 @@ func (p *outgoingPost) switchToDocument() bool {
 
 // sendOnce makes the call and returns the ID of the sent message; for an album, of the first.
 func (c *Channel) sendOnce(ctx context.Context, p *outgoingPost) (int, error) {
-	if p.sendAs == asText {
+	switch {
+	case p.sendAs == asText && c.isRich(p):
+		return c.api.sentID(execute(ctx, c.api, (*bot.Bot).SendRichMessage, p.richParams()))
+	case p.sendAs == asText:
 		return c.api.sentID(execute(ctx, c.api, (*bot.Bot).SendMessage, p.textParams()))
 	}
 	select {

@@ -190,7 +190,10 @@ func (p *richParser) checkPlace(name string) error {
 	parent := p.parent()
 	wrong := violationError("can't parse rich message: <%s> in <%s>", name, parent)
 	if parents, block := richParents[name]; block {
-		if p.blocks++; p.blocks > richBlockLimit {
+		if name != "td" && name != "th" {
+			p.blocks++
+		}
+		if p.blocks > richBlockLimit {
 			return violationError("RICH_MESSAGE_TOO_MANY_BLOCKS")
 		}
 		if parents == nil {

@@ -1,0 +1,125 @@
+package telegram_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/entities"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+const report = "# Report\n\n| a | b |\n|---|--:|\n| **1** | `2` |\n\n- [x] done\n- [ ] open"
+
+func TestTablesHeadingsAndTaskListsAreSentAsARichMessage(t *testing.T) {
+	r := newTestChannel(t)
+	for text, want := range map[string]string{
+		"# Title\ntext":                  "<h1>Title</h1><p>text</p>",
+		"- [x] a\n- [ ] b\n  1. c":       `<ul><li><input type="checkbox" checked>a</li><li><input type="checkbox">b<ol><li>c</li></ol></li></ul>`,
+		"| a | b |\n|:-:|--|\n| 1 | < |": `<table bordered striped><tr><th align="center">a</th><th>b</th></tr><tr><td align="center">1</td><td>&lt;</td></tr></table>`,
+		"> # a\n\n# b\n\n```go\nx\n```":  `<blockquote><p><b>a</b></p></blockquote><h1>b</h1><pre><code class="language-go">x</code></pre>`,
+		"# [](https://example.org) [![x](y.png)](https://example.org) [https://good.org](https://evil.org)": `<h1><a href="https://example.org">https://example.org</a> <a href="https://example.org">x</a> ` +
+			`<a href="https://evil.org">https://good.org</a> (leads to evil.org)</h1>`,
+		"# [a](https://example.org) [b](c)\n1\n2\n\n---": `<h1><a href="https://example.org">a</a> b (c)</h1><p>1<br>2</p><hr/>`,
+	} {
+		before := len(r.server.BotMessages(person))
+		r.sendAnswer(channels.Message{Text: text, Buttons: []channels.Button{{Label: "OK", Data: "ok"}}})
+		shown := r.server.BotMessages(person)[before:]
+		if len(shown) != 1 || shown[0].Rich != want || len(shown[0].Buttons()) != 1 || shown[0].Silent {
+			t.Errorf("%q is shown as %+v", text, shown)
+		}
+	}
+}
+
+func TestOtherMessagesAreNotRich(t *testing.T) {
+	r := newTestChannel(t)
+	off := newTestChannel(t, func(o *telegram.Options) { o.Rich = "off" })
+	r.sendAnswer(channels.Message{Text: "a **plain** text\n- with\n- a list"})
+	r.sendAnswer(channels.Message{Text: report, Kind: channels.Progress})
+	r.sendAnswer(channels.Message{Text: report, Details: "more"})
+	r.sendAnswer(channels.Message{Text: report, Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})
+	r.sendAnswer(channels.Message{Text: strings.Repeat(report+"\n\n", 200)})
+	off.sendAnswer(channels.Message{Text: report})
+	for _, m := range append(r.server.BotMessages(person), off.server.BotMessages(person)...) {
+		if m.Rich != "" {
+			t.Errorf("rich is %q", m.Rich)
+		}
+	}
+}
+
+func TestAServerWithoutRichMessagesGetsThePlainOneAndIsAskedOnce(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.ForgetMethods("sendRichMessage")
+	r.sendAnswer(channels.Message{Text: "# one"})
+	r.sendAnswer(channels.Message{Text: "# two"})
+	shown := r.server.BotMessages(person)
+	if len(shown) != 2 || shown[0].Text != "one" || shown[1].Text != "two" || len(r.server.Calls("sendRichMessage")) != 1 {
+		t.Errorf("shown are %q after %d calls", captions(shown), len(r.server.Calls("sendRichMessage")))
+	}
+}
+
+func TestARefusedRichMessageIsSentPlainAndTheNextOneRich(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.FailNext("sendRichMessage", telegramtest.ErrorResponse(400, "Bad Request: RICH_MESSAGE_INVALID"))
+	r.sendAnswer(channels.Message{Text: "# one"})
+	r.sendAnswer(channels.Message{Text: "# two"})
+	shown := r.server.BotMessages(person)
+	if len(shown) != 2 || shown[0].Text != "one" || shown[1].Rich != "<h1>two</h1>" {
+		t.Errorf("shown are %+v", shown)
+	}
+}
+
+func TestARichMessageWhoseOutcomeIsUnknownIsNotSentTwice(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.FailNext("sendRichMessage", telegramtest.ErrorAfterEffect(502))
+	o := r.planText(report)
+	if se := r.mustFailSend(t.Context(), o); !se.Unknown {
+		t.Errorf("the error is %+v", se)
+	}
+	if shown := r.server.BotMessages(person); len(shown) != 1 {
+		t.Errorf("shown are %q", captions(shown))
+	}
+	o.Repeat = true
+	if _, err := r.Send(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if shown := r.server.BotMessages(person); !strings.HasPrefix(shown[1].RichText, "↻\n") {
+		t.Errorf("the repetition is %q", shown[1].RichText)
+	}
+}
+
+func TestAStreamedTextIsEditedIntoARichMessageAndBack(t *testing.T) {
+	r := newTestChannel(t)
+	id := r.sendAnswer(channels.Message{Text: "Report"})[0].ID
+	for range 2 { // a repetition changes nothing
+		if _, err := r.Replace(t.Context(), id, r.planText(report)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := r.server.BotMessages(person)[0]
+	if m.Text != "" || !strings.HasPrefix(m.Rich, "<h1>Report</h1><table") || m.Edits != 1 {
+		t.Errorf("shown is %+v", m)
+	}
+	if err := r.Edit(t.Context(), id, r.planText("plain")); err != nil || r.server.BotMessages(person)[0].Text != "plain" {
+		t.Errorf("shown is %+v: %v", r.server.BotMessages(person)[0], err)
+	}
+	r.server.FailNext("editMessageText", telegramtest.ErrorResponse(400, "Bad Request: message text is empty"))
+	if err := r.Edit(t.Context(), id, r.planText("# title")); err != nil || r.server.BotMessages(person)[0].Text != "title" {
+		t.Errorf("after a refusal shown is %+v: %v", r.server.BotMessages(person)[0], err)
+	}
+}
+
+// The test server refuses every rich message that is outside the limits.
+func TestRichMessagesOfNastyMarkdownAreAccepted(t *testing.T) {
+	r := newTestChannel(t)
+	for name, text := range channelstest.PathologicalMarkdown {
+		source := "# heading\n\n" + text(3000)
+		r.sendAnswer(channels.Message{Text: source})
+		if v := r.server.TakeViolations(); v != nil {
+			code, _ := entities.Rich(source)
+			t.Errorf("%s: %q\n%.300s", name, v, code)
+		}
+	}
+}
