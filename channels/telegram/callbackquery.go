@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-telegram/bot"
 	"go.uber.org/zap"
@@ -48,6 +49,9 @@ func (c *Channel) answerCallbackQuery(ctx context.Context, p *callbackQuery) {
 	}
 }
 
+// maxButtonDelay is how long the removal of pressed buttons gives way to other calls of a busy chat.
+const maxButtonDelay = 10 * time.Minute
+
 // removeButtons removes the buttons of a message after a press, so that they are not pressed again,
 // unless the pressed button stays.
 func (c *Channel) removeButtons(ctx context.Context, p *callbackQuery) {
@@ -57,13 +61,13 @@ func (c *Channel) removeButtons(ctx context.Context, p *callbackQuery) {
 	if c.o.Admitted != nil && !c.o.Admitted(p.From.toUser().ID) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, maxButtonDelay)
 	defer cancel()
 	chat := p.Message.Chat.ID
 	err := c.pace.waitForSpare(ctx, chat, callClass{edit: true, transient: true})
 	if err == nil {
 		params := &bot.EditMessageReplyMarkupParams{ChatID: chat, MessageID: p.Message.ID}
-		_, err = execute(ctx, c.api, (*bot.Bot).EditMessageReplyMarkup, params)
+		err = executeWithTimeout(ctx, c.api, (*bot.Bot).EditMessageReplyMarkup, params)
 	}
 	if err != nil && !isNotModified(err) {
 		c.log.Debug("buttons not removed", zap.Error(err))

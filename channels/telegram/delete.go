@@ -87,19 +87,36 @@ func (c *Channel) deleteBatch(chat int64, all []*deletion) {
 			ids[i] = d.message
 		}
 		err := executeWithTimeout(all[0].ctx, c.api, (*bot.Bot).DeleteMessages, &bot.DeleteMessagesParams{ChatID: chat, MessageIDs: ids})
-		var apiErr *apiError
-		refused := errors.As(err, &apiErr) && (apiErr.isPermanent() || apiErr.Code == http.StatusNotFound)
-		if err == nil || !refused && all[0].ctx.Err() == nil {
+		if err == nil || !isRefusedForOne(err) && all[0].ctx.Err() == nil {
 			for _, d := range all {
-				d.err = err
+				d.err = c.withoutMigration(chat, err)
 			}
 			return
 		}
 	}
 	for _, d := range all {
 		d.err = executeWithTimeout(d.ctx, c.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: chat, MessageID: d.message})
-		if isMessageGone(d.err) {
+		if d.err = c.withoutMigration(chat, d.err); isMessageGone(d.err) {
 			d.err = nil
 		}
 	}
+}
+
+// isRefusedForOne reports whether the deletion of several messages may succeed for each of them
+// alone: one of them cannot be deleted, or the server does not know the call. A chat that the bot
+// cannot reach refuses all of them.
+func isRefusedForOne(err error) bool {
+	var apiErr *apiError
+	return errors.As(err, &apiErr) && apiErr.MigrateTo == 0 && !apiErr.mentions(chatErrors...) &&
+		(apiErr.Code == http.StatusBadRequest || isMethodUnknown(err))
+}
+
+// withoutMigration returns nil for an error that says that the group became a supergroup: the
+// messages stayed behind, where nobody sees them.
+func (c *Channel) withoutMigration(chat int64, err error) error {
+	if to := migratedTo(err); to != 0 {
+		c.migrations.recordNewID(chat, to)
+		return nil
+	}
+	return err
 }

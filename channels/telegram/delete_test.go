@@ -180,3 +180,25 @@ func TestADeletionThatHasToGiveWayIsMadeAfterAWhileOrTriedAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestADeletionInAChatThatCannotBeReachedIsNotMadeForEach(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		fails  bool
+	}{
+		"kicked":   {403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the group chat"}`, true},
+		"gone":     {400, `{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}`, true},
+		"migrated": {400, `{"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded","parameters":{"migrate_to_chat_id":-1001}}`, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			errs, calls := removeTogether(t, func(string) (int, string) { return tt.status, tt.body })
+			if len(calls) != 1 {
+				t.Errorf("%s: after the first, %d calls were made", name, len(calls))
+			}
+			if err := errs[5]; (err != nil) != tt.fails {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+		})
+	}
+}

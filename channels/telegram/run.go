@@ -116,10 +116,18 @@ func (c *Channel) fetchBotUser(ctx context.Context) error {
 		if tokenErr := tokenError(err); tokenErr != nil {
 			return tokenErr
 		}
-		c.connectionHealth.set(err)
+		c.setConnectionError(err)
 		if !retrier.Wait(ctx, err) {
 			return ctx.Err()
 		}
+	}
+}
+
+// setConnectionError records that Telegram cannot be reached. A call that our own rate limit has
+// refused says nothing about that.
+func (c *Channel) setConnectionError(err error) {
+	if !errors.Is(err, channels.ErrBusy) {
+		c.connectionHealth.set(err)
 	}
 }
 
@@ -140,8 +148,12 @@ func (c *Channel) newRetrier(what string) *httpclient.Retrier { return newRetrie
 func newRetrier(log *zap.Logger, what string) *httpclient.Retrier {
 	return httpclient.NewRetrier(log, what, time.Second/2, func(err error) time.Duration {
 		var apiErr *apiError
-		if errors.As(err, &apiErr) {
+		var refused *channels.SendError
+		switch {
+		case errors.As(err, &apiErr):
 			return apiErr.retryDelay()
+		case errors.As(err, &refused): // by our own rate limit
+			return refused.After
 		}
 		return 0
 	})

@@ -30,7 +30,7 @@ func (c *Channel) maintainWebhook(ctx context.Context, backlogReceived chan<- st
 			if tokenErr := tokenError(err); tokenErr != nil {
 				return tokenErr
 			}
-			c.connectionHealth.set(err)
+			c.setConnectionError(err)
 			continue // the next check tries again
 		}
 		c.connectionHealth.set(nil)
@@ -84,7 +84,7 @@ func (c *Channel) registerWebhook(ctx context.Context) error {
 		if tokenErr := tokenError(err); tokenErr != nil {
 			return tokenErr
 		}
-		c.connectionHealth.set(err)
+		c.setConnectionError(err)
 		if !retrier.Wait(ctx, err) {
 			return ctx.Err()
 		}
