@@ -202,3 +202,34 @@ func TestManyRefusedFilesBelowALongTextAreNamedInMessagesThatFit(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAlbumThatIsRefusedHalfwayContinuesWhereItEnded(t *testing.T) {
+	for name, fault := range map[string]telegramtest.Fault{
+		"for another reason": telegramtest.ErrorResponse(401, "Unauthorized"),
+		"for a long time":    telegramtest.RateLimited(3600),
+	} {
+		r := newTestChannel(t)
+		good, bad := r.writeFile("a.png", telegramtest.PNG(10, 10)), r.writeFile("b.png", telegramtest.PNG(1, 5000))
+		o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Text: "three", Media: []channels.File{good, good, bad}})[0]
+		o.Key = "key"
+		r.server.FailNext("sendDocument", fault)
+		se := r.mustFailSend(t.Context(), o)
+		if se.Unknown || se.Permanent || len(r.server.BotMessages(person)) != 2 {
+			t.Errorf("%s: the error is %+v, sent are %d", name, se, len(r.server.BotMessages(person)))
+		}
+		if fault.RetryAfter > 0 {
+			if se.After < 59*time.Minute {
+				t.Errorf("%s: the error is %+v", name, se)
+			}
+			continue
+		}
+		first := r.server.BotMessages(person)[0].ID
+		receipt, err := r.Send(t.Context(), o)
+		if shown := sentAs(r.server.BotMessages(person)); err != nil || shown != "photo+photo document" || receipt.ID != itoa(first) {
+			t.Errorf("%s: then shown are %s, the receipt is %+v: %v", name, shown, receipt, err)
+		}
+		if _, err := r.Send(t.Context(), o); err != nil || len(r.server.BotMessages(person)) != 6 {
+			t.Errorf("%s: the next post with the key is not whole: %v", name, err)
+		}
+	}
+}

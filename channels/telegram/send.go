@@ -61,15 +61,14 @@ type outgoingPost struct {
 // migrated, it repeats the call with the problem fixed. A file that Telegram refuses is replaced by
 // a notice. Only a refused album needs more than one call; see sendParts.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
-	p, err := newOutgoingPost(o)
-	if err != nil {
-		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+	s, err := c.beginSend(o)
+	if err == nil {
+		err = c.sendParts(ctx, s)
 	}
-	id, err := c.sendParts(ctx, p)
 	if err != nil {
 		return channels.Receipt{}, sendError(err)
 	}
-	return channels.Receipt{ID: messageID(p.originalChat, p.destination.chat, id)}, nil
+	return channels.Receipt{ID: messageID(s.post.originalChat, s.post.destination.chat, s.first)}, nil
 }
 
 func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {

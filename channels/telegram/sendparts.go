@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -15,48 +16,115 @@ import (
 	"nanobot/channels/telegram/entities"
 )
 
-// sendParts sends a post and returns the ID of the first message. Mostly that is one call. A file
-// that cannot be in the album is sent alone, and a file that Telegram refuses is replaced by a
-// notice. If a later call fails, the outcome is unknown, because some messages were sent.
-func (c *Channel) sendParts(ctx context.Context, p *outgoingPost) (first int, err error) {
+// sendProgress is a post of which some messages may have been sent.
+type sendProgress struct {
+	post  *outgoingPost
+	queue []messagePart // not sent
+	sent  bool          // some messages were sent,
+	first int           // of which this is the first
+}
+
+// beginSend plans the parts of a post. If an earlier attempt of the same post was refused after some
+// messages, it continues with the next one.
+func (c *Channel) beginSend(o channels.Outgoing) (*sendProgress, error) {
+	if s := c.unfinished.take(o.Key); s != nil {
+		return s, nil
+	}
+	p, err := newOutgoingPost(o)
+	if err != nil {
+		return nil, &channels.SendError{Err: err, Permanent: true}
+	}
 	queue, err := c.planFiles(p)
 	if err != nil {
-		return 0, fmt.Errorf("look at file: %w", err)
+		return nil, fmt.Errorf("look at file: %w", err)
 	}
-	sent, waits := false, 0
-	for len(queue) > 0 {
-		next := queue[0]
-		p.sendAs, p.files = next.sendAs, next.files
-		if next.sendAs == asText {
-			p.text = next.text
-		}
-		var id int
-		err := c.callWithRepairs(ctx, p, func() (err error) {
-			id, err = c.sendOnce(ctx, p)
-			return err
-		})
+	return &sendProgress{post: p, queue: queue}, nil
+}
+
+// sendParts sends a post. Mostly that is one call. A file that cannot be in the album is sent alone,
+// and a file that Telegram refuses is replaced by a notice. If a later call was not made, the next
+// attempt continues with it; if its outcome is unknown, so is that of the post.
+func (c *Channel) sendParts(ctx context.Context, s *sendProgress) error {
+	waits := 0
+	for len(s.queue) > 0 {
+		err := c.sendPart(ctx, s)
 		switch {
 		case err == nil:
-			if !sent {
-				sent, first = true, id
-			}
-			p.text, p.outgoing.ReplyTo = entities.Text{}, ""
-			p.outgoing.Silent = true // the first call has notified
-			queue = queue[1:]
-		case isFileRefused(err) && len(p.files) > 0:
-			queue = c.splitRefused(p, err, queue[1:])
-		case sent && isRateLimited(err) && waits < maxTries:
+		case isFileRefused(err) && len(s.post.files) > 0:
+			s.queue = c.splitRefused(s.post, err, s.queue[1:])
+		case s.sent && isRateLimited(err) && waits < maxTries:
 			waits++ // waiting is better than sending everything again
-		case sent:
-			return 0, partiallySent(err)
+		case s.sent && isNotMade(err) && s.post.outgoing.Key != "":
+			c.unfinished.keep(s.post.outgoing.Key, s)
+			return err
+		case s.sent:
+			return partiallySent(err)
 		default:
-			return 0, err
+			return err
 		}
-		if len(queue) == 0 {
-			queue = p.remainingText()
+		if len(s.queue) == 0 {
+			s.queue = s.post.remainingText()
 		}
 	}
-	return first, nil
+	return nil
+}
+
+// sendPart sends the next part of a post.
+func (c *Channel) sendPart(ctx context.Context, s *sendProgress) error {
+	next, p := s.queue[0], s.post
+	p.sendAs, p.files = next.sendAs, next.files
+	if next.sendAs == asText {
+		p.text = next.text
+	}
+	var id int
+	err := c.callWithRepairs(ctx, p, func() (err error) {
+		id, err = c.sendOnce(ctx, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !s.sent {
+		s.sent, s.first = true, id
+	}
+	p.text, p.outgoing.ReplyTo = entities.Text{}, ""
+	p.outgoing.Silent = true // the first call has notified
+	s.queue = s.queue[1:]
+	return nil
+}
+
+// isNotMade reports whether a call was certainly not executed and may be made later.
+func isNotMade(err error) bool {
+	var se *channels.SendError
+	return errors.As(sendError(err), &se) && !se.Permanent && !se.Unknown
+}
+
+// maxUnfinished bounds the posts that unfinishedSends holds. It is far more than chats send files to
+// at the same time.
+const maxUnfinished = 1000
+
+// unfinishedSends holds the posts that were refused after some of their messages, by their keys,
+// until their next attempt.
+type unfinishedSends struct {
+	mu  sync.Mutex
+	all map[string]*sendProgress
+}
+
+func (u *unfinishedSends) keep(key string, s *sendProgress) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.all == nil || len(u.all) >= maxUnfinished {
+		u.all = map[string]*sendProgress{}
+	}
+	u.all[key] = s
+}
+
+func (u *unfinishedSends) take(key string) *sendProgress {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := u.all[key]
+	delete(u.all, key)
+	return s
 }
 
 // planFiles opens the files to decide how each is sent. A picture that cannot be a photo leaves the

@@ -81,6 +81,7 @@ type Channel struct {
 	pace          *pacer
 	support       support
 	deletions     deletionQueues
+	unfinished    unfinishedSends
 	uploadSlots   chan struct{} // semaphore: one element per running upload
 	downloadSlots chan struct{} // semaphore: one element per running download
 	downloads     *downloads.Folders
