@@ -112,7 +112,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	}
 	if failure != "" {
 		if text != "" {
-			if err := t.Emit(Frame{Kind: Message, Text: text, Media: r.media, Guessed: true}); err != nil {
+			if err := t.Emit(Frame{Kind: Message, Text: text, Media: r.media, Guessed: true, Silent: true}); err != nil {
 				return out, fmt.Errorf("emit plain text: %w", err)
 			}
 		}
@@ -131,6 +131,15 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		}
 	}
 	return out, nil
+}
+
+// HasContent reports whether Emit emits a message or an error, even if the user has already been
+// shown a message.
+func (r *FinalResponse) HasContent(f FinalOptions, end AgentExit) bool {
+	out := r.outcome(end)
+	text, _ := r.PlainText()
+	failure, _ := r.failureText(f, out.Status)
+	return failure != "" || text != "" || r.appendix(f, out, end) != ""
 }
 
 // EmitStopped emits the final response of a turn whose context ended while no agent was running: it

@@ -154,6 +154,11 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	return h
 }
 
+// shows reports whether a frame shows a text while the agent is writing it.
+func shows(f terminal.Frame, text string) bool {
+	return (f.Kind == terminal.Partial || f.Kind == terminal.Progress) && strings.Contains(f.Text, text)
+}
+
 // text returns the joined texts of the frames of a kind.
 func (h *turnResult) text(kind terminal.Kind) string {
 	var all []string

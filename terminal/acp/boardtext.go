@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// shownTools and shownEntries limit the lines of each list, titleLength the length of a line.
-	shownTools, shownEntries, titleLength = 8, 12, 120
+	// shownLines and shownEntries limit the lines of each list, titleLength the length of a line.
+	shownLines, shownEntries, titleLength = 8, 12, 120
 	// tailLines limits the lines of a terminal on the board, tailBytes the output that is searched
 	// for them.
 	tailLines, tailBytes = 3, 4 << 10
@@ -34,18 +34,34 @@ func newPlan(entries []optional[planEntry]) (plan []planEntry) {
 	return plan
 }
 
-// render returns the text of the board: the plan, the last tool calls, and whether the agent is
-// thinking.
-func (b *board) render() string {
-	lines := b.planLines()
-	if len(lines) > 0 && len(b.tools) > 0 {
+// renderBoard returns the lines of the board without the agent's present activity: the plan, the last
+// tool calls and remarks, and the changed files.
+func (v *view) renderBoard() []string {
+	lines := v.board.planLines()
+	if len(lines) > 0 && len(v.board.lines) > 0 {
 		lines = append(lines, "")
 	}
-	lines = append(lines, b.toolLines()...)
-	if b.thinking {
-		lines = append(lines, "💭 thinking")
+	lines = append(lines, v.board.stepLines()...)
+	if summary := v.changes.summary(); summary != "" {
+		lines = append(lines, summary)
 	}
-	return strings.Join(lines, "\n")
+	return lines
+}
+
+// activityLines says what the agent is doing, unless the line of a running tool call says so.
+func (v *view) activityLines() (lines []string) {
+	if v.text.hasText && !v.text.isMessage {
+		lines = append(lines, remarkLine(string(v.text.buf)))
+	}
+	switch {
+	case v.board.questions > 0:
+		lines = append(lines, "🔐 waiting for your answer")
+	case v.board.thinking:
+		lines = append(lines, "💭 thinking")
+	case len(lines) == 0 && len(v.board.runningTools()) == 0:
+		lines = append(lines, "Working…")
+	}
+	return lines
 }
 
 func (b *board) planLines() (lines []string) {
@@ -75,33 +91,39 @@ func statusBox(status string) string {
 	return "☐"
 }
 
-// toolLines shows the last tool calls and prefers those that are running.
-func (b *board) toolLines() (lines []string) {
-	excess := len(b.tools) - shownTools
-	if excess+b.earlier > 0 {
-		lines = append(lines, fmt.Sprintf("… %d earlier", max(0, excess)+b.earlier))
-	}
-	finished := 0
-	for _, t := range b.tools {
-		if !t.running() {
-			finished++
-		}
-	}
-	hideRunning := excess - finished
-	for i, t := range b.tools {
-		if excess > 0 && !t.running() || hideRunning > 0 && t.running() {
+// stepLines shows the last tool calls and remarks, and prefers the calls that are running.
+func (b *board) stepLines() (lines []string) {
+	excess := len(b.lines) - shownLines
+	hideRunning := excess + len(b.runningTools()) - len(b.lines)
+	shownTools := 0
+	for i, l := range b.lines {
+		if excess > 0 && !l.running() || hideRunning > 0 && l.running() {
 			excess--
-			if t.running() {
+			if l.running() {
 				hideRunning--
 			}
 			continue
 		}
-		lines = append(lines, t.line())
-		if t.running() || i == len(b.tools)-1 {
-			for _, l := range t.tail {
-				lines = append(lines, "│ "+terminal.CodeSpan(l))
-			}
+		if l.tool == nil {
+			lines = append(lines, remarkLine(l.remark))
+			continue
 		}
+		shownTools++
+		lines = append(lines, l.tool.line())
+		if l.running() || i == len(b.lines)-1 {
+			lines = append(lines, l.tool.tailLines()...)
+		}
+	}
+	if hidden := b.steps - shownTools; hidden > 0 {
+		lines = append([]string{fmt.Sprintf("… %d earlier", hidden)}, lines...)
+	}
+	return lines
+}
+
+// tailLines returns the end of the output of a tool call.
+func (t *toolCall) tailLines() (lines []string) {
+	for _, l := range t.tail {
+		lines = append(lines, "│ "+terminal.CodeSpan(l))
 	}
 	return lines
 }
@@ -163,14 +185,11 @@ func escapeTitle(title string) string {
 
 func (v *view) showBoard() {
 	v.boardAt = time.Time{}
-	for _, t := range v.board.tools {
-		if t.running() {
-			v.updateTail(t)
-		}
-	}
-	if text := v.board.render(); text != "" && text != v.board.shown {
+	v.updateTails()
+	text := strings.Join(append(v.renderBoard(), v.activityLines()...), "\n")
+	if text != v.board.shown {
 		v.board.shown = text
-		v.emit(terminal.Frame{Kind: terminal.Progress, Text: text, Board: true})
+		v.emit(terminal.Frame{Kind: terminal.Progress, Text: text, Board: true, Step: v.board.steps})
 	}
 }
 
@@ -179,16 +198,27 @@ func (v *view) showBoard() {
 func (v *view) refreshTerminals() {
 	v.terminalsAt = time.Time{}
 	v.showBoard()
-	if slices.ContainsFunc(v.board.tools, func(t *toolCall) bool { return t.running() && len(t.terminals) > 0 }) {
+	if slices.ContainsFunc(v.board.runningTools(), func(t *toolCall) bool { return len(t.terminals) > 0 }) {
 		v.schedule(&v.terminalsAt, terminalInterval)
 	}
 }
 
-// updateTail reads the last lines of a tool call's terminals. A terminal that was released keeps
-// its last lines.
+func (v *view) updateTails() {
+	for _, t := range v.board.runningTools() {
+		v.updateTail(t)
+	}
+}
+
+// updateTail reads the last lines of a tool call's output: of its terminals, else of its text, for
+// commands and for calls that have failed. A terminal that was released keeps its last lines.
 func (v *view) updateTail(t *toolCall) {
-	if t.ownOutput != nil {
+	switch {
+	case t.ownOutput != nil:
 		t.tail = lastLines(string(t.ownOutput.Tail()))
+	case len(t.terminals) == 0 && (t.kind == "execute" || t.status == "failed"):
+		if text := t.text(); text != "" {
+			t.tail = lastLines(text)
+		}
 	}
 	if v.table == nil {
 		return
@@ -198,6 +228,23 @@ func (v *view) updateTail(t *toolCall) {
 			t.tail = lastLines(out.Text)
 		}
 	}
+}
+
+// text returns the end of the text in the content of a tool call, without the fences of code
+// blocks.
+func (t *toolCall) text() string {
+	var lines []string
+	for _, b := range t.content {
+		if b.Type != "text" {
+			continue
+		}
+		for line := range strings.Lines(b.Text[max(0, len(b.Text)-tailBytes):]) {
+			if !strings.HasPrefix(line, "```") {
+				lines = append(lines, strings.TrimRight(line, "\r\n"))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func lastLines(text string) (lines []string) {
@@ -220,9 +267,9 @@ func lastLines(text string) (lines []string) {
 func (v *view) saveTail(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, t := range v.board.tools {
-		if !v.closed && slices.Contains(t.terminals, id) {
-			v.updateTail(t)
+	for _, l := range v.board.lines {
+		if !v.closed && l.tool != nil && slices.Contains(l.tool.terminals, id) {
+			v.updateTail(l.tool)
 			v.schedule(&v.boardAt, boardInterval)
 		}
 	}

@@ -264,7 +264,7 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 					}
 				}
 			}
-			text := p.send(c.script(p)).text(terminal.Message)
+			text := p.send(c.script(p)).said()
 			var got []string
 			for line := range strings.Lines(text) {
 				switch {

@@ -112,8 +112,7 @@ func (v *view) showLink(b block) {
 		name = b.URI
 	}
 	v.sendFiles()
-	v.text.add("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
-	v.schedule(&v.partialAt, partialInterval)
+	v.addText("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
 }
 
 // localPath returns the path of a file URI of this machine.

@@ -102,7 +102,7 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 			v := newView(turn, nil)
 			v.update(json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":` + c.block + `}`))
 			closeView(t, v)
-			if got := r.texts(terminal.Message); len(got) != 1 || got[0] != c.want {
+			if got := r.texts(terminal.Message); len(got) != 2 || got[0] != c.want || got[1] != doneText {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -112,7 +112,7 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 		v := newView(turn, nil)
 		v.showData("image", "big.png", "image/png", strings.Repeat("A", 28<<20))
 		closeView(t, v)
-		if got := r.last(terminal.Message); got != "⚠ The agent sent a picture `big.png` that cannot be shown: larger than 20 MiB." {
+		if got := r.texts(terminal.Message)[0]; got != "⚠ The agent sent a picture `big.png` that cannot be shown: larger than 20 MiB." {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -122,7 +122,7 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 		v := newView(turn, nil)
 		sendBlock(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
 		closeView(t, v)
-		if got := r.texts(terminal.Message); len(got) != 1 || !strings.Contains(got[0], "could not be written") {
+		if got := r.texts(terminal.Message); len(got) != 2 || !strings.Contains(got[0], "could not be written") {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -77,17 +77,19 @@ func (v *view) scheduleFiles() {
 	v.schedule(&v.filesAt, albumWindow)
 }
 
+// sendFiles sends the queued files. More of the turn follows.
 func (v *view) sendFiles() {
 	if len(v.files.paths) > 0 {
-		v.sendFilesWithText("")
+		v.emitFiles(&v.files, terminal.Frame{Silent: true})
 	}
 }
 
-// sendFilesWithText sends the queued files. Emit has copied them when it returns.
-func (v *view) sendFilesWithText(text string) {
+// emitFiles sends files with a message. Emit has copied them when it returns.
+func (v *view) emitFiles(files *pendingFiles, f terminal.Frame) {
 	v.filesAt = time.Time{}
-	v.emit(terminal.Frame{Kind: terminal.Message, Text: text, Media: v.files.paths, ProtocolDir: v.files.dir})
-	v.files.remove()
+	f.Kind, f.Media, f.ProtocolDir = terminal.Message, files.paths, files.dir
+	v.emit(f)
+	files.remove()
 }
 
 // reportUnshowable tells the person about content that cannot be shown.

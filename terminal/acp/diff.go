@@ -15,7 +15,7 @@ const (
 	diffExcerpt, diffWidth = 20, 200
 	// maxDiff limits the total length of two texts that are compared.
 	maxDiff = 4 << 20
-	// shownFiles limits the changed files of a tool call that are listed.
+	// shownFiles limits the changed files that are listed.
 	shownFiles = 10
 )
 
@@ -28,21 +28,22 @@ type fileDiff struct {
 
 // renderedDiff is a fileDiff for display.
 type renderedDiff struct {
-	summary string // the file name and the number of changed lines
-	header  string // the two header lines of a unified diff
-	body    string // the unified diff; "" if it cannot be shown
+	summary        string // the file name and the number of changed lines
+	header         string // the two header lines of a unified diff
+	body           string // the unified diff; "" if it cannot be shown
+	added, removed int    // lines
 }
 
 func (d fileDiff) render(dir string) renderedDiff {
-	name := terminal.CodeSpan(terminal.OneLine(relativePath(dir, d.Path), titleLength))
+	name := displayPath(dir, d.Path)
 	before, note := "", ""
 	if d.OldText == nil {
-		note = " · new"
+		note = newNote
 	} else {
 		before = *d.OldText
 	}
 	if len(before)+len(d.NewText) > maxDiff {
-		return renderedDiff{summary: name + note + " · too large to be compared"}
+		return renderedDiff{summary: name + note + tooLargeNote}
 	}
 	diff := linediff.Compare(before, d.NewText)
 	old := "a" + d.Path
@@ -50,50 +51,20 @@ func (d fileDiff) render(dir string) renderedDiff {
 		old = "/dev/null"
 	}
 	return renderedDiff{
-		summary: fmt.Sprintf("%s%s · +%d −%d", name, note, diff.Added, diff.Removed),
+		summary: name + note + countNote(diff.Added, diff.Removed),
 		header:  fmt.Sprintf("--- %s\n+++ b%s\n", old, d.Path),
-		body:    diff.Unified(),
+		body:    diff.Unified(), added: diff.Added, removed: diff.Removed,
 	}
 }
 
-// showDiffs sends the changes of a tool call as one message, with the complete diff as a file if
-// the message shows only a part.
-func (v *view) showDiffs(diffs []fileDiff) {
-	v.flushMessages()
-	var heads []string
-	var bodies, file strings.Builder
-	for _, d := range diffs {
-		c := d.render(v.turn.ExecEnv.Dir)
-		heads = append(heads, "✏️ "+c.summary)
-		if c.body == "" {
-			continue
-		}
-		file.WriteString(c.header + c.body)
-		if len(diffs) > 1 {
-			bodies.WriteString(c.header)
-		}
-		bodies.WriteString(c.body)
-	}
-	if n := len(heads); n > shownFiles {
-		heads = append(heads[:shownFiles], fmt.Sprintf("… and %d more files", n-shownFiles))
-	}
-	text := strings.Join(heads, "\n")
-	shown, all := excerpt(bodies.String(), diffExcerpt)
-	if shown != "" {
-		text += "\n" + terminal.CodeBlock("diff", shown)
-	}
-	if all {
-		v.emit(terminal.Frame{Kind: terminal.Message, Text: text})
-		return
-	}
-	name := "changes.diff"
-	if len(diffs) == 1 {
-		name = filepath.Base(diffs[0].Path) + ".diff"
-	}
-	if err := v.files.write(name, []byte(file.String())); err != nil {
-		v.log("warning", "diff not sent as a file: %s", err)
-	}
-	v.sendFilesWithText(text)
+// What follows the name of a changed file.
+const newNote, tooLargeNote = " · new", " · too large to be compared"
+
+func countNote(added, removed int) string { return fmt.Sprintf(" · +%d −%d", added, removed) }
+
+// displayPath returns a path as a code span, relative to dir if it is inside.
+func displayPath(dir, path string) string {
+	return terminal.CodeSpan(terminal.OneLine(relativePath(dir, path), titleLength))
 }
 
 // excerpt returns the first lines of a text, shortened to diffWidth, and whether that is the

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,62 +17,93 @@ func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 	}
 }
 
-func TestAFinishedEditIsShownAsADiff(t *testing.T) {
+func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
 	turn, r := newTurn(t)
 	dir := turn.ExecEnv.Dir
 	v := newView(turn, nil)
 	content := fmt.Sprintf(`[{"type":"diff","path":"%s/src/a.go","oldText":"one\ntwo\n","newText":"one\n2\n"}]`, dir)
-	sendChunk(v, "I edit.", "")
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","content":%s}`, content)
 	v.emitPending()
-	if got := r.texts(terminal.Message); len(got) != 1 {
+	if got := r.last(terminal.Progress); strings.Contains(got, "changed") {
 		t.Fatalf("before it is done: %q", got)
 	}
 	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed"}`)
 	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed","content":%s}`, content) // some repeat it
+	v.emitPending()
+	if got := r.last(terminal.Progress); got != "✏️ Edit ✓\n✏️ 1 file changed, +1 −1\nWorking…" {
+		t.Errorf("after one edit: %q", got)
+	}
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"g","title":"Again","kind":"edit","status":"completed","content":[{"type":"diff","path":"%s/src/a.go","oldText":"one\n2\n","newText":"one\nii\n"}]}`, dir)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"n","kind":"edit","status":"completed","content":[{"type":"diff","path":"/else/n.md","oldText":null,"newText":"x%sx"}]}`, "```")
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"f","kind":"edit","status":"failed","content":%s}`, content)
-	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"w","kind":"edit","content":[{"type":"diff","path":"/w","newText":"w\n"}]}`)
-	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"w","status":"completed","content":[{"type":"content","content":{"type":"text","text":"done"}}]}`)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"d","kind":"delete","status":"completed","locations":[{"path":"/gone"}]}`)
+	sendChunk(v, "It is done.", "")
 	closeView(t, v)
-	want := []string{
-		"I edit.",
-		"✏️ `src/a.go` · +1 −1\n```diff\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n```",
-		"✏️ `/else/n.md` · new · +1 −0\n````diff\n@@ -0,0 +1 @@\n+x```x\n\\ No newline at end of file\n````",
-		"✏️ `/w` · new · +1 −0\n```diff\n@@ -0,0 +1 @@\n+w\n```",
+	if got := r.texts(terminal.Message); fmt.Sprint(got) != "[It is done.]" || len(r.files) != 0 {
+		t.Errorf("said %q with %v", got, r.files)
 	}
-	if got := r.texts(terminal.Message); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %q", got)
+	fold := r.fold(t)
+	if fold.Files != 3 || fold.Steps != 5 {
+		t.Errorf("%d files, %d steps", fold.Files, fold.Steps)
 	}
-	if len(r.files) != 0 {
+	want := "✏️ 3 files changed, +2 −1\n`src/a.go` · +1 −1\n`/else/n.md` · new · +1 −0\n````diff\n--- a" + dir + "/src/a.go\n+++ b" + dir + "/src/a.go\n@@ -1,2 +1,2 @@\n one\n-two\n+ii\n" +
+		"--- /dev/null\n+++ b/else/n.md\n@@ -0,0 +1 @@\n+x```x\n\\ No newline at end of file\n````"
+	if !strings.HasSuffix(fold.Details, "\n\n"+want) {
+		t.Errorf("details %q", fold.Details)
+	}
+}
+
+func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
+	turn, r := newTurn(t)
+	v := newView(turn, nil)
+	long := strings.Repeat("line\\n", 50)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/a","newText":"%s"},{"type":"diff","path":"/p/b","oldText":"x","newText":"y"}]}`, long)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"3","status":"completed","content":[{"type":"diff","path":"/p/wide","newText":"%s"}]}`, strings.Repeat("w", 500))
+	sendChunk(v, "Done that.", "")
+	closeView(t, v)
+	said := r.messages()
+	if len(said) != 2 || !said[0].Silent || said[1].Silent || said[1].Text != "Done that." || len(said[1].Media) != 0 {
+		t.Fatalf("said %+v", said)
+	}
+	text, _, _ := strings.Cut(said[0].Text, "\n```diff\n")
+	if text != "✏️ 3 files changed, +52 −1\n`/p/a` · new · +50 −0\n`/p/b` · +1 −1\n`/p/wide` · new · +1 −0" || strings.Count(said[0].Text, "+line") != diffExcerpt-3 {
+		t.Errorf("said %q", said[0].Text)
+	}
+	got := r.files["changes.diff"]
+	if strings.Count(got, "+line") != 50 || strings.Count(got, "--- ") != 3 || !strings.Contains(got, strings.Repeat("w", 500)) ||
+		!strings.Contains(got, "--- a/p/b\n+++ b/p/b\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n") {
+		t.Errorf("file %q", got)
+	}
+	for _, path := range r.paths {
+		if _, err := os.Stat(filepath.Dir(path)); err == nil {
+			t.Errorf("the folder of %s stays", path)
+		}
+	}
+	if details := r.fold(t).Details; strings.Contains(details, "+line") || !strings.HasSuffix(details, "✏️ 3 files changed, +52 −1") {
+		t.Errorf("details %q", details)
+	}
+}
+
+func TestADiffOfOneFileIsNamedAfterIt(t *testing.T) {
+	turn, r := newTurn(t)
+	v := newView(turn, nil)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, strings.Repeat("line\\n", 50))
+	closeView(t, v)
+	if got := r.files["long.txt.diff"]; !strings.HasPrefix(got, "--- /dev/null\n+++ b/p/long.txt\n@@ -0,0 +1,50 @@\n+line\n") {
 		t.Errorf("files %v", r.files)
 	}
 }
 
-func TestALongDiffIsAlsoAFile(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
-	long := strings.Repeat("line\\n", 50)
-	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, long)
-	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/a","newText":"%s"},{"type":"diff","path":"/p/b","oldText":"x","newText":"y"}]}`, long)
-	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"3","status":"completed","content":[{"type":"diff","path":"/p/wide","newText":"%s"}]}`, strings.Repeat("w", 500))
-	closeView(t, v)
-	if got := r.files["wide.diff"]; !strings.Contains(got, strings.Repeat("w", 500)) || strings.Contains(r.last(terminal.Message), strings.Repeat("w", 300)) {
-		t.Errorf("a wide line: file %q", got)
+func TestChangesBeyondTheLimitAreOnlyCounted(t *testing.T) {
+	c := changes{dir: "/"}
+	text := strings.Repeat("x\n", 1<<20)
+	for i := range 8 {
+		c.add(fileDiff{Path: fmt.Sprintf("/%d", i), NewText: text})
 	}
-	text, _, _ := strings.Cut(r.texts(terminal.Message)[0], "\n```diff\n")
-	if n := strings.Count(r.texts(terminal.Message)[0], "+line"); text != "✏️ `/p/long.txt` · new · +50 −0" || n != diffExcerpt-1 {
-		t.Errorf("%q, %d lines", text, n)
+	if c.size > maxChanges {
+		t.Errorf("%d bytes are stored", c.size)
 	}
-	if got := r.files["long.txt.diff"]; !strings.HasPrefix(got, "--- /dev/null\n+++ b/p/long.txt\n@@ -0,0 +1,50 @@\n+line\n") || strings.Count(got, "+line") != 50 {
-		t.Errorf("file %q", got)
-	}
-	if got := r.files["changes.diff"]; strings.Count(got, "--- ") != 2 || !strings.HasSuffix(got, "--- a/p/b\n+++ b/p/b\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n") {
-		t.Errorf("file %q", got)
-	}
-	left, _ := filepath.Glob(filepath.Join(turn.Envelope.UserDataDir, "*"))
-	hidden, _ := filepath.Glob(filepath.Join(turn.Envelope.UserDataDir, ".*"))
-	if len(left)+len(hidden) != 0 {
-		t.Errorf("left behind: %v %v", left, hidden)
+	if got := c.summary(); got != "✏️ 8 files changed, +8388608 −0" {
+		t.Errorf("got %q", got)
 	}
 }

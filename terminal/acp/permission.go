@@ -151,7 +151,8 @@ func optionOfKind(options []permissionOption, what string) *permissionOption {
 // have meant to answer.
 func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, options []permissionOption) decision {
 	within := time.Duration(p.settings.AskTimeout) * time.Second
-	p.view.emitPending()
+	p.view.beginQuestion()
+	defer p.view.endQuestion()
 	names := optionNames(options)
 	// The asker starts counting when the question is shown.
 	limited, cancel := context.WithTimeout(ctx, within+askGrace)
@@ -196,7 +197,7 @@ func (v *view) reportRefusal(once *bool, text string) {
 	if once != nil {
 		*once = true
 	}
-	v.emitPendingLocked()
+	v.flushMessages()
 	v.emitText("🔐 " + text)
 }
 

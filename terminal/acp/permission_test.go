@@ -156,7 +156,7 @@ func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
 		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
 	}
 	closeView(t, v)
-	if got := r.texts(terminal.Message); len(got) != 1 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" {
+	if got := r.texts(terminal.Message); len(got) != 2 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" || got[1] != doneText {
 		t.Errorf("said %q", got)
 	}
 }
@@ -236,8 +236,8 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 	turn, r := newTurn(t)
 	var questions []terminal.Question
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
-		if len(r.texts(terminal.Message)) != 1 || r.last(terminal.Progress) == "" {
-			t.Error("what was said comes behind the question")
+		if got := r.last(terminal.Progress); !strings.HasPrefix(got, "💬 I shall.\n💻 Terminal …") || !strings.HasSuffix(got, "\n🔐 waiting for your answer") {
+			t.Errorf("the question follows %q", got)
 		}
 		questions = append(questions, q)
 		return terminal.Answer{Text: "Allow (2)"}, nil

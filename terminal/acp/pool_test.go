@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestAnAgentInATurnIsNotEndedForAnother(t *testing.T) {
 	a, b := d.person("a"), d.person("b")
 	gate, works := d.path("go"), make(chan struct{})
 	a.onFrame = func(f terminal.Frame) {
-		if f.Kind == terminal.Partial && works != nil {
+		if shows(f, "begun") && works != nil {
 			close(works)
 			works = nil
 		}
@@ -82,9 +83,10 @@ func TestTurnsOfOneChatWaitForEachOther(t *testing.T) {
 	gate := d.path("go")
 	p := d.person("a")
 	begun := make(chan struct{})
+	closeOnce := sync.OnceFunc(func() { close(begun) })
 	p.onFrame = func(f terminal.Frame) {
-		if f.Kind == terminal.Partial && f.Text == "begun" {
-			close(begun)
+		if shows(f, "begun") {
+			closeOnce()
 		}
 	}
 	first := make(chan *turnResult)

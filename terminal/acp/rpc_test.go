@@ -127,7 +127,7 @@ func TestAnAgentThatClosesItsConnectionIsReplaced(t *testing.T) {
 			if name == "stdin closed" { // which shows when the next thing is said
 				ctx, stop := context.WithCancel(t.Context())
 				p.onFrame = func(f terminal.Frame) {
-					if f.Kind == terminal.Partial {
+					if shows(f, "words") {
 						stop()
 					}
 				}

@@ -104,6 +104,7 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	defer s.updateMu.Unlock()
 	s.mu.Lock()
 	s.turn = r
+	r.view.setCost(s.details.cost)
 	late := s.queued
 	s.queued, s.queuedBytes = nil, 0
 	s.mu.Unlock()
@@ -113,6 +114,7 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	if len(late) > 0 {
 		r.view.emitPending() // the answer becomes a separate message
 	}
+	r.view.showWorking()
 	s.reportInfo(true)
 	return r
 }

@@ -25,6 +25,7 @@ type sessionDetails struct {
 	title    string
 	used     int64
 	size     int64
+	cost     *cost // nil: unknown
 	commands []terminal.Command
 	choices
 }
@@ -75,6 +76,7 @@ func (a *sessionDetails) apply(u update) bool {
 		Title    json.RawMessage `json:"title"`
 		Used     int64           `json:"used"`
 		Size     int64           `json:"size"`
+		Cost     optional[cost]  `json:"cost"`
 		Mode     string          `json:"currentModeId"`
 		Options  []configOption  `json:"configOptions"`
 		Commands []struct {
@@ -98,6 +100,9 @@ func (a *sessionDetails) apply(u update) bool {
 		}
 	case "usage_update":
 		a.used, a.size = p.Used, p.Size
+		if p.Cost.ok {
+			a.cost = &p.Cost.v
+		}
 	case "current_mode_update":
 		if a.Modes != nil {
 			a.Modes.Current = p.Mode

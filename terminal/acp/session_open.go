@@ -51,6 +51,7 @@ func (a *agent) createSession(ctx context.Context, s *session) error {
 				bad = &rpcError{Code: codeInternal, Message: "the agent answered session/new without a session id"}
 			}
 			s.setChoices(got.choices)
+			s.setNew()
 			s.setID(got.ID)
 		})
 		if err == nil {
@@ -184,6 +185,13 @@ func (s *session) setChoices(st choices) {
 	if st.Models != nil {
 		s.details.Models = st.Models
 	}
+}
+
+// setNew records that the session has not cost anything yet.
+func (s *session) setNew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.details.cost = &cost{}
 }
 
 // startReplay sets the ID and hides updates until endReplay, because they repeat earlier turns.

@@ -39,9 +39,21 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	case method == "fs/read_text_file":
 		return readFile(s.env, params, permit)
 	case method == "fs/write_text_file":
-		return writeFile(s.env, params, permit)
+		return s.handleWrite(turn, params, permit)
 	}
 	return s.handlePermission(ctx, turn, params)
+}
+
+// handleWrite handles fs/write_text_file, and counts the file among the turn's changes.
+func (s *session) handleWrite(turn *activeTurn, params json.RawMessage, permit func(clientCall) *rpcError) (any, *rpcError) {
+	result, rerr := writeFile(s.env, params, permit)
+	var p struct {
+		Path string `json:"path"`
+	}
+	if rerr == nil && turn != nil && json.Unmarshal(params, &p) == nil {
+		turn.view.recordWrite(p.Path)
+	}
+	return result, rerr
 }
 
 // handlePermission handles session/request_permission. The end of the turn cancels the question.

@@ -35,8 +35,8 @@ func TestAConversationContinuesAfterARestart(t *testing.T) {
 					t.Errorf("the past was shown: %+v", f)
 				}
 			}
-			if told := strings.Contains(h.text(terminal.Progress), newSessionNotice); told != (c.flags == "") {
-				t.Errorf("progress is %q", h.text(terminal.Progress))
+			if told := strings.Contains(h.text(terminal.Message), newSessionNotice); told != (c.flags == "") {
+				t.Errorf("said %q", h.text(terminal.Message))
 			}
 			p.send("history") // the next turn is an ordinary one
 			if p.memory.saves > 2 {

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// maxToolCalls limits the tool calls of a turn that are stored. Older calls are only counted.
-	maxToolCalls = 256
+	// maxLines limits the tool calls and remarks of a turn that are stored. Older calls are only
+	// counted.
+	maxLines = 256
 	// maxInput limits each part of a tool's input that is stored for a question, maxOwnOutput the
 	// output of a terminal that the agent runs itself.
 	maxInput, maxOwnOutput = 16 << 10, 8 << 10
@@ -59,8 +60,8 @@ type toolCall struct {
 
 	diffs   []fileDiff
 	content []block // content other than diffs and terminals
-	// Each is sent once, since agents repeat content in every update.
-	diffsSent, contentSent bool
+	// Each is used once, since agents repeat content in every update.
+	changesRecorded, contentSent bool
 }
 
 func (t *toolCall) running() bool {
@@ -139,8 +140,9 @@ func (v *view) applyToolCall(c updateFields) {
 	v.setThinking(false)
 	t, found := v.board.byID[c.ID.v]
 	if !found {
-		v.flushMessages()
-		t = v.board.add(c.ID.v)
+		v.settleText()
+		v.sendFiles()
+		t = v.board.addTool(c.ID.v)
 	}
 	t.apply(c.toolFields, c.Content)
 	v.schedule(&v.boardAt, boardInterval)
@@ -150,6 +152,7 @@ func (v *view) applyToolCall(c updateFields) {
 			v.schedule(&v.terminalsAt, terminalInterval)
 		}
 	case t.status == "completed":
+		v.recordChanges(t)
 		v.sendContent(t)
 		fallthrough
 	default:
@@ -167,10 +170,6 @@ func (v *view) flushMessages() {
 // sendContent sends the result of a tool call. Files that were only read are not sent: they are
 // mostly the person's own.
 func (v *view) sendContent(t *toolCall) {
-	if len(t.diffs) > 0 && !t.diffsSent {
-		t.diffsSent = true
-		v.showDiffs(t.diffs)
-	}
 	if t.kind == "read" || t.kind == "search" || t.contentSent {
 		return
 	}
@@ -182,27 +181,54 @@ func (v *view) sendContent(t *toolCall) {
 	}
 }
 
+// boardLine is one entry of the board: a tool call, or a remark of the agent.
+type boardLine struct {
+	tool   *toolCall // nil: a remark
+	remark string
+}
+
+func (l boardLine) running() bool { return l.tool != nil && l.tool.running() }
+
 // board is the state of a turn that its progress message shows.
 type board struct {
-	plan     []planEntry
-	tools    []*toolCall
-	byID     map[string]*toolCall
-	earlier  int // tool calls that are no longer stored
-	thinking bool
-	shown    string
+	plan      []planEntry
+	lines     []boardLine // in the order in which they began
+	byID      map[string]*toolCall
+	steps     int // tool calls so far
+	thinking  bool
+	questions int // open questions
+	shown     string
 }
 
 func newBoard() board { return board{byID: map[string]*toolCall{}} }
 
-func (b *board) add(id string) *toolCall {
+// addTool adds a tool call.
+func (b *board) addTool(id string) *toolCall {
 	t := &toolCall{id: id, status: "pending"}
-	if len(b.tools) == maxToolCalls {
-		old := max(0, slices.IndexFunc(b.tools, func(t *toolCall) bool { return !t.running() }))
-		delete(b.byID, b.tools[old].id)
-		b.tools = slices.Delete(b.tools, old, old+1)
-		b.earlier++
-	}
-	b.tools = append(b.tools, t)
+	b.addLine(boardLine{tool: t})
 	b.byID[id] = t
+	b.steps++
 	return t
+}
+
+// addLine adds a line and forgets the oldest one that is not running, if there are too many.
+func (b *board) addLine(l boardLine) {
+	if len(b.lines) == maxLines {
+		old := max(0, slices.IndexFunc(b.lines, func(l boardLine) bool { return !l.running() }))
+		if t := b.lines[old].tool; t != nil {
+			delete(b.byID, t.id)
+		}
+		b.lines = slices.Delete(b.lines, old, old+1)
+	}
+	b.lines = append(b.lines, l)
+}
+
+// runningTools returns the tool calls that are running.
+func (b *board) runningTools() (tools []*toolCall) {
+	for _, l := range b.lines {
+		if l.running() {
+			tools = append(tools, l.tool)
+		}
+	}
+	return tools
 }

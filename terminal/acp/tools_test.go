@@ -23,9 +23,9 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 		"running": {[]string{`"tool_call","toolCallId":"1","title":"Reading","kind":"read","status":"in_progress"`}, "📖 Reading …"},
 		"done": {
 			[]string{`"tool_call","toolCallId":"1","title":"Reading","kind":"read"`, `"tool_call_update","toolCallId":"1","status":"completed"`},
-			"📖 Reading ✓",
+			"📖 Reading ✓\nWorking…",
 		},
-		"failed": {[]string{`"tool_call","toolCallId":"1","title":"go vet","kind":"execute","status":"failed"`}, "💻 go vet ✗"},
+		"failed": {[]string{`"tool_call","toolCallId":"1","title":"go vet","kind":"execute","status":"failed"`}, "💻 go vet ✗\nWorking…"},
 		"called twice": {
 			[]string{`"tool_call","toolCallId":"1","title":"Terminal","kind":"execute"`, `"tool_call","toolCallId":"1","title":"go test"`},
 			"💻 go test …",
@@ -64,10 +64,11 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 			for _, u := range c.updates {
 				sendUpdate(v, `{"sessionUpdate":%s}`, u)
 			}
-			closeView(t, v)
+			v.emitPending()
 			if got := r.texts(terminal.Progress); len(got) != 1 || got[0] != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
+			closeView(t, v)
 			if len(r.texts(terminal.Message)) > 0 {
 				t.Error("said something")
 			}
@@ -82,7 +83,7 @@ func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
 	for i := range 1000 {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":"completed"}`, i, i)
 	}
-	if n := len(v.board.tools); n > maxToolCalls {
+	if n := len(v.board.lines); n > maxLines {
 		t.Errorf("%d tool calls are remembered", n)
 	}
 	closeView(t, v)
@@ -107,7 +108,7 @@ func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
 	}
 	closeView(t, v)
 	got := strings.Split(r.last(terminal.Progress), "\n")
-	if len(got) != 1+shownTools || got[0] != "… 12 earlier" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
+	if len(got) != 1+shownLines || got[0] != "… 12 earlier" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -124,9 +125,10 @@ func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 		entries = append(entries, fmt.Sprintf(`{"content":"n%d","status":%q}`, i, status))
 	}
 	sendUpdate(v, `{"sessionUpdate":"plan","entries":[%s]}`, strings.Join(entries, ","))
+	v.emitPending()
 	closeView(t, v)
 	got := strings.Split(r.last(terminal.Progress), "\n")
-	if len(got) != shownEntries+2 || got[0] != "☑ … 20 done" || got[1] != "☐ n20" || got[len(got)-1] != "… 8 more" {
+	if len(got) != shownEntries+3 || got[0] != "☑ … 20 done" || got[1] != "☐ n20" || got[len(got)-2] != "… 8 more" || got[len(got)-1] != "Working…" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -149,10 +151,10 @@ func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 		before := len(r.frames)
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n999"}`)
 		time.Sleep(time.Minute)
-		closeView(t, v)
 		if len(r.frames) != before {
 			t.Error("the same was shown again")
 		}
+		closeView(t, v)
 	})
 }
 
@@ -198,7 +200,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
-	await("💻 seq ✓\n│ `5`\n│ `last`\n│ `very last`")
+	await("💻 seq ✓\n│ `5`\n│ `last`\n│ `very last`\nWorking…")
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"u","title":"next"}`)
 	await("💻 seq ✓\n🔧 next …")
 	closeView(t, v)

@@ -39,7 +39,7 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	}
 	x.r = x.s.startTurn(ctx, x.t)
 	if lost {
-		x.showNotice(newSessionNote)
+		x.r.view.addNotice(newSessionNote)
 	}
 	if said, done, err := x.runCommand(ctx); done {
 		return x.endWithText(ctx, said, err)
@@ -70,7 +70,7 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 		a.Close()
 		x.entry.RemoveProcess()
 	}
-	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: "Starting the agent…"}); err != nil {
+	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: "Starting the agent…", Board: true}); err != nil {
 		return err
 	}
 	child, err := x.t.LaunchPersistent(terminal.PersistentOptions{})
@@ -143,17 +143,6 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 	}
 	x.s.idStored, err = x.storeSession(ctx, x.s.id)
 	return known != "", err
-}
-
-// showNotice shows a text of the gateway before the agent's answer.
-func (x *turn) showNotice(text string) {
-	_ = x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text}) // the message below repeats it
-	raw, err := json.Marshal(map[string]any{
-		"sessionUpdate": "agent_message_chunk", "content": map[string]string{"type": "text", "text": text + "\n\n"},
-	})
-	if err == nil {
-		x.r.view.update(raw)
-	}
 }
 
 // prompt sends the message to the agent and returns the stop reason.

@@ -12,21 +12,18 @@ import (
 
 // endTurn emits the final response of a turn.
 func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.Outcome, error) {
-	e, ferr := x.newFinalResponse()
-	if ferr != nil {
-		return terminal.Outcome{}, ferr
-	}
+	e := x.newFinalResponse()
 	var wants *authError
 	var said *rpcError
 	switch {
 	case err == nil:
 		addStopReason(e, reason)
-		return e.Emit(x.t, stillRunning())
+		return x.emitFinal(e, stillRunning())
 	case ctx.Err() != nil:
 		return x.endStopped(ctx, e)
 	case errors.Is(err, errNotReady):
 		e.AddError(terminal.Frame{Text: fmt.Sprintf("The agent did not get ready within %g s.", x.StartTimeout.Seconds())})
-		return e.Emit(x.t, x.stopUnready())
+		return x.emitFinal(e, x.stopUnready())
 	case errors.Is(err, errGone):
 		return x.endExited(e)
 	case errors.As(err, &wants):
@@ -35,28 +32,47 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 	case errors.As(err, &said):
 		e.AddError(terminal.Frame{Text: capitalize(said.Message) + x.errorDetails(said)})
 	default:
+		if closeErr := x.closeView(true); closeErr != nil {
+			return terminal.Outcome{}, closeErr
+		}
 		return terminal.Outcome{}, err
 	}
-	return e.Emit(x.t, stillRunning())
+	return x.emitFinal(e, stillRunning())
 }
 
 // newFinalResponse detaches the turn from the session and returns a final response with the pending
 // warnings.
-func (x *turn) newFinalResponse() (*terminal.FinalResponse, error) {
+func (x *turn) newFinalResponse() *terminal.FinalResponse {
 	e := terminal.NewFinalResponse(x.t.MaxOutput)
 	if x.r == nil {
-		return e, nil
+		return e
 	}
 	x.s.endTurn()
 	x.r.questions.Wait()
-	err := x.r.view.flushAndClose()
 	for _, note := range x.a.takeLineWarnings() {
 		e.AddRemark(note)
 	}
-	if x.r.view.hasShown() {
+	return e
+}
+
+// closeView emits the end of the agent's output. followed says that a message of the gateway or an
+// error follows it.
+func (x *turn) closeView(followed bool) error {
+	if x.r == nil {
+		return nil
+	}
+	return x.r.view.flushAndClose(followed)
+}
+
+// emitFinal emits the end of the agent's output and the final response.
+func (x *turn) emitFinal(e *terminal.FinalResponse, end terminal.AgentExit) (terminal.Outcome, error) {
+	if err := x.closeView(e.HasContent(x.t.Final, end)); err != nil {
+		return terminal.Outcome{}, err
+	}
+	if x.r != nil && x.r.view.hasShown() {
 		e.MarkShown()
 	}
-	return e, err
+	return e.Emit(x.t, end)
 }
 
 // endWithText ends a turn with a text of the gateway.
@@ -64,15 +80,16 @@ func (x *turn) endWithText(ctx context.Context, text string, err error) (termina
 	if err != nil {
 		return x.endTurn(ctx, "", err)
 	}
-	e, err := x.newFinalResponse()
-	if err != nil {
-		return terminal.Outcome{}, err
-	}
+	e := x.newFinalResponse()
 	e.MarkShown() // the text may be empty
 	if text == "" {
-		return e.Emit(x.t, stillRunning())
+		return x.emitFinal(e, stillRunning())
 	}
-	if err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text}); err != nil {
+	if err := x.closeView(true); err != nil {
+		return terminal.Outcome{}, err
+	}
+	followed := e.HasContent(x.t.Final, stillRunning())
+	if err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: followed}); err != nil {
 		return terminal.Outcome{}, err
 	}
 	return e.Emit(x.t, stillRunning())
@@ -86,7 +103,7 @@ func (x *turn) endStopped(ctx context.Context, e *terminal.FinalResponse) (termi
 		end = x.stopUnready()
 	}
 	end.Forced, end.Cause = true, context.Cause(ctx)
-	return e.Emit(x.t, end)
+	return x.emitFinal(e, end)
 }
 
 // stopUnready ends an agent that did not get ready, and returns its stderr.
@@ -112,7 +129,7 @@ func (x *turn) endExited(e *terminal.FinalResponse) (terminal.Outcome, error) {
 		text = "The agent ended. Your next message starts a new conversation, because this agent cannot resume one."
 	}
 	e.AddError(terminal.Frame{Text: text})
-	return e.Emit(x.t, end)
+	return x.emitFinal(e, end)
 }
 
 // stillRunning is the exit of a turn that the agent outlives.

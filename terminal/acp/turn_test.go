@@ -52,7 +52,7 @@ func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
 	p := newFixture(t, "").person("a")
 	ctx, stop := context.WithCancel(t.Context())
 	p.onFrame = func(f terminal.Frame) {
-		if f.Kind == terminal.Partial && strings.Contains(f.Text, "begun") {
+		if shows(f, "begun") {
 			stop()
 		}
 	}
@@ -68,7 +68,7 @@ func TestATimeoutIsReportedAsATimeout(t *testing.T) {
 	p := newFixture(t, "", func(c *config.Terminal) { c.Timeout = 300 }).person("a")
 	ctx, end := context.WithCancelCause(t.Context())
 	p.onFrame = func(f terminal.Frame) {
-		if f.Kind == terminal.Partial {
+		if shows(f, "begun") {
 			end(terminal.ErrTimeout)
 		}
 	}
@@ -81,7 +81,7 @@ func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
 	p := d.person("a")
 	ctx, stop := context.WithCancel(t.Context())
 	p.onFrame = func(f terminal.Frame) {
-		if f.Kind == terminal.Partial {
+		if shows(f, "begun") {
 			stop()
 		}
 	}

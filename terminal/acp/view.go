@@ -33,9 +33,14 @@ type view struct {
 	// toldNobodyToAsk means that the person knows that nobody can be asked.
 	toldNobodyToAsk bool
 
-	text           segment
-	files          pendingFiles
-	board          board
+	text       segment
+	lastRemark string // the agent's last text, if it is a remark
+	files      pendingFiles
+	changes    changes
+	board      board
+	costBefore *cost // of the session when the turn began; nil: unknown
+	cost       cost  // of the session now
+
 	unknownUpdates map[string]bool
 
 	timer *time.Timer
@@ -44,7 +49,7 @@ type view struct {
 }
 
 func newView(t terminal.Turn, table *jobs.Table) *view {
-	return &view{turn: t, table: table, board: newBoard(), unknownUpdates: map[string]bool{}}
+	return &view{turn: t, table: table, board: newBoard(), changes: changes{dir: t.ExecEnv.Dir}, unknownUpdates: map[string]bool{}}
 }
 
 // updateFields are the fields of all kinds of session/update.
@@ -54,6 +59,7 @@ type updateFields struct {
 	MessageID optional[string] `json:"messageId"`
 	toolFields
 	Entries optional[[]optional[planEntry]] `json:"entries"`
+	Cost    optional[cost]                  `json:"cost"`
 }
 
 // update shows one session/update. An error of Emit is returned by flushAndClose.
@@ -77,7 +83,11 @@ func (v *view) update(raw json.RawMessage) {
 	case "plan":
 		v.board.plan = newPlan(c.Entries.v)
 		v.schedule(&v.boardAt, boardInterval)
-	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "usage_update":
+	case "usage_update":
+		if c.Cost.ok {
+			v.cost = c.Cost.v
+		}
+	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
 		// The person's own words need no repetition, and the others are handled by the session.
 	default:
 		if !v.unknownUpdates[c.Update] && len(v.unknownUpdates) < maxUnknownUpdates {
@@ -106,13 +116,7 @@ func (v *view) addAnswer(c updateFields) {
 	if v.text.isNewMessage(c.MessageID.v) {
 		v.sendText()
 	}
-	for _, full := range v.text.add(b.Text, c.MessageID.v) {
-		v.emitText(full)
-		v.partialAt = time.Time{}
-	}
-	if v.text.hasText {
-		v.schedule(&v.partialAt, partialInterval)
-	}
+	v.addText(b.Text, c.MessageID.v)
 }
 
 // setThinking sets whether the board shows that the agent is thinking. The thoughts are not shown.
@@ -123,13 +127,14 @@ func (v *view) setThinking(now bool) {
 	}
 }
 
-// flushAndClose emits everything that is pending and closes the view. It returns the first error of
-// Emit.
-func (v *view) flushAndClose() error {
+// flushAndClose emits everything that is pending, with the summary of the turn, and closes the view.
+// followed says that a message of the gateway or an error follows, so that the view notifies
+// nobody. It returns the first error of Emit.
+func (v *view) flushAndClose(followed bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
-		v.emitPendingLocked()
+		v.emitEnd(followed)
 		v.closed = true
 		if v.timer != nil {
 			v.timer.Stop()
@@ -139,28 +144,52 @@ func (v *view) flushAndClose() error {
 	return v.err
 }
 
-// emitPending emits everything that is pending, before a message from elsewhere.
+// emitPending emits everything that is pending, so that the next text is a message of its own.
 func (v *view) emitPending() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.closed {
-		v.emitPendingLocked()
+	if v.closed {
+		return
 	}
-}
-
-func (v *view) emitPendingLocked() {
 	if !v.boardAt.IsZero() {
 		v.showBoard()
 	}
-	v.sendText()
-	v.sendFiles()
+	v.flushMessages()
+}
+
+// showWorking shows the board before the agent has reported anything.
+func (v *view) showWorking() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.schedule(&v.boardAt, boardInterval)
+}
+
+// beginQuestion emits everything that is pending, and shows that the turn waits for the person
+// until endQuestion is called.
+func (v *view) beginQuestion() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.questions++
+	if !v.closed {
+		v.flushMessages()
+		v.showBoard()
+	}
+}
+
+func (v *view) endQuestion() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.questions--
+	if !v.closed {
+		v.schedule(&v.boardAt, boardInterval)
+	}
 }
 
 // hasShown reports whether the chat has received anything.
 func (v *view) hasShown() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.messageSent || v.text.hasText || len(v.files.paths) > 0
+	return v.messageSent || v.text.hasText || v.lastRemark != "" || len(v.files.paths) > 0
 }
 
 // logLine emits a log frame in order with the other frames. After the turn it does nothing.

@@ -55,7 +55,12 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 			sendChunk(v, "a", "")
 			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
 			sendChunk(v, "b", "")
-		}, []string{"a", "b"}},
+		}, []string{"b"}},
+		"by a tool call after a long text": {func(v *view) {
+			sendChunk(v, strings.Repeat("a", maxRemark+1), "")
+			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
+			sendChunk(v, "b", "")
+		}, []string{strings.Repeat("a", maxRemark+1), "b"}},
 		"not by its update": {func(v *view) {
 			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
 			sendChunk(v, "a", "")
@@ -174,7 +179,7 @@ func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 		sendChunk(v, "b", "2")
 		sendChunk(v, "c", "3")
 		time.Sleep(time.Second)
-		if err := v.flushAndClose(); !errors.Is(err, r.fail) {
+		if err := v.flushAndClose(false); !errors.Is(err, r.fail) {
 			t.Errorf("got %v", err)
 		}
 		if len(r.frames) != 1 {

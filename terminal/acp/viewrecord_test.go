@@ -51,6 +51,39 @@ func (r *recorder) texts(kind terminal.Kind) (texts []string) {
 	return texts
 }
 
+// messages returns the message frames.
+func (r *recorder) messages() (frames []terminal.Frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.frames {
+		if f.Kind == terminal.Message {
+			frames = append(frames, f)
+		}
+	}
+	return frames
+}
+
+// fold returns the one summary of the turn, which its last board has.
+func (r *recorder) fold(t *testing.T) terminal.Fold {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var fold *terminal.Fold
+	for _, f := range r.frames {
+		if f.Kind != terminal.Progress {
+			continue
+		}
+		if fold != nil {
+			t.Errorf("another board after the summary: %q", f.Text)
+		}
+		fold = f.Fold
+	}
+	if fold == nil {
+		t.Fatal("there is no summary")
+	}
+	return *fold
+}
+
 func (r *recorder) last(kind terminal.Kind) string {
 	texts := r.texts(kind)
 	if len(texts) == 0 {
@@ -96,7 +129,7 @@ func splitEvery(s string, n int) (pieces []string) {
 
 func closeView(t *testing.T, v *view) {
 	t.Helper()
-	if err := v.flushAndClose(); err != nil {
+	if err := v.flushAndClose(false); err != nil {
 		t.Fatal(err)
 	}
 }

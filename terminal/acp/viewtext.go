@@ -17,6 +17,8 @@ type segment struct {
 	buf     []byte
 	id      string // the agent's message ID, if it has one
 	hasText bool   // there is more than white space
+	// isMessage means that the text cannot be a remark: it is too long, or it was sent in part.
+	isMessage bool
 }
 
 // isNewMessage reports whether text with this message ID starts another message.
@@ -57,18 +59,53 @@ func cutPosition(b []byte) int {
 	return n
 }
 
-// sendText sends the message that the agent is writing.
-func (v *view) sendText() {
-	v.partialAt = time.Time{}
-	if v.text.hasText {
-		v.emitText(string(v.text.buf))
+// addText adds text to the message that the agent is writing. A text that may become a remark is
+// shown on the board, a longer one is streamed.
+func (v *view) addText(text, id string) {
+	for _, full := range v.text.add(text, id) {
+		v.emitText(full)
+		v.text.isMessage = true
+		v.partialAt = time.Time{}
 	}
-	v.text = segment{buf: v.text.buf[:0]}
+	v.text.isMessage = v.text.isMessage || !isRemark(v.text.buf)
+	switch {
+	case !v.text.hasText:
+	case v.text.isMessage:
+		v.schedule(&v.partialAt, partialInterval)
+		fallthrough // the board no longer shows the text
+	default:
+		v.schedule(&v.boardAt, boardInterval)
+	}
 }
 
+// addNotice puts a text of the gateway before the agent's next text, which is then a message.
+func (v *view) addNotice(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.text.isMessage = true
+	v.addText(text+"\n\n", "")
+}
+
+// sendText sends the message that the agent is writing. More of the turn follows.
+func (v *view) sendText() {
+	if v.text.hasText {
+		v.emitText(v.takeText())
+		v.lastRemark = ""
+	}
+	v.takeText()
+}
+
+// takeText returns the message that the agent is writing, and begins another one.
+func (v *view) takeText() string {
+	text := trimBlank(string(v.text.buf))
+	v.partialAt, v.text = time.Time{}, segment{buf: v.text.buf[:0]}
+	return text
+}
+
+// emitText sends a message that notifies nobody, because more of the turn follows.
 func (v *view) emitText(text string) {
 	if text = trimBlank(text); text != "" {
-		v.emit(terminal.Frame{Kind: terminal.Message, Text: text})
+		v.emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: true})
 	}
 }
 

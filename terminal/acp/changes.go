@@ -1,0 +1,206 @@
+package acp
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"nanobot/terminal"
+)
+
+const (
+	// maxChanges limits the bytes of changed texts that a turn stores. Further changes are counted.
+	maxChanges = 8 << 20
+	// maxFoldedDiff limits the diff, in bytes, that is part of the folded board. A longer one is a
+	// message.
+	maxFoldedDiff = 4 << 10
+)
+
+// changes are the files that the tool calls of a turn have changed.
+type changes struct {
+	dir    string // the agent's working folder
+	files  []*changedFile
+	byPath map[string]*changedFile
+	size   int // bytes of the stored texts
+}
+
+// changedFile is a file and its changes, in order. It may have none, if only its path is known.
+type changedFile struct {
+	path  string
+	diffs []recordedDiff
+}
+
+// recordedDiff is a change of a file that continues no earlier one.
+type recordedDiff struct {
+	fileDiff
+	renderedDiff
+	counted bool // the texts are not stored
+}
+
+// recordChanges records the files that a completed tool call has changed.
+func (v *view) recordChanges(t *toolCall) {
+	switch t.kind {
+	case "edit", "delete", "move":
+		for _, path := range t.locations {
+			v.changes.file(path)
+		}
+	}
+	if len(t.diffs) == 0 || t.changesRecorded {
+		return
+	}
+	t.changesRecorded = true
+	for _, d := range t.diffs {
+		v.changes.add(d)
+	}
+}
+
+// recordWrite records a file that the agent has written through the client.
+func (v *view) recordWrite(path string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.closed {
+		v.changes.file(path)
+		v.schedule(&v.boardAt, boardInterval)
+	}
+}
+
+// file returns the record of a file.
+func (c *changes) file(path string) *changedFile {
+	path = filepath.Clean(path)
+	if c.byPath == nil {
+		c.byPath = map[string]*changedFile{}
+	}
+	f := c.byPath[path]
+	if f == nil {
+		f = &changedFile{path: path}
+		c.byPath[path] = f
+		c.files = append(c.files, f)
+	}
+	return f
+}
+
+// add records a change. A change of the text that the last one has made is joined with it.
+func (c *changes) add(d fileDiff) {
+	f := c.file(d.Path)
+	if n := len(f.diffs) - 1; n >= 0 && !f.diffs[n].counted && d.OldText != nil && f.diffs[n].NewText == *d.OldText {
+		d.OldText = f.diffs[n].OldText
+		c.size -= f.diffs[n].length()
+		f.diffs = f.diffs[:n]
+	}
+	r := recordedDiff{fileDiff: d, renderedDiff: d.render(c.dir)}
+	if c.size+d.length() > maxChanges {
+		r.fileDiff = fileDiff{OldText: d.OldText}
+		if d.OldText != nil {
+			r.OldText = new(string)
+		}
+		r.counted, r.body = true, ""
+	}
+	c.size += r.length()
+	f.diffs = append(f.diffs, r)
+}
+
+// length returns the bytes of both texts.
+func (d fileDiff) length() int {
+	if d.OldText == nil {
+		return len(d.NewText)
+	}
+	return len(*d.OldText) + len(d.NewText)
+}
+
+// count returns the number of changed lines; known reports whether there are diffs to count.
+func (f *changedFile) count() (added, removed int, known bool) {
+	for _, d := range f.diffs {
+		added, removed = added+d.added, removed+d.removed
+		known = known || d.header != ""
+	}
+	return added, removed, known
+}
+
+// summary counts the changed files in one line; "" if there are none.
+func (c *changes) summary() string {
+	if len(c.files) == 0 {
+		return ""
+	}
+	text, noun := "", "files"
+	if len(c.files) == 1 {
+		noun = "file"
+	}
+	added, removed, known := 0, 0, false
+	for _, f := range c.files {
+		a, r, k := f.count()
+		added, removed, known = added+a, removed+r, known || k
+	}
+	text = fmt.Sprintf("✏️ %d %s changed", len(c.files), noun)
+	if known {
+		text += fmt.Sprintf(", +%d −%d", added, removed)
+	}
+	return text
+}
+
+// headLine returns the name of a changed file and the number of its changed lines.
+func (f *changedFile) headLine(dir string) string {
+	text := displayPath(dir, f.path)
+	if len(f.diffs) > 0 && f.diffs[0].OldText == nil {
+		text += newNote
+	}
+	added, removed, known := f.count()
+	if !known {
+		return text + tooLargeNote
+	}
+	return text + countNote(added, removed)
+}
+
+// changesReport is the changes of a turn for display.
+type changesReport struct {
+	text     string // Markdown; "" if there are no diffs
+	file     string // the complete diff; "" if text has all of it
+	fileName string
+}
+
+// report returns the changes for display, with the complete diff if the text shows only a part.
+func (c *changes) report() (r changesReport) {
+	var heads []string
+	var bodies, complete strings.Builder
+	several := len(c.files) > 1 || len(c.files) == 1 && len(c.files[0].diffs) > 1
+	for _, f := range c.files {
+		if len(f.diffs) == 0 {
+			continue
+		}
+		heads = append(heads, f.headLine(c.dir))
+		r.fileName = filepath.Base(f.path) + ".diff"
+		for _, d := range f.diffs {
+			if d.body == "" {
+				continue
+			}
+			complete.WriteString(d.header + d.body)
+			if several {
+				bodies.WriteString(d.header)
+			}
+			bodies.WriteString(d.body)
+		}
+	}
+	switch n := len(heads); {
+	case n == 0:
+		return changesReport{}
+	case n == 1:
+		heads[0] = "✏️ " + heads[0]
+	default:
+		r.fileName = "changes.diff"
+		if n > shownFiles {
+			heads = append(heads[:shownFiles], fmt.Sprintf("… and %d more files", n-shownFiles))
+		}
+		heads = append([]string{c.summary()}, heads...)
+	}
+	r.text = strings.Join(heads, "\n")
+	shown, all := excerpt(bodies.String(), diffExcerpt)
+	if shown != "" {
+		r.text += "\n" + terminal.CodeBlock("diff", shown)
+	}
+	if !all {
+		r.file = complete.String()
+	}
+	return r
+}
+
+// isSmall reports whether the changes are part of the folded board.
+func (r changesReport) isSmall() bool { return r.file == "" && len(r.text) <= maxFoldedDiff }

@@ -1,0 +1,43 @@
+package acp
+
+import (
+	"fmt"
+
+	"nanobot/terminal"
+)
+
+// cost is the price of a session so far.
+type cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"` // "": unknown
+}
+
+// since returns the cost since an earlier time as people read it; "" if it is unknown or nothing.
+// An amount that became smaller counts from zero: some agents count per process.
+func (c cost) since(before cost) string {
+	amount := c.Amount
+	if c.Currency == before.Currency && before.Amount <= amount {
+		amount -= before.Amount
+	}
+	currency := terminal.OneLine(c.Currency, 8)
+	switch {
+	case currency == "" || amount <= 0:
+		return ""
+	case amount < 0.005 && currency == "USD":
+		return "<$0.01"
+	case amount < 0.005:
+		return "<0.01 " + currency
+	case currency == "USD":
+		return fmt.Sprintf("$%.2f", amount)
+	}
+	return fmt.Sprintf("%.2f %s", amount, currency)
+}
+
+// setCost sets the cost of the session when the turn begins; nil: unknown.
+func (v *view) setCost(before *cost) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.costBefore = before; before != nil {
+		v.cost = *before
+	}
+}

@@ -1,0 +1,49 @@
+package acp
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"nanobot/terminal"
+)
+
+// maxRemark is the length in characters up to which a text before a tool call is a remark.
+const maxRemark = 400
+
+// isRemark reports whether a text is a remark if a tool call follows it. People want to read longer
+// texts, code blocks and tables whole, so they are messages.
+func isRemark(text []byte) bool {
+	if len(text) > maxRemark*utf8.UTFMax || utf8.RuneCount(text) > maxRemark {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if bytes.HasPrefix(line, []byte("```")) || bytes.HasPrefix(line, []byte("~~~")) || isTableRule(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTableRule reports whether a line separates the head of a Markdown table from its rows.
+func isTableRule(line []byte) bool {
+	return bytes.Contains(line, []byte("|")) && bytes.Contains(line, []byte("--")) && len(bytes.Trim(line, "|-: \t")) == 0
+}
+
+// settleText ends the text that the agent is writing before a tool call. A remark becomes a line of
+// the board, a longer text a message.
+func (v *view) settleText() {
+	if !v.text.hasText || v.text.isMessage {
+		v.sendText()
+		return
+	}
+	v.lastRemark = v.takeText()
+	v.board.addLine(boardLine{remark: v.lastRemark})
+}
+
+// remarkLine returns a remark as one line of the board.
+func remarkLine(text string) string {
+	short := terminal.OneLine(strings.ReplaceAll(text, "**", ""), titleLength)
+	return "💬 " + escapeTitle(short)
+}
