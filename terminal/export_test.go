@@ -1,5 +1,7 @@
 package terminal
 
+import "context"
+
 // Check checks a file that an agent sends, and closes it.
 func Check(root, path string) (File, error) {
 	return closed(mediaRules{roots: []string{root}}.check(path))
@@ -20,3 +22,10 @@ func closed(f File, err error) (File, error) {
 
 // ClockGranularity is by how much a file's time may be behind the clock when the file is written.
 const ClockGranularity = clockGranularity
+
+// LastLine is lastLine with its text, for a test.
+type LastLine struct{ *lastLine }
+
+func NewLastLine() LastLine { return LastLine{newLastLine()} }
+
+func (l LastLine) Run(ctx context.Context, emit func(Frame) error) { l.run(ctx, emit) }

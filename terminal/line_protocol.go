@@ -20,17 +20,27 @@ type StartFunc func(ctx context.Context, stdin io.Writer) (handle LineFunc, wait
 // ReadLines is a turn of a protocol whose agent is started once, reads the envelope and prints
 // lines: it launches the agent, passes each line to handle, and emits the final response.
 func (t Turn) ReadLines(ctx context.Context, handle LineFunc) (Outcome, error) {
-	return t.runLines(ctx, false, func(context.Context, io.Writer) (LineFunc, func(AgentExit)) {
+	return t.runLines(ctx, lineOptions{start: func(context.Context, io.Writer) (LineFunc, func(AgentExit)) {
 		return handle, func(AgentExit) {}
-	})
+	}})
 }
 
 // ReadLinesInteractive is ReadLines for protocols that also write to the agent while it runs.
 func (t Turn) ReadLinesInteractive(ctx context.Context, start StartFunc) (Outcome, error) {
-	return t.runLines(ctx, true, start)
+	return t.runLines(ctx, lineOptions{keepOpen: true, start: start})
 }
 
-func (t Turn) runLines(ctx context.Context, keepOpen bool, start StartFunc) (Outcome, error) {
+// lineOptions configures a turn of a line protocol.
+type lineOptions struct {
+	start    StartFunc
+	keepOpen bool // stdin stays open after the first input
+	// watch, if not nil, is written what is read from the agent. It must not wait.
+	watch io.Writer
+	// beforeFinal, if not nil, is called before the final response is emitted.
+	beforeFinal func()
+}
+
+func (t Turn) runLines(ctx context.Context, o lineOptions) (Outcome, error) {
 	first, err := t.firstInput()
 	if err != nil {
 		return Outcome{}, err
@@ -38,11 +48,11 @@ func (t Turn) runLines(ctx context.Context, keepOpen bool, start StartFunc) (Out
 	// A question that is cancelled with the turn is answered after the agent got its signal.
 	signalled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	agent, err := t.Launch(ctx, Input{First: first, KeepOpen: keepOpen, onStop: cancel, onAllExited: t.OnAllExited})
+	agent, err := t.Launch(ctx, Input{First: first, KeepOpen: o.keepOpen, onStop: cancel, onAllExited: t.OnAllExited})
 	if err != nil {
 		return Outcome{}, err
 	}
-	handle, wait := start(signalled, agent)
+	handle, wait := o.start(signalled, agent)
 	finish := sync.OnceValue(func() AgentExit {
 		cancel(nil)
 		// An agent that has closed its output may still read its input to the end before it exits.
@@ -57,10 +67,17 @@ func (t Turn) runLines(ctx context.Context, keepOpen bool, start StartFunc) (Out
 		finish()
 	}()
 	end := NewFinalResponse(t.MaxOutput)
-	if err := t.readLines(NewLineReader(agent.Stdout, t.MaxLine), end, handle); err != nil {
+	var output io.Reader = agent.Stdout
+	if o.watch != nil {
+		output = io.TeeReader(output, o.watch)
+	}
+	if err := t.readLines(NewLineReader(output, t.MaxLine), end, handle); err != nil {
 		return Outcome{}, err
 	}
 	ended := finish()
+	if o.beforeFinal != nil {
+		o.beforeFinal()
+	}
 	if err := ended.Shortage(); err != nil {
 		return Outcome{}, err
 	}

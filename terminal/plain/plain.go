@@ -1,5 +1,5 @@
 // Package plain is the protocol of programs that print plain text: all output is one message at the
-// end, and files whose paths are in it are sent. It knows nothing of processes and chats.
+// end, and files whose paths are in it are sent. Meanwhile the board shows the last line. It knows nothing of processes and chats.
 package plain
 
 import (
@@ -17,7 +17,7 @@ var _ terminal.Protocol = Protocol{}
 // Turn runs the agent to its end and emits its output.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	hinted := false
-	return t.ReadLines(ctx, func(line []byte, end *terminal.FinalResponse) error {
+	return t.ReadLinesShowingLast(ctx, func(line []byte, end *terminal.FinalResponse) error {
 		end.AddLine(line)
 		if hinted || !bytes.HasPrefix(line, []byte(`{"type"`)) {
 			return nil

@@ -2,6 +2,7 @@ package rich
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"nanobot/terminal"
@@ -24,7 +25,7 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 	frame := terminal.Frame{Kind: f.typ.kind(), Text: f.text.text()}
 	switch frame.Kind {
 	case terminal.Message:
-		frame.Media = f.media.list()
+		frame.Media, frame.Silent = f.media.list(), f.silent.isTrue()
 	case terminal.Error:
 		frame.Code = f.code.text()
 	case terminal.Log:
@@ -35,7 +36,7 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 }
 
 // fields are the raw values of the known keys.
-type fields struct{ typ, text, media, code, level, id, options value }
+type fields struct{ typ, text, media, silent, code, level, id, options value }
 
 // valueOf returns a pointer to the value of a key, or nil for an unknown key.
 func (f *fields) valueOf(key []byte) *value {
@@ -46,6 +47,8 @@ func (f *fields) valueOf(key []byte) *value {
 		return &f.text
 	case "media":
 		return &f.media
+	case "silent":
+		return &f.silent
 	case "code":
 		return &f.code
 	case "level":
@@ -73,6 +76,18 @@ func (v value) text() string {
 		return unquote(v[1 : len(v)-1])
 	}
 	return strings.ToValidUTF8(string(v), "\uFFFD")
+}
+
+// isTrue reports whether a value means true: the boolean, the same word as a string, or a number
+// other than zero.
+func (v value) isTrue() bool {
+	switch text := v.text(); {
+	case strings.EqualFold(text, "true"):
+		return true
+	default:
+		n, err := strconv.ParseFloat(text, 64)
+		return err == nil && n != 0
+	}
 }
 
 // kind returns a frame's type, without an allocation for known types.

@@ -37,6 +37,7 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 
 // handleLines returns the LineFunc that emits frames and passes questions to ask.
 func handleLines(t terminal.Turn, ask func(question) error) terminal.LineFunc {
+	var progress progressCounter
 	return func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
 		frame, ok := decode(line, &f)
@@ -46,12 +47,28 @@ func handleLines(t terminal.Turn, ask func(question) error) terminal.LineFunc {
 			return nil
 		case frame.Kind == askKind:
 			return ask(f.question())
+		case frame.Kind == terminal.Progress:
+			frame.Step = progress.count(frame.Text)
 		}
 		if err := emitFrame(t, frame, end); err != nil {
 			return fmt.Errorf("emit %s: %w", frame.Kind, err)
 		}
 		return nil
 	}
+}
+
+// progressCounter counts the progress texts that differ from the one before.
+type progressCounter struct {
+	last string
+	n    int
+}
+
+func (c *progressCounter) count(text string) int {
+	if text != c.last && strings.TrimSpace(text) != "" {
+		c.last = text
+		c.n++
+	}
+	return c.n
 }
 
 func emitFrame(t terminal.Turn, f terminal.Frame, end *terminal.FinalResponse) error {
