@@ -57,7 +57,7 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, question func(
 		err = x.logNobodyToAsk()
 	case err != nil:
 		answer, by = approveNot, "no answer in time"
-		err = x.sendMessage(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + visibleLine(commandSubject(c))})
+		err = x.sendSilent(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + visibleLine(commandSubject(c))})
 	}
 	if err != nil {
 		return false, err
@@ -108,7 +108,7 @@ func (x *turn) showLongCommand(c Command) error {
 		return err
 	}
 	dir := filepath.Join(x.files.path, outboxName)
-	return x.sendMessage(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
+	return x.sendSilent(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
 }
 
 // runQuestion returns the question about a shell command.

@@ -14,11 +14,16 @@ const maxShown, shownLength = 12, 160
 type board struct {
 	emit  func(terminal.Frame) error
 	lines []string // results, with a heading for each round
+	steps int      // commands that were executed
+	// details are the lines of the whole turn, each with the end of its command's output.
+	details terminal.FoldDetails
 }
 
 // beginRound shows that the session waits for a response.
 func (b *board) beginRound(sequence int, fromPerson bool) error {
-	b.lines = append(b.lines, fmt.Sprintf("Round %d", sequence))
+	heading := fmt.Sprintf("Round %d", sequence)
+	b.lines = append(b.lines, heading)
+	b.details.Add(heading, 0)
 	if fromPerson {
 		return b.show("waiting for you to send the model's answer")
 	}
@@ -42,7 +47,10 @@ func (b *board) addResult(r Result) error {
 	if r.Type == Message || r.Type == Done { // the message is in the chat itself
 		return nil
 	}
-	b.lines = append(b.lines, mark+visibleLine(r.Summary))
+	line := mark + visibleLine(r.Summary)
+	b.lines = append(b.lines, line)
+	b.steps++
+	b.details.Add(line+outputTail(r.Output), 1)
 	return b.show("")
 }
 
@@ -59,5 +67,32 @@ func (b *board) show(current string) error {
 	if current != "" {
 		lines = append(lines[:len(lines):len(lines)], "▶ "+current)
 	}
-	return b.emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: strings.Join(lines, "\n")})
+	return b.emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: strings.Join(lines, "\n"), Step: b.steps})
+}
+
+// shownTail limits the lines of output below a command in the details, tailBytes the output that is
+// searched for them.
+const shownTail, tailBytes = 3, 4 << 10
+
+// outputTail returns the last lines of a command's output, each as a line below the command.
+func outputTail(output string) (text string) {
+	output = output[max(0, len(output)-tailBytes):]
+	lines := strings.FieldsFunc(terminal.Clean(output), func(r rune) bool { return r == '\n' })
+	for _, line := range lines[max(0, len(lines)-shownTail):] {
+		text += "\n│ " + visibleLine(line)
+	}
+	return text
+}
+
+// foldBoard sums up the turn on the board, if commands were executed.
+func (x *turn) foldBoard() error {
+	b := &x.board
+	if b.steps == 0 {
+		return nil
+	}
+	created, changed, deleted := x.changes.summary()
+	fold := &terminal.Fold{Steps: b.steps, Files: len(created) + len(changed) + len(deleted), Details: b.details.Text()}
+	return b.emit(terminal.Frame{
+		Kind: terminal.Progress, Board: true, Text: strings.Join(b.lines, "\n"), Step: b.steps, Fold: fold,
+	})
 }

@@ -99,7 +99,7 @@ func (x *turn) executeCommand(ctx context.Context, c Command, n int) (Result, er
 		if c.Text == "" {
 			return r, nil
 		}
-		return r, x.sendMessage(terminal.Frame{Text: c.Text})
+		return r, x.sendSilent(terminal.Frame{Text: c.Text})
 	case Done:
 		if x.s.Summary != "" && c.Text != "" {
 			x.s.Summary += "\n\n"

@@ -136,7 +136,7 @@ func (p *personTransport) reportEmptyResponse(r response) error {
 	if err != nil || len(Parse(string(content))) > 0 {
 		return nil //nolint:nilerr // execute reports the error
 	}
-	return p.x.sendMessage(terminal.Frame{Text: "There is no command in that answer. The next file says so to the model. /stop ends this task."})
+	return p.x.sendSilent(terminal.Frame{Text: "There is no command in that answer. The next file says so to the model. /stop ends this task."})
 }
 
 // awaitResponse waits for a response: joined messages, or a file saved in the inbox.

@@ -121,6 +121,9 @@ func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, erro
 			return x.endBroken(ctx, err)
 		}
 	}
+	if err := x.foldBoard(); err != nil {
+		return terminal.Outcome{}, err
+	}
 	out, err := x.endWithMessage(x.finalMessage)
 	if err != nil {
 		return out, err
@@ -238,6 +241,12 @@ func (x *turn) sendMessage(f terminal.Frame) error {
 	return err
 }
 
+// sendSilent sends a message that notifies nobody, because more of the turn follows.
+func (x *turn) sendSilent(f terminal.Frame) error {
+	f.Silent = true
+	return x.sendMessage(f)
+}
+
 // sendResult sends the message that a function returns.
 func (x *turn) sendResult(message func() (terminal.Frame, error)) error {
 	f, err := message()
@@ -294,6 +303,9 @@ func (x *turn) endFailed(why string, ended terminal.AgentExit) (terminal.Outcome
 
 // endResumable ends the turn and tells the person about /resume.
 func (x *turn) endResumable(end *terminal.FinalResponse, ended terminal.AgentExit) (terminal.Outcome, error) {
+	if err := x.foldBoard(); err != nil {
+		return terminal.Outcome{}, err
+	}
 	end.AddRemark("/resume continues the task.")
 	return end.Emit(x.t, ended)
 }

@@ -26,6 +26,7 @@ type display struct {
 
 	mu      sync.Mutex
 	caption string
+	step    int
 }
 
 // displayOptions are shown together with the screen.
@@ -52,7 +53,23 @@ func (d *display) setCaption(text string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.caption = text
-	return d.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons()})
+	return d.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step})
+}
+
+// setStep sets the number of the step that the board shows.
+func (d *display) setStep(step int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.step = step
+}
+
+// fold shows the last screen with the summary of the turn.
+func (d *display) fold(f *terminal.Fold) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.t.Emit(terminal.Frame{
+		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Step: d.step, Fold: f,
+	})
 }
 
 func (d *display) run(ctx context.Context) {
@@ -76,6 +93,6 @@ func (d *display) emit() {
 	defer d.mu.Unlock()
 	// A refused frame does not end the turn: the next one follows soon.
 	_ = d.t.Emit(terminal.Frame{
-		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(),
+		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step,
 	})
 }

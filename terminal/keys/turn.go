@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,13 @@ type turn struct {
 	completion     Completion
 	analysis       string // of the last response that had one
 	knownTakeovers int    // number of takeovers that the agent knows of
+
+	steps      int    // that the agent has responded to
+	stepOutput string // of the last step, unless the summary has it
+	details    terminal.FoldDetails
+	// stillTaken means that the person has the terminal at the end, and is told so by the last
+	// message.
+	stillTaken bool
 }
 
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
@@ -36,8 +44,8 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	x.s.log.addEntry("task", x.instruction())
 	out, err := x.runSteps(ctx)
 	x.s.log.addEntry("end: "+string(out.Status), "")
-	if err == nil && x.s.isTaken() && !x.s.isDead() {
-		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: stillTakenOver})
+	if err == nil && x.stillTaken {
+		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: stillTakenOver, Silent: out.Status != terminal.Done})
 	}
 	return out, err
 }
@@ -61,6 +69,7 @@ func (x *turn) runSteps(ctx context.Context) (terminal.Outcome, error) {
 		}
 		response, format := Parse(Format(x.settings.Format), answer)
 		x.logStep(step, text, answer, response)
+		x.recordStep(step, response)
 		if err := x.showPlan(response); err != nil {
 			x.agent.kill()
 			return terminal.Outcome{}, err
@@ -70,7 +79,7 @@ func (x *turn) runSteps(ctx context.Context) (terminal.Outcome, error) {
 			return x.endBroken(ctx, errShellExited)
 		}
 		var done bool
-		text, done = x.completion.Feedback(response, format, func() string { return x.output.Next(x.s.text()) })
+		text, done = x.completion.Feedback(response, format, x.nextOutput)
 		if done {
 			return x.endComplete()
 		}
@@ -96,6 +105,59 @@ func (x *turn) instruction() string {
 		return x.t.Envelope.Text
 	}
 	return strings.TrimLeft(x.t.Envelope.Text+"\n\nFiles that came with this:\n"+strings.Join(x.t.Envelope.Media, "\n"), "\n")
+}
+
+// recordStep adds a step to the summary of the turn, below the output that the step before has
+// caused.
+func (x *turn) recordStep(step int, r Response) {
+	x.steps = step
+	x.display.setStep(step)
+	x.recordOutput()
+	title := "the response was not understood ✗"
+	if r.Error == "" {
+		title = terminal.CodeSpan(terminal.OneLine(cmp.Or(strings.TrimSpace(r.Plan), strings.TrimSpace(r.Analysis), "no plan"), maxTitle))
+	}
+	x.details.Add("⌨️ "+title, 1)
+}
+
+// nextOutput returns the output for the agent since the last step.
+func (x *turn) nextOutput() string {
+	x.stepOutput = x.output.Next(x.s.text())
+	return x.stepOutput
+}
+
+// recordOutput adds the end of the last step's output to the summary of the turn.
+func (x *turn) recordOutput() {
+	for _, line := range lastOutputLines(x.stepOutput) {
+		x.details.Add("│ "+terminal.CodeSpan(line), 0)
+	}
+	x.stepOutput = ""
+}
+
+// maxTitle limits the characters of a step in the summary, shownOutput the lines of its output.
+const maxTitle, shownOutput = 160, 3
+
+// lastOutputLines returns the last lines of the output for the agent, without its heading.
+func lastOutputLines(output string) (lines []string) {
+	_, output, _ = strings.Cut(output, "\n")
+	all := strings.Split(terminal.Clean(output), "\n")
+	for i := len(all) - 1; i >= 0 && len(lines) < shownOutput; i-- {
+		if line := terminal.OneLine(all[i], maxTitle); line != "" {
+			lines = append([]string{line}, lines...)
+		}
+	}
+	return lines
+}
+
+// endDisplay ends the display with the summary of the turn.
+func (x *turn) endDisplay() error {
+	x.display.end()
+	x.stillTaken = x.s.isTaken() && !x.s.isDead()
+	if x.steps == 0 {
+		return nil
+	}
+	x.recordOutput()
+	return x.display.fold(&terminal.Fold{Steps: x.steps, Details: x.details.Text()})
 }
 
 // logStep adds a step to the log.
@@ -209,7 +271,7 @@ func (x *turn) awaitHandBack(ctx context.Context) (had bool) {
 		resume()
 		if idle {
 			// If the message cannot be stored, the next frame ends the turn.
-			_ = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: "You have typed nothing for a while, so the agent goes on. /take takes the terminal over again."})
+			_ = x.t.Emit(terminal.Frame{Kind: terminal.Message, Silent: true, Text: "You have typed nothing for a while, so the agent goes on. /take takes the terminal over again."})
 		}
 	}
 	count := x.s.takeovers()
@@ -222,12 +284,14 @@ func (x *turn) awaitHandBack(ctx context.Context) (had bool) {
 
 // endComplete ends a turn whose task is done.
 func (x *turn) endComplete() (terminal.Outcome, error) {
-	x.display.end()
+	err := x.endDisplay()
 	text := strings.TrimSpace(x.analysis)
 	if text == "" {
 		text = "Done."
 	}
-	err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text})
+	if err == nil {
+		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: x.stillTaken})
+	}
 	logStderr(x.t, x.agent.endGracefully())
 	return terminal.Outcome{Status: terminal.Done}, err
 }
@@ -262,7 +326,9 @@ func (x *turn) endKilled(why string) (terminal.Outcome, error) {
 
 // endFailed ends the turn with an error after the agent has exited.
 func (x *turn) endFailed(why string, ended terminal.AgentExit) (terminal.Outcome, error) {
-	x.display.end()
+	if err := x.endDisplay(); err != nil {
+		return terminal.Outcome{}, err
+	}
 	x.s.log.addEntry("error", why)
 	end := terminal.NewFinalResponse(x.t.MaxOutput)
 	end.AddError(terminal.Frame{Text: why})
@@ -273,7 +339,9 @@ func (x *turn) endFailed(why string, ended terminal.AgentExit) (terminal.Outcome
 // unless a person has taken over.
 func (x *turn) endStopped(ctx context.Context) (terminal.Outcome, error) {
 	x.agent.kill()
-	x.display.end()
+	if err := x.endDisplay(); err != nil {
+		return terminal.Outcome{}, err
+	}
 	if !x.s.isTaken() {
 		x.s.interrupt()
 	}

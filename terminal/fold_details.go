@@ -1,0 +1,45 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxFoldDetails limits the details of a Fold, in bytes.
+const maxFoldDetails = 16 << 10
+
+// FoldDetails collects the details of a Fold. The earliest are left out if there are too many. The
+// zero value is ready to use.
+type FoldDetails struct {
+	parts   []foldPart
+	size    int
+	omitted int // steps
+}
+
+type foldPart struct {
+	text  string
+	steps int
+}
+
+// Add adds one or more lines that are about a number of steps.
+func (d *FoldDetails) Add(text string, steps int) {
+	d.parts = append(d.parts, foldPart{text, steps})
+	for d.size += len(text) + 1; d.size > maxFoldDetails-len("… 1000000000 earlier\n") && len(d.parts) > 0; {
+		d.size -= len(d.parts[0].text) + 1
+		d.omitted += d.parts[0].steps
+		d.parts = slices.Delete(d.parts, 0, 1)
+	}
+}
+
+// Text returns the details.
+func (d *FoldDetails) Text() string {
+	var lines []string
+	if d.omitted > 0 {
+		lines = append(lines, fmt.Sprintf("… %d earlier", d.omitted))
+	}
+	for _, p := range d.parts {
+		lines = append(lines, p.text)
+	}
+	return strings.Join(lines, "\n")
+}
