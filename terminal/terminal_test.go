@@ -74,7 +74,9 @@ func (b *turnFixture) runUntil(ctx context.Context) *turnFixture {
 	}
 	b.frames = nil
 	b.out, b.err = r.Turn(ctx, b.req, func(f terminal.Frame) error {
-		b.frames = append(b.frames, f)
+		if !f.Board { // the last line of a slow turn in plain mode
+			b.frames = append(b.frames, f)
+		}
 		if b.emit != nil {
 			return b.emit(f)
 		}
@@ -92,9 +94,6 @@ func (b *turnFixture) expectFrames(status terminal.Status, want ...string) *turn
 	}
 	var got []string
 	for _, f := range b.frames {
-		if f.Board { // of a slow turn in plain mode
-			continue
-		}
 		line := string(f.Kind) + ": " + f.Text
 		for _, file := range f.Checked {
 			line += " [" + filepath.Base(file.Path) + "]"
