@@ -34,8 +34,8 @@ func newPlan(entries []optional[planEntry]) (plan []planEntry) {
 	return plan
 }
 
-// renderBoard returns the lines of the board without the agent's present activity: the plan, the last
-// tool calls and remarks, and the changed files.
+// renderBoard returns the lines of the board without the agent's present activity: the plan, the
+// last tool calls and remarks, and the changed files.
 func (v *view) renderBoard() []string {
 	lines := v.board.planLines()
 	if len(lines) > 0 && len(v.board.lines) > 0 {

@@ -127,8 +127,8 @@ func (v *view) setThinking(now bool) {
 	}
 }
 
-// flushAndClose emits everything that is pending, with the summary of the turn, and closes the view.
-// followed says that a message of the gateway or an error follows, so that the view notifies
+// flushAndClose emits everything that is pending, with the summary of the turn, and closes the
+// view. followed says that a message of the gateway or an error follows, so that the view notifies
 // nobody. It returns the first error of Emit.
 func (v *view) flushAndClose(followed bool) error {
 	v.mu.Lock()

@@ -1,5 +1,6 @@
 // Package plain is the protocol of programs that print plain text: all output is one message at the
-// end, and files whose paths are in it are sent. Meanwhile the board shows the last line. It knows nothing of processes and chats.
+// end, and files whose paths are in it are sent. Meanwhile the board shows the last line. It knows
+// nothing of processes and chats.
 package plain
 
 import (
