@@ -90,13 +90,13 @@ func (c *Channel) FileLimit(channels.Chat) (limit int64, words string) {
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	var out []channels.Outgoing
 	for _, part := range splitText(m.Text) {
-		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part, Code: m.Code, ReplyTo: m.ReplyTo})
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part, Code: m.Code, ReplyTo: m.ReplyTo, Notification: m.Notification})
 	}
 	if len(m.Media) > 0 {
-		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Media: m.Media, ReplyTo: m.ReplyTo})
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Media: m.Media, ReplyTo: m.ReplyTo, Notification: m.Notification})
 	}
 	if len(out) > 0 {
-		out[len(out)-1].Buttons = m.Buttons
+		out[len(out)-1].Buttons, out[len(out)-1].Details = m.Buttons, m.Details
 	}
 	return out, nil
 }
@@ -143,7 +143,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 }
 
 func newCall(o channels.Outgoing) (Call, error) {
-	call := Call{Chat: o.Chat.ID, Key: o.Key, Kind: string(o.Kind), Text: o.Text, Repeat: o.Repeat, ReplyTo: o.ReplyTo}
+	call := Call{Chat: o.Chat.ID, Key: o.Key, Kind: string(o.Kind), Text: o.Text, Repeat: o.Repeat, ReplyTo: o.ReplyTo, Details: o.Details, Notification: o.Notification}
 	for _, b := range o.Buttons {
 		call.Buttons = append(call.Buttons, b.Data)
 	}
@@ -162,7 +162,12 @@ func newCall(o channels.Outgoing) (Call, error) {
 
 // Edit changes a message.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
-	return c.request(ctx, http.MethodPost, "/edit", Call{ID: id, Text: o.Text}, nil)
+	call, err := newCall(o)
+	if err != nil {
+		return &channels.SendError{Err: err, Permanent: true}
+	}
+	call.ID = id
+	return c.request(ctx, http.MethodPost, "/edit", call, nil)
 }
 
 // Replace replaces a transient message by a delivery.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"nanobot/channels"
 )
 
 // Update is one message from a user. The network offers it until a later one is polled.
@@ -37,6 +39,8 @@ type Call struct {
 	ReplyTo string            `json:"reply_to,omitempty"`
 	Sender  int               `json:"sender,omitempty"` // see Channel.Sender
 	ID      string            `json:"id"`
+	Details string            `json:"details,omitempty"`
+	channels.Notification
 }
 
 // Fault is how the network handles one call.
@@ -266,7 +270,7 @@ func (n *Network) storeCall(c Call) string {
 }
 
 func (n *Network) edit(w http.ResponseWriter, r *http.Request) {
-	n.changeCall(w, r, func(old *Call, c Call) { n.edits++; old.Text = c.Text })
+	n.changeCall(w, r, func(old *Call, c Call) { n.edits++; old.Text, old.Buttons, old.Details = c.Text, c.Buttons, c.Details })
 }
 
 // replace replaces a message by another one.
