@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -48,6 +49,7 @@ type fixture struct {
 	wrapChannel func(*gatewaytest.Channel) channels.Channel // nil: as it is
 
 	abandonAfter  time.Duration
+	boardDelay    time.Duration // 0: an hour, so that no board appears on a busy machine
 	notifyAfter   time.Duration
 	watch         func(events.Event)
 	audit         func(audit.Record)
@@ -100,7 +102,7 @@ func (r *fixture) start() *fixture {
 	all := map[string]channels.Channel{"net": ch}
 	maps.Copy(all, r.otherChannels)
 	r.gw = gateway.New(gateway.Options{
-		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Events: r.watch, Audit: r.audit,
+		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, BoardDelay: cmp.Or(r.boardDelay, time.Hour), Events: r.watch, Audit: r.audit,
 	})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r.cancel, r.crash = func() { cancel(nil) }, cancel

@@ -82,6 +82,9 @@ type Options struct {
 	// NotifyAfter is the age of a streamed answer's first part from which on the complete answer is
 	// sent as a new message. An edit would notify nobody. 0 means 20 seconds.
 	NotifyAfter time.Duration
+	// BoardDelay is how long a turn runs before it has a board, also without a progress frame. 0
+	// means three seconds.
+	BoardDelay time.Duration
 	// Events, if not nil, observes the gateway, from many goroutines. It must not block. Turns are
 	// traced only if it is set.
 	Events events.Func
@@ -143,7 +146,7 @@ func New(o Options) *Gateway {
 			return now == agent, err
 		},
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
-		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Events, Audit: o.Audit, Log: o.Log,
+		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})

@@ -39,7 +39,7 @@ func runInSynctest(t *testing.T, p protocolFunc, wrap func(store.Store) store.St
 		}
 		l := &countingChannel{up: make(chan struct{}), texts: make(chan string, 100)}
 		g := gateway.New(gateway.Options{
-			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(),
+			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(), BoardDelay: time.Hour,
 			Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", OnCrash: "report", DrainTimeout: time.Second},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -89,7 +89,7 @@ func TestALongTurnShowsHowLongItTakes(t *testing.T) {
 	}
 	runInSynctest(t, work, unchangedStore, func(l *countingChannel) {
 		l.receiveText(t, "hello")
-		for _, want := range []string{"⏳ thinking", "⏳ thinking (15s)", "⏳ thinking (30s)", "⏳ thinking (45s)", "⏳ thinking (1m0s)", "removed"} {
+		for _, want := range []string{"⏳ thinking", "⏳ thinking (15 s)", "⏳ thinking (30 s)", "⏳ thinking (45 s)", "⏳ thinking (1 min)", "removed"} {
 			if got := <-l.texts; got != want {
 				t.Errorf("was shown %q, want %q", got, want)
 			}

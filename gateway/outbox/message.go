@@ -47,6 +47,9 @@ func Reply(inbound store.Inbound, m channels.Message) *Message {
 // Unused returns the IDs in Replace that no part of the posted message replaces.
 func (m *Message) Unused() []string { return m.Replace[min(len(m.parts), len(m.Replace)):] }
 
+// Calls returns the number of network calls of the posted message.
+func (m *Message) Calls() int { return len(m.parts) }
+
 // Post splits a message into network calls, copies its files, and stores it. When Post returns nil,
 // the message will be sent, even after a crash or if the agent removes its files.
 func (o *Outbox) Post(ctx context.Context, m *Message) error {

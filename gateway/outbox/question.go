@@ -25,6 +25,7 @@ const AnswerPress = "answer:"
 type Question struct {
 	store.Question
 	ReplyTo string
+	Mention bool // see channels.Notification
 }
 
 // Ask stores a question and sends it, with buttons where the channel has them, and always with a
@@ -40,6 +41,7 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	parts, err := ch.Plan(channels.Message{
 		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons,
+		Notification: channels.Notification{Mention: q.Mention},
 	})
 	if err != nil {
 		return fmt.Errorf("plan question: %w", err)

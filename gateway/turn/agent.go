@@ -81,6 +81,9 @@ func (t *Turn) agentLaunched(pid int) {
 	t.failures = t.stage.shortage.failureCount()
 	t.pid.Store(int64(pid))
 	t.recordProcess(terminal.RecordProcess(pid))
+	if t.lacksResources.Swap(false) {
+		t.board.requestUpdate()
+	}
 	if t.shortageReported.Load() {
 		t.board.show(boardContent{text: "Working…"})
 	}

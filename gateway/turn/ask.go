@@ -57,6 +57,10 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errNoAnswer)
 	defer cancel()
+	t.openQuestions.Add(1)
+	t.board.requestUpdate()
+	defer t.board.requestUpdate()
+	defer t.openQuestions.Add(-1)
 	select {
 	case a := <-answered:
 		return a, nil
@@ -99,7 +103,8 @@ func (t *Turn) questionID(q terminal.Question) string {
 // postQuestion sends a question to the chat.
 func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
 	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval}
-	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID})
+	t.board.markAbove()
+	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter})
 }
 
 // noAnswer is the outcome of a question that was not answered in time.

@@ -1,12 +1,8 @@
 package turn
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,33 +11,42 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 const (
+	// boardDelay is how long a turn runs before it has a board without a progress frame. A board
+	// for a shorter turn would only disturb.
+	boardDelay = 3 * time.Second
 	// moveInterval is the shortest time after which a board above newer messages is sent again
-	// below them.
-	moveInterval = 10 * time.Second
-	// screenMoveInterval is moveInterval for a board that shows a screen.
+	// below them, and maxBelow the number of messages below it that it stays above.
+	moveInterval, maxBelow = 10 * time.Second, 2
+	// screenMoveInterval is moveInterval for a board that shows a screen. A person types into it,
+	// so that it moves below each message.
 	screenMoveInterval = 3 * time.Second
 	// clockInterval is how often the elapsed time of a long turn is updated.
 	clockInterval = 15 * time.Second
 )
 
-// board is the one message that shows a turn's progress: sent at the first progress frame, edited
-// in place, and removed at the end of the turn. It is a transient message: after a crash the next
-// start removes it and does not send it again.
+// board is the one message that shows a turn's progress: sent at the first progress frame, or when
+// the turn has run for boardDelay, and edited in place. At the end of the turn it is folded or
+// removed. Until then it is a transient message: after a crash the next start removes it and does
+// not send it again.
 type board struct {
 	t      *Turn
 	editor channels.Editor // nil: progress is sent as messages
+	life   lifetime        // of the display; ends with the agent
 
 	start  func() // starts run; only the first call has an effect
 	wake   chan struct{}
 	id     string // of the message on the network
 	sentAt time.Time
 
-	mu         sync.Mutex
-	content    boardContent
-	aboveNewer bool // there are newer messages below the board
+	mu      sync.Mutex
+	content boardContent
+	due     bool     // the turn has run for boardDelay
+	below   int      // number of newer messages below the board
+	end     *turnEnd // nil: the turn has not ended, or was cut off
 }
 
 // boardContent is the content of a board.
@@ -49,6 +54,8 @@ type boardContent struct {
 	text    string
 	screen  *channels.Screen // below the text; nil: no screen
 	buttons []channels.Button
+	step    int            // 0: steps are not counted
+	fold    *terminal.Fold // what stays of the board if the turn ends now; nil: nothing
 }
 
 func newBoard(t *Turn) *board {
@@ -73,6 +80,21 @@ func (b *board) show(now boardContent) bool {
 	return true
 }
 
+// showWithoutProgress shows a board for a turn that has shown no progress yet.
+func (b *board) showWithoutProgress() {
+	if b.editor == nil {
+		return
+	}
+	b.mu.Lock()
+	b.due = true
+	shown := !b.content.isEmpty()
+	b.mu.Unlock()
+	if !shown {
+		b.start()
+		b.requestUpdate()
+	}
+}
+
 // requestUpdate wakes run.
 func (b *board) requestUpdate() {
 	select {
@@ -81,24 +103,38 @@ func (b *board) requestUpdate() {
 	}
 }
 
-// markAbove records that there is a newer message below the board.
-func (b *board) markAbove() {
+// markAbove records that there is one more message below the board.
+func (b *board) markAbove() { b.addBelow(1) }
+
+// addBelow records that there are n more messages below the board.
+func (b *board) addBelow(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.aboveNewer = true
+	b.below += n
 }
 
-// MoveBoardDown is called when a person has written a message below the board, which is then sent
-// again below it.
+// MoveBoardDown is called when a person has written a message below the board, which is sent again
+// below it when there are too many.
 func (t *Turn) MoveBoardDown() {
 	t.board.markAbove()
 	t.board.requestUpdate()
 }
 
-// run updates the board until ctx, the turn's context, ends, and then removes it. sending is the
-// context of network calls.
-func (b *board) run(sending, ctx context.Context) {
-	defer b.remove()
+// finish ends the board, with the end of its turn; nil: the turn was cut off.
+func (b *board) finish(end *turnEnd) {
+	b.mu.Lock()
+	b.end = end
+	b.mu.Unlock()
+	b.life.end(nil)
+}
+
+// run updates the board until over ends, and then folds or removes it. sending is the context of
+// network calls.
+func (b *board) run(sending, over context.Context) {
+	if b.t.hidesBoard(sending) {
+		return
+	}
+	defer b.settle(sending)
 	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
 	var shown *channels.Outgoing
@@ -106,13 +142,13 @@ func (b *board) run(sending, ctx context.Context) {
 		select {
 		case <-b.wake:
 		case <-tick.C:
-		case <-ctx.Done():
+		case <-over.Done():
 			return
 		}
 		if out := b.render(); out == nil || looksSame(out, shown) && !b.shouldMove() {
 			continue
 		}
-		if !b.t.pace.wait(ctx) {
+		if !b.t.pace.wait(over) {
 			return
 		}
 		out := b.render() // the content may have changed during the wait
@@ -123,47 +159,6 @@ func (b *board) run(sending, ctx context.Context) {
 			shown = out
 		}
 	}
-}
-
-// looksSame reports whether two messages look the same in the chat.
-func looksSame(a, b *channels.Outgoing) bool {
-	return b != nil && a.Text == b.Text && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
-}
-
-// render returns the message to show, with the elapsed time on long turns; nil: nothing to show.
-// While the turn waits for a person, the message does not claim that the agent is working.
-func (b *board) render() *channels.Outgoing {
-	b.mu.Lock()
-	now := b.content
-	b.mu.Unlock()
-	text := now.text
-	if text == "" && now.screen == nil {
-		return nil
-	}
-	awaits := !b.t.WaitingSince().IsZero()
-	if now.screen == nil && !awaits {
-		text = "⏳ " + text
-	}
-	if took := b.t.elapsed().Truncate(time.Second); took >= clockInterval && !awaits {
-		text = strings.TrimSpace(fmt.Sprintf("%s (%s)", text, took-took%now.clockPrecision()))
-	}
-	parts, err := b.t.ch.Plan(channels.Message{
-		Chat: b.t.inbound.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.inbound.In.ID, Screen: now.screen,
-		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: "Stop", Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
-	})
-	if err != nil || len(parts) == 0 {
-		return nil
-	}
-	return &parts[0]
-}
-
-// clockPrecision is the precision of the elapsed time. With a screen, which may be redrawn often,
-// the time changes no more often than clockInterval.
-func (b boardContent) clockPrecision() time.Duration {
-	if b.screen == nil {
-		return time.Second
-	}
-	return clockInterval
 }
 
 // sendOrEdit sends or edits the board. It reports false if the same content is to be tried again: a
@@ -192,7 +187,7 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 		b.remove()
 		b.id, b.sentAt = id, time.Now()
 		b.mu.Lock()
-		b.aboveNewer = false
+		b.below = 0
 		b.mu.Unlock()
 	}
 	return true
@@ -202,13 +197,14 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 func (b *board) shouldMove() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	every := moveInterval
-	if b.content.screen != nil { // a person types into it, one message after the other
-		every = screenMoveInterval
+	every, most := moveInterval, maxBelow
+	if b.content.screen != nil {
+		every, most = screenMoveInterval, 0
 	}
-	return b.id != "" && b.aboveNewer && time.Since(b.sentAt) >= every
+	return b.id != "" && b.below > most && time.Since(b.sentAt) >= every
 }
 
+// remove removes a board that was sent again.
 func (b *board) remove() {
 	if b.id == "" {
 		return

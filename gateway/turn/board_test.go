@@ -98,7 +98,7 @@ func TestAScreenThatLooksTheSameIsNotShownAgain(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 		})
-		checkEqual(t, "shown", r.box.shown, []string{"|waiting[/take true][stop:7 false]", "(15s)|waiting[/take true][stop:7 false]", "(30s)|waiting[/take true][stop:7 false]"})
+		checkEqual(t, "shown", r.box.shown, []string{"|waiting[/take true][stop:7 false]", "(15 s)|waiting[/take true][stop:7 false]", "(30 s)|waiting[/take true][stop:7 false]"})
 	})
 }
 
@@ -141,7 +141,7 @@ func (b *busyOutbox) Show(ctx context.Context, t outbox.Transient) (string, erro
 
 func TestABoardThatMustGiveWayIsShownLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for frames, want := range map[int]string{1: "⏳ step 0", 3: "⏳ step 2"} { // as it is then
+		for frames, want := range map[int]string{1: "⏳ step 0 (10 s)", 3: "⏳ step 2 (10 s)"} { // as it is then
 			r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 				for i := range frames {
 					if err := emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {

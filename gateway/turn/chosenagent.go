@@ -27,7 +27,7 @@ func (t *Turn) reportReplacedAgent(accepting context.Context) {
 		return
 	}
 	t.log.Warn("the chosen agent is no longer configured", zap.String("wanted", t.inbound.Agent), zap.String("instead", t.agent))
-	notice := channels.Message{Kind: channels.Answer, Text: AgentGoneText(t.inbound.Agent)}
+	notice := channels.Message{Kind: channels.Answer, Text: AgentGoneText(t.inbound.Agent), Notification: channels.Notification{Silent: true}}
 	if err := t.postMessage(accepting, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
 		t.log.Warn("chat not notified", zap.Error(err))
 	}

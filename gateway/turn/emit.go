@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -33,13 +34,14 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 		return nil
 	case f.Kind == terminal.Progress && t.settings.Progress == HideProgress:
 		return nil
-	case f.Kind == terminal.Progress && (t.board.show(boardContentOf(f)) || f.Board):
+	case f.Kind == terminal.Progress && (t.board.show(boardContentOf(f)) || f.Board || t.hidesBoard(accepting)):
 		return nil
 	}
 	m := outbox.Reply(t.inbound, FrameMessage(f))
 	if f.Code == terminal.StoppedCode && t.working.hasEnded() { // a person wanted it to end, so it has not failed
 		m.Kind, m.Code = channels.Answer, ""
 	}
+	m.Notification = t.notificationOf(f)
 	m.Sequence = t.nextSequence(f)
 	m.CopyContext = func(size int64) context.Context { return t.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { t.countCopy(running, size) }
@@ -47,6 +49,18 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 		return t.postComplete(accepting, m)
 	}
 	return t.post(accepting, m)
+}
+
+// mentionAfter is how long a turn takes before its asker is mentioned: who waits for that long may
+// have left the chat.
+const mentionAfter = 20 * time.Second
+
+// notificationOf says whom the message of a frame notifies. Progress notifies nobody.
+func (t *Turn) notificationOf(f terminal.Frame) channels.Notification {
+	if f.Silent || f.Kind == terminal.Progress {
+		return channels.Notification{Silent: true}
+	}
+	return channels.Notification{Mention: t.elapsed() > mentionAfter}
 }
 
 // nextSequence returns the sequence number of a message. Messages of tools have numbers of their
@@ -65,7 +79,7 @@ func (t *Turn) nextSequence(f terminal.Frame) int {
 
 // boardContentOf converts a progress frame for the board.
 func boardContentOf(f terminal.Frame) boardContent {
-	return boardContent{text: f.Text, screen: display.Screen(f.Screen), buttons: display.Buttons(f.Buttons)}
+	return boardContent{text: f.Text, screen: display.Screen(f.Screen), buttons: display.Buttons(f.Buttons), step: f.Step, fold: f.Fold}
 }
 
 // isRedraw reports whether a frame only redraws the screen. Redraws are not traced, since a program
@@ -86,7 +100,7 @@ func (t *Turn) postComplete(accepting context.Context, m *outbox.Message) error 
 	err := t.post(accepting, m)
 	if err == nil {
 		rest = append(rest, m.Unused()...)
-		t.board.markAbove()
+		t.board.addBelow(max(max(m.Calls(), 1)-len(places), 0)) // the others were below it before
 	}
 	for _, id := range rest { // other leftovers are removed at the end of the turn
 		t.stage.o.Outbox.Remove(t.transientRecord(id))

@@ -76,6 +76,9 @@ func (t *Turn) WaitingSince() time.Time {
 	return t.personWait.since
 }
 
+// awaitsPerson reports whether the turn waits for a message or an answer of a person.
+func (t *Turn) awaitsPerson() bool { return t.openQuestions.Load() > 0 || !t.WaitingSince().IsZero() }
+
 // elapsed returns how long the turn has worked, without the time spent waiting for messages.
 func (t *Turn) elapsed() time.Duration {
 	t.personWait.mu.Lock()

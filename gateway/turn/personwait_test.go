@@ -78,13 +78,13 @@ func TestATurnThatWaitsForAPersonShowsNoActivity(t *testing.T) {
 		synctest.Wait()
 		checkEqual(t, "typing shown meanwhile", typed.Load()-before, 0)
 		r.box.mu.Lock()
-		checkEqual(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[stop:7 false], ⏳ round 1 (15s)[stop:7 false], round 1[stop:7 false]")
+		checkEqual(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[stop:7 false], ⏳ round 1 (15 s)[stop:7 false], round 1 (waiting for you)[stop:7 false]")
 		r.box.mu.Unlock()
 		<-done
 		checkEqual(t, "waits", one.WaitingSince().IsZero(), true)
 		synctest.Wait()
 		r.stop()
-		checkEqual(t, "shown at last", r.box.shown[len(r.box.shown)-1], "⏳ round 1 (30s)[stop:7 false]")
+		checkEqual(t, "shown at last", r.box.shown[len(r.box.shown)-1], "⏳ round 1 (30 s)[stop:7 false]")
 		if typed.Load() == before {
 			t.Error("nobody was shown typing afterwards")
 		}

@@ -88,6 +88,7 @@ func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Ou
 			}
 			return out, err
 		}
+		t.lacksResources.Store(true)
 		t.markNotStarted()
 		if t.stage.shortage.recordFailure(short.Errno, ended) {
 			t.log.Warn("agents cannot be started, will retry", zap.Error(err))
@@ -120,7 +121,7 @@ func (t *Turn) reportShortage(calls callbacks) {
 	if t.board.show(boardContent{text: shortageText}) || again {
 		return
 	}
-	if err := calls.post(channels.Message{Kind: channels.Progress, Text: shortageText}); err != nil {
+	if err := calls.post(channels.Message{Kind: channels.Progress, Text: shortageText, Notification: channels.Notification{Silent: true}}); err != nil {
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }

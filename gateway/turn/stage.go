@@ -27,6 +27,7 @@ type Store interface {
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	Remember(ctx context.Context, chat channels.Chat, key, value string) error
+	SaveDetails(ctx context.Context, inbound int64, text string) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
@@ -45,6 +46,8 @@ type Outbox interface {
 	// RemoveLeft remove transient messages.
 	Show(ctx context.Context, t outbox.Transient) (id string, err error)
 	Remove(b store.Transient)
+	// EndBoard folds or removes the board of an ended turn, when its messages were sent.
+	EndBoard(e outbox.EndedBoard)
 	RemoveLeft(ctx context.Context, inbound int64, ids []string) error
 	// Empty reports whether no message waits to be sent to a chat.
 	Empty(ctx context.Context, chat channels.Chat) bool
@@ -133,6 +136,9 @@ type Options struct {
 	// NotifyAfter is the age of a streamed answer's first part from which on the complete answer is
 	// sent as a new message. An edit would notify nobody.
 	NotifyAfter time.Duration
+	// BoardDelay is how long a turn runs before it has a board, also without a progress frame. 0
+	// means three seconds.
+	BoardDelay time.Duration
 	// Events, if not nil, observes the turns. Turns are traced only if it is set.
 	Events events.Func
 	Audit  audit.Func // records which agents were started, and for whom
@@ -160,6 +166,9 @@ type Stage struct {
 
 // New returns a stage. It has no settings before Reload, and shows nothing before Run.
 func New(o Options) *Stage {
+	if o.BoardDelay == 0 {
+		o.BoardDelay = boardDelay
+	}
 	return &Stage{o: o, display: tasks.New(), intakeClosed: make(chan struct{})}
 }
 

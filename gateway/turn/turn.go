@@ -57,9 +57,10 @@ type Turn struct {
 	askedMu sync.Mutex
 	asked   map[[2]string]int // how often this attempt has asked a question
 
-	shortageReported atomic.Bool // the chat was told that the turn waits for resources
-	revoked          atomic.Bool // the sender has lost access
-	agentEnded       atomic.Bool // the agent has ended and only the outcome is to be stored
+	openQuestions    atomic.Int64 // questions that wait for an answer
+	shortageReported atomic.Bool  // the chat was told that the turn waits for resources
+	revoked          atomic.Bool  // the sender has lost access
+	agentEnded       atomic.Bool  // the agent has ended and only the outcome is to be stored
 
 	mu            sync.Mutex
 	sequence      int    // of the turn's latest message
@@ -162,10 +163,13 @@ func (t *Turn) Run(untilKilled context.Context) {
 		t.finish(untilKilled, accepting, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
-	stopTyping := t.startDisplay(ctx, accepting)
+	stopDisplay := t.startDisplay(ctx, accepting)
 	t.reportReplacedAgent(accepting)
 	out, err := t.runAgent(untilKilled, ctx, accepting)
-	stopTyping()
+	stopDisplay()
+	if !wasCutOff(untilKilled, out, err) {
+		t.finishBoard(out, err)
+	}
 	t.agentEnded.Store(true)
 	t.working.end(nil)
 	t.slot.Release() // another agent can run while the outcome is stored
@@ -176,17 +180,21 @@ func (t *Turn) Run(untilKilled context.Context) {
 // to show, since most turns are too short for that. The turn does not wait for them, because a
 // hanging network must not delay the chat; the shutdown waits for them. stop is called when the
 // agent has ended.
-func (t *Turn) startDisplay(ctx, accepting context.Context) (stop func() bool) {
-	stop = func() bool { return false }
+func (t *Turn) startDisplay(ctx, accepting context.Context) (stop func()) {
+	over := t.board.life.start(accepting)
+	t.board.start = t.onDemand(func(sending context.Context) { t.board.run(sending, over) })
+	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, accepting) })
+	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, accepting) })
+	stopBoard, stopTyping := time.AfterFunc(t.stage.o.BoardDelay, t.board.showWithoutProgress).Stop, func() bool { return false }
 	if typer, ok := t.ch.(channels.Typer); ok {
-		stop = time.AfterFunc(typingDelay, func() {
+		stopTyping = time.AfterFunc(typingDelay, func() {
 			t.stage.display.Go(func(context.Context) { t.showTyping(ctx, typer) })
 		}).Stop
 	}
-	t.board.start = t.onDemand(func(sending context.Context) { t.board.run(sending, ctx) })
-	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, accepting) })
-	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, accepting) })
-	return stop
+	return func() {
+		stopBoard()
+		stopTyping()
+	}
 }
 
 // onDemand returns a function whose first call starts a task of the stage.

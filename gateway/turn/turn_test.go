@@ -40,6 +40,7 @@ type fakeStore struct {
 	ends    []string       // of Finish and Requeue
 	agents  []string       // that ran, of Finish
 	memory  map[string]string
+	details string
 	process store.Process // that was recorded last
 	fail    func(method string) error
 }
@@ -86,6 +87,13 @@ func (d *fakeStore) Dismissed(context.Context) (inbounds, deliveries []int64, er
 	return nil, nil, nil
 }
 
+func (d *fakeStore) SaveDetails(_ context.Context, _ int64, text string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.details = text
+	return nil
+}
+
 // checkRunning refuses an inbound message that is not running.
 func (d *fakeStore) checkRunning(id int64) error {
 	if d.running != nil && !d.running[id] {
@@ -120,12 +128,14 @@ type fakeOutbox struct {
 	shown   []string // what transient messages showed, in order
 	at      []time.Time
 	removed []string
+	folded  []string                // boards that were folded
+	notify  []channels.Notification // of the posted messages
 }
 
 func (p *fakeOutbox) Post(_ context.Context, m *outbox.Message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.posted, p.replace = append(p.posted, m.Text), m.Replace
+	p.posted, p.replace, p.notify = append(p.posted, m.Text), m.Replace, append(p.notify, m.Notification)
 	m.Replace = nil // all are taken
 	return nil
 }
@@ -146,6 +156,16 @@ func (p *fakeOutbox) Remove(b store.Transient) {
 	p.removed = append(p.removed, b.ID)
 }
 
+func (p *fakeOutbox) EndBoard(e outbox.EndedBoard) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.Folded == nil {
+		p.removed = append(p.removed, e.Board.ID)
+		return
+	}
+	p.folded = append(p.folded, fmt.Sprintf("%s %s|%s|%v", e.Board.ID, e.Folded.Text, e.Folded.Details, e.Folded.Silent))
+}
+
 func (p *fakeOutbox) RemoveLeft(context.Context, int64, []string) error { return nil }
 func (p *fakeOutbox) Empty(context.Context, channels.Chat) bool         { return true }
 
@@ -156,7 +176,7 @@ type fakeChannel struct {
 }
 
 func (fakeChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, Details: m.Details, Buttons: m.Buttons, Notification: m.Notification}}, nil
 }
 
 func (fakeChannel) Replace(context.Context, string, channels.Outgoing) (channels.Receipt, error) {
@@ -231,7 +251,7 @@ func newFixtureWith(t *testing.T, run func(ctx context.Context, req terminal.Req
 		},
 		Admits:   func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
 		IsChosen: func(_ context.Context, _ channels.Chat, agent string) (bool, error) { return agent == r.chosen, nil },
-		Wake:     func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, Log: zap.NewNop(),
+		Wake:     func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, BoardDelay: time.Hour, Log: zap.NewNop(),
 	}
 	change(&o)
 	r.Stage = turn.New(o)

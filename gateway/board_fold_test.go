@@ -1,0 +1,109 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nanobot/gateway/gatewaytest"
+	"nanobot/terminal"
+)
+
+// stepsProtocol emits the board of each step that the agent prints as a line "step TEXT"; other
+// lines are messages.
+type stepsProtocol struct{}
+
+func (stepsProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	agent, err := t.Launch(ctx, terminal.Input{})
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	defer agent.Wait()
+	defer agent.Kill()
+	var steps []string
+	for said := bufio.NewScanner(agent.Stdout); said.Scan(); {
+		f := terminal.Frame{Kind: terminal.Message, Text: said.Text()}
+		if what, ok := strings.CutPrefix(f.Text, "step "); ok {
+			steps = append(steps, what)
+			f = terminal.Frame{Kind: terminal.Progress, Board: true, Text: what, Step: len(steps)}
+			f.Fold = &terminal.Fold{Steps: len(steps), Details: strings.Join(steps, "\n")}
+		}
+		if err := t.Emit(f); err != nil {
+			return terminal.Outcome{}, err
+		}
+	}
+	return terminal.Outcome{Status: terminal.Done}, nil
+}
+
+func newStepsFixture(t *testing.T) *fixture {
+	t.Helper()
+	r := newFixture(t, `for i in $(seq 20); do echo step run $i; done; `+waitForFileScript("go")+`echo All done.`)
+	r.protocol = stepsProtocol{}
+	return r
+}
+
+func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.T) {
+	t.Parallel()
+	r := newStepsFixture(t)
+	r.boardDelay = 10 * time.Millisecond
+	var refusals atomic.Int64
+	r.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if c.Details != "" && refusals.Add(1) <= 2 {
+			return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 100 * time.Millisecond}
+		}
+		return gatewaytest.Fault{}
+	}
+	r.start()
+	r.net.UserWrites("1", "u", "work")
+	board := r.awaitText("1", "run 20")
+	if !board.Silent || fmt.Sprint(board.Buttons) != "[stop:1]" {
+		t.Errorf("the board is %+v", board)
+	}
+	r.touchFile("go")
+	folded := r.awaitText("1", "✓ 20 steps")
+	all := r.net.Sent("1")
+	if folded.ID != board.ID || len(folded.Buttons) > 0 || !strings.HasPrefix(folded.Details, "run 1\nrun 2\n") || len(all) != 2 || all[1].Text != "All done." || all[1].Silent {
+		t.Errorf("left are %+v", all)
+	}
+	r.awaitTrue("the record of the board is dropped", func() bool {
+		left, err := r.store.Transients(t.Context())
+		return err == nil && len(left) == 0
+	})
+	r.net.UserPresses("1", "u", "details:1")
+	if got := r.awaitText("1", "run 1\nrun 2\n"); !got.Private || !got.Silent {
+		t.Errorf("the answer to Details is %+v", got)
+	}
+	r.stop()
+	if n := len(r.net.Sent("1")); n != 3 {
+		t.Errorf("%d messages are left, want 3", n)
+	}
+}
+
+func TestABoardThatAShutdownKeepsFromBeingFoldedIsRemovedAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	r := newStepsFixture(t)
+	r.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if c.Details != "" {
+			return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}
+		}
+		return gatewaytest.Fault{}
+	}
+	r.start()
+	r.net.UserWrites("1", "u", "work")
+	r.awaitText("1", "run 20")
+	r.touchFile("go")
+	r.awaitText("1", "All done.")
+	r.awaitIdle("1")
+	r.stop()
+	r.start()
+	r.awaitTrue("only the answer is left", func() bool {
+		all := r.net.Sent("1")
+		return len(all) == 1 && all[0].Text == "All done."
+	})
+	r.stop()
+}

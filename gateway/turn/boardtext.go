@@ -1,0 +1,80 @@
+package turn
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nanobot/channels"
+)
+
+// isEmpty reports whether there is nothing to show.
+func (c boardContent) isEmpty() bool { return c.text == "" && c.screen == nil }
+
+// looksSame reports whether two messages look the same in the chat.
+func looksSame(a, b *channels.Outgoing) bool {
+	return b != nil && a.Text == b.Text && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
+}
+
+// render returns the message to show; nil: nothing to show.
+func (b *board) render() *channels.Outgoing {
+	b.mu.Lock()
+	now, due := b.content, b.due
+	b.mu.Unlock()
+	if now.isEmpty() && (!due || b.t.lacksResources.Load()) { // then the agent is not working yet
+		return nil
+	}
+	return b.t.planBoard(channels.Message{
+		Kind: channels.Progress, Text: now.describe(b.t.elapsed(), b.t.awaitsPerson()), Screen: now.screen,
+		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: "Stop", Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
+	})
+}
+
+// planBoard renders the message of a board, which notifies nobody; nil: the channel cannot.
+func (t *Turn) planBoard(m channels.Message) *channels.Outgoing {
+	m.Chat, m.ReplyTo, m.Silent = t.inbound.In.Chat, t.inbound.In.ID, true
+	parts, err := t.ch.Plan(m)
+	if err != nil || len(parts) == 0 {
+		return nil
+	}
+	return &parts[0]
+}
+
+// describe returns the text of a board: the content, the number of the step, and how long the turn
+// has worked. While the turn waits for a person, it does not claim that the agent is working.
+func (c boardContent) describe(took time.Duration, awaits bool) string {
+	text := c.text
+	switch {
+	case !c.isEmpty():
+	case awaits:
+		return "Waiting for you…"
+	default:
+		text = "Working…"
+	}
+	if c.screen == nil && !awaits {
+		text = "⏳ " + text
+	}
+	var state []string
+	if c.step > 0 {
+		state = append(state, fmt.Sprintf("step %d", c.step))
+	}
+	switch {
+	case awaits && c.screen == nil:
+		state = append(state, "waiting for you")
+	case awaits:
+	case c.screen != nil && took >= clockInterval: // it may be redrawn often, the time is not
+		state = append(state, durationText(took.Truncate(clockInterval)))
+	case c.screen == nil && took >= boardDelay:
+		state = append(state, durationText(took))
+	}
+	switch words := strings.Join(state, " · "); {
+	case words == "":
+		return text
+	case strings.Contains(text, "\n"): // in the last line it would seem to be about that line only
+		return text + "\n" + words
+	default:
+		return strings.TrimSpace(text + " (" + words + ")")
+	}
+}
