@@ -193,7 +193,7 @@ func MatchOption(options []string, said string) (string, bool) {
 
 // postNotice posts a message of the gateway to a chat.
 func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text string) error {
-	m := channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID}
+	m := channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID, Notification: channels.Notification{Silent: true}}
 	return i.o.Outbox.Post(ctx, &outbox.Message{Message: m})
 }
 

@@ -52,7 +52,7 @@ func (i *Intake) assignAgent(ctx context.Context, a *store.ReceiveRequest) error
 		notice += " /agent chooses another."
 	}
 	a.Remember = store.Memory{Key: choiceMemory}
-	a.Answer, err = i.planAnswer(a.In, channels.Message{Text: notice})
+	a.Answer, err = i.planAnswer(a.In, channels.Message{Text: notice, Notification: channels.Notification{Silent: true}})
 	return err
 }
 

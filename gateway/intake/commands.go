@@ -20,6 +20,7 @@ var menu = []channels.Command{
 	{Name: "status", Help: "show what is running, waiting and undelivered", Private: true},
 	{Name: "new", Help: "start a new conversation"},
 	{Name: "retry", Help: "run your last message again"},
+	verboseMenu,
 	{Name: "whoami", Help: "show your ID and this chat's", Private: true},
 	{Name: "help", Help: "list these commands", Private: true},
 }
@@ -66,16 +67,18 @@ type commandCall struct {
 
 // commands are the gateway's commands; all other text, with or without a slash, is for the agent.
 var commands = map[string]command{
-	startWord: {do: commandCall.start},
-	"/help":   {do: commandCall.help},
-	"/stop":   {do: commandCall.stop, stops: true},
-	"/status": {do: commandCall.status},
-	"/new":    {do: commandCall.newConversation, clearsMemory: true},
-	"/retry":  {do: commandCall.retry},
-	"/whoami": {do: commandCall.whoami},
-	"/cancel": {button: true, do: commandCall.cancelWaiting},
-	"/again":  {button: true, do: commandCall.runAgain},
-	"/rerun":  {button: true, do: commandCall.rerunEdited},
+	startWord:  {do: commandCall.start},
+	"/help":    {do: commandCall.help},
+	"/stop":    {do: commandCall.stop, stops: true},
+	"/status":  {do: commandCall.status},
+	"/new":     {do: commandCall.newConversation, clearsMemory: true},
+	"/retry":   {do: commandCall.retry},
+	"/whoami":  {do: commandCall.whoami},
+	"/verbose": {do: commandCall.verbose},
+	"/details": {button: true, do: commandCall.details},
+	"/cancel":  {button: true, do: commandCall.cancelWaiting},
+	"/again":   {button: true, do: commandCall.runAgain},
+	"/rerun":   {button: true, do: commandCall.rerunEdited},
 
 	"/" + cmdAgent:    {do: commandCall.agent},
 	"/" + cmdRunbooks: {do: commandCall.runbooks},
@@ -93,7 +96,7 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	running := i.o.Lanes.RunningTurn(in.Chat)
 	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
-	var answer channels.Message
+	answer := channels.Message{Notification: channels.Notification{Silent: true}} // who sent the command is looking at the chat
 	var chosen string
 	text, err := c.do(commandCall{i, in, args, running, &request, &answer, &dropped, &chosen}, ctx)
 	if err != nil {
@@ -147,6 +150,7 @@ func (c commandCall) start(context.Context) (string, error) {
 }
 
 func (c commandCall) help(ctx context.Context) (string, error) {
+	c.reply.Private = true
 	var b strings.Builder
 	for _, m := range c.Commands() {
 		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.Help)
@@ -183,6 +187,7 @@ func (c commandCall) newConversation(context.Context) (string, error) {
 }
 
 func (c commandCall) whoami(context.Context) (string, error) {
+	c.reply.Private = true
 	return fmt.Sprintf("user id: %s\nchat: %s", c.in.User.ID, c.in.Chat), nil
 }
 

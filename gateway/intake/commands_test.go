@@ -67,6 +67,7 @@ func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 /status: show what is running, waiting and undelivered
 /new: start a new conversation
 /retry: run your last message again
+/verbose: show the work while it runs (1) or only answers (0)
 /whoami: show your ID and this chat's
 /help: list these commands
 

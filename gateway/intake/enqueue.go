@@ -89,6 +89,9 @@ func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result stor
 	if i.offerLate(ctx, t, inbound) {
 		return nil
 	}
+	if t != nil {
+		t.MoveBoardDown() // the person's message is below the board
+	}
 	if how == Inject && t != nil && t.Agent() != inbound.Agent { // a message reaches no other agent than its own
 		how = Queue
 	}

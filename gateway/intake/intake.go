@@ -39,6 +39,7 @@ type Store interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
+	LoadDetails(ctx context.Context, inbound int64) (string, error)
 }
 
 // Lanes queues messages and runs their turns.
@@ -71,8 +72,8 @@ type Turn interface {
 	// ResetMemory calls do, which clears the chat's memories on disk. If that succeeds, the turn
 	// saves nothing more.
 	ResetMemory(do func() error) error
-	// MoveBoardDown is called when a person has written a message below the board, which is then
-	// sent again below it.
+	// MoveBoardDown is called when a person has written a message below the board, which is sent
+	// again below it when there are too many.
 	MoveBoardDown()
 	// Inject passes a message to the running agent, if the agent accepts it. InjectedCount returns
 	// the number of injected messages, and UnreadCount the number of those that the agent has not
@@ -324,8 +325,8 @@ func (i *Intake) storeAnswered(ctx context.Context, a store.ReceiveRequest, answ
 	return settled, nil
 }
 
-// planAnswer splits the gateway's answer to a message into network calls. It uses the text and the
-// buttons of answer.
+// planAnswer splits the gateway's answer to a message into network calls. It uses the text, the
+// buttons and the notification of answer.
 func (i *Intake) planAnswer(in channels.Incoming, answer channels.Message) ([]channels.Outgoing, error) {
 	answer.Chat, answer.Kind, answer.ReplyTo = in.Chat, channels.Answer, in.ID
 	parts, err := i.o.Channels[in.Chat.Channel].Plan(answer)

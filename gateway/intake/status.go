@@ -14,6 +14,7 @@ import (
 const shownTurns, shownDeliveries = 5, 5
 
 func (c commandCall) status(ctx context.Context) (string, error) {
+	c.reply.Private = true
 	var b strings.Builder
 	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		what, began := "Running", t.StartTime()

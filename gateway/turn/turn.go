@@ -58,6 +58,7 @@ type Turn struct {
 	asked   map[[2]string]int // how often this attempt has asked a question
 
 	openQuestions    atomic.Int64 // questions that wait for an answer
+	lacksResources   atomic.Bool  // the agent cannot be started at the moment
 	shortageReported atomic.Bool  // the chat was told that the turn waits for resources
 	revoked          atomic.Bool  // the sender has lost access
 	agentEnded       atomic.Bool  // the agent has ended and only the outcome is to be stored

@@ -1,0 +1,32 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// details carries out the Details button under a folded board. Only the person who pressed it sees
+// the answer, where the network can do that.
+func (c commandCall) details(ctx context.Context) (string, error) {
+	id, err := strconv.ParseInt(c.args, 10, 64)
+	if err != nil {
+		return "", nil //nolint:nilerr // a button that we did not make
+	}
+	c.reply.Private = true
+	inbound, ok, err := c.o.Store.Inbound(ctx, id)
+	if err != nil {
+		return "", fmt.Errorf("read message: %w", err)
+	}
+	if ok && inbound.In.Chat != c.in.Chat {
+		return "", nil
+	}
+	text, err := c.o.Store.LoadDetails(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if text == "" {
+		return "The details of that work are no longer stored.", nil
+	}
+	return text, nil
+}
