@@ -39,7 +39,7 @@ func runInSynctest(t *testing.T, p protocolFunc, wrap func(store.Store) store.St
 		}
 		l := &countingChannel{up: make(chan struct{}), texts: make(chan string, 100)}
 		g := gateway.New(gateway.Options{
-			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(), BoardDelay: time.Hour,
+			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(), BoardDelay: 24 * time.Hour,
 			Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", OnCrash: "report", DrainTimeout: time.Second},
 		})
 		ctx, cancel := context.WithCancel(t.Context())

@@ -298,19 +298,19 @@ func TestManyDeltasBecomeFewEdits(t *testing.T) {
 
 func TestProgressMovesBelowNewMessages(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo progress working; `+waitForFileScript("up")+`echo message said; sleep 10; echo progress still working; `+waitForFileScript("go")).start()
+	r := newStreamFixture(t, `echo progress working; `+waitForFileScript("up")+`echo message one; echo message two; echo message said; sleep 10; echo progress still working; `+waitForFileScript("go")).start()
 	r.net.UserWrites("1", "u", "write")
 	r.awaitText("1", "⏳ working")
 	r.touchFile("up")
 	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
-		return len(c) == 2 && c[0].Text == "said" && strings.HasPrefix(c[1].Text, "⏳ still working")
+		return len(c) == 4 && c[2].Text == "said" && strings.HasPrefix(c[3].Text, "⏳ still working")
 	})
 	if !ok {
 		t.Errorf("shown is %+v", calls)
 	}
 	r.touchFile("go")
-	r.expect("1", "said")
-	if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+	r.expect("1", "one", "two", "said")
+	if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 3 }); !ok {
 		t.Errorf("in the end %+v", calls)
 	}
 }

@@ -141,7 +141,7 @@ func (b *busyOutbox) Show(ctx context.Context, t outbox.Transient) (string, erro
 
 func TestABoardThatMustGiveWayIsShownLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for frames, want := range map[int]string{1: "⏳ step 0 (10 s)", 3: "⏳ step 2 (10 s)"} { // as it is then
+		for frames, want := range map[int]string{1: "⏳ step 0", 3: "⏳ step 2"} { // as it is then
 			r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 				for i := range frames {
 					if err := emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {

@@ -26,8 +26,12 @@ func (b *board) render() *channels.Outgoing {
 	if now.isEmpty() && (!due || b.t.lacksResources.Load()) { // then the agent is not working yet
 		return nil
 	}
+	took := b.t.elapsed()
+	if took < min(b.t.stage.o.BoardDelay, clockInterval) { // most turns end before it matters
+		took = 0
+	}
 	return b.t.planBoard(channels.Message{
-		Kind: channels.Progress, Text: now.describe(b.t.elapsed(), b.t.awaitsPerson()), Screen: now.screen,
+		Kind: channels.Progress, Text: now.describe(took, b.t.awaitsPerson()), Screen: now.screen,
 		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: "Stop", Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
 	})
 }
@@ -43,7 +47,7 @@ func (t *Turn) planBoard(m channels.Message) *channels.Outgoing {
 }
 
 // describe returns the text of a board: the content, the number of the step, and how long the turn
-// has worked. While the turn waits for a person, it does not claim that the agent is working.
+// has worked; 0: not said. While the turn waits for a person, it does not claim that the agent is working.
 func (c boardContent) describe(took time.Duration, awaits bool) string {
 	text := c.text
 	switch {
@@ -66,7 +70,7 @@ func (c boardContent) describe(took time.Duration, awaits bool) string {
 	case awaits:
 	case c.screen != nil && took >= clockInterval: // it may be redrawn often, the time is not
 		state = append(state, durationText(took.Truncate(clockInterval)))
-	case c.screen == nil && took >= boardDelay:
+	case c.screen == nil && took > 0:
 		state = append(state, durationText(took))
 	}
 	switch words := strings.Join(state, " · "); {
