@@ -49,7 +49,7 @@ func (c *Channel) answerCallbackQuery(ctx context.Context, p *callbackQuery) {
 	}
 }
 
-// maxButtonDelay is how long the removal of pressed buttons gives way to other calls of a busy chat.
+// maxButtonDelay is how long the removal of pressed buttons gives way to other calls of a chat.
 const maxButtonDelay = 10 * time.Minute
 
 // removeButtons removes the buttons of a message after a press, so that they are not pressed again,

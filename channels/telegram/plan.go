@@ -97,8 +97,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return out, nil
 }
 
-// richForm returns the HTML of the rich message that an answer is sent as, or "". Only an answer that
-// also fits one message with entities is: a server that refuses it then gets that one.
+// richForm returns the HTML of the rich message that an answer is sent as, or "". Only an answer
+// that also fits one message with entities is: a server that refuses it then gets that one.
 func (c *Channel) richForm(m channels.Message, parts []messagePart) string {
 	if c.o.Rich == switchOff || m.Kind != channels.Answer || m.Details != "" || m.Screen != nil || len(parts) != 1 || parts[0].sendAs != asText {
 		return ""

@@ -29,9 +29,9 @@ func (c *Channel) React(ctx context.Context, chat channels.Chat, id string, r ch
 	if err != nil {
 		return &channels.SendError{Err: err, Permanent: true}
 	}
-	at, message, err := parseMessageID(to.chat, id)
-	if err != nil || c.currentChat(ctx, at) != at {
-		return nil
+	at, message, notMessage := parseMessageID(to.chat, id)
+	if notMessage != nil || c.currentChat(ctx, at) != at {
+		return nil //nolint:nilerr // see above
 	}
 	if err := c.pace.giveWay(ctx, at); err != nil {
 		return err

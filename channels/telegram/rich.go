@@ -20,8 +20,8 @@ func (p *outgoingPost) richParams() *bot.SendRichMessageParams {
 	}
 }
 
-// isRichRefused reports whether a post is to be sent without its rich form: the server does not know
-// rich messages, which is remembered, or does not accept this one. Nothing was sent then.
+// isRichRefused reports whether a post is to be sent without its rich form: the server does not
+// know rich messages, which is remembered, or does not accept this one. Nothing was sent then.
 func (c *Channel) isRichRefused(p *outgoingPost, err error) bool {
 	var apiErr *apiError
 	if !c.isRich(p) || !errors.As(err, &apiErr) {

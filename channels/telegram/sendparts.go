@@ -24,10 +24,10 @@ type sendProgress struct {
 	first int           // of which this is the first
 }
 
-// beginSend plans the parts of a post. If an earlier attempt of the same post was refused after some
-// messages, it continues with the next one.
+// beginSend plans the parts of a post. If an earlier attempt of the same post was refused after
+// some messages, it continues with the next one.
 func (c *Channel) beginSend(o channels.Outgoing) (*sendProgress, error) {
-	if s := c.unfinished.take(o.Key); s != nil {
+	if s := c.unfinished.removeProgress(o.Key); s != nil {
 		return s, nil
 	}
 	p, err := newOutgoingPost(o)
@@ -41,9 +41,9 @@ func (c *Channel) beginSend(o channels.Outgoing) (*sendProgress, error) {
 	return &sendProgress{post: p, queue: queue}, nil
 }
 
-// sendParts sends a post. Mostly that is one call. A file that cannot be in the album is sent alone,
-// and a file that Telegram refuses is replaced by a notice. If a later call was not made, the next
-// attempt continues with it; if its outcome is unknown, so is that of the post.
+// sendParts sends a post. Mostly that is one call. A file that cannot be in the album is sent
+// alone, and a file that Telegram refuses is replaced by a notice. If a later call was not made,
+// the next attempt continues with it; if its outcome is unknown, so is that of the post.
 func (c *Channel) sendParts(ctx context.Context, s *sendProgress) error {
 	waits := 0
 	for len(s.queue) > 0 {
@@ -55,7 +55,7 @@ func (c *Channel) sendParts(ctx context.Context, s *sendProgress) error {
 		case s.sent && isRateLimited(err) && waits < maxTries:
 			waits++ // waiting is better than sending everything again
 		case s.sent && isNotMade(err) && s.post.outgoing.Key != "":
-			c.unfinished.keep(s.post.outgoing.Key, s)
+			c.unfinished.storeProgress(s.post.outgoing.Key, s)
 			return err
 		case s.sent:
 			return partiallySent(err)
@@ -99,8 +99,8 @@ func isNotMade(err error) bool {
 	return errors.As(sendError(err), &se) && !se.Permanent && !se.Unknown
 }
 
-// maxUnfinished bounds the posts that unfinishedSends holds. It is far more than chats send files to
-// at the same time.
+// maxUnfinished bounds the posts that unfinishedSends holds. It is far more than are sent at the
+// same time.
 const maxUnfinished = 1000
 
 // unfinishedSends holds the posts that were refused after some of their messages, by their keys,
@@ -110,7 +110,7 @@ type unfinishedSends struct {
 	all map[string]*sendProgress
 }
 
-func (u *unfinishedSends) keep(key string, s *sendProgress) {
+func (u *unfinishedSends) storeProgress(key string, s *sendProgress) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.all == nil || len(u.all) >= maxUnfinished {
@@ -119,7 +119,7 @@ func (u *unfinishedSends) keep(key string, s *sendProgress) {
 	u.all[key] = s
 }
 
-func (u *unfinishedSends) take(key string) *sendProgress {
+func (u *unfinishedSends) removeProgress(key string) *sendProgress {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.all[key]

@@ -150,8 +150,8 @@ func (m Message) Buttons() []Button {
 // TextOrCaption returns what people see of the text of a message, or the caption of its file.
 func (m Message) TextOrCaption() string { return cmp.Or(m.Text, m.RichText, m.Caption) }
 
-// Kind returns the kind of a message: text, rich, photo, video, animation, audio, voice, video_note,
-// document, sticker, contact, location or service.
+// Kind returns the kind of a message: text, rich, photo, video, animation, audio, voice,
+// video_note, document, sticker, contact, location or service.
 func (m Message) Kind() string {
 	for _, k := range []struct {
 		name string
