@@ -148,6 +148,7 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 		"User username",    // which only other networks have
 		"Health store",     // again the disk
 		"Progress draft",   // of an agent that shows what it is writing
+		"Message details",  // of a turn with tool steps: see channels/web
 		"Button stays",     // of a protocol with commands of its own
 	)
 }

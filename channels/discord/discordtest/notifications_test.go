@@ -7,7 +7,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-func TestTheServerRecordsWhomAMessageNotifies(t *testing.T) {
+func TestTheServerRecordsNotifiedUsers(t *testing.T) {
 	bot := newTestBot(t)
 	dm := bot.DM(bot.user).ID
 	text := object{"content": "<@" + bot.user + ">"}
@@ -32,7 +32,7 @@ func TestTheServerRecordsWhomAMessageNotifies(t *testing.T) {
 	}
 }
 
-func TestAnEditCannotChangeWhomAMessageNotifies(t *testing.T) {
+func TestAnEditCannotMakeAMessageSilent(t *testing.T) {
 	bot := newTestBot(t)
 	id := bot.sendMessage(object{"content": "hello"}).ID
 	bot.expectError(bot.callJSON("PATCH", "/channels/"+bot.channel+"/messages/"+id, object{"content": "hello", "flags": discordtest.FlagSilent}), 400, 50035)
