@@ -46,8 +46,9 @@ func (t *Turn) planBoard(m channels.Message) *channels.Outgoing {
 	return &parts[0]
 }
 
-// describe returns the text of a board: the content, the number of the step, and how long the turn
-// has worked; 0: not said. While the turn waits for a person, it does not claim that the agent is working.
+// describe returns the text of a board: the content, and in a longer turn the number of the step
+// and how long the turn has worked; 0: a short one. While the turn waits for a person, the text does
+// not claim that the agent is working.
 func (c boardContent) describe(took time.Duration, awaits bool) string {
 	text := c.text
 	switch {
@@ -61,7 +62,7 @@ func (c boardContent) describe(took time.Duration, awaits bool) string {
 		text = "⏳ " + text
 	}
 	var state []string
-	if c.step > 0 {
+	if c.step > 0 && took > 0 {
 		state = append(state, fmt.Sprintf("step %d", c.step))
 	}
 	switch {
