@@ -94,6 +94,7 @@ func TestPolledPendingMessagesAreReceivedOnceInWebhookMode(t *testing.T) {
 	r.server.UserPosts(telegramtest.UserPost{Chat: other, Text: "slow", Media: &photos(1)[0]})
 	stop := r.start()
 	r.server.UserSends(person, "hello")
+	r.waitForMessages(1) // otherwise the text may belong to the album
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(3)...)
 	expectAlbum(t, r.waitForMessages(2)[1], 3, "look")
 	stop()

@@ -26,3 +26,14 @@ func TestTheTextAfterStartGetsATurn(t *testing.T) {
 		r.checkInbounds("ann", "/start done", "order-7 running")
 	})
 }
+
+func TestAForwardedTextIsNoAnswer(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "one")
+		r.askQuestion("q", "Yes", "No")
+		in := r.message("ann", "yes")
+		in.Forwarded = &channels.Forwarded{}
+		r.receive(in, "Queued")
+		r.checkEqual("answers", r.answered, []string(nil))
+	})
+}
