@@ -180,11 +180,15 @@ func (s *telegramKillTest) sendQuestions(random *rand.Rand) {
 			settled[h.key] = true
 		}
 	}
-	if s.asked[chat]-len(settled) < 2 {
+	if waiting := s.asked[chat] - len(settled); waiting < 2 {
 		s.asked[chat]++
 		p := telegramtest.UserPost{Chat: chat, Text: strconv.Itoa(s.asked[chat])}
 		media := fullAlbum()
-		switch random.IntN(5) {
+		kind := random.IntN(5)
+		if kind == 0 && waiting > 0 {
+			kind = 2 // a text just before an album would belong to it
+		}
+		switch kind {
 		case 0:
 			s.api.UserSendsAlbum(p, media...)
 			s.files[question{chat, s.asked[chat]}] = len(media)
