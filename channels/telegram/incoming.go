@@ -99,7 +99,7 @@ func (c *Channel) newQuote(ctx context.Context, in channels.Incoming, m, r *mess
 			q.ID = strconv.Itoa(e.ID)
 		}
 		if e.Origin != nil {
-			q.User, q.Chat = e.Origin.author(), e.Origin.place()
+			q.User, q.Chat = e.Origin.author(), e.Origin.originChat()
 		}
 		if e.Chat.ID != 0 {
 			q.Chat = e.Chat.toOrigin()

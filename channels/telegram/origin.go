@@ -38,8 +38,8 @@ func (o *origin) author() *channels.User {
 	return nil
 }
 
-// place returns the chat of the original, or nil.
-func (o *origin) place() *channels.Origin {
+// originChat returns the chat of the original, or nil.
+func (o *origin) originChat() *channels.Origin {
 	if c := cmp.Or(o.Channel, o.SenderChat); c != nil {
 		return c.toOrigin()
 	}
@@ -56,7 +56,7 @@ func (m *message) forwarded() *channels.Forwarded {
 	if o == nil {
 		return nil
 	}
-	f := &channels.Forwarded{From: o.author(), Chat: o.place()}
+	f := &channels.Forwarded{From: o.author(), Chat: o.originChat()}
 	if o.Date > 0 {
 		f.Date = time.Unix(o.Date, 0).UTC().Format(time.RFC3339)
 	}
