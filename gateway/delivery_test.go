@@ -160,9 +160,9 @@ func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
 	r.cancel()
 	r.touchFile("go")
 	r.stop()
-	r.expect("1", "Queued, number 1 in line.", "finished")
+	r.expect("1", "finished")
 	r.start()
-	r.expect("1", "Queued, number 1 in line.", "finished", "later")
+	r.expect("1", "finished", "later")
 }
 
 func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {

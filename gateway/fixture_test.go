@@ -102,7 +102,7 @@ func (r *fixture) start() *fixture {
 	all := map[string]channels.Channel{"net": ch}
 	maps.Copy(all, r.otherChannels)
 	r.gw = gateway.New(gateway.Options{
-		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, BoardDelay: cmp.Or(r.boardDelay, time.Hour), Events: r.watch, Audit: r.audit,
+		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, NoticeDelay: time.Millisecond, BoardDelay: cmp.Or(r.boardDelay, time.Hour), Events: r.watch, Audit: r.audit,
 	})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r.cancel, r.crash = func() { cancel(nil) }, cancel

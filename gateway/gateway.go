@@ -85,6 +85,9 @@ type Options struct {
 	// BoardDelay is how long a turn runs before it has a board, also without a progress frame. 0
 	// means three seconds.
 	BoardDelay time.Duration
+	// NoticeDelay is how long a message waits for its turn before its sender is told. 0 means 2
+	// seconds.
+	NoticeDelay time.Duration
 	// Events, if not nil, observes the gateway, from many goroutines. It must not block. Turns are
 	// traced only if it is set.
 	Events events.Func
@@ -148,13 +151,16 @@ func New(o Options) *Gateway {
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
 		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
-	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
+	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn {
+		g.intake.TurnBegins(inbound.In.Chat)
+		return g.turns.NewTurn(inbound, slot)
+	}
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
 		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
-		Runbooks: g.runbooks,
-		Events:   o.Events, Audit: o.Audit, Log: o.Log,
+		Runbooks: g.runbooks, NoticeDelay: o.NoticeDelay,
+		Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	g.Reload(o.Settings)
 	return g
@@ -235,6 +241,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	sends.Go(func() { g.outbox.Run(sending) })
 	sends.Go(func() { g.turns.Run(sending) })
 	sends.Go(func() { g.intake.RunControls(sending) })
+	sends.Go(func() { g.intake.RunNotices(sending) })
 	defer sends.Wait()
 	defer stopSending()
 	if !g.recover(ctx) {

@@ -124,7 +124,7 @@ func TestTheAgentOfTheChatMayChangeBetweenSteps(t *testing.T) {
 func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[intake.WhileRunning][]string{
-		intake.Queue:     {"Queued, number 1 in line.", "Go on?", "hello"},
+		intake.Queue:     {"Go on?", "hello"},
 		intake.Reject:    {"I am still working on your last message.", "Go on?"},
 		intake.Inject:    {"Go on?", "hello"},
 		intake.Interrupt: {`Stopped. The run of "Wait" waits at step 1. To continue, send /run resume`, "hello"},

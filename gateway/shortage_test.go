@@ -61,7 +61,7 @@ func TestATurnThatWaitsForResourcesDelaysNoOtherChatAndKeepsItsOrder(t *testing.
 		r.expect(chat, "you said hello")
 	}
 	l.what.Store(0)
-	r.expect("poor", "Queued, number 1 in line.", "you said one", "you said two")
+	r.expect("poor", "you said one", "you said two")
 }
 
 func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {

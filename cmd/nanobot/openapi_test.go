@@ -261,8 +261,8 @@ func (a *api) checkTurns() {
 	id := turn(slow, `"state":"running"`)
 	a.next("progress")
 	a.next("typing")
-	a.sendMessage("slow")                                        // which waits
-	a.next("message", "Queued", "web-slow-known-to-nobody-else") // another chat may have been told so, too
+	a.sendMessage("slow")                                         // which waits
+	a.next("progress", "Queued", "web-slow-known-to-nobody-else") // another chat may have been told so, too
 	get(200, "/api/health", "")
 	post(409, id, "retry")
 	post(202, id, "stop")

@@ -145,7 +145,7 @@ func TestAChoiceWhileATurnRunsAppliesToTheNextMessage(t *testing.T) {
 		waits := r.writeMessage("ann", "two")
 		r.writeMessage("ann", "/agent coder", "Your next message goes to coder. default is still working.")
 		r.checkEqual("the agent of what waits", waits.Agent, "default")
-		next := r.writeMessage("ann", "three", "Queued, number 2 in line.")
+		next := r.writeMessage("ann", "three")
 		r.checkEqual("the agent of the next message", next.Agent, "coder")
 		if got := r.runningTurn("ann").injected; len(got) != 1 || got[0].ID != waits.ID {
 			r.t.Errorf("the agent that runs was handed %v", got)
@@ -160,7 +160,7 @@ func TestAnAgentThatAcceptsNoInjectionsHasAQueue(t *testing.T) {
 		r.settings.WhileRunning, r.settings.QueueLimit = intake.Inject, 1
 		r.writeMessage("ann", "/agent plain", "Your next message goes to plain.")
 		r.writeMessage("ann", "one")
-		r.writeMessage("ann", "two", "Queued, number 1 in line.")
+		r.writeMessage("ann", "two")
 		r.writeMessage("ann", "three", "1 message already waiting")
 		r.checkEqual("messages that the turn is handed", r.runningTurn("ann").InjectedCount(), 0)
 	})

@@ -72,6 +72,7 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 			i.o.Outbox.ShowOutcome(q, answerSummary(q, in.User))
 		}
 	case settled: // the turn has ended, or the question has expired
+		i.o.Outbox.ShowOutcome(q, outbox.NoAnswer) // a crash may have left its buttons
 		return true, i.postNotice(ctx, in, questionClosedText)
 	}
 	return true, nil

@@ -43,6 +43,7 @@ func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error 
 		return fmt.Errorf("change message: %w", err)
 	}
 	if result.Effect == store.Withdrawn {
+		i.notices.recheck(in.Chat)
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: result.Inbound.ID, Reason: events.Cancelled})
 	}
 	if len(request.Answers[result.Effect]) > 0 {

@@ -20,7 +20,7 @@ func TestAnEditReplacesAMessageThatWaits(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "one")
 		in := r.message("ann", "delete prod")
-		r.receive(in, "Queued")
+		r.receive(in)
 		r.receive(edited(in, "do NOT delete prod"))
 		r.receive(edited(in, "do NOT delete prod"))
 		r.checkInbounds("ann", "one running", "do NOT delete prod pending")
@@ -86,7 +86,7 @@ func TestAnEditIntoACommandWithdrawsTheMessage(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "one")
 		in := r.message("ann", "stop")
-		r.receive(in, "Queued")
+		r.receive(in)
 		r.receive(edited(in, "/stop"), "This message no longer waits.")
 		r.checkInbounds("ann", "one running", "stop dead")
 		if n := len(r.runningTurn("ann").cancelled); n != 0 {
@@ -99,7 +99,7 @@ func TestAPersonWithoutAccessChangesNothing(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "one")
 		in := r.message("ann", "two")
-		r.receive(in, "Queued")
+		r.receive(in)
 		r.settings.AllowFrom["net"] = []string{"bob"}
 		r.receive(edited(in, "three"))
 		in.Change = channels.Deleted
@@ -113,7 +113,7 @@ func TestADeletedMessageIsWithdrawnWhileItWaits(t *testing.T) {
 		one := r.message("ann", "one")
 		r.receive(one)
 		two := r.message("ann", "two")
-		r.receive(two, "Queued")
+		r.receive(two)
 		one.Change, two.Change = channels.Deleted, channels.Deleted
 		r.receive(one)
 		r.receive(two)

@@ -265,6 +265,7 @@ func (c commandCall) cancelWaiting(ctx context.Context) (string, error) {
 	if n == 0 {
 		return "That message is no longer waiting.", nil
 	}
+	c.notices.recheck(c.in.Chat)
 	c.o.Events.Report(events.Event{Type: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})
 	return "Cancelled.", nil
 }

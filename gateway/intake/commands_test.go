@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -48,15 +49,18 @@ func TestStatusSaysWhatRunsWaitsAndIsNotDelivered(t *testing.T) {
 				r.t.Fatal(err)
 			}
 		}
+		notice := outbox.Message{Message: channels.Message{Chat: chatOf("ann"), Text: "undelivered"}}
+		if err := r.outbox.Post(r.t.Context(), &notice); err != nil {
+			r.t.Fatal(err)
+		}
 		time.Sleep(5 * time.Second)
-		r.writeMessage("ann", "/status", "Queued, number 1 in line.", "Queued, number 2 in line.", `Running for 5s: the second, whose text is so long that o…
+		r.writeMessage("ann", "/status", "undelivered", `Running for 5s: the second, whose text is so long that o…
 Agent: Coder 2
 Waiting: 2
 Last turns:
 - done, 1.5s, CPU 200ms: the first
 Not delivered:
-- pending for 5s: Queued, number 2 in line.
-- pending for 5s: Queued, number 1 in line.`)
+- pending for 5s: undelivered`)
 	})
 }
 
@@ -133,15 +137,17 @@ func TestTheButtonOfAWaitingMessageCancelsItAlone(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "one")
 		in := r.message("ann", "two")
-		if err := r.Receive(r.t.Context(), in); err != nil {
-			r.t.Fatal(err)
-		}
-		notice := r.checkStored(chatOf("ann"), "Queued, number 1 in line.")[0].Out
+		second := r.receive(in)
+		time.Sleep(time.Millisecond)
+		r.writeMessage("ann", "three")
+		time.Sleep(2 * time.Second)
+		r.checkVisible("t1 Queued, number 1 in line.", "t2 Queued, number 2 in line.")
+		notice := r.outbox.shown[0]
 		r.checkEqual("the notice replies to", notice.ReplyTo, in.ID)
-		r.writeMessage("ann", "three", "Queued, number 2 in line.")
-		r.checkEqual("the button", notice.Buttons, []channels.Button{{Label: "Cancel", Data: fmt.Sprint("cancel:", r.recent(chatOf("ann"))[1].ID)}})
+		r.checkEqual("the button", notice.Buttons, []channels.Button{{Label: "Cancel", Data: fmt.Sprint("cancel:", second.ID)}})
 		r.pressButton("bob", notice.Buttons[0].Data, "That message is no longer waiting.") // it is another chat's
 		r.pressButton("ann", notice.Buttons[0].Data, "Cancelled.")
+		r.checkVisible("t2 Queued, number 2 in line.")
 		r.pressButton("ann", notice.Buttons[0].Data, "That message is no longer waiting.")
 		press := notice.Buttons[0].Data + " done"
 		r.checkInbounds("ann", "one running", "two dead", "three pending", press, press)

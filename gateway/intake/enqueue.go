@@ -2,11 +2,9 @@ package intake
 
 import (
 	"context"
-	"fmt"
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
-	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 )
 
@@ -110,11 +108,8 @@ func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result stor
 		return nil
 	case Queue, Reject:
 	}
-	notice := channels.Message{
-		Chat: in.Chat, Kind: channels.Answer, Text: fmt.Sprintf("Queued, number %d in line.", result.Waiting), ReplyTo: in.ID,
-		Buttons: []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", inbound.ID)}},
-	}
-	return i.o.Outbox.Post(ctx, &outbox.Message{Message: notice, About: inbound.ID})
+	i.announceWaiting(inbound)
+	return nil
 }
 
 // acceptMessage stores a message, and starts its turn if a slot is free and the chat's queue is

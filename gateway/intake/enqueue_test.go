@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"testing"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/intake"
@@ -16,7 +17,7 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 		cancelled []error
 		injected  int
 	}{
-		{rule: intake.Queue, told: []string{"Queued, number 1 in line."}, state: store.Pending},
+		{rule: intake.Queue, state: store.Pending},
 		{rule: intake.Reject, told: []string{"I am still working on your last message. Send it again later, or /stop."}, state: store.Done},
 		{rule: intake.Interrupt, state: store.Pending, cancelled: []error{errInterrupted}},
 		{rule: intake.Inject, state: store.Pending, injected: 1},
@@ -41,15 +42,19 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 
 // A turn is running on disk a moment before it can be found in memory.
 func TestATurnThatIsBeingClaimedIsFound(t *testing.T) {
-	for rule, want := range map[intake.WhileRunning]string{
-		intake.Queue: "Queued, number 1 in line.", intake.Reject: "I am still working on your last message. Send it again later, or /stop.",
+	for rule, want := range map[intake.WhileRunning][]string{
+		intake.Queue: nil, intake.Reject: {"I am still working on your last message. Send it again later, or /stop."},
 	} {
 		t.Run(string(rule), func(t *testing.T) {
 			runIntake(t, func(r *fixture) {
 				r.settings.WhileRunning = rule
 				r.writeMessage("ann", "one")
 				r.lanes.claiming, r.lanes.turns = r.lanes.turns, map[channels.Chat]*fakeTurn{}
-				r.writeMessage("ann", "two", want)
+				r.writeMessage("ann", "two", want...)
+				time.Sleep(2 * time.Second)
+				if rule == intake.Queue {
+					r.checkVisible("t1 Queued, number 1 in line.")
+				}
 			})
 		})
 	}
@@ -87,7 +92,7 @@ func TestAnInjectionDoesNotOvertakeWaitingMessages(t *testing.T) {
 		r.settings.WhileRunning = intake.Inject
 		first := r.writeMessage("ann", "two")
 		r.settings.WhileRunning = intake.Queue
-		r.writeMessage("ann", "three", "Queued, number 2 in line.")
+		r.writeMessage("ann", "three")
 		r.settings.WhileRunning = intake.Inject
 		r.writeMessage("ann", "four")
 		if got := r.runningTurn("ann").injected; len(got) != 1 || got[0].ID != first.ID {
@@ -105,7 +110,7 @@ func TestTheQueueOfAChatHasALimit(t *testing.T) {
 		r.settings.QueueLimit = 1
 		full := "1 message already waiting, which is the limit. /stop all empties the queue."
 		r.writeMessage("ann", "one")
-		r.writeMessage("ann", "two", "Queued, number 1 in line.")
+		r.writeMessage("ann", "two")
 		r.writeMessage("ann", "three", full)
 		r.writeMessage("bob", "of another chat")
 		r.lanes.full = true

@@ -40,6 +40,7 @@ type fixture struct {
 	*intake.Intake
 	t        *testing.T
 	store    *sqlite.Store
+	net      *network
 	disk     *fullDiskStore // store, as intake has it beside the lanes
 	lanes    *fakeLanes
 	outbox   *fakeOutbox
@@ -72,12 +73,12 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 			}
 		})
 		core, logs := observer.New(zap.InfoLevel)
-		r := &fixture{t: t, store: db, agents: &fakeAgents{}, disk: &fullDiskStore{Store: db}, logs: logs}
+		r := &fixture{t: t, store: db, net: &network{}, agents: &fakeAgents{}, disk: &fullDiskStore{Store: db}, logs: logs}
 		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
 		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
 		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
 		r.Intake = intake.New(intake.Options{
-			Channels: map[string]channels.Channel{"net": network{}}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
+			Channels: map[string]channels.Channel{"net": r.net}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
 			Settings: func() intake.Settings { return r.settings },
 			AgentInfo: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
 				return r.about[agent], nil
@@ -94,6 +95,7 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var controls sync.WaitGroup
 		controls.Go(func() { r.RunControls(ctx) })
+		controls.Go(func() { r.RunNotices(ctx) })
 		t.Cleanup(controls.Wait)
 		t.Cleanup(cancel)
 		test(r)
@@ -221,6 +223,15 @@ func (r *fixture) finishTurn(user string) {
 	delete(r.lanes.turns, chatOf(user))
 }
 
+// checkVisible checks the transient messages that are shown in all chats.
+func (r *fixture) checkVisible(want ...string) {
+	r.t.Helper()
+	synctest.Wait()
+	r.outbox.mu.Lock()
+	defer r.outbox.mu.Unlock()
+	r.checkEqual("shown", r.outbox.visible, want)
+}
+
 // claimNext claims the next message of the queue and starts its turn.
 func (r *fixture) claimNext(user string) {
 	r.t.Helper()
@@ -229,6 +240,7 @@ func (r *fixture) claimNext(user string) {
 		r.t.Fatalf("claimed %v, %v", claimed, err)
 	}
 	r.lanes.turns[chatOf(user)] = &fakeTurn{inbound: claimed[0]}
+	r.TurnBegins(chatOf(user))
 }
 
 // decisions returns the decisions that were recorded since its last call.
@@ -248,9 +260,13 @@ func (r *fixture) checkEqual(what string, got, want any) {
 }
 
 // network is a channel that sends each message in one call.
-type network struct{ channels.Channel }
+type network struct {
+	channels.Channel
+	channels.Editor
+	reacts bool
+}
 
-func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (*network) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Notification: m.Notification}}, nil
 }
 
@@ -399,10 +415,14 @@ type fakeOutbox struct {
 	store  *sqlite.Store
 	woken  map[channels.Chat]bool
 	ended  []string // how questions ended
+
+	shown     []channels.Outgoing // transient messages
+	visible   []string            // their IDs and texts, until they are removed
+	reactions []string
 }
 
 func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
-	parts, err := network{}.Plan(m.Message)
+	parts, err := (&network{}).Plan(m.Message)
 	if err != nil {
 		return err
 	}
@@ -433,6 +453,29 @@ func (o *fakeOutbox) Wake(chat channels.Chat) { o.woken[chat] = true }
 func (o *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	o.ended = append(o.ended, q.ID+": "+how)
 }
+
+// Show records a transient message, and Remove its end.
+func (o *fakeOutbox) Show(_ context.Context, t outbox.Transient) (string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shown = append(o.shown, t.Out)
+	id := fmt.Sprint("t", len(o.shown))
+	o.visible = append(o.visible, id+" "+t.Out.Text)
+	return id, nil
+}
+
+func (o *fakeOutbox) Remove(b store.Transient) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.visible = slices.DeleteFunc(o.visible, func(s string) bool { return strings.HasPrefix(s, b.ID+" ") })
+}
+
+func (o *fakeOutbox) React(_ channels.Chat, id string, r channels.Reaction) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reactions = append(o.reactions, id+" "+string(r))
+}
+
 func (o *fakeOutbox) Sending() bool { return false }
 func (o *fakeOutbox) Abort([]int64) {}
 

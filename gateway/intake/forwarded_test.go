@@ -11,7 +11,7 @@ func TestAForwardedTextIsNoCommand(t *testing.T) {
 		r.writeMessage("ann", "one")
 		in := r.message("ann", "/stop")
 		in.Forwarded = &channels.Forwarded{}
-		r.receive(in, "Queued")
+		r.receive(in)
 		r.checkInbounds("ann", "one running", "/stop pending")
 		if len(r.runningTurn("ann").cancelled) != 0 {
 			r.t.Error("the turn was stopped")

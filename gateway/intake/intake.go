@@ -108,6 +108,11 @@ type Outbox interface {
 	Wake(chat channels.Chat)
 	// ShowOutcome edits the message of a question to show its outcome.
 	ShowOutcome(q store.Question, how string)
+	// Show sends a transient message, Remove removes it in the background, and React shows a
+	// reaction in the background.
+	Show(ctx context.Context, t outbox.Transient) (id string, err error)
+	Remove(b store.Transient)
+	React(chat channels.Chat, id string, r channels.Reaction)
 	// Sending reports whether any message is being sent, and Abort cancels sends.
 	Sending() bool
 	Abort(deliveries []int64)
@@ -190,8 +195,9 @@ type Options struct {
 	Answered func(question string, a terminal.Answer)
 	// Stopped and Interrupted are the causes with which /stop and newer messages cancel turns.
 	Stopped, Interrupted error
-	Events               events.Func // nil: no observer
-	Audit                audit.Func  // records commands, answers and refusals
+	NoticeDelay          time.Duration // before a waiting message is announced; 0: two seconds
+	Events               events.Func   // nil: no observer
+	Audit                audit.Func    // records commands, answers and refusals
 	Log                  *zap.Logger
 }
 
@@ -203,11 +209,12 @@ type Intake struct {
 	welcomeMu      sync.Mutex    // keeps a newly admitted person's messages in order
 	recheck        chan struct{} // the settings have changed, and people may have lost access
 	controls       *controlQueue
+	notices        *notices
 }
 
 // New returns an Intake. Commands of agents' protocols wait for RunControls.
 func New(o Options) *Intake {
-	return &Intake{o: o, recheck: make(chan struct{}, 1), controls: newControlQueue()}
+	return &Intake{o: o, recheck: make(chan struct{}, 1), controls: newControlQueue(), notices: newNotices()}
 }
 
 // Receive handles a message from a channel. When it returns nil, the message is on disk and will be

@@ -117,6 +117,7 @@ func (i *Intake) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 			return false, fmt.Errorf("settle message: %w", err)
 		}
 		i.auditRead(t, inbound.In)
+		i.notices.recheck(chat)
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: chat, Inbound: inbound.ID, Reason: events.Read})
 	}
 	return len(queue) < maxOffered, nil

@@ -85,7 +85,7 @@ func TestAMessageThatIsReadIsNeitherQueuedNorRejectedNorInjectedNorAnInterruptio
 func TestAMessageThatIsNotReadIsTreatedAsAnyOther(t *testing.T) {
 	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		reader.closed = true
-		r.writeMessage("ann", "later", "Queued, number 1 in line.")
+		r.writeMessage("ann", "later")
 		r.settings.WhileRunning = intake.Interrupt
 		r.writeMessage("ann", "now")
 		r.checkEqual("cancelled", r.runningTurn("ann").cancelled, []error{errInterrupted})
@@ -119,7 +119,7 @@ func TestAMessageForAnotherAgentIsNotOffered(t *testing.T) {
 	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		r.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
 		r.writeMessage("ann", "/agent other", "Your next message goes to other.")
-		r.writeMessage("ann", "for the other", "Queued, number 1 in line.")
+		r.writeMessage("ann", "for the other")
 		r.writeMessage("ann", "/agent default", "Your next message goes to default.")
 		r.writeMessage("ann", "the answer")
 		r.checkEqual("read", reader.read, []string{`net:ann 5 ann "the answer" []`})
@@ -130,8 +130,8 @@ func TestAMessageForAnotherAgentIsNotOffered(t *testing.T) {
 func TestTheQueueIsReadInOrderBeforeANewMessage(t *testing.T) {
 	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		reader.closed = true // the turn has not begun to read
-		r.writeMessage("ann", "one", "Queued, number 1 in line.")
-		r.writeMessage("ann", "two", "Queued, number 2 in line.")
+		r.writeMessage("ann", "one")
+		r.writeMessage("ann", "two")
 		reader.closed = false
 		r.writeMessage("ann", "three")
 		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`, `net:ann 4 ann "three" []`})
@@ -144,7 +144,7 @@ func TestTheQueueIsReadInOrderBeforeANewMessage(t *testing.T) {
 func TestATurnThatBeginsToWaitReadsTheQueue(t *testing.T) {
 	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 		reader.closed = true
-		r.writeMessage("ann", "one", "Queued, number 1 in line.")
+		r.writeMessage("ann", "one")
 		reader.closed = false
 		for range 2 {
 			if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
@@ -198,7 +198,7 @@ func TestAMessageThatCannotBeReadIsQueuedAndDoesNotBlockItsChannel(t *testing.T)
 			runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
 				r.settings.WhileRunning = intake.Interrupt
 				breaks(reader)
-				r.writeMessage("ann", "one", "Queued, number 1 in line.")
+				r.writeMessage("ann", "one")
 				r.checkEqual("cancelled", len(r.runningTurn("ann").cancelled), 0)
 				r.checkEqual("it is offered again", r.runningTurn("ann").offers, 1)
 				r.checkEqual("logged", r.logs.FilterMessage("message not read by the running turn, queued instead").Len(), 1)
@@ -226,7 +226,7 @@ func TestAMessageThatWasReadAndNotStoredIsNotAcknowledged(t *testing.T) {
 		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "the answer" []`})
 		r.checkInbounds("ann", "work running", "the answer done")
 		reader.closed = true
-		r.writeMessage("ann", "more", "Queued, number 1 in line.")
+		r.writeMessage("ann", "more")
 		reader.closed, r.disk.broken = false, true
 		if err := r.OfferQueue(r.t.Context(), chatOf("ann")); !errors.Is(err, errDiskFull) {
 			t.Errorf("the turn was told %v", err)

@@ -13,7 +13,7 @@ import (
 func TestStopEndsTheTurnOnceAndTheQueueGoesOn(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		first := r.writeMessage("ann", "delete everything")
-		r.writeMessage("ann", "no, only the first", "Queued")
+		r.writeMessage("ann", "no, only the first")
 		stop := r.message("ann", " /STOP please")
 		r.receive(stop, "1 message still waits; /stop all drops it.")
 		r.checkEqual("the turn is cancelled with", r.runningTurn("ann").cancelled, []error{errStopped})
@@ -36,8 +36,8 @@ func TestStopEndsTheTurnOnceAndTheQueueGoesOn(t *testing.T) {
 func TestStopAllDropsTheQueueOnce(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "one")
-		second := r.writeMessage("ann", "two", "Queued")
-		third := r.writeMessage("ann", "three", "Queued")
+		second := r.writeMessage("ann", "two")
+		third := r.writeMessage("ann", "three")
 		r.events = nil
 		stop := r.message("ann", "/stop  All ")
 		r.receive(stop, "2 waiting messages dropped.")
@@ -50,7 +50,7 @@ func TestStopAllDropsTheQueueOnce(t *testing.T) {
 
 		r.finishTurn("ann")
 		r.writeMessage("ann", "four")
-		r.writeMessage("ann", "five", "Queued")
+		r.writeMessage("ann", "five")
 		r.receive(stop)
 		r.checkEqual("a duplicate cancels the next turn with", r.runningTurn("ann").cancelled, []error(nil))
 		r.checkEqual("the state of the next message", r.recent(chatOf("ann"))[0].State, store.Pending)
@@ -60,7 +60,7 @@ func TestStopAllDropsTheQueueOnce(t *testing.T) {
 func TestTheStopButtonOfABoardStopsTheTurnOfThatBoardOnly(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		first := r.writeMessage("ann", "one")
-		r.writeMessage("ann", "two", "Queued")
+		r.writeMessage("ann", "two")
 		button := fmt.Sprint("stop:", first.ID)
 		r.pressButton("bob", button, "That has ended already.") // bob has no turn
 		r.pressButton("ann", button, "1 message still waits; /stop all drops it.")
@@ -98,7 +98,7 @@ func TestStopInOneChatLeavesOthersAlone(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "of ann")
 		r.writeMessage("bob", "of bob")
-		r.writeMessage("bob", "of bob, too", "Queued")
+		r.writeMessage("bob", "of bob, too")
 		r.writeMessage("ann", "/stop all")
 		r.checkEqual("ann's turn is cancelled with", r.runningTurn("ann").cancelled, []error{errStopped})
 		r.checkEqual("bob's turn is cancelled with", r.runningTurn("bob").cancelled, []error(nil))

@@ -44,6 +44,8 @@ type Outbox struct {
 	o     Options
 	tasks *tasks.Group // the goroutines of Run
 
+	reactions reactions
+
 	mu         sync.Mutex
 	changed    *sync.Cond                    // broadcast when a field below changes
 	chats      map[channels.Chat]*chatSender // chats with a goroutine, or about to have one

@@ -107,9 +107,6 @@ func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question)
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter})
 }
 
-// noAnswer is the outcome of a question that was not answered in time.
-const noAnswer = "no answer"
-
 // closeUnanswered closes a question that is no longer waited for, so that it does not receive
 // answers to a later one. If an answer has arrived at the same moment, it counts. During a shutdown
 // the question stays open for the next attempt of the turn.
@@ -129,7 +126,29 @@ func (t *Turn) closeUnanswered(untilKilled context.Context, id string, why error
 	case q.Answer != nil:
 		return givenAnswer(q), nil
 	case withdrawn:
-		t.stage.o.Outbox.ShowOutcome(q, noAnswer)
+		t.stage.o.Outbox.ShowOutcome(q, outbox.NoAnswer)
 	}
 	return terminal.Answer{}, why
+}
+
+// openQuestions returns the open questions of an inbound message, which an earlier attempt may have
+// left.
+func (s *Stage) openQuestions(ctx context.Context, inbound store.Inbound) (open []store.Question) {
+	all, err := s.o.Store.OpenQuestions(ctx, inbound.In.Chat)
+	if err != nil {
+		s.o.Log.Warn("open questions not read", zap.Int64("run", inbound.ID), zap.Error(err))
+	}
+	for _, q := range all {
+		if q.Inbound == inbound.ID {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+// removeButtons shows that questions which ended with their turn were not answered.
+func (s *Stage) removeButtons(questions []store.Question) {
+	for _, q := range questions {
+		s.o.Outbox.ShowOutcome(q, outbox.NoAnswer)
+	}
 }

@@ -94,8 +94,13 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 		if err := s.o.Outbox.Post(ctx, report); err != nil {
 			return err
 		}
+		s.o.Outbox.React(inbound.In.Chat, inbound.In.ID, channels.Broken)
 	}
+	open := s.openQuestions(ctx, inbound)
 	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
+	if err == nil {
+		s.removeButtons(open)
+	}
 	return err
 }
 
@@ -112,6 +117,9 @@ func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, e
 			return false, err
 		}
 	}
-	_, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked})
+	open := s.openQuestions(ctx, inbound)
+	if _, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked}); err == nil {
+		s.removeButtons(open)
+	}
 	return true, err
 }

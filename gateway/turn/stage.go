@@ -29,6 +29,7 @@ type Store interface {
 	Remember(ctx context.Context, chat channels.Chat, key, value string) error
 	SaveDetails(ctx context.Context, inbound int64, text string) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
+	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
 	// Requeue and Dismiss are used for turns that an earlier run of the gateway has left.
@@ -49,6 +50,8 @@ type Outbox interface {
 	// EndBoard folds or removes the board of an ended turn, when its messages were sent.
 	EndBoard(e outbox.EndedBoard)
 	RemoveLeft(ctx context.Context, inbound int64, ids []string) error
+	// React shows a reaction to a person's message in the background.
+	React(chat channels.Chat, id string, r channels.Reaction)
 	// Empty reports whether no message waits to be sent to a chat.
 	Empty(ctx context.Context, chat channels.Chat) bool
 }

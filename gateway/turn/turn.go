@@ -164,6 +164,7 @@ func (t *Turn) Run(untilKilled context.Context) {
 		t.finish(untilKilled, accepting, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
+	t.reactToStart()
 	stopDisplay := t.startDisplay(ctx, accepting)
 	t.reportReplacedAgent(accepting)
 	out, err := t.runAgent(untilKilled, ctx, accepting)
@@ -333,11 +334,19 @@ func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 // the injected messages that the agent has read; they end with the turn.
 func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o store.Outcome, read ...int64) {
 	ctx, took := context.WithoutCancel(untilKilled), time.Since(t.started)
+	t.reactToEnd(state, o.Status)
+	var left []store.Question // by an attempt before a crash; this one has closed its own
+	if t.inbound.Attempt > 1 {
+		left = t.stage.openQuestions(ctx, t.inbound)
+	}
 	defer t.stage.o.Events.Report(events.Event{Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Agent: t.agent, Status: o.Status, Took: took})
 	_ = retry.Until(untilKilled, func() error { // otherwise the turn stays running on disk, for the next start to find
 		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, read...)
 		if next {
 			t.stage.o.Wake()
+		}
+		if err == nil {
+			t.stage.removeButtons(left)
 		}
 		if errors.Is(err, store.ErrState) {
 			return nil // it has ended already

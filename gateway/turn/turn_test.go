@@ -43,6 +43,8 @@ type fakeStore struct {
 	details string
 	process store.Process // that was recorded last
 	fail    func(method string) error
+
+	questions []store.Question // that are open
 }
 
 func (d *fakeStore) failure(method string) error {
@@ -94,6 +96,12 @@ func (d *fakeStore) SaveDetails(_ context.Context, _ int64, text string) error {
 	return nil
 }
 
+func (d *fakeStore) Dismiss(context.Context, store.Person) error { return nil }
+
+func (d *fakeStore) OpenQuestions(context.Context, channels.Chat) ([]store.Question, error) {
+	return d.questions, nil
+}
+
 // checkRunning refuses an inbound message that is not running.
 func (d *fakeStore) checkRunning(id int64) error {
 	if d.running != nil && !d.running[id] {
@@ -130,6 +138,15 @@ type fakeOutbox struct {
 	removed []string
 	folded  []string                // boards that were folded
 	notify  []channels.Notification // of the posted messages
+
+	reactions []string // message and reaction
+	outcomes  []string // of questions
+}
+
+func (p *fakeOutbox) ShowOutcome(q store.Question, how string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outcomes = append(p.outcomes, q.ID+": "+how)
 }
 
 func (p *fakeOutbox) Post(_ context.Context, m *outbox.Message) error {
@@ -164,6 +181,12 @@ func (p *fakeOutbox) EndBoard(e outbox.EndedBoard) {
 		return
 	}
 	p.folded = append(p.folded, fmt.Sprintf("%s %s|%s|%v", e.Board.ID, e.Folded.Text, e.Folded.Details, e.Folded.Silent))
+}
+
+func (p *fakeOutbox) React(_ channels.Chat, id string, r channels.Reaction) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reactions = append(p.reactions, id+" "+string(r))
 }
 
 func (p *fakeOutbox) RemoveLeft(context.Context, int64, []string) error { return nil }

@@ -1,0 +1,86 @@
+package outbox
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+)
+
+const (
+	// reactionTimeout is how long a reaction is tried. Later it says nothing new.
+	reactionTimeout = 10 * time.Second
+	// maxReactions bounds the messages whose reactions wait for the network. Further reactions are
+	// dropped.
+	maxReactions = 256
+)
+
+// reactions are the reactions that are being shown, by message. A message has one goroutine, which
+// shows its latest reaction, so that reactions arrive in order and outdated ones are skipped.
+type reactions struct {
+	mu      sync.Mutex
+	pending map[reactedMessage]channels.Reaction // not shown yet
+	showing map[reactedMessage]bool
+}
+
+// reactedMessage is a message on the network.
+type reactedMessage struct {
+	chat channels.Chat
+	id   string
+}
+
+// React shows a reaction to a message in the background, if the channel uses reactions in the chat.
+// The reaction is only a hint: it is neither stored nor repeated.
+func (o *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
+	reactor, ok := o.o.Channels[chat.Channel].(channels.Reactor)
+	if !ok || id == "" || !reactor.Reacts(chat) {
+		return
+	}
+	m := reactedMessage{chat, id}
+	if o.reactions.add(m, r) {
+		o.spawn(func(ctx context.Context) { o.showReactions(ctx, reactor, m) })
+	}
+}
+
+// add sets the reaction of a message that is to be shown next. It reports whether the caller must
+// start its goroutine.
+func (q *reactions) add(m reactedMessage, r channels.Reaction) (start bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pending == nil {
+		q.pending, q.showing = map[reactedMessage]channels.Reaction{}, map[reactedMessage]bool{}
+	}
+	start = !q.showing[m]
+	if start && len(q.showing) >= maxReactions {
+		return false
+	}
+	q.pending[m], q.showing[m] = r, true
+	return start
+}
+
+// next returns the reaction of a message that is to be shown. It reports false if there is none,
+// and then the message has no goroutine any more.
+func (q *reactions) next(m reactedMessage) (channels.Reaction, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r, ok := q.pending[m]
+	if !ok {
+		delete(q.showing, m)
+	}
+	delete(q.pending, m)
+	return r, ok
+}
+
+// showReactions shows the reactions of a message until none is left.
+func (o *Outbox) showReactions(ctx context.Context, reactor channels.Reactor, m reactedMessage) {
+	for r, ok := o.reactions.next(m); ok; r, ok = o.reactions.next(m) {
+		call, cancel := context.WithTimeout(ctx, reactionTimeout)
+		if err := reactor.React(call, m.chat, m.id, r); err != nil {
+			o.o.Log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
+		}
+		cancel()
+	}
+}

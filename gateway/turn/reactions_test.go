@@ -1,0 +1,73 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/gateway/turn"
+	"nanobot/terminal"
+)
+
+func TestTheMessageOfATurnShowsThatItIsWorkedOnAndHowThatEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		out  terminal.Outcome
+		err  error
+		want string
+	}{
+		"done":          {out: terminal.Outcome{Status: terminal.Done}, want: "[m1 taken m1 done]"},
+		"failed":        {out: terminal.Outcome{Status: terminal.Failed}, want: "[m1 taken m1 failed]"},
+		"timed out":     {out: terminal.Outcome{Status: terminal.TimedOut}, want: "[m1 taken m1 failed]"},
+		"cannot be run": {err: errors.New("no such file"), want: "[m1 taken m1 failed]"},
+		"stopped":       {out: terminal.Outcome{Status: terminal.Stopped}, want: "[m1 taken m1 ]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+					return c.out, c.err
+				})
+				r.beginTurn().Run(t.Context())
+				r.stop()
+				checkEqual(t, "reactions", r.box.reactions, c.want)
+			})
+		})
+	}
+}
+
+func TestAnOldMessageAndAButtonGetFewerReactions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture(t, sayingAgent("hi"))
+		now := time.Now()
+		old := store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, ID: "m1"}, Received: now.Add(-11 * time.Minute), Started: now}
+		r.NewTurn(old, &r.slot).Run(t.Context())
+		checkEqual(t, "reactions to an old message", r.box.reactions, "[m1 done]")
+		press := store.Inbound{ID: 8, In: channels.Incoming{Chat: ann, ID: "p1", Press: "again:1"}, Received: now, Started: now}
+		r.NewTurn(press, &r.slot).Run(t.Context())
+		r.stop()
+		checkEqual(t, "reactions after a press", r.box.reactions, "[m1 done]")
+	})
+}
+
+func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			<-ctx.Done()
+			return terminal.Outcome{Status: terminal.Stopped}, nil
+		})
+		ctx, kill := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, kill)
+		r.beginTurn().Run(ctx)
+		checkEqual(t, "reactions", r.box.reactions, "[m1 taken]")
+		adopted := []store.Inbound{{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1"}, Process: store.Process(terminal.RecordStarting())}}
+		r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent), OnCrash: turn.ReportCrash})
+		if err := r.Recover(t.Context(), adopted); err != nil {
+			t.Fatal(err)
+		}
+		r.stop()
+		checkEqual(t, "reactions after the restart", r.box.reactions, "[m1 taken m1 failed]")
+	})
+}
