@@ -49,12 +49,18 @@ const webAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
 
 func newWebBot(t *testing.T) *webBot {
 	t.Helper()
+	return newWebBotWith(t, `"command": "sh agent.sh", "protocol": "rich", "interactive": true`)
+}
+
+// newWebBotWith is newWebBot with other settings of the agent.
+func newWebBotWith(t *testing.T, terminal string) *webBot {
+	t.Helper()
 	dir := t.TempDir()
 	b := &webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(dir, "config.json")}
 	for name, content := range map[string]string{
 		"agent.sh": webAgent, "token": webToken,
 		"config.json": `{
-			"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true},
+			"terminal": {` + terminal + `},
 			"channels": {"web": {"enabled": true, "maxUpload": 1}},
 			"http": {"listen": "` + b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
 			"gateway": {"onCrash": "retry", "queueLimit": 0},
