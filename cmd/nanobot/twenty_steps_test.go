@@ -16,8 +16,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// twentySteps is a prompt of a turn with twenty tool calls, four changed files and some remarks. The
-// agent waits for the file in the middle of the thirteenth.
+// twentySteps is a prompt of a turn with twenty tool calls, four changed files and some remarks.
+// The agent waits for the file in the middle of the thirteenth.
 func twentySteps(signal string) string {
 	var b strings.Builder
 	for i := 1; i <= 20; i++ {

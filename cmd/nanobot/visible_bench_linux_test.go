@@ -122,8 +122,8 @@ func BenchmarkVisibleTelegramTopics(b *testing.B) {
 	six.report(b)
 }
 
-// awaitTelegramCalls waits until so many calls have shown a text that matches, and returns all calls
-// until then.
+// awaitTelegramCalls waits until so many calls have shown a text that matches, and returns all
+// calls until then.
 func awaitTelegramCalls(b *testing.B, api *telegramtest.Server, pattern string, n int) []telegramtest.Call {
 	b.Helper()
 	matches := regexp.MustCompile(pattern)

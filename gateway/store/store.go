@@ -1,7 +1,7 @@
 // Package store is the contract of the gateway's durable state: the inbox, parts of messages, the
-// outbox, cursors, transcripts, memories, records, access, questions, details of turns and the spool
-// of files to send. Every method that changes something returns when the change is durable. It does not know
-// agents or networks. The engines are in folders of their own.
+// outbox, cursors, transcripts, memories, records, access, questions, details of turns and the
+// spool of files to send. Every method that changes something returns when the change is durable.
+// It does not know agents or networks. The engines are in folders of their own.
 package store
 
 import (

@@ -47,8 +47,8 @@ func (t *Turn) planBoard(m channels.Message) *channels.Outgoing {
 }
 
 // describe returns the text of a board: the content, and in a longer turn the number of the step
-// and how long the turn has worked; 0: a short one. While the turn waits for a person, the text does
-// not claim that the agent is working.
+// and how long the turn has worked; 0: a short one. While the turn waits for a person, the text
+// does not claim that the agent is working.
 func (c boardContent) describe(took time.Duration, awaits bool) string {
 	text := c.text
 	switch {

@@ -69,9 +69,9 @@ func (s *Store) checkAndPrepare(l store.Outbound) (preparedOutbound, error) {
 }
 
 // outboundDigest is equal for outbound messages with the same content in different attempts. A
-// copied file counts by its content instead of its folder in the spool. A replaced transient message
-// and the notification do not count: they depend on how long an attempt took. encoded are the parts
-// as JSON.
+// copied file counts by its content instead of its folder in the spool. A replaced transient
+// message and the notification do not count: they depend on how long an attempt took. encoded are
+// the parts as JSON.
 func outboundDigest(parts []channels.Outgoing, encoded []string) []byte {
 	h := sha256.New()
 	for n, o := range parts {
