@@ -33,7 +33,7 @@ func TestAForwardedTextIsNoAnswer(t *testing.T) {
 		r.askQuestion("q", "Yes", "No")
 		in := r.message("ann", "yes")
 		in.Forwarded = &channels.Forwarded{}
-		r.receive(in, "Queued")
+		r.receive(in)
 		r.checkEqual("answers", r.answered, []string(nil))
 	})
 }
