@@ -130,8 +130,8 @@ const (
 	Progress Kind = "progress" // shows that a turn is running; transient
 	Answer   Kind = "message"
 	Failure  Kind = "error"
-	// Draft is the beginning of an answer that is still being written; transient. Only an Editor
-	// that is not a Replacer gets drafts.
+	// Draft is the beginning of an answer that is still being written; transient. Only a Drafter,
+	// and an Editor that is not a Replacer, get drafts.
 	Draft Kind = "draft"
 )
 
@@ -186,8 +186,14 @@ type Outgoing struct {
 	Details string   `json:"details,omitempty"`
 	Notification
 	// Replace, if not "", is the ID of an earlier message that this one replaces. The gateway then
-	// calls Replacer.Replace, so Send can ignore the field.
-	Replace string `json:"replace,omitempty"`
+	// calls Replacer.Replace, so Send can ignore the field. Unchanged says that the earlier message
+	// has the same content, so that no call is made.
+	Replace   string `json:"replace,omitempty"`
+	Unchanged bool   `json:"unchanged,omitempty"`
+	// GivesWay says that answers are sent first: if the network's rate limit has no room for this
+	// message and for an answer, in any chat that shares the limit, Send returns a *SendError with
+	// After at once. Transient messages give way to it in turn.
+	GivesWay bool `json:"gives_way,omitempty"`
 	// Key is an idempotency key. The gateway sets it before Send; it is the same for every attempt
 	// of the same call.
 	Key string `json:"-"`

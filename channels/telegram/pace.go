@@ -62,7 +62,8 @@ type chatLimits struct {
 // callClass says how a call that sends or edits messages is paced.
 type callClass struct {
 	edit      bool // it is also blocked when Telegram has asked to wait with edits
-	transient bool // it gives way to answers
+	transient bool // it gives way to answers, and to messages that give way
+	givesWay  bool // it gives way to answers
 }
 
 func newPacer(off bool) *pacer {
@@ -107,13 +108,17 @@ func (p *pacer) reserve(ctx context.Context, id int64, n int, class callClass) (
 		blocked = max(chat.editsBlockedUntil.Sub(now), blocked)
 	}
 	switch {
-	case blocked > maxPause, blocked > 0 && class.transient:
+	case blocked > maxPause, blocked > 0 && (class.transient || class.givesWay):
 		return 0, &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", id), After: blocked}
 	case p.unpaced:
 		return blocked, nil
 	case class.transient:
-		if wait := max(chat.spareIn(now, n), delayOf(p.overall, now, n+answerReserve)); wait > 0 {
+		if wait := max(chat.spareIn(now, n, groupReserve), delayOf(p.overall, now, n+answerReserve)); wait > 0 {
 			return 0, &channels.SendError{Err: errGivesWay, After: chat.nextSpareIn(now, wait)}
+		}
+	case class.givesWay: // it needs fewer tokens than a transient message, which would take them all otherwise
+		if wait := max(chat.spareIn(now, n, answerReserve), delayOf(p.overall, now, n+answerReserve)); wait > 0 {
+			return 0, &channels.SendError{Err: errGivesWay, After: wait}
 		}
 	}
 	delay, err = reserveWithin(ctx, now, blocked, n, chat.limiters...)
@@ -123,13 +128,13 @@ func (p *pacer) reserve(ctx context.Context, id int64, n int, class callClass) (
 // errGivesWay refuses a transient message while the limits have tokens for answers only.
 var errGivesWay = errors.New("the rate limit is left to answers")
 
-// spareIn returns how long it takes until the limits of a chat have n tokens beyond the reserve. It
-// reserves nothing.
-func (c *chatLimits) spareIn(now time.Time, n int) (wait time.Duration) {
+// spareIn returns how long it takes until the limits of a chat have n tokens beyond the reserve,
+// which is inGroup for the limit of a group. It reserves nothing.
+func (c *chatLimits) spareIn(now time.Time, n, inGroup int) (wait time.Duration) {
 	for i, l := range c.limiters {
 		reserve := answerReserve
 		if i > 0 {
-			reserve = groupReserve
+			reserve = inGroup
 		}
 		wait = max(wait, delayOf(l, now, n+reserve))
 	}

@@ -413,3 +413,40 @@ func TestFiftyChatsTogetherMakeAtMostTwentyFiveCallsInAnySecond(t *testing.T) {
 		}
 	})
 }
+
+func TestAMessageThatGivesWayIsSentAfterAnswersAndBeforeTransientMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, _ := pacedCalls(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var work, ends sync.WaitGroup
+		topic := func(i int) channels.Chat { return chatOf("-1009876543210_" + itoa(i)) }
+		for i := range 3 {
+			work.Go(func() { showOften(ctx, ch, topic(i+10)) })
+		}
+		time.Sleep(time.Minute)
+		var mu sync.Mutex
+		var order []string
+		for i := range 6 {
+			ends.Go(func() {
+				for _, o := range []channels.Outgoing{{Text: "answer"}, {Text: "done", GivesWay: true}} {
+					o.Chat = topic(i + 2)
+					_, err := ch.Send(t.Context(), o)
+					for se := (&channels.SendError{}); errors.As(err, &se); _, err = ch.Send(t.Context(), o) {
+						time.Sleep(se.After + 20*time.Millisecond)
+					}
+					mu.Lock()
+					order = append(order, o.Text)
+					mu.Unlock()
+				}
+			})
+		}
+		began := time.Now()
+		ends.Wait()
+		took := time.Since(began)
+		cancel()
+		work.Wait()
+		if slices.Index(order, "done") < 6 || took > time.Minute {
+			t.Errorf("sent was %q in %s", order, took)
+		}
+	})
+}

@@ -58,6 +58,10 @@ type Outbound struct {
 	// for parts that failed permanently. 0: always sent.
 	Sequence int
 	Parts    []channels.Outgoing // all for one chat
+	// Unstreamed, if not nil, is what Parts would be if the beginning of the message had not been
+	// shown while it was written. Content is then compared by it, and a message of which an earlier
+	// attempt has stored any part is not sent again.
+	Unstreamed []channels.Outgoing
 	// Entry, if not nil, is added to the chat's transcript in the same transaction.
 	Entry *Entry
 	// Claim asks to send the first part at once, which is granted if nothing of its chat is pending

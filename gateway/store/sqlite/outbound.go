@@ -27,7 +27,14 @@ func (s *Store) prepareOutbound(l store.Outbound, chat channels.Chat) preparedOu
 		made.parts = append(made.parts, encodeJSON(o))
 		made.spool = append(made.spool, copyFolders(o))
 	}
-	if l.Sequence > 0 {
+	switch {
+	case l.Sequence > 0 && l.Unstreamed != nil:
+		var encoded []string
+		for _, o := range l.Unstreamed {
+			encoded = append(encoded, encodeJSON(o))
+		}
+		made.digest = outboundDigest(l.Unstreamed, encoded)
+	case l.Sequence > 0:
 		made.digest = outboundDigest(l.Parts, made.parts)
 	}
 	return made
@@ -81,7 +88,7 @@ func outboundDigest(parts []channels.Outgoing, encoded []string) []byte {
 		}
 		files := make([]channels.File, len(o.Media))
 		copy(files, o.Media)
-		o.Media, o.Replace, o.Notification = files, "", channels.Notification{}
+		o.Media, o.Replace, o.Unchanged, o.Notification = files, "", false, channels.Notification{}
 		for i, f := range files {
 			content, ok := contentName(f.Path)
 			if !ok {
@@ -161,5 +168,10 @@ func (t *tx) checkOutbound(l preparedOutbound) (free, revoked bool, stored map[i
 			stored[part] = true
 			return err
 		})
+	if l.Unstreamed != nil && len(stored) > 0 { // an earlier attempt may have split it otherwise
+		for n := range l.Parts {
+			stored[n] = true
+		}
+	}
 	return free, revoked, stored, err
 }

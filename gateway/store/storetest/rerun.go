@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -73,6 +74,31 @@ var rerunTests = []contractTest{
 		b.requeueAndClaim(inbound.ID)
 		b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: outgoingTexts(ann, "A")})
 		b.equal("what is sent", b.sendAll(ann), "[a A]")
+	}},
+	{"a message that is split otherwise, because its beginning was shown, is not sent again", func(b *fixture) {
+		for i, c := range []struct{ first, again store.Outbound }{
+			{store.Outbound{Parts: outgoingTexts(ann, "ab")}, store.Outbound{Parts: outgoingTexts(ann, "a", "b"), Unstreamed: outgoingTexts(ann, "ab")}},
+			{store.Outbound{Parts: outgoingTexts(ann, "a", "b"), Unstreamed: outgoingTexts(ann, "ab")}, store.Outbound{Parts: outgoingTexts(ann, "ab")}},
+		} {
+			inbound := b.receiveClaimed(ann, strconv.Itoa(i))
+			c.first.Inbound, c.first.Sequence, c.again.Inbound, c.again.Sequence = inbound.ID, 1, inbound.ID, 1
+			b.enqueue(c.first)
+			b.sendAll(ann)
+			b.requeueAndClaim(inbound.ID)
+			b.enqueue(c.again)
+			b.equal("what is sent again", b.sendAll(ann), "[]")
+			b.finishDone(inbound.ID)
+		}
+	}},
+	{"a message that replaces another one, or notifies otherwise, is not sent again", func(b *fixture) {
+		inbound := b.receiveClaimed(ann, "1")
+		o := outgoingTexts(ann, "a")[0]
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: []channels.Outgoing{o}})
+		b.sendAll(ann)
+		b.requeueAndClaim(inbound.ID)
+		o.Replace, o.Unchanged, o.Mention = "m5", true, true
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: []channels.Outgoing{o}})
+		b.equal("what is sent again", b.sendAll(ann), "[]")
 	}},
 	{"the same content with another sequence number, of another inbound message or without a number is sent", func(b *fixture) {
 		inbound, other := b.receiveClaimed(ann, "1"), b.receiveClaimed(bob, "2")
