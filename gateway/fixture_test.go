@@ -50,7 +50,6 @@ type fixture struct {
 
 	abandonAfter  time.Duration
 	boardDelay    time.Duration // 0: an hour, so that no board appears on a busy machine
-	notifyAfter   time.Duration
 	watch         func(events.Event)
 	audit         func(audit.Record)
 	otherChannels map[string]channels.Channel   // beside net
@@ -102,7 +101,7 @@ func (r *fixture) start() *fixture {
 	all := map[string]channels.Channel{"net": ch}
 	maps.Copy(all, r.otherChannels)
 	r.gw = gateway.New(gateway.Options{
-		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, NoticeDelay: time.Millisecond, BoardDelay: cmp.Or(r.boardDelay, time.Hour), Events: r.watch, Audit: r.audit,
+		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NoticeDelay: time.Millisecond, BoardDelay: cmp.Or(r.boardDelay, time.Hour), Events: r.watch, Audit: r.audit,
 	})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r.cancel, r.crash = func() { cancel(nil) }, cancel

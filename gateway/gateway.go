@@ -79,9 +79,6 @@ type Options struct {
 	// without it. 0 means 15 seconds, which is longer than killing an agent takes: a persistent
 	// agent has ten seconds to end by itself.
 	AbandonAfter time.Duration
-	// NotifyAfter is the age of a streamed answer's first part from which on the complete answer is
-	// sent as a new message. An edit would notify nobody. 0 means 20 seconds.
-	NotifyAfter time.Duration
 	// BoardDelay is how long a turn runs before it has a board, also without a progress frame. 0
 	// means three seconds.
 	BoardDelay time.Duration
@@ -119,9 +116,6 @@ func New(o Options) *Gateway {
 	if o.AbandonAfter == 0 {
 		o.AbandonAfter = 15 * time.Second
 	}
-	if o.NotifyAfter == 0 {
-		o.NotifyAfter = 20 * time.Second
-	}
 	g := &Gateway{
 		o: o, rates: newToolRates(),
 		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
@@ -149,7 +143,7 @@ func New(o Options) *Gateway {
 			return now == agent, err
 		},
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
-		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
+		AbandonAfter: o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn {
 		g.intake.TurnBegins(inbound.In.Chat)

@@ -15,16 +15,21 @@ import (
 )
 
 // newTelegramFixture is a fixture with a strict Bot API on loopback, which refuses what exceeds
-// Telegram's limits.
+// Telegram's limits. Unfinished answers are shown by edits, also in private chats.
 func newTelegramFixture(t *testing.T, script string) (*fixture, *telegramtest.Server) {
+	t.Helper()
+	return newTelegramFixtureWith(t, script, func(o *telegram.Options) { o.Drafts = "off" })
+}
+
+// newTelegramFixtureWith is newTelegramFixture with changed options.
+func newTelegramFixtureWith(t *testing.T, script string, change func(*telegram.Options)) (*fixture, *telegramtest.Server) {
 	t.Helper()
 	r := newStreamFixture(t, script)
 	api := telegramtest.New(t)
 	api.SetFloodControl(telegramtest.TelegramFloodLimits)
-	ch, err := telegram.New(telegram.Options{
-		Token: api.Token, APIBase: api.URL,
-		Folder: channelstest.ChatFolders(r.dir),
-	})
+	o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(r.dir)}
+	change(&o)
+	ch, err := telegram.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +88,9 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 			took := time.Since(began)
 			r.stop()
 			all := api.BotMessages(chat)
+			if len(all) > 0 && strings.HasPrefix(all[len(all)-1].Text, "✓ done") {
+				all = all[:len(all)-1] // it took longer than five seconds
+			}
 			if len(all) != 1 || last.ID != first.ID || len(last.Entities) != 1 || last.Entities[0].Type != "bold" {
 				t.Errorf("shown is %+v", all)
 			}
@@ -94,24 +102,42 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	}
 }
 
+func TestTelegramShowsAnUnfinishedAnswerAsADraftInAPrivateChat(t *testing.T) {
+	t.Parallel()
+	r, api := newTelegramFixtureWith(t, `echo partial slow; sleep 5; `+waitForFileScript("shown")+`echo message slow and steady`, func(*telegram.Options) {})
+	r.start()
+	api.UserSends(7, "write")
+	r.awaitTrue("the draft", func() bool { d, _ := api.Draft(7); return d.Text == "slow" })
+	r.touchFile("shown")
+	last := awaitTelegramText(t, api, 7, "steady")
+	r.stop()
+	if shown := api.BotMessages(7); len(shown) != 1 || last.Silent || last.Edits > 0 {
+		t.Errorf("shown is %+v", shown)
+	}
+	if d, ok := api.Draft(7); ok {
+		t.Errorf("the draft is still shown: %+v", d)
+	}
+}
+
 func TestTelegramNotifiesOfASlowAnswer(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixture(t, `echo partial slow; `+waitForFileScript("shown")+`echo message slow and steady`)
-	r.notifyAfter = time.Nanosecond
+	r, api := newTelegramFixture(t, `echo partial slow; sleep 5; `+waitForFileScript("shown")+`echo message slow and steady`)
 	r.start()
 	api.UserSends(7, "write")
 	first := awaitTelegramText(t, api, 7, "slow")
 	r.touchFile("shown")
 	last := awaitTelegramText(t, api, 7, "steady")
-	if last.ID == first.ID || last.Edits > 0 {
-		t.Errorf("an edit notifies nobody: %+v", last)
+	done := awaitTelegramText(t, api, 7, "✓ done, ")
+	r.stop()
+	if last.ID != first.ID || !last.Silent || done.Silent {
+		t.Errorf("shown is %+v, then %+v", last, done)
 	}
-	if shown, ok := api.AwaitMessages(7, testTimeout, func(all []telegramtest.Message) bool { return len(all) == 1 }); !ok {
-		t.Errorf("what was shown before stays: %q", messageTexts(shown))
+	if shown := api.BotMessages(7); len(shown) != 2 {
+		t.Errorf("shown is %q", messageTexts(shown))
 	}
 }
 
-func TestATelegramAlbumReplacesTheTransientMessage(t *testing.T) {
+func TestATelegramTextThatWasStreamedStaysAboveItsAlbum(t *testing.T) {
 	t.Parallel()
 	r, api := newTelegramFixture(t, `echo partial look; `+waitForFileScript("shown")+`echo "message file=$PWD/a.png look at this"; `+waitForFileScript("go"))
 	if err := os.WriteFile(filepath.Join(r.dir, "a.png"), telegramtest.PNG(40, 40), 0o600); err != nil {
@@ -121,7 +147,9 @@ func TestATelegramAlbumReplacesTheTransientMessage(t *testing.T) {
 	api.UserSends(7, "write")
 	awaitTelegramText(t, api, 7, "look")
 	r.touchFile("shown")
-	shown, ok := api.AwaitMessages(7, testTimeout, func(all []telegramtest.Message) bool { return len(all) == 1 && all[0].Caption == "look at this" })
+	shown, ok := api.AwaitMessages(7, testTimeout, func(all []telegramtest.Message) bool {
+		return len(all) == 2 && all[0].Text == "look at this" && all[1].Caption == "" && all[1].File() != nil
+	})
 	if !ok {
 		t.Errorf("shown is %q", messageTexts(shown))
 	}
@@ -140,8 +168,8 @@ func TestATelegramAnswerGrowsIntoSeveralMessagesAndThenADocument(t *testing.T) {
 		t.Errorf("%d transients", len(shown))
 	}
 	r.touchFile("two")
-	shown, ok := api.AwaitMessages(7, 2*testTimeout, func(all []telegramtest.Message) bool { return len(all) == 1 && all[0].File() != nil })
-	if !ok {
+	shown, ok := api.AwaitMessages(7, 2*testTimeout, func(all []telegramtest.Message) bool { return len(all) == 3 && all[2].File() != nil })
+	if !ok || !strings.Contains(shown[0].Text, "w00000") || !strings.HasSuffix(shown[1].Text, "w00999\n\n… (the whole answer is in the file below)") {
 		t.Fatalf("shown is %q", messageTexts(shown))
 	}
 	if sent := api.Calls("sendDocument"); len(sent) != 1 || string(sent[0].Uploads[0].Content) != numberedWords("9000") {

@@ -20,8 +20,10 @@ const (
 
 // chatSender is the state of a chat that has a goroutine.
 type chatSender struct {
-	first *store.Delivery // already marked as sending, or nil
-	more  bool            // a message was stored in the meantime
+	first    *store.Delivery // already marked as sending, or nil
+	more     bool            // a message was stored in the meantime
+	givesWay bool            // it waits for the time of a delivery that gives way, the newest one
+	woken    chan struct{}   // receives when more is set
 }
 
 // Wake makes a goroutine send the stored messages of a chat. It is called after a delivery was
@@ -35,13 +37,17 @@ func (o *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 	defer o.mu.Unlock()
 	q, busy := o.chats[chat]
 	if !busy {
-		q = &chatSender{}
+		q = &chatSender{woken: make(chan struct{}, 1)}
 		if !o.tasks.Go(func(ctx context.Context) { o.sendChat(ctx, chat, q) }) {
 			return false
 		}
 		o.chats[chat] = q
 	}
 	q.more = true
+	select {
+	case q.woken <- struct{}{}:
+	default:
+	}
 	if first != nil {
 		q.first = first
 	}
@@ -79,7 +85,7 @@ func (o *Outbox) sendChat(ctx context.Context, chat channels.Chat, q *chatSender
 		if first != nil && !o.trySend(ctx, *first) {
 			continue // a message that was stored since has set q.more
 		}
-		for p, ok := o.nextDelivery(ctx, chat); ok && o.trySend(ctx, p); p, ok = o.nextDelivery(ctx, chat) {
+		for p, ok := o.nextDelivery(ctx, chat, q); ok && o.trySend(ctx, p); p, ok = o.nextDelivery(ctx, chat, q) {
 		}
 	}
 }
@@ -100,7 +106,7 @@ func (o *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSend
 }
 
 // nextDelivery returns the next delivery, when its time has come.
-func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool) {
+func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chatSender) (store.Delivery, bool) {
 	for {
 		p, ok, err := o.o.Store.NextDelivery(ctx, chat)
 		wait := firstBackoff
@@ -110,20 +116,50 @@ func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat) (store.De
 		case err == nil && p.Wait > maxWait:
 			o.storeResult(ctx, p, store.Settlement{State: store.Pending, Reason: p.Err, Doubtful: p.Doubtful})
 			continue
+		case err == nil && p.Out.GivesWay && o.newerWaits(ctx, p):
+			o.leaveOut(ctx, p)
+			continue
 		case err == nil: // its time has not come
 			wait = p.Wait
 		default:
 			o.o.Log.Error("cannot read the outbox, will retry", zap.Stringer("chat", chat), zap.Error(err))
 		}
-		if !o.rest(ctx, wait) {
+		var newer <-chan struct{}
+		if p.Out.GivesWay {
+			newer = q.woken
+		}
+		o.setGivesWay(q, newer != nil)
+		rested := o.rest(ctx, wait, newer)
+		o.setGivesWay(q, false)
+		if !rested {
 			return p, false
 		}
 	}
 }
 
-// rest waits for the time of a delivery. It reports false when ctx ends, or when so many chats wait
-// that this one is left on disk until there are fewer.
-func (o *Outbox) rest(ctx context.Context, wait time.Duration) bool {
+// setGivesWay records whether a chat waits for the time of a delivery that gives way.
+func (o *Outbox) setGivesWay(q *chatSender, givesWay bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	q.givesWay = givesWay
+	o.changed.Broadcast()
+}
+
+// newerWaits reports whether a newer message of the same chat waits to be sent.
+func (o *Outbox) newerWaits(ctx context.Context, p store.Delivery) bool {
+	newest, err := o.o.Store.Undelivered(ctx, p.Out.Chat, 1)
+	return err == nil && len(newest) > 0 && newest[0].State == store.Pending && newest[0].ID > p.ID
+}
+
+// leaveOut ends a delivery that gives way, because a newer message of its chat must not wait for
+// it. It has no content, and the newer message notifies, too.
+func (o *Outbox) leaveOut(ctx context.Context, p store.Delivery) (more bool) {
+	return o.storeResult(ctx, p, store.Settlement{State: store.Sent, Reason: "left out: a newer message was sent instead"})
+}
+
+// rest waits for the time of a delivery, or until newer receives. It reports false when ctx ends,
+// or when so many chats wait that this one is left on disk until there are fewer.
+func (o *Outbox) rest(ctx context.Context, wait time.Duration, newer <-chan struct{}) bool {
 	o.mu.Lock()
 	if o.resting >= maxResting {
 		o.deferred = true
@@ -135,7 +171,14 @@ func (o *Outbox) rest(ctx context.Context, wait time.Duration) bool {
 	o.changed.Broadcast()
 	o.mu.Unlock()
 	defer o.addTo(&o.resting, -1)
-	return retry.Sleep(ctx, wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-newer:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 // Resume serves the chats with messages of an earlier run, and the chats that rest has left on

@@ -27,15 +27,20 @@ type Message struct {
 	Inbound  int64 // the inbound message that it answers, or 0
 	About    int64 // the inbound message that it is about without answering it, or 0
 	Sequence int   // among the messages of a turn; 0: not part of the agent's answer
-	// Replace are the IDs of transient messages that the first parts replace.
-	Replace []string
+	// Replace are the transient messages that show the beginning of the message. The first parts
+	// replace them. ShownText is the text that they show, at least in part.
+	Replace   []Shown
+	ShownText string
+	// GivesWay sends answers first; see channels.Outgoing.
+	GivesWay bool
 	// CopyContext returns the context for copying a file of the given size, and Copied is called
 	// after the copy; both may be nil.
 	CopyContext func(size int64) context.Context
 	Copied      func(size int64)
 
-	copied []channels.File // files in the spool; the files in Media are not copied yet
-	parts  []channels.Outgoing
+	copied     []channels.File // files in the spool; the files in Media are not copied yet
+	parts      []channels.Outgoing
+	unstreamed []channels.Outgoing // see store.Outbound
 }
 
 // Reply returns a message that answers an inbound message.
@@ -43,9 +48,6 @@ func Reply(inbound store.Inbound, m channels.Message) *Message {
 	m.Chat, m.ReplyTo = inbound.In.Chat, inbound.In.ID
 	return &Message{Message: m, Inbound: inbound.ID}
 }
-
-// Unused returns the IDs in Replace that no part of the posted message replaces.
-func (m *Message) Unused() []string { return m.Replace[min(len(m.parts), len(m.Replace)):] }
 
 // Calls returns the number of network calls of the posted message.
 func (m *Message) Calls() int { return len(m.parts) }
@@ -62,18 +64,14 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 			return err
 		}
 		m.Media = m.copied
-		var err error
-		if m.parts, err = ch.Plan(m.Message); err != nil {
+		if err := m.plan(ch); err != nil {
 			return fmt.Errorf("plan message: %w", err)
 		}
 		if len(m.parts) == 0 {
 			return nil
 		}
-		for i, id := range m.Replace[:min(len(m.Replace), len(m.parts))] {
-			m.parts[i].Replace = id
-		}
 	}
-	l := store.Outbound{Parts: m.parts, Inbound: m.Inbound, Sequence: m.Sequence, About: m.About}
+	l := store.Outbound{Parts: m.parts, Unstreamed: m.unstreamed, Inbound: m.Inbound, Sequence: m.Sequence, About: m.About}
 	if m.Sequence > 0 && m.Sequence < ReportSequence && m.Kind != channels.Progress {
 		l.Entry = &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
 		if m.Screen != nil {

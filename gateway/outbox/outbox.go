@@ -51,13 +51,15 @@ type Outbox struct {
 	chats      map[channels.Chat]*chatSender // chats with a goroutine, or about to have one
 	resting    int                           // number of chats that wait for the time of their next delivery
 	background int                           // number of other tasks, such as removing a message
+	removing   map[messageID]bool            // the messages that are being removed
+	removals   map[channels.Chat]int         // how many of them wait until the chat's answers are sent
 	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
 	calls      map[int64]func()              // cancels the network call of a delivery
 }
 
 // New returns an Outbox. Messages that are posted before Run are sent when it runs.
 func New(o Options) *Outbox {
-	out := &Outbox{o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, calls: map[int64]func(){}}
+	out := &Outbox{o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, removing: map[messageID]bool{}, removals: map[channels.Chat]int{}, calls: map[int64]func(){}}
 	out.changed = sync.NewCond(&out.mu)
 	return out
 }
@@ -90,7 +92,15 @@ func (o *Outbox) addTo(counter *int, by int) {
 // Idle returns when nothing is being sent or removed, except for chats that wait for the time of a
 // delivery, or when ctx ends.
 func (o *Outbox) Idle(ctx context.Context) {
-	o.await(ctx, func() bool { return len(o.chats) == o.resting && o.background == 0 })
+	o.await(ctx, func() bool {
+		waiting := 0
+		for chat, n := range o.removals {
+			if _, busy := o.chats[chat]; busy {
+				waiting += n
+			}
+		}
+		return len(o.chats) == o.resting && o.background == waiting
+	})
 }
 
 // await waits for a condition, which is checked with o.mu locked, or for the end of ctx.

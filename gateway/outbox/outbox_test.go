@@ -364,7 +364,7 @@ func TestAStreamedBeginningStaysWhileANewMessageWouldWaitAsWell(t *testing.T) {
 				o := outbox.New(outbox.Options{
 					Store: openStore(t), Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
 				})
-				m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []string{"m1"}}
+				m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []outbox.Shown{{ID: "m1"}}}
 				if err := o.Post(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}
@@ -377,4 +377,70 @@ func TestAStreamedBeginningStaysWhileANewMessageWouldWaitAsWell(t *testing.T) {
 			})
 		})
 	}
+}
+
+func newReplacerOutbox(s outbox.Store, n *busyReplacer, atMostOnce bool) *outbox.Outbox {
+	return outbox.New(outbox.Options{
+		Store: s, Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return atMostOnce }, Log: zap.NewNop(),
+	})
+}
+
+// The crash came after an edit was refused, and before the result of the new message was stored.
+func TestAfterACrashAMessageThatWasSentAsNewDoesNotReplaceTheOldOne(t *testing.T) {
+	for _, atMostOnce := range []bool{false, true} {
+		s := openStore(t)
+		l := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi", Replace: "m1"}}, Claim: true}
+		first, claimed, err := s.Enqueue(t.Context(), l)
+		if err != nil || !claimed {
+			t.Fatal(claimed, err)
+		}
+		old := store.Transient{Chat: ann, ID: "m1"}
+		if err := s.AddTransient(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+		n := &busyReplacer{fakeChannel: &fakeChannel{}}
+		o := newReplacerOutbox(s, n, atMostOnce)
+		stop := runOutbox(t, o)
+		if err := o.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}, Transients: []store.Transient{old}}); err != nil {
+			t.Fatal(err)
+		}
+		o.Wake(ann)
+		o.Idle(t.Context())
+		stop()
+		want := "[↻hi]"
+		if atMostOnce {
+			want = "[]"
+		}
+		if got := n.texts(); got != want || len(n.replaced) > 0 || len(n.removed) != 1 {
+			t.Errorf("sent %s, replaced %q, removed %q", got, n.replaced, n.removed)
+		}
+	}
+}
+
+func TestAMessageThatGivesWayIsLeftOutIfANewerOneWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &fakeChannel{call: func(_ int, o channels.Outgoing) error {
+			if o.GivesWay {
+				return &channels.SendError{Err: errors.New("busy"), After: time.Hour}
+			}
+			return nil
+		}}
+		s := openStore(t)
+		o := newOutbox(s, n, nil)
+		stop := runOutbox(t, o)
+		m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "done"}, GivesWay: true}
+		if err := o.Post(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		began := time.Now()
+		postText(t, o, ann, "the answer")
+		synctest.Wait()
+		o.Idle(t.Context())
+		left, err := s.Undelivered(t.Context(), ann, 9)
+		if got := n.texts(); got != "[done the answer]" || time.Since(began) > 0 || len(left) > 0 || err != nil {
+			t.Errorf("sent %s after %s, left is %+v (%v)", got, time.Since(began), left, err)
+		}
+		stop()
+	})
 }

@@ -57,6 +57,9 @@ func (o *Outbox) trySend(ctx context.Context, p store.Delivery) (more bool) {
 	if state == store.Sent {
 		return o.storeResult(ctx, p, store.Settlement{State: state, Receipt: receipt.ID})
 	}
+	if state == store.Pending && p.Out.GivesWay && o.newerWaits(ctx, p) {
+		return o.leaveOut(ctx, p)
+	}
 	reason, doubtful := failureReason(err, safe, p.Doubtful)
 	log := o.o.Log.With(zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.Int("try", p.Tries), zap.Error(err))
 	switch {
@@ -64,6 +67,8 @@ func (o *Outbox) trySend(ctx context.Context, p store.Delivery) (more bool) {
 		log.Error("message not delivered")
 	case state == store.Unknown:
 		log.Warn("message may not have been delivered")
+	case p.Out.GivesWay && after > 0: // as often as the network is busy
+		log.Debug("message gives way to answers", zap.Duration("after", after))
 	case p.Err != reason: // once per error, not once per try
 		log.Warn("send failed, will retry", zap.Duration("after", after))
 	}
@@ -202,16 +207,17 @@ func repeatable(ch channels.Channel) bool {
 	return ok && r.Repeatable()
 }
 
-// Recover cleans up after a crash: it removes transient messages, and resolves the deliveries that
-// were being sent. It must return before anything is sent, and may be called again after an error.
+// Recover cleans up after a crash: it resolves the deliveries that were being sent, and removes
+// transient messages. It must return before anything is sent, and may be called again after an
+// error.
 func (o *Outbox) Recover(ctx context.Context, adopted store.Adopted) error {
-	for _, b := range adopted.Transients {
-		o.Remove(b)
-	}
 	for _, p := range adopted.Deliveries {
 		if err := o.resolve(ctx, p); err != nil && !errors.Is(err, store.ErrState) {
 			return fmt.Errorf("resolve delivery %d: %w", p.ID, err)
 		}
+	}
+	for _, b := range adopted.Transients { // now that the deliveries which may replace them are pending
+		o.Remove(b)
 	}
 	return nil
 }

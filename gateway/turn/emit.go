@@ -95,17 +95,16 @@ func (t *Turn) isRedraw(f terminal.Frame) bool {
 
 // postComplete posts a message whose beginning may be shown already.
 func (t *Turn) postComplete(accepting context.Context, m *outbox.Message) error {
-	places, rest := t.streamed.finish()
-	m.Replace = places
-	err := t.post(accepting, m)
-	if err == nil {
-		rest = append(rest, m.Unused()...)
-		t.board.addBelow(max(max(m.Calls(), 1)-len(places), 0)) // the others were below it before
+	m.Replace, m.ShownText = t.streamed.finish()
+	if err := t.post(accepting, m); err != nil {
+		return err // what is shown is removed at the end of the turn
 	}
-	for _, id := range rest { // other leftovers are removed at the end of the turn
-		t.stage.o.Outbox.Remove(t.transientRecord(id))
+	t.streamed.recordComplete(m)
+	t.board.addBelow(max(max(m.Calls(), 1)-len(m.Replace), 0)) // the others were below it before
+	for _, s := range m.Unused() {
+		t.stage.o.Outbox.Remove(t.transientRecord(s.ID))
 	}
-	return err
+	return nil
 }
 
 // handleLog handles a log frame of the agent or its protocol.
@@ -161,6 +160,9 @@ func (t *Turn) post(accepting context.Context, m *outbox.Message) error {
 		}
 		return err
 	}, func(err error) { t.log.Error("answer not stored, will retry", zap.Error(err)) })
+	if err == nil && refused == nil {
+		t.recordNotification(m)
+	}
 	if err != nil {
 		return err
 	}

@@ -136,9 +136,6 @@ type Options struct {
 	// AbandonAfter is how long a turn that was told to stop may take before its chat continues
 	// without it.
 	AbandonAfter time.Duration
-	// NotifyAfter is the age of a streamed answer's first part from which on the complete answer is
-	// sent as a new message. An edit would notify nobody.
-	NotifyAfter time.Duration
 	// BoardDelay is how long a turn runs before it has a board, also without a progress frame. 0
 	// means three seconds.
 	BoardDelay time.Duration

@@ -19,55 +19,58 @@ const (
 	// streamDelay is the time before the first part of an unfinished answer is shown. A short
 	// answer is complete by then and is sent only once.
 	streamDelay = 500 * time.Millisecond
-	// lastCallTimeout is the longest time that a complete message waits for the last network call
-	// about its shown parts. A transient message that is still being changed after that is not
-	// reused.
-	lastCallTimeout = 4 * time.Second
+	// lastEditTimeout and lastSendTimeout are the longest times that a complete message waits for
+	// the last network call about its shown parts. An edit may end later, since its message is
+	// edited once more then. A message that is sent later appears twice until it is removed.
+	lastEditTimeout, lastSendTimeout = time.Second, 4 * time.Second
+	// restoreTries bounds how often a message is restored that a late edit may have changed.
+	restoreTries = 5
 )
 
-// streamedAnswer shows an answer while the agent writes it, in one transient message per part, each
-// edited in place. The parts of the complete answer then replace the transient messages, and
-// surplus ones are removed.
+// streamedAnswer shows an answer while the agent writes it: as drafts where the channel has them,
+// else in one transient message per part, each edited in place. The parts of the complete answer
+// then replace the transient messages, and surplus ones are removed.
 type streamedAnswer struct {
 	t      *Turn
-	editor channels.Editor // nil: the channel cannot edit, so nothing is shown
+	editor channels.Editor // nil: the channel cannot edit
 	kind   channels.Kind   // Answer where transient messages can become the answer, else Draft
+	draft  draft
 
 	start func() // starts run; only the first call has an effect
 	wake  chan struct{}
 
 	mu       sync.Mutex
 	text     string // the unfinished answer; "": nothing is shown
-	shown    []streamedPart
-	since    time.Time     // when the first part was sent
+	fitting  string // the newest text that fits into messages
+	shown    []outbox.Shown
 	number   int           // of the answer within the turn
 	call     chan struct{} // closed at the end of the network call in progress; nil: there is none
 	callPart int           // index of the part that the call is about
 	broken   bool          // an error ended the streaming of this answer
 	sentIDs  []string      // IDs of all transient messages of the turn
-}
-
-// streamedPart is a transient message and its content.
-type streamedPart struct {
-	id   string
-	part channels.Outgoing
+	// complete has the parts of the turn's complete answers, by the transient message that they
+	// replace. lateEdits are the transient messages whose last edit ended after their answer was
+	// complete.
+	complete  map[string]channels.Outgoing
+	lateEdits []string
 }
 
 func newStreamedAnswer(t *Turn) *streamedAnswer {
-	l := &streamedAnswer{t: t, wake: make(chan struct{}, 1), kind: channels.Draft}
+	a := &streamedAnswer{t: t, wake: make(chan struct{}, 1), kind: channels.Draft, complete: map[string]channels.Outgoing{}}
 	if t.settings.Progress != EditProgress {
-		return l
+		return a
 	}
-	l.editor, _ = t.ch.(channels.Editor)
+	a.editor, _ = t.ch.(channels.Editor)
+	a.draft.drafter, _ = t.ch.(channels.Drafter)
 	if _, ok := t.ch.(channels.Replacer); ok {
-		l.kind = channels.Answer
+		a.kind = channels.Answer
 	}
-	return l
+	return a
 }
 
 // show updates the text of the unfinished answer. It never waits.
 func (a *streamedAnswer) show(text string) {
-	if a.editor == nil {
+	if a.editor == nil && a.draft.drafter == nil {
 		return
 	}
 	a.mu.Lock()
@@ -81,81 +84,97 @@ func (a *streamedAnswer) show(text string) {
 }
 
 // finish ends the streaming of an answer that is complete. It returns the transient messages that
-// the answer's parts replace, in order, and those to remove.
-func (a *streamedAnswer) finish() (places, rest []string) {
+// the answer's parts replace, in order, and the text that they show.
+func (a *streamedAnswer) finish() (shown []outbox.Shown, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.text = ""
 	if call := a.call; call != nil {
-		a.mu.Unlock()
-		timeout := time.NewTimer(lastCallTimeout)
-		select {
-		case <-call:
-		case <-timeout.C:
+		timeout := lastEditTimeout
+		if !a.draft.used && a.callPart == len(a.shown) {
+			timeout = lastSendTimeout
 		}
-		timeout.Stop()
+		a.mu.Unlock()
+		waitFor(call, timeout)
 		a.mu.Lock()
 	}
-	// An edit notifies nobody. Late answers are therefore sent as new messages.
-	stale := time.Since(a.since) > a.t.stage.o.NotifyAfter
-	for i, b := range a.shown {
-		switch {
-		case a.call != nil && i == a.callPart: // endCall removes it
-		case stale, a.call != nil && i > a.callPart:
-			rest = append(rest, b.id)
-		default:
-			places = append(places, b.id)
-		}
+	if a.call != nil && a.callPart < len(a.shown) {
+		a.shown[a.callPart].Out = channels.Outgoing{} // not known
 	}
+	shown, text = a.shown, a.fitting
 	a.number++
-	a.shown, a.broken = nil, false
-	return places, rest
+	a.shown, a.fitting, a.broken = nil, "", false
+	a.draft.end()
+	return shown, text
 }
 
-// run updates the transient messages until over ends, after which the turn's output is no longer
-// accepted. sending is the context of network calls.
+// waitFor waits until a channel is closed, or for the timeout.
+func waitFor(done <-chan struct{}, timeout time.Duration) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// recordComplete records the parts of a complete answer, after it was posted.
+func (a *streamedAnswer) recordComplete(m *outbox.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range m.Replace {
+		if part, ok := m.Replacing(s.ID); ok {
+			a.complete[s.ID] = part
+		}
+	}
+}
+
+// run updates what is shown until over ends, after which the turn's output is no longer accepted.
+// sending is the context of network calls.
 func (a *streamedAnswer) run(sending, over context.Context) {
 	defer a.removeLeftovers(sending)
 	for {
 		select {
 		case <-a.wake:
+		case <-a.draftRenewal():
 		case <-over.Done():
 			return
 		}
-		a.mu.Lock()
-		first := len(a.shown) == 0
-		a.mu.Unlock()
-		if first && !retry.Sleep(over, streamDelay) {
+		if a.isFirst() && !retry.Sleep(over, streamDelay) {
 			return
 		}
 		for more := true; more; {
 			if !a.t.pace.wait(over) {
 				return
 			}
-			more = a.updateOne(sending)
+			if a.usesDraft() {
+				more = a.updateDraft(sending)
+			} else {
+				more = a.updateOne(sending)
+			}
 		}
 	}
 }
 
+// isFirst reports whether nothing of the answer is shown yet.
+func (a *streamedAnswer) isFirst() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.shown) == 0 && a.draft.shownAt.IsZero()
+}
+
 // updateOne makes one network call, if a part has changed. It reports whether it did.
 func (a *streamedAnswer) updateOne(sending context.Context) bool {
-	a.mu.Lock()
-	text, number := a.text, a.number
-	a.mu.Unlock()
-	if text == "" {
+	parts, number := a.planParts()
+	if len(parts) == 0 {
 		return false
-	}
-	in := a.t.inbound.In
-	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, ReplyTo: in.ID})
-	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
-		return false // the answer has become too long for transient messages
 	}
 	id, i, ok := a.beginCall(number, parts)
 	if !ok {
 		return false
 	}
-	if id == "" && !a.t.stage.o.Outbox.Empty(sending, in.Chat) { // earlier messages are sent first
-		a.endCall(number, i, streamedPart{}, errNotYet)
+	if id == "" && !a.t.stage.o.Outbox.Empty(sending, a.t.inbound.In.Chat) { // earlier messages are sent first
+		a.endCall(number, id, outbox.Shown{}, errNotYet)
 		return true
 	}
 	began := time.Now()
@@ -164,8 +183,39 @@ func (a *streamedAnswer) updateOne(sending context.Context) bool {
 	if err != nil {
 		a.t.log.Debug("streamed answer not shown", zap.Error(err))
 	}
-	a.endCall(number, i, streamedPart{made, parts[i]}, err)
+	a.endCall(number, id, outbox.Shown{ID: made, Out: parts[i]}, err)
+	a.restoreComplete(sending)
 	return true
+}
+
+// planParts returns the messages that show the unfinished answer, or as much of it as fits into
+// messages, and the number of the answer.
+func (a *streamedAnswer) planParts() (parts []channels.Outgoing, number int) {
+	a.mu.Lock()
+	text, fitting, number := a.text, a.fitting, a.number
+	a.mu.Unlock()
+	if text == "" || a.editor == nil {
+		return nil, number
+	}
+	if parts = a.planText(text); parts == nil {
+		return a.planText(fitting), number
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.number == number {
+		a.fitting = text
+	}
+	return parts, number
+}
+
+// planText returns the messages that show a text; nil: it is too long for messages.
+func (a *streamedAnswer) planText(text string) []channels.Outgoing {
+	in := a.t.inbound.In
+	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, ReplyTo: in.ID})
+	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
+		return nil
+	}
+	return parts
 }
 
 // errNotYet says that earlier messages of the chat are still waiting to be sent.
@@ -180,11 +230,11 @@ func (a *streamedAnswer) beginCall(number int, parts []channels.Outgoing) (id st
 		return "", 0, false
 	}
 	for i, p := range parts {
-		if i < len(a.shown) && a.shown[i].part.Text == p.Text && bytes.Equal(a.shown[i].part.Form, p.Form) {
+		if i < len(a.shown) && a.shown[i].Out.Text == p.Text && bytes.Equal(a.shown[i].Out.Form, p.Form) {
 			continue
 		}
 		if i < len(a.shown) {
-			id = a.shown[i].id
+			id = a.shown[i].ID
 		}
 		a.call, a.callPart = make(chan struct{}), i
 		return id, i, true
@@ -192,31 +242,28 @@ func (a *streamedAnswer) beginCall(number int, parts []channels.Outgoing) (id st
 	return "", 0, false
 }
 
-// endCall records the result of a call.
-func (a *streamedAnswer) endCall(number, at int, b streamedPart, err error) {
+// endCall records the result of a call that sent a transient message, or edited the one with this
+// ID.
+func (a *streamedAnswer) endCall(number int, edited string, s outbox.Shown, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	close(a.call)
 	a.call = nil
-	if a.number != number { // the answer was completed without waiting for this call
-		if b.id != "" {
-			a.t.stage.o.Outbox.Remove(a.t.transientRecord(b.id))
-		}
-		return
-	}
 	var se *channels.SendError
-	if errors.As(err, &se) && (se.Permanent || se.Unknown && at == len(a.shown)) {
-		a.broken = true // a further transient message would appear twice
-	}
+	known := errors.As(err, &se)
 	switch {
+	case a.number != number && edited != "": // the answer was completed without waiting for this call
+		a.lateEdits = append(a.lateEdits, edited)
+	case a.number != number && err == nil:
+		a.t.stage.o.Outbox.Remove(a.t.transientRecord(s.ID))
+	case a.number != number:
+	case known && (se.Permanent || se.Unknown && edited == ""):
+		a.broken = true // a further transient message would appear twice
 	case err != nil:
-	case at < len(a.shown):
-		a.shown[at] = b
+	case edited != "":
+		a.shown[a.callPart] = s
 	default:
-		if at == 0 {
-			a.since = time.Now()
-		}
-		a.shown = append(a.shown, b)
+		a.shown = append(a.shown, s)
 		a.t.board.markAbove()
 	}
 }
@@ -225,6 +272,7 @@ func (a *streamedAnswer) endCall(number, at int, b streamedPart, err error) {
 func (a *streamedAnswer) sendPart(sending context.Context, id string, o channels.Outgoing) (string, error) {
 	// The end of the turn does not cancel the call: a transient message with an unknown ID could
 	// never be removed.
+	o.Silent = true
 	made, err := a.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: a.t.inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer})
 	if err == nil && id == "" {
 		a.mu.Lock()
@@ -234,8 +282,41 @@ func (a *streamedAnswer) sendPart(sending context.Context, id string, o channels
 	return made, err
 }
 
+// restoreComplete edits the messages of complete answers once more that a late edit may have
+// changed back.
+func (a *streamedAnswer) restoreComplete(sending context.Context) {
+	a.mu.Lock()
+	var ids []string
+	a.lateEdits = slices.DeleteFunc(a.lateEdits, func(id string) bool {
+		_, posted := a.complete[id] // the answer replaces the message after this otherwise
+		if posted {
+			ids = append(ids, id)
+		}
+		return posted
+	})
+	a.mu.Unlock()
+	for _, id := range ids {
+		a.restoreMessage(sending, id)
+	}
+}
+
+func (a *streamedAnswer) restoreMessage(sending context.Context, id string) {
+	a.mu.Lock()
+	part := a.complete[id]
+	a.mu.Unlock()
+	for range restoreTries {
+		_, err := a.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: a.t.inbound.ID, ID: id, Out: part})
+		var se *channels.SendError
+		if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(sending, max(editInterval, outbox.RetryAfter(err))) {
+			return
+		}
+	}
+	a.t.log.Warn("message may show an unfinished answer", zap.String("message", id))
+}
+
 // removeLeftovers removes the turn's transient messages that were not replaced.
 func (a *streamedAnswer) removeLeftovers(sending context.Context) {
+	a.restoreComplete(sending)
 	a.mu.Lock()
 	a.text, a.number = "", a.number+1
 	made := a.sentIDs

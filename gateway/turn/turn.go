@@ -62,6 +62,7 @@ type Turn struct {
 	shortageReported atomic.Bool  // the chat was told that the turn waits for resources
 	revoked          atomic.Bool  // the sender has lost access
 	agentEnded       atomic.Bool  // the agent has ended and only the outcome is to be stored
+	unnotified       atomic.Bool  // the newest message that should notify people was an edit, which does not
 
 	mu            sync.Mutex
 	sequence      int    // of the turn's latest message
@@ -303,6 +304,7 @@ func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outco
 	} else {
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
 	}
+	t.postDone(accepting)
 	t.storeOutcome(untilKilled, store.Done, t.storedOutcome(out), read...)
 }
 

@@ -1,0 +1,99 @@
+package outbox
+
+import (
+	"bytes"
+	"slices"
+
+	"nanobot/channels"
+)
+
+// Shown is a transient message that shows a part of an answer while the agent writes it. Out is its
+// content, as far as the network has confirmed it.
+type Shown struct {
+	ID  string
+	Out channels.Outgoing
+}
+
+// restInFile ends the text that stays in the chat when the answer has become too long for it.
+const restInFile = "\n\n… (the whole answer is in the file below)"
+
+// plan splits the message into parts. Where its beginning is shown, text parts replace what is
+// shown.
+func (m *Message) plan(ch channels.Channel) error {
+	planned, err := ch.Plan(m.Message)
+	if err != nil {
+		return err
+	}
+	parts := planned
+	if _, ok := ch.(channels.Replacer); ok && len(m.Replace) > 0 && m.Screen == nil && slices.ContainsFunc(planned, hasFiles) {
+		if parts, err = m.planAroundFiles(ch, planned); err != nil {
+			return err
+		}
+		m.unstreamed = planned
+	}
+	m.parts = parts
+	for i := range m.parts {
+		m.parts[i].GivesWay = m.GivesWay
+		if i < len(m.Replace) && !hasFiles(m.parts[i]) && (i == 0 || m.parts[i-1].Replace != "") {
+			m.parts[i].Replace, m.parts[i].Unchanged = m.Replace[i].ID, looksSame(m.Replace[i].Out, m.parts[i])
+		}
+	}
+	return nil
+}
+
+// planAroundFiles returns the parts of a message with files whose beginning is shown. A text cannot
+// be edited into a file, so the text stays in messages of its own and the files follow. A text that
+// has become too long follows as a file, too.
+func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoing) ([]channels.Outgoing, error) {
+	text, files := m.Message, m.Message
+	text.Media, text.Buttons = nil, nil
+	files.Text, files.ReplyTo = "", ""
+	parts, err := ch.Plan(text)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(parts, hasFiles) {
+		more, err := ch.Plan(files)
+		return append(parts, more...), err
+	}
+	for _, end := range []string{restInFile, ""} {
+		text.Text = m.ShownText + end
+		if parts, err = ch.Plan(text); err == nil && len(parts) == len(m.Replace) && !slices.ContainsFunc(parts, hasFiles) {
+			break
+		}
+	}
+	if err != nil || slices.ContainsFunc(parts, hasFiles) {
+		parts = nil
+	}
+	return slices.Concat(parts[:min(len(parts), len(m.Replace))], planned), nil
+}
+
+func hasFiles(o channels.Outgoing) bool { return len(o.Media) > 0 }
+
+// looksSame reports whether two messages look the same in the chat.
+func looksSame(a, b channels.Outgoing) bool {
+	return a.Text != "" && a.Text == b.Text && a.Details == b.Details && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
+}
+
+// Unused returns the transient messages in Replace that no part of the posted message replaces.
+func (m *Message) Unused() []Shown {
+	return slices.DeleteFunc(slices.Clone(m.Replace), func(s Shown) bool {
+		_, used := m.Replacing(s.ID)
+		return used
+	})
+}
+
+// Replacing returns the part of the posted message that replaces a transient message.
+func (m *Message) Replacing(id string) (channels.Outgoing, bool) {
+	i := slices.IndexFunc(m.parts, func(o channels.Outgoing) bool { return o.Replace == id })
+	if i < 0 {
+		return channels.Outgoing{}, false
+	}
+	return m.parts[i], true
+}
+
+// Edited reports whether the whole posted message replaces transient messages, so that the network
+// notifies nobody.
+func (m *Message) Edited() bool {
+	return len(m.parts) > 0 && !slices.ContainsFunc(m.parts, func(o channels.Outgoing) bool { return o.Replace == "" })
+}

@@ -1,0 +1,146 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+)
+
+const (
+	// draftInterval is how often an unchanged draft is shown again. Networks show it for some 30
+	// seconds.
+	draftInterval = 20 * time.Second
+	// draftLength is about how many bytes of a long text a draft shows, from the end.
+	draftLength = 8 << 10
+)
+
+// draft is the state of an unfinished answer that is shown as a draft. It is guarded by the mutex
+// of its streamedAnswer.
+type draft struct {
+	drafter channels.Drafter // nil: the channel has no drafts
+	decided bool             // used is set
+	used    bool             // the answer is shown as a draft
+	shown   channels.Outgoing
+	shownAt time.Time // zero: nothing is shown
+	cancel  context.CancelFunc
+}
+
+// end ends the draft of an answer that is complete. A call in progress is cancelled, because it
+// would show the draft below the answer.
+func (d *draft) end() {
+	if d.cancel != nil {
+		d.cancel()
+	}
+	*d = draft{drafter: d.drafter}
+}
+
+// usesDraft reports whether the answer is shown as a draft, which is decided once for each answer:
+// after a failed draft the answer is not shown in another way, which would take many edits.
+func (a *streamedAnswer) usesDraft() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.draft.decided && a.text != "" {
+		a.draft.decided = true
+		a.draft.used = a.draft.drafter != nil && a.draft.drafter.Drafts(a.t.inbound.In.Chat)
+	}
+	return a.draft.used
+}
+
+// draftRenewal receives when an unchanged draft is to be shown again.
+func (a *streamedAnswer) draftRenewal() <-chan time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.draft.shownAt.IsZero() || a.broken {
+		return nil
+	}
+	return time.After(time.Until(a.draft.shownAt.Add(draftInterval)))
+}
+
+// updateDraft makes one network call, if the draft has changed or is about to disappear. It reports
+// whether it did.
+func (a *streamedAnswer) updateDraft(sending context.Context) bool {
+	ctx, cancel := context.WithTimeout(sending, outbox.CallTimeout)
+	defer cancel()
+	out, number, ok := a.beginDraft(cancel)
+	if !ok {
+		return false
+	}
+	in := a.t.inbound
+	err := errNotYet
+	if a.t.stage.o.Outbox.Empty(sending, in.In.Chat) { // earlier messages would remove the draft
+		began := time.Now()
+		err = a.draft.drafter.Draft(ctx, fmt.Sprintf("%d-%d", in.ID, number), out)
+		a.t.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
+	}
+	a.endDraft(number, out, err)
+	return true
+}
+
+// beginDraft returns the draft to show, if it has to be shown, and records that a call is in
+// progress.
+func (a *streamedAnswer) beginDraft(cancel context.CancelFunc) (out channels.Outgoing, number int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.text == "" || a.broken {
+		return out, a.number, false
+	}
+	in := a.t.inbound.In
+	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text), ReplyTo: in.ID})
+	if err != nil || len(parts) == 0 || len(parts[len(parts)-1].Media) > 0 {
+		return out, a.number, false
+	}
+	out = parts[len(parts)-1] // that the agent is writing
+	out.Transient = true
+	same := out.Text == a.draft.shown.Text && bytes.Equal(out.Form, a.draft.shown.Form)
+	if same && time.Since(a.draft.shownAt) < draftInterval {
+		return out, a.number, false
+	}
+	a.call, a.draft.cancel = make(chan struct{}), cancel
+	return out, a.number, true
+}
+
+// endDraft records the result of a call.
+func (a *streamedAnswer) endDraft(number int, out channels.Outgoing, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.call)
+	a.call = nil
+	if a.number != number {
+		return
+	}
+	a.draft.cancel = nil
+	var se *channels.SendError
+	switch {
+	case err == nil:
+		a.draft.shown, a.draft.shownAt = out, time.Now()
+	case errors.As(err, &se) && se.Permanent, !a.draft.drafter.Drafts(out.Chat):
+		a.broken = true
+		fallthrough
+	default:
+		a.t.log.Debug("draft not shown", zap.Error(err))
+	}
+}
+
+// lastLines returns the end of a long text, from the beginning of a line if possible.
+func lastLines(text string) string {
+	if len(text) <= draftLength {
+		return text
+	}
+	text = text[len(text)-draftLength:]
+	if _, rest, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(rest) != "" {
+		return "…\n" + rest
+	}
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return "…" + text
+}
