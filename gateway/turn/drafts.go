@@ -26,9 +26,8 @@ const (
 // draft is the state of an unfinished answer that is shown as a draft. It is guarded by the mutex
 // of its streamedAnswer.
 type draft struct {
-	drafter channels.Drafter // nil: the channel has no drafts
-	decided bool             // used is set
-	used    bool             // the answer is shown as a draft
+	decided bool // used is set
+	used    bool // the answer is shown as a draft
 	shown   channels.Outgoing
 	shownAt time.Time // zero: nothing is shown
 	cancel  context.CancelFunc
@@ -40,7 +39,7 @@ func (d *draft) end() {
 	if d.cancel != nil {
 		d.cancel()
 	}
-	*d = draft{drafter: d.drafter}
+	*d = draft{}
 }
 
 // usesDraft reports whether the answer is shown as a draft, which is decided once for each answer:
@@ -50,7 +49,7 @@ func (a *streamedAnswer) usesDraft() bool {
 	defer a.mu.Unlock()
 	if !a.draft.decided && a.text != "" {
 		a.draft.decided = true
-		a.draft.used = a.draft.drafter != nil && a.draft.drafter.Drafts(a.t.inbound.In.Chat)
+		a.draft.used = a.drafter != nil && a.drafter.Drafts(a.t.inbound.In.Chat)
 	}
 	return a.draft.used
 }
@@ -78,7 +77,7 @@ func (a *streamedAnswer) updateDraft(sending context.Context) bool {
 	err := errNotYet
 	if a.t.stage.o.Outbox.Empty(sending, in.In.Chat) { // earlier messages would remove the draft
 		began := time.Now()
-		err = a.draft.drafter.Draft(ctx, fmt.Sprintf("%d-%d", in.ID, number), out)
+		err = a.drafter.Draft(ctx, fmt.Sprintf("%d-%d", in.ID, number), out)
 		a.t.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
 	}
 	a.endDraft(number, out, err)
@@ -122,7 +121,7 @@ func (a *streamedAnswer) endDraft(number int, out channels.Outgoing, err error) 
 	switch {
 	case err == nil:
 		a.draft.shown, a.draft.shownAt = out, time.Now()
-	case errors.As(err, &se) && se.Permanent, !a.draft.drafter.Drafts(out.Chat):
+	case errors.As(err, &se) && se.Permanent, !a.drafter.Drafts(out.Chat):
 		a.broken = true
 		fallthrough
 	default:

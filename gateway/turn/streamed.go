@@ -31,10 +31,11 @@ const (
 // else in one transient message per part, each edited in place. The parts of the complete answer
 // then replace the transient messages, and surplus ones are removed.
 type streamedAnswer struct {
-	t      *Turn
-	editor channels.Editor // nil: the channel cannot edit
-	kind   channels.Kind   // Answer where transient messages can become the answer, else Draft
-	draft  draft
+	t       *Turn
+	editor  channels.Editor  // nil: the channel cannot edit
+	drafter channels.Drafter // nil: the channel has no drafts
+	kind    channels.Kind    // Answer where transient messages can become the answer, else Draft
+	draft   draft            // guarded by mu
 
 	start func() // starts run; only the first call has an effect
 	wake  chan struct{}
@@ -61,7 +62,7 @@ func newStreamedAnswer(t *Turn) *streamedAnswer {
 		return a
 	}
 	a.editor, _ = t.ch.(channels.Editor)
-	a.draft.drafter, _ = t.ch.(channels.Drafter)
+	a.drafter, _ = t.ch.(channels.Drafter)
 	if _, ok := t.ch.(channels.Replacer); ok {
 		a.kind = channels.Answer
 	}
@@ -70,7 +71,7 @@ func newStreamedAnswer(t *Turn) *streamedAnswer {
 
 // show updates the text of the unfinished answer. It never waits.
 func (a *streamedAnswer) show(text string) {
-	if a.editor == nil && a.draft.drafter == nil {
+	if a.editor == nil && a.drafter == nil {
 		return
 	}
 	a.mu.Lock()
