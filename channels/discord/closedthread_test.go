@@ -67,3 +67,22 @@ func TestTheNoticeAboutALockedThreadGoesBeforeALongAnswer(t *testing.T) {
 		t.Errorf("shown is %+v", shown)
 	}
 }
+
+func TestTheAnswerOfAPrivateThreadStaysOutOfItsChannel(t *testing.T) {
+	r := newTestChannel(t, func(o *discord.Options) { o.Groups = "all" })
+	channel := r.server.AddChannel(r.server.AddGuild("home").ID, "general").ID
+	thread := r.server.AddPrivateThread(channel, "secret").ID
+	r.startConnected()
+	r.server.UserSends(thread, ada, "a question")
+	asked := r.waitForMessages(1)[0]
+	r.server.ArchiveThread(thread, true)
+	o := r.mustPlan(channels.Message{Chat: asked.Chat, Text: "a secret", ReplyTo: asked.ID})[0]
+	if err := r.mustFailSend(t.Context(), o); !err.Permanent {
+		t.Errorf("a locked thread: %v", err)
+	}
+	r.server.DeleteChannel(thread)
+	r.receivedSoFar()
+	if err := r.mustFailSend(t.Context(), o); !err.Permanent || len(r.server.BotMessages(channel)) != 0 {
+		t.Errorf("a deleted thread: %v; shown is %+v", err, r.server.BotMessages(channel))
+	}
+}

@@ -125,7 +125,7 @@ func (c *guildCache) setStarter(thread, user snowflake) {
 func (c *guildCache) removeChannel(id snowflake) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.channels[id]; isThread(r.kind) {
+	if r := c.channels[id]; isPublicThread(r.kind) {
 		if len(c.parents) >= maxDeletedThreads {
 			clear(c.parents)
 		}
@@ -137,13 +137,13 @@ func (c *guildCache) removeChannel(id snowflake) {
 // maxDeletedThreads bounds the remembered threads.
 const maxDeletedThreads = 256
 
-// parentOf returns the channel of a thread that exists or was deleted; 0 if it is unknown or has no
-// messages, as a forum.
+// parentOf returns the channel of a public thread that exists or was deleted; 0 if it is unknown or
+// has no messages, as a forum. Whoever reads the channel could also read the thread.
 func (c *guildCache) parentOf(thread snowflake) snowflake {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	parent := c.parents[thread]
-	if r := c.channels[thread]; isThread(r.kind) {
+	if r := c.channels[thread]; isPublicThread(r.kind) {
 		parent = r.parent
 	}
 	if _, ok := c.channels[parent]; !ok {

@@ -42,7 +42,7 @@ func (c *Channel) newIncoming(ctx context.Context, m *message, r channelInfo, at
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
 		ID:   m.ID.String(),
-		User: sender(m.Author, m.Member),
+		User: sender(m.Author, m.Member), Group: r.guild != 0,
 	}
 	if isThread(r.kind) {
 		in.ThreadID = in.Chat.ID

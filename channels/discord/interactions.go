@@ -126,7 +126,7 @@ func (i *interaction) isThread() bool { return i.Channel != nil && isThread(i.Ch
 // can be pressed again.
 func (i *interaction) incoming() channels.Incoming {
 	by, m := i.sentBy()
-	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m)}
+	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m), Group: i.Guild != 0}
 	if i.isThread() {
 		in.ThreadID = in.Chat.ID
 	}

@@ -31,6 +31,20 @@ func TestASilentMessageNotifiesNobody(t *testing.T) {
 	}
 }
 
+func TestALongAnswerNotifiesOnce(t *testing.T) {
+	r := newTestChannel(t)
+	r.sendAnswer(channels.Message{Text: strings.Repeat("A sentence of some length. ", 200)})
+	shown := r.server.BotMessages(r.dm)
+	for i, m := range shown {
+		if notifies := len(m.Notified) > 0; notifies != (i == len(shown)-1) {
+			t.Errorf("part %d of %d notifies %q", i, len(shown), m.Notified)
+		}
+	}
+	if len(shown) < 3 {
+		t.Errorf("%d parts", len(shown))
+	}
+}
+
 func TestAReplyNotifiesTheAskerIfItMentions(t *testing.T) {
 	r := newTestChannel(t)
 	g := r.server.AddGuild("home")

@@ -73,6 +73,19 @@ func replyTo(out []channels.Outgoing, m channels.Message) {
 	default:
 		out[0].Mention = true
 	}
+	notifyOnce(out)
+}
+
+// notifyOnce lets one message of an answer notify people: the one that mentions the asker, else the
+// last.
+func notifyOnce(out []channels.Outgoing) {
+	notifies := len(out) - 1
+	if out[0].Mention {
+		notifies = 0
+	}
+	for i := range out {
+		out[i].Silent = out[i].Silent || i != notifies
+	}
 }
 
 // isReference reports whether an ID is that of a message or of a use of a command.

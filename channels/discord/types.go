@@ -196,6 +196,11 @@ func isThread(t discordgo.ChannelType) bool {
 	}
 }
 
+// isPublicThread reports whether everybody who can read the channel can read its thread.
+func isPublicThread(t discordgo.ChannelType) bool {
+	return isThread(t) && t != discordgo.ChannelTypeGuildPrivateThread
+}
+
 // hasMessages reports whether people can write in a channel of this type. A forum has no messages;
 // its posts are threads.
 func hasMessages(t discordgo.ChannelType) bool {

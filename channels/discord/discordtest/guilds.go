@@ -79,6 +79,15 @@ func (s *Server) AddThread(parent, name string) (c Channel) {
 	return c
 }
 
+// AddPrivateThread makes a new user start a thread that only its members see.
+func (s *Server) AddPrivateThread(parent, name string) (c Channel) {
+	s.update(func() {
+		thread := s.addThreadOf(PrivateThread, Channel{ID: s.newID(), ParentID: parent, Name: name, OwnerID: s.addUser(User{}).ID})
+		c = thread.Channel
+	})
+	return c
+}
+
 // AddPost makes a user create a post in a forum: a thread whose first message has the thread's ID.
 func (s *Server) AddPost(forum, user, title, text string, files ...File) (c Channel, m Message) {
 	s.update(func() {
@@ -89,13 +98,17 @@ func (s *Server) AddPost(forum, user, title, text string, files ...File) (c Chan
 	return c, m
 }
 
-// addThread adds a thread and dispatches its event.
+// addThread adds a public thread and dispatches its event.
 func (s *Server) addThread(parent *channel, id, name, owner string) *channel {
-	c := &channel{Channel: Channel{
-		ID: id, Type: PublicThread, GuildID: parent.GuildID, ParentID: parent.ID, Name: name, OwnerID: owner,
-		Thread: &ThreadMetadata{AutoArchiveDuration: 1440, ArchiveTimestamp: s.now().UTC()},
-	}}
-	s.channels[id] = c
+	return s.addThreadOf(PublicThread, Channel{ID: id, ParentID: parent.ID, Name: name, OwnerID: owner})
+}
+
+// addThreadOf adds a thread of a type and dispatches its event.
+func (s *Server) addThreadOf(kind int, thread Channel) *channel {
+	thread.Type, thread.GuildID = kind, s.channels[thread.ParentID].GuildID
+	thread.Thread = &ThreadMetadata{AutoArchiveDuration: 1440, ArchiveTimestamp: s.now().UTC()}
+	c := &channel{Channel: thread}
+	s.channels[thread.ID] = c
 	s.dispatch("THREAD_CREATE", intentGuilds, struct {
 		Channel
 		New bool `json:"newly_created"`
