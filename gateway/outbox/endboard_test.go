@@ -196,11 +196,21 @@ func TestABoardThatCannotBeFoldedIsRemovedOnce(t *testing.T) {
 }
 
 func TestARemovalIsTriedUntilTheNetworkCarriesItOut(t *testing.T) {
-	for what, err := range map[string]error{"a wait": wait(10 * time.Minute), "no network": errors.New("no route")} {
+	endBoard := func(r *boardFixture) { r.EndBoard(outbox.EndedBoard{Board: r.board}) }
+	remove := func(r *boardFixture) { r.Remove(r.board) }
+	for what, c := range map[string]struct {
+		err    error
+		remove func(*boardFixture)
+	}{
+		"a wait":                               {wait(10 * time.Minute), endBoard},
+		"no network":                           {errors.New("no route"), endBoard},
+		"a wait for another transient message": {wait(10 * time.Minute), remove},
+		"no network for it":                    {errors.New("no route"), remove},
+	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newBoardFixture(t, refuseFor(20*time.Minute, "remo", err))
-				r.EndBoard(outbox.EndedBoard{Board: r.board})
+				r := newBoardFixture(t, refuseFor(20*time.Minute, "remo", c.err))
+				c.remove(r)
 				time.Sleep(19 * time.Minute)
 				r.check("[]", 1)
 				time.Sleep(5 * time.Minute)

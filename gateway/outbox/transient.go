@@ -83,11 +83,14 @@ func (o *Outbox) Remove(b store.Transient) {
 		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
 		defer cancel()
 		err := removeMessage(callCtx, editor, b)
+		var se *channels.SendError
+		permanent := errors.As(err, &se) && se.Permanent
 		if err != nil {
-			o.o.Log.Warn("transient message not removed", zap.Stringer("chat", b.Chat), zap.Error(err))
+			o.o.Log.Warn("transient message not removed", zap.Stringer("chat", b.Chat), zap.Bool("retried", !permanent), zap.Error(err))
 		}
-		if ctx.Err() != nil || RetryAfter(err) > 0 {
-			return // the next start tries again
+		if err != nil && !permanent {
+			o.EndBoard(EndedBoard{Board: b}) // tries again, and the next start does if that fails
+			return
 		}
 		if err := o.o.Store.DropTransient(ctx, b); err != nil {
 			o.o.Log.Warn("transient message still recorded", zap.Stringer("chat", b.Chat), zap.Error(err))
