@@ -47,6 +47,9 @@ type board struct {
 	due     bool     // the turn has run for boardDelay
 	below   int      // number of newer messages below the board
 	end     *turnEnd // nil: the turn has not ended, or was cut off
+	// unsendable means that the board may be shown although its ID is unknown: the turn gets no
+	// other one.
+	unsendable bool
 }
 
 // boardContent is the content of a board.
@@ -80,19 +83,17 @@ func (b *board) show(now boardContent) bool {
 	return true
 }
 
-// showWithoutProgress shows a board for a turn that has shown no progress yet.
-func (b *board) showWithoutProgress() {
+// showWhenDue shows a board for a turn that has run for boardDelay, also without progress. From now
+// on the board has the elapsed time.
+func (b *board) showWhenDue() {
 	if b.editor == nil {
 		return
 	}
 	b.mu.Lock()
 	b.due = true
-	shown := !b.content.isEmpty()
 	b.mu.Unlock()
-	if !shown {
-		b.start()
-		b.requestUpdate()
-	}
+	b.start()
+	b.requestUpdate()
 }
 
 // requestUpdate wakes run.
@@ -176,8 +177,11 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 		wait := outbox.RetryAfter(err)
 		b.t.pace.delay(wait)
 		var se *channels.SendError
-		unknown := errors.As(err, &se) && se.Unknown // sending it again could show it twice
-		if b.id == "" && (wait == 0 || unknown) || se != nil && se.Permanent {
+		if errors.As(err, &se) && se.Unknown && edited == "" {
+			b.giveUpSending() // it may be shown, so that another one could be the second
+			return true
+		}
+		if b.id == "" && wait == 0 || se != nil && se.Permanent {
 			return true
 		}
 		b.requestUpdate()
@@ -191,6 +195,13 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 		b.mu.Unlock()
 	}
 	return true
+}
+
+// giveUpSending leaves the board where it is, or the turn without one.
+func (b *board) giveUpSending() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.below, b.unsendable = 0, b.id == ""
 }
 
 // shouldMove reports whether the board is to be sent again, below newer messages.

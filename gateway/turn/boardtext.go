@@ -21,9 +21,9 @@ func looksSame(a, b *channels.Outgoing) bool {
 // render returns the message to show; nil: nothing to show.
 func (b *board) render() *channels.Outgoing {
 	b.mu.Lock()
-	now, due := b.content, b.due
+	now, due, unsendable := b.content, b.due, b.unsendable
 	b.mu.Unlock()
-	if now.isEmpty() && (!due || b.t.lacksResources.Load()) { // then the agent is not working yet
+	if unsendable || now.isEmpty() && (!due || b.t.lacksResources.Load()) { // then the agent is not working yet
 		return nil
 	}
 	took := b.t.elapsed()

@@ -188,7 +188,7 @@ func (t *Turn) startDisplay(ctx, accepting context.Context) (stop func()) {
 	t.board.start = t.onDemand(func(sending context.Context) { t.board.run(sending, over) })
 	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, accepting) })
 	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, accepting) })
-	stopBoard, stopTyping := time.AfterFunc(t.stage.o.BoardDelay, t.board.showWithoutProgress).Stop, func() bool { return false }
+	stopBoard, stopTyping := time.AfterFunc(t.stage.o.BoardDelay, t.board.showWhenDue).Stop, func() bool { return false }
 	if typer, ok := t.ch.(channels.Typer); ok {
 		stopTyping = time.AfterFunc(typingDelay, func() {
 			t.stage.display.Go(func(context.Context) { t.showTyping(ctx, typer) })
@@ -364,7 +364,7 @@ const typingDelay, typingInterval = 300 * time.Millisecond, 4 * time.Second
 // showTyping renews the typing indicator, except while the turn waits for a person.
 func (t *Turn) showTyping(ctx context.Context, typer channels.Typer) {
 	for ; ctx.Err() == nil; retry.Sleep(ctx, typingInterval) {
-		if !t.WaitingSince().IsZero() {
+		if t.awaitsPerson() {
 			continue
 		}
 		if err := typer.Typing(ctx, t.inbound.In.Chat); err != nil && ctx.Err() == nil {
