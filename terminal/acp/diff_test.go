@@ -48,7 +48,7 @@ func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
 	}
 	want := "✏️ 3 files changed, +2 −1\n`src/a.go` · +1 −1\n`/else/n.md` · new · +1 −0\n````diff\n--- a" + dir + "/src/a.go\n+++ b" + dir + "/src/a.go\n@@ -1,2 +1,2 @@\n one\n-two\n+ii\n" +
 		"--- /dev/null\n+++ b/else/n.md\n@@ -0,0 +1 @@\n+x```x\n\\ No newline at end of file\n````"
-	if !strings.HasSuffix(fold.Details, "\n\n"+want) {
+	if !strings.HasPrefix(fold.Details, want+"\n\n") {
 		t.Errorf("details %q", fold.Details)
 	}
 }
@@ -79,7 +79,7 @@ func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
 			t.Errorf("the folder of %s stays", path)
 		}
 	}
-	if details := r.fold(t).Details; strings.Contains(details, "+line") || !strings.HasSuffix(details, "✏️ 3 files changed, +52 −1") {
+	if details := r.fold(t).Details; strings.Contains(details, "+line") || !strings.HasPrefix(details, "✏️ 3 files changed, +52 −1\n\n") {
 		t.Errorf("details %q", details)
 	}
 }

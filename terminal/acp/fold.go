@@ -12,7 +12,7 @@ import (
 // maxDetails limits the details of a folded board, in bytes.
 const maxDetails = 16 << 10
 
-// doneText is the last message of a turn whose messages have all notified nobody.
+// doneText is the last message of a turn without an answer that notifies.
 const doneText = "Done."
 
 // emitEnd emits the summary of the turn and its last messages: the changes, unless they are part of
@@ -90,15 +90,16 @@ func (v *view) emitFold(changes changesReport) {
 	})
 }
 
-// details returns the plan, a line for each tool call with the end of its output, the remarks, and
-// the changes. The earliest lines are left out if there are too many.
+// details returns the plan, the changes, a line for each tool call with the end of its output, and
+// the remarks. The earliest lines are left out if there are too many. The changes come first, since
+// a network with less room cuts the end, and small ones are shown nowhere else.
 func (v *view) details(changes changesReport) string {
-	after := v.changes.summary()
+	changed := v.changes.summary()
 	if changes.text != "" && changes.isSmall() {
-		after = changes.text
+		changed = changes.text
 	}
-	before := strings.Join(v.board.planLines(), "\n")
-	room := maxDetails - len(before) - len(after) - 100 // the count and the lines between
+	plan := strings.Join(v.board.planLines(), "\n")
+	room := maxDetails - len(plan) - len(changed) - 100 // the count and the lines between
 	var lines []string
 	shownTools := 0
 	for i := len(v.board.lines) - 1; i >= 0; i-- {
@@ -112,10 +113,10 @@ func (v *view) details(changes changesReport) string {
 		lines = append(lines, text)
 	}
 	if hidden := v.board.steps - shownTools; hidden > 0 {
-		lines = append(lines, fmt.Sprintf("… %d earlier", hidden))
+		lines = append(lines, fmt.Sprintf("… %d earlier steps", hidden))
 	}
 	slices.Reverse(lines)
-	parts := []string{before, strings.Join(lines, "\n"), after}
+	parts := []string{plan, changed, strings.Join(lines, "\n")}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
 }
 

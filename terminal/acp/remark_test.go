@@ -81,7 +81,7 @@ func TestATurnOfTwentyToolCallsLeavesASummaryAndTheAnswer(t *testing.T) {
 	}
 	for _, want := range []string{
 		"☑ look\n◐ edit\n\n", "💬 I look at part 0.\n💻 make part0 ✓\n", "💻 make part1 ✓\n│ `two`\n│ `three`\n│ `output 1`\n💬 I look at part 2.\n",
-		"\n\n✏️ 4 files changed, +4 −4\n`/p/f0.go` · +1 −1\n", "-a\n+b\n",
+		"✏️ 4 files changed, +4 −4\n`/p/f0.go` · +1 −1\n", "-a\n+b\n",
 	} {
 		if !strings.Contains(fold.Details, want) {
 			t.Errorf("the details lack %q:\n%s", want, fold.Details)
