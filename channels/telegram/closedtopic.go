@@ -27,8 +27,8 @@ func (c *Channel) leaveTopic(ctx context.Context, p *outgoingPost, err error) bo
 	if !isTopicClosed(err) || p.destination.thread == 0 || p.fixedChat || p.class.transient {
 		return false
 	}
-	p.destination.thread = 0
-	p.outgoing.ReplyTo = "" // the answered message is in the topic
+	p.destination.thread, p.rich = 0, "" // the text has room for the notice
+	p.outgoing.ReplyTo = ""              // the answered message is in the topic
 	limit := textLimit
 	if p.sendAs != asText {
 		limit = captionLimit

@@ -19,7 +19,7 @@ type Settings struct {
 	APIBase   string        `json:"apiBase" jsonschema_description:"URL of the Bot API server."`
 	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups: only when it is mentioned or replied to, always, or never."`
 	// Rich, Drafts and Reactions are used where the server supports them.
-	Rich           string `json:"rich" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether answers with tables, headings or task lists, and long answers, are sent as rich messages, where the server supports them."`
+	Rich           string `json:"rich" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether answers with tables, headings or task lists that fit into one message are sent as rich messages, where the server supports them."`
 	Drafts         string `json:"drafts" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether an answer is shown as a draft while it is written, in private chats and where the server supports it."`
 	Reactions      string `json:"reactions" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether the bot reacts to messages in groups to show that it works on them, where the chat allows it."`
 	GroupDocuments bool   `json:"groupDocuments" jsonschema_description:"Sends several documents, or several audio files, as an album instead of singly."`
