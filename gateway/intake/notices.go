@@ -116,7 +116,7 @@ func (n *notice) run(ctx context.Context) {
 		delay = noticeDelay
 	}
 	for range maxNoticeTries {
-		place := n.place(ctx, delay)
+		place := n.awaitPlace(ctx, delay)
 		if place == 0 {
 			return
 		}
@@ -136,16 +136,16 @@ func (n *notice) run(ctx context.Context) {
 // the next start of the gateway removes it.
 func (n *notice) awaitEnd(ctx context.Context) {
 	defer n.i.notices.remove(n.inbound)
-	for n.place(ctx, noticeCheck) != 0 {
+	for n.awaitPlace(ctx, noticeCheck) != 0 {
 	}
 	if ctx.Err() == nil && n.id != "" {
 		n.i.o.Outbox.Remove(store.Transient{Chat: n.inbound.In.Chat, ID: n.id, Inbound: n.inbound.ID})
 	}
 }
 
-// place returns the message's place in the queue after the given time. It returns 0 as soon as the
-// message no longer waits, and when ctx has ended.
-func (n *notice) place(ctx context.Context, wait time.Duration) int {
+// awaitPlace returns the message's place in the queue after the given time. It returns 0 as soon as
+// the message no longer waits, and when ctx has ended.
+func (n *notice) awaitPlace(ctx context.Context, wait time.Duration) int {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for over := false; ; {
