@@ -87,7 +87,7 @@ func twentyStepsOnTelegram(t *testing.T, signal string) string {
 	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "")})
 	b.api.SetFloodControl(telegramtest.TelegramFloodLimits)
 	b.api.UserSends(7, twentySteps(signal))
-	board := b.awaitMessage(7, "part13.go")
+	board := b.awaitMessage(7, "step 13")
 	out := "While the agent works:\n\n" + transcriptMessage(board.Silent, board.TextOrCaption())
 	must(t, os.WriteFile(signal, nil, 0o600))
 	b.awaitMessage(7, "All parts are reviewed")
@@ -132,7 +132,7 @@ func twentyStepsOnDiscord(t *testing.T, signal string) string {
 	}
 	isSilent := func(m discordtest.Message) bool { return m.Flags&(1<<12) != 0 }
 	b.api.UserSends(b.dm, ada, twentySteps(signal))
-	board := awaitContent("part13.go")[0]
+	board := awaitContent("step 13")[0]
 	out := "While the agent works:\n\n" + transcriptMessage(isSilent(board), board.Content)
 	must(t, os.WriteFile(signal, nil, 0o600))
 	awaitContent("All parts are")
@@ -158,7 +158,7 @@ func twentyStepsOnThePage(t *testing.T, signal string) string {
 	const chat = "web-a-known-to-nobody-else"
 	ann.sendMessage(chat, twentySteps(signal))
 	board := next("progress")
-	for !strings.Contains(board.data.Text, "part13.go") {
+	for !strings.Contains(board.data.Text, "step 13") {
 		board = next("progress")
 	}
 	out := "While the agent works:\n\n" + transcriptMessage(true, board.data.Text)
