@@ -179,10 +179,10 @@ func (c *changes) report() (r changesReport) {
 			bodies.WriteString(d.body)
 		}
 	}
-	switch n := len(heads); {
-	case n == 0:
+	switch n := len(heads); n {
+	case 0:
 		return changesReport{}
-	case n == 1:
+	case 1:
 		heads[0] = "✏️ " + heads[0]
 	default:
 		r.fileName = "changes.diff"

@@ -54,6 +54,7 @@ func (h *turnResult) fold() terminal.Fold {
 	}
 	if fold == nil {
 		h.t.Fatal("there is no summary")
+		return terminal.Fold{}
 	}
 	return *fold
 }

@@ -75,13 +75,14 @@ func (b *board) show(current string) error {
 const shownTail, tailBytes = 3, 4 << 10
 
 // outputTail returns the last lines of a command's output, each as a line below the command.
-func outputTail(output string) (text string) {
+func outputTail(output string) string {
 	output = output[max(0, len(output)-tailBytes):]
 	lines := strings.FieldsFunc(terminal.Clean(output), func(r rune) bool { return r == '\n' })
+	var text strings.Builder
 	for _, line := range lines[max(0, len(lines)-shownTail):] {
-		text += "\n│ " + visibleLine(line)
+		text.WriteString("\n│ " + visibleLine(line))
 	}
-	return text
+	return text.String()
 }
 
 // foldBoard sums up the turn on the board, if commands were executed.
