@@ -146,7 +146,8 @@ func (s *soak) askQuestion(c *soakChat) {
 	switch kind {
 	case "hang": // /stop all would drop what waits in the chat
 		s.settled(c, 0)
-	case "photos":
+	case "photos": // a text just before an album would belong to it
+		s.settled(c, 0)
 		say = c.photos
 	}
 	q := soakQuestion{kind: kind, at: time.Now()}

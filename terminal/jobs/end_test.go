@@ -122,7 +122,7 @@ func TestKillSendsSIGTERMThenSIGKILLAndKeepsTheID(t *testing.T) {
 		"ignores it":               {"trap '' TERM; echo up; while :; do sleep 0.01; done", "up\n", "SIGKILL"},
 		"its child ignores it":     {"(trap '' TERM; echo up; sleep 300; sleep 300) & wait", "up\n", "SIGTERM"},
 		"its child says goodbye":   {"(trap 'sleep 0.4; echo bye; exit' TERM; echo up; while :; do sleep 0.01; done) & wait", "up\nbye\n", "SIGTERM"},
-		"its child is in no group": {"timeout 300 sh -c 'trap \"echo bye; exit\" TERM; echo up; while :; do sleep 0.01; done'; exit", "up\nbye\n", "SIGTERM"},
+		"its child is in no group": {"timeout 300 sh -c 'trap \"trap : TERM; echo bye; exit\" TERM; echo up; while :; do sleep 0.01; done'; exit", "up\nbye\n", "SIGTERM"},
 	} {
 		grace := time.Minute
 		if strings.Contains(name, "ignores") {
