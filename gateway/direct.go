@@ -92,7 +92,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	req.Memory = known.(*sessionMemory)
 	var boards boardDiff
 	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
-		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
+		if f.Kind == terminal.Partial || f.Preview || f.Kind == terminal.Progress && g.HideProgress {
 			return nil
 		}
 		if f.Board { // the whole board, repeated, would fill the terminal

@@ -24,6 +24,9 @@ type drawingProtocol struct {
 }
 
 func (p *drawingProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	if err := t.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Preview: true, Text: "printed so far"}); err != nil {
+		return terminal.Outcome{}, err
+	}
 	s := screen.New(20, 3)
 	for _, caption := range []string{"plan", "plan", "", "check", "check"} {
 		_, _ = s.Write([]byte("."))

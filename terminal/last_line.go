@@ -99,7 +99,7 @@ func (l *lastLine) run(ctx context.Context, emit func(Frame) error) {
 			continue
 		}
 		shown = text
-		if emit(Frame{Kind: Progress, Board: true, Text: CodeSpan(text)}) != nil {
+		if emit(Frame{Kind: Progress, Board: true, Preview: true, Text: CodeSpan(text)}) != nil {
 			return // the final response reports it
 		}
 		select {

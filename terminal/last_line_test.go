@@ -84,7 +84,7 @@ func TestAPlainAgentShowsItsLastLineAndItsResponseStaysTheSame(t *testing.T) {
 	var boards, messages []string
 	out, err := r.Turn(t.Context(), b.req, func(f terminal.Frame) error {
 		switch {
-		case f.Kind == terminal.Progress && f.Board:
+		case f.Kind == terminal.Progress && f.Board && f.Preview:
 			boards = append(boards, f.Text)
 			return os.WriteFile(seen, nil, 0o600)
 		default:

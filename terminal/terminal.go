@@ -185,6 +185,9 @@ type Frame struct {
 	// Board says that a Progress is the complete state of the turn, repeated with every change. It
 	// is shown only where it can replace the one before.
 	Board bool
+	// Preview says that a Board shows output which the final response repeats. It is shown only
+	// where it disappears again.
+	Preview bool
 	// Screen is a terminal screen that is shown below the text of a Board or a Message; nil: none.
 	Screen *screen.Snapshot
 	// Buttons are commands that a Board or a Message offers.
