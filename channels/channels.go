@@ -197,8 +197,8 @@ type Outgoing struct {
 	// Key is an idempotency key. The gateway sets it before Send; it is the same for every attempt
 	// of the same call.
 	Key string `json:"-"`
-	// Repeat says that an earlier attempt may have succeeded. Send then begins the text with ↻. The
-	// gateway never sets it for a channel that is Repeatable.
+	// Repeat says that an earlier attempt may have succeeded. Send then begins the text with ↻.
+	// The gateway never sets it for a channel that is Repeatable.
 	Repeat bool `json:"-"`
 	// Transient says that the message shows the state of a running turn. It gives way to answers:
 	// if the network's rate limit has no room for it and for an answer, Send and Edit return a

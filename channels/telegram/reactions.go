@@ -11,8 +11,8 @@ import (
 	"nanobot/channels"
 )
 
-// reactionEmoji are the emoji of reactions. Telegram allows only a fixed set, in which ✅ and ❌ are
-// missing.
+// reactionEmoji are the emoji of reactions. Telegram allows only a fixed set, in which ✅ and ❌
+// are missing.
 var reactionEmoji = map[channels.Reaction]string{channels.Taken: "👀", channels.Finished: "👌", channels.Broken: "💔"}
 
 // Reacts reports whether the bot shows the state of a message by a reaction: in groups, until the

@@ -63,8 +63,8 @@ func (t *Turn) foldedBoard(sending context.Context, fold terminal.Fold, end turn
 	})
 }
 
-// foldText sums up a turn in a line, such as "✓ 20 steps · 3 min · 4 files · $0.12". Unknown parts
-// are left out.
+// foldText sums up a turn in a line, such as "✓ 20 steps · 3 min · 4 files · $0.12". Unknown
+// parts are left out.
 func foldText(fold terminal.Fold, end turnEnd) string {
 	mark := map[terminal.Status]string{terminal.Done: "✓", terminal.Stopped: "⏹"}[end.status]
 	if mark == "" {

@@ -8,5 +8,5 @@ func setUTF8(int) error { return nil }
 // flushInput does nothing: not every system supports it.
 func flushInput(int) error { return nil }
 
-// echoIsOff is not implemented on this system.
+// echoIsOff always reports false: terminal modes are read on Linux only.
 func echoIsOff(int) (bool, error) { return false, nil }
