@@ -36,6 +36,14 @@ type Replacer interface {
 	Replace(ctx context.Context, id string, o Outgoing) (Receipt, error)
 }
 
+// QuestionCloser is a channel whose sent messages cannot be replaced, but whose buttons can be.
+type QuestionCloser interface {
+	// CloseQuestion permanently shows the outcome of a question, as Markdown, below the message
+	// with this ID, instead of its buttons. A question that is closed stays as it is. A message
+	// that no longer exists is a *SendError with Permanent set.
+	CloseQuestion(ctx context.Context, chat Chat, id, outcome string) error
+}
+
 // Drafter is a channel on whose network an answer can be shown while it is written, without a
 // message that has to be removed.
 type Drafter interface {

@@ -17,6 +17,7 @@ const (
 	removesLater  = "Editor: Remove works after a restart"
 	replacesTwice = "Replacer: Replace lasts and may be repeated"
 	replacesGone  = "Replacer: a removed message is ErrGone"
+	closes        = "QuestionCloser: a closed question has no buttons"
 )
 
 // isVisible reports whether the network shows a message.
@@ -131,6 +132,23 @@ var editBreaches = []breach{
 					return errMissing
 				}
 				return f.Remove(ctx, chat, id)
+			}
+		}),
+	},
+	{
+		name:  "a closed question keeps its buttons",
+		fails: []string{closes},
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+			o.closeAsked = func(context.Context, channels.Chat, string, string) error { return nil }
+		}),
+	},
+	{
+		name:  "an unknown question is closed without an error",
+		fails: []string{closes},
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
+			o.closeAsked = func(ctx context.Context, chat channels.Chat, id, outcome string) error {
+				_ = f.CloseQuestion(ctx, chat, id, outcome)
+				return nil
 			}
 		}),
 	},

@@ -18,6 +18,7 @@ type faultyOptional struct {
 	edit         func(ctx context.Context, id string, o channels.Outgoing) error
 	remove       func(ctx context.Context, chat channels.Chat, id string) error
 	replace      func(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error)
+	closeAsked   func(ctx context.Context, chat channels.Chat, id, outcome string) error
 	drafts       func(chat channels.Chat) bool
 	draft        func(ctx context.Context, key string, o channels.Outgoing) error
 	reacts       func(chat channels.Chat) bool
@@ -67,6 +68,10 @@ func (o faultyOptional) Remove(ctx context.Context, chat channels.Chat, id strin
 
 func (o faultyOptional) Replace(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
 	return overridden(o.replace, o.replace != nil, o.fakeChannel.Replace)(ctx, id, m)
+}
+
+func (o faultyOptional) CloseQuestion(ctx context.Context, chat channels.Chat, id, outcome string) error {
+	return overridden(o.closeAsked, o.closeAsked != nil, o.fakeChannel.CloseQuestion)(ctx, chat, id, outcome)
 }
 
 func (o faultyOptional) Drafts(chat channels.Chat) bool {

@@ -14,6 +14,7 @@ import (
 
 var (
 	_ channels.Replacer       = fakeChannel{}
+	_ channels.QuestionCloser = fakeChannel{}
 	_ channels.Drafter        = fakeChannel{}
 	_ channels.Reactor        = fakeChannel{}
 	_ channels.FileLimiter    = fakeChannel{}
@@ -66,6 +67,14 @@ func (n *network) optional() Optional {
 		Disconnect: func() { n.setDown(true) },
 		Secrets:    []string{fakeToken},
 	}
+}
+
+// CloseQuestion removes the buttons of the newest message.
+func (c fakeChannel) CloseQuestion(_ context.Context, _ channels.Chat, id, _ string) error {
+	if !c.net.isVisible(id, "") {
+		return &channels.SendError{Err: errMissing, Permanent: true}
+	}
+	return withLock(c.net, func() error { c.net.buttons = nil; return nil })
 }
 
 // withLock calls read while the network is locked.

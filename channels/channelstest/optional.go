@@ -20,6 +20,7 @@ var optionalChecks = []check{
 	{"Editor: Remove works after a restart", removeWorksAfterRestart},
 	{"Replacer: Replace lasts and may be repeated", replaceMayBeRepeated},
 	{"Replacer: a removed message is ErrGone", replaceOfRemovedIsGone},
+	{"QuestionCloser: a closed question has no buttons", closedQuestionHasNoButtons},
 	{"Drafter: a draft replaces the one before it and is no message", draftIsShown},
 	{"Drafter: a message replaces the draft", messageReplacesDraft},
 	{"Reactor: a reaction replaces the one before it", reactionIsReplaced},

@@ -163,6 +163,38 @@ func removeWorksAfterRestart(ctx context.Context, fx fixture) error {
 	return fx.checkVisible()
 }
 
+func closedQuestionHasNoButtons(ctx context.Context, fx fixture) error {
+	closer, err := optionalInterface[channels.QuestionCloser](fx)
+	if err == nil {
+		err = requireField(fx.PressButton != nil, "PressButton")
+	}
+	if err != nil {
+		return err
+	}
+	plan, err := fx.Channel.Plan(channels.Message{
+		Chat: fx.Chat, Kind: channels.Answer, Text: "Which one?", Buttons: []channels.Button{{Label: "Red", Data: "red", Stays: true}},
+	})
+	if err != nil || len(plan) != 1 {
+		return errors.Join(fmt.Errorf("a question is planned as %d calls", len(plan)), err)
+	}
+	receipt, err := fx.Channel.Send(ctx, plan[0])
+	for range 2 {
+		if err == nil {
+			err = closer.CloseQuestion(ctx, fx.Chat, receipt.ID, "no answer")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("close question: %w", err)
+	}
+	if fx.PressButton("Red") == nil {
+		return errors.New("a button of a closed question can be pressed")
+	}
+	if err := closer.CloseQuestion(ctx, fx.Chat, receipt.ID+"0", "no answer"); !isPermanent(err) {
+		return fmt.Errorf("closing an unknown question returns %w, which is not a permanent *SendError", errOrNil(err))
+	}
+	return nil
+}
+
 // sendReplaceable sends an answer and returns the Replacer, the ID of the answer, and the plan of
 // another answer.
 func sendReplaceable(ctx context.Context, fx fixture) (channels.Replacer, string, channels.Outgoing, error) {

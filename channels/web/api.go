@@ -103,7 +103,7 @@ func (c *Channel) respondError(w http.ResponseWriter, r *http.Request, err error
 	case errors.Is(err, history.ErrNoButton):
 		p = requestError{http.StatusNotFound, "This button no longer exists."}
 	case errors.Is(err, history.ErrAlreadyPressed):
-		p = requestError{http.StatusConflict, "This question was answered already."}
+		p = requestError{http.StatusConflict, "This question is no longer open."}
 	case errors.Is(err, history.ErrTooManyWaiting):
 		p = requestError{http.StatusTooManyRequests, "Too many messages are waiting in this chat. Try again later."}
 	case r.Context().Err() != nil: // nobody waits for the answer

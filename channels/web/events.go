@@ -20,7 +20,9 @@ type message struct {
 	Media   []media           `json:"media"`
 	Buttons []channels.Button `json:"buttons"`
 	// Pressed is the data of the pressed button, or "".
-	Pressed  string    `json:"pressed,omitempty"`
+	Pressed string `json:"pressed,omitempty"`
+	// Outcome is that of a question that was closed without a press, or "".
+	Outcome  string    `json:"outcome,omitempty"`
 	Time     time.Time `json:"time"`
 	ClientID string    `json:"client_id,omitempty"`
 	ReplyTo  string    `json:"reply_to,omitempty"` // ID of the message that this one answers
@@ -36,6 +38,14 @@ type media struct {
 	Height int    `json:"height,omitempty"`
 }
 
+// closeEvent says that a question is closed.
+type closeEvent struct {
+	Seq     int64  `json:"seq"`
+	Chat    string `json:"chat"`
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"`
+}
+
 // pressEvent says that a button was pressed.
 type pressEvent struct {
 	Seq  int64  `json:"seq"`
@@ -44,11 +54,21 @@ type pressEvent struct {
 	Data string `json:"data"`
 }
 
-// toStreamEvent returns the stream event of a stored event.
+// toStreamEvent returns the stream event of a stored event; nil: there is none. An inserted message
+// is streamed when it is inserted, with its earlier number.
 func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
-	f := &streamEvent{name: e.Type, seq: e.Seq, owner: e.Owner, data: func() any { return c.toMessage(e) }}
-	if e.Type == history.Pressed {
+	f := &streamEvent{name: e.Type, seq: e.Seq, owner: e.Owner}
+	switch m := e.Message; {
+	case e.Type == history.Pressed:
 		f.data = func() any { return pressEvent{e.Seq, e.Chat, e.ID, e.Data} }
+	case e.Type == history.Closed:
+		f.data = func() any { return closeEvent{e.Seq, e.Chat, e.ID, e.Outcome} }
+	case e.Type == history.Inserted && m != nil:
+		f.name, f.data = history.Message, func() any { return c.toMessage(*m) }
+	case e.Type == history.Message && !e.Inserted:
+		f.data = func() any { return c.toMessage(e) }
+	default:
+		return nil
 	}
 	return f
 }
@@ -56,7 +76,7 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 func (c *Channel) toMessage(e history.Event) message {
 	m := message{
 		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Details: e.Details, Media: []media{}, Buttons: nonNil(e.Buttons),
-		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
+		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 	}
 	if e.From == fromBot {
 		m.HTML = c.rendered.html(e.Seq, e.Body)

@@ -52,6 +52,11 @@ func renderMarkdown(text string) (out string) {
 	return strings.TrimSpace(htmlPolicy().Sanitize(channels.SanitizeBidiText(string(w.out))))
 }
 
+// plainText returns the text of Markdown without its formatting.
+func plainText(text string) string {
+	return strings.TrimSpace(html.UnescapeString(bluemonday.StrictPolicy().Sanitize(renderMarkdown(text))))
+}
+
 // renderPlain returns a text that is not Markdown as HTML.
 func renderPlain(text string) string {
 	if text == "" {

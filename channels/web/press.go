@@ -1,9 +1,12 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
+	"nanobot/channels"
 	"nanobot/channels/web/history"
 )
 
@@ -12,6 +15,19 @@ const maxPressBody = 16 << 10
 
 // pressPrefix separates the IDs of presses from those of messages.
 const pressPrefix = "press-"
+
+// CloseQuestion shows the outcome of a question instead of its buttons.
+func (c *Channel) CloseQuestion(ctx context.Context, chat channels.Chat, id, outcome string) error {
+	h, err := c.openHistory()
+	if err != nil {
+		return err
+	}
+	err = h.CloseQuestion(ctx, chat.ID, id, plainText(outcome))
+	if errors.Is(err, history.ErrNoMessage) {
+		return &channels.SendError{Err: err, Permanent: true}
+	}
+	return err
+}
 
 // postPress presses a button of a stored message, which is possible once, or of a transient
 // message. A button that stays can be pressed repeatedly.

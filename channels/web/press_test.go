@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,47 @@ func TestAButtonIsPressedOnceAndEverybodySeesIt(t *testing.T) {
 	r.getJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
 	if m := page.Messages[1]; m["pressed"] != "answer:2" || len(m["buttons"].([]any)) != 2 {
 		t.Errorf("kept was %+v", m)
+	}
+}
+
+func TestAClosedQuestionHasItsOutcomeInsteadOfButtonsAlsoAfterARestart(t *testing.T) {
+	r := newFixture(t)
+	const chat = "web-a-known-to-nobody-else"
+	r.postText("ann", chat, "ask me")
+	m := answerTo(chat, "Which one?")
+	m.Buttons = []channels.Button{{Label: "Red", Data: "answer:1"}, {Label: "Blue", Data: "answer:2", Stays: true}}
+	closed, pressed := r.sendAsBot(m, "k1").ID, r.sendAsBot(m, "k2").ID
+	early := r.openStream("ann", "")
+	seen := early.next("ready").id
+	if status, _ := r.postJSON("ann", "/api/chats/"+chat+"/press", object{"message": pressed, "data": "answer:1"}); status != 202 {
+		t.Fatalf("the press is answered %d", status)
+	}
+	for _, outcome := range []string{`no \<b\>answer\&`, "another outcome"} {
+		for _, id := range []string{closed, pressed} {
+			if err := r.ch.CloseQuestion(t.Context(), m.Chat, id, outcome); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.sendAsBot(answerTo(chat, "the end"), "")
+	r.restart()
+	for _, tab := range []*stream{early, r.openStream("ann", seen)} {
+		if e := tab.next("closed"); e.data["id"] != closed || e.data["outcome"] != "no <b>answer&" || e.data["chat"] != chat || e.id == "" {
+			t.Errorf("told was %+v", e)
+		}
+		if tab.next("message"); len(slices.DeleteFunc(slices.Clone(tab.all), func(e event) bool { return e.name != "closed" })) != 1 {
+			t.Errorf("told was %+v", tab.all)
+		}
+	}
+	for _, data := range []string{"answer:1", "answer:2"} {
+		if status, _ := r.postJSON("ann", "/api/chats/"+chat+"/press", object{"message": closed, "data": data}); status != 409 {
+			t.Errorf("a press of %s is answered %d", data, status)
+		}
+	}
+	var page struct{ Messages []object }
+	r.getJSON("ann", "/api/chats/"+chat+"/messages", &page)
+	if m := page.Messages; m[1]["outcome"] != "no <b>answer&" || m[2]["outcome"] != nil || m[2]["pressed"] != "answer:1" {
+		t.Errorf("stored is %+v", m)
 	}
 }
 

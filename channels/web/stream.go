@@ -117,7 +117,9 @@ func (c *Channel) catchUp(ctx context.Context, s *stream, m missedEvents) {
 			return
 		}
 		for _, e := range events {
-			s.write(c.toStreamEvent(e).encode())
+			if f := c.toStreamEvent(e); f != nil {
+				s.write(f.encode())
+			}
 			m.after = e.Seq
 		}
 		s.flush()

@@ -17,6 +17,7 @@ type transientID struct{ chat, id string }
 // belongs to does not survive a restart.
 type transient struct {
 	since   time.Time
+	seq     int64 // reserved in the history, so that it can be stored in place; 0: none
 	buttons []channels.Button
 	event   *streamEvent // also has the owner
 }
@@ -41,11 +42,20 @@ type chatEvent struct {
 	ID   string `json:"id,omitempty"`
 }
 
-// showTransient shows a transient message.
+// showTransient shows a transient message. Progress may be stored later: above the messages that
+// are sent meanwhile, as on networks where it is edited.
 func (c *Channel) showTransient(ctx context.Context, id string, o channels.Outgoing) error {
-	owner, err := c.chatOwner(ctx, o.Chat.ID)
+	h, err := c.openHistory()
+	if err != nil {
+		return err
+	}
+	t := transient{since: time.Now().UTC().Truncate(time.Millisecond)}
+	owner, _, err := h.ChatOwner(ctx, o.Chat.ID)
+	if err == nil && o.Kind == channels.Progress {
+		t.seq, err = h.Reserve(ctx, o.Chat.ID, id)
+	}
 	if err == nil {
-		c.hub.showTransient(transientID{o.Chat.ID, id}, owner, o)
+		c.hub.showTransient(transientID{o.Chat.ID, id}, owner, t, o)
 	}
 	return err
 }
@@ -74,15 +84,15 @@ func (c *Channel) storeTransient(ctx context.Context, id string, o channels.Outg
 	if err != nil {
 		return err
 	}
-	d.Key = "stored " + o.Chat.ID + " " + id
-	if !c.hub.hasTransient(key) {
-		_, found, err := h.EventByKey(ctx, d.Key)
+	seq := c.hub.reservedSeq(key)
+	if seq == 0 {
+		found, err := h.HasMessage(ctx, o.Chat.ID, id)
 		if !found && err == nil {
 			err = &channels.SendError{Err: errNoTransient, Permanent: true}
 		}
 		return err
 	}
-	if _, _, err := h.Append(ctx, d); err != nil {
+	if err := h.Insert(ctx, seq, d); err != nil {
 		return err
 	}
 	c.hub.removeTransient(key)
@@ -106,10 +116,10 @@ func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 }
 
 // showTransient sends a transient message to all watchers, also to those that connect later.
-func (h *hub) showTransient(id transientID, owner string, o channels.Outgoing) {
+func (h *hub) showTransient(id transientID, owner string, t transient, o channels.Outgoing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.setTransient(id, owner, time.Now().UTC().Truncate(time.Millisecond), o)
+	h.setTransient(id, owner, t, o)
 }
 
 // editTransient reports false if the transient message does not exist.
@@ -118,22 +128,27 @@ func (h *hub) editTransient(id transientID, o channels.Outgoing) bool {
 	defer h.mu.Unlock()
 	b := h.transients[id]
 	if b != nil {
-		h.setTransient(id, b.event.owner, b.since, o)
+		h.setTransient(id, b.event.owner, *b, o)
 	}
 	return b != nil
 }
 
-func (h *hub) hasTransient(id transientID) bool {
+// reservedSeq returns the reserved number of a transient message; 0: there is none.
+func (h *hub) reservedSeq(id transientID) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.transients[id] != nil
+	if b := h.transients[id]; b != nil {
+		return b.seq
+	}
+	return 0
 }
 
-func (h *hub) setTransient(id transientID, owner string, since time.Time, o channels.Outgoing) {
+func (h *hub) setTransient(id transientID, owner string, t transient, o channels.Outgoing) {
 	f := &streamEvent{name: "progress", owner: owner, data: func() any {
-		return progressEvent{Chat: id.chat, ID: id.id, HTML: renderOutgoing(o), Text: o.Text, Since: since, Buttons: nonNil(o.Buttons), Draft: o.Kind == channels.Draft}
+		return progressEvent{Chat: id.chat, ID: id.id, HTML: renderOutgoing(o), Text: o.Text, Since: t.since, Buttons: nonNil(o.Buttons), Draft: o.Kind == channels.Draft}
 	}}
-	h.transients[id] = &transient{since: since, buttons: o.Buttons, event: f}
+	t.buttons, t.event = o.Buttons, f
+	h.transients[id] = &t
 	h.notifyWatchers(f)
 }
 

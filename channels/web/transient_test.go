@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,6 +184,50 @@ func TestAnEditWithDetailsIsStored(t *testing.T) {
 	var se *channels.SendError
 	if err := r.ch.Edit(t.Context(), "unknown", plan[0]); !errors.As(err, &se) || !se.Permanent {
 		t.Errorf("an edit of an unknown message returns %v", err)
+	}
+}
+
+func TestAStoredBoardIsAboveTheAnswersThatWereSentMeanwhile(t *testing.T) {
+	r := newFixture(t)
+	const chat = "web-a-known-to-nobody-else"
+	r.postText("ann", chat, "go")
+	early := r.openStream("ann", "")
+	before := early.next("ready").id
+	id := r.sendAsBot(progressIn(chat, "⏳ one"), "").ID
+	r.sendAsBot(progressIn(chat, "⏳ another that is never stored"), "")
+	r.sendAsBot(answerTo(chat, "the answer"), "k1")
+	between := early.next("message").id
+	m := progressIn(chat, "✓ 2 steps")
+	m.Buttons, m.Details = nil, "- `ls`"
+	plan, err := r.ch.Plan(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
+		t.Fatal(err)
+	}
+	if e := early.next("message"); e.data["id"] != id || e.id == between {
+		t.Errorf("told was %+v, the answer has %s", e, between)
+	}
+	var page struct{ Messages []object }
+	r.getJSON("ann", "/api/chats/"+chat+"/messages", &page)
+	if all := page.Messages; len(all) != 3 || all[1]["text"] != "✓ 2 steps" || all[2]["text"] != "the answer" || all[1]["seq"].(float64) >= all[2]["seq"].(float64) {
+		t.Errorf("stored is %+v", all)
+	}
+	r.sendAsBot(answerTo(chat, "the end"), "k2")
+	for _, after := range []string{before, between} { // each message comes once, wherever the stream resumes
+		tab := r.openStream("ann", after)
+		var got []string
+		for len(got) == 0 || got[len(got)-1] != "the end" {
+			got = append(got, tab.next("message").data["text"].(string))
+		}
+		want := []string{"the answer", "✓ 2 steps", "the end"}
+		if after == between {
+			want = want[1:]
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %s the stream has %q", after, got)
+		}
 	}
 }
 

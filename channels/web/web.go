@@ -71,6 +71,7 @@ type Channel struct {
 var (
 	_ channels.Channel        = (*Channel)(nil)
 	_ channels.Editor         = (*Channel)(nil)
+	_ channels.QuestionCloser = (*Channel)(nil)
 	_ channels.FileLimiter    = (*Channel)(nil)
 	_ channels.Typer          = (*Channel)(nil)
 	_ channels.Repeater       = (*Channel)(nil)
@@ -135,7 +136,9 @@ func (c *Channel) checkDamage(err error) error {
 
 // onStored sends a stored event to all watchers, and wakes Run if the gateway is to receive it.
 func (c *Channel) onStored(e history.Event) {
-	c.hub.publish(c.toStreamEvent(e))
+	if f := c.toStreamEvent(e); f != nil {
+		c.hub.publish(f)
+	}
 	if e.From != fromBot {
 		c.wakeRun()
 	}

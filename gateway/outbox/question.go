@@ -59,8 +59,10 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 // KeepsButtons reports whether the buttons of an approval stay after a press, because the press may
 // be refused. This requires that ShowOutcome can remove them.
 func (o *Outbox) KeepsButtons(chat channels.Chat) bool {
-	_, ok := o.o.Channels[chat.Channel].(channels.Replacer)
-	return ok
+	ch := o.o.Channels[chat.Channel]
+	_, replaces := ch.(channels.Replacer)
+	_, closes := ch.(channels.QuestionCloser)
+	return replaces || closes
 }
 
 // QuestionText returns a question with its options as a numbered list.
@@ -72,17 +74,12 @@ func QuestionText(text string, options []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// ShowOutcome edits the message of a question to show its outcome instead of the options and
-// buttons, where messages can be edited. The edit is cosmetic: nobody waits for it, and it is not
-// repeated after a crash.
+// ShowOutcome shows the outcome of a question instead of its buttons, where the channel can do
+// that; if it can replace messages, also instead of the options. The change is cosmetic: nobody
+// waits for it, and it is not repeated after a crash.
 func (o *Outbox) ShowOutcome(q store.Question, how string) {
-	ch := o.o.Channels[q.Chat.Channel]
-	r, ok := ch.(channels.Replacer)
-	if !ok {
-		return
-	}
-	out, ok := outcomeMessage(ch, q, how)
-	if !ok {
+	change := changeToOutcome(o.o.Channels[q.Chat.Channel], q, how)
+	if change == nil {
 		return
 	}
 	o.spawn(func(ctx context.Context) {
@@ -90,7 +87,7 @@ func (o *Outbox) ShowOutcome(q store.Question, how string) {
 		defer cancel()
 		id := o.awaitReceipt(ctx, q)
 		for id != "" {
-			_, err := r.Replace(ctx, id, out)
+			err := change(ctx, id)
 			var se *channels.SendError
 			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstBackoff)) {
 				if err != nil {
@@ -100,6 +97,25 @@ func (o *Outbox) ShowOutcome(q store.Question, how string) {
 			}
 		}
 	})
+}
+
+// changeToOutcome returns the call that shows the outcome of a question in the message with an ID;
+// nil: the channel cannot.
+func changeToOutcome(ch channels.Channel, q store.Question, how string) func(ctx context.Context, id string) error {
+	switch c := ch.(type) {
+	case channels.Replacer:
+		out, ok := outcomeMessage(ch, q, how)
+		if !ok {
+			return nil
+		}
+		return func(ctx context.Context, id string) error {
+			_, err := c.Replace(ctx, id, out)
+			return err
+		}
+	case channels.QuestionCloser:
+		return func(ctx context.Context, id string) error { return c.CloseQuestion(ctx, q.Chat, id, how) }
+	}
+	return nil
 }
 
 // awaitReceipt returns the network's ID of a question, which may still be on its way; "" if it does

@@ -17,7 +17,8 @@ var (
 	ErrNotOwner       = errors.New("the chat belongs to another user")
 	ErrTooManyWaiting = errors.New("too many messages are waiting in this chat")
 	ErrNoButton       = errors.New("there is no such button")
-	ErrAlreadyPressed = errors.New("a button of this message was pressed already")
+	ErrAlreadyPressed = errors.New("the question is no longer open")
+	ErrNoMessage      = errors.New("there is no such message")
 )
 
 // Actor is the user who does something. With All set the user may use every chat, otherwise only
@@ -137,7 +138,7 @@ func insertEvent(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 // press waits for the gateway.
 func (h *History) Press(ctx context.Context, d NewEvent) (e Event, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		m, found, err := scanEvent(tx.Query(selectEvents+" WHERE e.chat = ? AND e.id = ? AND e.type = 'message'", d.Chat, d.ID))
+		m, found, err := scanEvent(tx.Query(selectMessage, d.Chat, d.ID))
 		at := slices.IndexFunc(m.Buttons, func(b channels.Button) bool { return b.Data == d.Data })
 		switch {
 		case err != nil:
@@ -146,7 +147,7 @@ func (h *History) Press(ctx context.Context, d NewEvent) (e Event, err error) {
 			return nil, refusal{ErrNoButton}
 		case !d.Actor.canUse(m.Owner):
 			return nil, refusal{ErrNotOwner}
-		case m.Pressed != "":
+		case m.Pressed != "" || m.Outcome != "":
 			return nil, refusal{ErrAlreadyPressed}
 		}
 		d.Type, d.ForGateway = Pressed, true

@@ -23,18 +23,26 @@ import (
 const (
 	Message = "message"
 	Pressed = "pressed"
+	// Closed says that a question is closed.
+	Closed = "closed"
+	// Inserted says that a message was stored at a reserved number, before later events.
+	Inserted = "inserted"
+	// reserved is a number that a message may get later.
+	reserved = "reserved"
 )
 
-// Event is a message, or the press of a button.
+// Event is a message, or a change of one.
 type Event struct {
 	Seq   int64 // sequence number among all events
 	Chat  string
 	Owner string // owner of the chat
 	Type  string
-	ID    string // ID of the message; for a press, of the message with the button
+	ID    string // ID of the message; for other events, of the message that they change
 	Time  time.Time
 	// Pressed is the data of the pressed button under this message, or "".
 	Pressed string
+	// Message is the inserted message of an event of the type Inserted; nil if it was deleted.
+	Message *Event
 	Body
 }
 
@@ -49,6 +57,8 @@ type Body struct {
 	Buttons  []channels.Button `json:"buttons,omitempty"`
 	ClientID string            `json:"client_id,omitempty"`
 	ReplyTo  string            `json:"reply_to,omitempty"` // ID of the message that this one answers
+	Outcome  string            `json:"outcome,omitempty"`  // of a closed question; the buttons have no effect
+	Inserted bool              `json:"inserted,omitempty"` // the message has a reserved number; an Inserted event follows
 	Data     string            `json:"data,omitempty"`     // of the pressed button
 	Press    string            `json:"press,omitempty"`    // ID of the press itself
 	Terminal *Terminal         `json:"terminal,omitempty"` // the screen that Text shows without colours

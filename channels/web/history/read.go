@@ -21,6 +21,8 @@ type Chat struct {
 const selectEvents = `SELECT e.seq, e.chat, c.owner, e.type, e.id, e.time, coalesce(e.pressed, ''), e.body
 	FROM events e JOIN chats c ON c.id = e.chat`
 
+const selectMessage = selectEvents + " WHERE e.chat = ? AND e.id = ? AND e.type = 'message'"
+
 // maxReadBytes bounds the size of the events that one call reads, unless a single one is larger.
 const maxReadBytes = 2 << 20
 
@@ -64,11 +66,32 @@ func (h *History) EventByKey(ctx context.Context, key string) (Event, bool, erro
 	return scanEvent(h.read.QueryContext(ctx, selectEvents+" WHERE e.key = ?", key))
 }
 
+// HasMessage reports whether a chat has the message with an ID.
+func (h *History) HasMessage(ctx context.Context, chat, id string) (bool, error) {
+	m, err := findMessage(h.read.QueryContext(ctx, selectMessage, chat, id))
+	return m != nil, err
+}
+
 // Events returns some of the events after one number and up to another that the actor may see,
 // oldest first.
 func (h *History) Events(ctx context.Context, after, upTo int64, p Actor, limit int) ([]Event, error) {
-	return scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.seq > ? AND e.seq <= ? AND (? OR c.owner = ?) ORDER BY e.seq LIMIT ?",
+	events, err := scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.seq > ? AND e.seq <= ? AND e.type <> 'reserved' AND (? OR c.owner = ?) ORDER BY e.seq LIMIT ?",
 		after, upTo, p.All, p.User, limit))
+	for i := range events {
+		if e := &events[i]; err == nil && e.Type == Inserted {
+			e.Message, err = findMessage(h.read.QueryContext(ctx, selectMessage, e.Chat, e.ID))
+		}
+	}
+	return events, err
+}
+
+// findMessage returns the only message of a query; nil if there is none.
+func findMessage(rows *sql.Rows, err error) (*Event, error) {
+	m, found, err := scanEvent(rows, err)
+	if !found || err != nil {
+		return nil, err
+	}
+	return &m, nil
 }
 
 // Waiting returns some of the events after a number that the gateway has not received, oldest

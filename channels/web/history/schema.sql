@@ -10,8 +10,8 @@ CREATE INDEX chats_by_time ON chats (updated);
 CREATE TABLE events (
 	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
 	chat    TEXT NOT NULL,
-	type    TEXT NOT NULL, -- message or pressed
-	id      TEXT NOT NULL, -- of the message; of a press, the message that the button is under
+	type    TEXT NOT NULL, -- message, pressed, closed, inserted or reserved
+	id      TEXT NOT NULL, -- of the message; of other events, the message that they change
 	time    INTEGER NOT NULL,
 	key     TEXT,          -- what must not happen twice
 	taken   INTEGER NOT NULL, -- 0: the gateway does not have it yet

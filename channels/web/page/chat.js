@@ -1,7 +1,7 @@
 // The conversation: stored and unsent messages, and the list of chats.
-import { $, h, button, setChildren, update, announce, unseen, at, day, duration, moment } from './dom.js';
+import { $, h, button, setChildren, update, announce, unseen, at, day, moment } from './dom.js';
 import { get, history, press } from './api.js';
-import { body, bubble, buttons, chose, sending } from './message.js';
+import { body, bubble, buttons, isClosed, result, sending } from './message.js';
 import { composer } from './composer.js';
 import { outbox, random } from './outbox.js';
 
@@ -68,7 +68,7 @@ export function chatView(onOpen, onError) {
 
 	function show(m) {
 		const old = shown.get(m.id);
-		if (old && (old.message.pressed || !m.pressed)) return; // only presses change a message
+		if (old && (isClosed(old.message) || !isClosed(m))) return; // nothing else changes a message
 		const e = bubble(m, choose);
 		shown.set(m.id, e);
 		if (old) old.replaceWith(e);
@@ -81,6 +81,12 @@ export function chatView(onOpen, onError) {
 			x.querySelector('.day')?.remove();
 			if (!before || day(before.time) !== day(x.message.time)) x.prepend(h('p.day', day(x.message.time)));
 		}
+	}
+
+	// close shows the result of a question instead of its buttons.
+	function close(e, how) {
+		e.message = { ...e.message, ...how };
+		e.querySelector('.choices')?.replaceWith(result(e.message));
 	}
 
 	function drawWelcome() {
@@ -119,11 +125,10 @@ export function chatView(onOpen, onError) {
 	}
 
 	function drawLive() {
-		const p = running.get(current), s = p ? Math.floor((Date.now() - at(p.since)) / 1000) : 0;
+		const p = running.get(current);
 		$('live').hidden = !p && !(typing.get(current) > Date.now());
-		$('elapsed').textContent = p ? (s < 10 ? s + ' s' : duration(s * 1000)) : '';
 		const screen = () => $('now').querySelector('.screen'), x = screen()?.scrollLeft;
-		update($('now'), p?.html, () => [(p && body(p)) || 'Working…']);
+		update($('now'), [p?.html], () => [(p && body(p)) || 'Working…']);
 		if (x && screen()) screen().scrollLeft = x;
 		update($('acts'), [p?.id, p?.buttons], () => [p?.buttons?.length > 0 && buttons(p, choose)]);
 		drawWelcome();
@@ -250,7 +255,7 @@ export function chatView(onOpen, onError) {
 					return drawDraft(p);
 				}
 				const first = !running.has(p.chat);
-				p.html = p.html.replace('⏳ ', '').replace(/ \((\d+[hms])+\)(?=<\/p>(<pre|$))/, ''); // the page shows the time itself
+				p.html = p.html.replace('⏳ ', ''); // the page has a spinner
 				running.set(p.chat, p);
 				if (p.chat === current) drawLive();
 				if (!first) return;
@@ -272,8 +277,11 @@ export function chatView(onOpen, onError) {
 			pressed(p) {
 				const e = p.chat === current && shown.get(p.id);
 				if (!e || e.message.buttons.some((b) => b.stays && b.data === p.data)) return;
-				e.querySelector('.choices')?.replaceWith(chose(e.message, p.data));
-				e.message = { ...e.message, pressed: p.data };
+				close(e, { pressed: p.data });
+			},
+			closed(p) {
+				const e = p.chat === current && shown.get(p.id);
+				if (e) close(e, { outcome: p.outcome });
 			},
 		},
 	};

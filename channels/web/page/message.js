@@ -48,7 +48,7 @@ export function bubble(m, press) {
 	const e = h(mine ? 'li.mine' : 'li.theirs', { 'data-kind': m.kind },
 		unseen(mine ? 'You:' : m.kind === 'error' ? 'Error:' : 'nanobot:'),
 		h('div.bubble', body(m), gallery(m.media || [])),
-		m.buttons?.length > 0 && (m.pressed ? chose(m, m.pressed) : buttons(m, press)),
+		m.buttons?.length > 0 && (isClosed(m) ? result(m) : buttons(m, press)),
 		h('time', { datetime: m.time }, clock(m.time)));
 	e.message = m;
 	return e;
@@ -60,8 +60,11 @@ export function buttons(m, press) {
 	return row;
 }
 
-// chose replaces the buttons once one was pressed.
-export const chose = (m, data) => h('p.chose', 'Chosen: ' + (m.buttons.find((b) => b.data === data)?.label || data));
+export const isClosed = (m) => m.pressed || m.outcome;
+
+// result replaces the buttons once one was pressed, or the question is closed.
+export const result = (m) => h('p.result', m.outcome ? '→ ' + m.outcome
+	: 'Chosen: ' + (m.buttons.find((b) => b.data === m.pressed)?.label || m.pressed));
 
 // sending is an unsent message.
 export const sending = (item) => h('li.mine', unseen('You:'),
