@@ -223,6 +223,11 @@ func (a *api) checkMessages() {
 	post(409, a.ann, here, press, isJSON, body)
 	a.next("pressed")
 	a.next("message", `"text":"thanks"`)
+	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "ask"}`)
+	a.next("message", "Which one?")
+	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "red"}`)
+	a.next("closed", "Red")
+	a.next("message", `"text":"thanks"`)
 
 	get(200, a.ann, "/api/chats", "")
 	var all struct {
