@@ -101,9 +101,10 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 			}
 		}
 		if f.Kind == terminal.Progress {
-			f.Screen, f.Buttons = nil, nil
+			f.Screen = nil
 		}
-		return r.send(sending, turn.FrameMessage(g.saveProtocolFiles(in.Chat.ID, f, log)))
+		f.Buttons = nil // the person types commands
+		return r.send(sending, directMessage(g.saveProtocolFiles(in.Chat.ID, f, log)))
 	})
 	if err != nil {
 		log.Error("turn failed", zap.Duration("took", time.Since(began)), zap.Error(err))
@@ -114,6 +115,15 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	}
 	log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), zap.Duration("took", time.Since(began)))
 	return out, nil
+}
+
+// directMessage returns the chat message for a frame. The choices of the person are its buttons.
+func directMessage(f terminal.Frame) channels.Message {
+	m := turn.FrameMessage(f)
+	for _, label := range f.Choices {
+		m.Buttons = append(m.Buttons, channels.Button{Label: label, Data: label})
+	}
+	return m
 }
 
 // boardDiff finds the new lines of a board.

@@ -197,7 +197,9 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) erro
 	defer func() { closeFiles(f.Checked) }()
 	for _, path := range f.Media {
 		if len(f.Checked) == maxOpenFiles {
-			err := emit(f)
+			part := f
+			part.Choices = nil // the last part has them
+			err := emit(part)
 			closeFiles(f.Checked)
 			f.Text, f.Checked, begun = "", nil, true
 			if err != nil {

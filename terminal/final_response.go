@@ -34,6 +34,7 @@ type FinalResponse struct {
 	remarks     []string
 	remarkCount int
 	shown       bool
+	flush       func(followed bool) error // see FlushFirst
 }
 
 // CollectLines passes each line of an output to handle, and returns the FinalResponse to which
@@ -92,6 +93,10 @@ func (r *FinalResponse) AddRemark(s string) {
 	}
 }
 
+// FlushFirst sets a function that Emit calls first, to emit a message that the agent has not
+// finished. followed says that a message or an error follows it.
+func (r *FinalResponse) FlushFirst(flush func(followed bool) error) { r.flush = flush }
+
 // MarkShown records that the user has already been shown a message.
 func (r *FinalResponse) MarkShown() { r.shown = true }
 
@@ -102,6 +107,11 @@ const NoOutput = "(no output)"
 // are appended to the last of them.
 func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	out := r.outcome(end)
+	if r.flush != nil {
+		if err := r.flush(r.HasContent(t.Final, end)); err != nil {
+			return out, fmt.Errorf("emit unfinished message: %w", err)
+		}
+	}
 	text, _ := r.PlainText()
 	failure, code := r.failureText(t.Final, out.Status)
 	tail := r.appendix(t.Final, out, end)

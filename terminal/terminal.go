@@ -192,6 +192,8 @@ type Frame struct {
 	Screen *screen.Snapshot
 	// Buttons are commands that a Board or a Message offers.
 	Buttons []ControlButton
+	// Choices are texts that a Message offers as buttons. A press is the person's next message.
+	Choices []string
 	// Step is the number of the step that a Progress shows; 0: it counts no steps.
 	Step int
 	// Fold, of the last Board of a turn, is what stays of the board after the turn; nil: nothing.

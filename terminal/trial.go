@@ -17,7 +17,7 @@ func (t *Trial) StderrSuffix() string {
 }
 
 // FrameTypes are the types of frames that an agent may print.
-func FrameTypes() []string { return []string{"message", "progress", "error", "log", "ask"} }
+func FrameTypes() []string { return []string{"message", "delta", "progress", "error", "log", "ask"} }
 
 // CountFrames counts the lines of output that are frames, by type, and the other lines.
 func (t *Trial) CountFrames() (frames map[string]int, plain int) {

@@ -37,6 +37,7 @@ type Channel struct {
 	mu      sync.Mutex
 	printer Printer
 	sent    int
+	choices []string // the buttons of the last message; the person types a number or a label
 }
 
 var _ channels.Channel = (*Channel)(nil)
@@ -76,11 +77,30 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		case strings.TrimSpace(text) == "":
 			continue
 		}
-		if err := receive(ctx, c.Incoming(text, nil)); err != nil && ctx.Err() == nil {
+		if err := receive(ctx, c.Incoming(c.takeChoice(text), nil)); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// takeChoice returns the label of the button that the person has typed, by its number or in other
+// letters, or else the text as it is. Buttons can be chosen until the person's next message.
+func (c *Channel) takeChoice(text string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	choices := c.choices
+	c.choices = nil
+	typed := strings.TrimSpace(text)
+	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(choices) {
+		return choices[n-1]
+	}
+	for _, label := range choices {
+		if strings.EqualFold(typed, label) {
+			return label
+		}
+	}
+	return text
 }
 
 // screenForm is the form of a message with a screen. The text of the message has both parts.
@@ -89,8 +109,8 @@ type screenForm struct {
 	Screen  string `json:"screen"`            // not Markdown
 }
 
-// Plan returns one call, since a terminal has no limits. The screen of progress is omitted, because
-// printed lines cannot be removed.
+// Plan returns one call, since a terminal has no limits. The screen and the buttons of progress are
+// omitted, because printed lines cannot be removed.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	var form []byte
 	if m.Screen != nil && m.Kind != channels.Progress {
@@ -100,11 +120,14 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		}
 		m.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
 	}
+	if m.Kind == channels.Progress {
+		m.Buttons = nil
+	}
 	if strings.TrimSpace(m.Text) == "" && len(m.Media) == 0 {
 		return nil, nil
 	}
 	return []channels.Outgoing{{
-		Chat: m.Chat, Kind: m.Kind, Text: m.Text, Code: m.Code, Media: m.Media, ReplyTo: m.ReplyTo, Form: form,
+		Chat: m.Chat, Kind: m.Kind, Text: m.Text, Code: m.Code, Media: m.Media, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form,
 	}}, nil
 }
 
@@ -117,6 +140,9 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	defer c.mu.Unlock()
 	if err := c.printer.Show(o); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+	}
+	if len(o.Buttons) > 0 {
+		c.choices = buttonLabels(o)
 	}
 	c.sent++
 	return channels.Receipt{ID: strconv.Itoa(c.sent)}, nil

@@ -13,17 +13,19 @@ import (
 	"nanobot/channels"
 )
 
-// JSONPrinter prints one object per line: {"kind":…,"text":…,"media":[…],"code":…}.
+// JSONPrinter prints one object per line:
+// {"kind":…,"text":…,"media":[…],"buttons":[…],"code":…}.
 type JSONPrinter struct{ Out io.Writer }
 
 // Show prints a message.
 func (p JSONPrinter) Show(o channels.Outgoing) error {
 	line := struct {
-		Kind  channels.Kind `json:"kind"`
-		Text  string        `json:"text"`
-		Media []string      `json:"media,omitempty"`
-		Code  string        `json:"code,omitempty"`
-	}{Kind: o.Kind, Text: o.Text, Code: o.Code}
+		Kind    channels.Kind `json:"kind"`
+		Text    string        `json:"text"`
+		Media   []string      `json:"media,omitempty"`
+		Buttons []string      `json:"buttons,omitempty"`
+		Code    string        `json:"code,omitempty"`
+	}{Kind: o.Kind, Text: o.Text, Buttons: buttonLabels(o), Code: o.Code}
 	for _, f := range o.Media {
 		line.Media = append(line.Media, pathOrName(f))
 	}
@@ -49,7 +51,7 @@ func (p TextPrinter) Show(o channels.Outgoing) error {
 	if o.Kind == channels.Progress {
 		w = p.Progress
 	}
-	_, err := io.WriteString(w, endLine(channels.SanitizeBidiText(o.Text))+fileLines(o))
+	_, err := io.WriteString(w, endLine(channels.SanitizeBidiText(o.Text))+fileLines(o)+buttonLines(o))
 	return err
 }
 
@@ -66,6 +68,23 @@ func fileLines(o channels.Outgoing) string {
 	var b strings.Builder
 	for _, f := range o.Media {
 		fmt.Fprintf(&b, "📎 %s (%s, %s)\n", printablePath(f), f.Kind, channels.HumanSize(f.Size))
+	}
+	return b.String()
+}
+
+// buttonLabels returns the labels of a message's buttons.
+func buttonLabels(o channels.Outgoing) (labels []string) {
+	for _, b := range o.Buttons {
+		labels = append(labels, b.Label)
+	}
+	return labels
+}
+
+// buttonLines returns a numbered line for each button of a message.
+func buttonLines(o channels.Outgoing) string {
+	var b strings.Builder
+	for i, label := range buttonLabels(o) {
+		fmt.Fprintf(&b, "  %d. %s\n", i+1, channels.SanitizeBidiText(label))
 	}
 	return b.String()
 }

@@ -40,7 +40,7 @@ func (p *TerminalPrinter) Show(o channels.Outgoing) error {
 	if err := p.clearProgress(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p.Out, p.render(o)+fileLines(o))
+	_, err := io.WriteString(p.Out, p.render(o)+fileLines(o)+buttonLines(o))
 	return err
 }
 

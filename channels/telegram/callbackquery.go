@@ -32,6 +32,7 @@ func newPress(p *callbackQuery) channels.Incoming {
 		Chat:  channels.Chat{Channel: Name, ID: at.String()},
 		ID:    "press-" + p.ID,
 		User:  p.From.toUser(),
+		Group: p.Message.isGroup(),
 		Press: strings.TrimPrefix(p.Data, keepButtonsPrefix),
 	}
 	if at.thread != 0 {

@@ -32,7 +32,7 @@ func newRun(std stdio) *cobra.Command {
 		Short: "Send one message to the agent and print the reply",
 		Long: `Run sends one message to the agent and prints the reply on stdout and progress on stderr.
 With --json it prints everything on stdout as it happens, one object per line:
-  {"kind":"progress|message|error","text":…,"media":[…],"code":…}
+  {"kind":"progress|message|error","text":…,"media":[…],"buttons":[…],"code":…}
 Root can use it only with bots that run as root.
 
 Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeout, 130 interrupted.`,

@@ -41,6 +41,7 @@ const webAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
 	slow) say progress working; touch up; while [ ! -e go ]; do sleep 0.01; done; say message done;;
 	ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
 		read -r answer; answer=${answer#*'"text":"'}; say message "you chose ${answer%%'"'*}";;
+	offer) echo '{"type":"delta","text":"Shall I"}'; echo '{"type":"message","text":"Shall I?","buttons":["Yes","No"]}';;
 	steal) echo "{\"type\":\"message\",\"text\":\"take\",\"media\":[\"$PWD/.nanobot/nanobot.db\",\"$PWD/.nanobot/web/history.db\"]}"; say message "env: $(env | tr '\n"' '  ')";;
 	"") say message "files: $(ls users/web-a-known-to-nobody-else | sed 's/^[^-]*-//' | tr '\n' ' ')";;
 	*) say message "re **$text**";;
@@ -261,6 +262,16 @@ func TestTheWebChatTalks(t *testing.T) {
 	}
 	ann.pressButton("web-a-known-to-nobody-else", q.data.ID, q.data.Buttons[1].Data)
 	if e := answer(); e.data.Text != "you chose Blue" {
+		t.Errorf("the answer is %+v", e)
+	}
+	// Buttons of the agent: a press is the next message.
+	ann.sendMessage("web-a-known-to-nobody-else", "offer")
+	q = answer()
+	if q.data.Text != "Shall I?" || len(q.data.Buttons) != 2 || q.data.Buttons[0].Label != "Yes" {
+		t.Fatalf("the offer is %+v", q)
+	}
+	ann.pressButton("web-a-known-to-nobody-else", q.data.ID, q.data.Buttons[0].Data)
+	if e := answer(); e.data.Text != "re **Yes**" {
 		t.Errorf("the answer is %+v", e)
 	}
 	// Files.

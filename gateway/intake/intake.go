@@ -40,6 +40,7 @@ type Store interface {
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	LoadDetails(ctx context.Context, inbound int64) (string, error)
+	Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error)
 }
 
 // Lanes queues messages and runs their turns.
@@ -252,6 +253,9 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 
 // route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
+	if choice, ok := outbox.ParseChoice(in.Press); ok {
+		return i.enqueueChoice(ctx, in, choice)
+	}
 	in.Text = startText(in)
 	c, args, own := i.parseCommand(in)
 	var ctl *control

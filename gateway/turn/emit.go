@@ -43,6 +43,7 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 	}
 	m.Notification = t.notificationOf(f)
 	m.Sequence = t.nextSequence(f)
+	m.AddChoices(f.Choices)
 	m.CopyContext = func(size int64) context.Context { return t.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { t.countCopy(running, size) }
 	if f.Kind == terminal.Message {

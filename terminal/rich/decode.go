@@ -25,7 +25,7 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 	frame := terminal.Frame{Kind: f.typ.kind(), Text: f.text.text()}
 	switch frame.Kind {
 	case terminal.Message:
-		frame.Media, frame.Silent = f.media.list(), f.silent.isTrue()
+		frame.Media, frame.Silent, frame.Choices = f.media.list(), f.silent.isTrue(), f.buttons.list()
 	case terminal.Error:
 		frame.Code = f.code.text()
 	case terminal.Log:
@@ -36,7 +36,7 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 }
 
 // fields are the raw values of the known keys.
-type fields struct{ typ, text, media, silent, code, level, id, options value }
+type fields struct{ typ, text, media, silent, buttons, code, level, id, options value }
 
 // valueOf returns a pointer to the value of a key, or nil for an unknown key.
 func (f *fields) valueOf(key []byte) *value {
@@ -49,6 +49,8 @@ func (f *fields) valueOf(key []byte) *value {
 		return &f.media
 	case "silent":
 		return &f.silent
+	case "buttons":
+		return &f.buttons
 	case "code":
 		return &f.code
 	case "level":
@@ -92,7 +94,7 @@ func (v value) isTrue() bool {
 
 // kind returns a frame's type, without an allocation for known types.
 func (v value) kind() terminal.Kind {
-	for _, k := range [...]terminal.Kind{terminal.Progress, terminal.Message, terminal.Error, terminal.Log, askKind} {
+	for _, k := range [...]terminal.Kind{terminal.Progress, terminal.Message, terminal.Error, terminal.Log, deltaKind, askKind} {
 		if len(v) == len(k)+2 && v[0] == '"' && string(v[1:len(v)-1]) == string(k) {
 			return k
 		}

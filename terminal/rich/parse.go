@@ -21,6 +21,7 @@ type parsedFrame struct {
 	Options []string        `json:"options,omitempty"`
 	Media   []string        `json:"media,omitempty"`
 	Silent  bool            `json:"silent,omitempty"`
+	Buttons []string        `json:"buttons,omitempty"`
 	Code    string          `json:"code,omitempty"`
 	Level   string          `json:"level,omitempty"`
 }
@@ -36,7 +37,7 @@ func parse(output, _ string) (object any, ok bool) {
 			return nil
 		}
 		read := parsedFrame{
-			Type: frame.Kind, Text: terminal.Clean(frame.Text), Media: frame.Media, Silent: frame.Silent, Code: frame.Code, Level: frame.Level,
+			Type: frame.Kind, Text: terminal.Clean(frame.Text), Media: frame.Media, Silent: frame.Silent, Buttons: frame.Choices, Code: frame.Code, Level: frame.Level,
 		}
 		if frame.Kind == askKind {
 			q := f.question()

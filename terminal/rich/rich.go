@@ -20,8 +20,11 @@ var _ terminal.Protocol = Protocol{}
 // Turn runs the agent and emits its frames as it prints them. If the agent may ask questions or get
 // more messages, stdin stays open after the envelope.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	s := newStream(t)
+	defer s.close()
+	t.Emit = s.emit
 	if !t.Interactive && t.Injections == nil {
-		return t.ReadLines(ctx, handleLines(t, func(q question) error { return logRefusal(t, q) }))
+		return t.ReadLines(ctx, handleLines(t, s, func(q question) error { return logRefusal(t, q) }))
 	}
 	k := &conversation{turn: t}
 	out, err := t.ReadLinesInteractive(ctx, func(ctx context.Context, stdin io.Writer) (terminal.LineFunc, func(terminal.AgentExit)) {
@@ -29,14 +32,14 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 		if t.Injections != nil {
 			k.goroutines.Go(func() { k.inject(ctx) })
 		}
-		return handleLines(t, func(q question) error { return k.askPerson(ctx, q) }), k.wait
+		return handleLines(t, s, func(q question) error { return k.askPerson(ctx, q) }), k.wait
 	})
 	out.Unread = k.unread
 	return out, err
 }
 
 // handleLines returns the LineFunc that emits frames and passes questions to ask.
-func handleLines(t terminal.Turn, ask func(question) error) terminal.LineFunc {
+func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.LineFunc {
 	var progress progressCounter
 	return func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
@@ -45,12 +48,20 @@ func handleLines(t terminal.Turn, ask func(question) error) terminal.LineFunc {
 		case !ok:
 			end.AddLine(line)
 			return nil
+		case frame.Kind == deltaKind:
+			end.FlushFirst(func(followed bool) error { return s.send(followed, end) })
+			return s.add(frame.Text)
 		case frame.Kind == askKind:
+			if t.Interactive { // the question comes below what the agent has written, and notifies the person
+				if err := s.send(true, end); err != nil {
+					return fmt.Errorf("emit the message before a question: %w", err)
+				}
+			}
 			return ask(f.question())
 		case frame.Kind == terminal.Progress:
 			frame.Step = progress.count(frame.Text)
 		}
-		if err := emitFrame(t, frame, end); err != nil {
+		if err := emitFrame(t, s, frame, end); err != nil {
 			return fmt.Errorf("emit %s: %w", frame.Kind, err)
 		}
 		return nil
@@ -71,16 +82,12 @@ func (c *progressCounter) count(text string) int {
 	return c.n
 }
 
-func emitFrame(t terminal.Turn, f terminal.Frame, end *terminal.FinalResponse) error {
+func emitFrame(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.FinalResponse) error {
 	f.Text = terminal.Clean(f.Text)
 	blank := strings.TrimSpace(f.Text) == ""
 	switch f.Kind {
 	case terminal.Message:
-		if blank && len(f.Media) == 0 {
-			return emitWarning(t, "empty message frame ignored")
-		}
-		end.MarkShown()
-		return t.Emit(f)
+		return emitMessage(t, s, f, end)
 	case terminal.Progress:
 		if blank {
 			return nil
@@ -94,6 +101,27 @@ func emitFrame(t terminal.Turn, f terminal.Frame, end *terminal.FinalResponse) e
 	case terminal.Partial: // which is for other protocols
 	}
 	return emitWarning(t, fmt.Sprintf("frame of unknown type %.40q ignored", string(f.Kind)))
+}
+
+// emitMessage emits a message. It replaces the one that the agent was writing or, without text,
+// ends it.
+func emitMessage(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.FinalResponse) error {
+	written, wasWriting := s.finish()
+	if strings.TrimSpace(f.Text) == "" {
+		f.Text = written
+	}
+	if f.Text == "" && len(f.Media) == 0 {
+		if wasWriting {
+			return nil
+		}
+		return emitWarning(t, "empty message frame ignored")
+	}
+	var err error
+	if f.Choices, err = checkButtons(t, f.Choices); err != nil {
+		return err
+	}
+	end.MarkShown()
+	return t.Emit(f)
 }
 
 func emitWarning(t terminal.Turn, text string) error {

@@ -1,0 +1,101 @@
+package intake_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+)
+
+// offerChoices finishes a turn of a person whose agent has sent a message with buttons, and returns
+// the data of the buttons.
+func (r *fixture) offerChoices(user string, labels ...string) (data []string) {
+	r.t.Helper()
+	inbound := r.writeMessage(user, "offer")
+	m := outbox.Reply(inbound, channels.Message{Kind: channels.Answer, Text: "Which?"})
+	m.Sequence = 1
+	m.AddChoices(labels)
+	for _, b := range m.Buttons {
+		data = append(data, b.Data)
+	}
+	_, _, err := r.store.Enqueue(r.t.Context(), store.Outbound{
+		Inbound: inbound.ID, Sequence: 1, Parts: []channels.Outgoing{{Chat: inbound.In.Chat, Text: "Which?", Buttons: m.Buttons}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.settleAll(inbound.In.Chat)
+	r.finishTurn(user)
+	return data
+}
+
+func TestThePressOfAnAgentsButtonIsTheNextMessage(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		data := r.offerChoices("ann", "Yes", "No, /stop")
+		r.pressButton("ann", data[1])
+		r.pressButton("ann", data[1]) // twice
+		r.pressButton("ann", data[0]) // the other one
+		r.checkInbounds("ann", "offer done", "No, /stop running")
+		if in := r.runningTurn("ann").inbound.In; in.User.ID != "ann" || in.Press != "" {
+			t.Errorf("the message is %+v", in)
+		}
+		r.checkVisible()
+	})
+}
+
+func TestAnAgentsButtonIsNeitherACommandNorTheAnswerToAQuestion(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		data := r.offerChoices("ann", "/stop")
+		asking := r.writeMessage("ann", "work")
+		q := store.Question{ID: "q", Inbound: asking.ID, Chat: asking.In.Chat, Text: "Delete it?"}
+		if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: asking.ID, Parts: []channels.Outgoing{{Chat: asking.In.Chat, Text: q.Text}}}); err != nil {
+			t.Fatal(err)
+		}
+		r.settleAll(asking.In.Chat)
+		r.pressButton("ann", data[0])
+		r.checkInbounds("ann", "offer done", "work running", "/stop pending")
+		r.checkEqual("answers", len(r.answered), 0)
+		r.checkEqual("stops", len(r.runningTurn("ann").cancelled), 0)
+	})
+}
+
+func TestAnAgentsButtonThatIsTooOldOrOfAnotherChatSaysSo(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		const gone = "This button is too old. Please write your answer instead."
+		data := r.offerChoices("ann", "Yes")
+		r.pressButton("bob", data[0], gone) // a copy of the message in another chat
+		for _, forged := range []string{"say:", "say:1", "say:x:1:2:3", data[0] + "1", "say:99999999999999999999:1:a:1"} {
+			r.pressButton("ann", forged, gone)
+		}
+		time.Sleep(time.Hour)
+		if err := r.store.Prune(r.t.Context(), store.Retention{Age: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		r.pressButton("ann", data[0], gone)
+	})
+}
+
+func TestAPressCountsAsAMessageOfThePersonWhoPressed(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.settings.RatePerMinute = 1
+		data := r.offerChoices("ann", "Yes")
+		r.pressButton("ann", data[0], "That is more than 1 messages a minute. Please wait a little.")
+	})
+}
+
+func TestTheDataOfAnAgentsButtonsFitsEveryNetwork(t *testing.T) {
+	m := outbox.Message{Message: channels.Message{Text: "Which?"}, Inbound: 1 << 62, Sequence: 1 << 30}
+	m.AddChoices(strings.Split(strings.Repeat("x", 25), ""))
+	for _, b := range m.Buttons {
+		if len(b.Data) > 64 {
+			t.Errorf("%q has %d bytes", b.Data, len(b.Data))
+		}
+	}
+	again := outbox.Message{Message: channels.Message{Text: "Which one?"}, Inbound: 1 << 62, Sequence: 1 << 30}
+	if again.AddChoices([]string{"x"}); again.Buttons[0].Data == m.Buttons[0].Data {
+		t.Error("another message has the same buttons")
+	}
+}

@@ -1,0 +1,124 @@
+package rich
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"nanobot/terminal"
+	"nanobot/terminal/process"
+)
+
+// deltaKind is the type of a frame with the next piece of a message, an addition to Terminal
+// Protocol v1. It is never emitted.
+const deltaKind terminal.Kind = "delta"
+
+const (
+	// partialInterval is the time between updates of a message that the agent is writing, however
+	// many deltas there are.
+	partialInterval = 100 * time.Millisecond
+	// maxPartial is how many bytes of such a message are shown before it is finished. No network
+	// shows more of a text in its messages.
+	maxPartial = 256 << 10
+)
+
+// stream emits the frames of a turn, in order, and collects the message that the agent is writing
+// in deltas.
+type stream struct {
+	emitFrame func(terminal.Frame) error
+	maxOutput int
+
+	mu      sync.Mutex       // also held while a frame is emitted, to keep the order
+	written *process.Bounded // the unfinished message; nil: there is none
+	timer   *time.Timer
+	due     bool // the unfinished message has changed since it was shown
+	closed  bool
+	err     error // the first error of showing the unfinished message
+}
+
+func newStream(t terminal.Turn) *stream {
+	return &stream{emitFrame: t.Emit, maxOutput: t.MaxOutput}
+}
+
+// emit emits a frame. The timer emits frames, too.
+func (s *stream) emit(f terminal.Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emitFrame(f)
+}
+
+// add appends to the message that the agent is writing. It does not wait for the network.
+func (s *stream) add(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || text == "" {
+		return s.err
+	}
+	if s.written == nil {
+		s.written = process.NewBounded(s.maxOutput/2, s.maxOutput/2)
+	}
+	before := len(s.written.Head())
+	_, _ = s.written.Write([]byte(text))
+	if s.due || before >= maxPartial || len(s.written.Head()) == before {
+		return nil
+	}
+	s.due = true
+	if s.timer == nil {
+		s.timer = time.AfterFunc(partialInterval, s.showPartial)
+	} else {
+		s.timer.Reset(partialInterval)
+	}
+	return nil
+}
+
+// showPartial shows the message that the agent is writing.
+func (s *stream) showPartial() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.due || s.closed || s.err != nil {
+		return
+	}
+	s.due = false
+	head := s.written.Head()
+	// The end may be within a character.
+	text := strings.ToValidUTF8(trimBlank(string(head[:min(len(head), maxPartial)])), "")
+	if text != "" {
+		s.err = s.emitFrame(terminal.Frame{Kind: terminal.Partial, Text: text})
+	}
+}
+
+// finish ends the message that the agent is writing and returns its text. ok is false if the agent
+// was writing none.
+func (s *stream) finish() (text string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.written == nil {
+		return "", false
+	}
+	text = trimBlank(terminal.Clean(s.written.String()))
+	s.written, s.due = nil, false
+	return text, true
+}
+
+// send ends the message that the agent is writing and sends it. Before other messages it is silent.
+func (s *stream) send(silent bool, end *terminal.FinalResponse) error {
+	text, _ := s.finish()
+	if text == "" {
+		return nil
+	}
+	end.MarkShown()
+	return s.emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: silent})
+}
+
+// close ends the updates of an unfinished message.
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// trimBlank removes line breaks at the beginning and white space at the end.
+func trimBlank(s string) string { return strings.TrimRight(strings.TrimLeft(s, "\r\n"), " \t\r\n") }
