@@ -71,6 +71,11 @@ type Incoming struct {
 	ChangedAt time.Time `json:"changed_at,omitzero"`
 	// Pieces are set if this message was made of several messages of the network.
 	Pieces []Piece `json:"pieces,omitempty"`
+	// Follows says that the message belongs to the text that its sender wrote just before, if there
+	// is one, such as a forwarded message to its comment. Waited is how long the channel has waited
+	// for further parts of the message since it arrived.
+	Follows bool          `json:"-"`
+	Waited  time.Duration `json:"-"`
 	// Cursor, if not "", is the position in the network's stream after this message. The gateway
 	// stores it in the same transaction as the message and passes it to Resume after a restart.
 	Cursor string `json:"-"`

@@ -53,6 +53,13 @@ func (in Incoming) piecesOrWhole() []Piece {
 	return pieces
 }
 
+// Introduces reports whether the message is a text of its sender, alone or with messages that were
+// joined to it, so that another may belong to it.
+func (in Incoming) Introduces() bool {
+	first := in.piecesOrWhole()[0]
+	return in.Press == "" && first.Bytes > 0 && first.Media == 0 && !first.Forwarded
+}
+
 // Comment returns the words with which the sender introduces a forwarded text, or "".
 func (in Incoming) Comment() string {
 	texts, _ := in.pieceTexts()

@@ -39,6 +39,7 @@ type Settings struct {
 	WhileRunning  intake.WhileRunning
 	QueueLimit    int
 	RatePerMinute int
+	Gather        time.Duration // see intake.Settings
 	OnCrash       turn.OnCrash
 	AtMostOnce    bool // do not repeat a send with an unknown outcome
 	DrainTimeout  time.Duration
@@ -178,7 +179,7 @@ func (g *Gateway) currentSettings() *Settings { return &g.settings.Load().Settin
 
 func intakeSettings(s Settings) intake.Settings {
 	set := intake.Settings{
-		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Agents: map[string]intake.Agent{},
+		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather, Agents: map[string]intake.Agent{},
 		RunApprovers: s.Runbooks.Approvers,
 	}
 	for name, agent := range s.Agents {

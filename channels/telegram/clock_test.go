@@ -25,7 +25,7 @@ func newFakeTimeChannel(t *testing.T, network map[string]func(*http.Request) (*h
 	t.Helper()
 	dir := t.TempDir()
 	o := telegram.Options{
-		Token: "1:abc", Unpaced: true, Folder: channelstest.ChatFolders(dir),
+		Token: "1:abc", Unpaced: true, Folder: channelstest.ChatFolders(dir), Timing: telegram.Timing{Comment: -1},
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if answer := network[path.Base(req.URL.Path)]; answer != nil {
 				return answer(req)

@@ -42,6 +42,7 @@ func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.In
 		ID:   c.gatewayID(first),
 		User: sender(first), Group: first.isGroup(),
 	}
+	in.Follows = first.follows()
 	if at.thread != 0 {
 		in.ThreadID = strconv.Itoa(at.thread)
 	}

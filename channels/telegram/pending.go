@@ -19,6 +19,9 @@ type pendingMessage struct {
 	awaitsParts bool       // parts may be missing because of a restart or a refused delivery
 	deadline    time.Time  // when awaitsParts ends; zero: stopAwaiting ends it
 	closed      bool       // no more parts are added
+	superseded  bool       // a later message of its sender does not belong to it, so that it waits no longer
+	follows     bool       // it is for the bot, because it follows a text that is
+	firstPartAt time.Time
 	changed     chan struct{}
 	ready       chan struct{} // closed when whole is complete
 	whole       channels.Incoming
@@ -46,7 +49,7 @@ func (in *receiver) isComplete(p *pendingMessage) (now bool, after time.Duration
 	switch {
 	case p.storing > 0:
 		return false, recheckInterval
-	case !p.awaitsMore():
+	case !p.awaitsMore() || p.superseded:
 		return true, 0
 	case (p.awaitsParts || !in.pollStart.IsZero()) && !in.isPollBlocked(): // the next poll may have more parts
 		if p.awaitsParts && !p.deadline.IsZero() {
@@ -56,8 +59,11 @@ func (in *receiver) isComplete(p *pendingMessage) (now bool, after time.Duration
 		return false, recheckInterval
 	}
 	quiet := in.c.o.Timing.Quiet
-	if p.messages[len(p.messages)-1].mayContinue() {
+	switch last := p.messages[len(p.messages)-1]; {
+	case last.mayContinue():
 		quiet = in.c.o.Timing.Paste
+	case in.c.webhook != nil && last.joinsNext && last.album() == "":
+		quiet = in.c.o.Timing.Comment
 	}
 	after = time.Until(p.lastPartAt.Add(quiet))
 	return after <= 0, after
@@ -96,7 +102,7 @@ func (in *receiver) completeMessage(ctx context.Context, p *pendingMessage) {
 	if !in.awaitParts(ctx, p) {
 		return
 	}
-	p.ignored = !slices.ContainsFunc(p.messages, in.c.isForBot)
+	p.ignored = !p.follows && !slices.ContainsFunc(p.messages, in.c.isForBot)
 	if !p.ignored {
 		p.whole = in.c.newIncoming(ctx, p.messages)
 		p.whole.Part = &channels.Part{Group: p.group, Last: true}
@@ -147,6 +153,7 @@ func (in *receiver) drainQueue(ctx context.Context, q *chatQueue) {
 // receiveWhole receives the whole message, which removes its parts.
 func (in *receiver) receiveWhole(ctx context.Context, p *pendingMessage) error {
 	if !p.ignored {
+		p.whole.Waited = time.Since(p.firstPartAt)
 		return in.receive(ctx, p.whole)
 	}
 	if err := in.c.migrations.saveIfMigrated(ctx, in.c.memory, p.messages...); err != nil {

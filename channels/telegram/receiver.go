@@ -33,8 +33,9 @@ type receiver struct {
 	mu           sync.Mutex
 	ended        bool // no new task may start
 	chats        map[string]*chatQueue
-	pendingCount int       // of all chats
-	pollStart    time.Time // when the current batch arrived; zero: no batch is being accepted
+	pendingCount int                     // of all chats
+	addressed    map[senderKey]time.Time // when people have written a text to the bot in groups; see recordAddressed
+	pollStart    time.Time               // when the current batch arrived; zero: no batch is being accepted
 }
 
 // chatQueue holds the pending messages of one chat. Everything except order is protected by
@@ -53,7 +54,7 @@ const maxPendingWebhook, maxPendingPoll = 250, 5000
 
 func newReceiver(c *Channel, receive channels.Receive) *receiver {
 	c.storageHealth.set(nil)
-	return &receiver{c: c, receive: receive, chats: map[string]*chatQueue{}, failures: failureLog{health: &c.storageHealth}}
+	return &receiver{c: c, receive: receive, chats: map[string]*chatQueue{}, addressed: map[senderKey]time.Time{}, failures: failureLog{health: &c.storageHealth}}
 }
 
 // startTask runs a task that Run waits for, unless Run has ended.
@@ -110,7 +111,7 @@ func (in *receiver) prepareUpdate(ctx context.Context, u *update) bool {
 // update. cursor returns the cursor to store with it.
 func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() string) error {
 	m := u.Message
-	if u.CallbackQuery == nil && m.album() == "" && !in.c.isForBot(m) && !in.continuesPending(u) {
+	if u.CallbackQuery == nil && m.album() == "" && !in.c.isForBot(m) && !in.continuesPending(u) && !in.followsAddressed(u) {
 		if m.unreadable() != "" && in.c.isAddressed(m) {
 			in.startTask(func() { in.c.refuseUnreadable(ctx, m) })
 		}
@@ -120,10 +121,15 @@ func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() s
 	defer in.releaseQueue(q)
 	q.order.Lock()
 	defer q.order.Unlock()
+	if u.CallbackQuery == nil {
+		in.recordAddressed(u)
+		m.joinsNext = m.joinsNext || in.c.webhook != nil && in.mayIntroduce(u)
+	}
 	switch ignored, err := in.isUnknownEdit(ctx, q, u); {
 	case ignored || err != nil:
 		return err
 	case u.CallbackQuery != nil:
+		in.supersedePending(q, u.CallbackQuery.From.toUser())
 		whole := newPress(u.CallbackQuery)
 		whole.Cursor = cursor()
 		if err := in.receive(ctx, whole); err != nil {
@@ -160,15 +166,15 @@ func (in *receiver) hasPending(q *chatQueue) bool {
 }
 
 // canReceiveNow reports whether a message can be received at once: it is complete, needs no
-// download, and its chat has no pending messages. A menu command overtakes pending messages, so
-// that /stop is not delayed.
+// download, and its chat has no pending messages. A menu command ends the wait for further parts,
+// and overtakes messages whose files are being downloaded, so that /stop is not delayed.
 func (in *receiver) canReceiveNow(q *chatQueue, m *message) bool {
 	if m.album() != "" || m.hasFiles() || m.joinsNext || m.mayContinue() {
 		return false
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(in.c.contentText(m)), " ")
 	if strings.HasPrefix(word, "/") && in.c.isMenuCommand(word) && !m.isEdit && m.Origin.value == nil {
-		return true
+		return in.supersedePending(q, sender(m))
 	}
 	return !in.hasPending(q)
 }
@@ -221,6 +227,9 @@ func (in *receiver) joinOrCreate(q *chatQueue, u *update) (*pendingMessage, erro
 		return nil, fmt.Errorf("%d messages are pending already", limit)
 	}
 	in.pendingCount++
+	if !u.Message.isEdit {
+		q.supersede(sender(u.Message))
+	}
 	p := newPendingMessage(in.c.idPrefix + u.partID())
 	p.storing++
 	return p, nil
@@ -240,6 +249,8 @@ func (in *receiver) addPart(ctx context.Context, q *chatQueue, p *pendingMessage
 	if len(p.messages) > 1 {
 		return
 	}
+	p.firstPartAt = p.lastPartAt
+	p.follows = u.Message.follows() && in.hasAddressed(u)
 	q.pending = append(q.pending, p)
 	in.tasks.Go(func() error { in.completeMessage(ctx, p); return nil })
 	if len(q.pending) == 1 {

@@ -69,8 +69,12 @@ type Timing struct {
 	Margin time.Duration // additional time after which a poll counts as stalled: 10 s
 	Quiet  time.Duration // time without a new part after which an album counts as complete: 1 s
 	Paste  time.Duration // time to wait for the rest of a text that Telegram may have cut: 700 ms
-	Resend time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
-	Watch  time.Duration // interval of webhook checks: 1 min
+	// Comment is the time after a text for which a webhook waits for the messages that it
+	// introduces: 100 ms. In poll mode it bounds another request for them: 500 ms. Negative: no
+	// wait.
+	Comment time.Duration
+	Resend  time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
+	Watch   time.Duration // interval of webhook checks: 1 min
 }
 
 // Channel is a bot on Telegram. See New.
@@ -130,6 +134,12 @@ func New(o Options) (*Channel, error) {
 	o.Timing.Margin = cmp.Or(o.Timing.Margin, 10*time.Second)
 	o.Timing.Quiet = cmp.Or(o.Timing.Quiet, time.Second)
 	o.Timing.Paste = cmp.Or(o.Timing.Paste, 700*time.Millisecond)
+	if o.Timing.Comment == 0 {
+		o.Timing.Comment = 500 * time.Millisecond
+		if o.Mode == "webhook" {
+			o.Timing.Comment = 100 * time.Millisecond
+		}
+	}
 	o.Timing.Resend = cmp.Or(o.Timing.Resend, 130*time.Second)
 	o.Timing.Watch = cmp.Or(o.Timing.Watch, time.Minute)
 	base, err := url.Parse(o.APIBase)

@@ -98,7 +98,7 @@ type message struct {
 	GiveawayWinners json.RawMessage    `json:"giveaway_winners"`
 	Invoice         json.RawMessage    `json:"invoice"`
 
-	joinsNext    bool  // the next message of the chat belongs to this one; see markJoined
+	joinsNext    bool  // the next message of the chat may belong to this one; see markJoined and mayIntroduce
 	isEdit       bool  // this is the new version of a message
 	originalChat int64 // the chat ID that the gateway uses, if it differs
 }

@@ -34,7 +34,7 @@ type webhookBot struct {
 
 const answers = `read -r line
 	case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
-	*) text=${line#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}";; esac
+	*) text=${line#*'"text":"'}; printf '{"type":"message","text":"you said %s"}\n' "${text%%'"'*}";; esac
 `
 
 func newWebhookBot(t *testing.T) *webhookBot {

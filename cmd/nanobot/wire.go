@@ -94,6 +94,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 	s := gateway.Settings{
 		Agents: agents, AllowFrom: map[string][]string{},
 		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
+		Gather:  time.Duration(cfg.Gateway.Gather) * time.Millisecond,
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
 		Runbooks: gateway.Runbooks{

@@ -114,6 +114,9 @@ func (i *Intake) tryControl(ctx context.Context, c *control) (bool, error) {
 	if err != nil {
 		return true, fmt.Errorf("store message: %w", err)
 	}
+	if result.Released {
+		i.o.Lanes.Wake()
+	}
 	if result.Disposition != store.Settled {
 		return true, nil
 	}

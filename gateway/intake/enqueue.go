@@ -2,11 +2,16 @@ package intake
 
 import (
 	"context"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 )
+
+// followTime is how long after a text a forwarded message or an album belongs to it. Apps send both
+// at once.
+const followTime = time.Second
 
 // enqueueMessage adds a message to its chat's queue. The setting whileRunning applies if the store
 // reports a running turn.
@@ -17,6 +22,12 @@ func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set S
 	}
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
+	if how != Inject || i.o.Lanes.RunningTurn(in.Chat) == nil { // a turn may have read an injected message already
+		request.Gather = set.Gather
+		if in.Follows {
+			request.Follows = followTime + in.Waited
+		}
+	}
 	if t := i.o.Lanes.RunningTurn(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {
 		request.QueueLimit += t.InjectedCount() // injected messages stay pending until their turn ends
 	}
@@ -35,6 +46,10 @@ func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set S
 		return i.dropMessage(ctx, in, events.QueueFull, quantity(result.Waiting, "message")+" already waiting, which is the limit. /stop all empties the queue.")
 	case store.Queued:
 		return i.handleQueued(ctx, how, result)
+	case store.Joined:
+		if t := i.localTurn(in.Chat, result); t != nil {
+			t.MoveBoardDown() // the person's message is below the board
+		}
 	case store.Duplicate, store.Claimed, store.Settled:
 	}
 	return nil

@@ -164,6 +164,9 @@ type Settings struct {
 	// QueueLimit bounds the waiting messages of a chat, and RatePerMinute the messages of a person
 	// per minute; 0: no limit.
 	QueueLimit, RatePerMinute int
+	// Gather is how long a message waits for further messages of its sender, which become one turn
+	// with it; 0: it does not wait.
+	Gather time.Duration
 	// Agents are the agents by name, including the default agent.
 	Agents map[string]Agent
 	// RunApprovers are the people (channel:userid) who may decide in runs of runbooks; empty:
@@ -330,7 +333,7 @@ func (i *Intake) storeAnswered(ctx context.Context, a store.ReceiveRequest, answ
 	if settled && answer.Text != "" {
 		i.o.Outbox.Wake(in.Chat)
 	}
-	if a.Restart != 0 {
+	if a.Restart != 0 || result.Released {
 		i.o.Lanes.Wake()
 	}
 	return settled, nil

@@ -39,6 +39,11 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if c.running == nil && !all {
+		if dropped, err := c.stopGathering(ctx); dropped || err != nil {
+			return strings.Join(waitingText(1, true), ""), err
+		}
+	}
 	var said []string
 	ended := c.stopBackgroundCommands()
 	switch {
@@ -71,6 +76,21 @@ func (c commandCall) stopRunning(ctx context.Context) (already bool, err error) 
 	return now.Outcome.Status == string(terminal.Stopped), nil
 }
 
+// stopGathering drops the message that waits for further messages of its sender, who sees it as
+// running. It reports false if there is none.
+func (c commandCall) stopGathering(ctx context.Context) (bool, error) {
+	queue, err := c.o.Store.Queue(ctx, c.in.Chat, 1)
+	if err != nil {
+		return false, fmt.Errorf("read queue: %w", err)
+	}
+	if len(queue) == 0 || queue[0].NotBefore.IsZero() {
+		return false, nil
+	}
+	c.request.Drop = queue[0].ID
+	*c.dropped = append(*c.dropped, queue[0].ID)
+	return true, nil
+}
+
 // waitingText says what a /stop means for the waiting messages.
 func waitingText(waiting int, dropped bool) []string {
 	switch {
@@ -93,8 +113,11 @@ func (i *Intake) cancelStopped(stored store.ReceiveRequest, running Turn) {
 		// that is running or being claimed now was claimed before the command was stored.
 		i.o.Lanes.AwaitClaim()
 		running = i.o.Lanes.RunningTurn(stored.In.Chat)
-	} else if stored.Stop == 0 {
+	} else if stored.Stop == 0 && stored.Drop == 0 {
 		return
+	}
+	if stored.Drop != 0 { // it may have been claimed before
+		running = i.findTurn(stored.In.Chat, stored.Drop)
 	}
 	if running != nil {
 		running.Cancel(i.o.Stopped) // the turn posts that it was stopped

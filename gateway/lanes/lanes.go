@@ -18,6 +18,7 @@ import (
 // Store is the part of the store that Lanes uses. The store decides which message is next.
 type Store interface {
 	Claim(ctx context.Context, limit int) ([]store.Inbound, error)
+	NextClaim(ctx context.Context) (time.Duration, bool, error)
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 }
 
@@ -128,9 +129,22 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 
 // awaitWork waits until there may be a message to claim. It reports false when ctx has ended.
 func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
+	wait, waits, err := l.o.Store.NextClaim(ctx)
+	if err != nil && ctx.Err() == nil {
+		l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
+		wait, waits = time.Second, true
+	}
+	var due <-chan time.Time // nil: no message waits for further ones
+	if waits {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		due = timer.C
+	}
 	for {
 		select {
 		case <-l.wake:
+			return true
+		case <-due:
 			return true
 		case l.heartbeat <- struct{}{}:
 		case <-ctx.Done():
@@ -171,10 +185,12 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 // claims the message, and Accept starts its turn.
 func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	defer l.Lock(a.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
-	select {
-	case l.slots.taken <- struct{}{}:
-		a.Claim = true
-	default:
+	if a.Gather == 0 {
+		select {
+		case l.slots.taken <- struct{}{}:
+			a.Claim = true
+		default:
+		}
 	}
 	result, err := l.o.Store.Receive(ctx, a)
 	if err == nil && result.Disposition == store.Claimed {
@@ -187,7 +203,8 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Re
 	if err != nil {
 		return result, fmt.Errorf("store message: %w", err)
 	}
-	if result.Disposition == store.Queued && result.Running == 0 { // otherwise the end of the running turn wakes the dispatcher
+	isNext := result.Disposition == store.Queued || result.Disposition == store.Joined || result.Released
+	if isNext && result.Running == 0 { // otherwise the end of the running turn wakes the dispatcher
 		l.Wake()
 	}
 	return result, nil

@@ -45,6 +45,8 @@ func (q *fakeStore) Claim(_ context.Context, limit int) (claimed []store.Inbound
 	return claimed, nil
 }
 
+func (q *fakeStore) NextClaim(context.Context) (time.Duration, bool, error) { return 0, false, nil }
+
 func (q *fakeStore) Receive(_ context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -35,6 +35,9 @@ type Inbound struct {
 	Started  time.Time // zero before it runs
 	Ended    time.Time // zero before it has ended
 	Outcome  Outcome
+	// NotBefore is set if the message is pending and waits for further messages of its sender until
+	// then.
+	NotBefore time.Time
 	// Owner is the member that has claimed it; "" unless it is running.
 	Owner   string
 	Process Process
@@ -82,6 +85,7 @@ const (
 	Settled                      // stored as done, with its answer
 	Busy                         // not stored: the chat has a running turn, and NotWhileRunning was set
 	Full                         // not stored: the queue of the chat has reached QueueLimit
+	Joined                       // added to a pending message of the same person, which Inbound is now
 )
 
 // ReceiveResult is the result of Receive.
@@ -95,6 +99,9 @@ type ReceiveResult struct {
 	Running int64
 	Runner  string
 	Waiting int
+	// Released says that a pending message no longer waits for further messages, because of this
+	// one.
+	Released bool
 }
 
 // DefaultAgent is the agent of inbound messages for which no other agent is set.
@@ -114,6 +121,14 @@ type ReceiveRequest struct {
 	// running turn; while QueueLimit messages of its chat wait, if it is not 0.
 	NotWhileRunning bool
 	QueueLimit      int
+	// Gather is how long the message waits for further messages of the same person before it can be
+	// claimed; 0: not at all. A message with Gather that arrives meanwhile is Joined to it, and the
+	// wait begins again; it lasts at most MaxGather altogether. Any other message of the person
+	// ends the wait.
+	Gather time.Duration
+	// Follows, if not 0, says that the message belongs to the text that the same person wrote
+	// before it, and is Joined to it if that is pending and was received within this time.
+	Follows time.Duration
 	// Settle stores the message as done, without a turn. Answer is stored in the outbox in the same
 	// transaction, also for a message that gets a turn.
 	Settle bool
@@ -124,14 +139,19 @@ type ReceiveRequest struct {
 	// Restart (of an inbound message), Cancel (of all pending messages), StartConversation (of the
 	// chat) and Remember (of a memory; without a key: none) have the effects of the methods of the
 	// same name. Stop sets the status of a running inbound message to stopped until it is finished;
-	// Cancel implies that. They are part of the same transaction, so that they are neither lost nor
-	// repeated. Impossible ones are skipped.
+	// Cancel implies that. Drop cancels one inbound message, or stops it if it is running. They are
+	// part of the same transaction, so that they are neither lost nor repeated. Impossible ones are
+	// skipped.
 	Restart           int64
 	Stop              int64
+	Drop              int64
 	Cancel            bool
 	StartConversation bool
 	Remember          Memory
 }
+
+// MaxGather is the longest time that a message waits for further messages.
+const MaxGather = time.Minute
 
 // Memory is a memory of a chat.
 type Memory struct{ Key, Value string }
@@ -151,8 +171,12 @@ type Inbox interface {
 	Receive(ctx context.Context, a ReceiveRequest) (ReceiveResult, error)
 	// Claim marks pending inbound messages as running and increments their attempts: the oldest of
 	// each chat, for up to limit chats in the order in which they wait for a turn. Chats with a
-	// running inbound message are skipped. It returns none when there is nothing to run.
+	// running inbound message are skipped, and chats whose oldest one waits for further messages.
+	// It returns none when there is nothing to run.
 	Claim(ctx context.Context, limit int) ([]Inbound, error)
+	// NextClaim returns how long it takes until a message has waited long enough for further
+	// messages to be claimed. It reports false if none waits.
+	NextClaim(ctx context.Context) (time.Duration, bool, error)
 	// Finish ends a running inbound message as Done, Interrupted or Dead, closes its questions, and
 	// removes its process record. The pending inbound messages in with end together with it. A chat
 	// with more pending messages goes to the end of the line, and next is true.

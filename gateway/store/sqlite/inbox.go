@@ -17,7 +17,7 @@ func (s *Store) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
 	err := s.change(ctx, "claim inbound messages", func(t *tx) error {
 		claimed = nil
 		for len(claimed) < limit {
-			heads, err := t.removeFromLine(limit - len(claimed))
+			heads, err := t.removeFromLine(limit-len(claimed), now)
 			if err != nil || len(heads) == 0 {
 				return err
 			}
@@ -50,13 +50,17 @@ type lineEntry struct {
 // errStopRows ends the reading of rows early.
 var errStopRows = errors.New("stop reading rows")
 
-// removeFromLine removes up to limit chats from the front of the line.
-func (t *tx) removeFromLine(limit int) ([]lineEntry, error) {
+// dueCondition is an SQL condition on a row of the line at the time ?1: its message does not wait
+// for further messages. Nothing waits longer than ?2, except after a change of the clock.
+const dueCondition = "(not_before <= ?1 OR not_before > ?1 + ?2)"
+
+// removeFromLine removes up to limit chats from the front of the line, except those that wait.
+func (t *tx) removeFromLine(limit int, now time.Time) ([]lineEntry, error) {
 	var heads []lineEntry
 	var last int64
 	err := t.queryRows(`SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
 		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0 ORDER BY i.id LIMIT 1), 0)
-		FROM line l ORDER BY seq`, nil, func(scan func(...any) error) error {
+		FROM line l WHERE `+dueCondition+` ORDER BY seq`, []any{micros(now), store.MaxGather.Microseconds()}, func(scan func(...any) error) error {
 		var h lineEntry
 		err := scan(&last, &h.chat, &h.token, &h.inbound)
 		if heads = append(heads, h); err == nil && len(heads) == limit {
@@ -67,7 +71,7 @@ func (t *tx) removeFromLine(limit int) ([]lineEntry, error) {
 	if err != nil && !errors.Is(err, errStopRows) || len(heads) == 0 {
 		return nil, err
 	}
-	return heads, t.exec("DELETE FROM line WHERE seq <= ?", last)
+	return heads, t.exec("DELETE FROM line WHERE "+dueCondition+" AND seq <= ?3", micros(now), store.MaxGather.Microseconds(), last)
 }
 
 // claimInbound marks the oldest pending inbound message of a chat as running. An unreadable row
@@ -92,7 +96,8 @@ func (t *tx) claimInbound(h lineEntry, member string, now time.Time) (store.Inbo
 		}
 	}
 	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, fromMicros(micros(now)), inbound.Attempt+1
-	return inbound, true, t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ? WHERE id = ?",
+	inbound.NotBefore = time.Time{}
+	return inbound, true, t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ?, not_before = 0 WHERE id = ?",
 		member, micros(now), inbound.Attempt, inbound.ID)
 }
 
@@ -263,7 +268,7 @@ func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
 }
 
 func (t *tx) makePending(id int64, chat string, uncounted int) error {
-	err := t.exec(`UPDATE inbox SET state = 'pending', owner = '', started = 0, ended = 0, status = '', exit_code = 0, signal = '', memory = 0, cpu = 0,
+	err := t.exec(`UPDATE inbox SET state = 'pending', owner = '', started = 0, ended = 0, status = '', exit_code = 0, signal = '', memory = 0, cpu = 0, not_before = 0,
 		attempt = attempt - ? WHERE id = ?`, uncounted, id)
 	if err != nil {
 		return err

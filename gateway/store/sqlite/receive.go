@@ -82,9 +82,15 @@ func (t *tx) receiveMessage(r preparedReceive) (store.ReceiveResult, error) {
 		}
 		r.Settle = r.Settle || n > 0
 	}
+	if result, joined, err := t.joinMessage(r, chat); joined || err != nil {
+		return result, err
+	}
 	result := decideDisposition(r, chat)
 	if result.Disposition == store.Busy || result.Disposition == store.Full {
 		return result, nil
+	}
+	if result.Released, err = t.releaseGathering(r.In, chat); err != nil {
+		return store.ReceiveResult{}, err
 	}
 	if err := t.insertInbound(&result, r); err != nil {
 		return store.ReceiveResult{}, err
@@ -145,7 +151,7 @@ func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 		result.Disposition = store.Busy
 	case r.QueueLimit > 0 && result.Waiting >= r.QueueLimit:
 		result.Disposition = store.Full
-	case r.Claim && result.Waiting == 0 && result.Running == 0:
+	case r.Claim && r.Gather == 0 && result.Waiting == 0 && result.Running == 0:
 		result.Disposition = store.Claimed
 		i := &result.Inbound
 		i.State, i.Owner, i.Attempt, i.Started = store.Running, r.member, 1, i.Received
@@ -156,8 +162,8 @@ func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 	return result
 }
 
-// applyRequests carries out the Restart, Stop, Cancel, StartConversation and Remember of a request,
-// and skips impossible ones.
+// applyRequests carries out the Restart, Stop, Drop, Cancel, StartConversation and Remember of a
+// request, and skips impossible ones.
 func (t *tx) applyRequests(a store.ReceiveRequest, now time.Time) error {
 	if a.Restart != 0 {
 		if err := t.restartInbound(a.Restart); err != nil && !errors.Is(err, store.ErrState) {
@@ -166,6 +172,14 @@ func (t *tx) applyRequests(a store.ReceiveRequest, now time.Time) error {
 	}
 	if a.Stop != 0 {
 		if err := t.markStopped(a.In.Chat.String(), a.Stop); err != nil {
+			return err
+		}
+	}
+	if a.Drop != 0 {
+		if _, err := t.cancelPending(a.In.Chat.String(), a.Drop, now); err != nil {
+			return err
+		}
+		if err := t.markStopped(a.In.Chat.String(), a.Drop); err != nil {
 			return err
 		}
 	}
@@ -188,8 +202,12 @@ func (t *tx) applyRequests(a store.ReceiveRequest, now time.Time) error {
 // insertInbound stores a new message as done, running or pending.
 func (t *tx) insertInbound(result *store.ReceiveResult, r preparedReceive) (err error) {
 	i, chat := &result.Inbound, r.In.Chat.String()
-	i.ID, err = t.execInsert("INSERT INTO inbox (chat, agent, state, owner, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		chat, i.Agent, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended), r.incoming)
+	if i.State == store.Pending && r.Gather > 0 {
+		i.NotBefore = fromMicros(micros(r.now.Add(min(r.Gather, store.MaxGather))))
+	}
+	i.ID, err = t.execInsert(`INSERT INTO inbox (chat, agent, state, owner, attempt, received, started, ended, not_before, incoming)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		chat, i.Agent, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended), micros(i.NotBefore), r.incoming)
 	if err != nil {
 		return err
 	}
@@ -214,7 +232,10 @@ func (t *tx) hasUnfinished(chat string) (pending, running bool, err error) {
 	return pending, running, err
 }
 
-// enterLine adds a chat to the end of the line, unless it is in the line already.
+// enterLine adds a chat to the end of the line, unless it is in the line already. The chat gets the
+// not_before of its oldest pending message.
 func (t *tx) enterLine(chat string) error {
-	return t.exec("INSERT INTO line (chat) VALUES (?) ON CONFLICT DO NOTHING", chat)
+	return t.exec(`INSERT INTO line (chat, not_before) VALUES (?1, coalesce((SELECT not_before FROM inbox
+		WHERE state = 'pending' AND chat = ?1 AND ended = 0 ORDER BY id LIMIT 1), 0))
+		ON CONFLICT DO UPDATE SET not_before = excluded.not_before`, chat)
 }

@@ -107,19 +107,19 @@ func encodeJSON(v any) string {
 // errUnreadable says that a row cannot be decoded.
 var errUnreadable = errors.New("unreadable")
 
-const inboundColumns = "id, agent, owner, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, incoming"
+const inboundColumns = "id, agent, owner, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, not_before, incoming"
 
 func scanInbound(scan func(...any) error) (store.Inbound, error) {
 	var i store.Inbound
-	var received, started, ended, cpu int64
+	var received, started, ended, cpu, notBefore int64
 	var incoming []byte
 	err := scan(&i.ID, &i.Agent, &i.Owner, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
-		&i.Outcome.Memory, &cpu, &incoming)
+		&i.Outcome.Memory, &cpu, &notBefore, &incoming)
 	if err != nil {
 		return store.Inbound{}, err
 	}
 	i.Outcome.CPU = time.Duration(cpu) * time.Microsecond
-	i.Received, i.Started, i.Ended = fromMicros(received), fromMicros(started), fromMicros(ended)
+	i.Received, i.Started, i.Ended, i.NotBefore = fromMicros(received), fromMicros(started), fromMicros(ended), fromMicros(notBefore)
 	if err := json.Unmarshal(incoming, &i.In); err != nil {
 		return store.Inbound{}, fmt.Errorf("inbound message %d: %w: %w", i.ID, errUnreadable, err)
 	}

@@ -35,6 +35,8 @@ func Run(t *testing.T, open Open) {
 		{"receive", receiveTests},
 		{"parts", partTests},
 		{"changes", changeTests},
+		{"gather", gatherTests},
+		{"follow", followTests},
 		{"claim", claimTests},
 		{"finish", finishTests},
 		{"restart", restartTests},

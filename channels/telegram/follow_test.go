@@ -1,0 +1,171 @@
+package telegram_test
+
+import (
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// afterFirstPoll calls a function when the first poll has been answered, before the channel has the
+// answer.
+func afterFirstPoll(o *telegram.Options, do func()) {
+	next, polls := o.Client.Transport, 0
+	o.Client = &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(req)
+		if path.Base(req.URL.Path) == "getUpdates" {
+			if polls++; polls == 1 {
+				do()
+			}
+		}
+		return resp, err
+	})}
+}
+
+func TestACommentIsOneMessageWithAForwardThatArrivesAfterThePoll(t *testing.T) {
+	var r *testChannel
+	r = newTestChannel(t, func(o *telegram.Options) {
+		afterFirstPoll(o, func() {
+			r.forwards(person, 900, "first")
+			r.forwards(person, 901, "second")
+		})
+	})
+	r.server.UserSends(person, "is this true?")
+	r.start()
+	r.expectTexts("is this true?\nfirst\nsecond")
+}
+
+func TestATextIsOneMessageWithAnAlbumThatArrivesAfterThePoll(t *testing.T) {
+	var r *testChannel
+	r = newTestChannel(t, func(o *telegram.Options) {
+		afterFirstPoll(o, func() {
+			r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "holiday"}, photos(3)...)
+		})
+	})
+	r.server.UserSends(person, "look at these")
+	r.start()
+	if got := r.expectTexts("look at these\nholiday")[0]; len(got.Media) != 3 {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestTwoShortMessagesStayTwo(t *testing.T) {
+	var r *testChannel
+	r = newTestChannel(t, func(o *telegram.Options) {
+		afterFirstPoll(o, func() { r.server.UserSends(person, "two") })
+	})
+	r.server.UserSends(person, "one")
+	r.start()
+	r.expectTexts("one", "two")
+}
+
+func TestATextIsReceivedIfTheRequestForMoreFails(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.FailNext("getUpdates", telegramtest.Fault{}, telegramtest.Fault{Status: 502, Body: "bad gateway"})
+	r.server.UserSends(person, "hello")
+	r.start()
+	r.expectTexts("hello")
+}
+
+// waitForComment makes a webhook wait for the messages that a text introduces for as long as the
+// test takes.
+func waitForComment(o *telegram.Options) { o.Timing.Comment = time.Hour }
+
+func TestACommentIsOneMessageWithItsForwardByWebhook(t *testing.T) {
+	t.Parallel()
+	r := newWebhookChannel(t, waitForComment)
+	r.start()
+	r.server.UserSends(person, "is this true?")
+	r.forwards(person, 900, "first")
+	r.forwards(person, 901, "second")
+	r.server.UserSends(person, "/help")
+	got := r.waitForMessages(2)
+	if got[0].Text != "is this true?\nfirst\nsecond" || got[0].Comment() != "is this true?" || got[1].Text != "/help" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestATextIsOneMessageWithItsAlbumByWebhook(t *testing.T) {
+	t.Parallel()
+	r := newWebhookChannel(t, waitForComment, func(o *telegram.Options) { o.Timing.Quiet = 200 * time.Millisecond })
+	r.start()
+	r.server.UserSends(person, "look at these")
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "holiday"}, photos(3)...)
+	got := r.waitForMessages(1)[0]
+	if got.Text != "look at these\nholiday" || len(got.Media) != 3 {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestALoneTextByWebhookIsReceivedAfterAMoment(t *testing.T) {
+	t.Parallel()
+	r := newWebhookChannel(t, func(o *telegram.Options) { o.Timing.Comment = 0 })
+	r.start()
+	r.server.UserSends(person, "hello")
+	if got := r.waitForMessages(1)[0]; got.Text != "hello" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestTwoShortMessagesByWebhookStayTwoAndTheSecondEndsTheWaitOfTheFirst(t *testing.T) {
+	t.Parallel()
+	r := newWebhookChannel(t, waitForComment)
+	r.start()
+	r.server.UserSends(person, "one")
+	r.server.UserSends(person, "two")
+	if got := r.waitForMessages(1); got[0].Text != "one" {
+		t.Errorf("received %+v", got)
+	}
+	r.server.UserSends(person, "/stop")
+	if got := r.waitForMessages(3); got[1].Text != "two" || got[2].Text != "/stop" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestAButtonEndsTheWaitOfAText(t *testing.T) {
+	t.Parallel()
+	r := newWebhookChannel(t, waitForComment)
+	r.start()
+	r.server.UserSends(person, "one")
+	r.receivedAll()
+	r.server.InjectUpdate(`{"callback_query":{"id":"1","from":{"id":42},"data":"x","message":{"message_id":5,"date":1,"chat":{"id":42,"type":"private"}}}}`)
+	r.waitForMessages(2)
+}
+
+func TestACommentByWebhookSurvivesARestartBeforeItsForward(t *testing.T) {
+	t.Parallel()
+	first := newWebhookChannel(t, waitForComment)
+	stop := first.start()
+	first.server.UserSends(person, "is this true?")
+	first.receivedAll()
+	stop()
+	if got := first.recorder.Messages(); len(got) != 0 {
+		t.Fatalf("received %+v", got)
+	}
+	second := first.restart(waitForComment)
+	second.start()
+	if got := second.waitForMessages(1); got[0].Text != "is this true?" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestAForwardAfterATextToTheBotInAGroupIsReceivedAsWell(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.start()
+	r.server.UserPosts(telegramtest.UserPost{Chat: group, From: person, Text: "@nano_test_bot is this true?"})
+	r.waitForMessages(1)
+	r.forwards(group, 900, "news")
+	got := r.waitForMessages(2)
+	if !got[1].Follows || got[1].Forwarded == nil || got[0].Follows {
+		t.Errorf("received %+v", got)
+	}
+	r.server.InjectUpdate(strings.ReplaceAll(`{"message":{"message_id":950,"date":1,"chat":{"id":CHAT,"type":"group"},"from":{"id":99,"first_name":"Eve"},
+		"text":"gossip","forward_origin":{"type":"hidden_user","date":1,"sender_user_name":"Bob"}}}`, "CHAT", "-77"))
+	r.server.UserPosts(telegramtest.UserPost{Chat: group, From: person, Text: "@nano_test_bot next"})
+	r.expectTexts("is this true?", "news", "next")
+}
