@@ -22,7 +22,8 @@ func newInit(std stdio) *cobra.Command {
 work. That subfolder is the workspace, so the agent cannot write to the config. Init never overwrites a file.
 Then try the agent with: nanobot chat`,
 		Example: `  nanobot init --template python mybot
-  cd mybot && nanobot chat`,
+  cd mybot && nanobot chat
+  nanobot init --template llm mymodel`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usagef("init: add at most one folder (got %d)", len(args))
@@ -50,7 +51,7 @@ Then try the agent with: nanobot chat`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&template, "template", "python", "language of the agent: "+strings.Join(names, ", "))
+	cmd.Flags().StringVar(&template, "template", "python", "agent to write: a language, or llm for a chat with a model: "+strings.Join(names, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

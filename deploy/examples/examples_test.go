@@ -127,6 +127,26 @@ var examples = map[string]example{
 		},
 	}},
 
+	"llm": {needs: []string{"python3"}, steps: []step{
+		{text: "hello", before: fakeStream(""), want: []line{message("You said: hello")}, after: noKey},
+		{text: "and", before: fakeStream(""), want: []line{message("You said: hello, and")}},
+		{text: "hi", chat: "other", before: fakeStream(""), want: []line{message("You said: hi")}},
+		{text: "x", before: fakeStream("401"), status: 1, want: []line{failure("MODEL", "The model's server answered 401: it does not accept the key")}, after: noKey},
+		{text: "x", before: fakeStream("429"), status: 1, want: []line{failure("MODEL", "The model's server answered 429: it is busy, or the quota is used up; try again later")}, after: noKey},
+		{text: "x", before: fakeStream("500"), status: 1, want: []line{failure("MODEL", "The model's server answered 500: Internal Server Error")}, after: noKey},
+		{text: "x", before: fakeStream("cut"), status: 1, want: []line{
+			message("You said: hel"), failure("MODEL", "The connection ended before the model's answer was complete."),
+		}, after: noKey},
+		{text: "x", before: fakeStream("broken"), status: 1, want: []line{
+			message("You said: hel"), failure("MODEL", "The connection ended before the model's answer was complete."),
+		}},
+		{
+			text: "x", before: withFile("config.json", `{"terminal": {"command": "python3 agent.py", "protocol": "rich", "env": {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}}}`), status: 1,
+			want: []line{failure("MODEL", "There is no model at http://127.0.0.1:1/v1 ([Errno 111] Connection refused). Start one, or set OPENAI_BASE_URL.")},
+		},
+		{text: "still there", before: fakeStream(""), want: []line{message("You said: hello, and, still there")}}, // what failed is not remembered
+	}},
+
 	"keys-scripted": {needs: []string{"python3", "vim", "bash"}, steps: []step{{
 		text: "go on", want: []line{
 			progress("The terminal shows a shell prompt.\n\nI write hello.py with vim."), progress("The file is written.\n\nI run it."),

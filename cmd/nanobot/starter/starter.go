@@ -1,5 +1,5 @@
-// Package starter has the example agents that "nanobot init" and "nanobot bots create" write, one
-// per language. It does not run them.
+// Package starter has the example agents that "nanobot init" and "nanobot bots create" write: one
+// per language, and one that talks to a model. It does not run them.
 package starter
 
 import (
@@ -13,33 +13,40 @@ import (
 	"slices"
 	"strings"
 
+	"nanobot/deploy/examples"
 	"nanobot/terminal/rich"
 )
 
 //go:embed templates
 var templates embed.FS
 
-// Agent is the first agent in one language.
+// Agent is a first agent.
 type Agent struct {
 	File    string // its name in the workspace
 	Command string // the command that runs it there
-	source  string // its name among the templates
+	source  string // its name among the templates; "": it is an example
+	example string // its name among the examples
+	config  string // its config's name among the templates
 }
 
 // Protocol is the protocol of all these agents.
 const Protocol = rich.Name
 
+// plainConfig is the config of agents without settings of their own.
+const plainConfig = "config.json"
+
 var agents = map[string]Agent{
-	"python": {File: "agent.py", Command: "python3 agent.py", source: "agent.py"},
-	"node":   {File: "agent.mjs", Command: "node agent.mjs", source: "agent.mjs"},
-	"go":     {File: "agent.go", Command: "go run agent.go", source: "agent.go.txt"},
-	"bash":   {File: "agent.sh", Command: "bash agent.sh", source: "agent.sh"},
+	"python": {File: "agent.py", Command: "python3 agent.py", source: "agent.py", config: plainConfig},
+	"node":   {File: "agent.mjs", Command: "node agent.mjs", source: "agent.mjs", config: plainConfig},
+	"go":     {File: "agent.go", Command: "go run agent.go", source: "agent.go.txt", config: plainConfig},
+	"bash":   {File: "agent.sh", Command: "bash agent.sh", source: "agent.sh", config: plainConfig},
+	"llm":    {File: "agent.py", Command: "python3 agent.py", example: "llm/agent.py", config: "config-llm.json"},
 }
 
-// Names returns the languages, in order.
+// Names returns the names of the agents, in order.
 func Names() []string { return slices.Sorted(maps.Keys(agents)) }
 
-// Find returns the agent of a language.
+// Find returns the agent with a name.
 func Find(name string) (Agent, bool) {
 	a, ok := agents[name]
 	return a, ok
@@ -47,6 +54,13 @@ func Find(name string) (Agent, bool) {
 
 // Source returns the agent's program.
 func (a Agent) Source() ([]byte, error) {
+	if a.source == "" {
+		b, err := examples.Agents.ReadFile(a.example)
+		if err != nil {
+			return nil, fmt.Errorf("read example: %w", err)
+		}
+		return b, nil
+	}
 	b, err := templates.ReadFile("templates/" + a.source)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
@@ -63,7 +77,7 @@ func Write(folder string, a Agent) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := templates.ReadFile("templates/config.json")
+	cfg, err := templates.ReadFile("templates/" + a.config)
 	if err != nil {
 		return fmt.Errorf("read template: %w", err)
 	}
