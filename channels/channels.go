@@ -140,11 +140,22 @@ const (
 	Draft Kind = "draft"
 )
 
+// Format is what the text of a message is written in. The zero value is Markdown.
+type Format string
+
+// The formats of a text.
+const (
+	Markdown Format = ""
+	Literal  Format = "text" // every character is shown as it is
+	Code     Format = "code" // the same, in one monospaced block with its columns
+)
+
 // Message is a message from the gateway to a chat, before it is rendered and cut into calls.
 type Message struct {
 	Chat    Chat
 	Kind    Kind
-	Text    string // Markdown
+	Text    string
+	Format  Format // of Text
 	Code    string // the agent's error code, for machines
 	Media   []File
 	ReplyTo string // ID of the message that this one answers, or ""
@@ -181,9 +192,11 @@ type Button struct {
 
 // Outgoing is one network call of a message. It is stored as JSON.
 type Outgoing struct {
-	Chat    Chat     `json:"chat"`
-	Kind    Kind     `json:"kind"`
-	Text    string   `json:"text,omitempty"`
+	Chat Chat   `json:"chat"`
+	Kind Kind   `json:"kind"`
+	Text string `json:"text,omitempty"`
+	// Format is that of Text, for channels that render a text only when they show it.
+	Format  Format   `json:"format,omitempty"`
 	Code    string   `json:"code,omitempty"`
 	Media   []File   `json:"media,omitempty"`
 	ReplyTo string   `json:"reply_to,omitempty"`

@@ -84,6 +84,14 @@ var renderings = []rendering{
 	{"screen-full", withScreen(channels.Message{Kind: channels.Progress, Text: repeatNumbered(300, "Step %d. ")}, fullScreen())},
 	{"screen-below-a-long-text", withScreen(textMessage(repeatNumbered(300, "Sentence %d. ")), fullScreen())},
 	{"screen-with-a-picture", withScreen(mediaMessage("", "screen.png"), screenOf(20, "$ ls"))},
+	{"literal", inFormat(channels.Literal, literalText)},
+	{"literal-spaces", inFormat(channels.Literal, "a  b\tc\n    indented\n\n\n  after two empty lines  \n\\*escaped\\*")},
+	{"literal-split", inFormat(channels.Literal, repeatNumbered(120, "# Line %d has *stars*, __init__ and `ticks`.\n"))},
+	{"literal-document", inFormat(channels.Literal, repeatNumbered(1600, "# line %d of a text that is too long for a few messages.\n"))},
+	{"monospace", inFormat(channels.Code, "\n  a  **b**\n```\n````c```\n\n    <d> & @everyone\n ")},
+	{"monospace-split", inFormat(channels.Code, repeatNumbered(200, "row %3d  | ``` *x*  | __y__\n"))},
+	{"monospace-document", inFormat(channels.Code, repeatNumbered(1600, "row %5d  | # *x*  | a table that is too long for a few messages\n"))},
+	{"monospace-file", inFormat(channels.Code, "a  b", "a.png")},
 	{"failure", channels.Message{Kind: channels.Failure, Code: "E_OOPS", Text: "It *broke*: `exit 3`."}},
 	{"failure-without-code", channels.Message{Kind: channels.Failure, Text: "It broke."}},
 }
@@ -91,6 +99,17 @@ var renderings = []rendering{
 // textMessage returns an answer without files.
 func textMessage(text string) channels.Message {
 	return channels.Message{Kind: channels.Answer, Text: text}
+}
+
+// literalText has what Markdown would interpret.
+const literalText = "# x\n__init__ *a* **b** `c` ~~d~~ ||e||\n* item\n- item\n1. item\n> quote\n-# small\n---\n| a | b |\n|---|---|\n\n" +
+	"<b>html</b> &amp; [text](https://example.org/) https://example.org/a_b_c(d)?e=*f*.\n```\nfence\n```\n\nTitle\n=====\n\\_ <@123> <#4> :smile: @everyone /stop"
+
+// inFormat returns an answer in a format.
+func inFormat(f channels.Format, text string, files ...string) channels.Message {
+	m := mediaMessage(text, files...)
+	m.Format = f
+	return m
 }
 
 // mediaMessage returns an answer with files of 1000 bytes.
@@ -149,23 +168,28 @@ func CheckRenderings(t *testing.T, ro RenderingOptions) {
 			t.Errorf("%s: %v", r.name, err)
 			continue
 		}
-		path := filepath.Join(dir, r.name+".json")
-		if ro.Update {
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
+		ro.compare(t, r.name, filepath.Join(dir, r.name+".json"), got)
+	}
+}
+
+// compare compares the plan of a message, or of several, with a golden file.
+func (ro RenderingOptions) compare(t *testing.T, name, path, got string) {
+	t.Helper()
+	if ro.Update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if got != string(want) {
-			t.Errorf("the plan of %s differs from %s (go test -run %s -update rewrites it):\n%s", r.name, path, t.Name(), firstDifference(string(want), got))
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
 		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the plan of %s differs from %s (go test -run %s -update rewrites it):\n%s", name, path, t.Name(), firstDifference(string(want), got))
 	}
 }
 

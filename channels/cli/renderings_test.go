@@ -32,3 +32,17 @@ func TestRenderingsOfFixedMessages(t *testing.T) {
 		},
 	})
 }
+
+func TestRenderingsOfOutputsOfPrograms(t *testing.T) {
+	t.Parallel()
+	channelstest.CheckOutputs(t, channelstest.RenderingOptions{
+		Channel: cli.New(cli.Options{ChatID: "local"}), Chat: channels.Chat{Channel: cli.Name, ID: "local"}, Update: *update,
+		Shown: func(o channels.Outgoing) string {
+			var b strings.Builder
+			if err := (&cli.TerminalPrinter{Out: &b, Width: func() int { return 80 }}).Show(o); err != nil {
+				t.Error(err)
+			}
+			return b.String()
+		},
+	})
+}

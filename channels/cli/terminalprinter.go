@@ -45,7 +45,8 @@ func (p *TerminalPrinter) Show(o channels.Outgoing) error {
 }
 
 // render returns the text of a message as lines. A text with control characters of its own, such as
-// the colours of a program, and a screen are not rendered as Markdown.
+// the colours of a program, and a screen are not rendered as Markdown; nor is a text in another
+// format, whose columns every terminal shows.
 func (p *TerminalPrinter) render(o channels.Outgoing) string {
 	caption, screen := o.Text, ""
 	if o.Form != nil {
@@ -55,7 +56,7 @@ func (p *TerminalPrinter) render(o channels.Outgoing) string {
 		}
 	}
 	caption = channels.SanitizeBidiText(caption)
-	if caption != "" && !hasControlCharacters(caption) {
+	if caption != "" && o.Format == channels.Markdown && !hasControlCharacters(caption) {
 		caption = cmp.Or(renderMarkdown(caption, p.Width(), p.Style), caption)
 	}
 	if caption == "" {

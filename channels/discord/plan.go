@@ -106,7 +106,7 @@ func splitMessage(m channels.Message) []messagePart {
 		return splitScreen(m)
 	}
 	files, refused := dropOversized(m.Media)
-	texts, doc := renderText(m.Text)
+	texts, doc := renderText(m.Text, m.Format)
 	var parts []messagePart
 	for _, t := range texts {
 		parts = append(parts, messagePart{text: t})
@@ -141,19 +141,19 @@ func appendNotice(parts []messagePart, words string) []messagePart {
 	return parts
 }
 
-// renderText renders Markdown as the texts of messages. A text that is too long for maxTextMessages
-// is returned as a document, with its beginning.
-func renderText(source string) ([]string, *channels.File) {
+// renderText renders a text in a format as the texts of messages. One that is too long for
+// maxTextMessages is returned as a document, with its beginning.
+func renderText(source string, format channels.Format) ([]string, *channels.File) {
 	if strings.TrimSpace(source) == "" {
 		return nil, nil
 	}
 	// A text that cannot fit is not even parsed.
 	if len(source) <= 16*maxTextMessages*textLimit {
-		if parts := split(layout.Text(source), textLimit); len(parts) <= maxTextMessages {
+		if parts := split(layout.As(format).Text(source), textLimit); len(parts) <= maxTextMessages {
 			return parts, nil
 		}
 	}
-	return []string{write(layout.Beginning(source, textLimit/4, cost))}, markdown.Document(source)
+	return []string{write(layout.As(format).Beginning(source, textLimit/4, cost))}, markdown.Document(source, format)
 }
 
 // dropOversized returns the files that Discord may accept, and a notice about the others.

@@ -13,7 +13,7 @@ const maxScreenCaption = 500
 // splitScreen returns the parts of a message that shows a screen. Text too long for a caption is
 // sent before the screen; in progress, which is one message, it is shortened.
 func splitScreen(m channels.Message) []messagePart {
-	words := layout.Text(m.Text)
+	words := layout.As(m.Format).Text(m.Text)
 	caption := write(words)
 	var parts []messagePart
 	if channels.Runes(caption) > maxScreenCaption {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"nanobot/channels"
 	"nanobot/channels/markdown"
 )
 
@@ -22,7 +23,7 @@ func (*autoLinks) Table(markdown.Table) {}
 
 func TestAddressesInATextAreLinksByThemselves(t *testing.T) {
 	got := &autoLinks{}
-	markdown.Walk("see https://a.example/x?y=1, <https://b.example> www.c.example me@d.example `https://e.example` [f](https://f.example)", got)
+	markdown.Walk("see https://a.example/x?y=1, <https://b.example> www.c.example me@d.example `https://e.example` [f](https://f.example)", channels.Markdown, got)
 	want := []string{"https://a.example/x?y=1", "https://b.example", "http://www.c.example", "mailto:me@d.example"}
 	if !slices.Equal(got.urls, want) {
 		t.Errorf("got %q, want %q", got.urls, want)

@@ -27,14 +27,14 @@ func TestTheDocumentIsNamedForWhatItHolds(t *testing.T) {
 		{"|a|b|\n|-|-|\n" + filler, "answer.md"},
 		{filler + "\n```\nx\n```", "answer.md"},
 	} {
-		if doc := markdown.Document(tt.text); doc.Name != tt.name || doc.Content != tt.text || doc.Size != int64(len(tt.text)) {
+		if doc := markdown.Document(tt.text, channels.Markdown); doc.Name != tt.name || doc.Content != tt.text || doc.Size != int64(len(tt.text)) {
 			t.Errorf("%.20q is a document %s of %d bytes, want %s", tt.text, doc.Name, doc.Size, tt.name)
 		}
 	}
 }
 
 func TestTheDocumentSurvivesBeingStored(t *testing.T) {
-	doc := markdown.Document(strings.Repeat("\xff x", 500))
+	doc := markdown.Document(strings.Repeat("\xff x", 500), channels.Markdown)
 	if !utf8.ValidString(doc.Content) || doc.Size != int64(len(doc.Content)) {
 		t.Errorf("size %d of %.20q", doc.Size, doc.Content)
 	}

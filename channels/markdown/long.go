@@ -19,10 +19,10 @@ const (
 
 // Document returns a text that is too long for a chat as a file. The content is valid UTF-8,
 // because it is stored as JSON.
-func Document(source string) *channels.File {
+func Document(source string, format channels.Format) *channels.File {
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	name := "answer.txt"
-	if isMarkdown(source) {
+	if format == channels.Markdown && isMarkdown(source) {
 		name = "answer.md"
 	}
 	return &channels.File{Name: name, Kind: channels.Document, Size: int64(len(source)), Content: source}
@@ -64,9 +64,9 @@ func (l Layout) Beginning(source string, limit int, cost Cost) Text {
 	return t
 }
 
-// Excerpt returns the beginning of a text that continues in a file, as Markdown of at most limit
-// characters, with a note about the file. It closes a code block that is cut.
-func Excerpt(source string, limit int) string {
+// Excerpt returns the beginning of a text that continues in a file, in the same format and with at
+// most limit characters, with a note about the file. It closes a Markdown code block that is cut.
+func Excerpt(source string, format channels.Format, limit int) string {
 	mark := cutMark
 	if limit < 2*channels.Runes(mark) {
 		mark = shortCutMark
@@ -78,7 +78,11 @@ func Excerpt(source string, limit int) string {
 		if first == "" {
 			break
 		}
-		excerpt := first + closing(first+mark) + mark
+		fence := ""
+		if format == channels.Markdown {
+			fence = closing(first + mark)
+		}
+		excerpt := first + fence + mark
 		over := channels.Runes(excerpt) - limit
 		if over <= 0 {
 			return excerpt

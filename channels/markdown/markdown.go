@@ -7,6 +7,8 @@ package markdown
 import (
 	"cmp"
 	"strings"
+
+	"nanobot/channels"
 )
 
 // Mark is the formatting of the text from byte Start to before byte End.
@@ -30,6 +32,8 @@ func Plain(s string) Text { return Text{Text: s} }
 
 // Layout configures the parts of Markdown that a plain text with marks cannot express.
 type Layout struct {
+	// Format is the format of the sources that the layout reads.
+	Format channels.Format
 	// Bullet precedes the items of a list.
 	Bullet string
 	// Target returns the URL of a link with this destination on the network, or "" if the link
@@ -44,9 +48,15 @@ type Layout struct {
 // A phone shows about 40 monospace characters per line and wraps the rest, a desktop twice as many.
 const phoneWidth = 60
 
-// Text parses Markdown. Lists get bullets, and a table becomes aligned monospace text, or a
+// As returns the layout for sources in another format.
+func (l Layout) As(format channels.Format) Layout {
+	l.Format = format
+	return l
+}
+
+// Text parses a source. Lists get bullets, and a table becomes aligned monospace text, or a
 // paragraph per row if it is too wide. Line breaks are kept. The text is empty only if nothing in
-// the Markdown is visible.
+// the source is visible.
 func (l Layout) Text(source string) Text {
 	source = clean(source)
 	if !Visible(source) {
@@ -54,7 +64,7 @@ func (l Layout) Text(source string) Text {
 	}
 	l.Bullet, l.TableWidth = cmp.Or(l.Bullet, "• "), cmp.Or(l.TableWidth, phoneWidth)
 	w := &writer{layout: l}
-	Walk(source, w)
+	Walk(source, l.Format, w)
 	t := Assemble(string(w.out), w.marks)
 	if !Visible(t.Text) { // only markup, which is shown rather than lost
 		return Plain(strings.TrimSpace(source))

@@ -8,6 +8,8 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"nanobot/channels"
 )
 
 // Kind is the kind of an element.
@@ -38,12 +40,13 @@ const (
 	kinds
 )
 
-// Element is an element of a Markdown text. Its kind determines which fields are set.
+// Element is an element of a text. Its kind determines which fields are set.
 type Element struct {
 	Kind     Kind
 	Gap      int    // of a block: the line breaks before it, as in the source
 	Indent   string // of a paragraph outside lists and quotes: the indentation of its first line
 	Tight    bool   // of a paragraph: it is in a list without empty lines
+	Literal  bool   // of a paragraph: it is not Markdown, and its white space is significant
 	Level    int    // of a heading, 1 to 6
 	Language string // of a code block
 	Ordered  bool   // of a list
@@ -56,7 +59,7 @@ type Element struct {
 	Warning  string // of a link whose text shows an address other than its target
 }
 
-// Renderer receives the elements of a Markdown text in reading order. Each network has one.
+// Renderer receives the elements of a text in reading order. Each network has one.
 type Renderer interface {
 	Begin(e Element)
 	End(e Element)
@@ -68,9 +71,20 @@ type Renderer interface {
 	Table(t Table)
 }
 
-// Walk parses Markdown and reports its elements to a renderer. Line breaks of the source are kept,
-// and HTML is text.
-func Walk(source string, r Renderer) {
+// Walk reports the elements of a text in a format to a renderer. Line breaks of the source are
+// kept, and HTML is text.
+func Walk(source string, format channels.Format, r Renderer) {
+	switch format {
+	case channels.Literal:
+		walkLiteral(source, r)
+	case channels.Code:
+		walkCode(source, r)
+	default:
+		walkMarkdown(source, r)
+	}
+}
+
+func walkMarkdown(source string, r Renderer) {
 	s := []byte(source)
 	w := &walker{source: s, r: r}
 	document := commonMark.Parse(text.NewReader(s))

@@ -100,7 +100,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 // richForm returns the HTML of the rich message that an answer is sent as, or "". Only an answer
 // that also fits one message with entities is: a server that refuses it then gets that one.
 func (c *Channel) richForm(m channels.Message, parts []messagePart) string {
-	if c.o.Rich == switchOff || m.Kind != channels.Answer || m.Details != "" || m.Screen != nil || len(parts) != 1 || parts[0].sendAs != asText {
+	if c.o.Rich == switchOff || m.Kind != channels.Answer || m.Format != channels.Markdown || m.Details != "" || m.Screen != nil || len(parts) != 1 || parts[0].sendAs != asText {
 		return ""
 	}
 	if code, structured := entities.Rich(m.Text); structured {
@@ -142,7 +142,7 @@ func (s splitter) split(m channels.Message) []messagePart {
 		return s.splitScreen(m)
 	}
 	files, refused := dropOversized(m.Media, s.maxBytes)
-	words, doc := renderText(m.Text)
+	words, doc := renderText(m.Text, m.Format)
 	rest := s.groupFiles(files)
 	if doc != nil {
 		parts := append([]messagePart{{asDocument, entities.Write(words), []channels.File{*doc}}}, rest...)
@@ -192,20 +192,20 @@ func appendText(parts []messagePart, words markdown.Text, buttons []channels.But
 	return append(parts, textParts(words)...)
 }
 
-// renderText renders Markdown. A text that is too long for maxTextMessages is returned as a
+// renderText renders a text in a format. One that is too long for maxTextMessages is returned as a
 // document, with its beginning.
-func renderText(source string) (markdown.Text, *channels.File) {
+func renderText(source string, format channels.Format) (markdown.Text, *channels.File) {
 	if strings.TrimSpace(source) == "" {
 		return markdown.Text{}, nil
 	}
 	// A text that cannot fit is not even parsed.
 	if len(source) <= 16*maxTextMessages*textLimit {
-		words := entities.Read(source)
+		words := entities.Read(source, format)
 		if channels.UTF16(words.Text) <= maxTextMessages*textLimit && len(entities.Split(words, textLimit)) <= maxTextMessages {
 			return words, nil
 		}
 	}
-	return entities.Beginning(source, captionLimit), markdown.Document(source)
+	return entities.Beginning(source, format, captionLimit), markdown.Document(source, format)
 }
 
 // dropOversized returns the files within the limit, and a notice about the others.

@@ -16,3 +16,8 @@ func TestRenderingsOfFixedMessages(t *testing.T) {
 	r := newTestChannel(t, func(o *telegram.Options) { o.APIBase = telegram.DefaultAPI })
 	channelstest.CheckRenderings(t, channelstest.RenderingOptions{Channel: r.Channel, Chat: chatOf("-1001234567890"), Update: *update})
 }
+
+func TestRenderingsOfOutputsOfPrograms(t *testing.T) {
+	t.Parallel()
+	channelstest.CheckOutputs(t, channelstest.RenderingOptions{Channel: newTestChannel(t).Channel, Chat: chatOf("42"), Update: *update})
+}

@@ -16,7 +16,7 @@ const maxScreenCaption = 1024
 // sent before the screen; in progress, which is one message, it is shortened.
 func (s splitter) splitScreen(m channels.Message) []messagePart {
 	files, refused := dropOversized(m.Media, s.maxBytes)
-	caption := entities.Read(m.Text)
+	caption := entities.Read(m.Text, m.Format)
 	var parts []messagePart
 	if channels.UTF16(caption.Text) > maxScreenCaption {
 		if m.Kind == channels.Progress {

@@ -16,6 +16,7 @@ type message struct {
 	Kind    string            `json:"kind"`
 	HTML    string            `json:"html,omitempty"` // messages of the bot only
 	Text    string            `json:"text"`
+	Format  channels.Format   `json:"format,omitempty"` // of the text of a bot's message
 	Details string            `json:"details,omitempty"`
 	Media   []media           `json:"media"`
 	Buttons []channels.Button `json:"buttons"`
@@ -75,7 +76,7 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 
 func (c *Channel) toMessage(e history.Event) message {
 	m := message{
-		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Details: e.Details, Media: []media{}, Buttons: nonNil(e.Buttons),
+		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Format: e.Format, Details: e.Details, Media: []media{}, Buttons: nonNil(e.Buttons),
 		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 	}
 	if e.From == fromBot {

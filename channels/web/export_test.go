@@ -4,14 +4,12 @@ import (
 	"maps"
 	"slices"
 
+	"nanobot/channels"
 	"nanobot/channels/web/history"
 )
 
-// Render is for tests that have many texts to try, and RenderOutgoing shows what Plan made.
-var (
-	Render         = renderMarkdown
-	RenderOutgoing = renderOutgoing
-)
+// RenderOutgoing shows what Plan made.
+var RenderOutgoing = renderOutgoing
 
 // Rendered is what messages were rendered to.
 type Rendered struct{ renderCache }
@@ -21,3 +19,6 @@ func (r *Rendered) Of(seq int64, text string) string { return r.html(seq, histor
 
 // Routes are the patterns of what is served.
 func (c *Channel) Routes() []string { return slices.Sorted(maps.Keys(c.routes())) }
+
+// Render renders Markdown, for tests that have many texts to try.
+func Render(text string) string { return renderText(text, channels.Markdown) }

@@ -13,6 +13,7 @@ import (
 type htmlWriter struct {
 	out          []byte
 	visible      bool   // the output has visible content
+	literal      bool   // the current paragraph is not Markdown
 	untaggedList bool   // the current list has no tag, because its only item is a list marker without text
 	checkbox     string // a checkbox to be written before the next text
 
@@ -35,7 +36,11 @@ var (
 func (w *htmlWriter) Begin(e markdown.Element) {
 	switch e.Kind {
 	case markdown.Paragraph:
-		if !e.Tight {
+		switch w.literal = e.Literal; {
+		case e.Literal: // the style sheet keeps its white space
+			w.startBlock(`<p class="plain">`)
+			w.Text(e.Indent)
+		case !e.Tight:
 			w.startBlock("<p>")
 		}
 		w.write(w.checkbox)
@@ -95,8 +100,15 @@ func (w *htmlWriter) Text(s string) {
 	w.write(html.EscapeString(s))
 }
 
-// Break writes a line break. The indentation is ignored, because HTML shows it only in code.
-func (w *htmlWriter) Break(string) { w.write("<br>\n") }
+// Break writes a line break. In Markdown the indentation is ignored, because HTML shows it only in
+// code.
+func (w *htmlWriter) Break(indent string) {
+	if w.literal { // a line feed would be a second line break
+		w.write("<br>" + indent)
+		return
+	}
+	w.write("<br>\n")
+}
 
 func (w *htmlWriter) write(s string) { w.out = append(w.out, s...) }
 

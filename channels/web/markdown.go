@@ -18,6 +18,7 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li",
 		"table", "thead", "tbody", "tr", "th", "td")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[\w+#.-]+$`)).OnElements("code")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^plain$`)).OnElements("p")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|center|right)$`)).OnElements("th", "td")
 	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
 	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
@@ -32,8 +33,8 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	return p
 })
 
-// renderMarkdown returns HTML that is safe to show, whoever wrote the Markdown.
-func renderMarkdown(text string) (out string) {
+// renderText returns HTML that is safe to show, whoever wrote the text.
+func renderText(text string, format channels.Format) (out string) {
 	if text == "" {
 		return ""
 	}
@@ -44,7 +45,7 @@ func renderMarkdown(text string) (out string) {
 		}
 	}()
 	w := &htmlWriter{}
-	markdown.Walk(text, w)
+	markdown.Walk(text, format, w)
 	if !w.visible { // only Markdown delimiters, which are shown rather than lost
 		return renderPlain(text)
 	}

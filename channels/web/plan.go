@@ -32,8 +32,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	case strings.TrimSpace(text) == "":
 		text = ""
 	case utf8.RuneCountInString(text) > maxMessageChars:
-		files = append([]channels.File{*markdown.Document(text)}, files...)
-		text = markdown.Excerpt(text, maxMessageChars/4)
+		files = append([]channels.File{*markdown.Document(text, m.Format)}, files...)
+		text = markdown.Excerpt(text, m.Format, maxMessageChars/4)
 	}
 	var form []byte
 	if m.Screen != nil {
@@ -47,7 +47,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		return nil, nil
 	}
 	return []channels.Outgoing{{
-		Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form,
+		Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Format: m.Format, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form,
 		Details: planDetails(m.Details), Notification: m.Notification,
 	}}, nil
 }

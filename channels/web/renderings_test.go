@@ -18,3 +18,11 @@ func TestRenderingsOfFixedMessages(t *testing.T) {
 		Shown: func(o channels.Outgoing) string { return web.RenderOutgoing(o) },
 	})
 }
+
+func TestRenderingsOfOutputsOfPrograms(t *testing.T) {
+	t.Parallel()
+	channelstest.CheckOutputs(t, channelstest.RenderingOptions{
+		Channel: newFixture(t).ch, Chat: channels.Chat{Channel: web.Name, ID: "web-test"}, Update: *update,
+		Shown: func(o channels.Outgoing) string { return web.RenderOutgoing(o) },
+	})
+}

@@ -35,19 +35,19 @@ func renderOutgoing(o channels.Outgoing) string {
 	if err != nil {
 		t = nil // the text also has the rows
 	}
-	return renderBody(history.Body{Text: o.Text, Terminal: t, Details: o.Details})
+	return renderBody(history.Body{Text: o.Text, Format: o.Format, Terminal: t, Details: o.Details})
 }
 
 // renderBody returns the HTML of a message: its text, or its caption and screen, and the details.
 func renderBody(b history.Body) string {
 	out := ""
 	if t := b.Terminal; t == nil || t.Screen == nil {
-		out = renderMarkdown(b.Text)
+		out = renderText(b.Text, b.Format)
 	} else {
-		out = renderMarkdown(t.Caption) + renderScreen(t.Screen)
+		out = renderText(t.Caption, b.Format) + renderScreen(t.Screen)
 	}
 	if b.Details != "" {
-		out += "<details><summary>Details</summary>" + renderMarkdown(b.Details) + "</details>"
+		out += "<details><summary>Details</summary>" + renderText(b.Details, channels.Markdown) + "</details>"
 	}
 	return out
 }

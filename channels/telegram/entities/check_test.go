@@ -8,11 +8,14 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"nanobot/channels"
 	"nanobot/channels/telegram/entities"
 )
 
 // read makes text and entities of Markdown.
-func read(source string) entities.Text { return entities.Write(entities.Read(source)) }
+func read(source string) entities.Text {
+	return entities.Write(entities.Read(source, channels.Markdown))
+}
 
 // notate writes a text with its entities as tags, for people to read.
 func notate(t entities.Text) string {

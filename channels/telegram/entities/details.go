@@ -17,7 +17,7 @@ func AppendDetails(t Text, source string, limit int) Text {
 		t.Text += "\n"
 	}
 	start := channels.UTF16(t.Text)
-	details := cutDetails(withoutQuotes(Read(source)), limit-start)
+	details := cutDetails(withoutQuotes(Read(source, channels.Markdown)), limit-start)
 	if details.Text == "" {
 		t.Text = strings.TrimSuffix(t.Text, "\n")
 		return t

@@ -48,12 +48,14 @@ var layout = markdown.Layout{Target: target}
 // Cost measures a text as Telegram does: in UTF-16 units, with formatting for free.
 var Cost = markdown.Cost{Words: channels.UTF16}
 
-// Read parses Markdown.
-func Read(source string) markdown.Text { return layout.Text(clean(source)) }
+// Read parses a text in a format.
+func Read(source string, format channels.Format) markdown.Text {
+	return layout.As(format).Text(clean(source))
+}
 
 // Beginning returns the beginning of a text that is sent as a document.
-func Beginning(source string, limit int) markdown.Text {
-	return layout.Beginning(clean(source), limit, Cost)
+func Beginning(source string, format channels.Format, limit int) markdown.Text {
+	return layout.As(format).Beginning(clean(source), limit, Cost)
 }
 
 // clean removes bidirectional embeddings and overrides, as Telegram's servers do before they count.

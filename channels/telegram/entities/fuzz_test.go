@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"nanobot/channels"
 	"nanobot/channels/telegram/entities"
 	"nanobot/internal/fuzztest"
 )
@@ -40,7 +41,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add(s, uint8(i), i%3 == 0)
 	}
 	f.Fuzz(func(t *testing.T, text string, limit uint8, plain bool) {
-		whole := entities.Read(text)
+		whole := entities.Read(text, channels.Markdown)
 		if plain {
 			whole.Marks = nil
 		}

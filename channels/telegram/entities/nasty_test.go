@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram/entities"
 	"nanobot/internal/lineartest"
@@ -11,7 +12,7 @@ import (
 
 func TestNastyMarkdownBecomesEntitiesThatTelegramTakes(t *testing.T) {
 	for name, text := range channelstest.PathologicalMarkdown {
-		whole := entities.Read(text(8 << 10))
+		whole := entities.Read(text(8<<10), channels.Markdown)
 		for _, p := range append(entities.Split(whole, 4096), entities.Write(whole)) {
 			if wrong := check(p); wrong != "" {
 				t.Errorf("%s: %s", name, wrong)
@@ -22,7 +23,9 @@ func TestNastyMarkdownBecomesEntitiesThatTelegramTakes(t *testing.T) {
 
 func TestEntitiesAreWrittenInLinearTime(t *testing.T) {
 	for _, name := range []string{"prose", "code", "links", "items", "deep emphasis", "closers", "short closers"} {
-		lineartest.Check(t, name, 32<<10, func(n int) { entities.Write(entities.Read(channelstest.PathologicalMarkdown[name](n))) })
+		lineartest.Check(t, name, 32<<10, func(n int) {
+			entities.Write(entities.Read(channelstest.PathologicalMarkdown[name](n), channels.Markdown))
+		})
 	}
 }
 
@@ -39,6 +42,6 @@ func BenchmarkAnswer(b *testing.B) {
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		entities.Split(entities.Read(source), 4096)
+		entities.Split(entities.Read(source, channels.Markdown), 4096)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"nanobot/channels"
 	"nanobot/channels/markdown"
 )
 
@@ -22,7 +23,7 @@ const (
 // does not fit a rich message.
 func Rich(source string) (code string, structured bool) {
 	w := &richWriter{}
-	markdown.Walk(clean(source), w)
+	markdown.Walk(clean(source), channels.Markdown, w)
 	if w.tooLarge || w.characters > maxRichText || w.blocks > maxRichBlocks || w.characters == 0 {
 		return "", w.structured
 	}

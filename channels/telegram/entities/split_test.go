@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/channels"
 	"nanobot/channels/telegram/entities"
 )
 
@@ -49,7 +50,7 @@ func TestPartsEndAtGoodSeams(t *testing.T) {
 		{"blank", " ", 8, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			whole := entities.Read(tt.markdown)
+			whole := entities.Read(tt.markdown, channels.Markdown)
 			parts := entities.Split(whole, tt.limit)
 			var got []string
 			for _, p := range parts {
@@ -66,7 +67,7 @@ func TestPartsEndAtGoodSeams(t *testing.T) {
 }
 
 func TestALinkOutlivesItalicsWhenThereAreTooManyEntities(t *testing.T) {
-	parts := entities.Split(entities.Read(strings.Repeat("*a* `b` ", 100)+"[c](https://d.org)"), 4096)
+	parts := entities.Split(entities.Read(strings.Repeat("*a* `b` ", 100)+"[c](https://d.org)", channels.Markdown), 4096)
 	if len(parts) != 1 || len(parts[0].Entities) != 100 {
 		t.Fatalf("%d parts, the first with %d entities", len(parts), len(parts[0].Entities))
 	}
@@ -93,7 +94,7 @@ func TestRandomMarkdownKeepsThePromises(t *testing.T) {
 		for range r.IntN(80) {
 			b.WriteString(words[r.IntN(len(words))])
 		}
-		whole := entities.Read(b.String())
+		whole := entities.Read(b.String(), channels.Markdown)
 		if wrong := check(entities.Write(whole)); wrong != "" {
 			t.Fatalf("%q: %s", b.String(), wrong)
 		}

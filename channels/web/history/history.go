@@ -52,6 +52,7 @@ type Body struct {
 	User     string            `json:"user,omitempty"` // the sender, if several users may use the chat
 	Kind     string            `json:"kind,omitempty"`
 	Text     string            `json:"text,omitempty"`
+	Format   channels.Format   `json:"format,omitempty"`  // of the text of a bot's message
 	Details  string            `json:"details,omitempty"` // Markdown, folded below the text
 	Media    []Media           `json:"media,omitempty"`
 	Buttons  []channels.Button `json:"buttons,omitempty"`
@@ -66,7 +67,7 @@ type Body struct {
 
 // Terminal is a terminal screen in a message.
 type Terminal struct {
-	Caption string           `json:"caption,omitempty"` // Markdown, above the screen
+	Caption string           `json:"caption,omitempty"` // above the screen, in the format of the message
 	Screen  *channels.Screen `json:"screen"`
 }
 
