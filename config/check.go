@@ -81,6 +81,10 @@ func checkProtocol(c *Config, t agentSection) []fault {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })
 		all = append(all, fault{path: t.keyPath("interactive"), cause: t.keyPath("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
 	}
+	if !p.SupportsFormat && t.Format != "" {
+		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsFormat })
+		all = append(all, fault{path: t.keyPath("format"), cause: t.keyPath("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
+	}
 	if p.Persistent && strings.Contains(t.Command, Placeholder) {
 		all = append(all, fault{
 			path: t.keyPath("command"), cause: t.keyPath("protocol"),

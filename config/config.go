@@ -44,6 +44,8 @@ type Terminal struct {
 	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables for the agent."`
 	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API keys for the agent, by a name of your choice. They are passed in the envelope."`
 	Progress     string              `json:"progress" jsonschema:"enum=edit,enum=message,enum=off" jsonschema_description:"How progress is shown: one message that is edited in place, one message for each frame, or not at all."`
+	Format       string              `json:"format,omitempty" jsonschema:"enum=auto,enum=markdown,enum=text,enum=code" jsonschema_description:"How the agent's text is shown: as Markdown, as it is (text), or monospaced with its columns (code). With auto, fences, tables and lists make it Markdown; otherwise columns or indented lines make it code; anything else is text. Default: auto with protocol plain, markdown with rich; other protocols have their own rules."`
+	Stderr       string              `json:"stderr" jsonschema:"enum=always,enum=onError,enum=never" jsonschema_description:"When the people whom revealErrors names see what the agent prints on stderr: always, only if the turn fails, or never."`
 	RevealErrors Reveal              `json:"revealErrors" jsonschema_description:"Who sees stderr and exit codes: true for everybody, false for nobody, or a list of chat IDs."`
 	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders that the agent may send files from. Default: the workspace, the chat's folder and the temporary folder."`
 	Cwd          string              `json:"cwd" jsonschema_description:"The agent's working directory. Default: the workspace."`
@@ -114,7 +116,7 @@ type Log struct {
 func Default() Config {
 	return Config{
 		Terminal: Terminal{
-			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit",
+			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit", Stderr: "always",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
 			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, MCPServers: map[string]MCPServer{},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,

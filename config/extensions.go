@@ -41,6 +41,8 @@ type Protocol struct {
 	SupportsQuestions bool
 	// SupportsInject allows gateway.whileRunning "inject": a running agent accepts messages.
 	SupportsInject bool
+	// SupportsFormat allows terminal.format: the agent prints texts for people.
+	SupportsFormat bool
 	// SupportsMCP allows terminal.mcpServers.
 	SupportsMCP bool
 	// Persistent means that one process works on many messages. It needs the envelope on stdin, and

@@ -45,7 +45,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 	folder := filepath.Dir(c.File())
 	want := `[{"workspace":"FOLDER",` +
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
-		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
+		`"progress":"edit","stderr":"always","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
 		`"sandboxRequired":false,"user":"","passHistory":0,"approvers":[],"mcpServers":{}},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
@@ -111,7 +111,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Enabled: &on, Command: "./agent {message}", Stdin: "envelope", Timeout: 120, Protocol: "rich",
 			Env:       map[string]string{"My.Key": "1", "lower_case": "2", "camelCase": "3"},
 			Providers: map[string]config.Provider{"my.service": {APIKeys: []config.Secret{"cred:service"}}},
-			Progress:  "message", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
+			Progress:  "message", Format: "code", Stderr: "onError", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
 			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
 			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
 			Protocols: config.Protocols{blocks.Name: &blocks.Settings{

@@ -71,6 +71,16 @@ var conversations = map[string]conversation{
 			n.await("One line")
 		},
 	},
+	"formats": {
+		agent: `read -r line; case $line in *columns*) printf ' a  *b*\n 1  __2__\n';; *) printf '# x\n__init__ *\n';; esac`,
+		play: func(r *fixture, n chatNetwork) {
+			n.say("columns")
+			n.await("*b*")
+			r.awaitNoTurn()
+			n.say("text")
+			n.await("init")
+		},
+	},
 	"albums": {
 		agent: `read -r line; n=$(printf %s "$line" | grep -o 'photo[^"]*\.png\|image[^"]*\.png' | wc -l); echo '{"type":"message","text":"here",` + pictures + `}'
 			echo '{"type":"message","text":"a file","media":["'$PWD'/notes.txt"]}'; echo '{"type":"message","text":"done"}'`,
@@ -173,7 +183,9 @@ func TestEveryCallOfFixedConversations(t *testing.T) {
 			t.Run(network+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				r := newFixture(t, c.agent)
-				r.terminal.Interactive = name == "question"
+				if r.terminal.Interactive = name == "question"; name == "formats" {
+					r.terminal.Format = "auto"
+				}
 				n := open(r)
 				c.play(r, n)
 				r.stop()

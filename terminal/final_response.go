@@ -22,6 +22,10 @@ type FinalOptions struct {
 	Reveal bool
 	// Timeout is the agent's timeout in seconds, for the message after it.
 	Timeout int
+	// Format is the value of terminal.format; "": the protocol's default.
+	Format string
+	// Stderr is the value of terminal.stderr.
+	Stderr string
 }
 
 // FinalResponse collects what is sent when the agent has ended: plain text, error frames and
@@ -35,6 +39,7 @@ type FinalResponse struct {
 	remarkCount int
 	shown       bool
 	flush       func(followed bool) error // see FlushFirst
+	prints      bool                      // what the agent prints is for the user, except for frames
 }
 
 // CollectLines passes each line of an output to handle, and returns the FinalResponse to which
@@ -115,32 +120,67 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	text, _ := r.PlainText()
 	failure, code := r.failureText(t.Final, out.Status)
 	tail := r.appendix(t.Final, out, end)
-	if hidden := r.diagnostics(end); !t.Final.Reveal && hidden != "" {
-		if err := t.Emit(Frame{Kind: Log, Level: "warning", Text: hidden}); err != nil {
-			return out, fmt.Errorf("log what the user does not see: %w", err)
-		}
+	if err := r.logHidden(t, out, end); err != nil {
+		return out, fmt.Errorf("log what the user does not see: %w", err)
 	}
 	if failure != "" {
 		if text != "" {
-			if err := t.Emit(Frame{Kind: Message, Text: text, Media: r.media, Guessed: true, Silent: true}); err != nil {
+			if err := t.Emit(Frame{Kind: Message, Text: text, Format: t.Final.FormatOf(text), Media: r.media, Guessed: true, Silent: true}); err != nil {
 				return out, fmt.Errorf("emit plain text: %w", err)
 			}
 		}
-		if err := t.Emit(Frame{Kind: Error, Text: joinLines(failure, tail), Code: code}); err != nil {
+		format := r.formatWithStderr(t.Final, trimText(Clean(r.errs.String())), end)
+		if err := t.Emit(Frame{Kind: Error, Text: joinLines(failure, tail), Format: format, Code: code}); err != nil {
 			return out, fmt.Errorf("emit error: %w", err)
 		}
 		return out, nil
 	}
+	format := r.formatWithStderr(t.Final, text, end)
 	text = joinLines(text, tail)
 	if text == "" && !r.shown {
 		text = NoOutput
 	}
 	if text != "" {
-		if err := t.Emit(Frame{Kind: Message, Text: text, Media: r.media, Guessed: true}); err != nil {
+		if err := t.Emit(Frame{Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true}); err != nil {
 			return out, fmt.Errorf("emit final response: %w", err)
 		}
 	}
 	return out, nil
+}
+
+// formatWithStderr returns the format of a text to which the shown part of stderr is appended.
+// Stderr alone is never Markdown where terminal.format is auto, and the gateway's own words always
+// are.
+func (r *FinalResponse) formatWithStderr(f FinalOptions, text string, end AgentExit) Format {
+	stderr := r.shownStderr(f, r.outcome(end), end)
+	switch {
+	case text == "" && stderr == "":
+		return FormatMarkdown
+	case f.Format != FormatSettingAuto || stderr == "":
+		return f.FormatOf(text)
+	case text != "" && DetectFormat(text) != FormatText:
+		return DetectFormat(text)
+	case hasColumns(strings.Split(stderr, "\n")):
+		return FormatCode
+	}
+	return FormatText
+}
+
+// logHidden logs the diagnostics that the user is not shown.
+func (r *FinalResponse) logHidden(t Turn, out Outcome, end AgentExit) error {
+	hidden, level := r.diagnostics(end, r.stderrOf(end)), "warning"
+	if t.Final.Reveal {
+		if r.shownStderr(t.Final, out, end) != "" {
+			return nil
+		}
+		if hidden = r.stderrOf(end); out.Status == Done {
+			level = "debug" // of no interest, since the agent has done its work
+		}
+	}
+	if hidden == "" {
+		return nil
+	}
+	return t.Emit(Frame{Kind: Log, Level: level, Text: hidden})
 }
 
 // HasContent reports whether Emit emits a message or an error, even if the user has already been
@@ -209,17 +249,46 @@ func (r *FinalResponse) appendix(f FinalOptions, out Outcome, end AgentExit) str
 		}
 		return strings.Join(lines, "\n")
 	}
-	if hidden := r.diagnostics(end); hidden != "" {
-		lines = append(lines, hidden)
+	shown := r.diagnostics(end, r.shownStderr(f, out, end))
+	if shown != "" && r.printedNothing(end) { // a search without a hit, for example
+		lines = append(lines, printedNothing)
+	}
+	if shown != "" {
+		lines = append(lines, shown)
 	}
 	return strings.Join(lines, "\n")
 }
 
+// printedNothing explains the exit code of an agent that has printed nothing.
+const printedNothing = "The program printed nothing."
+
+func (r *FinalResponse) printedNothing(end AgentExit) bool {
+	text, _ := r.PlainText()
+	return r.prints && text == "" && !r.shown && !end.Forced && end.Signal == "" && r.errs.Len() == 0 && r.remarkCount == 0 && r.stderrOf(end) == ""
+}
+
+// The values of terminal.stderr other than "always".
+const (
+	stderrOnError = "onError"
+	stderrNever   = "never"
+)
+
+// shownStderr returns what the user is shown of stderr. A turn that a person has stopped has not
+// failed.
+func (r *FinalResponse) shownStderr(f FinalOptions, out Outcome, end AgentExit) string {
+	if !f.Reveal || f.Stderr == stderrNever || f.Stderr == stderrOnError && (out.Status == Done || out.Status == Stopped) {
+		return ""
+	}
+	return r.stderrOf(end)
+}
+
+func (r *FinalResponse) stderrOf(end AgentExit) string { return trimText(Clean(end.Stderr.String())) }
+
 // diagnostics returns STDERR and the exit code. They are shown to users who may see them, and
 // logged for others.
-func (r *FinalResponse) diagnostics(end AgentExit) string {
+func (r *FinalResponse) diagnostics(end AgentExit, stderr string) string {
 	text := ""
-	if stderr := trimText(Clean(end.Stderr.String())); stderr != "" {
+	if stderr != "" {
 		text = "STDERR: " + stderr
 	}
 	switch {

@@ -67,6 +67,7 @@ func (t Turn) runLines(ctx context.Context, o lineOptions) (Outcome, error) {
 		finish()
 	}()
 	end := NewFinalResponse(t.MaxOutput)
+	end.prints = true
 	output := agent.Stdout
 	if o.watch != nil {
 		output = io.TeeReader(output, o.watch)

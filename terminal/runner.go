@@ -192,7 +192,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Ask:  t.ask, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, PassMedia: cfg.PassMedia,
-		Final:       FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout},
+		Final:       FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
 		OnAllExited: req.OnExit,
 		MaxLine:     cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
@@ -370,7 +370,7 @@ func (t *turn) emitFrame(f Frame) error {
 		return nil
 	}
 	if len(f.Media) > 0 {
-		f.Media = t.resolveTempPaths(f)
+		f.Media = t.resolvePaths(f)
 		return t.media.emitMedia(f, t.reveal, t.emit)
 	}
 	return t.emit(f)

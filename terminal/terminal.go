@@ -182,6 +182,8 @@ const Partial Kind = "partial"
 type Frame struct {
 	Kind Kind
 	Text string
+	// Format is that of the text of a Message, a Partial or an Error.
+	Format Format
 	// Board says that a Progress is the complete state of the turn, repeated with every change. It
 	// is shown only where it can replace the one before.
 	Board bool

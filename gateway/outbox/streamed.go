@@ -72,7 +72,7 @@ func hasFiles(o channels.Outgoing) bool { return len(o.Media) > 0 }
 
 // looksSame reports whether two messages look the same in the chat.
 func looksSame(a, b channels.Outgoing) bool {
-	return a.Text != "" && a.Text == b.Text && a.Details == b.Details && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
+	return a.Text != "" && a.Text == b.Text && a.Format == b.Format && a.Details == b.Details && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
 }
 
 // Unused returns the transient messages in Replace that no part of the posted message replaces.

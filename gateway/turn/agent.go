@@ -119,7 +119,7 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 // FrameMessage returns the chat message for a frame.
 func FrameMessage(f terminal.Frame) channels.Message {
 	m := channels.Message{
-		Kind: channels.Answer, Text: f.Text, Code: f.Code, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons),
+		Kind: channels.Answer, Text: f.Text, Format: channels.Format(f.Format), Code: f.Code, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons),
 	}
 	switch f.Kind {
 	case terminal.Progress:

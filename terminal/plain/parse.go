@@ -1,11 +1,17 @@
 package plain
 
-import "nanobot/terminal"
+import (
+	"cmp"
+
+	"nanobot/terminal"
+)
 
 // parsed is the parsed output of an agent.
 type parsed struct {
 	Text  string   `json:"text"`
 	Media []string `json:"media"` // paths in the text, whether or not the files exist
+	// Format is how the text is shown if terminal.format is auto.
+	Format string `json:"format"`
 }
 
 // parse parses an output as Turn does.
@@ -17,5 +23,6 @@ func parse(output, _ string) (object any, ok bool) {
 		return nil
 	}).PlainText()
 	p.Media = append(p.Media, media...)
+	p.Format = cmp.Or(string(terminal.DetectFormat(p.Text)), terminal.FormatSettingMarkdown)
 	return p, true
 }

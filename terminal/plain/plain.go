@@ -5,6 +5,7 @@ package plain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"nanobot/terminal"
@@ -17,6 +18,7 @@ var _ terminal.Protocol = Protocol{}
 
 // Turn runs the agent to its end and emits its output.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	t.Final.Format = cmp.Or(t.Final.Format, terminal.FormatSettingAuto)
 	hinted := false
 	return t.ReadLinesShowingLast(ctx, func(line []byte, end *terminal.FinalResponse) error {
 		end.AddLine(line)

@@ -11,7 +11,7 @@ import (
 var enqueueTests = []contractTest{
 	{"a delivery is complete after a restart", func(b *fixture) {
 		out := channels.Outgoing{
-			Chat: ann, Kind: channels.Failure, Text: "hé \U0001F600", Code: "E1", ReplyTo: "5", Form: []byte{0, 255, 7},
+			Chat: ann, Kind: channels.Failure, Text: "hé \U0001F600", Format: channels.Code, Code: "E1", ReplyTo: "5", Form: []byte{0, 255, 7},
 			Media: []channels.File{{Path: "/tmp/x.png", Name: "x.png", Kind: channels.Image, Size: 9}, {Name: "long.md", Content: "…"}},
 		}
 		b.enqueue(store.Outbound{Inbound: 3, Sequence: 1, Parts: []channels.Outgoing{out}})
