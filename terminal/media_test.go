@@ -144,7 +144,6 @@ func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
 		filepath.Join(b.workspace, "hard.png"):    "one of the gateway's own files",
 		filepath.Join(b.workspace, "config.json"): "one of the gateway's own files",
 		"/dev/null":                outsideWhy,
-		"good.png":                 "not an absolute path",
 		"":                         "not an absolute path",
 		b.workspace + "/x\x00.png": "invalid argument",
 		b.workspace + "/" + strings.Repeat("x", 300): "file name too long",
@@ -155,6 +154,43 @@ func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
 	inside := filepath.Join(b.workspace, "inside.png")
 	b.opts.Config.Command = frame(object{"type": "message", "text": "", "media": []string{inside}})
 	b.run().expectFrames("done", "message:  [good.png]")
+}
+
+func TestRelativePathsInFramesStartInTheWorkingDirectory(t *testing.T) {
+	b := newTurnFixture(t, "rich", "")
+	b.putFile("good.png", "x")
+	outside := t.TempDir()
+	sub := filepath.Join(b.workspace, "sub")
+	for _, err := range []error{
+		os.Mkdir(sub, 0o700), os.WriteFile(filepath.Join(sub, "deep.png"), []byte("x"), 0o600),
+		os.WriteFile(filepath.Join(outside, "o.png"), []byte("x"), 0o600), os.Symlink(outside, filepath.Join(sub, "link")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.opts.Config.MediaRoots = []string{b.workspace}
+	up, err := filepath.Rel(b.workspace, filepath.Join(outside, "o.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(path string) string {
+		return fmt.Sprintf("⚠ %q was not sent: outside the folders that files may be sent from (mediaRoots).", path)
+	}
+	for _, tc := range []struct{ cwd, path, want string }{
+		{"", "good.png", " [good.png]"},
+		{"", "./sub/deep.png", " [deep.png]"},
+		{"", "sub/../good.png", " [good.png]"},
+		{sub, "deep.png", " [deep.png]"},
+		{sub, "../good.png", " [good.png]"},
+		{"", "deep.png", fmt.Sprintf("⚠ %q was not sent: no such file.", filepath.Join(b.workspace, "deep.png"))},
+		{"", up, refused(filepath.Join(outside, "o.png"))},
+		{sub, "link/o.png", refused(filepath.Join(sub, "link/o.png"))},
+	} {
+		b.opts.Config.Cwd = tc.cwd
+		b.opts.Config.Command = frame(object{"type": "message", "text": "", "media": []string{tc.path}})
+		b.run().expectFrames("done", "message: "+tc.want)
+	}
 }
 
 func TestRefusalsHideFoldersIfInternalsAreHidden(t *testing.T) {

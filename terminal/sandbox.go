@@ -77,11 +77,16 @@ func (t *turn) sandboxed(o process.Options) process.Options {
 	return t.sandbox.Apply(o, t.chat)
 }
 
-// resolveTempPaths returns the paths of a frame's files as this process sees them: the agent's /tmp
-// may be the temporary folder of its chat. Files that the protocol has written are not translated.
-func (t *turn) resolveTempPaths(f Frame) []string {
+// resolvePaths returns the paths of a frame's files as this process sees them: relative ones start
+// in the agent's working directory, and the agent's /tmp may be the temporary folder of its chat.
+// Files that the protocol has written are not translated.
+func (t *turn) resolvePaths(f Frame) []string {
 	out := slices.Clone(f.Media)
 	for i, path := range out {
+		if path != "" && !filepath.IsAbs(path) {
+			path = filepath.Join(t.workDir(), path)
+			out[i] = path
+		}
 		if f.ProtocolDir == "" || filepath.Dir(path) != f.ProtocolDir {
 			out[i] = t.sandbox.TempPath(t.chat, path)
 		}

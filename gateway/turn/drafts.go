@@ -93,7 +93,7 @@ func (a *streamedAnswer) beginDraft(cancel context.CancelFunc) (out channels.Out
 		return out, a.number, false
 	}
 	in := a.t.inbound.In
-	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text), ReplyTo: in.ID})
+	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text), Format: a.format, ReplyTo: in.ID})
 	if err != nil || len(parts) == 0 || len(parts[len(parts)-1].Media) > 0 {
 		return out, a.number, false
 	}

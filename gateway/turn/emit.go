@@ -30,7 +30,7 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 	case accepting.Err() != nil:
 		return context.Cause(accepting)
 	case f.Kind == terminal.Partial:
-		t.streamed.show(f.Text)
+		t.streamed.show(f.Text, channels.Format(f.Format))
 		return nil
 	case f.Kind == terminal.Progress && t.settings.Progress == HideProgress:
 		return nil

@@ -42,6 +42,7 @@ type streamedAnswer struct {
 
 	mu       sync.Mutex
 	text     string // the unfinished answer; "": nothing is shown
+	format   channels.Format
 	fitting  string // the newest text that fits into messages
 	shown    []outbox.Shown
 	number   int           // of the answer within the turn
@@ -70,12 +71,12 @@ func newStreamedAnswer(t *Turn) *streamedAnswer {
 }
 
 // show updates the text of the unfinished answer. It never waits.
-func (a *streamedAnswer) show(text string) {
+func (a *streamedAnswer) show(text string, format channels.Format) {
 	if a.editor == nil && a.drafter == nil {
 		return
 	}
 	a.mu.Lock()
-	a.text = text
+	a.text, a.format = text, format
 	a.mu.Unlock()
 	a.start()
 	select {
@@ -193,13 +194,13 @@ func (a *streamedAnswer) updateOne(sending context.Context) bool {
 // messages, and the number of the answer.
 func (a *streamedAnswer) planParts() (parts []channels.Outgoing, number int) {
 	a.mu.Lock()
-	text, fitting, number := a.text, a.fitting, a.number
+	text, fitting, number, format := a.text, a.fitting, a.number, a.format
 	a.mu.Unlock()
 	if text == "" || a.editor == nil {
 		return nil, number
 	}
-	if parts = a.planText(text); parts == nil {
-		return a.planText(fitting), number
+	if parts = a.planText(text, format); parts == nil {
+		return a.planText(fitting, format), number
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -210,9 +211,9 @@ func (a *streamedAnswer) planParts() (parts []channels.Outgoing, number int) {
 }
 
 // planText returns the messages that show a text; nil: it is too long for messages.
-func (a *streamedAnswer) planText(text string) []channels.Outgoing {
+func (a *streamedAnswer) planText(text string, format channels.Format) []channels.Outgoing {
 	in := a.t.inbound.In
-	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, ReplyTo: in.ID})
+	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, Format: format, ReplyTo: in.ID})
 	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
 		return nil
 	}

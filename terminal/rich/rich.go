@@ -41,12 +41,16 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 // handleLines returns the LineFunc that emits frames and passes questions to ask.
 func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.LineFunc {
 	var progress progressCounter
+	var hints lineHints
 	return func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
 		frame, ok := decode(line, &f)
 		switch {
 		case !ok:
 			end.AddLine(line)
+			if hint := hints.find(line); hint != "" {
+				return emitWarning(t, hint)
+			}
 			return nil
 		case frame.Kind == deltaKind:
 			end.FlushFirst(func(followed bool) error { return s.send(followed, end) })
@@ -60,6 +64,13 @@ func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.
 			return ask(f.question())
 		case frame.Kind == terminal.Progress:
 			frame.Step = progress.count(frame.Text)
+		}
+		if !f.text.present() && frame.Media == nil {
+			if hint := hintWrongKey(line, "text", "media"); hint != "" {
+				if err := emitWarning(t, fmt.Sprintf("%s frame without text: %s", frame.Kind, hint)); err != nil {
+					return err
+				}
+			}
 		}
 		if err := emitFrame(t, s, frame, end); err != nil {
 			return fmt.Errorf("emit %s: %w", frame.Kind, err)
@@ -100,7 +111,7 @@ func emitFrame(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.Final
 		return nil
 	case terminal.Partial: // which is for other protocols
 	}
-	return emitWarning(t, fmt.Sprintf("frame of unknown type %.40q ignored", string(f.Kind)))
+	return emitWarning(t, hintUnknownType(f.Kind))
 }
 
 // emitMessage emits a message. It replaces the one that the agent was writing or, without text,
@@ -121,6 +132,7 @@ func emitMessage(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.Fin
 		return err
 	}
 	end.MarkShown()
+	f.Format = t.Final.FormatOf(f.Text)
 	return t.Emit(f)
 }
 

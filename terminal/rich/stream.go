@@ -26,6 +26,7 @@ const (
 // in deltas.
 type stream struct {
 	emitFrame func(terminal.Frame) error
+	formatOf  func(text string) terminal.Format
 	maxOutput int
 
 	mu      sync.Mutex       // also held while a frame is emitted, to keep the order
@@ -37,7 +38,7 @@ type stream struct {
 }
 
 func newStream(t terminal.Turn) *stream {
-	return &stream{emitFrame: t.Emit, maxOutput: t.MaxOutput}
+	return &stream{emitFrame: t.Emit, formatOf: t.Final.FormatOf, maxOutput: t.MaxOutput}
 }
 
 // emit emits a frame. The timer emits frames, too.
@@ -83,7 +84,7 @@ func (s *stream) showPartial() {
 	// The end may be within a character.
 	text := strings.ToValidUTF8(trimBlank(string(head[:min(len(head), maxPartial)])), "")
 	if text != "" {
-		s.err = s.emitFrame(terminal.Frame{Kind: terminal.Partial, Text: text})
+		s.err = s.emitFrame(terminal.Frame{Kind: terminal.Partial, Text: text, Format: s.formatOf(text)})
 	}
 }
 
@@ -107,7 +108,7 @@ func (s *stream) send(silent bool, end *terminal.FinalResponse) error {
 		return nil
 	}
 	end.MarkShown()
-	return s.emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: silent})
+	return s.emit(terminal.Frame{Kind: terminal.Message, Text: text, Format: s.formatOf(text), Silent: silent})
 }
 
 // close ends the updates of an unfinished message.

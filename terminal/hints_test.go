@@ -1,0 +1,45 @@
+package terminal_test
+
+import (
+	"slices"
+	"testing"
+
+	"go.uber.org/zap/zapcore"
+)
+
+func TestAFrameThatIsAlmostRightGetsAHintInTheLog(t *testing.T) {
+	const spread = "the output looks like a JSON object over several lines, which is sent as text: print each frame on one line (json.dumps without indent, jq -c)"
+	for _, tc := range []struct {
+		name, script string
+		want         []string
+	}{
+		{"a misspelt type", frame(object{"type": "mesage", "text": "x"}), []string{`frame of unknown type "mesage" ignored; did you mean "message"?`}},
+		{"a type in capitals", frame(object{"type": "Progress", "text": "x"}), []string{`frame of unknown type "Progress" ignored; did you mean "progress"?`}},
+		{"another type", frame(object{"type": "teleport", "text": "x"}), []string{`frame of unknown type "teleport" ignored; the types are message, progress, error, log, ask`}},
+		{
+			"content instead of text", frame(object{"type": "message", "content": "x"}),
+			[]string{`message frame without text: the frame has "content"; did you mean "text"?`, "empty message frame ignored"},
+		},
+		{"a misspelt text", frame(object{"type": "progress", "txt": "x"}), []string{`progress frame without text: the frame has "txt"; did you mean "text"?`}},
+		{
+			"files instead of media", frame(object{"type": "message", "files": []string{"/x.png"}}),
+			[]string{`message frame without text: the frame has "files"; did you mean "media"?`, "empty message frame ignored"},
+		},
+		{"a misspelt key type", frame(object{"tpye": "message", "text": "x"}), []string{`a line of JSON without "type" is sent as text: the frame has "tpye"; did you mean "type"?`}},
+		{"JSON over several lines", "printf '{\n  \"type\": \"message\",\n  \"text\": \"x\"\n}\n{\n  \"type\": \"message\"\n}\n'", []string{spread}},
+		{"other JSON", "printf '{\n  \"name\": \"x\"\n}\n{\"a\":1}\n'", nil},
+		{"good frames", frame(object{"type": "message", "text": "x", "content": "y"}) + frame(object{"type": "message", "media": []string{"/x.png"}}), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, e := range newTurnFixture(t, "rich", tc.script).run().logs.FilterMessage("agent").All() {
+				if e.Level == zapcore.WarnLevel {
+					got = append(got, e.ContextMap()["text"].(string))
+				}
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
