@@ -15,7 +15,7 @@ func TestAFrameThatIsAlmostRightGetsAHintInTheLog(t *testing.T) {
 	}{
 		{"a misspelt type", frame(object{"type": "mesage", "text": "x"}), []string{`frame of unknown type "mesage" ignored; did you mean "message"?`}},
 		{"a type in capitals", frame(object{"type": "Progress", "text": "x"}), []string{`frame of unknown type "Progress" ignored; did you mean "progress"?`}},
-		{"another type", frame(object{"type": "teleport", "text": "x"}), []string{`frame of unknown type "teleport" ignored; the types are message, progress, error, log, ask`}},
+		{"another type", frame(object{"type": "teleport", "text": "x"}), []string{`frame of unknown type "teleport" ignored; the types are message, delta, progress, error, log, ask`}},
 		{
 			"content instead of text", frame(object{"type": "message", "content": "x"}),
 			[]string{`message frame without text: the frame has "content"; did you mean "text"?`, "empty message frame ignored"},

@@ -55,7 +55,7 @@ func renderText(text string, format channels.Format) (out string) {
 
 // plainText returns the text of Markdown without its formatting.
 func plainText(text string) string {
-	return strings.TrimSpace(html.UnescapeString(bluemonday.StrictPolicy().Sanitize(renderMarkdown(text))))
+	return strings.TrimSpace(html.UnescapeString(bluemonday.StrictPolicy().Sanitize(renderText(text, channels.Markdown))))
 }
 
 // renderPlain returns a text that is not Markdown as HTML.

@@ -54,7 +54,7 @@ func chatOnATerminal(t *testing.T, command string, env ...string) string {
 func TestChatRendersMarkdownOnATerminal(t *testing.T) {
 	t.Parallel()
 	answer := filepath.Join(t.TempDir(), "answer.md")
-	must(t, os.WriteFile(answer, []byte("# Report\n\nSome **bold** words.\n"), 0o600))
+	must(t, os.WriteFile(answer, []byte("# Report\n\nSome **bold** words.\n\n- one\n- two\n"), 0o600))
 	for name, c := range map[string]struct{ env, want string }{
 		"styles":          {"TERM=xterm", "\x1b[1;4mReport\x1b[0m\r\n\r\nSome \x1b[1mbold\x1b[0m words.\r\n"},
 		"a user's wish":   {"NO_COLOR=1", "Report\r\n\r\nSome bold words.\r\n"},

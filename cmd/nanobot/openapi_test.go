@@ -61,7 +61,7 @@ func newAPI(t *testing.T) *api {
 	for name, content := range map[string]string{
 		"agent.sh": describedAgent, "token": webToken, "pic.png": a.picture,
 		"config.json": `{
-			"terminal": {"command": "exec sh agent.sh", "protocol": "rich", "interactive": true},
+			"terminal": {"command": "exec sh agent.sh", "protocol": "rich", "format": "auto", "interactive": true},
 			"channels": {"web": {"enabled": true, "maxUpload": 1}, "net": {"allowFrom": ["*"]}},
 			"http": {"listen": "` + a.b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
 		}`,
