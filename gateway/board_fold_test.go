@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal"
 )
 
-// stepsProtocol emits the board of each step that the agent prints as a line "step TEXT"; other
-// lines are messages.
+// stepsProtocol emits the board of each step that the agent prints as a line "step TEXT". Another
+// line is the answer, before which the board is folded.
 type stepsProtocol struct{}
 
 func (stepsProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
@@ -27,14 +27,19 @@ func (stepsProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcom
 	defer agent.Kill()
 	var steps []string
 	for said := bufio.NewScanner(agent.Stdout); said.Scan(); {
-		f := terminal.Frame{Kind: terminal.Message, Text: said.Text()}
-		if what, ok := strings.CutPrefix(f.Text, "step "); ok {
+		board := terminal.Frame{Kind: terminal.Progress, Board: true, Text: said.Text()}
+		frames := []terminal.Frame{board, {Kind: terminal.Message, Text: said.Text()}}
+		if what, ok := strings.CutPrefix(said.Text(), "step "); ok {
 			steps = append(steps, what)
-			f = terminal.Frame{Kind: terminal.Progress, Board: true, Text: what, Step: len(steps)}
-			f.Fold = &terminal.Fold{Steps: len(steps), Details: strings.Join(steps, "\n")}
+			frames = frames[:1]
+			frames[0].Text, frames[0].Step = what, len(steps)
+		} else {
+			frames[0].Fold = &terminal.Fold{Steps: len(steps), Details: strings.Join(steps, "\n")}
 		}
-		if err := t.Emit(f); err != nil {
-			return terminal.Outcome{}, err
+		for _, f := range frames {
+			if err := t.Emit(f); err != nil {
+				return terminal.Outcome{}, err
+			}
 		}
 	}
 	return terminal.Outcome{Status: terminal.Done}, nil

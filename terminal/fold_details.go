@@ -25,18 +25,26 @@ type foldPart struct {
 // Add adds one or more lines that are about a number of steps.
 func (d *FoldDetails) Add(text string, steps int) {
 	d.parts = append(d.parts, foldPart{text, steps})
-	for d.size += len(text) + 1; d.size > maxFoldDetails-len("… 1000000000 earlier\n") && len(d.parts) > 0; {
+	for d.size += len(text) + 1; d.size > maxFoldDetails-len("… 1000000000 earlier steps\n") && len(d.parts) > 0; {
 		d.size -= len(d.parts[0].text) + 1
 		d.omitted += d.parts[0].steps
 		d.parts = slices.Delete(d.parts, 0, 1)
 	}
 }
 
+// EarlierSteps returns the line that stands for steps which are not shown.
+func EarlierSteps(n int) string {
+	if n == 1 {
+		return "… 1 earlier step"
+	}
+	return fmt.Sprintf("… %d earlier steps", n)
+}
+
 // Text returns the details.
 func (d *FoldDetails) Text() string {
 	var lines []string
 	if d.omitted > 0 {
-		lines = append(lines, fmt.Sprintf("… %d earlier", d.omitted))
+		lines = append(lines, EarlierSteps(d.omitted))
 	}
 	for _, p := range d.parts {
 		lines = append(lines, p.text)

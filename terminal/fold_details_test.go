@@ -16,7 +16,7 @@ func TestTheEarliestDetailsAreLeftOut(t *testing.T) {
 	}
 	text := d.Text()
 	var omitted int
-	if _, err := fmt.Sscanf(text, "… %d earlier\n", &omitted); err != nil || len(text) > 16<<10 || len(text) < 15<<10 {
+	if _, err := fmt.Sscanf(text, "… %d earlier steps\n", &omitted); err != nil || len(text) > 16<<10 || len(text) < 15<<10 {
 		t.Fatalf("%d bytes begin with %.40q", len(text), text)
 	}
 	if got := strings.Count(text, "step "); got != 1000-omitted || !strings.HasSuffix(text, "│ `output`") {

@@ -62,6 +62,8 @@ type Request struct {
 	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
 	// must not block longer than the turn. Its files are granted by GrantFiles first.
 	Injections <-chan Injection
+	// BoardHidden is Turn.BoardHidden.
+	BoardHidden func() bool
 	// AwaitPerson, if not nil, is called when the turn begins to wait for messages of the person
 	// without running a process, and resume when the turn continues. See Turn.AwaitPerson.
 	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
@@ -185,7 +187,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
 		Launch:           t.launch,
-		LaunchPersistent: t.launchPersistent, AttachProcess: t.attachProcess, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
+		LaunchPersistent: t.launchPersistent, AttachProcess: t.attachProcess, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause), BoardHidden: req.BoardHidden,
 		ExecEnv: t.execEnv(),
 		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
 		Emit: t.emitFrame,

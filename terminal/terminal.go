@@ -81,6 +81,9 @@ type Turn struct {
 	Emit func(Frame) error
 	// Ask is never nil.
 	Ask Ask
+	// BoardHidden reports whether the chat shows no Board frames, so that everything that people are
+	// to read must be a Message. nil: it shows them.
+	BoardHidden func() bool
 	// Interactive says that the agent may ask questions.
 	Interactive bool
 	// Injections has messages that the person sends while the agent runs; nil: not in this turn. A
@@ -190,6 +193,9 @@ type Frame struct {
 	// Preview says that a Board shows output which the final response repeats. It is shown only
 	// where it disappears again.
 	Preview bool
+	// TakenOver says that a person types into the Screen of a Board. It is shown also to people who
+	// otherwise want no board.
+	TakenOver bool
 	// Screen is a terminal screen that is shown below the text of a Board or a Message; nil: none.
 	Screen *screen.Snapshot
 	// Buttons are commands that a Board or a Message offers.
@@ -226,6 +232,9 @@ type Fold struct {
 	Steps, Files int    // tool calls or commands, and files that were changed
 	Cost         string // as people read it, such as "$0.12"; "": unknown
 	Details      string // Markdown: a line for each step, and the end of each command's output
+	// Required says that Details has content which no message has, so that the fold is a message if
+	// the turn has no board.
+	Required bool
 }
 
 // File is a checked file that an agent sends. Its content must be read from Open, because another

@@ -75,8 +75,8 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	final := b.awaitMessage(7, "All done.")
 	// The question and the answer stay, and the folded board. The remark is part of the board.
 	shown, settled := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
-		all = slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), "1 step") })
-		return len(all) == 2
+		folds := slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return !strings.Contains(m.TextOrCaption(), "✓ 1 step") })
+		return len(all) == 3 && len(folds) == 1
 	})
 	if !settled || len(final.Buttons()) != 0 {
 		t.Errorf("the chat ends with %+v", shown)

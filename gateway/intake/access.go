@@ -62,12 +62,13 @@ func (i *Intake) checkRate(in channels.Incoming, isCommand, stops bool) (refusal
 // have none. It reports false if the person was admitted in the meantime.
 func (i *Intake) refuseOutsider(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
-	coded, err := i.planAnswer(in, channels.Message{Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is valid for %d minutes.",
+	silent := channels.Notification{Silent: true}
+	coded, err := i.planAnswer(in, channels.Message{Notification: silent, Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is valid for %d minutes.",
 		code, int(CodeLifetime.Minutes()))})
 	if err != nil {
 		return false, err
 	}
-	later, err := i.planAnswer(in, channels.Message{Text: "This bot is private, and too many people are asking to be let in. Please try again in an hour."})
+	later, err := i.planAnswer(in, channels.Message{Notification: silent, Text: "This bot is private, and too many people are asking to be let in. Please try again in an hour."})
 	if err != nil {
 		return false, err
 	}

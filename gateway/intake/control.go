@@ -212,6 +212,7 @@ const maxReasonRunes = 300
 func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Message {
 	return channels.Message{
 		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
+		Notification: channels.Notification{Silent: true}, // who has sent the command is looking at the chat
 	}
 }
 

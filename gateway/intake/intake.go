@@ -319,6 +319,7 @@ func (i *Intake) storeWithoutTurn(ctx context.Context, in channels.Incoming, ans
 // transaction. It reports false for a duplicate.
 func (i *Intake) storeAnswered(ctx context.Context, a store.ReceiveRequest, answer channels.Message) (bool, error) {
 	in := a.In
+	answer.Silent = true // who has just written or pressed a button is looking at the chat
 	var err error
 	if answer.Text != "" {
 		if a.Answer, err = i.planAnswer(in, answer); err != nil {

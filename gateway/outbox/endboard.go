@@ -35,6 +35,8 @@ type EndedBoard struct {
 	Board store.Transient
 	// Folded is the message that the board becomes; nil: the board is removed.
 	Folded *channels.Outgoing
+	// Fallback is sent if the board cannot be folded; nil: nothing is.
+	Fallback *Message
 }
 
 // EndBoard folds or removes the board of an ended turn in the background, once the messages of the
@@ -46,7 +48,7 @@ func (o *Outbox) EndBoard(e EndedBoard) {
 		return
 	}
 	o.spawnLong(func(ctx context.Context) {
-		if !o.foldBoard(ctx, editor, e) && !o.removeBoard(ctx, editor, e.Board) {
+		if !o.foldBoard(ctx, editor, e) && !(o.postFallback(ctx, e) && o.removeBoard(ctx, editor, e.Board)) {
 			return
 		}
 		if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), e.Board); err != nil {
@@ -84,6 +86,19 @@ func (o *Outbox) foldBoard(ctx context.Context, editor channels.Editor, e EndedB
 		o.o.Log.Info("board not folded, it is removed", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 	}
 	return err == nil
+}
+
+// postFallback posts the message that replaces a board which could not be folded. It reports false
+// if the board has to stay.
+func (o *Outbox) postFallback(ctx context.Context, e EndedBoard) bool {
+	if e.Fallback == nil {
+		return true
+	}
+	err := o.Post(context.WithoutCancel(ctx), e.Fallback) // after a shutdown the next start sends it
+	if err != nil {
+		o.o.Log.Warn("details of turn not sent", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
+	}
+	return err == nil || !errors.Is(err, ErrNotStored)
 }
 
 // removeBoard removes a board once the messages of its turn were sent. It reports false if the next

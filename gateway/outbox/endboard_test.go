@@ -195,6 +195,27 @@ func TestABoardThatCannotBeFoldedIsRemovedOnce(t *testing.T) {
 	}
 }
 
+func TestADetailThatIsShownNowhereElseIsSentIfItsBoardCannotBeFolded(t *testing.T) {
+	gone := &channels.SendError{Err: channels.ErrGone, Permanent: true}
+	for what, c := range map[string]struct {
+		refused time.Duration
+		want    string
+	}{"folded": {0, "[edit b1 folded]"}, "not folded": {time.Hour, "[send diff remove b1]"}} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newBoardFixture(t, refuseFor(c.refused, "edit", gone))
+				r.EndBoard(outbox.EndedBoard{
+					Board: r.board, Folded: &channels.Outgoing{Chat: ann, Text: "folded"},
+					Fallback: &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "diff"}, Inbound: r.board.Inbound},
+				})
+				time.Sleep(time.Minute)
+				r.stop()
+				r.check(c.want, 0)
+			})
+		})
+	}
+}
+
 func TestARemovalIsTriedUntilTheNetworkCarriesItOut(t *testing.T) {
 	endBoard := func(r *boardFixture) { r.EndBoard(outbox.EndedBoard{Board: r.board}) }
 	remove := func(r *boardFixture) { r.Remove(r.board) }

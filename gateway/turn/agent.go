@@ -46,11 +46,13 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	req.Attempt, req.Token = t.inbound.Attempt, t.inbound.Token
 	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAgentInfo = t.memory, t.info.update
-	req.Ask, req.AwaitPerson = calls.ask, t.awaitPerson
+	req.Ask, req.AwaitPerson, req.BoardHidden = calls.ask, t.awaitPerson, t.board.hidden
 	req.OnLog, req.OnClockStart = t.handleLog, t.toolAccess.setClock
 	req.PersonTexts, req.OnCancel = t.injections.allTexts, calls.cancelled
-	if req.Task == "" { // otherwise more tasks may follow
+	if req.Task == "" {
 		req.OnExit = t.slot.AgentExited
+	} else { // more tasks may follow, each with a board that replaces the one before
+		req.BoardHidden = func() bool { return true }
 	}
 	if t.injections.lines != nil {
 		req.Injections = t.injections.lines

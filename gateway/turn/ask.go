@@ -57,10 +57,10 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errNoAnswer)
 	defer cancel()
-	t.openQuestions.Add(1)
+	t.waitClock.begin()
 	t.board.requestUpdate()
 	defer t.board.requestUpdate()
-	defer t.openQuestions.Add(-1)
+	defer t.waitClock.end()
 	select {
 	case a := <-answered:
 		return a, nil

@@ -36,6 +36,7 @@ type board struct {
 	t      *Turn
 	editor channels.Editor // nil: progress is sent as messages
 	life   lifetime        // of the display; ends with the agent
+	hidden func() bool     // the people of the chat see no board
 
 	start  func() // starts run; only the first call has an effect
 	wake   chan struct{}
@@ -45,6 +46,7 @@ type board struct {
 	mu      sync.Mutex
 	content boardContent
 	due     bool     // the turn has run for boardDelay
+	sent    bool     // the board is shown, or is just being sent
 	below   int      // number of newer messages below the board
 	end     *turnEnd // nil: the turn has not ended, or was cut off
 	// unsendable means that the board may be shown although its ID is unknown: the turn gets no
@@ -59,6 +61,8 @@ type boardContent struct {
 	buttons []channels.Button
 	step    int            // 0: steps are not counted
 	fold    *terminal.Fold // what stays of the board if the turn ends now; nil: nothing
+	// takenOver means that a person types into the screen.
+	takenOver bool
 }
 
 func newBoard(t *Turn) *board {
@@ -70,14 +74,22 @@ func newBoard(t *Turn) *board {
 }
 
 // show changes the content of the board. It reports false when there is no board, so that progress
-// must be sent as a message.
+// must be sent as a message. The fold at the end of a turn is shown only on a board that is there
+// already: a shorter turn has none.
 func (b *board) show(now boardContent) bool {
 	if b.editor == nil {
 		return false
 	}
 	b.mu.Lock()
 	b.content = now
+	tooLate := now.fold != nil && !b.sent
+	if tooLate {
+		b.content.fold = &terminal.Fold{} // the caller sends what is required of it
+	}
 	b.mu.Unlock()
+	if tooLate {
+		return false
+	}
 	b.start()
 	b.requestUpdate()
 	return true
@@ -132,9 +144,6 @@ func (b *board) finish(end *turnEnd) {
 // run updates the board until over ends, and then folds or removes it. sending is the context of
 // network calls.
 func (b *board) run(sending, over context.Context) {
-	if b.t.hidesBoard(sending) {
-		return
-	}
 	defer b.settle(sending)
 	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
@@ -165,6 +174,9 @@ func (b *board) run(sending, over context.Context) {
 // sendOrEdit sends or edits the board. It reports false if the same content is to be tried again: a
 // failed edit is repeated when the network allows it, since the content may stay for long.
 func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool {
+	if !b.beginSend() {
+		return true
+	}
 	edited := b.id
 	if b.shouldMove() {
 		edited = ""
@@ -173,6 +185,7 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 	// removed.
 	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: out})
 	if err != nil {
+		b.markUnsent()
 		b.t.log.Debug("progress not shown", zap.Error(err))
 		wait := outbox.RetryAfter(err)
 		b.t.pace.delay(wait)
@@ -195,6 +208,25 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 		b.mu.Unlock()
 	}
 	return true
+}
+
+// beginSend records that the board is being sent. It reports false if the turn has ended before its
+// board was shown: then it gets none.
+func (b *board) beginSend() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.sent && b.content.fold != nil {
+		return false
+	}
+	b.sent = true
+	return true
+}
+
+// markUnsent records that a first send has failed.
+func (b *board) markUnsent() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent = b.id != ""
 }
 
 // giveUpSending leaves the board where it is, or the turn without one.

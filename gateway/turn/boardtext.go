@@ -26,6 +26,9 @@ func (b *board) render() *channels.Outgoing {
 	if unsendable || now.isEmpty() && (!due || b.t.lacksResources.Load()) { // then the agent is not working yet
 		return nil
 	}
+	if b.id == "" && !now.takenOver && b.hidden() {
+		return nil
+	}
 	took := b.t.elapsed()
 	if took < min(b.t.stage.o.BoardDelay, clockInterval) { // most turns end before it matters
 		took = 0

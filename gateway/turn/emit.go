@@ -34,7 +34,11 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 		return nil
 	case f.Kind == terminal.Progress && t.settings.Progress == HideProgress:
 		return nil
-	case f.Kind == terminal.Progress && (t.board.show(boardContentOf(f)) || f.Board || t.hidesBoard(accepting)):
+	case f.Kind == terminal.Progress && t.board.show(boardContentOf(f)):
+		return nil
+	case f.Fold != nil && f.Fold.Required:
+		return t.postFold(accepting, *f.Fold, t.nextSequence(f))
+	case f.Kind == terminal.Progress && (f.Board || t.hidesBoard(accepting)):
 		return nil
 	}
 	m := outbox.Reply(t.inbound, FrameMessage(f))
@@ -80,7 +84,7 @@ func (t *Turn) nextSequence(f terminal.Frame) int {
 
 // boardContentOf converts a progress frame for the board.
 func boardContentOf(f terminal.Frame) boardContent {
-	return boardContent{text: f.Text, screen: display.Screen(f.Screen), buttons: display.Buttons(f.Buttons), step: f.Step, fold: f.Fold}
+	return boardContent{text: f.Text, screen: display.Screen(f.Screen), buttons: display.Buttons(f.Buttons), step: f.Step, fold: f.Fold, takenOver: f.TakenOver}
 }
 
 // isRedraw reports whether a frame only redraws the screen. Redraws are not traced, since a program

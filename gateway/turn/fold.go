@@ -38,39 +38,54 @@ func (b *board) settle(sending context.Context) {
 	b.mu.Lock()
 	end, fold := b.end, b.content.fold
 	b.mu.Unlock()
+	folds := fold != nil && fold.Steps > 0 && !b.hidden()
 	switch {
+	case b.id == "" && end != nil && folds && fold.Required: // it could not be sent after all
+		if err := b.t.postFold(sending, *fold, 0); err != nil {
+			b.t.log.Warn("details of turn not sent", zap.Error(err))
+		}
 	case b.id == "":
 	case end == nil:
 		b.remove()
 	default:
 		e := outbox.EndedBoard{Board: b.t.transientRecord(b.id)}
-		if fold != nil && fold.Steps > 0 {
-			e.Folded = b.t.foldedBoard(sending, *fold, *end)
+		if folds {
+			m := b.t.foldMessage(sending, *fold, *end)
+			if e.Folded = b.t.planBoard(m); fold.Required {
+				m.Silent = true
+				e.Fallback = outbox.Reply(b.t.inbound, m)
+			}
 		}
 		b.t.stage.o.Outbox.EndBoard(e)
 	}
 }
 
-// foldedBoard returns the message that a board becomes, and stores its details, so that the Details
+// foldMessage returns the message that a board becomes, and stores its details, so that the Details
 // button can be answered later.
-func (t *Turn) foldedBoard(sending context.Context, fold terminal.Fold, end turnEnd) *channels.Outgoing {
+func (t *Turn) foldMessage(ctx context.Context, fold terminal.Fold, end turnEnd) channels.Message {
 	details := store.CutDetails(fold.Details)
-	if err := t.stage.o.Store.SaveDetails(context.WithoutCancel(sending), t.inbound.ID, details); err != nil {
+	if err := t.stage.o.Store.SaveDetails(context.WithoutCancel(ctx), t.inbound.ID, details); err != nil {
 		t.log.Warn("details of turn not stored", zap.Error(err))
 	}
-	return t.planBoard(channels.Message{
+	return channels.Message{
 		Kind: channels.Answer, Text: foldText(fold, end), Details: details, DetailsPress: fmt.Sprint(DetailsPress, t.inbound.ID),
-	})
+	}
+}
+
+// postFold posts the fold of a turn without a board as a message that notifies nobody.
+func (t *Turn) postFold(ctx context.Context, fold terminal.Fold, sequence int) error {
+	m := t.foldMessage(ctx, fold, turnEnd{})
+	m.Silent = true
+	return t.postMessage(ctx, m, sequence)
 }
 
 // foldText sums up a turn in a line, such as "✓ 20 steps · 3 min · 4 files · $0.12". Unknown
-// parts are left out.
+// parts are left out, and so is the end of a turn that has not ended.
 func foldText(fold terminal.Fold, end turnEnd) string {
-	mark := map[terminal.Status]string{terminal.Done: "✓", terminal.Stopped: "⏹"}[end.status]
-	if mark == "" {
-		mark = "✗"
+	parts := []string{quantity(fold.Steps, "step")}
+	if end.status != "" {
+		parts = []string{foldMark(end.status) + " " + parts[0], durationText(end.took)}
 	}
-	parts := []string{mark + " " + quantity(fold.Steps, "step"), durationText(end.took)}
 	if fold.Files > 0 {
 		parts = append(parts, quantity(fold.Files, "file"))
 	}
@@ -78,6 +93,18 @@ func foldText(fold terminal.Fold, end turnEnd) string {
 		parts = append(parts, fold.Cost)
 	}
 	return strings.Join(parts, " · ")
+}
+
+// foldMark returns the sign of how a turn ended.
+func foldMark(s terminal.Status) string {
+	switch s {
+	case terminal.Done:
+		return "✓"
+	case terminal.Stopped:
+		return "⏹"
+	case terminal.Failed, terminal.TimedOut:
+	}
+	return "✗"
 }
 
 // quantity returns a number with its noun, which has an s in the plural.

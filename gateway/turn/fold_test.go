@@ -36,13 +36,20 @@ func runFor(t *testing.T, prepare func(*fixture), run func(ctx context.Context, 
 
 func asItIs(*fixture) {}
 
+// foldFrame returns the last board frame of a turn with steps.
+func foldFrame(steps int, required bool) terminal.Frame {
+	return terminal.Frame{Kind: terminal.Progress, Board: true, Text: fmt.Sprint("run ", steps), Step: steps, Fold: &terminal.Fold{
+		Steps: steps, Files: steps / 5, Cost: "$0.12", Details: fmt.Sprint("ran ", steps), Required: required,
+	}}
+}
+
 // toolTurn emits the boards of a turn with steps, as a protocol does, and its answer.
 func toolTurn(steps int, emit func(terminal.Frame)) {
 	for i := 1; i <= steps; i++ {
-		fold := &terminal.Fold{Steps: i, Files: i / 5, Cost: "$0.12", Details: fmt.Sprint("ran ", i)}
-		emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: fmt.Sprint("run ", i), Step: i, Fold: fold})
+		emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: fmt.Sprint("run ", i), Step: i})
 		time.Sleep(10 * time.Second)
 	}
+	emit(foldFrame(steps, false))
 	emit(terminal.Frame{Kind: terminal.Message, Text: "All done."})
 }
 
@@ -202,7 +209,9 @@ func TestOnlyAnswersOfLongTurnsMentionTheAskerAndRemarksAreSilent(t *testing.T) 
 func TestTheBoardOfATurnThatIsCutOffIsRemovedAndNotFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-			_ = emit(terminal.Frame{Kind: terminal.Progress, Text: "run", Fold: &terminal.Fold{Steps: 1}})
+			_ = emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"})
+			synctest.Wait()
+			_ = emit(foldFrame(1, true))
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		}, func(*turn.Options) {})

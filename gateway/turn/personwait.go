@@ -24,8 +24,42 @@ type personWait struct {
 	cutOff     atomic.Bool   // EndPersonWaits has ended the turn
 
 	mu    sync.Mutex
-	since time.Time     // when the wait began; zero: the turn does not wait
-	total time.Duration // duration of the earlier waits
+	since time.Time // when the wait began; zero: the turn does not wait
+}
+
+// waitClock measures for how long a turn waits for people, with messages or answers. Waits may
+// overlap.
+type waitClock struct {
+	mu    sync.Mutex
+	open  int           // waits that have not ended
+	since time.Time     // when the first of them began
+	total time.Duration // duration of the ended waits
+}
+
+func (c *waitClock) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open++; c.open == 1 {
+		c.since = time.Now()
+	}
+}
+
+func (c *waitClock) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open--; c.open == 0 {
+		c.total += time.Since(c.since)
+	}
+}
+
+// measure returns for how long the turn has waited, and whether it waits now.
+func (c *waitClock) measure() (waited time.Duration, waits bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open > 0 {
+		return c.total + time.Since(c.since), true
+	}
+	return c.total, false
 }
 
 // MessageReader returns the runner of the turn if its protocol reads messages and the turn was not
@@ -77,17 +111,15 @@ func (t *Turn) WaitingSince() time.Time {
 }
 
 // awaitsPerson reports whether the turn waits for a message or an answer of a person.
-func (t *Turn) awaitsPerson() bool { return t.openQuestions.Load() > 0 || !t.WaitingSince().IsZero() }
+func (t *Turn) awaitsPerson() bool {
+	_, waits := t.waitClock.measure()
+	return waits
+}
 
-// elapsed returns how long the turn has worked, without the time spent waiting for messages.
+// elapsed returns how long the turn has worked, without the time spent waiting for people.
 func (t *Turn) elapsed() time.Duration {
-	t.personWait.mu.Lock()
-	defer t.personWait.mu.Unlock()
-	now := time.Now()
-	if !t.personWait.since.IsZero() {
-		now = t.personWait.since
-	}
-	return now.Sub(t.started) - t.personWait.total
+	waited, _ := t.waitClock.measure()
+	return time.Since(t.started) - waited
 }
 
 // awaitPerson begins a wait for messages: the turn releases its slot, and the queue of its chat is
@@ -97,6 +129,7 @@ func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) er
 	t.recordProcess(terminal.RecordNotStarted())
 	t.pid.Store(0)
 	t.personWait.begin()
+	t.waitClock.begin()
 	t.board.requestUpdate()
 	t.slot.Release()
 	waiting, end := context.WithCancel(ctx)
@@ -108,6 +141,7 @@ func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) er
 		end()
 		offers.Wait()
 		defer t.board.requestUpdate()
+		defer t.waitClock.end()
 		defer t.personWait.end()
 		if !t.slot.Retake(ctx) {
 			err := context.Cause(ctx)
@@ -155,7 +189,6 @@ func (p *personWait) begin() {
 func (p *personWait) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.total += time.Since(p.since)
 	p.since = time.Time{}
 }
 

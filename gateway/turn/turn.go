@@ -40,6 +40,7 @@ type Turn struct {
 	injections injections
 	toolAccess toolAccess
 	personWait personWait
+	waitClock  waitClock
 	kill       context.CancelCauseFunc // cuts the turn off, as a shutdown does; set by Run
 	board      *board
 	streamed   *streamedAnswer
@@ -57,12 +58,11 @@ type Turn struct {
 	askedMu sync.Mutex
 	asked   map[[2]string]int // how often this attempt has asked a question
 
-	openQuestions    atomic.Int64 // questions that wait for an answer
-	lacksResources   atomic.Bool  // the agent cannot be started at the moment
-	shortageReported atomic.Bool  // the chat was told that the turn waits for resources
-	revoked          atomic.Bool  // the sender has lost access
-	agentEnded       atomic.Bool  // the agent has ended and only the outcome is to be stored
-	unnotified       atomic.Bool  // the newest message that should notify people was an edit, which does not
+	lacksResources   atomic.Bool // the agent cannot be started at the moment
+	shortageReported atomic.Bool // the chat was told that the turn waits for resources
+	revoked          atomic.Bool // the sender has lost access
+	agentEnded       atomic.Bool // the agent has ended and only the outcome is to be stored
+	unnotified       atomic.Bool // the newest message that should notify people was an edit, which does not
 
 	mu            sync.Mutex
 	sequence      int    // of the turn's latest message
@@ -166,7 +166,7 @@ func (t *Turn) Run(untilKilled context.Context) {
 		return
 	}
 	t.reactToStart()
-	stopDisplay := t.startDisplay(ctx, accepting)
+	stopDisplay := t.startDisplay(untilKilled, ctx, accepting)
 	t.reportReplacedAgent(accepting)
 	out, err := t.runAgent(untilKilled, ctx, accepting)
 	stopDisplay()
@@ -183,8 +183,9 @@ func (t *Turn) Run(untilKilled context.Context) {
 // to show, since most turns are too short for that. The turn does not wait for them, because a
 // hanging network must not delay the chat; the shutdown waits for them. stop is called when the
 // agent has ended.
-func (t *Turn) startDisplay(ctx, accepting context.Context) (stop func()) {
-	over := t.board.life.start(accepting)
+func (t *Turn) startDisplay(untilKilled, ctx, accepting context.Context) (stop func()) {
+	over := t.board.life.start(untilKilled) // an abandoned turn has a board until it is finished
+	t.board.hidden = sync.OnceValue(func() bool { return t.board.editor == nil || t.hidesBoard(context.WithoutCancel(ctx)) })
 	t.board.start = t.onDemand(func(sending context.Context) { t.board.run(sending, over) })
 	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, accepting) })
 	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, accepting) })

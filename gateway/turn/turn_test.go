@@ -96,6 +96,12 @@ func (d *fakeStore) SaveDetails(_ context.Context, _ int64, text string) error {
 	return nil
 }
 
+func (d *fakeStore) Question(context.Context, string) (store.Question, bool, error) {
+	return store.Question{}, false, nil
+}
+
+func (d *fakeStore) Withdraw(context.Context, string) (bool, error) { return false, nil }
+
 func (d *fakeStore) Dismiss(context.Context, store.Person) error { return nil }
 
 func (d *fakeStore) OpenQuestions(context.Context, channels.Chat) ([]store.Question, error) {

@@ -102,7 +102,8 @@ type person struct {
 	memory *memory
 	media  []string // media of the next message
 	// onFrame, if not nil, is called with each frame as it is emitted.
-	onFrame func(terminal.Frame)
+	onFrame     func(terminal.Frame)
+	boardHidden bool // the chat shows no board
 
 	agentInfo terminal.AgentInfo
 	pids      []int
@@ -132,6 +133,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	req := terminal.Request{
 		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Media: p.media, Token: p.token,
 		OnAgentInfo: func(a terminal.AgentInfo) { p.agentInfo = a },
+		BoardHidden: func() bool { return p.boardHidden },
 		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },
 		OnLog: func(f terminal.Frame) {
 			mu.Lock()

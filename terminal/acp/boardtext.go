@@ -54,8 +54,7 @@ func (v *view) activityLines() (lines []string) {
 		lines = append(lines, remarkLine(string(v.text.buf)))
 	}
 	switch {
-	case v.board.questions > 0:
-		lines = append(lines, "🔐 waiting for your answer")
+	case v.board.questions > 0: // the gateway says that the turn waits
 	case v.board.thinking:
 		lines = append(lines, "💭 thinking")
 	case len(lines) == 0 && len(v.board.runningTools()) == 0:
@@ -115,7 +114,7 @@ func (b *board) stepLines() (lines []string) {
 		}
 	}
 	if hidden := b.steps - shownTools; hidden > 0 {
-		lines = append([]string{fmt.Sprintf("… %d earlier", hidden)}, lines...)
+		lines = append([]string{terminal.EarlierSteps(hidden)}, lines...)
 	}
 	return lines
 }

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ const doneText = "Done."
 func (v *view) emitEnd(followed bool) {
 	changes := v.changes.report()
 	v.emitFold(changes)
-	if changes.isSmall() && v.board.steps > 0 {
+	if changes.isSmall() && v.board.steps > 0 && !v.boardHidden() {
 		changes = changesReport{}
 	}
 	files, answer := v.files, v.lastAnswer(followed)
@@ -53,7 +52,7 @@ func (v *view) lastAnswer(followed bool) string {
 		return ""
 	case v.lastRemark != "":
 		return v.lastRemark
-	case len(v.files.paths) > 0 || !v.messageSent && len(v.changes.files) == 0:
+	case len(v.files.paths) > 0 || !v.messageSent && len(v.changes.files) == 0 && v.board.steps == 0:
 		return ""
 	}
 	return doneText
@@ -81,12 +80,22 @@ func (v *view) emitFold(changes changesReport) {
 		return
 	}
 	v.updateTails()
-	fold := &terminal.Fold{Steps: v.board.steps, Files: len(v.changes.files), Details: v.details(changes)}
+	fold := &terminal.Fold{
+		Steps: v.board.steps, Files: len(v.changes.files), Details: v.details(changes), Required: !v.boardHidden() && v.foldRequired(changes),
+	}
 	if v.costBefore != nil {
 		fold.Cost = v.cost.since(*v.costBefore)
 	}
 	v.emit(terminal.Frame{
 		Kind: terminal.Progress, Board: true, Text: strings.Join(v.renderBoard(), "\n"), Step: v.board.steps, Fold: fold,
+	})
+}
+
+// foldRequired reports whether the details have content that no message has: remarks, except for
+// one that is repeated as the answer, and small changes.
+func (v *view) foldRequired(changes changesReport) bool {
+	return changes.text != "" && changes.isSmall() || slices.ContainsFunc(v.board.lines, func(l boardLine) bool {
+		return l.tool == nil && (v.text.hasText || l.remark != v.lastRemark)
 	})
 }
 
@@ -113,7 +122,7 @@ func (v *view) details(changes changesReport) string {
 		lines = append(lines, text)
 	}
 	if hidden := v.board.steps - shownTools; hidden > 0 {
-		lines = append(lines, fmt.Sprintf("… %d earlier steps", hidden))
+		lines = append(lines, terminal.EarlierSteps(hidden))
 	}
 	slices.Reverse(lines)
 	parts := []string{plan, changed, strings.Join(lines, "\n")}

@@ -32,9 +32,9 @@ func isTableRule(line []byte) bool {
 }
 
 // settleText ends the text that the agent is writing before a tool call. A remark becomes a line of
-// the board, a longer text a message.
+// the board if there is one, a longer text a message.
 func (v *view) settleText() {
-	if !v.text.hasText || v.text.isMessage {
+	if !v.text.hasText || v.text.isMessage || v.boardHidden() {
 		v.sendText()
 		return
 	}

@@ -125,6 +125,7 @@ func TestExactlyTheLastMessageOfATurnNotifies(t *testing.T) {
 		"a picture and an answer":           {sendImage + "say hello", "hello", 2},
 		"two messages":                      {"message 1 first\nmessage 2 second", "second", 2},
 		"an explanation of the end":         {"say half\nstop max_tokens", "The agent stopped because it reached its token limit. Send “go on” to let it continue, or /new to start a new conversation.", 2},
+		"a tool call without a word":        {"tool t read x\nstatus t completed", "Done.", 1},
 		"an edit without a word":            {`tool t edit x` + "\n" + `status t completed [{"type":"diff","path":"/f","newText":"x\n"}]`, "Done.", 1},
 		"a permission without a word after": {"say I ask.\ntool t fetch x\nask t fetch May I?", "permission selected yes", 1},
 	} {
@@ -140,6 +141,47 @@ func TestExactlyTheLastMessageOfATurnNotifies(t *testing.T) {
 				t.Errorf("%s: of %d messages %q notify: %q", h.out.Status, all, rings, h.text(terminal.Message))
 			}
 		})
+	}
+}
+
+func TestWithoutABoardRemarksAndSmallDiffsAreSilentMessages(t *testing.T) {
+	script := "say I look.\ntool t edit x\nstatus t completed " + `[{"type":"diff","path":"/f","oldText":"a\n","newText":"b\n"}]` + "\nsay hello"
+	for name, c := range map[string]struct {
+		hidden   bool
+		want     []string
+		required bool
+	}{
+		"a board":  {false, []string{"hello"}, true},
+		"no board": {true, []string{"I look.", "✏️ `/f` · +1 −1\n```diff\n@@ -1 +1 @@\n-a\n+b\n```", "hello"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, "").person("a")
+			p.boardHidden = c.hidden
+			h := p.send(script)
+			if rings, _ := h.ringing(); len(rings) != 1 || rings[0] != "hello" {
+				t.Errorf("%q notify", rings)
+			}
+			if got := h.text(terminal.Message); got != strings.Join(c.want, "\n") {
+				t.Errorf("said %q", got)
+			}
+			if fold := h.fold(); fold.Required != c.required {
+				t.Errorf("the summary is %+v", fold)
+			}
+		})
+	}
+}
+
+func TestOnlyASummaryWithContentOfItsOwnIsRequired(t *testing.T) {
+	p := newFixture(t, "").person("a")
+	for script, want := range map[string]bool{
+		"tool t read x\nstatus t completed\nsay hello":              false,
+		"say I look.\ntool t read x\nstatus t completed":            false, // the remark is the answer
+		"say I look.\ntool t read x\nstatus t completed\nsay hello": true,
+	} {
+		if got := p.send(script).fold().Required; got != want {
+			t.Errorf("%q: %v", script, got)
+		}
 	}
 }
 
@@ -177,7 +219,7 @@ func TestTheBoardSaysWhatTheAgentDoes(t *testing.T) {
 	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{Text: "Allow"}, nil
 	}
-	gates := []string{"Working…", "💭 thinking", "💬 I look.\n📖 x …", "🔐 waiting for your answer", "✓\nWorking…"}
+	gates := []string{"Working…", "💭 thinking", "💬 I look.\n📖 x …", "✓\nWorking…"}
 	next := 0
 	p.onFrame = func(f terminal.Frame) {
 		if next < len(gates) && f.Kind == terminal.Progress && strings.HasSuffix(f.Text, gates[next]) {
@@ -188,7 +230,7 @@ func TestTheBoardSaysWhatTheAgentDoes(t *testing.T) {
 		}
 	}
 	until := func(i int) string { return "\nuntil " + p.path(fmt.Sprint(i)) + "\n" }
-	p.send("until " + p.path("0") + "\nthink hm" + until(1) + "say I look.\ntool t read x" + until(2) + "ask t fetch May I?\nstatus t completed\ntool u read y\nstatus u completed" + until(4) + "say done")
+	p.send("until " + p.path("0") + "\nthink hm" + until(1) + "say I look.\ntool t read x" + until(2) + "ask t fetch May I?\nstatus t completed\ntool u read y\nstatus u completed" + until(3) + "say done")
 	if next != len(gates) {
 		t.Errorf("%q was not shown", gates[next])
 	}

@@ -69,8 +69,8 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 			closeView(t, v)
-			if len(r.texts(terminal.Message)) > 0 {
-				t.Error("said something")
+			if got := r.texts(terminal.Message); len(got) != 1 || got[0] != doneText {
+				t.Errorf("the turn ends with %q", got)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
 		t.Errorf("%d tool calls are remembered", n)
 	}
 	closeView(t, v)
-	want := []string{"… 993 earlier", "🔧 slow …"}
+	want := []string{"… 993 earlier steps", "🔧 slow …"}
 	for i := 993; i < 1000; i++ {
 		want = append(want, fmt.Sprintf("🔧 n%d ✓", i))
 	}
@@ -108,7 +108,7 @@ func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
 	}
 	closeView(t, v)
 	got := strings.Split(r.last(terminal.Progress), "\n")
-	if len(got) != 1+shownLines || got[0] != "… 12 earlier" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
+	if len(got) != 1+shownLines || got[0] != "… 12 earlier steps" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
 		t.Errorf("got %q", got)
 	}
 }

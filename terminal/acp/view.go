@@ -185,6 +185,9 @@ func (v *view) endQuestion() {
 	}
 }
 
+// boardHidden reports whether the chat does not show the board.
+func (v *view) boardHidden() bool { return v.turn.BoardHidden != nil && v.turn.BoardHidden() }
+
 // hasShown reports whether the chat has received anything.
 func (v *view) hasShown() bool {
 	v.mu.Lock()

@@ -30,8 +30,9 @@ func (b *board) beginRound(sequence int, fromPerson bool) error {
 	return b.show("waiting for the model's answer")
 }
 
-// showAsking shows that the session waits for the person's answer.
-func (b *board) showAsking() error { return b.show("waiting for your answer") }
+// showAsking shows no command while the session waits for the person's answer. The gateway says
+// that it waits.
+func (b *board) showAsking() error { return b.show("") }
 
 // showRunning shows the command that is running.
 func (b *board) showRunning(c Command) error {

@@ -53,7 +53,7 @@ func (d *display) setCaption(text string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.caption = text
-	return d.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step})
+	return d.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step, TakenOver: d.s.isTaken()})
 }
 
 // setStep sets the number of the step that the board shows.
@@ -94,5 +94,6 @@ func (d *display) emit() {
 	// A refused frame does not end the turn: the next one follows soon.
 	_ = d.t.Emit(terminal.Frame{
 		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step,
+		TakenOver: d.s.isTaken(),
 	})
 }

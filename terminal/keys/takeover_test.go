@@ -38,11 +38,11 @@ func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 	r.settings.Idle = 600
 	ended := r.startTurn("work")
 	r.awaitFile("begun")
-	r.awaitFrame("the button Take over", hasButton("Take over", "/take"))
+	r.awaitFrame("the button Take over", func(f terminal.Frame) bool { return hasButton("Take over", "/take")(f) && !f.TakenOver })
 	if reply := r.control("take", ""); !strings.Contains(reply.Text, "/give") {
 		t.Errorf("told %q", reply.Text)
 	}
-	r.awaitFrame("the button Hand back", hasButton("Hand back", "/give"))
+	r.awaitFrame("the button Hand back", func(f terminal.Frame) bool { return hasButton("Hand back", "/give")(f) && f.TakenOver })
 	if err := os.WriteFile(r.work+"/go", []byte("through\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"nanobot/terminal"
 )
@@ -79,15 +80,25 @@ func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.
 	}
 }
 
-// progressCounter counts the progress texts that differ from the one before.
+// progressCounter counts the progress texts that differ from the one before in more than digits: a
+// percentage that grows is one step.
 type progressCounter struct {
-	last string
+	last string // without digits and white space
 	n    int
 }
 
 func (c *progressCounter) count(text string) int {
-	if text != c.last && strings.TrimSpace(text) != "" {
-		c.last = text
+	if strings.TrimSpace(text) == "" {
+		return c.n
+	}
+	words := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) || unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+	if c.n == 0 || words != c.last {
+		c.last = words
 		c.n++
 	}
 	return c.n
