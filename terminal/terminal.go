@@ -81,8 +81,8 @@ type Turn struct {
 	Emit func(Frame) error
 	// Ask is never nil.
 	Ask Ask
-	// BoardHidden reports whether the chat shows no Board frames, so that everything that people are
-	// to read must be a Message. nil: it shows them.
+	// BoardHidden reports whether the chat shows no Board frames, so that what people are to read
+	// must be a Message. nil: it shows them.
 	BoardHidden func() bool
 	// Interactive says that the agent may ask questions.
 	Interactive bool

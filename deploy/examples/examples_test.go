@@ -173,7 +173,6 @@ var examples = map[string]example{
 		{
 			text: "go on", after: wantFile("project/src/hello.py", "print(\"hello\")\n"), // nobody is there to approve the command
 			want: scriptedLines(
-				progress("▶ waiting for your answer"),
 				progress("❌ `REJECTED: not approved: python3 src/hello.py`"),
 				message("src/hello.py is there. I could not try it.\n\nCreated: `src/hello.py`", "*.diff")),
 		},
