@@ -276,7 +276,7 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 		Version: Version, Text: req.Text, Channel: req.Channel, ChatID: req.ChatID,
 		SessionKey: req.Channel + ":" + req.ChatID, Workspace: r.o.Workspace, UserDataDir: userDir,
 		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID, Group: req.Group,
-		ReplyTo: req.ReplyTo, Forwarded: req.Forwarded, MediaNames: req.MediaNames, RunID: req.RunID, Attempt: req.Attempt,
+		ReplyTo: req.ReplyTo, Forwarded: req.Forwarded, RunID: req.RunID, Attempt: req.Attempt,
 	}
 	for _, h := range req.History {
 		h.Time = h.Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds
@@ -286,7 +286,7 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 		e.History = append(e.History, h)
 	}
 	if r.o.Config.PassMedia {
-		e.Media = req.Media
+		e.Media, e.MediaNames = req.Media, req.MediaNames
 	}
 	return e
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/bwmarrin/discordgo"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
 )
 
 // handleMessage processes a MESSAGE_CREATE event. While the history of the chat is being searched,
@@ -21,12 +24,37 @@ func (in *receiver) handleMessage(ctx context.Context, m *message) {
 			in.startHistorySearch(m.Channel, true, m.ID-1)
 		}
 	}
+	in.refuseUnreadable(ctx, m)
 	if q := in.queues[m.Channel]; q != nil && q.history != nil {
 		q.addLive(&entry{message: m})
 		return
 	}
 	in.acceptMessage(ctx, m)
 }
+
+// refuseUnreadable tells a person who has written to the bot that a kind of message cannot be read.
+// A failure is not retried.
+func (in *receiver) refuseUnreadable(ctx context.Context, m *message) {
+	r, ok := in.c.guilds.channel(m.Channel)
+	if !ok {
+		r = channelInfo{guild: m.Guild}
+	}
+	isAddressed := r.guild == 0 || in.c.o.Groups != "off" && in.c.addressesBot(m, r)
+	if !m.isEmpty() || !isAddressed || !in.c.isAdmitted(m.Author) {
+		return
+	}
+	in.runInBackground(ctx, func() func() {
+		_, err := in.c.Send(ctx, channels.Outgoing{
+			Chat: channels.Chat{Channel: Name, ID: m.Channel.String()}, Kind: channels.Failure, Text: unreadableText, ReplyTo: m.ID.String(),
+		})
+		if err != nil && ctx.Err() == nil {
+			in.c.log.Warn("sender not told that a message cannot be read", zap.Error(err))
+		}
+		return nil
+	})
+}
+
+const unreadableText = "I cannot read this kind of message."
 
 // acceptMessage appends a message to the queue of its chat, if it is for the bot and was not
 // accepted before.

@@ -1,9 +1,13 @@
 package discord
 
 import (
+	"context"
 	"time"
 
+	"go.uber.org/zap"
+
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 )
 
 // deletion is a MESSAGE_DELETE or MESSAGE_DELETE_BULK event.
@@ -16,7 +20,7 @@ type deletion struct {
 // handleEdit passes on the edit of a message. Discord sends the same event without a time when it
 // has loaded the preview of a link, and after an edit once more with the time of the edit: previews
 // are left out of the text, so that the gateway finds it unchanged.
-func (in *receiver) handleEdit(m *message) {
+func (in *receiver) handleEdit(ctx context.Context, m *message) {
 	edited, err := time.Parse(time.RFC3339, m.Edited)
 	if err != nil || !isUserMessage(m) {
 		return
@@ -25,23 +29,73 @@ func (in *receiver) handleEdit(m *message) {
 	if !ok {
 		r = channelInfo{guild: m.Guild}
 	}
-	if !in.state.accepted[m.ID] && !in.c.isForBot(m, r) {
+	m.Embeds = nil
+	change := channels.Incoming{
+		ID: m.ID.String(), User: sender(m.Author, m.Member), Text: in.c.fullText(m, r), Change: channels.Edited, ChangedAt: edited,
+	}
+	if in.state.accepted[m.ID] || in.c.isForBot(m, r) {
+		in.enqueueChange(m.Channel, change)
 		return
 	}
-	m.Embeds = nil
-	in.enqueueChange(m.Channel, channels.Incoming{
-		ID: m.ID.String(), User: sender(m.Author, m.Member), Text: in.c.fullText(m, r), Change: channels.Edited, ChangedAt: edited,
-	})
+	in.enqueueKnown(ctx, m.Channel, []channels.Incoming{change})
 }
 
 // handleDeletion passes on the deletion of messages that were received before. Discord does not say
 // whose messages they were.
-func (in *receiver) handleDeletion(d deletion) {
+func (in *receiver) handleDeletion(ctx context.Context, d deletion) {
+	var others []channels.Incoming
 	for _, id := range append(d.IDs, d.ID) {
-		if in.state.accepted[id] {
-			in.enqueueChange(d.Channel, channels.Incoming{ID: id.String(), Change: channels.Deleted})
+		change := channels.Incoming{ID: id.String(), Change: channels.Deleted}
+		switch {
+		case in.state.accepted[id]:
+			in.enqueueChange(d.Channel, change)
+		case id != 0:
+			others = append(others, change)
 		}
 	}
+	in.enqueueKnown(ctx, d.Channel, others)
+}
+
+// enqueueKnown queues the changes of messages that the gateway knows. The accepted IDs are those of
+// recent messages since the start; the gateway knows older ones.
+func (in *receiver) enqueueKnown(ctx context.Context, at snowflake, changes []channels.Incoming) {
+	if in.c.store == nil || len(changes) == 0 {
+		return
+	}
+	in.runInBackground(ctx, func() func() {
+		var known []channels.Incoming
+		for _, change := range changes {
+			if in.isKnown(ctx, at, change.ID) {
+				known = append(known, change)
+			}
+		}
+		return func() {
+			for _, change := range known {
+				in.enqueueChange(at, change)
+			}
+		}
+	})
+}
+
+// isKnown reports whether the gateway has received a message, in its channel or in the thread that
+// the message has opened. It retries until ctx ends.
+func (in *receiver) isKnown(ctx context.Context, at snowflake, id string) bool {
+	for _, chat := range []string{at.String(), id} {
+		for ctx.Err() == nil {
+			known, err := in.c.store.Known(ctx, channels.Chat{Channel: Name, ID: chat}, id)
+			if known {
+				return true
+			}
+			if err == nil {
+				break
+			}
+			in.c.log.Warn("cannot look up a changed message, will retry", zap.Error(err))
+			if !httpclient.Sleep(ctx, time.Second) {
+				return false
+			}
+		}
+	}
+	return false
 }
 
 // enqueueChange queues the change of a message behind the message itself. A change in the middle of

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/channels/discord"
@@ -137,5 +139,81 @@ func TestFilesHaveTheNamesThatPeopleGaveThem(t *testing.T) {
 	q := got[1].ReplyTo
 	if q == nil || q.User == nil || q.User.ID != ada || q.User.Name != "Ada L" || q.Text != "look" || len(q.Media) != 2 || got[1].MediaNames != nil {
 		t.Errorf("the reply is to %+v", q)
+	}
+}
+
+func TestAChangeOfAnOldMessageIsReceivedAfterARestart(t *testing.T) {
+	first := newTestChannel(t)
+	g := first.server.AddGuild("home")
+	ch := first.server.AddChannel(g.ID, "general").ID
+	stop := first.startConnected()
+	mention := "<@" + first.server.Bot.ID + "> "
+	edited := first.server.UserSends(ch, ada, mention+"delete prod").ID
+	deleted := first.server.UserSends(ch, ada, mention+"delete all").ID
+	other := first.server.UserSends(ch, bob, "not for the bot").ID
+	first.waitForMessages(2)
+	for n := range 2 { // the search after the restart does not find the first ones
+		first.server.AdvanceClock(time.Hour)
+		first.server.UserSends(first.dm, ada, "later")
+		first.waitForMessages(3 + n)
+	}
+	first.memory.addReceived(first.recorder.Messages())
+	stop()
+	second := first.restart()
+	second.start()
+	second.waitForSessions(2)
+	second.server.UserEdits(ch, edited, "do NOT delete prod")
+	second.server.ModeratorDeletes(ch, other, deleted)
+	got := second.waitForNewChanges(2)
+	second.receivedSoFar(ch)
+	if n := len(second.waitForNewChanges(2)); n != 2 {
+		t.Fatalf("%d changes were received: %+v", n, got)
+	}
+	for _, in := range got {
+		if in.Chat.ID != ch || in.ID != edited && in.ID != deleted || (in.ID == deleted) != (in.Change == channels.Deleted) {
+			t.Errorf("received %+v", in)
+		}
+	}
+}
+
+// waitForNewChanges waits until n changes of messages are received, and returns all of them.
+func (r *testChannel) waitForNewChanges(n int) []channels.Incoming {
+	r.t.Helper()
+	r.waitForMessages(n)
+	isNew := func(in channels.Incoming) bool { return in.Change == "" }
+	changes := func(all []channels.Incoming) []channels.Incoming { return slices.DeleteFunc(slices.Clone(all), isNew) }
+	got, ok := r.recorder.Await(func(all []channels.Incoming) bool { return len(changes(all)) >= n })
+	if !ok {
+		r.t.Fatalf("received %+v", got)
+	}
+	return changes(got)
+}
+
+func TestADeletionIsReceivedAfterManyFurtherMessages(t *testing.T) {
+	r := newTestChannel(t)
+	r.startConnected()
+	id := r.server.UserSends(r.dm, ada, "delete all").ID
+	r.memory.addReceived(r.waitForMessages(1))
+	r.server.AdvanceClock(time.Hour)
+	for range 250 {
+		r.server.UserSends(r.dm, ada, "more")
+	}
+	r.waitForMessages(251)
+	r.server.UserDeletes(r.dm, id)
+	if got := r.waitForMessages(252)[251]; got.ID != id || got.Change != channels.Deleted {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestAMessageThatCannotBeReadIsAnsweredWithOneLine(t *testing.T) {
+	r := newTestChannel(t)
+	r.startConnected()
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	r.server.UserPosts(ch, ada, discordtest.Message{})
+	r.server.UserPosts(r.dm, ada, discordtest.Message{})
+	r.server.WaitForText(t, r.dm, "I cannot read this kind of message.")
+	if got := r.receivedSoFar(ch); len(got) != 0 {
+		t.Errorf("received %+v", got)
 	}
 }

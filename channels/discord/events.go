@@ -42,9 +42,9 @@ func (in *receiver) handleEvent(ctx context.Context, e event) {
 	case "MESSAGE_CREATE":
 		err = decodeEvent(e, func(m message) { in.handleMessage(ctx, &m) })
 	case "MESSAGE_UPDATE":
-		err = decodeEvent(e, func(m message) { in.handleEdit(&m) })
+		err = decodeEvent(e, func(m message) { in.handleEdit(ctx, &m) })
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		err = decodeEvent(e, in.handleDeletion)
+		err = decodeEvent(e, func(d deletion) { in.handleDeletion(ctx, d) })
 	case "INTERACTION_CREATE":
 		if e.interaction != nil {
 			in.handleInteraction(ctx, e.interaction)

@@ -48,6 +48,7 @@ type fakeMemory struct {
 	sync.Mutex
 	values map[string]string
 	fail   func(value string) error // if nil, everything is saved
+	known  map[string]bool          // the messages that were received, as chat and ID
 }
 
 func (m *fakeMemory) Load(_ context.Context, key string) (string, error) {
@@ -70,7 +71,20 @@ func (m *fakeMemory) Save(_ context.Context, key, value string) error {
 
 func (m *fakeMemory) Parts(context.Context) ([]channels.Incoming, error) { return nil, nil }
 
-func (m *fakeMemory) Known(context.Context, channels.Chat, string) (bool, error) { return false, nil }
+func (m *fakeMemory) Known(_ context.Context, chat channels.Chat, id string) (bool, error) {
+	m.Lock()
+	defer m.Unlock()
+	return m.known[chat.ID+" "+id], nil
+}
+
+// addReceived makes the messages that the channel has received so far known.
+func (m *fakeMemory) addReceived(all []channels.Incoming) {
+	m.Lock()
+	defer m.Unlock()
+	for _, in := range all {
+		m.known[in.Chat.ID+" "+in.ID] = true
+	}
+}
 
 func (m *fakeMemory) DropParts(context.Context, channels.Chat, string) error { return nil }
 
@@ -115,7 +129,7 @@ func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ..
 			t.Error("the token is in the log")
 		}
 	})
-	m := &fakeMemory{values: map[string]string{}}
+	m := &fakeMemory{values: map[string]string{}, known: map[string]bool{}}
 	ch.SetMemory(m)
 	return &testChannel{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, recorder: channelstest.NewRecorder(), memory: m}
 }
