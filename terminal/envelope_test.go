@@ -76,10 +76,10 @@ func TestTheEnvelopeOmitsEmptyFields(t *testing.T) {
 	if len(got) != 7 {
 		t.Errorf("got %v", got)
 	}
-	b.req.Media = []string{"/a.jpg"}
+	b.req.Media, b.req.MediaNames = []string{"/a.jpg"}, []string{"me.jpg"}
 	b.opts.Config.PassMedia = false
-	if got := b.envelope(); got["media"] != nil {
-		t.Errorf("media passed although passMedia is false: %v", got["media"])
+	if got := b.envelope(); got["media"] != nil || got["media_names"] != nil {
+		t.Errorf("media passed although passMedia is false: %v", got)
 	}
 }
 
