@@ -56,6 +56,7 @@ type Incoming struct {
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
 	Group    bool     `json:"group,omitempty"` // several people can write in the chat
+	Title    string   `json:"title,omitempty"` // of the chat, for display; "": unknown, or the user's own
 	ReplyTo  *Quote   `json:"reply_to,omitempty"`
 	// MediaNames are the names that people gave the files in Media, in the same order; "" where
 	// there is none. It is nil if no file has a name.

@@ -44,6 +44,9 @@ func (c *Channel) newIncoming(ctx context.Context, m *message, r channelInfo, at
 		ID:   m.ID.String(),
 		User: sender(m.Author, m.Member), Group: r.guild != 0,
 	}
+	if r.name != "" {
+		in.Title = "#" + channels.StripBidi(r.name)
+	}
 	if isThread(r.kind) {
 		in.ThreadID = in.Chat.ID
 	}

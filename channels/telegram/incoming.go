@@ -40,7 +40,7 @@ func (c *Channel) newIncoming(ctx context.Context, parts []*message) channels.In
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
 		ID:   c.gatewayID(first),
-		User: sender(first), Group: first.isGroup(),
+		User: sender(first), Group: first.isGroup(), Title: channels.StripBidi(first.Chat.Title),
 	}
 	in.Follows = first.follows()
 	if at.thread != 0 {

@@ -22,3 +22,6 @@ func (c *Channel) Routes() []string { return slices.Sorted(maps.Keys(c.routes())
 
 // Render renders Markdown, for tests that have many texts to try.
 func Render(text string) string { return renderText(text, channels.Markdown) }
+
+// Dimensions returns the width and height of a picture or a video.
+var Dimensions = dimensions

@@ -1,10 +1,6 @@
 package web
 
 import (
-	"image"
-	_ "image/gif"  // sizes of pictures
-	_ "image/jpeg" // sizes of pictures
-	_ "image/png"  // sizes of pictures
 	"io"
 	"mime"
 	"net/http"
@@ -41,7 +37,7 @@ func safeType(found string) string {
 	return "application/octet-stream"
 }
 
-// detectType detects the type of a file, and the size of an image.
+// detectType detects the type of a file, and the dimensions of a picture or a video.
 func detectType(f io.ReadSeeker, m *history.Media) {
 	m.Type = "application/octet-stream"
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -52,14 +48,8 @@ func detectType(f io.ReadSeeker, m *history.Media) {
 		return
 	}
 	m.Type = safeType(found.String())
-	if !strings.HasPrefix(m.Type, "image/") {
-		return
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return
-	}
-	if c, _, err := image.DecodeConfig(f); err == nil { // not the image itself, which may be a decompression bomb
-		m.Width, m.Height = c.Width, c.Height
+	if kind, _, _ := strings.Cut(m.Type, "/"); kind == "image" || kind == "video" {
+		m.Width, m.Height = dimensions(f, m.Type)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"nanobot/channels"
@@ -46,7 +47,13 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 			return channels.Receipt{ID: e.ID}, err
 		}
 	}
-	if d.Media, err = c.saveFiles(ctx, h, o.Media); err != nil {
+	files := slices.Clone(o.Media)
+	for i := range files { // an agent may return what a person has sent
+		if files[i].Name, err = h.OriginalName(ctx, o.Chat.ID, files[i].Name); err != nil {
+			return channels.Receipt{}, err
+		}
+	}
+	if d.Media, err = c.saveFiles(ctx, h, files); err != nil {
 		return channels.Receipt{}, err
 	}
 	e, added, err := h.Append(ctx, d)

@@ -19,7 +19,8 @@ const maxUndelivered, maxExcerpt = 200, 300
 type Turn struct {
 	ID       int64          `json:"id"`
 	Chat     string         `json:"chat"`
-	Message  string         `json:"message"` // the network's ID of the message that it answers
+	Title    string         `json:"title,omitempty"` // of the chat, or the name of the only person in it
+	Message  string         `json:"message"`         // the network's ID of the message that it answers
 	User     channels.User  `json:"user"`
 	Agent    string         `json:"agent"`
 	Text     string         `json:"text"`
@@ -96,6 +97,9 @@ func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Agent: i.Agent, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory, CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
 		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
+	}
+	if t.Title = i.In.Title; t.Title == "" && !i.In.Group {
+		t.Title = i.In.User.Name
 	}
 	for state, n := range sends {
 		t.Sends[string(state)] = n

@@ -41,7 +41,7 @@ func (h *History) CopyFile(folder *downloads.Folder, id, name string) (path stri
 		return "", err
 	}
 	defer from.Close()
-	path, err = folder.Save(strings.ToLower(id[:8])+"-"+name, func(to io.Writer) error {
+	path, err = folder.Save(strings.ToLower(id[:savedIDLength])+"-"+name, func(to io.Writer) error {
 		_, err := io.Copy(to, from)
 		return err
 	})
@@ -49,6 +49,26 @@ func (h *History) CopyFile(folder *downloads.Folder, id, name string) (path stri
 		return "", fmt.Errorf("copy file: %w", err)
 	}
 	return path, nil
+}
+
+// savedIDLength is how many characters of a file's ID the name of its copy begins with.
+const savedIDLength = 8
+
+// OriginalName returns the name that a person gave a file, by the name of its copy in the chat's
+// folder. Any other name is returned unchanged.
+func (h *History) OriginalName(ctx context.Context, chat, saved string) (string, error) {
+	id, rest, ok := strings.Cut(saved, "-")
+	if !ok || len(id) != savedIDLength {
+		return saved, nil
+	}
+	id = strings.ToUpper(id)
+	names, err := scanColumn[string](h.read.QueryContext(ctx, "SELECT name FROM media WHERE id > ? AND id < ? AND chat = ?", id, id+"\uffff", chat))
+	for _, name := range names {
+		if downloads.SavedName(name, "file") == rest {
+			return name, err
+		}
+	}
+	return saved, err
 }
 
 // SyncFiles makes the created files durable.

@@ -36,6 +36,8 @@ type Event struct {
 	Seq   int64 // sequence number among all events
 	Chat  string
 	Owner string // owner of the chat
+	// ChatTitle is the title of the chat when the event was read.
+	ChatTitle string
 	Type  string
 	ID    string // ID of the message; for other events, of the message that they change
 	Time  time.Time

@@ -18,7 +18,7 @@ type Chat struct {
 	Updated time.Time
 }
 
-const selectEvents = `SELECT e.seq, e.chat, c.owner, e.type, e.id, e.time, coalesce(e.pressed, ''), e.body
+const selectEvents = `SELECT e.seq, e.chat, c.owner, c.title, e.type, e.id, e.time, coalesce(e.pressed, ''), e.body
 	FROM events e JOIN chats c ON c.id = e.chat`
 
 const selectMessage = selectEvents + " WHERE e.chat = ? AND e.id = ? AND e.type = 'message'"
@@ -37,7 +37,7 @@ func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
 		var e Event
 		var millis int64
 		var body []byte
-		if err := rows.Scan(&e.Seq, &e.Chat, &e.Owner, &e.Type, &e.ID, &millis, &e.Pressed, &body); err != nil {
+		if err := rows.Scan(&e.Seq, &e.Chat, &e.Owner, &e.ChatTitle, &e.Type, &e.ID, &millis, &e.Pressed, &body); err != nil {
 			return nil, fmt.Errorf("read event: %w", err)
 		}
 		if err := json.Unmarshal(body, &e.Body); err != nil {

@@ -1,7 +1,7 @@
 // The conversation: stored and unsent messages, and the list of chats.
 import { $, h, button, setChildren, update, announce, unseen, at, day, moment } from './dom.js';
 import { get, history, press } from './api.js';
-import { body, bubble, buttons, isClosed, result, sending } from './message.js';
+import { body, bubble, buttons, isClosed, isQuestion, result, sending } from './message.js';
 import { composer } from './composer.js';
 import { outbox, random } from './outbox.js';
 
@@ -14,12 +14,16 @@ export function chatView(onOpen, onError) {
 	const drafts = new Map(); // id → the beginning of an answer
 	const typing = new Map(); // chat → until when
 	const unread = new Set();
+	const questions = new Map(); // id of a message with an open question → its chat
 	const links = new Map(); // chat → its entry in the list
 	const scroll = $('scroll');
 
 	const input = composer((text, files) => {
-		atEnd = true;
 		out.add(current, text, files);
+		toEnd();
+	}, () => {
+		const e = [...$('log').querySelectorAll('.mine')].at(-1);
+		return (e?.message || e?.item)?.text || '';
 	});
 
 	const out = outbox(drawUnsent);
@@ -49,6 +53,7 @@ export function chatView(onOpen, onError) {
 
 	async function choose(m, { data, stays }, row) {
 		for (const b of row.children) b.disabled = !stays;
+		focus();
 		try {
 			await press(m.chat, m.id, data);
 		} catch (e) {
@@ -56,6 +61,20 @@ export function chatView(onOpen, onError) {
 			for (const b of row.children) b.disabled = false;
 		}
 	}
+
+	// stop ends the turn that runs in this chat.
+	function stop() {
+		const p = running.get(current), b = p?.buttons.find((x) => x.data.startsWith('stop:'));
+		if (b) press(current, p.id, b.data).catch(onError);
+		else if (isTyping(current)) out.add(current, '/stop', []);
+		else return;
+		announce('Stopping');
+	}
+
+	const isTyping = (chat) => typing.get(chat) > Date.now();
+
+	// focus puts the cursor into the box, unless that would open a keyboard on the screen.
+	const focus = () => matchMedia('(pointer: coarse)').matches || input.focus();
 
 	// insert sorts an element by its sequence number; those without are last.
 	function insert(e) {
@@ -71,6 +90,7 @@ export function chatView(onOpen, onError) {
 		if (old && (isClosed(old.message) || !isClosed(m))) return; // nothing else changes a message
 		const e = bubble(m, choose);
 		shown.set(m.id, e);
+		noteQuestion(m);
 		if (old) old.replaceWith(e);
 		else insert(e);
 		for (const [id, l] of unsent) if (id === m.client_id || l.item.message === m.id) dropUnsent(id);
@@ -87,7 +107,16 @@ export function chatView(onOpen, onError) {
 	function close(e, how) {
 		e.message = { ...e.message, ...how };
 		e.querySelector('.choices')?.replaceWith(result(e.message));
+		drawLive();
 	}
+
+	// noteQuestion notes whether a message is an open question.
+	function noteQuestion(m) {
+		if (isQuestion(m)) questions.set(m.id, m.chat);
+		else questions.delete(m.id);
+	}
+
+	const asks = (chat) => [...questions.values()].includes(chat);
 
 	function drawWelcome() {
 		$('hello').hidden = loading > 0 || $('log').childElementCount > 0 || !$('live').hidden;
@@ -106,16 +135,16 @@ export function chatView(onOpen, onError) {
 			const page = await history(chat, before);
 			if (chat !== current) return;
 			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear(); // there is a gap
-			const all = before || !shown.size, height = scroll.scrollHeight, end = nearEnd();
+			const all = before || !shown.size, height = scroll.scrollHeight;
 			page.messages.forEach(show);
 			if (all) $('older').hidden = !page.more;
 			if (before) scroll.scrollTop += scroll.scrollHeight - height;
-			else if (end) toEnd();
+			else if (atEnd) toEnd();
 		} catch (e) {
 			onError(e);
 		} finally {
 			loading--;
-			drawWelcome();
+			drawLive();
 			scroll.onscroll();
 		}
 	}
@@ -126,7 +155,8 @@ export function chatView(onOpen, onError) {
 
 	function drawLive() {
 		const p = running.get(current);
-		$('live').hidden = !p && !(typing.get(current) > Date.now());
+		$('live').hidden = !p && !isTyping(current);
+		$('live').classList.toggle('asks', asks(current));
 		const screen = () => $('now').querySelector('.screen'), x = screen()?.scrollLeft;
 		update($('now'), [p?.html], () => [(p && body(p)) || 'Working…']);
 		if (x && screen()) screen().scrollLeft = x;
@@ -152,12 +182,12 @@ export function chatView(onOpen, onError) {
 	function drawList() {
 		if (!document.hidden && !$('chat').hidden) unread.delete(current);
 		chats.sort((a, b) => at(b.updated) - at(a.updated));
-		const entries = chats.map((c) => ({ ...c, here: c.id === current, busy: running.has(c.id), news: unread.has(c.id) }));
+		const entries = chats.map((c) => ({ ...c, here: c.id === current, busy: running.has(c.id), asks: asks(c.id), news: unread.has(c.id) }));
 		setChildren($('chats'), entries.map((c) => {
 			if (!links.has(c.id)) links.set(c.id, h('li', h('a', { href: '#/c/' + c.id })));
 			const a = links.get(c.id).firstChild;
 			a.ariaCurrent = c.here ? 'page' : null;
-			update(a, c, () => [h('span.name', c.title || 'Untitled'), c.busy && h('span.spinner', unseen('working')),
+			update(a, c, () => [h('span.name', c.title || 'Untitled'), c.asks ? h('small.waiting', 'Asks you') : c.busy && h('span.spinner', unseen('working')),
 				c.news && h('span.dot', unseen('new messages')), h('small', moment(c.updated))]);
 			return a.parentNode;
 		}));
@@ -167,12 +197,18 @@ export function chatView(onOpen, onError) {
 
 	const nearEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 60;
 	function toEnd() {
+		atEnd = $('latest').hidden = true;
 		scroll.scrollTop = scroll.scrollHeight;
-		$('latest').hidden = true;
+		top = scroll.scrollTop;
 	}
+	// Only an upward scroll ends following: when the content grows, a scroll event may arrive late.
+	let top = 0;
 	scroll.onscroll = () => {
-		$('latest').hidden = atEnd = nearEnd();
-		if (!atEnd && scroll.scrollTop < 150) older();
+		if (nearEnd()) atEnd = true;
+		else if (scroll.scrollTop < top) atEnd = false;
+		top = scroll.scrollTop;
+		$('latest').hidden = atEnd;
+		if (!atEnd && top < 150) older();
 	};
 	const grown = new ResizeObserver(() => atEnd && toEnd());
 	grown.observe(scroll);
@@ -196,7 +232,6 @@ export function chatView(onOpen, onError) {
 		onOpen(id);
 		if (id !== current) {
 			current = id;
-			atEnd = true;
 			clear();
 			unsent.clear();
 			$('log').replaceChildren();
@@ -228,12 +263,14 @@ export function chatView(onOpen, onError) {
 			if (current) load();
 			out.retry();
 		},
-		focus: input.focus,
-		busy: () => running.size > 0 || [...typing.values()].some((t) => t > Date.now()),
+		focus,
+		stop,
+		busy: () => running.size > 0 || [...typing.keys()].some(isTyping),
 		on: {
 			message(m) {
 				const here = m.chat === current, c = chats.find((x) => x.id === m.chat);
 				if (m.from === 'bot') typing.delete(m.chat);
+				noteQuestion(m);
 				if (here) {
 					show(m);
 					drawLive();
@@ -242,7 +279,7 @@ export function chatView(onOpen, onError) {
 				}
 				if (m.from === 'bot') {
 					unread.add(m.chat);
-					if (here) announce([m.text || 'Files', ...(m.buttons || []).map((b) => b.label)].join(', '));
+					if (here) announce([m.text || 'Files', ...(m.buttons || []).map((b) => b.label), isQuestion(m) && 'Waiting for your answer'].filter(Boolean).join(', '));
 				}
 				if (c) c.updated = m.time;
 				else loadChats();
@@ -276,12 +313,16 @@ export function chatView(onOpen, onError) {
 			},
 			pressed(p) {
 				const e = p.chat === current && shown.get(p.id);
-				if (!e || e.message.buttons.some((b) => b.stays && b.data === p.data)) return;
-				close(e, { pressed: p.data });
+				if (e && e.message.buttons.some((b) => b.stays && b.data === p.data)) return;
+				questions.delete(p.id);
+				if (e) close(e, { pressed: p.data });
+				drawList();
 			},
 			closed(p) {
 				const e = p.chat === current && shown.get(p.id);
+				questions.delete(p.id);
 				if (e) close(e, { outcome: p.outcome });
+				drawList();
 			},
 		},
 	};

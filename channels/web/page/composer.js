@@ -2,8 +2,9 @@
 import { $, persist, announce } from './dom.js';
 import { preview } from './media.js';
 
-// composer calls submit(text, files). It persists a draft for each chat.
-export function composer(submit) {
+// composer calls submit(text, files), and recall() for the text of the last message. It persists a
+// draft for each chat.
+export function composer(submit, recall) {
 	const text = $('text'), form = $('composer');
 	let files = [], draft = '';
 	const attached = new Map(); // draft → its files
@@ -45,6 +46,11 @@ export function composer(submit) {
 	};
 	text.oninput = fit;
 	text.onkeydown = (e) => {
+		if (e.key === 'ArrowUp' && !text.value) {
+			e.preventDefault();
+			text.value = recall();
+			fit();
+		}
 		if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
 		e.preventDefault();
 		form.requestSubmit();

@@ -14,12 +14,16 @@ const outcomes = {
 export const outcome = (t) => (t.state === 'done' ? t.status || 'done' : t.state);
 export const badge = (state) => h('span.badge ' + outcomes[state][1], outcomes[state][0]);
 
+// chatName is the title of a turn's chat with its network, or the chat's ID.
+export const chatName = (t) => (t.title ? `${t.title} · ${t.chat.split(':')[0]}` : t.chat);
+
 // page is how many turns one request fetches and the plots show.
 const page = 200;
 
 export function consoleView(health, onError) {
 	let turns = [], listed = [], most = 1000, changes = null, requests = 0, stale = true, timer = 0, undelivered = [];
-	const rows = new Map(), chats = new Set();
+	const rows = new Map();
+	const names = new Map(); // chat → its title
 	const detail = turnView();
 	const matches = (t) => [t.chat, ''].includes($('by-chat').value) && [outcome(t), ''].includes($('by-outcome').value);
 
@@ -29,7 +33,10 @@ export function consoleView(health, onError) {
 		turns = merged(turns).slice(0, page);
 		listed = merged(listed).filter((t) => matches(t) && !(t.id < oldest));
 		if (listed.length > most) $('more').hidden = !(listed.length = most);
-		for (const { chat } of some) if (!chats.has(chat) && chats.add(chat)) $('by-chat').append(h('option', { value: chat }, chat));
+		for (const t of some) {
+			if (!names.has(t.chat)) $('by-chat').append(h('option', { value: t.chat }, chatName(t)));
+			names.set(t.chat, chatName(t));
+		}
 		timer ||= setTimeout(draw, 200);
 	}
 
@@ -76,13 +83,13 @@ export function consoleView(health, onError) {
 			c.ok ? ' works' : ` is down: ${c.error}${c.since ? ', since ' + moment(c.since) : ''}`)));
 		$('undelivered').hidden = !undelivered.length;
 		update($('undelivered').lastChild, undelivered, () => undelivered.map((p) => h('li', badge(p.state), p.turn ? h('a', { href: '#/console/' + p.turn }, p.text || 'Files') : p.text || 'Files',
-			h('small', `${p.chat} · ${p.tries} ${p.tries === 1 ? 'try' : 'tries'}${p.error ? ' · ' + p.error : ''}`))));
+			h('small', `${names.get(p.chat) || p.chat} · ${p.tries} ${p.tries === 1 ? 'try' : 'tries'}${p.error ? ' · ' + p.error : ''}`))));
 	}
 
 	function row(t) {
 		let e = rows.get(t.id);
 		if (!e) {
-			e = h('tr', h('td', h('a', { href: '#/console/' + t.id }, t.text || 'Files')), h('td', t.chat), h('td'), h('td', moment(t.received)), h('td'));
+			e = h('tr', h('td', h('a', { href: '#/console/' + t.id }, t.text || 'Files')), h('td', { title: t.chat }, chatName(t)), h('td'), h('td', moment(t.received)), h('td'));
 			rows.set(t.id, e);
 		}
 		update(e.children[2], outcome(t), () => [badge(outcome(t))]);

@@ -38,7 +38,7 @@ async function route() {
 	}
 	show('chat');
 	await chat.open(where === 'c' ? id : '', where === 'new');
-	if (matchMedia('(hover: hover)').matches) chat.focus();
+	chat.focus();
 }
 
 // menu shows or hides the list of chats on a phone.
@@ -52,7 +52,8 @@ $('menu').onclick = () => {
 	if ($('menu').ariaExpanded === 'true') $('new').focus();
 };
 document.onkeydown = (e) => {
-	if (e.key !== 'Escape' || $('menu').ariaExpanded !== 'true') return;
+	if (e.key !== 'Escape' || e.isComposing || $('lightbox').open) return;
+	if ($('menu').ariaExpanded !== 'true') return $('chat').hidden || chat.stop();
 	menu(false);
 	$('menu').focus();
 };

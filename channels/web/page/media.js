@@ -9,19 +9,30 @@ export function gallery(media) {
 	const pictures = media.filter(isPicture);
 	return [
 		pictures.length > 0 && h('ul.gallery', { 'data-count': { 1: 1, 3: 3 }[pictures.length] || 2 }, pictures.map((m, i) => h('li', thumbnail(m, i, pictures)))),
-		media.filter((m) => !isPicture(m)).map(fileView),
+		media.filter((m) => !isPicture(m)).flatMap(fileView),
 	].flat();
 }
 
 function thumbnail(m, i, all) {
 	const alt = (all.length > 1 ? `Picture ${i + 1} of ${all.length}: ` : 'Picture: ') + m.name;
-	return button('', () => enlarge(all, i), h('img', { src: address(m), alt, loading: 'lazy', width: m.width, height: m.height }));
+	const image = h('img', { src: address(m), alt, loading: 'lazy', width: m.width, height: m.height });
+	if (all.length === 1 && m.width) setSize(image, m, m.width);
+	return button('', () => enlarge(all, i), image);
+}
+
+// setSize sets the size before the file is loaded, so that the conversation does not move then.
+function setSize({ style }, { width = 16, height = 9 }, most = 384) {
+	style.aspectRatio = width / height;
+	style.width = `min(${most}px, 24rem, ${(24 * width) / height}rem)`;
 }
 
 function fileView(m) {
 	const kind = m.type.split('/')[0];
-	if (kind === 'video' || kind === 'audio') return h(kind, { src: address(m), controls: '', 'aria-label': m.name });
-	return h('a.file', { href: address(m), download: m.name }, icon('file'), label(m));
+	const link = h('a.file', { href: address(m), download: m.name }, icon('file'), label(m));
+	if (kind !== 'video' && kind !== 'audio') return link;
+	const player = h(kind, { src: address(m), controls: '', preload: 'metadata', 'aria-label': m.name });
+	if (kind === 'video') setSize(player, m);
+	return [player, link];
 }
 
 const label = (f) => h('span', h('b', f.name), h('small', bytes(f.size)));

@@ -54,9 +54,13 @@ export function bubble(m, press) {
 	return e;
 }
 
+// isQuestion tells a question from an offer: a turn waits for the answer.
+export const isQuestion = (m) => !isClosed(m) && m.buttons?.some((b) => b.data.startsWith('answer:'));
+
 export function buttons(m, press) {
 	const row = h('div.choices');
 	row.append(...m.buttons.map((b) => button('choice', () => press(m, b, row), b.label)));
+	if (isQuestion(m)) row.append(h('span.waiting', 'Waiting for your answer'));
 	return row;
 }
 

@@ -247,6 +247,16 @@ func TestWithTheRealThingFilesReachTheAgent(t *testing.T) {
 	p.until("document.querySelectorAll('.mine .gallery img').length === 2 && [...document.querySelectorAll('.mine .gallery img')].every(i => i.naturalWidth === 30)")
 	p.awaitText(".mine a.file", "pasted.txt")
 	p.awaitHidden("#chosen")
+	p.run(`{const d = new DataTransfer(); d.items.add(new File(['hi'], 'My Übersicht (1).txt', {type: 'text/plain'}));
+		document.getElementById('text').dispatchEvent(new ClipboardEvent('paste', {clipboardData: d, bubbles: true, cancelable: true}))}`)
+	p.send("return this")
+	for _, whose := range []string{".mine", ".theirs"} {
+		p.awaitText(whose+" a.file[download='My Übersicht (1).txt']", "My Übersicht (1).txt")
+	}
+	header := eval[string](p, "fetch([...document.querySelectorAll('.theirs a.file')].at(-1).href).then(r => r.headers.get('Content-Disposition'))")
+	if !strings.Contains(header, "%C3%9Cbersicht%20%281%29.txt") {
+		t.Errorf("the download is named %s", header)
+	}
 	p.run(`{const d = new DataTransfer(); d.items.add(new File([new Uint8Array(3 << 20)], 'huge.bin'));
 		document.getElementById('text').dispatchEvent(new ClipboardEvent('paste', {clipboardData: d, bubbles: true, cancelable: true}))}`)
 	p.send("too much")
@@ -325,6 +335,8 @@ func TestWithTheRealThingTheConsoleShowsATurnLiveStopsItAndRunsItAgain(t *testin
 	person := d.enter(httpd.Chat)
 	person.send("slow work")
 	p.awaitText("#turns tr", "Running")
+	p.awaitText("#turns td:nth-child(2)", "slow work · web") // the title of the chat
+	p.until("document.querySelector('#by-chat').lastChild.textContent === 'slow work · web'")
 	p.awaitText("#tiles", "Running\n1")
 	p.click("#turns a")
 	p.awaitText(".story", "Counting slowly")

@@ -1,7 +1,7 @@
 // The details of one turn.
 import { $, h, update, at, button, bytes, icon, duration, moment, announce } from './dom.js';
 import { get, post } from './api.js';
-import { badge, outcome } from './console.js';
+import { badge, chatName, outcome } from './console.js';
 
 const finished = (t) => t.state !== 'running' && t.state !== 'pending';
 
@@ -28,7 +28,7 @@ function timeline(t) {
 }
 
 const facts = (t) => [
-	['Chat', t.chat], ['Agent', t.agent], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
+	['Chat', chatName(t)], ['Chat ID', t.chat], ['Agent', t.agent], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
 	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['CPU', t.cpu && duration(t.cpu * 1000)], ['Memory', t.memory && bytes(t.memory)],
 ].filter(([, v]) => v);
 

@@ -36,6 +36,10 @@ look*)
 	done
 	say message "Sizes:$names"
 	;;
+return*)
+	media=${line#*\"media\":\[}
+	printf '{"type":"message","text":"Here it is","media":[%s]}\n' "${media%%\]*}"
+	;;
 evil*)
 	say message "<script>window.hacked=1<\/script> <img src=x onerror=window.hacked=1> [click](javascript:window.hacked=1) <b onclick=window.hacked=1>bold<\/b>"
 	;;
