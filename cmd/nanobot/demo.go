@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -68,18 +70,54 @@ func runDemo(ctx context.Context, listen string, browse bool, std stdio) error {
 		if err := postFirstMessage(ctx, base, cfg.HTTP.Token); err != nil {
 			d.log.Warn("first message not sent", zap.Error(err))
 		}
-		code, err := s.access.Links().Make(ctx, "", httpd.Operator)
+		links := &demoLinks{links: s.access.Links(), base: base, out: std.out}
+		link, err := links.printLink(ctx)
 		if err != nil {
 			d.log.Error("sign-in link not made", zap.Error(err))
 			return
 		}
-		link := base + httpd.EnterPath + code
-		fmt.Fprintf(std.out, "Open this link in a browser. It works once:\n\n  %s\n\nCtrl-C ends the demo. Chats and pictures stay in %s\n", link, cfg.Workspace)
+		fmt.Fprintf(std.out, "Ctrl-C ends the demo. Chats and pictures stay in %s\n", cfg.Workspace)
+		s.access.OfferLinks(links.offer)
 		if browse {
 			openBrowser(ctx, link, redirectPage)
 		}
 	}
 	return d.run(ctx)
+}
+
+// demoLinks prints sign-in links.
+type demoLinks struct {
+	links httpd.Links
+	base  string
+	out   io.Writer
+
+	mu   sync.Mutex
+	last string // code of the link that was printed last
+}
+
+// printLink prints a new link and returns it.
+func (d *demoLinks) printLink(ctx context.Context) (string, error) {
+	code, err := d.links.Make(ctx, "", httpd.Operator)
+	if err != nil {
+		return "", err
+	}
+	d.last = code
+	link := d.base + httpd.EnterPath + code
+	fmt.Fprintf(d.out, "Open this link in a browser. It works once:\n\n  %s\n\n", link)
+	return link, nil
+}
+
+// offer prints a new link for a browser that is signed out, unless the last one still works.
+func (d *demoLinks) offer(ctx context.Context) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, unused, err := d.links.Lookup(ctx, d.last); err == nil && !unused {
+		_, err = d.printLink(ctx)
+		if err != nil {
+			return httpd.SignedOut
+		}
+	}
+	return "The terminal in which the demo runs shows a new link."
 }
 
 // postFirstMessage sends "help" in the person's name, so that the chat does not start empty. Later

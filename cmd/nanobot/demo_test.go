@@ -155,6 +155,25 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	}
 }
 
+func TestDemoPrintsANewLinkForABrowserThatIsSignedOut(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	b, link := startDemo(t, "--no-browser")
+	person := b.openLink(link)
+	if status, body := person.request("POST", "/out", "", nil); status != http.StatusNoContent {
+		t.Fatalf("signing out is answered %d %s", status, body)
+	}
+	if status, body := person.request("GET", "/api/chats", "", nil); status != http.StatusUnauthorized || !strings.Contains(body, "The terminal in which the demo runs shows a new link.") {
+		t.Fatalf("answered is %d %s", status, body)
+	}
+	next := ""
+	for !strings.HasPrefix(next, "http://") {
+		next = strings.TrimSpace(b.readLine())
+	}
+	if status, body := b.openLink(next).request("GET", "/api/chats", "", nil); status != http.StatusOK || next == link {
+		t.Errorf("the new link %s leads to %d %s", next, status, body)
+	}
+}
+
 func TestDemoSendsItsFirstMessageOnce(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for range 2 {

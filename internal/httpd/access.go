@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -64,6 +65,21 @@ type Access struct {
 	links    Links
 	attempts *Attempts
 	now      func() time.Time
+	// offerLink is set by OfferLinks.
+	offerLink atomic.Pointer[func(ctx context.Context) string]
+}
+
+// OfferLinks sets a function that is called for a browser without a session, and returns where the
+// person finds a link. Without it the person is sent to the bot's operator.
+func (a *Access) OfferLinks(f func(ctx context.Context) string) { a.offerLink.Store(&f) }
+
+// whereToFindLink returns where the person of a request finds a link; otherwise if nothing offers
+// links.
+func (a *Access) whereToFindLink(r *http.Request, otherwise string) string {
+	if f := a.offerLink.Load(); f != nil {
+		return (*f)(r.Context())
+	}
+	return otherwise
 }
 
 // NewAccess returns an Access. It makes the key of the cookies if the records have none.
@@ -116,7 +132,9 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 			case byToken:
 				why = "This token is wrong. Scripts use the http.token of the config."
 			case a.cookies.hasSigned(r):
-				why = SignedOut
+				why = a.whereToFindLink(r, SignedOut)
+			default:
+				why = a.whereToFindLink(r, why)
 			}
 			writeRefusal(w, r, http.StatusUnauthorized, why)
 		case !id.Role.includes(role):

@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"crypto/rand"
+	_ "embed" // the style sheet
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,10 @@ const EnterPath = "/in/"
 func (a *Access) Mount(mux *http.ServeMux, log *zap.Logger) {
 	mux.HandleFunc("GET "+EnterPath+"{code}", a.serveLinkPage)
 	mux.HandleFunc("POST "+EnterPath+"{code}", func(w http.ResponseWriter, r *http.Request) { a.signIn(w, r, log) })
+	mux.HandleFunc("GET "+stylePath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = io.WriteString(w, style)
+	})
 	mux.HandleFunc("GET "+EnterPath+"enter.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 		_, _ = io.WriteString(w, "document.forms[0].submit();\n")
@@ -92,7 +97,8 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 		log.Error("sign-in by link failed", zap.Error(err))
 		writeRefusal(w, r, http.StatusServiceUnavailable, "Signing in did not work. The bot's log has the reason.")
 	case !ok:
-		writeRefusal(w, r, http.StatusNotFound, "This link was used already or has expired. The bot's operator makes a new one with: nanobot link")
+		where := a.whereToFindLink(r, "The bot's operator makes a new one with: nanobot link")
+		writeRefusal(w, r, http.StatusNotFound, "This link was used already or has expired. "+where)
 	default:
 		a.cookies.write(w, r, id)
 		log.Info("signed in by a link", zap.String("user", id.User), zap.String("role", string(id.Role)))
@@ -162,11 +168,20 @@ func (p page) html() string {
 	}
 	return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
-<title>` + title + `</title>
+<title>` + title + `</title><link rel="stylesheet" href="` + stylePath + `">
+<header><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M9 9h14a3 3 0 0 1 3 3v7a3 3 0 0 1-3 3h-7l-5 4v-4H9a3 3 0 0 1-3-3v-7a3 3 0 0 1 3-3z"/></svg>nanobot</header>
 <main><h1>` + title + `</h1>` + body + `
 </main></html>
 `
 }
+
+// stylePath is the path of the style sheet. A browser gets it without being signed in.
+const stylePath = EnterPath + "style.css"
+
+// style makes the pages look like the chat page, whose files need a session.
+//
+//go:embed style.css
+var style string
 
 func writePage(w http.ResponseWriter, status int, p page) {
 	if p.Enter != "" { // with no-referrer the browser would send the form without an Origin
@@ -178,10 +193,26 @@ func writePage(w http.ResponseWriter, status int, p page) {
 	_, _ = io.WriteString(w, p.html())
 }
 
-// refuse answers with the reason of a refusal: a page for people, JSON for programs.
+// refusalTitle returns the title of the page of a refusal.
+func refusalTitle(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "You are signed out"
+	case http.StatusNotFound:
+		return "This link does not work"
+	case http.StatusTooManyRequests:
+		return "Please wait"
+	case http.StatusServiceUnavailable:
+		return "That did not work"
+	}
+	return "You cannot do this"
+}
+
+// writeRefusal answers with the reason of a refusal: a page for people, JSON for programs.
 func writeRefusal(w http.ResponseWriter, r *http.Request, status int, why string) {
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		writePage(w, status, page{Title: http.StatusText(status), Text: why})
+		title := refusalTitle(status)
+		writePage(w, status, page{Title: title, Text: strings.TrimPrefix(why, title+". ")})
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

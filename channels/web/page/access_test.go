@@ -167,7 +167,7 @@ func TestNobodyIsKeptOutWhenThingsGoWrong(t *testing.T) {
 		f.handler().ServeHTTP(w, r)
 	}))
 	f.start(f.addr)
-	p.awaitText("#login", "nanobot link")
+	p.awaitText("#login", "You are signed out")
 	checkAccess(t, p, "the page for people who are signed out")
 }
 

@@ -46,7 +46,7 @@ func TestWhatIsWrittenWhenTheCookieHasExpiredIsSentAfterSigningInAgain(t *testin
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "a draft"))
 	f.stop() // and with it the stream
 	f.start(f.addr)
-	p.awaitText("#login", "nanobot link")
+	p.awaitText("#login", "You need a link to get in: nanobot link.")
 	p.awaitText("#login", "Unsent messages are sent")
 	p.awaitHidden("#chat")
 	out.Store(false) // as by a link in another tab
@@ -63,7 +63,7 @@ func TestWhoIsSentOutWhileTheStreamLastsComesBackByItself(t *testing.T) {
 	p.awaitText("#no-turns", "No turns match")
 	out.Store(true)
 	p.run("document.getElementById('by-outcome').dispatchEvent(new Event('change'))")
-	p.awaitText("#login", "nanobot link")
+	p.awaitText("#login", "You are signed out")
 	out.Store(false)
 	p.awaitText("#console", "No turns match")
 }
@@ -239,15 +239,18 @@ func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
 	other.awaitText("#log", "Answer to hello")
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "not for the next one here"))
 	p.click("#out")
-	p.awaitText("main", "Unauthorized") // by the server: the page has been left
+	p.awaitText("main:not(#main)", "You are signed out") // by the server: the page has been left
 	p.awaitHidden("#chat")
+	if ground := eval[string](p, "getComputedStyle(document.documentElement).backgroundColor"); ground != "rgb(246, 245, 241)" {
+		t.Errorf("the page for people who are signed out has not the style of the page, but %s", ground)
+	}
 	p.do(reload)
-	p.awaitText("main", "Unauthorized") // the cookie may be gone already, or be refused
+	p.awaitText("main:not(#main)", "You are signed out") // the cookie may be gone already, or be refused
 	p.awaitHidden("#chat")
 	if n := eval[int](p, "sessionStorage.length"); n != 0 {
 		t.Errorf("%d drafts are left for the next one who sits here", n)
 	}
-	other.awaitText("#login", "nanobot link")
+	other.awaitText("#login", "You are signed out")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.awaitText("#hello", "Say hello")
 }
@@ -306,8 +309,8 @@ func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
 	other := p.another("http://" + d.addr + "/")
 	other.awaitText("#log", "Answer to my secret")
 	p.click("#out")
-	p.awaitText("main", "Unauthorized") // by the server: the page has been left
-	other.awaitText("#login", "nanobot link")
+	p.awaitText("main:not(#main)", "You are signed out") // by the server: the page has been left
+	other.awaitText("#login", "You are signed out")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.awaitText("#hello", "Say hello")
 	other.awaitText("#hello", "Say hello")

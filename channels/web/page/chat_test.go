@@ -291,7 +291,7 @@ func TestWhoIsNotSignedInIsToldHow(t *testing.T) {
 		f.handler().ServeHTTP(w, r)
 	}))
 	p := open(t, f.url())
-	p.awaitText("#login", "nanobot link")
+	p.awaitText("#login", "You are signed out")
 	p.awaitHidden("#chat")
 }
 

@@ -17,6 +17,7 @@ function showStatus(text, ms) {
 
 function onError(e) {
 	if (e.status !== 401) return offline || showStatus('That did not work: ' + e.message, 8000);
+	$('why').textContent = e.message.replace('You are signed out. ', '') + '.';
 	if (!$('login').hidden) return;
 	show('login');
 	connect(); // until the user has signed in again
