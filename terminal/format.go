@@ -42,8 +42,10 @@ func (f FinalOptions) FormatOf(text string) Format {
 //  3. A line that begins with a blank, or that has two blanks or a tab inside, makes it code,
 //     because its columns matter.
 //  4. Anything else is text.
+//
+// Only the beginning of a very long text is examined.
 func DetectFormat(text string) Format {
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(text[:min(len(text), examinedBytes)], "\n")
 	switch {
 	case hasLine(lines, diffHunk):
 		return FormatCode
@@ -54,6 +56,9 @@ func DetectFormat(text string) Format {
 	}
 	return FormatText
 }
+
+// examinedBytes limits the work. No network shows more of a text than about this in its messages.
+const examinedBytes = 64 << 10
 
 var (
 	diffHunk   = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)

@@ -195,7 +195,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	}
 	var all []channels.Outgoing
 	most := c.settings.MaxText - utf8.RuneCountInString(repeatMark)
-	for _, part := range (markdown.Layout{}).Text(m.Text).Split(most, markdown.Cost{Words: channels.Runes}) {
+	for _, part := range (markdown.Layout{Format: m.Format}).Text(m.Text).Split(most, markdown.Cost{Words: channels.Runes}) {
 		all = append(all, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part.Text})
 	}
 	return all, nil
