@@ -22,6 +22,8 @@ type Direct struct {
 	Runner *terminal.Runner
 	// HideProgress drops progress frames.
 	HideProgress bool
+	// ShowDrafts shows unfinished messages.
+	ShowDrafts bool
 	// ShowCaptions shows the changing text above a screen as progress, without the screen.
 	ShowCaptions bool
 	// Answer, if not nil, reads the person's answer to a question, or returns io.EOF when they
@@ -75,6 +77,16 @@ func (p *sessionMemory) SaveLasting(_ context.Context, s string) error {
 	return nil
 }
 
+// NewConversation ends what the agent's protocol remembers of a chat, as /new does.
+func (g *Direct) NewConversation(chat channels.Chat) error {
+	g.Runner.EndSession(chat.String())
+	known, ok := g.memories.Load(chat)
+	if !ok {
+		return nil
+	}
+	return known.(*sessionMemory).Save(context.Background(), "")
+}
+
 // Turn works on one incoming message: it runs the agent and sends its output to the channel
 // immediately. An error means that the gateway has failed; the chat was told.
 func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Incoming) (terminal.Outcome, error) {
@@ -92,7 +104,10 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	req.Memory = known.(*sessionMemory)
 	var boards boardDiff
 	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
-		if f.Kind == terminal.Partial || f.Preview || f.Kind == terminal.Progress && g.HideProgress {
+		switch {
+		case f.Kind == terminal.Partial && g.ShowDrafts:
+			return r.send(sending, channels.Message{Kind: channels.Draft, Text: f.Text})
+		case f.Kind == terminal.Partial || f.Preview || f.Kind == terminal.Progress && g.HideProgress:
 			return nil
 		}
 		if f.Board { // the whole board, repeated, would fill the terminal

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -56,12 +57,17 @@ func (p *Piped) Read(ctx context.Context) (string, error) {
 	}
 }
 
+// ErrInterrupted says that the person has pressed Ctrl-C. It is also an io.EOF, because Ctrl-C at
+// the prompt leaves the chat.
+var ErrInterrupted = fmt.Errorf("interrupted by the person: %w", io.EOF)
+
 // Keyboard reads messages typed on a terminal, with line editing and history. A paste of several
 // lines is one message.
 type Keyboard struct {
 	tty         *os.File
 	keys        *pasteReader
 	editor      *term.Terminal
+	newEditor   func() *term.Terminal
 	pendingRead chan inputLine // result of a read whose caller has gone; nil: no read is in progress
 	out         io.Writer
 
@@ -72,14 +78,17 @@ type Keyboard struct {
 // NewKeyboard returns the keyboard of tty, which prompts on it and adds lines to history.
 func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.History) *Keyboard {
 	keys := &pasteReader{r: tty}
-	editor := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{keys, out}, prompt)
-	if history != nil {
-		editor.History = history
+	newEditor := func() *term.Terminal {
+		editor := term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{keys, out}, prompt)
+		if history != nil {
+			editor.History = history
+		}
+		return editor
 	}
-	return &Keyboard{tty: tty, keys: keys, editor: editor, out: out}
+	return &Keyboard{tty: tty, keys: keys, editor: newEditor(), newEditor: newEditor, out: out}
 }
 
 // Read keeps the terminal in raw mode only while it waits for a line, so that Ctrl-C is a signal
@@ -110,10 +119,26 @@ func (k *Keyboard) Read(ctx context.Context) (string, error) {
 	select {
 	case l := <-k.pendingRead:
 		k.pendingRead = nil
+		if errors.Is(l.err, io.EOF) && k.keys.interrupted {
+			return "", k.interrupt()
+		}
 		return l.text, l.err
 	case <-ctx.Done(): // the read cannot be interrupted: the next call gets its result
 		return "", ctx.Err()
 	}
+}
+
+// interrupt ends the line in which Ctrl-C was pressed. The line editor would return the end of the
+// input for ever after, so another one takes its place.
+func (k *Keyboard) interrupt() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys.interrupted = false
+	k.editor = k.newEditor()
+	if _, err := io.WriteString(k.out, "^C\r\n"); err != nil {
+		return err
+	}
+	return ErrInterrupted
 }
 
 func (k *Keyboard) setRaw(on bool) {

@@ -123,6 +123,23 @@ func TestCtrlCAndCtrlDEndTheInput(t *testing.T) {
 	}
 }
 
+func TestAfterCtrlCTheNextMessageCanBeTyped(t *testing.T) {
+	s := newTestTerminal(t)
+	k := s.keyboard(nil)
+	for range 2 {
+		if got := s.read(k, "half a mess"+ctrlC); !errors.Is(got.err, cli.ErrInterrupted) {
+			t.Errorf("got %q, %v", got.text, got.err)
+		}
+		s.await("^C\r\n")
+		if got := s.read(k, "hello"+enter); got.text != "hello" || got.err != nil {
+			t.Errorf("got %q, %v", got.text, got.err)
+		}
+	}
+	if got := s.read(k, ctrlD); errors.Is(got.err, cli.ErrInterrupted) || !errors.Is(got.err, io.EOF) {
+		t.Errorf("Ctrl-D gives %v", got.err)
+	}
+}
+
 func TestTheTerminalIsRawOnlyWhileAMessageIsRead(t *testing.T) {
 	for name, keys := range map[string]string{"a message": "hello" + enter, "Ctrl-C": ctrlC, "Ctrl-D": ctrlD} {
 		t.Run(name, func(t *testing.T) {

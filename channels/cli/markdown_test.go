@@ -55,6 +55,15 @@ func TestATableIsAsWideAsTheTerminal(t *testing.T) {
 	}
 }
 
+func TestTheColumnsOfATableLineUp(t *testing.T) {
+	const table = "| name | 数 | note |\n| :-- | --: | --- |\n| 日本語 | 7 | **bold** and `code` |\n| e\u0301te\u0301 | 1200 | 👍🏽 |"
+	const want = "name   |   数 | note\n-------+------+--------------\n日本語 |    7 | bold and code\ne\u0301te\u0301    | 1200 | 👍🏽\n"
+	plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(printAll(t, &cli.TerminalPrinter{Style: true}, answer(table)), "")
+	if plain != want {
+		t.Errorf("shown is\n%s\nwant\n%s", plain, want)
+	}
+}
+
 func TestTextWithControlCharactersIsNotRendered(t *testing.T) {
 	for _, text := range []string{"\x1b[31m# red\x1b[0m **x**", "10%\r**20%**", "a\b*b*", "\u009b31m*a*"} {
 		if got := printAll(t, &cli.TerminalPrinter{Style: true}, answer(text)); got != text+"\n" {

@@ -11,6 +11,9 @@ var (
 	pasteEnd   = []byte("\x1b[201~")
 )
 
+// ctrlC is what a terminal in raw mode sends for Ctrl-C.
+const ctrlC = 3
+
 // pasteReader returns its input line by line and tracks whether the last line end was pasted. The
 // line editor reports that only for lines that were pasted as a whole.
 type pasteReader struct {
@@ -18,6 +21,8 @@ type pasteReader struct {
 	buffered []byte // read and not yet returned
 	tail     []byte // last bytes that were returned, which may be half a sequence
 	inPaste  bool
+	// interrupted says that Ctrl-C was pressed.
+	interrupted bool
 }
 
 func (p *pasteReader) Read(b []byte) (int, error) {
@@ -37,6 +42,7 @@ func (p *pasteReader) Read(b []byte) (int, error) {
 	}
 	copy(b, p.buffered[:n])
 	p.trackPaste(p.buffered[:n])
+	p.interrupted = p.interrupted || bytes.IndexByte(p.buffered[:n], ctrlC) >= 0
 	p.buffered = p.buffered[n:]
 	return n, nil
 }

@@ -16,8 +16,8 @@ import (
 // eraseLine moves to the start of the terminal's line and erases it.
 const eraseLine = "\r\x1b[K"
 
-// TerminalPrinter prints for people on a terminal: it renders Markdown, and shows progress on one
-// line that is overwritten.
+// TerminalPrinter prints for people on a terminal: it renders Markdown, and shows progress, or the
+// end of an answer that is being written, on one line that is overwritten.
 type TerminalPrinter struct {
 	Out   io.Writer
 	Width func() int // columns of the terminal
@@ -32,15 +32,25 @@ type TerminalPrinter struct {
 func (p *TerminalPrinter) Show(o channels.Outgoing) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if o.Kind == channels.Progress && !p.Lines {
-		p.progressShown = true
-		_, err := io.WriteString(p.Out, eraseLine+fitLine(channels.SanitizeBidiText(o.Text), p.Width()-1))
-		return err
+	switch {
+	case o.Kind == channels.Draft && p.Lines:
+		return nil // the whole answer follows
+	case o.Kind == channels.Draft:
+		return p.showProgress(fitEnd(lastLine(channels.SanitizeBidiText(o.Text)), p.Width()-1))
+	case o.Kind == channels.Progress && !p.Lines:
+		return p.showProgress(fitLine(channels.SanitizeBidiText(o.Text), p.Width()-1))
 	}
 	if err := p.clearProgress(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(p.Out, p.render(o)+fileLines(o)+buttonLines(o))
+	return err
+}
+
+// showProgress shows a line that the next one overwrites.
+func (p *TerminalPrinter) showProgress(line string) error {
+	p.progressShown = true
+	_, err := io.WriteString(p.Out, eraseLine+line)
 	return err
 }
 
@@ -105,6 +115,27 @@ func (p *TerminalPrinter) clearProgress() error {
 	p.progressShown = false
 	_, err := io.WriteString(p.Out, eraseLine)
 	return err
+}
+
+// lastLine returns the last line of a text that is not blank.
+func lastLine(text string) string {
+	text = strings.TrimRight(text, " \t\r\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// fitEnd returns the end of a line, in at most width columns.
+func fitEnd(line string, width int) string {
+	line = strings.Join(strings.Fields(line), " ")
+	total := uniseg.StringWidth(line)
+	if total <= width {
+		return line
+	}
+	g := uniseg.NewGraphemes(line)
+	for total > max(width-1, 0) && g.Next() {
+		total -= g.Width()
+	}
+	_, end := g.Positions()
+	return "…" + line[end:]
 }
 
 // fitLine returns a text as one line of at most width columns.

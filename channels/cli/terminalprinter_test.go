@@ -64,6 +64,34 @@ func TestProgressMayScrollLikeAnyMessage(t *testing.T) {
 	}
 }
 
+func draft(text string) channels.Outgoing {
+	return channels.Outgoing{Kind: channels.Draft, Text: text}
+}
+
+func TestTheEndOfAnUnfinishedAnswerIsShownOnOneLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		width int
+		want  string
+	}{
+		"what fits is whole":               {"abcde", 6, "abcde"},
+		"the last line":                    {"one\n\ntwo  three\n \n", 80, "two three"},
+		"its end":                          {"abcdefgh", 6, "…efgh"},
+		"wide characters take two columns": {"日本語日本語", 6, "…本語"},
+		"no half character":                {"日本語日本語", 7, "…本語"},
+		"an accent stays with its letter":  {"e\u0301e\u0301e\u0301e\u0301", 4, "…e\u0301e\u0301"},
+		"in no space there is a dot":       {"abc", 1, "…"},
+	} {
+		got := printAll(t, &cli.TerminalPrinter{Width: func() int { return c.width }}, draft(c.text), answer("done"))
+		if got != over+c.want+over+"done\n" {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+	if got := printAll(t, &cli.TerminalPrinter{Lines: true}, draft("half"), answer("done")); got != "done\n" {
+		t.Errorf("without a line that can be overwritten: %q", got)
+	}
+}
+
 func TestProgressFitsIntoTheWidth(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -31,8 +33,9 @@ func newChat(std stdio) *cobra.Command {
 		Use:   "chat [flags]",
 		Short: "Talk to the agent in this terminal",
 		Long: `Chat talks to the configured agent in this terminal. Without a config it talks to a built-in demo agent.
-Ctrl-C stops a running turn; pressed again or at the prompt, it leaves the chat, as does Ctrl-D. Lines pasted
-together are one message. From a pipe, each line is a message. Root can use it only with bots that run as root.`,
+Ctrl-C stops a running turn; pressed again or at the prompt, it leaves the chat, as do Ctrl-D and /quit. /help lists
+the commands. Lines pasted together are one message. From a pipe, each line is a message. Root can use it only with
+bots that run as root.`,
 		Example: `  nanobot chat
   nanobot chat --command 'python3 agent.py' --protocol rich
   printf 'hello\nand goodbye\n' | nanobot chat`,
@@ -61,7 +64,7 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	defer disableSIGPIPE()()
-	s := &chatSession{}
+	s := &chatSession{cfg: cfg}
 	o := cli.Options{ChatID: flags.chat, User: localUser()}
 	logTo := std.err
 	if out, ok := std.out.(*os.File); ok && term.IsTerminal(int(std.in.Fd())) && term.IsTerminal(int(out.Fd())) {
@@ -82,8 +85,8 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	}
 	defer s.gateway.Close()
 	if s.live != nil { // a person can answer questions
-		s.gateway.Answer = o.In.Read
-		s.gateway.ShowCaptions = true
+		s.gateway.Answer = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, o.In) }
+		s.gateway.ShowCaptions, s.gateway.ShowDrafts = true, true
 		printControls(std.out, s.gateway.Controls())
 	}
 	s.ch = cli.New(o)
@@ -93,7 +96,7 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 				return channels.Incoming{}, err
 			}
 		}
-		text, err := o.In.Read(ctx)
+		text, err := s.readDuringTurn(ctx, o.In)
 		return s.ch.Incoming(text, nil), err
 	}
 	err = s.run(ctx)
@@ -119,12 +122,16 @@ func newLivePrinter(out *os.File, progress string) *cli.TerminalPrinter {
 
 // chatSession is one execution of `nanobot chat`.
 type chatSession struct {
+	cfg     *config.Config
 	gateway *gateway.Direct
 	ch      *cli.Channel
 	live    *cli.TerminalPrinter // nil if stdin or stdout is not a terminal
 
-	mu   sync.Mutex
-	stop context.CancelFunc // stops the running turn; nil if none runs or it was stopped already
+	last lastTurn
+
+	mu    sync.Mutex
+	stop  context.CancelFunc // stops the running turn; nil if none runs or it was stopped already
+	quits bool               // the chat ends with the running turn
 }
 
 // run runs turns until the user leaves. Ctrl-C stops the running turn; at the prompt, or pressed
@@ -153,6 +160,9 @@ func (s *chatSession) run(ctx context.Context) error {
 	err := s.ch.Run(ctx, s.runTurn)
 	leave()
 	watch.Wait()
+	if errors.Is(err, errQuit) {
+		return nil
+	}
 	if left && err == nil || errors.Is(err, errLeft) {
 		return exit.Error{Status: exit.Interrupted}
 	}
@@ -179,22 +189,32 @@ func (s *chatSession) stopTurn() bool {
 // gateway has reported its errors already, so the chat continues, except if nothing can be printed
 // any more.
 func (s *chatSession) runTurn(ctx context.Context, in channels.Incoming) error {
+	if command := chatCommand(in.Text); command != "" {
+		return s.runCommand(ctx, in, command)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.mu.Lock()
 	s.stop = cancel
 	s.mu.Unlock()
+	began := time.Now()
 	done, err := s.gateway.Control(ctx, s.ch, in)
 	var out terminal.Outcome
 	if !done && err == nil {
 		out, err = s.gateway.Turn(ctx, s.ch, in)
 	}
+	if !done {
+		s.last = lastTurn{cmp.Or(out.Status, terminal.Failed), time.Since(began)}
+	}
 	s.mu.Lock()
 	late := err == nil && s.stop == nil && out.Status != terminal.Stopped && !done
+	quits := s.quits
 	s.stop = nil
 	s.mu.Unlock()
 	var se *channels.SendError
 	switch {
+	case quits:
+		return errQuit
 	case late:
 		return errLeft
 	case errors.As(err, &se) && se.Permanent:
@@ -208,14 +228,14 @@ func (s *chatSession) runTurn(ctx context.Context, in channels.Incoming) error {
 func printGreeting(w io.Writer, cfg *config.Config, demo bool) {
 	if demo {
 		fmt.Fprint(w, `There is no config.json here, so this is the built-in demo agent.
-Say hello, or type: album, slow, markdown, fail, help. Ctrl-D leaves.
+Say hello, or type: album, slow, ask, stream, buttons, markdown, fail, help. /help lists the commands, Ctrl-D leaves.
 To write your own agent:  nanobot init --template python
 To use any program:       nanobot chat --command 'your program'
 
 `)
 		return
 	}
-	fmt.Fprintf(w, "Talking to: %s\nCtrl-C stops a turn, Ctrl-D leaves.\n\n", firstLine(cfg.Terminal.Command))
+	fmt.Fprintf(w, "Talking to: %s\n/help lists the commands. Ctrl-C stops a turn, Ctrl-D leaves.\n\n", firstLine(cfg.Terminal.Command))
 }
 
 // printControls prints the commands of the agent's protocol.
@@ -245,7 +265,7 @@ func useDemoAgent(cfg *config.Config) error {
 	}
 	cfg.Gateway.StateDir = filepath.Join(cfg.Workspace, ".nanobot")
 	cfg.Terminal.Command = terminal.ShellQuote(self) + " demo-agent"
-	cfg.Terminal.Protocol = rich.Name
+	cfg.Terminal.Protocol, cfg.Terminal.Interactive = rich.Name, true
 	return nil
 }
 

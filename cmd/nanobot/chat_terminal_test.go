@@ -16,10 +16,17 @@ import (
 // chatOnATerminal says something to an agent on a real terminal and returns what is shown.
 func chatOnATerminal(t *testing.T, command string, env ...string) string {
 	t.Helper()
+	return typeOnATerminal(t, []string{"hi\r", "\x04"}, []string{"--command", command}, env...)
+}
+
+// typeOnATerminal runs `nanobot chat` on a real terminal, types the keys, each at a prompt, and
+// returns what is shown.
+func typeOnATerminal(t *testing.T, keys, args []string, env ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	home := t.TempDir()
-	cmd := exec.CommandContext(ctx, os.Args[0], "chat", "--command", command)
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"chat"}, args...)...)
 	cmd.Dir = home
 	cmd.Env = append([]string{"NANOBOT_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + os.Getenv("XDG_RUNTIME_DIR")}, env...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
@@ -32,12 +39,12 @@ func chatOnATerminal(t *testing.T, command string, env ...string) string {
 	for {
 		n, err := terminal.Read(piece)
 		all.Write(piece[:n])
-		for _, keys := range []string{"hi\r", "\x04"}[prompts:] {
+		for _, pressed := range keys[prompts:] {
 			if strings.Count(all.String(), "› ") <= prompts {
 				break
 			}
 			prompts++
-			if _, err := terminal.WriteString(keys); err != nil {
+			if _, err := terminal.WriteString(pressed); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -64,6 +71,55 @@ func TestChatRendersMarkdownOnATerminal(t *testing.T) {
 			t.Parallel()
 			if got := chatOnATerminal(t, "cat "+answer, c.env); !strings.Contains(got, c.want) {
 				t.Errorf("shown is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// askingAgent asks when it is told to, and otherwise answers in pieces.
+const askingAgent = `read -r line
+case $line in
+*ask*) echo '{"type":"ask","id":"1","text":"Which?","options":["Red","Blue"]}'; read -r answer; echo '{"type":"message","text":"so it is"}';;
+*) printf '%s\n' '{"type":"delta","text":"first line\nhalf"}' '{"type":"delta","text":" and whole"}';;
+esac
+`
+
+// writeAskingBot writes a config with an interactive agent and returns its path.
+func writeAskingBot(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(askingAgent), 0o600))
+	cfg := filepath.Join(dir, "config.json")
+	must(t, os.WriteFile(cfg, []byte(`{"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true}}`), 0o600))
+	return cfg
+}
+
+func TestAQuestionInAChatCanBeStopped(t *testing.T) {
+	t.Parallel()
+	cfg := writeAskingBot(t)
+	for name, c := range map[string]struct {
+		keys        []string
+		has, hasNot string
+	}{
+		"by Ctrl-C, and the chat goes on": {[]string{"ask\r", "\x03", "tell\r", "\x04"}, "Stopped.\r\n…first line\r\nhalf and whole\r\n", "so it is"},
+		"by /stop, and the chat goes on":  {[]string{"ask\r", "/stop\r", "tell\r", "\x04"}, "Stopped.\r\n…first line\r\nhalf and whole\r\n", "so it is"},
+		"by /quit, which ends the chat":   {[]string{"ask\r", "/quit\r"}, "Stopped.\r\n", "so it is"},
+		"by Ctrl-D, which ends the chat":  {[]string{"ask\r", "\x04"}, "Stopped.\r\n", "so it is"},
+		"or answered":                     {[]string{"ask\r", "2\r", "/quit\r"}, "so it is\r\n", "Stopped."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := typeOnATerminal(t, c.keys, []string{"--config", cfg}, "TERM=xterm")
+			at := 0
+			for _, part := range strings.Split(c.has, "…") {
+				i := strings.Index(got[at:], part)
+				if i < 0 {
+					t.Fatalf("%q is missing in %q", part, got)
+				}
+				at += i
+			}
+			if strings.Contains(got, c.hasNot) {
+				t.Errorf("shown is %q", got)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ func newDemo(std stdio) *cobra.Command {
 		Use:   "demo [flags]",
 		Short: "Try nanobot in a browser, without config or token",
 		Long: `Demo runs the daemon with the chat page and a few built-in agents, on this machine only. It prints a sign-in link
-and opens it in your browser. In the chat, write album, slow, ask, markdown, fail or help, or send files. Ctrl-C ends
+and opens it in your browser. In the chat, write album, slow, ask, stream, buttons, markdown, fail or help, or send files. Ctrl-C ends
 the demo and keeps the chats.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), listen, !quiet, std) },
@@ -50,7 +50,6 @@ func runDemo(ctx context.Context, listen string, browse bool, std stdio) error {
 	if err := useDemoAgent(&cfg); err != nil {
 		return err
 	}
-	cfg.Terminal.Interactive = true
 	page := web.NewSettings()
 	page.Enabled = true
 	cfg.Channels[web.Name], cfg.HTTP.Listen = page, listen

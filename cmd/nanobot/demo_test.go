@@ -100,7 +100,7 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	if e := answer(); e.data.Text != "You said: hello" {
 		t.Errorf("the echo is %+v", e)
 	}
-	if e := answer(); !strings.Contains(e.data.Text, "Try: album, slow, ask, markdown, fail, or help") {
+	if e := answer(); !strings.Contains(e.data.Text, "Try: album, slow, ask, stream, buttons, markdown, fail, or help") {
 		t.Errorf("then came %+v", e)
 	}
 	person.sendMessage(chat, "/album")
@@ -132,6 +132,15 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 	person.pressButton(chat, q.data.ID, q.data.Buttons[1].Data)
 	if e := answer(); e.data.Text != "You like Green." {
 		t.Errorf("the answer is %+v", e)
+	}
+	person.sendMessage(chat, "buttons")
+	q = answer()
+	if len(q.data.Buttons) != 3 || q.data.Buttons[1].Label != "stream" {
+		t.Fatalf("the buttons are %+v", q)
+	}
+	person.pressButton(chat, q.data.ID, q.data.Buttons[1].Data)
+	if e := answer(); !strings.Contains(e.data.Text, "This answer comes **word by word**") || !strings.Contains(e.data.Text, "sent once.") {
+		t.Errorf("the stream ends as %+v", e)
 	}
 	person.sendMessage(chat, "markdown")
 	if e := answer(); !strings.Contains(e.data.HTML, "<table") || !strings.Contains(e.data.HTML, "<pre") {

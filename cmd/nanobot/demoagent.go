@@ -54,6 +54,7 @@ type demoFrame struct {
 	Level   string   `json:"level,omitempty"`
 	ID      string   `json:"id,omitempty"`
 	Options []string `json:"options,omitempty"`
+	Buttons []string `json:"buttons,omitempty"`
 }
 
 func (d demoAgent) printFrame(f demoFrame) { _ = d.out.Encode(f) }
@@ -86,6 +87,10 @@ func (d demoAgent) handleMessage() error {
 		d.printFrame(demoFrame{Type: "message", Text: "Done at last."})
 	case "ask":
 		d.askQuestion()
+	case "stream":
+		d.streamAnswer()
+	case "buttons":
+		d.printFrame(demoFrame{Type: "message", Text: "What next? A press is your next message.", Buttons: []string{"album", "stream", "ask"}})
 	case "markdown":
 		d.printFrame(demoFrame{Type: "message", Text: demoMarkdown})
 	case "help":
@@ -101,7 +106,9 @@ const demoHelp = `Write one of these words:
 
 - **album**: three pictures, drawn on the spot
 - **slow**: a long task that you can stop
-- **ask**: a question with buttons
+- **ask**: a question; the agent waits for your answer
+- **stream**: an answer that you read while it is written
+- **buttons**: buttons under a message, for your next message
 - **markdown**: what an answer can look like
 - **fail**: an error
 - anything else, also with files: the agent repeats it
@@ -129,7 +136,17 @@ func (d demoAgent) echo() {
 	}
 	d.printFrame(demoFrame{Type: "message", Text: strings.Join(said, "\n"), Media: d.envelope.Media})
 	d.printProgress("Thinking of more to say…")
-	d.printFrame(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, markdown, fail, or help for more."})
+	d.printFrame(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, stream, buttons, markdown, fail, or help for more."})
+}
+
+// streamAnswer writes an answer in pieces, about as fast as a model.
+func (d demoAgent) streamAnswer() {
+	const answer = "This answer comes **word by word**, as a model writes it. The agent prints a `delta` frame for each piece, and the chat shows the message " +
+		"while it grows. At the end it is an ordinary message, which is sent once."
+	for _, piece := range strings.SplitAfter(answer, " ") {
+		d.printFrame(demoFrame{Type: "delta", Text: piece})
+		time.Sleep(d.pace / 5)
+	}
 }
 
 // askQuestion asks the person a question and repeats the answer. If terminal.interactive is off,
