@@ -179,3 +179,12 @@ func TestButtonsOfAMessage(t *testing.T) {
 		t.Errorf("buttons %q", b.frames[0].Choices)
 	}
 }
+
+func TestADeltaWithAnotherKeyIsLoggedOnce(t *testing.T) {
+	b := newTurnFixture(t, "rich", strings.Repeat(frame(object{"type": "delta", "content": "x"}), 3)+delta("a")+frame(object{"type": "message", "buttons": []any{"Yes"}})+
+		delta("b")+frame(object{"type": "message"})).run().complete()
+	b.expectFrames("done", "message: a", "message: b")
+	if got := strings.Join(b.warnings(), "|"); got != `delta frame without text: the frame has "content"; did you mean "text"?` {
+		t.Errorf("the log says %s", got)
+	}
+}

@@ -52,6 +52,15 @@ func hintWrongKey(line []byte, missing ...string) string {
 	return ""
 }
 
+// hintWrongDelta logs that a delta without text has another key instead.
+func hintWrongDelta(t terminal.Turn, line []byte) error {
+	hint := hintWrongKey(line, "text")
+	if hint == "" {
+		return nil
+	}
+	return emitWarning(t, "delta frame without text: "+hint)
+}
+
 // lineHints finds mistakes in lines that are not frames, and reports each kind of mistake once.
 type lineHints struct {
 	inObject          bool // a line that begins an object came before

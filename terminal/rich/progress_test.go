@@ -15,7 +15,7 @@ import (
 func TestAProgressTextIsAStepIfMoreThanItsDigitsAreNew(t *testing.T) {
 	command := `printf '{"type":"progress","text":"%s"}\n' "7" "Downloading 9 %" "Downloading  37 %" "Downloading 100 %" "" "Unpacking 1 of 2" "Unpacking 2 of 2" "Done"`
 	r, err := terminal.NewRunner(terminal.Options{
-		Config:    config.Terminal{Command: command, Timeout: 60, MaxOutput: 1 << 20},
+		Config:    config.Terminal{Command: command, Shell: "/bin/sh", MaxLine: 1 << 20, Timeout: 60, MaxOutput: 1 << 20},
 		Workspace: t.TempDir(), Protocol: rich.Protocol{}, Log: zap.NewNop(),
 	})
 	if err != nil {

@@ -43,6 +43,7 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.LineFunc {
 	var progress progressCounter
 	var hints lineHints
+	deltaHinted := false
 	return func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
 		frame, ok := decode(line, &f)
@@ -54,6 +55,10 @@ func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.
 			}
 			return nil
 		case frame.Kind == deltaKind:
+			if !deltaHinted && !f.text.present() {
+				deltaHinted = true
+				return hintWrongDelta(t, line)
+			}
 			end.FlushFirst(func(followed bool) error { return s.send(followed, end) })
 			return s.add(frame.Text)
 		case frame.Kind == askKind:
