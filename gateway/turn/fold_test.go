@@ -90,6 +90,20 @@ func TestAFoldedBoardSaysHowTheTurnEnded(t *testing.T) {
 	})
 }
 
+func TestTheBoardOfATurnThatTimedOutIsFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+			emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run 1", Step: 1})
+			time.Sleep(time.Minute)
+			emit(foldFrame(1, true))
+			emit(terminal.Frame{Kind: terminal.Error, Text: "Timed out after 60 s."})
+			return terminal.TimedOut, nil
+		})
+		checkEqual(t, "posted", r.box.posted, []string{"Timed out after 60 s."})
+		checkEqual(t, "folded", r.box.folded, []string{"s1 ✗ 1 step · 1 min · $0.12|ran 1|true"})
+	})
+}
+
 func TestATurnWithoutProgressHasABoardAfterThreeSeconds(t *testing.T) {
 	for took, want := range map[time.Duration][]string{
 		2900 * time.Millisecond: nil,
