@@ -239,6 +239,9 @@ type SendError struct {
 	Permanent bool          // a repetition cannot succeed
 	Unknown   bool          // the network may have carried out the call
 	After     time.Duration // the delay that the network asks for
+	// Partial says that a part of the message was sent. A repetition of the call by the same
+	// process sends only the rest; after a restart it would send everything again.
+	Partial bool
 }
 
 func (e *SendError) Error() string {

@@ -3,12 +3,15 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/gatewaytest"
@@ -57,6 +60,60 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 				}
 			})
 		}
+	}
+}
+
+// Telegram refuses an item of an album, which is then sent alone. Only the channel's memory knows
+// what was sent, so after a restart the whole is repeated with the mark of a repetition, or, with
+// at-most-once delivery, not at all.
+func TestAnAlbumThatARestartCutsInTheMiddleIsMarkedOrNotRepeated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		atMostOnce bool
+		captions   string
+	}{"at least once": {false, "look||↻ look||"}, "at most once": {true, "look||after"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, api := newTelegramFixture(t, `cp wide.png bad.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/a.png","'$PWD'/bad.png"]}'
+				echo '{"type":"message","text":"after"}'`)
+			writePNG(t, r.dir, "a.png", 10, 10)
+			writePNG(t, r.dir, "wide.png", 1, 5000)
+			api.SetFloodControl(telegramtest.FloodLimits{})
+			r.protocol, r.settings.AtMostOnce = rich.Protocol{}, c.atMostOnce
+			r.settings.AllowFrom[telegram.Name] = []string{"*"}
+			refused := make(chan struct{}, 99)
+			api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+				if c.Method == "sendDocument" {
+					refused <- struct{}{}
+					return telegramtest.ErrorResponse(401, "Unauthorized")
+				}
+				return telegramtest.Fault{}
+			})
+			r.start()
+			api.AddUser(telegramtest.User{ID: 7})
+			api.UserSends(7, "go")
+			<-refused
+			r.stop()
+			api.SetFault(nil)
+			o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(r.dir), Drafts: "off"}
+			ch, err := telegram.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.otherChannels = map[string]channels.Channel{telegram.Name: ch}
+			r.start()
+			awaitTelegramText(t, api, 7, "after")
+			if got := strings.Join(messageTexts(api.BotMessages(7)), "|"); !strings.HasPrefix(got, c.captions) {
+				t.Errorf("shown is %q, want %q", got, c.captions)
+			}
+		})
+	}
+}
+
+func writePNG(t *testing.T, dir, name string, width, height int) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), telegramtest.PNG(width, height), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -214,7 +214,7 @@ func TestAnAlbumThatIsRefusedHalfwayContinuesWhereItEnded(t *testing.T) {
 		o.Key = "key"
 		r.server.FailNext("sendDocument", fault)
 		se := r.mustFailSend(t.Context(), o)
-		if se.Unknown || se.Permanent || len(r.server.BotMessages(person)) != 2 {
+		if se.Unknown || se.Permanent || !se.Partial || len(r.server.BotMessages(person)) != 2 {
 			t.Errorf("%s: the error is %+v, sent are %d", name, se, len(r.server.BotMessages(person)))
 		}
 		if fault.RetryAfter > 0 {

@@ -54,9 +54,8 @@ func (c *Channel) sendParts(ctx context.Context, s *sendProgress) error {
 			s.queue = c.splitRefused(s.post, err, s.queue[1:])
 		case s.sent && isRateLimited(err) && waits < maxTries:
 			waits++ // waiting is better than sending everything again
-		case s.sent && isNotMade(err) && s.post.outgoing.Key != "":
-			c.unfinished.storeProgress(s.post.outgoing.Key, s)
-			return err
+		case s.sent && isNotMade(err) && c.unfinished.storeProgress(s.post.outgoing.Key, s):
+			return resumable(err)
 		case s.sent:
 			return partiallySent(err)
 		default:
@@ -110,13 +109,19 @@ type unfinishedSends struct {
 	all map[string]*sendProgress
 }
 
-func (u *unfinishedSends) storeProgress(key string, s *sendProgress) {
+// storeProgress stores the progress of a post. It reports false if there is no room, or if the post
+// has no key.
+func (u *unfinishedSends) storeProgress(key string, s *sendProgress) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.all == nil || len(u.all) >= maxUnfinished {
+	if key == "" || len(u.all) >= maxUnfinished {
+		return false
+	}
+	if u.all == nil {
 		u.all = map[string]*sendProgress{}
 	}
 	u.all[key] = s
+	return true
 }
 
 func (u *unfinishedSends) removeProgress(key string) *sendProgress {
@@ -239,6 +244,15 @@ func partiallySent(err error) error {
 		return err
 	}
 	return &channels.SendError{Err: fmt.Errorf("some was sent, then: %w", se.Err), Permanent: se.Permanent, Unknown: !se.Permanent, After: se.After}
+}
+
+// resumable is the error of a post of which some messages were sent, and whose progress is stored.
+func resumable(err error) error {
+	var se *channels.SendError
+	if !errors.As(sendError(err), &se) {
+		return err
+	}
+	return &channels.SendError{Err: fmt.Errorf("some was sent, then: %w", se.Err), After: se.After, Partial: true}
 }
 
 // isUnreadable reports whether a local file is missing or not permitted.

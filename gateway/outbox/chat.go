@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,6 +17,8 @@ const (
 	// the same time, so that a large backlog costs no memory. sweepInterval is how often the other
 	// chats are looked up.
 	concurrentChats, maxResting, sweepInterval = 256, 1024, 10 * time.Second
+	// maxLookedAt bounds the deliveries of a chat that are looked at, the newest first.
+	maxLookedAt = 50
 )
 
 // chatSender is the state of a chat that has a goroutine.
@@ -62,14 +65,32 @@ func (o *Outbox) isServed(chat channels.Chat) bool {
 	return busy
 }
 
-// Empty reports whether no message waits to be sent to a chat.
+// isBusy reports whether a chat has a message to send, other than one that gives way, as far as
+// memory knows. The caller holds mu.
+func (o *Outbox) isBusy(chat channels.Chat) bool {
+	q, served := o.chats[chat]
+	return o.enqueuing[chat] > 0 || served && !q.givesWay
+}
+
+// Empty reports whether no message waits to be sent to a chat, other than one that gives way.
 func (o *Outbox) Empty(ctx context.Context, chat channels.Chat) bool {
-	if o.isServed(chat) {
-		return false
+	_, empty := o.lookAtChat(ctx, chat)
+	return empty
+}
+
+// lookAtChat returns the newest deliveries of a chat that were not sent. It reports whether none of
+// them waits to be sent, other than one that gives way.
+func (o *Outbox) lookAtChat(ctx context.Context, chat channels.Chat) (newest []store.Delivery, empty bool) {
+	newest, err := o.o.Store.Undelivered(ctx, chat, maxLookedAt)
+	waits := func(p store.Delivery) bool { return p.State == store.Pending && !p.Out.GivesWay }
+	if err != nil || slices.ContainsFunc(newest, waits) {
+		return newest, false
 	}
-	// Pending deliveries are newer than failed ones.
-	newest, err := o.o.Store.Undelivered(ctx, chat, 1)
-	return err == nil && (len(newest) == 0 || newest[0].State != store.Pending)
+	// The deliveries that are being sent are not among the newest. They were known before the store
+	// was read, so memory is looked at after that.
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return newest, !o.isBusy(chat)
 }
 
 // sendChat sends the messages of a chat until none is left.
@@ -105,20 +126,29 @@ func (o *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSend
 	return first, false
 }
 
-// nextDelivery returns the next delivery, when its time has come.
+// nextDelivery returns the next delivery, when its time has come. While a delivery that gives way
+// waits for its time, newer ones overtake it.
 func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chatSender) (store.Delivery, bool) {
 	for {
 		p, ok, err := o.o.Store.NextDelivery(ctx, chat)
 		wait := firstBackoff
+		var second store.Delivery // waits behind one that gives way
 		switch {
 		case err == nil && (ok || p.Wait == 0), ctx.Err() != nil:
 			return p, ok && err == nil
 		case err == nil && p.Wait > maxWait:
 			o.storeResult(ctx, p, store.Settlement{State: store.Pending, Reason: p.Err, Doubtful: p.Doubtful})
 			continue
-		case err == nil && p.Out.GivesWay && o.newerWaits(ctx, p):
+		case err == nil && p.Out.GivesWay && o.isSuperfluous(ctx, p):
 			o.leaveOut(ctx, p)
 			continue
+		case err == nil && p.Out.GivesWay:
+			if second, ok, err = o.o.Store.NextDeliveryAfter(ctx, chat, p.ID); err == nil && ok {
+				return second, true
+			}
+			if wait = p.Wait; second.Wait > 0 {
+				wait = min(wait, second.Wait)
+			}
 		case err == nil: // its time has not come
 			wait = p.Wait
 		default:
@@ -128,7 +158,7 @@ func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chatSe
 		if p.Out.GivesWay {
 			newer = q.woken
 		}
-		o.setGivesWay(q, newer != nil)
+		o.setGivesWay(q, newer != nil && second.ID == 0)
 		rested := o.rest(ctx, wait, newer)
 		o.setGivesWay(q, false)
 		if !rested {
@@ -145,16 +175,18 @@ func (o *Outbox) setGivesWay(q *chatSender, givesWay bool) {
 	o.changed.Broadcast()
 }
 
-// newerWaits reports whether a newer message of the same chat waits to be sent.
-func (o *Outbox) newerWaits(ctx context.Context, p store.Delivery) bool {
-	newest, err := o.o.Store.Undelivered(ctx, p.Out.Chat, 1)
-	return err == nil && len(newest) > 0 && newest[0].State == store.Pending && newest[0].ID > p.ID
+// isSuperfluous reports whether a newer message that waits to be sent to the same chat notifies
+// people, so that a delivery that gives way need not do that, too.
+func (o *Outbox) isSuperfluous(ctx context.Context, p store.Delivery) bool {
+	newest, err := o.o.Store.Undelivered(ctx, p.Out.Chat, maxLookedAt)
+	return err == nil && slices.ContainsFunc(newest, func(n store.Delivery) bool {
+		return n.State == store.Pending && n.ID > p.ID && !n.Out.Silent && !n.Out.Unchanged && n.Out.Replace == ""
+	})
 }
 
-// leaveOut ends a delivery that gives way, because a newer message of its chat must not wait for
-// it. It has no content, and the newer message notifies, too.
+// leaveOut ends a superfluous delivery. It has no content.
 func (o *Outbox) leaveOut(ctx context.Context, p store.Delivery) (more bool) {
-	return o.storeResult(ctx, p, store.Settlement{State: store.Sent, Reason: "left out: a newer message was sent instead"})
+	return o.storeResult(ctx, p, store.Settlement{State: store.Sent, Reason: "left out: a newer message notifies people instead"})
 }
 
 // rest waits for the time of a delivery, or until newer receives. It reports false when ctx ends,

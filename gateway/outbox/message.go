@@ -16,6 +16,9 @@ import (
 // Each attempt has its own number, so that a message is not sent twice.
 const ReportSequence = 1 << 30
 
+// DoneSequence is the sequence number of the message that tells the end of a turn.
+const DoneSequence = ReportSequence + 1<<20
+
 // ErrNotStored says that the store could not store a message now. Post may be called again with the
 // same message.
 var ErrNotStored = errors.New("store message")
@@ -31,6 +34,9 @@ type Message struct {
 	// replace them. ShownText is the text that they show, at least in part.
 	Replace   []Shown
 	ShownText string
+	// Once says that the message is not sent again if an earlier attempt of the turn has posted one
+	// with the same Sequence, whatever its content.
+	Once bool
 	// GivesWay sends answers first; see channels.Outgoing.
 	GivesWay bool
 	// CopyContext returns the context for copying a file of the given size, and Copied is called
@@ -81,6 +87,9 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 			l.Entry.Media = append(l.Entry.Media, f.Name)
 		}
 	}
+	if m.Once {
+		l.Unstreamed = []channels.Outgoing{{Chat: m.Chat}} // by which the content is compared
+	}
 	if err := o.enqueue(ctx, l); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
@@ -90,6 +99,9 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 // enqueue stores a message and has it sent.
 func (o *Outbox) enqueue(ctx context.Context, l store.Outbound) error {
 	chat := l.Parts[0].Chat
+	// A claimed delivery is not pending in the store, so the chat must be busy before it is served.
+	o.addEnqueuing(chat, 1)
+	defer o.addEnqueuing(chat, -1)
 	l.Claim = !o.isServed(chat)
 	first, claimed, err := o.o.Store.Enqueue(ctx, l)
 	if err != nil {
@@ -103,6 +115,16 @@ func (o *Outbox) enqueue(ctx context.Context, l store.Outbound) error {
 	}
 	runtime.Gosched() // lets the sending goroutine run before the agent continues
 	return nil
+}
+
+// addEnqueuing counts the messages of a chat that are being stored.
+func (o *Outbox) addEnqueuing(chat channels.Chat, by int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.enqueuing[chat] += by; o.enqueuing[chat] == 0 {
+		delete(o.enqueuing, chat)
+	}
+	o.changed.Broadcast()
 }
 
 // copyFiles copies a message's files into the spool. If a file cannot be copied, the text names it

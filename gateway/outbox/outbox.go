@@ -24,7 +24,6 @@ type Store interface {
 	Transients(ctx context.Context) ([]store.Transient, error)
 	Ask(ctx context.Context, q store.Question, l store.Outbound) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
-	CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[store.State]int, error)
 }
 
 // Options configures an Outbox.
@@ -50,16 +49,20 @@ type Outbox struct {
 	changed    *sync.Cond                    // broadcast when a field below changes
 	chats      map[channels.Chat]*chatSender // chats with a goroutine, or about to have one
 	resting    int                           // number of chats that wait for the time of their next delivery
-	background int                           // number of other tasks, such as removing a message
-	removing   map[messageID]bool            // the messages that are being removed
-	removals   map[channels.Chat]int         // how many of them wait until the chat's answers are sent
+	enqueuing  map[channels.Chat]int         // number of messages that are being stored
+	background map[*backgroundTask]bool      // other tasks, such as removing a message
+	removing   map[messageID]bool            // the messages that are being removed or folded
 	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
 	calls      map[int64]func()              // cancels the network call of a delivery
+	partial    map[int64]bool                // deliveries of which a channel sends only the rest; see channels.SendError
 }
 
 // New returns an Outbox. Messages that are posted before Run are sent when it runs.
 func New(o Options) *Outbox {
-	out := &Outbox{o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, removing: map[messageID]bool{}, removals: map[channels.Chat]int{}, calls: map[int64]func(){}}
+	out := &Outbox{
+		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
+		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{}, calls: map[int64]func(){},
+	}
 	out.changed = sync.NewCond(&out.mu)
 	return out
 }
@@ -68,39 +71,12 @@ func New(o Options) *Outbox {
 // messages stay on disk.
 func (o *Outbox) Run(ctx context.Context) { o.tasks.Run(ctx) }
 
-// spawn has Run execute a background task, which Idle waits for.
-func (o *Outbox) spawn(task func(ctx context.Context)) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	taken := o.tasks.Go(func(ctx context.Context) {
-		defer o.addTo(&o.background, -1) // runs after spawn has unlocked o.mu
-		task(ctx)
-	})
-	if taken {
-		o.background++
-	}
-}
-
 // addTo changes one of the counters.
 func (o *Outbox) addTo(counter *int, by int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	*counter += by
 	o.changed.Broadcast()
-}
-
-// Idle returns when nothing is being sent or removed, except for chats that wait for the time of a
-// delivery, or when ctx ends.
-func (o *Outbox) Idle(ctx context.Context) {
-	o.await(ctx, func() bool {
-		waiting := 0
-		for chat, n := range o.removals {
-			if _, busy := o.chats[chat]; busy {
-				waiting += n
-			}
-		}
-		return len(o.chats) == o.resting && o.background == waiting
-	})
 }
 
 // await waits for a condition, which is checked with o.mu locked, or for the end of ctx.

@@ -82,7 +82,7 @@ func (o *Outbox) ShowOutcome(q store.Question, how string) {
 	if change == nil {
 		return
 	}
-	o.spawn(func(ctx context.Context) {
+	o.spawn(func(ctx context.Context, _ *backgroundTask) {
 		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 		defer cancel()
 		id := o.awaitReceipt(ctx, q)

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// reactionTimeout is how long a reaction is tried. Later it says nothing new.
-	reactionTimeout = 10 * time.Second
-	// maxReactions bounds the messages whose reactions wait for the network. Further reactions are
-	// dropped.
-	maxReactions = 256
+	// reactionTimeout is how long the reaction to a waiting message is tried: later it says nothing
+	// new. lastReactionTimeout is for the reactions that replace it, since it would stay for ever.
+	reactionTimeout, lastReactionTimeout = 10 * time.Second, 10 * time.Minute
+	// maxReactions bounds the messages whose reactions wait for the network, and maxLastReactions
+	// if the reaction replaces an earlier one. Further reactions are dropped.
+	maxReactions, maxLastReactions = 256, 4096
 )
 
 // reactions are the reactions that are being shown, by message. A message has one goroutine, which
@@ -33,7 +34,7 @@ type reactedMessage struct {
 }
 
 // React shows a reaction to a message in the background, if the channel uses reactions in the chat.
-// The reaction is only a hint: it is neither stored nor repeated.
+// The reaction is only a hint: it is not stored, and it is repeated only until it says nothing new.
 func (o *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
 	reactor, ok := o.o.Channels[chat.Channel].(channels.Reactor)
 	if !ok || id == "" || !reactor.Reacts(chat) {
@@ -41,7 +42,7 @@ func (o *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
 	}
 	m := reactedMessage{chat, id}
 	if o.reactions.add(m, r) {
-		o.spawn(func(ctx context.Context) { o.showReactions(ctx, reactor, m) })
+		o.spawn(func(ctx context.Context, _ *backgroundTask) { o.showReactions(ctx, reactor, m) })
 	}
 }
 
@@ -53,8 +54,12 @@ func (q *reactions) add(m reactedMessage, r channels.Reaction) (start bool) {
 	if q.pending == nil {
 		q.pending, q.showing = map[reactedMessage]channels.Reaction{}, map[reactedMessage]bool{}
 	}
+	limit := maxLastReactions
+	if r == channels.Taken {
+		limit = maxReactions
+	}
 	start = !q.showing[m]
-	if start && len(q.showing) >= maxReactions {
+	if start && len(q.showing) >= limit {
 		return false
 	}
 	q.pending[m], q.showing[m] = r, true
@@ -74,13 +79,36 @@ func (q *reactions) next(m reactedMessage) (channels.Reaction, bool) {
 	return r, ok
 }
 
+// hasNext reports whether a newer reaction of a message is to be shown.
+func (q *reactions) hasNext(m reactedMessage) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, ok := q.pending[m]
+	return ok
+}
+
 // showReactions shows the reactions of a message until none is left.
 func (o *Outbox) showReactions(ctx context.Context, reactor channels.Reactor, m reactedMessage) {
 	for r, ok := o.reactions.next(m); ok; r, ok = o.reactions.next(m) {
-		call, cancel := context.WithTimeout(ctx, reactionTimeout)
-		if err := reactor.React(call, m.chat, m.id, r); err != nil {
+		if err := o.tryReaction(ctx, reactor, m, r); err != nil {
 			o.o.Log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
 		}
-		cancel()
 	}
+}
+
+// tryReaction shows a reaction. It repeats a call that the network refuses for the moment, unless a
+// newer reaction is to be shown.
+func (o *Outbox) tryReaction(ctx context.Context, reactor channels.Reactor, m reactedMessage, r channels.Reaction) error {
+	limit := lastReactionTimeout
+	if r == channels.Taken {
+		limit = reactionTimeout
+	}
+	return tryUntil(ctx, limit, func(ctx context.Context) error {
+		if o.reactions.hasNext(m) {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, reactionTimeout)
+		defer cancel()
+		return reactor.React(ctx, m.chat, m.id, r)
+	})
 }

@@ -2,10 +2,12 @@ package outbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -17,6 +19,7 @@ import (
 type reactingChannel struct {
 	fakeChannel
 	release chan struct{}
+	refuse  func(r channels.Reaction) error // nil: no reaction is refused
 
 	shownMu sync.Mutex
 	shown   []string
@@ -32,6 +35,11 @@ func (c *reactingChannel) React(ctx context.Context, _ channels.Chat, id string,
 	}
 	c.shownMu.Lock()
 	defer c.shownMu.Unlock()
+	if c.refuse != nil {
+		if err := c.refuse(r); err != nil {
+			return err
+		}
+	}
 	c.shown = append(c.shown, id+" "+string(r))
 	return nil
 }
@@ -73,7 +81,7 @@ func TestReactionsThatTheNetworkDoesNotShowAreDropped(t *testing.T) {
 			o.React(ann, fmt.Sprint(i), channels.Taken)
 		}
 		synctest.Wait()
-		o.Idle(t.Context()) // the hanging calls time out
+		time.Sleep(11 * time.Second) // the hanging calls time out
 		close(c.release)
 		synctest.Wait()
 		if len(c.shown) != 0 {
@@ -83,6 +91,65 @@ func TestReactionsThatTheNetworkDoesNotShowAreDropped(t *testing.T) {
 		synctest.Wait()
 		if got := fmt.Sprint(c.shown); got != "[new taken]" {
 			t.Errorf("shown are %s", got)
+		}
+	})
+}
+
+// refusing returns an outbox whose network refuses a reaction until the given time has passed.
+func refusing(reaction channels.Reaction, d time.Duration, err error) (*outbox.Outbox, *reactingChannel) {
+	o, c := newReacting()
+	close(c.release)
+	until := time.Now().Add(d)
+	c.refuse = func(r channels.Reaction) error {
+		if r == reaction && time.Now().Before(until) {
+			return err
+		}
+		return nil
+	}
+	return o, c
+}
+
+func TestTheLastReactionIsRepeatedUntilTheNetworkShowsIt(t *testing.T) {
+	for name, err := range map[string]error{"for now": wait(30 * time.Second), "by a broken network": errors.New("no route")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, c := refusing(channels.Finished, time.Minute, err)
+				defer runOutbox(t, o)()
+				o.React(ann, "1", channels.Taken)
+				synctest.Wait()
+				o.React(ann, "1", channels.Finished)
+				time.Sleep(59 * time.Second)
+				if got := fmt.Sprint(c.shown); got != "[1 taken]" {
+					t.Errorf("shown are %s", got)
+				}
+				time.Sleep(time.Minute)
+				if got := fmt.Sprint(c.shown); got != "[1 taken 1 done]" {
+					t.Errorf("shown are %s", got)
+				}
+			})
+		})
+	}
+}
+
+func TestARefusedReactionIsNotRepeatedAfterANewerOneOrWhenItSaysNothingNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, c := refusing(channels.Taken, 5*time.Second, wait(6*time.Second))
+		defer runOutbox(t, o)()
+		o.React(ann, "1", channels.Taken)
+		o.React(ann, "2", channels.Taken)
+		time.Sleep(time.Second)
+		o.React(ann, "1", channels.Finished)
+		time.Sleep(time.Minute)
+		if got := fmt.Sprint(c.shown); got != "[1 done 2 taken]" && got != "[2 taken 1 done]" {
+			t.Errorf("shown are %s", got)
+		}
+		c.refuse = func(channels.Reaction) error { return wait(11 * time.Second) }
+		o.React(ann, "3", channels.Taken)
+		time.Sleep(time.Second)
+		c.refuse = nil
+		time.Sleep(time.Minute)
+		if len(c.shown) != 2 {
+			t.Errorf("shown are %s", c.shown)
 		}
 	})
 }

@@ -85,6 +85,16 @@ func (o *Outbox) sendAsNew(ctx context.Context, ch channels.Channel, p store.Del
 	return receipt, err
 }
 
+// keepReplaced has the message stay that a delivery was to replace, because it may be all that the
+// chat has of the answer. Its record is dropped before the result of the delivery is stored, so
+// that no crash leaves a record by which the next start would remove it.
+func (o *Outbox) keepReplaced(ctx context.Context, p store.Delivery) {
+	b := store.Transient{Chat: p.Out.Chat, ID: p.Out.Replace, Inbound: p.Inbound}
+	if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), b); err != nil {
+		o.o.Log.Warn("transient message still recorded", zap.Stringer("chat", b.Chat), zap.Error(err))
+	}
+}
+
 // isSuperseded reports whether an earlier try has given up replacing a message.
 func (o *Outbox) isSuperseded(ctx context.Context, p store.Delivery) (bool, error) {
 	if p.Tries <= 1 {

@@ -45,6 +45,11 @@ func (o *Outbox) trySend(ctx context.Context, p store.Delivery) (more bool) {
 		defer o.o.Events.Report(events.Event{Type: events.Failed, Chat: p.Out.Chat, Inbound: p.Inbound})
 		return o.storeResult(ctx, p, store.Settlement{State: store.Failed, Reason: reason, Doubtful: p.Doubtful})
 	}
+	if o.mustNotRepeat(ch, p) {
+		o.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
+		defer o.o.Events.Report(events.Event{Type: events.Unknown, Chat: p.Out.Chat, Inbound: p.Inbound})
+		return o.storeResult(ctx, p, store.Settlement{State: store.Unknown, Reason: p.Err, Doubtful: true})
+	}
 	p.Out.Key = p.Key()
 	p.Out.Repeat = p.Doubtful && !repeatable(ch)
 	callCtx, cancel := context.WithTimeout(ctx, callTimeout(p.Out))
@@ -53,11 +58,12 @@ func (o *Outbox) trySend(ctx context.Context, p store.Delivery) (more bool) {
 	o.setCall(p.ID, nil)
 	cancel()
 	state, after := o.classify(ctx, safe, p, err)
+	o.setPartial(p.ID, state, err)
 	defer o.o.Events.Report(events.Event{Type: outcomes[state], Chat: p.Out.Chat, Inbound: p.Inbound})
 	if state == store.Sent {
 		return o.storeResult(ctx, p, store.Settlement{State: state, Receipt: receipt.ID})
 	}
-	if state == store.Pending && p.Out.GivesWay && o.newerWaits(ctx, p) {
+	if state == store.Pending && p.Out.GivesWay && o.isSuperfluous(ctx, p) {
 		return o.leaveOut(ctx, p)
 	}
 	reason, doubtful := failureReason(err, safe, p.Doubtful)
@@ -112,6 +118,8 @@ func failureReason(err error, safe, before bool) (reason string, doubtful bool) 
 	switch {
 	case errors.As(err, &se) && se.Unknown && !se.Permanent && !safe:
 		return unknownOutcome + ": " + reason, true
+	case se != nil && se.Partial && !safe:
+		return reason, true
 	case before: // that this try was refused does not undo the earlier one
 		return unknownOutcome + " of an earlier try; then: " + reason, true
 	}
@@ -142,6 +150,9 @@ func (o *Outbox) classify(ctx context.Context, safe bool, p store.Delivery, err 
 // storeResult stores the result of a send and retries until the store accepts it: a lost result
 // would repeat the send. It reports whether the chat has more to send.
 func (o *Outbox) storeResult(ctx context.Context, p store.Delivery, end store.Settlement) (more bool) {
+	if p.Out.Replace != "" && (end.State == store.Failed || end.State == store.Unknown) {
+		o.keepReplaced(ctx, p)
+	}
 	_ = retry.Until(ctx, func() (err error) {
 		if more, err = o.o.Store.Settle(context.WithoutCancel(ctx), p.ID, end); errors.Is(err, store.ErrState) {
 			more, err = true, nil // its result was stored already; the caller looks for more
@@ -226,11 +237,35 @@ func (o *Outbox) Recover(ctx context.Context, adopted store.Adopted) error {
 // safe; otherwise the setting delivery decides.
 func (o *Outbox) resolve(ctx context.Context, p store.Delivery) error {
 	end := store.Settlement{State: store.Pending, Reason: unknownOutcome + ": the gateway died while sending", Doubtful: true}
-	ch := o.o.Channels[p.Out.Chat.Channel]
-	if _, edits := replacer(ch, p.Out); o.o.AtMostOnce() && !edits && (ch == nil || !repeatable(ch)) {
+	if o.mustNotRepeat(o.o.Channels[p.Out.Chat.Channel], store.Delivery{ID: p.ID, Out: p.Out, Doubtful: true}) {
 		o.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
 		end.State = store.Unknown
 	}
 	_, err := o.o.Store.Settle(ctx, p.ID, end)
 	return err
+}
+
+// mustNotRepeat reports whether a delivery may have been carried out, and may not be repeated. It
+// may be if only the rest of it is sent.
+func (o *Outbox) mustNotRepeat(ch channels.Channel, p store.Delivery) bool {
+	_, edits := replacer(ch, p.Out)
+	if !p.Doubtful || !o.o.AtMostOnce() || edits || ch != nil && repeatable(ch) {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.partial[p.ID]
+}
+
+// setPartial records whether the next try of a delivery sends only the rest of it.
+func (o *Outbox) setPartial(id int64, state store.State, err error) {
+	var se *channels.SendError
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case state == store.Pending && errors.As(err, &se) && se.Partial:
+		o.partial[id] = true
+	case state != store.Pending:
+		delete(o.partial, id)
+	}
 }

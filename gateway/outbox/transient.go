@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"go.uber.org/zap"
-
 	"nanobot/channels"
-	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
@@ -67,94 +64,6 @@ func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	return receipt.ID, nil
 }
 
-// Remove removes a transient message in the background, once the messages that wait to be sent to
-// its chat are sent: they may replace it.
-func (o *Outbox) Remove(b store.Transient) {
-	editor, ok := o.o.Channels[b.Chat.Channel].(channels.Editor)
-	id := messageID{b.Chat, b.ID}
-	if !ok || !o.beginRemoval(id) {
-		return
-	}
-	o.spawn(func(ctx context.Context) {
-		defer o.endRemoval(id)
-		if !o.awaitAnswersSent(ctx, b.Chat) {
-			return // the next start tries again
-		}
-		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
-		defer cancel()
-		err := removeMessage(callCtx, editor, b)
-		var se *channels.SendError
-		permanent := errors.As(err, &se) && se.Permanent
-		if err != nil {
-			o.o.Log.Warn("transient message not removed", zap.Stringer("chat", b.Chat), zap.Bool("retried", !permanent), zap.Error(err))
-		}
-		if err != nil && !permanent {
-			o.EndBoard(EndedBoard{Board: b}) // tries again, and the next start does if that fails
-			return
-		}
-		if err := o.o.Store.DropTransient(ctx, b); err != nil {
-			o.o.Log.Warn("transient message still recorded", zap.Stringer("chat", b.Chat), zap.Error(err))
-		}
-	})
-}
-
-// messageID names a message on a network.
-type messageID struct {
-	chat channels.Chat
-	id   string
-}
-
-// beginRemoval records that a message is being removed. It reports false if it is already.
-func (o *Outbox) beginRemoval(id messageID) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.removing[id] {
-		return false
-	}
-	o.removing[id] = true
-	return true
-}
-
-func (o *Outbox) endRemoval(id messageID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.removing, id)
-}
-
-// awaitAnswersSent waits until no message waits to be sent to a chat, except for one that gives
-// way. It reports false when ctx ends.
-func (o *Outbox) awaitAnswersSent(ctx context.Context, chat channels.Chat) bool {
-	o.addRemoval(chat, 1)
-	defer o.addRemoval(chat, -1)
-	for {
-		o.await(ctx, func() bool {
-			q, busy := o.chats[chat]
-			return !busy || q.givesWay
-		})
-		newest, err := o.o.Store.Undelivered(ctx, chat, 1)
-		switch {
-		case ctx.Err() != nil:
-			return false
-		case err == nil && (len(newest) == 0 || newest[0].State != store.Pending || newest[0].Out.GivesWay):
-			return true
-		}
-		// The store cannot be read, or the chat is left on disk for now.
-		if !retry.Sleep(ctx, firstBackoff) {
-			return false
-		}
-	}
-}
-
-// addRemoval counts the removals that wait until the answers of a chat are sent.
-func (o *Outbox) addRemoval(chat channels.Chat, by int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.removals[chat] += by; o.removals[chat] == 0 {
-		delete(o.removals, chat)
-	}
-	o.changed.Broadcast()
-}
-
 // RemoveLeft removes the transient messages of an inbound message among ids that no delivery has
 // replaced.
 func (o *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) error {
@@ -168,14 +77,4 @@ func (o *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) er
 		}
 	}
 	return nil
-}
-
-// removeMessage removes a message. If the network asks to wait, it waits, up to maxBackoff.
-func removeMessage(ctx context.Context, editor channels.Editor, b store.Transient) error {
-	for {
-		err := editor.Remove(ctx, b.Chat, b.ID)
-		if wait := RetryAfter(err); wait <= 0 || wait > maxBackoff || !retry.Sleep(ctx, wait) {
-			return err
-		}
-	}
 }

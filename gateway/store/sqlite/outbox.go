@@ -64,11 +64,16 @@ func (t *tx) enqueueOutbound(l preparedOutbound, claim bool, now time.Time) (enq
 
 // NextDelivery marks the oldest pending delivery of a chat as sending.
 func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool, error) {
+	return s.NextDeliveryAfter(ctx, chat, 0)
+}
+
+// NextDeliveryAfter marks the oldest pending delivery of a chat as sending that is newer than id.
+func (s *Store) NextDeliveryAfter(ctx context.Context, chat channels.Chat, id int64) (store.Delivery, bool, error) {
 	var p store.Delivery
 	var found bool
 	now, key := s.now(), chat.String()
 	err := s.change(ctx, "claim the next delivery of "+key, func(t *tx) (err error) {
-		p, found, err = t.claimDelivery(key, s.member, now)
+		p, found, err = t.claimDelivery(key, s.member, id, now)
 		return err
 	})
 	if err != nil {
@@ -77,14 +82,14 @@ func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Del
 	return p, found, nil
 }
 
-func (t *tx) claimDelivery(chat, member string, now time.Time) (store.Delivery, bool, error) {
+func (t *tx) claimDelivery(chat, member string, after int64, now time.Time) (store.Delivery, bool, error) {
 	var one int
 	busy, err := t.queryRow("SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ? AND state <> 'sent' LIMIT 1", []any{chat}, &one)
 	if err != nil || busy {
 		return store.Delivery{}, false, err
 	}
-	p, found, err := t.queryDelivery("SELECT "+deliveryColumns+` FROM outbox WHERE state = 'pending' AND chat = ? AND state <> 'sent'
-		ORDER BY id LIMIT 1`, chat)
+	p, found, err := t.queryDelivery("SELECT "+deliveryColumns+` FROM outbox WHERE state = 'pending' AND chat = ? AND state <> 'sent' AND id > ?
+		ORDER BY id LIMIT 1`, chat, after)
 	if err != nil || !found {
 		return store.Delivery{}, false, err
 	}

@@ -103,6 +103,22 @@ var deliveryTests = []contractTest{
 		p = b.nextDelivery(ann)
 		b.equal("text, tries, reason, age", []any{p.Out.Text, p.Tries, p.Err, p.Age}, "[1 2 429 1m20s]")
 	}},
+	{"NextDeliveryAfter skips deliveries, except one that is being sent", func(b *fixture) {
+		b.enqueue(store.Outbound{Parts: outgoingTexts(ann, "1", "2", "3")})
+		b.enqueue(store.Outbound{Parts: outgoingTexts(bob, "other")})
+		first := b.nextDelivery(ann)
+		_, found, err := b.NextDeliveryAfter(ctx, ann, first.ID)
+		b.equal("found while one is sent, error", []any{found, err}, []any{false, nil})
+		b.noError(b.trySettle(first.ID, store.Pending, "", "429", time.Minute))
+		p, found, err := b.NextDeliveryAfter(ctx, ann, first.ID)
+		b.equal("found, error, text, state", []any{found, err, p.Out.Text, p.State}, []any{true, nil, "2", store.Sending})
+		b.settle(p.ID, store.Sent)
+		_, found, err = b.NextDeliveryAfter(ctx, ann, p.ID+1)
+		b.equal("found after the last, error", []any{found, err}, []any{false, nil})
+		b.nothingToSend(ann)
+		b.advance(time.Minute)
+		b.equal("all", b.sendAll(ann), "[1 3]")
+	}},
 	{"ChatsToSend returns each chat once, ordered by key, a page at a time", func(b *fixture) {
 		for _, c := range []channels.Chat{cid, ann, bob} {
 			b.enqueue(store.Outbound{Parts: outgoingTexts(c, "1", "2")})
