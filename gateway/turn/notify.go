@@ -24,7 +24,8 @@ func (t *Turn) recordNotification(m *outbox.Message) {
 }
 
 // postDone posts a short message that notifies people of the end of the turn, if its last answer
-// does not. Answers of all chats are sent before it.
+// does not. Answers of all chats are sent before it. A turn that is repeated after a crash tells
+// its end only once.
 func (t *Turn) postDone(accepting context.Context) {
 	since := t.started
 	if received := t.inbound.Received; !received.IsZero() && received.Before(since) { // it has waited for another turn
@@ -37,7 +38,7 @@ func (t *Turn) postDone(accepting context.Context) {
 	m := outbox.Reply(t.inbound, channels.Message{
 		Kind: channels.Answer, Text: "✓ done, " + durationText(worked), Notification: channels.Notification{Mention: worked > mentionAfter},
 	})
-	m.GivesWay = true
+	m.GivesWay, m.Sequence, m.Once = true, outbox.DoneSequence, true
 	if err := t.post(accepting, m); err != nil {
 		t.log.Warn("chat not notified", zap.Error(err))
 	}

@@ -19,10 +19,13 @@ func (t *Turn) reactToStart() {
 	}
 }
 
-// react shows a reaction to the message of the turn. The press of a button is no message.
-func (t *Turn) react(r channels.Reaction) {
-	if t.inbound.In.Press == "" {
-		t.stage.o.Outbox.React(t.inbound.In.Chat, t.inbound.In.ID, r)
+// react shows a reaction to the message of the turn.
+func (t *Turn) react(r channels.Reaction) { t.stage.react(t.inbound.In, r) }
+
+// react shows a reaction to a message. The press of a button is no message.
+func (s *Stage) react(in channels.Incoming, r channels.Reaction) {
+	if in.Press == "" {
+		s.o.Outbox.React(in.Chat, in.ID, r)
 	}
 }
 

@@ -71,3 +71,18 @@ func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *t
 		checkEqual(t, "reactions after the restart", r.box.reactions, "[m1 taken m1 failed]")
 	})
 }
+
+func TestAMessageWhoseTurnWasStoppedOrRevokedBeforeACrashHasNoReaction(t *testing.T) {
+	r := newFixture(t, sayingAgent("hi"))
+	defer r.stop()
+	started := store.Process(terminal.RecordStarting())
+	adopted := []store.Inbound{
+		{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m7"}, Process: started, Outcome: store.Outcome{Status: string(terminal.Stopped)}},
+		{ID: 8, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m8"}, Process: started, Outcome: store.Outcome{Status: store.Revoked}},
+		{ID: 9, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "p9", Press: "again:1"}, Process: started},
+	}
+	if err := r.Recover(t.Context(), adopted); err != nil {
+		t.Fatal(err)
+	}
+	checkEqual(t, "reactions", r.box.reactions, "[m7  m8 ]")
+}

@@ -84,6 +84,10 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	if s.settings.Load().OnCrash == RetryCrash && inbound.Attempt < maxAttempts && !stopped {
 		return s.o.Store.Requeue(ctx, inbound.ID, false)
 	}
+	reaction := channels.Broken
+	if stopped {
+		reaction = channels.NoReaction
+	}
 	if _, ok := s.o.Channels[inbound.In.Chat.Channel]; ok && !stopped {
 		report := outbox.Reply(inbound, channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
@@ -94,11 +98,11 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 		if err := s.o.Outbox.Post(ctx, report); err != nil {
 			return err
 		}
-		s.o.Outbox.React(inbound.In.Chat, inbound.In.ID, channels.Broken)
 	}
 	open := s.openQuestions(ctx, inbound)
 	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
 	if err == nil {
+		s.react(inbound.In, reaction)
 		s.removeButtons(open)
 	}
 	return err
@@ -119,6 +123,7 @@ func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, e
 	}
 	open := s.openQuestions(ctx, inbound)
 	if _, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked}); err == nil {
+		s.react(inbound.In, channels.NoReaction)
 		s.removeButtons(open)
 	}
 	return true, err

@@ -135,6 +135,12 @@ func (n *chatNetwork) called(first string) (all []string) {
 // runStreamed runs a turn on a channel, with a real outbox, and some minutes more.
 func runStreamed(t *testing.T, ch channels.Channel, script func(emit func(terminal.Frame))) {
 	t.Helper()
+	runAttempts(t, ch, 1, script)
+}
+
+// runAttempts is like runStreamed. The turn is repeated, as after crashes at its end.
+func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(emit func(terminal.Frame))) {
+	t.Helper()
 	disk, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +158,10 @@ func runStreamed(t *testing.T, ch channels.Channel, script func(emit func(termin
 		})
 		return terminal.Outcome{Status: terminal.Done}, nil
 	}, func(o *turn.Options) { o.Channels, o.Outbox = all, box })
-	r.beginTurn().Run(t.Context())
-	time.Sleep(5 * time.Minute)
+	for range attempts {
+		r.beginTurn().Run(t.Context())
+		time.Sleep(5 * time.Minute)
+	}
 	left, err := disk.Transients(t.Context())
 	if err != nil || len(left) > 0 {
 		t.Errorf("recorded as transient are %+v (%v)", left, err)
@@ -231,6 +239,20 @@ func TestTheEndOfAStreamedAnswerIsToldUnlessAnotherMessageNotifies(t *testing.T)
 			})
 		})
 	}
+}
+
+func TestATurnThatIsRepeatedAfterACrashTellsItsEndOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, attempt := &chatNetwork{}, 0
+		runAttempts(t, n, 2, func(emit func(terminal.Frame)) {
+			attempt++
+			emit(partial("It"))
+			time.Sleep(time.Duration(attempt) * 20 * time.Second)
+			emit(message("It is."))
+		})
+		checkEqual(t, "rings", n.called("send ✓"), "[send ✓ done, 20 s]")
+		checkEqual(t, "shown", n.shown(), "It is.|✓ done, 20 s")
+	})
 }
 
 func TestOnlyTheChangedPartsOfAStreamedAnswerAreEdited(t *testing.T) {
