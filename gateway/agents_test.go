@@ -117,7 +117,7 @@ func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 	r.net.UserWrites("1", "u", "runs")
 	r.awaitFile("up")
 	r.net.UserWrites("1", "u", "waits")
-	r.awaitText("1", "Queued, number 1 in line.")
+	r.awaitText("1", "Queued.")
 	r.otherAgents = nil
 	reload()
 	r.touchFile("go")

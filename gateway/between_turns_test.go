@@ -72,9 +72,9 @@ func TestEventsReportDroppedMessages(t *testing.T) {
 	r.net.UserWrites("1", "u", "work")
 	w.await(t, 1, "[started]")
 	r.net.UserWrites("1", "u", "second")
-	cancel := r.awaitText("1", "number 1 in line").Buttons[0]
+	cancel := r.awaitText("1", "Queued.").Buttons[0]
 	r.net.UserWrites("1", "u", "third")
-	r.awaitText("1", "number 2 in line")
+	w.await(t, 3, "[queued]")
 	r.net.UserPresses("1", "u", cancel)
 	r.awaitText("1", "Cancelled.")
 	w.await(t, 2, "[dropped queued]")

@@ -274,7 +274,7 @@ func (ch *crashChat) readTranscript() transcript {
 		last[call.Sender] = call.Key
 	}
 	for _, call := range ch.net.Sent(ch.name) {
-		if strings.HasPrefix(call.Text, "Queued, number ") {
+		if strings.HasPrefix(call.Text, "Queued.") {
 			continue
 		}
 		s := daemonMessage{Call: call, question: ch.ids[call.ReplyTo]}

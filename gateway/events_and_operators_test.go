@@ -132,7 +132,7 @@ func TestTheHealthCheckNamesProblems(t *testing.T) {
 	r.start()
 	r.net.UserWrites("1", "u", "one")
 	r.net.UserWrites("1", "u", "two")
-	r.awaitText("1", "Queued, number 1 in line.")
+	r.awaitText("1", "Queued.")
 	h := r.gw.Health(t.Context())
 	if !h.OK || !h.Channels["net"].OK || h.Store != "" || h.Running != 1 || h.Waiting != 1 || h.Oldest.IsZero() {
 		t.Errorf("got %+v", h)

@@ -30,7 +30,7 @@ func TestTurnsRunInOrderWithinAChatAndChatsInParallel(t *testing.T) {
 	r.net.UserWrites("b", "u", "two")
 	r.awaitText("b", "fast")
 	r.net.UserWrites("a", "u", "behind it")
-	r.awaitText("a", "Queued, number 1 in line.")
+	r.awaitText("a", "Queued.")
 	r.touchFile("go")
 	r.expect("a", "slow", "fast")
 }

@@ -202,7 +202,7 @@ func TestAnAnswerThatComesBeforeTheTurnReadsReachesIt(t *testing.T) {
 	r.net.UserWrites("1", "u", "work")
 	<-begun
 	id := r.net.UserWrites("1", "u", "this")
-	r.awaitText("1", "Queued, number 1 in line.")
+	r.awaitText("1", "Queued.")
 	close(release)
 	r.awaitText("1", "you answered "+id+" this")
 	r.awaitIdle("1")

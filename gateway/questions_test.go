@@ -164,7 +164,7 @@ func TestAQuestionThatIsNotShownYetCannotBeAnsweredByTyping(t *testing.T) {
 	p.ask <- "rm -rf"
 	<-tried
 	r.net.UserWrites("1", "u", "1")
-	r.awaitText("1", "Queued, number 1 in line.")
+	r.awaitText("1", "Queued.")
 	r.checkNotTold("")
 	question := r.awaitText("1", "rm -rf\n1. Allow")
 	r.net.UserPresses("1", "u", question.Buttons[1])

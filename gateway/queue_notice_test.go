@@ -25,7 +25,7 @@ func TestTheNoticeOfAQueuedMessageDisappearsWhenItsTurnBegins(t *testing.T) {
 	r := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; *) touch up; `+waitForFileScript("end")+`;; esac; echo ran`).start()
 	r.net.UserWrites("1", "u", "first")
 	r.net.UserWrites("1", "u", "second")
-	if notice := r.awaitText("1", "Queued, number 1 in line."); notice.Kind != string(channels.Progress) || len(notice.Buttons) != 1 || notice.ReplyTo != "m2" {
+	if notice := r.awaitText("1", "Queued."); notice.Kind != string(channels.Progress) || len(notice.Buttons) != 1 || notice.ReplyTo != "m2" {
 		t.Errorf("the notice is %+v", notice)
 	}
 	r.touchFile("go")

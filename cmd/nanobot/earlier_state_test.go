@@ -241,7 +241,7 @@ func discordShows(onCrash string) map[string][]string {
 
 // queuedNotice begins what a person is told whose message waits for a turn. Whether it has to wait
 // depends on time.
-const queuedNotice = "Queued, number "
+const queuedNotice = "Queued"
 
 // telegramTexts are the texts of messages, without notices about the queue and without pairing
 // codes.

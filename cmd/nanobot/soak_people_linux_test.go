@@ -209,7 +209,7 @@ var dropped = regexp.MustCompile(`^\d+ waiting messages? dropped\.`)
 // passing, or nothing that is known.
 func messageKind(m soakShown) string {
 	for lead, kind := range map[string]string{
-		"Queued, number ": "passing", "⏳": "passing", "I was restarted while working on this": "report", "Error (INTERRUPTED)": "report",
+		"Queued.": "passing", "⏳": "passing", "I was restarted while working on this": "report", "Error (INTERRUPTED)": "report",
 		"Stopped.": "stop", "Nothing is running.": "stop",
 	} {
 		if strings.HasPrefix(m.text, lead) {

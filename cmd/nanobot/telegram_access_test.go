@@ -210,7 +210,7 @@ func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
 	b.signal(syscall.SIGTERM)
 	b.awaitExit()
 	for _, m := range b.api.BotMessages(group)[len(sent):] {
-		if text := m.TextOrCaption(); text != "quick" && !strings.HasPrefix(text, "Queued, number ") { // which may take longer than the revocation
+		if text := m.TextOrCaption(); text != "quick" && !strings.HasPrefix(text, queuedNotice) { // which may take longer than the revocation
 			t.Errorf("after that the group is shown %q", text)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // was quicker.
 func (b *telegramBot) answers(chat int64) []string {
 	return slices.DeleteFunc(b.texts(chat), func(text string) bool {
-		return strings.HasPrefix(text, "Queued, number ") || strings.HasPrefix(text, "⏳")
+		return strings.HasPrefix(text, queuedNotice) || strings.HasPrefix(text, "⏳")
 	})
 }
 

@@ -53,7 +53,7 @@ func TestATurnThatIsBeingClaimedIsFound(t *testing.T) {
 				r.writeMessage("ann", "two", want...)
 				time.Sleep(2 * time.Second)
 				if rule == intake.Queue {
-					r.checkVisible("t1 Queued, number 1 in line.")
+					r.checkVisible("t1 Queued.")
 				}
 			})
 		})

@@ -37,6 +37,7 @@ var errStopped, errInterrupted = errors.New("stopped"), errors.New("interrupted"
 // fixture is an intake over a real store, with fakes of lanes, outbox and agents that record their
 // calls.
 type fixture struct {
+	options intake.Options
 	*intake.Intake
 	t        *testing.T
 	store    *sqlite.Store
@@ -77,7 +78,7 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
 		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
 		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
-		r.Intake = intake.New(intake.Options{
+		r.options = intake.Options{
 			Channels: map[string]channels.Channel{"net": r.net}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
 			Settings: func() intake.Settings { return r.settings },
 			AgentInfo: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
@@ -91,7 +92,8 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 			Events: func(e events.Event) { r.events = append(r.events, e) },
 			Audit:  func(a audit.Record) { r.records = append(r.records, a) },
 			Log:    zap.New(core),
-		})
+		}
+		r.Intake = intake.New(r.options)
 		ctx, cancel := context.WithCancel(t.Context())
 		var controls sync.WaitGroup
 		controls.Go(func() { r.RunControls(ctx) })
@@ -422,6 +424,7 @@ type fakeOutbox struct {
 	shown     []channels.Outgoing // transient messages
 	visible   []string            // their IDs and texts, until they are removed
 	reactions []string
+	showError error // of Show
 }
 
 func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
@@ -462,6 +465,9 @@ func (o *fakeOutbox) Show(_ context.Context, t outbox.Transient) (string, error)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.shown = append(o.shown, t.Out)
+	if o.showError != nil {
+		return "", o.showError
+	}
 	id := fmt.Sprint("t", len(o.shown))
 	o.visible = append(o.visible, id+" "+t.Out.Text)
 	return id, nil

@@ -2,8 +2,8 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +26,8 @@ const (
 	maxNotices = 20
 	// maxNoticeTries bounds the sends of a notice that the network refuses for the moment.
 	maxNoticeTries = 5
+	// maxWatched bounds the messages of an earlier run that are watched.
+	maxWatched = 1000
 )
 
 // notices are the transient messages that tell people that their messages wait. They exist in
@@ -86,18 +88,41 @@ func (n *notices) recheck(chat channels.Chat) {
 func (i *Intake) TurnBegins(chat channels.Chat) { i.notices.recheck(chat) }
 
 // announceWaiting tells the sender of a queued message that it waits: by a reaction where the
-// channel has them, else by a silent notice if the message still waits after noticeDelay.
+// channel has them, else by a silent notice if the message still waits after noticeDelay. A channel
+// that cannot edit messages could not remove the notice, so there the sender is not told.
 func (i *Intake) announceWaiting(inbound store.Inbound) {
+	if !i.notices.hasRoom(inbound.In.Chat) {
+		return
+	}
 	n := &notice{i: i, inbound: inbound}
 	task := n.run
 	if n.react(channels.Taken) {
 		task = n.awaitEnd
 	}
-	if i.notices.hasRoom(inbound.In.Chat) {
-		n.changed = i.notices.add(inbound)
-		i.notices.tasks.Go(task)
-	}
+	n.changed = i.notices.add(inbound)
+	i.notices.tasks.Go(task)
 }
+
+// watchWaiting has the reactions of the messages cleared that wait since an earlier run, if they
+// leave the queue without a turn.
+func (i *Intake) watchWaiting(ctx context.Context) error {
+	waiting, err := i.o.Store.Turns(ctx, store.TurnFilter{Outcome: string(store.Pending), Limit: maxWatched})
+	if err != nil {
+		return fmt.Errorf("read waiting messages: %w", err)
+	}
+	for _, inbound := range waiting {
+		n := &notice{i: i, inbound: inbound}
+		if _, ok := n.reactor(); ok && i.notices.hasRoom(inbound.In.Chat) {
+			n.changed = i.notices.add(inbound)
+			i.notices.tasks.Go(n.awaitEnd)
+		}
+	}
+	return nil
+}
+
+// queuedText has no number: messages before it may leave the queue, and each edit would take the
+// place of an answer in the network's rate limit.
+const queuedText = "Queued."
 
 // notice tells a person that a message waits.
 type notice struct {
@@ -116,17 +141,17 @@ func (n *notice) run(ctx context.Context) {
 		delay = noticeDelay
 	}
 	for range maxNoticeTries {
-		place := n.awaitPlace(ctx, delay)
-		if place == 0 {
+		if !n.waitsFor(ctx, delay) {
 			return
 		}
-		err := n.show(ctx, place)
+		err := n.show(ctx)
 		if err == nil {
 			break
 		}
 		n.i.o.Log.Debug("notice not shown", zap.Stringer("chat", n.inbound.In.Chat), zap.Error(err))
-		if delay = outbox.RetryAfter(err); delay == 0 {
-			break
+		var se *channels.SendError
+		if delay = outbox.RetryAfter(err); delay == 0 || errors.As(err, &se) && se.Unknown {
+			break // it may be shown, and nothing could remove a second one
 		}
 	}
 	n.awaitEnd(ctx)
@@ -136,16 +161,16 @@ func (n *notice) run(ctx context.Context) {
 // the next start of the gateway removes it.
 func (n *notice) awaitEnd(ctx context.Context) {
 	defer n.i.notices.remove(n.inbound)
-	for n.awaitPlace(ctx, noticeCheck) != 0 {
+	for n.waitsFor(ctx, noticeCheck) {
 	}
 	if ctx.Err() == nil && n.id != "" {
 		n.i.o.Outbox.Remove(store.Transient{Chat: n.inbound.In.Chat, ID: n.id, Inbound: n.inbound.ID})
 	}
 }
 
-// awaitPlace returns the message's place in the queue after the given time. It returns 0 as soon as
-// the message no longer waits, and when ctx has ended.
-func (n *notice) awaitPlace(ctx context.Context, wait time.Duration) int {
+// waitsFor reports whether the message still waits after the given time. It returns false as soon
+// as the message no longer waits, and when ctx has ended.
+func (n *notice) waitsFor(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for over := false; ; {
@@ -155,70 +180,72 @@ func (n *notice) awaitPlace(ctx context.Context, wait time.Duration) int {
 		case <-timer.C:
 			over = true
 		case <-ctx.Done():
-			return 0
+			return false
 		}
-		place, err := n.i.placeInQueue(ctx, n.inbound)
-		if err != nil && ctx.Err() == nil {
-			n.i.o.Log.Warn("queue not read for a notice", zap.Stringer("chat", n.inbound.In.Chat), zap.Error(err))
-			place = 1
-		}
+		now, found, err := n.i.o.Store.Inbound(ctx, n.inbound.ID)
 		switch {
-		case place == 0:
-			n.clearReaction(ctx)
-			return 0
-		case over:
-			return place
+		case ctx.Err() != nil:
+			return false
+		case err != nil:
+			n.i.o.Log.Warn("message not read for a notice", zap.Stringer("chat", n.inbound.In.Chat), zap.Error(err))
+		case !found || now.State != store.Pending:
+			if leftWithoutTurn(now) {
+				n.react(channels.NoReaction)
+			}
+			return false
+		}
+		if over {
+			return true
 		}
 	}
 }
 
-// placeInQueue returns the place of a message in its chat's queue, from 1; 0: it does not wait.
-func (i *Intake) placeInQueue(ctx context.Context, inbound store.Inbound) (int, error) {
-	queue, err := i.o.Store.Queue(ctx, inbound.In.Chat, maxOffered)
-	if err != nil {
-		return 0, fmt.Errorf("read queue: %w", err)
-	}
-	return 1 + slices.IndexFunc(queue, func(q store.Inbound) bool { return q.ID == inbound.ID }), nil
+// leftWithoutTurn reports whether a message that no longer waits was dropped, or was read by the
+// turn of another message. A turn shows its end as a reaction itself.
+func leftWithoutTurn(inbound store.Inbound) bool {
+	return inbound.State == store.Dead || inbound.State == store.Done && inbound.Attempt == 0
 }
 
 // show sends the notice.
-func (n *notice) show(ctx context.Context, place int) error {
+func (n *notice) show(ctx context.Context) error {
 	in := n.inbound.In
 	ch := n.i.o.Channels[in.Chat.Channel]
 	if _, ok := ch.(channels.Editor); !ok { // the notice could not be removed
 		return nil
 	}
 	parts, err := ch.Plan(channels.Message{
-		Chat: in.Chat, Kind: channels.Progress, Text: fmt.Sprintf("Queued, number %d in line.", place), ReplyTo: in.ID,
+		Chat: in.Chat, Kind: channels.Progress, Text: queuedText, ReplyTo: in.ID,
 		Buttons:      []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", n.inbound.ID)}},
 		Notification: channels.Notification{Silent: true},
 	})
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	n.id, err = n.i.o.Outbox.Show(ctx, outbox.Transient{Inbound: n.inbound.ID, Out: parts[0]})
+	n.id, err = n.i.o.Outbox.Show(ctx, outbox.Transient{Inbound: n.inbound.ID, Out: parts[0], Repeat: true})
 	return err
 }
 
 // react shows a reaction to the message. It reports false if the channel does not use reactions in
 // the chat.
 func (n *notice) react(reaction channels.Reaction) bool {
-	in := n.inbound.In
-	r, ok := n.i.o.Channels[in.Chat.Channel].(channels.Reactor)
-	if !ok || in.ID == "" || !r.Reacts(in.Chat) {
-		return false
+	_, ok := n.reactor()
+	if ok {
+		n.i.o.Outbox.React(n.inbound.In.Chat, n.inbound.In.ID, reaction)
 	}
-	n.i.o.Outbox.React(in.Chat, in.ID, reaction)
-	return true
+	return ok
 }
 
-// clearReaction removes the reaction of a message that has left the queue without a turn.
-func (n *notice) clearReaction(ctx context.Context) {
-	now, found, err := n.i.o.Store.Inbound(ctx, n.inbound.ID)
-	if err == nil && found && now.State == store.Dead {
-		n.react(channels.NoReaction)
-	}
+// reactor returns the channel of the message, if it uses reactions in the chat.
+func (n *notice) reactor() (channels.Reactor, bool) {
+	in := n.inbound.In
+	r, ok := n.i.o.Channels[in.Chat.Channel].(channels.Reactor)
+	return r, ok && in.ID != "" && in.Press == "" && r.Reacts(in.Chat)
 }
 
 // RunNotices shows the notices of waiting messages until ctx ends.
-func (i *Intake) RunNotices(ctx context.Context) { i.notices.tasks.Run(ctx) }
+func (i *Intake) RunNotices(ctx context.Context) {
+	if err := i.watchWaiting(ctx); err != nil && ctx.Err() == nil {
+		i.o.Log.Warn("reactions of an earlier run may stay", zap.Error(err))
+	}
+	i.notices.tasks.Run(ctx)
+}

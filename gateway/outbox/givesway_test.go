@@ -1,0 +1,98 @@
+package outbox_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+)
+
+// refuseGivingWay refuses the messages that give way for some time.
+func refuseGivingWay(d time.Duration) *fakeChannel {
+	until := time.Now().Add(d)
+	return &fakeChannel{call: func(_ int, o channels.Outgoing) error {
+		if o.GivesWay && time.Now().Before(until) {
+			return &channels.SendError{Err: errors.New("busy"), After: d}
+		}
+		return nil
+	}}
+}
+
+// postDone posts a message that gives way.
+func postDone(t *testing.T, o *outbox.Outbox) {
+	t.Helper()
+	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "done"}, GivesWay: true}
+	if err := o.Post(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMessageThatGivesWayIsLeftOutIfANewerOneWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refuseGivingWay(time.Hour)
+		s := openStore(t)
+		o := newOutbox(s, n, nil)
+		stop := runOutbox(t, o)
+		postDone(t, o)
+		time.Sleep(time.Minute)
+		began := time.Now()
+		postText(t, o, ann, "the answer")
+		synctest.Wait()
+		o.Idle(t.Context())
+		left, err := s.Undelivered(t.Context(), ann, 9)
+		if got := n.texts(); got != "[done the answer]" || time.Since(began) > 0 || len(left) > 0 || err != nil {
+			t.Errorf("sent %s after %s, left is %+v (%v)", got, time.Since(began), left, err)
+		}
+		stop()
+	})
+}
+
+func TestSilentMessagesOvertakeAMessageThatGivesWayAndItIsStillSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refuseGivingWay(time.Hour)
+		o := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, o)
+		postDone(t, o)
+		time.Sleep(time.Minute)
+		for _, text := range []string{"a", "b"} {
+			m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: text, Notification: channels.Notification{Silent: true}}}
+			if err := o.Post(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if got := n.texts(); got != "[done a b]" {
+			t.Errorf("sent %s", got)
+		}
+		time.Sleep(2 * time.Hour)
+		stop()
+		if got := n.texts(); got != "[done a b done]" {
+			t.Errorf("sent %s", got)
+		}
+	})
+}
+
+func TestAChatWithNothingButAMessageThatGivesWayIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refuseGivingWay(time.Hour)
+		o := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, o)
+		postDone(t, o)
+		synctest.Wait()
+		if !o.Empty(t.Context(), ann) {
+			t.Error("the chat is busy")
+		}
+		n.call = func(int, channels.Outgoing) error {
+			return &channels.SendError{Err: errors.New("busy"), After: time.Minute}
+		}
+		postText(t, o, ann, "the answer")
+		synctest.Wait()
+		if o.Empty(t.Context(), ann) {
+			t.Error("the chat with a waiting answer is empty")
+		}
+		stop()
+	})
+}

@@ -1,0 +1,117 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+)
+
+const (
+	// removeTimeout is how long the removal of a message is tried. After that the next start
+	// removes it.
+	removeTimeout = 24 * time.Hour
+	// maxRemovePause bounds the wait between tries, unless the network says how long to wait.
+	maxRemovePause = 30 * time.Second
+)
+
+// Remove removes a transient message in the background, once the messages that wait to be sent to
+// its chat are sent: they may replace it.
+func (o *Outbox) Remove(b store.Transient) { o.EndBoard(EndedBoard{Board: b}) }
+
+// messageID names a message on a network.
+type messageID struct {
+	chat channels.Chat
+	id   string
+}
+
+// beginRemoval records that a message is being removed. It reports false if it is already.
+func (o *Outbox) beginRemoval(id messageID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.removing[id] {
+		return false
+	}
+	o.removing[id] = true
+	return true
+}
+
+func (o *Outbox) endRemoval(id messageID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.removing, id)
+}
+
+// removeWhenSent removes a message once the answers of its chat are sent. It is the only way in
+// which the outbox removes messages. It reports whether the store's record of the message is no
+// longer needed: the message is gone, cannot be removed, or has to stay. Otherwise the next start
+// removes it.
+func (o *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor, b store.Transient) bool {
+	newest, ok := o.awaitAnswersSent(ctx, task, b.Chat)
+	if !ok {
+		return false
+	}
+	// If the delivery that was to replace it has failed, it is all that the chat has of an answer.
+	unreplaced := func(p store.Delivery) bool { return p.Out.Replace == b.ID && p.State != store.Pending }
+	if slices.ContainsFunc(newest, unreplaced) {
+		return true
+	}
+	err := tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, b.Chat, b.ID) })
+	var se *channels.SendError
+	permanent := errors.As(err, &se) && se.Permanent
+	if err != nil && (permanent || ctx.Err() == nil) {
+		o.o.Log.Warn("transient message not removed", zap.Stringer("chat", b.Chat), zap.Error(err))
+	}
+	return err == nil || permanent
+}
+
+// awaitAnswersSent waits until no message waits to be sent to a chat, except for one that gives
+// way. It returns the newest deliveries that failed, and false when ctx ends.
+func (o *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask, chat channels.Chat) (newest []store.Delivery, ok bool) {
+	o.setAwaitsAnswers(task, chat, true)
+	defer o.setAwaitsAnswers(task, chat, false)
+	for {
+		o.await(ctx, func() bool { return !o.isBusy(chat) })
+		if newest, ok = o.lookAtChat(ctx, chat); ok && ctx.Err() == nil {
+			return newest, true
+		}
+		// The store cannot be read, the chat is left on disk for now, or a message came just now.
+		if !retry.Sleep(ctx, firstBackoff) {
+			return nil, false
+		}
+	}
+}
+
+func (o *Outbox) setAwaitsAnswers(task *backgroundTask, chat channels.Chat, awaits bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	task.awaitsAnswers, task.chat = awaits, chat
+	o.changed.Broadcast()
+}
+
+// tryUntil makes a network call until it succeeds, is refused permanently or limit has passed.
+func tryUntil(ctx context.Context, limit time.Duration, call func(ctx context.Context) error) error {
+	until := time.Now().Add(limit)
+	for pause := firstBackoff; ; pause = min(2*pause, maxRemovePause) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
+		err := call(callCtx)
+		cancel()
+		var se *channels.SendError
+		if err == nil || errors.As(err, &se) && se.Permanent {
+			return err
+		}
+		wait := max(RetryAfter(err), pause)
+		if time.Now().Add(wait).After(until) || !retry.Sleep(ctx, wait) {
+			return err
+		}
+	}
+}

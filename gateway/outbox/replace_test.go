@@ -1,0 +1,141 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+// refusedReplacer is a channel whose network refuses every edit for good.
+type refusedReplacer struct{ *busyReplacer }
+
+func (refusedReplacer) Replace(context.Context, string, channels.Outgoing) (channels.Receipt, error) {
+	return channels.Receipt{}, &channels.SendError{Err: errors.New("no edits"), Permanent: true}
+}
+
+func TestAStreamedTextStaysIfItsReplacementIsRefusedForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refusedReplacer{&busyReplacer{fakeChannel: &fakeChannel{call: func(_ int, o channels.Outgoing) error {
+			if o.Transient {
+				return nil
+			}
+			return &channels.SendError{Err: errors.New("forbidden"), Permanent: true}
+		}}}}
+		s := openStore(t)
+		got, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inbound := got.Inbound.ID
+		o := newChannelOutbox(s, n)
+		stop := runOutbox(t, o)
+		id, err := o.Show(t.Context(), outbox.Transient{Inbound: inbound, Out: channels.Outgoing{Chat: ann, Text: "the ans"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &outbox.Message{
+			Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []outbox.Shown{{ID: id}}, Inbound: inbound, Sequence: 1,
+		}
+		if err := o.Post(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := o.RemoveLeft(t.Context(), inbound, []string{id}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		stop()
+		restart(t, s, n)
+		if got := n.texts(); got != "[the ans the answer]" || len(n.removed) > 0 {
+			t.Errorf("sent %s, removed %q", got, n.removed)
+		}
+	})
+}
+
+// A crash came before the record of the replaced message was dropped.
+func TestANextStartDoesNotRemoveAMessageWhoseReplacementFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		first, claimed, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi", Replace: "m1"}}, Claim: true})
+		if err != nil || !claimed {
+			t.Fatal(claimed, err)
+		}
+		if _, err := s.Settle(t.Context(), first.ID, store.Settlement{State: store.Failed, Reason: "forbidden"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"m1", "m2"} {
+			if err := s.AddTransient(t.Context(), store.Transient{Chat: ann, ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := &busyReplacer{fakeChannel: &fakeChannel{}}
+		restart(t, s, n)
+		if got := fmt.Sprint(n.removed); got != "[m2]" {
+			t.Errorf("removed %s", got)
+		}
+		if left, err := s.Transients(t.Context()); err != nil || len(left) > 0 {
+			t.Errorf("recorded are %v, %v", left, err)
+		}
+	})
+}
+
+// restart starts an outbox and ends it, as a gateway does.
+func restart(t *testing.T, s *sqlite.Store, n channels.Channel) {
+	t.Helper()
+	left, err := s.Transients(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newChannelOutbox(s, n)
+	stop := runOutbox(t, o)
+	if err := o.Recover(t.Context(), store.Adopted{Transients: left}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Minute)
+	stop()
+}
+
+// slowClaims is a store that calls claimed after a delivery was claimed, before the outbox knows.
+type slowClaims struct {
+	*sqlite.Store
+	claimed func()
+}
+
+func (s slowClaims) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
+	p, claimed, err := s.Store.Enqueue(ctx, l)
+	if claimed {
+		s.claimed()
+	}
+	return p, claimed, err
+}
+
+func TestAMessageIsNotRemovedBeforeAClaimedDeliveryIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &busyReplacer{fakeChannel: &fakeChannel{}}
+		s := slowClaims{Store: openStore(t)}
+		var o *outbox.Outbox
+		s.claimed = func() {
+			o.Remove(store.Transient{Chat: ann, ID: "m1"})
+			time.Sleep(time.Minute)
+			if len(n.removed) > 0 || o.Empty(t.Context(), ann) {
+				t.Errorf("removed %q before the answer was sent", n.removed)
+			}
+		}
+		o = newChannelOutbox(s, n)
+		stop := runOutbox(t, o)
+		postText(t, o, ann, "the answer")
+		time.Sleep(time.Minute)
+		stop()
+		if n.texts() != "[the answer]" || fmt.Sprint(n.removed) != "[m1]" {
+			t.Errorf("sent %s, removed %q", n.texts(), n.removed)
+		}
+	})
+}
