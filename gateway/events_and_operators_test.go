@@ -126,6 +126,23 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	}
 }
 
+func TestAnOperatorsStopIsDurableBeforeTheAgentEnds(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t, `trap '' TERM INT; touch up; `+waitForFileScript("go"))
+	r.start()
+	r.net.UserWrites("1", "u", "one")
+	r.awaitFile("up")
+	if err := r.gw.Stop(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	now, _, err := r.store.Inbound(t.Context(), 1)
+	if err != nil || now.Outcome.Status != "stopped" {
+		t.Errorf("the message is %s %q, %v", now.State, now.Outcome.Status, err)
+	}
+	r.touchFile("go")
+	r.awaitText("1", "Stopped.")
+}
+
 func TestTheHealthCheckNamesProblems(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, waitForFileScript("go"))

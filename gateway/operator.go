@@ -40,6 +40,9 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 	g.lanes.AwaitClaim() // the message may have been claimed since it was read
 	for _, t := range g.lanes.RunningTurns() {
 		if t.Inbound().ID == inbound && !t.AgentEnded() {
+			if err := g.o.Store.MarkStopped(ctx, i.In.Chat, inbound); err != nil {
+				return fmt.Errorf("stop turn %d: %w", inbound, err)
+			}
 			t.Cancel(turn.ErrStopped)
 			return nil
 		}

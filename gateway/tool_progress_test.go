@@ -1,8 +1,13 @@
 package gateway_test
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
 )
 
 func TestTheProgressOfAToolIsShownBelowTheChecklistOfARun(t *testing.T) {
@@ -22,4 +27,44 @@ func TestTheProgressOfAToolIsShownBelowTheChecklistOfARun(t *testing.T) {
 	}
 	r.touchFile("go")
 	r.awaitReport("1", "The run is complete.")
+}
+
+// ringingChannel records which texts notify people.
+type ringingChannel struct {
+	*gatewaytest.Channel
+	mu    sync.Mutex
+	rings map[string]bool
+}
+
+func (c *ringingChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	c.mu.Lock()
+	c.rings[o.Text] = !o.Silent
+	c.mu.Unlock()
+	return c.Channel.Send(ctx, o)
+}
+
+func TestAMessageOfAToolNotifiesPeopleOnlyBetweenTurns(t *testing.T) {
+	t.Parallel()
+	r := newRunbookFixture(t, "touch begun; "+waitForFileScript("go"), nil)
+	ch := &ringingChannel{rings: map[string]bool{}}
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+		ch.Channel = c
+		return ch
+	}
+	r.start()
+	r.net.UserWrites("1", "ann", "hello")
+	r.awaitFile("begun")
+	c := r.connectTools()
+	for _, text := range []string{"during", "between"} {
+		if got := c.callForJSON("send_message", map[string]any{"text": text}); !strings.Contains(got, `"sent":true`) {
+			t.Fatalf("the agent was told %s", got)
+		}
+		r.awaitText("1", text)
+		r.touchFile("go")
+		r.awaitIdle("1")
+	}
+	if ch.mu.Lock(); ch.rings["during"] || !ch.rings["between"] {
+		t.Errorf("people are notified of %v", ch.rings)
+	}
+	ch.mu.Unlock()
 }

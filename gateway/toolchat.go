@@ -40,7 +40,8 @@ var _ tools.Chat = (*toolChat)(nil)
 // Name returns channel:id.
 func (c *toolChat) Name() string { return c.chat.String() }
 
-// Send posts a message.
+// Send posts a message. During a turn it notifies nobody, since the last message of the turn will;
+// between turns it does.
 func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 	last, err := c.g.checkAccess(ctx, c.chat)
 	if err != nil {
@@ -55,7 +56,9 @@ func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 	}
 	defer terminal.CloseMedia(files)
 	f := terminal.Frame{Kind: terminal.Message, Text: terminal.Clean(messageText(m)), Checked: files}
-	if err := c.emit(f); !errors.Is(err, turn.ErrNotRunning) {
+	during := f
+	during.Silent = true
+	if err := c.emit(during); !errors.Is(err, turn.ErrNotRunning) {
 		return err
 	}
 	out := &outbox.Message{Message: turn.FrameMessage(f), About: last}

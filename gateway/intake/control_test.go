@@ -88,6 +88,7 @@ func TestACommandOfTheProtocolIsCarriedOutOnceAndSettled(t *testing.T) {
 		in := r.message("ann", " /KEY  Up Enter")
 		r.receiveInBackground(in)
 		r.awaitAndCheck("ann", "Pressed.")
+		r.checkEqual("the reply is silent", r.outbox.posted[0].silent, true)
 		r.receiveInBackground(in) // delivered again
 		r.awaitAndCheck("ann")
 		r.checkEqual("carried out", r.agents.done, []string{`net:ann key "Up Enter"`})

@@ -435,7 +435,7 @@ func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.woken[m.Chat] = true
-	p := postedReply{screen: m.Screen}
+	p := postedReply{screen: m.Screen, silent: m.Silent}
 	for _, f := range m.Media {
 		content, err := io.ReadAll(f.Open)
 		if err != nil {
@@ -451,6 +451,7 @@ func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
 // postedReply has the fields of a message besides its text.
 type postedReply struct {
 	screen *channels.Screen
+	silent bool
 	files  []string
 	paths  []string
 }

@@ -192,6 +192,9 @@ type Inbox interface {
 	// given ID, and returns their number. If all are cancelled, the status of the running one is
 	// stopped until it is finished.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
+	// MarkStopped sets the status of a running inbound message to stopped until it is finished, so
+	// that it does not run again after a crash.
+	MarkStopped(ctx context.Context, chat channels.Chat, id int64) error
 	// Queue returns up to n pending inbound messages of a chat, in the order of their turns.
 	Queue(ctx context.Context, chat channels.Chat, n int) ([]Inbound, error)
 	// SettlePending ends a pending inbound message as Done without a turn, because the running turn

@@ -43,5 +43,8 @@ type Questions interface {
 	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired,
 	// oldest first.
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]Question, error)
+	// UnansweredQuestions returns the questions of an inbound message, which is one of the chat,
+	// that were neither answered nor withdrawn, also expired ones, oldest first.
+	UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]Question, error)
 	Question(ctx context.Context, id string) (Question, bool, error)
 }

@@ -125,25 +125,20 @@ func (t *Turn) closeUnanswered(untilKilled context.Context, id string, why error
 		t.log.Warn("question not closed", zap.Error(err))
 	case q.Answer != nil:
 		return givenAnswer(q), nil
-	case withdrawn:
+	case withdrawn || q.Expired: // which the store may have closed in the same moment
 		t.stage.o.Outbox.ShowOutcome(q, outbox.NoAnswer)
 	}
 	return terminal.Answer{}, why
 }
 
-// openQuestions returns the open questions of an inbound message, which an earlier attempt may have
-// left.
-func (s *Stage) openQuestions(ctx context.Context, inbound store.Inbound) (open []store.Question) {
-	all, err := s.o.Store.OpenQuestions(ctx, inbound.In.Chat)
+// unansweredQuestions returns the questions that an earlier attempt of a turn may have left. Those
+// that have expired since, for example while the gateway was not running, are among them.
+func (s *Stage) unansweredQuestions(ctx context.Context, inbound store.Inbound) []store.Question {
+	left, err := s.o.Store.UnansweredQuestions(ctx, inbound.In.Chat, inbound.ID)
 	if err != nil {
-		s.o.Log.Warn("open questions not read", zap.Int64("run", inbound.ID), zap.Error(err))
+		s.o.Log.Warn("unanswered questions not read", zap.Int64("run", inbound.ID), zap.Error(err))
 	}
-	for _, q := range all {
-		if q.Inbound == inbound.ID {
-			open = append(open, q)
-		}
-	}
-	return open
+	return left
 }
 
 // removeButtons shows that questions which ended with their turn were not answered.

@@ -99,7 +99,7 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 			return err
 		}
 	}
-	open := s.openQuestions(ctx, inbound)
+	open := s.unansweredQuestions(ctx, inbound)
 	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
 	if err == nil {
 		s.react(inbound.In, reaction)
@@ -121,7 +121,7 @@ func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, e
 			return false, err
 		}
 	}
-	open := s.openQuestions(ctx, inbound)
+	open := s.unansweredQuestions(ctx, inbound)
 	if _, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked}); err == nil {
 		s.react(inbound.In, channels.NoReaction)
 		s.removeButtons(open)

@@ -29,7 +29,7 @@ type Store interface {
 	Remember(ctx context.Context, chat channels.Chat, key, value string) error
 	SaveDetails(ctx context.Context, inbound int64, text string) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
-	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
+	UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
 	// Requeue and Dismiss are used for turns that an earlier run of the gateway has left.

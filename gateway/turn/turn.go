@@ -340,7 +340,7 @@ func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o st
 	t.reactToEnd(state, o.Status)
 	var left []store.Question // by an attempt before a crash; this one has closed its own
 	if t.inbound.Attempt > 1 {
-		left = t.stage.openQuestions(ctx, t.inbound)
+		left = t.stage.unansweredQuestions(ctx, t.inbound)
 	}
 	defer t.stage.o.Events.Report(events.Event{Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Agent: t.agent, Status: o.Status, Took: took})
 	_ = retry.Until(untilKilled, func() error { // otherwise the turn stays running on disk, for the next start to find

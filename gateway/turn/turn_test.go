@@ -44,7 +44,7 @@ type fakeStore struct {
 	process store.Process // that was recorded last
 	fail    func(method string) error
 
-	questions []store.Question // that are open
+	questions []store.Question // without an answer
 }
 
 func (d *fakeStore) failure(method string) error {
@@ -104,8 +104,13 @@ func (d *fakeStore) Withdraw(context.Context, string) (bool, error) { return fal
 
 func (d *fakeStore) Dismiss(context.Context, store.Person) error { return nil }
 
-func (d *fakeStore) OpenQuestions(context.Context, channels.Chat) ([]store.Question, error) {
-	return d.questions, nil
+func (d *fakeStore) UnansweredQuestions(_ context.Context, _ channels.Chat, inbound int64) (left []store.Question, _ error) {
+	for _, q := range d.questions {
+		if q.Inbound == inbound {
+			left = append(left, q)
+		}
+	}
+	return left, nil
 }
 
 // checkRunning refuses an inbound message that is not running.

@@ -304,6 +304,11 @@ func (t *tx) cancelPending(chat string, id int64, now time.Time) (int, error) {
 	return n, t.updateLine(chat)
 }
 
+// MarkStopped records that a running inbound message was stopped.
+func (s *Store) MarkStopped(ctx context.Context, chat channels.Chat, id int64) error {
+	return s.change(ctx, fmt.Sprintf("mark inbound message %d as stopped", id), func(t *tx) error { return t.markStopped(chat.String(), id) })
+}
+
 // markStopped records that the running inbound message of a chat was stopped, whichever it is or
 // only the one with the given ID, so that it does not run again after a crash.
 func (t *tx) markStopped(chat string, id int64) error {

@@ -86,6 +86,14 @@ func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.
 	return open, wrapError("read the open questions of %s", err, chat)
 }
 
+// UnansweredQuestions returns the questions of an inbound message without an answer. An expired
+// question that Prune has closed was closed at the time when it expired.
+func (s *Store) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error) {
+	left, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL
+		AND (q.closed = 0 OR q.closed = q.expires) ORDER BY q.seq`, chat.String(), inbound)
+	return left, wrapError("read the unanswered questions of inbound message %d", err, inbound)
+}
+
 // Question returns one question.
 func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
 	q, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+"WHERE q.id = ?", id)

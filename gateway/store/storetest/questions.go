@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,30 @@ var questionTests = []contractTest{
 		b.equal("answered", b.answerQuestion("q", "yes", "7"), false)
 		b.equal("closed", []bool{b.question("q").Closed, b.question("answered").Closed}, "[true true]")
 		b.equal("the answer that was given", *b.question("answered").Answer, "yes")
+	}},
+	{"the unanswered questions of an inbound message are those without an answer, also expired ones", func(b *fixture) {
+		for id, q := range map[string]store.Question{"other": {Inbound: 2}, "open": {Inbound: 1}, "expired": {Inbound: 1, Within: time.Minute}} {
+			q.ID, q.Chat = id, ann
+			b.noError(b.Ask(ctx, q, store.Outbound{}))
+		}
+		for _, id := range []string{"answered", "withdrawn"} {
+			b.noError(b.Ask(ctx, store.Question{ID: id, Inbound: 1, Chat: ann, Within: time.Minute}, store.Outbound{}))
+		}
+		b.answerQuestion("answered", "yes", "7")
+		_, err := b.Withdraw(ctx, "withdrawn")
+		b.noError(err)
+		b.advance(2 * time.Minute)
+		for range 2 {
+			left, err := b.UnansweredQuestions(ctx, ann, 1)
+			b.noError(err)
+			var ids []string
+			for _, q := range left {
+				ids = append(ids, q.ID)
+			}
+			slices.Sort(ids)
+			b.equal("unanswered", ids, "[expired open]")
+			b.noError(b.Prune(ctx, store.Retention{Age: time.Hour})) // closes expired questions
+		}
 	}},
 	{"an expired question can be withdrawn", func(b *fixture) {
 		b.noError(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Within: time.Minute}, store.Outbound{}))
