@@ -23,13 +23,13 @@ const (
 // Repeatable reports that Send is idempotent per Key.
 func (c *Channel) Repeatable() bool { return true }
 
-// Send stores a message and sends it to all watchers. Drafts, and progress without a key, are
-// transient.
+// Send stores a message and sends it to all watchers. Drafts, and progress that is transient or has
+// no key, are not stored.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, err
 	}
-	if o.Kind == channels.Draft || o.Kind == channels.Progress && o.Key == "" && len(o.Media) == 0 {
+	if o.Kind == channels.Draft || o.Kind == channels.Progress && (o.Transient || o.Key == "") && len(o.Media) == 0 {
 		id := newID()
 		return channels.Receipt{ID: id}, c.showTransient(ctx, id, o)
 	}
