@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"slices"
 	"testing"
 
 	"go.uber.org/zap/zapcore"
@@ -28,16 +29,18 @@ func TestTextIsShownInTheConfiguredFormat(t *testing.T) {
 		{"Markdown with stderr", "plain", "", "printf -- '- a\\n- b\\n'; " + traceback, []terminal.Format{terminal.FormatMarkdown}},
 		{"frames are Markdown", "rich", "", frame(object{"type": "message", "text": "a  b"}) + "echo 'c  d'", []terminal.Format{terminal.FormatMarkdown, terminal.FormatMarkdown}},
 		{"unless it is configured", "rich", "auto", frame(object{"type": "message", "text": "a  b"}) + "echo c", []terminal.Format{terminal.FormatCode, terminal.FormatText}},
+		{"deltas", "rich", "code", frame(object{"type": "delta", "text": "a"}) + frame(object{"type": "delta", "text": "b"}), []terminal.Format{terminal.FormatCode}},
 		{"errors", "rich", "text", frame(object{"type": "error", "text": "__init__"}), []terminal.Format{terminal.FormatText}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newTurnFixture(t, tc.protocol, tc.script)
 			b.opts.Config.Format = tc.format
 			b.run()
-			if len(b.frames) != len(tc.want) {
-				t.Fatalf("got frames %+v", b.frames)
+			frames := slices.DeleteFunc(b.frames, func(f terminal.Frame) bool { return f.Kind == terminal.Partial })
+			if len(frames) != len(tc.want) {
+				t.Fatalf("got frames %+v", frames)
 			}
-			for i, f := range b.frames {
+			for i, f := range frames {
 				if f.Format != tc.want[i] {
 					t.Errorf("%q is shown as %q, want %q", f.Text, f.Format, tc.want[i])
 				}

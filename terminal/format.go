@@ -61,7 +61,7 @@ func DetectFormat(text string) Format {
 const examinedBytes = 64 << 10
 
 var (
-	diffHunk   = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
+	diffHunk   = regexp.MustCompile(`^@@+ (-\d+(,\d+)? )+\+\d+(,\d+)? @@+`)
 	codeFence  = regexp.MustCompile("^ {0,3}```[^`]*$")
 	tildeFence = regexp.MustCompile(`^ {0,3}~~~`)
 	tableRule  = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)

@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"flag"
+	"os"
+	"strings"
 	"testing"
 
 	"nanobot/channels"
@@ -25,4 +27,16 @@ func TestRenderingsOfOutputsOfPrograms(t *testing.T) {
 		Channel: newFixture(t).ch, Chat: channels.Chat{Channel: web.Name, ID: "web-test"}, Update: *update,
 		Shown: func(o channels.Outgoing) string { return web.RenderOutgoing(o) },
 	})
+}
+
+func TestTheStyleSheetKeepsTheWhiteSpaceOfALiteralText(t *testing.T) {
+	t.Parallel()
+	css, err := os.ReadFile("page/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := web.RenderOutgoing(channels.Outgoing{Text: "a  b\n  c", Format: channels.Literal})
+	if want := `<p class="plain">a  b<br>  c</p>`; got != want || !strings.Contains(string(css), ".plain { white-space: pre-wrap }") {
+		t.Errorf("got %s, and the style sheet may not keep its white space", got)
+	}
 }
