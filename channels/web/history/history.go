@@ -38,9 +38,9 @@ type Event struct {
 	Owner string // owner of the chat
 	// ChatTitle is the title of the chat when the event was read.
 	ChatTitle string
-	Type  string
-	ID    string // ID of the message; for other events, of the message that they change
-	Time  time.Time
+	Type      string
+	ID        string // ID of the message; for other events, of the message that they change
+	Time      time.Time
 	// Pressed is the data of the pressed button under this message, or "".
 	Pressed string
 	// Message is the inserted message of an event of the type Inserted; nil if it was deleted.
