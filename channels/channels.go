@@ -45,6 +45,8 @@ type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Username string `json:"username,omitempty"`
+	// Language is the BCP 47 tag of the language that the network reports for the user; "": unknown.
+	Language string `json:"language,omitempty"`
 }
 
 // Incoming is one message from a user.
@@ -168,6 +170,9 @@ type Message struct {
 	// call and is shortened if it does not fit. A channel that cannot fold text shows a button
 	// instead, with DetailsPress as its data.
 	Details, DetailsPress string
+	// Language is the BCP 47 tag of the language in which the channel adds its own words; "":
+	// unknown.
+	Language string
 	Notification
 }
 
@@ -223,6 +228,8 @@ type Outgoing struct {
 	// if the network's rate limit has no room for it and for an answer, Send and Edit return a
 	// *SendError with After at once, and the gateway renders it again later.
 	Transient bool `json:"-"`
+	// Language is that of the message.
+	Language string `json:"language,omitempty"`
 	// Form is private data of the channel that planned the call, such as entities or a method name.
 	Form []byte `json:"form,omitempty"`
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+
+	"nanobot/internal/words"
 )
 
 // These are all the optional interfaces of a channel. The gateway and the program find them by type
@@ -162,11 +164,28 @@ type HealthReporter interface {
 // Command is a slash command in a channel's menu.
 type Command struct {
 	Name, Help string
+	// HelpIn has Help by language, such as "de"; nil: it is not translated.
+	HelpIn map[string]string
 	// Args says that people may write arguments after the command.
 	Args bool
 	// Private says that only the person who uses the command sees the answer, where the network can
 	// do that. The gateway also sets Notification.Private of the answer.
 	Private bool
+}
+
+// HelpFor returns the description of the command in a language of HelpIn, else Help.
+func (c Command) HelpFor(language string) string {
+	if help, ok := c.HelpIn[language]; ok {
+		return help
+	}
+	return c.Help
+}
+
+// WordsUser is a channel that adds words of its own to messages.
+type WordsUser interface {
+	// SetWords sets the catalogue of the words. The gateway calls it once, before any other method.
+	// A channel without a catalogue uses a nil one.
+	SetWords(c *words.Catalogue)
 }
 
 // Menu is a channel that can show a menu of commands in every chat.

@@ -26,6 +26,7 @@ import (
 	"nanobot/gateway/runbook/chatrun"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -44,6 +45,7 @@ type Settings struct {
 	AtMostOnce    bool // do not repeat a send with an unknown outcome
 	DrainTimeout  time.Duration
 	Runbooks      Runbooks
+	Words         words.Settings
 }
 
 // Runbooks are the settings of runbooks.
@@ -103,6 +105,7 @@ type Gateway struct {
 	outbox   *outbox.Outbox
 	runbooks *chatrun.Runbooks
 	rates    toolRates
+	words    *words.Catalogue
 
 	mu         sync.Mutex
 	health     map[string]ChannelHealth
@@ -118,12 +121,15 @@ func New(o Options) *Gateway {
 		o.AbandonAfter = 15 * time.Second
 	}
 	g := &Gateway{
-		o: o, rates: newToolRates(),
+		o: o, rates: newToolRates(), words: words.New(o.Settings.Words),
 		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
 	}
 	for name, ch := range o.Channels {
 		if r, ok := ch.(channels.MemoryUser); ok {
 			r.SetMemory(channelMemory{o.Store, name})
+		}
+		if u, ok := ch.(channels.WordsUser); ok {
+			u.SetWords(g.words)
 		}
 	}
 	g.outbox = outbox.New(outbox.Options{
@@ -154,7 +160,7 @@ func New(o Options) *Gateway {
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
 		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
-		Runbooks: g.runbooks, NoticeDelay: o.NoticeDelay,
+		Runbooks: g.runbooks, NoticeDelay: o.NoticeDelay, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	g.Reload(o.Settings)
@@ -164,6 +170,7 @@ func New(o Options) *Gateway {
 // Reload changes the settings. Running turns keep the settings that they started with; at the end
 // of the last one, their runners are closed. Only one goroutine may call it.
 func (g *Gateway) Reload(s Settings) {
+	g.words.Reload(s.Words)
 	g.settings.Store(&appliedSettings{s, intakeSettings(s)}) // before a runner is closed, so that nobody can find a closed one
 	g.turns.Reload(turnSettings(s))
 	g.intake.RecheckAccess()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"nanobot/internal/words"
 	"nanobot/terminal/screen"
 )
 
@@ -26,8 +27,9 @@ type Screen = screen.Snapshot
 // ControlRequest is a message that a Controller acts on.
 type ControlRequest struct {
 	Chat    string
-	Command string // without the slash; "": text that is no command
-	Args    string // what follows the command, or the text
+	Command string      // without the slash; "": text that is no command
+	Args    string      // what follows the command, or the text
+	Words   words.Words // for the reply
 }
 
 // ControlReply is the reply to a command. The zero value sends nothing.

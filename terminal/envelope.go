@@ -48,6 +48,7 @@ type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Username string `json:"username,omitempty"`
+	Language string `json:"language,omitempty"` // a BCP 47 tag; "": unknown
 }
 
 // Quote is the message to which the user replied, or the passage of it that the user quoted.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal/process"
 	"nanobot/terminal/screen"
 )
@@ -92,6 +93,8 @@ type Turn struct {
 	Injections <-chan Injection
 	// PassMedia says whether injections include their files.
 	PassMedia bool
+	// Words are the words for the person.
+	Words words.Words
 	// Final configures the final response.
 	Final FinalOptions
 	// OnAllExited, if not nil, is called by ReadLines and ReadLinesInteractive when no process of
@@ -150,6 +153,8 @@ type AgentInfo struct {
 type Command struct {
 	Name string `json:"name"`
 	Help string `json:"help,omitempty"`
+	// HelpKey is the text in the catalogue that is shown instead of Help; "": none.
+	HelpKey words.Key `json:"help_key,omitempty"`
 }
 
 // Input is the standard input of a launched command.

@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 const (
@@ -55,7 +56,7 @@ func (i *Intake) checkRate(in channels.Incoming, isCommand, stops bool) (refusal
 		return "", true
 	}
 	i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
-	return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", limit), false
+	return i.words(in).Text(words.TooManyMessages, limit), false
 }
 
 // refuseOutsider refuses a message of a person without access, and offers a pairing code if they
@@ -63,12 +64,11 @@ func (i *Intake) checkRate(in channels.Incoming, isCommand, stops bool) (refusal
 func (i *Intake) refuseOutsider(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
 	silent := channels.Notification{Silent: true}
-	coded, err := i.planAnswer(in, channels.Message{Notification: silent, Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is valid for %d minutes.",
-		code, int(CodeLifetime.Minutes()))})
+	coded, err := i.planAnswer(in, channels.Message{Notification: silent, Text: i.words(in).Text(words.PairingCode, code, int(CodeLifetime.Minutes()))})
 	if err != nil {
 		return false, err
 	}
-	later, err := i.planAnswer(in, channels.Message{Notification: silent, Text: "This bot is private, and too many people are asking to be let in. Please try again in an hour."})
+	later, err := i.planAnswer(in, channels.Message{Notification: silent, Text: i.words(in).Text(words.PairingLater)})
 	if err != nil {
 		return false, err
 	}

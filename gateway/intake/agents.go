@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // cmdAgent is available only with several agents. Otherwise /agent is passed to the agent, like all
@@ -31,31 +31,31 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 	case wanted == "":
 		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == now })
 		if len(others) == 0 {
-			return fmt.Sprintf("You are talking to %s, the only agent.", now), nil
+			return c.text(words.OnlyAgent, now), nil
 		}
 		c.addAgentButtons(others)
-		return fmt.Sprintf("You are talking to %s. To change, send /agent NAME: %s.", now, strings.Join(others, ", ")), nil
+		return c.text(words.CurrentAgent, now, strings.Join(others, ", ")), nil
 	case !slices.Contains(names, wanted):
 		c.addAgentButtons(names)
-		return unknownAgentText(wanted, names), nil
+		return c.unknownAgentText(wanted, names), nil
 	case wanted == now:
-		return fmt.Sprintf("You are already talking to %s.", now), nil
+		return c.text(words.SameAgent, now), nil
 	}
 	c.request.Remember = store.Memory{Key: choiceMemory, Value: wanted}
 	*c.chosen = wanted
 	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
-		return fmt.Sprintf("Your next message goes to %s. %s is still working.", wanted, t.Agent()), nil
+		return c.text(words.NextAgentBusy, wanted, t.Agent()), nil
 	}
-	return fmt.Sprintf("Your next message goes to %s.", wanted), nil
+	return c.text(words.NextAgent, wanted), nil
 }
 
 // unknownAgentText is the answer to a name that no agent has.
-func unknownAgentText(wanted string, names []string) string {
-	var hint string
+func (c commandCall) unknownAgentText(wanted string, names []string) string {
+	shown, all := channels.EscapeMarkdown(channels.FirstLine(wanted, maxShownRunes)), strings.Join(names, ", ")
 	if near := config.ClosestMatch(wanted, names); near != "" {
-		hint = fmt.Sprintf(" Did you mean %s?", near)
+		return c.text(words.UnknownAgentNear, shown, near, all)
 	}
-	return fmt.Sprintf("There is no agent \"%s\".%s These are the agents: %s.", channels.EscapeMarkdown(channels.FirstLine(wanted, maxShownRunes)), hint, strings.Join(names, ", "))
+	return c.text(words.UnknownAgent, shown, all)
 }
 
 // addAgentButtons adds a button for each agent to the answer.

@@ -12,15 +12,12 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
-const (
-	// questionClosedText is the answer to a button of a question that is closed.
-	questionClosedText = "This question is no longer open."
-	// maxShownRunes bounds the part of a person's text that is shown, in runes.
-	maxShownRunes = 80
-)
+// maxShownRunes bounds the part of a person's text that is shown, in runes.
+const maxShownRunes = 80
 
 // answerQuestion handles a message that answers an open question of its chat: by a button, by the
 // number or the text of an option, or by any text if there are no options. It reports whether the
@@ -28,7 +25,7 @@ const (
 func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool, error) {
 	q, ok, err := i.findQuestion(ctx, in)
 	if errors.Is(err, errAmbiguous) {
-		return true, i.storeWithoutTurn(ctx, in, whichQuestionText)
+		return true, i.storeWithoutTurn(ctx, in, i.words(in).Text(words.WhichQuestion))
 	}
 	if err != nil || !ok {
 		return false, err
@@ -69,11 +66,11 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
 		if q.By == in.User.ID && settled {
 			i.auditAnswer(in, q)
-			i.o.Outbox.ShowOutcome(q, answerSummary(q, in.User))
+			i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
 		}
 	case settled: // the turn has ended, or the question has expired
 		i.o.Outbox.ShowOutcome(q, outbox.NoAnswer) // a crash may have left its buttons
-		return true, i.postNotice(ctx, in, questionClosedText)
+		return true, i.postNotice(ctx, in, i.words(in).Text(words.QuestionClosed))
 	}
 	return true, nil
 }
@@ -121,9 +118,6 @@ func repliesTo(in channels.Incoming, q store.Question) bool {
 // errAmbiguous says that a message could answer more than one question.
 var errAmbiguous = errors.New("it is not clear which question that answers")
 
-// whichQuestionText is the answer to an ambiguous message.
-const whichQuestionText = "Which question do you mean? Press a button under it, or reply to it."
-
 // matchTyped returns the open question that typed text answers. The answer may be a permission, so
 // it must be clear: the text replies to the question, or there is only one question, it was
 // delivered, and no newer message of the bot is below it.
@@ -160,7 +154,7 @@ func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error
 	if found && q.Answer != nil && q.Chat == in.Chat { // it was probably pressed twice
 		return i.storeWithoutTurn(ctx, in, "")
 	}
-	return i.storeWithoutTurn(ctx, in, questionClosedText)
+	return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.QuestionClosed))
 }
 
 // matchOption returns the option that a message chooses.
@@ -194,15 +188,15 @@ func MatchOption(options []string, said string) (string, bool) {
 
 // postNotice posts a message of the gateway to a chat.
 func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text string) error {
-	m := channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID, Notification: channels.Notification{Silent: true}}
+	m := channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID, Language: in.User.Language, Notification: channels.Notification{Silent: true}}
 	return i.o.Outbox.Post(ctx, &outbox.Message{Message: m})
 }
 
 // answerSummary describes the answer to a question and the person who gave it.
-func answerSummary(q store.Question, by channels.User) string {
+func answerSummary(w words.Words, q store.Question, by channels.User) string {
 	answer := *q.Answer
 	if len(q.Options) == 0 {
 		answer = channels.EscapeMarkdown(channels.FirstLine(answer, maxShownRunes))
 	}
-	return answer + " (by " + channels.EscapeMarkdown(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), maxShownRunes)) + ")"
+	return w.Text(words.AnsweredBy, answer, channels.EscapeMarkdown(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), maxShownRunes)))
 }

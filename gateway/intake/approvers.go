@@ -8,10 +8,8 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
-
-// onlyApprovers is the answer to a person who is not an approver.
-const onlyApprovers = "Only approvers can decide this."
 
 // approves reports whether a person is on a list of approvers (channel:userid). An empty list
 // contains everybody with access.
@@ -36,7 +34,7 @@ func (i *Intake) mayAnswer(ctx context.Context, in channels.Incoming, q store.Qu
 
 // refuseAnswer tells a person that they may not answer a question, and audits the refusal once.
 func (i *Intake) refuseAnswer(ctx context.Context, in channels.Incoming, q store.Question) error {
-	told, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: onlyApprovers})
+	told, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: i.words(in).Text(words.OnlyApprovers)})
 	if told {
 		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Run: q.Inbound, Question: q.ID})
 	}

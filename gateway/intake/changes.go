@@ -7,16 +7,13 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 const (
 	rerunPress = "rerun:"
 	// maxPress is the longest data of a button, in bytes; see channels.Button.
 	maxPress = 64
-
-	editedText        = "You edited this after I had started on it."
-	editedNextStep    = " Send the new text again if you want me to work on it."
-	editedCommandText = "This message no longer waits. I do not carry out commands in edited messages: send it as a new message."
 )
 
 // changeMessage handles the edit or the deletion of an earlier message. A message that waits is
@@ -81,15 +78,16 @@ func (i *Intake) planChangeAnswers(ctx context.Context, a *store.ChangeRequest) 
 		return err
 	}
 	a.Withdraw = own || ctl.isCommand()
-	offer := channels.Message{Text: editedText + editedNextStep, Notification: channels.Notification{Silent: true}}
+	w := i.words(a.In)
+	offer := channels.Message{Text: w.Text(words.EditedSendAgain), Notification: channels.Notification{Silent: true}}
 	if data := rerunPress + a.In.ID; len(data) <= maxPress {
-		offer.Text = editedText
-		offer.Buttons = []channels.Button{{Label: "Run again with the new text", Data: data}}
+		offer.Text = w.Text(words.EditedRunning)
+		offer.Buttons = []channels.Button{{Label: w.Text(words.ButtonRunNewText), Data: data}}
 	}
 	a.Answers = map[store.Effect][]channels.Outgoing{}
 	for effect, m := range map[store.Effect]channels.Message{
 		store.StoredForRerun: offer,
-		store.Withdrawn:      {Text: editedCommandText, Notification: offer.Notification},
+		store.Withdrawn:      {Text: w.Text(words.EditedCommand), Notification: offer.Notification},
 	} {
 		if a.Answers[effect], err = i.planAnswer(a.In, m); err != nil {
 			return err

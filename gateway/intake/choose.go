@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // choiceMemory is the memory with the agent that a chat has chosen. It outlives /new.
@@ -47,9 +48,9 @@ func (i *Intake) assignAgent(ctx context.Context, a *store.ReceiveRequest) error
 	if a.Agent = name; gone == "" || err != nil {
 		return err
 	}
-	notice := fmt.Sprintf("The agent %s is no longer available, so %s answers from now on.", gone, name)
+	notice := i.words(a.In).Text(words.AgentGone, gone, name)
 	if i.severalAgents() {
-		notice += " /agent chooses another."
+		notice = i.words(a.In).Text(words.AgentGoneChoose, gone, name)
 	}
 	a.Remember = store.Memory{Key: choiceMemory}
 	a.Answer, err = i.planAnswer(a.In, channels.Message{Text: notice, Notification: channels.Notification{Silent: true}})

@@ -11,22 +11,30 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 // menu lists the gateway's commands.
-var menu = []channels.Command{
-	{Name: "stop", Help: "stop the current work; /stop all also drops the waiting messages", Args: true},
-	{Name: "status", Help: "show what is running, waiting and undelivered", Private: true},
-	{Name: "new", Help: "start a new conversation"},
-	{Name: "retry", Help: "run your last message again"},
+var menu = []ownCommand{
+	{Name: "stop", Help: words.HelpStop, Args: true},
+	{Name: "status", Help: words.HelpStatus, Private: true},
+	{Name: "new", Help: words.HelpNew},
+	{Name: "retry", Help: words.HelpRetry},
 	verboseMenu,
-	{Name: "whoami", Help: "show your ID and this chat's", Private: true},
-	{Name: "help", Help: "list these commands", Private: true},
+	{Name: "whoami", Help: words.HelpWhoami, Private: true},
+	{Name: "help", Help: words.HelpHelp, Private: true},
+}
+
+// ownCommand is an entry of the menu; see channels.Command.
+type ownCommand struct {
+	Name          string
+	Help          words.Key
+	Args, Private bool
 }
 
 // agentMenu is the menu's entry with several agents.
-var agentMenu = channels.Command{Name: cmdAgent, Help: "show or choose the agent"}
+var agentMenu = ownCommand{Name: cmdAgent, Help: words.HelpAgent}
 
 // Commands lists the gateway's commands that are available.
 func (i *Intake) Commands() []channels.Command {
@@ -37,7 +45,20 @@ func (i *Intake) Commands() []channels.Command {
 	if i.hasRunbooks() {
 		all = slices.Insert(all, len(all)-1, runbookMenu...)
 	}
-	return all
+	commands := make([]channels.Command, 0, len(all))
+	for _, c := range all {
+		commands = append(commands, i.localizedCommand(channels.Command{Name: c.Name, Args: c.Args, Private: c.Private}, c.Help))
+	}
+	return commands
+}
+
+// localizedCommand returns a command of a menu with its description in every language.
+func (i *Intake) localizedCommand(c channels.Command, help words.Key) channels.Command {
+	c.Help, c.HelpIn = i.o.Words.For("").Text(help), map[string]string{}
+	for _, l := range words.Languages() {
+		c.HelpIn[string(l)] = i.o.Words.For(string(l)).Text(help)
+	}
+	return c
 }
 
 // command is a command that the gateway carries out itself.
@@ -139,21 +160,26 @@ func (i *Intake) AgentCommands(agent string, a terminal.AgentInfo) []channels.Co
 	for _, c := range slices.Concat(i.controlsOf(agent), a.Commands) {
 		same := func(m channels.Command) bool { return strings.EqualFold(m.Name, c.Name) }
 		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(own, same) && !slices.ContainsFunc(all, same) {
-			all = append(all, channels.Command{Name: c.Name, Help: c.Help, Args: true})
+			command := channels.Command{Name: c.Name, Help: c.Help, Args: true}
+			if c.HelpKey != "" {
+				command = i.localizedCommand(command, c.HelpKey)
+			}
+			all = append(all, command)
 		}
 	}
 	return all
 }
 
 func (c commandCall) start(context.Context) (string, error) {
-	return "Hello! Send me a message to begin. /help lists the commands.", nil
+	return c.text(words.Hello), nil
 }
 
 func (c commandCall) help(ctx context.Context) (string, error) {
 	c.reply.Private = true
+	language := string(c.words(c.in).Language())
 	var b strings.Builder
 	for _, m := range c.Commands() {
-		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.Help)
+		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.HelpFor(language))
 	}
 	agent, _, err := c.chosenAgent(ctx, c.in.Chat)
 	if err != nil {
@@ -164,37 +190,34 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if its := c.AgentCommands(agent, about); len(its) > 0 {
-		b.WriteString("\nThe agent's own commands:\n")
+		b.WriteString("\n" + c.text(words.AgentCommands) + "\n")
 		for _, m := range its {
-			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.Help, 0)), ": ") + "\n")
+			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.HelpFor(language), 0)), ": ") + "\n")
 		}
 		b.WriteString("\n")
 	}
-	return b.String() + "Everything else goes to the agent.", nil
+	return b.String() + c.text(words.EverythingElse), nil
 }
 
-// quantity returns a number with its noun, which has an s in the plural.
-func quantity(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+// text returns a text in the language of the command's sender.
+func (c commandCall) text(k words.Key, values ...any) string {
+	return c.words(c.in).Text(k, values...)
 }
 
 func (c commandCall) newConversation(context.Context) (string, error) {
 	c.request.StartConversation = true
-	return "This is a new conversation. The agent does not see the earlier messages.", nil
+	return c.text(words.NewConversation), nil
 }
 
 func (c commandCall) whoami(context.Context) (string, error) {
 	c.reply.Private = true
-	return fmt.Sprintf("user id: %s\nchat: %s", c.in.User.ID, c.in.Chat), nil
+	return c.text(words.WhoAmI, c.in.User.ID, c.in.Chat), nil
 }
 
 // retry runs the last message again that had a turn.
 func (c commandCall) retry(ctx context.Context) (string, error) {
 	if c.o.Lanes.RunningTurn(c.in.Chat) != nil {
-		return "I am still working. Send /stop first.", nil
+		return c.text(words.StillWorking), nil
 	}
 	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 20)
 	if err != nil {
@@ -205,7 +228,7 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 		case inbound.Started.IsZero():
 			continue
 		case inbound.Ended.IsZero(): // its outcome is being stored
-			return "I am still working. Send /stop first.", nil
+			return c.text(words.StillWorking), nil
 		}
 		ok, err := c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
 		if err != nil {
@@ -217,7 +240,7 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 		c.request.Restart = inbound.ID
 		return "", nil
 	}
-	return "There is nothing to run again.", nil
+	return c.text(words.NothingToRetry), nil
 }
 
 // runAgain carries out the button under the report of a turn that was cut off.
@@ -246,7 +269,7 @@ func (c commandCall) restart(ctx context.Context, inbound store.Inbound) (string
 		return "", err
 	}
 	if !ok {
-		return "The person who wrote that no longer has access.", nil
+		return c.text(words.AuthorWithoutAccess), nil
 	}
 	c.request.Restart = inbound.ID
 	return "", nil
@@ -263,11 +286,11 @@ func (c commandCall) cancelWaiting(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("cancel message: %w", err)
 	}
 	if n == 0 {
-		return "That message is no longer waiting.", nil
+		return c.text(words.NotWaiting), nil
 	}
 	c.notices.recheck(c.in.Chat)
 	c.o.Events.Report(events.Event{Type: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})
-	return "Cancelled.", nil
+	return c.text(words.Cancelled), nil
 }
 
 // parseCommand recognises the gateway's commands, in text and in button presses.

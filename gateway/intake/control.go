@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -150,17 +151,19 @@ func (i *Intake) runControl(ctx context.Context, c *control) {
 	if ok, err := i.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
 		return // access was revoked while the command waited for earlier ones
 	}
+	w := i.words(c.in)
+	c.request.Words = w
 	reply, err := callControl(ctx, c)
 	if err != nil {
 		log.Warn("command not carried out", zap.Error(err))
-		reply = terminal.ControlReply{Text: controlFailedText(c, err)}
+		reply = terminal.ControlReply{Text: controlFailedText(w, c, err)}
 	}
 	// An unsent reply is dropped when the person loses access.
 	m := &outbox.Message{Message: replyMessage(c.in, reply), About: c.inbound}
 	files, err := writeFiles(reply.Files)
 	if err != nil {
 		log.Warn("files of a reply not written", zap.Error(err))
-		m.Text = strings.TrimLeft(m.Text+"\n⚠ A file was not sent: it could not be written to the bot's disk.", "\n")
+		m.Text = strings.TrimLeft(m.Text+"\n"+w.Text(words.FileNotWritten), "\n")
 	}
 	m.Media = files.files
 	defer func() {
@@ -197,12 +200,12 @@ func callControl(ctx context.Context, c *control) (reply terminal.ControlReply, 
 }
 
 // controlFailedText is the answer to a command that failed.
-func controlFailedText(c *control, err error) string {
-	what := "That"
+func controlFailedText(w words.Words, c *control, err error) string {
+	reason := channels.EscapeMarkdown(strings.TrimRight(channels.FirstLine(err.Error(), maxReasonRunes), "."))
 	if c.isCommand() {
-		what = "/" + c.request.Command
+		return w.Text(words.CommandFailed, "/"+c.request.Command, reason)
 	}
-	return fmt.Sprintf("%s did not work: %s.", what, channels.EscapeMarkdown(strings.TrimRight(channels.FirstLine(err.Error(), maxReasonRunes), ".")))
+	return w.Text(words.TextFailed, reason)
 }
 
 // maxReasonRunes bounds the part of an error that people see, in runes.
@@ -211,7 +214,7 @@ const maxReasonRunes = 300
 // replyMessage returns a reply as a message to the chat, without its files.
 func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Message {
 	return channels.Message{
-		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
+		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Language: in.User.Language, Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
 		Notification: channels.Notification{Silent: true}, // who has sent the command is looking at the chat
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+
+	"nanobot/internal/words"
 )
 
 // details carries out the Details button under a folded board. Only the person who pressed it sees
@@ -26,7 +28,7 @@ func (c commandCall) details(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if text == "" {
-		return "The details of that work are no longer stored.", nil
+		return c.text(words.DetailsGone), nil
 	}
 	return text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // followTime is how long after a text a forwarded message or an album belongs to it. Apps send both
@@ -41,9 +42,9 @@ func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set S
 	}
 	switch result.Disposition {
 	case store.Busy:
-		return i.dropMessage(ctx, in, events.Busy, "I am still working on your last message. Send it again later, or /stop.")
+		return i.dropMessage(ctx, in, events.Busy, i.words(in).Text(words.Busy))
 	case store.Full:
-		return i.dropMessage(ctx, in, events.QueueFull, quantity(result.Waiting, "message")+" already waiting, which is the limit. /stop all empties the queue.")
+		return i.dropMessage(ctx, in, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
 	case store.Queued:
 		return i.handleQueued(ctx, how, result)
 	case store.Joined:

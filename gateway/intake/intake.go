@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -199,9 +200,10 @@ type Options struct {
 	Answered func(question string, a terminal.Answer)
 	// Stopped and Interrupted are the causes with which /stop and newer messages cancel turns.
 	Stopped, Interrupted error
-	NoticeDelay          time.Duration // before a waiting message is announced; 0: two seconds
-	Events               events.Func   // nil: no observer
-	Audit                audit.Func    // records commands, answers and refusals
+	NoticeDelay          time.Duration    // before a waiting message is announced; 0: two seconds
+	Words                *words.Catalogue // nil: without the operator's settings
+	Events               events.Func      // nil: no observer
+	Audit                audit.Func       // records commands, answers and refusals
 	Log                  *zap.Logger
 }
 
@@ -340,10 +342,13 @@ func (i *Intake) storeAnswered(ctx context.Context, a store.ReceiveRequest, answ
 	return settled, nil
 }
 
+// words returns the words in the language of a message's sender.
+func (i *Intake) words(in channels.Incoming) words.Words { return i.o.Words.For(in.User.Language) }
+
 // planAnswer splits the gateway's answer to a message into network calls. It uses the text, the
 // buttons and the notification of answer.
 func (i *Intake) planAnswer(in channels.Incoming, answer channels.Message) ([]channels.Outgoing, error) {
-	answer.Chat, answer.Kind, answer.ReplyTo = in.Chat, channels.Answer, in.ID
+	answer.Chat, answer.Kind, answer.ReplyTo, answer.Language = in.Chat, channels.Answer, in.ID, in.User.Language
 	parts, err := i.o.Channels[in.Chat.Channel].Plan(answer)
 	if err != nil {
 		return nil, fmt.Errorf("plan answer: %w", err)

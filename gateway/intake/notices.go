@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/internal/tasks"
+	"nanobot/internal/words"
 )
 
 const (
@@ -120,10 +121,6 @@ func (i *Intake) watchWaiting(ctx context.Context) error {
 	return nil
 }
 
-// queuedText has no number: messages before it may leave the queue, and each edit would take the
-// place of an answer in the network's rate limit.
-const queuedText = "Queued."
-
 // notice tells a person that a message waits.
 type notice struct {
 	i       *Intake
@@ -213,9 +210,12 @@ func (n *notice) show(ctx context.Context) error {
 	if _, ok := ch.(channels.Editor); !ok { // the notice could not be removed
 		return nil
 	}
+	// The text has no number: messages before it may leave the queue, and each edit would take the
+	// place of an answer in the network's rate limit.
+	w := n.i.words(in)
 	parts, err := ch.Plan(channels.Message{
-		Chat: in.Chat, Kind: channels.Progress, Text: queuedText, ReplyTo: in.ID,
-		Buttons:      []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", n.inbound.ID)}},
+		Chat: in.Chat, Kind: channels.Progress, Text: w.Text(words.Queued), ReplyTo: in.ID, Language: in.User.Language,
+		Buttons:      []channels.Button{{Label: w.Text(words.ButtonCancel), Data: fmt.Sprintf("cancel:%d", n.inbound.ID)}},
 		Notification: channels.Notification{Silent: true},
 	})
 	if err != nil || len(parts) == 0 {

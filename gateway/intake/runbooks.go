@@ -8,6 +8,7 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/runbook/chatrun"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // Runbooks are the runbooks that people can run in their chats.
@@ -28,9 +29,9 @@ type Runbooks interface {
 // to the agent.
 const cmdRun, cmdRunbooks = "run", "runbooks"
 
-var runbookMenu = []channels.Command{
-	{Name: cmdRunbooks, Help: "list the runbooks"},
-	{Name: cmdRun, Help: "run a runbook, or continue one with /run resume", Args: true},
+var runbookMenu = []ownCommand{
+	{Name: cmdRunbooks, Help: words.HelpRunbooks},
+	{Name: cmdRun, Help: words.HelpRun, Args: true},
 }
 
 func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks.Available() }
@@ -40,7 +41,7 @@ func (c commandCall) runbooks(context.Context) (string, error) {
 	text, names := c.o.Runbooks.List()
 	for _, name := range names[:min(len(names), maxButtons)] {
 		if data := "/" + cmdRun + " " + name; len(data) <= maxButtonData {
-			c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: "Run " + name, Data: data})
+			c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: c.text(words.ButtonRun, name), Data: data})
 		}
 	}
 	return text, nil

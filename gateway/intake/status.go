@@ -8,6 +8,8 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
+	"nanobot/terminal"
 )
 
 // shownTurns and shownDeliveries bound the lists of /status.
@@ -17,13 +19,13 @@ func (c commandCall) status(ctx context.Context) (string, error) {
 	c.reply.Private = true
 	var b strings.Builder
 	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
-		what, began := "Running", t.StartTime()
+		what, began := words.StatusRunning, t.StartTime()
 		if awaits := t.WaitingSince(); !awaits.IsZero() {
-			what, began = "Waiting for you", awaits
+			what, began = words.StatusWaitingForYou, awaits
 		}
-		fmt.Fprintf(&b, "%s for %s%s: %s\n", what, elapsedSince(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))
+		b.WriteString(c.text(what, elapsedSince(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text)) + "\n")
 	} else {
-		b.WriteString("Nothing is running.\n")
+		b.WriteString(c.text(words.NothingRunning) + "\n")
 	}
 	if err := c.writeAgentLine(ctx, &b); err != nil {
 		return "", err
@@ -32,7 +34,7 @@ func (c commandCall) status(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "Waiting: %d\n", waiting)
+	b.WriteString(c.text(words.StatusWaiting, waiting) + "\n")
 	if err := c.writeLastTurns(ctx, &b); err != nil {
 		return "", err
 	}
@@ -52,15 +54,15 @@ func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) err
 	if err != nil {
 		return err
 	}
-	var words []string
+	var shown []string
 	if c.severalAgents() {
-		words = append(words, agent)
+		shown = append(shown, agent)
 	}
 	if about.Line != "" {
-		words = append(words, channels.FirstLine(about.Line, 0))
+		shown = append(shown, channels.FirstLine(about.Line, 0))
 	}
-	if len(words) > 0 {
-		fmt.Fprintf(b, "Agent: %s\n", strings.Join(words, ": "))
+	if len(shown) > 0 {
+		b.WriteString(c.text(words.StatusAgent, strings.Join(shown, ": ")) + "\n")
 	}
 	return nil
 }
@@ -70,7 +72,7 @@ func (c commandCall) byAgent(agent string) string {
 	if !c.severalAgents() {
 		return ""
 	}
-	return " (agent " + agent + ")"
+	return c.text(words.StatusByAgent, agent)
 }
 
 func (c commandCall) writeLastTurns(ctx context.Context, b *strings.Builder) error {
@@ -84,35 +86,55 @@ func (c commandCall) writeLastTurns(ctx context.Context, b *strings.Builder) err
 			continue
 		}
 		if shown++; shown == 1 {
-			b.WriteString("Last turns:\n")
+			b.WriteString(c.text(words.StatusLastTurns) + "\n")
 		}
-		fmt.Fprintf(b, "- %s%s, %s%s: %s\n", outcomeWords(inbound), c.byAgent(inbound.Agent), inbound.Ended.Sub(inbound.Started).Round(100*time.Millisecond), usageWords(inbound.Outcome), excerpt(inbound.In.Text))
+		took := inbound.Ended.Sub(inbound.Started).Round(100 * time.Millisecond)
+		b.WriteString(c.text(words.StatusTurn, c.outcomeText(inbound), c.byAgent(inbound.Agent), took, c.usageText(inbound.Outcome), excerpt(inbound.In.Text)) + "\n")
 	}
 	return nil
 }
 
-func outcomeWords(inbound store.Inbound) string {
-	switch o := inbound.Outcome; {
+// outcomeText describes how a turn has ended.
+func (c commandCall) outcomeText(inbound store.Inbound) string {
+	o := inbound.Outcome
+	status := o.Status
+	if key, ok := outcomeKeys[o.Status]; ok {
+		status = c.text(key)
+	}
+	switch {
 	case inbound.State == store.Interrupted:
-		return "cut off"
+		return c.text(words.OutcomeCutOff)
 	case o.Signal != "":
-		return o.Status + " (" + o.Signal + ")"
+		return status + " (" + o.Signal + ")"
 	case o.ExitCode != 0:
-		return fmt.Sprintf("%s (exit code %d)", o.Status, o.ExitCode)
+		return c.text(words.StatusExitCode, status, o.ExitCode)
 	default:
-		return o.Status
+		return status
 	}
 }
 
-// usageWords describes the resources that a turn has used.
-func usageWords(o store.Outcome) (words string) {
+// outcomeKeys are the texts of the ways a turn ends, and deliveryKeys those of the states of an
+// undelivered message.
+var (
+	outcomeKeys = map[string]words.Key{
+		string(terminal.Done): words.OutcomeDone, string(terminal.Failed): words.OutcomeFailed,
+		string(terminal.TimedOut): words.OutcomeTimeout, string(terminal.Stopped): words.OutcomeStopped,
+	}
+	deliveryKeys = map[store.State]words.Key{
+		store.Pending: words.DeliveryPending, store.Sending: words.DeliverySending,
+		store.Failed: words.DeliveryFailed, store.Unknown: words.DeliveryUnknown,
+	}
+)
+
+// usageText describes the resources that a turn has used.
+func (c commandCall) usageText(o store.Outcome) (text string) {
 	if cpu := o.CPU.Round(100 * time.Millisecond); cpu > 0 {
-		words += fmt.Sprintf(", CPU %s", cpu)
+		text += c.text(words.StatusCPU, cpu)
 	}
 	if o.Memory > 0 {
-		words += fmt.Sprintf(", %d MiB", o.Memory>>20)
+		text += c.text(words.StatusMemory, o.Memory>>20)
 	}
-	return words
+	return text
 }
 
 func (c commandCall) writeUndelivered(ctx context.Context, b *strings.Builder) error {
@@ -122,9 +144,9 @@ func (c commandCall) writeUndelivered(ctx context.Context, b *strings.Builder) e
 	}
 	for i, p := range deliveries {
 		if i == 0 {
-			b.WriteString("Not delivered:\n")
+			b.WriteString(c.text(words.StatusUndelivered) + "\n")
 		}
-		fmt.Fprintf(b, "- %s for %s: %s\n", p.State, elapsedSince(p.Queued), excerpt(p.Out.Text))
+		b.WriteString(c.text(words.StatusDelivery, c.text(deliveryKeys[p.State]), elapsedSince(p.Queued), excerpt(p.Out.Text)) + "\n")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -22,7 +23,7 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	if c.in.Press != "" && c.args != "" && !c.isRunning(c.args) {
-		return "That has ended already.", nil
+		return c.text(words.EndedAlready), nil
 	}
 	waiting, err := c.waiting(ctx)
 	if err != nil {
@@ -48,13 +49,13 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 	ended := c.stopBackgroundCommands()
 	switch {
 	case ended > 0:
-		said = append(said, quantity(ended, "command")+" stopped.")
+		said = append(said, c.text(words.CommandsStopped, ended))
 	case stopping && !all:
-		said = append(said, "I am already stopping it.")
+		said = append(said, c.text(words.AlreadyStopping))
 	case c.running == nil && (waiting == 0 || !all):
-		said = append(said, "Nothing is running.")
+		said = append(said, c.text(words.NothingRunning))
 	}
-	return strings.Join(append(said, waitingText(waiting, all)...), " "), nil
+	return strings.Join(append(said, c.waitingText(waiting, all)...), " "), nil
 }
 
 // isRunning reports whether the chat's turn is that of the given inbound message.
@@ -92,16 +93,14 @@ func (c commandCall) stopGathering(ctx context.Context) (bool, error) {
 }
 
 // waitingText says what a /stop means for the waiting messages.
-func waitingText(waiting int, dropped bool) []string {
+func (c commandCall) waitingText(waiting int, dropped bool) []string {
 	switch {
 	case waiting == 0:
 		return nil
 	case dropped:
-		return []string{quantity(waiting, "waiting message") + " dropped."}
-	case waiting == 1:
-		return []string{"1 message still waits; /stop all drops it."}
+		return []string{c.text(words.WaitingDropped, waiting)}
 	}
-	return []string{fmt.Sprintf("%d messages still wait; /stop all drops them.", waiting)}
+	return []string{c.text(words.WaitingLeft, waiting)}
 }
 
 // cancelStopped ends the turn that a stored command has stopped. running is the turn that the

@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 const (
@@ -70,7 +71,7 @@ func (i *Intake) welcomePaired(ctx context.Context, who store.Person) error {
 func (i *Intake) welcomePerson(ctx context.Context, pairing store.Pairing) error {
 	who := store.Person{Channel: pairing.Channel, User: pairing.User.ID}
 	if !pairing.Greeted {
-		parts, err := i.planAnswer(*pairing.Message, channels.Message{Text: "You have access now."})
+		parts, err := i.planAnswer(*pairing.Message, channels.Message{Text: i.words(*pairing.Message).Text(words.AccessGranted)})
 		if err != nil {
 			return err
 		}

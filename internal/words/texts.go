@@ -1,0 +1,17 @@
+package words
+
+import "maps"
+
+// areas are the texts by the part of the program that uses them.
+var areas = []map[Key]translations{intakeTexts}
+
+// texts has all texts.
+var texts = merge(areas)
+
+func merge(areas []map[Key]translations) map[Key]translations {
+	all := map[Key]translations{}
+	for _, area := range areas {
+		maps.Copy(all, area)
+	}
+	return all
+}

@@ -1,0 +1,86 @@
+package words_test
+
+import (
+	"slices"
+	"testing"
+
+	"nanobot/internal/words"
+)
+
+func TestAPersonGetsTheLanguageOfTheirTag(t *testing.T) {
+	for tag, want := range map[string]words.Language{
+		"": words.English, "en": words.English, "en-GB": words.English, "de": words.German, "de-AT": words.German, "DE": words.German,
+		"de_DE.UTF-8": words.German, "de-CH,en;q=0.8": words.German, "en-US,de;q=0.9": words.English, "den": words.English, "fr": words.English,
+		"C": words.English, "C.UTF-8": words.English, "POSIX": words.English, "-": words.English,
+	} {
+		if got := (*words.Catalogue)(nil).For(tag).Language(); got != want {
+			t.Errorf("the language of %q is %s, want %s", tag, got, want)
+		}
+	}
+}
+
+func TestTheFirstVariableThatIsSetDecides(t *testing.T) {
+	env := map[string]string{"LANG": "en_US.UTF-8", "LC_MESSAGES": "de_DE.UTF-8"}
+	if got := words.FromEnvironment(func(name string) string { return env[name] }); got != "de_DE.UTF-8" {
+		t.Errorf("got %q", got)
+	}
+	if got := words.FromEnvironment(func(string) string { return "" }); got != "" {
+		t.Errorf("got %q of an empty environment", got)
+	}
+}
+
+func TestPlaceholdersAndPluralsAreFilled(t *testing.T) {
+	en, de := words.Words{}, (*words.Catalogue)(nil).For("de")
+	for _, c := range []struct{ got, want string }{
+		{en.Text(words.Queued, 2), "Queued, number 2 in line."},
+		{de.Text(words.Queued, 2), "In der Warteschlange, Platz 2."},
+		{en.Text(words.WaitingLeft, 1), "1 message still waits; /stop all drops it."},
+		{en.Text(words.WaitingLeft, 3), "3 messages still wait; /stop all drops them."},
+		{de.Text(words.WaitingLeft, 1), "1 Nachricht wartet noch; /stop all verwirft sie."},
+		{de.Text(words.WaitingLeft, 3), "3 Nachrichten warten noch; /stop all verwirft sie."},
+		{en.Text(words.AnsweredBy, "{person}", "Ann"), "{person} (by Ann)"}, // a value is not a template
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestAnOperatorOverridesTextsAndFixesTheLanguage(t *testing.T) {
+	c := words.New(words.Settings{Overrides: map[string]string{
+		"cancelled": "Gone.", "cancelled.de": "Weg.", "queued": "{place}th, please wait.",
+	}})
+	for _, x := range []struct{ got, want string }{
+		{c.For("en").Text(words.Cancelled), "Gone."},
+		{c.For("de").Text(words.Cancelled), "Weg."},
+		{c.For("de").Text(words.Queued, 4), "4th, please wait."},
+		{c.For("de").Text(words.StillWorking), "Ich arbeite noch. Sende zuerst /stop."},
+	} {
+		if x.got != x.want {
+			t.Errorf("got %q, want %q", x.got, x.want)
+		}
+	}
+	c.Reload(words.Settings{Language: "de"})
+	if got := c.For("en").Text(words.Cancelled); got != "Abgebrochen." {
+		t.Errorf("with a fixed language got %q", got)
+	}
+}
+
+func TestOverridesAreChecked(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"queued", "Number {place}", ""},
+		{"queued.de", "Nummer {place}", ""},
+		{"queued", "Please wait.", ""},
+		{"queued.fr", "x", `there is no language "fr"; use en or de`},
+		{"queued", " ", "must not be blank"},
+		{"queued", "{number}", "has the unknown placeholder {number}; this text has {place}"},
+		{"queued", "{place", "has a brace without its partner"},
+		{"cancelled", "{x}", "has the unknown placeholder {x}; this text has none"},
+		{"pairingCode", "Private.", "must contain {code}"},
+		{"buttonCancel", string(slices.Repeat([]byte{'x'}, 81)), "must have at most 80 characters"},
+	} {
+		if got := words.CheckOverride(c.name, c.text); got != c.want {
+			t.Errorf("%s: %q is %q, want %q", c.name, c.text, got, c.want)
+		}
+	}
+}
