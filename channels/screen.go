@@ -1,10 +1,11 @@
 package channels
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/rivo/uniseg"
+
+	"nanobot/internal/words"
 )
 
 // Screen is the content of a terminal screen. It must not be changed once it is part of a message.
@@ -81,23 +82,22 @@ type ViewOptions struct {
 	Measure Measure
 	// Escape changes a row so that the channel shows it literally; nil means that no row needs it.
 	Escape func(row string) string
+	Words  words.Words
 }
 
 // ScreenView is the part of a screen that fits into a message.
 type ScreenView struct {
 	Text         string // rows
 	Above, Below int    // numbers of omitted rows
+	words        words.Words
 }
-
-// blankScreen stands for a screen without text, since networks refuse blank messages.
-const blankScreen = "(the screen is blank)"
 
 // View returns the rows of the screen that fit: the last ones, or those around the cursor if the
 // last ones would not include it. A row that does not fit by itself is cut.
 func (s *Screen) View(o ViewOptions) ScreenView {
 	lines := s.lines()
 	if len(lines) == 0 {
-		return ScreenView{Text: blankScreen}
+		return ScreenView{Text: o.Words.Text(words.ScreenBlank)} // networks refuse blank messages
 	}
 	sizes := make([]int, len(lines))
 	for i, line := range lines {
@@ -121,7 +121,7 @@ func (s *Screen) View(o ViewOptions) ScreenView {
 		w.from, w.to = at, at+1
 		lines[at] = cutRow(lines[at], o)
 	}
-	return ScreenView{Text: strings.Join(lines[w.from:w.to], "\n"), Above: w.from, Below: len(lines) - w.to}
+	return ScreenView{Text: strings.Join(lines[w.from:w.to], "\n"), Above: w.from, Below: len(lines) - w.to, words: o.Words}
 }
 
 // rowWindow is a window of rows that grows while more rows fit.
@@ -161,23 +161,24 @@ func cutRow(row string, o ViewOptions) string {
 	return row
 }
 
-// MaxViewNotes is the greatest length of NoteAbove and NoteBelow together, with their line breaks.
-const MaxViewNotes = 2 * len("\n… 99999 rows below")
+// MaxViewNotes returns the greatest length of NoteAbove and NoteBelow together, with their line
+// breaks.
+func MaxViewNotes(w words.Words) int {
+	const rows = 99999
+	return len("\n" + w.Text(words.RowsAbove, rows) + "\n" + w.Text(words.RowsBelow, rows))
+}
 
 // NoteAbove returns a note about the rows omitted above, or "".
-func (v ScreenView) NoteAbove() string { return omittedRows(v.Above, "above") }
+func (v ScreenView) NoteAbove() string { return v.omittedRows(v.Above, words.RowsAbove) }
 
 // NoteBelow returns a note about the rows omitted below, or "".
-func (v ScreenView) NoteBelow() string { return omittedRows(v.Below, "below") }
+func (v ScreenView) NoteBelow() string { return v.omittedRows(v.Below, words.RowsBelow) }
 
-func omittedRows(n int, where string) string {
-	switch n {
-	case 0:
+func (v ScreenView) omittedRows(n int, where words.Key) string {
+	if n == 0 {
 		return ""
-	case 1:
-		return "… 1 row " + where
 	}
-	return fmt.Sprintf("… %d rows %s", n, where)
+	return v.words.Text(where, n)
 }
 
 // Fenced returns the whole screen as a Markdown code block below a caption.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // rows is a screen of plain rows.
@@ -61,7 +62,7 @@ func TestAViewHasTheRowsThatFitAndSaysHowManyDoNot(t *testing.T) {
 
 func TestTheNotesOfAViewFitMaxViewNotes(t *testing.T) {
 	v := channels.ScreenView{Above: 99_999, Below: 1}
-	if v.NoteAbove() != "… 99999 rows above" || v.NoteBelow() != "… 1 row below" || channels.Runes("\n"+v.NoteAbove()+v.NoteAbove()+"\n") > channels.MaxViewNotes {
+	if v.NoteAbove() != "… 99999 rows above" || v.NoteBelow() != "… 1 row below" || channels.Runes("\n"+v.NoteAbove()+v.NoteAbove()+"\n") > channels.MaxViewNotes(words.Words{}) {
 		t.Errorf("notes %q and %q", v.NoteAbove(), v.NoteBelow())
 	}
 }

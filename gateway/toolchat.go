@@ -120,7 +120,7 @@ func (c *toolChat) openFiles(ctx context.Context, files []tools.File) ([]termina
 	if !ok {
 		return open, nil
 	}
-	most, words := l.FileLimit(c.chat)
+	most, words := l.FileLimit(c.chat, "")
 	for i, f := range open {
 		if most > 0 && f.Size > most {
 			terminal.CloseMedia(open)

@@ -22,7 +22,7 @@ var optionalSendBreaches = []breach{
 		name:  "FileLimit has no phrase",
 		fails: []string{statesLimit},
 		build: withFault(func(_ fakeChannel, o *faultyOptional) {
-			o.fileLimit = func(channels.Chat) (int64, string) { return 100, "" }
+			o.fileLimit = func(channels.Chat, string) (int64, string) { return 100, "" }
 		}),
 	},
 	{
@@ -30,10 +30,17 @@ var optionalSendBreaches = []breach{
 		fails: []string{statesLimit},
 		build: withFault(func(_ fakeChannel, o *faultyOptional) {
 			var asked atomic.Int64
-			o.fileLimit = func(channels.Chat) (int64, string) {
+			o.fileLimit = func(channels.Chat, string) (int64, string) {
 				n := asked.Add(1)
 				return n, fmt.Sprintf("%d bytes", n)
 			}
+		}),
+	},
+	{
+		name:  "FileLimit has one language",
+		fails: []string{"WordsUser: words follow the language of the message"},
+		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+			o.fileLimit = func(channels.Chat, string) (int64, string) { return 1 << 20, "files up to 1 MB" }
 		}),
 	},
 	{
@@ -41,7 +48,7 @@ var optionalSendBreaches = []breach{
 		fails: []string{plansLimit},
 		build: withFault(func(f fakeChannel, o *faultyOptional) {
 			o.plan = func(m channels.Message) ([]channels.Outgoing, error) {
-				most, words := f.FileLimit(m.Chat)
+				most, words := f.FileLimit(m.Chat, "")
 				if len(m.Media) > 0 && m.Media[0].Size >= most {
 					m.Text, m.Media = words, nil
 				}

@@ -23,7 +23,7 @@ type faultyOptional struct {
 	draft        func(ctx context.Context, key string, o channels.Outgoing) error
 	reacts       func(chat channels.Chat) bool
 	react        func(ctx context.Context, chat channels.Chat, id string, r channels.Reaction) error
-	fileLimit    func(chat channels.Chat) (int64, string)
+	fileLimit    func(chat channels.Chat, language string) (int64, string)
 	typing       func(ctx context.Context, chat channels.Chat) error
 	resume       func(cursor string)
 	keepCursor   func(keep func(ctx context.Context, cursor string) error)
@@ -90,8 +90,8 @@ func (o faultyOptional) React(ctx context.Context, chat channels.Chat, id string
 	return overridden(o.react, o.react != nil, o.fakeChannel.React)(ctx, chat, id, r)
 }
 
-func (o faultyOptional) FileLimit(chat channels.Chat) (int64, string) {
-	return overridden(o.fileLimit, o.fileLimit != nil, o.fakeChannel.FileLimit)(chat)
+func (o faultyOptional) FileLimit(chat channels.Chat, language string) (int64, string) {
+	return overridden(o.fileLimit, o.fileLimit != nil, o.fakeChannel.FileLimit)(chat, language)
 }
 
 func (o faultyOptional) Typing(ctx context.Context, chat channels.Chat) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 var (
@@ -27,6 +28,7 @@ var (
 	_ channels.Streamer       = fakeChannel{}
 	_ channels.Publisher      = fakeChannel{}
 	_ channels.HealthReporter = fakeChannel{}
+	_ channels.WordsUser      = fakeChannel{}
 	_ channels.Menu           = fakeChannel{}
 	_ channels.ChatMenu       = fakeChannel{}
 	_ channels.Examiner       = fakeChannel{}
@@ -183,7 +185,11 @@ func (f fakeChannel) React(_ context.Context, _ channels.Chat, _ string, r chann
 	return nil
 }
 
-func (f fakeChannel) FileLimit(channels.Chat) (int64, string) { return 1 << 20, "files up to 1 MB" }
+func (f fakeChannel) FileLimit(_ channels.Chat, language string) (int64, string) {
+	return 1 << 20, f.words.For(language).Text(words.LimitOfPage, 1)
+}
+
+func (f fakeChannel) SetWords(c *words.Catalogue) { f.words = c }
 
 func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 	f.net.mu.Lock()

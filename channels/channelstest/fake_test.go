@@ -15,6 +15,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 const (
@@ -151,6 +152,7 @@ type channelState struct {
 	received    int // number of messages received
 	storeCursor func(ctx context.Context, cursor string) error
 	menu        []channels.Command
+	words       *words.Catalogue
 	healthErr   error
 	memory      channels.Memory
 }
@@ -278,7 +280,7 @@ func appendScreen(texts []string, m channels.Message) []string {
 	if m.Kind == channels.Progress {
 		texts = nil
 	}
-	view := m.Screen.View(channels.ViewOptions{Limit: maxRunes - channels.MaxViewNotes, Measure: channels.Runes})
+	view := m.Screen.View(channels.ViewOptions{Limit: maxRunes - channels.MaxViewNotes(words.Words{}), Measure: channels.Runes})
 	return append(texts, strings.Trim(view.NoteAbove()+"\n"+view.Text+"\n"+view.NoteBelow(), "\n"))
 }
 

@@ -45,6 +45,7 @@ var optionalChecks = []check{
 	{"Publisher: Publish does not wait for an operator", publishDoesNotWait},
 	{"HealthReporter: Health is nil while messages are received", healthIsNil},
 	{"HealthReporter: Health reports an outage and its end", healthReportsOutage},
+	{"WordsUser: words follow the language of the message", wordsFollowLanguage},
 	{"Menu: SetMenu makes no network call", setMenuIsSilent},
 	{"Menu: Run shows the menu", runShowsMenu},
 	{"ChatMenu: SetChatMenu replaces the commands of a chat", setChatMenuReplaces},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 func fileLimitIsStated(_ context.Context, fx fixture) error {
@@ -14,15 +15,34 @@ func fileLimitIsStated(_ context.Context, fx fixture) error {
 		return err
 	}
 	before := len(fx.Sent())
-	most, words := limiter.FileLimit(fx.Chat)
-	if most <= 0 || words == "" {
-		return fmt.Errorf("the limit is %d bytes, with the phrase %q", most, words)
+	most, phrase := limiter.FileLimit(fx.Chat, "")
+	if most <= 0 || phrase == "" {
+		return fmt.Errorf("the limit is %d bytes, with the phrase %q", most, phrase)
 	}
-	if again, phrase := limiter.FileLimit(fx.Chat); again != most || phrase != words {
-		return fmt.Errorf("the limit is %q, and then %q", words, phrase)
+	if again, then := limiter.FileLimit(fx.Chat, ""); again != most || then != phrase {
+		return fmt.Errorf("the limit is %q, and then %q", phrase, then)
 	}
 	if sent := fx.Sent(); len(sent) > before {
 		return fmt.Errorf("FileLimit sends %+v", sent[before:])
+	}
+	return nil
+}
+
+// wordsFollowLanguage checks the words about the limit of files, which most channels have.
+func wordsFollowLanguage(_ context.Context, fx fixture) error {
+	user, err := optionalInterface[channels.WordsUser](fx)
+	if err != nil {
+		return err
+	}
+	limiter, err := optionalInterface[channels.FileLimiter](fx)
+	if err != nil {
+		return err
+	}
+	user.SetWords(words.New(words.Settings{}))
+	_, english := limiter.FileLimit(fx.Chat, "en")
+	_, german := limiter.FileLimit(fx.Chat, "de-AT")
+	if english != "" && english == german {
+		return fmt.Errorf("the phrase is %q in English and in German", english)
 	}
 	return nil
 }
@@ -37,7 +57,7 @@ func fileLimitIsPlanned(_ context.Context, fx fixture) error {
 	if err != nil {
 		return err
 	}
-	f.Size, _ = limiter.FileLimit(fx.Chat)
+	f.Size, _ = limiter.FileLimit(fx.Chat, "")
 	plan, err := fx.Channel.Plan(fx.newAnswer("", f))
 	if err != nil {
 		return fmt.Errorf("plan a file of %d bytes: %w", f.Size, err)

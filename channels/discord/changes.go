@@ -30,8 +30,10 @@ func (in *receiver) handleEdit(ctx context.Context, m *message) {
 		r = channelInfo{guild: m.Guild}
 	}
 	m.Embeds = nil
+	by := sender(m.Author, m.Member)
+	by.Language = in.c.guilds.guild(r.guild).language
 	change := channels.Incoming{
-		ID: m.ID.String(), User: sender(m.Author, m.Member), Text: in.c.fullText(m, r), Change: channels.Edited, ChangedAt: edited,
+		ID: m.ID.String(), User: by, Text: in.c.fullText(m, r), Change: channels.Edited, ChangedAt: edited,
 	}
 	if in.state.accepted[m.ID] || in.c.isForBot(m, r) {
 		in.enqueueChange(m.Channel, change)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // Error codes of Discord for a channel or thread that accepts no messages.
@@ -27,18 +28,19 @@ func (c *Channel) leaveThread(ctx context.Context, p *outgoingPost, err error) b
 	if !errors.As(err, &apiErr) || p.outgoing.Kind == channels.Progress || p.outgoing.Transient {
 		return false
 	}
-	notice := ""
+	var key words.Key
 	switch apiErr.Code {
 	case threadArchived, threadLocked:
-		notice = "The thread is locked, so the answer is here."
+		key = words.ThreadLocked
 	case unknownChannel:
-		notice = "The thread was deleted, so the answer is here."
+		key = words.ThreadDeleted
 	}
 	thread := p.channel
 	parent := c.guilds.parentOf(thread)
-	if notice == "" || parent == 0 {
+	if key == "" || parent == 0 {
 		return false
 	}
+	notice := p.words.Text(key)
 	p.channel, p.replyTo = parent, thread // a thread mostly has the ID of the message that it began with
 	now := time.Now()
 	if last, ok := c.notices.Swap(thread, now); ok && now.Sub(last.(time.Time)) < noticeInterval {
@@ -48,7 +50,7 @@ func (c *Channel) leaveThread(ctx context.Context, p *outgoingPost, err error) b
 		p.text = text
 		return true
 	}
-	first := &outgoingPost{outgoing: p.outgoing, channel: parent, text: notice, replyTo: thread}
+	first := &outgoingPost{outgoing: p.outgoing, channel: parent, text: notice, replyTo: thread, words: p.words}
 	first.outgoing.Key += " notice"
 	first.outgoing.Text, first.outgoing.Media, first.outgoing.Mention, first.outgoing.Silent = notice, nil, false, true
 	first.nonce = messageNonce(first.outgoing)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels/httpclient"
+	"nanobot/internal/words"
 )
 
 // The command that carries free text to the agent, and what it takes.
@@ -37,18 +38,22 @@ func isCommandName(name string) bool {
 // wantedCommands returns the slash commands of the bot: the gateway's commands, and one for the
 // agent.
 func (c *Channel) wantedCommands() []*discordgo.ApplicationCommand {
-	all := []*discordgo.ApplicationCommand{{Name: askCommand, Description: "ask the agent", Options: []*discordgo.ApplicationCommandOption{
-		{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what to ask", Required: true},
-		{Type: discordgo.ApplicationCommandOptionAttachment, Name: fileOption, Description: "a file to go with it"},
-	}}}
+	text := discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Required: true}
+	c.describeOption(&text, words.HelpAskText)
+	file := discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionAttachment, Name: fileOption}
+	c.describeOption(&file, words.HelpAskFile)
+	ask := &discordgo.ApplicationCommand{Name: askCommand, Description: c.words.For("").Text(words.HelpAsk), Options: []*discordgo.ApplicationCommandOption{&text, &file}}
+	ask.DescriptionLocalizations = c.localizations(ask.Description, func(l string) string { return c.words.For(l).Text(words.HelpAsk) })
+	all := []*discordgo.ApplicationCommand{ask}
 	for _, m := range c.menu {
 		name := strings.ToLower(m.Name)
 		if isCommandName(name) && name != askCommand {
 			command := &discordgo.ApplicationCommand{Name: name, Description: shortDescription(m.Help, name)}
+			command.DescriptionLocalizations = c.localizations(command.Description, func(l string) string { return shortDescription(m.HelpFor(l), name) })
 			if m.Args {
-				command.Options = []*discordgo.ApplicationCommandOption{
-					{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what follows the command"},
-				}
+				option := &discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionString, Name: textOption}
+				c.describeOption(option, words.HelpArgument)
+				command.Options = []*discordgo.ApplicationCommandOption{option}
 			}
 			all = append(all, command)
 		}
@@ -61,6 +66,29 @@ func (c *Channel) wantedCommands() []*discordgo.ApplicationCommand {
 		command.Type, command.Contexts = discordgo.ChatApplicationCommand, &contexts
 	}
 	return all
+}
+
+// describeOption sets the description of an option.
+func (c *Channel) describeOption(o *discordgo.ApplicationCommandOption, help words.Key) {
+	o.Description = c.words.For("").Text(help)
+	if all := c.localizations(o.Description, func(l string) string { return c.words.For(l).Text(help) }); all != nil {
+		o.DescriptionLocalizations = *all
+	}
+}
+
+// localizations returns a description in the languages in which it differs from the one for
+// everybody; nil: in none. The languages of the catalogue are also locales of Discord.
+func (c *Channel) localizations(description string, translate func(language string) string) *map[discordgo.Locale]string {
+	all := map[discordgo.Locale]string{}
+	for _, l := range words.Languages() {
+		if text := translate(string(l)); text != description {
+			all[discordgo.Locale(l)] = text
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &all
 }
 
 // shortDescription shortens a description to Discord's limit.
@@ -122,16 +150,19 @@ func summaries(all []*discordgo.ApplicationCommand) []string {
 		if c == nil {
 			continue
 		}
-		words := []string{fmt.Sprintf("%q %q %d", c.Name, c.Description, c.Type)}
+		fields := []string{fmt.Sprintf("%q %q %d", c.Name, c.Description, c.Type)}
+		if c.DescriptionLocalizations != nil {
+			fields = append(fields, fmt.Sprint(*c.DescriptionLocalizations))
+		}
 		if c.Contexts != nil {
-			words = append(words, fmt.Sprint(slices.Sorted(slices.Values(*c.Contexts))))
+			fields = append(fields, fmt.Sprint(slices.Sorted(slices.Values(*c.Contexts))))
 		}
 		for _, o := range c.Options {
 			if o != nil {
-				words = append(words, fmt.Sprintf("%q %q %d %t", o.Name, o.Description, o.Type, o.Required))
+				fields = append(fields, fmt.Sprintf("%q %q %d %t %v", o.Name, o.Description, o.Type, o.Required, o.DescriptionLocalizations))
 			}
 		}
-		out = append(out, strings.Join(words, " "))
+		out = append(out, strings.Join(fields, " "))
 	}
 	slices.Sort(out)
 	return out

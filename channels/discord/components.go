@@ -6,6 +6,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 
 // components lays out buttons: in rows, or as select menus if they are many or long. Buttons beyond
 // Discord's limits are left out: the text says what to type instead.
-func components(buttons []channels.Button) []discordgo.MessageComponent {
+func components(buttons []channels.Button, w words.Words) []discordgo.MessageComponent {
 	buttons = distinctButtons(buttons)
 	if len(buttons) == 0 {
 		return nil
@@ -29,7 +30,7 @@ func components(buttons []channels.Button) []discordgo.MessageComponent {
 		long = long || len([]rune(b.Label)) > maxButtonLabel
 	}
 	if long && len(buttons) > 1 {
-		return selectMenus(buttons)
+		return selectMenus(buttons, w)
 	}
 	var rows []discordgo.MessageComponent
 	for len(buttons) > 0 && len(rows) < maxRows {
@@ -44,11 +45,11 @@ func components(buttons []channels.Button) []discordgo.MessageComponent {
 }
 
 // selectMenus lays out buttons as select menus.
-func selectMenus(buttons []channels.Button) []discordgo.MessageComponent {
+func selectMenus(buttons []channels.Button, w words.Words) []discordgo.MessageComponent {
 	var rows []discordgo.MessageComponent
 	for len(buttons) > 0 && len(rows) < maxRows {
 		n := min(len(buttons), maxOptions)
-		menu := discordgo.SelectMenu{MenuType: discordgo.StringSelectMenu, CustomID: "list-" + strconv.Itoa(len(rows)+1), Placeholder: "Choose…"}
+		menu := discordgo.SelectMenu{MenuType: discordgo.StringSelectMenu, CustomID: "list-" + strconv.Itoa(len(rows)+1), Placeholder: w.Text(words.ButtonChoose)}
 		for _, b := range buttons[:n] {
 			menu.Options = append(menu.Options, discordgo.SelectMenuOption{Label: buttonLabel(b), Value: buttonData(b)})
 		}
@@ -87,8 +88,8 @@ func buttonData(b channels.Button) string {
 // who presses it sees them.
 const detailsPrefix = "details:"
 
-func detailsButton(press string) channels.Button {
-	return channels.Button{Label: "Details", Data: detailsPrefix + press, Stays: true}
+func detailsButton(press string, w words.Words) channels.Button {
+	return channels.Button{Label: w.Text(words.ButtonDetails), Data: detailsPrefix + press, Stays: true}
 }
 
 func buttonLabel(b channels.Button) string {

@@ -38,6 +38,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
+	"nanobot/internal/words"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -92,6 +93,7 @@ type Channel struct {
 	notices       sync.Map // thread → when people were last told that it is closed
 
 	menu       []channels.Command
+	words      *words.Catalogue
 	saveCursor func(ctx context.Context, cursor string) error // see KeepCursor
 	store      channels.Memory                                // see SetMemory; may be nil
 	state      syncState                                      // only Run uses it once it runs
@@ -168,6 +170,9 @@ func (c *Channel) KeepCursor(keep func(ctx context.Context, cursor string) error
 
 // SetMenu sets the commands that Discord offers when somebody types a slash.
 func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
+
+// SetWords sets the catalogue of the words that the channel adds to messages.
+func (c *Channel) SetWords(w *words.Catalogue) { c.words = w }
 
 // Repeatable is true: each message carries a nonce derived from its Key, and Discord creates one
 // message for all requests with the same nonce within a few minutes.

@@ -14,7 +14,7 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	if err := checkMessage(o.Chat, id); err != nil {
 		return err
 	}
-	rows := components(o.Buttons)
+	rows := components(o.Buttons, c.words.For(o.Language))
 	if rows == nil {
 		rows = []discordgo.MessageComponent{} // removes the buttons; nil would keep them
 	}

@@ -71,7 +71,7 @@ func TestTheFileLimitIsTheGuilds(t *testing.T) {
 	limits := func(want map[string]int64) {
 		t.Helper()
 		for chat, most := range want {
-			if got, words := r.FileLimit(chatOf(chat)); got != most<<20 || words != fmt.Sprintf("Discord accepts files up to %d MB here", most) {
+			if got, words := r.FileLimit(chatOf(chat), ""); got != most<<20 || words != fmt.Sprintf("Discord accepts files up to %d MB here", most) {
 				t.Errorf("%d, %q; want %d MB", got, words, most)
 			}
 		}

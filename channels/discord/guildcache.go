@@ -20,7 +20,11 @@ type guildCache struct {
 type guildInfo struct {
 	boostTier int       // premium tier, which raises the upload limit
 	botRole   snowflake // the bot's managed role, which people mention instead of the bot
+	language  string    // that its people prefer; "": unknown
 }
+
+// defaultLocale is the preferred locale of a guild whose people have not chosen one.
+const defaultLocale = "en-US"
 
 // channelInfo is a channel or thread of a guild.
 type channelInfo struct {
@@ -73,6 +77,9 @@ func (c *guildCache) addGuild(s guildObject) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := guildInfo{boostTier: s.Tier, botRole: c.guilds[s.ID].botRole}
+	if s.Locale != defaultLocale {
+		g.language = s.Locale
+	}
 	for _, r := range s.Roles {
 		if r.Tags.Bot != 0 && r.Tags.Bot == c.bot {
 			g.botRole = r.ID

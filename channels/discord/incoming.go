@@ -3,13 +3,14 @@ package discord
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // hasFiles reports whether a message has files to download.
@@ -47,6 +48,7 @@ func (c *Channel) newIncoming(ctx context.Context, m *message, r channelInfo, at
 	if r.name != "" {
 		in.Title = "#" + channels.StripBidi(r.name)
 	}
+	in.User.Language = c.guilds.guild(r.guild).language // a message does not tell its author's language
 	if isThread(r.kind) {
 		in.ThreadID = in.Chat.ID
 	}
@@ -88,18 +90,19 @@ type downloadedFiles struct{ paths, names []string }
 
 // downloadAll downloads files. problems describe the downloads that failed.
 func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (got downloadedFiles, problems []string) {
+	w := c.words.For(in.User.Language)
 	for _, f := range files {
 		path, err := c.download(ctx, in.Chat.ID, f)
 		switch {
 		case err == nil:
 			got.paths, got.names = append(got.paths, path), append(got.names, f.displayName())
 		case errors.Is(err, errFileTooLarge):
-			problems = append(problems, fmt.Sprintf("⚠ %q (%s) was not received: it is larger than %s.", f.Name, channels.HumanSize(f.Size), channels.HumanSize(maxDownload)))
+			problems = append(problems, w.Text(words.FileNotReceivedSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), w.Text(words.FileLargerThan, channels.HumanSize(maxDownload))))
 		default:
 			if ctx.Err() == nil {
 				c.log.Error("file not downloaded", zap.Stringer("chat", in.Chat), zap.String("id", in.ID), zap.Error(err))
 			}
-			problems = append(problems, fmt.Sprintf("⚠ %q was not received: its download failed.", f.Name))
+			problems = append(problems, w.Text(words.FileNotReceived, strconv.Quote(f.Name), w.Text(words.FileDownloadFailed)))
 		}
 	}
 	return got, problems
@@ -111,7 +114,7 @@ func (c *Channel) reportMissingFiles(ctx context.Context, in channels.Incoming, 
 	if len(problems) == 0 || ctx.Err() != nil {
 		return
 	}
-	plan, err := c.Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: joinLines(problems...), ReplyTo: in.ID})
+	plan, err := c.Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: joinLines(problems...), ReplyTo: in.ID, Language: in.User.Language})
 	if err == nil && len(plan) > 0 {
 		plan[0].Key = "files of " + in.ID
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -15,6 +15,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/httpclient"
+	"nanobot/internal/words"
 )
 
 const (
@@ -127,6 +128,7 @@ func (i *interaction) isThread() bool { return i.Channel != nil && isThread(i.Ch
 func (i *interaction) incoming() channels.Incoming {
 	by, m := i.sentBy()
 	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m), Group: i.Guild != 0}
+	in.User.Language = i.Locale
 	if i.isThread() {
 		in.ThreadID = in.Chat.ID
 	}
@@ -233,7 +235,7 @@ func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteracti
 // messages. Only that user sees it.
 func (c *Channel) declineInteraction(ctx context.Context, u *receivedInteraction) {
 	response := &discordgo.InteractionResponse{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: &discordgo.InteractionResponseData{
-		Content: "I answer in direct messages only.", Flags: discordgo.MessageFlagsEphemeral,
+		Content: c.words.For(u.Locale).Text(words.OnlyDirectMessages), Flags: discordgo.MessageFlagsEphemeral,
 	}}
 	if err := c.respondToInteraction(ctx, u, response, nil); err != nil && ctx.Err() == nil {
 		c.log.Debug("interaction not declined", zap.Stringer("id", u.ID), zap.Error(err))

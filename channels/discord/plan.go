@@ -3,10 +3,12 @@ package discord
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
+	"nanobot/internal/words"
 )
 
 const (
@@ -29,11 +31,12 @@ const (
 // a notice.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.SanitizeBidi(m)
+	w := c.words.For(m.Language)
 	if parseSnowflake(m.Chat.ID) == 0 {
 		return nil, fmt.Errorf("%q is not a Discord chat", m.Chat.ID)
 	}
 	if m.Details != "" && m.DetailsPress != "" { // Discord cannot fold text
-		m.Buttons = append(slices.Clone(m.Buttons), detailsButton(m.DetailsPress))
+		m.Buttons = append(slices.Clone(m.Buttons), detailsButton(m.DetailsPress, w))
 	}
 	for _, b := range m.Buttons {
 		if len(buttonData(b)) > maxButtonData {
@@ -41,8 +44,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		}
 	}
 	var out []channels.Outgoing
-	for _, p := range splitMessage(m) {
-		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text, Media: p.files, Notification: m.Notification})
+	for _, p := range splitMessage(m, w) {
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text, Media: p.files, Language: m.Language, Notification: m.Notification})
 	}
 	if len(out) == 0 {
 		return nil, nil
@@ -101,12 +104,12 @@ type messagePart struct {
 
 // splitMessage returns the parts of a message: the text, then the files. The last text shares a
 // message with the first files.
-func splitMessage(m channels.Message) []messagePart {
+func splitMessage(m channels.Message, w words.Words) []messagePart {
 	if m.Screen != nil {
-		return splitScreen(m)
+		return splitScreen(m, w)
 	}
-	files, refused := dropOversized(m.Media)
-	texts, doc := renderText(m.Text, m.Format)
+	files, refused := dropOversized(m.Media, w)
+	texts, doc := renderText(m.Text, m.Format, w)
 	var parts []messagePart
 	for _, t := range texts {
 		parts = append(parts, messagePart{text: t})
@@ -129,8 +132,8 @@ func splitMessage(m channels.Message) []messagePart {
 }
 
 // appendNotice adds a notice to the last part if it fits, otherwise as new parts.
-func appendNotice(parts []messagePart, words string) []messagePart {
-	texts := split(markdown.Plain(words), textLimit)
+func appendNotice(parts []messagePart, notice string) []messagePart {
+	texts := split(markdown.Plain(notice), textLimit)
 	if n := len(parts); n > 0 && len(texts) == 1 && channels.Runes(parts[n-1].text)+1+channels.Runes(texts[0]) <= textLimit {
 		parts[n-1].text += "\n" + texts[0]
 		return parts
@@ -143,7 +146,7 @@ func appendNotice(parts []messagePart, words string) []messagePart {
 
 // renderText renders a text in a format as the texts of messages. One that is too long for
 // maxTextMessages is returned as a document, with its beginning.
-func renderText(source string, format channels.Format) ([]string, *channels.File) {
+func renderText(source string, format channels.Format, w words.Words) ([]string, *channels.File) {
 	if strings.TrimSpace(source) == "" {
 		return nil, nil
 	}
@@ -153,15 +156,15 @@ func renderText(source string, format channels.Format) ([]string, *channels.File
 			return parts, nil
 		}
 	}
-	return []string{write(layout.As(format).Beginning(source, textLimit/4, cost))}, markdown.Document(source, format)
+	return []string{write(layout.As(format).Beginning(source, textLimit/4, cost, w))}, markdown.Document(source, format)
 }
 
 // dropOversized returns the files that Discord may accept, and a notice about the others.
-func dropOversized(files []channels.File) (good []channels.File, refused string) {
+func dropOversized(files []channels.File, w words.Words) (good []channels.File, refused string) {
 	var lines []string
 	for _, f := range files {
 		if f.Size > maxUploadLimit {
-			lines = append(lines, fileNotSent(f, maxUploadLimit))
+			lines = append(lines, fileNotSent(w, f, maxUploadLimit))
 			continue
 		}
 		good = append(good, f)
@@ -171,21 +174,21 @@ func dropOversized(files []channels.File) (good []channels.File, refused string)
 
 // FileLimit is the upload limit of the chat's guild. Where the guild is not known yet, Send finds
 // out.
-func (c *Channel) FileLimit(chat channels.Chat) (limit int64, words string) {
+func (c *Channel) FileLimit(chat channels.Chat, language string) (limit int64, phrase string) {
 	id := parseSnowflake(chat.ID)
 	if limit = maxUploadLimit; c.guilds.knowsGuildOf(id) {
 		limit = c.guilds.uploadLimit(id)
 	}
-	return limit, describeLimit(limit)
+	return limit, describeLimit(c.words.For(language), limit)
 }
 
-func describeLimit(limit int64) string {
-	return fmt.Sprintf("Discord accepts files up to %d MB here", limit>>20)
+func describeLimit(w words.Words, limit int64) string {
+	return w.Text(words.LimitOfDiscord, limit>>20)
 }
 
 // fileNotSent is the notice about a file above the limit.
-func fileNotSent(f channels.File, limit int64) string {
-	return fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), describeLimit(limit))
+func fileNotSent(w words.Words, f channels.File, limit int64) string {
+	return w.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), describeLimit(w, limit))
 }
 
 // groupFiles distributes files over messages, by number and by baseUploadLimit. A larger file gets

@@ -60,7 +60,7 @@ func (c *Channel) sendPrivate(ctx context.Context, p *outgoingPost) (string, err
 	}
 	call.route = route{name, r.to.AppID + "/" + r.to.Token}
 	call.body = func(files []attachmentName) any {
-		return privateRequest{Content: text, Components: components(p.buttons), AllowedMentions: noMentions, Flags: flags, Attachments: files}
+		return privateRequest{Content: text, Components: components(p.buttons, p.words), AllowedMentions: noMentions, Flags: flags, Attachments: files}
 	}
 	id, err := c.postMessage(ctx, call, p.files)
 	switch se := (*channels.SendError)(nil); {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // maxScreenCaption is the longest text above a screen, in code points. More would leave too little
@@ -12,21 +13,21 @@ const maxScreenCaption = 500
 
 // splitScreen returns the parts of a message that shows a screen. Text too long for a caption is
 // sent before the screen; in progress, which is one message, it is shortened.
-func splitScreen(m channels.Message) []messagePart {
-	words := layout.As(m.Format).Text(m.Text)
-	caption := write(words)
+func splitScreen(m channels.Message, w words.Words) []messagePart {
+	text := layout.As(m.Format).Text(m.Text)
+	caption := write(text)
 	var parts []messagePart
 	if channels.Runes(caption) > maxScreenCaption {
 		if m.Kind == channels.Progress {
-			caption = split(words, maxScreenCaption)[0] + "…"
+			caption = split(text, maxScreenCaption)[0] + "…"
 		} else {
 			above := m
 			above.Screen, above.Media = nil, nil
-			parts, caption = splitMessage(above), ""
+			parts, caption = splitMessage(above, w), ""
 		}
 	}
-	files, refused := dropOversized(m.Media)
-	shown := messagePart{text: screenText(caption, m.Screen)}
+	files, refused := dropOversized(m.Media, w)
+	shown := messagePart{text: screenText(caption, m.Screen, w)}
 	groups := groupFiles(files)
 	if len(groups) > 0 {
 		shown.files, groups = groups[0], groups[1:]
@@ -42,12 +43,12 @@ func splitScreen(m channels.Message) []messagePart {
 }
 
 // screenText renders a screen below its caption as one text that fits a message.
-func screenText(caption string, s *channels.Screen) string {
+func screenText(caption string, s *channels.Screen, w words.Words) string {
 	const open, shut = "```\n", "\n```"
 	const breaks = 4 // between caption, notes and rows
 	view := s.View(channels.ViewOptions{
-		Limit:   textLimit - channels.Runes(caption) - len(open) - len(shut) - channels.MaxViewNotes - breaks,
-		Measure: channels.Runes,
+		Limit:   textLimit - channels.Runes(caption) - len(open) - len(shut) - channels.MaxViewNotes(w) - breaks,
+		Measure: channels.Runes, Words: w,
 		// Backticks would end the block: they are written as accents that look alike.
 		Escape: func(row string) string { return strings.ReplaceAll(row, "```", strings.Repeat(lookalike, 3)) },
 	})

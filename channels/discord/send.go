@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -16,6 +17,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
+	"nanobot/internal/words"
 )
 
 // messageRequest is the body of a create-message call. The library's type lacks the nonce, and
@@ -54,6 +56,7 @@ type outgoingPost struct {
 	replyTo  snowflake
 	private  *interactionResponse // nil: everybody in the chat sees the message
 	nonce    string
+	words    words.Words
 }
 
 // Send makes one call. If Discord refuses only a file, the reference or the buttons, Send repeats
@@ -66,7 +69,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if to == 0 {
 		return channels.Receipt{}, &channels.SendError{Err: fmt.Errorf("%q is not a Discord chat", o.Chat.ID), Permanent: true}
 	}
-	p := &outgoingPost{outgoing: o, channel: to, text: o.Text, files: o.Media, buttons: o.Buttons, nonce: messageNonce(o)}
+	p := &outgoingPost{outgoing: o, channel: to, text: o.Text, files: o.Media, buttons: o.Buttons, nonce: messageNonce(o), words: c.words.For(o.Language)}
 	if o.ReplyTo != "" {
 		p.private = c.privateResponse(ctx, o)
 		p.replyTo = c.referencedMessage(ctx, o)
@@ -137,7 +140,7 @@ func (p *outgoingPost) dropLargeFiles(limit int64) {
 	var good []channels.File
 	for _, f := range p.files {
 		if f.Size > limit {
-			p.appendLine(fileNotSent(f, limit))
+			p.appendLine(fileNotSent(p.words, f, limit))
 		} else {
 			good = append(good, f)
 		}
@@ -163,9 +166,9 @@ func (p *outgoingPost) dropRefusedPart(err error) bool {
 	case len(p.files) > 0 && (isTooLarge(err) || isFileError(err)):
 		for _, f := range p.files {
 			if isTooLarge(err) {
-				p.appendLine(fmt.Sprintf("⚠ %q (%s) was not sent: the upload was larger than Discord accepts here.", f.Name, channels.HumanSize(f.Size)))
+				p.appendLine(p.words.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), p.words.Text(words.FileTooLargeForDiscord)))
 			} else {
-				p.appendLine(fmt.Sprintf("⚠ %q was not sent: a file of this message can no longer be read.", f.Name))
+				p.appendLine(p.words.Text(words.FileNotSent, strconv.Quote(f.Name), p.words.Text(words.FileOfMessageUnreadable)))
 			}
 		}
 		p.files = nil
@@ -187,7 +190,7 @@ func (p *outgoingPost) dropRefusedPart(err error) bool {
 // notify nobody.
 func (c *Channel) sendPost(ctx context.Context, p *outgoingPost) (string, error) {
 	m := messageRequest{
-		MessageSend: discordgo.MessageSend{Content: p.text, AllowedMentions: noMentions, Components: components(p.buttons)},
+		MessageSend: discordgo.MessageSend{Content: p.text, AllowedMentions: noMentions, Components: components(p.buttons, p.words)},
 		Nonce:       p.nonce, EnforceNonce: true,
 	}
 	if p.outgoing.Kind == channels.Progress || p.outgoing.Silent {

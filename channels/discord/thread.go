@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels/httpclient"
+	"nanobot/internal/words"
 )
 
 const (
@@ -36,7 +37,7 @@ func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (ch
 	if r.kind == discordgo.ChannelTypeGuildNews {
 		r2.kind = discordgo.ChannelTypeGuildNewsThread
 	}
-	thread := &discordgo.ThreadStart{Name: threadName(c.contentText(m, r)), AutoArchiveDuration: archiveAfter}
+	thread := &discordgo.ThreadStart{Name: threadName(c.contentText(m, r), c.words.For(c.guilds.guild(r.guild).language)), AutoArchiveDuration: archiveAfter}
 	at := route{startThread, m.Channel.String()}
 	for try := 1; ; try++ {
 		attempt, cancel := context.WithTimeout(ctx, callTimeout)
@@ -60,13 +61,13 @@ func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (ch
 }
 
 // threadName is the beginning of the text.
-func threadName(text string) string {
+func threadName(text string, w words.Words) string {
 	name := []rune(strings.Join(strings.Fields(text), " "))
 	if len(name) > maxThreadName {
 		name = append(name[:maxThreadName-1:maxThreadName-1], '…')
 	}
 	if len(name) == 0 {
-		return "Conversation"
+		return w.Text(words.ThreadName)
 	}
 	return string(name)
 }

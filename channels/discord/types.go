@@ -118,6 +118,7 @@ type guildObject struct {
 	ID          snowflake       `json:"id"`
 	Unavailable bool            `json:"unavailable"`
 	Tier        int             `json:"premium_tier"`
+	Locale      string          `json:"preferred_locale"`
 	Roles       []role          `json:"roles"`
 	Channels    []channelObject `json:"channels"`
 	Threads     []channelObject `json:"threads"`
@@ -143,6 +144,7 @@ type interaction struct {
 	User      *user                     `json:"user"`
 	Message   *message                  `json:"message"`
 	Data      interactionData           `json:"data"`
+	Locale    string                    `json:"locale"` // of the user's app
 }
 
 type interactionData struct {

@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
+	"nanobot/internal/words"
 )
 
 const moreInFile = "… (the whole answer is in the file)"
@@ -42,7 +43,7 @@ func TestTheDocumentSurvivesBeingStored(t *testing.T) {
 
 func TestTheBeginningOfALongTextEndsWell(t *testing.T) {
 	text := "# First *paragraph*.\n\n" + strings.Repeat("A sentence of the second paragraph. ", 1000)
-	got := notate(layout.Beginning(text, 1024, runes))
+	got := notate(layout.Beginning(text, 1024, runes, words.Words{}))
 	begin, ok := strings.CutSuffix(got, "\n\n"+moreInFile)
 	if !ok || !strings.HasPrefix(begin, "<h1>First <i>paragraph</i>.</h>\n\nA sentence") || !strings.HasSuffix(begin, "paragraph.") || len(begin) < 500 {
 		t.Errorf("beginning %q", got)
@@ -55,7 +56,7 @@ func TestTheBeginningFitsWhateverTheLimit(t *testing.T) {
 		"[" + strings.Repeat("a", 5000) + "](https://example.org)",
 	} {
 		for limit := 1; limit < 300; limit++ {
-			got := layout.Beginning(text, limit, runes).Text
+			got := layout.Beginning(text, limit, runes, words.Words{}).Text
 			if strings.TrimSpace(got) == "" || channels.Runes(got) > limit || !strings.Contains(got, "…") {
 				t.Fatalf("limit %d: got %q", limit, got)
 			}

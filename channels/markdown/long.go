@@ -8,14 +8,14 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
-// The texts that replace the rest of a text that continues in a file; the short one is for small
-// limits.
-const (
-	cutMark      = "\n\n… (the whole answer is in the file)"
-	shortCutMark = "…"
-)
+// shortCutMark replaces the rest of a text that continues in a file, for small limits.
+const shortCutMark = "…"
+
+// cutMark replaces it where there is room for words.
+func cutMark(w words.Words) string { return "\n\n… " + w.Text(words.WholeAnswerInFile) }
 
 // Document returns a text that is too long for a chat as a file. The content is valid UTF-8,
 // because it is stored as JSON.
@@ -50,8 +50,8 @@ func isMarkdown(source string) bool {
 
 // Beginning returns the beginning of a text that continues in a file, with a note about the file.
 // It costs at most limit.
-func (l Layout) Beginning(source string, limit int, cost Cost) Text {
-	mark := cutMark
+func (l Layout) Beginning(source string, limit int, cost Cost, w words.Words) Text {
+	mark := cutMark(w)
 	if limit < 2*cost.Words(mark) {
 		mark = shortCutMark
 	}
@@ -66,8 +66,8 @@ func (l Layout) Beginning(source string, limit int, cost Cost) Text {
 
 // Excerpt returns the beginning of a text that continues in a file, in the same format and with at
 // most limit characters, with a note about the file. It closes a Markdown code block that is cut.
-func Excerpt(source string, format channels.Format, limit int) string {
-	mark := cutMark
+func Excerpt(source string, format channels.Format, limit int, w words.Words) string {
+	mark := cutMark(w)
 	if limit < 2*channels.Runes(mark) {
 		mark = shortCutMark
 	}

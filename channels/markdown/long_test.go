@@ -8,6 +8,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/internal/lineartest"
+	"nanobot/internal/words"
 )
 
 const restInFile = "… (the whole answer is in the file)"
@@ -48,7 +49,7 @@ func TestAnExcerptClosesTheCodeThatItEndsIn(t *testing.T) {
 		"right behind":     "```go\n" + strings.Repeat("x", 5000),
 		"empty lines":      "```go\n\n\n\n" + lines("\n"),
 	} {
-		got := markdown.Excerpt(source, channels.Markdown, 1000)
+		got := markdown.Excerpt(source, channels.Markdown, 1000, words.Words{})
 		r := &reading{}
 		markdown.Walk(got, channels.Markdown, r)
 		if !strings.HasSuffix(r.words.String(), restInFile) || strings.Contains(r.code.String(), restInFile) {
@@ -69,7 +70,7 @@ func TestAnExcerptEndsAtAGoodPlace(t *testing.T) {
 		"\n \n    indented\n    code\n\n" + strings.Repeat("a", 300):               "    indented\n    code\n\n" + strings.Repeat("a", 170) + "\n\n" + restInFile,
 		"```\na\n```\n\n" + strings.Repeat("word ", 100):                           "```\na\n```\n\n" + strings.TrimSpace(strings.Repeat("word ", 36)) + "\n\n" + restInFile,
 	} {
-		if got := markdown.Excerpt(source, channels.Markdown, 230); got != want {
+		if got := markdown.Excerpt(source, channels.Markdown, 230, words.Words{}); got != want {
 			t.Errorf("%.20q: got %q, want %q", source, got, want)
 		}
 	}
@@ -85,7 +86,7 @@ func TestAnExcerptFitsWhateverTheLimit(t *testing.T) {
 		strings.Repeat(" ", 40) + "x",
 	} {
 		for limit := 1; limit < 300; limit++ {
-			got := markdown.Excerpt(source, channels.Markdown, limit)
+			got := markdown.Excerpt(source, channels.Markdown, limit, words.Words{})
 			if utf8.RuneCountInString(got) > limit || !strings.Contains(got, "…") {
 				t.Fatalf("%.20q, limit %d: got %q", source, limit, got)
 			}
@@ -95,6 +96,6 @@ func TestAnExcerptFitsWhateverTheLimit(t *testing.T) {
 
 func TestAnExcerptTakesNoLongerThanItsLengthAllows(t *testing.T) {
 	for name, unit := range map[string]string{"fences": "```\n", "quoted fences": "> ```\n", "open fences": "```a\n", "spaces": " ", "words": "word ", "one word": "x"} {
-		lineartest.Check(t, name, 1<<17, func(n int) { markdown.Excerpt("a"+strings.Repeat(unit, n/len(unit)), channels.Markdown, n/8) })
+		lineartest.Check(t, name, 1<<17, func(n int) { markdown.Excerpt("a"+strings.Repeat(unit, n/len(unit)), channels.Markdown, n/8, words.Words{}) })
 	}
 }

@@ -135,8 +135,8 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// words are what random Markdown is put together from.
-var words = []string{
+// pieces are what random Markdown is put together from.
+var pieces = []string{
 	"a", "word", "Sentence.", "**", "*", "_", "__", "~~", "||", "`", "``", "e\u0301", "👩‍👩‍👧‍👦", "狐狸。", "[", "](https://example.org)", "![", "](x)",
 	"<br>", "&amp;", "\\", "|", "https://example.org/a_b", " ", " ", " ", "\n", "\n", "\n\n", "\n# ", "\n- ", "\n1. ", "\n  - ", "\n    ", "\n> ", "\n> > ",
 	"\n- [x] ", "\n```go\n", "\n```\n", "\n|a|b|\n|-|-|\n|", "\n---\n", "\u00a0", "\t", "\r\n", "[1]", "\n[1]: https://e.org\n",
@@ -153,7 +153,7 @@ func TestPartsOfRandomMarkdownFit(t *testing.T) {
 	for range texts {
 		var b strings.Builder
 		for range r.IntN(120) {
-			b.WriteString(words[r.IntN(len(words))])
+			b.WriteString(pieces[r.IntN(len(pieces))])
 		}
 		whole, limit := layout.Text(b.String()), 150+r.IntN(100)
 		parts := whole.Split(limit, signs)

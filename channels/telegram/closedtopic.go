@@ -10,10 +10,8 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/words"
 )
-
-// closedTopicNotice is the first line of an answer that cannot be sent to its topic.
-const closedTopicNotice = "The topic of this answer is closed or deleted, so it is here:"
 
 // isTopicClosed reports whether a call was refused because its topic is closed or deleted.
 func isTopicClosed(err error) bool {
@@ -33,13 +31,14 @@ func (c *Channel) leaveTopic(ctx context.Context, p *outgoingPost, err error) bo
 	if p.sendAs != asText {
 		limit = captionLimit
 	}
-	if text := addLine(closedTopicNotice, p.text); channels.UTF16(text.Text) <= limit {
+	notice := c.words.For(p.outgoing.Language).Text(words.TopicClosed)
+	if text := addLine(notice, p.text); channels.UTF16(text.Text) <= limit {
 		p.text = text
 		return true
 	}
 	err = c.pace.wait(ctx, p.destination.chat, 1, p.class)
 	if err == nil {
-		_, err = execute(ctx, c.api, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: p.destination.chat, Text: closedTopicNotice, DisableNotification: true})
+		_, err = execute(ctx, c.api, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: p.destination.chat, Text: notice, DisableNotification: true})
 	}
 	if err != nil {
 		c.log.Warn("chat not told that a topic is closed", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
+	"nanobot/internal/words"
 )
 
 const (
@@ -32,11 +33,11 @@ type tooBigError struct{ limit int64 }
 func (e *tooBigError) Error() string { return fmt.Sprintf("more than %d bytes", e.limit) }
 
 // explain returns the limit as a text for the sender.
-func (e *tooBigError) explain() string {
+func (e *tooBigError) explain(w words.Words) string {
 	if e.limit == maxDownload {
-		return "bots may download up to 20 MB"
+		return w.Text(words.FileBotsLimit)
 	}
-	return "files may have up to " + channels.HumanSize(e.limit)
+	return w.Text(words.FileOperatorLimit, channels.HumanSize(e.limit))
 }
 
 // checkSize returns an error for a file above the operator's limit.

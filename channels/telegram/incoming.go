@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // partID returns the ID of an update as a part: that of its message, or one of its own for an edit.
@@ -132,7 +132,7 @@ func sender(m *message) channels.User {
 
 func (u *user) toUser() channels.User {
 	return channels.User{
-		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.StripBidi(u.FirstName + " " + u.LastName)), Username: u.Username,
+		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.StripBidi(u.FirstName + " " + u.LastName)), Username: u.Username, Language: u.LanguageCode,
 	}
 }
 
@@ -143,22 +143,21 @@ func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *me
 	if f == nil {
 		return "", ""
 	}
+	w, name := c.words.For(in.User.Language), strconv.Quote(f.displayName(""))
 	if c.o.Admitted != nil && !c.o.Admitted(in.User.ID) {
-		return "", fmt.Sprintf("⚠ %q was not received: its sender is not known to the bot.", f.displayName(""))
+		return "", w.Text(words.FileNotReceived, name, w.Text(words.FileOfStranger))
 	}
 	path, err := c.download(ctx, in.Chat.ID, c.gatewayID(m), f)
 	var big *tooBigError
 	switch {
 	case err == nil:
 		return path, ""
+	case errors.As(err, &big) && f.Size > 0:
+		problem = w.Text(words.FileNotReceivedSize, name, channels.HumanSize(f.Size), big.explain(w))
 	case errors.As(err, &big):
-		size := ""
-		if f.Size > 0 {
-			size = " (" + channels.HumanSize(f.Size) + ")"
-		}
-		problem = fmt.Sprintf("⚠ %q%s was not received: %s.", f.displayName(""), size, big.explain())
+		problem = w.Text(words.FileNotReceived, name, big.explain(w))
 	default:
-		problem = fmt.Sprintf("⚠ %q was not received: its download failed.", f.displayName(""))
+		problem = w.Text(words.FileNotReceived, name, w.Text(words.FileDownloadFailed))
 	}
 	if ctx.Err() == nil {
 		c.log.Error("file not downloaded", zap.Stringer("chat", in.Chat), zap.String("id", in.ID), zap.Error(err))
@@ -170,7 +169,7 @@ func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *me
 // notifySender replies to the sender of a message. A failure is not retried, because the agent gets
 // the same notice.
 func (c *Channel) notifySender(ctx context.Context, in channels.Incoming, text string) {
-	_, err := c.Send(ctx, channels.Outgoing{Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID})
+	_, err := c.Send(ctx, channels.Outgoing{Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID, Language: in.User.Language})
 	if err != nil {
 		c.log.Warn("sender not told that a file was not received", zap.Stringer("chat", in.Chat), zap.Error(err))
 	}
@@ -180,6 +179,6 @@ func (c *Channel) notifySender(ctx context.Context, in channels.Incoming, text s
 func (c *Channel) refuseUnreadable(ctx context.Context, m *message) {
 	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: m.address().String()}, ID: c.gatewayID(m)}
 	if c.o.Admitted == nil || c.o.Admitted(sender(m).ID) {
-		c.notifySender(ctx, in, "I cannot read "+m.unreadable()+".")
+		c.notifySender(ctx, in, c.words.For(sender(m).Language).Text(m.unreadable()))
 	}
 }

@@ -197,7 +197,7 @@ func TestALocalServerAcceptsLargeFiles(t *testing.T) {
 
 func TestTheFileLimitIsTelegrams(t *testing.T) {
 	for want, r := range map[int64]*testChannel{50: newTestChannel(t, asOfficialServer), 2000: newTestChannel(t)} {
-		if most, words := r.FileLimit(chatOf("42")); most != want<<20 || words != fmt.Sprintf("Telegram accepts files up to %d MB", want) {
+		if most, words := r.FileLimit(chatOf("42"), ""); most != want<<20 || words != fmt.Sprintf("Telegram accepts files up to %d MB", want) {
 			t.Errorf("%d, %q; want %d MB", most, words, want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/words"
 )
 
 // What Telegram takes as a menu.
@@ -27,14 +28,14 @@ var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
 // telegramMenu converts commands to a menu. Commands that Telegram does not accept can still be
 // typed.
-func telegramMenu(commands []channels.Command) []models.BotCommand {
+func telegramMenu(commands []channels.Command, language string) []models.BotCommand {
 	var menu []models.BotCommand
 	for _, c := range commands {
 		again := func(m models.BotCommand) bool { return m.Command == c.Name }
 		if !commandForm.MatchString(c.Name) || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
 			continue
 		}
-		help := strings.Join(strings.Fields(c.Help), " ")
+		help := strings.Join(strings.Fields(c.HelpFor(language)), " ")
 		if parts := markdown.Plain(help).Split(maxHelp, entities.Cost); len(parts) > 0 {
 			help = parts[0].Text
 		}
@@ -46,16 +47,42 @@ func telegramMenu(commands []channels.Command) []models.BotCommand {
 // SetMenu sets the commands that Telegram shows beside the input field.
 func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
 
-// publishMenu sets the command menu, with retries until Telegram accepts or refuses it. The bot
-// also works without it.
-func (c *Channel) publishMenu(ctx context.Context) {
-	menu := telegramMenu(c.menu)
-	if len(menu) == 0 {
+// SetWords sets the catalogue of the words that the channel adds to messages.
+func (c *Channel) SetWords(w *words.Catalogue) { c.words = w }
+
+// publishMenus sets the command menu, and the menus for people with another language, with retries
+// until Telegram accepts or refuses them. The bot also works without.
+func (c *Channel) publishMenus(ctx context.Context) {
+	if len(telegramMenu(c.menu, "")) == 0 {
 		return
 	}
+	c.publishMenu(ctx, "")
+	for _, l := range menuLanguages(c.menu) {
+		c.publishMenu(ctx, l)
+	}
+}
+
+// menuLanguages returns the languages that have menus of their own. A menu that an earlier start
+// has set stays until it is replaced, so they are set even if they do not differ.
+func menuLanguages(commands []channels.Command) []string {
+	var all []string
+	for _, c := range commands {
+		for l := range c.HelpIn {
+			if l != string(words.English) && !slices.Contains(all, l) {
+				all = append(all, l)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// publishMenu sets the command menu of one language; "": of all others.
+func (c *Channel) publishMenu(ctx context.Context, language string) {
+	menu := telegramMenu(c.menu, language)
 	retrier := c.newRetrier("command menu not set, will retry")
 	for {
-		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu})
+		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu, LanguageCode: language})
 		var apiErr *apiError
 		if errors.As(err, &apiErr) && apiErr.isPermanent() {
 			c.log.Warn("command menu not set", zap.Error(err))
@@ -74,9 +101,16 @@ func (c *Channel) SetChatMenu(ctx context.Context, chat channels.Chat, commands 
 		return err
 	}
 	scope := &models.BotCommandScopeChat{ChatID: c.currentChat(ctx, to.chat)}
-	all, plain := telegramMenu(slices.Concat(c.menu, commands)), telegramMenu(c.menu)
-	if len(all) == len(plain) {
-		return executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope})
+	for _, l := range append([]string{""}, menuLanguages(c.menu)...) {
+		all, plain := telegramMenu(slices.Concat(c.menu, commands), l), telegramMenu(c.menu, l)
+		if len(all) == len(plain) {
+			err = executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: l})
+		} else {
+			err = executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: all, Scope: scope, LanguageCode: l})
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: all, Scope: scope})
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // origin is a MessageOrigin: where a forwarded or quoted message comes from.
@@ -74,21 +75,21 @@ func (m *message) quoted() *message {
 	return &r
 }
 
-// unreadable returns the plural name of a message's kind that cannot be read, or "".
-func (m *message) unreadable() string {
+// unreadable returns the text about a message's kind that cannot be read, or "".
+func (m *message) unreadable() words.Key {
 	for _, one := range []struct {
 		content json.RawMessage
-		plural  string
+		text    words.Key
 	}{
-		{m.Story, "stories"},
-		{m.Game, "games"},
-		{m.PaidMedia, "paid media"},
-		{m.Giveaway, "giveaways"},
-		{m.GiveawayWinners, "giveaways"},
-		{m.Invoice, "invoices"},
+		{m.Story, words.UnreadableStories},
+		{m.Game, words.UnreadableGames},
+		{m.PaidMedia, words.UnreadablePaidMedia},
+		{m.Giveaway, words.UnreadableGiveaways},
+		{m.GiveawayWinners, words.UnreadableGiveaways},
+		{m.Invoice, words.UnreadableInvoices},
 	} {
 		if len(one.content) > 0 {
-			return one.plural
+			return one.text
 		}
 	}
 	return ""

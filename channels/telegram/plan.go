@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/words"
 )
 
 const (
@@ -74,7 +76,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxButtonData)
 		}
 	}
-	parts := addDetails(c.splitter().split(m), m.Details)
+	parts := addDetails(c.splitter(m.Language).split(m), m.Details)
 	rich := c.richForm(m, parts)
 	var out []channels.Outgoing
 	for i, p := range parts {
@@ -82,7 +84,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		if err != nil {
 			return nil, fmt.Errorf("store the form: %w", err)
 		}
-		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text.Text, Media: p.files, Form: f, Notification: m.Notification}
+		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text.Text, Media: p.files, Form: f, Language: m.Language, Notification: m.Notification}
 		o.Silent = m.Silent || i < len(parts)-1         // a message notifies once, when it is complete
 		if i == 0 && (to.isGroup() || to.thread != 0) { // in a private chat replies are obvious
 			if _, _, err := parseMessageID(to.chat, m.ReplyTo); err == nil {
@@ -110,12 +112,12 @@ func (c *Channel) richForm(m channels.Message, parts []messagePart) string {
 }
 
 // FileLimit is the same in all chats.
-func (c *Channel) FileLimit(channels.Chat) (limit int64, words string) {
-	return c.maxUpload(), describeLimit(c.maxUpload())
+func (c *Channel) FileLimit(_ channels.Chat, language string) (limit int64, phrase string) {
+	return c.maxUpload(), describeLimit(c.words.For(language), c.maxUpload())
 }
 
-func describeLimit(maxBytes int64) string {
-	return fmt.Sprintf("Telegram accepts files up to %d MB", maxBytes>>20)
+func describeLimit(w words.Words, maxBytes int64) string {
+	return w.Text(words.LimitOfTelegram, maxBytes>>20)
 }
 
 // maxUpload is the largest file to send. Whether a server other than Telegram's has a lower limit
@@ -131,9 +133,12 @@ func (c *Channel) maxUpload() int64 {
 type splitter struct {
 	maxBytes       int64 // of a file
 	groupDocuments bool  // documents and audio are sent in albums
+	words          words.Words
 }
 
-func (c *Channel) splitter() splitter { return splitter{c.maxUpload(), c.o.GroupDocuments} }
+func (c *Channel) splitter(language string) splitter {
+	return splitter{c.maxUpload(), c.o.GroupDocuments, c.words.For(language)}
+}
 
 // split returns the parts of a message: the text, or the document that replaces it, then the files.
 // A text that fits is the caption of the first file.
@@ -141,8 +146,8 @@ func (s splitter) split(m channels.Message) []messagePart {
 	if m.Screen != nil {
 		return s.splitScreen(m)
 	}
-	files, refused := dropOversized(m.Media, s.maxBytes)
-	words, doc := renderText(m.Text, m.Format)
+	files, refused := s.dropOversized(m.Media)
+	words, doc := renderText(m.Text, m.Format, s.words)
 	rest := s.groupFiles(files)
 	if doc != nil {
 		parts := append([]messagePart{{asDocument, entities.Write(words), []channels.File{*doc}}}, rest...)
@@ -194,7 +199,7 @@ func appendText(parts []messagePart, words markdown.Text, buttons []channels.But
 
 // renderText renders a text in a format. One that is too long for maxTextMessages is returned as a
 // document, with its beginning.
-func renderText(source string, format channels.Format) (markdown.Text, *channels.File) {
+func renderText(source string, format channels.Format, w words.Words) (markdown.Text, *channels.File) {
 	if strings.TrimSpace(source) == "" {
 		return markdown.Text{}, nil
 	}
@@ -205,15 +210,15 @@ func renderText(source string, format channels.Format) (markdown.Text, *channels
 			return words, nil
 		}
 	}
-	return entities.Beginning(source, format, captionLimit), markdown.Document(source, format)
+	return entities.Beginning(source, format, captionLimit, w), markdown.Document(source, format)
 }
 
 // dropOversized returns the files within the limit, and a notice about the others.
-func dropOversized(files []channels.File, maxBytes int64) (good []channels.File, refused string) {
+func (s splitter) dropOversized(files []channels.File) (good []channels.File, refused string) {
 	var lines []string
 	for _, f := range files {
-		if f.Size > maxBytes {
-			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), describeLimit(maxBytes)))
+		if f.Size > s.maxBytes {
+			lines = append(lines, s.words.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), describeLimit(s.words, s.maxBytes)))
 			continue
 		}
 		good = append(good, f)

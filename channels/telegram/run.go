@@ -45,7 +45,7 @@ func (c *Channel) receiveUpdates(ctx context.Context, receive channels.Receive) 
 		return err
 	}
 	in.restorePending(ctx, parts)
-	in.startTask(func() { c.publishMenu(ctx) })
+	in.startTask(func() { c.publishMenus(ctx) })
 	return in.run(ctx)
 }
 

@@ -6,6 +6,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/words"
 )
 
 // maxScreenCaption is the longest text above a screen, in UTF-16 units. More would leave too little
@@ -15,7 +16,7 @@ const maxScreenCaption = 1024
 // splitScreen returns the parts of a message that shows a screen. Text too long for a caption is
 // sent before the screen; in progress, which is one message, it is shortened.
 func (s splitter) splitScreen(m channels.Message) []messagePart {
-	files, refused := dropOversized(m.Media, s.maxBytes)
+	files, refused := s.dropOversized(m.Media)
 	caption := entities.Read(m.Text, m.Format)
 	var parts []messagePart
 	if channels.UTF16(caption.Text) > maxScreenCaption {
@@ -28,16 +29,16 @@ func (s splitter) splitScreen(m channels.Message) []messagePart {
 			parts, caption = s.split(words), markdown.Text{}
 		}
 	}
-	parts = append(parts, messagePart{sendAs: asText, text: renderScreen(entities.Write(caption), m.Screen)})
+	parts = append(parts, messagePart{sendAs: asText, text: renderScreen(entities.Write(caption), m.Screen, s.words)})
 	return appendText(append(parts, s.groupFiles(files)...), markdown.Plain(refused), m.Buttons)
 }
 
 // renderScreen renders a screen below its caption as one text that fits a message.
-func renderScreen(caption entities.Text, s *channels.Screen) entities.Text {
+func renderScreen(caption entities.Text, s *channels.Screen, w words.Words) entities.Text {
 	const breaks = 4 // between caption, notes and rows
 	view := s.View(channels.ViewOptions{
-		Limit:   textLimit - channels.UTF16(caption.Text) - 1 - channels.MaxViewNotes - breaks,
-		Measure: channels.UTF16,
+		Limit:   textLimit - channels.UTF16(caption.Text) - 1 - channels.MaxViewNotes(w) - breaks,
+		Measure: channels.UTF16, Words: w,
 	})
 	var b strings.Builder
 	for _, line := range []string{caption.Text, view.NoteAbove()} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/words"
 )
 
 // sendProgress is a post of which some messages may have been sent.
@@ -148,7 +150,7 @@ func (c *Channel) planFiles(p *outgoingPost) ([]messagePart, error) {
 		as, err := checkSendAs(as, f)
 		switch {
 		case isUnreadable(err):
-			c.addRefusedFile(p, f, "it cannot be read", err)
+			c.addRefusedFile(p, f, words.FileUnreadable, err)
 		case err != nil:
 			return nil, err
 		case p.sendAs == asAlbum && as == sendAsOf(f): // not a picture that has to be a document
@@ -187,9 +189,9 @@ func (p *outgoingPost) arrangeParts(together []channels.File, alone []messagePar
 // or refuses again, all items are sent alone. A single file is replaced by a notice.
 func (c *Channel) splitRefused(p *outgoingPost, err error, behind []messagePart) []messagePart {
 	if len(p.files) == 1 {
-		why := "Telegram does not accept it"
+		why := words.FileRefusedByTelegram
 		if isUnreadable(err) {
-			why = "it cannot be read"
+			why = words.FileUnreadable
 		}
 		c.addRefusedFile(p, p.files[0], why, err)
 		return behind
@@ -212,9 +214,10 @@ func (c *Channel) splitRefused(p *outgoingPost, err error, behind []messagePart)
 }
 
 // addRefusedFile adds a notice about a file that is not sent.
-func (c *Channel) addRefusedFile(p *outgoingPost, f channels.File, why string, err error) {
+func (c *Channel) addRefusedFile(p *outgoingPost, f channels.File, why words.Key, err error) {
 	c.log.Warn("file not sent", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
-	p.notices = append(p.notices, fmt.Sprintf("⚠ %q was not sent: %s.", fileName(f), why))
+	w := c.words.For(p.outgoing.Language)
+	p.notices = append(p.notices, w.Text(words.FileNotSent, strconv.Quote(fileName(f)), w.Text(why)))
 }
 
 // textWithNotices is the text with the notices about files that are not sent.

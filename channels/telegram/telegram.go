@@ -24,6 +24,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
+	"nanobot/internal/words"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -96,6 +97,7 @@ type Channel struct {
 	legacy        *legacyState
 
 	menu             []channels.Command
+	words            *words.Catalogue
 	resumeCursor     string  // the cursor from Resume, until loadIdentity has parsed it
 	lastStored       int64   // all updates up to this one are stored; only Run uses it once it runs
 	botUser          botUser // the bot's own account; only Run uses it

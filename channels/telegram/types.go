@@ -43,6 +43,8 @@ type user struct {
 	FirstName string `json:"first_name"`
 	LastName  string `json:"last_name"`
 	Username  string `json:"username"`
+	// LanguageCode is the language of the user's app; Telegram reports it for most people.
+	LanguageCode string `json:"language_code"`
 }
 
 type chat struct {

@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels/web/history"
+	"nanobot/internal/words"
 )
 
 // openAPI is the description of the API that clients can fetch.
@@ -49,18 +51,45 @@ var chatPattern = regexp.MustCompile(`^` + chatPrefix + `[A-Za-z0-9_-]{1,60}$`)
 // requestError is the response to a request that is not carried out.
 type requestError struct {
 	status int
-	text   string
+	text   string // for authors of scripts, in English; "": key is for people
+	key    words.Key
+	values []any
 }
 
-func (p requestError) Error() string { return p.text }
+func (p requestError) Error() string { return p.in(words.Words{}) }
 
-func notFound(what string) error {
-	return requestError{http.StatusNotFound, "There is no such " + what + "."}
+// in returns the text of the response.
+func (p requestError) in(w words.Words) string {
+	if p.text != "" {
+		return p.text
+	}
+	return w.Text(p.key, p.values...)
+}
+
+// shownError returns an error that the page shows.
+func shownError(status int, key words.Key, values ...any) error {
+	return requestError{status: status, key: key, values: values}
 }
 
 func badRequest(format string, args ...any) error {
-	return requestError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+	return requestError{status: http.StatusBadRequest, text: fmt.Sprintf(format, args...)}
 }
+
+// maxLanguage is the longest tag of a language, in bytes.
+const maxLanguage = 35
+
+// requestLanguage returns the language that a person's browser prefers; "": unknown.
+func requestLanguage(r *http.Request) string {
+	first, _, _ := strings.Cut(r.Header.Get("Accept-Language"), ",")
+	tag, _, _ := strings.Cut(strings.TrimSpace(first), ";")
+	if len(tag) > maxLanguage || strings.ContainsFunc(tag, func(c rune) bool { return c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		return ""
+	}
+	return tag
+}
+
+// SetWords sets the catalogue of the words that the channel adds to messages.
+func (c *Channel) SetWords(w *words.Catalogue) { c.words = w }
 
 // Mount returns the page and the API. The caller mounts it behind authentication.
 func (c *Channel) Mount() (pattern string, h http.Handler) {
@@ -87,25 +116,27 @@ func (c *Channel) routes() map[string]func(http.ResponseWriter, *http.Request) e
 		"GET /api/media/{id}":           c.getMedia,
 		"GET /api/events":               c.getEvents,
 		"GET /api/openapi.json":         c.getOpenAPI,
-		"GET /api/":                     func(http.ResponseWriter, *http.Request) error { return notFound("part of the API") },
-		"GET /":                         getPage,
+		"GET /api/": func(http.ResponseWriter, *http.Request) error {
+			return requestError{status: http.StatusNotFound, text: "There is no such part of the API."}
+		},
+		"GET /": getPage,
 	}
 }
 
 // respondError writes an error response. It logs errors that are not the client's.
 func (c *Channel) respondError(w http.ResponseWriter, r *http.Request, err error) {
 	err = c.checkDamage(err)
-	p := requestError{http.StatusServiceUnavailable, "This did not work. The bot's log has the reason."}
+	p := requestError{status: http.StatusServiceUnavailable, key: words.PageFailed}
 	switch {
 	case errors.As(err, &p):
 	case errors.Is(err, history.ErrNotOwner):
-		p = requestError{http.StatusNotFound, "There is no such chat."}
+		p = requestError{status: http.StatusNotFound, key: words.PageNoChat}
 	case errors.Is(err, history.ErrNoButton):
-		p = requestError{http.StatusNotFound, "This button no longer exists."}
+		p = requestError{status: http.StatusNotFound, key: words.PageNoButton}
 	case errors.Is(err, history.ErrAlreadyPressed):
-		p = requestError{http.StatusConflict, "This question is no longer open."}
+		p = requestError{status: http.StatusConflict, key: words.QuestionClosed}
 	case errors.Is(err, history.ErrTooManyWaiting):
-		p = requestError{http.StatusTooManyRequests, "Too many messages are waiting in this chat. Try again later."}
+		p = requestError{status: http.StatusTooManyRequests, key: words.PageTooManyWaiting}
 	case r.Context().Err() != nil: // nobody waits for the answer
 	case errors.Is(err, history.ErrClosed): // the end
 	default:
@@ -114,7 +145,7 @@ func (c *Channel) respondError(w http.ResponseWriter, r *http.Request, err error
 	if p.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}
-	writeJSON(w, p.status, map[string]string{"error": p.text})
+	writeJSON(w, p.status, map[string]string{"error": p.in(c.words.For(requestLanguage(r)))})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -136,7 +167,7 @@ func (c *Channel) requester(r *http.Request) history.Actor {
 func (c *Channel) requestedChat(r *http.Request) (*history.History, string, error) {
 	id := r.PathValue("id")
 	if !chatPattern.MatchString(id) {
-		return nil, "", notFound("chat")
+		return nil, "", shownError(http.StatusNotFound, words.PageNoChat)
 	}
 	h, err := c.openHistory()
 	if err != nil {
@@ -144,7 +175,7 @@ func (c *Channel) requestedChat(r *http.Request) (*history.History, string, erro
 	}
 	ok, err := h.CanUse(r.Context(), c.requester(r), id, len(id) >= len(chatPrefix)+unguessableLength)
 	if err == nil && !ok {
-		err = notFound("chat")
+		err = shownError(http.StatusNotFound, words.PageNoChat)
 	}
 	return h, id, err
 }
@@ -192,7 +223,7 @@ func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := "reads " + c.requester(r).User
 	if !c.inFlight.tryAdd(name, maxReadsPerUser) {
-		return requestError{http.StatusTooManyRequests, "You have too many requests open. Try again in a moment."}
+		return shownError(http.StatusTooManyRequests, words.PageTooManyRequests)
 	}
 	defer c.inFlight.remove(name)
 	before, err := intParameter(r, "before", 0)

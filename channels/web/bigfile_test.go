@@ -42,7 +42,7 @@ func TestAFileWithHolesTakesNoRoomInTheHistory(t *testing.T) {
 }
 
 func TestFileLimitIsTheLargestFileThatABrowserCanFetch(t *testing.T) {
-	if most, words := newFixture(t).ch.FileLimit(channels.Chat{}); most != 2<<30 || words != "files here may have up to 2048 MB" {
+	if most, words := newFixture(t).ch.FileLimit(channels.Chat{}, ""); most != 2<<30 || words != "files here may have up to 2048 MB" {
 		t.Errorf("%d, %q", most, words)
 	}
 }

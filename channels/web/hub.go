@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"nanobot/channels/web/history"
+	"nanobot/internal/words"
 )
 
 const (
@@ -146,9 +147,9 @@ func (h *hub) checkCapacity(p history.Actor) error {
 	}
 	switch {
 	case !p.All && same >= maxStreamsPerUser:
-		return requestError{http.StatusTooManyRequests, "You have too many pages open. Close some of them."}
+		return shownError(http.StatusTooManyRequests, words.PageTooManyPages)
 	case p.All && alike >= maxOperatorStreams, !p.All && alike >= maxUserStreams:
-		return requestError{http.StatusServiceUnavailable, "Too many pages are open. Try again later."}
+		return shownError(http.StatusServiceUnavailable, words.PageTooManyPeople)
 	}
 	return nil
 }

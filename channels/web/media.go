@@ -11,6 +11,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 
 	"nanobot/channels/web/history"
+	"nanobot/internal/words"
 )
 
 // inlineTypes maps detected types that a browser shows without executing their content to the type
@@ -61,7 +62,7 @@ func (c *Channel) getMedia(w http.ResponseWriter, r *http.Request) error {
 	}
 	m, f, err := h.OpenMedia(r.Context(), c.requester(r), r.PathValue("id"))
 	if os.IsNotExist(err) {
-		return notFound("file")
+		return shownError(http.StatusNotFound, words.PageNoFile)
 	}
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"nanobot/channels/web/page"
+	"nanobot/internal/words"
 )
 
 // asset is a file of the page. Browsers get it compressed: that is a third of its size.
@@ -73,7 +74,7 @@ func getPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	a, ok := all[r.URL.Path]
 	if !ok {
-		return notFound("page")
+		return shownError(http.StatusNotFound, words.PageNoPage)
 	}
 	header, content := w.Header(), a.content
 	header.Set("Content-Type", a.contentType)

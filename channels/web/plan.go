@@ -9,6 +9,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/channels/web/history"
+	"nanobot/internal/words"
 )
 
 // maxMessageChars is how many characters one message may have. A longer text becomes a file: nobody
@@ -19,8 +20,8 @@ const maxMessageChars = 64 << 10
 const maxFileSize = 2 << 30
 
 // FileLimit returns the same limit for all chats.
-func (c *Channel) FileLimit(channels.Chat) (limit int64, words string) {
-	return maxFileSize, fmt.Sprintf("files here may have up to %d MB", int64(maxFileSize)>>20)
+func (c *Channel) FileLimit(_ channels.Chat, language string) (limit int64, phrase string) {
+	return maxFileSize, c.words.For(language).Text(words.LimitOfPage, int64(maxFileSize)>>20)
 }
 
 // Plan returns one call. A very long text becomes a file, with its beginning as the message. The
@@ -33,7 +34,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		text = ""
 	case utf8.RuneCountInString(text) > maxMessageChars:
 		files = append([]channels.File{*markdown.Document(text, m.Format)}, files...)
-		text = markdown.Excerpt(text, m.Format, maxMessageChars/4)
+		text = markdown.Excerpt(text, m.Format, maxMessageChars/4, c.words.For(m.Language))
 	}
 	var form []byte
 	if m.Screen != nil {

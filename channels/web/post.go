@@ -16,6 +16,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
+	"nanobot/internal/words"
 )
 
 const (
@@ -36,7 +37,8 @@ const (
 // maxConcurrentPosts is how many messages of a content type one user may send at the same time.
 var maxConcurrentPosts = map[string]int{formType: 4, jsonType: 64}
 
-var textTooLong = "That is more than " + channels.HumanSize(maxText) + " of text. Send it as a file."
+// textTooLong is the response to a text that is too long.
+var textTooLong = shownError(http.StatusRequestEntityTooLarge, words.PageTextTooLong, channels.HumanSize(maxText))
 
 // postedMessage is the body of a request that sends a message.
 type postedMessage struct {
@@ -62,11 +64,11 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	most, ok := maxConcurrentPosts[kind]
 	if !ok {
-		return requestError{http.StatusUnsupportedMediaType, "Send a form (" + formType + ") or JSON (" + jsonType + ")."}
+		return requestError{status: http.StatusUnsupportedMediaType, text: "Send a form (" + formType + ") or JSON (" + jsonType + ")."}
 	}
 	name := kind + " " + actor.User
 	if !c.inFlight.tryAdd(name, most) {
-		return requestError{http.StatusTooManyRequests, "Too many of your messages are being sent. Try again in a moment."}
+		return shownError(http.StatusTooManyRequests, words.PageTooManySending)
 	}
 	defer c.inFlight.remove(name)
 	p, err := c.readMessage(w, r, h, kind)
@@ -82,7 +84,7 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := history.NewEvent{
 		Chat: chat, Actor: actor, Type: history.Message, ID: newID(), ForGateway: true, MaxWaiting: maxWaiting,
-		Body: history.Body{From: fromUser, User: actor.User, Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
+		Body: history.Body{From: fromUser, User: actor.User, Language: requestLanguage(r), Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
 	}
 	if p.ClientID != "" {
 		d.Key = "user " + chat + " " + actor.User + " " + p.ClientID
@@ -102,9 +104,9 @@ func (p *postedMessage) validate() error {
 	p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 	switch {
 	case strings.TrimSpace(p.Text) == "" && len(p.media) == 0:
-		return badRequest("A message needs a text or a file.")
+		return shownError(http.StatusBadRequest, words.PageEmptyMessage)
 	case len(p.Text) > maxText:
-		return requestError{http.StatusRequestEntityTooLarge, textTooLong}
+		return textTooLong
 	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) || !utf8.ValidString(p.ClientID):
 		return badRequest("client_id: must be at most %d bytes of text.", maxClientID)
 	}
@@ -117,7 +119,7 @@ func (c *Channel) readMessage(w http.ResponseWriter, r *http.Request, h *history
 	body := &bodyReader{ReadCloser: r.Body, conn: http.NewResponseController(w), limit: time.Now().Add(uploadTimeout), drainLimit: 256 << 10}
 	defer body.drain()
 	limit := c.o.MaxUpload + maxText + 64<<10 // with room for the form's headers and boundaries
-	tooMuch := "The files of a message may have at most " + channels.HumanSize(c.o.MaxUpload) + " in total."
+	tooMuch := shownError(http.StatusRequestEntityTooLarge, words.PageFilesTooLarge, channels.HumanSize(c.o.MaxUpload))
 	if kind == formType {
 		r.Body = http.MaxBytesReader(w, body, limit)
 		err = c.readForm(r, h, &p)
@@ -128,7 +130,7 @@ func (c *Channel) readMessage(w http.ResponseWriter, r *http.Request, h *history
 	if errors.As(err, &tooBig) || errors.Is(err, errUploadTooBig) {
 		body.drainLimit = 4 * limit // a client that sends much more than the limit is cut off
 		w.Header().Set("Connection", "close")
-		err = requestError{http.StatusRequestEntityTooLarge, tooMuch}
+		err = tooMuch
 	}
 	return p, err
 }
@@ -166,7 +168,7 @@ func (c *Channel) readForm(r *http.Request, h *history.History, p *postedMessage
 			p.ClientID, err = readField(part, maxClientID)
 		case "file":
 			if len(p.media) == maxFiles {
-				return badRequest("A message may have at most %d files.", maxFiles)
+				return shownError(http.StatusBadRequest, words.PageTooManyFiles, maxFiles)
 			}
 			var m history.Media
 			m, err = c.saveUpload(part, h)

@@ -46,7 +46,7 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	actor := c.requester(r)
 	d := history.NewEvent{
 		Chat: chat, Actor: actor, Type: history.Pressed, ID: press.Message, ForGateway: true,
-		Body: history.Body{User: actor.User, Data: press.Data, Press: pressPrefix + newID()},
+		Body: history.Body{User: actor.User, Language: requestLanguage(r), Data: press.Data, Press: pressPrefix + newID()},
 	}
 	var e history.Event
 	d.MaxWaiting = maxWaiting

@@ -130,7 +130,8 @@ func receiveEvents(ctx context.Context, events []history.Event, held map[string]
 // toIncoming returns an event as the gateway receives it.
 func toIncoming(e history.Event) channels.Incoming {
 	in := channels.Incoming{
-		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID, User: channels.User{ID: e.User, Name: e.User}, Text: e.Text, Title: e.ChatTitle,
+		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID, User: channels.User{ID: e.User, Name: e.User, Language: e.Language},
+		Text: e.Text, Title: e.ChatTitle,
 	}
 	if e.Type == history.Pressed {
 		in.ID, in.Press = e.Press, e.Data

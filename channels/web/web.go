@@ -19,6 +19,7 @@ import (
 	"nanobot/channels/web/history"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/sparse"
+	"nanobot/internal/words"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -61,6 +62,7 @@ type Channel struct {
 	wake      chan struct{} // tells Run that events may be waiting
 
 	rendered renderCache
+	words    *words.Catalogue
 
 	mu        sync.Mutex
 	opened    *history.History // nil until it is first used

@@ -82,7 +82,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 }
 
 // FileLimit returns the same limit for all chats.
-func (c *Channel) FileLimit(channels.Chat) (limit int64, words string) {
+func (c *Channel) FileLimit(channels.Chat, string) (limit int64, phrase string) {
 	return c.MaxFile, fmt.Sprintf("the network takes files up to %d bytes", c.MaxFile)
 }
 

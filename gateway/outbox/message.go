@@ -136,7 +136,7 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 	var limit int64
 	var words string
 	if l, ok := ch.(channels.FileLimiter); ok {
-		limit, words = l.FileLimit(m.Chat)
+		limit, words = l.FileLimit(m.Chat, m.Language)
 	}
 	for len(m.Media) > 0 {
 		f := m.Media[0]

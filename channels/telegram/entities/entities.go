@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
+	"nanobot/internal/words"
 )
 
 // The types of entities that Markdown can produce, by their names in the Bot API.
@@ -54,8 +55,8 @@ func Read(source string, format channels.Format) markdown.Text {
 }
 
 // Beginning returns the beginning of a text that is sent as a document.
-func Beginning(source string, format channels.Format, limit int) markdown.Text {
-	return layout.As(format).Beginning(clean(source), limit, Cost)
+func Beginning(source string, format channels.Format, limit int, w words.Words) markdown.Text {
+	return layout.As(format).Beginning(clean(source), limit, Cost, w)
 }
 
 // clean removes bidirectional embeddings and overrides, as Telegram's servers do before they count.

@@ -50,8 +50,9 @@ type Event struct {
 
 // Body is the content of an event.
 type Body struct {
-	From     string            `json:"from,omitempty"` // user or bot
-	User     string            `json:"user,omitempty"` // the sender, if several users may use the chat
+	From     string            `json:"from,omitempty"`     // user or bot
+	User     string            `json:"user,omitempty"`     // the sender, if several users may use the chat
+	Language string            `json:"language,omitempty"` // of the sender, a BCP 47 tag
 	Kind     string            `json:"kind,omitempty"`
 	Text     string            `json:"text,omitempty"`
 	Format   channels.Format   `json:"format,omitempty"`  // of the text of a bot's message
