@@ -45,7 +45,8 @@ type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Username string `json:"username,omitempty"`
-	// Language is the BCP 47 tag of the language that the network reports for the user; "": unknown.
+	// Language is the BCP 47 tag of the language that the network reports for the user; "":
+	// unknown.
 	Language string `json:"language,omitempty"`
 }
 

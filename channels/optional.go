@@ -88,9 +88,9 @@ var ErrGone = errors.New("the message is gone")
 // FileLimiter is a channel whose network limits the size of a file.
 type FileLimiter interface {
 	// FileLimit returns the size in bytes of the largest file that a chat accepts, and a phrase
-	// for people in a language, a BCP 47 tag: "Telegram accepts files up to 50 MB". The gateway calls
-	// it in a turn, before it copies a file. It must not make a network call. Plan accepts every
-	// file up to this size.
+	// for people in a language, a BCP 47 tag: "Telegram accepts files up to 50 MB". The gateway
+	// calls it in a turn, before it copies a file. It must not make a network call. Plan accepts
+	// every file up to this size.
 	FileLimit(chat Chat, language string) (limit int64, phrase string)
 }
 

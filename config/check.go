@@ -18,7 +18,27 @@ func checkCombinations(c *Config) []fault {
 		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent), checkMCPServers(c, agent))
 		all = append(all, checkApprovers(c, agent.keyPath("approvers"), agent.Approvers)...)
 	}
-	return append(all, checkInject(c)...)
+	return slices.Concat(all, checkInject(c), checkWords(c))
+}
+
+// checkWords reports texts of gateway.words that do not exist or cannot be used.
+func checkWords(c *Config) []fault {
+	var all []fault
+	known := c.extensions.Words
+	for name, text := range c.Gateway.Words {
+		at := joinPath(splitKey("gateway.words"), name)
+		key, _, _ := strings.Cut(name, ".")
+		if !slices.Contains(known.Keys, key) {
+			f := fault{path: at, text: "there is no text of this name; the page words.md lists them", aboutKey: true}
+			if near := ClosestMatch(key, known.Keys); near != "" {
+				f.hint = didYouMean(near)
+			}
+			all = append(all, f)
+		} else if problem := known.Check(name, text); problem != "" {
+			all = append(all, fault{path: at, text: problem})
+		}
+	}
+	return all
 }
 
 // splitKey splits a dotted key that contains no quoted names.

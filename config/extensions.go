@@ -13,6 +13,15 @@ import (
 type Extensions struct {
 	Channels  []Channel
 	Protocols []Protocol // the first one is the default
+	Words     Words
+}
+
+// Words describes the section gateway.words.
+type Words struct {
+	// Keys are the names of all texts. A name in the section may have a language after a dot.
+	Keys []string
+	// Check returns what is wrong with a text; "": nothing.
+	Check func(name, text string) string
 }
 
 // Channel describes the section channels.NAME.

@@ -5,6 +5,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/keys"
@@ -15,7 +16,12 @@ import (
 // extensions returns the real channels and protocols of the program, so that the tests check the
 // mistakes that people read.
 func extensions() config.Extensions {
+	all := config.Words{Check: words.CheckOverride}
+	for _, key := range words.Keys() {
+		all.Keys = append(all.Keys, string(key))
+	}
 	return config.Extensions{
+		Words:     all,
 		Channels:  []config.Channel{telegram.Describe(telegram.Timing{}).Channel, discord.Describe().Channel, web.Describe().Channel},
 		Protocols: []config.Protocol{plain.Describe().Protocol, rich.Describe().Protocol, acp.Describe().Protocol, keys.Describe().Protocol, keys.DescribeScreen().Protocol, blocks.Describe().Protocol},
 	}

@@ -8,12 +8,16 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 // extensions returns the sections that channels and protocols add to the config.
 func extensions() config.Extensions {
-	var all config.Extensions
+	all := config.Extensions{Words: config.Words{Check: words.CheckOverride}}
+	for _, key := range words.Keys() {
+		all.Words.Keys = append(all.Words.Keys, string(key))
+	}
 	for _, n := range networks {
 		all.Channels = append(all.Channels, n.Channel)
 	}

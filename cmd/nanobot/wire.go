@@ -26,6 +26,7 @@ import (
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
 	"nanobot/internal/nofollow"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/blocks"
@@ -97,6 +98,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 		Gather:  time.Duration(cfg.Gateway.Gather) * time.Millisecond,
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
+		Words:        wordSettings(cfg),
 		Runbooks: gateway.Runbooks{
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
@@ -107,6 +109,15 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 		}
 	}
 	return s, nil
+}
+
+// wordSettings returns the operator's settings of the texts for people.
+func wordSettings(cfg *config.Config) words.Settings {
+	s := words.Settings{Overrides: cfg.Gateway.Words}
+	if cfg.Gateway.Language != "auto" {
+		s.Language = cfg.Gateway.Language
+	}
+	return s
 }
 
 // runbooksFolder returns the folder of the runbooks, or "" for none. With sandboxed agents the

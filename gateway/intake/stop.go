@@ -42,7 +42,7 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 	}
 	if c.running == nil && !all {
 		if dropped, err := c.stopGathering(ctx); dropped || err != nil {
-			return strings.Join(waitingText(1, true), ""), err
+			return strings.Join(c.waitingText(1, true), ""), err
 		}
 	}
 	var said []string

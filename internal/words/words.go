@@ -129,3 +129,6 @@ func (w Words) template(k Key, t translations) string {
 
 // Keys returns the keys of all texts, sorted.
 func Keys() []Key { return slices.Sorted(maps.Keys(texts)) }
+
+// Template returns a text of the catalogue with its placeholders.
+func Template(k Key, l Language) string { return texts[k].in(l) }
