@@ -7,10 +7,8 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
+	"nanobot/internal/words"
 )
-
-// choiceGoneText is the answer to a button whose message is no longer stored.
-const choiceGoneText = "This button is too old. Please write your answer instead."
 
 // pressID is the beginning of the ID of a message that is a press of a button.
 const pressID = "press-"
@@ -24,7 +22,7 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice
 		return err
 	}
 	if text == "" {
-		return i.storeWithoutTurn(ctx, in, choiceGoneText)
+		return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.TooOldButton)) // its message is no longer stored
 	}
 	// A second press of the message's buttons, by anybody, is a duplicate.
 	in.Text, in.Press, in.ID = text, "", pressID+choice.Message

@@ -57,6 +57,7 @@ const (
 	QuestionClosed Key = "questionClosed"
 	WhichQuestion  Key = "whichQuestion"
 	AnsweredBy     Key = "answeredBy"
+	TooOldButton   Key = "tooOldButton"
 	OnlyApprovers  Key = "onlyApprovers"
 
 	// Edited messages.
@@ -230,7 +231,11 @@ var intakeTexts = map[Key]translations{
 		"Which question do you mean? Press a button under it, or reply to it.",
 		"Welche Frage meinst du? Drück einen Knopf darunter, oder antworte auf sie.",
 	},
-	AnsweredBy:    {"{answer} (by {person})", "{answer} (von {person})"},
+	AnsweredBy: {"{answer} (by {person})", "{answer} (von {person})"},
+	TooOldButton: {
+		"This button is too old. Please write your answer instead.",
+		"Dieser Knopf ist zu alt. Bitte schreibe deine Antwort stattdessen.",
+	},
 	OnlyApprovers: {"Only approvers can decide this.", "Das können nur Genehmiger entscheiden."},
 	EditedRunning: {
 		"You edited this after I had started on it.",
