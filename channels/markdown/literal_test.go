@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
+	"nanobot/internal/words"
 )
 
 func TestALiteralTextHasNoMarks(t *testing.T) {
@@ -64,7 +65,7 @@ func TestAFileWithALiteralTextIsNoMarkdown(t *testing.T) {
 
 func TestAnExcerptOfALiteralTextHasNoClosingFence(t *testing.T) {
 	source := "```\n" + strings.Repeat("some words\n", 100)
-	if got := markdown.Excerpt(source, channels.Literal, 300); strings.Count(got, "```") != 1 {
+	if got := markdown.Excerpt(source, channels.Literal, 300, words.Words{}); strings.Count(got, "```") != 1 {
 		t.Errorf("got %q", got)
 	}
 }
