@@ -258,7 +258,7 @@ var intakeTexts = map[Key]translations{
 		"{count} {count|message|messages} already waiting, which is the limit. /stop all empties the queue.",
 		"Schon {count} {count|Nachricht wartet|Nachrichten warten}, mehr geht nicht. /stop all leert die Warteschlange.",
 	},
-	Queued:       {"Queued, number {place} in line.", "In der Warteschlange, Platz {place}."},
+	Queued:       {"Queued.", "In der Warteschlange."},
 	ButtonCancel: {"Cancel", "Abbrechen"},
 	EndedAlready: {"That has ended already.", "Das ist schon zu Ende."},
 	CommandsStopped: {

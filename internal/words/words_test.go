@@ -32,8 +32,8 @@ func TestTheFirstVariableThatIsSetDecides(t *testing.T) {
 func TestPlaceholdersAndPluralsAreFilled(t *testing.T) {
 	en, de := words.Words{}, (*words.Catalogue)(nil).For("de")
 	for _, c := range []struct{ got, want string }{
-		{en.Text(words.Queued, 2), "Queued, number 2 in line."},
-		{de.Text(words.Queued, 2), "In der Warteschlange, Platz 2."},
+		{en.Text(words.SameAgent, "main"), "You are already talking to main."},
+		{de.Text(words.SameAgent, "main"), "Du sprichst schon mit main."},
 		{en.Text(words.WaitingLeft, 1), "1 message still waits; /stop all drops it."},
 		{en.Text(words.WaitingLeft, 3), "3 messages still wait; /stop all drops them."},
 		{de.Text(words.WaitingLeft, 1), "1 Nachricht wartet noch; /stop all verwirft sie."},
@@ -48,12 +48,12 @@ func TestPlaceholdersAndPluralsAreFilled(t *testing.T) {
 
 func TestAnOperatorOverridesTextsAndFixesTheLanguage(t *testing.T) {
 	c := words.New(words.Settings{Overrides: map[string]string{
-		"cancelled": "Gone.", "cancelled.de": "Weg.", "queued": "{place}th, please wait.",
+		"cancelled": "Gone.", "cancelled.de": "Weg.", "sameAgent": "Yes, {agent}.",
 	}})
 	for _, x := range []struct{ got, want string }{
 		{c.For("en").Text(words.Cancelled), "Gone."},
 		{c.For("de").Text(words.Cancelled), "Weg."},
-		{c.For("de").Text(words.Queued, 4), "4th, please wait."},
+		{c.For("de").Text(words.SameAgent, "main"), "Yes, main."},
 		{c.For("de").Text(words.StillWorking), "Ich arbeite noch. Sende zuerst /stop."},
 	} {
 		if x.got != x.want {
@@ -68,13 +68,13 @@ func TestAnOperatorOverridesTextsAndFixesTheLanguage(t *testing.T) {
 
 func TestOverridesAreChecked(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"queued", "Number {place}", ""},
-		{"queued.de", "Nummer {place}", ""},
-		{"queued", "Please wait.", ""},
+		{"sameAgent", "It is {agent}.", ""},
+		{"sameAgent.de", "Es ist {agent}.", ""},
+		{"sameAgent", "Yes.", ""},
 		{"queued.fr", "x", `there is no language "fr"; use en or de`},
 		{"queued", " ", "must not be blank"},
-		{"queued", "{number}", "has the unknown placeholder {number}; this text has {place}"},
-		{"queued", "{place", "has a brace without its partner"},
+		{"sameAgent", "{name}", "has the unknown placeholder {name}; this text has {agent}"},
+		{"sameAgent", "{agent", "has a brace without its partner"},
 		{"cancelled", "{x}", "has the unknown placeholder {x}; this text has none"},
 		{"pairingCode", "Private.", "must contain {code}"},
 		{"buttonCancel", string(slices.Repeat([]byte{'x'}, 81)), "must have at most 80 characters"},
