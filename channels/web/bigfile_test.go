@@ -10,7 +10,7 @@ import (
 )
 
 // What the spool keeps without its holes is copied once more for browsers.
-func TestAFileWithHolesTakesNoRoomInTheHistory(t *testing.T) {
+func TestASparseFileStaysSparseInTheHistory(t *testing.T) {
 	r := newFixture(t)
 	const size = 2 << 30
 	path := filepath.Join(t.TempDir(), "sparse.bin")

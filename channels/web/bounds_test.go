@@ -177,7 +177,7 @@ func TestTheRenderCacheIsBounded(t *testing.T) {
 	}
 }
 
-func TestAFilesNameIsShortAndShowsWhatItIs(t *testing.T) {
+func TestALongFileNameKeepsItsExtension(t *testing.T) {
 	r := newFixture(t)
 	status, answer := r.postForm("ann", "web-ann-known-to-nobody-else", "", formFile{strings.Repeat("n", 900_000) + ".txt", "x"}, formFile{"a\u202etxt.exe", "y"})
 	if status != http.StatusAccepted {

@@ -21,7 +21,7 @@ func (r *fixture) renderInChat(text string) string {
 	return tab.next("message").data["html"].(string)
 }
 
-func TestMarkdownIsShownAsItIsMeant(t *testing.T) {
+func TestMarkdownIsRenderedAsHTML(t *testing.T) {
 	r := newFixture(t)
 	for text, want := range map[string]string{
 		"**bold** and *soft* and ~~gone~~":     "<p><strong>bold</strong> and <em>soft</em> and <del>gone</del></p>",
@@ -73,7 +73,7 @@ var evil = []string{
 // unsafe matches HTML that is more than text and formatting.
 var unsafe = regexp.MustCompile(`(?i)<\s*/?(script|img|svg|iframe|style|form|base|meta|object|math|link|embed)|<[^>]+\s(on\w+|style|id|name|src)\s*=|(href|src)="\s*(javascript|data|vbscript)`)
 
-func TestNoScriptOfTheAgentsIsShown(t *testing.T) {
+func TestScriptsAndUnsafeLinksAreRemoved(t *testing.T) {
 	r := newFixture(t)
 	for _, text := range evil {
 		if got := r.renderInChat(text); unsafe.MatchString(got) {
@@ -82,7 +82,7 @@ func TestNoScriptOfTheAgentsIsShown(t *testing.T) {
 	}
 }
 
-func TestWhatAUserWroteIsNeverHTML(t *testing.T) {
+func TestMessagesOfUsersHaveNoHTML(t *testing.T) {
 	r := newFixture(t)
 	tab := r.openStream("ann", "")
 	for _, text := range evil {
@@ -93,7 +93,7 @@ func TestWhatAUserWroteIsNeverHTML(t *testing.T) {
 	}
 }
 
-func TestNastyMarkdownIsRenderedInLinearTime(t *testing.T) {
+func TestPathologicalMarkdownIsRenderedInLinearTime(t *testing.T) {
 	// These become much HTML. That the others are read in linear time is a test of the reader.
 	for _, name := range []string{
 		"ampersands", "closers", "code", "deep emphasis", "headings", "items", "links", "long table", "loose items", "nested links",

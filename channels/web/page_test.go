@@ -13,7 +13,7 @@ import (
 	"nanobot/channels/web/page"
 )
 
-func TestThePageIsServedWithAllThatItNeeds(t *testing.T) {
+func TestThePageIsServedWithItsFiles(t *testing.T) {
 	r := newFixture(t)
 	status, html, h := r.request("ann", "GET", "/", "", nil)
 	if status != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(html, "<html") {
@@ -75,7 +75,7 @@ func TestThePageIsSmall(t *testing.T) {
 	}
 }
 
-func TestABrowserKeepsThePageAndAsksWhetherItChanged(t *testing.T) {
+func TestTheBrowserRevalidatesThePage(t *testing.T) {
 	r := newFixture(t)
 	_, _, h := r.request("ann", "GET", "/", "", nil)
 	if h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" {

@@ -300,7 +300,7 @@ func TestHistoryComesInPages(t *testing.T) {
 	}
 }
 
-func TestTheTitleOfAChatIsItsBeginning(t *testing.T) {
+func TestAChatIsTitledByItsFirstMessage(t *testing.T) {
 	r := newFixture(t)
 	for text, want := range map[string]string{
 		"\n  two   words \nmore": "two words", strings.Repeat("word ", 30): strings.Repeat("word ", 11) + "word…", "": "photo.png",

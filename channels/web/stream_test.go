@@ -254,7 +254,7 @@ func TestAVeryLongTextBecomesAFile(t *testing.T) {
 	}
 }
 
-func TestNothingIsServedOnceItIsClosed(t *testing.T) {
+func TestRequestsAfterCloseAreRefused(t *testing.T) {
 	r := newFixture(t)
 	r.postText("ann", "web-a-known-to-nobody-else", "hello")
 	if err := r.ch.Close(); err != nil {

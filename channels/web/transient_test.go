@@ -105,7 +105,7 @@ func TestEditOfAMissingTransientMessageFails(t *testing.T) {
 	}
 }
 
-func TestAnAnswerHasTheIDOfItsQuestion(t *testing.T) {
+func TestAnAnswerHasTheIDOfTheMessageThatItAnswers(t *testing.T) {
 	r := newFixture(t)
 	tab := r.openStream("ann", "")
 	asked := r.postText("ann", "web-a-known-to-nobody-else", "go")["id"]

@@ -63,7 +63,7 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 
 var goodName = regexp.MustCompile(`^[a-z0-9]{8}-[^/\\<>:"|?*\x00-\x1f]{1,180}$`)
 
-func TestNoNameLeadsOutOfTheFolder(t *testing.T) {
+func TestAFileNameCannotEscapeTheFolder(t *testing.T) {
 	r := newFixture(t)
 	r.startGateway()
 	names := []string{
@@ -90,7 +90,7 @@ func TestNoNameLeadsOutOfTheFolder(t *testing.T) {
 	}
 }
 
-func TestNoIdLeadsToAnotherFile(t *testing.T) {
+func TestAFileIDCannotNameAnotherFile(t *testing.T) {
 	r := newFixture(t)
 	r.postForm("ann", "web-a-known-to-nobody-else", "", formFile{"a.txt", "x"})
 	for _, id := range []string{"..%2fhistory.db", "..", "../history.db", "%2e%2e%2fhistory.db", "/etc/passwd", "%2fetc%2fpasswd", "nothing", "..%5chistory.db", "%00"} {

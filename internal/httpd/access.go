@@ -127,7 +127,7 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 		case !ok && wrong && a.attempts.Wrong(w, r):
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			why := "You need a link to sign in. The bot's operator makes one with: nanobot link"
+			why := "You need a link to sign in. The bot's operator makes one with: " + linkCommand
 			switch {
 			case byToken:
 				why = "This token is wrong. Scripts use the http.token of the config."

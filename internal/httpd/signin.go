@@ -97,7 +97,7 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 		log.Error("sign-in by link failed", zap.Error(err))
 		writeRefusal(w, r, http.StatusServiceUnavailable, "Signing in did not work. The bot's log has the reason.")
 	case !ok:
-		where := a.whereToFindLink(r, "The bot's operator makes a new one with: nanobot link")
+		where := a.whereToFindLink(r, "The bot's operator makes a new one with: "+linkCommand)
 		writeRefusal(w, r, http.StatusNotFound, "This link was used already or has expired. "+where)
 	default:
 		a.cookies.write(w, r, id)
@@ -145,13 +145,18 @@ type page struct {
 	Stay        string // label of the link to the chat as the current user
 }
 
+// linkCommand is the command that makes a link.
+const linkCommand = "nanobot link"
+
 // html renders the page. It does not use html/template: reflection keeps the linker from removing
 // unused methods, a fifth of the binary.
 func (p page) html() string {
 	title := html.EscapeString(p.Title)
 	body := ""
-	if p.Text != "" {
-		body = "<p>" + html.EscapeString(p.Text) + "</p>"
+	if text, found := strings.CutSuffix(p.Text, linkCommand); found {
+		body = "<p>" + html.EscapeString(text) + "</p><pre>" + linkCommand + "</pre>"
+	} else if text != "" {
+		body = "<p>" + html.EscapeString(text) + "</p>"
 	}
 	if p.Enter != "" {
 		as := ""
@@ -169,7 +174,7 @@ func (p page) html() string {
 	return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
 <title>` + title + `</title><link rel="stylesheet" href="` + stylePath + `">
-<header><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M9 9h14a3 3 0 0 1 3 3v7a3 3 0 0 1-3 3h-7l-5 4v-4H9a3 3 0 0 1-3-3v-7a3 3 0 0 1 3-3z"/></svg>nanobot</header>
+<header><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M9 9h14a3 3 0 0 1 3 3v7a3 3 0 0 1-3 3h-7l-5 4v-4H9a3 3 0 0 1-3-3v-7a3 3 0 0 1 3-3z"/><circle cx="12.5" cy="15.5" r="1.8"/><circle cx="19.5" cy="15.5" r="1.8"/></svg>nanobot</header>
 <main><h1>` + title + `</h1>` + body + `
 </main></html>
 `

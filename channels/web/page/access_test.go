@@ -110,7 +110,7 @@ func checkKeyboard(t *testing.T, p *tab, scene string) {
 	}
 }
 
-func TestNobodyIsKeptOut(t *testing.T) {
+func TestEveryViewPassesTheAccessibilityChecks(t *testing.T) {
 	f := newFake(t)
 	scene(f)
 	f.say("trip", "# Report\n\n- [x] one\n- [ ] two\n\n> quoted\n\nSee [this](https://example.com) and `code`.\n\n---\n\n1. a\n2. b", obj{"media": []obj{
@@ -149,7 +149,7 @@ func TestNobodyIsKeptOut(t *testing.T) {
 	}
 }
 
-func TestNobodyIsKeptOutWhenThingsGoWrong(t *testing.T) {
+func TestErrorsAndTheSignedOutViewPassTheAccessibilityChecks(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
 	p.awaitText("#hello", "Say hello")
@@ -182,8 +182,8 @@ func TestTheSkipLinkLeadsToTheContent(t *testing.T) {
 	p.until("document.activeElement.id === 'main' && location.hash === '#/console'")
 }
 
-// TestTheCheckFindsWhatIsWrong breaks the page in every way that is checked for.
-func TestTheCheckFindsWhatIsWrong(t *testing.T) {
+// TestTheAccessibilityChecksFindEveryKindOfProblem breaks the page in every way that is checked for.
+func TestTheAccessibilityChecksFindEveryKindOfProblem(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
 	p.awaitText("#hello", "Say hello")

@@ -49,8 +49,8 @@ export function send(chat, item, onProgress) {
 	});
 }
 
-// stream calls the functions of on with events, and state with the ready event, or null when disconnected. It resumes after the last
-// event seen, and returns a function that reconnects.
+// stream calls the functions of on with events, and state with the ready event, or null when
+// disconnected. It resumes after the last event seen, and returns a function that reconnects.
 export function stream(on, busy, state) {
 	let last = '', wait = 500, source, timer, idle;
 	function close() {

@@ -31,7 +31,7 @@ func refuseAPI(f *fake) *atomic.Bool {
 	return &out
 }
 
-func TestWhatIsWrittenWhenTheCookieHasExpiredIsSentAfterSigningInAgain(t *testing.T) {
+func TestAMessageWrittenWithAnExpiredCookieIsSentAfterTheNextSignIn(t *testing.T) {
 	f := newFake(t)
 	answering(f)
 	out := refuseAPI(f)
@@ -56,7 +56,7 @@ func TestWhatIsWrittenWhenTheCookieHasExpiredIsSentAfterSigningInAgain(t *testin
 	p.until("document.getElementById('text').value === 'a draft'")
 }
 
-func TestWhoIsSentOutWhileTheStreamLastsComesBackByItself(t *testing.T) {
+func TestTheConsoleReturnsByItselfAfterTheNextSignIn(t *testing.T) {
 	f := newFake(t)
 	out := refuseAPI(f)
 	p := open(t, f.url()+"#/console")
@@ -99,7 +99,7 @@ func TestTheFirstMessageOfANewChatSurvivesAReload(t *testing.T) {
 	}
 }
 
-func TestWhatIsSentBeforeThePageKnowsItsChatSurvivesAReload(t *testing.T) {
+func TestAMessageSentBeforeTheChatIsKnownSurvivesAReload(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Slow" })
 	f.say("c1", "here at last", nil)
@@ -121,7 +121,7 @@ func TestWhatIsSentBeforeThePageKnowsItsChatSurvivesAReload(t *testing.T) {
 	shows(p, "li", "here at last", "early")
 }
 
-func TestAMessageThatWasRefusedIsStillThereAfterAReload(t *testing.T) {
+func TestARefusedMessageSurvivesAReload(t *testing.T) {
 	f := newFake(t)
 	inner := f.handler()
 	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func (p *tab) speedUpTimers() {
 	p.run("{const wait = setTimeout; window.setTimeout = (f, ms, ...a) => wait(f, ms > 20000 ? 0 : ms, ...a)}")
 }
 
-func TestTabsThatNobodyLooksAtLeaveConnectionsForOthersAndMissNothing(t *testing.T) {
+func TestHiddenTabsCloseTheirStreamsAndMissNoMessage(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
@@ -193,7 +193,7 @@ func TestTabsThatNobodyLooksAtLeaveConnectionsForOthersAndMissNothing(t *testing
 	}
 }
 
-func TestATabThatIsHiddenForAMomentStaysConnected(t *testing.T) {
+func TestABrieflyHiddenTabStaysConnected(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
@@ -207,7 +207,7 @@ func TestATabThatIsHiddenForAMomentStaysConnected(t *testing.T) {
 	p.until("document.title === 'nanobot'")
 }
 
-func TestWithTheRealThingWhatIsWrittenWithoutACookieIsSentAfterALink(t *testing.T) {
+func TestAMessageWrittenWithoutACookieIsSentAfterALinkWasOpened(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("before")
@@ -230,7 +230,7 @@ func (p *tab) forgetCookies() {
 	}
 }
 
-func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
+func TestSigningOutEndsTheSessionInAllTabs(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("hello")
@@ -255,7 +255,7 @@ func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
 	p.awaitText("#hello", "Say hello")
 }
 
-func TestAHiddenTabThatAwaitsAnAnswerSaysThatItCame(t *testing.T) {
+func TestAHiddenTabWithARunningTurnStaysConnected(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
@@ -270,7 +270,7 @@ func TestAHiddenTabThatAwaitsAnAnswerSaysThatItCame(t *testing.T) {
 	p.until("document.title.startsWith('(1)')")
 }
 
-func TestWhoIsTooFarBehindForTheStreamSeesAllTheSame(t *testing.T) {
+func TestAPageTooFarBehindForTheStreamLoadsAllMessages(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
@@ -301,7 +301,7 @@ func TestWhoIsTooFarBehindForTheStreamSeesAllTheSame(t *testing.T) {
 	}
 }
 
-func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
+func TestTheNextUserOfABrowserSeesNoChatsOfTheLastOne(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("my secret")
@@ -319,7 +319,7 @@ func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
 	}
 }
 
-func TestFilesThatWereAttachedAreStillThereAfterALookIntoAnotherChat(t *testing.T) {
+func TestAttachedFilesStayWhenAnotherChatIsOpened(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"], f.chats["c2"] = "One", "Two" })
 	p := open(t, f.url()+"#/c/c1")

@@ -1,7 +1,7 @@
 // The conversation: stored and unsent messages, and the list of chats.
 import { $, h, button, setChildren, update, announce, unseen, at, day, moment } from './dom.js';
 import { get, history, press } from './api.js';
-import { body, bubble, buttons, isClosed, isQuestion, result, sending } from './message.js';
+import { body, buttons, isClosed, isQuestion, messageView, result, sending } from './message.js';
 import { composer } from './composer.js';
 import { outbox, random } from './outbox.js';
 
@@ -30,7 +30,7 @@ export function chatView(onOpen, onError) {
 
 	function drawUnsent(item) {
 		let e = unsent.get(item.id);
-		// The bubble stays until the message comes back from the server.
+		// The element stays until the message comes back from the server.
 		if (item.state === 'gone' && (!item.message || shown.has(item.message))) return dropUnsent(item.id);
 		if (!e && item.chat === current) {
 			e = sending(item);
@@ -87,8 +87,8 @@ export function chatView(onOpen, onError) {
 
 	function show(m) {
 		const old = shown.get(m.id);
-		if (old && (isClosed(old.message) || !isClosed(m))) return; // nothing else changes a message
-		const e = bubble(m, choose);
+		if (old && (isClosed(old.message) || !isClosed(m))) return; // nothing else changes
+		const e = messageView(m, choose);
 		shown.set(m.id, e);
 		noteQuestion(m);
 		if (old) old.replaceWith(e);
@@ -134,7 +134,8 @@ export function chatView(onOpen, onError) {
 		try {
 			const page = await history(chat, before);
 			if (chat !== current) return;
-			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear(); // there is a gap
+			// If no message is known, there is a gap before them.
+			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear();
 			const all = before || !shown.size, height = scroll.scrollHeight;
 			page.messages.forEach(show);
 			if (all) $('older').hidden = !page.more;
@@ -145,6 +146,7 @@ export function chatView(onOpen, onError) {
 		} finally {
 			loading--;
 			drawLive();
+			drawList();
 			scroll.onscroll();
 		}
 	}
@@ -165,7 +167,7 @@ export function chatView(onOpen, onError) {
 	}
 
 	function drawDraft(p) {
-		const e = h('li.theirs', unseen('nanobot:'), h('div.bubble', body(p)));
+		const e = h('li.theirs', unseen('nanobot:'), h('div.card', body(p)));
 		if (p.e?.isConnected) p.e.replaceWith(e);
 		else if (p.chat === current) insert(e);
 		p.e = e;
@@ -187,8 +189,8 @@ export function chatView(onOpen, onError) {
 			if (!links.has(c.id)) links.set(c.id, h('li', h('a', { href: '#/c/' + c.id })));
 			const a = links.get(c.id).firstChild;
 			a.ariaCurrent = c.here ? 'page' : null;
-			update(a, c, () => [h('span.name', c.title || 'Untitled'), c.asks ? h('small.waiting', 'Asks you') : c.busy && h('span.spinner', unseen('working')),
-				c.news && h('span.dot', unseen('new messages')), h('small', moment(c.updated))]);
+			update(a, c, () => [h('span.name', c.title || 'Untitled'), c.busy && !c.asks && h('span.spinner', unseen('working')),
+				c.news && h('span.dot', unseen('new messages')), h('small', c.asks && h('b.waiting', 'Asks you · '), moment(c.updated))]);
 			return a.parentNode;
 		}));
 		$('title').textContent = entries.find((c) => c.here)?.title || 'New chat';
@@ -249,7 +251,7 @@ export function chatView(onOpen, onError) {
 
 	return {
 		open,
-		// connected is called when the stream starts. The server sends all transient messages again.
+		// connected is called when the stream starts. All transient messages are sent again.
 		connected(missed) {
 			if (missed) {
 				clear();

@@ -25,7 +25,7 @@ func answering(f *fake) {
 	}
 }
 
-func TestAnAnswerIsSeenWhileItIsWritten(t *testing.T) {
+func TestADraftOfTheAnswerIsShown(t *testing.T) {
 	f := newFake(t)
 	next := make(chan string)
 	f.onText = func(chat, _ string, _ []string) {
@@ -40,15 +40,15 @@ func TestAnAnswerIsSeenWhileItIsWritten(t *testing.T) {
 	go p.send("tell")
 	for _, words := range []string{"Once", "Once upon"} {
 		next <- words
-		p.awaitText("#log .theirs:last-child .bubble", words)
+		p.awaitText("#log .theirs:last-child .card", words)
 		p.awaitText("#now", "Thinking")
 	}
 	close(next)
-	p.awaitText("#log .theirs:last-child .bubble", "Once upon a time")
+	p.awaitText("#log .theirs:last-child .card", "Once upon a time")
 	p.until("document.querySelectorAll('#log .theirs').length === 1")
 }
 
-func TestShiftEnterBeginsALineAndEnterSends(t *testing.T) {
+func TestEnterSendsAndShiftEnterStartsALine(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
 	p.awaitText("#hello", "Say hello")
@@ -58,7 +58,7 @@ func TestShiftEnterBeginsALineAndEnterSends(t *testing.T) {
 	p.awaitText("#log .mine .plain", "one\ntwo")
 }
 
-func TestFilmsAndSoundsHavePlayersAndTheRestIsForDownload(t *testing.T) {
+func TestVideoAndAudioHavePlayersAndOtherFilesAreDownloads(t *testing.T) {
 	f := newFake(t)
 	f.onText = func(chat, _ string, _ []string) {
 		f.say(chat, "", obj{"media": []obj{
@@ -130,7 +130,7 @@ func drop(p *tab, path string) {
 	}
 }
 
-func TestHistoryIsThereAfterAReloadAndOlderMessagesOnDemand(t *testing.T) {
+func TestOlderMessagesAreLoadedOnDemand(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Long talk" })
 	for i := range 120 {
@@ -154,7 +154,7 @@ func TestHistoryIsThereAfterAReloadAndOlderMessagesOnDemand(t *testing.T) {
 	}
 }
 
-func TestADraftIsKeptForEachChatAndNewsOfOthersAreMarked(t *testing.T) {
+func TestEachChatHasItsOwnDraftAndUnreadMark(t *testing.T) {
 	f := newFake(t)
 	answering(f)
 	p := open(t, f.url())
@@ -181,7 +181,7 @@ func TestADraftIsKeptForEachChatAndNewsOfOthersAreMarked(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidWhileTheServerWasAwayIsShownInOrder(t *testing.T) {
+func TestMessagesFromAnOutageAreShownInOrder(t *testing.T) {
 	f := newFake(t)
 	answering(f)
 	p := open(t, f.url())
@@ -206,7 +206,7 @@ func TestWhatWasSaidWhileTheServerWasAwayIsShownInOrder(t *testing.T) {
 	shows(p, "li", want...)
 }
 
-func TestALongAbsenceLeavesNoGap(t *testing.T) {
+func TestALongOutageLeavesNoGap(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
@@ -229,7 +229,7 @@ func TestALongAbsenceLeavesNoGap(t *testing.T) {
 	shows(p, "li", want...)
 }
 
-func TestAMessageWhoseConfirmationWasLostIsNotDoubled(t *testing.T) {
+func TestAMessageWhoseResponseWasLostIsShownOnce(t *testing.T) {
 	f := newFake(t)
 	var once atomic.Bool
 	cut := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -281,7 +281,7 @@ func TestARefusedMessageSaysWhyAndCanBeSentAgainOrDiscarded(t *testing.T) {
 	p.until("document.querySelectorAll('#log > li').length === 1")
 }
 
-func TestWhoIsNotSignedInIsToldHow(t *testing.T) {
+func TestASignedOutPageSaysWhyAndHidesTheChat(t *testing.T) {
 	f := newFake(t)
 	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/") {
@@ -295,7 +295,7 @@ func TestWhoIsNotSignedInIsToldHow(t *testing.T) {
 	p.awaitHidden("#chat")
 }
 
-func TestThePageIsThereBeforeItsHistory(t *testing.T) {
+func TestThePageIsUsableBeforeTheHistoryIsLoaded(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Slow" })
 	f.say("c1", "here at last", nil)
@@ -341,7 +341,7 @@ func TestAgentOutputIsInertAndMarkdownIsNotReadFromTheUser(t *testing.T) {
 func shows(p *tab, whose string, want ...string) {
 	p.t.Helper()
 	p.until("!document.querySelector('.fate')")
-	got := eval[[]string](p, "[...document.querySelectorAll('#log > "+whose+" .bubble')].map(e => e.innerText.trim()).filter(t => !/^(I was restarted|Queued)/.test(t))")
+	got := eval[[]string](p, "[...document.querySelectorAll('#log > "+whose+" .card')].map(e => e.innerText.trim()).filter(t => !/^(I was restarted|Queued)/.test(t))")
 	if strings.Join(got, "|") != strings.Join(want, "|") {
 		p.t.Errorf("the page shows %q\nwant %q", got, want)
 	}
@@ -358,7 +358,7 @@ func TestDetailsAreFoldedBelowTheText(t *testing.T) {
 	p := open(t, f.url())
 	p.size(390, 844)
 	p.send("go")
-	p.awaitText("#log .theirs:last-child .bubble", "✓ 20 steps")
+	p.awaitText("#log .theirs:last-child .card", "✓ 20 steps")
 	p.awaitHidden("#live")
 	if eval[bool](p, "document.querySelector('details').open || document.querySelector('details li').checkVisibility()") {
 		t.Error("the details are not folded")

@@ -40,7 +40,8 @@ export function consoleView(health, onError) {
 		timer ||= setTimeout(draw, 200);
 	}
 
-	// load fetches the listed turns, or older ones, and the health. Events that arrive meanwhile are newer.
+	// load fetches the listed turns, or older ones, and the health. Events that arrive meanwhile
+	// are newer.
 	async function load(older) {
 		const mine = ++requests, last = older ? Infinity : listed.at(-1)?.id || Infinity;
 		const filter = { chat: $('by-chat').value, outcome: $('by-outcome').value };

@@ -121,7 +121,7 @@ func (p *tab) lists(newest, oldest, step int) {
 	p.until("[...document.querySelectorAll('#turns a')].map(a => a.textContent).join() === '" + strings.Join(want, ",") + "'")
 }
 
-func TestOlderTurnsStayAndAreFreshAfterAReloadOrAReconnect(t *testing.T) {
+func TestListedTurnsAreUpdatedAfterAReloadOrReconnect(t *testing.T) {
 	f := newFake(t)
 	many(f, 1, 900)
 	p := open(t, f.url()+"#/console/350")

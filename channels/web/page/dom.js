@@ -8,7 +8,8 @@ function make(e, kids) {
 	return e;
 }
 
-// h creates an element from tag.classes, optional attributes and children; null and false are skipped.
+// h creates an element from tag.classes, optional attributes and children; null and false are
+// skipped.
 export function h(tag, ...kids) {
 	const [name, classes] = tag.split('.'), e = make(document.createElement(name), kids);
 	if (classes) e.className = classes;

@@ -139,7 +139,7 @@ func TestTheHeaderIsOneLineOnPhones(t *testing.T) {
 	}
 }
 
-func TestWorkIsShownFromItsBeginning(t *testing.T) {
+func TestTypingIsShownAsWorkingAtOnce(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)

@@ -2,7 +2,8 @@
 import { h, button, unseen, clock } from './dom.js';
 import { gallery, preview } from './media.js';
 
-// rich parses the HTML of a message, the only markup that the page accepts: the server has sanitized it, and scripts in it do not run.
+// rich parses the HTML of a message, the only markup that the page accepts: the server has
+// sanitized it, and scripts in it do not run.
 function rich(html) {
 	const t = document.createElement('template');
 	t.innerHTML = html;
@@ -14,7 +15,8 @@ function rich(html) {
 		e.replaceWith(h('h' + last, [...e.childNodes]));
 	});
 	each('input', (e) => e.setAttribute('aria-label', 'Done'));
-	each('.screen span', ({ style: s, dataset: d }) => ([s.color, s.background, s.width] = ['#' + d.ink, '#' + d.ground, d.cols + 'ch'])); // CSS ignores #undefined
+	// CSS ignores #undefined.
+	each('.screen span', ({ style: s, dataset: d }) => ([s.color, s.background, s.width] = ['#' + d.ink, '#' + d.ground, d.cols + 'ch']));
 	each('table', (e) => wrap(e, 'div.wide', { tabindex: 0, role: 'region', 'aria-label': 'Table' }));
 	each('pre', (e) => {
 		const language = e.firstElementChild?.className.match(/language-(\S+)/)?.[1] || '';
@@ -42,12 +44,12 @@ export function body(m) {
 	return m.text && h('div.plain', m.text);
 }
 
-// bubble is a stored message.
-export function bubble(m, press) {
+// messageView is a stored message.
+export function messageView(m, press) {
 	const mine = m.from === 'user';
 	const e = h(mine ? 'li.mine' : 'li.theirs', { 'data-kind': m.kind },
 		unseen(mine ? 'You:' : m.kind === 'error' ? 'Error:' : 'nanobot:'),
-		h('div.bubble', body(m), gallery(m.media || [])),
+		h('div.card', body(m), gallery(m.media || [])),
 		m.buttons?.length > 0 && (isClosed(m) ? result(m) : buttons(m, press)),
 		h('time', { datetime: m.time }, clock(m.time)));
 	e.message = m;
@@ -72,6 +74,6 @@ export const result = (m) => h('p.result', m.outcome ? '→ ' + m.outcome
 
 // sending is an unsent message.
 export const sending = (item) => h('li.mine', unseen('You:'),
-	h('div.bubble', item.text && h('div.plain', item.text),
+	h('div.card', item.text && h('div.plain', item.text),
 		item.files.length > 0 && h('ul.chosen', item.files.map((f) => preview(f)))),
 	h('p.fate', { role: 'status' }));

@@ -1,5 +1,5 @@
-// Unsent messages. They are sent in order within a chat, each with the same id until the server stores or refuses it. Those without files
-// survive a reload.
+// Unsent messages. They are sent in order within a chat, each with the same id until the server
+// stores or refuses it. Those without files survive a reload.
 import { persist } from './dom.js';
 import { send } from './api.js';
 

@@ -167,7 +167,7 @@ func beDaemon(dir, addr string) error {
 	return errors.Join(work.Wait(), io.EOF)
 }
 
-func TestWithTheRealThingATextIsAnsweredAfterItsProgress(t *testing.T) {
+func TestTheDaemonShowsProgressAndThenTheAnswer(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.awaitText("#hello", "Say hello")
@@ -189,7 +189,7 @@ func TestWithTheRealThingATextIsAnsweredAfterItsProgress(t *testing.T) {
 	p.awaitHidden("#views") // which is for operators
 }
 
-func TestWithTheRealThingATurnIsStopped(t *testing.T) {
+func TestTheStopButtonStopsTheTurn(t *testing.T) {
 	p := newDaemon(t).enter(httpd.Chat)
 	p.send("slow work")
 	p.awaitText("#live", "Counting slowly")
@@ -198,7 +198,7 @@ func TestWithTheRealThingATurnIsStopped(t *testing.T) {
 	p.awaitHidden("#live")
 }
 
-func TestWithTheRealThingAQuestionIsAnsweredByAButtonOnceAndEverywhere(t *testing.T) {
+func TestAQuestionIsAnsweredByAButtonInAllTabs(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Operator)
 	p.send("ask me")
@@ -215,7 +215,7 @@ func TestWithTheRealThingAQuestionIsAnsweredByAButtonOnceAndEverywhere(t *testin
 	p.awaitText(".result", "Chosen: Blue")
 }
 
-func TestWithTheRealThingAQuestionThatIsAnsweredByTypingLosesItsButtons(t *testing.T) {
+func TestAQuestionAnsweredByTypingLosesItsButtons(t *testing.T) {
 	p := newDaemon(t).enter(httpd.Operator)
 	p.send("ask me")
 	p.awaitText(".choices", "Blue")
@@ -228,7 +228,7 @@ func TestWithTheRealThingAQuestionThatIsAnsweredByTypingLosesItsButtons(t *testi
 	}
 }
 
-func TestWithTheRealThingAnAlbumIsAGalleryWithALightbox(t *testing.T) {
+func TestAnAlbumIsAGalleryWithALightbox(t *testing.T) {
 	p := newDaemon(t).enter(httpd.Chat)
 	p.send("album please")
 	p.until("document.querySelectorAll('.gallery img').length === 3 && [...document.querySelectorAll('.gallery img')].every(i => i.complete && i.naturalWidth === 60)")
@@ -236,7 +236,7 @@ func TestWithTheRealThingAnAlbumIsAGalleryWithALightbox(t *testing.T) {
 	lookAtAlbum(p)
 }
 
-func TestWithTheRealThingFilesReachTheAgent(t *testing.T) {
+func TestUploadedFilesReachTheAgentAndKeepTheirNames(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.awaitText("#hello", "Say hello")
@@ -263,7 +263,7 @@ func TestWithTheRealThingFilesReachTheAgent(t *testing.T) {
 	p.awaitText(".stuck .fate", "Not sent: The files of a message may have")
 }
 
-func TestWithTheRealThingSeveralChats(t *testing.T) {
+func TestEachChatShowsItsOwnMessages(t *testing.T) {
 	p := newDaemon(t).enter(httpd.Chat)
 	p.send("first")
 	p.awaitText(".theirs", "Answer to first")
@@ -283,7 +283,7 @@ func TestWithTheRealThingSeveralChats(t *testing.T) {
 	p.awaitText("#title", "first")
 }
 
-func TestWithTheRealThingNothingIsLostOrDoubledWhenTheServerIsKilled(t *testing.T) {
+func TestNoMessageIsLostOrDuplicatedWhenTheDaemonIsKilled(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("before")
@@ -308,7 +308,7 @@ func TestWithTheRealThingNothingIsLostOrDoubledWhenTheServerIsKilled(t *testing.
 	shows(p, ".theirs", answered...)
 }
 
-func TestWithTheRealThingATurnThatWasCutOffIsRunAgain(t *testing.T) {
+func TestATurnInterruptedByAKillCanBeRunAgain(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Chat)
 	p.send("wait for it")
@@ -325,7 +325,7 @@ func TestWithTheRealThingATurnThatWasCutOffIsRunAgain(t *testing.T) {
 	shows(p, ".mine", "wait for it")
 }
 
-func TestWithTheRealThingTheConsoleShowsATurnLiveStopsItAndRunsItAgain(t *testing.T) {
+func TestTheConsoleStopsATurnOfTheDaemonAndRunsItAgain(t *testing.T) {
 	d := newDaemon(t)
 	p := d.enter(httpd.Operator)
 	p.awaitText("#views", "Console")
@@ -353,7 +353,7 @@ func TestWithTheRealThingTheConsoleShowsATurnLiveStopsItAndRunsItAgain(t *testin
 	p.awaitText("#turns tr", "Stopped")
 }
 
-func TestWithTheRealThingScriptOfAnAgentIsInert(t *testing.T) {
+func TestScriptsInAnAgentsAnswerDoNotRun(t *testing.T) {
 	p := newDaemon(t).enter(httpd.Chat)
 	p.send("evil plans")
 	p.awaitText("#log .theirs", "onerror=window.hacked=1")

@@ -120,7 +120,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 		t.Fatal(err)
 	}
 	channelstest.MustSend(t, ch, channels.Message{Chat: screenChat, Kind: channels.Answer, Text: "The end.", Screen: drawn("$ exit"), Buttons: keys})
-	p.awaitText("#log .bubble", "The end.")
+	p.awaitText("#log .card", "The end.")
 	p.do(reload)
 	p.awaitText("#log .screen", "$ exit")
 	looks("#log .screen")

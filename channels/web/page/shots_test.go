@@ -23,7 +23,7 @@ func TestShots(t *testing.T) {
 	p := british(t, f)
 	for _, theme := range []string{"light", "dark"} {
 		for screen, width := range map[string]int64{"phone": 390, "desktop": 1280} {
-			p.size(width, 800)
+			p.size(width, map[string]int64{"phone": 844, "desktop": 800}[screen])
 			p.media(theme)
 			show := func(name, first, ready string) {
 				p.run(first)
@@ -35,6 +35,8 @@ func TestShots(t *testing.T) {
 			show("lightbox", "document.querySelector('.gallery button').click()", "document.getElementById('large').complete")
 			p.run("document.getElementById('lightbox').close()")
 			show("trouble", "location.hash = '#/c/log'", "document.querySelectorAll('#log > li').length > 3")
+			show("board", "location.hash = '#/c/tests'", "document.querySelector('#log video') && !document.getElementById('live').hidden")
+			show("board-unfolded", "document.querySelector('details').open = true; document.getElementById('scroll').scrollTop = 0", "true")
 			show("hello", "location.hash = '#/new'", "document.getElementById('hello').checkVisibility()")
 			show("console", "location.hash = '#/console'", "document.querySelectorAll('#turns tr').length > 5")
 			show("turn", "location.hash = '#/console/41'", "document.querySelectorAll('.story li').length > 5")
@@ -43,6 +45,24 @@ func TestShots(t *testing.T) {
 				show("menu", "document.getElementById('menu').click()", "document.body.classList.contains('menu')")
 				p.run("document.getElementById('menu').click()")
 			}
+		}
+	}
+}
+
+// TestSignedOutShots takes pictures of it.
+func TestSignedOutShots(t *testing.T) {
+	into := os.Getenv("NANOBOT_SHOTS")
+	if into == "" {
+		t.Skip("NANOBOT_SHOTS names no folder to put pictures into")
+	}
+	d := newDaemon(t)
+	p := open(t, "http://"+d.addr+"/")
+	for _, theme := range []string{"light", "dark"} {
+		for screen, width := range map[string]int64{"phone": 390, "desktop": 1280} {
+			p.size(width, 844)
+			p.media(theme)
+			p.awaitText("main", "You are signed out")
+			shoot(p, filepath.Join(into, "signed-out-"+theme+"-"+screen+".png"))
 		}
 	}
 }
@@ -74,7 +94,7 @@ func TestTheReadmesPicture(t *testing.T) {
 	album = append(album, f.keep("ulriken-loop.gpx", "application/gpx+xml", make([]byte, 48213)))
 	f.say("hike", "Three views from the way, **morning to evening**, and the track for your watch.", with(ago(4*time.Minute), obj{"media": album}))
 	me("hike", "Book the hut, and check the weather", 2*time.Minute)
-	f.say("hike", "There are two beds left in the small room. Shall I take them?", with(ago(time.Minute), obj{"buttons": []obj{{"label": "Yes, both", "data": "a"}, {"label": "Ask again tomorrow", "data": "b"}}}))
+	f.say("hike", "There are two beds left in the small room. Shall I take them?", with(ago(time.Minute), obj{"buttons": []obj{{"label": "Yes, both", "data": "answer:q:1"}, {"label": "Ask again tomorrow", "data": "answer:q:2"}}}))
 	f.progress("hike", "p", "Asking three forecasts, 2 of 3 done", now.Add(-14*time.Second))
 	p := british(t, f)
 	p.size(1120, 880)
@@ -137,9 +157,23 @@ func scene(f *fake) {
 	me("trip", "How do I load it onto the watch?", 4*time.Minute, nil)
 	f.say("trip", "Connect it by cable, then:\n\n```sh\ncp ulriken-loop.gpx /media/$USER/GARMIN/NewFiles/\nsync && udisksctl unmount -b /dev/sdb1\n```\n\nIt appears under *Courses* after the next start.", ago(4*time.Minute))
 	me("trip", "Book the hut for Saturday", 2*time.Minute, nil)
-	f.say("trip", "There are two beds left in the small room. Shall I take them?", with(ago(2*time.Minute), obj{"buttons": []obj{{"label": "Yes, book both", "data": "a"}, {"label": "Ask again tomorrow", "data": "b"}}}))
+	f.say("trip", "There are two beds left in the small room. Shall I take them?", with(ago(2*time.Minute), obj{"buttons": []obj{{"label": "Yes, book both", "data": "answer:q:1"}, {"label": "Ask again tomorrow", "data": "answer:q:2"}}}))
 	me("trip", "And check the weather, too", 20*time.Second, nil)
 	f.progress("trip", "p1", "Asking three forecasts, 2 of 3 done…", now.Add(-14*time.Second))
+	me("tests", "Make the tests pass", 5*time.Minute, nil)
+	f.say("tests", "✓ 20 steps", with(ago(4*time.Minute), obj{"html": "<p>✓ 20 steps · 3 min · 4 files · $0.12</p><details><summary>Details</summary>" +
+		"<p>✏️ 2 files changed, +2 −2</p><pre><code class=\"language-diff\">--- a/walk.go\n+++ b/walk.go\n@@ -1 +1 @@\n-old\n+new\n</code></pre><p>📖 walk.go ✓<br>💻 go test ./... ✓</p></details>"}))
+	f.say("tests", "All tests pass now.", ago(3*time.Minute))
+	film, err := os.ReadFile("../testdata/videos/portrait.webm")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	me("tests", "Record what the page does", 2*time.Minute, nil)
+	recorded := f.keep("The page, recorded.webm", "video/webm", film)
+	recorded["width"], recorded["height"] = 64, 96
+	f.say("tests", "A film of the page:", with(ago(time.Minute), obj{"media": []obj{recorded}}))
+	me("tests", "And measure it", 30*time.Second, nil)
+	f.progress("tests", "p2", "⏳ … 7 earlier steps<br>📖 walk.go ✓<br>💻 go test ./... …<br>step 9 · 41 s", now.Add(-41*time.Second))
 	board(f, now)
 }
 
@@ -149,6 +183,7 @@ func board(f *fake, now time.Time) {
 		"Summarise last night's error log", "translate the attached letter", "/report weekly", "What changed in the last release?",
 	}
 	chats := []string{"web:trip", "telegram:4711", "discord:90210", "telegram:815"}
+	titles := []string{"Plan a weekend hike near Bergen for two, please", "Operations", "#staging", "Ada Lovelace"}
 	states := []string{"done", "done", "done", "failed", "done", "done", "timeout", "done", "stopped", "done"}
 	for i := 1; i <= 40; i++ {
 		at := now.Add(-time.Duration(41-i)*75*time.Second - time.Duration(i*i%17)*time.Second)
@@ -158,7 +193,7 @@ func board(f *fake, now time.Time) {
 		}
 		took := time.Duration(math10(i)) * time.Millisecond
 		t := obj{
-			"id": i, "chat": chats[i%4], "user": obj{"id": "u", "name": "Ada"}, "text": words[i%8], "state": "done", "status": states[i%10],
+			"id": i, "chat": chats[i%4], "title": titles[i%4], "user": obj{"id": "u", "name": "Ada"}, "text": words[i%8], "state": "done", "status": states[i%10],
 			"attempt": 1, "received": at, "started": at.Add(wait), "ended": at.Add(wait + took), "sends": obj{"sent": 1 + i%3},
 		}
 		if t["status"] == "failed" {
@@ -168,10 +203,10 @@ func board(f *fake, now time.Time) {
 	}
 	start := now.Add(-14 * time.Second)
 	f.turn(obj{
-		"id": 41, "chat": "web:trip", "user": obj{"id": "u", "name": "Ada"}, "text": "And check the weather, too", "state": "running", "attempt": 1,
+		"id": 41, "chat": "web:trip", "title": titles[0], "user": obj{"id": "u", "name": "Ada"}, "text": "And check the weather, too", "state": "running", "attempt": 1,
 		"received": start.Add(-900 * time.Millisecond), "started": start, "sends": obj{"sent": 1},
 	})
-	f.turn(obj{"id": 42, "chat": "web:trip", "user": obj{"id": "u", "name": "Ada"}, "text": "and the bus timetable", "state": "pending", "attempt": 0, "received": now.Add(-5 * time.Second), "sends": obj{}})
+	f.turn(obj{"id": 42, "chat": "web:trip", "title": titles[0], "user": obj{"id": "u", "name": "Ada"}, "text": "and the bus timetable", "state": "pending", "attempt": 0, "received": now.Add(-5 * time.Second), "sends": obj{}})
 	after := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	f.details[41] = obj{
 		"frames": []obj{

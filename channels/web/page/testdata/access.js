@@ -1,4 +1,5 @@
-// What is wrong with the page for people who do not see, do not see well, or do not use a mouse: a list of sentences.
+// What is wrong with the page for people who do not see, do not see well, or do not use a mouse: a
+// list of sentences.
 (() => {
 	const wrong = [];
 	const all = (q, root = document) => [...root.querySelectorAll(q)];
