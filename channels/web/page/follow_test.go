@@ -87,6 +87,9 @@ func TestOnlyAPersonsScrollEndsFollowing(t *testing.T) {
 	f.say("c1", strings.Repeat("A long answer.\n\n", 40), nil)
 	p.awaitText("#log > li:last-child", "A long answer")
 	p.until(atEnd)
+	// The event of an earlier scroll may arrive when the content has grown.
+	p.run("document.getElementById('log').style.paddingBottom = '500px'; document.getElementById('scroll').dispatchEvent(new Event('scroll'))")
+	p.until(atEnd)
 	p.wheel(-400)
 	p.until("!document.getElementById('latest').hidden")
 	top := eval[float64](p, "document.getElementById('scroll').scrollTop")
