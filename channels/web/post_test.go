@@ -53,6 +53,19 @@ func TestAMessageIsReceivedStoredAndShownInEveryTab(t *testing.T) {
 	}
 }
 
+func TestTheGatewayLearnsTheTitleOfTheChat(t *testing.T) {
+	r := newFixture(t)
+	r.startGateway()
+	for _, text := range []string{"first words", "more"} {
+		r.postText("ann", "web-a-known-to-nobody-else", text)
+	}
+	for _, in := range r.awaitIncoming(2) {
+		if in.Title != "first words" {
+			t.Errorf("received %+v", in)
+		}
+	}
+}
+
 func TestAMessageThatIsSentAgainIsOneMessage(t *testing.T) {
 	r := newFixture(t)
 	r.startGateway()
