@@ -188,3 +188,16 @@ func TestADeltaWithAnotherKeyIsLoggedOnce(t *testing.T) {
 		t.Errorf("the log says %s", got)
 	}
 }
+
+func TestTheButtonsOfManyFilesAreUnderTheLast(t *testing.T) {
+	b := newTurnFixture(t, "rich", "")
+	var files []any
+	for i := range 51 { // one more than a message may have
+		files = append(files, b.putFile(fmt.Sprintf("%d.txt", i), "x"))
+	}
+	b.opts.Config.Command = frame(object{"type": "message", "text": "m", "media": files, "buttons": []any{"Yes"}})
+	b.run()
+	if len(b.frames) != 2 || b.frames[0].Choices != nil || !slices.Equal(b.frames[1].Choices, []string{"Yes"}) {
+		t.Errorf("%d frames, the first with %q", len(b.frames), b.frames[0].Choices)
+	}
+}
