@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"nanobot/channels"
+	"nanobot/channels/relocated"
 	"nanobot/internal/words"
 )
 
@@ -56,4 +59,33 @@ func (c *Channel) leaveThread(ctx context.Context, p *outgoingPost, err error) b
 	first.nonce = messageNonce(first.outgoing)
 	_, err = c.sendPost(ctx, first)
 	return err == nil
+}
+
+// recordRelocated records that a message with buttons was sent outside of its thread, so that a
+// press counts as one in the thread, and the message can be edited.
+func (c *Channel) recordRelocated(ctx context.Context, p *outgoingPost, message string) {
+	if p.channel.String() == p.outgoing.Chat.ID || len(p.buttons) == 0 {
+		return
+	}
+	err := c.relocated.Add(ctx, c.store, relocated.Message{ID: message, Chat: p.outgoing.Chat.ID, In: p.channel.String()})
+	if err != nil {
+		c.log.Warn("presses of a message outside of its thread will not be understood after a restart", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
+	}
+}
+
+// findRelocated returns a message that was sent outside of its thread.
+func (c *Channel) findRelocated(ctx context.Context, message string) (relocated.Message, bool) {
+	m, found, err := c.relocated.Find(ctx, c.store, message)
+	if err != nil {
+		c.log.Warn("it is unknown which thread a message belongs to", zap.Error(err))
+	}
+	return m, found
+}
+
+// channelOf returns the channel that has a message of a chat.
+func (c *Channel) channelOf(ctx context.Context, chat channels.Chat, message string) string {
+	if m, found := c.findRelocated(ctx, message); found && m.Chat == chat.ID {
+		return m.In
+	}
+	return chat.ID
 }

@@ -86,3 +86,27 @@ func TestTheAnswerOfAPrivateThreadStaysOutOfItsChannel(t *testing.T) {
 		t.Errorf("a deleted thread: %v; shown is %+v", err, r.server.BotMessages(channel))
 	}
 }
+
+func TestAQuestionOutsideOfItsThreadBelongsToTheThread(t *testing.T) {
+	r, channel, asked := inThread(t)
+	r.server.ArchiveThread(asked.Chat.ID, true)
+	question := channels.Message{Chat: asked.Chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y", Stays: true}}}
+	id := r.sendAnswer(question)[0].ID
+	shown := r.server.BotMessages(channel)
+	if _, err := r.server.UserPresses(ada, id, shown[0].Buttons()[0].CustomID); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.waitForMessages(2)[1]; got.Chat != asked.Chat || got.ThreadID != asked.Chat.ID || got.Press != "y" {
+		t.Errorf("received %+v", got)
+	}
+	question.Text, question.Buttons = "which? Yes", nil
+	if err := r.Edit(t.Context(), id, r.mustPlan(question)[0]); err != nil {
+		t.Fatal(err)
+	}
+	if shown = r.server.BotMessages(channel); shown[0].Content != "which? Yes" || len(shown[0].Buttons()) != 0 {
+		t.Errorf("shown is %+v", shown)
+	}
+	if err := r.Remove(t.Context(), asked.Chat, id); err != nil || len(r.server.BotMessages(channel)) != 0 {
+		t.Errorf("%v; shown is %+v", err, r.server.BotMessages(channel))
+	}
+}

@@ -38,6 +38,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
+	"nanobot/channels/relocated"
 	"nanobot/internal/words"
 )
 
@@ -90,7 +91,8 @@ type Channel struct {
 	downloads     *downloads.Folders
 	guilds        *guildCache
 	responses     *responses
-	notices       sync.Map // thread → when people were last told that it is closed
+	relocated     relocated.Messages // out of closed threads
+	notices       sync.Map           // thread → when people were last told that it is closed
 
 	menu       []channels.Command
 	words      *words.Catalogue

@@ -18,7 +18,7 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	if rows == nil {
 		rows = []discordgo.MessageComponent{} // removes the buttons; nil would keep them
 	}
-	err := c.api.editMessage(ctx, &discordgo.MessageEdit{Channel: o.Chat.ID, ID: id, Content: &o.Text, AllowedMentions: noMentions, Components: &rows})
+	err := c.api.editMessage(ctx, &discordgo.MessageEdit{Channel: c.channelOf(ctx, o.Chat, id), ID: id, Content: &o.Text, AllowedMentions: noMentions, Components: &rows})
 	if isUnknownMessage(err) {
 		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
@@ -39,8 +39,9 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 	if err := checkMessage(chat, id); err != nil {
 		return err
 	}
-	err := c.api.call(ctx, route{deleteMessage, chat.ID}, nil, func(l library) (any, error) {
-		return nil, l.ChannelMessageDelete(chat.ID, id, l.options...)
+	in := c.channelOf(ctx, chat, id)
+	err := c.api.call(ctx, route{deleteMessage, in}, nil, func(l library) (any, error) {
+		return nil, l.ChannelMessageDelete(in, id, l.options...)
 	})
 	if isUnknownMessage(err) {
 		return nil

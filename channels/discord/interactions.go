@@ -103,6 +103,11 @@ func (in *receiver) handleInteraction(ctx context.Context, u *receivedInteractio
 func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 	u, _ := e.interaction.sentBy()
 	e.incoming = e.interaction.incoming()
+	if pressed := e.interaction.Message; pressed != nil && e.incoming.Press != "" {
+		if m, found := in.c.findRelocated(ctx, pressed.ID.String()); found && m.In == e.incoming.Chat.ID {
+			e.incoming.Chat.ID, e.incoming.ThreadID = m.Chat, m.Chat
+		}
+	}
 	files := e.interaction.files()
 	if len(files) == 0 || !in.c.isAdmitted(u) {
 		close(e.ready)

@@ -82,6 +82,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		}
 		id, err := send(ctx, p)
 		if err == nil {
+			c.recordRelocated(ctx, p, id)
 			return channels.Receipt{ID: id}, nil
 		}
 		if !p.dropRefusedPart(err) && !c.leaveThread(ctx, p, err) {

@@ -24,10 +24,9 @@ func buttonData(b channels.Button) string {
 	return b.Data
 }
 
-// newPress converts a callback query to a message. It has the query's own ID, because a button can
-// be pressed again.
-func newPress(p *callbackQuery) channels.Incoming {
-	at := p.Message.address()
+// newPress converts a callback query about a message of a chat to a message. It has the query's own
+// ID, because a button can be pressed again.
+func newPress(p *callbackQuery, at chatAddress) channels.Incoming {
 	in := channels.Incoming{
 		Chat:  channels.Chat{Channel: Name, ID: at.String()},
 		ID:    "press-" + p.ID,

@@ -3,12 +3,14 @@ package telegram
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/go-telegram/bot"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/relocated"
 	"nanobot/channels/telegram/entities"
 	"nanobot/internal/words"
 )
@@ -45,6 +47,39 @@ func (c *Channel) leaveTopic(ctx context.Context, p *outgoingPost, err error) bo
 	}
 	return true
 }
+
+// recordRelocated records that a message with buttons was sent outside of its topic, so that a press
+// counts as one in the topic.
+func (c *Channel) recordRelocated(ctx context.Context, p *outgoingPost, message int) {
+	planned, err := parseChatAddress(p.outgoing.Chat.ID)
+	if err != nil || planned.thread == p.destination.thread || len(p.outgoing.Buttons) == 0 {
+		return
+	}
+	err = c.relocated.Add(ctx, c.memory, relocated.Message{ID: relocatedID(p.destination.chat, message), Chat: p.outgoing.Chat.ID})
+	if err != nil {
+		c.log.Warn("presses of a message outside of its topic will not be understood after a restart", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
+	}
+}
+
+// pressedChat returns the chat that a pressed message belongs to, which is the one where it is
+// unless it was sent outside of its topic.
+func (c *Channel) pressedChat(ctx context.Context, p *callbackQuery) chatAddress {
+	at := p.Message.address()
+	m, found, err := c.relocated.Find(ctx, c.memory, relocatedID(p.Message.Chat.ID, p.Message.ID))
+	if err != nil {
+		c.log.Warn("it is unknown which topic a pressed message belongs to", zap.Error(err))
+	}
+	if !found {
+		return at
+	}
+	topic, err := parseChatAddress(m.Chat)
+	if err != nil || topic.chat != at.chat {
+		return at
+	}
+	return topic
+}
+
+func relocatedID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
 
 // addLine returns a text after a line.
 func addLine(line string, t entities.Text) entities.Text {

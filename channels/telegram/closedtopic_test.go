@@ -57,3 +57,22 @@ func TestProgressInAClosedTopicIsNotShownElsewhere(t *testing.T) {
 		t.Errorf("sent %+v", all)
 	}
 }
+
+func TestAPressOnAQuestionOutsideOfItsTopicBelongsToTheTopic(t *testing.T) {
+	server, state := telegramtest.New(t), newBotState(t)
+	first := newTestChannelOn(t, server, state)
+	topic := first.server.AddTopic(forum, "work")
+	first.server.CloseTopic(forum, topic)
+	chat, buttons := chatOf(fmt.Sprintf("%d_%d", forum, topic)), []channels.Button{{Label: "Yes", Data: "y"}}
+	first.sendAnswer(channels.Message{Chat: chat, Text: "which?", Buttons: buttons})
+	first.sendAnswer(channels.Message{Chat: chatOf(fmt.Sprint(forum)), Text: "which of the group?", Buttons: buttons})
+	r := newTestChannelOn(t, server, state)
+	r.start()
+	for _, m := range r.server.BotMessages(forum) {
+		r.server.UserPresses(forum, person, m.ID, "y")
+	}
+	got := r.waitForMessages(2)
+	if got[0].Chat != chat || got[0].ThreadID != strconv.Itoa(topic) || got[1].Chat != chatOf(fmt.Sprint(forum)) || got[1].ThreadID != "" {
+		t.Errorf("received %+v", got)
+	}
+}

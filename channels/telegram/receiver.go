@@ -130,7 +130,7 @@ func (in *receiver) acceptUpdate(ctx context.Context, u *update, cursor func() s
 		return err
 	case u.CallbackQuery != nil:
 		in.supersedePending(q, u.CallbackQuery.From.toUser())
-		whole := newPress(u.CallbackQuery)
+		whole := newPress(u.CallbackQuery, in.c.pressedChat(ctx, u.CallbackQuery))
 		whole.Cursor = cursor()
 		if err := in.receive(ctx, whole); err != nil {
 			return err

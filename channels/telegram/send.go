@@ -68,6 +68,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, sendError(err)
 	}
+	c.recordRelocated(ctx, s.post, s.first)
 	return channels.Receipt{ID: messageID(s.post.originalChat, s.post.destination.chat, s.first)}, nil
 }
 

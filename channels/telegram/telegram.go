@@ -24,6 +24,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
+	"nanobot/channels/relocated"
 	"nanobot/internal/words"
 )
 
@@ -87,8 +88,9 @@ type Channel struct {
 	support       support
 	deletions     deletionQueues
 	unfinished    unfinishedSends
-	uploadSlots   chan struct{} // semaphore: one element per running upload
-	downloadSlots chan struct{} // semaphore: one element per running download
+	relocated     relocated.Messages // out of closed topics
+	uploadSlots   chan struct{}      // semaphore: one element per running upload
+	downloadSlots chan struct{}      // semaphore: one element per running download
 	downloads     *downloads.Folders
 	migrations    *migrations
 	webhook       *webhook                    // nil in poll mode
