@@ -182,7 +182,7 @@ func TestTheSkipLinkLeadsToTheContent(t *testing.T) {
 	p.until("document.activeElement.id === 'main' && location.hash === '#/console'")
 }
 
-// TestTheAccessibilityChecksFindEveryKindOfProblem breaks the page in every way that is checked for.
+// TestTheAccessibilityChecksFindEveryKindOfProblem breaks the page in every way that is checked.
 func TestTheAccessibilityChecksFindEveryKindOfProblem(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
