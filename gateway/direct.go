@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/turn"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -123,7 +124,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	})
 	if err != nil {
 		log.Error("turn failed", zap.Duration("took", time.Since(began)), zap.Error(err))
-		if serr := r.send(sending, turn.CouldNotRunMessage()); serr != nil {
+		if serr := r.send(sending, turn.CouldNotRunMessage(words.Words{})); serr != nil {
 			log.Warn("chat not notified", zap.Error(serr))
 		}
 		return out, err

@@ -133,7 +133,7 @@ func New(o Options) *Gateway {
 		}
 	}
 	g.outbox = outbox.New(outbox.Options{
-		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, Log: o.Log, Events: o.Events,
+		Words: g.words, Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, Log: o.Log, Events: o.Events,
 	})
 	g.runbooks = chatrun.New(chatrun.Options{
 		Runs: runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.currentSettings().Runbooks.Folder) },
@@ -149,6 +149,7 @@ func New(o Options) *Gateway {
 			now, err := g.intake.NextAgent(ctx, chat)
 			return now == agent, err
 		},
+		Words:        g.words,
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
 		AbandonAfter: o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})

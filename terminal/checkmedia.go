@@ -2,16 +2,17 @@ package terminal
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"nanobot/internal/modebits"
 	"nanobot/internal/nofollow"
+	"nanobot/internal/words"
 )
 
 // maxFilesInText bounds how many files found in plain text are sent: a listing is not an album.
@@ -186,7 +187,7 @@ func (m mediaRules) checkFrameFile(f Frame, path string) (File, error) {
 // emitMedia checks the files of a frame and emits the frame with those that may be sent, and with
 // remarks about the others. The files are open until emit returns. If there are more than
 // maxOpenFiles, the rest follows in further frames.
-func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) error {
+func (m mediaRules) emitMedia(f Frame, reveal bool, w words.Words, emit func(Frame) error) error {
 	f.Checked = nil
 	var notes []string
 	left, begun := 0, false
@@ -223,10 +224,10 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) erro
 			if !reveal {
 				name = filepath.Base(path)
 			}
-			notes = append(notes, fmt.Sprintf("⚠ %q was not sent: %s.", name, err))
+			notes = append(notes, w.Text(words.FileNotSent, strconv.Quote(name), err))
 		}
 	}
-	f.Text = joinLines(f.Text, refusalRemarks(notes, left))
+	f.Text = joinLines(f.Text, refusalRemarks(w, notes, left))
 	if begun && f.Text == "" && len(f.Checked) == 0 {
 		return nil
 	}
@@ -235,12 +236,12 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) erro
 
 // refusalRemarks returns the remarks about files that were not sent. left is the number of files
 // beyond maxFilesInText.
-func refusalRemarks(notes []string, left int) string {
+func refusalRemarks(w words.Words, notes []string, left int) string {
 	if n := len(notes); n > maxRemarks {
-		notes = append(notes[:maxRemarks:maxRemarks], fmt.Sprintf("⚠ and %d more were not sent.", n-maxRemarks))
+		notes = append(notes[:maxRemarks:maxRemarks], w.Text(words.MoreNotSent, n-maxRemarks))
 	}
 	if left > 0 {
-		notes = append(notes, fmt.Sprintf("⚠ %d more files were not sent: %d at most are taken from plain text.", left, maxFilesInText))
+		notes = append(notes, w.Text(words.TooManyFiles, left, maxFilesInText))
 	}
 	return strings.Join(notes, "\n")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"nanobot/internal/words"
 	"nanobot/terminal/process"
 )
 
@@ -20,6 +21,7 @@ const maxRemarks = 5
 type FinalOptions struct {
 	// Reveal shows STDERR, exit codes and signals; otherwise a failure is one friendly line.
 	Reveal bool
+	Words  words.Words // for the person
 	// Timeout is the agent's timeout in seconds, for the message after it.
 	Timeout int
 	// Format is the value of terminal.format; "": the protocol's default.
@@ -105,9 +107,6 @@ func (r *FinalResponse) FlushFirst(flush func(followed bool) error) { r.flush = 
 // MarkShown records that the user has already been shown a message.
 func (r *FinalResponse) MarkShown() { r.shown = true }
 
-// NoOutput is the final response of an agent that has printed nothing.
-const NoOutput = "(no output)"
-
 // Emit emits the final response: the plain text, then the errors. Remarks, STDERR and the exit code
 // are appended to the last of them.
 func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
@@ -138,7 +137,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	format := r.formatWithStderr(t.Final, text, end)
 	text = joinLines(text, tail)
 	if text == "" && !r.shown {
-		text = NoOutput
+		text = t.Final.Words.Text(words.NoOutput)
 	}
 	if text != "" {
 		if err := t.Emit(Frame{Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true}); err != nil {
@@ -168,7 +167,7 @@ func (r *FinalResponse) formatWithStderr(f FinalOptions, text string, end AgentE
 
 // logHidden logs the diagnostics that the user is not shown.
 func (r *FinalResponse) logHidden(t Turn, out Outcome, end AgentExit) error {
-	hidden, level := r.diagnostics(end, r.stderrOf(end)), "warning"
+	hidden, level := r.diagnostics(words.Words{}, end, r.stderrOf(end)), "warning"
 	if t.Final.Reveal {
 		if r.shownStderr(t.Final, out, end) != "" {
 			return nil
@@ -218,9 +217,9 @@ func (r *FinalResponse) failureText(f FinalOptions, status Status) (text, code s
 	text = trimText(Clean(r.errs.String()))
 	switch status {
 	case TimedOut:
-		return joinLines(text, fmt.Sprintf("Timed out after %d s.", f.Timeout)), "TIMEOUT"
+		return joinLines(text, f.Words.Text(words.TimedOut, f.Timeout)), "TIMEOUT"
 	case Stopped:
-		return joinLines(text, "Stopped."), StoppedCode
+		return joinLines(text, f.Words.Text(words.StoppedText)), StoppedCode
 	case Done, Failed:
 	}
 	return text, r.code
@@ -241,17 +240,17 @@ func errorLine(f Frame) string {
 func (r *FinalResponse) appendix(f FinalOptions, out Outcome, end AgentExit) string {
 	lines := r.remarks
 	if more := r.remarkCount - len(r.remarks); more > 0 {
-		lines = append(lines, fmt.Sprintf("⚠ and %d more like these.", more))
+		lines = append(lines, f.Words.Text(words.MoreRemarks, more))
 	}
 	if !f.Reveal {
 		if out.Status == Failed && r.errs.Len() == 0 {
-			lines = append(lines, "Something went wrong. The bot's log has the reason.")
+			lines = append(lines, f.Words.Text(words.SomethingWrong))
 		}
 		return strings.Join(lines, "\n")
 	}
-	shown := r.diagnostics(end, r.shownStderr(f, out, end))
+	shown := r.diagnostics(f.Words, end, r.shownStderr(f, out, end))
 	if shown != "" && r.printedNothing(end) { // a search without a hit, for example
-		lines = append(lines, printedNothing)
+		lines = append(lines, f.Words.Text(words.PrintedNothing))
 	}
 	if shown != "" {
 		lines = append(lines, shown)
@@ -259,9 +258,7 @@ func (r *FinalResponse) appendix(f FinalOptions, out Outcome, end AgentExit) str
 	return strings.Join(lines, "\n")
 }
 
-// printedNothing explains the exit code of an agent that has printed nothing.
-const printedNothing = "The program printed nothing."
-
+// printedNothing reports whether the exit code is all that is known of the agent.
 func (r *FinalResponse) printedNothing(end AgentExit) bool {
 	text, _ := r.PlainText()
 	return r.prints && text == "" && !r.shown && !end.Forced && end.Signal == "" && r.errs.Len() == 0 && r.remarkCount == 0 && r.stderrOf(end) == ""
@@ -286,7 +283,7 @@ func (r *FinalResponse) stderrOf(end AgentExit) string { return trimText(Clean(e
 
 // diagnostics returns STDERR and the exit code. They are shown to users who may see them, and
 // logged for others.
-func (r *FinalResponse) diagnostics(end AgentExit, stderr string) string {
+func (r *FinalResponse) diagnostics(w words.Words, end AgentExit, stderr string) string {
 	text := ""
 	if stderr != "" {
 		text = "STDERR: " + stderr
@@ -294,9 +291,9 @@ func (r *FinalResponse) diagnostics(end AgentExit, stderr string) string {
 	switch {
 	case end.Forced: // failureText says so
 	case end.Signal != "":
-		text = joinLines(text, "Killed by "+end.Signal)
+		text = joinLines(text, w.Text(words.KilledBy, end.Signal))
 	case end.Code != 0:
-		text = joinLines(text, fmt.Sprintf("Exit code: %d", end.Code))
+		text = joinLines(text, w.Text(words.ExitCode, end.Code))
 	}
 	return text
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -48,6 +49,7 @@ type Request struct {
 	Media           []string
 	MessageID       string
 	User            *User
+	Words           words.Words // for the person
 	ThreadID        string
 	Group           bool
 	ReplyTo         *Quote
@@ -159,7 +161,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	began := time.Now()
 	cfg := r.o.Config
 	if !cfg.On() {
-		return Outcome{Status: Failed}, emit(Frame{Kind: Message, Text: "This bot is switched off at the moment."})
+		return Outcome{Status: Failed}, emit(Frame{Kind: Message, Text: req.Words.Text(words.SwitchedOff)})
 	}
 	userDir, err := UserDir(r.o.Workspace, req.ChatID)
 	if err != nil {
@@ -194,7 +196,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Ask:  t.ask, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, PassMedia: cfg.PassMedia,
-		Final:       FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
+		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
 		OnAllExited: req.OnExit,
 		MaxLine:     cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
@@ -357,8 +359,7 @@ func (t *turn) workDir() string {
 }
 
 func (t *turn) emitTooLong() (Outcome, error) {
-	return Outcome{Status: Failed}, t.emit(Frame{Kind: Error, Code: "TOO_LONG", Text: fmt.Sprintf(
-		"Your message is too long for this bot: its command line holds at most %d KiB.", maxCommand>>10)})
+	return Outcome{Status: Failed}, t.emit(Frame{Kind: Error, Code: "TOO_LONG", Text: t.req.Words.Text(words.MessageTooLong, maxCommand>>10)})
 }
 
 // emitFrame logs log frames, checks media, and passes other frames on.
@@ -373,7 +374,7 @@ func (t *turn) emitFrame(f Frame) error {
 	}
 	if len(f.Media) > 0 {
 		f.Media = t.resolvePaths(f)
-		return t.media.emitMedia(f, t.reveal, t.emit)
+		return t.media.emitMedia(f, t.reveal, t.req.Words, t.emit)
 	}
 	return t.emit(f)
 }

@@ -69,7 +69,7 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 			i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
 		}
 	case settled: // the turn has ended, or the question has expired
-		i.o.Outbox.ShowOutcome(q, outbox.NoAnswer) // a crash may have left its buttons
+		i.o.Outbox.ShowOutcome(q, i.words(in).Text(words.NoAnswer)) // a crash may have left its buttons
 		return true, i.postNotice(ctx, in, i.words(in).Text(words.QuestionClosed))
 	}
 	return true, nil

@@ -149,7 +149,9 @@ func (r *fixture) checkStored(chat channels.Chat, want ...string) []store.Delive
 	if !equal {
 		r.t.Errorf("%s was told %q instead of %q", chat, textsOf(deliveries), want)
 	}
-	if slices.ContainsFunc(deliveries, func(p store.Delivery) bool { return p.Out.ReplyTo != "" && !p.Out.Silent && p.Out.Text != "You have access now." }) {
+	if slices.ContainsFunc(deliveries, func(p store.Delivery) bool {
+		return p.Out.ReplyTo != "" && !p.Out.Silent && p.Out.Text != "You have access now."
+	}) {
 		r.t.Errorf("%s was notified of %q just after writing", chat, textsOf(deliveries))
 	}
 	if len(deliveries) > 0 && !r.outbox.woken[chat] {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // ReportSequence is the base of the sequence numbers of the gateway's own messages about a turn.
@@ -45,13 +47,14 @@ type Message struct {
 	Copied      func(size int64)
 
 	copied     []channels.File // files in the spool; the files in Media are not copied yet
+	words      words.Words
 	parts      []channels.Outgoing
 	unstreamed []channels.Outgoing // see store.Outbound
 }
 
 // Reply returns a message that answers an inbound message.
 func Reply(inbound store.Inbound, m channels.Message) *Message {
-	m.Chat, m.ReplyTo = inbound.In.Chat, inbound.In.ID
+	m.Chat, m.ReplyTo, m.Language = inbound.In.Chat, inbound.In.ID, inbound.In.User.Language
 	return &Message{Message: m, Inbound: inbound.ID}
 }
 
@@ -70,6 +73,7 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 			return err
 		}
 		m.Media = m.copied
+		m.words = o.o.Words.For(m.Language)
 		if err := m.plan(ch); err != nil {
 			return fmt.Errorf("plan message: %w", err)
 		}
@@ -134,10 +138,11 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		return nil
 	}
 	var limit int64
-	var words string
+	var phrase string
 	if l, ok := ch.(channels.FileLimiter); ok {
-		limit, words = l.FileLimit(m.Chat, m.Language)
+		limit, phrase = l.FileLimit(m.Chat, m.Language)
 	}
+	w := o.o.Words.For(m.Language)
 	for len(m.Media) > 0 {
 		f := m.Media[0]
 		open := f.Open
@@ -155,22 +160,22 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 				m.Copied(f.Size)
 			}
 		case errors.Is(err, store.ErrTooLarge):
-			why = words
+			why = phrase
 		case errors.Is(err, store.ErrNoRoom):
-			why = "there is not enough room for a copy of it on the bot's disk"
+			why = w.Text(words.FileNoRoom)
 		case ctx.Err() == nil && copying.Err() != nil:
-			why = "it was still being copied when the turn ended"
+			why = w.Text(words.FileCopyCut)
 		case errors.Is(err, fs.ErrNotExist):
-			why = "the agent removed it at once"
+			why = w.Text(words.FileRemoved)
 		case errors.Is(err, store.ErrUnavailable), ctx.Err() != nil:
 			return fmt.Errorf("%w: %w", ErrNotStored, err)
 		case errors.Is(err, store.ErrChanged):
-			why = "the agent changed it at once"
+			why = w.Text(words.FileChanged)
 		default:
-			why = "it can no longer be read"
+			why = w.Text(words.FileGone)
 		}
 		if why != "" {
-			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q%s was not sent: %s.", f.Name, sizeNote(f, err), why), "\n")
+			m.Text = strings.TrimLeft(m.Text+"\n"+notSentText(w, f, err, why), "\n")
 		}
 		// The file must be closed now: while it is open, its space on the disk is not freed, even
 		// if it is removed to make room for this message.
@@ -180,10 +185,10 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 	return nil
 }
 
-// sizeNote returns the size of a file if the size was the problem.
-func sizeNote(f channels.File, err error) string {
+// notSentText is the notice about a file that is not sent, with its size if that was the problem.
+func notSentText(w words.Words, f channels.File, err error, why string) string {
 	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrNoRoom) {
-		return " (" + channels.HumanSize(f.Size) + ")"
+		return w.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), why)
 	}
-	return ""
+	return w.Text(words.FileNotSent, strconv.Quote(f.Name), why)
 }

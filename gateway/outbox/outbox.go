@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 	"nanobot/internal/tasks"
+	"nanobot/internal/words"
 )
 
 // Store is the part of the store that the outbox uses.
@@ -33,6 +34,7 @@ type Options struct {
 	// AtMostOnce reports whether the current settings forbid repeating a send with an unknown
 	// outcome.
 	AtMostOnce func() bool
+	Words      *words.Catalogue // nil: without the operator's settings
 	Log        *zap.Logger
 	Events     events.Func
 }

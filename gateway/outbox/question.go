@@ -21,9 +21,6 @@ const receiptWait = 10 * time.Second
 // of an option follow.
 const AnswerPress = "answer:"
 
-// NoAnswer is the outcome of a question that was not answered in time.
-const NoAnswer = "no answer"
-
 // Question is a question to a person, with the fields that only its message needs.
 type Question struct {
 	store.Question

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // Shown is a transient message that shows a part of an answer while the agent writes it. Out is its
@@ -13,9 +14,6 @@ type Shown struct {
 	ID  string
 	Out channels.Outgoing
 }
-
-// restInFile ends the text that stays in the chat when the answer has become too long for it.
-const restInFile = "\n\n… (the whole answer is in the file below)"
 
 // plan splits the message into parts. Where its beginning is shown, text parts replace what is
 // shown.
@@ -56,7 +54,7 @@ func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoi
 		more, err := ch.Plan(files)
 		return append(parts, more...), err
 	}
-	for _, end := range []string{restInFile, ""} {
+	for _, end := range []string{"\n\n" + m.words.Text(words.RestInFile), ""} {
 		text.Text = m.ShownText + end
 		if parts, err = ch.Plan(text); err == nil && len(parts) == len(m.Replace) && !slices.ContainsFunc(parts, hasFiles) {
 			break

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/display"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -43,7 +44,7 @@ func (t *Turn) runOnce(ctx context.Context, calls callbacks) (out terminal.Outco
 // promptAgent has the agent work on a request.
 func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls callbacks) (out terminal.Outcome, err error) {
 	defer t.stage.personWaits.remove(t) // deferred for the case that the protocol panics
-	req.Attempt, req.Token = t.inbound.Attempt, t.inbound.Token
+	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words
 	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAgentInfo = t.memory, t.info.update
 	req.Ask, req.AwaitPerson, req.BoardHidden = calls.ask, t.awaitPerson, t.board.hidden
@@ -87,7 +88,7 @@ func (t *Turn) agentLaunched(pid int) {
 		t.board.requestUpdate()
 	}
 	if t.shortageReported.Load() {
-		t.board.show(boardContent{text: "Working…"})
+		t.board.show(boardContent{text: t.words.Text(words.Working)})
 	}
 }
 

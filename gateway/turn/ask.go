@@ -12,6 +12,7 @@ import (
 
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -126,7 +127,7 @@ func (t *Turn) closeUnanswered(untilKilled context.Context, id string, why error
 	case q.Answer != nil:
 		return givenAnswer(q), nil
 	case withdrawn || q.Expired: // which the store may have closed in the same moment
-		t.stage.o.Outbox.ShowOutcome(q, outbox.NoAnswer)
+		t.stage.o.Outbox.ShowOutcome(q, t.words.Text(words.NoAnswer))
 	}
 	return terminal.Answer{}, why
 }
@@ -142,8 +143,8 @@ func (s *Stage) unansweredQuestions(ctx context.Context, inbound store.Inbound) 
 }
 
 // removeButtons shows that questions which ended with their turn were not answered.
-func (s *Stage) removeButtons(questions []store.Question) {
+func (s *Stage) removeButtons(inbound store.Inbound, questions []store.Question) {
 	for _, q := range questions {
-		s.o.Outbox.ShowOutcome(q, outbox.NoAnswer)
+		s.o.Outbox.ShowOutcome(q, s.o.Words.For(inbound.In.User.Language).Text(words.NoAnswer))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // isEmpty reports whether there is nothing to show.
@@ -34,14 +35,14 @@ func (b *board) render() *channels.Outgoing {
 		took = 0
 	}
 	return b.t.planBoard(channels.Message{
-		Kind: channels.Progress, Text: now.describe(took, b.t.awaitsPerson()), Screen: now.screen,
-		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: "Stop", Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
+		Kind: channels.Progress, Text: now.describe(b.t.words, took, b.t.awaitsPerson()), Screen: now.screen,
+		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: b.t.words.Text(words.ButtonStop), Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
 	})
 }
 
 // planBoard renders the message of a board, which notifies nobody; nil: the channel cannot.
 func (t *Turn) planBoard(m channels.Message) *channels.Outgoing {
-	m.Chat, m.ReplyTo, m.Silent = t.inbound.In.Chat, t.inbound.In.ID, true
+	m.Chat, m.ReplyTo, m.Language, m.Silent = t.inbound.In.Chat, t.inbound.In.ID, t.inbound.In.User.Language, true
 	parts, err := t.ch.Plan(m)
 	if err != nil || len(parts) == 0 {
 		return nil
@@ -52,37 +53,37 @@ func (t *Turn) planBoard(m channels.Message) *channels.Outgoing {
 // describe returns the text of a board: the content, and in a longer turn the number of the step
 // and how long the turn has worked; 0: a short one. While the turn waits for a person, the text
 // does not claim that the agent is working.
-func (c boardContent) describe(took time.Duration, awaits bool) string {
+func (c boardContent) describe(w words.Words, took time.Duration, awaits bool) string {
 	text := c.text
 	switch {
 	case !c.isEmpty():
 	case awaits:
-		return "Waiting for you…"
+		return w.Text(words.WaitingForYou)
 	default:
-		text = "Working…"
+		text = w.Text(words.Working)
 	}
 	if c.screen == nil && !awaits {
 		text = "⏳ " + text
 	}
 	var state []string
 	if c.step > 0 && took > 0 {
-		state = append(state, fmt.Sprintf("step %d", c.step))
+		state = append(state, w.Text(words.BoardStep, c.step))
 	}
 	switch {
 	case awaits && c.screen == nil:
-		state = append(state, "waiting for you")
+		state = append(state, w.Text(words.BoardWaiting))
 	case awaits:
 	case c.screen != nil && took >= clockInterval: // it may be redrawn often, the time is not
 		state = append(state, durationText(took.Truncate(clockInterval)))
 	case c.screen == nil && took > 0:
 		state = append(state, durationText(took))
 	}
-	switch words := strings.Join(state, " · "); {
-	case words == "":
+	switch line := strings.Join(state, " · "); {
+	case line == "":
 		return text
 	case strings.Contains(text, "\n"): // in the last line it would seem to be about that line only
-		return text + "\n" + words
+		return text + "\n" + line
 	default:
-		return strings.TrimSpace(text + " (" + words + ")")
+		return strings.TrimSpace(text + " (" + line + ")")
 	}
 }

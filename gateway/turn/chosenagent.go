@@ -2,13 +2,13 @@ package turn
 
 import (
 	"context"
-	"fmt"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // agentFor returns the agent for the turn of a message: the one that was chosen when the message
@@ -27,13 +27,8 @@ func (t *Turn) reportReplacedAgent(accepting context.Context) {
 		return
 	}
 	t.log.Warn("the chosen agent is no longer configured", zap.String("wanted", t.inbound.Agent), zap.String("instead", t.agent))
-	notice := channels.Message{Kind: channels.Answer, Text: AgentGoneText(t.inbound.Agent), Notification: channels.Notification{Silent: true}}
+	notice := channels.Message{Kind: channels.Answer, Text: t.words.Text(words.AgentGone, t.inbound.Agent, store.DefaultAgent), Notification: channels.Notification{Silent: true}}
 	if err := t.postMessage(accepting, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
-}
-
-// AgentGoneText is the message to a chat whose chosen agent is no longer configured.
-func AgentGoneText(name string) string {
-	return fmt.Sprintf("The agent %s is no longer available, so %s answers from now on.", name, store.DefaultAgent)
 }

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -36,6 +37,9 @@ type Task struct {
 	Text string
 	Emit func(terminal.Frame) error // receives the agent's frames; Execution.Emit shows them
 }
+
+// Words returns the words in the language of the asker.
+func (x *Execution) Words() words.Words { return x.turn.words }
 
 // Emit shows a frame in the chat.
 func (x *Execution) Emit(f terminal.Frame) error { return x.calls.emit(f) }

@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -68,7 +69,7 @@ func (t *Turn) foldMessage(ctx context.Context, fold terminal.Fold, end turnEnd)
 		t.log.Warn("details of turn not stored", zap.Error(err))
 	}
 	return channels.Message{
-		Kind: channels.Answer, Text: foldText(fold, end), Details: details, DetailsPress: fmt.Sprint(DetailsPress, t.inbound.ID),
+		Kind: channels.Answer, Text: foldText(t.words, fold, end), Details: details, DetailsPress: fmt.Sprint(DetailsPress, t.inbound.ID),
 	}
 }
 
@@ -81,13 +82,13 @@ func (t *Turn) postFold(ctx context.Context, fold terminal.Fold, sequence int) e
 
 // foldText sums up a turn in a line, such as "✓ 20 steps · 3 min · 4 files · $0.12". Unknown
 // parts are left out, and so is the end of a turn that has not ended.
-func foldText(fold terminal.Fold, end turnEnd) string {
-	parts := []string{quantity(fold.Steps, "step")}
+func foldText(w words.Words, fold terminal.Fold, end turnEnd) string {
+	parts := []string{w.Text(words.FoldSteps, fold.Steps)}
 	if end.status != "" {
 		parts = []string{foldMark(end.status) + " " + parts[0], durationText(end.took)}
 	}
 	if fold.Files > 0 {
-		parts = append(parts, quantity(fold.Files, "file"))
+		parts = append(parts, w.Text(words.FoldFiles, fold.Files))
 	}
 	if fold.Cost != "" {
 		parts = append(parts, fold.Cost)
@@ -105,14 +106,6 @@ func foldMark(s terminal.Status) string {
 	case terminal.Failed, terminal.TimedOut:
 	}
 	return "✗"
-}
-
-// quantity returns a number with its noun, which has an s in the plural.
-func quantity(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // hidesBoard reports whether the people of the chat want no board and no progress.

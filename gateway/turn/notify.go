@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/internal/words"
 )
 
 // doneAfter is how long a person waits for an answer before its end is told in a message of its
@@ -36,7 +37,7 @@ func (t *Turn) postDone(accepting context.Context) {
 	}
 	worked := t.elapsed()
 	m := outbox.Reply(t.inbound, channels.Message{
-		Kind: channels.Answer, Text: "✓ done, " + durationText(worked), Notification: channels.Notification{Mention: worked > mentionAfter},
+		Kind: channels.Answer, Text: t.words.Text(words.Done, durationText(worked)), Notification: channels.Notification{Mention: worked > mentionAfter},
 	})
 	m.GivesWay, m.Sequence, m.Once = true, outbox.DoneSequence, true
 	if err := t.post(accepting, m); err != nil {

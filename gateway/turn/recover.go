@@ -14,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -89,10 +90,11 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 		reaction = channels.NoReaction
 	}
 	if _, ok := s.o.Channels[inbound.In.Chat.Channel]; ok && !stopped {
+		w := s.o.Words.For(inbound.In.User.Language)
 		report := outbox.Reply(inbound, channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
-			Text:    "I was restarted while working on this. /retry runs it again.",
-			Buttons: []channels.Button{{Label: "Run again", Data: fmt.Sprintf("again:%d", inbound.ID)}},
+			Text:    w.Text(words.Restarted),
+			Buttons: []channels.Button{{Label: w.Text(words.ButtonRunAgain), Data: fmt.Sprintf("again:%d", inbound.ID)}},
 		})
 		report.Sequence = outbox.ReportSequence + inbound.Attempt
 		if err := s.o.Outbox.Post(ctx, report); err != nil {
@@ -103,7 +105,7 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
 	if err == nil {
 		s.react(inbound.In, reaction)
-		s.removeButtons(open)
+		s.removeButtons(inbound, open)
 	}
 	return err
 }
@@ -124,7 +126,7 @@ func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, e
 	open := s.unansweredQuestions(ctx, inbound)
 	if _, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked}); err == nil {
 		s.react(inbound.In, channels.NoReaction)
-		s.removeButtons(open)
+		s.removeButtons(inbound, open)
 	}
 	return true, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -21,8 +22,6 @@ const (
 	// shortageNoticeAfter is how long a turn waits before the chat is told.
 	shortageNoticeAfter = 5 * time.Second
 )
-
-const shortageText = "This machine is short of resources. Your message waits until the agent can start; /stop drops it."
 
 // shortage tracks which resource is exhausted, across all turns, so that only changes are logged
 // and not every attempt.
@@ -98,7 +97,7 @@ func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Ou
 		}
 		// Yielding the slot lets turns run that need no new process.
 		if !t.slot.Yield(ctx, pause) {
-			return terminal.Outcome{Status: terminal.Stopped}, calls.emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: "Stopped."})
+			return terminal.Outcome{Status: terminal.Stopped}, calls.emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: t.words.Text(words.StoppedText)})
 		}
 		pause = min(2*pause, maxShortagePause)
 	}
@@ -118,10 +117,11 @@ func (t *Turn) markNotStarted() {
 // reportShortage tells the chat once, without a notification, that the turn waits.
 func (t *Turn) reportShortage(calls callbacks) {
 	again := t.shortageReported.Swap(true)
-	if t.board.show(boardContent{text: shortageText}) || again {
+	text := t.words.Text(words.ShortOfResources)
+	if t.board.show(boardContent{text: text}) || again {
 		return
 	}
-	if err := calls.post(channels.Message{Kind: channels.Progress, Text: shortageText, Notification: channels.Notification{Silent: true}}); err != nil {
+	if err := calls.post(channels.Message{Kind: channels.Progress, Text: text, Notification: channels.Notification{Silent: true}}); err != nil {
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/internal/tasks"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -131,6 +132,7 @@ type Options struct {
 	IsChosen func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
 	// OfferQueue offers the queued messages of a chat to its running turn, which reads messages.
 	OfferQueue func(ctx context.Context, chat channels.Chat) error
+	Words      *words.Catalogue // nil: without the operator's settings
 	// Executor, if not nil, works on some messages instead of their agents.
 	Executor Executor
 	// AbandonAfter is how long a turn that was told to stop may take before its chat continues
@@ -196,7 +198,7 @@ func (s *Stage) Close() { s.runners.closeAll(s.o.AbandonAfter, s.o.Log) }
 func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 	defer s.o.Events.Report(events.Event{Type: events.Started, Chat: inbound.In.Chat, Inbound: inbound.ID})
 	t := &Turn{
-		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel], started: time.Now(), lateCopyBytes: lateCopyLimit,
+		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel], words: s.o.Words.For(inbound.In.User.Language), started: time.Now(), lateCopyBytes: lateCopyLimit,
 		log: s.o.Log.With(zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID)),
 	}
 	t.releaseRunner = s.runners.acquire(func() Runner {

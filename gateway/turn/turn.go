@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -26,6 +27,7 @@ type Turn struct {
 	settings      AgentSettings
 	inbound       store.Inbound
 	ch            channels.Channel
+	words         words.Words // in the language of the asker
 	log           *zap.Logger
 	started       time.Time
 	slot          Slot
@@ -263,7 +265,7 @@ func (t *Turn) abandon(untilKilled context.Context) {
 		return
 	}
 	notice := &outbox.Message{Message: channels.Message{
-		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: "Stopped. The agent did not end in time, so I continued without it.", ReplyTo: t.inbound.In.ID,
+		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: t.words.Text(words.StoppedLate), ReplyTo: t.inbound.In.ID, Language: t.inbound.In.User.Language,
 	}}
 	t.stage.display.Go(func(context.Context) {
 		if err := t.stage.o.Outbox.Post(untilKilled, notice); err != nil {
@@ -314,15 +316,15 @@ func (t *Turn) reportFailure(accepting context.Context) {
 	if t.ch == nil {
 		return
 	}
-	if err := t.postMessage(accepting, CouldNotRunMessage(), 0); err != nil {
+	if err := t.postMessage(accepting, CouldNotRunMessage(t.words), 0); err != nil {
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }
 
 // CouldNotRunMessage is the message to the chat when the agent could not be run.
-func CouldNotRunMessage() channels.Message {
+func CouldNotRunMessage(w words.Words) channels.Message {
 	return channels.Message{
-		Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The bot's operator can find the reason in the log.",
+		Kind: channels.Failure, Code: "GATEWAY", Text: w.Text(words.CouldNotRun),
 	}
 }
 
@@ -349,7 +351,7 @@ func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o st
 			t.stage.o.Wake()
 		}
 		if err == nil {
-			t.stage.removeButtons(left)
+			t.stage.removeButtons(t.inbound, left)
 		}
 		if errors.Is(err, store.ErrState) {
 			return nil // it has ended already

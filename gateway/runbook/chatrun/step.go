@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/runbook/shellstep"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -60,7 +61,7 @@ func (e *execution) promptAgent(ctx context.Context, step runbook.Step) (answer 
 	outcome, err = e.turn.Prompt(ctx, turn.Task{
 		Name: fmt.Sprintf("%s.%d.%d", e.run.ID, step.Index, e.run.Issued.Failures), Text: promptText(e.run, shown),
 		Emit: func(f terminal.Frame) error {
-			if f.Kind == terminal.Message && f.Text != "" && f.Text != terminal.NoOutput {
+			if f.Kind == terminal.Message && f.Text != "" && f.Text != e.turn.Words().Text(words.NoOutput) {
 				answer = f.Text
 			}
 			return e.emit(f)
