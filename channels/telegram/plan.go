@@ -100,7 +100,9 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 }
 
 // richForm returns the HTML of the rich message that an answer is sent as, or "". Only an answer
-// that also fits one message with entities is: a server that refuses it then gets that one.
+// that also fits one message with entities is: a server that refuses it then gets that one. The
+// parts of a longer answer are stored and confirmed one by one, which a call that has to be split
+// after a refusal would not be.
 func (c *Channel) richForm(m channels.Message, parts []messagePart) string {
 	if c.o.Rich == switchOff || m.Kind != channels.Answer || m.Format != channels.Markdown || m.Details != "" || m.Screen != nil || len(parts) != 1 || parts[0].sendAs != asText {
 		return ""
