@@ -67,6 +67,8 @@ type Incoming struct {
 	Forwarded  *Forwarded `json:"forwarded,omitempty"` // nil: the sender's own words
 	// Press is the data of the pressed button; "" means that this is a text.
 	Press string `json:"press,omitempty"`
+	// Pressed says that Text is the text of a button that the person pressed.
+	Pressed bool `json:"pressed,omitempty"`
 	// Change says that this is no new message: the one with this ID was edited, and Text and Media
 	// are its new content, or it was deleted. "" means a new message. Media is nil if the files
 	// stay. A change that is older than one before has no effect; the zero ChangedAt is never

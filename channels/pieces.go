@@ -57,7 +57,7 @@ func (in Incoming) piecesOrWhole() []Piece {
 // joined to it, so that another may belong to it.
 func (in Incoming) Introduces() bool {
 	first := in.piecesOrWhole()[0]
-	return in.Press == "" && first.Bytes > 0 && first.Media == 0 && !first.Forwarded
+	return in.Press == "" && !in.Pressed && first.Bytes > 0 && first.Media == 0 && !first.Forwarded
 }
 
 // Comment returns the words with which the sender introduces a forwarded text, or "".

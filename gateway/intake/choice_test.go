@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 )
@@ -15,6 +16,15 @@ import (
 func (r *fixture) offerChoices(user string, labels ...string) (data []string) {
 	r.t.Helper()
 	inbound := r.writeMessage(user, "offer")
+	data = r.enqueueChoices(inbound, 1, labels...)
+	r.finishTurn(user)
+	return data
+}
+
+// enqueueChoices sends a message with buttons as the agent's answer to a message. The buttons are
+// the same for every sequence number, as those of a turn that is repeated.
+func (r *fixture) enqueueChoices(inbound store.Inbound, sequence int, labels ...string) (data []string) {
+	r.t.Helper()
 	m := outbox.Reply(inbound, channels.Message{Kind: channels.Answer, Text: "Which?"})
 	m.Sequence = 1
 	m.AddChoices(labels)
@@ -22,13 +32,12 @@ func (r *fixture) offerChoices(user string, labels ...string) (data []string) {
 		data = append(data, b.Data)
 	}
 	_, _, err := r.store.Enqueue(r.t.Context(), store.Outbound{
-		Inbound: inbound.ID, Sequence: 1, Parts: []channels.Outgoing{{Chat: inbound.In.Chat, Text: "Which?", Buttons: m.Buttons}},
+		Inbound: inbound.ID, Sequence: sequence, Parts: []channels.Outgoing{{Chat: inbound.In.Chat, Text: "Which?", Buttons: m.Buttons}},
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.settleAll(inbound.In.Chat)
-	r.finishTurn(user)
 	return data
 }
 
@@ -98,4 +107,40 @@ func TestTheDataOfAnAgentsButtonsFitsEveryNetwork(t *testing.T) {
 	if again.AddChoices([]string{"x"}); again.Buttons[0].Data == m.Buttons[0].Data {
 		t.Error("another message has the same buttons")
 	}
+}
+
+func TestTheButtonsOfARepeatedTurnCanBePressed(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		data := r.offerChoices("ann", "Yes", "No")
+		r.pressButton("ann", data[0])
+		r.finishTurn("ann")
+		recent := r.recent(r.message("ann", "").Chat)
+		offer := recent[len(recent)-1]
+		r.enqueueChoices(offer, 2, "Yes", "No")
+		r.pressButton("ann", data[1])
+		r.checkInbounds("ann", "offer done", "Yes done", "No running")
+	})
+}
+
+func TestAnAgentsButtonDoesNotWaitForFurtherMessages(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		data := r.offerChoices("ann", "Yes")
+		r.writeMessage("ann", "work")
+		r.settings.Gather = time.Minute
+		r.pressButton("ann", data[0])
+		r.receive(r.message("ann", "thanks"))
+		r.checkInbounds("ann", "offer done", "work running", "Yes pending", "thanks pending")
+	})
+}
+
+func TestARefusedPressDoesNotUseUpTheButtons(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		data := r.offerChoices("ann", "Yes")
+		r.writeMessage("ann", "work")
+		r.settings.WhileRunning = intake.Reject
+		r.pressButton("ann", data[0], "I am still working on your last message. Send it again later, or /stop.")
+		r.finishTurn("ann")
+		r.pressButton("ann", data[0])
+		r.checkInbounds("ann", "offer done", "work done", data[0]+" done", "Yes running")
+	})
 }

@@ -17,13 +17,20 @@ const followTime = time.Second
 // enqueueMessage adds a message to its chat's queue. The setting whileRunning applies if the store
 // reports a running turn.
 func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings) error {
+	return i.enqueueOrDrop(ctx, in, in, set)
+}
+
+// enqueueOrDrop adds a message to its chat's queue. If that is not possible, it stores refused,
+// with the reason as the answer.
+func (i *Intake) enqueueOrDrop(ctx context.Context, in, refused channels.Incoming, set Settings) error {
 	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject}
 	if err := i.assignAgent(ctx, &request); err != nil {
 		return err
 	}
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
-	if how != Inject || i.o.Lanes.RunningTurn(in.Chat) == nil { // a turn may have read an injected message already
+	mayJoin := how != Inject || i.o.Lanes.RunningTurn(in.Chat) == nil // a turn may have read an injected message already
+	if mayJoin && !in.Pressed {
 		request.Gather = set.Gather
 		if in.Follows {
 			request.Follows = followTime + in.Waited
@@ -42,9 +49,9 @@ func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set S
 	}
 	switch result.Disposition {
 	case store.Busy:
-		return i.dropMessage(ctx, in, events.Busy, i.words(in).Text(words.Busy))
+		return i.dropMessage(ctx, refused, events.Busy, i.words(in).Text(words.Busy))
 	case store.Full:
-		return i.dropMessage(ctx, in, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
+		return i.dropMessage(ctx, refused, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
 	case store.Queued:
 		return i.handleQueued(ctx, how, result)
 	case store.Joined:

@@ -113,7 +113,7 @@ func (i *Intake) watchWaiting(ctx context.Context) error {
 	}
 	for _, inbound := range waiting {
 		n := &notice{i: i, inbound: inbound}
-		if _, ok := n.reactor(); ok && i.notices.hasRoom(inbound.In.Chat) {
+		if n.usesReactions() && i.notices.hasRoom(inbound.In.Chat) {
 			n.changed = i.notices.add(inbound)
 			i.notices.tasks.Go(n.awaitEnd)
 		}
@@ -228,18 +228,19 @@ func (n *notice) show(ctx context.Context) error {
 // react shows a reaction to the message. It reports false if the channel does not use reactions in
 // the chat.
 func (n *notice) react(reaction channels.Reaction) bool {
-	_, ok := n.reactor()
+	ok := n.usesReactions()
 	if ok {
 		n.i.o.Outbox.React(n.inbound.In.Chat, n.inbound.In.ID, reaction)
 	}
 	return ok
 }
 
-// reactor returns the channel of the message, if it uses reactions in the chat.
-func (n *notice) reactor() (channels.Reactor, bool) {
+// usesReactions reports whether the channel of the message uses reactions in the chat. There is no
+// message to react to if a button was pressed.
+func (n *notice) usesReactions() bool {
 	in := n.inbound.In
 	r, ok := n.i.o.Channels[in.Chat.Channel].(channels.Reactor)
-	return r, ok && in.ID != "" && in.Press == "" && r.Reacts(in.Chat)
+	return ok && in.ID != "" && in.Press == "" && !in.Pressed && r.Reacts(in.Chat)
 }
 
 // RunNotices shows the notices of waiting messages until ctx ends.

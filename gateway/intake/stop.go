@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
@@ -84,7 +85,7 @@ func (c commandCall) stopGathering(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read queue: %w", err)
 	}
-	if len(queue) == 0 || queue[0].NotBefore.IsZero() {
+	if len(queue) == 0 || !queue[0].NotBefore.After(time.Now()) {
 		return false, nil
 	}
 	c.request.Drop = queue[0].ID

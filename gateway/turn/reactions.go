@@ -24,7 +24,7 @@ func (t *Turn) react(r channels.Reaction) { t.stage.react(t.inbound.In, r) }
 
 // react shows a reaction to a message. The press of a button is no message.
 func (s *Stage) react(in channels.Incoming, r channels.Reaction) {
-	if in.Press == "" {
+	if in.Press == "" && !in.Pressed {
 		s.o.Outbox.React(in.Chat, in.ID, r)
 	}
 }
