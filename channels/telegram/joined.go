@@ -54,7 +54,7 @@ func (p *pendingMessage) accepts(m *message, isLast bool) bool {
 		return p.albumParts()+p.storing < maxAlbum
 	}
 	last := p.messages[len(p.messages)-1]
-	if !isLast || p.storing > 0 || sender(last).ID != sender(m).ID {
+	if !isLast || p.storing > 0 || p.superseded || sender(last).ID != sender(m).ID {
 		return false
 	}
 	return last.joinsNext && (m.Origin.value != nil || m.album() != "") || last.mayContinue() && m.isOwnText()

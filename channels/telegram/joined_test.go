@@ -53,6 +53,16 @@ func TestAPasteThatTelegramCutsIsOneMessage(t *testing.T) {
 	}
 }
 
+func TestACommandIsNotTheRestOfAPaste(t *testing.T) {
+	r := newTestChannel(t, waitForRest)
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}})
+	first := strings.Repeat("x", 4001)
+	r.server.UserSends(person, first)
+	r.server.UserSends(person, "/stop")
+	r.start()
+	r.expectTexts(first, "/stop")
+}
+
 func TestALongTextWithoutARestIsReceived(t *testing.T) {
 	r := newTestChannel(t, func(o *telegram.Options) { o.Timing.Paste = time.Millisecond })
 	long := strings.Repeat("a", 4000)
