@@ -67,6 +67,7 @@ var (
 	tableRule  = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 	listItem   = regexp.MustCompile(`^([-*]|\d{1,3}[.)])[ \t]+\S`)
 	notAnItem  = regexp.MustCompile(`^\*[ \t]+([|\\/]|[*/\d,-]+([ \t]+[*/\d,-]+){3}[ \t]|(commit )?[0-9a-f]{7,64}\b)|^([-*][ \t]*){3,}$`)
+	yamlItem   = regexp.MustCompile(`^-[ \t]+[\w.-]+:([ \t]|$)`)
 	yamlPair   = regexp.MustCompile(`^[ \t]+[\w.-]+:([ \t]|$)`)
 )
 
@@ -110,22 +111,22 @@ func cellCount(row string) int {
 }
 
 func hasList(lines []string) bool {
-	items := 0
+	items, yaml := 0, 0
 	for i, line := range lines {
-		switch {
-		case !listItem.MatchString(line) || notAnItem.MatchString(line):
-		case i+1 < len(lines) && yamlPair.MatchString(lines[i+1]) && strings.Contains(line, ":"):
-			return false
-		default:
-			items++
+		if !listItem.MatchString(line) || notAnItem.MatchString(line) {
+			continue
+		}
+		items++
+		if yamlItem.MatchString(line) && i+1 < len(lines) && yamlPair.MatchString(lines[i+1]) {
+			yaml++
 		}
 	}
-	return items > 1
+	return items > 1 && yaml < items
 }
 
 func hasColumns(lines []string) bool {
 	for _, line := range lines {
-		line = strings.TrimRight(line, " \t\r")
+		line = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " \t\r") // tree prints no-break spaces
 		if line != "" && (line[0] == ' ' || strings.Contains(line, "  ") || strings.Contains(line, "\t")) {
 			return true
 		}
