@@ -72,11 +72,11 @@ func (n *network) optional() Optional {
 }
 
 // CloseQuestion removes the buttons of the newest message.
-func (c fakeChannel) CloseQuestion(_ context.Context, _ channels.Chat, id, _ string) error {
-	if !c.net.isVisible(id, "") {
+func (f fakeChannel) CloseQuestion(_ context.Context, _ channels.Chat, id, _ string) error {
+	if !f.net.isVisible(id, "") {
 		return &channels.SendError{Err: errMissing, Permanent: true}
 	}
-	return withLock(c.net, func() error { c.net.buttons = nil; return nil })
+	return withLock(f.net, func() error { f.net.buttons = nil; return nil })
 }
 
 // withLock calls read while the network is locked.

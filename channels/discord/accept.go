@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // handleMessage processes a MESSAGE_CREATE event. While the history of the chat is being searched,
@@ -45,7 +46,9 @@ func (in *receiver) refuseUnreadable(ctx context.Context, m *message) {
 	}
 	in.runInBackground(ctx, func() func() {
 		_, err := in.c.Send(ctx, channels.Outgoing{
-			Chat: channels.Chat{Channel: Name, ID: m.Channel.String()}, Kind: channels.Failure, Text: unreadableText, ReplyTo: m.ID.String(),
+			Chat: channels.Chat{Channel: Name, ID: m.Channel.String()}, Kind: channels.Failure, ReplyTo: m.ID.String(),
+			Text: in.c.words.For("").Text(words.UnreadableKind), Notification: channels.Notification{Silent: true},
+			Key: "unreadable " + m.ID.String(), // Discord may repeat the event
 		})
 		if err != nil && ctx.Err() == nil {
 			in.c.log.Warn("sender not told that a message cannot be read", zap.Error(err))
@@ -53,8 +56,6 @@ func (in *receiver) refuseUnreadable(ctx context.Context, m *message) {
 		return nil
 	})
 }
-
-const unreadableText = "I cannot read this kind of message."
 
 // acceptMessage appends a message to the queue of its chat, if it is for the bot and was not
 // accepted before.

@@ -96,6 +96,8 @@ func TestAnExcerptFitsWhateverTheLimit(t *testing.T) {
 
 func TestAnExcerptTakesNoLongerThanItsLengthAllows(t *testing.T) {
 	for name, unit := range map[string]string{"fences": "```\n", "quoted fences": "> ```\n", "open fences": "```a\n", "spaces": " ", "words": "word ", "one word": "x"} {
-		lineartest.Check(t, name, 1<<17, func(n int) { markdown.Excerpt("a"+strings.Repeat(unit, n/len(unit)), channels.Markdown, n/8, words.Words{}) })
+		lineartest.Check(t, name, 1<<17, func(n int) {
+			markdown.Excerpt("a"+strings.Repeat(unit, n/len(unit)), channels.Markdown, n/8, words.Words{})
+		})
 	}
 }

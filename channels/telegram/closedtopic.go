@@ -48,8 +48,8 @@ func (c *Channel) leaveTopic(ctx context.Context, p *outgoingPost, err error) bo
 	return true
 }
 
-// recordRelocated records that a message with buttons was sent outside of its topic, so that a press
-// counts as one in the topic.
+// recordRelocated records that a message with buttons was sent outside of its topic, so that a
+// press counts as one in the topic.
 func (c *Channel) recordRelocated(ctx context.Context, p *outgoingPost, message int) {
 	planned, err := parseChatAddress(p.outgoing.Chat.ID)
 	if err != nil || planned.thread == p.destination.thread || len(p.outgoing.Buttons) == 0 {

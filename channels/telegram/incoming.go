@@ -169,7 +169,10 @@ func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *me
 // notifySender replies to the sender of a message. A failure is not retried, because the agent gets
 // the same notice.
 func (c *Channel) notifySender(ctx context.Context, in channels.Incoming, text string) {
-	_, err := c.Send(ctx, channels.Outgoing{Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID, Language: in.User.Language})
+	_, err := c.Send(ctx, channels.Outgoing{
+		Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID, Language: in.User.Language,
+		Notification: channels.Notification{Silent: true},
+	})
 	if err != nil {
 		c.log.Warn("sender not told that a file was not received", zap.Stringer("chat", in.Chat), zap.Error(err))
 	}

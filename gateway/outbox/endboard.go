@@ -39,7 +39,7 @@ func (o *Outbox) EndBoard(e EndedBoard) {
 	}
 	o.spawn(func(ctx context.Context, task *backgroundTask) {
 		defer o.endRemoval(id)
-		if !o.foldBoard(ctx, task, editor, e) && !(o.postFallback(ctx, e) && o.removeWhenSent(ctx, task, editor, e.Board)) {
+		if !o.foldBoard(ctx, task, editor, e) && (!o.postFallback(ctx, e) || !o.removeWhenSent(ctx, task, editor, e.Board)) {
 			return
 		}
 		if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), e.Board); err != nil {

@@ -34,6 +34,7 @@ const (
 	UnreadablePaidMedia Key = "unreadablePaidMedia"
 	UnreadableGiveaways Key = "unreadableGiveaways"
 	UnreadableInvoices  Key = "unreadableInvoices"
+	UnreadableKind      Key = "unreadableKind"
 
 	// Discord.
 	ThreadLocked       Key = "threadLocked"
@@ -81,7 +82,7 @@ var channelsTexts = map[Key]translations{
 	FileOfStranger:        {"its sender is not known to the bot", "der Bot kennt den Absender nicht"},
 	FileDownloadFailed:    {"its download failed", "sie ließ sich nicht herunterladen"},
 	FileBotsLimit:         {"bots may download up to 20 MB", "Bots können höchstens 20 MB herunterladen"},
-	FileOperatorLimit:     {"files may have up to {size}", "Dateien dürfen höchstens {size} haben"},
+	FileOperatorLimit:     {"files may have up to {size}", "Dateien dürfen höchstens {size} groß sein"},
 	FileLargerThan:        {"it is larger than {size}", "sie ist größer als {size}"},
 	FileUnreadable:        {"it cannot be read", "sie ist nicht lesbar"},
 	FileRefusedByTelegram: {"Telegram does not accept it", "Telegram nimmt sie nicht an"},
@@ -103,7 +104,7 @@ var channelsTexts = map[Key]translations{
 	},
 	LimitOfPage: {
 		"files here may have up to {size} MB",
-		"Dateien dürfen hier höchstens {size} MB haben",
+		"Dateien dürfen hier höchstens {size} MB groß sein",
 	},
 	WholeAnswerInFile: {"(the whole answer is in the file)", "(die ganze Antwort ist in der Datei)"},
 	ScreenBlank:       {"(the screen is blank)", "(der Bildschirm ist leer)"},
@@ -118,6 +119,7 @@ var channelsTexts = map[Key]translations{
 	UnreadablePaidMedia: {"I cannot read paid media.", "Bezahlte Medien kann ich nicht lesen."},
 	UnreadableGiveaways: {"I cannot read giveaways.", "Gewinnspiele kann ich nicht lesen."},
 	UnreadableInvoices:  {"I cannot read invoices.", "Rechnungen kann ich nicht lesen."},
+	UnreadableKind:      {"I cannot read this kind of message.", "Diese Art von Nachricht kann ich nicht lesen."},
 	ThreadLocked: {
 		"The thread is locked, so the answer is here.",
 		"Der Thread ist gesperrt, darum steht die Antwort hier.",
@@ -175,7 +177,7 @@ var channelsTexts = map[Key]translations{
 	},
 	PageFilesTooLarge: {
 		"The files of a message may have at most {size} in total.",
-		"Die Dateien einer Nachricht dürfen zusammen höchstens {size} haben.",
+		"Die Dateien einer Nachricht dürfen zusammen höchstens {size} groß sein.",
 	},
 	PageTooManyFiles: {
 		"A message may have at most {count} files.",

@@ -121,14 +121,14 @@ var intakeTexts = map[Key]translations{
 	AccessGranted: {"You have access now.", "Du hast jetzt Zugang."},
 	HelpStop: {
 		"stop the current work; /stop all also drops the waiting messages",
-		"die laufende Arbeit beenden; /stop all verwirft auch wartende Nachrichten",
+		"die laufende Arbeit stoppen; /stop all verwirft auch wartende Nachrichten",
 	},
 	HelpStatus: {
 		"show what is running, waiting and undelivered",
 		"zeigen, was läuft, wartet und nicht zugestellt ist",
 	},
 	HelpNew:   {"start a new conversation", "ein neues Gespräch beginnen"},
-	HelpRetry: {"run your last message again", "deine letzte Nachricht noch einmal bearbeiten"},
+	HelpRetry: {"run your last message again", "deine letzte Nachricht noch einmal ausführen"},
 	HelpVerbose: {
 		"show the work while it runs (1) or only answers (0)",
 		"die Arbeit zeigen, während sie läuft (1), oder nur Antworten (0)",
@@ -220,30 +220,30 @@ var intakeTexts = map[Key]translations{
 	},
 	VerboseIsOff: {
 		"This chat sees only answers and questions. /verbose 1 shows the work while it runs.",
-		"Dieser Chat sieht nur Antworten und Fragen. /verbose 1 zeigt die Arbeit, während sie läuft.",
+		"In diesem Chat zeige ich nur Antworten und Fragen. /verbose 1 zeigt die Arbeit, während sie läuft.",
 	},
 	VerboseIsOn: {
 		"This chat sees the work while it runs. /verbose 0 hides it.",
-		"Dieser Chat sieht die Arbeit, während sie läuft. /verbose 0 verbirgt sie.",
+		"In diesem Chat zeige ich die Arbeit, während sie läuft. /verbose 0 verbirgt sie.",
 	},
 	QuestionClosed: {"This question is no longer open.", "Diese Frage ist nicht mehr offen."},
 	WhichQuestion: {
 		"Which question do you mean? Press a button under it, or reply to it.",
-		"Welche Frage meinst du? Drück einen Knopf darunter, oder antworte auf sie.",
+		"Welche Frage meinst du? Drück einen Knopf darunter oder antworte auf sie.",
 	},
 	AnsweredBy: {"{answer} (by {person})", "{answer} (von {person})"},
 	TooOldButton: {
 		"This button is too old. Please write your answer instead.",
 		"Dieser Knopf ist zu alt. Bitte schreibe deine Antwort stattdessen.",
 	},
-	OnlyApprovers: {"Only approvers can decide this.", "Das können nur Genehmiger entscheiden."},
+	OnlyApprovers: {"Only approvers can decide this.", "Das dürfen nur die dafür Berechtigten entscheiden."},
 	EditedRunning: {
 		"You edited this after I had started on it.",
 		"Du hast das geändert, nachdem ich damit angefangen hatte.",
 	},
 	EditedSendAgain: {
 		"You edited this after I had started on it. Send the new text again if you want me to work on it.",
-		"Du hast das geändert, nachdem ich damit angefangen hatte. Sende den neuen Text noch einmal, wenn ich ihn bearbeiten soll.",
+		"Du hast das geändert, nachdem ich damit angefangen hatte. Sende den neuen Text noch einmal, wenn ich damit arbeiten soll.",
 	},
 	EditedCommand: {
 		"This message no longer waits. I do not carry out commands in edited messages: send it as a new message.",
@@ -252,7 +252,7 @@ var intakeTexts = map[Key]translations{
 	ButtonRunNewText: {"Run again with the new text", "Mit dem neuen Text wiederholen"},
 	Busy: {
 		"I am still working on your last message. Send it again later, or /stop.",
-		"Ich arbeite noch an deiner letzten Nachricht. Sende sie später noch einmal, oder /stop.",
+		"Ich arbeite noch an deiner letzten Nachricht. Sende das später noch einmal oder stoppe mich mit /stop.",
 	},
 	QueueFull: {
 		"{count} {count|message|messages} already waiting, which is the limit. /stop all empties the queue.",
@@ -263,9 +263,9 @@ var intakeTexts = map[Key]translations{
 	EndedAlready: {"That has ended already.", "Das ist schon zu Ende."},
 	CommandsStopped: {
 		"{count} {count|command|commands} stopped.",
-		"{count} {count|Befehl|Befehle} beendet.",
+		"{count} {count|Befehl|Befehle} gestoppt.",
 	},
-	AlreadyStopping: {"I am already stopping it.", "Ich beende es schon."},
+	AlreadyStopping: {"I am already stopping it.", "Ich stoppe es schon."},
 	NothingRunning:  {"Nothing is running.", "Es läuft nichts."},
 	WaitingDropped: {
 		"{count} waiting {count|message|messages} dropped.",
@@ -296,7 +296,7 @@ var intakeTexts = map[Key]translations{
 	OutcomeDone:       {"done", "fertig"},
 	OutcomeFailed:     {"failed", "fehlgeschlagen"},
 	OutcomeTimeout:    {"timeout", "Zeit abgelaufen"},
-	OutcomeStopped:    {"stopped", "beendet"},
+	OutcomeStopped:    {"stopped", "gestoppt"},
 	OutcomeCutOff:     {"cut off", "abgebrochen"},
 	DeliveryPending:   {"pending", "wartet"},
 	DeliverySending:   {"sending", "wird gesendet"},
