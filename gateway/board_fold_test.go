@@ -16,9 +16,11 @@ import (
 
 // stepsProtocol emits the board of each step that the agent prints as a line "step TEXT". Another
 // line is the answer, before which the board is folded.
-type stepsProtocol struct{}
+type stepsProtocol struct {
+	required bool // no message has what is on the board
+}
 
-func (stepsProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+func (p stepsProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	agent, err := t.Launch(ctx, terminal.Input{})
 	if err != nil {
 		return terminal.Outcome{}, err
@@ -34,7 +36,7 @@ func (stepsProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcom
 			frames = frames[:1]
 			frames[0].Text, frames[0].Step = what, len(steps)
 		} else {
-			frames[0].Fold = &terminal.Fold{Steps: len(steps), Details: strings.Join(steps, "\n")}
+			frames[0].Fold = &terminal.Fold{Steps: len(steps), Details: strings.Join(steps, "\n"), Required: p.required}
 		}
 		for _, f := range frames {
 			if err := t.Emit(f); err != nil {
@@ -89,26 +91,26 @@ func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.
 	}
 }
 
-func TestABoardThatAShutdownKeepsFromBeingFoldedIsRemovedAtTheNextStart(t *testing.T) {
+func TestABoardThatAShutdownKeepsFromBeingFoldedIsFoldedAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	r := newStepsFixture(t)
 	r.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Details != "" {
-			return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}
+			return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute}
 		}
 		return gatewaytest.Fault{}
 	}
 	r.start()
 	r.net.UserWrites("1", "u", "work")
-	r.awaitText("1", "run 20")
+	board := r.awaitText("1", "run 20")
 	r.touchFile("go")
 	r.awaitText("1", "All done.")
 	r.awaitIdle("1")
 	r.stop()
+	r.net.EditFault = nil
 	r.start()
-	r.awaitTrue("only the answer is left", func() bool {
-		all := r.net.Sent("1")
-		return len(all) == 1 && all[0].Text == "All done."
-	})
+	if folded := r.awaitText("1", "✓ 20 steps"); folded.ID != board.ID || len(r.net.Sent("1")) != 2 {
+		t.Errorf("left are %+v", r.net.Sent("1"))
+	}
 	r.stop()
 }

@@ -47,6 +47,7 @@ type daemonSpec struct {
 	Stream      bool   // the command speaks as streaming says
 	Keep        bool   // the agent is persistent, see persistentProtocol
 	SelfKilling bool   // the protocol kills its own process
+	Steps       bool   // see stepsProtocol; no message has what is on the board
 	Telegram    string // where a Bot API is, and the token for it
 	Token       string
 	Runbooks    string // the folder of the runbooks
@@ -107,6 +108,8 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		protocol = streamProtocol{}
 	case s.Keep:
 		protocol = &persistentProtocol{}
+	case s.Steps:
+		protocol = stepsProtocol{required: true}
 	case s.SelfKilling:
 		protocol = &selfKillingProtocol{dir: s.Dir}
 	}

@@ -112,6 +112,14 @@ func (m *crashingStore) DropTransient(ctx context.Context, b store.Transient) er
 	return m.write("DropTransient", func() error { return m.Store.DropTransient(ctx, b) })
 }
 
+func (m *crashingStore) ReplaceFold(ctx context.Context, inbound int64) error {
+	return m.write("ReplaceFold", func() error { return m.Store.ReplaceFold(ctx, inbound) })
+}
+
+func (m *crashingStore) EndFold(ctx context.Context, board store.Transient) error {
+	return m.write("EndFold", func() error { return m.Store.EndFold(ctx, board) })
+}
+
 func (m *crashingStore) Enqueue(ctx context.Context, l store.Outbound) (p store.Delivery, claimed bool, err error) {
 	err = m.write("Enqueue", func() (err error) { p, claimed, err = m.Store.Enqueue(ctx, l); return err })
 	return p, claimed, err

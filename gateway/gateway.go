@@ -299,7 +299,7 @@ func (g *Gateway) recover(ctx context.Context) bool {
 		func() (err error) { adopted, err = g.o.Store.Adopt(ctx); return err },
 		func() error { return g.turns.KillLeftover(ctx, adopted.Inbounds) },
 		func() error { return g.outbox.Recover(ctx, adopted) },
-		func() error { return g.turns.Recover(ctx, adopted.Inbounds) },
+		func() error { return g.turns.Recover(ctx, adopted) },
 	} {
 		err := retry.Until(ctx, step, func(err error) {
 			if ctx.Err() == nil {

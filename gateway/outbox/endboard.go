@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,28 +22,35 @@ const (
 
 // EndedBoard is the board of a turn that has ended.
 type EndedBoard struct {
-	Board store.Transient
+	Board store.Transient // without an ID if the board was not sent
 	// Folded is the message that the board becomes; nil: the board is removed.
 	Folded *channels.Outgoing
-	// Fallback is sent if the board cannot be folded; nil: nothing is.
+	// Fallback is sent if the board cannot be folded, with FoldSequence; nil: nothing is.
 	Fallback *Message
+	// Stored says that the store has the pending fold of the board. It ends when the network has
+	// confirmed what became of the board, so that the next start continues with it after a crash.
+	Stored bool
 }
 
 // EndBoard folds or removes the board of an ended turn in the background, once the messages of its
 // chat were sent. The store's record of the board is dropped when the network has confirmed the
-// edit or the removal, so that the next start removes a board that was left.
+// edit or the removal, so that the next start folds or removes a board that was left.
 func (o *Outbox) EndBoard(e EndedBoard) {
 	editor, ok := o.o.Channels[e.Board.Chat.Channel].(channels.Editor)
 	id := messageID{e.Board.Chat, e.Board.ID}
-	if !ok || !o.beginRemoval(id) {
+	if !ok || id.id != "" && !o.beginRemoval(id) {
 		return
 	}
 	o.spawn(func(ctx context.Context, task *backgroundTask) {
 		defer o.endRemoval(id)
-		if !o.foldBoard(ctx, task, editor, e) && (!o.postFallback(ctx, e) || !o.removeWhenSent(ctx, task, editor, e.Board)) {
+		if !o.foldBoard(ctx, task, editor, e) && (ctx.Err() != nil || !o.replaceBoard(ctx, task, editor, e)) {
 			return
 		}
-		if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), e.Board); err != nil {
+		drop := o.o.Store.DropTransient
+		if e.Stored {
+			drop = o.o.Store.EndFold
+		}
+		if err := drop(context.WithoutCancel(ctx), e.Board); err != nil {
 			o.o.Log.Warn("transient message still recorded", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 		}
 	})
@@ -50,7 +58,7 @@ func (o *Outbox) EndBoard(e EndedBoard) {
 
 // foldBoard edits a board into its folded form. It reports whether the network has confirmed that.
 func (o *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
-	if e.Folded == nil {
+	if e.Folded == nil || e.Board.ID == "" {
 		return false
 	}
 	soon, cancel := context.WithTimeout(ctx, maxFoldDelay)
@@ -65,15 +73,28 @@ func (o *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor cha
 	return err == nil
 }
 
-// postFallback posts the message that replaces a board which could not be folded. It reports false
-// if the board has to stay.
-func (o *Outbox) postFallback(ctx context.Context, e EndedBoard) bool {
-	if e.Fallback == nil {
-		return true
-	}
-	err := o.Post(context.WithoutCancel(ctx), e.Fallback) // after a shutdown the next start sends it
-	if err != nil {
+// replaceBoard posts the message that replaces a board which could not be folded, and then removes
+// the board. It reports whether the store's record of the board is no longer needed.
+func (o *Outbox) replaceBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
+	if err := o.postFallback(ctx, e); err != nil {
 		o.o.Log.Warn("details of turn not sent", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
+		if errors.Is(err, ErrNotStored) {
+			return false // the board stays
+		}
 	}
-	return err == nil || !errors.Is(err, ErrNotStored)
+	return e.Board.ID == "" || o.removeWhenSent(ctx, task, editor, e.Board)
+}
+
+// postFallback posts the message that replaces a board. The store records that before: the board is
+// not folded after a crash, since its details would be shown twice.
+func (o *Outbox) postFallback(ctx context.Context, e EndedBoard) error {
+	if e.Fallback == nil {
+		return nil
+	}
+	if e.Stored {
+		if err := o.o.Store.ReplaceFold(ctx, e.Board.Inbound); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotStored, err)
+		}
+	}
+	return o.Post(context.WithoutCancel(ctx), e.Fallback) // after a shutdown the next start sends it
 }

@@ -216,6 +216,30 @@ func TestADetailThatIsShownNowhereElseIsSentIfItsBoardCannotBeFolded(t *testing.
 	}
 }
 
+func TestABoardStaysUntilTheMessageThatReplacesItIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(10 * time.Second)
+		r := newBoardFixture(t, func(call string) error {
+			switch {
+			case call[:4] == "edit":
+				return &channels.SendError{Err: channels.ErrGone, Permanent: true}
+			case call[:4] == "send" && time.Now().Before(until):
+				return wait(10 * time.Second)
+			}
+			return nil
+		})
+		r.EndBoard(outbox.EndedBoard{
+			Board: r.board, Folded: &channels.Outgoing{Chat: ann, Text: "folded"},
+			Fallback: &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "diff"}, Inbound: r.board.Inbound},
+		})
+		time.Sleep(9 * time.Second)
+		r.check("[]", 1)
+		time.Sleep(time.Minute)
+		r.stop()
+		r.check("[send diff remove b1]", 0)
+	})
+}
+
 func TestARemovalIsTriedUntilTheNetworkCarriesItOut(t *testing.T) {
 	endBoard := func(r *boardFixture) { r.EndBoard(outbox.EndedBoard{Board: r.board}) }
 	remove := func(r *boardFixture) { r.Remove(r.board) }

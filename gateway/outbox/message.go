@@ -21,6 +21,9 @@ const ReportSequence = 1 << 30
 // DoneSequence is the sequence number of the message that tells the end of a turn.
 const DoneSequence = ReportSequence + 1<<20
 
+// FoldSequence is the sequence number of the message that a turn has instead of a folded board.
+const FoldSequence = DoneSequence + 1
+
 // ErrNotStored says that the store could not store a message now. Post may be called again with the
 // same message.
 var ErrNotStored = errors.New("store message")

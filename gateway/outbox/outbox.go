@@ -23,6 +23,8 @@ type Store interface {
 	AddTransient(ctx context.Context, b store.Transient) error
 	DropTransient(ctx context.Context, b store.Transient) error
 	Transients(ctx context.Context) ([]store.Transient, error)
+	ReplaceFold(ctx context.Context, inbound int64) error
+	EndFold(ctx context.Context, board store.Transient) error
 	Ask(ctx context.Context, q store.Question, l store.Outbound) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 }

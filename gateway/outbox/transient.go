@@ -21,6 +21,7 @@ type Transient struct {
 	Inbound int64  // the message whose turn it shows
 	ID      string // the network's id of the message to edit; "": a new message is sent
 	Out     channels.Outgoing
+	Board   bool // it is the turn's board
 	// Repeat allows a send with an unknown outcome to be repeated, where that is safe.
 	Repeat bool
 }
@@ -60,7 +61,7 @@ func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o.recordTransient(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound})
+	o.recordTransient(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound, Board: t.Board})
 	return receipt.ID, nil
 }
 

@@ -16,6 +16,29 @@ type Details interface {
 	SaveDetails(ctx context.Context, inbound int64, text string) error
 	// LoadDetails returns the details of an inbound message, or "".
 	LoadDetails(ctx context.Context, inbound int64) (string, error)
+	// ReplaceFold records, before it is posted, that a message replaces the board of a pending
+	// fold.
+	ReplaceFold(ctx context.Context, inbound int64) error
+	// EndFold removes the record of a board, if it has an ID, and ends the pending fold of its
+	// turn. The details stay.
+	EndFold(ctx context.Context, board Transient) error
+}
+
+// Fold is what stays of the board of an ended turn.
+type Fold struct {
+	Summary string // one line
+	Details string // up to MaxDetails
+	// Required says that Details has content that no message has.
+	Required bool
+}
+
+// PendingFold is a fold that the network has not confirmed.
+type PendingFold struct {
+	Fold
+	Board     Transient // without an ID if none is recorded
+	MessageID string    // the network's ID of the inbound message
+	Language  string    // of its sender
+	Replaced  bool      // ReplaceFold was called
 }
 
 // CutDetails returns details without the text beyond MaxDetails.

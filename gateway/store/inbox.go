@@ -50,6 +50,7 @@ type Transient struct {
 	Chat    channels.Chat
 	ID      string // the network's
 	Inbound int64
+	Board   bool // it is the turn's board; the one that was recorded last counts
 }
 
 // Outcome is how a turn ended. The values are those of package terminal.
@@ -65,6 +66,8 @@ type Outcome struct {
 	Agent string
 	// Trace, if not "", is stored for Views.Trace. An Inbound does not contain it.
 	Trace string
+	// Fold is what stays of the turn's board; nil: nothing. It is pending until EndFold.
+	Fold *Fold
 }
 
 // Process identifies an agent's process, so that a later gateway can tell whether its pid was

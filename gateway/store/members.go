@@ -23,6 +23,9 @@ type Adopted struct {
 	Inbounds []Inbound
 	// Deliveries were being sent.
 	Deliveries []Delivery
-	// Transients are the transient messages of turns that no member runs.
+	// Transients are the transient messages of turns that no member runs, without the boards of
+	// Folds.
 	Transients []Transient
+	// Folds are the pending folds.
+	Folds []PendingFold
 }

@@ -30,12 +30,13 @@ const (
 
 // board is the one message that shows a turn's progress: sent at the first progress frame, or when
 // the turn has run for boardDelay, and edited in place. At the end of the turn it is folded or
-// removed. Until then it is a transient message: after a crash the next start removes it and does
-// not send it again.
+// removed. Until then it is a transient message: after a crash the next start folds it if its turn
+// has ended, or removes it, and does not send it again.
 type board struct {
 	t      *Turn
 	editor channels.Editor // nil: progress is sent as messages
 	life   lifetime        // of the display; ends with the agent
+	stored chan struct{}   // closed when the outcome of the turn was stored, or will not be
 	hidden func() bool     // the people of the chat see no board
 
 	start  func() // starts run; only the first call has an effect
@@ -45,10 +46,11 @@ type board struct {
 
 	mu      sync.Mutex
 	content boardContent
-	due     bool     // the turn has run for boardDelay
-	sent    bool     // the board is shown, or is just being sent
-	below   int      // number of newer messages below the board
-	end     *turnEnd // nil: the turn has not ended, or was cut off
+	due     bool        // the turn has run for boardDelay
+	sent    bool        // the board is shown, or is just being sent
+	below   int         // number of newer messages below the board
+	ended   bool        // the turn has ended and was not cut off
+	fold    *store.Fold // what stays of the board of an ended turn; nil: nothing
 	// unsendable means that the board may be shown although its ID is unknown: the turn gets no
 	// other one.
 	unsendable bool
@@ -66,7 +68,7 @@ type boardContent struct {
 }
 
 func newBoard(t *Turn) *board {
-	b := &board{t: t, wake: make(chan struct{}, 1)}
+	b := &board{t: t, wake: make(chan struct{}, 1), stored: make(chan struct{})}
 	if t.settings.Progress == EditProgress {
 		b.editor, _ = t.ch.(channels.Editor)
 	}
@@ -133,10 +135,11 @@ func (t *Turn) MoveBoardDown() {
 	t.board.requestUpdate()
 }
 
-// finish ends the board, with the end of its turn; nil: the turn was cut off.
-func (b *board) finish(end *turnEnd) {
+// finish ends the display of a turn that was not cut off. fold is what stays of the board; nil:
+// nothing.
+func (b *board) finish(fold *store.Fold) {
 	b.mu.Lock()
-	b.end = end
+	b.ended, b.fold = true, fold
 	b.mu.Unlock()
 	b.life.end(nil)
 }
@@ -183,7 +186,7 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 	}
 	// The end of the turn does not cancel the call: a board with an unknown id could never be
 	// removed.
-	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: out})
+	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: out, Board: true})
 	if err != nil {
 		b.markUnsent()
 		b.t.log.Debug("progress not shown", zap.Error(err))

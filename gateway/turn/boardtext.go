@@ -34,16 +34,18 @@ func (b *board) render() *channels.Outgoing {
 	if took < min(b.t.stage.o.BoardDelay, clockInterval) { // most turns end before it matters
 		took = 0
 	}
-	return b.t.planBoard(channels.Message{
-		Kind: channels.Progress, Text: now.describe(b.t.words, took, b.t.awaitsPerson()), Screen: now.screen,
+	in := b.t.inbound.In
+	return planBoard(b.t.ch, channels.Message{
+		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
+		Text: now.describe(b.t.words, took, b.t.awaitsPerson()), Screen: now.screen,
 		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: b.t.words.Text(words.ButtonStop), Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
 	})
 }
 
 // planBoard renders the message of a board, which notifies nobody; nil: the channel cannot.
-func (t *Turn) planBoard(m channels.Message) *channels.Outgoing {
-	m.Chat, m.ReplyTo, m.Language, m.Silent = t.inbound.In.Chat, t.inbound.In.ID, t.inbound.In.User.Language, true
-	parts, err := t.ch.Plan(m)
+func planBoard(ch channels.Channel, m channels.Message) *channels.Outgoing {
+	m.Silent = true
+	parts, err := ch.Plan(m)
 	if err != nil || len(parts) == 0 {
 		return nil
 	}

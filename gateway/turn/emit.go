@@ -37,7 +37,7 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 	case f.Kind == terminal.Progress && t.board.show(boardContentOf(f)):
 		return nil
 	case f.Fold != nil && f.Fold.Required:
-		return t.postFold(accepting, *f.Fold, t.nextSequence(f))
+		return t.postFold(accepting, *f.Fold)
 	case f.Kind == terminal.Progress && (f.Board || t.hidesBoard(accepting)):
 		return nil
 	}

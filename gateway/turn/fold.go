@@ -25,59 +25,87 @@ type turnEnd struct {
 	took   time.Duration // without the time spent waiting for people
 }
 
-// finishBoard ends the board of a turn that was not cut off.
+// finishBoard ends the board of a turn that was not cut off. What stays of it is stored with the
+// outcome of the turn.
 func (t *Turn) finishBoard(out terminal.Outcome, err error) {
 	if err != nil {
 		out.Status = terminal.Failed
 	}
-	t.board.finish(&turnEnd{out.Status, t.elapsed()})
+	b := t.board
+	b.mu.Lock()
+	fold := b.content.fold
+	b.mu.Unlock()
+	if fold == nil || fold.Steps == 0 || b.hidden() {
+		b.finish(nil)
+		return
+	}
+	b.finish(storedFold(t.words, *fold, turnEnd{out.Status, t.elapsed()}))
+}
+
+// storedFold returns a fold in its stored form.
+func storedFold(w words.Words, f terminal.Fold, end turnEnd) *store.Fold {
+	return &store.Fold{Summary: foldText(w, f, end), Details: store.CutDetails(f.Details), Required: f.Required}
 }
 
 // settle folds a board with steps and removes any other, when the messages of the turn were sent.
 // The board of a turn that was cut off is removed at once: the next attempt has its own.
 func (b *board) settle(sending context.Context) {
+	select {
+	case <-b.stored: // else a crash could leave a folded board and a turn that is run again
+	case <-sending.Done():
+		return // the next start does it
+	}
 	b.mu.Lock()
-	end, fold := b.end, b.content.fold
+	ended, fold := b.ended, b.fold
 	b.mu.Unlock()
-	folds := fold != nil && fold.Steps > 0 && !b.hidden()
 	switch {
-	case b.id == "" && end != nil && folds && fold.Required: // it could not be sent after all
-		if err := b.t.postFold(sending, *fold, 0); err != nil {
-			b.t.log.Warn("details of turn not sent", zap.Error(err))
-		}
-	case b.id == "":
-	case end == nil:
+	case ended && fold != nil:
+		b.t.stage.endFold(store.PendingFold{Fold: *fold, Board: b.t.transientRecord(b.id), MessageID: b.t.inbound.In.ID, Language: b.t.inbound.In.User.Language})
+	case b.id != "":
 		b.remove()
-	default:
-		e := outbox.EndedBoard{Board: b.t.transientRecord(b.id)}
-		if folds {
-			m := b.t.foldMessage(sending, *fold, *end)
-			if e.Folded = b.t.planBoard(m); fold.Required {
-				m.Silent = true
-				e.Fallback = outbox.Reply(b.t.inbound, m)
-			}
-		}
-		b.t.stage.o.Outbox.EndBoard(e)
 	}
 }
 
-// foldMessage returns the message that a board becomes, and stores its details, so that the Details
-// button can be answered later.
-func (t *Turn) foldMessage(ctx context.Context, fold terminal.Fold, end turnEnd) channels.Message {
-	details := store.CutDetails(fold.Details)
-	if err := t.stage.o.Store.SaveDetails(context.WithoutCancel(ctx), t.inbound.ID, details); err != nil {
+// endFold folds the board of an ended turn. If that is impossible, what no message has of it is
+// sent.
+func (s *Stage) endFold(f store.PendingFold) {
+	chat := f.Board.Chat
+	m := foldMessage(f.Fold, f.Board.Inbound)
+	e := outbox.EndedBoard{Board: f.Board, Stored: true}
+	if ch, ok := s.o.Channels[chat.Channel]; ok && !f.Replaced {
+		m.Chat, m.ReplyTo, m.Language = chat, f.MessageID, f.Language
+		e.Folded = planBoard(ch, m)
+	}
+	if f.Required {
+		m.Silent = true
+		e.Fallback = onceInsteadOfBoard(store.Inbound{ID: f.Board.Inbound, In: channels.Incoming{Chat: chat, ID: f.MessageID, User: channels.User{Language: f.Language}}}, m)
+	}
+	s.o.Outbox.EndBoard(e)
+}
+
+// foldMessage returns the message that a board becomes.
+func foldMessage(f store.Fold, inbound int64) channels.Message {
+	return channels.Message{Kind: channels.Answer, Text: f.Summary, Details: f.Details, DetailsPress: fmt.Sprint(DetailsPress, inbound)}
+}
+
+// onceInsteadOfBoard returns the message that a turn has instead of a folded board, at most once.
+func onceInsteadOfBoard(inbound store.Inbound, m channels.Message) *outbox.Message {
+	reply := outbox.Reply(inbound, m)
+	reply.Sequence, reply.Once = outbox.FoldSequence, true
+	return reply
+}
+
+// postFold posts the fold of a turn without a board as a message that notifies nobody, and stores
+// its details, so that the Details button can be answered later. An earlier attempt may have had a
+// board, so that the message does not count among the messages of the turn.
+func (t *Turn) postFold(ctx context.Context, fold terminal.Fold) error {
+	f := storedFold(t.words, fold, turnEnd{})
+	if err := t.stage.o.Store.SaveDetails(context.WithoutCancel(ctx), t.inbound.ID, f.Details); err != nil {
 		t.log.Warn("details of turn not stored", zap.Error(err))
 	}
-	return channels.Message{
-		Kind: channels.Answer, Text: foldText(t.words, fold, end), Details: details, DetailsPress: fmt.Sprint(DetailsPress, t.inbound.ID),
-	}
-}
-
-// postFold posts the fold of a turn without a board as a message that notifies nobody.
-func (t *Turn) postFold(ctx context.Context, fold terminal.Fold, sequence int) error {
-	m := t.foldMessage(ctx, fold, turnEnd{})
+	m := foldMessage(*f, t.inbound.ID)
 	m.Silent = true
-	return t.postMessage(ctx, m, sequence)
+	return t.post(ctx, onceInsteadOfBoard(t.inbound, m))
 }
 
 // foldText sums up a turn in a line, such as "✓ 20 steps · 3 min · 4 files · $0.12". Unknown

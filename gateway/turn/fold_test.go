@@ -238,3 +238,18 @@ func TestTheBoardOfATurnThatIsCutOffIsRemovedAndNotFolded(t *testing.T) {
 		checkEqual(t, "folded", r.box.folded, []string{})
 	})
 }
+
+func TestTheBoardsOfEndedTurnsAreFoldedAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixtureWith(t, nil, func(*turn.Options) {})
+		board := store.Transient{Chat: channels.Chat{Channel: "net", ID: "ann"}, ID: "b1", Inbound: 7, Board: true}
+		fold := store.Fold{Summary: "✓ 2 steps", Details: "read", Required: true}
+		err := r.Recover(t.Context(), store.Adopted{Folds: []store.PendingFold{{Fold: fold, Board: board, MessageID: "m1"}, {Fold: fold, Board: board, Replaced: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.stop()
+		checkEqual(t, "folded", r.box.folded, []string{"b1 ✓ 2 steps|read|true"})
+		checkEqual(t, "removed, as a message replaces it", r.box.removed, []string{"b1"})
+	})
+}

@@ -79,21 +79,24 @@ func (unsentOutbox) Show(context.Context, outbox.Transient) (string, error) {
 }
 
 func TestTheFoldOfABoardThatCouldNotBeSentIsAMessage(t *testing.T) {
-	for when, pause := range map[string]time.Duration{"before the send has failed": time.Second, "after it": 10 * time.Second} {
+	for when, c := range map[string]struct {
+		pause time.Duration
+		want  string
+	}{"before the send has failed": {time.Second, "✓ 1 step · 1 s · $0.12"}, "after it": {10 * time.Second, "1 step · $0.12"}} {
 		t.Run(when, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 					if err := emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"}); err != nil {
 						t.Error(err)
 					}
-					time.Sleep(pause)
+					time.Sleep(c.pause)
 					return terminal.Outcome{Status: terminal.Done}, emit(foldFrame(1, true))
 				}, func(o *turn.Options) { o.Outbox = unsentOutbox{o.Outbox.(*fakeOutbox)} })
 				r.beginTurn().Run(t.Context())
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				r.stop()
-				checkEqual(t, "posted", r.box.posted, []string{"1 step · $0.12"})
+				checkEqual(t, "posted", r.box.posted, []string{c.want})
 			})
 		})
 	}

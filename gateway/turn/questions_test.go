@@ -27,7 +27,7 @@ func TestTheQuestionOfATurnThatACrashHasEndedLosesItsButtons(t *testing.T) {
 				ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1", User: channels.User{ID: user}},
 				Process: store.Process(terminal.RecordStarting()), Outcome: store.Outcome{Status: map[string]string{"stranger": store.Revoked}[user]},
 			}}
-			if err := r.Recover(t.Context(), adopted); err != nil {
+			if err := r.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 				t.Fatal(err)
 			}
 			checkEqual(t, "outcomes", r.box.outcomes, "[q7: no answer]")

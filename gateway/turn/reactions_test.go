@@ -64,7 +64,7 @@ func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *t
 		checkEqual(t, "reactions", r.box.reactions, "[m1 taken]")
 		adopted := []store.Inbound{{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1"}, Process: store.Process(terminal.RecordStarting())}}
 		r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent), OnCrash: turn.ReportCrash})
-		if err := r.Recover(t.Context(), adopted); err != nil {
+		if err := r.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 			t.Fatal(err)
 		}
 		r.stop()
@@ -81,7 +81,7 @@ func TestAMessageWhoseTurnWasStoppedOrRevokedBeforeACrashHasNoReaction(t *testin
 		{ID: 8, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m8"}, Process: started, Outcome: store.Outcome{Status: store.Revoked}},
 		{ID: 9, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "p9", Press: "again:1"}, Process: started},
 	}
-	if err := r.Recover(t.Context(), adopted); err != nil {
+	if err := r.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 		t.Fatal(err)
 	}
 	checkEqual(t, "reactions", r.box.reactions, "[m7  m8 ]")

@@ -35,13 +35,17 @@ func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error
 	return nil
 }
 
-// Recover reports or retries the turns that were adopted from an earlier run of the gateway. After
-// an error it may be called again: recovered turns are no longer in the state running.
-func (s *Stage) Recover(ctx context.Context, adopted []store.Inbound) error {
-	for _, inbound := range adopted {
+// Recover reports or retries the turns that were adopted from an earlier run of the gateway, and
+// folds the boards of turns that had ended. After an error it may be called again: recovered turns
+// are no longer in the state running.
+func (s *Stage) Recover(ctx context.Context, adopted store.Adopted) error {
+	for _, inbound := range adopted.Inbounds {
 		if err := s.recoverTurn(ctx, inbound); err != nil && !errors.Is(err, store.ErrState) {
 			return fmt.Errorf("recover turn %d: %w", inbound.ID, err)
 		}
+	}
+	for _, f := range adopted.Folds {
+		s.endFold(f)
 	}
 	if err := s.o.Store.SetProcess(0, store.Process(terminal.RecordProcess(os.Getpid()))); err != nil {
 		s.o.Log.Warn("own process not recorded", zap.Error(err))

@@ -179,6 +179,7 @@ func (t *Turn) Run(untilKilled context.Context) {
 	t.working.end(nil)
 	t.slot.Release() // another agent can run while the outcome is stored
 	t.finish(untilKilled, accepting, out, err)
+	close(t.board.stored)
 }
 
 // startDisplay prepares the display of the turn. Its goroutines start only when there is something
@@ -332,6 +333,7 @@ func CouldNotRunMessage(w words.Words) channels.Message {
 func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 	return store.Outcome{
 		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.encode(out.Stderr),
+		Fold: t.board.fold,
 	}
 }
 

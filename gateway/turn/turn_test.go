@@ -72,6 +72,9 @@ func (d *fakeStore) Finish(_ context.Context, id int64, state store.State, out s
 	}
 	d.ends = append(d.ends, fmt.Sprint(id, " ", state, " ", out.Status, " ", with))
 	d.agents = append(d.agents, out.Agent)
+	if out.Fold != nil {
+		d.details = out.Fold.Details
+	}
 	return true, nil
 }
 
@@ -190,6 +193,12 @@ func (p *fakeOutbox) Remove(b store.Transient) {
 func (p *fakeOutbox) EndBoard(e outbox.EndedBoard) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if e.Board.ID == "" {
+		if e.Fallback != nil {
+			p.posted, p.notify = append(p.posted, e.Fallback.Text), append(p.notify, e.Fallback.Notification)
+		}
+		return
+	}
 	if e.Folded == nil {
 		p.removed = append(p.removed, e.Board.ID)
 		return
@@ -602,10 +611,10 @@ func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 			if err := r.KillLeftover(t.Context(), inbounds); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Recover(t.Context(), inbounds); err == nil {
+			if err := r.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err == nil {
 				t.Error("a failure was not reported")
 			}
-			if err := r.Recover(t.Context(), inbounds); err != nil { // it goes on where it was
+			if err := r.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err != nil { // it goes on where it was
 				t.Fatal(err)
 			}
 			checkEqual(t, "recorded", r.disk.ends, c.ends)

@@ -158,6 +158,11 @@ func (t *tx) finishInbound(e finishRequest, now time.Time) (next bool, err error
 			return false, err
 		}
 	}
+	if out.Fold != nil {
+		if err := t.saveFold(id, e.member, *out.Fold); err != nil {
+			return false, err
+		}
+	}
 	if !next {
 		return false, nil
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"nanobot/gateway/store"
 )
@@ -25,6 +26,7 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 	}
 	var sending []store.Delivery
 	var left []store.Transient
+	var folds []store.PendingFold
 	err = s.change(ctx, "adopt the work of earlier daemons", func(t *tx) (err error) {
 		// state <> 'sent' is redundant, but lets SQLite use the partial index outbox_unsent.
 		sending, err = queryAllTx(t, scanDelivery, "SELECT "+deliveryColumns+` FROM outbox
@@ -32,9 +34,12 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 		if err != nil {
 			return err
 		}
-		left, err = queryAllTx(t, scanTransient, `SELECT chat, id, inbound FROM transient
+		left, err = queryAllTx(t, scanTransient, `SELECT chat, id, inbound, board > 0 FROM transient
 			WHERE inbound NOT IN (SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND owner = ?) ORDER BY inbound, chat, id`, s.member)
 		if err != nil {
+			return err
+		}
+		if folds, err = t.adoptFolds(s.member); err != nil {
 			return err
 		}
 		if err := t.exec("UPDATE inbox SET owner = ?1 WHERE state = 'running' AND ended = 0 AND owner <> ?1", s.member); err != nil {
@@ -45,7 +50,10 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 	if err != nil {
 		return store.Adopted{}, err
 	}
-	adopted := store.Adopted{Deliveries: sending, Transients: left}
+	isFolded := func(b store.Transient) bool {
+		return slices.ContainsFunc(folds, func(f store.PendingFold) bool { return f.Board == b })
+	}
+	adopted := store.Adopted{Deliveries: sending, Transients: slices.DeleteFunc(left, isFolded), Folds: folds}
 	for _, inbound := range running {
 		if inbound.Owner != s.member {
 			inbound.Owner = s.member

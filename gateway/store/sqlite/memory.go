@@ -35,7 +35,11 @@ func (t *tx) saveMemory(chat channels.Chat, m store.Memory) error {
 // AddTransient records a transient message.
 func (s *Store) AddTransient(ctx context.Context, b store.Transient) error {
 	return s.change(ctx, "record a transient message in "+b.Chat.String(), func(t *tx) error {
-		return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound) VALUES (?, ?, ?)", b.Chat.String(), b.ID, b.Inbound)
+		var board int64
+		if b.Board {
+			board = micros(s.now())
+		}
+		return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board) VALUES (?, ?, ?, ?)", b.Chat.String(), b.ID, b.Inbound, board)
 	})
 }
 
@@ -50,14 +54,14 @@ func (t *tx) dropTransient(chat, id string) error {
 
 // Transients returns the recorded transient messages.
 func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
-	transients, err := queryAll(ctx, s, scanTransient, "SELECT chat, id, inbound FROM transient ORDER BY inbound, chat, id")
+	transients, err := queryAll(ctx, s, scanTransient, "SELECT chat, id, inbound, board > 0 FROM transient ORDER BY inbound, chat, id")
 	return transients, wrapError("read transient messages", err)
 }
 
 func scanTransient(scan func(...any) error) (store.Transient, error) {
 	var b store.Transient
 	var chat string
-	err := scan(&chat, &b.ID, &b.Inbound)
+	err := scan(&chat, &b.ID, &b.Inbound, &b.Board)
 	b.Chat = chatOf(chat)
 	return b, err
 }
