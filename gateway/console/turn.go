@@ -98,6 +98,9 @@ func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory, CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
 		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
 	}
+	if i.Ended.IsZero() { // it may have been asked to stop, but still runs
+		t.Status = ""
+	}
 	if t.Title = i.In.Title; t.Title == "" && !i.In.Group {
 		t.Title = i.In.User.Name
 	}

@@ -182,6 +182,7 @@ func TestANoticeIsNotRepeatedIfItMayBeShown(t *testing.T) {
 				r.writeMessage("ann", "one")
 				r.writeMessage("ann", "two")
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				r.checkEqual("sent", len(r.outbox.shown), c.sent)
 			})
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,12 @@ type reactingChannel struct {
 	shown   []string
 }
 
+func (c *reactingChannel) setRefuse(refuse func(channels.Reaction) error) {
+	c.shownMu.Lock()
+	defer c.shownMu.Unlock()
+	c.refuse = refuse
+}
+
 func (c *reactingChannel) Reacts(chat channels.Chat) bool { return chat == ann }
 
 func (c *reactingChannel) React(ctx context.Context, _ channels.Chat, id string, r channels.Reaction) error {
@@ -42,6 +49,13 @@ func (c *reactingChannel) React(ctx context.Context, _ channels.Chat, id string,
 	}
 	c.shown = append(c.shown, id+" "+string(r))
 	return nil
+}
+
+// shownSoFar returns the reactions that were shown.
+func (c *reactingChannel) shownSoFar() []string {
+	c.shownMu.Lock()
+	defer c.shownMu.Unlock()
+	return slices.Clone(c.shown)
 }
 
 // newReacting returns an outbox without a store, whose network shows no reaction yet.
@@ -62,12 +76,12 @@ func TestOnlyTheLatestReactionIsShownAndNobodyWaitsForIt(t *testing.T) {
 		o.React(ann, "", channels.Taken)
 		close(c.release)
 		synctest.Wait()
-		if got := fmt.Sprint(c.shown); got != "[1 taken 1 done]" {
+		if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done]" {
 			t.Errorf("shown are %s", got)
 		}
 		o.React(ann, "1", channels.Broken)
 		synctest.Wait()
-		if got := fmt.Sprint(c.shown); got != "[1 taken 1 done 1 failed]" {
+		if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done 1 failed]" {
 			t.Errorf("shown are %s", got)
 		}
 	})
@@ -84,12 +98,12 @@ func TestReactionsThatTheNetworkDoesNotShowAreDropped(t *testing.T) {
 		time.Sleep(11 * time.Second) // the hanging calls time out
 		close(c.release)
 		synctest.Wait()
-		if len(c.shown) != 0 {
-			t.Errorf("%d reactions were shown too late", len(c.shown))
+		if len(c.shownSoFar()) != 0 {
+			t.Errorf("%d reactions were shown too late", len(c.shownSoFar()))
 		}
 		o.React(ann, "new", channels.Taken)
 		synctest.Wait()
-		if got := fmt.Sprint(c.shown); got != "[new taken]" {
+		if got := fmt.Sprint(c.shownSoFar()); got != "[new taken]" {
 			t.Errorf("shown are %s", got)
 		}
 	})
@@ -119,11 +133,13 @@ func TestTheLastReactionIsRepeatedUntilTheNetworkShowsIt(t *testing.T) {
 				synctest.Wait()
 				o.React(ann, "1", channels.Finished)
 				time.Sleep(59 * time.Second)
-				if got := fmt.Sprint(c.shown); got != "[1 taken]" {
+				synctest.Wait()
+				if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken]" {
 					t.Errorf("shown are %s", got)
 				}
 				time.Sleep(time.Minute)
-				if got := fmt.Sprint(c.shown); got != "[1 taken 1 done]" {
+				synctest.Wait()
+				if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done]" {
 					t.Errorf("shown are %s", got)
 				}
 			})
@@ -138,18 +154,22 @@ func TestARefusedReactionIsNotRepeatedAfterANewerOneOrWhenItSaysNothingNew(t *te
 		o.React(ann, "1", channels.Taken)
 		o.React(ann, "2", channels.Taken)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		o.React(ann, "1", channels.Finished)
 		time.Sleep(time.Minute)
-		if got := fmt.Sprint(c.shown); got != "[1 done 2 taken]" && got != "[2 taken 1 done]" {
+		synctest.Wait()
+		if got := fmt.Sprint(c.shownSoFar()); got != "[1 done 2 taken]" && got != "[2 taken 1 done]" {
 			t.Errorf("shown are %s", got)
 		}
-		c.refuse = func(channels.Reaction) error { return wait(11 * time.Second) }
+		c.setRefuse(func(channels.Reaction) error { return wait(11 * time.Second) })
 		o.React(ann, "3", channels.Taken)
 		time.Sleep(time.Second)
-		c.refuse = nil
+		synctest.Wait()
+		c.setRefuse(nil)
 		time.Sleep(time.Minute)
-		if len(c.shown) != 2 {
-			t.Errorf("shown are %s", c.shown)
+		synctest.Wait()
+		if len(c.shownSoFar()) != 2 {
+			t.Errorf("shown are %s", c.shownSoFar())
 		}
 	})
 }
