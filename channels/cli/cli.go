@@ -77,7 +77,10 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		case strings.TrimSpace(text) == "":
 			continue
 		}
-		if err := receive(ctx, c.Incoming(c.takeChoice(text), nil)); err != nil && ctx.Err() == nil {
+		text, pressed := c.takeChoice(text)
+		in := c.Incoming(text, nil)
+		in.Pressed = pressed
+		if err := receive(ctx, in); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -85,22 +88,23 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 }
 
 // takeChoice returns the label of the button that the person has typed, by its number or in other
-// letters, or else the text as it is. Buttons can be chosen until the person's next message.
-func (c *Channel) takeChoice(text string) string {
+// letters, or else the text as it is. It reports whether it is a button. Buttons can be chosen
+// until the person's next message.
+func (c *Channel) takeChoice(text string) (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	choices := c.choices
 	c.choices = nil
 	typed := strings.TrimSpace(text)
 	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(choices) {
-		return choices[n-1]
+		return choices[n-1], true
 	}
 	for _, label := range choices {
 		if strings.EqualFold(typed, label) {
-			return label
+			return label, true
 		}
 	}
-	return text
+	return text, false
 }
 
 // screenForm is the form of a message with a screen. The text of the message has both parts.

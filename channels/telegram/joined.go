@@ -104,13 +104,14 @@ func (in *receiver) mayIntroduce(u *update) bool {
 
 // supersedePending ends the wait of a person's messages in a chat for further parts, because of a
 // command or a button. It reports whether the command may overtake the messages that are pending in
-// the chat: they take time, because their files are being downloaded.
+// the chat: none is the person's, or they take time, because files are being downloaded.
 func (in *receiver) supersedePending(q *chatQueue, by channels.User) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	q.supersede(by)
 	hasFiles := func(p *pendingMessage) bool { return slices.ContainsFunc(p.messages, (*message).hasFiles) }
-	return len(q.pending) == 0 || slices.ContainsFunc(q.pending, hasFiles)
+	isOwn := func(p *pendingMessage) bool { return sender(p.messages[0]).ID == by.ID }
+	return !slices.ContainsFunc(q.pending, isOwn) || slices.ContainsFunc(q.pending, hasFiles)
 }
 
 // supersede ends the wait of a person's messages for further ones, except that of an album, whose

@@ -63,6 +63,18 @@ func TestACommandIsNotTheRestOfAPaste(t *testing.T) {
 	r.expectTexts(first, "/stop")
 }
 
+func TestACommandOvertakesThePasteOfAnotherPerson(t *testing.T) {
+	r := newTestChannel(t, waitForRest, func(o *telegram.Options) { o.Groups = "all" })
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}})
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.server.UserPosts(telegramtest.UserPost{Chat: group, From: other, Text: strings.Repeat("x", 4001)})
+	r.server.UserSends(group, "/stop")
+	r.start()
+	if got := r.waitForMessages(1)[0]; got.Text != "/stop" {
+		t.Errorf("received %+v", got)
+	}
+}
+
 func TestALongTextWithoutARestIsReceived(t *testing.T) {
 	r := newTestChannel(t, func(o *telegram.Options) { o.Timing.Paste = time.Millisecond })
 	long := strings.Repeat("a", 4000)

@@ -189,7 +189,7 @@ func (s *chatSession) stopTurn() bool {
 // gateway has reported its errors already, so the chat continues, except if nothing can be printed
 // any more.
 func (s *chatSession) runTurn(ctx context.Context, in channels.Incoming) error {
-	if command := chatCommand(in.Text); command != "" {
+	if command := chatCommand(in.Text); command != "" && !in.Pressed {
 		return s.runCommand(ctx, in, command)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -13,11 +13,17 @@ import (
 // button.
 const maxButtons, maxLabel = 25, 80
 
+// maxExamined limits the log lines about one frame.
+const maxExamined = 100
+
 // checkButtons returns the buttons of a message frame that can be shown, each on one line. The
 // others are logged.
 func checkButtons(t terminal.Turn, labels []string) ([]string, error) {
 	var kept []string
-	for _, label := range labels {
+	for i, label := range labels {
+		if i == maxExamined {
+			return kept, emitWarning(t, fmt.Sprintf("buttons after the first %d of a message frame were left out", maxExamined))
+		}
 		label = strings.Join(strings.Fields(terminal.Clean(label)), " ")
 		problem := ""
 		switch {
