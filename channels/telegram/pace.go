@@ -33,6 +33,9 @@ const (
 	// answer, and groupReserve the same for the limit of a group, where several topics may be
 	// answered at once.
 	answerReserve, groupReserve = 1, 2
+	// editReserve is how many tokens of the overall limit the edit of a transient message leaves:
+	// one more, for the first transient message of another chat.
+	editReserve = answerReserve + 1
 	// cleanupReserve is how many tokens of the overall limit deletions, reactions and chat actions
 	// leave, for an answer and a transient message.
 	cleanupReserve = 2
@@ -113,7 +116,11 @@ func (p *pacer) reserve(ctx context.Context, id int64, n int, class callClass) (
 	case p.unpaced:
 		return blocked, nil
 	case class.transient:
-		if wait := max(chat.spareIn(now, n, groupReserve), delayOf(p.overall, now, n+answerReserve)); wait > 0 {
+		reserve := answerReserve
+		if class.edit {
+			reserve = editReserve
+		}
+		if wait := max(chat.spareIn(now, n, groupReserve), delayOf(p.overall, now, n+reserve)); wait > 0 {
 			return 0, &channels.SendError{Err: errGivesWay, After: chat.nextSpareIn(now, wait)}
 		}
 	case class.givesWay: // it needs fewer tokens than a transient message, which would take them all otherwise

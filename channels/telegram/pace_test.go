@@ -378,6 +378,34 @@ func TestATransientMessageIsRefusedAtOnceAndReservesNothing(t *testing.T) {
 	})
 }
 
+func TestTheFirstProgressOfAChatDoesNotWaitForEditsInOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, _ := pacedCalls(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var edits, sends sync.WaitGroup
+		for i := range 100 {
+			edits.Go(func() { showOften(ctx, ch, chatOf(itoa(1000+i))) })
+		}
+		time.Sleep(10 * time.Second)
+		began := time.Now()
+		for i := range 30 {
+			sends.Go(func() {
+				first := channels.Outgoing{Chat: chatOf(itoa(2000 + i)), Kind: channels.Progress, Text: "x", Transient: true}
+				var refused *channels.SendError
+				for _, err := ch.Send(ctx, first); errors.As(err, &refused); _, err = ch.Send(ctx, first) {
+					time.Sleep(refused.After)
+				}
+			})
+		}
+		sends.Wait()
+		if took := time.Since(began); took > 3*time.Second { // 20 calls a second
+			t.Errorf("the last of 30 was shown after %s", took)
+		}
+		cancel()
+		edits.Wait()
+	})
+}
+
 func TestFiftyChatsTogetherMakeAtMostTwentyFiveCallsInAnySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, calls := pacedCalls(t)
