@@ -141,6 +141,7 @@ func TestOlderMessagesAreLoadedOnDemand(t *testing.T) {
 	p.do(reload)
 	p.awaitText("#log > li:last-child", "message 119.")
 	p.until("document.querySelectorAll('#log > li').length === 50")
+	p.until("document.getElementById('scroll').scrollTop > 0") // the page has gone to the newest message
 	p.run("document.getElementById('scroll').scrollTop = 0")
 	p.until("document.querySelectorAll('#log > li').length === 100")
 	p.run("document.getElementById('older').click()")
