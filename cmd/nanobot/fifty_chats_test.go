@@ -11,8 +11,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// maxCallsPerSecond is Telegram's limit for a bot. The daemon aims at less, because calls may arrive
-// closer together than they were made.
+// maxCallsPerSecond is Telegram's limit for a bot. The daemon aims at less, because calls may
+// arrive closer together than they were made.
 const maxCallsPerSecond = 30
 
 func TestFiftyChatsWithBoardsStayWithinTheCallsOfASecond(t *testing.T) {
