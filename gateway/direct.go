@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +47,7 @@ func (g *Direct) Close() { g.Runner.Close() }
 type sessionMemory struct {
 	mu            sync.Mutex
 	text, lasting string
+	conversation  string // since the last NewConversation; "": there was none
 }
 
 // Load returns the state that was saved last.
@@ -78,14 +80,25 @@ func (p *sessionMemory) SaveLasting(_ context.Context, s string) error {
 	return nil
 }
 
+func (p *sessionMemory) conversationID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conversation
+}
+
+func (g *Direct) memory(chat channels.Chat) *sessionMemory {
+	m, _ := g.memories.LoadOrStore(chat, &sessionMemory{})
+	return m.(*sessionMemory)
+}
+
 // NewConversation ends what the agent's protocol remembers of a chat, as /new does.
-func (g *Direct) NewConversation(chat channels.Chat) error {
+func (g *Direct) NewConversation(chat channels.Chat) {
 	g.Runner.EndSession(chat.String())
-	known, ok := g.memories.Load(chat)
-	if !ok {
-		return nil
-	}
-	return known.(*sessionMemory).Save(context.Background(), "")
+	m := g.memory(chat)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	// The name must differ from those of earlier processes, because the chat's folder outlives them.
+	m.text, m.conversation = "", strconv.FormatInt(time.Now().UnixMicro(), 10)
 }
 
 // Turn works on one incoming message: it runs the agent and sends its output to the channel
@@ -101,8 +114,8 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
-	known, _ := g.memories.LoadOrStore(in.Chat, &sessionMemory{})
-	req.Memory = known.(*sessionMemory)
+	memory := g.memory(in.Chat)
+	req.Memory, req.ConversationID = memory, memory.conversationID()
 	var boards boardDiff
 	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
 		switch {

@@ -298,6 +298,28 @@ func TestTheAgentGetsTheHistory(t *testing.T) {
 	}
 }
 
+func TestTheEnvelopeNamesTheConversationSinceNew(t *testing.T) {
+	t.Parallel()
+	const id = `"conversation_id":"\([0-9]*\)"`
+	r := newFixture(t, `read -r e; echo "$(expr "$e" : '.*"text":"\([a-z]*\)"') in $(expr "$e" : '.*`+id+`' || true)"`)
+	r.start()
+	ask := func(chat, text string) string { return strings.TrimPrefix(r.writeAndAwait(chat, text), text+" in") }
+	first := ask("1", "a")
+	r.writeAndAwait("1", "/new")
+	second := ask("1", "b")
+	r.restart()
+	if again := ask("1", "c"); first != "" || second == "" || again != second {
+		t.Errorf("the conversation is %q, %q after /new and %q after a restart", first, second, again)
+	}
+	r.writeAndAwait("1", "/new")
+	if third := ask("1", "d"); third == "" || third == second {
+		t.Errorf("the conversation is %q, and %q after another /new", second, third)
+	}
+	if other := ask("2", "e"); other != "" {
+		t.Errorf("the conversation of another chat is %q", other)
+	}
+}
+
 func TestAQuestionIsAnsweredByAButtonOrByTyping(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo "$answer" > answer; echo done`)

@@ -32,6 +32,8 @@ type Envelope struct {
 	MediaNames []string   `json:"media_names,omitempty"`
 	RunID      string     `json:"run_id,omitempty"`
 	Attempt    int        `json:"attempt,omitempty"`
+	// ConversationID changes with each /new; "": there was none.
+	ConversationID string `json:"conversation_id,omitempty"`
 
 	History []HistoryEntry `json:"history,omitempty"`
 }

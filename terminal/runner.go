@@ -57,6 +57,7 @@ type Request struct {
 	MediaNames      []string
 	RunID           string
 	Attempt         int
+	ConversationID  string
 	History         []HistoryEntry // oldest first
 	// Ask puts the agent's questions to the person; nil: nobody answers.
 	Ask Ask
@@ -278,7 +279,7 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 		Version: Version, Text: req.Text, Channel: req.Channel, ChatID: req.ChatID,
 		SessionKey: req.Channel + ":" + req.ChatID, Workspace: r.o.Workspace, UserDataDir: userDir,
 		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID, Group: req.Group,
-		ReplyTo: req.ReplyTo, Forwarded: req.Forwarded, RunID: req.RunID, Attempt: req.Attempt,
+		ReplyTo: req.ReplyTo, Forwarded: req.Forwarded, RunID: req.RunID, Attempt: req.Attempt, ConversationID: req.ConversationID,
 	}
 	for _, h := range req.History {
 		h.Time = h.Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds

@@ -49,9 +49,7 @@ func (s *chatSession) runCommand(ctx context.Context, in channels.Incoming, comm
 	case "help":
 		text = s.helpText()
 	case "new":
-		if err := s.gateway.NewConversation(in.Chat); err != nil {
-			return err
-		}
+		s.gateway.NewConversation(in.Chat)
 		text = "This is a new conversation. The agent does not see the earlier messages."
 	case "status":
 		text = s.statusText(in.Chat)

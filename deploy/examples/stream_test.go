@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -69,6 +70,23 @@ func serveStream(w http.ResponseWriter, r *http.Request, fault string) {
 		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%s},\"finish_reason\":null}]}\n\n", piece)
 	}
 	fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{}}\n\ndata: [DONE]\n\n")
+}
+
+func TestTheModelForgetsTheConversationAfterNew(t *testing.T) {
+	t.Parallel()
+	skipWithout(t, "python3")
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspace := copyFolder(t, "llm")
+	fakeStream("")(t, workspace)
+	chat := exec.Command(program, "chat", "--config", filepath.Join(workspace, "config.json"))
+	chat.Stdin = strings.NewReader("hello\nand\n/new\nhi\n")
+	out, err := chat.Output()
+	if text := string(out); err != nil || !strings.Contains(text, "You said: hello, and\n") || !strings.Contains(text, "You said: hi\n") {
+		t.Errorf("%v:\n%s", err, text)
+	}
 }
 
 // noKey is a step's after: the key is neither in the output nor in the log.

@@ -30,12 +30,17 @@ type Transcripts interface {
 	// searched.
 	Search(ctx context.Context, chat channels.Chat, words []string, limit int) ([]Entry, error)
 	// StartConversation hides the conversation so far from History and Search, and removes the
-	// chat's memories except those with LastingPrefix.
+	// chat's memories except those with LastingPrefix. It gives the conversation a name of its own
+	// (ConversationMemory).
 	StartConversation(ctx context.Context, chat channels.Chat) error
 }
 
 // LastingPrefix is the prefix of the keys of memories that survive StartConversation.
 const LastingPrefix = "lasting:"
+
+// ConversationMemory is the memory that names a chat's conversation. StartConversation replaces it by
+// a value that the chat has not had; "": no conversation was started.
+const ConversationMemory = LastingPrefix + "conversation"
 
 // VerboseMemory is the memory that says whether a chat wants boards: NoBoard, or "" for boards.
 const (

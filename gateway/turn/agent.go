@@ -58,8 +58,13 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	if t.injections.lines != nil {
 		req.Injections = t.injections.lines
 	}
+	// The runner reports a turn that is stopped during these queries.
+	queries := context.WithoutCancel(ctx)
+	if req.ConversationID, err = t.stage.o.Store.Recall(queries, t.inbound.In.Chat, store.ConversationMemory); err != nil {
+		return out, fmt.Errorf("read the conversation's name: %w", err)
+	}
 	if t.settings.PassHistory > 0 {
-		if req.History, err = t.history(ctx); err != nil {
+		if req.History, err = t.history(queries); err != nil {
 			return out, err
 		}
 	}
@@ -67,8 +72,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 }
 
 func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {
-	// The runner reports a turn that is stopped during this query.
-	entries, err := t.stage.o.Store.History(context.WithoutCancel(ctx), t.inbound.In.Chat, t.settings.PassHistory, t.inbound.ID)
+	entries, err := t.stage.o.Store.History(ctx, t.inbound.In.Chat, t.settings.PassHistory, t.inbound.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}

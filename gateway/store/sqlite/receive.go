@@ -32,7 +32,7 @@ func (t *tx) setCursor(channel, cursor string) error {
 // Receive stores an inbound message once.
 func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	now := s.now()
-	if a.Remember.Key != "" {
+	if a.Remember.Key != "" || a.StartConversation {
 		s.chatsWithMemories.add(a.In.Chat.String())
 	}
 	var part channels.Part

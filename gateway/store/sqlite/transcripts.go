@@ -107,13 +107,19 @@ func scanEntry(scan func(...any) error) (store.Entry, error) {
 	return e, nil
 }
 
-// StartConversation hides the conversation so far and deletes the chat's memories.
+// StartConversation hides the conversation so far, deletes the chat's memories and names the new
+// conversation.
 func (s *Store) StartConversation(ctx context.Context, chat channels.Chat) error {
+	s.chatsWithMemories.add(chat.String())
 	return s.change(ctx, "start a new conversation in "+chat.String(), func(t *tx) error { return t.startConversation(chat) })
 }
 
 func (t *tx) startConversation(chat channels.Chat) error {
 	if err := t.exec("DELETE FROM memory WHERE chat = ?1 AND substr(key, 1, length(?2)) <> ?2", chat.String(), store.LastingPrefix); err != nil {
+		return err
+	}
+	if err := t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, '1')
+		ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)`, chat.String(), store.ConversationMemory); err != nil {
 		return err
 	}
 	return t.exec(`INSERT INTO afresh (chat, inbound) SELECT ?1, coalesce(max(id), 0) FROM inbox WHERE chat = ?1

@@ -41,10 +41,22 @@ var memoryTests = []contractTest{
 		request := store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, StartConversation: true}
 		b.receive(request)
 		b.equal("the memory", b.recall(ann, "agent"), "")
+		name := b.recall(ann, store.ConversationMemory)
 		b.remember(ann, "agent", "later")
 		b.reopen()
 		b.receive(request)
 		b.equal("the memory after the same message", b.recall(ann, "agent"), "later")
+		b.equal("the conversation after the same message", b.recall(ann, store.ConversationMemory), name)
+	}},
+	{"every new conversation has a name that the chat has not had, also after a restart", func(b *fixture) {
+		names := map[string]bool{b.recall(ann, store.ConversationMemory): true}
+		for range 3 {
+			b.noError(b.StartConversation(ctx, ann))
+			b.reopen()
+			names[b.recall(ann, store.ConversationMemory)] = true
+		}
+		b.equal("the number of names", len(names), "4")
+		b.equal("the name in the other chat", b.recall(bob, store.ConversationMemory), "")
 	}},
 }
 
