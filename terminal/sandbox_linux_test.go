@@ -201,9 +201,6 @@ func TestAPersistentAgentAndItsCommandsAreSandboxed(t *testing.T) {
 		if err != nil || k.said != "98\n" || !strings.HasSuffix(k.job, "Permission denied\n98\n") {
 			t.Fatalf("agent %q, job %q, %v", k.said, k.job, err)
 		}
-		if out.Memory == 0 {
-			t.Errorf("used %+v", out)
-		}
 		used = append(used, out.CPU)
 	}
 	if used[0] < 20*time.Millisecond || used[1] > used[0]/2 {

@@ -101,17 +101,6 @@ func Environ(pid int) []byte {
 	return b
 }
 
-// PeakMemory returns the peak resident memory of a process in bytes; 0 if unknown.
-func PeakMemory(pid int) int64 {
-	b, _ := os.ReadFile(procFile(pid, "status"))
-	_, rest, ok := bytes.Cut(b, []byte("\nVmHWM:"))
-	if !ok {
-		return 0
-	}
-	kib, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
-	return kib << 10
-}
-
 // OpenFiles returns how many file descriptors this process has open.
 func OpenFiles() (int, error) {
 	files, err := os.ReadDir("/proc/self/fd")

@@ -64,9 +64,6 @@ func TestReadStatMatchesTheKernel(t *testing.T) {
 	if !slices.Contains(started, pid) {
 		t.Errorf("it is not among our children %v", started)
 	}
-	if procfs.PeakMemory(pid) <= 0 {
-		t.Error("it has had no memory")
-	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

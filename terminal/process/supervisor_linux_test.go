@@ -367,7 +367,8 @@ func TestTheUsageOfARunningChildIsKnown(t *testing.T) {
 		c := startSupervised(t, supervisor, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo up; exec sleep 300")
 		awaitWord(t, c, "up")
 		u := c.Usage()
-		if u.CPU < 10*time.Millisecond || u.Memory == 0 || u.Memory > 50<<20 {
+		// No cgroup counts memory here, and that of a shell says nothing about its commands.
+		if u.CPU < 10*time.Millisecond || u.Memory != 0 {
 			t.Errorf("used %+v", u)
 		}
 	})

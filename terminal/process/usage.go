@@ -38,7 +38,7 @@ func reapedUsage(s *os.ProcessState) Usage {
 }
 
 // Usage returns the usage until now, or until the end of the child. CPU never decreases between
-// calls, and Memory is the peak of the child alone where no cgroup counts it.
+// calls. Memory is 0 while the child runs, unless its cgroup counts it.
 func (c *Child) Usage() Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
