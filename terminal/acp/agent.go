@@ -151,11 +151,18 @@ func (a *agent) initialize(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, a.timeouts.StartTimeout, errNotReady)
 	defer cancel()
 	type object = map[string]any
-	can := object{"fs": object{"readTextFile": a.cfg.Files, "writeTextFile": a.cfg.Files}, "terminal": a.cfg.Terminals}
+	can := object{
+		"fs": object{"readTextFile": a.cfg.Files, "writeTextFile": a.cfg.Files}, "terminal": a.cfg.Terminals,
+		"session": object{"configOptions": object{"boolean": object{}}},
+		"auth":    object{"terminal": true},
+	}
+	// Agents from before auth.terminal describe how to sign in only with this capability.
+	meta := object{"terminal-auth": true}
 	if a.cfg.Terminals {
 		// Some agents run commands themselves, and report the output only with this capability.
-		can["_meta"] = object{"terminal_output": true}
+		meta["terminal_output"] = true
 	}
+	can["_meta"] = meta
 	result, _, err := a.call(ctx, 0, "initialize", object{
 		"protocolVersion": 1, "clientCapabilities": can,
 		"clientInfo": object{"name": "nanobot", "title": "nanobot", "version": "1"},
