@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -286,6 +287,34 @@ func TestAQuestionWithoutAnAnswerBeforeACrashIsAskedAgain(t *testing.T) {
 	again := r.awaitText("1", "Sure?\n1. Yes")
 	r.net.UserPresses("1", "u", again.Buttons[0])
 	r.awaitText("1", "run 2: Yes <nil>")
+}
+
+func TestAQuestionIsFoundAfterARestartInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t, "true")
+	r.settings.DrainTimeout, r.settings.OnCrash = 10*time.Millisecond, "retry"
+	var runs atomic.Int32
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		q := terminal.Question{ID: "q", UniqueID: true, Text: "Sicher?", Options: []string{"Ja", "Nein"}}
+		if runs.Add(1) > 1 {
+			q.Text, q.Options = "Sure?", []string{"Yes", "No"}
+		}
+		a, err := tn.Ask(ctx, q)
+		_ = tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("run %d: %d %v", runs.Load(), a.Option, err)})
+		return terminal.Outcome{Status: terminal.Done}, nil
+	})
+	r.start()
+	r.net.UserWrites("1", "u", "work")
+	asked := r.awaitText("1", "Sicher?")
+	r.stop()
+	r.start()
+	r.net.UserPresses("1", "u", asked.Buttons[1])
+	r.awaitText("1", "run 2: 2 <nil>")
+	for _, c := range r.net.Sent("1") {
+		if strings.Contains(c.Text, "Sure?") {
+			t.Errorf("the question was asked again: %q", c.Text)
+		}
+	}
 }
 
 func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {

@@ -3,16 +3,20 @@ package terminal
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Question is a question of an agent to the person it works for.
 type Question struct {
-	// ID is chosen by the agent, which may reuse it even while the first question is open.
-	ID      string
-	Text    string
-	Options []string // answers to choose from; none: any text
+	// ID is chosen by the agent, which may reuse it even while the first question is open. UniqueID
+	// says that it does not: after a restart the question is found by its ID alone, even if its
+	// words have changed.
+	ID       string
+	UniqueID bool
+	Text     string
+	Options  []string // answers to choose from; none: any text
 	// Timeout is how long to wait for an answer; 0: until the turn ends or the gateway's own limit.
 	Timeout time.Duration
 	// Approval says that the answer permits something. If the agent has a list of approvers, only
@@ -21,7 +25,14 @@ type Question struct {
 }
 
 // Answer is a person's answer and the person's ID.
-type Answer struct{ Text, By string }
+type Answer struct {
+	Text, By string
+	// Option is the number of the chosen option, from 1; 0: the answer is none of the options.
+	Option int
+}
+
+// OptionNumber returns the number of an option, from 1; 0: it is none of the options.
+func OptionNumber(options []string, text string) int { return slices.Index(options, text) + 1 }
 
 // Ask puts a question to the person and returns the answer. It is called from its own goroutines,
 // several at a time. An error means that nobody answered in time, or that the turn ends. It must
@@ -54,6 +65,9 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	q.Options = options
 	a, err := t.req.Ask(ctx, q)
 	if err == nil {
+		if a.Option == 0 {
+			a.Option = OptionNumber(q.Options, a.Text)
+		}
 		t.mu.Lock()
 		t.answers = append(t.answers, a.Text)
 		t.mu.Unlock()

@@ -44,9 +44,12 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 		if err != nil {
 			a, err = t.closeUnanswered(untilKilled, id, err)
 		}
+		if err == nil {
+			a.Option = terminal.OptionNumber(q.Options, a.Text)
+		}
 	}()
-	if asked { // it was asked before a crash
-		q.Timeout = earlier.Within
+	if asked { // it was asked before a crash, perhaps in other words
+		q.Timeout, q.Options = earlier.Within, earlier.Options
 		if earlier, _, err = t.stage.o.Store.Question(ctx, id); err != nil {
 			return terminal.Answer{}, fmt.Errorf("look up question: %w", err)
 		}
@@ -96,8 +99,11 @@ func (t *Turn) questionID(q terminal.Question) string {
 		t.asked = map[[2]string]int{}
 	}
 	what := [2]string{q.ID, q.Text}
+	if q.UniqueID {
+		what[1] = ""
+	}
 	t.asked[what]++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%d\x00%s\x00%s", t.inbound.ID, t.asked[what], q.ID, q.Text))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%d\x00%s\x00%s", t.inbound.ID, t.asked[what], what[0], what[1]))
 	return hex.EncodeToString(sum[:8])
 }
 
