@@ -300,6 +300,9 @@ func TestAQuestionIsFoundAfterARestartInAnotherLanguage(t *testing.T) {
 			q.Text, q.Options = "Sure?", []string{"Yes", "No"}
 		}
 		a, err := tn.Ask(ctx, q)
+		if ctx.Err() != nil {
+			return terminal.Outcome{Status: terminal.Stopped}, nil
+		}
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("run %d: %d %v", runs.Load(), a.Option, err)})
 		return terminal.Outcome{Status: terminal.Done}, nil
 	})
