@@ -166,6 +166,8 @@ type Message struct {
 	Media   []File
 	ReplyTo string // ID of the message that this one answers, or ""
 	Buttons []Button
+	// GroupDocuments says that documents are sent in albums, too, where the network has albums.
+	GroupDocuments bool
 	// Screen is shown below the text; nil means none. It goes into the same call as the text, and
 	// is cropped if it does not fit.
 	Screen *Screen

@@ -150,6 +150,7 @@ func (s splitter) split(m channels.Message) []messagePart {
 	}
 	files, refused := s.dropOversized(m.Media)
 	words, doc := renderText(m.Text, m.Format, s.words)
+	s.groupDocuments = s.groupDocuments || m.GroupDocuments
 	rest := s.groupFiles(files)
 	if doc != nil {
 		parts := append([]messagePart{{asDocument, entities.Write(words), []channels.File{*doc}}}, rest...)
