@@ -27,6 +27,7 @@ type mediaRules struct {
 	roots []string // folders a file must be in
 	guard FileGuard
 	echo  echoFilter
+	sent  *sentFiles // of the turn; nil: they are not recorded
 	// overmounted, if not nil, reports whether a mount hides a path without symbolic links from the
 	// agent.
 	overmounted func(path string) bool
@@ -196,42 +197,55 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, w words.Words, emit func(Fra
 		echoes = m.echo.matcher()
 	}
 	defer func() { closeFiles(f.Checked) }()
-	for _, path := range f.Media {
+	for i, path := range slices.Concat(f.Media, f.Links) {
 		if len(f.Checked) == maxOpenFiles {
 			part := f
 			part.Choices = nil // the last part has them
 			err := emit(part)
 			closeFiles(f.Checked)
+			m.sent.add(f.Checked...)
 			f.Text, f.Checked, begun = "", nil, true
 			if err != nil {
 				return err
 			}
 		}
+		linked := i >= len(f.Media)
 		file, err := m.checkFrameFile(f, path)
 		switch {
 		case echoes(path, file.info): // repeated by the agent: even a refusal would reveal whether the file exists
 			file.close()
-		case err == nil && f.Guessed && slices.ContainsFunc(f.Checked, func(f File) bool { return f.Path == file.Path }):
+		case err == nil && linked && m.sent.has(file.Path), err == nil && (linked || f.Guessed) && f.hasChecked(file.Path):
 			file.close()
-		case err == nil && f.Guessed && len(f.Checked) == maxFilesInText:
+		case err == nil && (linked || f.Guessed) && len(f.Checked) >= maxFilesInText:
 			file.close()
 			left++
 		case err == nil:
 			f.Checked = append(f.Checked, file)
-		case f.Guessed && errors.Is(err, errNoFile):
+		case linked, f.Guessed && errors.Is(err, errNoFile):
 		default:
-			name := path
-			if !reveal {
-				name = filepath.Base(path)
-			}
-			notes = append(notes, w.Text(words.FileNotSent, strconv.Quote(name), err))
+			notes = append(notes, refusalRemark(w, path, err, reveal))
 		}
 	}
 	f.Text = joinLines(f.Text, refusalRemarks(w, notes, left))
 	if begun && f.Text == "" && len(f.Checked) == 0 {
 		return nil
 	}
+	m.sent.add(f.Checked...)
 	return emit(f)
+}
+
+// hasChecked reports whether a file is among those that may be sent.
+func (f Frame) hasChecked(path string) bool {
+	return slices.ContainsFunc(f.Checked, func(f File) bool { return f.Path == path })
+}
+
+// refusalRemark returns the remark about a file that was not sent. Only the operator may see its
+// folder.
+func refusalRemark(w words.Words, path string, err error, reveal bool) string {
+	if !reveal {
+		path = filepath.Base(path)
+	}
+	return w.Text(words.FileNotSent, strconv.Quote(path), err)
 }
 
 // refusalRemarks returns the remarks about files that were not sent. left is the number of files

@@ -39,7 +39,9 @@ type Options struct {
 	// Supervisor kills all descendants of an agent when the agent ends; nil: processes that leave
 	// the agent's process group survive.
 	Supervisor *process.Supervisor
-	Log        *zap.Logger
+	// FindLinks is Turn.FindLinks.
+	FindLinks func(markdown string) []Link
+	Log       *zap.Logger
 }
 
 // Request is one incoming message for the agent.
@@ -117,6 +119,7 @@ type Runner struct {
 	servers    []MCPServer
 	sandbox    *sandbox.Sandbox
 	persistent persistentAgents
+	sent       sentFilesOfTurns
 	turns      sync.WaitGroup
 }
 
@@ -178,6 +181,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 	}
 	t.media = t.mediaRules()
+	var forget func()
+	t.media.sent, forget = r.sent.begin(req.Channel + ":" + req.ChatID)
+	defer forget()
 	t.media.echo = echoFilter{texts: t.personTexts, began: began, dirs: []string{t.workDir(), r.o.Workspace, userDir}, home: lookupEnv(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
@@ -198,6 +204,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, PassMedia: cfg.PassMedia,
 		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
+		FindLinks:   r.o.FindLinks,
 		OnAllExited: req.OnExit,
 		MaxLine:     cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
@@ -373,8 +380,8 @@ func (t *turn) emitFrame(f Frame) error {
 		}
 		return nil
 	}
-	if len(f.Media) > 0 {
-		f.Media = t.resolvePaths(f)
+	if len(f.Media) > 0 || len(f.Links) > 0 {
+		f.Media, f.Links = t.resolvePaths(f.Media, f.ProtocolDir), t.resolvePaths(f.Links, "")
 		return t.media.emitMedia(f, t.reveal, t.req.Words, t.emit)
 	}
 	return t.emit(f)

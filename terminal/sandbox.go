@@ -77,17 +77,17 @@ func (t *turn) sandboxed(o process.Options) process.Options {
 	return t.sandbox.Apply(o, t.chat)
 }
 
-// resolvePaths returns the paths of a frame's files as this process sees them: relative ones start
+// resolvePaths returns the paths of an agent's files as this process sees them: relative ones start
 // in the agent's working directory, and the agent's /tmp may be the temporary folder of its chat.
-// Files that the protocol has written are not translated.
-func (t *turn) resolvePaths(f Frame) []string {
-	out := slices.Clone(f.Media)
+// Files in protocolDir, which the protocol has written, are not translated.
+func (t *turn) resolvePaths(paths []string, protocolDir string) []string {
+	out := slices.Clone(paths)
 	for i, path := range out {
 		if path != "" && !filepath.IsAbs(path) {
 			path = filepath.Join(t.workDir(), path)
 			out[i] = path
 		}
-		if f.ProtocolDir == "" || filepath.Dir(path) != f.ProtocolDir {
+		if protocolDir == "" || filepath.Dir(path) != protocolDir {
 			out[i] = t.sandbox.TempPath(t.chat, path)
 		}
 	}

@@ -42,6 +42,7 @@ func (r *Runner) OpenMedia(o Owner, dir string, paths []string) (files []File, e
 		}
 		files = append(files, file)
 	}
+	r.sent.ofChat(o.Channel + ":" + o.ChatID).add(files...)
 	return files, nil
 }
 

@@ -93,6 +93,8 @@ type Turn struct {
 	Injections <-chan Injection
 	// PassMedia says whether injections include their files.
 	PassMedia bool
+	// FindLinks returns the links and images of a Markdown text. nil: none are found.
+	FindLinks func(markdown string) []Link
 	// Words are the words for the person.
 	Words words.Words
 	// Final configures the final response.
@@ -222,14 +224,26 @@ type Frame struct {
 	// Audit says that a Log is a decision for the audit log.
 	Audit bool
 	Media []string // of a Message: paths that the agent named
+	// Links are files that the text of a Message links to: absolute paths, or relative ones from the
+	// agent's working folder. Those that may be sent are sent after Media, each once in a turn. The
+	// others are ignored, since the text names them.
+	Links []string
+	// GroupDocuments says that the documents of a Message are sent in albums, like its pictures.
+	GroupDocuments bool
 	// ProtocolDir is a folder of the protocol with files of Media that the protocol itself has
 	// written. They need not be inside mediaRoots.
 	ProtocolDir string
 	// Guessed says that Media were found in text, so that a missing file is no mistake.
 	Guessed bool
-	// Checked are the files of Media that may be sent. The runner sets it, and closes the files
+	// Checked are the files of Media and Links that may be sent. The runner sets it, and closes the files
 	// when Emit has returned.
 	Checked []File
+}
+
+// Link is a link or an image in a Markdown text.
+type Link struct {
+	Text string // what the reader sees
+	URL  string
 }
 
 // Fold sums up the steps of a turn.

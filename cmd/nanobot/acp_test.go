@@ -97,6 +97,28 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	}
 }
 
+func TestFilesThatAnACPAgentLinksToArriveAsAlbums(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "")})
+	for _, name := range []string{"one.csv", "two.csv"} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), name), []byte("1,2\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.api.UserSends(7, "say Two plots: ![first](a.png), ![second](b.png), the numbers [one](one.csv) and [two](two.csv), made by [code](one.csv:1).")
+	b.awaitMessage(7, "Two plots")
+	calls, ok := b.api.AwaitCalls("sendMediaGroup", telegramtest.WaitLimit, func(c []telegramtest.Call) bool { return len(c) == 2 })
+	if !ok || len(calls[0].Messages) != 2 || len(calls[1].Messages) != 2 {
+		t.Fatalf("the albums are %+v\n%s", calls, b.log())
+	}
+	shown, _ := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) == 4 })
+	for i, m := range shown {
+		if isPhoto := len(m.Photo) > 0; isPhoto != (i < 2) || (m.Document != nil) == isPhoto || m.MediaGroupID == "" {
+			t.Errorf("message %d is %+v", i, m)
+		}
+	}
+}
+
 func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "-resume -list -configs -early")})

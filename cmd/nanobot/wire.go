@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/discord"
+	"nanobot/channels/markdown"
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
@@ -249,7 +250,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
 		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
-		Agent: cfg.AgentName(), Socket: h.socket, Log: log,
+		Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks, Log: log,
 	})
 	if err != nil {
 		if named { // errors of a runner name only the keys of the section
@@ -261,6 +262,14 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 		log.Warn(missing)
 	}
 	return runner, nil
+}
+
+// findLinks returns the links and images of a Markdown text.
+func findLinks(text string) (links []terminal.Link) {
+	for _, l := range markdown.Links(text) {
+		links = append(links, terminal.Link(l))
+	}
+	return links
 }
 
 // readablePaths returns the paths that agents may read but not change: the runbooks, and the config

@@ -85,7 +85,7 @@ func (d *fixture) restart() {
 	}
 	d.protocol = acp.New(d.cfg)
 	r, err := terminal.NewRunner(terminal.Options{
-		Config: d.cfg, Workspace: d.workspace, Protocol: d.protocol, Environ: os.Environ(), Socket: d.socket, Log: zap.NewNop(),
+		Config: d.cfg, Workspace: d.workspace, Protocol: d.protocol, Environ: os.Environ(), Socket: d.socket, FindLinks: findLinks, Log: zap.NewNop(),
 	})
 	if err != nil {
 		d.t.Fatal(err)

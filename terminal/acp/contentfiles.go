@@ -87,7 +87,7 @@ func (v *view) sendFiles() {
 // emitFiles sends files with a message. Emit has copied them when it returns.
 func (v *view) emitFiles(files *pendingFiles, f terminal.Frame) {
 	v.filesAt = time.Time{}
-	f.Kind, f.Media, f.ProtocolDir = terminal.Message, files.paths, files.dir
+	f.Kind, f.Media, f.ProtocolDir, f.GroupDocuments = terminal.Message, files.paths, files.dir, true
 	v.emit(f)
 	files.remove()
 }

@@ -32,7 +32,8 @@ func (v *view) emitEnd(followed bool) {
 	if !hasAnswer {
 		return
 	}
-	last := terminal.Frame{Kind: terminal.Message, Text: answer, Silent: followed}
+	last := v.answerFrame(answer)
+	last.Silent = followed
 	if len(files.paths) > 0 {
 		v.emitFiles(&files, last)
 		return

@@ -32,9 +32,9 @@ func isTableRule(line []byte) bool {
 }
 
 // settleText ends the text that the agent is writing before a tool call. A remark becomes a line of
-// the board if there is one, a longer text a message.
+// the board if there is one, a longer text or one with files a message.
 func (v *view) settleText() {
-	if !v.text.hasText || v.text.isMessage || v.boardHidden() {
+	if !v.text.hasText || v.text.isMessage || v.boardHidden() || len(v.linkedFiles(string(v.text.buf))) > 0 {
 		v.sendText()
 		return
 	}

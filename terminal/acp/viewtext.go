@@ -102,10 +102,13 @@ func (v *view) takeText() string {
 	return text
 }
 
-// emitText sends a message that notifies nobody, because more of the turn follows.
+// emitText sends a message, with the files that it links to, which notifies nobody, because more of
+// the turn follows.
 func (v *view) emitText(text string) {
 	if text = trimBlank(text); text != "" {
-		v.emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: true})
+		f := v.answerFrame(text)
+		f.Silent = true
+		v.emit(f)
 	}
 }
 

@@ -1,0 +1,64 @@
+package terminal
+
+import "sync"
+
+// sentFiles are the paths of the files that a turn has sent, without symbolic links. A file that
+// the agent both sends and links to is sent once. A nil *sentFiles records nothing.
+type sentFiles struct {
+	mu    sync.Mutex
+	paths map[string]bool
+}
+
+// add records files that are sent.
+func (s *sentFiles) add(files ...File) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range files {
+		s.paths[f.Path] = true
+	}
+}
+
+// has reports whether a file was sent.
+func (s *sentFiles) has(path string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paths[path]
+}
+
+// sentFilesOfTurns are the files that the running turns have sent, by their chats. Tools send files
+// of a turn without its frames.
+type sentFilesOfTurns struct {
+	mu     sync.Mutex
+	byChat map[string]*sentFiles
+}
+
+// begin starts the record of a chat's turn. end removes it.
+func (t *sentFilesOfTurns) begin(chat string) (s *sentFiles, end func()) {
+	s = &sentFiles{paths: map[string]bool{}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byChat == nil {
+		t.byChat = map[string]*sentFiles{}
+	}
+	t.byChat[chat] = s
+	return s, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.byChat[chat] == s {
+			delete(t.byChat, chat)
+		}
+	}
+}
+
+// ofChat returns the record of a chat's running turn, or nil.
+func (t *sentFilesOfTurns) ofChat(chat string) *sentFiles {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byChat[chat]
+}
