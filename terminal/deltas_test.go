@@ -165,6 +165,7 @@ func TestButtonsOfAMessage(t *testing.T) {
 		{nil, "", 0},
 		{[]any{" two\nlines ", "", "\x1b[1mbold\x1b[m", nil}, "two lines|bold", 2},
 		{[]any{"a", "a", "b"}, "a|b", 1},
+		{[]any{"\u200b", "\u3164", "\u2800 \u0301", "👍"}, "👍", 3},
 		{[]any{long, long[:80]}, long[:80], 1},
 		{many, "0|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23|24", 1},
 	} {

@@ -20,6 +20,7 @@ func TestAFrameThatIsAlmostRightGetsAHintInTheLog(t *testing.T) {
 			"content instead of text", frame(object{"type": "message", "content": "x"}),
 			[]string{`message frame without text: the frame has "content"; did you mean "text"?`, "empty message frame ignored"},
 		},
+		{"buttons without a text", frame(object{"type": "message", "buttons": []string{"Yes"}}), []string{"message frame with buttons ignored: buttons need a text"}},
 		{"a misspelt text", frame(object{"type": "progress", "txt": "x"}), []string{`progress frame without text: the frame has "txt"; did you mean "text"?`}},
 		{
 			"files instead of media", frame(object{"type": "message", "files": []string{"/x.png"}}),

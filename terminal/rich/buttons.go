@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"nanobot/terminal"
@@ -16,6 +17,12 @@ const maxButtons, maxLabel = 25, 80
 // maxExamined limits the log lines about one frame.
 const maxExamined = 100
 
+// isVisible reports whether a character shows on a button. Some letters and symbols are blank.
+func isVisible(r rune) bool {
+	const blank = "\u115f\u1160\u2800\u3164\uffa0"
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !strings.ContainsRune(blank, r)
+}
+
 // checkButtons returns the buttons of a message frame that can be shown, each on one line. The
 // others are logged.
 func checkButtons(t terminal.Turn, labels []string) ([]string, error) {
@@ -27,7 +34,7 @@ func checkButtons(t terminal.Turn, labels []string) ([]string, error) {
 		label = strings.Join(strings.Fields(terminal.Clean(label)), " ")
 		problem := ""
 		switch {
-		case label == "":
+		case !strings.ContainsFunc(label, isVisible):
 			problem = "an empty button was left out"
 		case utf8.RuneCountInString(label) > maxLabel:
 			problem = fmt.Sprintf("button %.40q… was left out: it has more than %d characters", label, maxLabel)

@@ -138,6 +138,9 @@ func emitMessage(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.Fin
 		f.Text = written
 	}
 	if f.Text == "" && len(f.Media) == 0 {
+		if len(f.Choices) > 0 {
+			return emitWarning(t, "message frame with buttons ignored: buttons need a text")
+		}
 		if wasWriting {
 			return nil
 		}
