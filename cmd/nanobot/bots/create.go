@@ -254,7 +254,7 @@ func (s *Server) botConfig(bot systemd.Bot, d Draft, tokens map[string]string) (
 	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", bot.Name, installed.Config(), bot.Unit())
 	err := format.WriteJSON(&out, map[string]any{
 		"workspace": installed.Workspace(),
-		"terminal":  map[string]any{"command": command, "protocol": protocol},
+		"terminal":  map[string]any{"command": command, "protocol": protocol, "stderr": "onError"},
 		"channels":  sections,
 		"gateway":   map[string]any{"stateDir": installed.State()}, // for pair and doctor, which systemd does not start
 	})
