@@ -138,6 +138,16 @@ type result struct {
 	files          []string // all that were sent, in order
 }
 
+// goCache returns the folder of compiled packages. In another HOME the agent in Go would compile the
+// standard library again.
+var goCache = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+})
+
 func nanobot(t *testing.T, args ...string) result {
 	t.Helper()
 	skipWithout(t, "go")
@@ -151,7 +161,7 @@ func nanobot(t *testing.T, args ...string) result {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "NANOBOT_") || strings.HasPrefix(v, "STATE_DIRECTORY=")
 	})
-	cmd.Env = append(cmd.Env, "HOME="+t.TempDir()) // an interactive shell reads startup files in HOME, which may take any time
+	cmd.Env = append(cmd.Env, "HOME="+t.TempDir(), "GOCACHE="+goCache()) // an interactive shell reads startup files in HOME, which may take any time
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run nanobot: %v", err)
