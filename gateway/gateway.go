@@ -77,7 +77,9 @@ type Options struct {
 	Store         store.Store
 	MaxConcurrent int
 	Settings      Settings
-	Log           *zap.Logger
+	// Words has the texts for people; nil means a catalogue of this gateway. Reload changes it.
+	Words *words.Catalogue
+	Log   *zap.Logger
 	// AbandonAfter is how long a turn that was told to stop may take before its chat continues
 	// without it. 0 means 15 seconds, which is longer than killing an agent takes: a persistent
 	// agent has ten seconds to end by itself.
@@ -120,8 +122,11 @@ func New(o Options) *Gateway {
 	if o.AbandonAfter == 0 {
 		o.AbandonAfter = 15 * time.Second
 	}
+	if o.Words == nil {
+		o.Words = words.New(o.Settings.Words)
+	}
 	g := &Gateway{
-		o: o, rates: newToolRates(), words: words.New(o.Settings.Words),
+		o: o, rates: newToolRates(), words: o.Words,
 		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
 	}
 	for name, ch := range o.Channels {

@@ -119,7 +119,7 @@ func (c *Channel) routes() map[string]func(http.ResponseWriter, *http.Request) e
 		"GET /api/": func(http.ResponseWriter, *http.Request) error {
 			return requestError{status: http.StatusNotFound, text: "There is no such part of the API."}
 		},
-		"GET /": getPage,
+		"GET /": c.getPage,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/channels/web/page"
+	"nanobot/internal/words"
 )
 
 func TestThePageIsServedWithItsFiles(t *testing.T) {
@@ -63,6 +64,13 @@ func TestThePageIsSmall(t *testing.T) {
 		if err != nil || gzipErr != nil || resp.Header.Get("Content-Encoding") != "gzip" {
 			t.Fatalf("%s: %v, %v, %v", name, err, gzipErr, resp.Header)
 		}
+		if name == "index.html" { // has the texts
+			document, err := page.Document(words.Words{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain = []byte(document)
+		}
 		if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, plain) {
 			t.Errorf("%s is served as %q, %v", name, got, err)
 		}
@@ -93,5 +101,53 @@ func TestTheBrowserRevalidatesThePage(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusNotModified {
 		t.Errorf("the same again is answered %s", resp.Status)
+	}
+}
+
+func TestThePageIsInTheLanguageOfTheBrowser(t *testing.T) {
+	r := newFixture(t)
+	catalogue := words.New(words.Settings{})
+	r.ch.SetWords(catalogue)
+	get := func(language, etag string) (int, string, http.Header) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Language", language)
+		req.Header.Set("If-None-Match", etag)
+		resp, err := r.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body), resp.Header
+	}
+	_, english, h := get("fr-FR,de;q=0.5", "")
+	status, german, ofGerman := get("de-AT,en;q=0.5", h.Get("ETag"))
+	for html, want := range map[string][]string{
+		english: {`<html lang="en">`, ">Sign out<", `"pageSending":"Sending…"`, "<kbd>/help</kbd> lists the commands."},
+		german:  {`<html lang="de">`, ">Abmelden<", `"pageSending":"Wird gesendet…"`, "<kbd>/help</kbd> zeigt die Befehle."},
+	} {
+		for _, text := range want {
+			if !strings.Contains(html, text) {
+				t.Errorf("no %q in %s", text, html)
+			}
+		}
+	}
+	if status != 200 || !strings.Contains(h.Get("Vary"), "Accept-Language") {
+		t.Errorf("after the English page a German browser is answered %d, and the headers are %v", status, h)
+	}
+	if status, _, _ := get("de", ofGerman.Get("ETag")); status != http.StatusNotModified {
+		t.Errorf("the same again is answered %d", status)
+	}
+	catalogue.Reload(words.Settings{Language: "de", Overrides: map[string]string{"pageSend": `"</button>`, "pageSending.de": "</script>"}})
+	if _, html, _ := get("en", ofGerman.Get("ETag")); !strings.Contains(html, `<html lang="de">`) || !strings.Contains(html, "&#34;&lt;/button&gt;") ||
+		strings.Count(html, "</script>") != 2 {
+		t.Errorf("with texts of the operator the page is %s", html)
 	}
 }

@@ -61,8 +61,9 @@ type Channel struct {
 	inFlight  requestCounts // messages being posted, and pages of messages being read
 	wake      chan struct{} // tells Run that events may be waiting
 
-	rendered renderCache
-	words    *words.Catalogue
+	rendered  renderCache
+	documents documentCache
+	words     *words.Catalogue
 
 	mu        sync.Mutex
 	opened    *history.History // nil until it is first used

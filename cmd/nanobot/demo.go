@@ -25,6 +25,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/httpd"
+	"nanobot/internal/words"
 	"nanobot/terminal/process"
 )
 
@@ -107,16 +108,16 @@ func (d *demoLinks) printLink(ctx context.Context) (string, error) {
 }
 
 // offer prints a new link for a browser that is signed out, unless the last one still works.
-func (d *demoLinks) offer(ctx context.Context) string {
+func (d *demoLinks) offer(ctx context.Context) words.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, unused, err := d.links.Lookup(ctx, d.last); err == nil && !unused {
 		_, err = d.printLink(ctx)
 		if err != nil {
-			return httpd.SignedOut
+			return ""
 		}
 	}
-	return "The terminal in which the demo runs shows a new link."
+	return words.SignInDemoLink
 }
 
 // postFirstMessage sends "help" in the person's name, so that the chat does not start empty. Later

@@ -21,6 +21,7 @@ import (
 	"nanobot/gateway/console"
 	"nanobot/gateway/metrics"
 	"nanobot/internal/httpd"
+	"nanobot/internal/words"
 )
 
 // site is the daemon's HTTP server: liveness and readiness, the webhooks of networks, and, for
@@ -36,9 +37,19 @@ type site struct {
 	metricsHandler http.Handler  // of metricsServer
 }
 
+// siteOptions are the parameters of openSite.
+type siteOptions struct {
+	cfg      *config.Config
+	channels map[string]channels.Channel
+	records  httpd.Records
+	words    *words.Catalogue
+	log      *zap.Logger
+}
+
 // openSite listens at the configured addresses, so that the daemon fails early if one is in use.
 // Without http.listen it returns nil.
-func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.Channel, records httpd.Records, log *zap.Logger) (*site, error) {
+func openSite(ctx context.Context, o siteOptions) (*site, error) {
+	cfg, open, log := o.cfg, o.channels, o.log
 	s := &site{public: http.NewServeMux(), authenticated: http.NewServeMux()}
 	webhooks, pages := channelMounts(open)
 	if cfg.HTTP.Listen == "" {
@@ -56,14 +67,15 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 			return nil, errors.Join(fmt.Errorf("http.metricsListen: %w", err), s.server.Close())
 		}
 	}
-	s.guard = httpd.Guard{Listen: s.server.Addr().String(), Hosts: cfg.HTTP.Hosts}
+	s.guard = httpd.Guard{Listen: s.server.Addr().String(), Hosts: cfg.HTTP.Hosts, Words: o.words}
 	s.attempts = httpd.NewAttempts(cfg.HTTP.ProxyNetworks(), nil, log)
+	s.attempts.SetWords(o.words)
 	s.public.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	for _, m := range webhooks {
 		s.public.Handle(m.pattern, s.attempts.Watch(m.handler))
 	}
 	if len(pages) > 0 || cfg.HTTP.Token != "" {
-		if err := s.mountSignIn(ctx, cfg, records, log); err != nil {
+		if err := s.mountSignIn(ctx, o); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
@@ -79,18 +91,18 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 }
 
 // mountSignIn adds the sign-in and everything that requires it.
-func (s *site) mountSignIn(ctx context.Context, cfg *config.Config, records httpd.Records, log *zap.Logger) error {
-	token, err := cfg.HTTP.RevealToken()
+func (s *site) mountSignIn(ctx context.Context, o siteOptions) error {
+	token, err := o.cfg.HTTP.RevealToken()
 	if err != nil {
 		return exit.Error{Status: exit.Config, Err: err}
 	}
-	if err := httpd.Import(ctx, records, cfg.Gateway.StateDir); err != nil {
+	if err := httpd.Import(ctx, o.records, o.cfg.Gateway.StateDir); err != nil {
 		return err
 	}
-	if s.access, err = httpd.NewAccess(ctx, httpd.Options{Records: records, Token: token, Attempts: s.attempts}); err != nil {
+	if s.access, err = httpd.NewAccess(ctx, httpd.Options{Records: o.records, Token: token, Attempts: s.attempts, Words: o.words}); err != nil {
 		return err
 	}
-	s.access.Mount(s.authenticated, log)
+	s.access.Mount(s.authenticated, o.log)
 	s.public.Handle("/", s.guard.Wrap(s.authenticated))
 	return nil
 }

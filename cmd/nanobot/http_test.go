@@ -37,7 +37,7 @@ func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
 	open := map[string]channels.Channel{"telegram": mountedChannel{handler: h}}
-	w, err := openSite(t.Context(), &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0"}}, open, nil, zap.New(core))
+	w, err := openSite(t.Context(), siteOptions{cfg: &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0"}}, channels: open, log: zap.New(core)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,11 +144,11 @@ func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
 func TestAChannelThatIsMountedNeedsAnAddress(t *testing.T) {
 	t.Parallel()
 	open := map[string]channels.Channel{"net": mountedChannel{handler: http.NotFound}}
-	_, err := openSite(t.Context(), &config.Config{}, open, nil, zap.NewNop())
+	_, err := openSite(t.Context(), siteOptions{cfg: &config.Config{}, channels: open, log: zap.NewNop()})
 	if err == nil || !strings.Contains(err.Error(), "http.listen: must be set, because channels.net") {
 		t.Errorf("openSite returned %v", err)
 	}
-	if w, err := openSite(t.Context(), &config.Config{}, map[string]channels.Channel{"net": &gatewaytest.Channel{}}, nil, zap.NewNop()); w != nil || err != nil {
+	if w, err := openSite(t.Context(), siteOptions{cfg: &config.Config{}, channels: map[string]channels.Channel{"net": &gatewaytest.Channel{}}, log: zap.NewNop()}); w != nil || err != nil {
 		t.Errorf("without one, openSite returned %v, %v", w, err)
 	}
 }

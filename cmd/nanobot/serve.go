@@ -25,6 +25,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/peersocket"
+	"nanobot/internal/words"
 	"nanobot/terminal/process"
 )
 
@@ -100,7 +101,8 @@ func (d daemon) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, closeStore(db)) }()
 	defer announceSocket(d.cfg.Gateway.StateDir, socket, d.log)()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
-	page, err := openSite(ctx, d.cfg, open, db, d.log)
+	catalogue := words.New(settings.Words)
+	page, err := openSite(ctx, siteOptions{d.cfg, open, db, catalogue, d.log})
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer auditLog.Close()
-	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write}
+	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Words: catalogue, Log: d.log, Audit: auditLog.Write}
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}

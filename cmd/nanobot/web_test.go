@@ -422,7 +422,7 @@ func TestHandlersForOperatorsRefuseOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s, err := openSite(t.Context(), cfg, nil, db, zap.NewNop())
+	s, err := openSite(t.Context(), siteOptions{cfg: cfg, records: db, log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,4 +462,39 @@ func TestHandlersForOperatorsRefuseOthers(t *testing.T) {
 			t.Errorf("%q is answered %d", role, got)
 		}
 	}
+}
+
+func TestTheDaemonsPagesAreInThePersonsLanguageAndWords(t *testing.T) {
+	b := newWebBot(t)
+	person := b.signIn()
+	get := func(c *http.Client, accept string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.listen+"/", nil)
+		must(t, err)
+		req.Header.Set("Accept", accept)
+		req.Header.Set("Accept-Language", "de")
+		resp, err := c.Do(req)
+		must(t, err)
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		must(t, err)
+		return string(body)
+	}
+	expect := func(signOut, signedOut string) {
+		t.Helper()
+		if page := get(&person.Client, "text/html"); !strings.Contains(page, ">"+signOut+"<") {
+			t.Errorf("no %q on the page: %s", signOut, page)
+		}
+		if page := get(&http.Client{}, "text/html"); !strings.Contains(page, "<h1>"+signedOut+"</h1>") {
+			t.Errorf("no %q on the page for strangers: %s", signedOut, page)
+		}
+	}
+	expect("Abmelden", "Du bist abgemeldet")
+	cfg, err := os.ReadFile(b.cfg)
+	must(t, err)
+	own := strings.Replace(string(cfg), `"gateway": {`, `"gateway": {"language": "en", "words": {"pageSignOut": "Leave"}, `, 1)
+	must(t, os.WriteFile(b.cfg, []byte(own), 0o600))
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("reloaded")
+	expect("Leave", "You are signed out")
 }

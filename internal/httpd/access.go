@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"nanobot/internal/words"
 )
 
 // Role is the set of permissions of a user.
@@ -52,6 +54,8 @@ type Options struct {
 	Token string
 	// Attempts counts wrong credentials; nil means a counter of this Access that logs nothing.
 	Attempts *Attempts
+	// Words has the texts of the pages and refusals; nil means English.
+	Words *words.Catalogue
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -64,22 +68,24 @@ type Access struct {
 	sessions *sessions
 	links    Links
 	attempts *Attempts
+	words    *words.Catalogue
 	now      func() time.Time
 	// offerLink is set by OfferLinks.
-	offerLink atomic.Pointer[func(ctx context.Context) string]
+	offerLink atomic.Pointer[func(ctx context.Context) words.Key]
 }
 
-// OfferLinks sets a function that is called for a browser without a session, and returns where the
-// person finds a link. Without it the person is sent to the bot's operator.
-func (a *Access) OfferLinks(f func(ctx context.Context) string) { a.offerLink.Store(&f) }
+// OfferLinks sets a function that is called for a browser without a session, and returns the text
+// that tells where the person finds a link, or "" if there is none. Without it the person is sent
+// to the bot's operator.
+func (a *Access) OfferLinks(f func(ctx context.Context) words.Key) { a.offerLink.Store(&f) }
 
-// whereToFindLink returns where the person of a request finds a link; otherwise if nothing offers
-// links.
-func (a *Access) whereToFindLink(r *http.Request, otherwise string) string {
+// offeredLink returns the text that tells where the person of a request finds a link; "" if nothing
+// offers links.
+func (a *Access) offeredLink(r *http.Request) words.Key {
 	if f := a.offerLink.Load(); f != nil {
 		return (*f)(r.Context())
 	}
-	return otherwise
+	return ""
 }
 
 // NewAccess returns an Access. It makes the key of the cookies if the records have none.
@@ -97,12 +103,9 @@ func NewAccess(ctx context.Context, o Options) (*Access, error) {
 	_ = removeExpired(ctx, o.Records, o.Now()) // repeated at the next start; a full disk must not prevent this one
 	return &Access{
 		token: sha256.Sum256([]byte(o.Token)), hasToken: o.Token != "",
-		cookies: newCookies(key), sessions: newSessions(o.Records), links: Links{o.Records, o.Now}, attempts: o.Attempts, now: o.Now,
+		cookies: newCookies(key), sessions: newSessions(o.Records), links: Links{o.Records, o.Now}, attempts: o.Attempts, words: o.Words, now: o.Now,
 	}, nil
 }
-
-// SignedOut is the message to a browser whose session has expired or was ended.
-const SignedOut = "You are signed out. Ask the bot's operator for a new link."
 
 type identityKey struct{}
 
@@ -121,26 +124,18 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 			return
 		}
 		id, ok, wrong, err := a.identify(r, token, byToken)
+		texts := wordsFor(a.words, r)
 		switch {
 		case err != nil: // the session may still be valid, so the answer is not 401
-			writeRefusal(w, r, http.StatusServiceUnavailable, "Your sign-in could not be checked. Try again in a moment.")
+			writeRefusal(w, r, texts, refusal{status: http.StatusServiceUnavailable, text: texts.Text(words.SignInUnchecked)})
 		case !ok && wrong && a.attempts.Wrong(w, r):
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			why := "You need a link to sign in. The bot's operator makes one with: " + linkCommand
-			switch {
-			case byToken:
-				why = "This token is wrong. Scripts use the http.token of the config."
-			case a.cookies.hasSigned(r):
-				why = a.whereToFindLink(r, SignedOut)
-			default:
-				why = a.whereToFindLink(r, why)
-			}
-			writeRefusal(w, r, http.StatusUnauthorized, why)
+			writeRefusal(w, r, texts, a.unauthorized(r, texts, byToken))
 		case !id.Role.includes(role):
-			writeRefusal(w, r, http.StatusForbidden, "Only operators may do this.")
+			writeRefusal(w, r, texts, refusal{status: http.StatusForbidden, text: texts.Text(words.RefusedOperators)})
 		case !byToken && !isSafeMethod(r.Method) && cmp.Or(r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")) == "":
-			writeRefusal(w, r, http.StatusForbidden, "A request without an Origin header needs the token.")
+			writeRefusal(w, r, texts, refusal{status: http.StatusForbidden, text: "A request without an Origin header needs the token."})
 		default:
 			ctx := context.WithValue(r.Context(), identityKey{}, id)
 			if id.session != "" { // a stream must not outlive its session
@@ -153,6 +148,21 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(ctx))
 		}
 	})
+}
+
+// unauthorized returns the answer to a request without a valid credential.
+func (a *Access) unauthorized(r *http.Request, texts words.Words, byToken bool) refusal {
+	if byToken {
+		return refusal{http.StatusUnauthorized, "wrong_token", "This token is wrong. Scripts use the http.token of the config."}
+	}
+	if offered := a.offeredLink(r); offered != "" {
+		return refusal{http.StatusUnauthorized, "link_offered", texts.Text(offered)}
+	}
+	if a.cookies.hasSigned(r) {
+		text := texts.Text(words.PageSignedOut) + ". " + texts.Text(words.SignInAskForLink)
+		return refusal{http.StatusUnauthorized, "signed_out", text}
+	}
+	return refusal{http.StatusUnauthorized, "link_needed", texts.Text(words.SignInNeedsLink, linkCommand)}
 }
 
 // bearerToken returns the token of a request. Other schemes are ignored: they are meant for a proxy

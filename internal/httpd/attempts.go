@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"net/netip"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"nanobot/internal/words"
 )
 
 const (
@@ -35,6 +36,7 @@ type Attempts struct {
 	proxies []netip.Prefix
 	log     *zap.Logger
 	now     func() time.Time
+	words   *words.Catalogue // of the answers; nil means English
 
 	mu      sync.Mutex
 	clients map[netip.Prefix]*attempts
@@ -57,6 +59,10 @@ func NewAttempts(proxies []netip.Prefix, now func() time.Time, log *zap.Logger) 
 	}
 	return &Attempts{proxies: proxies, log: log, now: now, clients: map[netip.Prefix]*attempts{}}
 }
+
+// SetWords sets the catalogue of the answers, which are English without it. It is called before the
+// first request.
+func (a *Attempts) SetWords(c *words.Catalogue) { a.words = c }
 
 // client identifies the sender of a request by its address.
 type client struct {
@@ -146,7 +152,7 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 	}
 	a.mu.Unlock()
 	if blocked {
-		refuseTooMany(w, r, wait)
+		a.refuseTooMany(w, r, wait)
 	}
 	return blocked
 }
@@ -156,7 +162,7 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 func (a *Attempts) Wrong(w http.ResponseWriter, r *http.Request) bool {
 	wait, over := a.count(a.clientOf(r))
 	if over {
-		refuseTooMany(w, r, wait)
+		a.refuseTooMany(w, r, wait)
 	}
 	return over
 }
@@ -311,15 +317,9 @@ func (w *limitedWriter) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *limitedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func refuseTooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+func (a *Attempts) refuseTooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	seconds := max(1, int(math.Ceil(wait.Seconds())))
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	writeRefusal(w, r, http.StatusTooManyRequests, fmt.Sprintf("Too many wrong attempts. Try again in %s.", plural(seconds, "second")))
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return strconv.Itoa(n) + " " + word + "s"
+	texts := wordsFor(a.words, r)
+	writeRefusal(w, r, texts, refusal{status: http.StatusTooManyRequests, text: texts.Text(words.SignInTooMany, seconds)})
 }

@@ -19,6 +19,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/words"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,12 +33,13 @@ type fixture struct {
 	url   string
 	dir   string
 	store *sqlite.Store
+	words *words.Catalogue
 	now   time.Time
 }
 
 func newFixture(t *testing.T, hosts ...string) *fixture {
 	t.Helper()
-	r := &fixture{t: t, dir: t.TempDir(), now: time.Now()}
+	r := &fixture{t: t, dir: t.TempDir(), now: time.Now(), words: words.New(words.Settings{})}
 	r.store = openStore(t, r.dir, sqlite.Options{})
 	r.startServer(hosts...)
 	return r
@@ -70,7 +72,9 @@ func (r *fixture) records(prefix string) map[string]string {
 
 func (r *fixture) startServer(hosts ...string) {
 	r.t.Helper()
-	access, err := httpd.NewAccess(r.t.Context(), httpd.Options{Records: r.store, Token: token, Now: func() time.Time { return r.now }})
+	attempts := httpd.NewAttempts(nil, func() time.Time { return r.now }, zap.NewNop())
+	attempts.SetWords(r.words)
+	access, err := httpd.NewAccess(r.t.Context(), httpd.Options{Records: r.store, Token: token, Attempts: attempts, Words: r.words, Now: func() time.Time { return r.now }})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -93,7 +97,9 @@ func (r *fixture) startServer(hosts ...string) {
 	mux.Handle("/operator", access.Require(httpd.Operator, whoami))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- server.Run(ctx, httpd.Guard{Listen: server.Addr().String(), Hosts: hosts}.Wrap(mux)) }()
+	go func() {
+		done <- server.Run(ctx, httpd.Guard{Listen: server.Addr().String(), Hosts: hosts, Words: r.words}.Wrap(mux))
+	}()
 	r.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -95,7 +95,7 @@ func TestASingleBrowserIsSignedOut(t *testing.T) {
 	}
 	for range 2 {
 		for accept, want := range map[string]string{
-			"text/html": "<h1>You are signed out</h1><p>Ask the bot&#39;s operator for a new link.</p>", "*/*": `{"error":"You are signed out. Ask the bot's operator for a new link."}`,
+			"text/html": "<h1>You are signed out</h1><p>Ask the bot&#39;s operator for a new link.</p>", "*/*": `{"error":"You are signed out. Ask the bot's operator for a new link.","code":"signed_out"}`,
 		} {
 			if resp, body := here.request("GET", r.url, header{"Accept": accept}); resp.status != 401 || !strings.Contains(body, want) {
 				t.Errorf("the browser is answered %d %q", resp.status, body)

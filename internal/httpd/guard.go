@@ -1,12 +1,14 @@
 package httpd
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+
+	"nanobot/internal/words"
 )
 
 // Guard protects against attacks through a user's browser: a foreign domain name that resolves to
@@ -17,6 +19,8 @@ type Guard struct {
 	// server.
 	Listen string
 	Hosts  []string
+	// Words has the texts of refusals; nil means English.
+	Words *words.Catalogue
 }
 
 // contentPolicy lets a page load only resources of this server.
@@ -36,11 +40,13 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
 		if !isOurHost(r, hosts) {
-			writeRefusal(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("This server is not known as %q. If it should be, add that name to http.hosts in the config.", r.Host))
+			texts := wordsFor(g.Words, r)
+			writeRefusal(w, r, texts, refusal{status: http.StatusMisdirectedRequest, text: texts.Text(words.RefusedHost, strconv.Quote(r.Host))})
 			return
 		}
 		if err := crossOrigin.Check(r); err != nil {
-			writeRefusal(w, r, http.StatusForbidden, "This request came from another site's page.")
+			texts := wordsFor(g.Words, r)
+			writeRefusal(w, r, texts, refusal{status: http.StatusForbidden, text: texts.Text(words.RefusedOtherSite)})
 			return
 		}
 		next.ServeHTTP(w, r)

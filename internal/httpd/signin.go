@@ -4,15 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed" // the style sheet
-	"encoding/json"
 	"errors"
-	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"strings"
 
 	"go.uber.org/zap"
+
+	"nanobot/internal/words"
 )
 
 // EnterPath is the path of one-time links, followed by the code.
@@ -43,13 +43,14 @@ func (a *Access) serveLinkPage(w http.ResponseWriter, r *http.Request) {
 	if errors.Is(err, errTooManyAttempts) {
 		return
 	}
-	p := page{Title: "nanobot", Enter: "Open the chat"}
+	texts := wordsFor(a.words, r)
+	p := page{Title: "nanobot", Enter: texts.Text(words.SignInOpen)}
 	site := r.Header.Get("Sec-Fetch-Site")
 	p.Auto = err != nil || !ok || id.Role == Operator || site == "none" || site == "same-origin"
 	if !p.Auto {
-		p.Text = "This link is for " + id.User + "."
+		p.Text = texts.Text(words.SignInLinkFor, id.User)
 	}
-	writePage(w, http.StatusOK, p)
+	writePage(w, http.StatusOK, texts, p)
 }
 
 var errTooManyAttempts = errors.New("too many wrong attempts")
@@ -73,7 +74,7 @@ func (a *Access) checkLink(w http.ResponseWriter, r *http.Request) (Identity, bo
 }
 
 func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger) {
-	code := r.PathValue("code")
+	code, texts := r.PathValue("code"), wordsFor(a.words, r)
 	current, signedIn, _ := a.identifyBrowser(r)
 	id, ok, err := a.checkLink(w, r)
 	if errors.Is(err, errTooManyAttempts) {
@@ -85,8 +86,10 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<10)
 	if ok && signedIn && current.User != id.User && r.PostFormValue("as") != id.User {
-		text := fmt.Sprintf("You are signed in as %s (%s). This link is for %s (%s).", current.User, current.Role, id.User, id.Role)
-		writePage(w, http.StatusConflict, page{Title: "nanobot", Text: text, Enter: "Switch to " + id.User, As: id.User, Stay: "Stay signed in as " + current.User})
+		writePage(w, http.StatusConflict, texts, page{
+			Title: "nanobot", Text: texts.Text(words.SignInOther, current.User, roleName(texts, current.Role), id.User, roleName(texts, id.Role)),
+			Enter: texts.Text(words.SignInSwitch, id.User), As: id.User, Stay: texts.Text(words.SignInStay, current.User),
+		})
 		return
 	}
 	if ok {
@@ -95,10 +98,13 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 	switch {
 	case err != nil:
 		log.Error("sign-in by link failed", zap.Error(err))
-		writeRefusal(w, r, http.StatusServiceUnavailable, "Signing in did not work. The bot's log has the reason.")
+		writeRefusal(w, r, texts, refusal{status: http.StatusServiceUnavailable, text: texts.Text(words.SignInFailed)})
 	case !ok:
-		where := a.whereToFindLink(r, "The bot's operator makes a new one with: "+linkCommand)
-		writeRefusal(w, r, http.StatusNotFound, "This link was used already or has expired. "+where)
+		where := texts.Text(words.SignInNewLink, linkCommand)
+		if offered := a.offeredLink(r); offered != "" {
+			where = texts.Text(offered)
+		}
+		writeRefusal(w, r, texts, refusal{status: http.StatusNotFound, text: texts.Text(words.SignInLinkSpent) + " " + where})
 	default:
 		a.cookies.write(w, r, id)
 		log.Info("signed in by a link", zap.String("user", id.User), zap.String("role", string(id.Role)))
@@ -129,7 +135,8 @@ func (a *Access) signOut(w http.ResponseWriter, r *http.Request, log *zap.Logger
 		a.cookies.clear(w, r)
 		if err := a.sessions.end(r.Context(), id, a.now()); err != nil {
 			log.Error("sign-out not stored, it lasts until the next start", zap.String("user", id.User), zap.Error(err))
-			writeRefusal(w, r, http.StatusServiceUnavailable, "You are signed out, but only until the bot restarts. The bot's log has the reason.")
+			texts := wordsFor(a.words, r)
+			writeRefusal(w, r, texts, refusal{status: http.StatusServiceUnavailable, text: texts.Text(words.SignOutNotStored)})
 			return
 		}
 	}
@@ -150,7 +157,7 @@ const linkCommand = "nanobot link"
 
 // html renders the page. It does not use html/template: reflection keeps the linker from removing
 // unused methods, a fifth of the binary.
-func (p page) html() string {
+func (p page) html(language words.Language) string {
 	title := html.EscapeString(p.Title)
 	body := ""
 	if text, found := strings.CutSuffix(p.Text, linkCommand); found {
@@ -172,7 +179,7 @@ func (p page) html() string {
 		body += `<p><a href="/">` + html.EscapeString(p.Stay) + `</a></p>`
 	}
 	return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<html lang="` + string(language) + `"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
 <title>` + title + `</title><link rel="stylesheet" href="` + stylePath + `">
 <header><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M9 9h14a3 3 0 0 1 3 3v7a3 3 0 0 1-3 3h-7l-5 4v-4H9a3 3 0 0 1-3-3v-7a3 3 0 0 1 3-3z"/><circle cx="12.5" cy="15.5" r="1.8"/><circle cx="19.5" cy="15.5" r="1.8"/></svg>nanobot</header>
 <main><h1>` + title + `</h1>` + body + `
@@ -188,40 +195,12 @@ const stylePath = EnterPath + "style.css"
 //go:embed style.css
 var style string
 
-func writePage(w http.ResponseWriter, status int, p page) {
+func writePage(w http.ResponseWriter, status int, texts words.Words, p page) {
 	if p.Enter != "" { // with no-referrer the browser would send the form without an Origin
 		w.Header().Set("Referrer-Policy", "same-origin")
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, p.html())
-}
-
-// refusalTitle returns the title of the page of a refusal.
-func refusalTitle(status int) string {
-	switch status {
-	case http.StatusUnauthorized:
-		return "You are signed out"
-	case http.StatusNotFound:
-		return "This link does not work"
-	case http.StatusTooManyRequests:
-		return "Please wait"
-	case http.StatusServiceUnavailable:
-		return "That did not work"
-	}
-	return "You cannot do this"
-}
-
-// writeRefusal answers with the reason of a refusal: a page for people, JSON for programs.
-func writeRefusal(w http.ResponseWriter, r *http.Request, status int, why string) {
-	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		title := refusalTitle(status)
-		writePage(w, status, page{Title: title, Text: strings.TrimPrefix(why, title+". ")})
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": why})
+	_, _ = io.WriteString(w, p.html(texts.Language()))
 }

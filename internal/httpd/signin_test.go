@@ -1,11 +1,15 @@
 package httpd_test
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"nanobot/internal/httpd"
+	"nanobot/internal/words"
 )
 
 // confirm presses the button of the page that asks whether to switch the user.
@@ -90,5 +94,48 @@ func TestAnotherSiteCannotSignAVisitorIn(t *testing.T) {
 	b.signIn(used)
 	if _, body := b.request("GET", used, header{"Sec-Fetch-Site": "cross-site"}); !strings.Contains(body, "enter.js") {
 		t.Errorf("who comes back by the link sees %q", body)
+	}
+}
+
+func TestPagesForSigningInAreInTheLanguageOfTheBrowser(t *testing.T) {
+	r := newFixture(t)
+	b, other := newBrowser(t), newBrowser(t)
+	ask := func(b *browser, method, address string, more header) string {
+		t.Helper()
+		h := header{"Accept": "text/html", "Accept-Language": "de-AT,de;q=0.9,en;q=0.8", "X-Forwarded-For": "203.0.113.7"}
+		maps.Copy(h, more)
+		_, body := b.request(method, address, h)
+		return body
+	}
+	origin := header{"Origin": r.url}
+	spent := r.link("ann", httpd.Chat)
+	other.signIn(r.link("bob", httpd.Operator))
+	operators := newBrowser(t)
+	operators.signIn(r.link("ann", httpd.Chat))
+	for want, body := range map[string]string{
+		"<h1>Du bist abgemeldet</h1><p>Zum Anmelden brauchst du einen Link. Der Betreiber des Bots erstellt einen mit: </p><pre>nanobot link</pre>": ask(b, "GET", r.url, nil),
+		"<p>Dieser Link ist für ann.</p><form method=\"post\"><button>Chat öffnen</button></form>":                                                  ask(b, "GET", spent, nil),
+		"<p>Du bist als bob (Betreiber) angemeldet. Dieser Link ist für ann (Chat).</p>":                                                            ask(other, "POST", spent, origin),
+		"<h1>Dieser Link funktioniert nicht</h1><p>Dieser Link wurde schon benutzt oder ist abgelaufen. Der Betreiber":                              ask(b, "POST", r.url+httpd.EnterPath+"x", origin),
+		"<h1>Das geht nicht</h1><p>Diese Anfrage kam von der Seite einer anderen Website.</p>":                                                      ask(b, "POST", spent, header{"Origin": "http://evil.example"}),
+		"<p>Dieser Server ist nicht als &#34;evil.example&#34; bekannt.":                                                                            ask(b, "GET", r.url, header{"Host": "evil.example"}),
+		"<p>Das dürfen nur Betreiber.</p>": ask(operators, "GET", r.url+"/operator", nil),
+	} {
+		if !strings.Contains(body, want) || !strings.Contains(body, `<html lang="de">`) {
+			t.Errorf("want %q in %s", want, body)
+		}
+	}
+	for range 20 {
+		ask(b, "POST", r.url+httpd.EnterPath+"x", origin)
+	}
+	if got := ask(b, "GET", spent, nil); !strings.Contains(got, "<h1>Bitte warten</h1><p>Zu viele falsche Versuche. Versuche es in 60 Sekunden wieder.</p>") {
+		t.Errorf("after too many attempts the page is %s", got)
+	}
+	r.words.Reload(words.Settings{Language: "en", Overrides: map[string]string{"titlePleaseWait": "Slowly", "pageSignedOut": "Gone"}})
+	if got := ask(b, "GET", spent, nil); !strings.Contains(got, "<h1>Slowly</h1><p>Too many") || !strings.Contains(got, `<html lang="en">`) {
+		t.Errorf("with the operator's words the page is %s", got)
+	}
+	if got := ask(b, "GET", r.url, header{"Cookie": r.cookie(fmt.Sprintf("chat.ann.%d.OLD", r.now.Add(-time.Hour).Unix()))}); !strings.Contains(got, "<h1>Gone</h1><p>Ask the bot&#39;s operator") {
+		t.Errorf("the page for a signed-out browser is %s", got)
 	}
 }

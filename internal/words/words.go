@@ -115,6 +115,9 @@ func (w Words) Text(k Key, values ...any) string {
 	return fill(w.template(k, t), placeholders(t.en), values)
 }
 
+// Template returns a text with its placeholders, for a program that fills them itself.
+func (w Words) Template(k Key) string { return w.template(k, texts[k]) }
+
 // template returns the text with its placeholders.
 func (w Words) template(k Key, t translations) string {
 	if len(w.overrides) > 0 {

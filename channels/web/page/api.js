@@ -1,28 +1,30 @@
 // The HTTP API, and the event stream, which reconnects.
+import { text } from './text.js';
 
 // HTTPError is an error status, or no response (status 0).
 export class HTTPError extends Error {
-	constructor(status, text) {
-		let why = status ? 'the server answered ' + status : 'no connection';
+	constructor(status, body) {
+		let why = status ? text('pageServerAnswered', { status }) : text('pageNoConnection'), code;
 		try {
-			why = JSON.parse(text).error || why;
+			({ error: why = why, code } = JSON.parse(body));
 		} catch { /* not JSON */ }
 		super(why.replace(/\.$/, ''));
 		this.status = status;
+		this.code = code;
 		this.retryable = !status || status === 401 || status === 429 || status >= 500;
 	}
 }
 
 async function request(path, options) {
-	let r, text;
+	let r, body;
 	try {
 		r = await fetch(path, options);
-		text = await r.text();
+		body = await r.text();
 	} catch {
 		throw new HTTPError(0);
 	}
-	if (!r.ok) throw new HTTPError(r.status, text);
-	return JSON.parse(text || 'null');
+	if (!r.ok) throw new HTTPError(r.status, body);
+	return JSON.parse(body || 'null');
 }
 
 export const get = (path) => request(path, { cache: 'no-store' });

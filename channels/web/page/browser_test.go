@@ -71,12 +71,32 @@ type tab struct {
 
 func open(t *testing.T, url string) *tab {
 	t.Helper()
+	p := openBlank(t)
+	p.do(chromedp.Navigate(url))
+	return p
+}
+
+// openGerman opens a page in a browser of a German.
+func openGerman(t *testing.T, url string) *tab {
+	t.Helper()
+	p := openBlank(t)
+	agent := emulation.SetUserAgentOverrideParams{UserAgent: eval[string](p, "navigator.userAgent"), AcceptLanguage: "de-AT,de,en"}
+	must(p, agent, func(ctx context.Context, v emulation.SetUserAgentOverrideParams) error {
+		_, err := chromedp.Call(ctx, emulation.SetUserAgentOverride, v)
+		return err
+	})
+	p.do(chromedp.Navigate(url))
+	return p
+}
+
+func openBlank(t *testing.T) *tab {
+	t.Helper()
 	if browser.why != "" {
 		t.Skip(browser.why)
 	}
 	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	return begin(ctx, t, url)
+	return begin(ctx, t)
 }
 
 // another is one more tab of the same person.
@@ -84,10 +104,12 @@ func (p *tab) another(url string) *tab {
 	p.t.Helper()
 	ctx, cancel := chromedp.NewContext(p.ctx)
 	p.t.Cleanup(cancel)
-	return begin(ctx, p.t, url)
+	other := begin(ctx, p.t)
+	other.do(chromedp.Navigate(url))
+	return other
 }
 
-func begin(ctx context.Context, t *testing.T, url string) *tab {
+func begin(ctx context.Context, t *testing.T) *tab {
 	t.Helper()
 	p := &tab{t: t, ctx: ctx}
 	t.Cleanup(func() {
@@ -114,7 +136,6 @@ func begin(ctx context.Context, t *testing.T, url string) *tab {
 	})
 	p.size(1280, 800)
 	p.media("light")
-	p.do(chromedp.Navigate(url))
 	return p
 }
 

@@ -4,6 +4,7 @@ import { get, history, press } from './api.js';
 import { body, buttons, isClosed, isQuestion, messageView, result, sending } from './message.js';
 import { composer } from './composer.js';
 import { outbox, random } from './outbox.js';
+import { text } from './text.js';
 
 // chatView calls onOpen(chat) when it shows a chat, and onError(error).
 export function chatView(onOpen, onError) {
@@ -18,8 +19,8 @@ export function chatView(onOpen, onError) {
 	const links = new Map(); // chat → its entry in the list
 	const scroll = $('scroll');
 
-	const input = composer((text, files) => {
-		out.add(current, text, files);
+	const input = composer((typed, files) => {
+		out.add(current, typed, files);
 		toEnd();
 	}, () => {
 		const e = [...$('log').querySelectorAll('.mine')].at(-1);
@@ -40,9 +41,9 @@ export function chatView(onOpen, onError) {
 		if (!e) return;
 		e.item = item;
 		const stuck = item.state === 'waiting' || item.state === 'failed';
-		const words = { waiting: `Not sent yet: ${item.why}. Will retry.`, failed: 'Not sent: ' + item.why, gone: 'Sent' }[item.state] || 'Sending… ' + item.why;
+		const words = { waiting: text('pageRetries', { reason: item.why }), failed: text('pageNotSent', { reason: item.why }), gone: text('pageSent') }[item.state] || text('pageSending') + ' ' + item.why;
 		e.classList.toggle('stuck', stuck);
-		update(e.lastChild, words, () => [words, stuck && button('soft', () => out.retry(item), 'Try again'), stuck && button('soft', () => out.drop(item.id), 'Discard')]);
+		update(e.lastChild, words, () => [words, stuck && button('soft', () => out.retry(item), text('pageTryAgain')), stuck && button('soft', () => out.drop(item.id), text('pageDiscard'))]);
 	}
 
 	function dropUnsent(id) {
@@ -68,7 +69,7 @@ export function chatView(onOpen, onError) {
 		if (b) press(current, p.id, b.data).catch(onError);
 		else if (isTyping(current)) out.add(current, '/stop', []);
 		else return;
-		announce('Stopping');
+		announce(text('pageStopping'));
 	}
 
 	const isTyping = (chat) => typing.get(chat) > Date.now();
@@ -160,7 +161,7 @@ export function chatView(onOpen, onError) {
 		$('live').hidden = !p && !isTyping(current);
 		$('live').classList.toggle('asks', asks(current));
 		const screen = () => $('now').querySelector('.screen'), x = screen()?.scrollLeft;
-		update($('now'), [p?.html], () => [(p && body(p)) || 'Working…']);
+		update($('now'), [p?.html], () => [(p && body(p)) || text('working')]);
 		if (x && screen()) screen().scrollLeft = x;
 		update($('acts'), [p?.id, p?.buttons], () => [p?.buttons?.length > 0 && buttons(p, choose)]);
 		drawWelcome();
@@ -189,11 +190,11 @@ export function chatView(onOpen, onError) {
 			if (!links.has(c.id)) links.set(c.id, h('li', h('a', { href: '#/c/' + c.id })));
 			const a = links.get(c.id).firstChild;
 			a.ariaCurrent = c.here ? 'page' : null;
-			update(a, c, () => [h('span.name', c.title || 'Untitled'), c.busy && !c.asks && h('span.spinner', unseen('working')),
-				c.news && h('span.dot', unseen('new messages')), h('small', c.asks && h('b.waiting', 'Asks you · '), moment(c.updated))]);
+			update(a, c, () => [h('span.name', c.title || text('pageUntitled')), c.busy && !c.asks && h('span.spinner', unseen(text('working'))),
+				c.news && h('span.dot', unseen(text('pageNewMessages'))), h('small', c.asks && h('b.waiting', text('pageAsksYou') + ' · '), moment(c.updated))]);
 			return a.parentNode;
 		}));
-		$('title').textContent = entries.find((c) => c.here)?.title || 'New chat';
+		$('title').textContent = entries.find((c) => c.here)?.title || text('pageNewChat');
 		document.title = (unread.size ? `(${unread.size}) ` : '') + 'nanobot';
 	}
 
@@ -281,7 +282,7 @@ export function chatView(onOpen, onError) {
 				}
 				if (m.from === 'bot') {
 					unread.add(m.chat);
-					if (here) announce([m.text || 'Files', ...(m.buttons || []).map((b) => b.label), isQuestion(m) && 'Waiting for your answer'].filter(Boolean).join(', '));
+					if (here) announce([m.text || text('pageFiles'), ...(m.buttons || []).map((b) => b.label), isQuestion(m) && text('pageAwaitsAnswer')].filter(Boolean).join(', '));
 				}
 				if (c) c.updated = m.time;
 				else loadChats();
@@ -299,7 +300,7 @@ export function chatView(onOpen, onError) {
 				if (p.chat === current) drawLive();
 				if (!first) return;
 				drawList();
-				if (p.chat === current) announce('Working. ' + (p.text || ''));
+				if (p.chat === current) announce(text('working') + ' ' + (p.text || ''));
 			},
 			gone(p) {
 				drafts.get(p.id)?.e.remove();

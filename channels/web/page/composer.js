@@ -1,19 +1,20 @@
 // The form for a message: text and files.
 import { $, persist, announce } from './dom.js';
 import { preview } from './media.js';
+import { text } from './text.js';
 
 // composer calls submit(text, files), and recall() for the text of the last message. It persists a
 // draft for each chat.
 export function composer(submit, recall) {
-	const text = $('text'), form = $('composer');
+	const box = $('text'), form = $('composer');
 	let files = [], draft = '';
 	const attached = new Map(); // draft → its files
 
 	function fit() {
-		text.style.height = 'auto';
-		text.style.height = text.scrollHeight + 'px';
-		$('send').disabled = !text.value.trim() && !files.length;
-		persist(draft, text.value);
+		box.style.height = 'auto';
+		box.style.height = box.scrollHeight + 'px';
+		$('send').disabled = !box.value.trim() && !files.length;
+		persist(draft, box.value);
 	}
 
 	function choose(now) {
@@ -21,41 +22,41 @@ export function composer(submit, recall) {
 		attached.set(draft, files);
 		$('chosen').hidden = !files.length;
 		$('chosen').replaceChildren(...files.map((f) => preview(f, () => {
-			announce('Removed ' + f.name);
+			announce(text('pageRemoved', { file: f.name }));
 			choose(files.filter((x) => x !== f));
-			text.focus();
+			box.focus();
 		})));
 		fit();
 	}
 
 	function attach(more) {
 		if (!more.length) return;
-		announce('Attached ' + more.map((f) => f.name).join(', '));
+		announce(text('pageAttached', { files: more.map((f) => f.name).join(', ') }));
 		choose(files.concat(more));
-		text.focus();
+		box.focus();
 	}
 
 	form.onsubmit = (e) => {
 		e.preventDefault();
-		const words = text.value.trim(), along = files;
+		const words = box.value.trim(), along = files;
 		if (!words && !along.length) return;
-		text.value = '';
+		box.value = '';
 		choose([]);
 		submit(words, along);
-		text.focus();
+		box.focus();
 	};
-	text.oninput = fit;
-	text.onkeydown = (e) => {
-		if (e.key === 'ArrowUp' && !text.value) {
+	box.oninput = fit;
+	box.onkeydown = (e) => {
+		if (e.key === 'ArrowUp' && !box.value) {
 			e.preventDefault();
-			text.value = recall();
+			box.value = recall();
 			fit();
 		}
 		if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
 		e.preventDefault();
 		form.requestSubmit();
 	};
-	text.onpaste = (e) => {
+	box.onpaste = (e) => {
 		if (!e.clipboardData.files.length) return;
 		e.preventDefault();
 		attach([...e.clipboardData.files]);
@@ -81,11 +82,11 @@ export function composer(submit, recall) {
 
 	return {
 		open(chat) {
-			const early = draft ? '' : text.value; // typed before the chat was known
+			const early = draft ? '' : box.value; // typed before the chat was known
 			draft = 'draft:' + chat;
-			text.value = early || sessionStorage.getItem(draft) || '';
+			box.value = early || sessionStorage.getItem(draft) || '';
 			choose(attached.get(draft) || []);
 		},
-		focus: () => text.focus(),
+		focus: () => box.focus(),
 	};
 }

@@ -1,5 +1,5 @@
 // The operator's view: health, and turns as they change.
-import { $, h, setChildren, update, at, duration, moment } from './dom.js';
+import { $, h, setChildren, update, at, duration, english, moment } from './dom.js';
 import { get } from './api.js';
 import { plotQueue, span, plotDurations } from './plot.js';
 import { turnView } from './turn.js';
@@ -81,7 +81,7 @@ export function consoleView(health, onError) {
 		update($('tiles'), tiles, () => tiles.map(([k, n], i) => h(n > 0 && i > 1 ? 'div.problem' : 'div', h('dt', k), h('dd', n))));
 		const parts = [...Object.entries(health.channels), ['store', { ok: !health.store, error: health.store }]];
 		update($('channels'), parts, () => parts.map(([name, c]) => h('li.badge ' + (c.ok ? 'good' : 'bad'), h('b', name),
-			c.ok ? ' works' : ` is down: ${c.error}${c.since ? ', since ' + moment(c.since) : ''}`)));
+			c.ok ? ' works' : ` is down: ${c.error}${c.since ? ', since ' + moment(c.since, english) : ''}`)));
 		$('undelivered').hidden = !undelivered.length;
 		update($('undelivered').lastChild, undelivered, () => undelivered.map((p) => h('li', badge(p.state), p.turn ? h('a', { href: '#/console/' + p.turn }, p.text || 'Files') : p.text || 'Files',
 			h('small', `${names.get(p.chat) || p.chat} · ${p.tries} ${p.tries === 1 ? 'try' : 'tries'}${p.error ? ' · ' + p.error : ''}`))));
@@ -90,7 +90,7 @@ export function consoleView(health, onError) {
 	function row(t) {
 		let e = rows.get(t.id);
 		if (!e) {
-			e = h('tr', h('td', h('a', { href: '#/console/' + t.id }, t.text || 'Files')), h('td', { title: t.chat }, chatName(t)), h('td'), h('td', moment(t.received)), h('td'));
+			e = h('tr', h('td', h('a', { href: '#/console/' + t.id }, t.text || 'Files')), h('td', { title: t.chat }, chatName(t)), h('td'), h('td', moment(t.received, english)), h('td'));
 			rows.set(t.id, e);
 		}
 		update(e.children[2], outcome(t), () => [badge(outcome(t))]);

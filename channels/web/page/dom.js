@@ -55,14 +55,26 @@ export function duration(ms) {
 	return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
 }
 
-export const at = (t) => (t ? new Date(t).getTime() : 0);
-export const clock = (t) => new Date(t).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+// locale returns the person's variant of a language, such as en-GB of en.
+const locale = (language) => navigator.languages.find((l) => l.split('-')[0] === language) || language;
+const here = locale(document.documentElement.lang);
+// english is the locale of the console, which has not been translated.
+export const english = locale('en');
 
-export function day(t) {
-	const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(t).setHours(0, 0, 0, 0)) / 864e5);
-	return ['Today', 'Yesterday'][days] || new Date(t).toLocaleDateString([], { weekday: 'short', day: 'numeric', month: 'short' });
+export const at = (t) => (t ? new Date(t).getTime() : 0);
+export const clock = (t, l = here) => new Date(t).toLocaleTimeString(l, { hour: '2-digit', minute: '2-digit' });
+const daysAgo = (t) => Math.round((new Date().setHours(0, 0, 0, 0) - new Date(t).setHours(0, 0, 0, 0)) / 864e5);
+
+export function day(t, l = here) {
+	const days = daysAgo(t);
+	if (days < 0 || days > 1) return new Date(t).toLocaleDateString(l, { weekday: 'short', day: 'numeric', month: 'short' });
+	const name = new Intl.RelativeTimeFormat(l, { numeric: 'auto' }).format(-days, 'day'); // today or yesterday
+	return name[0].toLocaleUpperCase(l) + name.slice(1);
 }
 
-export const moment = (t) => (day(t) === 'Today' ? '' : day(t) + ', ') + clock(t);
+export const moment = (t, l = here) => (daysAgo(t) === 0 ? '' : day(t, l) + ', ') + clock(t, l);
 
-export const bytes = (n) => (n < 1000 ? n + ' B' : n < 1e6 ? Math.round(n / 1000) + ' kB' : (n / 1e6).toFixed(1) + ' MB');
+export function bytes(n, l = here) {
+	if (n < 1e6) return n < 1000 ? n + ' B' : Math.round(n / 1000) + ' kB';
+	return (n / 1e6).toLocaleString(l, { minimumFractionDigits: 1, maximumFractionDigits: 1 }) + ' MB';
+}

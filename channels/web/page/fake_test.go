@@ -23,6 +23,7 @@ import (
 
 	"nanobot/channels/web/page"
 	"nanobot/internal/addrtest"
+	"nanobot/internal/words"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; " +
@@ -54,6 +55,7 @@ type fake struct {
 	onText  func(chat, text string, files []string)
 	user    string
 	begins  int // streams go no further back than behind this event
+	words   *words.Catalogue
 }
 
 type file struct {
@@ -94,6 +96,13 @@ func (f *fake) handler() http.Handler {
 	mux := http.NewServeMux()
 	files := http.FileServerFS(page.Files)
 	mux.Handle("GET /", files)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		document, err := page.Document(f.words.For(r.Header.Get("Accept-Language")))
+		if err != nil {
+			f.t.Error(err)
+		}
+		io.WriteString(w, document)
+	})
 	mux.HandleFunc("GET /api/chats", f.listChats)
 	mux.HandleFunc("POST /api/chats", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()

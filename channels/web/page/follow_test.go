@@ -122,12 +122,18 @@ func TestTheButtonToTheNewestMessageCoversNothing(t *testing.T) {
 
 func TestTheHeaderIsOneLineOnPhones(t *testing.T) {
 	f := newFake(t)
-	p := open(t, f.url())
-	p.awaitText("#views", "Console") // the most that the header can have
+	checkHeader(t, open(t, f.url()), "Console")
+	checkHeader(t, openGerman(t, f.url()), "Konsole")
+}
+
+// checkHeader measures the header on phones, with the most that it can have.
+func checkHeader(t *testing.T, p *tab, console string) {
+	t.Helper()
+	p.awaitText("#views", console)
 	for _, width := range []int64{320, 360, 390, 414} {
 		p.size(width, 800)
 		p.until(fmt.Sprintf("innerWidth === %d", width))
-		for _, view := range []string{"Chat", "Console"} {
+		for _, view := range []string{"Chat", console} {
 			p.run("[...document.querySelectorAll('#views a')].find(a => a.textContent === '" + view + "').click()")
 			p.until("document.querySelector('#views [aria-current]').textContent === '" + view + "'")
 			wrong := eval[[]string](p, `(() => { const bar = document.getElementById('bar'), all = [...bar.querySelectorAll('button, .brand, #views a')].filter(e => e.checkVisibility());

@@ -1,6 +1,7 @@
 // The views, and the event stream.
 import { $, icon, announce } from './dom.js';
 import { get, post, stream } from './api.js';
+import { text } from './text.js';
 import { chatView } from './chat.js';
 import { lightbox } from './media.js';
 
@@ -8,16 +9,16 @@ const chat = chatView((id) => $('chat').hidden || history.replaceState(null, '',
 let opView = null; // null for other users
 let timer, user, offline = false;
 
-// showStatus shows a text beside the title, for ms if given.
-function showStatus(text, ms) {
+// showStatus shows a status beside the title, for ms if given.
+function showStatus(status, ms) {
 	clearTimeout(timer);
-	$('line').textContent = text;
+	$('line').textContent = status;
 	if (ms) timer = setTimeout(showStatus, ms, '');
 }
 
 function onError(e) {
-	if (e.status !== 401) return offline || showStatus('That did not work: ' + e.message, 8000);
-	$('why').textContent = e.message.replace('You are signed out. ', '') + '.';
+	if (e.status !== 401) return offline || showStatus(text('pageDidNotWork', { reason: e.message }), 8000);
+	$('why').textContent = e.code === 'signed_out' ? text('signInAskForLink') : e.message + '.';
 	if (!$('login').hidden) return;
 	show('login');
 	connect(); // until the user has signed in again
@@ -26,7 +27,7 @@ function onError(e) {
 function show(name) {
 	for (const id of ['chat', 'console', 'login']) $(id).hidden = id !== name;
 	document.body.className = name;
-	for (const a of $('views').children) a.ariaCurrent = a.textContent.toLowerCase() === name ? 'page' : null;
+	for (const a of $('views').children) a.ariaCurrent = a.dataset.view === name ? 'page' : null;
 	menu(false);
 }
 
@@ -86,8 +87,8 @@ route();
 
 const connect = stream({ ...chat.on, turn: (t) => opView?.turn(t), reload: () => opView?.reload() }, chat.busy, (up) => {
 	if (up && (user ??= up.user) !== up.user) return reset(); // another user has signed in
-	showStatus(up ? '' : 'Reconnecting…');
-	if (up && offline) announce('Reconnected');
+	showStatus(up ? '' : text('pageReconnecting'));
+	if (up && offline) announce(text('pageReconnected'));
 	offline = !up;
 	if (!up) return get('api/chats').catch((e) => e.status === 401 && onError(e));
 	chat.connected(up.missed);

@@ -1,5 +1,6 @@
 // Files: in messages, enlarged, and before they are sent.
 import { $, h, button, icon, bytes } from './dom.js';
+import { text } from './text.js';
 
 const address = (m) => 'api/media/' + encodeURIComponent(m.id);
 const isPicture = (m) => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(m.type);
@@ -14,7 +15,7 @@ export function gallery(media) {
 }
 
 function thumbnail(m, i, all) {
-	const alt = (all.length > 1 ? `Picture ${i + 1} of ${all.length}: ` : 'Picture: ') + m.name;
+	const alt = (all.length > 1 ? text('pagePictureOf', { number: i + 1, count: all.length }) : text('pagePicture')) + ': ' + m.name;
 	const image = h('img', { src: address(m), alt, loading: 'lazy', width: m.width, height: m.height });
 	if (all.length === 1 && m.width) setSize(image, m, m.width);
 	return button('', () => enlarge(all, i), image);
@@ -51,7 +52,7 @@ function showPicture(i) {
 	const m = shown[index];
 	$('large').src = $('original').href = address(m);
 	$('large').alt = $('original').download = m.name;
-	$('caption').textContent = (n > 1 ? `${index + 1} of ${n} · ` : '') + m.name;
+	$('caption').textContent = (n > 1 ? text('pageNumberOfPictures', { number: index + 1, count: n }) + ' · ' : '') + m.name;
 	$('before').hidden = $('after').hidden = n < 2;
 }
 
@@ -75,5 +76,5 @@ export function preview(file, remove) {
 		image = h('img', { src, alt: '' });
 		image.onload = () => URL.revokeObjectURL(src);
 	}
-	return h('li', image, label(file), remove && button('icon', remove, { 'aria-label': 'Remove ' + file.name }, icon('close')));
+	return h('li', image, label(file), remove && button('icon', remove, { 'aria-label': text('pageRemove', { file: file.name }) }, icon('close')));
 }

@@ -1,6 +1,7 @@
 // Elements of messages.
 import { h, button, unseen, clock } from './dom.js';
 import { gallery, preview } from './media.js';
+import { text } from './text.js';
 
 // rich parses the HTML of a message, the only markup that the page accepts: the server has
 // sanitized it, and scripts in it do not run.
@@ -14,14 +15,14 @@ function rich(html) {
 		last = Math.min(last + 1, e.tagName[1] - least + 2);
 		e.replaceWith(h('h' + last, [...e.childNodes]));
 	});
-	each('input', (e) => e.setAttribute('aria-label', 'Done'));
+	each('input', (e) => e.setAttribute('aria-label', text('pageTaskDone')));
 	// CSS ignores #undefined.
 	each('.screen span', ({ style: s, dataset: d }) => ([s.color, s.background, s.width] = ['#' + d.ink, '#' + d.ground, d.cols + 'ch']));
-	each('table', (e) => wrap(e, 'div.wide', { tabindex: 0, role: 'region', 'aria-label': 'Table' }));
+	each('table', (e) => wrap(e, 'div.wide', { tabindex: 0, role: 'region', 'aria-label': text('pageTable') }));
 	each('pre', (e) => {
 		const language = e.firstElementChild?.className.match(/language-(\S+)/)?.[1] || '';
 		e.tabIndex = 0;
-		wrap(e, 'div.code').prepend(h('div', language, navigator.clipboard && button('soft', (c) => copy(e.textContent, c.target), 'Copy')));
+		wrap(e, 'div.code').prepend(h('div', language, navigator.clipboard && button('soft', (c) => copy(e.textContent, c.target), text('pageCopy'))));
 	});
 	return t.content;
 }
@@ -33,10 +34,10 @@ function wrap(e, ...as) {
 	return box;
 }
 
-async function copy(text, b) {
-	await navigator.clipboard.writeText(text);
-	b.textContent = 'Copied';
-	setTimeout(() => (b.textContent = 'Copy'), 2000);
+async function copy(code, b) {
+	await navigator.clipboard.writeText(code);
+	b.textContent = text('pageCopied');
+	setTimeout(() => (b.textContent = text('pageCopy')), 2000);
 }
 
 export function body(m) {
@@ -48,7 +49,7 @@ export function body(m) {
 export function messageView(m, press) {
 	const mine = m.from === 'user';
 	const e = h(mine ? 'li.mine' : 'li.theirs', { 'data-kind': m.kind },
-		unseen(mine ? 'You:' : m.kind === 'error' ? 'Error:' : 'nanobot:'),
+		unseen(mine ? text('pageFromYou') : m.kind === 'error' ? text('pageErrorMessage') : 'nanobot:'),
 		h('div.card', body(m), gallery(m.media || [])),
 		m.buttons?.length > 0 && (isClosed(m) ? result(m) : buttons(m, press)),
 		h('time', { datetime: m.time }, clock(m.time)));
@@ -62,7 +63,7 @@ export const isQuestion = (m) => !isClosed(m) && m.buttons?.some((b) => b.data.s
 export function buttons(m, press) {
 	const row = h('div.choices');
 	row.append(...m.buttons.map((b) => button('choice', () => press(m, b, row), b.label)));
-	if (isQuestion(m)) row.append(h('span.waiting', 'Waiting for your answer'));
+	if (isQuestion(m)) row.append(h('span.waiting', text('pageAwaitsAnswer')));
 	return row;
 }
 
@@ -70,10 +71,10 @@ export const isClosed = (m) => m.pressed || m.outcome;
 
 // result replaces the buttons once one was pressed, or the question is closed.
 export const result = (m) => h('p.result', m.outcome ? '→ ' + m.outcome
-	: 'Chosen: ' + (m.buttons.find((b) => b.data === m.pressed)?.label || m.pressed));
+	: text('pageChosen', { choice: m.buttons.find((b) => b.data === m.pressed)?.label || m.pressed }));
 
 // sending is an unsent message.
-export const sending = (item) => h('li.mine', unseen('You:'),
+export const sending = (item) => h('li.mine', unseen(text('pageFromYou')),
 	h('div.card', item.text && h('div.plain', item.text),
 		item.files.length > 0 && h('ul.chosen', item.files.map((f) => preview(f)))),
 	h('p.fate', { role: 'status' }));

@@ -1,5 +1,5 @@
 // The details of one turn.
-import { $, h, update, at, button, bytes, icon, duration, moment, announce } from './dom.js';
+import { $, h, update, at, button, bytes, icon, duration, english, moment, announce } from './dom.js';
 import { get, post } from './api.js';
 import { badge, chatName, outcome } from './console.js';
 
@@ -28,8 +28,8 @@ function timeline(t) {
 }
 
 const facts = (t) => [
-	['Chat', chatName(t)], ['Chat ID', t.chat], ['Agent', t.agent], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
-	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['CPU', t.cpu && duration(t.cpu * 1000)], ['Memory', t.memory && bytes(t.memory)],
+	['Chat', chatName(t)], ['Chat ID', t.chat], ['Agent', t.agent], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received, english)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
+	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['CPU', t.cpu && duration(t.cpu * 1000)], ['Memory', t.memory && bytes(t.memory, english)],
 ].filter(([, v]) => v);
 
 export function turnView() {
@@ -64,7 +64,7 @@ export function turnView() {
 		const events = timeline(t), log = t.frames.filter((f) => f.kind === 'log');
 		if (t.missed) log.unshift({ time: t.started, level: '', text: `${t.missed} earlier lines are missing` });
 		update(find('.story'), events, () => events.map(([time, kind, words, text]) => h('li', { 'data-kind': kind },
-			h('time', { title: moment(time) }, since(time)), ' ', h('b', words), text && h('p', text))));
+			h('time', { title: moment(time, english) }, since(time)), ' ', h('b', words), text && h('p', text))));
 		update(find('.lines'), log, () => log.map((f) => h('li', { 'data-level': f.level }, h('time', since(f.time)), h('b', f.level), h('span', f.text))));
 		find('.log').hidden = !log.length;
 		update(find('pre'), t.stderr, () => [t.stderr]);

@@ -1,0 +1,144 @@
+package page_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels/web/page"
+	"nanobot/internal/words"
+)
+
+func TestTheScriptHasItsTexts(t *testing.T) {
+	document, err := page.Document(words.Words{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(document, `type="application/json">`)
+	data, _, _ := strings.Cut(rest, "</script>")
+	var sent map[string]string
+	if err := json.Unmarshal([]byte(data), &sent); err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	names, err := fs.Glob(page.Files, "*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		source, err := page.Files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range regexp.MustCompile(`\btext\('(\w+)'`).FindAllSubmatch(source, -1) {
+			used[string(call[1])] = true
+		}
+	}
+	got, want := slices.Sorted(maps.Keys(sent)), slices.Sorted(maps.Keys(used))
+	if len(want) < 20 || !slices.Equal(got, want) {
+		t.Errorf("sent are %q, used are %q", got, want)
+	}
+}
+
+func TestTheDocumentNamesOnlyTextsOfTheCatalogue(t *testing.T) {
+	source, err := page.Files.ReadFile("index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range regexp.MustCompile(`{{(\w+)}}`).FindAllSubmatch(source, -1) {
+		name := string(place[1])
+		if name != "language" && name != "texts" && !slices.Contains(words.Keys(), words.Key(name)) {
+			t.Errorf("there is no text %q", name)
+		}
+	}
+}
+
+// foreignTexts returns all texts, names and descriptions on the page that are not marked, except
+// the console's.
+const foreignTexts = `(() => {
+	const found = [];
+	const check = (e, text) => {
+		if (e.closest('script, noscript, #console, #acts, time, .day, small')) return; // buttons of the gateway, times, sizes
+		const rest = text.replace(/«[^»]*»/g, '').replace(/nanobot:?/g, '');
+		if (/\p{L}/u.test(rest)) found.push(e.tagName + ' ' + text);
+	};
+	for (const e of document.querySelectorAll('body, body *')) {
+		for (const n of e.childNodes) if (n.nodeType === 3) check(e, n.data);
+		for (const a of ['aria-label', 'placeholder', 'title', 'alt']) if (e.hasAttribute(a)) check(e, e.getAttribute(a));
+	}
+	return found;
+})()`
+
+// TestAllTextsOfThePageAreFromTheCatalogue marks all texts of the catalogue, and looks for others
+// while the page is in use.
+func TestAllTextsOfThePageAreFromTheCatalogue(t *testing.T) {
+	f := newFake(t)
+	marked := map[string]string{}
+	for _, key := range words.Keys() {
+		marked[string(key)] = "«" + string(key) + "»"
+	}
+	f.words = words.New(words.Settings{Overrides: marked})
+	f.locked(func() { f.chats["c1"], f.chats["c2"] = "", "«Two»" })
+	p := open(t, f.url()+"#/c/c1")
+	check := func(scene, selector, text string) {
+		t.Helper()
+		p.awaitText(selector, text)
+		for _, found := range eval[[]string](p, foreignTexts) {
+			t.Errorf("%s: %s", scene, found)
+		}
+	}
+	check("an empty chat", "#hello", "«pageHello»")
+	f.locked(func() { f.publish(obj{"event": "typing", "chat": "c1"}) })
+	check("typing", "#live", "«working»")
+	pictures := []obj{f.keep("«1»", "image/png", picture(1, 8, 8)), f.keep("«2»", "image/png", picture(2, 8, 8))}
+	f.say("c1", "- [x] «task»\n\n```\n«ls»\n```\n\n| «a» |\n|---|\n| «b» |", obj{"media": pictures})
+	f.progress("c1", "p", "«Looking»", time.Now())
+	f.say("c2", "«hello»", nil)
+	f.say("c1", "«Which?»", obj{"buttons": []obj{{"label": "«Red»", "data": "answer:q:1"}}})
+	f.say("c1", "«it broke»", obj{"kind": "error"})
+	check("a question", ".choices", "«pageAwaitsAnswer»")
+	check("the list", "#chats", "«pageAsksYou»")
+	p.click(".choices button")
+	check("an answer", ".result", "«pageChosen»")
+	p.run("document.querySelector('.gallery button').click()")
+	check("a picture", "#caption", "«pageNumberOfPictures» · «1»")
+	p.click("#shut")
+	p.run(`const d = new DataTransfer(); d.items.add(new File(['x'], '«file»')); document.getElementById('files').files = d.files; document.getElementById('files').onchange()`)
+	check("a file", "#chosen", "«file»")
+	f.stop()
+	check("no connection", "#line", "«pageReconnecting»")
+	p.send("«lost»")
+	check("an unsent message", ".stuck", "«pageRetries»")
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply(w, http.StatusUnauthorized, obj{"error": "gone", "code": "signed_out"})
+	}))
+	f.start(f.addr)
+	check("signed out", "#login", "«signInAskForLink»")
+	if got := innerText(p, "#login"); !strings.Contains(got, "«pageSignedOut»") || strings.Contains(got, "gone") {
+		t.Errorf("the page for people who are signed out has %q", got)
+	}
+}
+
+func TestAGermanSeesGermanTextsTimesAndSizes(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Reise" })
+	f.say("c1", "Schau:", obj{"time": time.Now().Add(-24 * time.Hour), "media": []obj{f.keep("film.bin", "application/zip", make([]byte, 1_500_000))}})
+	p := openGerman(t, f.url()+"#/c/c1")
+	p.awaitText("#log .file", "1,5 MB")
+	p.awaitText("#log .day", "Gestern")
+	p.awaitText("#chats", "Gestern, ")
+	if got := eval[string](p, "document.documentElement.lang + ' ' + document.getElementById('out').ariaLabel"); got != "de Abmelden" {
+		t.Errorf("the language is %q", got)
+	}
+	f.stop()
+	p.awaitText("#line", "Verbinde neu")
+	p.send("hallo")
+	p.awaitText(".stuck", "Noch nicht gesendet: keine Verbindung. Es wird wieder versucht.")
+	checkAccess(t, p, "an unsent message in German")
+}
