@@ -165,7 +165,7 @@ func New(o Options) *Gateway {
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
-		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
+		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Dismissed: g.turns.Dismiss, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Runbooks: g.runbooks, NoticeDelay: o.NoticeDelay, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})

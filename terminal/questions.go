@@ -22,7 +22,28 @@ type Question struct {
 	// Approval says that the answer permits something. If the agent has a list of approvers, only
 	// they may answer.
 	Approval bool
+	// OtherText says what a text does that is none of the options.
+	OtherText OtherText
 }
+
+// OtherText is the effect of a text that is none of a question's options.
+type OtherText string
+
+// The effects of other texts.
+const (
+	// OtherTextWaits leaves the question open. The text gets a turn after this one.
+	OtherTextWaits OtherText = ""
+	// OtherTextAnswers makes the text an answer.
+	OtherTextAnswers OtherText = "answers"
+	// OtherTextDismisses closes the question: Ask returns a DismissedError. The text gets a turn
+	// after this one.
+	OtherTextDismisses OtherText = "dismisses"
+)
+
+// DismissedError says that a person has written something else instead of an answer.
+type DismissedError struct{ By string } // the person's ID
+
+func (e *DismissedError) Error() string { return "the person wrote something else" }
 
 // Answer is a person's answer and the person's ID.
 type Answer struct {
@@ -38,6 +59,27 @@ func OptionNumber(options []string, text string) int { return slices.Index(optio
 // several at a time. An error means that nobody answered in time, or that the turn ends. It must
 // return when ctx ends.
 type Ask func(ctx context.Context, q Question) (Answer, error)
+
+// Picker is a message with commands to choose from. Nobody waits for it: the command that a person
+// chooses gets a turn of its own, as if the person had written it. Any other message or command in
+// the chat closes the picker.
+type Picker struct {
+	Text    string
+	Options []PickerOption
+	// Approval says that a choice permits something. If the agent has a list of approvers, only they
+	// may choose.
+	Approval bool
+}
+
+// PickerOption is a command of a Picker.
+type PickerOption struct {
+	Label   string // unique within the picker
+	Command string // as a person would write it, with the slash
+}
+
+// Offer posts a picker. It returns ErrNobodyToAsk if people cannot choose here, so that the options
+// must be shown as text.
+type Offer func(ctx context.Context, p Picker) error
 
 // Injection is a message that a person sent while the agent was running.
 type Injection struct {
@@ -73,6 +115,20 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 		t.mu.Unlock()
 	}
 	return a, err
+}
+
+// offer implements Turn.Offer: it cleans the picker and passes it to the Request.
+func (t *turn) offer(ctx context.Context, p Picker) error {
+	if t.req.Offer == nil {
+		return ErrNobodyToAsk
+	}
+	p.Text = Clean(p.Text)
+	options := make([]PickerOption, len(p.Options))
+	for i, o := range p.Options {
+		options[i] = PickerOption{Label: strings.TrimSpace(Clean(o.Label)), Command: Clean(o.Command)}
+	}
+	p.Options = options
+	return t.req.Offer(ctx, p)
 }
 
 // personTexts returns all texts of the person that the agent may know.

@@ -63,6 +63,8 @@ type Request struct {
 	History         []HistoryEntry // oldest first
 	// Ask puts the agent's questions to the person; nil: nobody answers.
 	Ask Ask
+	// Offer posts the pickers of the protocol; nil: people cannot choose.
+	Offer Offer
 	// Injections has messages that the person sends while the agent runs; nil: none, and stdin is
 	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
 	// must not block longer than the turn. Its files are granted by GrantFiles first.
@@ -200,7 +202,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		ExecEnv: t.execEnv(),
 		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
 		Emit: t.emitFrame,
-		Ask:  t.ask, Interactive: cfg.Interactive,
+		Ask:  t.ask, Offer: t.offer, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, PassMedia: cfg.PassMedia,
 		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},

@@ -80,8 +80,9 @@ type Turn struct {
 	// Emit takes one frame, in order, and returns once it is stored. It also works after ctx has
 	// ended, since output from before is still delivered.
 	Emit func(Frame) error
-	// Ask is never nil.
-	Ask Ask
+	// Ask and Offer are never nil.
+	Ask   Ask
+	Offer Offer
 	// BoardHidden reports whether the chat shows no Board frames, so that what people are to read
 	// must be a Message. nil: it shows them.
 	BoardHidden func() bool

@@ -20,7 +20,7 @@ import (
 const maxShownRunes = 80
 
 // answerQuestion handles a message that answers an open question of its chat: by a button, by the
-// number or the text of an option, or by any text if there are no options. It reports whether the
+// number or the text of an option, or by any text if the question accepts that. It reports whether the
 // message was an answer.
 func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool, error) {
 	q, ok, err := i.findQuestion(ctx, in)
@@ -81,7 +81,7 @@ func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming) (store.
 	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
 		id, _, _ := strings.Cut(data, ":")
 		q, ok, err := i.o.Store.Question(ctx, id)
-		return q, ok && q.Answer == nil && q.Chat == in.Chat, err
+		return q, ok && q.Answer == nil && q.Chat == in.Chat && !q.IsPicker(), err
 	}
 	if in.Press != "" {
 		return store.Question{}, false, nil
@@ -92,7 +92,7 @@ func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming) (store.
 	if at := slices.IndexFunc(open, func(q store.Question) bool { return i.asksAboutRun(q) && repliesTo(in, q) }); at >= 0 {
 		return open[at], true, nil
 	}
-	open = slices.DeleteFunc(open, i.asksAboutRun)
+	open = slices.DeleteFunc(open, func(q store.Question) bool { return q.IsPicker() || i.asksAboutRun(q) })
 	if err != nil || len(open) == 0 {
 		return store.Question{}, false, err
 	}
@@ -129,8 +129,7 @@ func matchTyped(open []store.Question, in channels.Incoming) (store.Question, bo
 		}
 		return open[at], true, nil
 	}
-	unseen := func(q store.Question) bool { return q.Outbound == store.Pending || q.Outbound == store.Failed }
-	fits := func(q store.Question) bool { _, ok := matchOption(q, in); return ok && !unseen(q) }
+	fits := func(q store.Question) bool { _, ok := matchOption(q, in); return ok && wasShown(q) }
 	switch {
 	case !slices.ContainsFunc(open, fits):
 		return store.Question{}, false, nil
@@ -166,7 +165,11 @@ func matchOption(q store.Question, in channels.Incoming) (string, bool) {
 	if len(q.Options) == 0 {
 		return in.Text, said != ""
 	}
-	return MatchOption(q.Options, said)
+	option, ok := MatchOption(q.Options, said)
+	if !ok && q.OtherText == store.OtherTextAnswers && in.Press == "" {
+		return in.Text, said != ""
+	}
+	return option, ok
 }
 
 // MatchOption returns the option with the given number or text. Without options, every non-empty
@@ -195,8 +198,13 @@ func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text stri
 // answerSummary describes the answer to a question and the person who gave it.
 func answerSummary(w words.Words, q store.Question, by channels.User) string {
 	answer := *q.Answer
-	if len(q.Options) == 0 {
+	if !slices.Contains(q.Options, answer) {
 		answer = channels.EscapeMarkdown(channels.FirstLine(answer, maxShownRunes))
 	}
-	return w.Text(words.AnsweredBy, answer, channels.EscapeMarkdown(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), maxShownRunes)))
+	return w.Text(words.AnsweredBy, answer, personName(by))
+}
+
+// personName returns the name of a person as Markdown.
+func personName(u channels.User) string {
+	return channels.EscapeMarkdown(channels.FirstLine(cmp.Or(u.Name, u.Username, u.ID), maxShownRunes))
 }

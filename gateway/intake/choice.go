@@ -30,7 +30,8 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice
 	}
 	// A second press of the message's buttons, by anybody, is a duplicate.
 	in.Text, in.Press, in.Pressed, in.ID = text, "", true, pressID+id
-	return i.enqueueOrDrop(ctx, in, refused, i.o.Settings())
+	_, err = i.enqueueOrDrop(ctx, in, refused, i.o.Settings())
+	return err
 }
 
 // findChoice returns the text of a pressed button, and an ID that all buttons of its message have.

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"nanobot/channels"
@@ -17,15 +18,23 @@ const followTime = time.Second
 // enqueueMessage adds a message to its chat's queue. The setting whileRunning applies if the store
 // reports a running turn.
 func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings) error {
-	return i.enqueueOrDrop(ctx, in, in, set)
+	_, err := i.enqueueOrDrop(ctx, in, in, set)
+	return err
 }
 
 // enqueueOrDrop adds a message to its chat's queue. If that is not possible, it stores refused,
-// with the reason as the answer.
-func (i *Intake) enqueueOrDrop(ctx context.Context, in, refused channels.Incoming, set Settings) error {
-	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject}
+// with the reason as the answer. It reports whether the message itself is stored.
+//
+// A message that dismisses a question is never refused because of the running turn: that turn waits
+// for the person, so the chat would be blocked.
+func (i *Intake) enqueueOrDrop(ctx context.Context, in, refused channels.Incoming, set Settings) (stored bool, err error) {
+	dismissed, err := i.dismissable(ctx, in)
+	if err != nil {
+		return false, err
+	}
+	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject && len(dismissed) == 0}
 	if err := i.assignAgent(ctx, &request); err != nil {
-		return err
+		return false, err
 	}
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
@@ -45,22 +54,24 @@ func (i *Intake) enqueueOrDrop(ctx context.Context, in, refused channels.Incomin
 		result, err = i.acceptMessage(ctx, request)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch result.Disposition {
 	case store.Busy:
-		return i.dropMessage(ctx, refused, events.Busy, i.words(in).Text(words.Busy))
+		return false, i.dropMessage(ctx, refused, events.Busy, i.words(in).Text(words.Busy))
 	case store.Full:
-		return i.dropMessage(ctx, refused, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
+		return false, i.dropMessage(ctx, refused, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
+	case store.Duplicate:
+		return true, nil // it has dismissed its questions before, and must not dismiss a newer one
 	case store.Queued:
-		return i.handleQueued(ctx, how, result)
+		err = i.handleQueued(ctx, how, result)
 	case store.Joined:
 		if t := i.localTurn(in.Chat, result); t != nil {
 			t.MoveBoardDown() // the person's message is below the board
 		}
-	case store.Duplicate, store.Claimed, store.Settled:
+	case store.Claimed, store.Settled:
 	}
-	return nil
+	return true, errors.Join(err, i.dismissQuestions(ctx, in, dismissed))
 }
 
 // dropMessage stores a message that gets no turn, with its answer.

@@ -26,6 +26,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -88,7 +89,8 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 			Answered: func(q string, a terminal.Answer) {
 				r.answered = append(r.answered, fmt.Sprintf("%s: %s by %s", q, a.Text, a.By))
 			},
-			Stopped: errStopped, Interrupted: errInterrupted,
+			Dismissed: func(q, by string) { r.answered = append(r.answered, q+": dismissed by "+by) },
+			Stopped:   errStopped, Interrupted: errInterrupted,
 			Events: func(e events.Event) { r.events = append(r.events, e) },
 			Audit:  func(a audit.Record) { r.records = append(r.records, a) },
 			Log:    zap.New(core),
@@ -461,6 +463,17 @@ type postedReply struct {
 func (o *fakeOutbox) Wake(chat channels.Chat) { o.woken[chat] = true }
 func (o *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	o.ended = append(o.ended, q.ID+": "+how)
+}
+
+func (o *fakeOutbox) ClosePickers(ctx context.Context, chat channels.Chat, _ int64, w words.Words) error {
+	open, err := o.store.OpenQuestions(ctx, chat)
+	for _, q := range open {
+		if q.IsPicker() {
+			_, err = o.store.Withdraw(ctx, q.ID)
+			o.ShowOutcome(q, w.Text(words.NothingChosen))
+		}
+	}
+	return err
 }
 
 // Show records a transient message, and Remove its end.

@@ -39,6 +39,8 @@ type Store interface {
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
+	Answer(ctx context.Context, id, answer, by string) (bool, error)
+	Withdraw(ctx context.Context, id string) (bool, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	LoadDetails(ctx context.Context, inbound int64) (string, error)
 	Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error)
@@ -110,6 +112,8 @@ type Outbox interface {
 	Wake(chat channels.Chat)
 	// ShowOutcome edits the message of a question to show its outcome.
 	ShowOutcome(q store.Question, how string)
+	// ClosePickers closes the open pickers of a chat, except that of an inbound message.
+	ClosePickers(ctx context.Context, chat channels.Chat, except int64, w words.Words) error
 	// Show sends a transient message, Remove removes it in the background, and React shows a
 	// reaction in the background.
 	Show(ctx context.Context, t outbox.Transient) (id string, err error)
@@ -198,6 +202,8 @@ type Options struct {
 	Runbooks     Runbooks // nil: there are none
 	// Answered is called with each answer to a question.
 	Answered func(question string, a terminal.Answer)
+	// Dismissed is called with each question that a person has dismissed by writing something else.
+	Dismissed func(question, by string)
 	// Stopped and Interrupted are the causes with which /stop and newer messages cancel turns.
 	Stopped, Interrupted error
 	NoticeDelay          time.Duration    // before a waiting message is announced; 0: two seconds
@@ -259,6 +265,9 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 // route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if choice, ok := outbox.ParseChoice(in.Press); ok {
+		if err := i.closePickers(ctx, in); err != nil {
+			return err
+		}
 		return i.enqueueChoice(ctx, in, choice)
 	}
 	in.Text = startText(in)
@@ -272,6 +281,14 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	}
 	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.dropMessage(ctx, in, events.RateLimited, refusal)
+	}
+	if chosen, err := i.choosePicked(ctx, in); chosen || err != nil {
+		return err
+	}
+	if in.Press == "" {
+		if err := i.closePickers(ctx, in); err != nil {
+			return err
+		}
 	}
 	switch {
 	case own && c.isRun:
@@ -309,6 +326,11 @@ func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *co
 		return err
 	}
 	return i.enqueueMessage(ctx, in, set)
+}
+
+// closePickers closes the pickers of a message's chat.
+func (i *Intake) closePickers(ctx context.Context, in channels.Incoming) error {
+	return i.o.Outbox.ClosePickers(ctx, in.Chat, 0, i.words(in))
 }
 
 // storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.

@@ -27,6 +27,8 @@ type Store interface {
 	EndFold(ctx context.Context, board store.Transient) error
 	Ask(ctx context.Context, q store.Question, l store.Outbound) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
+	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
+	Withdraw(ctx context.Context, id string) (bool, error)
 }
 
 // Options configures an Outbox.

@@ -180,9 +180,10 @@ type Inbox interface {
 	// NextClaim returns how long it takes until a message has waited long enough for further
 	// messages to be claimed. It reports false if none waits.
 	NextClaim(ctx context.Context) (time.Duration, bool, error)
-	// Finish ends a running inbound message as Done, Interrupted or Dead, closes its questions, and
-	// removes its process record. The pending inbound messages in with end together with it. A chat
-	// with more pending messages goes to the end of the line, and next is true.
+	// Finish ends a running inbound message as Done, Interrupted or Dead, closes its questions
+	// except pickers, and removes its process record. The pending inbound messages in with end
+	// together with it. A chat with more pending messages goes to the end of the line, and next is
+	// true.
 	Finish(ctx context.Context, id int64, state State, out Outcome, with ...int64) (next bool, err error)
 	// Restart makes an interrupted or done inbound message pending again, ahead of the others of
 	// its chat. The questions and messages of a done turn are then sent again, since the person

@@ -20,6 +20,12 @@ type Question struct {
 	Expired bool
 	// Approval says that only the approvers of the asking agent may answer.
 	Approval bool
+	// OtherText says what a text does that is none of the options.
+	OtherText OtherText
+	// Commands makes the question a picker: each option stands for the command at the same index,
+	// which gets a turn when the option is chosen. A picker is no part of its turn: it stays open
+	// when the turn ends.
+	Commands []string
 	Answer   *string // nil before it is answered
 	By       string  // the user who answered
 	// Closed says that the question accepts no answers, for another reason than time. Newest says
@@ -29,6 +35,19 @@ type Question struct {
 	Outbound       State
 	Receipt        string
 }
+
+// OtherText is the effect of a text that is none of a question's options.
+type OtherText string
+
+// The effects of other texts.
+const (
+	OtherTextWaits     OtherText = ""          // it waits for its turn, and the question stays open
+	OtherTextAnswers   OtherText = "answers"   // it is the answer
+	OtherTextDismisses OtherText = "dismisses" // it waits for its turn, and closes the question
+)
+
+// IsPicker reports whether the options of the question are commands.
+func (q *Question) IsPicker() bool { return len(q.Commands) > 0 }
 
 // Questions stores open and answered questions.
 type Questions interface {
@@ -44,7 +63,8 @@ type Questions interface {
 	// oldest first.
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]Question, error)
 	// UnansweredQuestions returns the questions of an inbound message, which is one of the chat,
-	// that were neither answered nor withdrawn, also expired ones, oldest first.
+	// that were neither answered nor withdrawn, also expired ones, oldest first. Pickers are not
+	// among them.
 	UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]Question, error)
 	Question(ctx context.Context, id string) (Question, bool, error)
 }

@@ -21,6 +21,7 @@ type callbacks struct {
 	emit      func(terminal.Frame) error
 	post      func(channels.Message) error
 	ask       terminal.Ask
+	offer     terminal.Offer
 	cancelled func() // called when the agent is being cancelled, by a timeout for example
 }
 
@@ -47,7 +48,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words
 	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAgentInfo = t.memory, t.info.update
-	req.Ask, req.AwaitPerson, req.BoardHidden = calls.ask, t.awaitPerson, t.board.hidden
+	req.Ask, req.Offer, req.AwaitPerson, req.BoardHidden = calls.ask, calls.offer, t.awaitPerson, t.board.hidden
 	req.OnLog, req.OnClockStart = t.handleLog, t.toolAccess.setClock
 	req.PersonTexts, req.OnCancel = t.injections.allTexts, calls.cancelled
 	if req.Task == "" {

@@ -9,16 +9,22 @@ import (
 // answerWaiters delivers answers to the turns that wait for them, by the ID of the question.
 type answerWaiters struct {
 	mu      sync.Mutex
-	waiting map[string]chan terminal.Answer
+	waiting map[string]chan reply
 }
 
-func (a *answerWaiters) expect(id string) <-chan terminal.Answer {
+// reply is the answer to a question, or the reason why there is none.
+type reply struct {
+	answer terminal.Answer
+	err    error
+}
+
+func (a *answerWaiters) expect(id string) <-chan reply {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiting == nil {
-		a.waiting = map[string]chan terminal.Answer{}
+		a.waiting = map[string]chan reply{}
 	}
-	a.waiting[id] = make(chan terminal.Answer, 1)
+	a.waiting[id] = make(chan reply, 1)
 	return a.waiting[id]
 }
 
@@ -28,11 +34,11 @@ func (a *answerWaiters) forget(id string) {
 	delete(a.waiting, id)
 }
 
-func (a *answerWaiters) deliver(id string, answer terminal.Answer) {
+func (a *answerWaiters) deliver(id string, r reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if wait, ok := a.waiting[id]; ok {
-		wait <- answer
+		wait <- r
 		delete(a.waiting, id)
 	}
 }

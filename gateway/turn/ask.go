@@ -66,8 +66,8 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 	defer t.board.requestUpdate()
 	defer t.waitClock.end()
 	select {
-	case a := <-answered:
-		return a, nil
+	case r := <-answered:
+		return r.answer, r.err
 	case <-ctx.Done():
 		return terminal.Answer{}, context.Cause(ctx)
 	}
@@ -109,7 +109,7 @@ func (t *Turn) questionID(q terminal.Question) string {
 
 // postQuestion sends a question to the chat.
 func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
-	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval}
+	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText)}
 	t.board.markAbove()
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter})
 }

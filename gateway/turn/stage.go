@@ -44,6 +44,8 @@ type Outbox interface {
 	Ask(ctx context.Context, q outbox.Question) error
 	// ShowOutcome edits the message of a question to show its outcome.
 	ShowOutcome(q store.Question, how string)
+	// ClosePickers closes the open pickers of a chat, except that of an inbound message.
+	ClosePickers(ctx context.Context, chat channels.Chat, except int64, w words.Words) error
 	// Show sends or edits a transient message, which exists only while its turn runs. Remove and
 	// RemoveLeft remove transient messages.
 	Show(ctx context.Context, t outbox.Transient) (id string, err error)
@@ -225,4 +227,11 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 }
 
 // Answer delivers the answer of a question to the turn that waits for it, if there still is one.
-func (s *Stage) Answer(question string, a terminal.Answer) { s.answerWaiters.deliver(question, a) }
+func (s *Stage) Answer(question string, a terminal.Answer) {
+	s.answerWaiters.deliver(question, reply{answer: a})
+}
+
+// Dismiss tells the turn that waits for an answer that the person has written something else.
+func (s *Stage) Dismiss(question, by string) {
+	s.answerWaiters.deliver(question, reply{err: &terminal.DismissedError{By: by}})
+}

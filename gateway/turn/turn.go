@@ -167,6 +167,7 @@ func (t *Turn) Run(untilKilled context.Context) {
 		t.finish(untilKilled, accepting, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
+	t.closePickers(untilKilled)
 	t.reactToStart()
 	stopDisplay := t.startDisplay(untilKilled, ctx, accepting)
 	t.reportReplacedAgent(accepting)
@@ -220,6 +221,7 @@ func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.O
 		ask: func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 			return t.askChat(ctx, untilKilled, q)
 		},
+		offer:     t.offerPicker,
 		cancelled: end,
 	}
 	defer t.toolAccess.allow(calls, ctx.Done())()

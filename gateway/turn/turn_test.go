@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -161,6 +162,10 @@ func (p *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.outcomes = append(p.outcomes, q.ID+": "+how)
+}
+
+func (p *fakeOutbox) ClosePickers(context.Context, channels.Chat, int64, words.Words) error {
+	return nil
 }
 
 func (p *fakeOutbox) Post(_ context.Context, m *outbox.Message) error {

@@ -55,6 +55,8 @@ const (
 
 	// Questions.
 	QuestionClosed Key = "questionClosed"
+	NothingChosen  Key = "nothingChosen"
+	Dismissed      Key = "dismissed"
 	WhichQuestion  Key = "whichQuestion"
 	AnsweredBy     Key = "answeredBy"
 	TooOldButton   Key = "tooOldButton"
@@ -225,6 +227,11 @@ var intakeTexts = map[Key]translations{
 	VerboseIsOn: {
 		"This chat sees the work while it runs. /verbose 0 hides it.",
 		"In diesem Chat zeige ich die Arbeit, während sie läuft. /verbose 0 verbirgt sie.",
+	},
+	NothingChosen: {"nothing chosen", "nichts gewählt"},
+	Dismissed: {
+		"refused, since {person} wrote something else",
+		"abgelehnt, denn {person} hat etwas anderes geschrieben",
 	},
 	QuestionClosed: {"This question is no longer open.", "Diese Frage ist nicht mehr offen."},
 	WhichQuestion: {

@@ -96,11 +96,15 @@ func (d *fixture) restart() {
 // person is somebody in a chat.
 type person struct {
 	*fixture
-	chat   string
-	token  string // of the chat
-	ask    terminal.Ask
-	memory *memory
-	media  []string // media of the next message
+	chat  string
+	token string // of the chat
+	ask   terminal.Ask
+	offer terminal.Offer
+	user  *terminal.User // the sender; nil: unknown
+
+	forwarded *terminal.Forwarded // the next message is forwarded
+	memory    *memory
+	media     []string // media of the next message
 	// onFrame, if not nil, is called with each frame as it is emitted.
 	onFrame     func(terminal.Frame)
 	boardHidden bool // the chat shows no board
@@ -131,7 +135,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	h := &turnResult{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Media: p.media, Token: p.token,
+		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, Forwarded: p.forwarded, Media: p.media, Token: p.token,
 		OnAgentInfo: func(a terminal.AgentInfo) { p.agentInfo = a },
 		BoardHidden: func() bool { return p.boardHidden },
 		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },

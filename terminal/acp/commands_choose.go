@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,18 +93,18 @@ func (x *turn) runChoiceCommand(ctx context.Context, what string, c *choice, wan
 	if c == nil {
 		return fmt.Sprintf("This agent has no %s to choose.", what), nil
 	}
-	var o *option
-	if wanted != "" {
-		if o = findOption(c.options, wanted); o == nil {
-			return renderOptions(fmt.Sprintf("There is no %s %q.", what, terminal.Shorten(wanted, 80)), "/"+what, c.options, c.current), nil
+	p := optionPicker{question: "Which " + what + "?", command: "/" + what, options: c.options, current: c.current, approval: what == modeChoice}
+	if wanted == "" {
+		return x.offer(ctx, p)
+	}
+	o := findOption(c.options, wanted)
+	if o == nil {
+		return p.render(fmt.Sprintf("There is no %s %q.", what, terminal.Shorten(wanted, 80))), nil
+	}
+	if what == modeChoice && !x.isApprover() {
+		if said, err = x.approveMode(ctx, o); said != "" || err != nil {
+			return said, err
 		}
-		if what == modeChoice && len(x.cfg.Approvers) > 0 {
-			if said, err = x.approveMode(ctx, o); said != "" || err != nil {
-				return said, err
-			}
-		}
-	} else if o, said, err = x.askForOption(ctx, "Which "+what+"?", "/"+what, c.options, c.current); o == nil || err != nil {
-		return said, err
 	}
 	c.params["sessionId"], c.params[c.key] = x.s.id, o.value
 	result, hung, err := x.a.call(ctx, x.StopTimeout, c.method, c.params, nil)
@@ -117,16 +118,20 @@ func (x *turn) runChoiceCommand(ctx context.Context, what string, c *choice, wan
 // modeChoice needs approval: agents have modes in which they ask for no permission.
 const modeChoice = "mode"
 
-// newModeQuestionID returns a unique ID, so that a stored answer to an earlier question cannot
-// approve another change of the mode.
-func newModeQuestionID() string { return "mode-" + rand.Text() }
+// isApprover reports whether the message is in the own words of a person who may approve, so that
+// nobody needs to be asked.
+func (x *turn) isApprover() bool {
+	e := x.t.Envelope
+	return len(x.cfg.Approvers) == 0 || e.User != nil && e.Forwarded == nil && slices.Contains(x.cfg.Approvers, e.Channel+":"+e.User.ID)
+}
 
 // approveMode asks the approvers about a change of the mode. It returns the reply to the person if
 // they do not agree.
 func (x *turn) approveMode(ctx context.Context, o *option) (said string, err error) {
 	const yes, no = "Yes", "No"
 	answer, err := x.t.Ask(ctx, terminal.Question{
-		ID: newModeQuestionID(), Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Timeout: x.askTimeout(), Approval: true,
+		// A unique ID, so that a stored answer to an earlier question cannot approve another change.
+		ID: "mode-" + rand.Text(), Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Timeout: x.askTimeout(), Approval: true,
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -40,16 +40,16 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string
 	if len(all) == 0 {
 		return "There are no earlier conversations.", nil
 	}
-	if wanted == "" && !x.a.initResponse.canRestore() {
-		return renderOptions("Conversations, none of which this agent can resume:", "/sessions", all, x.s.id), nil
+	p := optionPicker{question: "Which conversation?", command: "/sessions", options: all, current: x.s.id}
+	switch {
+	case wanted == "" && !x.a.initResponse.canRestore():
+		return p.render("Conversations, none of which this agent can resume:"), nil
+	case wanted == "":
+		return x.offer(ctx, p)
 	}
-	var o *option
-	if wanted != "" {
-		if o = findOption(all, wanted); o == nil {
-			return renderOptions(fmt.Sprintf("There is no conversation %q.", terminal.Shorten(wanted, 80)), "/sessions", all, x.s.id), nil
-		}
-	} else if o, said, err = x.askForOption(ctx, "Which conversation?", "/sessions", all, x.s.id); o == nil || err != nil {
-		return said, err
+	o := findOption(all, wanted)
+	if o == nil {
+		return p.render(fmt.Sprintf("There is no conversation %q.", terminal.Shorten(wanted, 80))), nil
 	}
 	return x.switchSession(ctx, o)
 }

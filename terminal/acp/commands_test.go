@@ -29,27 +29,74 @@ func TestModeAndModel(t *testing.T) {
 	}
 }
 
-func TestModeAndModelAskThePersonToChoose(t *testing.T) {
-	p := newFixture(t, "-modes -configs").person("a")
-	var asked terminal.Question
-	p.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
-		asked = q
-		return terminal.Answer{Text: q.Options[1]}, nil
+// pickers records what a person is offered, and can choose from it.
+type pickers struct {
+	*person
+	offered []terminal.Picker
+}
+
+func (p *person) recordPickers() *pickers {
+	r := &pickers{person: p}
+	p.offer = func(_ context.Context, k terminal.Picker) error {
+		r.offered = append(r.offered, k)
+		return nil
 	}
-	p.send("/model").expect(terminal.Done, "Model: Large")
-	if strings.Join(asked.Options, "|") != "✓ Small|Large" || asked.Timeout == 0 || asked.Approval {
-		t.Errorf("asked %+v", asked)
+	return r
+}
+
+// last returns the newest picker as text.
+func (r *pickers) last() string {
+	if len(r.offered) == 0 {
+		return ""
 	}
-	p.send("/mode").expect(terminal.Done, "Mode: Plan first")
+	k := r.offered[len(r.offered)-1]
+	text := k.Text
+	for _, o := range k.Options {
+		text += " [" + o.Label + "]"
+	}
+	return text
+}
+
+// choose sends the command of an option of the newest picker.
+func (r *pickers) choose(i int) *turnResult {
+	r.t.Helper()
+	return r.send(r.offered[len(r.offered)-1].Options[i].Command)
+}
+
+func TestModeModelAndSessionsOfferAPickerAndEndTheirTurn(t *testing.T) {
+	p := newFixture(t, "-modes -configs -list -load").person("a").recordPickers()
+	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+		t.Error("a turn waits for an answer")
+		return terminal.Answer{}, terminal.ErrNobodyToAsk
+	}
+	p.send("/model").expect(terminal.Done, "")
+	if got, want := p.last(), "Which model? [✓ Small] [Large]"; got != want {
+		t.Errorf("offered %q, want %q", got, want)
+	}
+	p.choose(1).expect(terminal.Done, "Model: Large")
+	p.send("/mode").expect(terminal.Done, "")
+	p.choose(1).expect(terminal.Done, "Mode: Plan first")
 	p.send("state").expect(terminal.Done, "mode plan, model large")
 	if p.agentInfo.Line != "acptest · Large · Plan first" {
 		t.Errorf("about %q", p.agentInfo.Line)
+	}
+	p.memory.forget()
+	p.send("say two")
+	p.send("/sessions").expect(terminal.Done, "")
+	if got := p.last(); got != "Which conversation? [state] [✓ say two]" {
+		t.Errorf("offered %q", got)
+	}
+	if text := p.choose(0).text(terminal.Message); !strings.HasPrefix(text, "Conversation: state") {
+		t.Errorf("said %q", text)
+	}
+	if k := p.offered; k[0].Approval || !k[1].Approval || k[2].Approval {
+		t.Errorf("approvers must choose the mode, and only that: %+v", k)
 	}
 }
 
 // An agent may have a mode in which it asks for no permission.
 func TestAChangeOfTheModeNeedsApproval(t *testing.T) {
-	d := newFixture(t, "-modes", func(c *config.Terminal) { c.Approvers = []string{"telegram:7"} })
+	d := newFixture(t, "-modes", func(c *config.Terminal) { c.Approvers = []string{"telegram:7", "cli:8"} })
 	p := d.person("a")
 	p.send("/mode plan").expect(terminal.Done, "The mode was not changed.") // nobody can be asked
 	answer := "No"
@@ -62,19 +109,25 @@ func TestAChangeOfTheModeNeedsApproval(t *testing.T) {
 	p.send("state").expect(terminal.Done, "mode code, model small")
 	answer = "Yes"
 	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
-	answer = "Code"
-	p.send("/mode").expect(terminal.Done, "Mode: Code")
-	p.send("/mode").expect(terminal.Done, "Mode: Code")
-	ids := map[string]bool{"": true}
-	for i, text := range []string{"🔐 Change the mode to `Plan first`?", "🔐 Change the mode to `Plan first`?", "Which mode?", "Which mode?"} {
-		if i >= len(asked) || asked[i].Text != text || !asked[i].Approval {
-			t.Fatalf("asked %+v, want %q for approvers", asked, text)
-		}
-		if id := asked[i].ID; ids[id] { // an answer that was given before a crash would answer it, too
-			t.Errorf("question %d has the ID %q", i, id)
-		} else {
-			ids[id] = true
-		}
+	const text = "🔐 Change the mode to `Plan first`?"
+	if len(asked) != 2 || asked[0].Text != text || !asked[0].Approval || asked[1].Text != text || !asked[1].Approval {
+		t.Fatalf("asked %+v", asked)
+	}
+	if asked[0].ID == "" || asked[0].ID == asked[1].ID { // an answer that was given before a crash would answer it, too
+		t.Errorf("both questions have the ID %q", asked[0].ID)
+	}
+	p.user = &terminal.User{ID: "7"} // of another channel
+	p.send("/mode code")
+	p.user = &terminal.User{ID: "8"}
+	p.forwarded = &terminal.Forwarded{}
+	p.send("/mode code")
+	if len(asked) != 4 {
+		t.Fatalf("asked %+v", asked)
+	}
+	p.forwarded = nil
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first") // an approver has decided by writing it
+	if len(asked) != 4 {
+		t.Errorf("an approver was asked: %+v", asked[4:])
 	}
 }
 

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -139,10 +140,13 @@ func (p permissionDecider) decide(ctx context.Context, about *toolCall, options 
 
 // optionOfKind returns the option that allows or rejects, preferably once; nil if there is none.
 func optionOfKind(options []permissionOption, what string) *permissionOption {
-	for _, kind := range []string{what + "_once", what + "_always"} {
-		if i := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == kind }); i >= 0 {
-			return &options[i]
-		}
+	return cmp.Or(findKind(options, what+"_once"), findKind(options, what+"_always"))
+}
+
+// findKind returns the first option of a kind; nil if there is none.
+func findKind(options []permissionOption, kind string) *permissionOption {
+	if i := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == kind }); i >= 0 {
+		return &options[i]
 	}
 	return nil
 }
@@ -160,12 +164,15 @@ func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, optio
 	began := time.Now()
 	answer, err := p.turn.Ask(limited, terminal.Question{
 		// A unique ID, so that a stored answer to an earlier question cannot allow another call.
-		ID: "permission-" + rand.Text(), Text: about.question(p.turn.ExecEnv.Dir), Options: names, Timeout: within, Approval: true,
+		ID: "permission-" + rand.Text(), Text: about.question(p.turn.ExecEnv.Dir), Options: names, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
 	})
 	no := optionOfKind(options, "reject")
+	var dismissed *terminal.DismissedError
 	switch {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
+	case errors.As(err, &dismissed): // for this call only: the person has not refused it for ever
+		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) + ", who wrote something else", person: true}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
 		p.view.reportRefusal(&p.view.toldNobodyToAsk, "There is nobody here to ask, so this was refused: "+escapeTitle(about.name()))
 		return decision{option: no, by: "rule: there is nobody to ask"}
@@ -180,11 +187,15 @@ func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, optio
 	if i < 0 {
 		return decision{option: no, by: fmt.Sprintf("an answer that is not an option, %.40q", answer.Text)}
 	}
-	by := terminal.OneLine(answer.By, titleLength)
-	if by == "" {
-		by = "the person"
+	return decision{option: &options[i], by: describeUser(answer.By), person: true}
+}
+
+// describeUser names the person who decided, for the audit log.
+func describeUser(id string) string {
+	if id = terminal.OneLine(id, titleLength); id == "" {
+		id = "the person"
 	}
-	return decision{option: &options[i], by: "user " + by, person: true}
+	return "user " + id
 }
 
 // reportRefusal tells the person why a call was refused, but only once if *once is set.

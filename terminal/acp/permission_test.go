@@ -57,6 +57,9 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 	nobody := func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
+	writes := func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{}, &terminal.DismissedError{By: "ann"}
+	}
 	broken := func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, errors.New("the store is full")
 	}
@@ -70,28 +73,31 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		want    string
 		by      string
 	}{
-		"allow":                  {"allow", nil, "execute", usualOptions, nil, "y", "Yes by rule"},
-		"allow always only":      {"allow", nil, "execute", always, nil, "y", "Yes by rule"},
-		"allow without a yes":    {"allow", nil, "execute", onlyNo, answers("No"), "n", "No by user ann"},
-		"deny":                   {"deny", nil, "read", usualOptions, nil, "n", "No by rule"},
-		"deny without a no":      {"deny", nil, "read", onlyYes, nil, "cancelled", "cancelled by rule"},
-		"deny for ever only":     {"deny", nil, "read", always, nil, "n", "No by rule"},
-		"reads allowed":          {"allow-reads", nil, "read", usualOptions, nil, "y", "Yes by rule"},
-		"searches allowed":       {"allow-reads", nil, "search", usualOptions, nil, "y", "Yes by rule"},
-		"edits asked":            {"allow-reads", nil, "edit", usualOptions, answers("Yes"), "y", "Yes by user ann"},
-		"fetches asked":          {"allow-reads", nil, "fetch", usualOptions, answers("No"), "n", "No by user ann"},
-		"odd kinds asked":        {"allow-reads", nil, "read ", usualOptions, answers("No"), "n", "No by user ann"},
-		"rule denies":            {"allow", rules, "execute", usualOptions, nil, "n", "No by rule"},
-		"rule allows":            {"deny", rules, "edit", usualOptions, nil, "y", "Yes by rule"},
-		"rule asks":              {"allow-reads", rules, "read", usualOptions, answers("Always"), "Y", "Always by user ann"},
-		"rule of another":        {"deny", rules, "fetch", usualOptions, nil, "n", "No by rule"},
-		"ask":                    {"ask", nil, "read", usualOptions, answers("yes"), "y", "Yes by user ann"},
-		"an answer of no option": {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `No by an answer that is not an option, "perhaps"`},
-		"nobody":                 {"ask", nil, "read", usualOptions, nobody, "n", "No by rule: there is nobody to ask"},
-		"nobody and no no":       {"ask", nil, "read", onlyYes, nobody, "cancelled", "cancelled by rule: there is nobody to ask"},
-		"nobody can be asked":    {"ask", nil, "read", usualOptions, broken, "n", "No by rule: the question was not asked: the store is full"},
-		"no options":             {"allow", nil, "read", "", nil, "cancelled", "cancelled by rule: the agent offers no options"},
-		"no policy":              {"", nil, "read", usualOptions, answers("Yes"), "y", "Yes by user ann"},
+		"allow":                         {"allow", nil, "execute", usualOptions, nil, "y", "Yes by rule"},
+		"allow always only":             {"allow", nil, "execute", always, nil, "y", "Yes by rule"},
+		"allow without a yes":           {"allow", nil, "execute", onlyNo, answers("No"), "n", "No by user ann"},
+		"deny":                          {"deny", nil, "read", usualOptions, nil, "n", "No by rule"},
+		"deny without a no":             {"deny", nil, "read", onlyYes, nil, "cancelled", "cancelled by rule"},
+		"deny for ever only":            {"deny", nil, "read", always, nil, "n", "No by rule"},
+		"reads allowed":                 {"allow-reads", nil, "read", usualOptions, nil, "y", "Yes by rule"},
+		"searches allowed":              {"allow-reads", nil, "search", usualOptions, nil, "y", "Yes by rule"},
+		"edits asked":                   {"allow-reads", nil, "edit", usualOptions, answers("Yes"), "y", "Yes by user ann"},
+		"fetches asked":                 {"allow-reads", nil, "fetch", usualOptions, answers("No"), "n", "No by user ann"},
+		"odd kinds asked":               {"allow-reads", nil, "read ", usualOptions, answers("No"), "n", "No by user ann"},
+		"rule denies":                   {"allow", rules, "execute", usualOptions, nil, "n", "No by rule"},
+		"rule allows":                   {"deny", rules, "edit", usualOptions, nil, "y", "Yes by rule"},
+		"rule asks":                     {"allow-reads", rules, "read", usualOptions, answers("Always"), "Y", "Always by user ann"},
+		"rule of another":               {"deny", rules, "fetch", usualOptions, nil, "n", "No by rule"},
+		"ask":                           {"ask", nil, "read", usualOptions, answers("yes"), "y", "Yes by user ann"},
+		"an answer of no option":        {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `No by an answer that is not an option, "perhaps"`},
+		"nobody":                        {"ask", nil, "read", usualOptions, nobody, "n", "No by rule: there is nobody to ask"},
+		"nobody and no no":              {"ask", nil, "read", onlyYes, nobody, "cancelled", "cancelled by rule: there is nobody to ask"},
+		"nobody can be asked":           {"ask", nil, "read", usualOptions, broken, "n", "No by rule: the question was not asked: the store is full"},
+		"something else":                {"ask", nil, "edit", usualOptions, writes, "n", "No by user ann, who wrote something else"},
+		"something else, for ever only": {"ask", nil, "edit", always, writes, "cancelled", "cancelled by user ann, who wrote something else"},
+		"something else, and no no":     {"ask", nil, "edit", onlyYes, writes, "cancelled", "cancelled by user ann, who wrote something else"},
+		"no options":                    {"allow", nil, "read", "", nil, "cancelled", "cancelled by rule: the agent offers no options"},
+		"no policy":                     {"", nil, "read", usualOptions, answers("Yes"), "y", "Yes by user ann"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			turn, r := newTurn(t)
@@ -100,8 +106,8 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 					t.Error("the person was asked")
 					return terminal.Answer{}, terminal.ErrNobodyToAsk
 				}
-				if !q.Approval {
-					t.Error("everybody may answer")
+				if !q.Approval || q.OtherText != terminal.OtherTextDismisses {
+					t.Errorf("asked %+v", q)
 				}
 				return c.ask(ctx, q)
 			}

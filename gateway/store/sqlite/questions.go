@@ -25,8 +25,9 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 	}
 	var result enqueueResult
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		err = t.exec("INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval)
+		err = t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval, string(q.OtherText), encodeCommands(q.Commands))
 		if err != nil {
 			return err
 		}
@@ -52,6 +53,14 @@ func (s *Store) Answer(ctx context.Context, id, answer, by string) (bool, error)
 	return n > 0 && err == nil, err
 }
 
+// encodeCommands returns the commands of a picker as JSON; "": there are none.
+func encodeCommands(commands []string) string {
+	if len(commands) == 0 {
+		return ""
+	}
+	return encodeJSON(commands)
+}
+
 func (t *tx) answerQuestion(r store.Reply, now time.Time) (int, error) {
 	return t.execCount(`UPDATE question SET answer = ?1, answered_by = ?2, closed = ?3
 		WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, r.Text, r.By, micros(now), r.Question)
@@ -68,7 +77,7 @@ func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
 	return n > 0 && err == nil, err
 }
 
-const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.answer, q.answered_by, q.closed > 0,
+const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.other_text, q.commands, q.answer, q.answered_by, q.closed > 0,
 	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq), coalesce(o.state, ''), coalesce(o.receipt, '')
 	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
@@ -89,7 +98,7 @@ func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired
 // question that Prune has closed was closed at the time when it expired.
 func (s *Store) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error) {
-	left, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL
+	left, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
 		AND (q.closed = 0 OR q.closed = q.expires) ORDER BY q.seq`, chat.String(), inbound)
 	return left, wrapError("read the unanswered questions of inbound message %d", err, inbound)
 }
@@ -106,9 +115,9 @@ func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, 
 func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
 	var q store.Question
 	var chat string
-	var options []byte
+	var options, commands []byte
 	var expires int64
-	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Approval, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
+	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Approval, &q.OtherText, &commands, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
 	if err != nil {
 		return store.Question{}, err
 	}
@@ -120,10 +129,15 @@ func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
 	if err := json.Unmarshal(options, &q.Options); err != nil {
 		return store.Question{}, fmt.Errorf("question %s: %w", q.ID, err)
 	}
+	if len(commands) > 0 {
+		if err := json.Unmarshal(commands, &q.Commands); err != nil {
+			return store.Question{}, fmt.Errorf("commands of question %s: %w", q.ID, err)
+		}
+	}
 	return q, nil
 }
 
-// closeQuestions closes the open questions of an inbound message.
+// closeQuestions closes the open questions of an inbound message, except pickers.
 func (t *tx) closeQuestions(inbound int64, now time.Time) error {
-	return t.exec("UPDATE question SET closed = ? WHERE inbound = ? AND closed = 0", micros(now), inbound)
+	return t.exec("UPDATE question SET closed = ? WHERE inbound = ? AND closed = 0 AND commands = ''", micros(now), inbound)
 }

@@ -33,6 +33,27 @@ var questionTests = []contractTest{
 		b.equal("open questions", len(open), 2)
 		b.equal("open approvals", []bool{open[0].Approval, open[1].Approval}, "[true false]")
 	}},
+	{"what other texts do and what the options stand for is known after a restart", func(b *fixture) {
+		b.noError(b.Ask(ctx, store.Question{ID: "picker", Chat: ann, Options: []string{"A", "B"}, Commands: []string{"/a", "/b 1"}}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{ID: "permission", Chat: ann, OtherText: store.OtherTextDismisses}, store.Outbound{}))
+		b.reopen()
+		picker, permission := b.question("picker"), b.question("permission")
+		b.equal("commands", picker.Commands, "[/a /b 1]")
+		b.equal("pickers", []bool{picker.IsPicker(), permission.IsPicker()}, "[true false]")
+		b.equal("other texts", string(picker.OtherText+permission.OtherText), "dismisses")
+	}},
+	{"a picker stays open when its turn ends, and is no unanswered question of the turn", func(b *fixture) {
+		inbound := b.receiveClaimed(ann, "1")
+		b.noError(b.Ask(ctx, store.Question{ID: "picker", Inbound: inbound.ID, Chat: ann, Commands: []string{"/a"}}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{ID: "question", Inbound: inbound.ID, Chat: ann}, store.Outbound{}))
+		left, err := b.UnansweredQuestions(ctx, ann, inbound.ID)
+		b.noError(err)
+		b.equal("unanswered questions", len(left), 1)
+		_, err = b.Finish(ctx, inbound.ID, store.Done, store.Outcome{})
+		b.noError(err)
+		b.equal("open questions", b.openQuestionIDs(ann), "picker")
+		b.equal("chosen", b.answerQuestion("picker", "A", "7"), true)
+	}},
 	{"a question is asked once", func(b *fixture) {
 		b.askQuestion("q", ann)
 		if b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: outgoingTexts(ann, "again")}) == nil {

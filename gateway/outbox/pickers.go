@@ -1,0 +1,31 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+
+	"nanobot/channels"
+	"nanobot/internal/words"
+)
+
+// ClosePickers closes the open pickers of a chat and removes their buttons, except the picker that
+// the inbound message has posted itself. The store needs no query for a chat that asks nothing.
+func (o *Outbox) ClosePickers(ctx context.Context, chat channels.Chat, except int64, w words.Words) error {
+	open, err := o.o.Store.OpenQuestions(ctx, chat)
+	if err != nil {
+		return fmt.Errorf("look for open pickers: %w", err)
+	}
+	for _, q := range open {
+		if !q.IsPicker() || except != 0 && q.Inbound == except {
+			continue
+		}
+		closed, err := o.o.Store.Withdraw(ctx, q.ID)
+		if err != nil {
+			return fmt.Errorf("close picker: %w", err)
+		}
+		if closed {
+			o.ShowOutcome(q, w.Text(words.NothingChosen))
+		}
+	}
+	return nil
+}
