@@ -3,9 +3,9 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal/process"
 )
 
@@ -54,11 +54,11 @@ type AgentExit struct {
 }
 
 // Description returns the exit status or signal as text.
-func (e AgentExit) Description() string {
+func (e AgentExit) Description(w words.Words) string {
 	if e.Signal != "" {
-		return "killed by " + e.Signal
+		return w.Text(words.ExitKilled, e.Signal)
 	}
-	return fmt.Sprintf("exit status %d", e.Code)
+	return w.Text(words.ExitStatus, e.Code)
 }
 
 // Wait returns once the agent's whole process group is dead and reaped.

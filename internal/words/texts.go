@@ -3,7 +3,14 @@ package words
 import "maps"
 
 // areas are the texts by the part of the program that uses them.
-var areas = []map[Key]translations{intakeTexts, channelsTexts, turnTexts, acpTexts, pageTexts, signInTexts}
+var areas = []map[Key]translations{
+	intakeTexts, channelsTexts, turnTexts,
+	acpTexts,
+	signInTexts,
+	pageTexts,
+	blocksTexts,
+	keysTexts,
+}
 
 // texts has all texts.
 var texts = merge(areas)

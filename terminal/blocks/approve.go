@@ -10,14 +10,17 @@ import (
 	"time"
 
 	"nanobot/internal/linediff"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
-// The options of a question for approval.
+// approvalOptions are the options of a question for approval, in their order.
+var approvalOptions = []words.Key{approveOnce, approveNot, approveAlways}
+
 const (
-	approveOnce   = "Yes"
-	approveNot    = "No"
-	approveAlways = "Always in this session"
+	approveOnce   = words.ButtonYes
+	approveNot    = words.ButtonNo
+	approveAlways = words.ButtonAlways
 )
 
 // approvalTimeout limits the wait for an approval. Other chats do not wait meanwhile.
@@ -42,22 +45,25 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, question func(
 	resume := x.t.AwaitPerson(ctx)
 	a, err := x.t.Ask(ctx, terminal.Question{
 		// Deterministic, so that a turn that is repeated after a crash finds the stored answer.
-		ID:   fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n),
-		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Timeout: approvalTimeout, Approval: true,
+		ID: fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n), UniqueID: true,
+		Text: question(), Options: x.texts(approvalOptions), Timeout: approvalTimeout, Approval: true,
 	})
 	if rerr := resume(ctx); rerr != nil {
 		return false, rerr
 	}
-	answer, by := a.Text, "user "+terminal.OneLine(a.By, 80)
+	answer, by := approveNot, "user "+terminal.OneLine(a.By, 80)
+	if a.Option >= 1 && a.Option <= len(approvalOptions) {
+		answer = approvalOptions[a.Option-1]
+	}
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		answer, by = approveNot, "rule (there is nobody to ask)"
+		by = "rule (there is nobody to ask)"
 		err = x.logNobodyToAsk()
 	case err != nil:
-		answer, by = approveNot, "no answer in time"
-		err = x.sendSilent(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + visibleLine(commandSubject(c))})
+		by = "no answer in time"
+		err = x.sendSilent(terminal.Frame{Text: x.text(words.BlocksRefused, visibleLine(commandSubject(c)))})
 	}
 	if err != nil {
 		return false, err
@@ -66,7 +72,7 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, question func(
 		x.s.Approved = append(x.s.Approved, c.Type)
 	}
 	return answer == approveOnce || answer == approveAlways, x.t.Emit(terminal.Frame{
-		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(terminal.Visible(commandSubject(c)), 500), answer, by),
+		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(terminal.Visible(commandSubject(c)), 500), words.Words{}.Text(answer), by),
 	})
 }
 
@@ -100,7 +106,7 @@ func (x *turn) needsApproval(t CommandType) bool {
 
 // showLongCommand sends a command that is too long for a question as a document.
 func (x *turn) showLongCommand(c Command) error {
-	if c.Type != RunCommand || truncate(c.Text, maxQuestionLength) == strings.TrimRight(terminal.Visible(c.Text), "\n") {
+	if c.Type != RunCommand || truncate(x.t.Words, c.Text, maxQuestionLength) == strings.TrimRight(terminal.Visible(c.Text), "\n") {
 		return nil
 	}
 	const name = "command.txt"
@@ -108,28 +114,28 @@ func (x *turn) showLongCommand(c Command) error {
 		return err
 	}
 	dir := filepath.Join(x.files.path, outboxName)
-	return x.sendSilent(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
+	return x.sendSilent(terminal.Frame{Text: x.text(words.BlocksLongCommand), ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
 }
 
 // runQuestion returns the question about a shell command.
-func runQuestion(command string) string {
-	return "🔐 Run this command?\n" + terminal.CodeBlock("sh", truncate(command, maxQuestionLength))
+func runQuestion(w words.Words, command string) string {
+	return w.Text(words.BlocksRunThis) + "\n" + terminal.CodeBlock("sh", truncate(w, command, maxQuestionLength))
 }
 
 // question returns the question about a change of a file.
-func (p plannedChange) question(c Command) string {
+func (p plannedChange) question(w words.Words, c Command) string {
 	name := visiblePath(p.file)
 	switch {
 	case c.Type == DeleteFile && p.link != "":
-		return "🔐 Delete " + visiblePath(p.link) + ", which is a link to " + name + "?"
+		return w.Text(words.BlocksDeleteLink, visiblePath(p.link), name)
 	case c.Type == DeleteFile:
-		return "🔐 Delete " + name + "?"
+		return w.Text(words.BlocksDelete, name)
 	case c.Type == EditFile:
-		return "🔐 Edit " + name + "?\n" + p.shortDiff()
+		return w.Text(words.BlocksEdit, name) + "\n" + p.shortDiff(w)
 	case p.existed:
-		return "🔐 Overwrite " + name + "?\n" + p.shortDiff()
+		return w.Text(words.BlocksOverwrite, name) + "\n" + p.shortDiff(w)
 	}
-	return "🔐 Create " + name + "?\n" + p.shortDiff()
+	return w.Text(words.BlocksCreate, name) + "\n" + p.shortDiff(w)
 }
 
 // visiblePath shows a path completely, or its two ends if it is extremely long.
@@ -143,36 +149,29 @@ func visiblePath(path string) string {
 }
 
 // shortDiff returns the first lines of the planned change.
-func (p plannedChange) shortDiff() string {
+func (p plannedChange) shortDiff(w words.Words) string {
 	if p.cut || max(len(p.before), len(p.after)) > maxCompared {
-		return fmt.Sprintf("(too large to be compared; it will have %d bytes)", len(p.after))
+		return w.Text(words.BlocksTooLarge, len(p.after))
 	}
 	diff := terminal.Visible(linediff.Compare(validText(p.before), validText(p.after)).Unified())
 	if diff == "" {
-		return "(no change)"
+		return w.Text(words.BlocksNoChange)
 	}
 	lines := strings.SplitAfter(diff, "\n")
 	short := strings.Join(lines[:min(len(lines), maxQuestionLines)], "")
-	return terminal.CodeBlock("diff", truncate(short, maxQuestionLength)+moreLines(len(lines)-maxQuestionLines-1))
-}
-
-// moreLines states how many lines are omitted.
-func moreLines(lines int) string {
-	switch {
-	case lines <= 0:
-		return ""
-	case lines == 1:
-		return "\n(1 more line)"
+	shown := truncate(w, short, maxQuestionLength)
+	if more := len(lines) - maxQuestionLines - 1; more > 0 {
+		shown += "\n" + w.Text(words.BlocksMoreLines, more)
 	}
-	return fmt.Sprintf("\n(%d more lines)", lines)
+	return terminal.CodeBlock("diff", shown)
 }
 
 // truncate shortens a text and states how many bytes are omitted.
-func truncate(s string, limit int) string {
+func truncate(w words.Words, s string, limit int) string {
 	s = strings.TrimRight(terminal.Visible(s), "\n")
 	short := terminal.Shorten(s, limit)
 	if short == s {
 		return s
 	}
-	return fmt.Sprintf("%s\n(%d more bytes)", short, len(s)-len(short)+len("…"))
+	return short + "\n" + w.Text(words.BlocksMoreBytes, len(s)-len(short)+len("…"))
 }

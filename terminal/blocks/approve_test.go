@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -121,4 +122,28 @@ func TestARepeatedTurnAsksTheSameQuestions(t *testing.T) {
 		t.Errorf("another session asks %q", asked)
 	}
 	checkEqual(t, "sessions", len(r.sessions()), 2)
+}
+
+func TestThePersonIsAskedInTheirLanguageAndTheModelIsToldInEnglish(t *testing.T) {
+	r := newFixture(t, allCommands, doneBlock)
+	r.settings.Approve = "run"
+	r.putFile("old", "1\n2\n")
+	r.putFile("gone", "x")
+	r.words = words.New(words.Settings{Overrides: map[string]string{"buttonYes.de": "Nur zu"}}).For("de")
+	r.answerWith("Nur zu", "Nein")
+	r.runToDone("go")
+	checkEqual(t, "questions", strings.Join(r.asked, "\n--\n"), "🔐 Diesen Befehl ausführen?\n```sh\necho ran > ran\n```\n--\n🔐 `gone` löschen?")
+	checkEqual(t, "the command", r.readFile("ran"), "ran\n")
+	checkEqual(t, "the file", r.readFile("gone"), "x")
+	checkContains(t, resultsIn(r.outboxes()[1]), "Ran 'echo ran > ran' (exit code 0)", "REJECTED: not approved: gone")
+	var board string
+	for _, f := range r.frames {
+		if f.Board {
+			board = f.Text
+		}
+	}
+	checkContains(t, board, "Runde 1", "'echo ran > ran' ausgeführt (Exit-Code 0)", "ABGELEHNT: nicht genehmigt: gone")
+	checkContains(t, r.lastText(), "Angelegt: ")
+	r.runNextMessage("/undo")
+	checkContains(t, r.lastText(), "Rückgängig gemacht: go", "Entfernt: ", "Ausgeführte Befehle (RUN_COMMAND) werden nicht rückgängig gemacht.")
 }

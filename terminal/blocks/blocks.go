@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -35,9 +36,9 @@ const (
 // Controls returns the commands for menus.
 func (p *Protocol) Controls() []terminal.Command {
 	return []terminal.Command{
-		{Name: resumeCommand, Help: "go on with the newest unfinished task"},
-		{Name: diffCommand, Help: "show what the last task has changed"},
-		{Name: undoCommand, Help: "put back the files that the last task has changed"},
+		{Name: resumeCommand, HelpKey: words.HelpResume},
+		{Name: diffCommand, HelpKey: words.HelpDiff},
+		{Name: undoCommand, HelpKey: words.HelpUndo},
 	}
 }
 
@@ -85,7 +86,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	}
 	if !found {
 		return x.endWithMessage(func() (terminal.Frame, error) {
-			return terminal.Frame{Text: "There is no unfinished task. Your next message begins one."}, nil
+			return terminal.Frame{Text: x.text(words.BlocksNoTask)}, nil
 		})
 	}
 	if err := x.openChanges(); err != nil {

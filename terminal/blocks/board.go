@@ -1,9 +1,9 @@
 package blocks
 
 import (
-	"fmt"
 	"strings"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -13,6 +13,7 @@ const maxShown, shownLength = 12, 160
 // board shows the state of a session: the round and the results of its commands.
 type board struct {
 	emit  func(terminal.Frame) error
+	words words.Words
 	lines []string // results, with a heading for each round
 	steps int      // commands that were executed
 	// details are the lines of the whole turn, each with the end of its command's output.
@@ -21,13 +22,13 @@ type board struct {
 
 // beginRound shows that the session waits for a response.
 func (b *board) beginRound(sequence int, fromPerson bool) error {
-	heading := fmt.Sprintf("Round %d", sequence)
+	heading := b.words.Text(words.BlocksRound, sequence)
 	b.lines = append(b.lines, heading)
 	b.details.Add(heading, 0)
 	if fromPerson {
-		return b.show("waiting for you to send the model's answer")
+		return b.show(b.words.Text(words.BlocksAwaitsPerson))
 	}
-	return b.show("waiting for the model's answer")
+	return b.show(b.words.Text(words.BlocksAwaitsModel))
 }
 
 // showAsking shows no command while the session waits for the person's answer. The gateway says
@@ -48,7 +49,7 @@ func (b *board) addResult(r Result) error {
 	if r.Type == Message || r.Type == Done { // the message is in the chat itself
 		return nil
 	}
-	line := mark + visibleLine(r.Summary)
+	line := mark + visibleLine(r.describe(b.words))
 	b.lines = append(b.lines, line)
 	b.steps++
 	b.details.Add(line+outputTail(r.Output), 1)

@@ -11,11 +11,12 @@ import (
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/modebits"
 	"nanobot/internal/nofollow"
+	"nanobot/internal/words"
 )
 
 // errCopyChanged means that a saved copy differs from the saved content. The agent's commands have
 // access to the copies.
-var errCopyChanged = errors.New("the saved copy was changed or removed")
+var errCopyChanged = words.NewError(words.BlocksCopyChanged)
 
 // copyName returns the name of the saved copy of a file. It depends only on the path, so the next
 // attempt overwrites an incomplete copy.

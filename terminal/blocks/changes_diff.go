@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/internal/linediff"
+	"nanobot/internal/words"
 )
 
 // maxCompared limits each of two contents that are compared by lines.
@@ -27,7 +28,7 @@ func (c *changes) diff(limit int64) (text string, omitted int) {
 		}
 		difference, err := c.diffFile(l, f)
 		if err != nil {
-			difference = fmt.Sprintf("%s cannot be compared: %s\n", diffName("", f.File), errorReason(err))
+			difference = fmt.Sprintf("%s cannot be compared: %s\n", diffName("", f.File), errorReason(words.Words{}, err))
 		}
 		if limit >= 0 && int64(out.Len()+len(difference)) > limit {
 			omitted++

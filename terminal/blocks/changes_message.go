@@ -1,11 +1,11 @@
 package blocks
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -20,11 +20,11 @@ const (
 func (x *turn) finalMessage() (terminal.Frame, error) {
 	text := strings.TrimSpace(x.s.Summary)
 	if text == "" {
-		text = "Done."
+		text = x.text(words.BlocksDone)
 	}
 	f := terminal.Frame{Text: text}
 	created, changed, deleted := x.changes.summary()
-	lists := listFiles(fileGroup{"Created", created}, fileGroup{"Changed", changed}, fileGroup{"Deleted", deleted})
+	lists := x.listFiles(fileGroup{words.BlocksCreated, created}, fileGroup{words.BlocksChanged, changed}, fileGroup{words.BlocksDeleted, deleted})
 	if lists == nil {
 		return f, nil
 	}
@@ -35,34 +35,34 @@ func (x *turn) finalMessage() (terminal.Frame, error) {
 // repeatedMessage is finalMessage for a session whose end was already reported.
 func (x *turn) repeatedMessage() (terminal.Frame, error) {
 	f, err := x.finalMessage()
-	f.Text += "\n\nThis task is done. Send it as a new message to have it done again."
+	f.Text += "\n\n" + x.text(words.BlocksDoneAlready)
 	return f, err
 }
 
 // fileGroup is a labelled list of files.
 type fileGroup struct {
-	label string
+	label words.Key
 	paths []string
 }
 
 // listFiles returns a line for each list that is not empty.
-func listFiles(lists ...fileGroup) (lines []string) {
+func (x *turn) listFiles(lists ...fileGroup) (lines []string) {
 	for _, l := range lists {
 		if len(l.paths) > 0 {
-			lines = append(lines, l.label+": "+joinFileNames(l.paths))
+			lines = append(lines, x.text(l.label, x.joinFileNames(l.paths)))
 		}
 	}
 	return lines
 }
 
 // joinFileNames lists files on one line.
-func joinFileNames(paths []string) string {
+func (x *turn) joinFileNames(paths []string) string {
 	var names []string
 	for _, path := range paths[:min(len(paths), maxListedFiles)] {
 		names = append(names, terminal.CodeSpan(terminal.OneLine(path, 200)))
 	}
 	if more := len(paths) - maxListedFiles; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
+		names = append(names, x.text(words.BlocksMoreFiles, more))
 	}
 	return strings.Join(names, ", ")
 }
@@ -70,11 +70,8 @@ func joinFileNames(paths []string) string {
 // attachDiff attaches the changes of the session as a document.
 func (x *turn) attachDiff(f *terminal.Frame) error {
 	diff, omitted := x.changes.diff(maxDiff)
-	switch {
-	case omitted == 1:
-		f.Text += "\n\nThe diff leaves out 1 file, because it would be too large."
-	case omitted > 1:
-		f.Text += fmt.Sprintf("\n\nThe diff leaves out %d files, because it would be too large.", omitted)
+	if omitted > 0 {
+		f.Text += "\n\n" + x.text(words.BlocksDiffOmits, omitted)
 	}
 	if diff == "" {
 		return nil
@@ -110,31 +107,30 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 	return nil, nil, nil
 }
 
-// nothingChanged is the reply to /diff and /undo in a chat without changes.
-const nothingChanged = "No task has changed a file here."
-
 // showDiff runs /diff.
 func (x *turn) showDiff() (terminal.Frame, error) {
+	noChange := terminal.Frame{Text: x.text(words.BlocksNothingChanged)}
 	x, closeIt, err := x.newestChanges()
 	if x == nil || err != nil {
-		return terminal.Frame{Text: nothingChanged}, err
+		return noChange, err
 	}
 	defer closeIt()
-	f := terminal.Frame{Text: "What this task has changed: " + terminal.OneLine(x.s.Task, 200)}
+	f := terminal.Frame{Text: x.text(words.BlocksChangedBy, terminal.OneLine(x.s.Task, 200))}
 	if err := x.attachDiff(&f); err != nil {
 		return f, err
 	}
 	if len(f.Media) == 0 {
-		f.Text = "The files are as they were before this task: " + terminal.OneLine(x.s.Task, 200)
+		f.Text = x.text(words.BlocksUnchangedBy, terminal.OneLine(x.s.Task, 200))
 	}
 	return f, nil
 }
 
 // undo runs /undo.
 func (x *turn) undo() (terminal.Frame, error) {
+	noChange := terminal.Frame{Text: x.text(words.BlocksNothingChanged)}
 	x, closeIt, err := x.newestChanges()
 	if x == nil || err != nil {
-		return terminal.Frame{Text: nothingChanged}, err
+		return noChange, err
 	}
 	defer closeIt()
 	x.fileMu.Lock()
@@ -143,18 +139,18 @@ func (x *turn) undo() (terminal.Frame, error) {
 	if err := x.save(); err != nil {
 		return terminal.Frame{}, err
 	}
-	lines := listFiles(fileGroup{"Put back", u.restored}, fileGroup{"Removed", u.removed})
-	head := "Undone: "
+	lines := x.listFiles(fileGroup{words.BlocksRestored, u.restored}, fileGroup{words.BlocksRemoved, u.removed})
+	head := words.BlocksUndone
 	if lines == nil {
-		head = "Nothing was put back of: "
+		head = words.BlocksNothingUndone
 	}
-	lines = slices.Insert(lines, 0, head+terminal.OneLine(x.s.Task, 200))
+	lines = slices.Insert(lines, 0, x.text(head, terminal.OneLine(x.s.Task, 200)))
 	for _, r := range u.refused[:min(len(u.refused), maxListedFiles)] {
-		lines = append(lines, "⚠ Not put back: "+terminal.CodeSpan(terminal.OneLine(r.path, 200))+": "+r.reason)
+		lines = append(lines, x.text(words.BlocksNotRestored, terminal.CodeSpan(terminal.OneLine(r.path, 200)), errorReason(x.t.Words, r.reason)))
 	}
 	if more := len(u.refused) - maxListedFiles; more > 0 {
-		lines = append(lines, fmt.Sprintf("⚠ and %d more", more))
+		lines = append(lines, x.text(words.BlocksMoreRefused, more))
 	}
-	lines = append(lines, "Commands that were run (RUN_COMMAND) are not undone.")
+	lines = append(lines, x.text(words.BlocksCommandsStay))
 	return terminal.Frame{Text: strings.Join(lines, "\n")}, nil
 }

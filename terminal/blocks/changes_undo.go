@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/words"
 )
 
 var (
-	errChangedSince = errors.New("something else has changed it since")
-	errInterrupted  = errors.New("the command that changed it was interrupted")
+	errChangedSince = words.NewError(words.BlocksChangedSince)
+	errInterrupted  = words.NewError(words.BlocksInterrupted)
 )
 
 // undoResult lists what undo has done.
@@ -22,7 +23,10 @@ type undoResult struct {
 }
 
 // refusal is a file that undo has not changed.
-type refusal struct{ path, reason string }
+type refusal struct {
+	path   string
+	reason error
+}
 
 // undo restores the files that the session has changed or deleted, and removes those that it has
 // created, with their folders if these are empty. A file that has changed since the session is
@@ -36,7 +40,7 @@ func (c *changes) undo() undoResult {
 		changed, err := c.undoFile(l, *f)
 		switch {
 		case err != nil:
-			done.refused = append(done.refused, refusal{f.File, errorReason(err)})
+			done.refused = append(done.refused, refusal{f.File, err})
 			continue
 		case changed && f.Before == entryState{}:
 			done.removed = append(done.removed, f.File)

@@ -4,6 +4,8 @@
 // chat networks, queues or storage.
 package blocks
 
+import "nanobot/internal/words"
+
 // CommandType is the name of a command in a response.
 type CommandType string
 
@@ -39,4 +41,21 @@ type Result struct {
 	Summary string      `json:"summary"`
 	Success bool        `json:"success"`
 	Output  string      `json:"output"` // of RUN_COMMAND
+	// shown is the summary for the person; nil: Summary itself, which is for the model.
+	shown *words.Error
+}
+
+// newResult returns a result. Its summary for the model is the English text of the catalogue, which
+// is part of the protocol.
+func newResult(t CommandType, success bool, k words.Key, values ...any) Result {
+	shown := words.NewError(k, values...)
+	return Result{Type: t, Success: success, Summary: shown.Error(), shown: shown}
+}
+
+// describe returns the summary for the person.
+func (r Result) describe(w words.Words) string {
+	if r.shown == nil {
+		return r.Summary
+	}
+	return w.Reason(r.shown)
 }

@@ -8,15 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 // maxCommands limits the commands of one response. The session file is written after each of them
 // and grows with their number.
 const maxCommands = 1000
-
-// interrupted is the result of a command that a crash interrupted.
-const interrupted = "Interrupted: the gateway stopped while this ran"
 
 // execute executes the commands of the response that have no result yet, and reports whether the
 // task is done.
@@ -85,7 +83,7 @@ func (x *turn) executeCommand(ctx context.Context, c Command, n int) (Result, er
 		if c.Path != "" {
 			_ = x.changes.record(c.Path) // a file whose state is not recorded is not undone
 		}
-		return Result{Type: c.Type, Summary: interrupted}, nil
+		return newResult(c.Type, false, words.BlocksCutOff), nil
 	}
 	r := Result{Type: c.Type, Success: true, Summary: shortSummary(c.Text)}
 	switch c.Type {
@@ -124,15 +122,15 @@ func (x *turn) markStarted() error {
 // requestFile adds a file to the next outbox.
 func (x *turn) requestFile(c Command) Result {
 	if _, err := x.space.stat(c.Path); err != nil {
-		return failedResult(c, "read", err)
+		return failedResult(c, err)
 	}
 	x.s.requestFile(c.Path)
-	return Result{Type: c.Type, Success: true, Summary: fmt.Sprintf("Queued '%s' for next outbox", c.Path)}
+	return newResult(c.Type, true, words.BlocksRequested, c.Path)
 }
 
 // runCommand executes RUN_COMMAND.
 func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error) {
-	if ok, err := x.askApproval(ctx, c, n, func() string { return runQuestion(c.Text) }); !ok || err != nil {
+	if ok, err := x.askApproval(ctx, c, n, func() string { return runQuestion(x.t.Words, c.Text) }); !ok || err != nil {
 		return notApprovedResult(c), err
 	}
 	if err := x.markStarted(); err != nil {
@@ -156,7 +154,7 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 		return *fail, nil
 	}
 	if !x.s.Started && x.needsApproval(c.Type) { // otherwise it was approved before a crash
-		if ok, err := x.askApproval(ctx, c, n, func() string { return p.question(c) }); !ok || err != nil {
+		if ok, err := x.askApproval(ctx, c, n, func() string { return p.question(x.t.Words, c) }); !ok || err != nil {
 			return notApprovedResult(c), err
 		}
 		again, fail := x.planChange(c) // the file may have changed while the person was asked
@@ -164,7 +162,7 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 		case fail != nil:
 			return *fail, nil
 		case !again.hasSameStart(p):
-			return failedResult(c, commandVerbs[c.Type], errChanged), nil
+			return failedResult(c, errChanged), nil
 		}
 	}
 	return x.applyChange(c, p)
@@ -178,7 +176,7 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 	x.fileMu.Lock()
 	defer x.fileMu.Unlock()
 	if err := x.changes.save(c.Path); err != nil {
-		return failedResult(c, commandVerbs[c.Type], err), nil
+		return failedResult(c, err), nil
 	}
 	if err := x.markStarted(); err != nil {
 		return Result{}, err
@@ -188,7 +186,7 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 	case fail != nil:
 		return *fail, nil
 	case p.file != planned.file || p.link != planned.link, x.needsApproval(c.Type) && !p.hasSameStart(planned):
-		return failedResult(c, commandVerbs[c.Type], errChanged), nil
+		return failedResult(c, errChanged), nil
 	}
 	var err error
 	if c.Type == DeleteFile {
@@ -197,10 +195,10 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 		err = x.space.write(c.Path, p.after)
 	}
 	if err != nil {
-		return failedResult(c, commandVerbs[c.Type], err), nil
+		return failedResult(c, err), nil
 	}
 	_ = x.changes.record(c.Path) // a file whose state is not recorded is not undone
-	return Result{Type: c.Type, Success: true, Summary: successSummary(c)}, nil
+	return changedResult(c), nil
 }
 
 // plannedChange is the effect that a command would have on a file.
@@ -227,13 +225,14 @@ func (x *turn) planChange(c Command) (p plannedChange, fail *Result) {
 	case err == nil && c.Type == EditFile:
 		edited, lines, ok := replaceLines(p.before, c.StartLine, c.EndLine, c.Text)
 		if !ok {
-			return p, &Result{Type: c.Type, Summary: fmt.Sprintf("Invalid line range %d-%d for file with %d lines", c.StartLine, c.EndLine, lines)}
+			fail := newResult(c.Type, false, words.BlocksNoSuchLines, c.StartLine, c.EndLine, lines)
+			return p, &fail
 		}
 		p.after = edited
 	case err == nil, c.Type == CreateFile && errors.Is(err, errNotFound):
 		p.after = []byte(c.Text)
 	default:
-		r := failedResult(c, commandVerbs[c.Type], err)
+		r := failedResult(c, err)
 		return p, &r
 	}
 	return p, nil
@@ -257,35 +256,34 @@ func (x *turn) readBefore(c Command, p *plannedChange) (err error) {
 	return err
 }
 
-// commandVerbs are the verbs of error messages.
-var commandVerbs = map[CommandType]string{CreateFile: "create", EditFile: "edit", DeleteFile: "delete"}
-
-// successSummary returns the summary of a file command that succeeded.
-func successSummary(c Command) string {
+// changedResult returns the result of a file command that succeeded.
+func changedResult(c Command) Result {
 	if c.Type == EditFile {
-		return fmt.Sprintf("Edited '%s' lines %d-%d", c.Path, c.StartLine, c.EndLine)
+		return newResult(c.Type, true, words.BlocksEditedFile, c.Path, c.StartLine, c.EndLine)
 	}
 	if c.Type == DeleteFile {
-		return fmt.Sprintf("Deleted '%s'", c.Path)
+		return newResult(c.Type, true, words.BlocksDeletedFile, c.Path)
 	}
-	return fmt.Sprintf("Created '%s'", c.Path)
+	return newResult(c.Type, true, words.BlocksCreatedFile, c.Path)
+}
+
+// failures are the texts about file commands that failed.
+var failures = map[CommandType]words.Key{
+	CreateFile: words.BlocksCreateFailed, EditFile: words.BlocksEditFailed, DeleteFile: words.BlocksDeleteFailed, ReadFile: words.BlocksReadFailed,
 }
 
 // failedResult returns the result of a file command that failed.
-func failedResult(c Command, verb string, err error) Result {
-	r := Result{Type: c.Type}
+func failedResult(c Command, err error) Result {
 	switch {
 	case errors.Is(err, errOutside):
-		r.Summary = fmt.Sprintf("REJECTED: Path '%s' is outside workspace", shortSummary(c.Path))
+		return newResult(c.Type, false, words.BlocksOutside, shortSummary(c.Path))
 	case errors.Is(err, errNotFound):
-		r.Summary = fmt.Sprintf("File '%s' not found", shortSummary(c.Path))
-	default:
-		r.Summary = fmt.Sprintf("Failed to %s '%s': %s", verb, shortSummary(c.Path), errorReason(err))
+		return newResult(c.Type, false, words.BlocksNotFound, shortSummary(c.Path))
 	}
-	return r
+	return newResult(c.Type, false, failures[c.Type], shortSummary(c.Path), errorReason(words.Words{}, err))
 }
 
 // notApprovedResult returns the result of a command that the person has not approved.
 func notApprovedResult(c Command) Result {
-	return Result{Type: c.Type, Summary: "REJECTED: not approved: " + shortSummary(commandSubject(c))}
+	return newResult(c.Type, false, words.BlocksNotApproved, shortSummary(commandSubject(c)))
 }

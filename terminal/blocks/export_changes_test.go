@@ -43,7 +43,7 @@ func (c *Changes) Undo() Undone {
 	done := c.undo()
 	out := Undone{Restored: done.restored, Removed: done.removed, Refused: map[string]string{}}
 	for _, r := range done.refused {
-		out.Refused[r.path] = r.reason
+		out.Refused[r.path] = r.reason.Error()
 	}
 	return out
 }

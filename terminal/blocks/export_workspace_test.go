@@ -1,6 +1,9 @@
 package blocks
 
-import "nanobot/terminal"
+import (
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
 
 // The errors of a workspace.
 var (
@@ -9,7 +12,7 @@ var (
 )
 
 // Reason returns the text of a file error without the path.
-var Reason = errorReason
+func Reason(err error) string { return errorReason(words.Words{}, err) }
 
 // Workspace is the folder in which an agent works.
 type Workspace struct{ *workspace }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/process"
@@ -93,6 +94,7 @@ type fixture struct {
 	run       string
 	media     []string
 	ask       terminal.Ask
+	words     words.Words
 
 	mu     sync.Mutex
 	frames []terminal.Frame
@@ -179,7 +181,7 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask,
+		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask, Words: r.words,
 	}, r.emit)
 	if err != nil {
 		r.t.Errorf("turn: %v", err)

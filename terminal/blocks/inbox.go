@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -65,9 +66,9 @@ func readAttachment(path string, limit int) ([]byte, error) {
 	content, err := readFile(dir, filepath.Base(path), limit)
 	switch {
 	case errors.Is(err, fs.ErrInvalid):
-		err = errors.New("it is not a regular file")
+		err = words.NewError(words.BlocksNotRegular)
 	case errors.Is(err, errTooLarge):
-		err = fmt.Errorf("it has more than %d bytes; send it in several parts", limit)
+		err = words.NewError(words.BlocksFileTooLarge, limit)
 	}
 	return content, err
 }
@@ -165,7 +166,7 @@ func (p *personTransport) savedAnswer(saved savedFiles) (string, error) {
 	f, err := p.x.files.inbox.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		saved[name] = savedFile{unreadable: true}
-		return "", p.x.sendMessage(terminal.Frame{Text: fmt.Sprintf("⚠ %s in the inbox was not read: %s.", visiblePath(name), errorReason(err))})
+		return "", p.x.sendMessage(terminal.Frame{Text: p.x.text(words.BlocksInboxNotRead, visiblePath(name), errorReason(p.x.t.Words, err))})
 	}
 	return name, f.Close()
 }

@@ -2,12 +2,12 @@ package blocks
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -125,7 +125,7 @@ func (p *personTransport) sendOutbox() error {
 	dir := filepath.Join(p.x.files.path, outboxName)
 	return p.x.sendMessage(terminal.Frame{
 		ProtocolDir: dir, Media: []string{filepath.Join(dir, roundFile(p.x.s.ID, p.x.s.Sequence))},
-		Text: fmt.Sprintf("Round %d: give this file to the model, and send me its answer, as text or as a .txt or .md file.", p.x.s.Sequence),
+		Text: p.x.text(words.BlocksGiveFile, p.x.s.Sequence),
 	})
 }
 
@@ -136,7 +136,7 @@ func (p *personTransport) reportEmptyResponse(r response) error {
 	if err != nil || len(Parse(string(content))) > 0 {
 		return nil //nolint:nilerr // execute reports the error
 	}
-	return p.x.sendSilent(terminal.Frame{Text: "There is no command in that answer. The next file says so to the model. /stop ends this task."})
+	return p.x.sendSilent(terminal.Frame{Text: p.x.text(words.BlocksEmptyAnswer)})
 }
 
 // awaitResponse waits for a response: joined messages, or a file saved in the inbox.
@@ -214,12 +214,12 @@ func (p *personTransport) messageText(m terminal.PersonMessage) (text, problem s
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".txt", ".md":
 		default:
-			problems = append(problems, "⚠ "+name+" was not read: an answer is text, or a .txt or .md file.")
+			problems = append(problems, p.x.text(words.BlocksNotText, name))
 			continue
 		}
 		content, err := readAttachment(path, p.x.t.MaxLine)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("⚠ %s was not read: %s.", name, errorReason(err)))
+			problems = append(problems, p.x.text(words.BlocksNotRead, name, errorReason(p.x.t.Words, err)))
 			continue
 		}
 		texts = append(texts, string(content))

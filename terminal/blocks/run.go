@@ -2,11 +2,11 @@ package blocks
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 	"nanobot/terminal/shellrun"
@@ -26,21 +26,20 @@ type commandRunner struct {
 // run runs a command and returns its result. The end of ctx kills the command and makes the result
 // meaningless.
 func (r commandRunner) run(ctx context.Context, command string) Result {
-	result := Result{Type: RunCommand}
 	shown := shortSummary(command)
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{
 		ExecEnv: r.env, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, OnStart: r.onStart,
 	})
-	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
+	var result Result
 	switch {
 	case err != nil:
-		result.Summary = fmt.Sprintf("Failed to run '%s': %s", shown, errorReason(err))
+		result = newResult(RunCommand, false, words.BlocksRunFailed, shown, errorReason(words.Words{}, err))
 	case ran.TimedOut:
-		result.Summary = fmt.Sprintf("Command timed out (%ds): %s", int(r.timeout.Seconds()), shown)
+		result = newResult(RunCommand, false, words.BlocksRunTimedOut, int(r.timeout.Seconds()), shown)
 	default:
-		result.Success = ran.Code == 0
-		result.Summary = fmt.Sprintf("Ran '%s' (exit code %d)", shown, ran.Code)
+		result = newResult(RunCommand, ran.Code == 0, words.BlocksRan, shown, ran.Code)
 	}
+	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
 	return result
 }
 

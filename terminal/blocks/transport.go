@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -53,11 +54,11 @@ func (c *commandTransport) runAgent(ctx context.Context, outbox []byte) ([]byte,
 		return nil, context.Cause(ctx)
 	case tooLong:
 		ended.Forced, ended.Code, ended.Signal = false, 1, ""
-		return nil, &agentError{fmt.Sprintf("The agent's response is too long: it has more than %d bytes (terminal.maxLine)", c.x.t.MaxLine), ended}
+		return nil, &agentError{c.x.text(words.BlocksAnswerLong, c.x.t.MaxLine), ended}
 	case err != nil:
 		return nil, fmt.Errorf("read response: %w", err)
 	case !ended.OK():
-		return nil, &agentError{"The agent has failed (" + ended.Description() + ")", ended}
+		return nil, &agentError{c.x.text(words.BlocksAgentFailed, ended.Description(c.x.t.Words)), ended}
 	}
 	if text := ended.Stderr.String(); text != "" {
 		return answer, c.x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text})

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -112,7 +113,7 @@ func (x *turn) saveSession(sync bool) error {
 
 // run runs rounds until the session is complete.
 func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
-	x.board = board{emit: x.t.Emit}
+	x.board = board{emit: x.t.Emit, words: x.t.Words}
 	if x.s.Reported { // the turn is repeated after its end was reported
 		return x.endWithMessage(x.repeatedMessage)
 	}
@@ -256,10 +257,21 @@ func (x *turn) sendResult(message func() (terminal.Frame, error)) error {
 	return x.sendMessage(f)
 }
 
+// text returns a text in the language of the person, texts several of them.
+func (x *turn) text(k words.Key, values ...any) string { return x.t.Words.Text(k, values...) }
+
+func (x *turn) texts(keys []words.Key) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = x.text(k)
+	}
+	return all
+}
+
 // roundsError means that the task needed too many rounds.
 type roundsError int
 
-func (e roundsError) Error() string { return fmt.Sprintf("Stopped after %d rounds", int(e)) }
+func (e roundsError) Error() string { return words.Words{}.Text(words.BlocksTooManyRounds, int(e)) }
 
 // agentError means that the agent's command has failed.
 type agentError struct {
@@ -277,7 +289,7 @@ func (x *turn) endBroken(ctx context.Context, err error) (terminal.Outcome, erro
 	case ctx.Err() != nil:
 		return x.endStopped(ctx)
 	case errors.As(err, &rounds):
-		return x.endFailed(rounds.Error(), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
+		return x.endFailed(x.text(words.BlocksTooManyRounds, int(rounds)), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
 	case errors.As(err, &failed):
 		if short := failed.exit.Shortage(); short != nil {
 			return terminal.Outcome{}, short
@@ -306,6 +318,6 @@ func (x *turn) endResumable(end *terminal.FinalResponse, ended terminal.AgentExi
 	if err := x.foldBoard(); err != nil {
 		return terminal.Outcome{}, err
 	}
-	end.AddRemark("/resume continues the task.")
+	end.AddRemark(x.text(words.BlocksResumable))
 	return end.Emit(x.t, ended)
 }

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/nofollow"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -188,8 +189,9 @@ func asNotFound(err error) error {
 	return err
 }
 
-// errorReason returns the reason of a file error without the path.
-func errorReason(err error) string {
+// errorReason returns the reason of a file error without the path. Errors of the operating system
+// are in English.
+func errorReason(w words.Words, err error) string {
 	var number syscall.Errno
 	var pe *fs.PathError
 	switch {
@@ -198,5 +200,5 @@ func errorReason(err error) string {
 	case errors.As(err, &pe):
 		return pe.Err.Error()
 	}
-	return err.Error()
+	return w.Reason(err)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/screen/picture"
 )
@@ -23,19 +24,19 @@ const (
 )
 
 // commandHelp are the descriptions of the commands in menus.
-var commandHelp = map[string]string{
-	screenCommand: "show the terminal, as text and as a picture",
-	keyCommand:    "send keys: /key Escape :wq Enter",
-	typeCommand:   "type a text and Enter",
-	takeCommand:   "take the terminal over from the agent",
-	giveCommand:   "hand the terminal back to the agent",
-	logCommand:    "send the dialogue and a recording of the terminal",
+var commandHelp = map[string]words.Key{
+	screenCommand: words.HelpScreen,
+	keyCommand:    words.HelpKey,
+	typeCommand:   words.HelpType,
+	takeCommand:   words.HelpTake,
+	giveCommand:   words.HelpGive,
+	logCommand:    words.HelpLog,
 }
 
 func commandList(names ...string) []terminal.Command {
 	var all []terminal.Command
 	for _, name := range names {
-		all = append(all, terminal.Command{Name: name, Help: commandHelp[name]})
+		all = append(all, terminal.Command{Name: name, HelpKey: commandHelp[name]})
 	}
 	return all
 }
@@ -49,11 +50,6 @@ var keyButtons = []terminal.ControlButton{
 	{Label: "↓", Command: "/key Down"},
 	{Label: "Ctrl-C", Command: "/key C-c"},
 }
-
-const (
-	noTerminal = "No terminal is open. Your next message opens one."
-	keyUsage   = "Write the keys after the command: /key Escape :wq Enter"
-)
 
 // Controls returns the commands of people in a chat with an agent.
 func (p *Protocol) Controls() []terminal.Command {
@@ -76,51 +72,55 @@ func (p *terminals) Control(ctx context.Context, r terminal.ControlRequest) (ter
 	p.pool.Touch(r.Chat)
 	switch {
 	case r.Command == logCommand:
-		return p.runLog(r.Chat)
+		return p.runLog(r)
 	case s == nil:
-		return terminal.ControlReply{Text: noTerminal}, nil
+		return terminal.ControlReply{Text: r.Words.Text(words.KeysNoTerminal)}, nil
 	case r.Command == screenCommand:
 		return runScreen(s)
 	case r.Command == takeCommand:
-		return runTake(s), nil
+		return terminal.ControlReply{Text: r.Words.Text(runTake(s))}, nil
 	case r.Command == giveCommand:
-		return runGive(s), nil
+		return terminal.ControlReply{Text: r.Words.Text(runGive(s))}, nil
 	}
 	buttons := keyButtons
 	if s.isTaken() {
-		buttons = takeoverButtons
+		buttons = takeoverButtons(r.Words)
 	}
 	return runInput(ctx, s, r, buttons)
 }
 
-// takeoverButtons are the buttons under a screen that a person has taken over.
-var takeoverButtons = append(slices.Clone(keyButtons), terminal.ControlButton{Label: "Hand back", Command: "/" + giveCommand})
+// takeoverButtons returns the buttons under a screen that a person has taken over.
+func takeoverButtons(w words.Words) []terminal.ControlButton {
+	return append(slices.Clone(keyButtons), terminal.ControlButton{Label: w.Text(words.ButtonHandBack), Command: "/" + giveCommand})
+}
 
 // buttons returns the buttons of the turn's board.
 func (x *turn) buttons() []terminal.ControlButton {
 	if x.s.isTaken() {
-		return takeoverButtons
+		return takeoverButtons(x.t.Words)
 	}
-	return []terminal.ControlButton{{Label: "Take over", Command: "/" + takeCommand}}
+	return []terminal.ControlButton{{Label: x.t.Words.Text(words.ButtonTakeOver), Command: "/" + takeCommand}}
 }
 
-func runTake(s *session) terminal.ControlReply {
+// runTake runs /take and returns the text of the reply.
+func runTake(s *session) words.Key {
 	if !s.takeOver() {
-		return terminal.ControlReply{Text: "You have the terminal already. /give hands it back to the agent."}
+		return words.KeysTakenAlready
 	}
 	s.log.addEntry("taken over by the user", "")
-	return terminal.ControlReply{Text: "The terminal is yours: what you write is typed, with Enter. /key sends keys. /give hands it back to the agent."}
+	return words.KeysTaken
 }
 
-func runGive(s *session) terminal.ControlReply {
+// runGive runs /give and returns the text of the reply.
+func runGive(s *session) words.Key {
 	if !s.handBack() {
-		return terminal.ControlReply{Text: "The agent has the terminal already. /take takes it over."}
+		return words.KeysGivenAlready
 	}
 	s.log.addEntry("handed back to the agent", "")
 	if s.inTurn() {
-		return terminal.ControlReply{Text: "The agent goes on."}
+		return words.KeysAgentGoesOn
 	}
-	return terminal.ControlReply{Text: "The agent has the terminal again. Your next message is for it."}
+	return words.KeysGiven
 }
 
 const (
@@ -136,7 +136,7 @@ const (
 // runInput types a person's input. The reply shows the screen unless a turn shows it.
 func runInput(ctx context.Context, s *session, r terminal.ControlRequest, buttons []terminal.ControlButton) (terminal.ControlReply, error) {
 	if r.Command == keyCommand && strings.TrimSpace(r.Args) == "" {
-		return terminal.ControlReply{Text: keyUsage}, nil
+		return terminal.ControlReply{Text: r.Words.Text(words.KeysUsage)}, nil
 	}
 	s.typingMu.Lock()
 	defer s.typingMu.Unlock()
@@ -144,14 +144,14 @@ func runInput(ctx context.Context, s *session, r terminal.ControlRequest, button
 	defer cancel()
 	s.recordUserInput()
 	if !s.typeInput(ctx, r.Command, r.Args) {
-		return terminal.ControlReply{Text: "Nothing was typed: the program in the terminal does not read its input. /key C-c interrupts it."}, nil
+		return terminal.ControlReply{Text: r.Words.Text(words.KeysNothingTyped)}, nil
 	}
 	if s.inTurn() {
 		return terminal.ControlReply{}, nil
 	}
 	s.awaitQuiet(ctx, replyQuiet, maxReplyWait)
 	if s.isDead() {
-		return terminal.ControlReply{Text: "The shell has ended (" + s.exit.Description() + "). Your next message is for the agent.", Screen: s.snapshot()}, nil
+		return terminal.ControlReply{Text: r.Words.Text(words.KeysShellEnded, s.exit.Description(r.Words)), Screen: s.snapshot()}, nil
 	}
 	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
 }
@@ -186,13 +186,13 @@ func runScreen(s *session) (terminal.ControlReply, error) {
 }
 
 // runLog runs /log: the dialogue and the recording of a chat.
-func (p *terminals) runLog(chat string) (terminal.ControlReply, error) {
-	l := p.logs.find(chat)
+func (p *terminals) runLog(r terminal.ControlRequest) (terminal.ControlReply, error) {
+	l := p.logs.find(r.Chat)
 	if l == nil {
-		return terminal.ControlReply{Text: "There is no log yet: no terminal was opened in this chat."}, nil
+		return terminal.ControlReply{Text: r.Words.Text(words.KeysNoLog)}, nil
 	}
 	dialogue, cast := l.exportFiles()
-	reply := terminal.ControlReply{Text: "What happened in the terminal. The recording can be played with asciinema."}
+	reply := terminal.ControlReply{Text: r.Words.Text(words.KeysLog)}
 	if dialogue != "" {
 		reply.Files = append(reply.Files, terminal.ControlFile{Name: "dialogue.txt", Content: []byte(dialogue)})
 	}

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 	"nanobot/terminal/process"
@@ -157,6 +158,7 @@ func encodeJSON(v any) string {
 
 // fixture is a runner of the protocol with a scripted agent, and the frames of its turns.
 type fixture struct {
+	words    words.Words // of the person
 	t        *testing.T
 	dir      string // of the scripted agent
 	work     string // the shell's initial working folder
@@ -228,7 +230,7 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: "run", Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(),
+		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: "run", Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(), Words: r.words,
 	}, r.emit)
 	if err != nil {
 		r.t.Errorf("turn: %v", err)
@@ -330,7 +332,7 @@ func (r *fixture) control(name, args string) terminal.ControlReply {
 	if !r.runner.AcceptsControl("cli:"+r.chat, name) {
 		r.t.Fatalf("the command %q is not accepted", name)
 	}
-	reply, err := r.runner.Control(r.t.Context(), terminal.ControlRequest{Chat: "cli:" + r.chat, Command: name, Args: args})
+	reply, err := r.runner.Control(r.t.Context(), terminal.ControlRequest{Chat: "cli:" + r.chat, Command: name, Args: args, Words: r.words})
 	if err != nil {
 		r.t.Fatal(err)
 	}

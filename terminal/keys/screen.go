@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -66,12 +67,12 @@ func (s *session) awaitTurnQuiet(ctx context.Context) {
 func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {
 	frame := terminal.Frame{Kind: terminal.Message, Screen: s.snapshot(), Buttons: keyButtons}
 	if files := t.Envelope.Media; len(files) > 0 {
-		frame.Text = "Your files are here: " + strings.Join(files, ", ")
+		frame.Text = t.Words.Text(words.KeysFilesAreHere, strings.Join(files, ", "))
 	}
 	out := terminal.Outcome{Status: terminal.Done}
 	switch {
 	case s.isDead():
-		frame.Text, frame.Buttons = "The program has ended ("+s.exit.Description()+").", nil
+		frame.Text, frame.Buttons = t.Words.Text(words.KeysProgramEnded, s.exit.Description(t.Words)), nil
 		if !s.exit.OK() {
 			out = terminal.Outcome{Status: terminal.Failed, ExitCode: s.exit.Code, Signal: s.exit.Signal}
 		}

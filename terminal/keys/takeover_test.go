@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 )
@@ -68,6 +69,33 @@ func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 	}
 	if _, err := os.Stat(r.work + "/never"); err == nil {
 		t.Error("a command for an older screen was executed")
+	}
+}
+
+func TestAPersonReadsTheTextsOfTheTerminalInTheirLanguage(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t, script{Responses: []string{
+		encodeResponse("one", command{Keystrokes: "touch begun; cat go\n", Duration: 1}), taskDone(""), taskDone(""),
+	}})
+	if err := makeFIFO(r.work + "/go"); err != nil {
+		t.Fatal(err)
+	}
+	r.words = (*words.Catalogue)(nil).For("de")
+	ended := r.startTurn("work")
+	r.awaitFile("begun")
+	r.awaitFrame("the button", hasButton("Übernehmen", "/take"))
+	if reply := r.control("take", ""); !strings.HasPrefix(reply.Text, "Das Terminal gehört dir: ") {
+		t.Errorf("told %q", reply.Text)
+	}
+	r.awaitFrame("the button", hasButton("Zurückgeben", "/give"))
+	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if reply := r.control("give", ""); reply.Text != "Der Agent macht weiter." {
+		t.Errorf("told %q", reply.Text)
+	}
+	if out := <-ended; out.Status != terminal.Done || r.lastText() != "Fertig." {
+		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -51,7 +52,7 @@ func newTransport(t terminal.Turn, set *Settings) transport {
 type exitedError struct{ exit terminal.AgentExit }
 
 func (e *exitedError) Error() string {
-	return "The agent has ended before the task was complete (" + e.exit.Description() + ")"
+	return words.Words{}.Text(words.KeysAgentEnded, e.exit.Description(words.Words{}))
 }
 
 func isLongLine(err error) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -39,19 +40,16 @@ type turn struct {
 
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	x.agent, x.knownTakeovers = newTransport(x.t, x.settings), x.s.takeovers()
-	x.display = startDisplay(ctx, x.t, x.s, displayOptions{caption: "Working…", buttons: x.buttons})
+	x.display = startDisplay(ctx, x.t, x.s, displayOptions{caption: x.t.Words.Text(words.Working), buttons: x.buttons})
 	defer x.display.end()
 	x.s.log.addEntry("task", x.instruction())
 	out, err := x.runSteps(ctx)
 	x.s.log.addEntry("end: "+string(out.Status), "")
 	if err == nil && x.stillTaken {
-		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: stillTakenOver, Silent: out.Status != terminal.Done})
+		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: x.t.Words.Text(words.KeysStillTaken), Silent: out.Status != terminal.Done})
 	}
 	return out, err
 }
-
-// stillTakenOver is the message to a person who still has the terminal when a turn ends.
-const stillTakenOver = "The terminal is still yours: what you write is typed. /give hands it back to the agent."
 
 // runSteps runs the steps. When it returns, the agent's processes are dead.
 func (x *turn) runSteps(ctx context.Context) (terminal.Outcome, error) {
@@ -61,7 +59,7 @@ func (x *turn) runSteps(ctx context.Context) (terminal.Outcome, error) {
 	text := x.output.Next(x.s.text())
 	for step := 1; ; step++ {
 		if step > x.settings.MaxSteps {
-			return x.endKilled(fmt.Sprintf("Stopped after %d steps", x.settings.MaxSteps))
+			return x.endKilled(x.t.Words.Text(words.KeysTooManySteps, x.settings.MaxSteps))
 		}
 		answer, err := x.askAgent(ctx, request{Instruction: x.instruction(), Screen: text, Step: step})
 		if err != nil {
@@ -113,9 +111,9 @@ func (x *turn) recordStep(step int, r Response) {
 	x.steps = step
 	x.display.setStep(step)
 	x.recordOutput()
-	title := "the response was not understood ✗"
+	title := x.t.Words.Text(words.KeysNotUnderstood)
 	if r.Error == "" {
-		title = terminal.CodeSpan(terminal.OneLine(cmp.Or(strings.TrimSpace(r.Plan), strings.TrimSpace(r.Analysis), "no plan"), maxTitle))
+		title = terminal.CodeSpan(terminal.OneLine(cmp.Or(strings.TrimSpace(r.Plan), strings.TrimSpace(r.Analysis), x.t.Words.Text(words.KeysNoPlan)), maxTitle))
 	}
 	x.details.Add("⌨️ "+title, 1)
 }
@@ -271,7 +269,7 @@ func (x *turn) awaitHandBack(ctx context.Context) (had bool) {
 		resume()
 		if idle {
 			// If the message cannot be stored, the next frame ends the turn.
-			_ = x.t.Emit(terminal.Frame{Kind: terminal.Message, Silent: true, Text: "You have typed nothing for a while, so the agent goes on. /take takes the terminal over again."})
+			_ = x.t.Emit(terminal.Frame{Kind: terminal.Message, Silent: true, Text: x.t.Words.Text(words.KeysIdle)})
 		}
 	}
 	count := x.s.takeovers()
@@ -287,7 +285,7 @@ func (x *turn) endComplete() (terminal.Outcome, error) {
 	err := x.endDisplay()
 	text := strings.TrimSpace(x.analysis)
 	if text == "" {
-		text = "Done."
+		text = x.t.Words.Text(words.KeysDone)
 	}
 	if err == nil {
 		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: x.stillTaken})
@@ -307,12 +305,12 @@ func (x *turn) endBroken(ctx context.Context, err error) (terminal.Outcome, erro
 			return terminal.Outcome{}, short
 		}
 		exited.exit.Forced = false // the gateway ended it only because it had closed its output
-		return x.endFailed(exited.Error(), exited.exit)
+		return x.endFailed(x.t.Words.Text(words.KeysAgentEnded, exited.exit.Description(x.t.Words)), exited.exit)
 	case errors.Is(err, errShellExited):
 		<-x.s.ended
-		return x.endKilled("The shell of the terminal has ended (" + x.s.exit.Description() + ")")
+		return x.endKilled(x.t.Words.Text(words.KeysShellOfTurn, x.s.exit.Description(x.t.Words)))
 	case isLongLine(err):
-		return x.endKilled("The agent's response is too long: " + err.Error())
+		return x.endKilled(x.t.Words.Text(words.KeysAnswerLong, x.t.MaxLine))
 	}
 	x.agent.kill()
 	return terminal.Outcome{}, err
