@@ -34,7 +34,9 @@ type Direct struct {
 	// Listen, if not nil, reads the person's messages while a turn waits for them, or returns
 	// io.EOF when they leave. If it is nil, there are no messages.
 	Listen func(ctx context.Context) (channels.Incoming, error)
-	Log    *zap.Logger
+	// Words are the words for the person.
+	Words words.Words
+	Log   *zap.Logger
 
 	memories sync.Map   // by chat
 	inputMu  sync.Mutex // locked while a question is open, and while a message is read
@@ -113,6 +115,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	req := turn.RequestFor(in, run)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	req.Words = g.Words
 	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
 	memory := g.memory(in.Chat)
 	req.Memory, req.ConversationID = memory, memory.conversationID()
@@ -137,7 +140,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	})
 	if err != nil {
 		log.Error("turn failed", zap.Duration("took", time.Since(began)), zap.Error(err))
-		if serr := r.send(sending, turn.CouldNotRunMessage(words.Words{})); serr != nil {
+		if serr := r.send(sending, turn.CouldNotRunMessage(g.Words)); serr != nil {
 			log.Warn("chat not notified", zap.Error(serr))
 		}
 		return out, err

@@ -8,6 +8,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/outbox"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -43,7 +44,7 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			if answer, ok := intake.MatchOption(q.Options, said); ok {
 				return terminal.Answer{Text: answer, By: r.in.User.ID}, nil
 			}
-			text = "Please answer with a number or the words of an option."
+			text = g.Words.Text(words.ChatAnswerHow)
 		}
 	}
 }

@@ -3,9 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/display"
 	"nanobot/gateway/intake"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -26,6 +25,7 @@ func (g *Direct) Controls() []terminal.Command { return g.Runner.Controls() }
 // reply. It reports false for a message that is to get a turn.
 func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.Incoming) (bool, error) {
 	request := intake.ParseControl(g.Runner.Controls(), in.Chat.String(), in.Text)
+	request.Words = g.Words
 	if len(in.Media) > 0 || !g.Runner.AcceptsControl(request.Chat, request.Command) {
 		return false, nil
 	}
@@ -35,14 +35,14 @@ func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.I
 	r, err := g.Runner.Control(ctx, request)
 	if err != nil {
 		g.Log.Warn("command not carried out", zap.Stringer("chat", in.Chat), zap.String("command", request.Command), zap.Error(err))
-		r = terminal.ControlReply{Text: fmt.Sprintf("That did not work: %v.", err)}
+		r = terminal.ControlReply{Text: g.Words.Text(words.TextFailed, err)}
 	}
 	m := channels.Message{Kind: channels.Answer, Text: r.Text, Screen: display.Screen(r.Screen)}
 	for _, f := range r.Files {
 		path, err := g.writeToChat(in.Chat.ID, f.Name, bytes.NewReader(f.Content))
 		if err != nil {
 			g.Log.Warn("file of a reply not kept", zap.Error(err))
-			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q could not be saved in the chat's folder.", f.Name), "\n")
+			m.Text = g.addNotSaved(m.Text, f.Name)
 			continue
 		}
 		m.Media = append(m.Media, channels.File{Path: path, Name: filepath.Base(path), Kind: channels.KindOf(path), Size: int64(len(f.Content))})

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"go.uber.org/zap"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -23,7 +25,7 @@ func (g *Direct) saveProtocolFiles(chat string, f terminal.Frame, log *zap.Logge
 			path, err := g.writeToChat(chat, filepath.Base(file.Path), file.Open)
 			if err != nil {
 				log.Warn("file of the agent not kept", zap.Error(err))
-				f.Text = strings.TrimLeft(f.Text+fmt.Sprintf("\n⚠ %q could not be saved in the chat's folder.", filepath.Base(file.Path)), "\n")
+				f.Text = g.addNotSaved(f.Text, filepath.Base(file.Path))
 				continue
 			}
 			file.Path = path
@@ -32,6 +34,11 @@ func (g *Direct) saveProtocolFiles(chat string, f terminal.Frame, log *zap.Logge
 	}
 	f.Checked = kept
 	return f
+}
+
+// addNotSaved adds to a text that a file of it could not be saved.
+func (g *Direct) addNotSaved(text, file string) string {
+	return strings.TrimLeft(text+"\n"+g.Words.Text(words.ChatFileNotSaved, strconv.Quote(file)), "\n")
 }
 
 // writeToChat writes a file into the chat's folder, with a number behind its name if the name is

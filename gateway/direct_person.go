@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/turn"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -77,10 +77,10 @@ func (g *Direct) offer(ctx context.Context, r reply, in channels.Incoming) (read
 	read, err = g.Runner.ReadMessage(ctx, turn.PersonMessage(in))
 	if err != nil {
 		g.Log.Warn("message not read", zap.Stringer("chat", in.Chat), zap.Error(err))
-		return false, r.send(ctx, channels.Message{Kind: channels.Answer, Text: fmt.Sprintf("That did not work: %v.", err)})
+		return false, r.send(ctx, channels.Message{Kind: channels.Answer, Text: g.Words.Text(words.TextFailed, err)})
 	}
 	if !read {
-		return false, r.send(ctx, channels.Message{Kind: channels.Answer, Text: "The agent does not read messages now."})
+		return false, r.send(ctx, channels.Message{Kind: channels.Answer, Text: g.Words.Text(words.ChatNotRead)})
 	}
 	return read, nil
 }

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -166,5 +167,14 @@ func TestALocalPersonLearnsWhichTextWasNotRead(t *testing.T) {
 	want := strings.Join([]string{"hello?", "The agent does not read messages now.", "no changes", "That did not work: disk full.", "you answered m this"}, "|message:")
 	if got := w.texts(); got != "message:"+want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+	g = newDirectDialog(t, &selectiveDialog{dialog: dialog{dir: t.TempDir()}}, "", "no", "fail", "this")
+	g.Words = (*words.Catalogue)(nil).For("de")
+	w = &screenChannel{}
+	if _, err := g.Turn(t.Context(), w, hello); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.texts(); !strings.Contains(got, "Der Agent liest gerade keine Nachrichten.|message:Das hat nicht funktioniert: disk full.") {
+		t.Errorf("in German got %s", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/rich"
@@ -154,6 +155,11 @@ func TestAQuestionIsAnsweredByTheLocalPerson(t *testing.T) {
 	if got := strings.ReplaceAll(w.texts(), "|message:", ""); got != "message:Which?\n1. Red\n2. BluePlease answer with a number or the words of an option.Blue" {
 		t.Errorf("the chat shows %q", got)
 	}
+	g.Answer, w = says("Green", "1"), &textChannel{}
+	g.Words = (*words.Catalogue)(nil).For("de")
+	if _, err := g.Turn(t.Context(), w, hello); err != nil || !strings.Contains(strings.ReplaceAll(w.texts(), "|message:", ""), "Bitte antworte mit einer Nummer") {
+		t.Errorf("in German the chat shows %q, %v", w.texts(), err)
+	}
 	g.Answer = says() // who leaves has it stopped
 	if out, err := g.Turn(t.Context(), &textChannel{}, hello); err != nil || out.Status != terminal.Stopped {
 		t.Errorf("got %+v, %v", out, err)
@@ -192,6 +198,10 @@ func TestGatewayErrorsAreReportedWithoutInternals(t *testing.T) {
 	_, err := g.Turn(t.Context(), w, hello)
 	if err == nil || !strings.Contains(w.texts(), "error:Sorry, the") || strings.Contains(w.texts(), dir) {
 		t.Errorf("got %v, %s", err, w.texts())
+	}
+	g.Words, w = (*words.Catalogue)(nil).For("de"), &textChannel{}
+	if _, err := g.Turn(t.Context(), w, hello); err == nil || !strings.Contains(strings.ReplaceAll(w.texts(), "|error:", ""), "error:Der Agent ließ sich leider nicht starten.") {
+		t.Errorf("in German got %v, %s", err, w.texts())
 	}
 }
 

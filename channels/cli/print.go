@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // JSONPrinter prints one object per line:
@@ -43,6 +44,7 @@ func (p JSONPrinter) Show(o channels.Outgoing) error {
 type TextPrinter struct {
 	Out      io.Writer
 	Progress io.Writer // may be Out
+	Words    words.Words
 }
 
 // Show prints a message.
@@ -51,7 +53,7 @@ func (p TextPrinter) Show(o channels.Outgoing) error {
 	if o.Kind == channels.Progress {
 		w = p.Progress
 	}
-	_, err := io.WriteString(w, endLine(channels.SanitizeBidiText(o.Text))+fileLines(o)+buttonLines(o))
+	_, err := io.WriteString(w, endLine(channels.SanitizeBidiText(o.Text))+fileLines(o, p.Words)+buttonLines(o))
 	return err
 }
 
@@ -63,11 +65,16 @@ func endLine(text string) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
+// kindNames are the texts of the kinds of files.
+var kindNames = map[channels.MediaKind]words.Key{
+	channels.Image: words.KindImage, channels.Video: words.KindVideo, channels.Audio: words.KindAudio, channels.Document: words.KindDocument,
+}
+
 // fileLines returns a line for each file of a message.
-func fileLines(o channels.Outgoing) string {
+func fileLines(o channels.Outgoing, w words.Words) string {
 	var b strings.Builder
 	for _, f := range o.Media {
-		fmt.Fprintf(&b, "📎 %s (%s, %s)\n", printablePath(f), f.Kind, channels.HumanSize(f.Size))
+		fmt.Fprintf(&b, "📎 %s (%s, %s)\n", printablePath(f), w.Text(kindNames[f.Kind]), channels.HumanSize(f.Size))
 	}
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/cli"
+	"nanobot/internal/words"
 )
 
 var picture = channels.File{Path: "/tmp/a b.png", Name: "a b.png", Kind: channels.Image, Size: 1234}
@@ -189,5 +190,18 @@ func TestDetailsAreNotPrinted(t *testing.T) {
 	}
 	if _, err := ch.Send(t.Context(), plan[0]); err != nil || out.String() != "✓ 20 steps\n" {
 		t.Errorf("printed is %q, %v", out.String(), err)
+	}
+}
+
+func TestKindsOfFilesAreInThePersonsLanguage(t *testing.T) {
+	german := (*words.Catalogue)(nil).For("de")
+	var out strings.Builder
+	file := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{picture}}
+	if err := (cli.TextPrinter{Out: &out, Words: german}).Show(file); err != nil {
+		t.Fatal(err)
+	}
+	const want = "📎 /tmp/a b.png (Bild, 1.2 kB)\n"
+	if onTerminal := printAll(t, &cli.TerminalPrinter{Words: german}, file); out.String() != want || onTerminal != want {
+		t.Errorf("got %q, and on a terminal %q", out.String(), onTerminal)
 	}
 }

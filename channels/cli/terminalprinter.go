@@ -11,6 +11,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"nanobot/channels"
+	"nanobot/internal/words"
 )
 
 // eraseLine moves to the start of the terminal's line and erases it.
@@ -23,6 +24,7 @@ type TerminalPrinter struct {
 	Width func() int // columns of the terminal
 	Lines bool       // progress is printed as lines of its own
 	Style bool       // SGR codes may be used
+	Words words.Words
 
 	mu            sync.Mutex
 	progressShown bool // a progress line is shown
@@ -43,7 +45,7 @@ func (p *TerminalPrinter) Show(o channels.Outgoing) error {
 	if err := p.clearProgress(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p.Out, p.render(o)+fileLines(o)+buttonLines(o))
+	_, err := io.WriteString(p.Out, p.render(o)+fileLines(o, p.Words)+buttonLines(o))
 	return err
 }
 

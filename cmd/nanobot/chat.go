@@ -22,6 +22,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 	"nanobot/terminal/rich"
@@ -64,17 +65,20 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	defer disableSIGPIPE()()
-	s := &chatSession{cfg: cfg}
-	o := cli.Options{ChatID: flags.chat, User: localUser()}
+	user := localUser()
+	user.Language = words.FromEnvironment(os.Getenv)
+	s := &chatSession{cfg: cfg, words: words.New(wordSettings(cfg)).For(user.Language)}
+	o := cli.Options{ChatID: flags.chat, User: user}
 	logTo := std.err
 	if out, ok := std.out.(*os.File); ok && term.IsTerminal(int(std.in.Fd())) && term.IsTerminal(int(out.Fd())) {
-		printGreeting(out, cfg, demo)
+		fmt.Fprint(out, s.greeting(demo)+"\n\n")
 		keyboard := cli.NewKeyboard(std.in, out, "› ", cli.OpenHistory(filepath.Join(cfg.Gateway.StateDir, "history")))
 		s.live = newLivePrinter(out, cfg.Terminal.Progress)
+		s.live.Words = s.words
 		s.live.Out = keyboard // a turn may print while it waits for input
 		o.In, o.Printer, logTo = keyboard, s.live, s.live.AboveProgress(std.err)
 	} else {
-		o.Printer = cli.TextPrinter{Out: std.out, Progress: std.out}
+		o.Printer = cli.TextPrinter{Out: std.out, Progress: std.out, Words: s.words}
 		o.In = cli.NewPiped(std.in)
 	}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
@@ -84,10 +88,11 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 		return err
 	}
 	defer s.gateway.Close()
+	s.gateway.Words = s.words
 	if s.live != nil { // a person can answer questions
 		s.gateway.Answer = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, o.In) }
 		s.gateway.ShowCaptions, s.gateway.ShowDrafts = true, true
-		printControls(std.out, s.gateway.Controls())
+		s.printControls(std.out)
 	}
 	s.ch = cli.New(o)
 	s.gateway.Listen = func(ctx context.Context) (channels.Incoming, error) {
@@ -123,6 +128,7 @@ func newLivePrinter(out *os.File, progress string) *cli.TerminalPrinter {
 // chatSession is one execution of `nanobot chat`.
 type chatSession struct {
 	cfg     *config.Config
+	words   words.Words
 	gateway *gateway.Direct
 	ch      *cli.Channel
 	live    *cli.TerminalPrinter // nil if stdin or stdout is not a terminal
@@ -225,26 +231,21 @@ func (s *chatSession) runTurn(ctx context.Context, in channels.Incoming) error {
 	return nil
 }
 
-func printGreeting(w io.Writer, cfg *config.Config, demo bool) {
+// greeting tells the person what the chat talks to.
+func (s *chatSession) greeting(demo bool) string {
 	if demo {
-		fmt.Fprint(w, `There is no config.json here, so this is the built-in demo agent.
-Say hello, or type: album, slow, ask, stream, buttons, markdown, fail, help. /help lists the commands, Ctrl-D leaves.
-To write your own agent:  nanobot init --template python
-To use any program:       nanobot chat --command 'your program'
-
-`)
-		return
+		return s.words.Text(words.ChatDemo, demoExampleWords, "nanobot init --template python", "nanobot chat --command 'your program'")
 	}
-	fmt.Fprintf(w, "Talking to: %s\n/help lists the commands. Ctrl-C stops a turn, Ctrl-D leaves.\n\n", firstLine(cfg.Terminal.Command))
+	return s.words.Text(words.ChatGreeting, firstLine(s.cfg.Terminal.Command))
 }
 
+// demoExampleWords are words that the demo agent understands.
+const demoExampleWords = "album, slow, ask, stream, buttons, markdown, fail, help"
+
 // printControls prints the commands of the agent's protocol.
-func printControls(w io.Writer, commands []terminal.Command) {
-	for _, c := range commands {
-		fmt.Fprintf(w, "/%s: %s\n", c.Name, c.Help)
-	}
-	if len(commands) > 0 {
-		fmt.Fprintln(w)
+func (s *chatSession) printControls(w io.Writer) {
+	if own := s.gateway.Controls(); len(own) > 0 {
+		fmt.Fprintln(w, s.listCommands(own))
 	}
 }
 

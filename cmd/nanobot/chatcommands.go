@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,16 +10,17 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/cli"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 // chatCommands are the commands of `nanobot chat` itself.
 var chatCommands = []terminal.Command{
-	{Name: "help", Help: "list the commands"},
-	{Name: "new", Help: "start a new conversation"},
-	{Name: "status", Help: "show what this chat talks to"},
-	{Name: "stop", Help: "stop the agent when it asks you something; Ctrl-C stops it at any time"},
-	{Name: "quit", Help: "leave the chat, as Ctrl-D does"},
+	{Name: "help", HelpKey: words.HelpHelp},
+	{Name: "new", HelpKey: words.HelpNew},
+	{Name: "status", HelpKey: words.HelpChatStatus},
+	{Name: "stop", HelpKey: words.HelpChatStop},
+	{Name: "quit", HelpKey: words.HelpChatQuit},
 }
 
 // errQuit ends the chat as the person wishes.
@@ -50,11 +50,11 @@ func (s *chatSession) runCommand(ctx context.Context, in channels.Incoming, comm
 		text = s.helpText()
 	case "new":
 		s.gateway.NewConversation(in.Chat)
-		text = "This is a new conversation. The agent does not see the earlier messages."
+		text = s.words.Text(words.NewConversation)
 	case "status":
 		text = s.statusText(in.Chat)
 	case "stop":
-		text = "Nothing is running."
+		text = s.words.Text(words.NothingRunning)
 	}
 	parts, err := s.ch.Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text})
 	if err != nil {
@@ -68,32 +68,43 @@ func (s *chatSession) runCommand(ctx context.Context, in channels.Incoming, comm
 	return nil
 }
 
-func (s *chatSession) helpText() string {
+// listCommands returns a line for each command.
+func (s *chatSession) listCommands(commands []terminal.Command) string {
 	var b strings.Builder
-	for _, c := range chatCommands {
-		fmt.Fprintf(&b, "/%s: %s\n", c.Name, c.Help)
-	}
-	if own := s.gateway.Controls(); len(own) > 0 {
-		b.WriteString("\nThe agent's own commands:\n")
-		for _, c := range own {
-			fmt.Fprintf(&b, "/%s: %s\n", c.Name, c.Help)
+	for _, c := range commands {
+		help := c.Help
+		if c.HelpKey != "" {
+			help = s.words.Text(c.HelpKey)
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "/%s: %s\n", c.Name, help)
 	}
-	return b.String() + "Everything else goes to the agent."
+	return b.String()
+}
+
+func (s *chatSession) helpText() string {
+	text := s.listCommands(chatCommands)
+	if own := s.gateway.Controls(); len(own) > 0 {
+		text += "\n" + s.words.Text(words.AgentCommands) + "\n" + s.listCommands(own) + "\n"
+	}
+	return text + s.words.Text(words.EverythingElse)
 }
 
 func (s *chatSession) statusText(chat channels.Chat) string {
-	lines := []string{
-		"Agent: " + terminal.CodeSpan(firstLine(s.cfg.Terminal.Command)) + " (" + s.cfg.Terminal.Protocol + ")",
-		"Workspace: " + terminal.CodeSpan(s.cfg.Workspace),
-		"Config: " + terminal.CodeSpan(cmp.Or(s.cfg.File(), "none")),
-		"Chat: " + terminal.CodeSpan(chat.String()),
+	file := s.words.Text(words.ChatNoConfig)
+	if s.cfg.File() != "" {
+		file = terminal.CodeSpan(s.cfg.File())
 	}
+	text := s.words.Text(words.ChatStatus, terminal.CodeSpan(firstLine(s.cfg.Terminal.Command)), s.cfg.Terminal.Protocol,
+		terminal.CodeSpan(s.cfg.Workspace), file, terminal.CodeSpan(chat.String()))
 	if s.last.status != "" {
-		lines = append(lines, fmt.Sprintf("Last turn: %s, %s", s.last.status, s.last.took.Round(time.Millisecond)))
+		text += "\n" + s.words.Text(words.ChatLastTurn, s.words.Text(outcomeNames[s.last.status]), s.last.took.Round(time.Millisecond))
 	}
-	return strings.Join(lines, "\n")
+	return text
+}
+
+// outcomeNames are the texts of the ways a turn ends.
+var outcomeNames = map[terminal.Status]words.Key{
+	terminal.Done: words.OutcomeDone, terminal.Failed: words.OutcomeFailed, terminal.TimedOut: words.OutcomeTimeout, terminal.Stopped: words.OutcomeStopped,
 }
 
 // lastTurn is how the last turn of the chat ended.

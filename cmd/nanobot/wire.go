@@ -212,7 +212,7 @@ func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sq
 	return s, nil
 }
 
-// newDirect makes the gateway of run and chat, which stores nothing.
+// newDirect makes the gateway of run and chat, which stores nothing. Its words are English.
 func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
 	runner, err := newRunner(cfg, agentHost{supervisor: supervisor}, log)
 	if err != nil {

@@ -10,6 +10,7 @@ var areas = []map[Key]translations{
 	pageTexts,
 	blocksTexts,
 	keysTexts,
+	chatTexts,
 }
 
 // texts has all texts.

@@ -49,15 +49,27 @@ func Match(tag string) Language {
 	return English
 }
 
-// FromEnvironment returns the locale of the messages that a person's environment asks for; "":
-// none. The first variable that is set counts, as in POSIX.
+// FromEnvironment returns the BCP 47 tag of the language that a person's environment asks for, such
+// as "de-DE" for the locale de_DE.UTF-8; "": none. The first variable that is set counts, as in
+// POSIX.
 func FromEnvironment(getenv func(string) string) string {
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if value := getenv(name); value != "" {
-			return value
+			return localeTag(value)
 		}
 	}
 	return ""
+}
+
+// localeTag returns the BCP 47 tag of a locale, which is language_REGION.encoding@variant; "": of
+// none, such as of POSIX.
+func localeTag(locale string) string {
+	language, _, _ := strings.Cut(locale, "@")
+	language, _, _ = strings.Cut(language, ".")
+	if language == "C" || language == "POSIX" {
+		return ""
+	}
+	return strings.ReplaceAll(language, "_", "-")
 }
 
 // Settings changes the catalogue for one bot.

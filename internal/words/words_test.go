@@ -20,12 +20,19 @@ func TestAPersonGetsTheLanguageOfTheirTag(t *testing.T) {
 }
 
 func TestTheFirstVariableThatIsSetDecides(t *testing.T) {
-	env := map[string]string{"LANG": "en_US.UTF-8", "LC_MESSAGES": "de_DE.UTF-8"}
-	if got := words.FromEnvironment(func(name string) string { return env[name] }); got != "de_DE.UTF-8" {
-		t.Errorf("got %q", got)
-	}
-	if got := words.FromEnvironment(func(string) string { return "" }); got != "" {
-		t.Errorf("got %q of an empty environment", got)
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_MESSAGES": "de_DE.UTF-8@euro"}, "de-DE"},
+		{map[string]string{"LANG": "de", "LC_MESSAGES": "C.UTF-8"}, ""},
+		{map[string]string{"LANG": "de", "LC_ALL": "POSIX"}, ""},
+		{map[string]string{"LANG": "de_AT", "LC_ALL": ""}, "de-AT"},
+		{nil, ""},
+	} {
+		if got := words.FromEnvironment(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("of %v got %q, want %q", c.env, got, c.want)
+		}
 	}
 }
 
