@@ -2,7 +2,6 @@ package acp
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 const (
 	// shownLines and shownEntries limit the lines of each list, titleLength the length of a line.
 	shownLines, shownEntries, titleLength = 8, 12, 120
-	// tailLines limits the lines of a terminal on the board, tailBytes the output that is searched
-	// for them.
-	tailLines, tailBytes = 3, 4 << 10
 	// maxPlan limits the entries of a plan that are stored.
 	maxPlan = 200
 )
@@ -109,20 +105,15 @@ func (b *board) stepLines() (lines []string) {
 		}
 		shownTools++
 		lines = append(lines, l.tool.line())
-		if l.running() || i == len(b.lines)-1 {
-			lines = append(lines, l.tool.tailLines()...)
+		switch tail := l.tool.tailLines(); {
+		case l.running() || i == len(b.lines)-1:
+			lines = append(lines, tail...)
+		case l.tool.status == "failed" && len(tail) > 0:
+			lines = append(lines, tail[len(tail)-1])
 		}
 	}
 	if hidden := b.steps - shownTools; hidden > 0 {
 		lines = append([]string{terminal.EarlierSteps(hidden)}, lines...)
-	}
-	return lines
-}
-
-// tailLines returns the end of the output of a tool call.
-func (t *toolCall) tailLines() (lines []string) {
-	for _, l := range t.tail {
-		lines = append(lines, "│ "+terminal.CodeSpan(l))
 	}
 	return lines
 }
@@ -189,87 +180,5 @@ func (v *view) showBoard() {
 	if text != v.board.shown {
 		v.board.shown = text
 		v.emit(terminal.Frame{Kind: terminal.Progress, Text: text, Board: true, Step: v.board.steps})
-	}
-}
-
-// refreshTerminals updates the output of terminals on the board, and repeats while a tool call uses
-// a terminal.
-func (v *view) refreshTerminals() {
-	v.terminalsAt = time.Time{}
-	v.showBoard()
-	if slices.ContainsFunc(v.board.runningTools(), func(t *toolCall) bool { return len(t.terminals) > 0 }) {
-		v.schedule(&v.terminalsAt, terminalInterval)
-	}
-}
-
-func (v *view) updateTails() {
-	for _, t := range v.board.runningTools() {
-		v.updateTail(t)
-	}
-}
-
-// updateTail reads the last lines of a tool call's output: of its terminals, else of its text, for
-// commands and for calls that have failed. A terminal that was released keeps its last lines.
-func (v *view) updateTail(t *toolCall) {
-	switch {
-	case t.ownOutput != nil:
-		t.tail = lastLines(string(t.ownOutput.Tail()))
-	case len(t.terminals) == 0 && (t.kind == "execute" || t.status == "failed"):
-		if text := t.text(); text != "" {
-			t.tail = lastLines(text)
-		}
-	}
-	if v.table == nil {
-		return
-	}
-	for _, id := range t.terminals {
-		if out, err := v.table.Output(id); err == nil {
-			t.tail = lastLines(out.Text)
-		}
-	}
-}
-
-// text returns the end of the text in the content of a tool call, without the fences of code
-// blocks.
-func (t *toolCall) text() string {
-	var lines []string
-	for _, b := range t.content {
-		if b.Type != "text" {
-			continue
-		}
-		for line := range strings.Lines(b.Text[max(0, len(b.Text)-tailBytes):]) {
-			if !strings.HasPrefix(line, "```") {
-				lines = append(lines, strings.TrimRight(line, "\r\n"))
-			}
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-func lastLines(text string) (lines []string) {
-	if len(text) > tailBytes {
-		text = text[len(text)-tailBytes:]
-		if _, rest, found := strings.Cut(text, "\n"); found {
-			text = rest // the first line is incomplete
-		}
-	}
-	all := strings.Split(terminal.Clean(text), "\n")
-	for i := len(all) - 1; i >= 0 && len(lines) < tailLines; i-- {
-		if l := terminal.Shorten(strings.TrimSpace(all[i]), titleLength); l != "" {
-			lines = append([]string{l}, lines...)
-		}
-	}
-	return lines
-}
-
-// saveTail reads the last lines of a terminal before it is released.
-func (v *view) saveTail(id string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, l := range v.board.lines {
-		if !v.closed && l.tool != nil && slices.Contains(l.tool.terminals, id) {
-			v.updateTail(l.tool)
-			v.schedule(&v.boardAt, boardInterval)
-		}
 	}
 }

@@ -101,7 +101,7 @@ func (v *view) toolByID(id string) toolCall {
 	defer v.mu.Unlock()
 	if t := v.board.byID[id]; t != nil {
 		copied := *t
-		copied.ownOutput = nil
+		copied.output.own = nil
 		return copied
 	}
 	return toolCall{id: id}

@@ -3,17 +3,14 @@ package acp
 import (
 	"encoding/json"
 	"slices"
-
-	"nanobot/terminal/process"
 )
 
 const (
 	// maxLines limits the tool calls and remarks of a turn that are stored. Older calls are only
 	// counted.
 	maxLines = 256
-	// maxInput limits each part of a tool's input that is stored for a question, maxOwnOutput the
-	// output of a terminal that the agent runs itself.
-	maxInput, maxOwnOutput = 16 << 10, 8 << 10
+	// maxInput limits each part of a tool's input that is stored for a question.
+	maxInput = 16 << 10
 )
 
 // toolFields are the fields of a tool call and of its updates.
@@ -24,18 +21,12 @@ type toolFields struct {
 	Status    optional[string]               `json:"status"`
 	Locations optional[[]optional[location]] `json:"locations"`
 	RawInput  json.RawMessage                `json:"rawInput"`
+	RawOutput json.RawMessage                `json:"rawOutput"`
 	Meta      optional[toolMeta]             `json:"_meta"`
 }
 
 type location struct {
 	Path string `json:"path"`
-}
-
-// toolMeta has the output of a terminal that the agent runs itself.
-type toolMeta struct {
-	Output optional[struct {
-		Data string `json:"data"`
-	}] `json:"terminal_output"`
 }
 
 // toolContent is one content item of a tool call. It has the fields of all types.
@@ -53,10 +44,10 @@ type toolCall struct {
 	locations               []string
 	permissionFiles         []resolvedPath // those of locations that an open question covers
 	input                   toolInput
+	inputKnown              bool
 
-	terminals []string
-	ownOutput *process.Bounded // output of a terminal that the agent runs itself
-	tail      []string         // the last lines of its terminal
+	terminals []string // of the client, or of the agent
+	output    toolOutput
 
 	diffs   []fileDiff
 	content []block // content other than diffs and terminals
@@ -81,13 +72,9 @@ func (t *toolCall) apply(f toolFields, content json.RawMessage) {
 	t.setLocations(f.Locations)
 	if len(f.RawInput) > 0 {
 		t.input = newToolInput(f.RawInput) // replaced as a whole: a question must not mix two inputs
+		t.inputKnown = string(f.RawInput) != "null"
 	}
-	if data := f.Meta.v.Output.v.Data; data != "" {
-		if t.ownOutput == nil {
-			t.ownOutput = process.NewBounded(0, maxOwnOutput)
-		}
-		_, _ = t.ownOutput.Write([]byte(data))
-	}
+	t.output.apply(f.Meta.v, f.RawOutput)
 	var list []optional[toolContent]
 	if len(content) > 0 && json.Unmarshal(content, &list) == nil && list != nil {
 		t.setContent(list)

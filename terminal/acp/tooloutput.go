@@ -1,0 +1,226 @@
+package acp
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nanobot/internal/words"
+	"nanobot/terminal"
+	"nanobot/terminal/process"
+)
+
+const (
+	// tailLines limits the lines of output of a tool call on the board, tailBytes the output that
+	// is searched for them.
+	tailLines, tailBytes = 3, 4 << 10
+	// maxOwnOutput limits the stored output of a terminal that the agent runs itself.
+	maxOwnOutput = 8 << 10
+)
+
+// toolMeta describes a terminal that the agent runs itself. The fields are no part of the
+// protocol's schema; several agents send them to clients with the capability
+// _meta.terminal_output.
+type toolMeta struct {
+	// Output and OutputDelta are the next part of the output. An agent sends one of them.
+	Output      optional[outputPart]   `json:"terminal_output"`
+	OutputDelta optional[outputPart]   `json:"terminal_output_delta"`
+	Exit        optional[terminalExit] `json:"terminal_exit"`
+}
+
+type outputPart struct {
+	Data string `json:"data"`
+}
+
+// terminalExit is how a command ended. Both fields are null if the agent does not know.
+type terminalExit struct {
+	Code   optional[int]    `json:"exit_code"`
+	Signal optional[string] `json:"signal"`
+}
+
+// describe says how the command ended; "": unknown, or without an error.
+func (e terminalExit) describe(w words.Words) string {
+	switch {
+	case e.Signal.v != "":
+		return w.Text(words.KilledBy, e.Signal.v)
+	case e.Code.v != 0:
+		return w.Text(words.ExitCode, strconv.Itoa(e.Code.v))
+	}
+	return ""
+}
+
+// toolOutput is the output of a tool call, as far as it is known.
+type toolOutput struct {
+	own  *process.Bounded // output of a terminal that the agent runs itself; nil: none
+	exit terminalExit     // of that terminal
+	raw  string           // the end of the text in rawOutput
+	tail []string         // the last lines
+	// fromClient says that tail was read from a terminal of the client. Later text replaces no
+	// output.
+	fromClient bool
+}
+
+// apply merges the output in an update.
+func (o *toolOutput) apply(meta toolMeta, raw json.RawMessage) {
+	data := meta.Output.v.Data
+	if data == "" {
+		data = meta.OutputDelta.v.Data
+	}
+	if data != "" {
+		if o.own == nil {
+			o.own = process.NewBounded(0, maxOwnOutput)
+		}
+		_, _ = o.own.Write([]byte(data))
+	}
+	if meta.Exit.ok {
+		o.exit = meta.Exit.v
+	}
+	if text := rawOutputText(raw); text != "" {
+		o.raw = strings.Clone(endOf(text))
+	}
+}
+
+// rawOutputText returns the text in a tool's raw output, which has no fixed schema: a text, or an
+// object with one of the names that agents use.
+func rawOutputText(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	var text optional[string]
+	_ = json.Unmarshal(raw, &text) // never fails
+	if text.ok {
+		return text.v
+	}
+	var fields map[string]optional[string]
+	_ = json.Unmarshal(raw, &fields) // the output may be of any type
+	for _, name := range []string{"error", "message", "stderr", "output", "stdout"} {
+		if s := fields[name].v; strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// tailLines returns the end of the output of a tool call for the board.
+func (t *toolCall) tailLines() (lines []string) {
+	for _, l := range t.output.tail {
+		lines = append(lines, "│ "+terminal.CodeSpan(l))
+	}
+	return lines
+}
+
+// refreshTerminals updates the output of terminals on the board, and repeats while a tool call uses
+// a terminal.
+func (v *view) refreshTerminals() {
+	v.terminalsAt = time.Time{}
+	v.showBoard()
+	if slices.ContainsFunc(v.board.runningTools(), func(t *toolCall) bool { return len(t.terminals) > 0 }) {
+		v.schedule(&v.terminalsAt, terminalInterval)
+	}
+}
+
+func (v *view) updateTails() {
+	for _, t := range v.board.runningTools() {
+		v.updateTail(t)
+	}
+}
+
+// updateTail reads the last lines of a tool call's output: of its terminals of the client, else of
+// a terminal of the agent, else of its text. A terminal that was released keeps its last lines.
+func (v *view) updateTail(t *toolCall) {
+	for _, id := range t.terminals {
+		if v.table == nil {
+			break
+		}
+		if out, err := v.table.Output(id); err == nil {
+			t.output.tail, t.output.fromClient = lastLines(out.Text), true
+		}
+	}
+	if t.output.fromClient {
+		return
+	}
+	if lines := t.ownLines(v.turn.Words); lines != nil {
+		t.output.tail = lines
+	}
+}
+
+// ownLines returns the last lines of output that the agent has reported itself. Text is output of
+// commands and of calls that have failed; of other calls it is what they have found. A failed
+// command without output is described by its exit.
+func (t *toolCall) ownLines(w words.Words) []string {
+	if t.output.own != nil {
+		if lines := lastLines(string(t.output.own.Tail())); lines != nil {
+			return lines
+		}
+	}
+	failed := t.status == "failed"
+	if t.kind != "execute" && !failed {
+		return nil
+	}
+	for _, text := range []string{t.text(), t.output.raw} {
+		if lines := lastLines(text); lines != nil {
+			return lines
+		}
+	}
+	if text := t.output.exit.describe(w); failed && text != "" && t.output.tail == nil {
+		return []string{text}
+	}
+	return nil
+}
+
+// text returns the end of the text in the content of a tool call, without the fences of code
+// blocks.
+func (t *toolCall) text() string {
+	var lines []string
+	for _, b := range t.content {
+		if b.Type != "text" || t.running() && t.repeatsInput(b.Text) {
+			continue
+		}
+		for line := range strings.Lines(endOf(b.Text)) {
+			if !strings.HasPrefix(line, "```") {
+				lines = append(lines, strings.TrimRight(line, "\r\n"))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// repeatsInput reports whether a text is the tool's input as JSON, which some agents send as the
+// content of a call until it has output: complete, or as much as the model has written of it.
+func (t *toolCall) repeatsInput(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") && (!t.inputKnown || newToolInput(json.RawMessage(text)) == t.input)
+}
+
+// endOf returns the last tailBytes of a text.
+func endOf(text string) string { return text[max(0, len(text)-tailBytes):] }
+
+func lastLines(text string) (lines []string) {
+	if len(text) > tailBytes {
+		text = text[len(text)-tailBytes:]
+		if _, rest, found := strings.Cut(text, "\n"); found {
+			text = rest // the first line is incomplete
+		}
+	}
+	all := strings.Split(terminal.Clean(text), "\n")
+	for i := len(all) - 1; i >= 0 && len(lines) < tailLines; i-- {
+		if l := terminal.Shorten(strings.TrimSpace(all[i]), titleLength); l != "" {
+			lines = append([]string{l}, lines...)
+		}
+	}
+	return lines
+}
+
+// saveTail reads the last lines of a terminal before it is released.
+func (v *view) saveTail(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, l := range v.board.lines {
+		if !v.closed && l.tool != nil && slices.Contains(l.tool.terminals, id) {
+			v.updateTail(l.tool)
+			v.schedule(&v.boardAt, boardInterval)
+		}
+	}
+}
