@@ -29,7 +29,7 @@ func (t *toolCall) question(dir string) string {
 	case input.path == "":
 		input.path = t.path
 	}
-	for _, s := range []string{relativePath(dir, input.path), input.url} {
+	for _, s := range []string{t.pathInQuestion(dir, input.path), input.url} {
 		if s = terminal.OneLine(s, 500); s != "" && !strings.Contains(t.name(), s) {
 			parts = append(parts, terminal.CodeSpan(s))
 		}
@@ -37,6 +37,19 @@ func (t *toolCall) question(dir string) string {
 	parts = append(parts, t.fileLines(dir, input.path)...)
 	parts = append(parts, t.detailLines(dir)...)
 	return strings.Join(parts, "\n")
+}
+
+// pathInQuestion returns the path that a question shows. The agent's working folder is shown only
+// if it is to be changed: some agents name it as the location of every command.
+func (t *toolCall) pathInQuestion(dir, path string) string {
+	if path != "." && filepath.Clean(path) != filepath.Clean(dir) {
+		return relativePath(dir, path)
+	}
+	switch t.kind {
+	case "edit", "delete", "move":
+		return dir
+	}
+	return ""
 }
 
 // fileLines lists the files that the permission covers, except those that the question already
