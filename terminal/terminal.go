@@ -225,9 +225,9 @@ type Frame struct {
 	// Audit says that a Log is a decision for the audit log.
 	Audit bool
 	Media []string // of a Message: paths that the agent named
-	// Links are files that the text of a Message links to: absolute paths, or relative ones from the
-	// agent's working folder. Those that may be sent are sent after Media, each once in a turn. The
-	// others are ignored, since the text names them.
+	// Links are files that the text of a Message links to: absolute paths, or relative ones from
+	// the agent's working folder. Those that may be sent are sent after Media, each once in a turn.
+	// The others are ignored, since the text names them.
 	Links []string
 	// GroupDocuments says that the documents of a Message are sent in albums, like its pictures.
 	GroupDocuments bool
@@ -236,8 +236,8 @@ type Frame struct {
 	ProtocolDir string
 	// Guessed says that Media were found in text, so that a missing file is no mistake.
 	Guessed bool
-	// Checked are the files of Media and Links that may be sent. The runner sets it, and closes the files
-	// when Emit has returned.
+	// Checked are the files of Media and Links that may be sent. The runner sets it, and closes the
+	// files when Emit has returned.
 	Checked []File
 }
 
