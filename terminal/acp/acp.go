@@ -65,7 +65,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	}
 	defer x.entry.Release()
 	out, err := x.run(ctx)
-	x.detachAgent()
+	x.detachAgent(ctx)
 	return out, err
 }
 

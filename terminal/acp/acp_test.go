@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/acp/acptest"
@@ -104,6 +105,7 @@ type person struct {
 
 	forwarded *terminal.Forwarded // the next message is forwarded
 	memory    *memory
+	words     words.Words
 	media     []string // media of the next message
 	// onFrame, if not nil, is called with each frame as it is emitted.
 	onFrame     func(terminal.Frame)
@@ -135,7 +137,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	h := &turnResult{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, Forwarded: p.forwarded, Media: p.media, Token: p.token,
+		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, Forwarded: p.forwarded, Media: p.media, Token: p.token, Words: p.words,
 		OnAgentInfo: func(a terminal.AgentInfo) { p.agentInfo = a },
 		BoardHidden: func() bool { return p.boardHidden },
 		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },

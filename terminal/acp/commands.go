@@ -19,6 +19,12 @@ func (x *turn) runCommand(ctx context.Context) (said string, done bool, err erro
 			return "", false, nil
 		}
 		said, err = x.runSessionsCommand(ctx, rest)
+	case configCommand:
+		all := x.s.settings()
+		if len(all) == 0 && x.s.agentHasCommand("config") {
+			return "", false, nil
+		}
+		said, err = x.runConfigCommand(ctx, all, rest)
 	case "/mode", "/model":
 		what := word[1:]
 		c := x.s.choice(what)

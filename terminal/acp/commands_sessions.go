@@ -3,10 +3,11 @@ package acp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -23,7 +24,7 @@ type sessionInfo struct {
 // runSessionsCommand lists the earlier sessions and switches to the chosen one.
 func (x *turn) runSessionsCommand(ctx context.Context, wanted string) (said string, err error) {
 	if !x.a.initResponse.Capabilities.Session.List {
-		return "This agent does not list its conversations.", nil
+		return x.t.Words.Text(words.SessionsUnlisted), nil
 	}
 	all, own, err := x.listSessions(ctx)
 	if err != nil {
@@ -38,18 +39,18 @@ func (x *turn) runSessionsCommand(ctx context.Context, wanted string) (said stri
 // chooseOwnSession lets the person choose among the sessions that this chat has had.
 func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string) (said string, err error) {
 	if len(all) == 0 {
-		return "There are no earlier conversations.", nil
+		return x.t.Words.Text(words.NoSessions), nil
 	}
-	p := optionPicker{question: "Which conversation?", command: "/sessions", options: all, current: x.s.id}
+	p := optionPicker{question: x.t.Words.Text(words.WhichSession), command: "/sessions", options: all, current: x.s.id}
 	switch {
 	case wanted == "" && !x.a.initResponse.canRestore():
-		return p.render("Conversations, none of which this agent can resume:"), nil
+		return p.render(x.t.Words, x.t.Words.Text(words.SessionsFixed)), nil
 	case wanted == "":
 		return x.offer(ctx, p)
 	}
 	o := findOption(all, wanted)
 	if o == nil {
-		return p.render(fmt.Sprintf("There is no conversation %q.", terminal.Shorten(wanted, 80))), nil
+		return p.render(x.t.Words, x.t.Words.Text(words.UnknownSession, terminal.Shorten(wanted, 80))), nil
 	}
 	return x.switchSession(ctx, o)
 }
@@ -68,7 +69,7 @@ func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) 
 	for _, s := range found {
 		o := option{s.name(), s.ID}
 		all = append(all, o)
-		if len(own) < maxSessions && (s.ID == x.s.id || slices.Contains(past, sessionRecord{Session: s.ID, Agent: x.commandHash})) {
+		if len(own) < maxSessions && (s.ID == x.s.id || isPastSession(past, sessionRecord{Session: s.ID, Agent: x.commandHash})) {
 			own = append(own, o)
 		}
 	}
@@ -125,7 +126,7 @@ func (s sessionInfo) name() string {
 // switchSession makes an earlier session the chat's. If that fails, the current session stays.
 func (x *turn) switchSession(ctx context.Context, o *option) (said string, err error) {
 	if o.value == x.s.id {
-		return "This is the conversation that you are in.", nil
+		return x.t.Words.Text(words.SameSession), nil
 	}
 	s := newSession(x.a, x.t.ExecEnv)
 	s.startReplay(o.value) // before the check below, so that two chats cannot open the session at the same time
@@ -133,21 +134,25 @@ func (x *turn) switchSession(ctx context.Context, o *option) (said string, err e
 	if x.isOpenInAnotherChat(o.value, x.t.Envelope.SessionKey) {
 		x.a.setSession(old)
 		s.table.Close()
-		return "This conversation is open in another chat.", nil
+		return x.t.Words.Text(words.SessionElsewhere), nil
 	}
-	err = x.a.restoreSession(ctx, s, o.value)
+	x.notices = nil // those of this turn's session are shown
+	if err = x.a.restoreSession(ctx, s, o.value); err == nil {
+		err = x.continueSession(ctx, s)
+	}
 	if err == nil {
-		s.idStored, err = x.storeSession(ctx, s.id)
+		s.idStored, err = x.storeSession(ctx, s)
 	}
 	if err != nil {
 		x.a.setSession(old)
 		s.table.Close()
 		if ctx.Err() == nil && (errors.Is(err, errNotRestorable) || errors.Is(err, errNotReady)) {
-			return "This conversation cannot be resumed.", nil
+			return x.t.Words.Text(words.SessionNotResumed), nil
 		}
 		return "", err
 	}
 	x.a.closeSession(ctx, old)
+	s.words = x.t.Words
 	x.t.ReportAgentInfo(s.agentInfo())
-	return "Conversation: " + o.name, nil
+	return strings.Join(append([]string{x.t.Words.Text(words.SessionChosen, o.name)}, x.notices...), "\n\n"), nil
 }

@@ -212,16 +212,16 @@ func TestOtherCommandsGoToTheAgent(t *testing.T) {
 func TestSessionDetailsAreReported(t *testing.T) {
 	p := newFixture(t, "-list -models").person("a")
 	p.send(`raw {"sessionUpdate":"session_info_update","title":"Fix the tests"}
-raw {"sessionUpdate":"usage_update","used":12345,"size":200000}
+raw {"sessionUpdate":"usage_update","used":12345,"size":200000,"cost":{"amount":0.3712,"currency":"USD"}}
 raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"Look"},{"name":"model","description":"its own"}]}`)
-	if p.agentInfo.Line != "Fix the tests · Small · 12k of 200k tokens" {
+	if p.agentInfo.Line != "Fix the tests · Small · 12k of 200k tokens · 0.37 USD" {
 		t.Errorf("about %q", p.agentInfo.Line)
 	}
 	var names []string
 	for _, c := range p.agentInfo.Commands {
 		names = append(names, c.Name)
 	}
-	if strings.Join(names, " ") != "sessions model review" {
+	if strings.Join(names, " ") != "sessions model config review" {
 		t.Errorf("commands %q", names)
 	}
 }

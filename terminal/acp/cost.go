@@ -12,6 +12,15 @@ type cost struct {
 	Currency string  `json:"currency"` // "": unknown
 }
 
+// number returns the cost as a number with its currency, such as 0.37 USD; "": it is unknown or
+// nothing.
+func (c cost) number() string {
+	if c.Amount <= 0 || c.Currency == "" {
+		return ""
+	}
+	return fmt.Sprintf("%.2f %s", c.Amount, terminal.OneLine(c.Currency, 8))
+}
+
 // since returns the cost since an earlier time as people read it; "" if it is unknown or nothing.
 // An amount that became smaller counts from zero: some agents count per process.
 func (c cost) since(before cost) string {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"nanobot/terminal"
 )
@@ -42,51 +41,18 @@ func (p *Protocol) storedSession(ctx context.Context, m terminal.Memory) (sessio
 
 // storeSession stores the chat's session. stored is false if the memory keeps nothing, as with
 // `nanobot run`.
-func (x *turn) storeSession(ctx context.Context, session string) (stored bool, err error) {
+func (x *turn) storeSession(ctx context.Context, s *session) (stored bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := x.addPastSession(ctx, session); err != nil {
+	if err := x.addPastSession(ctx, s); err != nil {
 		return false, err
 	}
-	s, err := json.Marshal(sessionRecord{Session: session, Agent: x.commandHash})
+	text, err := json.Marshal(sessionRecord{Session: s.id, Agent: x.commandHash})
 	if err == nil {
-		err = x.t.Memory.Save(ctx, string(s))
+		err = x.t.Memory.Save(ctx, string(text))
 	}
 	if err != nil {
 		return false, fmt.Errorf("remember the conversation: %w", err)
 	}
 	got, err := x.storedSession(ctx, x.t.Memory)
-	return got == session, err
-}
-
-// pastSessions returns the sessions that the chat has had with any agent, newest first.
-func (x *turn) pastSessions(ctx context.Context) (all []sessionRecord, err error) {
-	s, err := x.t.Memory.LoadLasting(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read what is known of earlier conversations: %w", err)
-	}
-	_ = json.Unmarshal([]byte(s), &all) // an invalid value counts as empty
-	return all, nil
-}
-
-// addPastSession stores a session as the newest of the chat's past sessions.
-func (x *turn) addPastSession(ctx context.Context, session string) error {
-	ctx = context.WithoutCancel(ctx)
-	all, err := x.pastSessions(ctx)
-	if err != nil {
-		return err
-	}
-	newest := sessionRecord{Session: session, Agent: x.commandHash}
-	if len(all) > 0 && all[0] == newest {
-		return nil
-	}
-	all = slices.DeleteFunc(all, func(m sessionRecord) bool { return m == newest })
-	all = slices.Insert(all, 0, newest)
-	s, err := json.Marshal(all[:min(len(all), maxPast)])
-	if err == nil {
-		err = x.t.Memory.SaveLasting(ctx, string(s))
-	}
-	if err != nil {
-		return fmt.Errorf("remember the conversation: %w", err)
-	}
-	return nil
+	return got == s.id, err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -32,7 +33,7 @@ type optionPicker struct {
 // chat without buttons, are shown as text, which offer returns.
 func (x *turn) offer(ctx context.Context, p optionPicker) (said string, err error) {
 	if len(p.options) > maxChoices {
-		return p.render(p.question), nil
+		return p.render(x.t.Words, p.question), nil
 	}
 	picker := terminal.Picker{Text: p.question, Approval: p.approval}
 	for i, label := range optionLabels(p.options, p.current) {
@@ -41,7 +42,7 @@ func (x *turn) offer(ctx context.Context, p optionPicker) (said string, err erro
 	x.r.view.emitPending()
 	err = x.t.Offer(ctx, picker)
 	if errors.Is(err, terminal.ErrNobodyToAsk) {
-		return p.render(p.question), nil
+		return p.render(x.t.Words, p.question), nil
 	}
 	return "", err
 }
@@ -76,13 +77,13 @@ func (o option) label(now string) string {
 }
 
 // render lists the options as text, with a hint how to choose.
-func (p *optionPicker) render(head string) string {
+func (p *optionPicker) render(w words.Words, head string) string {
 	var s strings.Builder
 	s.WriteString(head + "\n")
 	for i, name := range optionLabels(p.options, p.current) {
 		fmt.Fprintf(&s, "\n%d. %s", i+1, name)
 	}
-	fmt.Fprintf(&s, "\n\nChoose with %s and a number or a name.", p.command)
+	s.WriteString("\n\n" + w.Text(words.ChooseBy, p.command))
 	return s.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/jobs"
 )
@@ -46,11 +47,14 @@ type session struct {
 	lastUpdate time.Time
 	// idStored means that the chat's memory has stored the ID. If the memory is empty then, /new
 	// has cleared it.
-	idStored     bool
+	idStored bool
+	// chosen are the settings that people have chosen. Only the chat's turn uses it.
+	chosen       []chosenSetting
 	turn         *activeTurn     // nil between turns
 	queued       []sessionUpdate // updates between turns
 	queuedBytes  int             // total size of queued
 	details      sessionDetails
+	words        words.Words // of the last turn
 	reportedInfo terminal.AgentInfo
 	reportedAt   time.Time // the time of reportedInfo
 }
@@ -103,7 +107,7 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	s.updateMu.Lock()
 	defer s.updateMu.Unlock()
 	s.mu.Lock()
-	s.turn = r
+	s.turn, s.words = r, t.Words
 	r.view.setCost(s.details.cost)
 	late := s.queued
 	s.queued, s.queuedBytes = nil, 0

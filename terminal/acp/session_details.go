@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -107,6 +108,9 @@ func (a *sessionDetails) apply(u update) bool {
 		if a.Modes != nil {
 			a.Modes.Current = p.Mode
 		}
+		if c := a.choice(modeChoice); c != nil && c.method == setConfigOption {
+			a.setOption(c, p.Mode) // an agent may have its modes in both forms
+		}
 	case "config_option_update":
 		a.Options = p.Options
 	case "available_commands_update":
@@ -118,8 +122,8 @@ func (a *sessionDetails) apply(u update) bool {
 	return true
 }
 
-// statusLine describes the session in one line.
-func (a *sessionDetails) statusLine() string {
+// statusLine describes the session in one line: title, model, mode, context used and cost.
+func (a *sessionDetails) statusLine(w words.Words) string {
 	parts := []string{a.title}
 	if a.title == "" {
 		parts[0] = a.agent
@@ -131,9 +135,12 @@ func (a *sessionDetails) statusLine() string {
 	}
 	switch {
 	case a.size > 0:
-		parts = append(parts, fmt.Sprintf("%s of %s tokens", formatThousands(a.used), formatThousands(a.size)))
+		parts = append(parts, w.Text(words.ContextUsed, formatThousands(a.used), formatThousands(a.size)))
 	case a.used > 0:
-		parts = append(parts, formatThousands(a.used)+" tokens")
+		parts = append(parts, w.Text(words.TokensUsed, formatThousands(a.used)))
+	}
+	if a.cost != nil {
+		parts = append(parts, a.cost.number())
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
@@ -169,20 +176,28 @@ func (s *session) agentInfo() terminal.AgentInfo {
 }
 
 func (s *session) agentInfoLocked() terminal.AgentInfo {
-	return terminal.AgentInfo{Line: s.details.statusLine(), Commands: s.details.commandMenu(bool(s.agent.initResponse.Capabilities.Session.List))}
+	return terminal.AgentInfo{Line: s.details.statusLine(s.words), Commands: s.details.commandMenu(bool(s.agent.initResponse.Capabilities.Session.List))}
+}
+
+// newMenuCommand returns a command of the gateway.
+func newMenuCommand(name string, help words.Key) terminal.Command {
+	return terminal.Command{Name: name, Help: words.Template(help, words.English), HelpKey: help}
 }
 
 // commandMenu lists the commands of the session: the gateway's, then the agent's.
 func (a *sessionDetails) commandMenu(list bool) []terminal.Command {
 	var all []terminal.Command
 	if list {
-		all = append(all, terminal.Command{Name: "sessions", Help: "earlier conversations"})
+		all = append(all, newMenuCommand("sessions", words.HelpSessions))
 	}
 	if a.choice("mode") != nil {
-		all = append(all, terminal.Command{Name: "mode", Help: "how the agent works"})
+		all = append(all, newMenuCommand(modeChoice, words.HelpMode))
 	}
 	if a.choice("model") != nil {
-		all = append(all, terminal.Command{Name: "model", Help: "which model the agent uses"})
+		all = append(all, newMenuCommand(modelChoice, words.HelpModel))
+	}
+	if len(a.settings()) > 0 {
+		all = append(all, newMenuCommand(strings.TrimPrefix(configCommand, "/"), words.HelpConfig))
 	}
 	for _, c := range a.commands {
 		same := func(other terminal.Command) bool { return other.Name == c.Name }

@@ -18,6 +18,8 @@ type turn struct {
 	a     *agent
 	s     *session
 	r     *activeTurn // nil until the session works on the turn
+	// notices are shown before the agent's output.
+	notices []string
 }
 
 // run prepares the chat's agent and session, and processes the message.
@@ -41,6 +43,9 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	if lost {
 		x.r.view.addNotice(newSessionNote)
 	}
+	for _, notice := range x.notices {
+		x.r.view.addNotice(notice)
+	}
 	if said, done, err := x.runCommand(ctx); done {
 		return x.endWithText(ctx, said, err)
 	}
@@ -52,11 +57,17 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	return x.endTurn(ctx, reason, err)
 }
 
-// detachAgent stops the agent's log output to the turn.
-func (x *turn) detachAgent() {
-	if x.a != nil {
-		x.a.setLogOutput(nil)
+// detachAgent stores the settings that have changed and stops the agent's log output to the turn.
+func (x *turn) detachAgent(ctx context.Context) {
+	if x.a == nil {
+		return
 	}
+	if s := x.a.currentSession(); x.r != nil && len(s.chosen) > 0 {
+		if err := x.storeChosen(ctx, s); err != nil {
+			x.a.log("warning", err.Error()) // the next turn tries again
+		}
+	}
+	x.a.setLogOutput(nil)
 }
 
 // ensureAgent starts the chat's agent unless it is running.
@@ -131,17 +142,22 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 			err = x.a.restoreSession(ctx, x.s, known)
 		}
 		if err == nil {
-			err = x.addPastSession(ctx, known)
+			err = x.continueSession(ctx, x.s)
 		}
 		if !errors.Is(err, errNotRestorable) {
 			x.s.idStored = true
 			return false, err
 		}
 	}
+	if x.s.chosen, err = x.loadChosen(ctx, ""); err != nil {
+		return false, err
+	}
 	if err := x.a.createSession(ctx, x.s); err != nil {
 		return false, err
 	}
-	x.s.idStored, err = x.storeSession(ctx, x.s.id)
+	if x.s.idStored, err = x.storeSession(ctx, x.s); err == nil {
+		err = x.restoreChosen(ctx, x.s)
+	}
 	return known != "", err
 }
 

@@ -27,7 +27,8 @@ type options struct {
 	resume, load, list, closeSessions                           bool
 	images, audio, embedded                                     bool
 	http, sse                                                   bool
-	modes, configs, models                                      bool
+	modes, configs, models, allOptions, forgetful               bool
+	refused                                                     string
 	auth                                                        string
 	slow                                                        time.Duration
 	replayLate                                                  bool
@@ -51,6 +52,9 @@ func (o *options) parse(args []string) error {
 	f.BoolVar(&o.sse, "sse", false, "accepts MCP servers with server-sent events")
 	f.BoolVar(&o.modes, "modes", false, "has modes")
 	f.BoolVar(&o.configs, "configs", false, "has config options, including the model")
+	f.BoolVar(&o.allOptions, "options", false, "has config options of several kinds")
+	f.BoolVar(&o.forgetful, "forgetful", false, "resets the options of a session that it restores")
+	f.StringVar(&o.refused, "refuse", "", "ID of an option that it refuses to set")
 	f.BoolVar(&o.models, "models", false, "has models in the form that predates config options")
 	f.StringVar(&o.auth, "auth", "", "requires authentication by this method")
 	f.DurationVar(&o.slow, "slow", 0, "time until it responds to initialize")
@@ -111,6 +115,9 @@ func Main(args []string) int {
 	a := &agent{in: bufio.NewReader(os.Stdin), out: os.Stdout, pending: map[string]pendingCall{}, sessions: map[string]*session{}}
 	if err := a.parse(args); err != nil {
 		return 2
+	}
+	if id := os.Getenv("ACPTEST_REFUSE"); id != "" { // the command may have to stay the same
+		a.refused = id
 	}
 	if a.dir == "" {
 		a.dir = filepath.Join(os.TempDir(), "acptest")

@@ -123,6 +123,10 @@ var steps = map[string]func(r *promptRun, rest string) error{
 		return nil
 	},
 	"state": func(r *promptRun, _ string) error { r.sendText(r.s, "mode "+r.s.Mode+", model "+r.s.Model); return nil },
+	"options": func(r *promptRun, _ string) error {
+		r.sendText(r.s, fmt.Sprintf("effort %s, thinking %v", r.s.Effort, r.s.Thinking))
+		return nil
+	},
 	"capabilities": func(r *promptRun, _ string) error {
 		r.sendText(r.s, fmt.Sprintf("fs %v %v\n", r.caps.FS.Read, r.caps.FS.Write))
 		return nil

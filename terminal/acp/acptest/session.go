@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +19,9 @@ type session struct {
 	Said  []string `json:"said"` // every prompt so far
 	Mode  string   `json:"mode"`
 	Model string   `json:"model"`
+	// Effort and Thinking are options of the flag -options.
+	Effort   string `json:"effort"`
+	Thinking bool   `json:"thinking"`
 
 	servers   json.RawMessage // the MCP servers of the last open
 	cancelled <-chan struct{} // closed by cancel
@@ -89,7 +93,8 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 		ModeID             string          `json:"modeId"`
 		ModelID            string          `json:"modelId"`
 		ConfigID           string          `json:"configId"`
-		Value              string          `json:"value"`
+		Value              any             `json:"value"`
+		Type               string          `json:"type"`
 		MethodID           string          `json:"methodId"`
 		Prompt             json.RawMessage `json:"prompt"`
 		ClientCapabilities json.RawMessage `json:"clientCapabilities"`
@@ -130,16 +135,16 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 		a.mu.Unlock()
 		return fields{}, nil
 	case "session/set_mode":
-		s.Mode = p.ModeID
-		a.saveSession(s)
-		return fields{}, nil
+		return a.setOption(s, "mode", p.ModeID)
 	case "session/set_model":
-		s.Model = p.ModelID
-		a.saveSession(s)
-		return fields{}, nil
+		return a.setOption(s, "model", p.ModelID)
 	case "session/set_config_option":
-		s.Model = p.Value
-		a.saveSession(s)
+		if (p.Type == "boolean") != (p.ConfigID == "thinking") {
+			a.failClient("%s is set with type %q", p.ConfigID, p.Type)
+		}
+		if _, err := a.setOption(s, p.ConfigID, p.Value); err != nil {
+			return nil, err
+		}
 		return fields{"configOptions": a.configOptions(s)}, nil
 	case "session/prompt":
 		return a.prompt(s, p.Prompt)
@@ -194,7 +199,8 @@ func (a *agent) newSession(cwd string, servers json.RawMessage) (any, error) {
 	if a.auth != "" && !a.signedIn {
 		return nil, &Problem{-32000, "Authentication required"}
 	}
-	s := a.addSession(&session{ID: "sess_" + rand.Text(), Cwd: cwd, Mode: "code", Model: "small", servers: servers})
+	s := a.addSession(&session{ID: "sess_" + rand.Text(), Cwd: cwd, servers: servers})
+	s.resetOptions()
 	a.saveSession(s)
 	if a.earlyUpdates {
 		a.sendUpdate(s.ID, fields{"sessionUpdate": "available_commands_update", "availableCommands": []any{fields{"name": "review", "description": "look at a change"}}})
@@ -210,20 +216,13 @@ func (a *agent) state(s *session) fields {
 	if a.modes {
 		out["modes"] = fields{"currentModeId": s.Mode, "availableModes": []any{fields{"id": "code", "name": "Code"}, fields{"id": "plan", "name": "Plan first"}}}
 	}
-	if a.configs {
+	if a.configs || a.allOptions {
 		out["configOptions"] = a.configOptions(s)
 	}
 	if a.models {
 		out["models"] = fields{"currentModelId": s.Model, "availableModels": []any{fields{"modelId": "small", "name": "Small"}, fields{"modelId": "large", "name": "Large"}}}
 	}
 	return out
-}
-
-func (a *agent) configOptions(s *session) []any {
-	return []any{fields{
-		"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": s.Model,
-		"options": []any{fields{"value": "small", "name": "Small"}, fields{"value": "large", "name": "Large"}},
-	}}
 }
 
 func (a *agent) restoreSession(id string, servers json.RawMessage, replay bool) (any, error) {
@@ -239,6 +238,9 @@ func (a *agent) restoreSession(id string, servers json.RawMessage, replay bool) 
 		return nil, err
 	}
 	s.servers = servers
+	if a.forgetful {
+		s.resetOptions()
+	}
 	if replay && !a.replayLate {
 		a.replay(s, 0)
 	}
@@ -258,9 +260,18 @@ func (a *agent) replay(s *session, pause time.Duration) {
 	}
 }
 
+// listSessions lists the stored sessions, the one that was used last at the end.
 func (a *agent) listSessions() any {
 	found := []any{}
 	entries, _ := os.ReadDir(a.dir)
+	changed := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortStableFunc(entries, func(x, y os.DirEntry) int { return changed(x).Compare(changed(y)) })
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok {

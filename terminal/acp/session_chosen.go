@@ -1,0 +1,215 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
+
+// chosenSetting is a value that a person has chosen for a session. Agents forget it when their
+// process ends, so it is stored with the session and set again.
+type chosenSetting struct {
+	Method  string `json:"method"` // that sets it
+	ID      string `json:"id"`
+	Boolean bool   `json:"boolean,omitempty"`
+	Value   string `json:"value"`
+	// Name and ValueName are the names that the agent had for them.
+	Name      string `json:"name,omitempty"`
+	ValueName string `json:"value_name,omitempty"`
+}
+
+func newChosenSetting(c *choice, value string) chosenSetting {
+	return chosenSetting{Method: c.method, ID: c.id, Boolean: c.boolean, Value: value, Name: c.name, ValueName: c.valueName(value)}
+}
+
+// choice returns the choice with which a setting is set if the agent has not reported it.
+func (m chosenSetting) choice() *choice {
+	return &choice{method: m.Method, id: m.ID, name: m.Name, boolean: m.Boolean}
+}
+
+// describe returns the names of the setting and its value for people.
+func (m chosenSetting) describe(w words.Words) string {
+	c := m.choice()
+	value := m.ValueName
+	if c.boolean || value == "" {
+		value = valueText(w, c, m.Value)
+	}
+	return settingName(w, c) + ": " + value
+}
+
+// errValueNotSet means that an agent has accepted a value and then reported another one.
+var errValueNotSet = errors.New("the agent uses another value")
+
+// setValue sets a value in the agent. An error is as for conn.call.
+func (s *session) setValue(ctx context.Context, c *choice, value string) error {
+	a := s.agent
+	result, hung, err := a.call(ctx, a.timeouts.StopTimeout, c.method, c.params(s.id, value), nil)
+	if a.unusable = a.unusable || hung; err != nil {
+		return err
+	}
+	s.recordChoice(c, value, result)
+	return nil
+}
+
+// chooseValue sets a value that a person has chosen, and remembers it.
+func (x *turn) chooseValue(ctx context.Context, c *choice, value string) error {
+	if err := x.s.setValue(ctx, c, value); err != nil {
+		return err
+	}
+	same := func(m chosenSetting) bool { return m.Method == c.method && m.ID == c.id }
+	x.s.chosen = append(slices.DeleteFunc(slices.Clone(x.s.chosen), same), newChosenSetting(c, value))
+	return x.storeChosen(ctx, x.s)
+}
+
+// storeChosen stores the values of the settings that people have chosen in a session. The agent may
+// have changed them since, for example when the person has approved its plan.
+func (x *turn) storeChosen(ctx context.Context, s *session) error {
+	for i, m := range s.chosen {
+		if now := s.settingOf(m.Method, m.ID); now != nil && now.current != "" && now.current != m.Value {
+			s.chosen[i] = newChosenSetting(now, now.current)
+		}
+	}
+	return x.addPastSession(ctx, s)
+}
+
+// restoreChosen sets the chosen values in a session that was just opened, and reports those that
+// the agent refuses. An error means that the agent has ended or the turn has.
+func (x *turn) restoreChosen(ctx context.Context, s *session) error {
+	limited, cancel := context.WithTimeoutCause(ctx, x.RestoreTimeout, errNotReady)
+	defer cancel()
+	refused := map[int]error{}
+	// A value may depend on another one, such as an effort that only some models have, so what the
+	// first round has not achieved is tried once more.
+	for range 2 {
+		progress := false
+		clear(refused)
+		for i, m := range s.chosen {
+			done, err := s.restoreSetting(limited, m)
+			progress = progress || done
+			if err != nil && ctx.Err() != nil || errors.Is(err, errGone) {
+				return err
+			}
+			refused[i] = err
+		}
+		if !progress {
+			break
+		}
+	}
+	for i, m := range s.chosen {
+		if err := refused[i]; err != nil {
+			x.notices = append(x.notices, x.refusalText(m, err))
+		}
+	}
+	return nil
+}
+
+// restoreSetting sets a chosen value unless the session has it already. done reports that it was
+// set.
+func (s *session) restoreSetting(ctx context.Context, m chosenSetting) (done bool, err error) {
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	c := s.settingOf(m.Method, m.ID)
+	if c == nil {
+		c = m.choice()
+	} else if c.current == m.Value {
+		return false, nil
+	}
+	if err := s.setValue(ctx, c, m.Value); err != nil {
+		return false, err
+	}
+	if now := s.settingOf(m.Method, m.ID); now != nil && now.current != m.Value {
+		return true, errValueNotSet
+	}
+	return true, nil
+}
+
+// refusalText says that a chosen value could not be set again.
+func (x *turn) refusalText(m chosenSetting, err error) string {
+	what := terminal.OneLine(m.describe(x.t.Words), titleLength)
+	var said *rpcError
+	switch {
+	case errors.As(err, &said):
+		return x.t.Words.Text(words.SettingRefused, what, terminal.OneLine(strings.TrimRight(said.Message, "."), titleLength))
+	case errors.Is(err, errNotReady):
+		return x.t.Words.Text(words.SettingUnanswered, what)
+	}
+	return x.t.Words.Text(words.SettingNotKept, what)
+}
+
+// loadChosen returns what was chosen in a session of this chat; "": in the newest one, from which a
+// new session inherits it.
+func (x *turn) loadChosen(ctx context.Context, id string) ([]chosenSetting, error) {
+	all, err := x.pastSessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		if p.Agent == x.commandHash && (id == "" || p.Session == id) {
+			return p.Chosen, nil
+		}
+	}
+	return nil, nil
+}
+
+// pastSession is a session that a chat has had, with what was chosen in it.
+type pastSession struct {
+	sessionRecord
+	Chosen []chosenSetting `json:"chosen,omitempty"`
+}
+
+// pastSessions returns the sessions that the chat has had with any agent, newest first.
+func (x *turn) pastSessions(ctx context.Context) (all []pastSession, err error) {
+	s, err := x.t.Memory.LoadLasting(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of earlier conversations: %w", err)
+	}
+	_ = json.Unmarshal([]byte(s), &all) // an invalid value counts as empty
+	return all, nil
+}
+
+// addPastSession stores a session, with what was chosen in it, as the newest of the chat's past
+// sessions.
+func (x *turn) addPastSession(ctx context.Context, s *session) error {
+	ctx = context.WithoutCancel(ctx)
+	all, err := x.pastSessions(ctx)
+	if err != nil {
+		return err
+	}
+	newest := pastSession{sessionRecord{Session: s.id, Agent: x.commandHash}, s.chosen}
+	if len(all) > 0 && all[0].sessionRecord == newest.sessionRecord && slices.Equal(all[0].Chosen, newest.Chosen) {
+		return nil
+	}
+	all = slices.DeleteFunc(all, func(m pastSession) bool { return m.sessionRecord == newest.sessionRecord })
+	all = slices.Insert(all, 0, newest)
+	text, err := json.Marshal(all[:min(len(all), maxPast)])
+	if err == nil {
+		err = x.t.Memory.SaveLasting(ctx, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("remember the conversation: %w", err)
+	}
+	return nil
+}
+
+// isPastSession reports whether a list has a session.
+func isPastSession(all []pastSession, r sessionRecord) bool {
+	return slices.ContainsFunc(all, func(p pastSession) bool { return p.sessionRecord == r })
+}
+
+// continueSession sets in a restored session what was chosen in it before.
+func (x *turn) continueSession(ctx context.Context, s *session) (err error) {
+	if s.chosen, err = x.loadChosen(ctx, s.id); err != nil {
+		return err
+	}
+	if err := x.addPastSession(ctx, s); err != nil {
+		return err
+	}
+	return x.restoreChosen(ctx, s)
+}

@@ -1,0 +1,108 @@
+package acp_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/terminal"
+)
+
+func TestWhatWasChosenIsSetAgain(t *testing.T) {
+	for _, c := range []struct{ name, flags string }{
+		{"after resume", "-resume"},
+		{"after load", "-load"},
+		{"after load with a late replay", "-load -behind"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newFixture(t, "-forgetful -modes -models "+c.flags)
+			p := d.person("a")
+			p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
+			p.send("/model large").expect(terminal.Done, "Model: Large")
+			d.restart()
+			p.send("state").expect(terminal.Done, "mode plan, model large")
+			if p.agentInfo.Line != "acptest · Large · Plan first" {
+				t.Errorf("about %q", p.agentInfo.Line)
+			}
+		})
+	}
+}
+
+func TestWhatWasChosenIsSetInNewConversations(t *testing.T) {
+	d := newFixture(t, "-modes -configs -close")
+	p := d.person("a")
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
+	p.send("/model large").expect(terminal.Done, "Model: Large")
+	p.memory.forget() // by /new, in the same process
+	p.send("state").expect(terminal.Done, "mode plan, model large")
+	d.restart() // the agent can restore no session
+	p.send("state").expect(terminal.Done, newSessionNotice+"\n\nmode plan, model large")
+	d.person("b").send("state").expect(terminal.Done, "mode code, model small")
+}
+
+func TestASessionHasItsOwnChosenSettings(t *testing.T) {
+	d := newFixture(t, "-modes -list -load -close -forgetful")
+	p := d.person("a")
+	p.send("say one")
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
+	p.memory.forget()
+	p.send("say two")
+	p.send("/mode code").expect(terminal.Done, "Mode: Code")
+	p.send("/sessions say one").expect(terminal.Done, "Conversation: say one")
+	p.send("state").expect(terminal.Done, "mode plan, model small")
+	p.send("/sessions say two").expect(terminal.Done, "Conversation: say two")
+	p.send("state").expect(terminal.Done, "mode code, model small")
+}
+
+func TestARefusalOfAChosenSettingIsSaid(t *testing.T) {
+	d := newFixture(t, "-forgetful -resume -modes -models")
+	p := d.person("a")
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
+	p.send("/model large").expect(terminal.Done, "Model: Large")
+	// The same agent, which refuses the mode now: its command must stay the same.
+	t.Setenv("ACPTEST_REFUSE", "mode")
+	d.restart()
+	p.send("state").expect(terminal.Done, "The agent refuses the setting that you had chosen, “Mode: Plan first”: mode is not available today.\n\nmode code, model large")
+	d.restart() // it is said once
+	p.send("state").expect(terminal.Done, "mode code, model large")
+}
+
+// A value may depend on another one that was chosen before or after it.
+func TestChosenSettingsThatDependOnEachOtherAreSetAgain(t *testing.T) {
+	d := newFixture(t, "-forgetful -resume -options")
+	p := d.person("a")
+	p.send("/config model large").expect(terminal.Done, "Model: Large")
+	p.send("/config effort high").expect(terminal.Done, "Reasoning effort: High")
+	p.send("/config thinking on").expect(terminal.Done, "Extended thinking: on")
+	d.restart()
+	p.send("state\noptions").expect(terminal.Done, "mode code, model largeeffort high, thinking true")
+	p.send("/config model small").expect(terminal.Done, "Model: Small") // resets the effort
+	p.send("/config model large").expect(terminal.Done, "Model: Large")
+	d.restart()
+	p.send("options").expect(terminal.Done, "effort low, thinking true")
+	p.send("/config effort high").expect(terminal.Done, "Reasoning effort: High")
+	p.send("/config model large").expect(terminal.Done, "Model: Large")
+	p.send("/config effort high").expect(terminal.Done, "Reasoning effort: High")
+	d.restart()
+	p.send("options").expect(terminal.Done, "effort high, thinking true")
+}
+
+// A person approves a plan, for example: the agent then leaves the mode that was chosen.
+func TestAModeThatTheAgentHasLeftIsNotSetAgain(t *testing.T) {
+	d := newFixture(t, "-forgetful -resume -modes")
+	p := d.person("a")
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
+	p.send(`raw {"sessionUpdate":"current_mode_update","currentModeId":"code"}`+"\nsay ok").expect(terminal.Done, "ok")
+	d.restart()
+	p.send("state").expect(terminal.Done, "mode code, model small")
+}
+
+func TestNothingIsSetUnlessItWasChosen(t *testing.T) {
+	d := newFixture(t, "-resume -modes -options -refuse mode")
+	p := d.person("a")
+	p.send("hello")
+	d.restart()
+	p.send("say hello").expect(terminal.Done, "hello")
+	if strings.Contains(p.memory.lasting, "chosen") {
+		t.Errorf("remembered %s", p.memory.lasting)
+	}
+}
