@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,12 +15,16 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/scale"
 )
 
 const (
 	// maxInline limits a picture or sound within a prompt, maxEmbedded a text, in bytes. Larger
 	// files are sent as links.
 	maxInline, maxEmbedded = 8 << 20, 64 << 10
+	// maxPicture limits a picture before it is scaled down, in bytes, and maxPictureSide the longer
+	// side of a picture in a prompt, in pixels.
+	maxPicture, maxPictureSide = 32 << 20, 2000
 	// maxQuote limits the quote of the message that the person replied to.
 	maxQuote = 4000
 )
@@ -157,13 +162,14 @@ func fileBlocks(path string, caps promptCapabilities) []block {
 	}
 	link.MimeType, _, _ = strings.Cut(kind.String(), ";")
 	switch as := inlineType(link.MimeType); {
-	case size > 0 && size <= maxInline && (as == "image" && caps.Image || as == "audio" && caps.Audio):
+	case size > 0 && size <= maxPicture && as == "image" && caps.Image:
+		if shown, ok := pictureBlock(path, link); ok {
+			return []block{shown, textBlock("(This image is the file " + path + ")")}
+		}
+	case size > 0 && size <= maxInline && as == "audio" && caps.Audio:
 		if data, err := os.ReadFile(path); err == nil {
 			shown := block{Type: as, Data: base64.StdEncoding.EncodeToString(data), MimeType: link.MimeType}
-			if as == "image" {
-				shown.URI = link.URI
-			}
-			return []block{shown, textBlock("(This " + as + " is the file " + path + ")")}
+			return []block{shown, textBlock("(This audio is the file " + path + ")")}
 		}
 	case size <= maxEmbedded && caps.EmbeddedContext:
 		if data, err := os.ReadFile(path); err == nil && utf8.Valid(data) && !bytes.ContainsRune(data, 0) {
@@ -172,6 +178,25 @@ func fileBlocks(path string, caps promptCapabilities) []block {
 		}
 	}
 	return []block{link}
+}
+
+// pictureBlock converts a picture, and makes it smaller if it is larger than models accept. It
+// reports false if the picture cannot be sent, so that the agent gets a link to the file.
+func pictureBlock(path string, link block) (block, bool) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return block{}, false
+	}
+	shown := block{Type: "image", MimeType: link.MimeType, URI: link.URI}
+	scaled, mime, err := scale.Down(data, maxPictureSide)
+	switch {
+	case errors.Is(err, scale.ErrTooManyPixels):
+		return block{}, false
+	case err == nil && mime != "":
+		data, shown.MimeType = scaled, mime
+	}
+	shown.Data = base64.StdEncoding.EncodeToString(data) // a damaged picture is left to the agent
+	return shown, len(data) <= maxInline
 }
 
 // inlineType returns the block type for files that models can process directly, or "". Models

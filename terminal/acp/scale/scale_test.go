@@ -1,0 +1,183 @@
+package scale_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"testing"
+
+	"nanobot/terminal/acp/scale"
+)
+
+// picture returns a picture whose left half is red and whose right half is blue.
+func picture(width, height int) *image.NRGBA {
+	m := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			c := color.NRGBA{R: 255, A: 255}
+			if x >= width/2 {
+				c = color.NRGBA{B: 255, A: 255}
+			}
+			m.SetNRGBA(x, y, c)
+		}
+	}
+	return m
+}
+
+func encodePNG(t *testing.T, m image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func encodeJPEG(t *testing.T, m image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, m, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func encodeGIF(t *testing.T, m image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := gif.Encode(&b, m, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// near reports whether two colors look the same.
+func near(a, b color.Color) bool {
+	ar, ag, ab, aa := a.RGBA()
+	br, bg, bb, ba := b.RGBA()
+	for _, d := range []int{int(ar) - int(br), int(ag) - int(bg), int(ab) - int(bb), int(aa) - int(ba)} {
+		if d > 0x600 || d < -0x600 {
+			return false
+		}
+	}
+	return true
+}
+
+func TestALargePictureIsScaledDown(t *testing.T) {
+	red, blue := color.NRGBA{R: 255, A: 255}, color.NRGBA{B: 255, A: 255}
+	for name, c := range map[string]struct {
+		data          []byte
+		mime          string
+		width, height int
+	}{
+		"wide PNG":  {encodePNG(t, picture(301, 40)), "image/png", 100, 13},
+		"tall PNG":  {encodePNG(t, picture(40, 301)), "image/png", 13, 100},
+		"thin PNG":  {encodePNG(t, picture(4000, 2)), "image/png", 100, 1},
+		"just over": {encodePNG(t, picture(101, 101)), "image/png", 100, 100},
+		"JPEG":      {encodeJPEG(t, picture(640, 480)), "image/jpeg", 100, 75},
+		"GIF":       {encodeGIF(t, picture(200, 200)), "image/png", 100, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, mime, err := scale.Down(c.data, 100)
+			if err != nil || mime != c.mime {
+				t.Fatalf("%q, %v", mime, err)
+			}
+			m, format, err := image.Decode(bytes.NewReader(got))
+			if err != nil || "image/"+format != mime {
+				t.Fatalf("%q, %v", format, err)
+			}
+			if b := m.Bounds(); b.Dx() != c.width || b.Dy() != c.height {
+				t.Errorf("it is %d × %d", b.Dx(), b.Dy())
+			}
+			if l, r := m.At(1, c.height/2), m.At(c.width-2, c.height/2); !near(l, red) || !near(r, blue) {
+				t.Errorf("left %v, right %v", l, r)
+			}
+		})
+	}
+}
+
+func TestEachPixelIsTheAverageOfItsArea(t *testing.T) {
+	m := image.NewNRGBA(image.Rect(0, 0, 3, 3)) // one of nine pixels is white
+	for i := range 9 {
+		m.SetNRGBA(i%3, i/3, color.NRGBA{A: 255})
+	}
+	m.SetNRGBA(1, 1, color.NRGBA{255, 255, 255, 255})
+	got, _, err := scale.Down(encodePNG(t, m), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := png.Decode(bytes.NewReader(got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 { // a quarter of the middle pixel is in an area of 9/4 pixels
+		if c := out.At(i%2, i/2); !near(c, color.Gray{Y: 28}) {
+			t.Errorf("pixel %d is %v", i, c)
+		}
+	}
+}
+
+func TestASmallPictureStaysAsItIs(t *testing.T) {
+	data := encodePNG(t, picture(100, 100))
+	if got, mime, err := scale.Down(data, 100); err != nil || mime != "" || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes, %q, %v", len(got), mime, err)
+	}
+}
+
+// A PNG of 33 bytes can claim to have billions of pixels.
+func TestAPictureWithTooManyPixelsIsNotDecoded(t *testing.T) {
+	data := encodePNG(t, picture(2, 2))
+	binary.BigEndian.PutUint32(data[16:], 60_000)
+	binary.BigEndian.PutUint32(data[20:], 60_000)
+	binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
+	if _, _, err := scale.Down(data, 100); !errors.Is(err, scale.ErrTooManyPixels) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestATransparentPictureStaysTransparent(t *testing.T) {
+	m := picture(200, 200)
+	m.SetNRGBA(0, 0, color.NRGBA{})
+	m.SetNRGBA(1, 0, color.NRGBA{})
+	m.SetNRGBA(0, 1, color.NRGBA{})
+	m.SetNRGBA(1, 1, color.NRGBA{})
+	got, mime, err := scale.Down(encodePNG(t, m), 100)
+	if err != nil || mime != "image/png" {
+		t.Fatal(mime, err)
+	}
+	out, err := png.Decode(bytes.NewReader(got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, alpha := out.At(0, 0).RGBA(); alpha != 0 {
+		t.Errorf("alpha %d", alpha)
+	}
+}
+
+func TestAScaledPhotoIsStillTurnedTheRightWay(t *testing.T) {
+	data := encodeJPEG(t, picture(200, 100))
+	exif := append([]byte{0xff, 0xe1, 0, 14}, "Exif\x00\x00turned"...)
+	turned := append(append([]byte{0xff, 0xd8}, exif...), data[2:]...)
+	got, _, err := scale.Down(turned, 100)
+	if err != nil || !bytes.HasPrefix(got[2:], exif) {
+		t.Errorf("%.30q, %v", got, err)
+	}
+	if _, err := jpeg.Decode(bytes.NewReader(got)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADamagedPictureIsAnError(t *testing.T) {
+	data := encodePNG(t, picture(200, 200))
+	for name, bad := range map[string][]byte{"header": data[:20], "pixels": data[:60], "text": []byte("hello")} {
+		if _, _, err := scale.Down(bad, 100); err == nil || errors.Is(err, scale.ErrTooManyPixels) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
