@@ -22,8 +22,6 @@ const (
 	ApproveSetting    Key = "approveSetting"
 	ModeUnchanged     Key = "modeUnchanged"
 	SettingUnchanged  Key = "settingUnchanged"
-	ButtonYes         Key = "buttonYes"
-	ButtonNo          Key = "buttonNo"
 	SettingRefused    Key = "settingRefused"
 	SettingUnanswered Key = "settingUnanswered"
 	SettingNotKept    Key = "settingNotKept"
@@ -71,8 +69,6 @@ var acpTexts = map[Key]translations{
 	ApproveSetting:   {"🔐 Change “{setting}” to {value}?", "🔐 „{setting}“ in {value} ändern?"},
 	ModeUnchanged:    {"The mode was not changed.", "Der Modus wurde nicht geändert."},
 	SettingUnchanged: {"The setting was not changed.", "Die Einstellung wurde nicht geändert."},
-	ButtonYes:        {"Yes", "Ja"},
-	ButtonNo:         {"No", "Nein"},
 	SettingRefused: {
 		"The agent refuses the setting that you had chosen, “{setting}”: {reason}.",
 		"Der Agent lehnt die Einstellung ab, die du gewählt hattest, „{setting}“: {reason}.",

@@ -87,7 +87,7 @@ func (x *turn) approveSetting(ctx context.Context, c *choice, o *option) (said s
 	}
 	yes := w.Text(words.ButtonYes)
 	answer, err := x.t.Ask(ctx, terminal.Question{
-		// A unique ID, so that a stored answer to an earlier question cannot approve another change.
+		// A unique ID, so that a stored answer to an earlier question cannot approve this change.
 		ID: "mode-" + rand.Text(), Text: text, Options: []string{yes, w.Text(words.ButtonNo)}, Timeout: x.askTimeout(), Approval: true,
 	})
 	switch {
