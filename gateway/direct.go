@@ -99,7 +99,8 @@ func (g *Direct) NewConversation(chat channels.Chat) {
 	m := g.memory(chat)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// The name must differ from those of earlier processes, because the chat's folder outlives them.
+	// The name must differ from those of earlier processes, because the chat's folder outlives
+	// them.
 	m.text, m.conversation = "", strconv.FormatInt(time.Now().UnixMicro(), 10)
 }
 

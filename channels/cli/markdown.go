@@ -4,32 +4,47 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/rivo/uniseg"
+
 	"nanobot/channels/markdown"
 )
 
 // codeIndent indents the lines of a code block if no colour marks it.
 const codeIndent = "    "
 
-// terminalWriter writes a text with SGR codes. It resets every style before the end of the line, so
-// that output that is cut leaves no terminal bold.
+// terminalWriter writes a text with SGR codes, and wraps its lines except those of code and tables.
+// It resets every style before the end of the line, so that output that is cut leaves no terminal
+// bold.
 type terminalWriter struct {
-	out         strings.Builder
-	codes       bool                  // SGR codes may be written
-	open        map[markdown.Kind]int // number of open marks of a kind
-	level       int                   // level of the open heading
-	style       string                // style that was written last
-	lineStarted bool                  // the current line has content
+	out   strings.Builder
+	width int                   // columns of the terminal
+	codes bool                  // SGR codes may be written
+	open  map[markdown.Kind]int // number of open marks of a kind
+	level int                   // level of the open heading
+	style string                // style that was written last
+
+	line   strings.Builder // the current line
+	spans  []styledSpan    // the styles in the line
+	prefix string          // of the current line and of those that continue it
+	asIs   bool            // the current line is not wrapped
+}
+
+// styledSpan is a part of a line with one style.
+type styledSpan struct {
+	end   int // in bytes
+	style string
 }
 
 // renderMarkdown renders Markdown for a terminal of a width in columns. It returns "" if nothing is
 // visible.
 func renderMarkdown(source string, width int, codes bool) string {
+	tableWidth := width
 	if !codes {
-		width -= len(codeIndent)
+		tableWidth -= len(codeIndent)
 	}
-	v := &terminalWriter{codes: codes, open: map[markdown.Kind]int{}}
-	markdown.Layout{TableWidth: max(width, 1)}.Text(source).Visit(v)
-	v.setStyle("")
+	v := &terminalWriter{width: width, codes: codes, open: map[markdown.Kind]int{}}
+	markdown.Layout{TableWidth: max(tableWidth, 1)}.Text(source).Visit(v)
+	v.flushLine()
 	return v.out.String()
 }
 
@@ -81,26 +96,59 @@ func (v *terminalWriter) write(s string) {
 	if s == "" {
 		return
 	}
-	if !v.lineStarted {
-		v.lineStarted = true
-		if v.open[markdown.Quote] > 0 {
-			v.out.WriteString("│ ")
-		}
-		if v.open[markdown.CodeBlock] > 0 && !v.codes {
-			v.out.WriteString(codeIndent)
-		}
+	if v.line.Len() == 0 {
+		v.startLine()
 	}
-	v.setStyle(v.openStyle())
-	v.out.WriteString(s)
+	v.line.WriteString(s)
+	v.spans = append(v.spans, styledSpan{v.line.Len(), v.openStyle()})
+}
+
+// startLine determines the prefix of a line that has content.
+func (v *terminalWriter) startLine() {
+	if v.open[markdown.Quote] > 0 {
+		v.prefix = "│ "
+	}
+	if v.asIs = v.open[markdown.CodeBlock] > 0; v.asIs && !v.codes {
+		v.prefix += codeIndent
+	}
 }
 
 func (v *terminalWriter) endLine() {
-	v.setStyle("")
-	if !v.lineStarted && v.open[markdown.Quote] > 0 {
+	if v.line.Len() == 0 && v.open[markdown.Quote] > 0 {
 		v.out.WriteString("│")
 	}
+	v.flushLine()
 	v.out.WriteByte('\n')
-	v.lineStarted = false
+}
+
+// flushLine writes the current line without its end.
+func (v *terminalWriter) flushLine() {
+	line, parts, indent := v.line.String(), []lineRange{{0, v.line.Len()}}, 0
+	if !v.asIs && v.width >= minWrapWidth {
+		width := v.width - uniseg.StringWidth(v.prefix)
+		indent = hangingIndent(line, width)
+		parts = wrapLine(line, width, indent)
+	}
+	spans := v.spans
+	for i, part := range parts {
+		if i > 0 {
+			v.out.WriteString("\n" + v.prefix + strings.Repeat(" ", indent))
+		} else {
+			v.out.WriteString(v.prefix)
+		}
+		for at := part.start; at < part.end; {
+			for spans[0].end <= at {
+				spans = spans[1:]
+			}
+			end := min(spans[0].end, part.end)
+			v.setStyle(spans[0].style)
+			v.out.WriteString(line[at:end])
+			at = end
+		}
+		v.setStyle("")
+	}
+	v.line.Reset()
+	v.spans, v.prefix, v.asIs = v.spans[:0], "", false
 }
 
 // openStyle returns the parameters of the SGR code for the open marks.

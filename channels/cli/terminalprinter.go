@@ -17,8 +17,9 @@ import (
 // eraseLine moves to the start of the terminal's line and erases it.
 const eraseLine = "\r\x1b[K"
 
-// TerminalPrinter prints for people on a terminal: it renders Markdown, and shows progress, or the
-// end of an answer that is being written, on one line that is overwritten.
+// TerminalPrinter prints for people on a terminal: it renders Markdown, wraps lines between words,
+// and shows progress, or the end of an answer that is being written, on one line that is
+// overwritten.
 type TerminalPrinter struct {
 	Out   io.Writer
 	Width func() int // columns of the terminal
@@ -56,9 +57,9 @@ func (p *TerminalPrinter) showProgress(line string) error {
 	return err
 }
 
-// render returns the text of a message as lines. A text with control characters of its own, such as
-// the colours of a program, and a screen are not rendered as Markdown; nor is a text in another
-// format, whose columns every terminal shows.
+// render returns the text of a message as lines, which fit into the width except in code and
+// tables. A text with control characters of its own, such as the colours of a program, and a screen
+// are neither rendered as Markdown nor wrapped.
 func (p *TerminalPrinter) render(o channels.Outgoing) string {
 	caption, screen := o.Text, ""
 	if o.Form != nil {
@@ -68,8 +69,12 @@ func (p *TerminalPrinter) render(o channels.Outgoing) string {
 		}
 	}
 	caption = channels.SanitizeBidiText(caption)
-	if caption != "" && o.Format == channels.Markdown && !hasControlCharacters(caption) {
+	switch {
+	case caption == "" || hasControlCharacters(caption):
+	case o.Format == channels.Markdown:
 		caption = cmp.Or(renderMarkdown(caption, p.Width(), p.Style), caption)
+	case o.Format == channels.Literal:
+		caption = wrapText(caption, p.Width())
 	}
 	if caption == "" {
 		screen = strings.TrimLeft(screen, "\n")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -71,11 +70,10 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	o := cli.Options{ChatID: flags.chat, User: user}
 	logTo := std.err
 	if out, ok := std.out.(*os.File); ok && term.IsTerminal(int(std.in.Fd())) && term.IsTerminal(int(out.Fd())) {
-		fmt.Fprint(out, s.greeting(demo)+"\n\n")
-		keyboard := cli.NewKeyboard(std.in, out, "› ", cli.OpenHistory(filepath.Join(cfg.Gateway.StateDir, "history")))
-		s.live = newLivePrinter(out, cfg.Terminal.Progress)
-		s.live.Words = s.words
-		s.live.Out = keyboard // a turn may print while it waits for input
+		keyboard, err := s.openTerminal(std.in, out, demo)
+		if err != nil {
+			return err
+		}
 		o.In, o.Printer, logTo = keyboard, s.live, s.live.AboveProgress(std.err)
 	} else {
 		o.Printer = cli.TextPrinter{Out: std.out, Progress: std.out, Words: s.words}
@@ -92,7 +90,11 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	if s.live != nil { // a person can answer questions
 		s.gateway.Answer = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, o.In) }
 		s.gateway.ShowCaptions, s.gateway.ShowDrafts = true, true
-		s.printControls(std.out)
+		if own := s.gateway.Controls(); len(own) > 0 {
+			if err := s.printAbove(s.listCommands(own)); err != nil {
+				return err
+			}
+		}
 	}
 	s.ch = cli.New(o)
 	s.gateway.Listen = func(ctx context.Context) (channels.Incoming, error) {
@@ -109,6 +111,18 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 		fmt.Fprintln(std.out) // the prompt's line ends here
 	}
 	return err
+}
+
+// openTerminal greets the person on a terminal, prepares the printer and returns the keyboard.
+func (s *chatSession) openTerminal(in, out *os.File, demo bool) (*cli.Keyboard, error) {
+	keyboard := cli.NewKeyboard(in, out, "› ", cli.OpenHistory(filepath.Join(s.cfg.Gateway.StateDir, "history")))
+	s.live = newLivePrinter(out, s.cfg.Terminal.Progress)
+	s.live.Words = s.words
+	if err := s.printAbove(s.greeting(demo)); err != nil {
+		return nil, err
+	}
+	s.live.Out = keyboard // a turn may print while it waits for input
+	return keyboard, nil
 }
 
 // newLivePrinter returns a printer that shows progress on one line, or as separate lines if
@@ -242,11 +256,13 @@ func (s *chatSession) greeting(demo bool) string {
 // demoExampleWords are words that the demo agent understands.
 const demoExampleWords = "album, slow, ask, stream, buttons, markdown, fail, help"
 
-// printControls prints the commands of the agent's protocol.
-func (s *chatSession) printControls(w io.Writer) {
-	if own := s.gateway.Controls(); len(own) > 0 {
-		fmt.Fprintln(w, s.listCommands(own))
+// printAbove prints a text above the first prompt, with a blank line after it.
+func (s *chatSession) printAbove(text string) error {
+	if err := s.live.Show(channels.Outgoing{Kind: channels.Answer, Text: text, Format: channels.Literal}); err != nil {
+		return err
 	}
+	_, err := fmt.Fprintln(s.live.Out)
+	return err
 }
 
 func firstLine(s string) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,9 @@ func chatOnATerminal(t *testing.T, command string, env ...string) string {
 	t.Helper()
 	return typeOnATerminal(t, []string{"hi\r", "\x04"}, []string{"--command", command}, env...)
 }
+
+// resizeMark follows the number of columns that a terminal gets before some keys are typed.
+const resizeMark = " columns:"
 
 // typeOnATerminal runs `nanobot chat` on a real terminal, types the keys, each at a prompt, and
 // returns what is shown.
@@ -44,6 +48,12 @@ func typeOnATerminal(t *testing.T, keys, args []string, env ...string) string {
 				break
 			}
 			prompts++
+			if columns, rest, ok := strings.Cut(pressed, resizeMark); ok {
+				n, err := strconv.Atoi(columns)
+				must(t, err)
+				must(t, pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: uint16(n)}))
+				pressed = rest
+			}
 			if _, err := terminal.WriteString(pressed); err != nil {
 				t.Fatal(err)
 			}
@@ -122,5 +132,42 @@ func TestAQuestionInAChatCanBeStopped(t *testing.T) {
 				t.Errorf("shown is %q", got)
 			}
 		})
+	}
+}
+
+func TestChatWrapsLinesAtTheTerminalsWidth(t *testing.T) {
+	t.Parallel()
+	answer := filepath.Join(t.TempDir(), "answer.md")
+	long := strings.TrimSpace(strings.Repeat("four ", 20))
+	must(t, os.WriteFile(answer, []byte("- "+long+"\n\n```\n"+long+"\n```\n"), 0o600))
+	got := typeOnATerminal(t, []string{"hi\r", "60 columns:hi\r", "\x04"}, []string{"--command", "cat " + answer}, "TERM=dumb")
+	for columns, lines := range map[int]string{
+		80: "• " + strings.TrimSpace(strings.Repeat("four ", 15)) + "\r\n  " + strings.TrimSpace(strings.Repeat("four ", 5)) + "\r\n",
+		60: "• " + strings.TrimSpace(strings.Repeat("four ", 11)) + "\r\n  " + strings.TrimSpace(strings.Repeat("four ", 9)) + "\r\n",
+	} {
+		if strings.Count(got, lines) != 1 {
+			t.Errorf("on %d columns %q is not shown: %q", columns, lines, got)
+		}
+	}
+	if code := "    " + long + "\r\n"; strings.Count(got, code) != 2 {
+		t.Errorf("the code is not whole in %q", got)
+	}
+}
+
+func TestChatShowsALongAnswerWhole(t *testing.T) {
+	t.Parallel()
+	got := chatOnATerminal(t, "seq -f 'line %.0f of a long answer' 1 20000", "TERM=dumb")
+	if n := strings.Count(got, " of a long answer\r\n"); n != 20000 || !strings.Contains(got, "line 20000 of") {
+		t.Errorf("%d lines are shown, which end with %q", n, got[max(0, len(got)-200):])
+	}
+}
+
+func TestChatOnATerminalIsInThePersonsLanguage(t *testing.T) {
+	t.Parallel()
+	got := typeOnATerminal(t, []string{"/status\r", "\x04"}, []string{"--command", "true"}, "TERM=dumb", "LANG=de_DE.UTF-8")
+	for _, want := range []string{"Du sprichst mit: true\r\n", "Strg-D beendet den\r\nChat.", "Arbeitsordner: "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
 	}
 }
