@@ -141,7 +141,8 @@ func New(o Options) *Gateway {
 		Words: g.words, Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, Log: o.Log, Events: o.Events,
 	})
 	g.runbooks = chatrun.New(chatrun.Options{
-		Runs: runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.currentSettings().Runbooks.Folder) },
+		Words: g.words,
+		Runs:  runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.currentSettings().Runbooks.Folder) },
 		Questions: o.Store, Outbox: g.outbox, Log: o.Log,
 	})
 	g.turns = turn.New(turn.Options{

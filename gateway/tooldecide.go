@@ -26,10 +26,12 @@ func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run str
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer g.turns.OnIntakeClosed(func() { stop(errDraining) })()
+	asked := chatrun.Step{Run: run, Number: step}
 	if t, ok := g.lanes.RunningTurn(chat); ok {
+		asked.Language = t.Inbound().In.User.Language
 		defer t.PauseForTool()()
 	}
-	err := g.runbooks.Decide(ctx, run, step, func() error { return g.admitQuestion(ctx, chat) })
+	err := g.runbooks.Decide(ctx, asked, func() error { return g.admitQuestion(ctx, chat) })
 	if errors.Is(err, chatrun.ErrManyOpen) {
 		return &tools.RateLimitError{Reason: err.Error()}
 	}

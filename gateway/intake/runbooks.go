@@ -3,9 +3,13 @@ package intake
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook/chatrun"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
@@ -15,8 +19,8 @@ import (
 type Runbooks interface {
 	// Available reports whether there are any runbooks.
 	Available() bool
-	// List returns a text about all runbooks, and the names of those that can be run.
-	List() (text string, runnable []string)
+	// List returns a text in a language about all runbooks, and the names of those that can be run.
+	List(language string) (text string, runnable []string)
 	// Command carries out /run with the text after it.
 	Command(ctx context.Context, s chatrun.Statement) (chatrun.Result, error)
 	// IsQuestion reports whether a question ID belongs to a run. Answer handles a person's answer
@@ -38,7 +42,7 @@ func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks
 
 // runbooks carries out /runbooks.
 func (c commandCall) runbooks(context.Context) (string, error) {
-	text, names := c.o.Runbooks.List()
+	text, names := c.o.Runbooks.List(c.in.User.Language)
 	for _, name := range names[:min(len(names), maxButtons)] {
 		if data := "/" + cmdRun + " " + name; len(data) <= maxButtonData {
 			c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: c.text(words.ButtonRun, name), Data: data})
@@ -77,11 +81,13 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	if known, err := i.storeDuplicate(ctx, in); known || err != nil {
 		return true, err
 	}
-	text, ok := matchOption(q, in)
-	if !ok {
-		text = in.Text
+	text, option := in.Text, optionNumber(q, in)
+	if option > 0 {
+		text = q.Options[option-1]
 	}
-	result, err := i.o.Runbooks.Answer(ctx, q, i.newStatement(in, text))
+	s := i.newStatement(in, text)
+	s.Option = option
+	result, err := i.o.Runbooks.Answer(ctx, q, s)
 	if err != nil || result.Unrelated {
 		return err != nil, err
 	}
@@ -95,6 +101,18 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	}
 	in.Text = text // the history contains the labels of buttons, too
 	return true, i.continueRun(ctx, in, result)
+}
+
+// optionNumber returns the number of the option that a message chooses, from 1; 0: none.
+func optionNumber(q store.Question, in channels.Incoming) int {
+	said := strings.TrimSpace(in.Text)
+	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, outbox.AnswerPress), ":"); ok {
+		said = number
+	}
+	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(q.Options) {
+		return n
+	}
+	return slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, said) }) + 1
 }
 
 // storeDuplicate stores a message that the network has delivered again. It must not be carried out

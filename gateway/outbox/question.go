@@ -26,6 +26,8 @@ type Question struct {
 	store.Question
 	ReplyTo string
 	Mention bool // see channels.Notification
+	// Language is the language of the person who is asked; "": unknown.
+	Language string
 }
 
 // Ask stores a question and sends it, with buttons where the channel has them, and always with a
@@ -40,7 +42,7 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Approval && o.KeepsButtons(q.Chat)})
 	}
 	parts, err := ch.Plan(channels.Message{
-		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons,
+		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons, Language: q.Language,
 		Notification: channels.Notification{Mention: q.Mention},
 	})
 	if err != nil {

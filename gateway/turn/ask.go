@@ -111,7 +111,7 @@ func (t *Turn) questionID(q terminal.Question) string {
 func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
 	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText)}
 	t.board.markAbove()
-	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter})
+	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter, Language: t.inbound.In.User.Language})
 }
 
 // closeUnanswered closes a question that is no longer waited for, so that it does not receive

@@ -23,7 +23,7 @@ func (t *Turn) offerPicker(ctx context.Context, p terminal.Picker) error {
 	for _, o := range p.Options {
 		q.Options, q.Commands = append(q.Options, o.Label), append(q.Commands, o.Command)
 	}
-	if err := t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: q, ReplyTo: t.inbound.In.ID}); err != nil {
+	if err := t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: q, ReplyTo: t.inbound.In.ID, Language: t.inbound.In.User.Language}); err != nil {
 		return fmt.Errorf("offer: %w", err)
 	}
 	return nil

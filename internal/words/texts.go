@@ -11,6 +11,7 @@ var areas = []map[Key]translations{
 	blocksTexts,
 	keysTexts,
 	chatTexts,
+	runbookTexts,
 }
 
 // texts has all texts.

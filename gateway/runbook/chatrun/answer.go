@@ -12,29 +12,21 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
-)
-
-// Replies to people.
-const (
-	onlyApprovers    = "Only approvers can decide this."
-	notOpen          = "This question is no longer open."
-	skipReasonNeeded = "Why do you skip it? Send /run skip and the reason, such as /run skip done by hand."
-	nothingToSkip    = "There is no step here that can be skipped or commented on now."
-)
-
-// Outcomes of questions that were not answered themselves.
-const (
-	alreadyDecided = "decided already"
-	askedAgain     = "asked again below"
 )
 
 // Statement is a person's answer to a question about a run.
 type Statement struct {
-	In   channels.Incoming
-	Text string // one of the options, or free text
+	In channels.Incoming
+	// Text is what the person wrote. Option is the number of the chosen option, from 1; 0: the text
+	// is none of the options.
+	Text   string
+	Option int
 	// Approver means that the person may decide.
 	Approver bool
+	// skips means that the text is the reason of /run skip; "" if the person gave none.
+	skips bool
 }
 
 // Result is the effect of a person's answer.
@@ -48,6 +40,11 @@ type Result struct {
 	// Unrelated means that the text is not about the run, Refused that the person may not decide,
 	// and Decided that the run was changed.
 	Unrelated, Refused, Decided bool
+}
+
+// reply returns a text in the language of a person.
+func (rb *Runbooks) reply(s Statement, k words.Key, values ...any) string {
+	return rb.o.Words.For(s.In.User.Language).Text(k, values...)
 }
 
 // by returns the person's name in records.
@@ -69,20 +66,20 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 	r, err := rb.o.Runs.Load(ctx, run)
 	switch {
 	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged), err == nil && runChat(r) != s.In.Chat:
-		return Result{Reply: notOpen}, nil
+		return Result{Reply: rb.reply(s, words.QuestionClosed)}, nil
 	case err != nil:
 		return Result{}, err
 	case driverOf(r).Decided == q.ID:
 		return rb.repeatDecided(ctx, r, q, s)
 	case q.Closed:
-		return Result{Reply: notOpen}, nil
+		return Result{Reply: rb.reply(s, words.QuestionClosed)}, nil
 	}
 	result, end, err := rb.applyDecision(ctx, r, decision{q, step, s})
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotRequired):
-		return Result{Reply: notOpen}, rb.closeQuestion(ctx, q, alreadyDecided)
+		return Result{Reply: rb.reply(s, words.QuestionClosed)}, rb.closeQuestion(ctx, q, rb.runWords(r).Text(words.RunDecided))
 	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrPeopleOnly):
-		return Result{Reply: nothingToSkip}, nil
+		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, nil
 	case errors.Is(err, errUnrelated):
 		return Result{Unrelated: true}, nil
 	case err != nil:
@@ -90,7 +87,7 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 	case end == "":
 		return result, rb.askAfterPress(ctx, r.ID, s)
 	}
-	return rb.closeDecided(ctx, r, q, end+" (by "+s.name()+")")
+	return rb.closeDecided(ctx, r, q, decided{s, rb.runWords(r).Text(words.AnsweredBy, end, s.name())})
 }
 
 // askAfterPress repeats a question that a press has not ended, on networks where a press removes
@@ -106,9 +103,15 @@ func (rb *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) 
 	return rb.askCurrentStep(ctx, r, true)
 }
 
+// decided is a person's statement that decided a question, and the outcome that the question shows.
+type decided struct {
+	Statement
+	outcome string
+}
+
 // closeDecided closes a question that was decided, and lets the run continue.
-func (rb *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Question, how string) (Result, error) {
-	if err := rb.closeQuestion(ctx, q, how); err != nil {
+func (rb *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Question, d decided) (Result, error) {
+	if err := rb.closeQuestion(ctx, q, d.outcome); err != nil {
 		return Result{}, err
 	}
 	waited := rb.decisions.notify(r.ID)
@@ -122,7 +125,7 @@ func (rb *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Que
 			return Result{}, err
 		}
 		if now.Status == runbook.Waiting {
-			result.Reply = fmt.Sprintf("No agent is waiting for this decision. Ask it to go on with run %s.", terminal.CodeSpan(r.ID))
+			result.Reply = rb.reply(d.Statement, words.RunNoAgentWaits, terminal.CodeSpan(r.ID))
 		}
 	}
 	return result, nil
@@ -139,12 +142,12 @@ func (rb *Runbooks) repeatDecided(ctx context.Context, r runbook.Run, q store.Qu
 	}
 	result := Result{}
 	if !known || message == "" {
-		if result, err = rb.closeDecided(ctx, r, q, alreadyDecided); err != nil {
+		if result, err = rb.closeDecided(ctx, r, q, decided{s, rb.runWords(r).Text(words.RunDecided)}); err != nil {
 			return Result{}, err
 		}
 	}
 	if s.In.ID != message {
-		result.Reply, result.Decided = notOpen, false
+		result.Reply, result.Decided = rb.reply(s, words.QuestionClosed), false
 	}
 	return result, nil
 }
@@ -179,20 +182,18 @@ func (rb *Runbooks) applyAndDecide(ctx context.Context, run string, s decision, 
 // it is still open.
 func (rb *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	present, _ := r.CurrentStep()
-	word, reason, _ := strings.Cut(s.Text, " ")
-	reason = strings.TrimSpace(reason)
-	skips := reason != "" && strings.EqualFold(word, skipOption) && slices.Contains(s.question.Options, skipOption)
+	option, reason := s.chosenOption(r)
 	switch isComment := present.Challenge != nil && present.Challenge.Type == runbook.Comment; {
-	case slices.Contains(s.question.Options, s.Text) || skips:
+	case option != "":
 		if !s.Approver {
-			return Result{Reply: onlyApprovers, Refused: true}, "", nil
+			return Result{Reply: rb.reply(s.Statement, words.OnlyApprovers), Refused: true}, "", nil
 		}
 	case isComment:
 		return rb.comment(ctx, r, s)
 	default:
 		return Result{}, "", errUnrelated
 	}
-	switch s.Text {
+	switch option {
 	case approveOption:
 		return rb.approve(ctx, r, s)
 	case rejectOption:
@@ -215,18 +216,52 @@ func (rb *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision
 			if now.Step != s.step {
 				return now, false, runbook.ErrStale
 			}
-			now, err := runbook.Abort(now, s.by(), "aborted", env)
+			now, err := runbook.Abort(now, s.by(), abortedReason, env)
 			return now, true, err
 		})
 	default:
 		return rb.skip(ctx, r, s, reason)
 	}
-	return Result{}, s.Text, err
+	return Result{}, s.question.Options[s.Option-1], err
+}
+
+// abortedReason is the reason in the records of a run that a person aborted.
+const abortedReason = "aborted"
+
+// chosenOption returns the option that a person has chosen, and the reason of a person who skips
+// the step; "": the text is about something else. A question keeps the labels with which it was
+// asked, so the option is found by its number, whatever its label.
+func (s decision) chosenOption(r runbook.Run) (option words.Key, reason string) {
+	steps := r.Runbook().Steps
+	if s.step < 1 || s.step > len(steps) {
+		return "", ""
+	}
+	options := stepOptions(steps[s.step-1])
+	skip := slices.Index(options, skipOption)
+	switch {
+	case s.skips && skip >= 0:
+		return skipOption, s.Text
+	case s.skips:
+		return "", ""
+	case s.Option >= 1 && s.Option <= min(len(options), len(s.question.Options)):
+		return options[s.Option-1], ""
+	case skip >= 0 && skip < len(s.question.Options):
+		// The label and a reason, as in "Skip done by hand".
+		label := s.question.Options[skip] + " "
+		if len(s.Text) > len(label) && strings.EqualFold(s.Text[:len(label)], label) {
+			reason = strings.TrimSpace(s.Text[len(label):])
+		}
+		if reason != "" {
+			return skipOption, reason
+		}
+	}
+	return "", ""
 }
 
 // approve counts the approval of a person. Other people may have to approve too.
 func (rb *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
-	before := len(r.Approvals)
+	before, step := len(r.Approvals), r.Runbook().Steps[s.step-1]
+	needed := step.Challenge.Approvals
 	var a runbook.Answer
 	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
 		before = len(now.Approvals)
@@ -236,23 +271,23 @@ func (rb *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (res
 	})
 	switch {
 	case err != nil || a.Outcome != runbook.NeedsApproval:
-		return Result{}, approveOption, err
+		return Result{}, s.question.Options[s.Option-1], err
 	case len(r.Approvals) == before:
-		return Result{Reply: "You have approved already. Somebody else has to approve, too."}, "", nil
+		return Result{Reply: rb.reply(s.Statement, words.RunApprovedAlready)}, "", nil
 	}
-	return Result{Reply: a.Message + " Somebody else has to approve, too.", Decided: true}, "", nil
+	return Result{Reply: rb.reply(s.Statement, words.RunApprovals, len(r.Approvals), needed), Decided: true}, "", nil
 }
 
 // skip records that a person skips the step.
 func (rb *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string, err error) {
 	if reason == "" {
-		return Result{Reply: skipReasonNeeded}, "", nil
+		return Result{Reply: rb.reply(s.Statement, words.RunSkipReason)}, "", nil
 	}
 	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 		now, _, err := runbook.Skip(now, runbook.SkipDecision{Step: s.step, By: s.by(), Reason: reason}, env)
 		return now, true, err
 	})
-	return Result{}, fmt.Sprintf("%s: %s", skipOption, channels.EscapeMarkdown(channels.FirstLine(reason, maxName))), err
+	return Result{}, rb.runWords(r).Text(words.RunSkipped, channels.EscapeMarkdown(channels.FirstLine(reason, maxName))), err
 }
 
 // comment proves the step with a person's text.
@@ -264,11 +299,11 @@ func (rb *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (res
 		return after, a.Outcome == runbook.Advanced, err
 	})
 	if err != nil || a.Outcome == runbook.Advanced {
-		return Result{}, "Commented", err
+		return Result{}, rb.runWords(r).Text(words.RunCommented), err
 	}
 	if a.Cause == runbook.CommentTooShort {
 		step, _ := r.CurrentStep()
-		return Result{Reply: fmt.Sprintf("The comment must have at least %g characters.", step.Challenge.MinLength)}, "", nil
+		return Result{Reply: rb.reply(s.Statement, words.RunCommentShort, formatNumber(step.Challenge.MinLength))}, "", nil
 	}
-	return Result{Reply: a.Message}, "", nil
+	return Result{Reply: rb.reply(s.Statement, words.RunCommentRefused)}, "", nil
 }

@@ -21,6 +21,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // Questions is the store of the questions to people.
@@ -46,6 +47,7 @@ type Options struct {
 	Folder    func() runbook.Folder // the folder of runbooks in the current settings
 	Questions Questions
 	Outbox    Outbox
+	Words     *words.Catalogue // nil: without the operator's settings
 	Log       *zap.Logger
 }
 
@@ -69,6 +71,9 @@ func (rb *Runbooks) Available() bool {
 type driver struct {
 	// Inbound is the message that started the run; 0 if an agent executes it.
 	Inbound int64 `json:"inbound,omitempty"`
+	// Language is the language of the person who started the run, a BCP 47 tag; "": unknown. The
+	// texts of the run are in it.
+	Language string `json:"language,omitempty"`
 	// Asked counts the questions of the run; Question is the newest.
 	Asked    int    `json:"asked,omitempty"`
 	Question string `json:"question,omitempty"`
@@ -76,10 +81,11 @@ type driver struct {
 	// Message is the ID of the person's message.
 	Decided string `json:"decided,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Failure is why the current step was not proved; Retry means that a person has asked for
-	// another try.
-	Failure string `json:"failure,omitempty"`
-	Retry   bool   `json:"retry,omitempty"`
+	// Failure is why the current step was not proved, in English for the agent, and FailureShown
+	// the same for people. Retry means that a person has asked for another try.
+	Failure      string `json:"failure,omitempty"`
+	FailureShown string `json:"failure_shown,omitempty"`
+	Retry        bool   `json:"retry,omitempty"`
 	// Finished means that the agent was given the last step, which needs no proof. Reported means
 	// that the chat was told the end of the run, in the attempt of a message that Reporter names.
 	Finished bool   `json:"finished,omitempty"`
@@ -96,6 +102,9 @@ func (d driver) encode() json.RawMessage {
 	text, _ := json.Marshal(d) // strings and numbers cannot fail
 	return text
 }
+
+// runWords returns the words for the texts of a run.
+func (rb *Runbooks) runWords(r runbook.Run) words.Words { return rb.o.Words.For(driverOf(r).Language) }
 
 // IsExecuted reports whether the gateway executes a run, rather than an agent.
 func IsExecuted(r runbook.Run) bool { return driverOf(r).Inbound != 0 }

@@ -3,7 +3,6 @@ package chatrun
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -22,91 +22,90 @@ const (
 )
 
 // nothingToResumeText is the answer to /run resume if no run waits, or not the run with this ID.
-func nothingToResumeText(id string) string {
+func nothingToResumeText(w words.Words, id string) string {
 	if id == "" {
-		return "No run is waiting here. /runbooks lists the runbooks."
+		return w.Text(words.RunNoneWaiting)
 	}
-	return fmt.Sprintf("No run %s is waiting here. /run lists those that are.", terminal.CodeSpan(terminal.OneLine(id, maxLabel)))
+	return w.Text(words.RunNotWaiting, terminal.CodeSpan(terminal.OneLine(id, maxLabel)))
 }
 
-// List returns a text that lists the runbooks, and the names of those that can be run.
-func (rb *Runbooks) List() (text string, runnable []string) {
+// List returns a text in a person's language that lists the runbooks, and the names of those that
+// can be run.
+func (rb *Runbooks) List(language string) (text string, runnable []string) {
+	w := rb.o.Words.For(language)
 	folder := rb.o.Folder()
 	names, err := folder.Names()
 	if err != nil {
 		rb.o.Log.Error("runbooks not listed", zap.Error(err))
-		return "The runbooks cannot be read. The bot's log has the reason.", nil
+		return w.Text(words.RunbooksNotRead), nil
 	}
 	if len(names) == 0 {
-		return "There are no runbooks.", nil
+		return w.Text(words.RunbooksNone), nil
 	}
-	lines := []string{"Runbooks. To run one, send /run and its name:"}
+	lines := []string{w.Text(words.RunbooksList)}
 	for _, name := range names {
 		if slices.Contains([]string{resumeWord, skipWord, commentWord}, strings.ToLower(name)) {
-			lines = append(lines, fmt.Sprintf("- %s: cannot be run in a chat, because /run %[2]s means something else. Rename the file.", terminal.CodeSpan(name), name))
+			lines = append(lines, "- "+w.Text(words.RunbookReserved, terminal.CodeSpan(name), name))
 			continue
 		}
 		book, _, err := folder.Load(name)
 		if err != nil {
-			lines = append(lines, "- "+terminal.OneLine(listedErrorText(name, err), 200))
+			lines = append(lines, "- "+terminal.OneLine(listedErrorText(w, name, err), 200))
 			continue
 		}
 		runnable = append(runnable, name)
-		steps := "1 step"
-		if n := len(book.Steps); n > 1 {
-			steps = fmt.Sprintf("%d steps", n)
-		}
-		lines = append(lines, fmt.Sprintf("- %s: %s (%s)", terminal.CodeSpan(name), terminal.OneLine(book.Label, maxLabel), steps))
+		lines = append(lines, "- "+w.Text(words.RunbookListed, terminal.CodeSpan(name), terminal.OneLine(book.Label, maxLabel), len(book.Steps)))
 	}
 	return strings.Join(lines, "\n"), runnable
 }
 
 // listedErrorText explains why a runbook of the list cannot be run.
-func listedErrorText(name string, err error) string {
+func listedErrorText(w words.Words, name string, err error) string {
 	var invalid *runbook.InvalidTextError
 	if errors.As(err, &invalid) {
-		return fmt.Sprintf("%s cannot be run: %v", terminal.CodeSpan(name), invalid)
+		return w.Text(words.RunbookInvalid, terminal.CodeSpan(name), invalid)
 	}
-	return fmt.Sprintf("%s: %s", terminal.CodeSpan(name), cannotRunText(name, err))
+	return terminal.CodeSpan(name) + ": " + cannotRunText(w, name, err)
 }
 
 // Command handles the arguments of /run.
 func (rb *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 	word, rest, _ := strings.Cut(s.Text, " ")
 	rest = strings.TrimSpace(rest)
+	w := rb.o.Words.For(s.In.User.Language)
 	switch strings.ToLower(word) {
 	case "":
-		text, err := rb.usageText(ctx, s.In.Chat)
+		text, err := rb.usageText(ctx, w, s.In.Chat)
 		return Result{Reply: text}, err
 	case resumeWord:
 		_, ok, err := rb.findResumable(ctx, s.In.Chat, rest)
 		if err != nil || !ok {
-			return Result{Reply: nothingToResumeText(rest)}, err
+			return Result{Reply: nothingToResumeText(w, rest)}, err
 		}
 		return Result{Continue: true}, nil
 	case skipWord:
-		s.Text = strings.TrimSpace(skipOption + " " + rest)
+		s.Text, s.skips = rest, true
 		return rb.answerNewest(ctx, s, runbook.Run.CanSkip)
 	case commentWord:
 		s.Text = rest
 		return rb.answerNewest(ctx, s, needsComment)
 	}
 	if _, _, err := rb.o.Folder().Load(s.Text); err != nil {
-		return Result{Reply: cannotRunText(s.Text, err)}, nil
+		return Result{Reply: cannotRunText(w, s.Text, err)}, nil
 	}
 	return Result{Continue: true}, nil
 }
 
 // usageText describes /run and lists the waiting runs.
-func (rb *Runbooks) usageText(ctx context.Context, chat channels.Chat) (string, error) {
+func (rb *Runbooks) usageText(ctx context.Context, w words.Words, chat channels.Chat) (string, error) {
 	runs, err := rb.listRuns(ctx, chat)
 	if err != nil {
 		return "", err
 	}
-	lines := []string{"To run a runbook, send /run and its name. /runbooks lists them."}
+	lines := []string{w.Text(words.RunUsage)}
 	for _, r := range runs {
 		if r.Status == runbook.Waiting {
-			lines = append(lines, fmt.Sprintf("The run %s of %q waits at step %d of %d. To continue, send /run resume %[1]s", r.ID, runTitle(r), r.Step, len(r.Runbook().Steps)))
+			lines = append(lines, w.Text(words.RunWaits, r.ID, runTitle(r), r.Step, len(r.Runbook().Steps)))
 		}
 	}
 	return strings.Join(lines, "\n"), nil
@@ -130,15 +129,15 @@ func (rb *Runbooks) answerNewest(ctx context.Context, s Statement, fits func(run
 		question = driverOf(r).Question
 	}
 	if err != nil || !ok {
-		return Result{Reply: nothingToSkip}, err
+		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, err
 	}
 	q, found, err := rb.o.Questions.Question(ctx, question)
 	if err != nil || !found {
-		return Result{Reply: nothingToSkip}, err
+		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, err
 	}
 	result, err := rb.Answer(ctx, q, s)
 	if result.Unrelated {
-		return Result{Reply: nothingToSkip}, nil
+		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, nil
 	}
 	return result, err
 }

@@ -11,6 +11,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/turn"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -67,7 +68,7 @@ func (e *execution) findRun(ctx context.Context) (found bool, err error) {
 		id = strings.TrimSpace(id)
 		e.run, found, err = e.findResumable(ctx, in.Chat, id)
 		if err == nil && !found {
-			err = e.sendNote(nothingToResumeText(id))
+			err = e.sendNote(nothingToResumeText(e.turn.Words(), id))
 		}
 		return found, err
 	}
@@ -104,7 +105,7 @@ func (e *execution) beginRun(ctx context.Context, name string) (bool, error) {
 	in := e.turn.Inbound.In
 	book, source, err := e.o.Folder().Load(name)
 	if err != nil {
-		return false, e.sendNote(cannotRunText(name, err))
+		return false, e.sendNote(cannotRunText(e.turn.Words(), name, err))
 	}
 	id := e.o.Runs.NewID()
 	if err := e.addToList(ctx, in.Chat, id); err != nil {
@@ -112,21 +113,21 @@ func (e *execution) beginRun(ctx context.Context, name string) (bool, error) {
 	}
 	e.run, _, err = e.o.Runs.Begin(ctx, runbook.Start{
 		Runbook: book, Source: source, By: in.Chat.Channel + ":" + in.User.ID, Chat: in.Chat.String(), ID: id,
-		Driver: driver{Inbound: e.turn.Inbound.ID}.encode(),
+		Driver: driver{Inbound: e.turn.Inbound.ID, Language: in.User.Language}.encode(),
 	})
 	return err == nil, err
 }
 
 // cannotRunText explains why a runbook cannot be run.
-func cannotRunText(name string, err error) string {
+func cannotRunText(w words.Words, name string, err error) string {
 	var refused *runbook.InvalidTextError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("There is no runbook %q. /runbooks lists them.", terminal.OneLine(name, maxLabel))
+		return w.Text(words.RunbookUnknown, terminal.OneLine(name, maxLabel))
 	case errors.As(err, &refused):
 		return terminal.Shorten(err.Error(), maxBody)
 	}
-	return fmt.Sprintf("The runbook %q cannot be read. /runbooks lists them.", terminal.OneLine(name, maxLabel))
+	return w.Text(words.RunbookUnreadable, terminal.OneLine(name, maxLabel))
 }
 
 // sendNote sends a message about a run to the chat. A repeated turn does not send it again.
@@ -203,13 +204,13 @@ func (e *execution) promptLastStep(ctx context.Context) error {
 
 // endStopped tells the chat that the run waits.
 func (e *execution) endStopped() (terminal.Outcome, error) {
-	text := fmt.Sprintf("Stopped. The run of %q waits at step %d. To continue, send /run resume", runTitle(e.run), e.run.Step)
+	text := e.runWords(e.run).Text(words.RunStopped, runTitle(e.run), e.run.Step)
 	return terminal.Outcome{Status: terminal.Stopped}, e.turn.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: text, Sequence: noteSequence})
 }
 
 // showBoard shows the checklist on the board of the turn, above the agent's progress.
 func (e *execution) showBoard(f terminal.Frame) error {
-	text := checklist(e.run)
+	text := checklist(e.runWords(e.run), e.run)
 	e.turn.SetProgressHeading(text)
 	if f.Text != "" {
 		text += "\n\n" + f.Text

@@ -10,6 +10,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 )
 
 // questionPrefix is the prefix of question IDs about runs. The run, the number of the step and the
@@ -18,11 +19,11 @@ const questionPrefix = "run."
 
 // The options of a question.
 const (
-	approveOption = "Approve"
-	rejectOption  = "Reject"
-	retryOption   = "Retry"
-	skipOption    = "Skip"
-	abortOption   = "Abort"
+	approveOption = words.ButtonApprove
+	rejectOption  = words.ButtonReject
+	retryOption   = words.ButtonRetry
+	skipOption    = words.ButtonSkip
+	abortOption   = words.ButtonAbort
 )
 
 // IsQuestion reports whether a question is about a run, by its ID.
@@ -67,7 +68,12 @@ func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again boo
 		}
 		id = driverOf(r).Question
 	}
-	q := outbox.Question{Question: store.Question{ID: id, Chat: runChat(r), Text: questionText(r), Options: stepOptions(r), Approval: true}}
+	w := rb.runWords(r)
+	q := outbox.Question{Question: store.Question{ID: id, Chat: runChat(r), Text: questionText(w, r), Approval: true}, Language: driverOf(r).Language}
+	step, _ := r.CurrentStep()
+	for _, option := range stepOptions(step) {
+		q.Options = append(q.Options, w.Text(option))
+	}
 	return rb.o.Outbox.Ask(ctx, q)
 }
 
@@ -90,7 +96,7 @@ func (rb *Runbooks) prepareQuestion(ctx context.Context, r runbook.Run, again bo
 	case step == r.Step && !again:
 		return "", false, nil
 	}
-	return "", true, rb.closeQuestion(ctx, q, askedAgain)
+	return "", true, rb.closeQuestion(ctx, q, rb.runWords(r).Text(words.RunAskedAgain))
 }
 
 // closeQuestion closes a question and shows in its message how it ended.
@@ -102,12 +108,12 @@ func (rb *Runbooks) closeQuestion(ctx context.Context, q store.Question, how str
 	return err
 }
 
-// stepOptions returns the options at the current step of a run.
-func stepOptions(r runbook.Run) []string {
-	if step, _ := r.CurrentStep(); needsApproval(step) {
-		return []string{approveOption, rejectOption}
+// stepOptions returns the options of a question about a step, in the order of their numbers.
+func stepOptions(s runbook.Step) []words.Key {
+	if needsApproval(s) {
+		return []words.Key{approveOption, rejectOption}
 	}
-	return []string{retryOption, skipOption, abortOption}
+	return []words.Key{retryOption, skipOption, abortOption}
 }
 
 // needsApproval reports whether a step is proved by people's approval.

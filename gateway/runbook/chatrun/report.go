@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -23,7 +24,7 @@ func (e *execution) report(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	frame := terminal.Frame{Kind: terminal.Message, Text: reportText(e.run), Sequence: reportSequence, Checked: []terminal.File{file}}
+	frame := terminal.Frame{Kind: terminal.Message, Text: reportText(e.runWords(e.run), e.run), Sequence: reportSequence, Checked: []terminal.File{file}}
 	if err := e.turn.Emit(frame); err != nil {
 		return err
 	}
@@ -45,21 +46,25 @@ func (e *execution) sendEnded() error {
 		return nil
 	}
 	name := strings.TrimPrefix(string(e.run.Source), string(runbook.WorkspaceSource("")))
-	return e.sendNote(fmt.Sprintf("This run has ended. /run %s begins a new one.", terminal.Visible(terminal.OneLine(name, maxLabel))))
+	return e.sendNote(e.turn.Words().Text(words.RunEndedAlready, terminal.Visible(terminal.OneLine(name, maxLabel))))
 }
 
 // reportText describes how a run has ended.
-func reportText(r runbook.Run) string {
-	lines := []string{checklist(r), ""}
+func reportText(w words.Words, r runbook.Run) string {
+	lines := []string{checklist(w, r), ""}
 	switch r.Status {
 	case runbook.Complete:
-		lines = append(lines, "The run is complete.")
+		lines = append(lines, w.Text(words.RunComplete))
 	case runbook.Declined:
-		lines = append(lines, fmt.Sprintf("The run was declined at step %d by %s.", r.Step, terminal.Visible(r.EndedBy)))
+		lines = append(lines, w.Text(words.RunDeclined, r.Step, terminal.Visible(r.EndedBy)))
 	default:
-		lines = append(lines, fmt.Sprintf("The run was ended at step %d by %s: %s.", r.Step, terminal.Visible(r.EndedBy), terminal.OneLine(r.Reason, maxBody)))
+		reason := terminal.OneLine(r.Reason, maxBody)
+		if reason == abortedReason {
+			reason = w.Text(words.RunAborted)
+		}
+		lines = append(lines, w.Text(words.RunEnded, r.Step, terminal.Visible(r.EndedBy), reason))
 	}
-	return strings.Join(append(lines, fmt.Sprintf("Run %s, last hash %s.", terminal.CodeSpan(r.ID), terminal.CodeSpan(r.LastHash()))), "\n")
+	return strings.Join(append(lines, w.Text(words.RunHash, terminal.CodeSpan(r.ID), terminal.CodeSpan(r.LastHash()))), "\n")
 }
 
 // recordsFile writes the export of a run to a file. remove deletes it.

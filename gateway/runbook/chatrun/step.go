@@ -103,7 +103,7 @@ func (e *execution) emit(f terminal.Frame) error {
 // proveStep proves a step with its command, or with the agent's last message.
 func (e *execution) proveStep(ctx context.Context, step runbook.Step, answer string) error {
 	if step.Challenge == nil {
-		return e.recordProof(ctx, runbook.Proof{Step: step.Index, By: runbook.ByAgent}, "")
+		return e.recordProof(ctx, runbook.Proof{Step: step.Index, By: runbook.ByAgent}, func(words.Words) string { return "" })
 	}
 	p := runbook.Proof{Step: step.Index, By: runbook.ByAgent, Type: step.Challenge.Type}
 	switch step.Challenge.Type {
@@ -111,14 +111,17 @@ func (e *execution) proveStep(ctx context.Context, step runbook.Step, answer str
 		return e.proveShell(ctx, step)
 	case runbook.MCP:
 		p.By, p.Value = runbook.ByGateway, runbook.MCPProof{Tool: step.Challenge.Tool, Result: json.RawMessage(`"the agent has not proved the call"`)}
-		return e.recordProof(ctx, p, "The agent has not proved with kairos_next that it called the tool "+terminal.CodeSpan(terminal.OneLine(step.Challenge.Tool, maxLabel))+".")
+		return e.recordProof(ctx, p, func(w words.Words) string {
+			return w.Text(words.RunToolNotCalled, terminal.CodeSpan(terminal.OneLine(step.Challenge.Tool, maxLabel)))
+		})
 	default:
 		p.Value = runbook.CommentProof{Text: answer}
-		failure := fmt.Sprintf("The agent's answer must have at least %g characters.", step.Challenge.MinLength)
-		if answer == "" {
-			failure = "The agent has not answered, or has failed."
-		}
-		return e.recordProof(ctx, p, failure)
+		return e.recordProof(ctx, p, func(w words.Words) string {
+			if answer == "" {
+				return w.Text(words.RunNoAnswer)
+			}
+			return w.Text(words.RunAnswerShort, formatNumber(step.Challenge.MinLength))
+		})
 	}
 }
 
@@ -137,11 +140,12 @@ func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
 		return nil //nolint:nilerr // the run waits
 	}
 	p := runbook.Proof{Step: step.Index, By: runbook.ByGateway, Type: runbook.Shell, Value: proof}
-	return e.recordProof(ctx, p, shellFailure(command, proof))
+	return e.recordProof(ctx, p, func(w words.Words) string { return shellFailure(w, command, proof) })
 }
 
-// recordProof submits a proof to the run. failure is the reason that is stored if it is refused.
-func (e *execution) recordProof(ctx context.Context, p runbook.Proof, failure string) error {
+// recordProof submits a proof to the run. failure returns the reason that is stored if it is
+// refused.
+func (e *execution) recordProof(ctx context.Context, p runbook.Proof, failure func(words.Words) string) error {
 	var a runbook.Answer
 	err := e.applyDurably(ctx, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 		after, answer, err := runbook.Prove(r, p, env)
@@ -149,9 +153,9 @@ func (e *execution) recordProof(ctx context.Context, p runbook.Proof, failure st
 			return r, err
 		}
 		d := driverOf(after)
-		d.Failure, d.Retry = "", false
+		d.Failure, d.FailureShown, d.Retry = "", "", false
 		if answer.Outcome != runbook.Advanced {
-			d.Failure = failure
+			d.Failure, d.FailureShown = failure(words.Words{}), failure(e.runWords(r))
 		}
 		after.Driver, a = d.encode(), answer
 		return after, nil

@@ -1,11 +1,14 @@
 package chatrun
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -21,20 +24,20 @@ func runTitle(r runbook.Run) string { return terminal.OneLine(r.Runbook().Label,
 
 // checklist lists the steps and their states. For a long runbook it lists the steps around the
 // current one.
-func checklist(r runbook.Run) string {
+func checklist(w words.Words, r runbook.Run) string {
 	steps := r.Runbook().Steps
 	first := max(0, min(r.Step-maxChecklist/2, len(steps)-maxChecklist))
 	last := min(first+maxChecklist, len(steps))
 	lines := []string{fmt.Sprintf("**%s**", terminal.Visible(runTitle(r)))}
 	if first > 0 {
-		lines = append(lines, fmt.Sprintf("… %d before", first))
+		lines = append(lines, w.Text(words.RunStepsBefore, first))
 	}
 	marks := stepMarks(r)
 	for _, s := range steps[first:last] {
 		lines = append(lines, fmt.Sprintf("%s %d. %s", marks[s.Index], s.Index, terminal.OneLine(s.Label, maxLabel)))
 	}
 	if last < len(steps) {
-		lines = append(lines, fmt.Sprintf("… %d more", len(steps)-last))
+		lines = append(lines, w.Text(words.RunStepsAfter, len(steps)-last))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -73,41 +76,42 @@ func stepMarks(r runbook.Run) map[int]string {
 }
 
 // questionText returns the question about the current step.
-func questionText(r runbook.Run) string {
+func questionText(w words.Words, r runbook.Run) string {
 	step, _ := r.CurrentStep()
 	var parts []string
 	if !IsExecuted(r) {
-		parts = append(parts, agentNotice(r))
+		parts = append(parts, agentNotice(w, r))
 	}
-	parts = append(parts, checklist(r))
+	parts = append(parts, checklist(w, r))
 	if step.Body != "" {
 		parts = append(parts, terminal.Shorten(step.Body, maxBody))
 	}
 	if needsApproval(step) {
 		parts = append(parts, terminal.Shorten(step.Challenge.Prompt, maxBody))
 		if step.Challenge.Approvals > 1 {
-			parts = append(parts, fmt.Sprintf("%d people have to approve.", step.Challenge.Approvals))
+			parts = append(parts, w.Text(words.RunPeopleNeeded, step.Challenge.Approvals))
 		}
 		return strings.Join(parts, "\n\n")
 	}
-	parts = append(parts, fmt.Sprintf("Step %d has failed %d times.", step.Index, r.Issued.Failures))
-	if failure := driverOf(r).Failure; failure != "" {
+	parts = append(parts, w.Text(words.RunStepFailed, step.Index, r.Issued.Failures))
+	d := driverOf(r)
+	if failure := cmp.Or(d.FailureShown, d.Failure); failure != "" {
 		parts = append(parts, failure)
 	}
 	if step.Challenge != nil && step.Challenge.Type == runbook.Comment {
-		parts = append(parts, "You can write the comment yourself: reply to this message with it, or send /run comment and the text.")
+		parts = append(parts, w.Text(words.RunWriteComment))
 	}
-	return strings.Join(append(parts, "To skip the step, send /run skip and the reason."), "\n\n")
+	return strings.Join(append(parts, w.Text(words.RunHowToSkip)), "\n\n")
 }
 
 // agentNotice tells people that an agent executes the run, and what only the agent claims.
-func agentNotice(r runbook.Run) string {
-	text := "🤖 The agent executes this run."
+func agentNotice(w words.Words, r runbook.Run) string {
+	text := w.Text(words.RunByAgent)
 	if r.Source == runbook.MintedSource(r.Runbook().Label) {
-		text += " It was written by an agent."
+		text += " " + w.Text(words.RunMinted)
 	}
 	if hasAgentShellProof(r) {
-		text += " The agent itself reported how its commands ended."
+		text += " " + w.Text(words.RunAgentReported)
 	}
 	return text
 }
@@ -121,17 +125,20 @@ func hasAgentShellProof(r runbook.Run) bool {
 }
 
 // shellFailure describes the failure of a command.
-func shellFailure(command string, p runbook.ShellProof) string {
-	text := fmt.Sprintf("The command %s ended with exit status %d.", terminal.CodeSpan(terminal.OneLine(command, 200)), p.ExitCode)
+func shellFailure(w words.Words, command string, p runbook.ShellProof) string {
+	text := w.Text(words.RunCommandFailed, terminal.CodeSpan(terminal.OneLine(command, 200)), p.ExitCode)
 	output := strings.TrimRight(p.Stdout, "\n")
 	if p.Stderr != "" {
 		output = strings.TrimSpace(output + "\n" + p.Stderr)
 	}
 	if output == "" {
-		return text + " It printed nothing."
+		return text + " " + w.Text(words.RunNoOutput)
 	}
 	return text + "\n\n" + terminal.CodeBlock("", lastCharacters(output))
 }
+
+// formatNumber writes a number of characters, which a runbook may give with decimals.
+func formatNumber(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
 // lastCharacters returns the end of a command's output.
 func lastCharacters(output string) string {

@@ -18,31 +18,38 @@ var ErrManyOpen = fmt.Errorf("%d questions about runs are open in this chat alre
 // Decide asks the people of a run's chat to approve its current step, unless that question is open,
 // and waits for the decision. If ctx ends first, the question stays open. admit is called before a
 // question is asked; its error is returned, as is ErrManyOpen.
-func (rb *Runbooks) Decide(ctx context.Context, run string, step int, admit func() error) error {
+func (rb *Runbooks) Decide(ctx context.Context, s Step, admit func() error) error {
 	for {
-		done, err := rb.awaitDecision(ctx, stepRef{run, step}, admit)
+		done, err := rb.awaitDecision(ctx, s, admit)
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// stepRef is a step that people decide about.
-type stepRef struct {
-	run  string
-	step int
+// Step is a step that people decide about for an agent.
+type Step struct {
+	Run    string
+	Number int
+	// Language is the language of the question, unless the run has one already.
+	Language string
 }
 
 // awaitDecision asks about a step and waits for the next decision about its run. done means that
 // the step was already decided.
-func (rb *Runbooks) awaitDecision(ctx context.Context, s stepRef, admit func() error) (done bool, err error) {
-	decided, leave := rb.decisions.wait(s.run)
+func (rb *Runbooks) awaitDecision(ctx context.Context, s Step, admit func() error) (done bool, err error) {
+	decided, leave := rb.decisions.wait(s.Run)
 	defer leave()
-	r, err := rb.o.Runs.Load(ctx, s.run)
-	if err != nil || r.Step != s.step || r.Status != runbook.Waiting {
+	r, err := rb.o.Runs.Load(ctx, s.Run)
+	if err != nil || r.Step != s.Number || r.Status != runbook.Waiting {
 		return true, err
 	}
-	err = rb.askForAgent(ctx, r, admit)
+	if driverOf(r).Language == "" && s.Language != "" {
+		r, err = rb.updateDriver(ctx, r.ID, func(_ runbook.Run, d *driver) error { d.Language = s.Language; return nil })
+	}
+	if err == nil {
+		err = rb.askForAgent(ctx, r, admit)
+	}
 	switch {
 	case errors.Is(err, runbook.ErrStale): // decided since Load
 		return false, nil
