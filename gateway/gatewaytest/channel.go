@@ -63,7 +63,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		}
 		for _, u := range ups {
 			in := channels.Incoming{
-				Chat: channels.Chat{Channel: c.Name, ID: u.Chat}, ID: u.ID, User: channels.User{ID: u.User}, Text: u.Text, Press: u.Press,
+				Chat: channels.Chat{Channel: c.Name, ID: u.Chat}, ID: u.ID, User: channels.User{ID: u.User, Language: u.Language}, Text: u.Text, Press: u.Press,
 				Cursor: strconv.Itoa(u.Seq),
 			}
 			if u.Reply != "" {

@@ -25,6 +25,8 @@ type Update struct {
 	Text  string `json:"text"`
 	Press string `json:"press,omitempty"`
 	Reply string `json:"reply,omitempty"` // the ID of the message that it replies to
+	// Language is the language of the user's app; "": unknown.
+	Language string `json:"language,omitempty"`
 }
 
 // Call is one request of the channel, and the message that the network shows for it.
@@ -55,6 +57,9 @@ type Fault struct {
 
 // Network is the server. NewNetwork creates it.
 type Network struct {
+	// Languages are the languages of users, by their IDs.
+	Languages map[string]string
+
 	URL string
 	// Idempotent says that the network carries out a key only once.
 	Idempotent bool
@@ -127,6 +132,7 @@ func (n *Network) add(u Update) string {
 	defer n.mu.Unlock()
 	u.Seq = len(n.offered) + 1
 	u.ID = cmp.Or(u.ID, "m"+strconv.Itoa(u.Seq))
+	u.Language = n.Languages[u.User]
 	n.offered = append(n.offered, u)
 	n.changed.Broadcast()
 	return u.ID

@@ -1,0 +1,44 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/internal/words"
+)
+
+// failingRunbook has a step that fails until the file "fixed" exists, and one that people approve.
+const failingRunbook = "# Fix\n\n## Check\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"test -e fixed\",\"timeout_seconds\":60}}}\n```\n" +
+	"## Go\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go on?\",\"approvals\":2}}}\n```\n"
+
+func TestARunSpeaksTheLanguageOfWhoStartedItAndSurvivesOtherWords(t *testing.T) {
+	t.Parallel()
+	r := newRunbookFixture(t, `read -r line; echo "$line" >> prompts; echo ok`, map[string]string{"fix": failingRunbook})
+	r.net.Languages = map[string]string{"anna": "de-AT", "bob": "en"}
+	r.start()
+	r.net.UserWrites("1", "anna", "/runbooks")
+	r.awaitText("1", "Runbooks. Um eines auszuführen, sende /run und seinen Namen:\n- `fix`: Fix (2 Schritte)")
+	r.net.UserWrites("1", "anna", "/run fix")
+	failed := r.awaitText("1", "Schritt 1 ist 3-mal gescheitert.")
+	for _, part := range []string{"Der Befehl `test -e fixed` endete mit Exit-Status 1. Er hat nichts ausgegeben.", "1. Noch einmal\n2. Überspringen\n3. Abbrechen"} {
+		if !strings.Contains(failed.Text, part) {
+			t.Errorf("the question is %q", failed.Text)
+		}
+	}
+	r.expectPrompt("The last attempt failed. The command `test -e fixed` ended with exit status 1. It printed nothing.")
+	// The gateway now has other words, and the question still has the earlier ones.
+	r.settings.Words = words.Settings{Language: "en", Overrides: map[string]string{"buttonRetry": "Skip", "buttonSkip": "Retry", "buttonApprove": "Fine"}}
+	r.restart()
+	r.touchFile("fixed")
+	r.net.UserReplies("1", "bob", failed.ID, "noch einmal")
+	gate := r.awaitText("1", "2 people have to approve.")
+	if !strings.Contains(gate.Text, "1. Fine\n2. Reject") {
+		t.Errorf("the gate is %q", gate.Text)
+	}
+	r.settings.Words = words.Settings{}
+	r.restart()
+	r.pressButton("bob", gate, 0)
+	r.awaitText("1", "1 of 2 approvals. Somebody else has to approve, too.")
+	r.pressButton("anna", gate, 0)
+	r.awaitReport("1", "Der Lauf ist fertig.")
+}
