@@ -138,6 +138,7 @@ func (e Extensions) decodeAgents(merged map[string]any, c *Config) error {
 				return err
 			}
 		}
+		t.Timeout = e.defaultTimeout(section["protocol"])
 		if err := decodeInto(section, &t); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ type Terminal struct {
 	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Switches the agent on or off; when it is off, the bot says so. Default: on if a command is set."`
 	Command      string              `json:"command" jsonschema_description:"The shell command to run. {message} is replaced by the user's text as one quoted word; use it after --, after grep -e or as --name={message}."`
 	Stdin        string              `json:"stdin" jsonschema:"enum=envelope,enum=text,enum=none" jsonschema_description:"What the agent reads on stdin: the envelope, the user's text alone, or nothing."`
-	Timeout      int                 `json:"timeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that a turn may take before the agent is killed. Waiting for a person counts for the protocols rich and acp, and not for blocks, for the tools of nanobot mcp, or while somebody has taken over a terminal. Time in which the daemon itself is suspended does not count."`
+	Timeout      int                 `json:"timeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that a turn may take before the agent is killed. Waiting for a person does not count, nor does time in which the daemon itself is suspended."`
 	Protocol     string              `json:"protocol"`
 	PassMedia    bool                `json:"passMedia" jsonschema_description:"Whether the agent is given the paths of the user's files."`
 	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables for the agent."`

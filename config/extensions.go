@@ -46,6 +46,8 @@ type Protocol struct {
 	// DefaultCommand returns the command of an agent that has none configured; nil: there is no
 	// default.
 	DefaultCommand func(Terminal) string
+	// DefaultTimeout is the default of terminal.timeout, in seconds; 0: that of all protocols.
+	DefaultTimeout int
 	// SupportsQuestions allows terminal.interactive.
 	SupportsQuestions bool
 	// SupportsInject allows gateway.whileRunning "inject": a running agent accepts messages.
@@ -191,8 +193,8 @@ func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
 	return Scope{Terminal: t, path: joinPath(path, name)}, t.Protocols[name]
 }
 
-// SetProtocol changes the protocol of the agent in Terminal. A default command of the old protocol
-// is replaced by that of the new one.
+// SetProtocol changes the protocol of the agent in Terminal. A default command and a default timeout
+// of the old protocol are replaced by those of the new one.
 func (c *Config) SetProtocol(name string) {
 	t := &c.Terminal
 	former := *t
@@ -201,8 +203,18 @@ func (c *Config) SetProtocol(name string) {
 	if t.Command == former.Command {
 		t.Command = ""
 	}
+	if t.Timeout == c.extensions.defaultTimeout(t.Protocol) {
+		t.Timeout = c.extensions.defaultTimeout(name)
+	}
 	t.Protocol = name
 	c.extensions.setDefaultCommand(t)
+}
+
+// defaultTimeout returns the default of terminal.timeout with a protocol, which is its name, or nil
+// for the default protocol.
+func (e Extensions) defaultTimeout(protocol any) int {
+	name, _ := protocol.(string)
+	return cmp.Or(e.protocol(name).DefaultTimeout, Default().Terminal.Timeout)
 }
 
 // setDefaultCommand sets the protocol's default command if the agent has no command.

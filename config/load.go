@@ -200,6 +200,7 @@ func (e Extensions) decodeConfig(merged map[string]any, faults []locatedFault) (
 	if channels != nil {
 		merged["channels"] = map[string]any{} // decodeSection has removed every section
 	}
+	c.Terminal.Timeout = e.defaultTimeout(terminal["protocol"])
 	if decodeInto(merged, &c) != nil {
 		return nil, errMismatch
 	}

@@ -77,10 +77,22 @@ func (e Extensions) describeProtocols(s *generate.Schema) error {
 	}
 	protocol := describe("Terminal", "protocol", "How nanobot talks to the agent: "+joinWithOr(words)+".")
 	protocol.Enum = e.protocolNames(func(Protocol) bool { return true })
+	describe("Terminal", "timeout", e.timeoutDefaults())
 	describe("Terminal", "interactive", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsQuestions })))
 	describe("Terminal", "mcpServers", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsMCP })))
 	describe("Gateway", "whileRunning", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsInject }), "inject"))
 	return nil
+}
+
+// timeoutDefaults returns sentences about the protocols that have a default timeout of their own.
+func (e Extensions) timeoutDefaults() string {
+	var all strings.Builder
+	for _, pr := range e.Protocols {
+		if pr.DefaultTimeout > 0 {
+			fmt.Fprintf(&all, " Default with protocol %s: %d.", pr.Name, pr.DefaultTimeout)
+		}
+	}
+	return all.String()
 }
 
 // protocolRequirement returns a sentence that names the protocols which a setting, or one value of

@@ -90,7 +90,8 @@ type Injection struct {
 // ErrNobodyToAsk says that this turn has no person to ask.
 var ErrNobodyToAsk = errors.New("there is nobody to ask")
 
-// ask implements Turn.Ask: it cleans the question and passes it to the Request.
+// ask implements Turn.Ask: it cleans the question and passes it to the Request. The timeout of the
+// turn is paused until the answer.
 func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	if t.req.Ask == nil {
 		return Answer{}, ErrNobodyToAsk
@@ -105,6 +106,7 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 		}
 	}
 	q.Options = options
+	defer t.pause()() // the time that a person takes is not the agent's
 	a, err := t.req.Ask(ctx, q)
 	if err == nil {
 		if a.Option == 0 {

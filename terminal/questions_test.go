@@ -148,12 +148,6 @@ func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
 	}
 }
 
-func TestATimeoutEndsAnOpenQuestion(t *testing.T) {
-	b := newInteractiveFixture(t, askFrame("a", "x")+"cat >/dev/null", neverAnswer)
-	b.opts.Config.Timeout = 1
-	b.run().expectFrames("timeout", "error: Timed out after 1 s.")
-}
-
 func TestAnAgentMayExitWhileAQuestionIsOpen(t *testing.T) {
 	b := newInteractiveFixture(t, askFrame("a", "x")+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "never mind"}), nil)
 	over := false

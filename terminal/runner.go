@@ -189,6 +189,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	t.media.echo = echoFilter{texts: t.personTexts, began: began, dirs: []string{t.workDir(), r.o.Workspace, userDir}, home: lookupEnv(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
+	t.pause = pause
 	if req.OnCancel != nil {
 		defer context.AfterFunc(ctx, req.OnCancel)()
 	}
@@ -314,6 +315,7 @@ type turn struct {
 	reveal  bool
 	media   mediaRules
 	used    usage
+	pause   func() (resume func()) // pauses the timeout of the turn
 
 	mu      sync.Mutex
 	answers []string // of the person, to the agent's questions

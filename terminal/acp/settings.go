@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ type Settings struct {
 	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot, in the workspace and the chat's folder. Not available together with terminal.user."`
 	Terminals  bool              `json:"terminals" jsonschema_description:"Lets the agent run commands through nanobot."`
 	// TerminalTimeout is in seconds, TerminalMemory in MiB.
-	TerminalTimeout int    `json:"terminalTimeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that such a command may run."`
+	TerminalTimeout int    `json:"terminalTimeout" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds that such a command may run; 0: no limit."`
 	TerminalMemory  int    `json:"terminalMemory" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space that such a command may use; 0: no limit."`
 	AuthMethod      string `json:"authMethod" jsonschema_description:"ID of the agent's sign-in method, if the agent asks for one."`
 }
@@ -35,7 +34,7 @@ var _ config.Settings = (*Settings)(nil)
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true,
+			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true, DefaultTimeout: 3600,
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
 		},
@@ -62,15 +61,6 @@ func SettingsOf(t config.Terminal) *Settings {
 	return NewSettings()
 }
 
-// asksPerson reports whether any permission asks a person.
-func (s *Settings) asksPerson() bool {
-	asks := s.Permissions == "ask" || s.Permissions == "allow-reads"
-	for _, rule := range s.Rules {
-		asks = asks || rule == "ask"
-	}
-	return asks
-}
-
 // Check reports rules with an unknown kind or decision.
 func (s *Settings) Check(config.Scope) []config.Problem {
 	var all []config.Problem
@@ -86,11 +76,5 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	return all
 }
 
-// Warnings reports a question timeout that is longer than the turn.
-func (s *Settings) Warnings(at config.Scope) []string {
-	if at.Terminal.Timeout > s.AskTimeout || !s.asksPerson() {
-		return nil
-	}
-	timeout := at.SiblingKey("timeout")
-	return []string{fmt.Sprintf("%s is %d s and %s %d s: a turn may end before its question is answered; set %[1]s higher", timeout, at.Terminal.Timeout, at.Key("askTimeout"), s.AskTimeout)}
-}
+// Warnings reports nothing.
+func (s *Settings) Warnings(config.Scope) []string { return nil }
