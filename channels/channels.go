@@ -233,6 +233,8 @@ type Outgoing struct {
 	// if the network's rate limit has no room for it and for an answer, Send and Edit return a
 	// *SendError with After at once, and the gateway renders it again later.
 	Transient bool `json:"-"`
+	// Urgent says that a Transient message does not give way: a person waits for it.
+	Urgent bool `json:"-"`
 	// Language is that of the message.
 	Language string `json:"language,omitempty"`
 	// Form is private data of the channel that planned the call, such as entities or a method name.

@@ -32,7 +32,7 @@ func TestWarningsReportSuspiciousSettings(t *testing.T) {
 		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A","allowFrom":["1"],"webhookUrl":"https://x.example"}}}`: {
 			`channels.telegram.webhookUrl is set and not used, because channels.telegram.mode is "poll"`,
 		},
-		`{"terminal":{"command":"x","protocol":"acp","timeout":300}}`: nil, // questions do not count
+		`{"terminal":{"command":"x","protocol":"acp","timeout":300}}`:                                   nil, // questions do not count
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":"[::1]:8080"}}`:            nil,
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {noTLS},
 		`{` + quiet + `,"http":{"listen":"0.0.0.0:8080","token":"env:A"}}`:                              {noTLS},

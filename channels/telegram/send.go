@@ -84,7 +84,7 @@ func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
 		}
 	}
 	p := &outgoingPost{outgoing: o, originalChat: to.chat, destination: to, sendAs: f.As, text: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
-	p.class.transient, p.class.givesWay, p.rich = o.Transient, o.GivesWay, f.Rich
+	p.class.transient, p.class.givesWay, p.rich = o.Transient && !o.Urgent, o.GivesWay, f.Rich
 	if o.Repeat {
 		p.text = markRepeated(p.text)
 		if p.rich != "" {

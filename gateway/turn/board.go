@@ -26,6 +26,9 @@ const (
 	screenMoveInterval = 3 * time.Second
 	// clockInterval is how often the elapsed time of a long turn is updated.
 	clockInterval = 15 * time.Second
+	// stoppingDelay is how long a turn that was told to end may take before its board says so. Most
+	// turns end sooner.
+	stoppingDelay = 200 * time.Millisecond
 )
 
 // board is the one message that shows a turn's progress: sent at the first progress frame, or when
@@ -41,16 +44,18 @@ type board struct {
 
 	start  func() // starts run; only the first call has an effect
 	wake   chan struct{}
-	id     string // of the message on the network
+	hurry  chan struct{} // has an element when the next update must not wait for its pace
+	id     string        // of the message on the network
 	sentAt time.Time
 
-	mu      sync.Mutex
-	content boardContent
-	due     bool        // the turn has run for boardDelay
-	sent    bool        // the board is shown, or is just being sent
-	below   int         // number of newer messages below the board
-	ended   bool        // the turn has ended and was not cut off
-	fold    *store.Fold // what stays of the board of an ended turn; nil: nothing
+	mu       sync.Mutex
+	content  boardContent
+	due      bool        // the turn has run for boardDelay
+	stopping bool        // the turn was told to end
+	sent     bool        // the board is shown, or is just being sent
+	below    int         // number of newer messages below the board
+	ended    bool        // the turn has ended and was not cut off
+	fold     *store.Fold // what stays of the board of an ended turn; nil: nothing
 	// unsendable means that the board may be shown although its ID is unknown: the turn gets no
 	// other one.
 	unsendable bool
@@ -68,7 +73,7 @@ type boardContent struct {
 }
 
 func newBoard(t *Turn) *board {
-	b := &board{t: t, wake: make(chan struct{}, 1), stored: make(chan struct{})}
+	b := &board{t: t, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stored: make(chan struct{})}
 	if t.settings.Progress == EditProgress {
 		b.editor, _ = t.ch.(channels.Editor)
 	}
@@ -107,6 +112,19 @@ func (b *board) showWhenDue() {
 	b.due = true
 	b.mu.Unlock()
 	b.start()
+	b.requestUpdate()
+}
+
+// showStopping shows at once that the turn was told to end.
+func (b *board) showStopping() {
+	if b.editor == nil || b.life.hasEnded() {
+		return
+	}
+	b.mu.Lock()
+	b.stopping = true
+	b.mu.Unlock()
+	b.start()
+	b.hurry <- struct{}{} // it is called once
 	b.requestUpdate()
 }
 
@@ -161,7 +179,7 @@ func (b *board) run(sending, over context.Context) {
 		if out := b.render(); out == nil || looksSame(out, shown) && !b.shouldMove() {
 			continue
 		}
-		if !b.t.pace.wait(over) {
+		if !b.t.pace.wait(over, b.hurry) {
 			return
 		}
 		out := b.render() // the content may have changed during the wait

@@ -22,8 +22,11 @@ func looksSame(a, b *channels.Outgoing) bool {
 // render returns the message to show; nil: nothing to show.
 func (b *board) render() *channels.Outgoing {
 	b.mu.Lock()
-	now, due, unsendable := b.content, b.due, b.unsendable
+	now, due, unsendable, stopping := b.content, b.due, b.unsendable, b.stopping
 	b.mu.Unlock()
+	if stopping {
+		now, due = boardContent{text: b.t.words.Text(words.Stopping)}, true
+	}
 	if unsendable || now.isEmpty() && (!due || b.t.lacksResources.Load()) { // then the agent is not working yet
 		return nil
 	}
@@ -35,6 +38,13 @@ func (b *board) render() *channels.Outgoing {
 		took = 0
 	}
 	in := b.t.inbound.In
+	if stopping {
+		out := planBoard(b.t.ch, channels.Message{Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress, Text: "⏳ " + now.text})
+		if out != nil {
+			out.Urgent = true
+		}
+		return out
+	}
 	return planBoard(b.t.ch, channels.Message{
 		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
 		Text: now.describe(b.t.words, took, b.t.awaitsPerson()), Screen: now.screen,

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"nanobot/gateway/retry"
 )
 
 const (
@@ -22,8 +20,9 @@ type pacing struct {
 	next time.Time
 }
 
-// wait waits until the next update is allowed. It reports false when ctx ends before.
-func (p *pacing) wait(ctx context.Context) bool {
+// wait waits until the next update is allowed, or until hurry has an element, which it receives. It
+// reports false when ctx ends before.
+func (p *pacing) wait(ctx context.Context, hurry <-chan struct{}) bool {
 	p.mu.Lock()
 	now := time.Now()
 	at := p.next
@@ -32,7 +31,14 @@ func (p *pacing) wait(ctx context.Context) bool {
 	}
 	p.next = at.Add(editInterval)
 	p.mu.Unlock()
-	return retry.Sleep(ctx, at.Sub(now))
+	timer := time.NewTimer(at.Sub(now))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-hurry:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 // delay postpones the next update: the network has asked for it, or is slow.

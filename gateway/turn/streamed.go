@@ -146,7 +146,7 @@ func (a *streamedAnswer) run(sending, over context.Context) {
 			return
 		}
 		for more := true; more; {
-			if !a.t.pace.wait(over) {
+			if !a.t.pace.wait(over, nil) {
 				return
 			}
 			if a.usesDraft() {

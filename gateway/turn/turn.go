@@ -242,6 +242,9 @@ func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.O
 		return r.out, r.err
 	case <-ctx.Done():
 	}
+	if untilKilled.Err() == nil {
+		defer time.AfterFunc(stoppingDelay, t.board.showStopping).Stop()
+	}
 	select {
 	case r := <-ended:
 		return r.out, r.err

@@ -5,6 +5,7 @@ const (
 
 	// Turns and their boards.
 	Working          Key = "working"
+	Stopping         Key = "stopping"
 	WaitingForYou    Key = "waitingForYou"
 	BoardStep        Key = "boardStep"
 	BoardWaiting     Key = "boardWaiting"
@@ -44,6 +45,7 @@ const (
 
 var turnTexts = map[Key]translations{
 	Working:       {"Working…", "In Arbeit…"},
+	Stopping:      {"Stopping…", "Wird beendet…"},
 	WaitingForYou: {"Waiting for you…", "Wartet auf dich…"},
 	BoardStep:     {"step {number}", "Schritt {number}"},
 	BoardWaiting:  {"waiting for you", "wartet auf dich"},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -52,11 +53,14 @@ func (v *view) activityLines() (lines []string) {
 	switch {
 	case v.board.questions > 0: // the gateway says that the turn waits
 	case v.board.thinking:
-		lines = append(lines, "💭 thinking")
-	case len(lines) == 0 && len(v.board.runningTools()) == 0:
-		lines = append(lines, "Working…")
+		lines = append(lines, "💭 "+v.turn.Words.Text(words.AgentThinking))
+	case len(lines) > 0 || len(v.board.runningTools()) > 0:
+	case v.board.prompted:
+		lines = append(lines, v.turn.Words.Text(words.AgentThinking))
+	default:
+		lines = append(lines, v.turn.Words.Text(words.Working))
 	}
-	return lines
+	return append(lines, v.silenceLines()...)
 }
 
 func (b *board) planLines() (lines []string) {

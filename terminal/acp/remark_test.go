@@ -219,7 +219,7 @@ func TestTheBoardSaysWhatTheAgentDoes(t *testing.T) {
 	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{Text: "Allow"}, nil
 	}
-	gates := []string{"Working…", "💭 thinking", "💬 I look.\n📖 x …", "✓\nWorking…"}
+	gates := []string{"Thinking…", "💭 Thinking…", "💬 I look.\n📖 x …", "✓\nThinking…"}
 	next := 0
 	p.onFrame = func(f terminal.Frame) {
 		if next < len(gates) && f.Kind == terminal.Progress && strings.HasSuffix(f.Text, gates[next]) {

@@ -31,6 +31,7 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	}
 	if turn != nil {
 		turn.started.Store(true)
+		turn.view.recordLife()
 	}
 	permit := func(c clientCall) *rpcError { return s.checkPermission(ctx, turn, c) }
 	switch {

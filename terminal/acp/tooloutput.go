@@ -115,7 +115,11 @@ func (t *toolCall) tailLines() (lines []string) {
 // a terminal.
 func (v *view) refreshTerminals() {
 	v.terminalsAt = time.Time{}
+	before := v.board.tails()
 	v.showBoard()
+	if !slices.Equal(before, v.board.tails()) { // output of a command is a sign of life
+		v.markAlive()
+	}
 	if slices.ContainsFunc(v.board.runningTools(), func(t *toolCall) bool { return len(t.terminals) > 0 }) {
 		v.schedule(&v.terminalsAt, terminalInterval)
 	}

@@ -183,8 +183,11 @@ type board struct {
 	byID      map[string]*toolCall
 	steps     int // tool calls so far
 	thinking  bool
-	questions int // open questions
-	shown     string
+	prompted  bool // the agent has the prompt
+	questions int  // open questions
+	// silentMinutes is how long the agent has been silent; 0: not for long.
+	silentMinutes int
+	shown         string
 }
 
 func newBoard() board { return board{byID: map[string]*toolCall{}} }

@@ -54,7 +54,7 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 				`"plan","entries":[{"content":"look","status":"completed"},{"content":"do\nit","status":"in_progress"},{"content":"rest","status":"pending"}]`,
 				`"tool_call","toolCallId":"1","title":"x"`, `"agent_thought_chunk","content":{"type":"text","text":"SECRET"}`,
 			},
-			"☑ look\n◐ do it\n☐ rest\n\n🔧 x …\n💭 thinking",
+			"☑ look\n◐ do it\n☐ rest\n\n🔧 x …\n💭 Thinking…",
 		},
 		"an empty plan": {[]string{`"plan","entries":[{"content":"old"}]`, `"plan","entries":[]`, `"tool_call","toolCallId":"1","title":"x"`}, "🔧 x …"},
 	} {

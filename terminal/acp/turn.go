@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
-
-const newSessionNote = "The earlier conversation could not be resumed; this is a new one."
 
 // turn is the processing of one message.
 type turn struct {
@@ -41,7 +40,7 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	}
 	x.r = x.s.startTurn(ctx, x.t)
 	if lost {
-		x.r.view.addNotice(newSessionNote)
+		x.r.view.addNotice(x.t.Words.Text(words.ConversationLost))
 	}
 	for _, notice := range x.notices {
 		x.r.view.addNotice(notice)
@@ -81,7 +80,7 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 		a.Close()
 		x.entry.RemoveProcess()
 	}
-	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: "Starting the agent…", Board: true}); err != nil {
+	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: x.t.Words.Text(words.AgentStarting), Board: true}); err != nil {
 		return err
 	}
 	child, err := x.t.LaunchPersistent(terminal.PersistentOptions{})
@@ -175,6 +174,7 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 	if err != nil {
 		return "", err
 	}
+	x.r.view.showThinking()
 	select {
 	case <-k.done:
 	case <-ctx.Done():

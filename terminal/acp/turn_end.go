@@ -1,11 +1,12 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -17,12 +18,12 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 	var said *rpcError
 	switch {
 	case err == nil:
-		addStopReason(e, reason)
+		x.addStopReason(e, reason)
 		return x.emitFinal(e, stillRunning())
 	case ctx.Err() != nil:
 		return x.endStopped(ctx, e)
 	case errors.Is(err, errNotReady):
-		e.AddError(terminal.Frame{Text: fmt.Sprintf("The agent did not get ready within %g s.", x.StartTimeout.Seconds())})
+		e.AddError(terminal.Frame{Text: x.t.Words.Text(words.AgentNotReady, x.StartTimeout.Seconds())})
 		return x.emitFinal(e, x.stopUnready())
 	case errors.Is(err, errGone):
 		return x.endExited(e)
@@ -30,7 +31,7 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 		x.a.unusable = true // a new process may be needed to notice the sign-in
 		e.AddError(terminal.Frame{Code: "AUTH", Text: capitalize(wants.Error())})
 	case errors.As(err, &said):
-		e.AddError(terminal.Frame{Text: capitalize(said.Message) + x.errorDetails(said)})
+		e.AddError(terminal.Frame{Text: cmp.Or(capitalize(said.Message), x.t.Words.Text(words.AgentErrorUnknown)) + x.errorDetails(said)})
 	default:
 		if closeErr := x.closeView(true); closeErr != nil {
 			return terminal.Outcome{}, closeErr
@@ -120,15 +121,15 @@ func (x *turn) endExited(e *terminal.FinalResponse) (terminal.Outcome, error) {
 	<-x.a.done
 	end := x.a.exit
 	end.Forced = false // the end was not requested by this turn
-	text := "The agent ended before it was ready."
+	text := words.AgentEndedEarly
 	switch {
 	case x.r == nil:
 	case x.a.initResponse.canRestore():
-		text = "The agent ended. Your next message resumes the conversation."
+		text = words.AgentEndedResumes
 	default:
-		text = "The agent ended. Your next message starts a new conversation, because this agent cannot resume one."
+		text = words.AgentEndedForgets
 	}
-	e.AddError(terminal.Frame{Text: text})
+	e.AddError(terminal.Frame{Text: x.t.Words.Text(text)})
 	return x.emitFinal(e, end)
 }
 
@@ -138,19 +139,20 @@ func stillRunning() terminal.AgentExit {
 }
 
 // addStopReason explains the stop reason, unless the agent has finished.
-func addStopReason(e *terminal.FinalResponse, reason string) {
+func (x *turn) addStopReason(e *terminal.FinalResponse, reason string) {
+	w := x.t.Words
 	switch reason {
 	case "end_turn", "":
 	case "max_tokens":
-		e.AddLine([]byte("The agent stopped because it reached its token limit. Send “go on” to let it continue, or /new to start a new conversation."))
+		e.AddLine([]byte(w.Text(words.StoppedByTokens)))
 	case "max_turn_requests":
-		e.AddLine([]byte("The agent stopped because it reached its limit of model requests for one turn. Send “go on” to let it continue."))
+		e.AddLine([]byte(w.Text(words.StoppedByRequests)))
 	case "cancelled":
-		e.AddLine([]byte("The agent reports that its work was cancelled."))
+		e.AddLine([]byte(w.Text(words.StoppedByCancel)))
 	case "refusal":
-		e.AddError(terminal.Frame{Code: "REFUSAL", Text: "The agent refused to continue."})
+		e.AddError(terminal.Frame{Code: "REFUSAL", Text: w.Text(words.StoppedByRefusal)})
 	default:
-		e.AddLine(fmt.Appendf(nil, "The agent stopped: %.200s.", reason))
+		e.AddLine([]byte(w.Text(words.StoppedByReason, terminal.OneLine(reason, 200))))
 	}
 }
 
@@ -169,11 +171,9 @@ func (x *turn) errorDetails(e *rpcError) string {
 
 // capitalize makes an error's text a sentence.
 func capitalize(s string) string {
-	if s = strings.TrimSpace(s); s == "" {
-		return "The agent reports an error without saying which."
-	}
-	if first := s[0]; first >= 'a' && first <= 'z' {
-		return string(first-'a'+'A') + s[1:]
+	s = strings.TrimSpace(s)
+	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
+		return string(s[0]-'a'+'A') + s[1:]
 	}
 	return s
 }

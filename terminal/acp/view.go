@@ -45,7 +45,8 @@ type view struct {
 
 	timer *time.Timer
 	// When each is due; zero if nothing has changed.
-	partialAt, boardAt, terminalsAt, filesAt time.Time
+	partialAt, boardAt, terminalsAt, filesAt, silenceAt time.Time
+	aliveAt                                             time.Time // the agent's last sign of life
 }
 
 func newView(t terminal.Turn, table *jobs.Table) *view {
@@ -73,6 +74,7 @@ func (v *view) update(raw json.RawMessage) {
 	if v.closed {
 		return
 	}
+	v.markAlive()
 	switch c.Update {
 	case "agent_message_chunk":
 		v.addAnswer(c)
@@ -180,6 +182,7 @@ func (v *view) endQuestion() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.questions--
+	v.aliveAt = time.Now()
 	if !v.closed {
 		v.schedule(&v.boardAt, boardInterval)
 	}

@@ -1,0 +1,75 @@
+package acp
+
+import (
+	"slices"
+	"time"
+
+	"nanobot/internal/words"
+)
+
+const (
+	// silenceLimit is the time without any message of the agent after which the board says so, and
+	// silenceInterval is how often the board then counts the minutes.
+	silenceLimit, silenceInterval = 5 * time.Minute, time.Minute
+)
+
+// showThinking shows that the agent has the prompt. From now on the agent's silence is measured.
+func (v *view) showThinking() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return
+	}
+	v.board.prompted = true
+	v.showBoard()
+	v.markAlive()
+	v.schedule(&v.silenceAt, silenceLimit)
+}
+
+// recordLife records a sign of life of the agent that is no update.
+func (v *view) recordLife() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.markAlive()
+}
+
+// markAlive records a sign of life of the agent. The caller holds mu.
+func (v *view) markAlive() {
+	v.aliveAt = time.Now()
+	if v.board.silentMinutes > 0 {
+		v.board.silentMinutes = 0
+		v.schedule(&v.boardAt, boardInterval)
+	}
+}
+
+// checkSilence shows how long the agent has been silent. The time in which it waits for a person
+// does not count.
+func (v *view) checkSilence() {
+	now := time.Now()
+	if v.board.questions > 0 {
+		v.aliveAt = now
+	}
+	next := v.aliveAt.Add(silenceLimit)
+	if !now.Before(next) {
+		v.board.silentMinutes = int(now.Sub(v.aliveAt) / time.Minute)
+		v.schedule(&v.boardAt, 0)
+		next = now.Add(silenceInterval)
+	}
+	v.silenceAt = next
+}
+
+// silenceLines says that the agent has been silent for long.
+func (v *view) silenceLines() []string {
+	if v.board.silentMinutes == 0 {
+		return nil
+	}
+	return []string{v.turn.Words.Text(words.AgentSilent, v.board.silentMinutes)}
+}
+
+// tails returns the last lines of the output of all running tool calls.
+func (b *board) tails() (all []string) {
+	for _, t := range b.runningTools() {
+		all = slices.Concat(all, t.tailLines())
+	}
+	return all
+}
