@@ -13,6 +13,9 @@ type Description struct {
 	config.Protocol
 	// Open returns the protocol for an agent.
 	Open func(config.Terminal) Protocol
+	// SignIn returns what `nanobot login` asks an agent for its sign-in methods; nil: the agents of
+	// this protocol have none.
+	SignIn func(config.Terminal) SignIn
 	// TrialText returns the message with which `nanobot doctor` tests an agent; nil: a message that
 	// asks for a single word.
 	TrialText func(config.Terminal) string
@@ -21,6 +24,23 @@ type Description struct {
 	// Parser parses agent output for `nanobot parse`; the zero value: not possible without a
 	// running agent.
 	Parser Parser
+}
+
+// SignIn is a protocol whose turn only asks an agent how people sign in to its service.
+type SignIn interface {
+	Protocol
+	// Methods returns what the agent has said in its last turn.
+	Methods() []SignInMethod
+}
+
+// SignInMethod is a way to sign in that needs a person: either a command or variables.
+type SignInMethod struct {
+	ID, Name, Description string
+	// Command is a command for the agent's shell, which needs a terminal, with the additional
+	// environment Env; "": the person sets Variables.
+	Command   string
+	Env       []string
+	Variables []string
 }
 
 // Parser parses agent output without running anything.

@@ -34,6 +34,11 @@ const (
 	HelpModel    Key = "helpModel"
 	HelpConfig   Key = "helpConfig"
 
+	// Signing in to the agent's service.
+	SignInRequired  Key = "signInRequired"
+	SignInCommand   Key = "signInCommand"
+	SignInVariables Key = "signInVariables"
+
 	// Sessions of the agent.
 	SessionsUnlisted  Key = "sessionsUnlisted"
 	NoSessions        Key = "noSessions"
@@ -87,6 +92,18 @@ var acpTexts = map[Key]translations{
 	HelpMode:     {"how the agent works", "wie der Agent arbeitet"},
 	HelpModel:    {"which model the agent uses", "welches Modell der Agent verwendet"},
 	HelpConfig:   {"all settings of the agent", "alle Einstellungen des Agenten"},
+	SignInRequired: {
+		"The agent requires signing in: {reason}",
+		"Beim Agenten muss sich jemand anmelden: {reason}",
+	},
+	SignInCommand: {
+		"On the bot's machine, run {command} as the user {user}, or `nanobot login`.",
+		"Führe auf der Maschine des Bots {command} als Benutzer {user} aus, oder `nanobot login`.",
+	},
+	SignInVariables: {
+		"Set the {count|variable|variables} {names} in terminal.env.",
+		"Setze die {count|Variable|Variablen} {names} in terminal.env.",
+	},
 	SessionsUnlisted: {
 		"This agent does not list its conversations.",
 		"Dieser Agent listet seine Gespräche nicht auf.",

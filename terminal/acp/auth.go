@@ -4,15 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
-
-// authMethod is a sign-in method that an agent offers.
-type authMethod struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-}
 
 // authError means that somebody has to sign in. It lists the methods that the agent offers.
 type authError struct {
@@ -21,16 +15,7 @@ type authError struct {
 }
 
 func (e *authError) Error() string {
-	var s strings.Builder
-	s.WriteString("the agent requires signing in: " + strings.TrimSpace(e.message))
-	for _, m := range e.methods {
-		fmt.Fprintf(&s, "\n• %s", m.Name)
-		if m.Description != "" {
-			s.WriteString(": " + m.Description)
-		}
-		fmt.Fprintf(&s, " (terminal.acp.authMethod %q)", m.ID)
-	}
-	return s.String()
+	return "the agent requires signing in: " + strings.TrimSpace(e.message)
 }
 
 // withSignIn calls do. If the agent requires authentication, it is signed in by the configured
@@ -64,7 +49,14 @@ func neverStarted() bool { return false }
 // shouldSignIn reports whether to sign in and repeat the call after err.
 func (a *agent) shouldSignIn(err error, started bool) bool {
 	_, ok := a.isAuthError(err, started)
-	return ok && !started && a.cfg.AuthMethod != ""
+	return ok && !started && a.cfg.AuthMethod != "" && !a.needsPerson(a.cfg.AuthMethod)
+}
+
+// needsPerson reports whether a person has to act for a sign-in method, so that it must not be
+// passed to authenticate.
+func (a *agent) needsPerson(id string) bool {
+	i := slices.IndexFunc(a.initResponse.Auth, func(m authMethod) bool { return m.ID == id })
+	return i >= 0 && a.initResponse.Auth[i].kind() != signInByAgent
 }
 
 // isAuthError reports whether err means that somebody has to sign in. Some agents use the code for

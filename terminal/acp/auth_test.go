@@ -1,9 +1,11 @@
 package acp_test
 
 import (
+	"os/user"
 	"strings"
 	"testing"
 
+	"nanobot/config"
 	"nanobot/terminal"
 )
 
@@ -58,4 +60,36 @@ func TestAResponseWithoutAResultIsAccepted(t *testing.T) {
 func TestALogLineWithAnIDIsNoResponse(t *testing.T) {
 	d := newShellAgent(t, untilPrompt+"send '{\"id\":3,\"level\":\"info\"}'\nchunk real"+endTurn)
 	d.person("a").send("hello").expect(terminal.Done, "real")
+}
+
+// typedMethods are a command, a command in an earlier form, variables, and a method of the agent.
+const typedMethods = `[{"id":"tui","type":"terminal","name":"Log in","description":"With your account.","args":["-login","a b"],"env":{"REGION":"eu"}},` +
+	`{"id":"old","name":"Old","_meta":{"terminal-auth":{"command":"agent","args":["/login"],"label":"x"}}},` +
+	`{"id":"key","type":"env_var","name":"API key","vars":[{"name":"AGENT_KEY"},{"name":"AGENT_ORG"}]},` +
+	`{"id":"web","name":"Browser"}]`
+
+func TestSignInMethodsSayWhatToDo(t *testing.T) {
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newFixture(t, "-auth web -auth-methods '"+typedMethods+"'")
+	text := d.person("a").send("hello").expectError(terminal.Failed,
+		"Error (AUTH): The agent requires signing in: Authentication required",
+		"• Log in: With your account.\n  On the bot's machine, run `REGION=eu "+strings.ReplaceAll(d.cfg.Command, "`", "'")+" -login 'a b'` as the user "+me.Username+", or `nanobot login`.",
+		"• Old\n  On the bot's machine, run `agent /login` as the user ",
+		"• API key\n  Set the variables `AGENT_KEY`, `AGENT_ORG` in terminal.env.",
+		"• Browser (terminal.acp.authMethod \"web\")").text(terminal.Error)
+	if n := strings.Count(text, "authMethod"); n != 1 {
+		t.Errorf("%d methods name authMethod: %s", n, text)
+	}
+}
+
+func TestOnlyAMethodOfTheAgentItselfIsPassedToIt(t *testing.T) {
+	for _, method := range []string{"tui", "key", "old"} {
+		d := newFixture(t, "-auth "+method+" -auth-methods '"+typedMethods+"'", func(c *config.Terminal) { settings(c).AuthMethod = method })
+		d.person("a").send("hello").expectError(terminal.Failed, "Error (AUTH)") // the agent fails if it is asked
+	}
+	d := newFixture(t, "-auth web -auth-methods '"+typedMethods+"'", func(c *config.Terminal) { settings(c).AuthMethod = "web" })
+	d.person("a").send("hello").expect(terminal.Done, "You said: hello")
 }

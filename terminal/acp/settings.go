@@ -38,7 +38,8 @@ func Describe() terminal.Description {
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
 		},
-		Open: func(t config.Terminal) terminal.Protocol { return New(t) },
+		Open:   func(t config.Terminal) terminal.Protocol { return New(t) },
+		SignIn: newSignIn,
 		// The gateway handles this command itself once a session is open, so the trial costs no
 		// tokens.
 		TrialText: func(config.Terminal) string { return "/model" }, AssessTrial: assessTrial,

@@ -29,7 +29,7 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 		return x.endExited(e)
 	case errors.As(err, &wants):
 		x.a.unusable = true // a new process may be needed to notice the sign-in
-		e.AddError(terminal.Frame{Code: "AUTH", Text: capitalize(wants.Error())})
+		e.AddError(terminal.Frame{Code: "AUTH", Text: x.signInText(wants)})
 	case errors.As(err, &said):
 		e.AddError(terminal.Frame{Text: cmp.Or(capitalize(said.Message), x.t.Words.Text(words.AgentErrorUnknown)) + x.errorDetails(said)})
 	default:

@@ -29,7 +29,8 @@ type options struct {
 	http, sse                                                   bool
 	modes, configs, models, allOptions, forgetful               bool
 	refused                                                     string
-	auth                                                        string
+	auth, authMethods                                           string
+	login                                                       bool
 	slow                                                        time.Duration
 	replayLate                                                  bool
 	onLoad                                                      string
@@ -57,6 +58,8 @@ func (o *options) parse(args []string) error {
 	f.StringVar(&o.refused, "refuse", "", "ID of an option that it refuses to set")
 	f.BoolVar(&o.models, "models", false, "has models in the form that predates config options")
 	f.StringVar(&o.auth, "auth", "", "requires authentication by this method")
+	f.StringVar(&o.authMethods, "auth-methods", "", "the methods that it offers, as JSON")
+	f.BoolVar(&o.login, "login", false, "signs in on its terminal and exits")
 	f.DurationVar(&o.slow, "slow", 0, "time until it responds to initialize")
 	f.BoolVar(&o.ignoreEOF, "stubborn", false, "continues when stdin ends")
 	f.BoolVar(&o.noisy, "noisy", false, "prints lines that are not messages")
@@ -121,6 +124,9 @@ func Main(args []string) int {
 	}
 	if a.dir == "" {
 		a.dir = filepath.Join(os.TempDir(), "acptest")
+	}
+	if a.login {
+		return a.signInOnTerminal()
 	}
 	if a.noisy {
 		a.printNoise("Starting up, please wait...")

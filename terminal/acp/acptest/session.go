@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // session is one stored conversation.
@@ -115,6 +117,9 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 		_ = json.Unmarshal(p.ClientCapabilities, &a.caps)
 		return a.initialize(), nil
 	case "authenticate":
+		if strings.Contains(a.authMethods, `"id":"`+p.MethodID+`","type"`) {
+			a.failClient("authenticate with the typed method %s", p.MethodID)
+		}
 		if p.MethodID != a.auth {
 			return nil, &Problem{-32602, "unknown method"}
 		}
@@ -178,7 +183,9 @@ func (a *agent) initialize() any {
 		}
 	}
 	methods := []any{}
-	if a.auth != "" {
+	if a.authMethods != "" {
+		_ = json.Unmarshal([]byte(a.authMethods), &methods)
+	} else if a.auth != "" {
 		methods = append(methods, fields{"id": a.auth, "name": "Sign in", "description": "Run `agent login` on the server."})
 	}
 	version := 1
@@ -289,4 +296,20 @@ func (a *agent) listSessions() any {
 		found = append(found, info)
 	}
 	return fields{"sessions": found}
+}
+
+// signInOnTerminal asks for a code on the terminal, as the sign-in of a real agent does.
+func (a *agent) signInOnTerminal() int {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		fmt.Fprintln(os.Stderr, "this is no terminal")
+		return 1
+	}
+	fmt.Printf("REGION is %q. Code: ", os.Getenv("REGION"))
+	code, err := a.in.ReadString('\n')
+	if err != nil || strings.TrimSpace(code) != "4711" {
+		fmt.Println("wrong code")
+		return 3
+	}
+	fmt.Println("welcome")
+	return 0
 }
