@@ -25,7 +25,7 @@ func checkCombinations(c *Config) []fault {
 func checkWords(c *Config) []fault {
 	var all []fault
 	known := c.extensions.Words
-	for name, text := range c.Gateway.Words {
+	for name := range c.Gateway.Words {
 		at := joinPath(splitKey("gateway.words"), name)
 		key, _, _ := strings.Cut(name, ".")
 		if !slices.Contains(known.Keys, key) {
@@ -34,7 +34,7 @@ func checkWords(c *Config) []fault {
 				f.hint = didYouMean(near)
 			}
 			all = append(all, f)
-		} else if problem := known.Check(name, text); problem != "" {
+		} else if problem := known.Check(name, c.Gateway.Words); problem != "" {
 			all = append(all, fault{path: at, text: problem})
 		}
 	}

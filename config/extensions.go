@@ -20,8 +20,8 @@ type Extensions struct {
 type Words struct {
 	// Keys are the names of all texts. A name in the section may have a language after a dot.
 	Keys []string
-	// Check returns what is wrong with a text; "": nothing.
-	Check func(name, text string) string
+	// Check returns what is wrong with the text of a name in the section; "": nothing.
+	Check func(name string, section map[string]string) string
 }
 
 // Channel describes the section channels.NAME.

@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 )
 
+// sameInGerman are the texts whose words are the same in English and German, or which have none.
+var sameInGerman = []Key{PageChat, PageChats, StatusAgent, StatusCPU, StatusMemory, StatusTurn}
+
 func TestEveryTextIsCompleteInEveryLanguage(t *testing.T) {
 	for key, text := range texts {
 		want := placeholders(text.en)
@@ -15,7 +18,7 @@ func TestEveryTextIsCompleteInEveryLanguage(t *testing.T) {
 			if strings.TrimSpace(got) == "" {
 				t.Errorf("%s is empty in %s", key, l)
 			}
-			if mistake := CheckOverride(string(key), got); mistake != "" {
+			if mistake := CheckOverride(string(key)+"."+string(l), map[string]string{string(key) + "." + string(l): got}); mistake != "" {
 				t.Errorf("%s in %s %s", key, l, mistake)
 			}
 			for _, name := range want {
@@ -29,6 +32,9 @@ func TestEveryTextIsCompleteInEveryLanguage(t *testing.T) {
 			if strings.HasSuffix(got, " ") {
 				t.Errorf("%s in %s ends with a blank", key, l)
 			}
+		}
+		if text.en == text.de != slices.Contains(sameInGerman, key) {
+			t.Errorf("%s is %q in English and %q in German; sameInGerman lists the texts that are rightly equal", key, text.en, text.de)
 		}
 		if key == "" || strings.ContainsAny(string(key), ". ") {
 			t.Errorf("%q is no name of an override", key)

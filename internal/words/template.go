@@ -9,9 +9,11 @@ import (
 // A text has placeholders in braces: {name} is replaced by a value, and {name|one|other} by "one"
 // if the value is 1, else by "other".
 
-// placeholder is a part of a text: literal text, or a placeholder with its name.
+// placeholder is a part of a text: literal text, or a placeholder with its name and, in source,
+// what is between its braces.
 type placeholder struct {
 	literal    string
+	source     string
 	name       string
 	one, other string
 	plural     bool
@@ -29,8 +31,9 @@ func parse(text string) []placeholder {
 		if start > 0 {
 			parts = append(parts, placeholder{literal: text[:start]})
 		}
-		forms := strings.Split(text[start+1:start+length], "|")
-		p := placeholder{name: forms[0]}
+		source := text[start+1 : start+length]
+		forms := strings.Split(source, "|")
+		p := placeholder{name: forms[0], source: source}
 		if len(forms) == 3 {
 			p.plural, p.one, p.other = true, forms[1], forms[2]
 		}

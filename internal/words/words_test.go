@@ -82,11 +82,19 @@ func TestOverridesAreChecked(t *testing.T) {
 		{"queued", " ", "must not be blank"},
 		{"sameAgent", "{name}", "has the unknown placeholder {name}; this text has {agent}"},
 		{"sameAgent", "{agent", "has a brace without its partner"},
+		{"sameAgent", "{}", "has the placeholder {}, which has no name; this text has {agent}"},
+		{"waitingLeft", "{|a|b}", "has the placeholder {|a|b}, which has no name; this text has {count}"},
+		{"waitingLeft", "{count|a}", "has the placeholder {count|a}; write {count|one|other} for two forms of a word"},
+		{"waitingLeft", "{count|a|b|c}", "has the placeholder {count|a|b|c}; write {count|one|other} for two forms of a word"},
+		{"waitingLeft", "{count}{count|a|b}", ""},
+		{"sameAgent", "a}", "has a brace without its partner"},
+		{"buttonYes.de", "nein", "must differ from buttonNo, which is an option of the same question"},
+		{"buttonYes", "Maybe", ""},
 		{"cancelled", "{x}", "has the unknown placeholder {x}; this text has none"},
 		{"pairingCode", "Private.", "must contain {code}"},
 		{"buttonCancel", string(slices.Repeat([]byte{'x'}, 81)), "must have at most 80 characters"},
 	} {
-		if got := words.CheckOverride(c.name, c.text); got != c.want {
+		if got := words.CheckOverride(c.name, map[string]string{c.name: c.text}); got != c.want {
 			t.Errorf("%s: %q is %q, want %q", c.name, c.text, got, c.want)
 		}
 	}
