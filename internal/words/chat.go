@@ -37,7 +37,7 @@ var chatTexts = map[Key]translations{
 	ChatNoConfig: {"none", "keine"},
 	ChatStatus: {
 		"Agent: {agent} ({protocol})\nWorkspace: {workspace}\nConfig: {config}\nChat: {chat}",
-		"Agent: {agent} ({protocol})\nArbeitsordner: {workspace}\nKonfiguration: {config}\nChat: {chat}",
+		"Agent: {agent} ({protocol})\nArbeitsordner: {workspace}\nEinstellungen: {config}\nChat: {chat}",
 	},
 	ChatLastTurn: {"Last turn: {outcome}, {time}", "Zuletzt: {outcome}, {time}"},
 	ChatAnswerHow: {

@@ -81,7 +81,7 @@ var signInTexts = map[Key]translations{
 	},
 	RefusedHost: {
 		"This server is not known as {host}. If it should be, add that name to http.hosts in the config.",
-		"Dieser Server ist nicht als {host} bekannt. Wenn er es sein soll, ergänze den Namen in http.hosts in der Konfiguration.",
+		"Dieser Server ist nicht als {host} bekannt. Wenn er es sein soll, ergänze den Namen in http.hosts in den Einstellungen.",
 	},
 	TitleBadLink:      {"This link does not work", "Dieser Link funktioniert nicht"},
 	TitlePleaseWait:   {"Please wait", "Bitte warten"},

@@ -334,3 +334,27 @@ func TestAttachedFilesStayWhenAnotherChatIsOpened(t *testing.T) {
 	p.run("location.hash = '#/c/c1'")
 	p.awaitText("#chosen", "notes.txt")
 }
+
+func TestAMessageWrittenBeforeTheScriptIsLoadedIsNotLost(t *testing.T) {
+	f := newFake(t)
+	loaded := make(chan struct{})
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/main.js" {
+			<-loaded
+		}
+		f.handler().ServeHTTP(w, r)
+	}))
+	p := openBlank(t)
+	p.run(fmt.Sprintf("setTimeout(() => (location.href = %q))", f.url())) // not Navigate, which waits for the script
+	for early := false; !early; p.do(chromedp.Sleep(20 * time.Millisecond)) {
+		var err error
+		if early, err = evaluate[bool](p, "Boolean(document.getElementById('send'))"); err != nil && !wasLeft(err) {
+			t.Fatal(err)
+		}
+	}
+	p.run("document.getElementById('text').value = 'early'; document.getElementById('send').click()")
+	close(loaded)
+	p.until("document.getElementById('text').value === 'early' && !document.getElementById('send').disabled")
+	p.click("#send")
+	p.awaitText("#log .mine", "early")
+}

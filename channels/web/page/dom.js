@@ -58,11 +58,11 @@ export function duration(ms) {
 // locale returns the person's variant of a language, such as en-GB of en.
 const locale = (language) => navigator.languages.find((l) => l.split('-')[0] === language) || language;
 const here = locale(document.documentElement.lang);
-// english is the locale of the console, which has not been translated.
+// english is the locale of the console, which has no translation; its times are the person's.
 export const english = locale('en');
 
 export const at = (t) => (t ? new Date(t).getTime() : 0);
-export const clock = (t, l = here) => new Date(t).toLocaleTimeString(l, { hour: '2-digit', minute: '2-digit' });
+export const clock = (t) => new Date(t).toLocaleTimeString(here, { hour: '2-digit', minute: '2-digit' });
 const daysAgo = (t) => Math.round((new Date().setHours(0, 0, 0, 0) - new Date(t).setHours(0, 0, 0, 0)) / 864e5);
 
 export function day(t, l = here) {
@@ -72,7 +72,7 @@ export function day(t, l = here) {
 	return name[0].toLocaleUpperCase(l) + name.slice(1);
 }
 
-export const moment = (t, l = here) => (daysAgo(t) === 0 ? '' : day(t, l) + ', ') + clock(t, l);
+export const moment = (t, l = here) => (daysAgo(t) === 0 ? '' : day(t, l) + ', ') + clock(t);
 
 export function bytes(n, l = here) {
 	if (n < 1e6) return n < 1000 ? n + ' B' : Math.round(n / 1000) + ' kB';

@@ -1,5 +1,5 @@
 // Two plots over time: how many turns run and wait, and how long they took.
-import { svg, at, clock, duration, english } from './dom.js';
+import { svg, at, clock, duration } from './dom.js';
 
 const height = 112, left = 48, floor = 92, top = 8;
 
@@ -9,8 +9,8 @@ function startPlot(box, [from, to], label) {
 	const root = svg('svg', { class: 'plot', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
 	const x = (t) => left + ((t - from) / (to - from)) * (width - left);
 	const write = (x, y, anchor, text) => root.append(svg('text', { x, y, 'text-anchor': anchor }, text));
-	write(left, height - 4, 'start', clock(from, english));
-	write(width, height - 4, 'end', clock(to, english));
+	write(left, height - 4, 'start', clock(from));
+	write(width, height - 4, 'end', clock(to));
 	box.replaceChildren(root);
 	const rule = (y, text) => {
 		root.append(svg('line', { x1: left, x2: width, y1: y, y2: y }));

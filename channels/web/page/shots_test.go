@@ -20,7 +20,16 @@ func TestShots(t *testing.T) {
 	}
 	f := newFake(t)
 	scene(f)
-	p := british(t, f)
+	shootScene(british(t, f), into)
+	german := filepath.Join(into, "de")
+	if err := os.MkdirAll(german, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	shootScene(openGerman(t, f.url()), german)
+}
+
+// shootScene takes pictures of all views.
+func shootScene(p *tab, into string) {
 	for _, theme := range []string{"light", "dark"} {
 		for screen, width := range map[string]int64{"phone": 390, "desktop": 1280} {
 			p.size(width, map[string]int64{"phone": 844, "desktop": 800}[screen])
@@ -56,13 +65,17 @@ func TestSignedOutShots(t *testing.T) {
 		t.Skip("NANOBOT_SHOTS names no folder to put pictures into")
 	}
 	d := newDaemon(t)
-	p := open(t, "http://"+d.addr+"/")
+	shootSignedOut(open(t, "http://"+d.addr+"/"), filepath.Join(into, "signed-out"), "You are signed out")
+	shootSignedOut(openGerman(t, "http://"+d.addr+"/"), filepath.Join(into, "signed-out-de"), "Du bist abgemeldet")
+}
+
+func shootSignedOut(p *tab, into, title string) {
 	for _, theme := range []string{"light", "dark"} {
 		for screen, width := range map[string]int64{"phone": 390, "desktop": 1280} {
 			p.size(width, 844)
 			p.media(theme)
-			p.awaitText("main", "You are signed out")
-			shoot(p, filepath.Join(into, "signed-out-"+theme+"-"+screen+".png"))
+			p.awaitText("main", title)
+			shoot(p, into+"-"+theme+"-"+screen+".png")
 		}
 	}
 }

@@ -115,7 +115,7 @@ func TestAllTextsOfThePageAreFromTheCatalogue(t *testing.T) {
 	check("no connection", "#line", "«pageReconnecting»")
 	p.send("«lost»")
 	check("an unsent message", ".stuck", "«pageRetries»")
-	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusUnauthorized, obj{"error": "gone", "code": "signed_out"})
 	}))
 	f.start(f.addr)
