@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -14,7 +15,7 @@ func TestTheEarliestDetailsAreLeftOut(t *testing.T) {
 		d.Add(fmt.Sprintf("step %d %s", i, strings.Repeat("x", 90)), 1)
 		d.Add("│ `output`", 0)
 	}
-	text := d.Text()
+	text := d.Text(words.Words{})
 	var omitted int
 	if _, err := fmt.Sscanf(text, "… %d earlier steps\n", &omitted); err != nil || len(text) > 16<<10 || len(text) < 15<<10 {
 		t.Fatalf("%d bytes begin with %.40q", len(text), text)

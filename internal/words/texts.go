@@ -6,6 +6,8 @@ import "maps"
 var areas = []map[Key]translations{
 	intakeTexts, channelsTexts, turnTexts,
 	acpTexts, acpTurnTexts,
+	acpTexts,
+	acpBoardTexts,
 	signInTexts,
 	pageTexts,
 	blocksTexts,

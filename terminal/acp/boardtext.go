@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -69,11 +68,11 @@ func (b *board) planLines() (lines []string) {
 		done++
 	}
 	if done > 0 {
-		lines = append(lines, fmt.Sprintf("☑ … %d done", done))
+		lines = append(lines, "☑ … "+b.words.Text(words.PlanDone, done))
 	}
 	for i, e := range plan[done:] {
 		if i == shownEntries {
-			return append(lines, fmt.Sprintf("… %d more", len(plan)-done-i))
+			return append(lines, "… "+b.words.Text(words.PlanMore, len(plan)-done-i))
 		}
 		lines = append(lines, statusBox(e.Status)+" "+escapeTitle(e.Content))
 	}
@@ -117,7 +116,7 @@ func (b *board) stepLines() (lines []string) {
 		}
 	}
 	if hidden := b.steps - shownTools; hidden > 0 {
-		lines = append([]string{terminal.EarlierSteps(hidden)}, lines...)
+		lines = append([]string{terminal.EarlierSteps(b.words, hidden)}, lines...)
 	}
 	return lines
 }
@@ -140,7 +139,7 @@ func (t *toolCall) name() string {
 			return s
 		}
 	}
-	return "tool"
+	return t.words.Text(words.UnnamedTool)
 }
 
 func icon(kind string) string {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -18,6 +19,7 @@ const (
 
 // changes are the files that the tool calls of a turn have changed.
 type changes struct {
+	words  words.Words
 	dir    string // the agent's working folder
 	files  []*changedFile
 	byPath map[string]*changedFile
@@ -87,7 +89,7 @@ func (c *changes) add(d fileDiff) {
 		c.size -= f.diffs[n].length()
 		f.diffs = f.diffs[:n]
 	}
-	r := recordedDiff{fileDiff: d, renderedDiff: d.render(c.dir)}
+	r := recordedDiff{fileDiff: d, renderedDiff: d.render(c.dir, c.words)}
 	if c.size+d.length() > maxChanges {
 		r.fileDiff = fileDiff{OldText: d.OldText}
 		if d.OldText != nil {
@@ -121,16 +123,12 @@ func (c *changes) summary() string {
 	if len(c.files) == 0 {
 		return ""
 	}
-	text, noun := "", "files"
-	if len(c.files) == 1 {
-		noun = "file"
-	}
 	added, removed, known := 0, 0, false
 	for _, f := range c.files {
 		a, r, k := f.count()
 		added, removed, known = added+a, removed+r, known || k
 	}
-	text = fmt.Sprintf("✏️ %d %s changed", len(c.files), noun)
+	text := "✏️ " + c.words.Text(words.FilesChanged, len(c.files))
 	if known {
 		text += fmt.Sprintf(", +%d −%d", added, removed)
 	}
@@ -138,14 +136,14 @@ func (c *changes) summary() string {
 }
 
 // headLine returns the name of a changed file and the number of its changed lines.
-func (f *changedFile) headLine(dir string) string {
-	text := displayPath(dir, f.path)
+func (c *changes) headLine(f *changedFile) string {
+	text := displayPath(c.dir, f.path)
 	if len(f.diffs) > 0 && f.diffs[0].OldText == nil {
-		text += newNote
+		text += changeNote(c.words, words.ChangeNew)
 	}
 	added, removed, known := f.count()
 	if !known {
-		return text + tooLargeNote
+		return text + changeNote(c.words, words.ChangeTooLarge)
 	}
 	return text + countNote(added, removed)
 }
@@ -166,7 +164,7 @@ func (c *changes) report() (r changesReport) {
 		if len(f.diffs) == 0 {
 			continue
 		}
-		heads = append(heads, f.headLine(c.dir))
+		heads = append(heads, c.headLine(f))
 		r.fileName = filepath.Base(f.path) + ".diff"
 		for _, d := range f.diffs {
 			if d.body == "" {
@@ -187,7 +185,7 @@ func (c *changes) report() (r changesReport) {
 	default:
 		r.fileName = "changes.diff"
 		if n > shownFiles {
-			heads = append(heads[:shownFiles], fmt.Sprintf("… and %d more files", n-shownFiles))
+			heads = append(heads[:shownFiles], "… "+c.words.Text(words.MoreFiles, n-shownFiles))
 		}
 		heads = append([]string{c.summary()}, heads...)
 	}

@@ -3,14 +3,13 @@ package acp
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
 
 	"github.com/gabriel-vasile/mimetype"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -20,8 +19,6 @@ const (
 	// shortText is the longest text resource that is shown in the chat instead of as a file.
 	shortText = 2000
 )
-
-var errTooLarge = fmt.Errorf("larger than %d MiB", maxMedia>>20)
 
 // optional is a field that may be missing. A value that is missing, null or of another type is not
 // set: one malformed field is no reason to drop the message.
@@ -84,7 +81,7 @@ func (v *view) showData(what, name, mime, data string) {
 
 func decodeData(data string) ([]byte, error) {
 	if base64.StdEncoding.DecodedLen(len(data)) > maxMedia+2 {
-		return nil, errTooLarge
+		return nil, words.NewError(words.DataTooLarge, maxMedia>>20)
 	}
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -92,11 +89,11 @@ func decodeData(data string) ([]byte, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, errors.New("not valid base64")
+		return nil, words.NewError(words.DataInvalid)
 	case len(raw) == 0:
-		return nil, errors.New("empty")
+		return nil, words.NewError(words.DataEmpty)
 	case len(raw) > maxMedia:
-		return nil, errTooLarge
+		return nil, words.NewError(words.DataTooLarge, maxMedia>>20)
 	}
 	return raw, nil
 }

@@ -1,12 +1,12 @@
 package acp
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -57,7 +57,7 @@ func (v *view) addFile(name string, data []byte) {
 	v.sendText()
 	if err := v.files.write(name, data); err != nil {
 		v.log("warning", "file of the agent's not written: %s", err)
-		v.reportUnshowable("file", name, errors.New("it could not be written"))
+		v.reportUnshowable("file", name, words.NewError(words.DataNotWritten))
 		return
 	}
 	v.scheduleFiles()
@@ -94,15 +94,17 @@ func (v *view) emitFiles(files *pendingFiles, f terminal.Frame) {
 
 // reportUnshowable tells the person about content that cannot be shown.
 func (v *view) reportUnshowable(what, name string, err error) {
+	text := words.FileUnshown
 	switch what {
 	case "image":
-		what = "picture"
+		text = words.PictureUnshown
 	case "audio":
-		what = "sound"
+		text = words.SoundUnshown
 	}
+	reason := v.turn.Words.Reason(err)
 	if name != "" {
-		what += " " + terminal.CodeSpan(terminal.OneLine(name, titleLength))
+		reason += " (" + terminal.CodeSpan(terminal.OneLine(name, titleLength)) + ")"
 	}
 	v.flushMessages()
-	v.emitText(fmt.Sprintf("⚠ The agent sent a %s that cannot be shown: %s.", what, err))
+	v.emitText("⚠ " + v.turn.Words.Text(text, reason))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nanobot/internal/linediff"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -34,16 +35,17 @@ type renderedDiff struct {
 	added, removed int    // lines
 }
 
-func (d fileDiff) render(dir string) renderedDiff {
+// render returns the change for display, with paths relative to dir.
+func (d fileDiff) render(dir string, w words.Words) renderedDiff {
 	name := displayPath(dir, d.Path)
 	before, note := "", ""
 	if d.OldText == nil {
-		note = newNote
+		note = changeNote(w, words.ChangeNew)
 	} else {
 		before = *d.OldText
 	}
 	if len(before)+len(d.NewText) > maxDiff {
-		return renderedDiff{summary: name + note + tooLargeNote}
+		return renderedDiff{summary: name + note + changeNote(w, words.ChangeTooLarge)}
 	}
 	diff := linediff.Compare(before, d.NewText)
 	old := "a" + d.Path
@@ -57,8 +59,8 @@ func (d fileDiff) render(dir string) renderedDiff {
 	}
 }
 
-// What follows the name of a changed file.
-const newNote, tooLargeNote = " · new", " · too large to be compared"
+// changeNote returns what follows the name of a changed file.
+func changeNote(w words.Words, k words.Key) string { return " · " + w.Text(k) }
 
 func countNote(added, removed int) string { return fmt.Sprintf(" · +%d −%d", added, removed) }
 

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 	huge := strings.Repeat("\n", maxDiff)
-	if c := (fileDiff{Path: "/x", OldText: &huge, NewText: "y"}).render("/"); c.body != "" || !strings.Contains(c.summary, "too large") {
+	if c := (fileDiff{Path: "/x", OldText: &huge, NewText: "y"}).render("/", words.Words{}); c.body != "" || !strings.Contains(c.summary, "too large") {
 		t.Errorf("%d bytes under %q", len(c.body), c.summary)
 	}
 }

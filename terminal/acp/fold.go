@@ -5,14 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 // maxDetails limits the details of a folded board, in bytes.
 const maxDetails = 16 << 10
-
-// doneText is the last message of a turn without an answer that notifies.
-const doneText = "Done."
 
 // emitEnd emits the summary of the turn and its last messages: the changes, unless they are part of
 // the summary, and then the answer. Only the last message notifies, or none if followed is set.
@@ -56,7 +54,7 @@ func (v *view) lastAnswer(followed bool) string {
 	case len(v.files.paths) > 0 || !v.messageSent && len(v.changes.files) == 0 && v.board.steps == 0:
 		return ""
 	}
-	return doneText
+	return v.turn.Words.Text(words.AgentDone) // it notifies
 }
 
 // emitChanges sends the changes as a message, with the complete diff as a file if the message shows
@@ -123,7 +121,7 @@ func (v *view) details(changes changesReport) string {
 		lines = append(lines, text)
 	}
 	if hidden := v.board.steps - shownTools; hidden > 0 {
-		lines = append(lines, terminal.EarlierSteps(hidden))
+		lines = append(lines, terminal.EarlierSteps(v.turn.Words, hidden))
 	}
 	slices.Reverse(lines)
 	parts := []string{plan, changed, strings.Join(lines, "\n")}

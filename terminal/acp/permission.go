@@ -104,7 +104,7 @@ func (v *view) toolByID(id string) toolCall {
 		copied.output.own = nil
 		return copied
 	}
-	return toolCall{id: id}
+	return toolCall{id: id, words: v.turn.Words}
 }
 
 // ruleFor returns the configured rule for a kind of tool: ask, allow or deny.

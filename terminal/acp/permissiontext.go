@@ -9,6 +9,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -72,9 +73,9 @@ func (t *toolCall) detailLines(dir string) (parts []string) {
 	left := maxQuestionDetail
 	for i, d := range t.diffs {
 		if left <= 0 {
-			return append(parts, fmt.Sprintf("… and %d more files", len(t.diffs)-i))
+			return append(parts, "… "+t.words.Text(words.MoreFiles, len(t.diffs)-i))
 		}
-		c := d.render(dir)
+		c := d.render(dir, t.words)
 		parts = append(parts, c.summary)
 		shown, all := excerpt(c.body, diffExcerpt)
 		if short := terminal.Shorten(shown, left); short != shown {

@@ -3,6 +3,8 @@ package acp
 import (
 	"encoding/json"
 	"slices"
+
+	"nanobot/internal/words"
 )
 
 const (
@@ -39,6 +41,7 @@ type toolContent struct {
 
 // toolCall is one tool call as known so far.
 type toolCall struct {
+	words                   words.Words
 	id, title, kind, status string
 	path                    string // of the first location
 	locations               []string
@@ -178,6 +181,7 @@ func (l boardLine) running() bool { return l.tool != nil && l.tool.running() }
 
 // board is the state of a turn that its progress message shows.
 type board struct {
+	words     words.Words
 	plan      []planEntry
 	lines     []boardLine // in the order in which they began
 	byID      map[string]*toolCall
@@ -190,11 +194,11 @@ type board struct {
 	shown         string
 }
 
-func newBoard() board { return board{byID: map[string]*toolCall{}} }
+func newBoard(w words.Words) board { return board{words: w, byID: map[string]*toolCall{}} }
 
 // addTool adds a tool call.
 func (b *board) addTool(id string) *toolCall {
-	t := &toolCall{id: id, status: "pending"}
+	t := &toolCall{id: id, status: "pending", words: b.words}
 	b.addLine(boardLine{tool: t})
 	b.byID[id] = t
 	b.steps++

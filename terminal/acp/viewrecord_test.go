@@ -12,6 +12,9 @@ import (
 	"nanobot/terminal/acp/acptest"
 )
 
+// doneText is the last message of a turn without an answer.
+const doneText = "Done."
+
 // recorder records the frames of a turn, and the content of their files when they are emitted.
 type recorder struct {
 	mu     sync.Mutex

@@ -155,7 +155,7 @@ func (x *turn) endDisplay() error {
 		return nil
 	}
 	x.recordOutput()
-	return x.display.fold(&terminal.Fold{Steps: x.steps, Details: x.details.Text()})
+	return x.display.fold(&terminal.Fold{Steps: x.steps, Details: x.details.Text(x.t.Words)})
 }
 
 // logStep adds a step to the log.
