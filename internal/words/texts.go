@@ -5,9 +5,7 @@ import "maps"
 // areas are the texts by the part of the program that uses them.
 var areas = []map[Key]translations{
 	intakeTexts, channelsTexts, turnTexts,
-	acpTexts, acpTurnTexts,
-	acpTexts,
-	acpBoardTexts,
+	acpTexts, acpTurnTexts, acpBoardTexts,
 	signInTexts,
 	pageTexts,
 	blocksTexts,
