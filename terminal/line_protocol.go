@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"nanobot/internal/words"
 )
 
 // LineFunc handles one line of output. An error kills the agent and is returned from the turn.
@@ -107,7 +109,7 @@ func (t Turn) readLines(lines *LineReader, end *FinalResponse, handle LineFunc) 
 				return err
 			}
 		case errors.As(err, &long):
-			end.AddRemark("⚠ " + long.Error() + ".")
+			end.AddRemark(t.Words.Text(words.LineSkipped, long.Size, long.Max))
 			if err := t.Emit(Frame{Kind: Log, Level: "warning", Text: long.Error()}); err != nil {
 				return err
 			}

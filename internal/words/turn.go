@@ -41,6 +41,7 @@ const (
 	MessageTooLong Key = "messageTooLong"
 	MoreNotSent    Key = "moreNotSent"
 	TooManyFiles   Key = "tooManyFiles"
+	LineSkipped    Key = "lineSkipped"
 )
 
 var turnTexts = map[Key]translations{
@@ -105,6 +106,10 @@ var turnTexts = map[Key]translations{
 	MoreNotSent: {
 		"⚠ and {count} more were not sent.",
 		"⚠ und {count} weitere wurden nicht gesendet.",
+	},
+	LineSkipped: {
+		"⚠ a line of {size} bytes was skipped; the limit is {limit} bytes.",
+		"⚠ Eine Zeile von {size} Bytes wurde übersprungen, erlaubt sind {limit} Bytes.",
 	},
 	TooManyFiles: {
 		"⚠ {count} more files were not sent: {limit} at most are taken from plain text.",
