@@ -117,6 +117,5 @@ var exceptions = map[string]string{
 	"terminal/keys/xml.go":               forModel,
 	"terminal/keys/xmlcommand.go":        forModel,
 
-	"terminal/fold_details.go": "NOT YET",
-	"terminal/acp":             "NOT YET",
+	"terminal/acp": "NOT YET",
 }
