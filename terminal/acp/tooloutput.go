@@ -20,14 +20,20 @@ const (
 	maxOwnOutput = 8 << 10
 )
 
-// toolMeta describes a terminal that the agent runs itself. The fields are no part of the
-// protocol's schema; several agents send them to clients with the capability
-// _meta.terminal_output.
+// toolMeta is the metadata of an update, mostly about a terminal that the agent runs itself. The
+// fields are no part of the protocol's schema; several agents send them to clients with the
+// capability _meta.terminal_output.
 type toolMeta struct {
 	// Output and OutputDelta are the next part of the output. An agent sends one of them.
 	Output      optional[outputPart]   `json:"terminal_output"`
 	OutputDelta optional[outputPart]   `json:"terminal_output_delta"`
 	Exit        optional[terminalExit] `json:"terminal_exit"`
+	Claude      optional[claudeMeta]   `json:"claudeCode"`
+}
+
+// claudeMeta is metadata of Claude Code.
+type claudeMeta struct {
+	Kind string `json:"kind"` // "informational": the text is a notice, not the model's
 }
 
 type outputPart struct {

@@ -63,6 +63,18 @@ type updateFields struct {
 	Cost    optional[cost]                  `json:"cost"`
 }
 
+// noticeID is the message ID of notices, which have none of their own.
+const noticeID = "notice"
+
+// messageID returns the ID of the message that a chunk belongs to, or "". Claude Code marks a notice
+// of its own, which is not the model's text, only by its metadata.
+func (c updateFields) messageID() string {
+	if c.MessageID.v == "" && c.Meta.v.Claude.v.Kind == "informational" {
+		return noticeID
+	}
+	return c.MessageID.v
+}
+
 // update shows one session/update. An error of Emit is returned by flushAndClose.
 func (v *view) update(raw json.RawMessage) {
 	var c updateFields
@@ -115,10 +127,11 @@ func (v *view) addAnswer(c updateFields) {
 		return
 	}
 	v.sendFiles()
-	if v.text.isNewMessage(c.MessageID.v) {
+	id := c.messageID()
+	if v.text.isNewMessage(id) {
 		v.sendText()
 	}
-	v.addText(b.Text, c.MessageID.v)
+	v.addText(b.Text, id)
 }
 
 // setThinking sets whether the board shows that the agent is thinking. The thoughts are not shown.

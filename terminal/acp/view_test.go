@@ -50,6 +50,11 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 	}{
 		"by nothing":    {func(v *view) { sendChunk(v, "a", "1"); sendChunk(v, "b", "1"); sendChunk(v, "c", "") }, []string{"abc"}},
 		"by another id": {func(v *view) { sendChunk(v, "a", "1"); sendChunk(v, "b", "2") }, []string{"a", "b"}},
+		"by a notice of Claude Code": {func(v *view) {
+			sendChunk(v, "a", "1")
+			sendUpdate(v, `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"notice"},"_meta":{"claudeCode":{"kind":"informational"}}}`)
+			sendChunk(v, "b", "2")
+		}, []string{"a", "notice", "b"}},
 		"by a first id": {func(v *view) { sendChunk(v, "a", ""); sendChunk(v, "b", "2") }, []string{"ab"}},
 		"by a tool call": {func(v *view) {
 			sendChunk(v, "a", "")
