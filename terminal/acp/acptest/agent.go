@@ -150,11 +150,7 @@ func Main(args []string) int {
 func (a *agent) failClient(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	fmt.Fprintln(os.Stderr, "the client broke the protocol:", text)
-	_ = os.MkdirAll(a.dir, 0o700)
-	if f, err := os.OpenFile(filepath.Join(a.dir, "broken"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
-		fmt.Fprintln(f, text)
-		f.Close()
-	}
+	recordViolation(a.dir, text)
 	os.Exit(exitViolation)
 }
 
@@ -295,6 +291,15 @@ func (a *agent) sendUpdate(session string, update any) {
 		panic(err)
 	}
 	a.sendMessage(message{Method: "session/update", Params: raw})
+}
+
+// recordViolation writes down a violation by the client, for Violation.
+func recordViolation(dir, text string) {
+	_ = os.MkdirAll(dir, 0o700)
+	if f, err := os.OpenFile(filepath.Join(dir, "broken"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		fmt.Fprintln(f, text)
+		f.Close()
+	}
 }
 
 // Violation returns the client's violation of the protocol towards agents with the session folder

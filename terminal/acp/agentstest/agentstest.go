@@ -5,7 +5,6 @@ package agentstest
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -16,13 +15,54 @@ type Agent struct {
 	Env     map[string]string
 }
 
+// newAgent returns an agent with a home of its own, so that it has no settings and no account.
+func newAgent(t testing.TB, command string, env map[string]string) Agent {
+	t.Helper()
+	env["PATH"] = nodeFolder(t) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	env["HOME"] = t.TempDir()
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
+		env[name] = filepath.Join(env["HOME"], name)
+	}
+	return Agent{command, env}
+}
+
+// writeFile writes a file in the agent's home.
+func (a Agent) writeFile(t testing.TB, name, content string) {
+	t.Helper()
+	path := filepath.Join(a.Env["HOME"], name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // ClaudeCode returns Claude Code with its adapter, for a model at url.
 func ClaudeCode(t testing.TB, url string) Agent {
 	t.Helper()
-	return Agent{install(t, "@zed-industries/claude-code-acp@0.16.2", "claude-code-acp"), map[string]string{
-		"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1", "HOME": t.TempDir(),
+	return newAgent(t, install(t, "@agentclientprotocol/claude-agent-acp@0.99.1", "claude-agent-acp"), map[string]string{
+		"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1",
 		"DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-	}}
+	})
+}
+
+// Codex returns Codex with its adapter, for a model at url. The name of the model is one that Codex
+// knows, as it warns of others in every turn.
+func Codex(t testing.TB, url string) Agent {
+	t.Helper()
+	a := newAgent(t, install(t, "@agentclientprotocol/codex-acp@2.6.0", "codex-acp"), map[string]string{"NO_BROWSER": "1", "INITIAL_AGENT_MODE": "workspace-write"})
+	a.writeFile(t, ".codex/config.toml", `model = "gpt-5.5"
+model_provider = "loopback"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.loopback]
+name = "loopback"
+base_url = "`+url+`/v1"
+wire_api = "responses"
+`)
+	return a
 }
 
 // OpenCode returns OpenCode, for a model at url. It asks before it runs commands.
@@ -30,39 +70,36 @@ func OpenCode(t testing.TB, url string) Agent {
 	t.Helper()
 	cfg := `{"provider":{"fake":{"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"` + url + `/v1","apiKey":"x"},"models":{"fake":{"tool_call":true}}}},` +
 		`"model":"fake/fake","small_model":"fake/fake","permission":{"bash":"ask"},"autoupdate":false,"share":"disabled"}`
-	return Agent{install(t, "opencode-ai", "opencode") + " acp", map[string]string{
-		"OPENCODE_CONFIG_CONTENT": cfg, "HOME": t.TempDir(), "XDG_DATA_HOME": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir(), "OPENCODE_DISABLE_MODELS_FETCH": "1",
-	}}
+	return newAgent(t, install(t, "opencode-ai@1.18.33", "opencode")+" acp", map[string]string{
+		"OPENCODE_CONFIG_CONTENT": cfg, "OPENCODE_DISABLE_MODELS_FETCH": "1",
+	})
 }
 
-// MCPClient installs the Model Context Protocol client from npm and returns the folder with its
-// node_modules.
-func MCPClient(t testing.TB) string {
+// Gemini returns the Gemini CLI, for a model at url. With a fixed model it does not ask which model
+// is best for each prompt.
+func Gemini(t testing.TB, url string) Agent {
 	t.Helper()
-	installOnce(t, "@modelcontextprotocol/sdk@1.32.2", filepath.Join("node_modules", "@modelcontextprotocol", "sdk"))
-	return folder()
+	a := newAgent(t, install(t, "@google/gemini-cli@0.61.0", "gemini")+" --acp", map[string]string{
+		"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_MODEL": "gemini-2.5-flash",
+	})
+	a.writeFile(t, ".gemini/settings.json", `{"general":{"enableAutoUpdate":false},"privacy":{"usageStatisticsEnabled":false},"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
+	return a
 }
 
-// install installs an agent and returns its program.
-func install(t testing.TB, pkg, program string) string {
+// Kimi returns Kimi Code, for a model at url.
+func Kimi(t testing.TB, url string) Agent {
 	t.Helper()
-	return installOnce(t, pkg, filepath.Join("node_modules", ".bin", program))
-}
-
-// folder is the installation folder, which is kept between runs.
-func folder() string { return filepath.Join(os.TempDir(), "nanobot-agents") }
-
-// installOnce installs a package from npm unless it is installed, and returns the path of the
-// requested file.
-func installOnce(t testing.TB, pkg, brings string) string {
-	t.Helper()
-	path := filepath.Join(folder(), brings)
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	out, err := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--prefix", folder(), pkg).CombinedOutput()
-	if err != nil {
-		t.Fatalf("npm install %s: %v\n%s", pkg, err, out)
-	}
-	return path
+	a := newAgent(t, install(t, "@moonshot-ai/kimi-code@2.1.0", "kimi")+" acp", map[string]string{"KIMI_CODE_NO_AUTO_UPDATE": "1"})
+	a.writeFile(t, ".kimi-code/config.toml", `default_model = "fake"
+telemetry = false
+[providers.loopback]
+type = "openai"
+base_url = "`+url+`/v1"
+api_key = "x"
+[models.fake]
+provider = "loopback"
+model = "fake"
+max_context_size = 100000
+`)
+	return a
 }

@@ -16,19 +16,30 @@ type Request struct {
 	Tools []string // tools that the model may call
 }
 
-// Tool returns the first tool whose name ends with the suffix, ignoring case, or "".
-func (r Request) Tool(suffix string) string {
-	for _, name := range r.Tools {
-		if strings.HasSuffix(strings.ToLower(name), strings.ToLower(suffix)) {
-			return name
+// Tool returns the first tool whose name ends with one of the suffixes, ignoring case, or "".
+func (r Request) Tool(suffixes ...string) string {
+	for _, suffix := range suffixes {
+		for _, name := range r.Tools {
+			if strings.HasSuffix(strings.ToLower(name), strings.ToLower(suffix)) {
+				return name
+			}
 		}
 	}
 	return ""
 }
 
+// toolResults are the marks of a tool's result in the bodies of the four APIs.
+var toolResults = []string{`"type":"tool_result"`, `"role":"tool"`, `"type":"function_call_output"`, `"functionResponse":`}
+
 // ToolResults counts the results of tool calls in the request.
-func (r Request) ToolResults() int {
-	return strings.Count(r.Body, `"type":"tool_result"`) + strings.Count(r.Body, `"role":"tool"`)
+func (r Request) ToolResults() int { return r.ToolResultsAfter(0) }
+
+// ToolResultsAfter counts the results of tool calls after an offset in the body.
+func (r Request) ToolResultsAfter(offset int) (n int) {
+	for _, mark := range toolResults {
+		n += strings.Count(r.Body[offset:], mark)
+	}
+	return n
 }
 
 // Reply is the model's reply: a tool call or a text.
@@ -36,101 +47,78 @@ type Reply struct {
 	Tool  string // "" for a text
 	Input any
 	Text  string
+	Hang  bool // after the text the model sends nothing until the agent hangs up
 }
 
-// model is a language model with the APIs of Anthropic and OpenAI.
+// model is a language model with the APIs of Anthropic, OpenAI and Google.
 type model struct {
 	reply func(Request) Reply
-	t     testing.TB
 }
 
 // NewModel returns a server on loopback that replies as a language model with the results of reply.
 func NewModel(t testing.TB, reply func(Request) Reply) *httptest.Server {
-	m := &model{reply: reply, t: t}
+	s := httptest.NewServer(Handler(reply, t.Logf))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// Handler serves a language model that replies with the results of reply. It logs requests that it
+// does not know.
+func Handler(reply func(Request) Reply, logf func(string, ...any)) http.Handler {
+	m := &model{reply: reply}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.messages)
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"input_tokens":10}`)
 	})
 	mux.HandleFunc("POST /v1/chat/completions", m.completions)
+	mux.HandleFunc("POST /v1/responses", m.responses)
+	mux.HandleFunc("POST /v1beta/models/{call}", m.generate)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		t.Logf("the model was asked for %s %s", r.Method, r.URL)
+		logf("the model was asked for %s %s", r.Method, r.URL)
 		http.NotFound(w, r)
 	})
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s
+	return mux
 }
 
-// input encodes the input of a tool as a string, as both APIs do.
-func (r Reply) input() string {
+// readRequest decodes the body of a request into q and returns it.
+func readRequest(r *http.Request, q any) (Request, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return Request{}, err
+	}
+	return Request{Body: string(body)}, json.Unmarshal(body, q)
+}
+
+// stream begins a reply as a stream of events. The returned function sends one event and says
+// whether the agent still listens.
+func stream(w http.ResponseWriter) func(format string, args ...any) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	return func(format string, args ...any) {
+		fmt.Fprintf(w, format+"\n\n", args...)
+		_ = http.NewResponseController(w).Flush()
+	}
+}
+
+// hang waits until the agent hangs up, if the reply says so.
+func (r Reply) hang(q *http.Request) bool {
+	if r.Hang {
+		<-q.Context().Done()
+	}
+	return r.Hang
+}
+
+// arguments encodes the input of a tool as JSON.
+func (r Reply) arguments() string {
 	input, _ := json.Marshal(r.Input)
-	quoted, _ := json.Marshal(string(input))
+	return string(input)
+}
+
+// quote encodes a text as JSON.
+func quote(text string) string {
+	quoted, _ := json.Marshal(text)
 	return string(quoted)
-}
-
-// messages implements Anthropic's API.
-func (m *model) messages(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	var q struct {
-		Model  string
-		Stream bool
-		Tools  []struct{ Name string }
-	}
-	_ = json.Unmarshal(body, &q)
-	request := Request{Body: string(body)}
-	for _, t := range q.Tools {
-		request.Tools = append(request.Tools, t.Name)
-	}
-	reply := m.reply(request)
-	block, delta, reason := `{"type":"text","text":""}`, fmt.Sprintf(`{"type":"text_delta","text":%q}`, reply.Text), "end_turn"
-	if reply.Tool != "" {
-		block = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":%q,"input":{}}`, len(body), reply.Tool)
-		delta, reason = `{"type":"input_json_delta","partial_json":`+reply.input()+`}`, "tool_use"
-	}
-	usage := `{"input_tokens":10,"output_tokens":5}`
-	if !q.Stream {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"id":"msg_1","type":"message","role":"assistant","model":%q,"content":[{"type":"text","text":%q}],"stop_reason":"end_turn","stop_sequence":null,"usage":%s}`, q.Model, reply.Text, usage)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	for _, e := range [][2]string{
-		{"message_start", fmt.Sprintf(`"message":{"id":"msg_1","type":"message","role":"assistant","model":%q,"content":[],"stop_reason":null,"stop_sequence":null,"usage":%s}`, q.Model, usage)},
-		{"content_block_start", `"index":0,"content_block":` + block},
-		{"content_block_delta", `"index":0,"delta":` + delta},
-		{"content_block_stop", `"index":0`},
-		{"message_delta", fmt.Sprintf(`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":5}`, reason)},
-		{"message_stop", `"x":0`},
-	} {
-		fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q,%s}\n\n", e[0], e[0], e[1])
-	}
-}
-
-// completions implements OpenAI's API.
-func (m *model) completions(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	var q struct {
-		Tools []struct{ Function struct{ Name string } }
-	}
-	_ = json.Unmarshal(body, &q)
-	request := Request{Body: string(body)}
-	for _, t := range q.Tools {
-		request.Tools = append(request.Tools, t.Function.Name)
-	}
-	reply := m.reply(request)
-	w.Header().Set("Content-Type", "text/event-stream")
-	send := func(delta, reason string) {
-		fmt.Fprintf(w, `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"fake","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n", delta, reason)
-	}
-	if reply.Tool != "" {
-		send(fmt.Sprintf(`{"role":"assistant","tool_calls":[{"index":0,"id":"call_%d","type":"function","function":{"name":%q,"arguments":%s}}]}`, len(body), reply.Tool, reply.input()), "null")
-		send(`{}`, `"tool_calls"`)
-	} else {
-		for _, word := range strings.SplitAfter(reply.Text, " ") {
-			send(fmt.Sprintf(`{"role":"assistant","content":%q}`, word), "null")
-		}
-		send(`{}`, `"stop"`)
-	}
-	fmt.Fprint(w, "data: [DONE]\n\n")
 }
