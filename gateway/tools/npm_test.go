@@ -23,7 +23,7 @@ func TestTheClientFromNPMCallsEveryTool(t *testing.T) {
 	modules := agentstest.MCPClient(t)
 	r := newFixture(t)
 	r.write("ship", fourSteps("Ship"))
-	chat := r.inChat(&chat{name: "web:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) {
+	chat := r.inChat(&fakeChat{name: "web:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{Text: "a", By: "web:7"}, nil
 	}})
 	chat.Decide = func(ctx context.Context, run string, step int) error {

@@ -121,13 +121,26 @@ func (s *session) restoreSetting(ctx context.Context, m chosenSetting) (done boo
 	} else if c.current == m.Value {
 		return false, nil
 	}
-	if err := s.setValue(ctx, c, m.Value); err != nil {
+	if err := s.setAgain(ctx, c, m.Value); err != nil {
 		return false, err
 	}
 	if now := s.settingOf(m.Method, m.ID); now != nil && now.current != m.Value {
 		return true, errValueNotSet
 	}
 	return true, nil
+}
+
+// setAgain sets a value that may be set already although the agent reports another one: after a
+// resume Kimi Code reports the default mode, but is in the earlier one and refuses to enter it once
+// more. Setting the reported value first makes such an agent change.
+func (s *session) setAgain(ctx context.Context, c *choice, value string) error {
+	reported := c.current
+	err := s.setValue(ctx, c, value)
+	var refused *rpcError
+	if !errors.As(err, &refused) || reported == "" || s.setValue(ctx, c, reported) != nil {
+		return err
+	}
+	return s.setValue(ctx, c, value)
 }
 
 // refusalText says that a chosen value could not be set again.

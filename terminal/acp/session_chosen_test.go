@@ -66,6 +66,16 @@ func TestARefusalOfAChosenSettingIsSaid(t *testing.T) {
 	p.send("state").expect(terminal.Done, "mode code, model large")
 }
 
+func TestAModeIsSetAgainInAnAgentThatReportsAnother(t *testing.T) {
+	d := newFixture(t, "-misreports -resume -modes")
+	p := d.person("a")
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
+	d.restart()
+	p.send("state").expect(terminal.Done, "mode plan, model small")
+	p.send("/mode code").expect(terminal.Done, "Mode: Code")
+	p.send("state").expect(terminal.Done, "mode code, model small")
+}
+
 // A value may depend on another one that was chosen before or after it.
 func TestChosenSettingsThatDependOnEachOtherAreSetAgain(t *testing.T) {
 	d := newFixture(t, "-forgetful -resume -options")

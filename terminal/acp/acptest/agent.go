@@ -27,7 +27,7 @@ type options struct {
 	resume, load, list, closeSessions                           bool
 	images, audio, embedded                                     bool
 	http, sse                                                   bool
-	modes, configs, models, allOptions, forgetful               bool
+	modes, configs, models, allOptions, forgetful, misreports   bool
 	refused                                                     string
 	auth, authMethods                                           string
 	login                                                       bool
@@ -55,6 +55,7 @@ func (o *options) parse(args []string) error {
 	f.BoolVar(&o.configs, "configs", false, "has config options, including the model")
 	f.BoolVar(&o.allOptions, "options", false, "has config options of several kinds")
 	f.BoolVar(&o.forgetful, "forgetful", false, "resets the options of a session that it restores")
+	f.BoolVar(&o.misreports, "misreports", false, "reports the mode code for a session that it restores, and refuses the mode that the session is in")
 	f.StringVar(&o.refused, "refuse", "", "ID of an option that it refuses to set")
 	f.BoolVar(&o.models, "models", false, "has models in the form that predates config options")
 	f.StringVar(&o.auth, "auth", "", "requires authentication by this method")

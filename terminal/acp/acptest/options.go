@@ -15,6 +15,8 @@ func (a *agent) setOption(s *session, id string, value any) (any, error) {
 	switch {
 	case id == a.refused:
 		return nil, &Problem{-32602, id + " is not available today."}
+	case id == "mode" && a.misreports && text == s.Mode:
+		return nil, &Problem{-32603, "already in this mode"}
 	case id == "mode" && slices.Contains([]string{"code", "plan"}, text):
 		s.Mode = text
 	case id == "model" && slices.Contains([]string{"small", "large"}, text):

@@ -251,7 +251,11 @@ func (a *agent) restoreSession(id string, servers json.RawMessage, replay bool) 
 	if replay && !a.replayLate {
 		a.replay(s, 0)
 	}
-	return a.state(s), nil
+	out := a.state(s)
+	if a.misreports {
+		out["modes"].(fields)["currentModeId"] = "code"
+	}
+	return out, nil
 }
 
 // replay sends the updates of earlier prompts again.
