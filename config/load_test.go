@@ -168,7 +168,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 // and none of the values of the section terminal.
 func coderAgent(folder string) *config.Terminal {
 	t := extensions().Default().Terminal
-	t.Command, t.Protocol, t.Timeout = "claude-code-acp", acp.Name, 900
+	t.Command, t.Protocol, t.Timeout = "claude-agent-acp", acp.Name, 900
 	t.Cwd, t.MediaRoots = filepath.Join(folder, "code"), []string{filepath.Join(folder, "code", "out")}
 	t.Providers = map[string]config.Provider{"other": {APIKeys: []config.Secret{config.Secret("file:" + filepath.Join(folder, "key"))}}}
 	t.Protocols[acp.Name].(*acp.Settings).Idle = 7
