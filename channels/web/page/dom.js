@@ -55,8 +55,10 @@ export function duration(ms) {
 	return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
 }
 
-// locale returns the person's variant of a language, such as en-GB of en.
-const locale = (language) => navigator.languages.find((l) => l.split('-')[0] === language) || language;
+// locales are the person's, the preferred first, and locale returns theirs of a language, such as
+// en-GB of en.
+const locales = [new Intl.DateTimeFormat().resolvedOptions().locale, ...navigator.languages];
+const locale = (language) => locales.find((l) => l.split('-')[0] === language) || language;
 const here = locale(document.documentElement.lang);
 // english is the locale of the console, which has no translation; its times are the person's.
 export const english = locale('en');

@@ -148,6 +148,25 @@ func checkHeader(t *testing.T, p *tab, console string) {
 	}
 }
 
+// TestAStatusCoversNothing shows the longest status that the page may have.
+func TestAStatusCoversNothing(t *testing.T) {
+	f := newFake(t)
+	p := openGerman(t, f.url())
+	p.awaitText("#views", "Konsole")
+	p.run("document.getElementById('line').textContent = 'Das hat nicht funktioniert: In diesem Chat warten zu viele Nachrichten. Versuche es später wieder.'")
+	for _, width := range []int64{320, 414, 760, 1280} {
+		p.size(width, 800)
+		p.until(fmt.Sprintf("innerWidth === %d", width))
+		wrong := eval[[]string](p, `(() => { const all = [...document.querySelectorAll('#line, #bar > button, .brand, #views a, #title, #side, #composer')].filter(e => e.checkVisibility({ visibilityProperty: true }));
+			const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+			const box = (e) => e.getBoundingClientRect(), line = box(document.getElementById('line'));
+			return all.filter(e => e.id !== 'line' && !apart(line, box(e)) || box(e).left < -1 || box(e).right > innerWidth + 1 || e.matches('.brand, #out') && box(e).height > 42).map(e => e.outerHTML.slice(0, 60)); })()`)
+		if len(wrong) > 0 {
+			t.Errorf("at a width of %d these are covered or broken: %q", width, wrong)
+		}
+	}
+}
+
 func TestTypingIsShownAsWorkingAtOnce(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
