@@ -41,7 +41,11 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			if err != nil {
 				return terminal.Answer{}, err
 			}
-			if answer, ok := intake.MatchOption(q.Options, said); ok {
+			options := q.Options
+			if q.OtherText == terminal.OtherTextAnswers {
+				options = nil // every text is an answer as it is written
+			}
+			if answer, ok := intake.MatchOption(options, said); ok {
 				return terminal.Answer{Text: answer, By: r.in.User.ID}, nil
 			}
 			text = g.Words.Text(words.ChatAnswerHow)

@@ -33,7 +33,7 @@ type OtherText string
 const (
 	// OtherTextWaits leaves the question open. The text gets a turn after this one.
 	OtherTextWaits OtherText = ""
-	// OtherTextAnswers makes the text an answer.
+	// OtherTextAnswers makes every text an answer as it is written, also the number of an option.
 	OtherTextAnswers OtherText = "answers"
 	// OtherTextDismisses closes the question: Ask returns a DismissedError. The text gets a turn
 	// after this one.
@@ -89,6 +89,10 @@ type Injection struct {
 
 // ErrNobodyToAsk says that this turn has no person to ask.
 var ErrNobodyToAsk = errors.New("there is nobody to ask")
+
+// ErrDoneElsewhere is the cause with which a protocol withdraws a question that was settled outside
+// of the chat.
+var ErrDoneElsewhere = errors.New("settled outside of the chat")
 
 // ask implements Turn.Ask: it cleans the question and passes it to the Request. The timeout of the
 // turn is paused until the answer.

@@ -162,14 +162,10 @@ func matchOption(q store.Question, in channels.Incoming) (string, bool) {
 	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, outbox.AnswerPress), ":"); ok {
 		said = number
 	}
-	if len(q.Options) == 0 {
+	if len(q.Options) == 0 || in.Press == "" && q.OtherText == store.OtherTextAnswers {
 		return in.Text, said != ""
 	}
-	option, ok := MatchOption(q.Options, said)
-	if !ok && q.OtherText == store.OtherTextAnswers && in.Press == "" {
-		return in.Text, said != ""
-	}
-	return option, ok
+	return MatchOption(q.Options, said)
 }
 
 // MatchOption returns the option with the given number or text. Without options, every non-empty

@@ -42,7 +42,7 @@ type OtherText string
 // The effects of other texts.
 const (
 	OtherTextWaits     OtherText = ""          // it waits for its turn, and the question stays open
-	OtherTextAnswers   OtherText = "answers"   // it is the answer
+	OtherTextAnswers   OtherText = "answers"   // every text is an answer as it is written, also the number of an option
 	OtherTextDismisses OtherText = "dismisses" // it waits for its turn, and closes the question
 )
 

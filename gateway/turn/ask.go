@@ -132,6 +132,8 @@ func (t *Turn) closeUnanswered(untilKilled context.Context, id string, why error
 		t.log.Warn("question not closed", zap.Error(err))
 	case q.Answer != nil:
 		return givenAnswer(q), nil
+	case withdrawn && errors.Is(why, terminal.ErrDoneElsewhere):
+		t.stage.o.Outbox.ShowOutcome(q, t.words.Text(words.DoneElsewhere))
 	case withdrawn || q.Expired: // which the store may have closed in the same moment
 		t.stage.o.Outbox.ShowOutcome(q, t.words.Text(words.NoAnswer))
 	}

@@ -57,6 +57,7 @@ const (
 	QuestionClosed Key = "questionClosed"
 	NothingChosen  Key = "nothingChosen"
 	Dismissed      Key = "dismissed"
+	DoneElsewhere  Key = "doneElsewhere"
 	WhichQuestion  Key = "whichQuestion"
 	AnsweredBy     Key = "answeredBy"
 	TooOldButton   Key = "tooOldButton"
@@ -229,6 +230,7 @@ var intakeTexts = map[Key]translations{
 		"In diesem Chat zeige ich die Arbeit, während sie läuft. /verbose 0 verbirgt sie.",
 	},
 	NothingChosen: {"nothing chosen", "nichts gewählt"},
+	DoneElsewhere: {"done", "fertig"},
 	Dismissed: {
 		"refused, since {person} wrote something else",
 		"abgelehnt, denn {person} hat etwas anderes geschrieben",

@@ -6,6 +6,7 @@ import "maps"
 var areas = []map[Key]translations{
 	intakeTexts, channelsTexts, turnTexts,
 	acpTexts, acpTurnTexts, acpBoardTexts,
+	acpQuestionTexts,
 	signInTexts,
 	pageTexts,
 	blocksTexts,

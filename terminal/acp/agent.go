@@ -154,7 +154,7 @@ func (a *agent) initialize(ctx context.Context) error {
 	can := object{
 		"fs": object{"readTextFile": a.cfg.Files, "writeTextFile": a.cfg.Files}, "terminal": a.cfg.Terminals,
 		"session": object{"configOptions": object{"boolean": object{}}},
-		"auth":    object{"terminal": true},
+		"auth":    object{"terminal": true}, "elicitation": object{"form": object{}, "url": object{}},
 	}
 	// Agents from before auth.terminal describe how to sign in only with this capability.
 	meta := object{"terminal-auth": true}
@@ -215,6 +215,10 @@ func (a *agent) setLogOutput(emit func(terminal.Frame) error) {
 }
 
 func (a *agent) handleNotification(method string, params json.RawMessage) {
+	if s := a.currentSession(); s != nil && method == "elicitation/complete" {
+		s.completeElicitation(params)
+		return
+	}
 	if method != "session/update" {
 		a.log("debug", "unknown notification from the agent: "+method)
 		return

@@ -174,13 +174,13 @@ func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, optio
 	case errors.As(err, &dismissed): // for this call only: the person has not refused it for ever
 		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) + ", who wrote something else", person: true}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		p.view.reportRefusal(&p.view.toldNobodyToAsk, "There is nobody here to ask, so this was refused: "+escapeTitle(about.name()))
+		p.view.reportRefusal(&p.view.toldNobodyToAsk, "🔐 There is nobody here to ask, so this was refused: "+escapeTitle(about.name()))
 		return decision{option: no, by: "rule: there is nobody to ask"}
 	case err != nil && time.Since(began) >= within:
-		p.view.reportRefusal(nil, fmt.Sprintf("Nobody answered within %g s, so this was refused: %s", within.Seconds(), escapeTitle(about.name())))
+		p.view.reportRefusal(nil, fmt.Sprintf("🔐 Nobody answered within %g s, so this was refused: %s", within.Seconds(), escapeTitle(about.name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
-		p.view.reportRefusal(nil, "The question could not be asked, so this was refused: "+escapeTitle(about.name()))
+		p.view.reportRefusal(nil, "🔐 The question could not be asked, so this was refused: "+escapeTitle(about.name()))
 		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), titleLength)}
 	}
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })
@@ -209,7 +209,7 @@ func (v *view) reportRefusal(once *bool, text string) {
 		*once = true
 	}
 	v.flushMessages()
-	v.emitText("🔐 " + text)
+	v.emitText(text)
 }
 
 // optionNames returns distinct names, because the answer is matched by name.

@@ -57,6 +57,8 @@ type session struct {
 	words        words.Words // of the last turn
 	reportedInfo terminal.AgentInfo
 	reportedAt   time.Time // the time of reportedInfo
+	// links ends the questions about links by the ID of their elicitations.
+	links map[string]context.CancelCauseFunc
 }
 
 // sessionUpdate is an update and its session ID.

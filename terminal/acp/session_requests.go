@@ -10,7 +10,7 @@ import (
 func (s *session) handleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpcError) {
 	terminals := strings.HasPrefix(method, "terminal/")
 	switch {
-	case method == "session/request_permission",
+	case method == "session/request_permission", method == elicitMethod,
 		s.cfg.Files && (method == "fs/read_text_file" || method == "fs/write_text_file"),
 		s.cfg.Terminals && terminals:
 	default:
@@ -26,7 +26,7 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	s.mu.Lock()
 	id, turn := s.id, s.turn
 	s.mu.Unlock()
-	if id != "" && p.Session != id {
+	if id != "" && p.Session != id && (method != elicitMethod || p.Session != "") { // which may belong to a request instead
 		return nil, &rpcError{Code: codeInvalidParams, Message: "unknown session " + p.Session}
 	}
 	if turn != nil {
@@ -37,6 +37,8 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	switch {
 	case terminals:
 		return s.handleTerminal(ctx, turn, method, p.Terminal, params)
+	case method == elicitMethod:
+		return s.handleElicitation(ctx, turn, params)
 	case method == "fs/read_text_file":
 		return readFile(s.env, params, permit)
 	case method == "fs/write_text_file":

@@ -76,12 +76,13 @@ type agent struct {
 	in  *bufio.Reader
 	out io.Writer
 
-	mu       sync.Mutex
-	next     int
-	pending  map[string]pendingCall
-	sessions map[string]*session
-	signedIn bool
-	caps     struct {
+	mu        sync.Mutex
+	next      int
+	pending   map[string]pendingCall
+	sessions  map[string]*session
+	signedIn  bool
+	announced json.RawMessage // the client's capabilities
+	caps      struct {
 		Terminal bool `json:"terminal"`
 		FS       struct {
 			Read  bool `json:"readTextFile"`

@@ -27,6 +27,7 @@ var requestShapes = map[string]string{
 // responseShapes are the schema names of the client's responses by method.
 var responseShapes = map[string]string{
 	"fs/read_text_file": "ReadTextFileResponse", "fs/write_text_file": "WriteTextFileResponse",
+	"elicitation/create":         "CreateElicitationResponse",
 	"session/request_permission": "RequestPermissionResponse", "terminal/create": "CreateTerminalResponse",
 	"terminal/output": "TerminalOutputResponse", "terminal/release": "ReleaseTerminalResponse",
 	"terminal/wait_for_exit": "WaitForTerminalExitResponse", "terminal/kill": "KillTerminalResponse",

@@ -131,15 +131,17 @@ var steps = map[string]func(r *promptRun, rest string) error{
 		r.sendText(r.s, fmt.Sprintf("fs %v %v\n", r.caps.FS.Read, r.caps.FS.Write))
 		return nil
 	},
-	"pid":    func(r *promptRun, _ string) error { r.sendText(r.s, fmt.Sprintf("pid %d", os.Getpid())); return nil },
-	"stop":   func(r *promptRun, reason string) error { r.reason, r.ended = reason, true; return nil },
-	"fail":   func(_ *promptRun, text string) error { return &Problem{-32603, text} },
-	"exit":   func(_ *promptRun, code string) error { n, _ := strconv.Atoi(code); os.Exit(n); return nil },
-	"die":    func(*promptRun, string) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
-	"hang":   func(*promptRun, string) error { select {} },
-	"await":  func(r *promptRun, _ string) error { <-r.s.cancelled; return nil },
-	"until":  (*promptRun).awaitFile,
-	"stderr": func(_ *promptRun, text string) error { fmt.Fprintln(os.Stderr, text); return nil },
+	"announced": func(r *promptRun, _ string) error { r.sendText(r.s, "`"+string(r.announced)+"`"); return nil },
+	"pid":       func(r *promptRun, _ string) error { r.sendText(r.s, fmt.Sprintf("pid %d", os.Getpid())); return nil },
+	"stop":      func(r *promptRun, reason string) error { r.reason, r.ended = reason, true; return nil },
+	"fail":      func(_ *promptRun, text string) error { return &Problem{-32603, text} },
+	"exit":      func(_ *promptRun, code string) error { n, _ := strconv.Atoi(code); os.Exit(n); return nil },
+	"die":       func(*promptRun, string) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
+	"hang":      func(*promptRun, string) error { select {} },
+	"await":     func(r *promptRun, _ string) error { <-r.s.cancelled; return nil },
+	"until":     (*promptRun).awaitFile,
+	"complete":  (*promptRun).completeElicitation,
+	"stderr":    func(_ *promptRun, text string) error { fmt.Fprintln(os.Stderr, text); return nil },
 }
 
 func (r *promptRun) send(update any) { r.sendUpdate(r.s.ID, update) }
@@ -254,6 +256,22 @@ func (r *promptRun) askPermission(rest string) error {
 		return err
 	}
 	r.sendText(r.s, "permission "+strings.TrimSpace(p.Outcome.Outcome+" "+p.Outcome.OptionID)+"\n")
+	return nil
+}
+
+// completeElicitation executes "complete ID PATH": once the file exists, it notifies the client that
+// an elicitation is complete. It does not wait for that.
+func (r *promptRun) completeElicitation(rest string) error {
+	id, path, _ := strings.Cut(rest, " ")
+	params, err := json.Marshal(fields{"elicitationId": id})
+	if err != nil {
+		return err
+	}
+	go func() {
+		if r.awaitFile(path) == nil {
+			r.sendMessage(message{Method: "elicitation/complete", Params: params})
+		}
+	}()
 	return nil
 }
 

@@ -114,6 +114,7 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 	}
 	switch method {
 	case "initialize":
+		a.announced = p.ClientCapabilities
 		_ = json.Unmarshal(p.ClientCapabilities, &a.caps)
 		return a.initialize(), nil
 	case "authenticate":

@@ -1,0 +1,192 @@
+package acp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
+
+// maxElicitMessage limits the characters of the agent's message in a question.
+const maxElicitMessage = 2500
+
+// elicitation is the agent's request elicitation/create: a form or a link for the person.
+type elicitation struct {
+	Mode    string     `json:"mode"`
+	Message string     `json:"message"`
+	Form    formSchema `json:"requestedSchema"`
+	ID      string     `json:"elicitationId"`
+	URL     string     `json:"url"`
+}
+
+// elicitationAnswer is the response to elicitation/create.
+type elicitationAnswer struct {
+	Action  string          `json:"action"`
+	Content *map[string]any `json:"content,omitempty"` // of an accepted form
+}
+
+// elicitMethod is the method of an elicitation.
+const elicitMethod = "elicitation/create"
+
+// The actions of a response.
+const (
+	elicitAccept  = "accept"
+	elicitDecline = "decline"
+	elicitCancel  = "cancel"
+)
+
+// errNotAskable says that a form has a field of a type that cannot be asked for.
+var errNotAskable = errors.New("a required field has an unknown type")
+
+// handleElicitation handles elicitation/create. Forms and links are asked one after the other, so
+// that it is clear what a text answers. The end of the turn cancels the request.
+func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpcError) {
+	var e elicitation
+	if err := json.Unmarshal(params, &e); err != nil {
+		return nil, invalidParams("%s", err)
+	}
+	ctx, done, ok := s.bindToTurn(ctx, turn)
+	if !ok { // no turn is running, so nobody can be asked
+		return elicitationAnswer{Action: elicitCancel}, nil
+	}
+	defer done()
+	select {
+	case s.questionSemaphore <- struct{}{}:
+		defer func() { <-s.questionSemaphore }()
+	case <-ctx.Done():
+		return elicitationAnswer{Action: elicitCancel}, nil
+	}
+	asker := elicitor{turn: turn.t, view: turn.view, within: time.Duration(s.cfg.AskTimeout) * time.Second}
+	var answer elicitationAnswer
+	var err error
+	switch e.Mode {
+	case "form":
+		answer, err = asker.askForm(ctx, e)
+	case "url":
+		link, rerr := parseLink(e.URL)
+		if rerr != nil {
+			return nil, rerr
+		}
+		ctx, forget := s.expectCompletion(ctx, e.ID)
+		defer forget()
+		answer, err = asker.askLink(ctx, e, link)
+	default:
+		return nil, invalidParams("unknown mode %q", e.Mode)
+	}
+	if err != nil {
+		asker.reportUnanswered(ctx, err)
+		answer = elicitationAnswer{Action: elicitCancel}
+	}
+	turn.view.logLine("info", "elicitation: %s", answer.Action)
+	return answer, nil
+}
+
+// elicitor asks the person of a turn for the values of a form.
+type elicitor struct {
+	turn   terminal.Turn
+	view   *view
+	within time.Duration
+}
+
+func (e elicitor) text(k words.Key, values ...any) string { return e.turn.Words.Text(k, values...) }
+
+// ask asks one question. Everybody who may talk to the bot may answer.
+func (e elicitor) ask(ctx context.Context, q terminal.Question) (string, error) {
+	e.view.beginQuestion()
+	defer e.view.endQuestion()
+	// A unique ID, so that the stored answer to an earlier question is not the answer to this one.
+	q.ID, q.Timeout = "elicitation-"+rand.Text(), e.within
+	limited, cancel := context.WithTimeoutCause(ctx, e.within+askGrace, errNoAnswer) // the asker counts from when the question is shown
+	defer cancel()
+	began := time.Now()
+	answer, err := e.turn.Ask(limited, q)
+	if err != nil && ctx.Err() == nil && time.Since(began) >= e.within {
+		err = errNoAnswer
+	}
+	return strings.TrimSpace(answer.Text), err
+}
+
+// errNoAnswer says that nobody answered in time.
+var errNoAnswer = errors.New("nobody answered in time")
+
+// reportUnanswered tells the person why a request of the agent was cancelled, unless they know.
+func (e elicitor) reportUnanswered(ctx context.Context, why error) {
+	var dismissed *terminal.DismissedError
+	switch {
+	case ctx.Err() != nil || errors.As(why, &dismissed):
+	case errors.Is(why, terminal.ErrNobodyToAsk):
+		e.view.reportRefusal(&e.view.toldNobodyToAsk, e.text(words.ElicitNobody))
+	case errors.Is(why, errNoAnswer):
+		e.view.reportRefusal(nil, e.text(words.ElicitTimeout, e.within.Seconds()))
+	case errors.Is(why, errNotAskable):
+		e.view.reportRefusal(nil, e.text(words.ElicitUnknown))
+	default:
+		e.view.logLine("warning", "elicitation: %s", why)
+		e.view.reportRefusal(nil, e.text(words.ElicitFailed))
+	}
+}
+
+// parseLink checks the address of a link that the person is to open.
+func parseLink(address string) (string, *rpcError) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return "", invalidParams("url %q is no web address", terminal.Shorten(address, 200))
+	}
+	return u.String(), nil
+}
+
+// askLink shows a link until the person has opened it. The whole address is shown, so that people
+// see where it leads.
+func (e elicitor) askLink(ctx context.Context, request elicitation, link string) (elicitationAnswer, error) {
+	message := terminal.Shorten(strings.TrimSpace(terminal.Clean(request.Message)), maxElicitMessage)
+	opened, cancel := e.text(words.ButtonDone), e.text(words.ButtonCancel)
+	answer, err := e.ask(ctx, terminal.Question{
+		Text: strings.TrimSpace(message + "\n\n<" + link + ">"), Options: []string{opened, cancel}, OtherText: terminal.OtherTextDismisses,
+	})
+	switch {
+	case errors.Is(context.Cause(ctx), terminal.ErrDoneElsewhere):
+		return elicitationAnswer{Action: elicitAccept}, nil
+	case err != nil:
+		return elicitationAnswer{}, err
+	case answer == opened:
+		return elicitationAnswer{Action: elicitAccept}, nil
+	}
+	return elicitationAnswer{Action: elicitCancel}, nil
+}
+
+// expectCompletion returns a context that ends with ErrDoneElsewhere when the agent reports that the
+// person has finished what a link is for. forget must be called when the link is no longer shown.
+func (s *session) expectCompletion(ctx context.Context, id string) (_ context.Context, forget func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.links == nil {
+		s.links = map[string]context.CancelCauseFunc{}
+	}
+	s.links[id] = cancel
+	return ctx, func() {
+		cancel(nil)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.links, id)
+	}
+}
+
+// completeElicitation handles the notification elicitation/complete.
+func (s *session) completeElicitation(params json.RawMessage) {
+	var p struct {
+		ID string `json:"elicitationId"`
+	}
+	_ = json.Unmarshal(params, &p) // without an ID it completes none
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cancel := s.links[p.ID]; cancel != nil {
+		cancel(terminal.ErrDoneElsewhere)
+	}
+}

@@ -1,0 +1,245 @@
+package acp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
+
+// answering returns a person who gives these answers one after the other, where "press N" presses a
+// button, and the questions that were asked.
+func answering(t *testing.T, p *person, answers ...string) *[]terminal.Question {
+	t.Helper()
+	asked := &[]terminal.Question{}
+	p.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		*asked = append(*asked, q)
+		if len(answers) == 0 {
+			t.Errorf("asked once too often: %+v", q)
+			return terminal.Answer{}, errors.New("no more answers")
+		}
+		said := answers[0]
+		answers = answers[1:]
+		var n int
+		if got, _ := fmt.Sscanf(said, "press %d", &n); got == 1 {
+			return terminal.Answer{Text: q.Options[n-1]}, nil
+		}
+		if said == "something else" {
+			return terminal.Answer{}, &terminal.DismissedError{By: "ann"}
+		}
+		return terminal.Answer{Text: said}, nil
+	}
+	return asked
+}
+
+// render returns the questions as text.
+func render(asked []terminal.Question) string {
+	var all []string
+	for _, q := range asked {
+		text := q.Text
+		for _, o := range q.Options {
+			text += " [" + o + "]"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n---\n")
+}
+
+// form returns the step of the scripted agent that sends a form.
+func form(properties, required string) string {
+	return `call elicitation/create {"sessionId":"SESSION","mode":"form","message":"Tell me.","requestedSchema":{"type":"object","properties":{` + properties + `},"required":[` + required + `]}}`
+}
+
+func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
+	const color = `"color":{"type":"string","title":"Color","oneOf":[{"const":"r","title":"Red"},{"const":"b","title":"Blue"}]}`
+	for name, c := range map[string]struct {
+		form    string
+		answers []string
+		asked   string
+		want    string
+	}{
+		"an enum is its const": {
+			form(color, `"color"`), []string{"press 2"}, "Tell me.\n\n**Color** [Red] [Blue]", `{"action":"accept","content":{"color":"b"}}`,
+		},
+		"an enum by number": {form(color, `"color"`), []string{"1"}, "Tell me.\n\n**Color** [Red] [Blue]", `{"action":"accept","content":{"color":"r"}}`},
+		"an enum without titles": {
+			form(`"c":{"type":"string","enum":["x","y"]}`, `"c"`), []string{"press 1"}, "Tell me. [x] [y]", `{"action":"accept","content":{"c":"x"}}`,
+		},
+		"an enum is asked for again": {
+			form(color, `"color"`),
+			[]string{"green", "blue"},
+			"Tell me.\n\n**Color** [Red] [Blue]\n---\n⚠ Please choose one of the options.\n\nTell me.\n\n**Color** [Red] [Blue]",
+			`{"action":"accept","content":{"color":"b"}}`,
+		},
+		"a boolean": {
+			form(`"ok":{"type":"boolean","title":"Sure?"}`, `"ok"`), []string{"press 2"}, "Tell me.\n\n**Sure?** [Yes] [No]", `{"action":"accept","content":{"ok":false}}`,
+		},
+		"words for a number are asked for again": {
+			form(`"n":{"type":"integer","title":"How many?","minimum":1,"maximum":9}`, `"n"`),
+			[]string{"three", "2.5", "0", "10", "3"},
+			"Tell me.\n\n**How many?**\n---\n⚠ Please write a whole number.\n\nTell me.\n\n**How many?**\n---\n⚠ Please write a whole number.\n\nTell me.\n\n**How many?**" +
+				"\n---\n⚠ The number must be at least 1.\n\nTell me.\n\n**How many?**\n---\n⚠ The number must be at most 9.\n\nTell me.\n\n**How many?**",
+			`{"action":"accept","content":{"n":3}}`,
+		},
+		"a number": {form(`"n":{"type":"number"}`, `"n"`), []string{"x", "2,5"}, "Tell me.\n---\n⚠ Please write a number.\n\nTell me.", `{"action":"accept","content":{"n":2.5}}`},
+		"a number is no number of a button": {
+			form(`"n":{"type":"integer"}`, ``), []string{"1"}, "Tell me. [Skip]", `{"action":"accept","content":{"n":1}}`,
+		},
+		"a text": {
+			form(`"s":{"type":"string","description":"Your *name*","minLength":2}`, `"s"`),
+			[]string{"A", " Ada "},
+			"Tell me.\n\nYour *name*\n---\n⚠ The text must have at least 2 characters.\n\nTell me.\n\nYour *name*", `{"action":"accept","content":{"s":"Ada"}}`,
+		},
+		"a date": {
+			form(`"s":{"type":"string","format":"date"}`, `"s"`),
+			[]string{"tomorrow", "2026-01-31"},
+			"Tell me.\n---\n⚠ Please write a date, such as 2026-01-31.\n\nTell me.", `{"action":"accept","content":{"s":"2026-01-31"}}`,
+		},
+		"several fields in their order": {
+			form(`"z":{"type":"string"},"a":{"type":"boolean","title":"A"},"m":{"type":"integer","default":7}`, `"z","a","m"`),
+			[]string{"Ada", "press 1", "press 1"},
+			"Tell me.\n\n**z** (1 of 3)\n---\n**A** (2 of 3) [Yes] [No]\n---\n**m** (3 of 3) [7]", `{"action":"accept","content":{"a":true,"m":7,"z":"Ada"}}`,
+		},
+		"an optional field is left out": {
+			form(`"s":{"type":"string"}`, ``), []string{"press 1"}, "Tell me. [Skip]", `{"action":"accept","content":{}}`,
+		},
+		"an optional field with a default": {
+			form(`"ok":{"type":"boolean","default":true}`, ``), []string{"press 3"}, "Tell me.\n\nDefault: Yes [Yes] [No] [Skip]", `{"action":"accept","content":{"ok":true}}`,
+		},
+		"several values, by buttons": {
+			form(`"l":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"},{"const":"c","title":"C"}]}}`, `"l"`),
+			[]string{"press 3", "press 1", "press 2"},
+			"Tell me. [A] [B] [C] [Done]\n---\n**l**\n\nChosen: C [A] [B] [Done]\n---\n**l**\n\nChosen: C, A [B] [Done]", `{"action":"accept","content":{"l":["c","a"]}}`,
+		},
+		"several values, in one text": {
+			form(`"l":{"type":"array","items":{"type":"string","enum":["a","b","c"]},"minItems":2}`, `"l"`),
+			[]string{"1, C"},
+			"Tell me. [a] [b] [c]", `{"action":"accept","content":{"l":["a","c"]}}`,
+		},
+		"no fields":             {form(``, ``), []string{"press 1"}, "Tell me. [Yes] [No]", `{"action":"accept","content":{}}`},
+		"no fields and a no":    {form(``, ``), []string{"press 2"}, "Tell me. [Yes] [No]", `{"action":"decline"}`},
+		"an unknown type":       {form(`"x":{"type":"_map"},"ok":{"type":"boolean"}`, `"ok"`), []string{"press 1"}, "Tell me. [Yes] [No]", `{"action":"accept","content":{"ok":true}}`},
+		"a field without chat":  {form(`"x":{"type":"_map"}`, `"x"`), nil, "", `{"action":"cancel"}`},
+		"many values of a list": {form(`"e":{"type":"string","enum":[`+strings.TrimSuffix(strings.Repeat(`"v",`, 20), ",")+`,"w"]}`, `"e"`), []string{"21"}, "Tell me.\n\n" + numbered(), `{"action":"accept","content":{"e":"w"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, "").person("a")
+			asked := answering(t, p, c.answers...)
+			got := p.send(c.form).text(terminal.Message)
+			if !strings.HasSuffix(strings.TrimSpace(got), "`"+c.want+"`") {
+				t.Errorf("the agent got %s\nnot           %s", got, c.want)
+			}
+			if got := render(*asked); got != c.asked {
+				t.Errorf("asked %q\nnot   %q", got, c.asked)
+			}
+			for _, q := range *asked {
+				if q.Approval || q.Timeout == 0 {
+					t.Errorf("asked %+v", q)
+				}
+			}
+		})
+	}
+}
+
+func numbered() string {
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%d. v (%d)", i+1, i+1), " (1)"))
+	}
+	return strings.Join(append(lines, "21. w"), "\n")
+}
+
+const link = `call elicitation/create {"sessionId":"SESSION","mode":"url","message":"Sign in.","elicitationId":"e1","url":"https://example.com/a_b?c=d_e"}`
+
+func TestFormsAndLinksAreAnnounced(t *testing.T) {
+	got := newFixture(t, "").person("a").send("announced").text(terminal.Message)
+	if !strings.Contains(got, `"elicitation":{"form":{},"url":{}}`) {
+		t.Errorf("announced %s", got)
+	}
+}
+
+func TestALinkIsAcceptedOrCancelled(t *testing.T) {
+	for answer, want := range map[string]string{"press 1": `{"action":"accept"}`, "press 2": `{"action":"cancel"}`, "something else": `{"action":"cancel"}`} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, "").person("a")
+			asked := answering(t, p, answer)
+			p.send(link).expect(terminal.Done, "`"+want+"`")
+			if got := render(*asked); got != "Sign in.\n\n<https://example.com/a_b?c=d_e> [Done] [Cancel]" || (*asked)[0].OtherText != terminal.OtherTextDismisses {
+				t.Errorf("asked %q", got)
+			}
+		})
+	}
+}
+
+func TestALinkMustBeAWebAddress(t *testing.T) {
+	p := newFixture(t, "").person("a")
+	answering(t, p)
+	for _, bad := range []string{"javascript:alert(1)", "file:///etc/passwd", "example.com"} {
+		got := p.send(strings.ReplaceAll(link, "https://example.com/a_b?c=d_e", bad)).text(terminal.Message)
+		if !strings.Contains(got, "is no web address") {
+			t.Errorf("%s: the agent got %s", bad, got)
+		}
+	}
+}
+
+func TestACompletedLinkNeedsNoAnswer(t *testing.T) {
+	p := newFixture(t, "").person("a")
+	var cause error
+	shown := filepath.Join(t.TempDir(), "shown")
+	p.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
+		if err := os.WriteFile(shown, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		<-ctx.Done()
+		cause = context.Cause(ctx)
+		return terminal.Answer{}, cause
+	}
+	p.send("complete e1 "+shown+"\n"+link).expect(terminal.Done, "`"+`{"action":"accept"}`+"`")
+	if !errors.Is(cause, terminal.ErrDoneElsewhere) {
+		t.Errorf("the question ended because of %v", cause)
+	}
+}
+
+func TestAnElicitationThatNobodyAnswersIsCancelled(t *testing.T) {
+	nobody := newFixture(t, "").person("a")
+	nobody.send(form(`"s":{"type":"string"}`, `"s"`)).expect(terminal.Done, "There is nobody here to ask, so the agent gets no answer.\n`"+`{"action":"cancel"}`+"`")
+	late := newFixture(t, "", func(c *config.Terminal) { settings(c).AskTimeout = 1 }).person("a")
+	late.ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+		ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+		defer cancel()
+		<-ctx.Done()
+		return terminal.Answer{}, ctx.Err()
+	}
+	late.send(link).expect(terminal.Done, "Nobody answered within 1 s, so the agent gets no answer.\n`"+`{"action":"cancel"}`+"`")
+	// The end of the turn cancels it, too.
+	stopped := newFixture(t, "").person("a")
+	ctx, stop := context.WithCancel(t.Context())
+	stopped.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
+		stop()
+		<-ctx.Done()
+		return terminal.Answer{}, ctx.Err()
+	}
+	if h := stopped.sendUntil(ctx, link); h.out.Status != terminal.Stopped || !strings.Contains(h.text(terminal.Log), "elicitation: cancel") {
+		t.Errorf("status %s, log %s", h.out.Status, h.text(terminal.Log))
+	}
+}
+
+func TestAGermanPersonIsAskedInGerman(t *testing.T) {
+	p := newFixture(t, "").person("a")
+	p.words = words.New(words.Settings{}).For("de")
+	asked := answering(t, p, "press 1", "drei", "3")
+	p.send(form(`"ok":{"type":"boolean","title":"Sure?"},"n":{"type":"integer"}`, `"ok","n"`))
+	const want = "Tell me.\n\n**Sure?** (1 von 2) [Ja] [Nein]\n---\n**n** (2 von 2)\n---\n⚠ Bitte schreibe eine ganze Zahl.\n\n**n** (2 von 2)"
+	if got := render(*asked); got != want {
+		t.Errorf("asked %q\nnot   %q", got, want)
+	}
+}

@@ -1,0 +1,249 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
+
+// fieldQuestion asks for one field of a form.
+type fieldQuestion struct {
+	elicitor
+	formField
+	head   string // the agent's message; "": it was shown before
+	number string // which of several fields this is; "": there is only one
+}
+
+// askField asks until the answer fits the field. The value is nil if the field is left out.
+func (q fieldQuestion) askField(ctx context.Context) (any, error) {
+	if q.Type == "array" {
+		return q.askSeveral(ctx)
+	}
+	choices := q.choices()
+	skip, skips := q.skipOption(choices)
+	mistake := ""
+	for {
+		question := q.question(mistake, choices)
+		if skips {
+			question.Options = append(question.Options, skip.name)
+		}
+		said, err := q.ask(ctx, question)
+		if err != nil {
+			return nil, err
+		}
+		if skips && strings.EqualFold(said, skip.name) {
+			return q.defaultValue(), nil
+		}
+		value, wrong := q.parse(said, choices)
+		if wrong == "" {
+			return value, nil
+		}
+		mistake = wrong
+	}
+}
+
+// fieldChoice is an answer that a button gives.
+type fieldChoice struct {
+	name  string
+	value any
+}
+
+// choices returns the answers of an enum or a boolean; none: the person writes the value.
+func (q fieldQuestion) choices() []fieldChoice {
+	if q.Type == "boolean" {
+		return []fieldChoice{{q.text(words.ButtonYes), true}, {q.text(words.ButtonNo), false}}
+	}
+	options := q.options()
+	all := make([]fieldChoice, 0, len(options))
+	for i, name := range optionLabels(options, noCurrent) {
+		all = append(all, fieldChoice{name, options[i].value})
+	}
+	return all
+}
+
+// noCurrent is the value of no option.
+const noCurrent = "\x00"
+
+// skipOption returns the button that leaves out an optional field, or gives a written one its
+// default.
+func (q fieldQuestion) skipOption(choices []fieldChoice) (fieldChoice, bool) {
+	byDefault := q.defaultText()
+	switch {
+	case len(choices) == 0 && byDefault != "":
+		return fieldChoice{name: byDefault}, true
+	case !q.required:
+		return fieldChoice{name: unusedName(q.text(words.ButtonSkip), choices)}, true
+	}
+	return fieldChoice{}, false
+}
+
+// unusedName returns a name that none of the choices has.
+func unusedName(name string, choices []fieldChoice) string {
+	used := func(c fieldChoice) bool { return strings.EqualFold(c.name, name) }
+	for slices.ContainsFunc(choices, used) {
+		name += "…"
+	}
+	return name
+}
+
+// question returns the question for the field. mistake says why it is asked again.
+func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.Question {
+	title := escapeTitle(terminal.OneLine(q.Title.v, titleLength))
+	if title == "" && q.Description.v == "" && (q.head == "" || q.number != "") {
+		title = escapeTitle(terminal.OneLine(q.name, titleLength))
+	}
+	if title != "" {
+		title = "**" + title + "**"
+	}
+	if q.number != "" {
+		title = strings.TrimSpace(title + " (" + q.number + ")")
+	}
+	parts := []string{q.head, title, terminal.Shorten(strings.TrimSpace(terminal.Clean(q.Description.v)), maxElicitMessage)}
+	if mistake != "" {
+		parts = slices.Insert(parts, 0, "⚠ "+mistake)
+	}
+	if len(choices) > 0 && q.defaultText() != "" {
+		parts = append(parts, q.text(words.FieldDefault, q.defaultText()))
+	}
+	question := terminal.Question{OtherText: terminal.OtherTextAnswers}
+	if len(choices) > maxChoices { // too many buttons
+		var list []string
+		for i, c := range choices {
+			list = append(list, fmt.Sprintf("%d. %s", i+1, c.name))
+		}
+		parts = append(parts, strings.Join(list, "\n"))
+	} else {
+		for _, c := range choices {
+			question.Options = append(question.Options, c.name)
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	question.Text = strings.Join(parts, "\n\n")
+	return question
+}
+
+// parse returns the value of an answer, or what is wrong with it.
+func (q fieldQuestion) parse(said string, choices []fieldChoice) (value any, mistake string) {
+	if len(choices) == 0 {
+		return q.parseWritten(said)
+	}
+	if c := findChoice(choices, said); c != nil {
+		return c.value, ""
+	}
+	return nil, q.text(words.FieldNotOption)
+}
+
+// findChoice returns the choice that a person has named, by its name, its value or its number; nil
+// if there is none.
+func findChoice(choices []fieldChoice, said string) *fieldChoice {
+	said = strings.TrimSpace(said)
+	for i, c := range choices {
+		if strings.EqualFold(c.name, said) || strings.EqualFold(fmt.Sprint(c.value), said) {
+			return &choices[i]
+		}
+	}
+	var n int
+	if _, err := fmt.Sscanf(said+"\n", "%d\n", &n); err == nil && n >= 1 && n <= len(choices) {
+		return &choices[n-1]
+	}
+	return nil
+}
+
+// askSeveral asks for some of several values: each press adds one, and a text can name several.
+func (q fieldQuestion) askSeveral(ctx context.Context) (any, error) {
+	left, chosen, names, mistake := q.choices(), []string{}, []string(nil), ""
+	most := len(left)
+	if q.MaxItems != nil {
+		most = min(most, *q.MaxItems)
+	}
+	for len(chosen) < most {
+		question := q.question(mistake, left)
+		mistake = ""
+		if len(names) > 0 {
+			question.Text += "\n\n" + q.text(words.FieldChosen, strings.Join(names, ", "))
+		}
+		end := ""
+		switch {
+		case len(chosen) == 0 && !q.required:
+			end = unusedName(q.text(words.ButtonSkip), left)
+		case len(chosen) >= q.MinItems:
+			end = unusedName(q.text(words.ButtonDone), left)
+		}
+		if end != "" {
+			question.Options = append(question.Options, end)
+		}
+		said, err := q.ask(ctx, question)
+		switch {
+		case err != nil:
+			return nil, err
+		case end != "" && strings.EqualFold(said, end) && len(chosen) == 0 && !q.required:
+			return q.defaultValue(), nil
+		case end != "" && strings.EqualFold(said, end):
+			return chosen, nil
+		}
+		picked, whole := q.parseSeveral(said, left)
+		if len(picked) == 0 || len(chosen)+len(picked) > most {
+			mistake = q.text(words.FieldNotOption)
+			continue
+		}
+		for _, c := range picked {
+			chosen, names = append(chosen, fmt.Sprint(c.value)), append(names, c.name)
+			left = slices.DeleteFunc(left, func(o fieldChoice) bool { return o.name == c.name })
+		}
+		if whole && len(chosen) >= q.MinItems {
+			break
+		}
+		q.head = ""
+	}
+	return chosen, nil
+}
+
+// parseSeveral returns the choices that a text names. whole says that they are all that the person
+// wants, because the text names more than one.
+func (q fieldQuestion) parseSeveral(said string, choices []fieldChoice) (picked []fieldChoice, whole bool) {
+	if c := findChoice(choices, said); c != nil { // its name may have a comma
+		return []fieldChoice{*c}, false
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(said, "\n", ","), ",") {
+		c := findChoice(choices, part)
+		if c == nil {
+			return nil, false
+		}
+		if !slices.ContainsFunc(picked, func(o fieldChoice) bool { return o.name == c.name }) {
+			picked = append(picked, *c)
+		}
+	}
+	return picked, len(picked) > 1
+}
+
+// defaultValue returns the default of the field, or nil.
+func (f *formField) defaultValue() any {
+	if len(f.Default) == 0 || string(f.Default) == "null" {
+		return nil
+	}
+	return f.Default
+}
+
+// defaultText returns the default of the field as people see it; "": there is none.
+func (q fieldQuestion) defaultText() string {
+	if q.defaultValue() == nil {
+		return ""
+	}
+	var several []string
+	if json.Unmarshal(q.Default, &several) != nil {
+		several = []string{plainText(q.Default)}
+	}
+	for i, value := range several {
+		for _, c := range q.choices() {
+			if fmt.Sprint(c.value) == value {
+				several[i] = c.name
+			}
+		}
+	}
+	return terminal.OneLine(strings.Join(several, ", "), titleLength)
+}

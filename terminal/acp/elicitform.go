@@ -1,0 +1,161 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
+
+// formSchema is the JSON schema of a form. Its fields have the order of the schema.
+type formSchema struct {
+	Title, Description string
+	Fields             []formField
+}
+
+// formField is a field of a form.
+type formField struct {
+	name     string
+	required bool
+	fieldSchema
+}
+
+// fieldSchema is the JSON schema of a field.
+type fieldSchema struct {
+	Type        string           `json:"type"`
+	Title       optional[string] `json:"title"`
+	Description optional[string] `json:"description"`
+	Default     json.RawMessage  `json:"default"`
+	Enum        []string         `json:"enum"`
+	OneOf       []enumOption     `json:"oneOf"`
+
+	MinLength *int             `json:"minLength"`
+	MaxLength *int             `json:"maxLength"`
+	Pattern   optional[string] `json:"pattern"`
+	Format    optional[string] `json:"format"`
+
+	Minimum *json.Number `json:"minimum"`
+	Maximum *json.Number `json:"maximum"`
+
+	MinItems int  `json:"minItems"`
+	MaxItems *int `json:"maxItems"`
+	Items    struct {
+		Enum  []string     `json:"enum"`
+		AnyOf []enumOption `json:"anyOf"`
+	} `json:"items"`
+}
+
+// enumOption is a value of a field with the title that people see.
+type enumOption struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// UnmarshalJSON reads the schema of a form with its fields in their order.
+func (f *formSchema) UnmarshalJSON(raw []byte) error {
+	var form struct {
+		Title       optional[string] `json:"title"`
+		Description optional[string] `json:"description"`
+		Required    []string         `json:"required"`
+		Properties  json.RawMessage  `json:"properties"`
+	}
+	if err := json.Unmarshal(raw, &form); err != nil {
+		return err
+	}
+	f.Title, f.Description = form.Title.v, form.Description.v
+	if len(form.Properties) == 0 || string(form.Properties) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(form.Properties))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return fmt.Errorf("properties must be an object: %w", err)
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		field := formField{name: fmt.Sprint(name)}
+		if err := d.Decode(&field.fieldSchema); err != nil {
+			return fmt.Errorf("property %s: %w", field.name, err)
+		}
+		field.required = slices.Contains(form.Required, field.name)
+		f.Fields = append(f.Fields, field)
+	}
+	return nil
+}
+
+// options returns the values to choose from; none: the field is not an enum.
+func (f *fieldSchema) options() []option {
+	all := slices.Concat(f.OneOf, f.Items.AnyOf)
+	for _, value := range slices.Concat(f.Enum, f.Items.Enum) {
+		all = append(all, enumOption{Const: value})
+	}
+	options := make([]option, 0, len(all))
+	for _, o := range all {
+		options = append(options, newOption(terminal.OneLine(o.Title, titleLength), o.Const))
+	}
+	return options
+}
+
+// askForm asks for the fields of a form, one after the other.
+func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitationAnswer, error) {
+	var fields []formField
+	for _, f := range request.Form.Fields {
+		switch {
+		case f.isAskable():
+			fields = append(fields, f)
+		case f.required:
+			return elicitationAnswer{}, errNotAskable
+		}
+	}
+	head := terminal.Shorten(strings.TrimSpace(terminal.Clean(request.Message)), maxElicitMessage)
+	if len(fields) == 0 {
+		return e.confirm(ctx, head)
+	}
+	content := map[string]any{}
+	for i, f := range fields {
+		q := fieldQuestion{elicitor: e, formField: f, head: head}
+		if len(fields) > 1 {
+			q.number = e.text(words.FieldNumber, i+1, len(fields))
+		}
+		value, err := q.askField(ctx)
+		if err != nil {
+			return elicitationAnswer{}, err
+		}
+		if value != nil {
+			content[f.name] = value
+		}
+		head = "" // the first question has shown it
+	}
+	return elicitationAnswer{Action: elicitAccept, Content: &content}, nil
+}
+
+// confirm asks about a form without fields.
+func (e elicitor) confirm(ctx context.Context, message string) (elicitationAnswer, error) {
+	yes, no := e.text(words.ButtonYes), e.text(words.ButtonNo)
+	answer, err := e.ask(ctx, terminal.Question{Text: message, Options: []string{yes, no}, OtherText: terminal.OtherTextDismisses})
+	switch {
+	case err != nil:
+		return elicitationAnswer{}, err
+	case answer == yes:
+		return elicitationAnswer{Action: elicitAccept, Content: &map[string]any{}}, nil
+	}
+	return elicitationAnswer{Action: elicitDecline}, nil
+}
+
+// isAskable reports whether the type of the field is known.
+func (f *formField) isAskable() bool {
+	switch f.Type {
+	case "string", "number", "integer", "boolean":
+		return true
+	case "array":
+		return len(f.options()) > 0
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package acp
+
+import (
+	"encoding/json"
+	"math"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nanobot/internal/words"
+)
+
+// parseWritten returns the value of a text or number that a person wrote, or what is wrong with it.
+func (q fieldQuestion) parseWritten(said string) (value any, mistake string) {
+	switch q.Type {
+	case "integer":
+		n, err := strconv.ParseInt(said, 10, 64)
+		if err != nil {
+			return nil, q.text(words.FieldNotInteger)
+		}
+		return n, q.checkRange(float64(n))
+	case "number":
+		// Some languages write a decimal comma.
+		n, err := strconv.ParseFloat(strings.Replace(said, ",", ".", 1), 64)
+		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+			return nil, q.text(words.FieldNotNumber)
+		}
+		return n, q.checkRange(n)
+	}
+	return said, q.checkText(said)
+}
+
+// checkRange returns what is wrong with a number.
+func (q fieldQuestion) checkRange(n float64) string {
+	if low, ok := limitOf(q.Minimum); ok && n < low {
+		return q.text(words.FieldTooSmall, q.Minimum.String())
+	}
+	if high, ok := limitOf(q.Maximum); ok && n > high {
+		return q.text(words.FieldTooLarge, q.Maximum.String())
+	}
+	return ""
+}
+
+// limitOf returns a limit of a number, if there is one.
+func limitOf(n *json.Number) (float64, bool) {
+	if n == nil {
+		return 0, false
+	}
+	limit, err := n.Float64()
+	return limit, err == nil
+}
+
+// checkText returns what is wrong with a text.
+func (q fieldQuestion) checkText(said string) string {
+	length := utf8.RuneCountInString(said)
+	switch {
+	case q.MinLength != nil && length < *q.MinLength:
+		return q.text(words.FieldTooShort, *q.MinLength)
+	case q.MaxLength != nil && length > *q.MaxLength:
+		return q.text(words.FieldTooLong, *q.MaxLength)
+	case !hasPattern(said, q.Pattern.v):
+		return q.text(words.FieldNotPattern)
+	}
+	if check, known := textFormats[q.Format.v]; known && !check.valid(said) {
+		return q.text(check.mistake)
+	}
+	return ""
+}
+
+// hasPattern reports whether a text matches a regular expression. Expressions that exist only in
+// ECMAScript are left to the agent.
+func hasPattern(said, pattern string) bool {
+	expression, err := regexp.Compile(pattern)
+	return err != nil || expression.MatchString(said)
+}
+
+// textFormats are the formats of texts that are checked, and the mistakes.
+var textFormats = map[string]struct {
+	valid   func(string) bool
+	mistake words.Key
+}{
+	"email":     {func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address == s }, words.FieldNotEmail},
+	"uri":       {func(s string) bool { u, err := url.Parse(s); return err == nil && u.IsAbs() }, words.FieldNotLink},
+	"date":      {func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }, words.FieldNotDate},
+	"date-time": {func(s string) bool { _, err := time.Parse(time.RFC3339, s); return err == nil }, words.FieldNotTime},
+}
