@@ -39,6 +39,10 @@ const (
 	SignInCommand   Key = "signInCommand"
 	SignInVariables Key = "signInVariables"
 
+	// Programs that do not speak the protocol.
+	NotAnAgent  Key = "notAnAgent"
+	AgentEchoes Key = "agentEchoes"
+
 	// Sessions of the agent.
 	SessionsUnlisted  Key = "sessionsUnlisted"
 	NoSessions        Key = "noSessions"
@@ -104,6 +108,11 @@ var acpTexts = map[Key]translations{
 		"Set the {count|variable|variables} {names} in terminal.env.",
 		"Setze die {count|Variable|Variablen} {names} in terminal.env.",
 	},
+	NotAnAgent: {
+		"{problem} It does not speak the Agent Client Protocol; it printed:\n{output}",
+		"{problem} Er spricht das Agent Client Protocol nicht, sondern gab aus:\n{output}",
+	},
+	AgentEchoes: {"The agent repeats its input.", "Der Agent wiederholt seine Eingabe."},
 	SessionsUnlisted: {
 		"This agent does not list its conversations.",
 		"Dieser Agent listet seine Gespräche nicht auf.",

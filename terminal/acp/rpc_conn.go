@@ -46,6 +46,8 @@ type conn struct {
 	pending      map[int64]*call
 	requests     map[string]*request // by ID as the agent wrote it
 	requestCount int
+	responded    bool   // the agent has responded to a call
+	printed      string // lines before that which are not messages
 }
 
 // call is a request to the agent. Its result is set when done is closed.
@@ -121,9 +123,10 @@ func (c *conn) handleLine(ctx context.Context, line []byte) {
 	p, ok := parseMessage(line)
 	switch {
 	case !ok:
-		if text := strings.TrimSpace(string(line[:min(len(line), maxNoise)])); text != "" {
-			c.log("debug", "not a message of the protocol: "+strings.ToValidUTF8(text, "�"))
-		}
+		c.recordNoise(line)
+	case p.Method == "initialize": // only clients call it
+		c.recordNoise(line)
+		c.failCalls(errEcho)
 	case p.Method == "":
 		c.handleResponse(p)
 	case p.Method == "$/cancel_request":
@@ -143,6 +146,7 @@ func (c *conn) handleResponse(p rpcMessage) {
 	id, err := strconv.ParseInt(strings.Trim(string(p.ID), `"`), 10, 64)
 	c.mu.Lock()
 	k := c.pending[id]
+	c.responded = c.responded || k != nil
 	delete(c.pending, id)
 	c.mu.Unlock()
 	if err != nil || k == nil {

@@ -183,3 +183,27 @@ receive; echo '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'; rec
 		t.Error("the agent was started again")
 	}
 }
+
+func TestAProgramThatIsNoAgentShowsWhatItPrinted(t *testing.T) {
+	for name, c := range map[string]struct {
+		command string
+		want    []string
+	}{
+		"exits":      {"echo 'Usage: agent [--acp]'; echo; echo '{\"level\":\"info\"}'; exit 2", []string{"The agent ended before it was ready. It does not speak the Agent Client Protocol; it printed:\n```\nUsage: agent [--acp]\n{\"level\":\"info\"}\n```", "Exit code: 2"}},
+		"echoes":     {"cat", []string{"The agent repeats its input.", `"method":"initialize"`}},
+		"stays":      {"echo '> '; sleep 300", []string{"The agent did not get ready within 0.5 s. It does not speak the Agent Client Protocol; it printed:\n```\n>\n```"}},
+		"is missing": {"/no/such/agent", []string{"The agent ended before it was ready.\n", "Exit code: 127"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t, "", func(c2 *config.Terminal) { c2.Command = c.command })
+			d.protocol.StartTimeout = 500 * time.Millisecond
+			d.person("a").send("hello").expectError(terminal.Failed, c.want...)
+		})
+	}
+	d := newFixture(t, "", func(c *config.Terminal) { c.Command, c.RevealErrors = "echo secret; exit 2", config.Reveal{} })
+	if text := d.person("a").send("hello").text(terminal.Error); strings.Contains(text, "secret") {
+		t.Errorf("said %q", text)
+	}
+	// A line before the first response is no mistake.
+	newFixture(t, "-noisy").person("a").send("exit 3").expectError(terminal.Failed, "Error: The agent ended. Your next message starts")
+}

@@ -23,10 +23,12 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 	case ctx.Err() != nil:
 		return x.endStopped(ctx, e)
 	case errors.Is(err, errNotReady):
-		e.AddError(terminal.Frame{Text: x.t.Words.Text(words.AgentNotReady, x.StartTimeout.Seconds())})
+		e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(words.AgentNotReady, x.StartTimeout.Seconds()))})
 		return x.emitFinal(e, x.stopUnready())
 	case errors.Is(err, errGone):
 		return x.endExited(e)
+	case errors.Is(err, errEcho):
+		e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(words.AgentEchoes))})
 	case errors.As(err, &wants):
 		x.a.unusable = true // a new process may be needed to notice the sign-in
 		e.AddError(terminal.Frame{Code: "AUTH", Text: x.signInText(wants)})
@@ -129,7 +131,7 @@ func (x *turn) endExited(e *terminal.FinalResponse) (terminal.Outcome, error) {
 	default:
 		text = words.AgentEndedForgets
 	}
-	e.AddError(terminal.Frame{Text: x.t.Words.Text(text)})
+	e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(text))})
 	return x.emitFinal(e, end)
 }
 
