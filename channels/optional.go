@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"nanobot/internal/words"
 )
@@ -180,6 +181,18 @@ func (c Command) HelpFor(language string) string {
 		return help
 	}
 	return c.Help
+}
+
+// MenuName returns the name of a command in menus that allow only lower-case letters, digits and
+// underscores, such as security_review for security-review. The gateway restores the name when a
+// person uses the command.
+func MenuName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(name))
 }
 
 // WordsUser is a channel that adds words of its own to messages.

@@ -26,20 +26,21 @@ const (
 
 var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// telegramMenu converts commands to a menu. Commands that Telegram does not accept can still be
-// typed.
+// telegramMenu converts commands to a menu, under names that Telegram accepts. Commands without such
+// a name can still be typed.
 func telegramMenu(commands []channels.Command, language string) []models.BotCommand {
 	var menu []models.BotCommand
 	for _, c := range commands {
-		again := func(m models.BotCommand) bool { return m.Command == c.Name }
-		if !commandForm.MatchString(c.Name) || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
+		name := channels.MenuName(c.Name)
+		again := func(m models.BotCommand) bool { return m.Command == name }
+		if !commandForm.MatchString(name) || strings.Trim(name, "_") == "" || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
 			continue
 		}
 		help := strings.Join(strings.Fields(c.HelpFor(language)), " ")
 		if parts := markdown.Plain(help).Split(maxHelp, entities.Cost); len(parts) > 0 {
 			help = parts[0].Text
 		}
-		menu = append(menu, models.BotCommand{Command: c.Name, Description: cmp.Or(help, c.Name)})
+		menu = append(menu, models.BotCommand{Command: name, Description: cmp.Or(help, c.Name)})
 	}
 	return menu
 }

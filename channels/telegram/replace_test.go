@@ -78,7 +78,9 @@ func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	many := []channels.Command{
 		{Name: "plan", Help: "make a plan\nof more than one line"},
-		{Name: "web-search", Help: "not a name for Telegram"},
+		{Name: "web-search", Help: "has a dash"},
+		{Name: "--", Help: "not a name for Telegram"},
+		{Name: "web_search", Help: "the same name"},
 		{Name: "Loud"},
 		{Name: "stop", Help: "ours goes first"},
 		{Name: "quiet"},
@@ -98,7 +100,7 @@ func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
 	if calls[0].Params["scope"] != `{"type":"chat","chat_id":42}` || len(menu) != 100 {
 		t.Errorf("%d commands for %s", len(menu), calls[0].Params["scope"])
 	}
-	want := []telegramtest.Command{{Command: "stop", Description: "stop it"}, {Command: "plan", Description: "make a plan of more than one line"}, {Command: "quiet", Description: "quiet"}}
+	want := []telegramtest.Command{{Command: "stop", Description: "stop it"}, {Command: "plan", Description: "make a plan of more than one line"}, {Command: "web_search", Description: "has a dash"}, {Command: "loud", Description: "Loud"}, {Command: "quiet", Description: "quiet"}}
 	for i, w := range want {
 		if menu[i] != w {
 			t.Errorf("command %d is %+v", i, menu[i])

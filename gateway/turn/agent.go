@@ -64,6 +64,9 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	if req.ConversationID, err = t.stage.o.Store.Recall(queries, t.inbound.In.Chat, store.ConversationMemory); err != nil {
 		return out, fmt.Errorf("read the conversation's name: %w", err)
 	}
+	if req.Text, err = t.restoreCommand(queries, req.Text); err != nil {
+		return out, err
+	}
 	if t.settings.PassHistory > 0 {
 		if req.History, err = t.history(queries); err != nil {
 			return out, err

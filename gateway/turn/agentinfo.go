@@ -93,6 +93,9 @@ func (a *infoRecorder) save(sending context.Context, now, before terminal.AgentI
 	if reflect.DeepEqual(now.Commands, before.Commands) {
 		return
 	}
+	if err := a.t.saveRenamed(ctx, now.Commands, before.Commands); err != nil {
+		a.t.log.Warn("agent's commands not stored", zap.Error(err))
+	}
 	if err := a.t.stage.showCommandMenu(ctx, a.t.inbound.In.Chat, a.t.agent, now); err != nil {
 		a.t.log.Debug("command menu not updated", zap.Error(err))
 	}
