@@ -42,7 +42,7 @@ func (a Agent) writeFile(t testing.TB, name, content string) {
 func ClaudeCode(t testing.TB, url string) Agent {
 	t.Helper()
 	return newAgent(t, install(t, "@agentclientprotocol/claude-agent-acp@0.99.1", "claude-agent-acp"), map[string]string{
-		"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1",
+		"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1", "ENABLE_TOOL_SEARCH": "false",
 		"DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 	})
 }
