@@ -11,6 +11,7 @@ const (
 	FieldNumber     Key = "fieldNumber"
 	FieldDefault    Key = "fieldDefault"
 	FieldChosen     Key = "fieldChosen"
+	FieldOwnAnswer  Key = "fieldOwnAnswer"
 	FieldNotOption  Key = "fieldNotOption"
 	FieldNotNumber  Key = "fieldNotNumber"
 	FieldNotInteger Key = "fieldNotInteger"
@@ -46,6 +47,7 @@ var acpQuestionTexts = map[Key]translations{
 	FieldNumber:     {"{number} of {count}", "{number} von {count}"},
 	FieldDefault:    {"Default: {value}", "Vorgabe: {value}"},
 	FieldChosen:     {"Chosen: {names}", "Gewählt: {names}"},
+	FieldOwnAnswer:  {"Or write your own answer.", "Oder schreibe eine eigene Antwort."},
 	FieldNotOption:  {"Please choose one of the options.", "Bitte wähle eine der Möglichkeiten."},
 	FieldNotNumber:  {"Please write a number.", "Bitte schreibe eine Zahl."},
 	FieldNotInteger: {"Please write a whole number.", "Bitte schreibe eine ganze Zahl."},

@@ -123,6 +123,26 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 			[]string{"1, C"},
 			"Tell me. [a] [b] [c]", `{"action":"accept","content":{"l":["a","c"]}}`,
 		},
+		"a field for notes is no question": {
+			form(color+`,"color_custom":{"type":"string","title":"Other"},"n":{"type":"integer"}`, `"n"`),
+			[]string{"press 1", "3"},
+			"Tell me.\n\n**Color** (1 of 2)\n\nOr write your own answer. [Red] [Blue] [Skip]\n---\n**n** (2 of 2)", `{"action":"accept","content":{"color":"r","n":3}}`,
+		},
+		"an answer of one's own": {
+			form(color+`,"color_custom":{"type":"string","title":"Other"}`, ``),
+			[]string{"a warm green"},
+			"Tell me.\n\n**Color**\n\nOr write your own answer. [Red] [Blue] [Skip]", `{"action":"accept","content":{"color_custom":"a warm green"}}`,
+		},
+		"an answer of one's own to a list": {
+			form(`"l":{"type":"array","items":{"type":"string","enum":["a","b"]}},"l_custom":{"type":"string"}`, `"l"`),
+			[]string{"neither"},
+			"Tell me.\n\nOr write your own answer. [a] [b] [Done]", `{"action":"accept","content":{"l_custom":"neither"}}`,
+		},
+		"a required field is no note": {
+			form(color+`,"color_custom":{"type":"string","title":"Other"}`, `"color","color_custom"`),
+			[]string{"press 1", "why"},
+			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue]\n---\n**Other** (2 of 2)", `{"action":"accept","content":{"color":"r","color_custom":"why"}}`,
+		},
 		"no fields":             {form(``, ``), []string{"press 1"}, "Tell me. [Yes] [No]", `{"action":"accept","content":{}}`},
 		"no fields and a no":    {form(``, ``), []string{"press 2"}, "Tell me. [Yes] [No]", `{"action":"decline"}`},
 		"an unknown type":       {form(`"x":{"type":"_map"},"ok":{"type":"boolean"}`, `"ok"`), []string{"press 1"}, "Tell me. [Yes] [No]", `{"action":"accept","content":{"ok":true}}`},

@@ -47,6 +47,10 @@ func (q fieldQuestion) askField(ctx context.Context) (any, error) {
 	}
 }
 
+// ownAnswer is the value of a field whose answer is none of the options: it belongs into the field
+// for notes.
+type ownAnswer string
+
 // fieldChoice is an answer that a button gives.
 type fieldChoice struct {
 	name  string
@@ -110,6 +114,9 @@ func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.
 	if len(choices) > 0 && q.defaultText() != "" {
 		parts = append(parts, q.text(words.FieldDefault, q.defaultText()))
 	}
+	if q.note != "" {
+		parts = append(parts, q.text(words.FieldOwnAnswer))
+	}
 	question := terminal.Question{OtherText: terminal.OtherTextAnswers}
 	if len(choices) > maxChoices { // too many buttons
 		var list []string
@@ -134,6 +141,9 @@ func (q fieldQuestion) parse(said string, choices []fieldChoice) (value any, mis
 	}
 	if c := findChoice(choices, said); c != nil {
 		return c.value, ""
+	}
+	if q.note != "" {
+		return ownAnswer(said), ""
 	}
 	return nil, q.text(words.FieldNotOption)
 }
@@ -187,6 +197,9 @@ func (q fieldQuestion) askSeveral(ctx context.Context) (any, error) {
 			return chosen, nil
 		}
 		picked, whole := q.parseSeveral(said, left)
+		if len(picked)+len(chosen) == 0 && q.note != "" {
+			return ownAnswer(said), nil
+		}
 		if len(picked) == 0 || len(chosen)+len(picked) > most {
 			mistake = q.text(words.FieldNotOption)
 			continue

@@ -22,6 +22,8 @@ type formSchema struct {
 type formField struct {
 	name     string
 	required bool
+	// note is the name of the field for an answer that is none of the options; "": there is none.
+	note string
 	fieldSchema
 }
 
@@ -108,6 +110,8 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 	var fields []formField
 	for _, f := range request.Form.Fields {
 		switch {
+		case len(fields) > 0 && fields[len(fields)-1].isNote(f):
+			fields[len(fields)-1].note = f.name
 		case f.isAskable():
 			fields = append(fields, f)
 		case f.required:
@@ -128,12 +132,24 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 		if err != nil {
 			return elicitationAnswer{}, err
 		}
-		if value != nil {
+		switch value := value.(type) {
+		case nil:
+		case ownAnswer:
+			content[f.note] = string(value)
+		default:
 			content[f.name] = value
 		}
 		head = "" // the first question has shown it
 	}
 	return elicitationAnswer{Action: elicitAccept, Content: &content}, nil
+}
+
+// isNote reports whether another field is only for an answer to this one that is none of the
+// options. Claude Code and Codex have such a field behind each choice, and it is not worth a question
+// of its own.
+func (f *formField) isNote(other formField) bool {
+	return len(f.options()) > 0 && f.note == "" && other.Type == "string" && !other.required && len(other.options()) == 0 &&
+		strings.HasPrefix(other.name, f.name+"_")
 }
 
 // confirm asks about a form without fields.

@@ -32,7 +32,7 @@ type realAgent struct {
 // must be able to do.
 var realAgents = []realAgent{
 	{name: "Claude Code", install: agentstest.ClaudeCode, mode: "plan"},
-	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/plan"},
+	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/config collaboration_mode plan"},
 	{name: "OpenCode", install: agentstest.OpenCode, mode: "plan", lacks: map[string]string{
 		"question": "its tool for questions is off in ACP",
 	}},
