@@ -33,6 +33,7 @@ type site struct {
 	access         *httpd.Access  // nil if nobody can sign in
 	guard          httpd.Guard
 	attempts       *httpd.Attempts
+	words          *words.Catalogue
 	metricsServer  *httpd.Server // serves metrics without a token; nil without http.metricsListen
 	metricsHandler http.Handler  // of metricsServer
 }
@@ -50,7 +51,7 @@ type siteOptions struct {
 // Without http.listen it returns nil.
 func openSite(ctx context.Context, o siteOptions) (*site, error) {
 	cfg, open, log := o.cfg, o.channels, o.log
-	s := &site{public: http.NewServeMux(), authenticated: http.NewServeMux()}
+	s := &site{public: http.NewServeMux(), authenticated: http.NewServeMux(), words: o.words}
 	webhooks, pages := channelMounts(open)
 	if cfg.HTTP.Listen == "" {
 		if names := slices.Concat(slices.Collect(maps.Keys(webhooks)), slices.Collect(maps.Keys(pages))); len(names) > 0 {

@@ -101,8 +101,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, closeStore(db)) }()
 	defer announceSocket(d.cfg.Gateway.StateDir, socket, d.log)()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
-	catalogue := words.New(settings.Words)
-	page, err := openSite(ctx, siteOptions{d.cfg, open, db, catalogue, d.log})
+	page, err := openSite(ctx, siteOptions{d.cfg, open, db, words.New(settings.Words), d.log})
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer auditLog.Close()
-	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Words: catalogue, Log: d.log, Audit: auditLog.Write}
+	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write}
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
@@ -163,6 +162,7 @@ func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, fun
 		return gateway.New(o), func(context.Context) {}
 	}
 	c, m := console.New(o.Store, d.log), metrics.New()
+	o.Words = page.words // a reload changes the words of both
 	o.Events = func(e events.Event) { c.Observe(e); m.Observe(e) }
 	g := gateway.New(o)
 	return g, page.mountGateway(g, c, m, o.Channels)
