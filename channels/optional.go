@@ -204,9 +204,10 @@ type WordsUser interface {
 
 // Menu is a channel that can show a menu of commands in every chat.
 type Menu interface {
-	// SetMenu sets the commands of the menu. The gateway calls it once, before the first Run. It
-	// must neither make a network call nor keep the slice: Run sends the menu, and works without
-	// one if the network refuses it. Names that the network does not allow are left out.
+	// SetMenu sets the commands of the menu. The gateway calls it before the first Run, and again
+	// when the commands or their descriptions change. It must neither make a network call nor keep
+	// the slice: Run sends the menu, and works without one if the network refuses it. Names that
+	// the network does not allow are left out.
 	SetMenu(commands []Command)
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -177,10 +178,24 @@ func New(o Options) *Gateway {
 // Reload changes the settings. Running turns keep the settings that they started with; at the end
 // of the last one, their runners are closed. Only one goroutine may call it.
 func (g *Gateway) Reload(s Settings) {
+	newWords := !reflect.DeepEqual(s.Words, g.currentSettings().Words)
+	menu := g.intake.Menu()
 	g.words.Reload(s.Words)
 	g.settings.Store(&appliedSettings{s, intakeSettings(s)}) // before a runner is closed, so that nobody can find a closed one
+	if newWords || !reflect.DeepEqual(menu, g.intake.Menu()) {
+		g.setMenus()
+	}
 	g.turns.Reload(turnSettings(s))
 	g.intake.RecheckAccess()
+}
+
+// setMenus sets the menus of commands of all channels that have one.
+func (g *Gateway) setMenus() {
+	for _, ch := range g.o.Channels {
+		if m, ok := ch.(channels.Menu); ok {
+			m.SetMenu(g.intake.Menu())
+		}
+	}
 }
 
 // appliedSettings are the settings, with the settings of intake that follow from them.

@@ -45,7 +45,7 @@ func (c *Channel) wantedCommands() []*discordgo.ApplicationCommand {
 	ask := &discordgo.ApplicationCommand{Name: askCommand, Description: c.words.For("").Text(words.HelpAsk), Options: []*discordgo.ApplicationCommandOption{&text, &file}}
 	ask.DescriptionLocalizations = c.localizations(ask.Description, func(l string) string { return c.words.For(l).Text(words.HelpAsk) })
 	all := []*discordgo.ApplicationCommand{ask}
-	for _, m := range c.menu {
+	for _, m := range c.menu.Commands() {
 		name := strings.ToLower(m.Name)
 		if isCommandName(name) && name != askCommand {
 			command := &discordgo.ApplicationCommand{Name: name, Description: shortDescription(m.Help, name)}
@@ -101,6 +101,19 @@ func shortDescription(help, name string) string {
 		return string(text[:maxDescription-1]) + "…"
 	}
 	return string(text)
+}
+
+// keepCommandsRegistered registers the commands now and after each change, until ctx ends.
+func (c *Channel) keepCommandsRegistered(ctx context.Context, app snowflake) {
+	for {
+		changed := c.menu.Changed()
+		c.registerCommands(ctx, app)
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // registerCommands registers the commands if they differ from the registered ones. The bot also

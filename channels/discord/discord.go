@@ -94,7 +94,7 @@ type Channel struct {
 	relocated     relocated.Messages // out of closed threads
 	notices       sync.Map           // thread → when people were last told that it is closed
 
-	menu       []channels.Command
+	menu       channels.CommandMenu
 	words      *words.Catalogue
 	saveCursor func(ctx context.Context, cursor string) error // see KeepCursor
 	store      channels.Memory                                // see SetMemory; may be nil
@@ -171,7 +171,7 @@ func (c *Channel) KeepCursor(keep func(ctx context.Context, cursor string) error
 }
 
 // SetMenu sets the commands that Discord offers when somebody types a slash.
-func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
+func (c *Channel) SetMenu(commands []channels.Command) { c.menu.SetMenu(commands) }
 
 // SetWords sets the catalogue of the words that the channel adds to messages.
 func (c *Channel) SetWords(w *words.Catalogue) { c.words = w }

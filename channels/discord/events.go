@@ -105,7 +105,7 @@ func (in *receiver) handleReady(ctx context.Context, r ready) {
 	}
 	if !in.startupDone {
 		in.startupDone = true
-		in.background.Go(func() error { in.c.registerCommands(ctx, r.App.ID); return nil })
+		in.background.Go(func() error { in.c.keepCommandsRegistered(ctx, r.App.ID); return nil })
 		in.searchDirectMessages(ctx)
 	}
 }

@@ -59,7 +59,7 @@ func (c *Channel) newResponse(i *interaction) *interactionResponse {
 		to: i.toLibrary(), asker: by.ID, receivedAt: time.Now(), acked: make(chan struct{}), command: i.Type == discordgo.InteractionApplicationCommand,
 	}
 	if r.command {
-		r.private = slices.ContainsFunc(c.menu, func(m channels.Command) bool { return m.Private && strings.EqualFold(m.Name, i.Data.Name) })
+		r.private = slices.ContainsFunc(c.menu.Commands(), func(m channels.Command) bool { return m.Private && strings.EqualFold(m.Name, i.Data.Name) })
 	} else { // the gateway answers only people whom it knows
 		r.private = strings.HasPrefix(i.pressedData(), keepButtonsPrefix+detailsPrefix) && c.isAdmitted(by)
 	}

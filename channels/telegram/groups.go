@@ -77,7 +77,7 @@ func (c *Channel) commandTarget(m *message) (bot string, ok bool) {
 // for other bots of the group.
 func (c *Channel) isMenuCommand(command string) bool {
 	name := strings.ToLower(strings.TrimPrefix(command, "/"))
-	for _, m := range c.menu {
+	for _, m := range c.menu.Commands() {
 		if strings.ToLower(m.Name) == name {
 			return true
 		}

@@ -46,20 +46,33 @@ func telegramMenu(commands []channels.Command, language string) []models.BotComm
 }
 
 // SetMenu sets the commands that Telegram shows beside the input field.
-func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
+func (c *Channel) SetMenu(commands []channels.Command) { c.menu.SetMenu(commands) }
 
 // SetWords sets the catalogue of the words that the channel adds to messages.
 func (c *Channel) SetWords(w *words.Catalogue) { c.words = w }
 
+// keepMenusPublished publishes the menus now and after each change, until ctx ends.
+func (c *Channel) keepMenusPublished(ctx context.Context) {
+	for {
+		changed := c.menu.Changed()
+		c.publishMenus(ctx, c.menu.Commands())
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // publishMenus sets the command menu, and the menus for people with another language, with retries
 // until Telegram accepts or refuses them. The bot also works without.
-func (c *Channel) publishMenus(ctx context.Context) {
-	if len(telegramMenu(c.menu, "")) == 0 {
+func (c *Channel) publishMenus(ctx context.Context, commands []channels.Command) {
+	if len(telegramMenu(commands, "")) == 0 {
 		return
 	}
-	c.publishMenu(ctx, "")
-	for _, l := range menuLanguages(c.menu) {
-		c.publishMenu(ctx, l)
+	c.publishMenu(ctx, commands, "")
+	for _, l := range menuLanguages(commands) {
+		c.publishMenu(ctx, commands, l)
 	}
 }
 
@@ -79,8 +92,8 @@ func menuLanguages(commands []channels.Command) []string {
 }
 
 // publishMenu sets the command menu of one language; "": of all others.
-func (c *Channel) publishMenu(ctx context.Context, language string) {
-	menu := telegramMenu(c.menu, language)
+func (c *Channel) publishMenu(ctx context.Context, commands []channels.Command, language string) {
+	menu := telegramMenu(commands, language)
 	retrier := c.newRetrier("command menu not set, will retry")
 	for {
 		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu, LanguageCode: language})
@@ -102,8 +115,9 @@ func (c *Channel) SetChatMenu(ctx context.Context, chat channels.Chat, commands 
 		return err
 	}
 	scope := &models.BotCommandScopeChat{ChatID: c.currentChat(ctx, to.chat)}
-	for _, l := range append([]string{""}, menuLanguages(c.menu)...) {
-		all, plain := telegramMenu(slices.Concat(c.menu, commands), l), telegramMenu(c.menu, l)
+	general := c.menu.Commands()
+	for _, l := range append([]string{""}, menuLanguages(general)...) {
+		all, plain := telegramMenu(slices.Concat(general, commands), l), telegramMenu(general, l)
 		if len(all) == len(plain) {
 			err = executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: l})
 		} else {

@@ -45,7 +45,7 @@ func (c *Channel) receiveUpdates(ctx context.Context, receive channels.Receive) 
 		return err
 	}
 	in.restorePending(ctx, parts)
-	in.startTask(func() { c.publishMenus(ctx) })
+	in.startTask(func() { c.keepMenusPublished(ctx) })
 	return in.run(ctx)
 }
 

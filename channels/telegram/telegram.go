@@ -98,7 +98,7 @@ type Channel struct {
 	memory        channels.Memory
 	legacy        *legacyState
 
-	menu             []channels.Command
+	menu             channels.CommandMenu
 	words            *words.Catalogue
 	resumeCursor     string  // the cursor from Resume, until loadIdentity has parsed it
 	lastStored       int64   // all updates up to this one are stored; only Run uses it once it runs
