@@ -171,20 +171,23 @@ func New(o Options) *Gateway {
 		Runbooks: g.runbooks, NoticeDelay: o.NoticeDelay, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
-	g.Reload(o.Settings)
+	g.applySettings(o.Settings)
 	return g
 }
 
 // Reload changes the settings. Running turns keep the settings that they started with; at the end
 // of the last one, their runners are closed. Only one goroutine may call it.
 func (g *Gateway) Reload(s Settings) {
-	newWords := !reflect.DeepEqual(s.Words, g.currentSettings().Words)
-	menu := g.intake.Menu()
-	g.words.Reload(s.Words)
-	g.settings.Store(&appliedSettings{s, intakeSettings(s)}) // before a runner is closed, so that nobody can find a closed one
-	if newWords || !reflect.DeepEqual(menu, g.intake.Menu()) {
+	earlier, menu := g.currentSettings().Words, g.intake.Menu()
+	g.applySettings(s)
+	if !reflect.DeepEqual(s.Words, earlier) || !reflect.DeepEqual(menu, g.intake.Menu()) {
 		g.setMenus()
 	}
+}
+
+func (g *Gateway) applySettings(s Settings) {
+	g.words.Reload(s.Words)
+	g.settings.Store(&appliedSettings{s, intakeSettings(s)}) // before a runner is closed, so that nobody can find a closed one
 	g.turns.Reload(turnSettings(s))
 	g.intake.RecheckAccess()
 }

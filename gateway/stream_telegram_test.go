@@ -122,12 +122,13 @@ func TestTelegramShowsAnUnfinishedAnswerAsADraftInAPrivateChat(t *testing.T) {
 func TestTelegramNotifiesOfASlowAnswer(t *testing.T) {
 	t.Parallel()
 	r, api := newTelegramFixture(t, `echo partial slow; sleep 5; `+waitForFileScript("shown")+`echo message slow and steady`)
+	api.AddUser(telegramtest.User{ID: 7, FirstName: "Anna", LanguageCode: "de"})
 	r.start()
 	api.UserSends(7, "write")
 	first := awaitTelegramText(t, api, 7, "slow")
 	r.touchFile("shown")
 	last := awaitTelegramText(t, api, 7, "steady")
-	done := awaitTelegramText(t, api, 7, "✓ done, ")
+	done := awaitTelegramText(t, api, 7, "✓ fertig, ")
 	r.stop()
 	if last.ID != first.ID || !last.Silent || done.Silent {
 		t.Errorf("shown is %+v, then %+v", last, done)

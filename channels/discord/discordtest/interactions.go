@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"slices"
 	"testing"
@@ -44,7 +45,7 @@ func (s *Server) createInteraction(ch *channel, user string, data map[string]any
 	s.interactions[i.Token] = i
 	event := map[string]any{
 		"id": i.ID, "application_id": s.ApplicationID, "type": i.kind, "token": i.Token, "version": 1, "data": data,
-		"channel_id": ch.ID, "channel": ch.Channel, "locale": "en-US", "app_permissions": "2251799813685247",
+		"channel_id": ch.ID, "channel": ch.Channel, "locale": cmp.Or(s.userByID(user).Locale, "en-US"), "app_permissions": "2251799813685247",
 		"entitlements": []any{}, "attachment_size_limit": s.uploadLimit(ch.GuildID), "context": 0,
 		"authorizing_integration_owners": map[string]string{"0": ch.GuildID},
 	}

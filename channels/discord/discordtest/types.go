@@ -12,6 +12,8 @@ type User struct {
 	Discriminator string `json:"discriminator"`
 	GlobalName    string `json:"global_name,omitempty"`
 	Bot           bool   `json:"bot,omitempty"`
+	// Locale is the language of the user's app, which only interactions tell; "": en-US.
+	Locale string `json:"-"`
 }
 
 // Guild is a Discord server that the bot is a member of.
