@@ -117,6 +117,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	req.Words = g.Words
+	req.IsOwner = func(context.Context) (bool, error) { return true, nil } // the user of this machine
 	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
 	memory := g.memory(in.Chat)
 	req.Memory, req.ConversationID = memory, memory.conversationID()

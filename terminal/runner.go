@@ -65,6 +65,8 @@ type Request struct {
 	Ask Ask
 	// Offer posts the pickers of the protocol; nil: people cannot choose.
 	Offer Offer
+	// IsOwner is Turn.IsOwner; nil: the person is not an owner.
+	IsOwner func(ctx context.Context) (bool, error)
 	// Injections has messages that the person sends while the agent runs; nil: none, and stdin is
 	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
 	// must not block longer than the turn. Its files are granted by GrantFiles first.
@@ -203,7 +205,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		ExecEnv: t.execEnv(),
 		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
 		Emit: t.emitFrame,
-		Ask:  t.ask, Offer: t.offer, Interactive: cfg.Interactive,
+		Ask:  t.ask, Offer: t.offer, IsOwner: t.isOwner, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, PassMedia: cfg.PassMedia,
 		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
@@ -356,6 +358,14 @@ func (t *turn) execEnv() ExecEnv {
 		Dir: t.workDir(), Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
 		Private: t.o.Private, Chats: t.chatFolders(), User: t.sandbox.User(), ApplySandbox: t.sandboxed,
 	}
+}
+
+// isOwner implements Turn.IsOwner.
+func (t *turn) isOwner(ctx context.Context) (bool, error) {
+	if t.req.IsOwner == nil {
+		return false, nil
+	}
+	return t.req.IsOwner(ctx)
 }
 
 // chatFolders returns the folders whose entries belong to chats.

@@ -83,6 +83,9 @@ type Turn struct {
 	// Ask and Offer are never nil.
 	Ask   Ask
 	Offer Offer
+	// IsOwner reports whether the person may see everything that the agent has stored: nobody else
+	// has access, or the person is one of the agent's approvers. Never nil.
+	IsOwner func(ctx context.Context) (bool, error)
 	// BoardHidden reports whether the chat shows no Board frames, so that what people are to read
 	// must be a Message. nil: it shows them.
 	BoardHidden func() bool

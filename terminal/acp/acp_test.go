@@ -106,6 +106,7 @@ type person struct {
 	ask   terminal.Ask
 	offer terminal.Offer
 	user  *terminal.User // the sender; nil: unknown
+	owner bool           // the sender may see all sessions
 
 	forwarded *terminal.Forwarded // the next message is forwarded
 	memory    *memory
@@ -141,7 +142,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	h := &turnResult{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, Forwarded: p.forwarded, Media: p.media, Token: p.token, Words: p.words,
+		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, IsOwner: func(context.Context) (bool, error) { return p.owner, nil }, Forwarded: p.forwarded, Media: p.media, Token: p.token, Words: p.words,
 		OnAgentInfo: func(a terminal.AgentInfo) { p.agentInfo = a },
 		BoardHidden: func() bool { return p.boardHidden },
 		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ const maxSessions, maxSessionPages = 15, 10
 // sessionInfo is one entry of the agent's session/list.
 type sessionInfo struct {
 	ID      string           `json:"sessionId"`
+	Cwd     optional[string] `json:"cwd"`
 	Title   optional[string] `json:"title"`
 	Updated optional[string] `json:"updatedAt"`
 }
@@ -36,7 +38,7 @@ func (x *turn) runSessionsCommand(ctx context.Context, wanted string) (said stri
 	return x.chooseOwnSession(ctx, own, wanted)
 }
 
-// chooseOwnSession lets the person choose among the sessions that this chat has had.
+// chooseOwnSession lets the person choose among the sessions of listSessions.
 func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string) (said string, err error) {
 	if len(all) == 0 {
 		return x.t.Words.Text(words.NoSessions), nil
@@ -56,9 +58,14 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string
 }
 
 // listSessions returns the sessions of the agent in its folder, newest first, and those among them
-// that this chat has had. Sessions of other chats are private to those chats.
+// that the person may choose from: those that this chat has had, and for an owner also those that
+// were begun elsewhere. Sessions of other chats are private to those chats.
 func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) {
 	past, err := x.pastSessions(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	isOwner, err := x.t.IsOwner(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +76,8 @@ func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) 
 	for _, s := range found {
 		o := option{s.name(), s.ID}
 		all = append(all, o)
-		if len(own) < maxSessions && (s.ID == x.s.id || isPastSession(past, sessionRecord{Session: s.ID, Agent: x.commandHash})) {
+		mine := s.ID == x.s.id || isPastSession(past, sessionRecord{Session: s.ID, Agent: x.commandHash})
+		if len(own) < maxSessions && (mine || isOwner && s.isIn(x.t.ExecEnv.Dir)) {
 			own = append(own, o)
 		}
 	}
@@ -101,6 +109,11 @@ func (x *turn) fetchSessions(ctx context.Context) ([]sessionInfo, error) {
 	all = slices.DeleteFunc(all, func(s sessionInfo) bool { return s.ID == "" })
 	slices.SortStableFunc(all, func(a, b sessionInfo) int { return b.time().Compare(a.time()) })
 	return all, nil
+}
+
+// isIn reports whether a session is about a folder. Some agents list those of all folders.
+func (s sessionInfo) isIn(dir string) bool {
+	return s.Cwd.v == "" || filepath.Clean(s.Cwd.v) == filepath.Clean(dir)
 }
 
 // time returns when a session was last used. Agents that do not report it keep their own order.

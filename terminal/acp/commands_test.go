@@ -231,3 +231,32 @@ raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"r
 		t.Errorf("commands %q", names)
 	}
 }
+
+func TestAnOwnerResumesASessionThatWasBegunElsewhere(t *testing.T) {
+	d := newFixture(t, "-list -load -close")
+	elsewhere := d.person("elsewhere")
+	elsewhere.send("say from the terminal")
+	d.restart() // it is open in no chat now
+	p := d.person("a").recordPickers()
+	p.send("say mine")
+	p.send("/sessions").expect(terminal.Done, "")
+	if got := p.last(); got != "Which conversation? [✓ say mine]" {
+		t.Errorf("offered %q", got)
+	}
+	p.owner = true
+	p.send("/sessions").expect(terminal.Done, "")
+	if got := p.last(); got != "Which conversation? [say from the terminal] [✓ say mine]" {
+		t.Errorf("offered %q", got)
+	}
+	p.choose(0).expect(terminal.Done, "Conversation: say from the terminal")
+	p.send("history").expect(terminal.Done, "prompts so far: 2")
+	d.workspace = t.TempDir() // the sessions of another folder are not offered
+	d.restart()
+	other := d.person("b").recordPickers()
+	other.owner = true
+	other.send("say here")
+	other.send("/sessions").expect(terminal.Done, "")
+	if got := other.last(); got != "Which conversation? [✓ say here]" {
+		t.Errorf("offered %q", got)
+	}
+}
