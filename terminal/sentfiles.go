@@ -21,6 +21,13 @@ func (s *sentFiles) add(files ...File) {
 	}
 }
 
+// clear removes all files from the record.
+func (s *sentFiles) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.paths)
+}
+
 // has reports whether a file was sent.
 func (s *sentFiles) has(path string) bool {
 	if s == nil {
@@ -38,7 +45,8 @@ type sentFilesOfTurns struct {
 	byChat map[string]*sentFiles
 }
 
-// begin starts the record of a chat's turn. end removes it.
+// begin starts the record of a chat's turn. end removes it, and clears it for messages that the
+// agent sends after the turn.
 func (t *sentFilesOfTurns) begin(chat string) (s *sentFiles, end func()) {
 	s = &sentFiles{paths: map[string]bool{}}
 	t.mu.Lock()
@@ -48,6 +56,7 @@ func (t *sentFilesOfTurns) begin(chat string) (s *sentFiles, end func()) {
 	}
 	t.byChat[chat] = s
 	return s, func() {
+		s.clear()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.byChat[chat] == s {

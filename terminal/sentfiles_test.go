@@ -1,0 +1,61 @@
+package terminal_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// lateProtocol is a protocol that keeps the Emit function of its last turn.
+type lateProtocol struct{ emit func(terminal.Frame) error }
+
+func (l *lateProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	l.emit = t.Emit
+	return terminal.Outcome{Status: terminal.Done}, l.link()
+}
+
+// link emits a message that links to a file twice, and to one that may not be sent.
+func (l *lateProtocol) link() error {
+	return l.emit(terminal.Frame{Kind: terminal.Message, Text: "look", Links: []string{"a.txt", "./a.txt", "/etc/passwd", "gone"}})
+}
+
+func TestALinkedFileIsSentOnceInATurnAndAgainAfterIt(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default().Terminal
+	cfg.Command = "true"
+	p := &lateProtocol{}
+	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var sent []string
+	emit := func(f terminal.Frame) error {
+		for _, file := range f.Checked {
+			sent = append(sent, filepath.Base(file.Path))
+		}
+		sent = append(sent, f.Text)
+		return nil
+	}
+	if _, err := r.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "a"}, emit); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := p.link(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(sent, " "); got != "a.txt look a.txt look look" {
+		t.Errorf("sent %q", got)
+	}
+}
