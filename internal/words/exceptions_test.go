@@ -8,6 +8,7 @@ const (
 	forStore    = "texts in the store, not in chats"
 	forPrograms = "read by programs that use the API of the page"
 	foreign     = "a text that a network sends"
+	beingMoved  = "about to move into the catalogue"
 	unit        = "units and marks, which are the same in both languages"
 )
 
@@ -117,5 +118,40 @@ var exceptions = map[string]string{
 	"terminal/keys/xml.go":               forModel,
 	"terminal/keys/xmlcommand.go":        forModel,
 
-	"terminal/acp": "NOT YET",
+	"terminal/acp/agent.go":                           forLog,
+	"terminal/acp/auth.go":                            forLog,
+	"terminal/acp/clientcall.go checkPermission":      forAgent,
+	"terminal/acp/clientcall.go hasGrant":             forLog,
+	"terminal/acp/clientcall.go askAboutCall":         forAgent,
+	"terminal/acp/clientcall.go resolvePermittedFile": forAgent,
+	"terminal/acp/clientcall.go ":                     forAgent,
+	"terminal/acp/clientcall.go clientCallOptions":    beingMoved,
+	"terminal/acp/clientcall.go newCommandCall":       beingMoved,
+	"terminal/acp/clientcall.go newFileCall":          beingMoved,
+	"terminal/acp/files.go readFile":                  beingMoved,
+	"terminal/acp/fileswrite.go":                      forAgent,
+	"terminal/acp/permission.go askPerson":            beingMoved,
+	"terminal/acp/permission.go decideRequest":        forLog,
+	"terminal/acp/permission.go decide":               forLog,
+	"terminal/acp/permission.go describeUser":         forLog,
+	"terminal/acp/permissiontext.go":                  beingMoved,
+	"terminal/acp/commands_sessions.go fetchSessions": forLog,
+	"terminal/acp/content.go":                         forLog,
+	"terminal/acp/contentfiles.go addFile":            forLog,
+	"terminal/acp/contentprompt.go":                   forAgent,
+	"terminal/acp/elicit.go":                          forAgent,
+	"terminal/acp/filespath.go":                       forAgent,
+	"terminal/acp/fold.go emitChanges":                forLog,
+	"terminal/acp/mcpservers.go":                      forLog,
+	"terminal/acp/rpc_conn.go":                        forLog,
+	"terminal/acp/rpc_noise.go":                       forLog,
+	"terminal/acp/rpc_serve.go":                       forAgent,
+	"terminal/acp/session.go handleUpdate":            forLog,
+	"terminal/acp/session_open.go createSession":      forLog,
+	"terminal/acp/session_requests.go":                forAgent,
+	"terminal/acp/settings.go":                        forOperator,
+	"terminal/acp/terminals.go":                       forAgent,
+	"terminal/acp/trial.go":                           forOperator,
+	"terminal/acp/turn.go restartAgent":               forLog,
+	"terminal/acp/view.go":                            forLog,
 }

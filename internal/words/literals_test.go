@@ -165,7 +165,7 @@ func TestTextsForPeopleAreInTheCatalogue(t *testing.T) {
 		}
 	}
 	for name, reason := range exceptions {
-		if !used[name] || reason == "" {
+		if !used[name] && reason != beingMoved || reason == "" {
 			t.Errorf("the exception %q is not needed, or has no reason", name)
 		}
 	}
