@@ -88,8 +88,10 @@ func askPerson(r agentstest.Request) agentstest.Reply {
 func chosen(result string) string {
 	for _, mark := range []string{"tool_result", `"role":"tool"`, "function_call_output"} {
 		if i := strings.LastIndex(result, mark); i >= 0 {
-			if strings.Contains(result[i:], "SQLite") {
-				return "SQLite"
+			for _, name := range []string{"SQLite", "MariaDB"} {
+				if strings.Contains(result[i:], name) {
+					return name
+				}
 			}
 		}
 	}

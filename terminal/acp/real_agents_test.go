@@ -23,6 +23,7 @@ type realAgent struct {
 	install func(testing.TB, string) agentstest.Agent
 	mode    string // a mode other than the default
 	ask     string // the command that lets the agent ask questions; "": it does anyway
+	ownText bool   // its questions may be answered with a text that is no option
 	// stored prepares the agent's home for another process, if that needs something.
 	stored func(*realPerson)
 	lacks  map[string]string // reasons why the agent cannot do something, by scenario
@@ -31,8 +32,8 @@ type realAgent struct {
 // realAgents are the agents in the order of the table in docs/acp.md. What they do not lack they
 // must be able to do.
 var realAgents = []realAgent{
-	{name: "Claude Code", install: agentstest.ClaudeCode, mode: "plan"},
-	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/config collaboration_mode plan"},
+	{name: "Claude Code", install: agentstest.ClaudeCode, mode: "plan", ownText: true},
+	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/config collaboration_mode plan", ownText: true},
 	{name: "OpenCode", install: agentstest.OpenCode, mode: "plan", lacks: map[string]string{
 		"question": "its tool for questions is off in ACP",
 	}},
@@ -113,6 +114,7 @@ type realPerson struct {
 	mu        sync.Mutex
 	questions []terminal.Question
 	answers   []string // the beginnings of the options to choose, in small letters
+	text      string   // the answer instead of an option
 }
 
 // newRealPerson starts a chat with an agent whose model is the scripted one. All messages to the
@@ -163,6 +165,9 @@ func (p *realPerson) answerQuestion(_ context.Context, q terminal.Question) (ter
 	defer p.mu.Unlock()
 	p.t.Logf("asked: %s %q", q.Text, q.Options)
 	p.questions = append(p.questions, q)
+	if p.text != "" {
+		return terminal.Answer{Text: p.text, By: "7"}, nil
+	}
 	for i, o := range q.Options {
 		if slices.ContainsFunc(p.answers, func(begins string) bool { return strings.HasPrefix(strings.ToLower(o), begins) }) {
 			return terminal.Answer{Text: o, Option: i + 1, By: "7"}, nil

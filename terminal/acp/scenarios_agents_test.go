@@ -140,6 +140,10 @@ func checkQuestion(p *realPerson) {
 	if len(p.questions) != 1 || !strings.Contains(p.questions[0].Text, "Which database?") {
 		p.t.Errorf("asked %+v", p.questions)
 	}
+	if p.agent.ownText {
+		p.text = "MariaDB"
+		p.expectAnswer(promptAsk, "The person chose MariaDB.")
+	}
 }
 
 // checkFiles sends the files that the answer links to.
