@@ -161,7 +161,7 @@ func (s *session) handleUpdate(id string, raw json.RawMessage) {
 		Kind string `json:"sessionUpdate"`
 	}
 	_ = json.Unmarshal(raw, &head) // an update without a kind is ignored later
-	u := update{Kind: head.Kind, Raw: raw}
+	u := translateModeUpdate(update{Kind: head.Kind, Raw: raw})
 	s.mu.Lock()
 	known, turn := s.id, s.turn
 	if known == "" {

@@ -106,6 +106,13 @@ func TestAModeThatTheAgentHasLeftIsNotSetAgain(t *testing.T) {
 	p.send("state").expect(terminal.Done, "mode code, model small")
 }
 
+func TestAMessageOfGeminiAboutItsModeIsNotShown(t *testing.T) {
+	p := newFixture(t, "-modes").person("a")
+	p.send("hello")
+	p.send(`raw {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"[MODE_UPDATE] plan"}}`+"\nsay ok").expect(terminal.Done, "ok")
+	p.send("/mode").expect(terminal.Done, "Which mode?\n\n1. Code\n2. ✓ Plan first\n\nChoose with /mode and a number or a name.")
+}
+
 func TestNothingIsSetUnlessItWasChosen(t *testing.T) {
 	d := newFixture(t, "-resume -modes -options -refuse mode")
 	p := d.person("a")
