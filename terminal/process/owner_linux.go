@@ -47,6 +47,16 @@ func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
 	return "", true, ErrNoOwner
 }
 
+// setOwner changes the owner of a child.
+func (r *subreaper) setOwner(c *supervisedChild, owner string) {
+	if r == nil { // nobody asks for owners
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.owner = owner
+}
+
 // ownerOfSession returns the owner of the child whose session a process is in. No process can join
 // an existing session. getsid(2) also works for a process that is hidden in /proc.
 func (r *subreaper) ownerOfSession(pid int) (owner string, ok bool) {

@@ -63,8 +63,13 @@ func (p pipes) attach(cmd *exec.Cmd) {
 	}
 }
 
-func (p pipes) closeChildEnds() {
-	closeFiles(p.inRead, p.outWrite, p.errWrite, p.reportWrite, p.terminal)
+// closeChildEnds closes the ends that only the child uses. With Options.DelayInput, the read end of
+// its stdin stays open, to count what it leaves there.
+func (p pipes) closeChildEnds(o Options) {
+	if !o.DelayInput {
+		closeFiles(p.inRead)
+	}
+	closeFiles(p.outWrite, p.errWrite, p.reportWrite, p.terminal)
 }
 
 func (p pipes) closeAll() {

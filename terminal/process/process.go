@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +31,8 @@ type Options struct {
 	// KeepInput leaves stdin open after Input, for Write, until CloseInput or the exit of the
 	// child.
 	KeepInput bool
+	// DelayInput starts the child without input, which SetInput gives it later. Input must be empty.
+	DelayInput bool
 	// NoInput gives the child /dev/null for stdin.
 	NoInput bool
 	// MergeStderr sends stderr to Stdout.
@@ -87,7 +90,7 @@ func (o Options) withTerminalDefaults() Options {
 // inputFitsPipe reports whether the whole input can be written to the pipe before the child is
 // started.
 func (o Options) inputFitsPipe() bool {
-	return !o.NoInput && !o.KeepInput && len(o.Input) <= minPipeCapacity
+	return !o.NoInput && !o.KeepInput && !o.DelayInput && len(o.Input) <= minPipeCapacity
 }
 
 // hasLimits reports whether the child needs a cgroup with limits.
@@ -102,7 +105,7 @@ type Exit struct {
 	// Stderr is the beginning and the end of the child's standard error.
 	Stderr *Bounded
 	// Unread is how many of the last bytes written to stdin the child had not read. It is only
-	// known with Options.KeepInput, for pipes, and on Linux.
+	// known with Options.KeepInput or DelayInput, for pipes, and on Linux.
 	Unread int
 	// ExecError is the error by which a helper could not execute its program, as reported by
 	// ReportExecError; nil: it could, or it reported nothing.
@@ -127,6 +130,7 @@ type Child struct {
 	err        *output
 	report     *os.File // of a helper, or nil
 	stderr     *Bounded
+	hasStderr  atomic.Bool   // something was read from stderr
 	exited     chan struct{} // closed when the child has exited, before it is reaped
 	goroutines sync.WaitGroup
 
@@ -170,12 +174,12 @@ func Start(o Options) (*Child, error) {
 		}
 		return nil, fmt.Errorf("start process: %w", err)
 	}
-	p.closeChildEnds()
+	p.closeChildEnds(o)
 	return newChild(cmd, supervised, p, o), nil
 }
 
 func newChild(cmd *exec.Cmd, s *supervisedChild, p pipes, o Options) *Child {
-	c := &Child{cmd: cmd, supervised: s, in: newInput(p.inWrite, o), exited: make(chan struct{})}
+	c := &Child{cmd: cmd, supervised: s, in: newInput(p, o), exited: make(chan struct{})}
 	c.stderr, c.wholeSession, c.report = NewBounded(o.StderrHead, o.StderrTail), o.WholeSession, p.reportRead
 	c.onTerminal, c.stopSignals = o.Terminal != nil, o.stopSignals()
 	c.out = newOutput(p.outRead, c.exited, o)
@@ -183,7 +187,7 @@ func newChild(cmd *exec.Cmd, s *supervisedChild, p pipes, o Options) *Child {
 	c.Stdout = c.out
 	c.wait = sync.OnceValue(c.waitAndReap)
 	if !o.NoInput && !o.inputFitsPipe() {
-		c.goroutines.Go(func() { c.in.writeInitial(o.Input, c.exited) })
+		c.goroutines.Go(func() { c.in.writeInitial(c.exited) })
 	}
 	if !o.MergeStderr {
 		c.goroutines.Go(c.readStderr)
@@ -236,6 +240,7 @@ func (c *Child) waitAndReap() Exit {
 	// Nobody reads stdin any more. Closing it unblocks writeInitial and Write.
 	c.in.closeFile()
 	c.goroutines.Wait()
+	c.in.countLeft()
 	if c.wholeSession {
 		c.waitForSession()
 		if !c.supervised.findsAllDescendants() {
@@ -273,7 +278,10 @@ func (c *Child) readStderr() {
 	buf := make([]byte, 2<<10)
 	for {
 		n, err := c.err.Read(buf)
-		_, _ = c.stderr.Write(buf[:n])
+		if n > 0 {
+			c.hasStderr.Store(true)
+			_, _ = c.stderr.Write(buf[:n])
+		}
 		if err != nil {
 			return
 		}

@@ -27,6 +27,7 @@ func (*cgroup) usage() Usage     { return Usage{} }
 
 type subreaper struct{}
 
+func (*subreaper) setOwner(*supervisedChild, string) {}
 func (*subreaper) ownerOf(int) (string, bool, error) { return "", false, ErrNoOwner }
 
 func openSubreaper(bool, *cgroups) *subreaper                    { return nil }
