@@ -89,7 +89,7 @@ func checkTerminal(t agentSection) []fault {
 			all = append(all, fault{path: joinPath(t.keyPath("mediaRoots"), strconv.Itoa(i)), text: "must be the path of a folder"})
 		}
 	}
-	return append(all, checkSandbox(t)...)
+	return slices.Concat(all, checkWarm(t), checkSandbox(t))
 }
 
 // checkProtocol reports settings that the agent's protocol does not support, and the problems that

@@ -55,6 +55,7 @@ type Terminal struct {
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets a variable for each provider: NAME_API_KEY with its first key and NAME_API_KEYS with all of them."`
 	Interactive  bool                `json:"interactive" jsonschema_description:"Keeps stdin open, so that the agent can ask questions."`
 	Protocols    Protocols           `json:"-"` // their keys are siblings of the keys of Terminal
+	Warm         Warm                `json:"warm" jsonschema_description:"Processes of the agent that are started before their message, so that nobody waits for the start of an interpreter. For the protocols plain and rich. The agent must do nothing before it reads the envelope, and does not get the variables of the message."`
 	Limits       Limits              `json:"limits" jsonschema_description:"Limits of what the agent may use. Its time is limited by timeout."`
 	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is confined: none, landlock (it can read the system, and write only to the workspace, its chat's folder, its own temporary folder and sandboxPaths), or a command to which the agent's command is appended, such as bwrap."`
 	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"More files and folders that the agent may use under landlock. Append :ro to allow only reading."`
@@ -122,6 +123,7 @@ func Default() Config {
 			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit", Stderr: "always",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
 			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, MCPServers: map[string]MCPServer{},
+			Warm:         Warm{For: 300, Watch: []string{}},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
 		Agents: Agents{},

@@ -277,6 +277,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	if !g.recover(ctx) {
 		return nil // ctx ended before the recovery was complete
 	}
+	g.turns.StartWarming()
 	for name := range g.o.Channels {
 		g.setChannelHealth(name, nil)
 	}

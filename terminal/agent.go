@@ -24,16 +24,24 @@ type Agent struct {
 	contextCause  func() error // cause of the launch context's end; nil: it has not ended
 	detachContext func() bool
 	reportUsage   func(process.Usage) // called after the exit; may be nil
+	// firstInput is the size of the input that an agent got which had been waiting for it; 0: it was
+	// not waiting.
+	firstInput int
 }
 
-// launch starts a child whose life is tied to ctx. When ctx has ended and the child was signalled,
-// onStop is called with the cause; it may be nil.
+// launch starts a child whose life is tied to ctx, as bind says.
 func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFunc) (*Agent, error) {
 	o.Grace, o.StderrTail = outputGrace, stderrTail
 	child, err := process.Start(o)
 	if err != nil {
 		return nil, wrapShortage(err)
 	}
+	return bind(ctx, child, onStop), nil
+}
+
+// bind ties the life of a child to ctx. When ctx has ended and the child was signalled, onStop is
+// called with the cause; it may be nil.
+func bind(ctx context.Context, child *process.Child, onStop context.CancelCauseFunc) *Agent {
 	cause := func() error { return context.Cause(ctx) }
 	return &Agent{Child: child, contextCause: cause, detachContext: context.AfterFunc(ctx, func() {
 		if onStop != nil {
@@ -44,13 +52,16 @@ func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFu
 		} else {
 			child.Stop(stopTimeout)
 		}
-	})}, nil
+	})}
 }
 
 // AgentExit describes how an agent ended, with the cause if it was ended by force.
 type AgentExit struct {
 	process.Exit
 	Cause error
+	// NothingRead says that the agent had been waiting for its input and ended by itself without
+	// reading any of it.
+	NothingRead bool
 }
 
 // Description returns the exit status or signal as text.
@@ -68,6 +79,7 @@ func (a *Agent) Wait() AgentExit {
 	if e.Forced {
 		e.Cause = a.contextCause()
 	}
+	e.NothingRead = !e.Forced && a.firstInput > 0 && e.Unread == a.firstInput
 	if a.reportUsage != nil {
 		a.reportUsage(e.Usage)
 	}

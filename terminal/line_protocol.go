@@ -47,6 +47,18 @@ func (t Turn) runLines(ctx context.Context, o lineOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	out, err := t.runLinesOnce(ctx, first, o)
+	if errors.Is(err, errNothingRead) { // the next launch is a cold start
+		out, err = t.runLinesOnce(ctx, first, o)
+	}
+	return out, err
+}
+
+// errNothingRead says that an agent which had been waiting for its message has ended without reading
+// it, and written nothing.
+var errNothingRead = errors.New("the agent has not read its message")
+
+func (t Turn) runLinesOnce(ctx context.Context, first []byte, o lineOptions) (Outcome, error) {
 	// A question that is cancelled with the turn is answered after the agent got its signal.
 	signalled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -70,7 +82,8 @@ func (t Turn) runLines(ctx context.Context, o lineOptions) (Outcome, error) {
 	}()
 	end := NewFinalResponse(t.MaxOutput)
 	end.prints = true
-	output := agent.Stdout
+	written := &byteCounter{}
+	output := io.TeeReader(agent.Stdout, written)
 	if o.watch != nil {
 		output = io.TeeReader(output, o.watch)
 	}
@@ -78,6 +91,9 @@ func (t Turn) runLines(ctx context.Context, o lineOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	ended := finish()
+	if ended.NothingRead && written.n == 0 {
+		return Outcome{}, errNothingRead
+	}
 	if o.beforeFinal != nil {
 		o.beforeFinal()
 	}
@@ -85,6 +101,14 @@ func (t Turn) runLines(ctx context.Context, o lineOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	return end.Emit(t, ended)
+}
+
+// byteCounter counts what is written to it.
+type byteCounter struct{ n int }
+
+func (c *byteCounter) Write(p []byte) (int, error) {
+	c.n += len(p)
+	return len(p), nil
 }
 
 // firstInput returns what is written to stdin first. Text ends with a newline, for programs that

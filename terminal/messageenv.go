@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/terminal/process"
 )
 
 // maxVariable is the longest environment entry that Linux passes to a program (MAX_ARG_STRLEN
@@ -15,7 +16,11 @@ const maxVariable = 128<<10 - 1
 
 // messageEnv returns the variables of the message. If the text variable exceeds limit bytes it is
 // cut, and another variable says so: the envelope has the whole text.
+// Processes that could be started before the message have none of them.
 func (t *turn) messageEnv(limit int) []string {
+	if t.canWarm {
+		return t.chatEnv()
+	}
 	text, whole := envEntry(config.TextVariable, t.req.Text, limit)
 	env := append(t.chatEnv(), text)
 	if !whole {
@@ -39,10 +44,22 @@ func (t *turn) chatEnv() []string {
 	if t.req.Token != "" {
 		env = append(env, config.TokenVariable+"="+t.req.Token)
 	}
-	if t.o.Socket != "" {
-		env = append(env, config.SocketVariable+"="+t.o.Socket)
+	return append(env, t.socketEnv()...)
+}
+
+func (r *Runner) socketEnv() []string {
+	if r.o.Socket == "" {
+		return nil
 	}
-	return env
+	return []string{config.SocketVariable + "=" + r.o.Socket}
+}
+
+// markEnv returns the variable by which a process is found after a crash of the daemon.
+func (t *turn) markEnv() []string {
+	if t.canWarm {
+		return process.GatewayEnv(t.req.GatewayName)
+	}
+	return process.RunEnv(t.req.RunName)
 }
 
 // envEntry returns one entry of an environment, without NULs and cut at whole characters. whole is

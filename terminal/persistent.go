@@ -89,6 +89,7 @@ func (r *Runner) EndIdleAgent(chat string) {
 	if p := r.pool(); p != nil {
 		p.End(chat)
 	}
+	r.warm.Load().end(chat)
 }
 
 // EndSession ends what the protocol keeps of a chat (channel:id) when a person begins a new

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -124,6 +125,8 @@ type Runner struct {
 	sandbox    *sandbox.Sandbox
 	persistent persistentAgents
 	sent       sentFilesOfTurns
+	canWarm    bool                       // processes may be started before their message
+	warm       atomic.Pointer[warmAgents] // nil: none are
 	turns      sync.WaitGroup
 }
 
@@ -157,6 +160,7 @@ func NewRunner(o Options) (*Runner, error) {
 	if r.sandbox, err = newSandbox(o); err != nil {
 		return nil, err
 	}
+	r.canWarm = o.Config.Warm.On() && o.Config.WarmObstacle() == ""
 	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
 	return r, nil
 }
@@ -175,15 +179,19 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err != nil {
 		return Outcome{}, wrapShortage(err)
 	}
-	chat, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil)
-	if err != nil {
-		return Outcome{}, wrapShortage(err)
-	}
+	warm := r.warm.Load()
+	waiting := warm.take(req.Channel + ":" + req.ChatID)
+	chat, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && waiting == nil)
 	t := &turn{
-		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat,
+		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat, waiting: waiting,
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 	}
+	defer t.killWaiting()
+	if err != nil {
+		return Outcome{}, wrapShortage(err)
+	}
+	defer warm.prepare(t)
 	t.media = t.mediaRules()
 	var forget func()
 	t.media.sent, forget = r.sent.begin(req.Channel + ":" + req.ChatID)
@@ -264,6 +272,7 @@ func (r *Runner) GrantFiles(chatID string, files []string) error {
 // Close waits for running turns and ends persistent agents.
 func (r *Runner) Close() {
 	r.turns.Wait()
+	r.warm.Load().close()
 	if p := r.pool(); p != nil {
 		p.Close()
 	}
@@ -318,12 +327,17 @@ type turn struct {
 	media   mediaRules
 	used    usage
 	pause   func() (resume func()) // pauses the timeout of the turn
+	waiting *warmAgent             // was started before the message; nil: none, or it is used
 
 	mu      sync.Mutex
 	answers []string // of the person, to the agent's questions
 }
 
 func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
+	if a := t.waiting; a != nil {
+		t.waiting = nil
+		return a.begin(ctx, t, in), nil
+	}
 	cfg := t.o.Config
 	command := t.command.Expand(t.req.Text, ShellQuote)
 	if len(command) > maxCommand {
@@ -331,7 +345,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	}
 	start := func(env []string) (*Agent, error) {
 		o := t.sandboxed(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.KeepOpen,
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.chat.Environ(), t.markEnv()), Input: in.First, KeepInput: in.KeepOpen,
 		})
 		if !o.Helper { // a helper that could not execute the agent is started again
 			o.OnCgroupEmpty = in.onAllExited
@@ -373,11 +387,11 @@ func (t *turn) chatFolders() []ChatFolders {
 	return []ChatFolders{{Parent: filepath.Dir(t.userDir), Own: t.userDir}}
 }
 
-func (t *turn) workDir() string {
-	if t.o.Config.Cwd != "" {
-		return t.o.Config.Cwd
+func (r *Runner) workDir() string {
+	if r.o.Config.Cwd != "" {
+		return r.o.Config.Cwd
 	}
-	return t.o.Workspace
+	return r.o.Workspace
 }
 
 func (t *turn) emitTooLong() (Outcome, error) {

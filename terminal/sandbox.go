@@ -73,8 +73,13 @@ func (r *Runner) MissingFeatures() []string { return r.sandbox.MissingFeatures()
 
 // sandboxed returns process options with the limits and the sandbox of the chat's agent.
 func (t *turn) sandboxed(o process.Options) process.Options {
-	o.Owner = Owner{Agent: t.o.Agent, Channel: t.req.Channel, ChatID: t.req.ChatID}.String()
+	o.Owner = t.owner()
 	return t.sandbox.Apply(o, t.chat)
+}
+
+// owner names the chat to which the agent's processes belong.
+func (t *turn) owner() string {
+	return Owner{Agent: t.o.Agent, Channel: t.req.Channel, ChatID: t.req.ChatID}.String()
 }
 
 // resolvePaths returns the paths of an agent's files as this process sees them: relative ones start

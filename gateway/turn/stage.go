@@ -64,6 +64,9 @@ type Runner interface {
 	Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
 	// GrantFiles lets the agent of a chat read files that were sent while it ran.
 	GrantFiles(chat string, files []string) error
+	// StartWarming lets the runner start processes before their messages. Calls after the first do
+	// nothing.
+	StartWarming(gateway string)
 	Close()
 }
 
@@ -168,6 +171,7 @@ type Stage struct {
 	shortage      shortage
 	personWaits   personWaits
 	intakeClosed  chan struct{} // closed when the gateway stops receiving messages
+	warming       atomic.Bool   // StartWarming was called
 	name          string        // marks this gateway in the environment of persistent agents; set by KillLeftover
 }
 
@@ -193,6 +197,18 @@ func (s *Stage) Reload(set Settings) {
 		next = append(next, agent.Runner)
 	}
 	s.runners.replace(next, func() { s.settings.Store(&set) })
+	if s.warming.Load() {
+		s.StartWarming()
+	}
+}
+
+// StartWarming lets the runners, and those of later settings, start processes before their messages.
+// It is called after KillLeftover, which would kill these processes.
+func (s *Stage) StartWarming() {
+	s.warming.Store(true)
+	for _, agent := range s.settings.Load().Agents {
+		agent.Runner.StartWarming(s.name)
+	}
 }
 
 // Close closes the runners and waits for their agents to end, at most AbandonAfter: an abandoned

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Warm configures the processes of the agent that are started before their message.
+type Warm struct {
+	Chats int      `json:"chats" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"In how many chats the agent's next process is started when a turn ends. If there are more, those that were used last have one. 0: none."`
+	Spare int      `json:"spare" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many processes wait for chats that have none. They have no variables of a chat. 0: none; also none where the sandbox depends on the chat."`
+	For   int      `json:"for" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after which a waiting process is ended. A spare one is replaced."`
+	Watch []string `json:"watch" jsonschema_description:"Files that the agent reads when it starts, as patterns such as lib/*.py or prompts/**, relative to the workspace. A process that was started before one of them changed is not used. The files that the command names are always watched."`
+}
+
+// On reports whether processes are started before their message.
+func (w Warm) On() bool { return w.Chats > 0 || w.Spare > 0 }
+
+// messageVariables are the variables of a single message, which a process that is started before it
+// does not have.
+var messageVariables = []string{TextVariable, TruncatedVariable, UserIDVariable, UserNameVariable, "NANOBOT_RUN"}
+
+// chatVariables are the variables of a chat, which a spare process does not have.
+var chatVariables = []string{ChatIDVariable, UserDataDirVariable, TokenVariable}
+
+// WarmObstacle says why the agent's process cannot be started before its message; "": it can.
+func (t Terminal) WarmObstacle() string {
+	c, err := ParseCommand(t.Shell, t.Command)
+	switch {
+	case err != nil || t.Command == "":
+		return "there is no command"
+	case t.Protocol != "plain" && t.Protocol != "rich":
+		return fmt.Sprintf("protocol %q starts its processes in another way", t.Protocol)
+	case c.HasPlaceholder():
+		return "the command contains {message}"
+	case t.Stdin != "envelope":
+		return fmt.Sprintf("stdin is %q", t.Stdin)
+	}
+	return ""
+}
+
+func checkWarm(t agentSection) []fault {
+	var all []fault
+	for i, pattern := range t.Warm.Watch {
+		at := joinPath(t.keyPath("warm"), "watch", strconv.Itoa(i))
+		if isBlank(pattern) || pattern == "" {
+			all = append(all, fault{path: at, text: "must be a pattern such as lib/*.py"})
+		} else if _, err := filepath.Match(pattern, ""); err != nil {
+			all = append(all, fault{path: at, text: fmt.Sprintf("%q is no pattern: a [ has no ]", pattern)})
+		}
+	}
+	return all
+}
+
+// warnWarm returns the warnings about processes that are started before their message.
+func warnWarm(t agentSection) []string {
+	if !t.Warm.On() {
+		return nil
+	}
+	if obstacle := t.WarmObstacle(); obstacle != "" {
+		return []string{fmt.Sprintf("%s.warm has no effect: %s, so a process cannot be started before its message", t.dottedKey, obstacle)}
+	}
+	var all []string
+	missing := messageVariables
+	if t.Warm.Spare > 0 {
+		missing = slices.Concat(missing, chatVariables)
+	}
+	for _, name := range missing {
+		if namesVariable(t.Command, name) {
+			all = append(all, fmt.Sprintf("%s.command names $%s, which a process does not have if %[1]s.warm starts it before the message: read the envelope instead", t.dottedKey, name))
+		}
+	}
+	return all
+}
+
+// namesVariable reports whether a command contains the name of a variable as a whole word.
+func namesVariable(command, name string) bool {
+	for rest := command; ; {
+		at := strings.Index(rest, name)
+		if at < 0 {
+			return false
+		}
+		if rest = rest[at+len(name):]; rest == "" || !isWordByte(rest[0]) {
+			return true
+		}
+	}
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
