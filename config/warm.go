@@ -19,6 +19,11 @@ type Warm struct {
 // On reports whether processes are started before their message.
 func (w Warm) On() bool { return w.Chats > 0 || w.Spare > 0 }
 
+// StartsWarmAgents reports whether processes of an agent are started before their message.
+func (c *Config) StartsWarmAgents() bool {
+	return slices.ContainsFunc(c.agentSections(), func(t agentSection) bool { return t.Warm.On() && t.WarmObstacle() == "" })
+}
+
 // messageVariables are the variables of a single message, which a process that is started before it
 // does not have.
 var messageVariables = []string{TextVariable, TruncatedVariable, UserIDVariable, UserNameVariable, "NANOBOT_RUN"}

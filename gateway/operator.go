@@ -98,17 +98,18 @@ func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error
 	return trace, nil
 }
 
-// AgentActivity describes the running turns of one agent.
+// AgentActivity describes the running turns and the waiting processes of one agent.
 type AgentActivity struct {
 	Turns int
 	PIDs  []int // of their processes; a turn may have none yet
+	Warm  int   // processes that wait for a message
 }
 
 // Activity returns the running turns by agent, for all configured agents.
 func (g *Gateway) Activity() map[string]AgentActivity {
 	all := map[string]AgentActivity{}
-	for name := range g.currentSettings().Agents {
-		all[name] = AgentActivity{}
+	for name, agent := range g.currentSettings().Agents {
+		all[name] = AgentActivity{Warm: agent.Runner.WarmAgents()}
 	}
 	for _, t := range g.lanes.RunningTurns() {
 		if t.AgentEnded() { // its process has ended

@@ -24,8 +24,8 @@ type Agent struct {
 	contextCause  func() error // cause of the launch context's end; nil: it has not ended
 	detachContext func() bool
 	reportUsage   func(process.Usage) // called after the exit; may be nil
-	// firstInput is the size of the input that an agent got which had been waiting for it; 0: it was
-	// not waiting.
+	// firstInput is the size of the input that an agent got which had been waiting for it; 0: it
+	// was not waiting.
 	firstInput int
 }
 

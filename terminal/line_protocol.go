@@ -54,8 +54,8 @@ func (t Turn) runLines(ctx context.Context, o lineOptions) (Outcome, error) {
 	return out, err
 }
 
-// errNothingRead says that an agent which had been waiting for its message has ended without reading
-// it, and written nothing.
+// errNothingRead says that an agent which had been waiting for its message has ended without
+// reading it, and written nothing.
 var errNothingRead = errors.New("the agent has not read its message")
 
 func (t Turn) runLinesOnce(ctx context.Context, first []byte, o lineOptions) (Outcome, error) {

@@ -180,7 +180,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		return Outcome{}, wrapShortage(err)
 	}
 	warm := r.warm.Load()
-	waiting := warm.take(req.Channel + ":" + req.ChatID)
+	waiting := warm.claimWaiting(req.Channel + ":" + req.ChatID)
 	chat, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && waiting == nil)
 	t := &turn{
 		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat, waiting: waiting,

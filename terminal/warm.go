@@ -152,9 +152,9 @@ func (w *warmAgents) remove(a *warmAgent) bool {
 	return len(w.chats)+len(w.spares) < before
 }
 
-// take returns a process for a turn of a chat; nil: there is none, and a cold start is needed.
-// Unusable ones are discarded.
-func (w *warmAgents) take(chat string) *warmAgent {
+// claimWaiting returns a process for a turn of a chat; nil: there is none, and a cold start is
+// needed. Unusable ones are discarded.
+func (w *warmAgents) claimWaiting(chat string) *warmAgent {
 	if w == nil {
 		return nil
 	}

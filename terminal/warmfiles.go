@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 )
@@ -32,9 +33,13 @@ func (r *Runner) watchedFiles() string {
 	return b.String()
 }
 
-// commandWords returns the words of a shell command, without its operators and quotes, and the part
-// after the = of words like --file=agent.py.
+// outputFile matches a redirection to a file, which changes whenever the agent runs.
+var outputFile = regexp.MustCompile(`>[>|]?\s*[^\s;|&<>()]+`)
+
+// commandWords returns the words of a shell command, without its operators, quotes and output
+// files, and the part after the = of words like --file=agent.py.
 func commandWords(command string) (words []string) {
+	command = outputFile.ReplaceAllString(command, " ")
 	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()\"'`\\", r) }) {
 		words = append(words, word)
 		if _, value, ok := strings.Cut(word, "="); ok && value != "" {

@@ -138,8 +138,8 @@ type result struct {
 	files          []string // all that were sent, in order
 }
 
-// goCache returns the folder of compiled packages. In another HOME the agent in Go would compile the
-// standard library again.
+// goCache returns the folder of compiled packages. In another HOME the agent in Go would compile
+// the standard library again.
 var goCache = sync.OnceValue(func() string {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {

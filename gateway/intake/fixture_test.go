@@ -521,3 +521,4 @@ func (a *fakeAgents) StopCommands(string) (ended int) {
 func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.idle }
 func (a *fakeAgents) EndIdleAgent(chat string)         { a.endedIdle = append(a.endedIdle, chat) }
 func (a *fakeAgents) EndSession(chat string)           { a.endedSessions = append(a.endedSessions, chat) }
+func (a *fakeAgents) WarmAgents() int                  { return 0 }

@@ -142,6 +142,8 @@ type Runner interface {
 	// a chat.
 	IdleAgents() []terminal.IdleAgent
 	EndIdleAgent(chat string)
+	// WarmAgents returns how many processes were started before their message and wait for it.
+	WarmAgents() int
 	// EndSession ends the agent's session of a chat after /new.
 	EndSession(chat string)
 	// Controller carries out the commands of the agent's protocol. Without such commands, Controls

@@ -64,6 +64,9 @@ func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) err
 	if len(shown) > 0 {
 		b.WriteString(c.text(words.StatusAgent, strings.Join(shown, ": ")) + "\n")
 	}
+	if n := c.o.Settings().Agents[agent].Runner.WarmAgents(); n > 0 {
+		b.WriteString(c.text(words.StatusWarm, n) + "\n")
+	}
 	return nil
 }
 

@@ -111,6 +111,10 @@ func writeGauges(ctx context.Context, g *gateway.Gateway, p *page) {
 	for _, agent := range agents {
 		p.sample("nanobot_turns_running", float64(working[agent].Turns), "agent", agent)
 	}
+	p.family("nanobot_agents_warm", "gauge", "Processes that were started before their message and wait for it, by agent.")
+	for _, agent := range agents {
+		p.sample("nanobot_agents_warm", float64(working[agent].Warm), "agent", agent)
+	}
 	p.gauge("nanobot_inbox_waiting", "Messages that wait for a turn.", float64(h.Waiting))
 	p.gauge("nanobot_inbox_age_seconds", "Age of the oldest waiting message.", waited)
 	p.gauge("nanobot_store_up", "1 if the state can be written to.", boolValue(h.Store == ""))

@@ -38,8 +38,8 @@ type Transcripts interface {
 // LastingPrefix is the prefix of the keys of memories that survive StartConversation.
 const LastingPrefix = "lasting:"
 
-// ConversationMemory is the memory that names a chat's conversation. StartConversation replaces it by
-// a value that the chat has not had; "": no conversation was started.
+// ConversationMemory is the memory that names a chat's conversation. StartConversation replaces it
+// by a value that the chat has not had; "": no conversation was started.
 const ConversationMemory = LastingPrefix + "conversation"
 
 // VerboseMemory is the memory that says whether a chat wants boards: NoBoard, or "" for boards.

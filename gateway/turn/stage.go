@@ -202,8 +202,8 @@ func (s *Stage) Reload(set Settings) {
 	}
 }
 
-// StartWarming lets the runners, and those of later settings, start processes before their messages.
-// It is called after KillLeftover, which would kill these processes.
+// StartWarming lets the runners, and those of later settings, start processes before their
+// messages. It is called after KillLeftover, which would kill these processes.
 func (s *Stage) StartWarming() {
 	s.warming.Store(true)
 	for _, agent := range s.settings.Load().Agents {

@@ -32,6 +32,7 @@ func (a *fakeRunner) Turn(ctx context.Context, req terminal.Request, emit func(t
 }
 func (a *fakeRunner) GrantFiles(string, []string) error { return nil }
 func (a *fakeRunner) Close()                            { a.closed = true }
+func (a *fakeRunner) StartWarming(string)               {}
 
 // fakeStore records how turns ended. Methods that no test needs panic.
 type fakeStore struct {

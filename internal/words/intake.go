@@ -87,6 +87,7 @@ const (
 	StatusRunning       Key = "statusRunning"
 	StatusWaitingForYou Key = "statusWaitingForYou"
 	StatusWaiting       Key = "statusWaiting"
+	StatusWarm          Key = "statusWarm"
 	StatusAgent         Key = "statusAgent"
 	StatusByAgent       Key = "statusByAgent"
 	StatusLastTurns     Key = "statusLastTurns"
@@ -290,6 +291,7 @@ var intakeTexts = map[Key]translations{
 		"Wartet auf dich seit {time}{agent}: {text}",
 	},
 	StatusWaiting:   {"Waiting: {count}", "Wartend: {count}"},
+	StatusWarm:      {"Processes that wait for a message: {count}", "Prozesse, die auf eine Nachricht warten: {count}"},
 	StatusAgent:     {"Agent: {agent}", "Agent: {agent}"},
 	StatusByAgent:   {" (agent {agent})", " (Agent {agent})"},
 	StatusLastTurns: {"Last turns:", "Zuletzt:"},

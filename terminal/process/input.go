@@ -72,8 +72,8 @@ func (in *input) writeInitial(exited <-chan struct{}) {
 	in.closeFile()
 }
 
-// countLeft counts what the child has left in its stdin, and closes the read end. It is called after
-// writeInitial.
+// countLeft counts what the child has left in its stdin, and closes the read end. It is called
+// after writeInitial.
 func (in *input) countLeft() {
 	if in.readEnd != nil {
 		in.unread = unreadBytes(in.readEnd) + in.unwritten
@@ -107,9 +107,9 @@ func (c *Child) Untouched() bool {
 }
 
 // Write writes p to the child's stdin, after Options.Input and in one piece. It may be called from
-// any goroutine and needs Options.KeepInput, or SetInput with keep. It blocks while the child does not read, at most until
-// the child closes its stdin, or has exited and Wait was called. An error means that the child has
-// not got all of p.
+// any goroutine and needs Options.KeepInput, or SetInput with keep. It blocks while the child does
+// not read, at most until the child closes its stdin, or has exited and Wait was called. An error
+// means that the child has not got all of p.
 func (c *Child) Write(p []byte) (int, error) {
 	select {
 	case <-c.in.done:

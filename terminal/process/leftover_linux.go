@@ -41,6 +41,12 @@ func KillRun(run string, r Record) {
 // sessions. It must be called before the gateway starts new ones.
 func KillPersistent(owner string) { killSessions(sessionsWithVariable(gatewayVariable + owner)) }
 
+// HasGatewayMark reports whether a process has the variable of GatewayEnv. It reports false if the
+// environment of the process cannot be read.
+func HasGatewayMark(pid int) bool {
+	return bytes.Contains(procfs.Environ(pid), []byte(gatewayVariable))
+}
+
 func killSessions(sessions []int) {
 	for _, session := range sessions {
 		for round := 0; round < 10 && killSessionOnce(session); round++ { // the next round finds what was forked during this one

@@ -12,3 +12,6 @@ func KillRun(string, Record) {}
 
 // KillPersistent kills nothing: leftover processes cannot be identified on this system.
 func KillPersistent(string) {}
+
+// HasGatewayMark reports false: the environment of other processes cannot be read on this system.
+func HasGatewayMark(int) bool { return false }

@@ -31,7 +31,8 @@ type Options struct {
 	// KeepInput leaves stdin open after Input, for Write, until CloseInput or the exit of the
 	// child.
 	KeepInput bool
-	// DelayInput starts the child without input, which SetInput gives it later. Input must be empty.
+	// DelayInput starts the child without input, which SetInput gives it later. Input must be
+	// empty.
 	DelayInput bool
 	// NoInput gives the child /dev/null for stdin.
 	NoInput bool

@@ -66,6 +66,7 @@ func (d *doctor) checkState(ctx context.Context) {
 		return
 	}
 	d.checkSpool(ctx, s)
+	d.countWarmAgents(ctx, s)
 	if err := s.Close(); err != nil {
 		d.report(check, channels.Bad, "close state: "+err.Error(), checkDiskAndOwner)
 	}
