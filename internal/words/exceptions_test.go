@@ -76,11 +76,12 @@ var exceptions = map[string]string{
 	"channels/web/settings.go":          forOperator,
 	"channels/web/stream.go":            forPrograms,
 
-	"terminal/process":        forLog,
-	"terminal/sandbox":        forOperator,
-	"terminal/sandbox.go":     forOperator,
-	"terminal/line_reader.go": forLog,
-	"terminal/questions.go":   forLog,
+	"terminal/process":              forLog,
+	"terminal/sandbox":              forOperator,
+	"terminal/sandbox.go":           forOperator,
+	"terminal/line_reader.go":       forLog,
+	"terminal/questions.go":         forLog,
+	"terminal/warm.go claimWaiting": forLog,
 
 	"terminal/plain/describe.go":   forOperator,
 	"terminal/rich/describe.go":    forOperator,
