@@ -83,8 +83,22 @@ type Offer func(ctx context.Context, p Picker) error
 
 // Injection is a message that a person sent while the agent was running.
 type Injection struct {
-	Text  string
-	Media []string
+	Text      string
+	Media     []string
+	User      *User      // nil: unknown
+	ReplyTo   *Quote     // nil: it is no reply
+	Forwarded *Forwarded // nil: it was not forwarded
+	// MarkRead, if not nil, records that the agent has worked on the message, so that the message
+	// gets no turn of its own, even after a crash. Such a message no longer counts in
+	// Outcome.Unread. A protocol that calls it does so for every message that the agent has read.
+	MarkRead func()
+}
+
+// refuseInjections implements Turn.RefuseInjections.
+func (t *turn) refuseInjections() {
+	if t.req.OnRefuseInjections != nil {
+		t.req.OnRefuseInjections()
+	}
 }
 
 // ErrNobodyToAsk says that this turn has no person to ask.

@@ -72,6 +72,8 @@ type Request struct {
 	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
 	// must not block longer than the turn. Its files are granted by GrantFiles first.
 	Injections <-chan Injection
+	// OnRefuseInjections, if not nil, is called if the agent accepts no injections.
+	OnRefuseInjections func()
 	// BoardHidden is Turn.BoardHidden.
 	BoardHidden func() bool
 	// AwaitPerson, if not nil, is called when the turn begins to wait for messages of the person
@@ -215,7 +217,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Emit: t.emitFrame,
 		Ask:  t.ask, Offer: t.offer, IsOwner: t.isOwner, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
-		Injections: req.Injections, PassMedia: cfg.PassMedia,
+		Injections: req.Injections, RefuseInjections: t.refuseInjections, PassMedia: cfg.PassMedia,
 		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
 		FindLinks:   r.o.FindLinks,
 		OnAllExited: req.OnExit,

@@ -131,10 +131,9 @@ func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result stor
 	case Inject:
 		// The message stays pending until the turn has ended, so that it gets a turn of its own if
 		// this one does not read it or is cut off. It must not overtake waiting messages.
-		if t != nil && result.Waiting == t.InjectedCount()+1 {
-			t.Inject(inbound)
+		if t == nil || result.Waiting == t.InjectedCount()+1 && t.Inject(inbound) {
+			return nil
 		}
-		return nil
 	case Interrupt:
 		if t != nil {
 			t.Cancel(i.o.Interrupted)

@@ -385,13 +385,16 @@ func (t *fakeTurn) MessageReader() terminal.MessageReader {
 
 func (t *fakeTurn) Controller() terminal.Controller { return t.controller }
 
-func (t *fakeTurn) MoveBoardDown()               { t.boardMoves++ }
-func (t *fakeTurn) Inbound() store.Inbound       { return t.inbound }
-func (t *fakeTurn) Agent() string                { return t.inbound.Agent }
-func (t *fakeTurn) StartTime() time.Time         { return t.began }
-func (t *fakeTurn) Cancel(cause error)           { t.cancelled = append(t.cancelled, cause) }
-func (t *fakeTurn) Revoke()                      { t.revoked = true }
-func (t *fakeTurn) Inject(inbound store.Inbound) { t.injected = append(t.injected, inbound) }
+func (t *fakeTurn) MoveBoardDown()         { t.boardMoves++ }
+func (t *fakeTurn) Inbound() store.Inbound { return t.inbound }
+func (t *fakeTurn) Agent() string          { return t.inbound.Agent }
+func (t *fakeTurn) StartTime() time.Time   { return t.began }
+func (t *fakeTurn) Cancel(cause error)     { t.cancelled = append(t.cancelled, cause) }
+func (t *fakeTurn) Revoke()                { t.revoked = true }
+func (t *fakeTurn) Inject(inbound store.Inbound) bool {
+	t.injected = append(t.injected, inbound)
+	return true
+}
 func (t *fakeTurn) InjectedCount() int           { return len(t.injected) }
 func (t *fakeTurn) UnreadCount() int             { return t.unread }
 func (t *fakeTurn) WithdrawInjected(user string) { t.withdrawn = append(t.withdrawn, user) }

@@ -79,10 +79,10 @@ type Turn interface {
 	// MoveBoardDown is called when a person has written a message below the board, which is sent
 	// again below it when there are too many.
 	MoveBoardDown()
-	// Inject passes a message to the running agent, if the agent accepts it. InjectedCount returns
-	// the number of injected messages, and UnreadCount the number of those that the agent has not
-	// read yet.
-	Inject(inbound store.Inbound)
+	// Inject passes a message to the running agent, and reports whether it was accepted.
+	// InjectedCount returns the number of injected messages that are pending in the store, and
+	// UnreadCount the number of those that the agent has not read yet.
+	Inject(inbound store.Inbound) bool
 	InjectedCount() int
 	UnreadCount() int
 	// WaitingInjectors returns the users whose injected messages the agent has not read yet.

@@ -60,7 +60,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 		req.BoardHidden = func() bool { return true }
 	}
 	if t.injections.lines != nil {
-		req.Injections = t.injections.lines
+		req.Injections, req.OnRefuseInjections = t.injections.lines, t.injections.refuse
 	}
 	// The runner reports a turn that is stopped during these queries.
 	queries := context.WithoutCancel(ctx)

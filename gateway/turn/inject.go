@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -19,8 +20,10 @@ type injections struct {
 	lines    chan terminal.Injection // nil: the turn accepts no injections
 	mu       sync.Mutex
 	messages []injectedMessage
-	texts    []string
-	closed   bool
+	// unsettled are messages that the agent has read and the store still has as pending.
+	unsettled []injectedMessage
+	texts     []string
+	closed    bool
 }
 
 // injectedMessage is a message that was injected into a turn.
@@ -29,26 +32,66 @@ type injectedMessage struct {
 	user string
 }
 
-// Inject passes a message to the running agent, if the agent accepts it. It never waits for the
-// agent.
-func (t *Turn) Inject(inbound store.Inbound) {
+// Inject passes a message to the running agent. It reports false if the agent does not accept it. It
+// never waits for the agent.
+func (t *Turn) Inject(inbound store.Inbound) bool {
 	t.injections.mu.Lock()
 	defer t.injections.mu.Unlock()
 	// After the first message that was not accepted, later ones must not overtake it.
 	if t.injections.closed || t.working.hasEnded() {
-		return
+		return false
 	}
 	if err := t.settings.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
 		t.log.Warn("message not passed to the running agent", zap.Error(err))
 		t.injections.closed = true
-		return
+		return false
+	}
+	req := RequestFor(inbound.In, "")
+	line := terminal.Injection{
+		Text: req.Text, Media: req.Media, User: req.User, ReplyTo: req.ReplyTo, Forwarded: req.Forwarded,
+		MarkRead: func() { t.markRead(inbound.ID) },
 	}
 	select {
-	case t.injections.lines <- terminal.Injection{Text: inbound.In.Text, Media: inbound.In.Media}:
+	case t.injections.lines <- line:
 		t.injections.messages = append(t.injections.messages, injectedMessage{inbound.ID, inbound.In.User.ID})
 		t.injections.texts = append(t.injections.texts, inbound.In.Text)
+		return true
 	default: // the buffer is full, or the agent accepts no injections
 		t.injections.closed = true
+		return false
+	}
+}
+
+// refuse says that the agent accepts no injections. Those that wait get turns of their own.
+func (j *injections) refuse() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+}
+
+// markRead ends an injected message that the agent has worked on, so that it does not run again
+// after a crash. If the store fails, the message ends with the turn.
+func (t *Turn) markRead(inbound int64) {
+	if err := t.stage.o.Store.SettlePending(context.Background(), inbound); err != nil {
+		t.log.Warn("message that the agent has read not settled", zap.Int64("message", inbound), zap.Error(err))
+		t.injections.markUnsettled(inbound)
+		return
+	}
+	t.injections.mu.Lock()
+	defer t.injections.mu.Unlock()
+	t.injections.messages = slices.DeleteFunc(t.injections.messages, func(m injectedMessage) bool { return m.id == inbound })
+}
+
+// markUnsettled records that the agent has read a message which the store still has as pending.
+func (j *injections) markUnsettled(inbound int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, m := range j.messages {
+		if m.id == inbound {
+			j.messages = slices.Delete(j.messages, i, i+1)
+			j.unsettled = append(j.unsettled, m)
+			return
+		}
 	}
 }
 
@@ -70,7 +113,7 @@ func (j *injections) close() {
 func (t *Turn) InjectedCount() int {
 	t.injections.mu.Lock()
 	defer t.injections.mu.Unlock()
-	return len(t.injections.messages)
+	return len(t.injections.messages) + len(t.injections.unsettled)
 }
 
 // UnreadCount returns the number of injected messages that the agent has not read yet. They get
@@ -89,7 +132,7 @@ func (j *injections) closeAndListRead(unread int) []int64 {
 	j.closed = true
 	unread = min(unread+len(j.lines), len(j.messages))
 	var read []int64
-	for _, h := range j.messages[:len(j.messages)-unread] {
+	for _, h := range slices.Concat(j.unsettled, j.messages[:len(j.messages)-unread]) {
 		read = append(read, h.id)
 	}
 	return read

@@ -35,6 +35,8 @@ type Store interface {
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
 	// Requeue and Dismiss are used for turns that an earlier run of the gateway has left.
 	Requeue(ctx context.Context, id int64, unbegun bool) error
+	// SettlePending ends an injected message that the agent has worked on.
+	SettlePending(ctx context.Context, id int64) error
 	Dismiss(ctx context.Context, who store.Person) error
 }
 

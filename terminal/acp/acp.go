@@ -66,6 +66,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	defer x.entry.Release()
 	out, err := x.run(ctx)
 	x.detachAgent(ctx)
+	out.Unread = x.unread
 	return out, err
 }
 

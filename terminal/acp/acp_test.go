@@ -115,6 +115,8 @@ type person struct {
 	// onFrame, if not nil, is called with each frame as it is emitted.
 	onFrame     func(terminal.Frame)
 	boardHidden bool // the chat shows no board
+	injections  chan terminal.Injection
+	refused     bool // the agent accepts no injections
 
 	agentInfo terminal.AgentInfo
 	pids      []int
@@ -151,6 +153,9 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 			defer mu.Unlock()
 			h.frames = append(h.frames, f)
 		},
+	}
+	if p.injections != nil {
+		req.Injections, req.OnRefuseInjections = p.injections, func() { p.refused = true }
 	}
 	if p.memory != nil {
 		req.Memory = p.memory

@@ -62,6 +62,11 @@ type initializeResponse struct {
 			Close  capability `json:"close"`
 			Extra  capability `json:"additionalDirectories"`
 		} `json:"sessionCapabilities"`
+		Meta struct {
+			Claude struct {
+				PromptQueueing bool `json:"promptQueueing"`
+			} `json:"claudeCode"`
+		} `json:"_meta"`
 	} `json:"agentCapabilities"`
 	Auth []authMethod `json:"authMethods"`
 	Info struct {

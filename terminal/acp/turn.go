@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"nanobot/internal/words"
@@ -17,6 +16,8 @@ type turn struct {
 	a     *agent
 	s     *session
 	r     *activeTurn // nil until the session works on the turn
+	// unread is how many of the received injections the agent has not read.
+	unread int
 	// notices are shown before the agent's output.
 	notices []string
 }
@@ -158,61 +159,4 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 		err = x.restoreChosen(ctx, x.s)
 	}
 	return known != "", err
-}
-
-// prompt sends the message to the agent and returns the stop reason.
-func (x *turn) prompt(ctx context.Context) (reason string, err error) {
-	can := x.a.initResponse.Capabilities.Prompt
-	blocks := promptBlocks(x.t.Envelope, promptCapabilities{Image: bool(can.Image), Audio: bool(can.Audio), EmbeddedContext: bool(can.Embedded)})
-	tooLate := false // the turn was cancelled before the response
-	k, err := x.a.startCall(ctx, "session/prompt", map[string]any{"sessionId": x.s.id, "prompt": blocks}, func(_ json.RawMessage, err error) {
-		tooLate = ctx.Err() != nil
-		if !x.a.shouldSignIn(err, x.r.started.Load()) {
-			x.s.detachTurn() // later updates belong to the next turn
-		}
-	})
-	if err != nil {
-		return "", err
-	}
-	x.r.view.showThinking()
-	select {
-	case <-k.done:
-	case <-ctx.Done():
-		if stopped, inTime := x.cancelPrompt(k); stopped {
-			x.a.unusable = !inTime
-			return "", context.Cause(ctx)
-		}
-	}
-	if tooLate {
-		x.s.table.KillAll()
-		return "", context.Cause(ctx)
-	}
-	if k.err != nil {
-		return "", k.err
-	}
-	var got struct {
-		Reason string `json:"stopReason"`
-	}
-	_ = decodeLenient(k.result, &got) // a missing stop reason counts as end_turn
-	return got.Reason, nil
-}
-
-// cancelPrompt cancels the prompt unless it has just ended. inTime reports whether the agent
-// responded within StopTimeout. Open questions were cancelled with the turn.
-func (x *turn) cancelPrompt(k *call) (stopped, inTime bool) {
-	select {
-	case <-k.done:
-		return false, true
-	default:
-	}
-	x.s.table.KillAll()
-	late, cancel := context.WithTimeout(context.Background(), x.StopTimeout)
-	defer cancel()
-	_ = x.a.notify(late, "session/cancel", map[string]string{"sessionId": x.s.id})
-	select {
-	case <-k.done:
-		return true, true
-	case <-late.Done():
-		return true, false
-	}
 }

@@ -34,6 +34,7 @@ type options struct {
 	slow                                                        time.Duration
 	replayLate                                                  bool
 	onLoad                                                      string
+	queueing                                                    bool
 	ignoreEOF, noisy, earlyUpdates, repeatTools, unknownVersion bool
 }
 
@@ -62,6 +63,7 @@ func (o *options) parse(args []string) error {
 	f.StringVar(&o.authMethods, "auth-methods", "", "the methods that it offers, as JSON")
 	f.BoolVar(&o.login, "login", false, "signs in on its terminal and exits")
 	f.DurationVar(&o.slow, "slow", 0, "time until it responds to initialize")
+	f.BoolVar(&o.queueing, "queueing", false, "accepts prompts during a prompt, and works on them in order")
 	f.BoolVar(&o.ignoreEOF, "stubborn", false, "continues when stdin ends")
 	f.BoolVar(&o.noisy, "noisy", false, "prints lines that are not messages")
 	f.BoolVar(&o.earlyUpdates, "early", false, "sends updates before its response to session/new")
@@ -82,7 +84,10 @@ type agent struct {
 	sessions  map[string]*session
 	signedIn  bool
 	announced json.RawMessage // the client's capabilities
-	caps      struct {
+	// prompts is the number of open prompts, and lastPrompt is closed at the end of the newest one.
+	prompts    int
+	lastPrompt chan struct{}
+	caps       struct {
 		Terminal bool `json:"terminal"`
 		FS       struct {
 			Read  bool `json:"readTextFile"`
@@ -173,7 +178,7 @@ func (a *agent) handleLine(line []byte) {
 			}
 		}
 		if m.Method == "session/prompt" { // the only long-running request
-			go a.handleRequest(m)
+			a.startPrompt(m)
 			return
 		}
 		a.handleRequest(m)
@@ -235,6 +240,7 @@ func (a *agent) handleRequest(m message) {
 	default:
 		reply.Error = &Problem{Code: -32603, Message: err.Error()}
 	}
+	a.endPrompt(m)
 	a.sendMessage(reply)
 	a.sendLate(m)
 }

@@ -22,7 +22,9 @@ func (a *agent) prompt(s *session, blocks json.RawMessage) (any, error) {
 			text = append(text, p.Text)
 		}
 	}
-	a.addSession(s) // an earlier cancel does not count
+	if !a.queueing {
+		a.addSession(s) // an earlier cancel does not count
+	}
 	s.Said = append(s.Said, strings.Join(text, "\n"))
 	a.saveSession(s)
 	r := &promptRun{agent: a, s: s, blocks: blocks, reason: "end_turn"}
@@ -140,6 +142,7 @@ var steps = map[string]func(r *promptRun, rest string) error{
 	"hang":      func(*promptRun, string) error { select {} },
 	"await":     func(r *promptRun, _ string) error { <-r.s.cancelled; return nil },
 	"until":     (*promptRun).awaitFile,
+	"steer":     (*promptRun).awaitPrompt,
 	"complete":  (*promptRun).completeElicitation,
 	"stderr":    func(_ *promptRun, text string) error { fmt.Fprintln(os.Stderr, text); return nil },
 }

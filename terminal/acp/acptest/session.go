@@ -199,6 +199,7 @@ func (a *agent) initialize() any {
 			"loadSession": a.load, "sessionCapabilities": can,
 			"promptCapabilities": fields{"image": a.images, "audio": a.audio, "embeddedContext": a.embedded},
 			"mcpCapabilities":    fields{"http": a.http, "sse": a.sse},
+			"_meta":              fields{"claudeCode": fields{"promptQueueing": a.queueing}},
 		},
 	}
 }
