@@ -160,6 +160,7 @@ func New(o Options) *Gateway {
 			return now == agent, err
 		},
 		Words:        g.words,
+		MayPush:      g.mayPush,
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
 		AbandonAfter: o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})

@@ -207,6 +207,15 @@ func (g *Gateway) checkAccess(ctx context.Context, chat channels.Chat) (last int
 	return 0, errNoAccess
 }
 
+// mayPush is checkAccess for messages that agents send between turns.
+func (g *Gateway) mayPush(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error) {
+	last, err = g.checkAccess(ctx, chat)
+	if errors.Is(err, errNoAccess) {
+		return 0, false, nil
+	}
+	return last, err == nil, err
+}
+
 // ownerAgent returns the agent that a process belongs to. A process that no agent has started has
 // the rights of the chat's chosen agent.
 func (g *Gateway) ownerAgent(ctx context.Context, o terminal.Owner) (Agent, error) {

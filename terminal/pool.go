@@ -45,12 +45,26 @@ type Pool[P PersistentProcess] struct {
 	// many are. Neither may be changed after the first turn.
 	IdleTime     time.Duration
 	MaxProcesses int
+	// MaxInUse is how long after the last turn a process in use is kept; 0: without a limit.
+	MaxInUse time.Duration
+	// OnLimit, if not nil, is called before the pool ends a process that is in use, because of a
+	// limit. nil: processes in use are never ended for MaxProcesses.
+	OnLimit func(process P, limit PoolLimit)
 
 	mu     sync.Mutex
 	chats  map[string]*PoolEntry[P] // those with a turn or a process
 	closed bool
 	ending sync.WaitGroup // processes that are being closed
 }
+
+// PoolLimit is the limit for which a Pool ends a process that is in use.
+type PoolLimit string
+
+// The limits of a Pool.
+const (
+	TimeLimit  PoolLimit = "time"  // MaxInUse
+	CountLimit PoolLimit = "count" // MaxProcesses
+)
 
 // PoolEntry is the entry of one chat in a Pool. The turn that has acquired it uses it until
 // Release.
@@ -60,7 +74,8 @@ type PoolEntry[P PersistentProcess] struct {
 	turn   chan struct{} // has an element while a turn runs
 	turns  int           // that run or wait; the pool's mutex guards it and what follows
 	users  []string      // IDs of the people whose messages the process has worked on
-	idleAt time.Time     // the end of the last turn
+	idleAt time.Time     // the end of the last turn, or the last use between turns
+	turnAt time.Time     // the end of the last turn
 	timer  *time.Timer   // of IdleTime, while no turn runs or waits
 	// process is changed only by the running turn, or while none runs; the zero value means none.
 	process P
@@ -162,6 +177,7 @@ func (e *PoolEntry[P]) Release() {
 	<-e.turn
 	e.turns--
 	e.idleAt = time.Now()
+	e.turnAt = e.idleAt
 	closeProcess := p.settleChat(e)
 	p.mu.Unlock()
 	closeProcess()
@@ -174,8 +190,10 @@ func (p *Pool[P]) expireChat(e *PoolEntry[P]) {
 	defer p.mu.Unlock()
 	switch {
 	case !p.isIdle(e):
-	case e.inUse():
+	case e.inUse() && (p.MaxInUse == 0 || time.Since(e.turnAt) < p.MaxInUse):
 		p.restartTimer(e)
+	case e.inUse():
+		p.endForLimit(e, TimeLimit)
 	default:
 		p.endIdleProcess(e)
 	}
@@ -261,26 +279,39 @@ func (p *Pool[P]) ReportDeath(chat string, process P) {
 	}
 }
 
-// endExcessProcesses ends idle processes, the longest idle first, until there is room for more.
-// Processes that a turn uses stay.
+// endExcessProcesses ends idle processes, the longest idle first and those in use last, until there
+// is room for more. Processes that a turn uses stay.
 func (p *Pool[P]) endExcessProcesses(more int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		n, oldest := more, (*PoolEntry[P])(nil)
+		n, oldest, busy := more, (*PoolEntry[P])(nil), (*PoolEntry[P])(nil)
 		for _, e := range p.chats {
 			if !e.hasProcess() {
 				continue
 			}
 			n++
-			if p.isIdle(e) && !e.inUse() && (oldest == nil || e.idleAt.Before(oldest.idleAt)) {
-				oldest = e
+			if !p.isIdle(e) {
+				continue
+			}
+			longest := &oldest
+			if e.inUse() {
+				longest = &busy
+			}
+			if *longest == nil || e.idleAt.Before((*longest).idleAt) {
+				*longest = e
 			}
 		}
-		if n <= p.MaxProcesses || oldest == nil {
+		switch {
+		case n <= p.MaxProcesses:
+			return
+		case oldest != nil:
+			p.endIdleProcess(oldest)
+		case busy != nil && p.OnLimit != nil:
+			p.endForLimit(busy, CountLimit)
+		default:
 			return
 		}
-		p.endIdleProcess(oldest)
 	}
 }
 
@@ -290,6 +321,18 @@ func (p *Pool[P]) endIdleProcess(e *PoolEntry[P]) {
 	e.stopTimer()
 	delete(p.chats, e.chat)
 	p.ending.Go(e.process.Close)
+}
+
+// endForLimit ends the process of an idle chat although it is in use. The caller holds the mutex.
+func (p *Pool[P]) endForLimit(e *PoolEntry[P], limit PoolLimit) {
+	e.stopTimer()
+	delete(p.chats, e.chat)
+	p.ending.Go(func() {
+		if p.OnLimit != nil {
+			p.OnLimit(e.process, limit)
+		}
+		e.process.Close()
+	})
 }
 
 func (e *PoolEntry[P]) stopTimer() {

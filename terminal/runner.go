@@ -72,6 +72,9 @@ type Request struct {
 	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
 	// must not block longer than the turn. Its files are granted by GrantFiles first.
 	Injections <-chan Injection
+	// Push, if not nil, sends a Message of the agent outside of turns. It may be called after the
+	// turn.
+	Push func(Frame) error
 	// OnRefuseInjections, if not nil, is called if the agent accepts no injections.
 	OnRefuseInjections func()
 	// BoardHidden is Turn.BoardHidden.
@@ -214,8 +217,8 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		LaunchPersistent: t.launchPersistent, AttachProcess: t.attachProcess, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause), BoardHidden: req.BoardHidden,
 		ExecEnv: t.execEnv(),
 		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
-		Emit: t.emitFrame,
-		Ask:  t.ask, Offer: t.offer, IsOwner: t.isOwner, Interactive: cfg.Interactive,
+		Emit: t.emitFrame, Push: t.pushFunc(),
+		Ask: t.ask, Offer: t.offer, IsOwner: t.isOwner, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, RefuseInjections: t.refuseInjections, PassMedia: cfg.PassMedia,
 		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
@@ -410,11 +413,27 @@ func (t *turn) emitFrame(f Frame) error {
 		}
 		return nil
 	}
+	return t.checkMedia(f, t.emit)
+}
+
+// checkMedia passes a frame on to emit, with the files that may be sent.
+func (t *turn) checkMedia(f Frame, emit func(Frame) error) error {
 	if len(f.Media) > 0 || len(f.Links) > 0 {
 		f.Media, f.Links = t.resolvePaths(f.Media, f.ProtocolDir), t.resolvePaths(f.Links, "")
-		return t.media.emitMedia(f, t.reveal, t.req.Words, t.emit)
+		return t.media.emitMedia(f, t.reveal, t.req.Words, emit)
 	}
-	return t.emit(f)
+	return emit(f)
+}
+
+// pushFunc returns Turn.Push.
+func (t *turn) pushFunc() func(Frame) error {
+	if t.req.Push == nil {
+		return nil
+	}
+	return func(f Frame) error {
+		f.Text = Clean(f.Text)
+		return t.checkMedia(f, t.req.Push)
+	}
 }
 
 func logLevel(level string) zapcore.Level {

@@ -86,6 +86,9 @@ type Turn struct {
 	// IsOwner reports whether the person may see everything that the agent has stored: nobody else
 	// has access, or the person is one of the agent's approvers. Never nil.
 	IsOwner func(ctx context.Context) (bool, error)
+	// Push sends a Message of the agent to the chat after the end of the turn, and returns once it
+	// is stored. nil: that is not possible.
+	Push func(Frame) error
 	// BoardHidden reports whether the chat shows no Board frames, so that what people are to read
 	// must be a Message. nil: it shows them.
 	BoardHidden func() bool

@@ -59,6 +59,9 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	} else { // more tasks may follow, each with a board that replaces the one before
 		req.BoardHidden = func() bool { return true }
 	}
+	if t.stage.o.MayPush != nil && req.Task == "" {
+		req.Push = t.push
+	}
 	if t.injections.lines != nil {
 		req.Injections, req.OnRefuseInjections = t.injections.lines, t.injections.refuse
 	}

@@ -140,6 +140,10 @@ type Options struct {
 	Menu func(agent string, about terminal.AgentInfo) []channels.Command
 	// IsChosen reports whether an agent is to answer the next message of a chat.
 	IsChosen func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
+	// MayPush reports whether messages may be sent to a chat outside of turns: somebody there still
+	// has access. last is the newest message of such a person. nil: nothing is sent outside of
+	// turns.
+	MayPush func(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error)
 	// OfferQueue offers the queued messages of a chat to its running turn, which reads messages.
 	OfferQueue func(ctx context.Context, chat channels.Chat) error
 	Words      *words.Catalogue // nil: without the operator's settings

@@ -24,6 +24,9 @@ type Protocol struct {
 	commandHash string    // identifies the agent's command in stored sessions
 }
 
+// maxBackground is how long after its last turn an agent with work in the background is spared.
+const maxBackground = 24 * time.Hour
+
 // Timeouts limits how long an agent may take.
 type Timeouts struct {
 	// StopTimeout is the time to end a cancelled prompt. After it the agent is killed.
@@ -46,7 +49,7 @@ var (
 // New returns a protocol without any agent processes.
 func New(cfg config.Terminal) *Protocol {
 	set := SettingsOf(cfg)
-	return &Protocol{
+	p := &Protocol{
 		Timeouts: Timeouts{
 			StopTimeout: 10 * time.Second, StartTimeout: 2 * time.Minute, RestoreTimeout: time.Minute,
 			QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
@@ -54,6 +57,8 @@ func New(cfg config.Terminal) *Protocol {
 		Agents: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
 		cfg:    cfg, settings: set, commandHash: hashCommand(cfg.Command),
 	}
+	p.Agents.MaxInUse, p.Agents.OnLimit = maxBackground, (*agent).announceEnd
+	return p
 }
 
 // Turn sends a message to the chat's agent and starts the agent if it does not run.

@@ -117,6 +117,8 @@ type person struct {
 	boardHidden bool // the chat shows no board
 	injections  chan terminal.Injection
 	refused     bool // the agent accepts no injections
+	// pushed, if not nil, receives the texts of messages between turns.
+	pushed chan string
 
 	agentInfo terminal.AgentInfo
 	pids      []int
@@ -156,6 +158,9 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	}
 	if p.injections != nil {
 		req.Injections, req.OnRefuseInjections = p.injections, func() { p.refused = true }
+	}
+	if p.pushed != nil {
+		req.Push = func(f terminal.Frame) error { p.pushed <- f.Text; return nil }
 	}
 	if p.memory != nil {
 		req.Memory = p.memory

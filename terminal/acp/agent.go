@@ -28,6 +28,7 @@ type agent struct {
 	cfg          Settings
 	timeouts     Timeouts
 	initResponse initializeResponse
+	touch        func() // restarts the idle time of the agent
 	// unusable means that the next turn needs another process: this one hangs or failed to start.
 	unusable bool
 
@@ -107,6 +108,7 @@ func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(
 	a.exit = a.Wait()
 	stop.Stop()
 	if s := a.currentSession(); s != nil {
+		s.endBackground()
 		s.table.Close()
 	}
 	a.work.Wait()

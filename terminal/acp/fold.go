@@ -51,6 +51,8 @@ func (v *view) lastAnswer(followed bool) string {
 		return ""
 	case v.lastRemark != "":
 		return v.lastRemark
+	case v.background:
+		return ""
 	case len(v.files.paths) > 0 || !v.messageSent && len(v.changes.files) == 0 && v.board.steps == 0:
 		return ""
 	}

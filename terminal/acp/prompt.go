@@ -242,6 +242,7 @@ func (p *prompts) cancel() (stopped, inTime bool) {
 	p.stopAtOldest() // the prompts after it get turns of their own
 	p.mu.Unlock()
 	p.s.table.KillAll()
+	defer p.s.forgetTasks()
 	late, cancel := context.WithTimeout(context.Background(), p.StopTimeout)
 	defer cancel()
 	_ = p.a.notify(late, "session/cancel", map[string]string{"sessionId": p.s.id})

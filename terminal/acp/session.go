@@ -38,9 +38,10 @@ type session struct {
 	sessionGrants     grants
 	questionSemaphore chan struct{}
 
-	updateMu sync.Mutex // held while an update is handled, to keep their order
-	mu       sync.Mutex // protects the fields below
-	id       string     // "" until the agent has named it
+	updateMu   sync.Mutex // held while an update is handled, to keep their order
+	background background
+	mu         sync.Mutex // protects the fields below
+	id         string     // "" until the agent has named it
 	// replaying is set while the agent replays earlier turns; lastUpdate is the time of the last
 	// update.
 	replaying  bool
@@ -51,7 +52,8 @@ type session struct {
 	// chosen are the settings that people have chosen. Only the chat's turn uses it.
 	chosen       []chosenSetting
 	turn         *activeTurn     // nil between turns
-	queued       []sessionUpdate // updates between turns
+	queued       []sessionUpdate // updates before the first turn, or where nothing can be sent between turns
+	tasks        map[string]bool // running tool calls and background tasks
 	queuedBytes  int             // total size of queued
 	details      sessionDetails
 	words        words.Words // of the last turn
@@ -108,6 +110,8 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
 	s.updateMu.Lock()
 	defer s.updateMu.Unlock()
+	s.flushBackground()
+	s.background.setTurn(t)
 	s.mu.Lock()
 	s.turn, s.words = r, t.Words
 	r.view.setCost(s.details.cost)
@@ -183,10 +187,15 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 	changed := s.details.apply(u)
 	replaying := s.replaying
 	s.lastUpdate = time.Now()
-	if turn == nil && !replaying && !changed {
-		s.queueUpdate(sessionUpdate{s.id, u})
+	if !replaying {
+		s.trackTask(u)
 	}
 	s.mu.Unlock()
+	if turn == nil && !replaying && !changed && !s.showBetweenTurns(u) {
+		s.mu.Lock()
+		s.queueUpdate(sessionUpdate{s.id, u})
+		s.mu.Unlock()
+	}
 	if turn == nil || replaying {
 		return
 	}

@@ -91,6 +91,7 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 	pool, chat, cfg := x.Agents, x.t.Envelope.SessionKey, *x.settings
 	cfg.Files = cfg.Files && x.t.ExecEnv.User == nil // another user's agent must not use the gateway's file permissions
 	x.a = newAgent(child, cfg, x.Timeouts, x.t.MaxLine, func(a *agent) { pool.ReportDeath(chat, a) })
+	x.a.touch = func() { pool.Touch(chat) }
 	x.a.setLogOutput(x.t.Emit)
 	x.entry.SetProcess(x.a)
 	if err := x.a.initialize(ctx); err != nil {

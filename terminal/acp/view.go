@@ -30,6 +30,7 @@ type view struct {
 	err         error      // the first error of Emit
 	messageSent bool
 	closed      bool
+	background  bool // it shows work between turns
 	// toldNobodyToAsk means that the person knows that nobody can be asked.
 	toldNobodyToAsk bool
 

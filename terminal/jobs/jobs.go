@@ -190,6 +190,18 @@ func (t *Table) KillAll() (ran int) {
 	return ran
 }
 
+// Running returns how many jobs are running.
+func (t *Table) Running() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, j := range t.jobs {
+		if !j.ended && !j.released {
+			n++
+		}
+	}
+	return n
+}
+
 // Release invalidates the ID, stops the job and returns when it has ended. If ctx ends first, the
 // job still ends. Pending calls of Wait return how it ended.
 func (t *Table) Release(ctx context.Context, id string) error {

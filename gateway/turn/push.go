@@ -1,0 +1,49 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/retry"
+	"nanobot/terminal"
+)
+
+var errNobodyThere = errors.New("nobody in the chat has access any more")
+
+// push posts a message that the agent sends after the turn, as a message of its own. If the store
+// cannot accept it now, push retries until the gateway stops receiving messages.
+func (t *Turn) push(f terminal.Frame) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer t.stage.OnIntakeClosed(cancel)()
+	m := &outbox.Message{Message: FrameMessage(f)}
+	m.Chat, m.Language = t.inbound.In.Chat, t.inbound.In.User.Language
+	var refused error // permanently
+	err := retry.Until(ctx, func() error {
+		last, ok, err := t.stage.o.MayPush(context.Background(), m.Chat)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			refused = errNobodyThere
+			return nil
+		}
+		m.About = last
+		if err = t.stage.o.Outbox.Post(context.Background(), m); err != nil && !errors.Is(err, outbox.ErrNotStored) {
+			refused, err = err, nil
+		}
+		return err
+	}, func(err error) { t.log.Error("message between turns not stored, will retry", zap.Error(err)) })
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		t.log.Warn("message between turns not sent", zap.Error(err))
+		return fmt.Errorf("post: %w", err)
+	}
+	return nil
+}

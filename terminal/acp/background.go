@@ -1,0 +1,163 @@
+package acp
+
+import (
+	"encoding/json"
+	"time"
+
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
+
+const (
+	// pushDelay is how long a text between turns waits for its continuation before it is sent.
+	pushDelay = time.Second
+	// maxTasks limits the running tasks of an agent that are counted.
+	maxTasks = 1000
+)
+
+// background is the work of an agent between turns. The session's updateMu guards it.
+type background struct {
+	turn  *terminal.Turn // the last turn; nil: there was none, or nothing can be sent after it
+	view  *view          // shows the agent's updates since the last push; nil: there were none
+	timer *time.Timer    // of pushDelay
+}
+
+// setTurn makes t the turn after which the agent may work in the background.
+func (b *background) setTurn(t terminal.Turn) {
+	if b.turn = nil; t.Push == nil {
+		return
+	}
+	push := t.Push
+	t.Emit = func(f terminal.Frame) error {
+		if f.Kind != terminal.Message { // there is no board between turns
+			return nil
+		}
+		return push(f)
+	}
+	t.BoardHidden = func() bool { return true }
+	b.turn = &t
+}
+
+// showBetweenTurns shows an update between turns: what the agent says is a message of its own. It
+// reports false if nothing can be sent now. The caller holds updateMu.
+func (s *session) showBetweenTurns(u update) bool {
+	b := &s.background
+	if b.turn == nil {
+		return false
+	}
+	if b.view == nil {
+		b.view = newView(*b.turn, s.table)
+		b.view.background = true
+	}
+	b.view.update(u.Raw)
+	if b.timer == nil {
+		b.timer = time.AfterFunc(pushDelay, s.pushBackground)
+	} else {
+		b.timer.Reset(pushDelay)
+	}
+	s.agent.touch()
+	return true
+}
+
+// pushBackground sends what the agent has said between turns.
+func (s *session) pushBackground() {
+	s.updateMu.Lock()
+	defer s.updateMu.Unlock()
+	s.flushBackground()
+}
+
+// flushBackground is pushBackground for callers that hold updateMu.
+func (s *session) flushBackground() {
+	b := &s.background
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	if b.view == nil {
+		return
+	}
+	if err := b.view.flushAndClose(false); err != nil {
+		s.agent.log("warning", "message between turns not sent: "+err.Error())
+	}
+	b.view = nil
+}
+
+// endBackground sends what the agent has said between turns, for the last time.
+func (s *session) endBackground() {
+	s.updateMu.Lock()
+	defer s.updateMu.Unlock()
+	s.flushBackground()
+	s.background.turn = nil
+}
+
+// trackTask records which tool calls and background tasks of the agent are running. The caller holds
+// mu.
+func (s *session) trackTask(u update) {
+	var p struct {
+		Tool   optional[string] `json:"toolCallId"`
+		Status optional[string] `json:"status"`
+		Task   optional[string] `json:"asyncTaskId"`
+		State  optional[string] `json:"state"`
+	}
+	var id string
+	var running, known bool
+	switch u.Kind {
+	case "tool_call", "tool_call_update":
+		_ = json.Unmarshal(u.Raw, &p) // a call without an ID is not counted
+		id, running, known = "tool "+p.Tool.v, p.Status.v == "in_progress", p.Tool.v != "" && p.Status.v != ""
+	case "async_task_spawned": // an extension of some agents
+		_ = json.Unmarshal(u.Raw, &p)
+		id, running, known = "task "+p.Task.v, true, p.Task.v != ""
+	case "async_task_state_update":
+		_ = json.Unmarshal(u.Raw, &p)
+		id, running, known = "task "+p.Task.v, p.State.v == "running", p.Task.v != ""
+	}
+	switch {
+	case !known:
+	case !running:
+		delete(s.tasks, id)
+	case len(s.tasks) < maxTasks:
+		if s.tasks == nil {
+			s.tasks = map[string]bool{}
+		}
+		s.tasks[id] = true
+	}
+}
+
+// forgetTasks forgets the running tasks, because the turn was cancelled.
+func (s *session) forgetTasks() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tasks = nil
+}
+
+// InUse reports whether the agent works in the background: a command or a task of it is running.
+func (a *agent) InUse() bool {
+	s := a.currentSession()
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	tasks := len(s.tasks)
+	s.mu.Unlock()
+	return tasks > 0 || s.table.Running() > 0
+}
+
+// announceEnd tells the chat that the agent is ended although it works in the background.
+func (a *agent) announceEnd(limit terminal.PoolLimit) {
+	s := a.currentSession()
+	if s == nil {
+		return
+	}
+	s.updateMu.Lock()
+	defer s.updateMu.Unlock()
+	s.flushBackground()
+	t := s.background.turn
+	if t == nil {
+		return
+	}
+	text := t.Words.Text(words.BackgroundTooMany)
+	if limit == terminal.TimeLimit {
+		text = t.Words.Text(words.BackgroundTooLong, int(maxBackground/time.Hour))
+	}
+	_ = t.Push(terminal.Frame{Kind: terminal.Message, Text: text}) // the gateway logs a message that it cannot store
+}
