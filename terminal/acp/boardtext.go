@@ -59,7 +59,7 @@ func (v *view) activityLines() (lines []string) {
 	default:
 		lines = append(lines, v.turn.Words.Text(words.Working))
 	}
-	return append(lines, v.silenceLines()...)
+	return append(lines, v.quietLines()...)
 }
 
 func (b *board) planLines() (lines []string) {

@@ -189,9 +189,9 @@ type board struct {
 	thinking  bool
 	prompted  bool // the agent has the prompt
 	questions int  // open questions
-	// silentMinutes is how long the agent has been silent; 0: not for long.
-	silentMinutes int
-	shown         string
+	// quietMinutes is how long the agent has been silent; 0: not for long.
+	quietMinutes int
+	shown        string
 }
 
 func newBoard(w words.Words) board { return board{words: w, byID: map[string]*toolCall{}} }

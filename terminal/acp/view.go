@@ -46,8 +46,8 @@ type view struct {
 
 	timer *time.Timer
 	// When each is due; zero if nothing has changed.
-	partialAt, boardAt, terminalsAt, filesAt, silenceAt time.Time
-	aliveAt                                             time.Time // the agent's last sign of life
+	partialAt, boardAt, terminalsAt, filesAt, quietAt time.Time
+	aliveAt                                           time.Time // the agent's last sign of life
 }
 
 func newView(t terminal.Turn, table *jobs.Table) *view {

@@ -16,7 +16,7 @@ func (v *view) schedule(at *time.Time, after time.Duration) {
 // setTimer sets the timer to the earliest due time.
 func (v *view) setTimer() {
 	var next time.Time
-	for _, at := range []time.Time{v.partialAt, v.boardAt, v.terminalsAt, v.filesAt, v.silenceAt} {
+	for _, at := range []time.Time{v.partialAt, v.boardAt, v.terminalsAt, v.filesAt, v.quietAt} {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -48,8 +48,8 @@ func (v *view) onTimer() {
 	if due(v.terminalsAt) {
 		v.refreshTerminals()
 	}
-	if due(v.silenceAt) {
-		v.checkSilence()
+	if due(v.quietAt) {
+		v.checkQuiet()
 	}
 	if due(v.boardAt) {
 		v.showBoard()

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// silenceLimit is the time without any message of the agent after which the board says so, and
-	// silenceInterval is how often the board then counts the minutes.
-	silenceLimit, silenceInterval = 5 * time.Minute, time.Minute
+	// quietLimit is the time without any message of the agent after which the board says so, and
+	// quietInterval is how often the board then counts the minutes.
+	quietLimit, quietInterval = 5 * time.Minute, time.Minute
 )
 
-// showThinking shows that the agent has the prompt. From now on the agent's silence is measured.
+// showThinking shows that the agent has the prompt. From now on the time without a sign of life is measured.
 func (v *view) showThinking() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -23,7 +23,7 @@ func (v *view) showThinking() {
 	v.board.prompted = true
 	v.showBoard()
 	v.markAlive()
-	v.schedule(&v.silenceAt, silenceLimit)
+	v.schedule(&v.quietAt, quietLimit)
 }
 
 // recordLife records a sign of life of the agent that is no update.
@@ -36,34 +36,34 @@ func (v *view) recordLife() {
 // markAlive records a sign of life of the agent. The caller holds mu.
 func (v *view) markAlive() {
 	v.aliveAt = time.Now()
-	if v.board.silentMinutes > 0 {
-		v.board.silentMinutes = 0
+	if v.board.quietMinutes > 0 {
+		v.board.quietMinutes = 0
 		v.schedule(&v.boardAt, boardInterval)
 	}
 }
 
-// checkSilence shows how long the agent has been silent. The time in which it waits for a person
+// checkQuiet shows how long the agent has been silent. The time in which it waits for a person
 // does not count.
-func (v *view) checkSilence() {
+func (v *view) checkQuiet() {
 	now := time.Now()
 	if v.board.questions > 0 {
 		v.aliveAt = now
 	}
-	next := v.aliveAt.Add(silenceLimit)
+	next := v.aliveAt.Add(quietLimit)
 	if !now.Before(next) {
-		v.board.silentMinutes = int(now.Sub(v.aliveAt) / time.Minute)
+		v.board.quietMinutes = int(now.Sub(v.aliveAt) / time.Minute)
 		v.schedule(&v.boardAt, 0)
-		next = now.Add(silenceInterval)
+		next = now.Add(quietInterval)
 	}
-	v.silenceAt = next
+	v.quietAt = next
 }
 
-// silenceLines says that the agent has been silent for long.
-func (v *view) silenceLines() []string {
-	if v.board.silentMinutes == 0 {
+// quietLines says that the agent has been silent for long.
+func (v *view) quietLines() []string {
+	if v.board.quietMinutes == 0 {
 		return nil
 	}
-	return []string{v.turn.Words.Text(words.AgentSilent, v.board.silentMinutes)}
+	return []string{v.turn.Words.Text(words.AgentSilent, v.board.quietMinutes)}
 }
 
 // tails returns the last lines of the output of all running tool calls.
