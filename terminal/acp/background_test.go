@@ -27,16 +27,6 @@ func TestWhatTheAgentSaysBetweenTurnsIsAMessageOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatTheAgentHasSaidBetweenTurnsIsSentBeforeTheNextTurn(t *testing.T) {
-	p := newFixture(t, "").person("a").pushes()
-	p.send("late by the way\nsay done")
-	p.send("say again").expect(terminal.Done, "again")
-	p.runner.Close()
-	if len(p.pushed) != 1 {
-		t.Errorf("%d messages between turns", len(p.pushed))
-	}
-}
-
 func TestAnAgentWithARunningCommandOrTaskIsNotIdle(t *testing.T) {
 	for name, c := range map[string]struct{ begin, end string }{
 		"a command": {"embed x echo $$ > PID.new; mv PID.new PID; exec sleep 600\nuntil PID\nstatus x completed", ""},
