@@ -26,8 +26,8 @@ const (
 
 var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// telegramMenu converts commands to a menu, under names that Telegram accepts. Commands without such
-// a name can still be typed.
+// telegramMenu converts commands to a menu, under names that Telegram accepts. Commands without
+// such a name can still be typed.
 func telegramMenu(commands []channels.Command, language string) []models.BotCommand {
 	var menu []models.BotCommand
 	for _, c := range commands {
