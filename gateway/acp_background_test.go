@@ -45,8 +45,8 @@ func TestAnACPAgentThatAcceptsNoPromptsDuringATurnHasAQueue(t *testing.T) {
 	r.awaitText("1", "prompts so far: 2")
 }
 
-// A message that the agent has worked on is settled at once, so that a crash does not repeat it. One
-// that the agent has not begun gets a turn after the crash.
+// A message that the agent has worked on is settled at once, so that a crash does not repeat it.
+// One that the agent has not begun gets a turn after the crash.
 func TestAfterACrashOnlyMessagesThatTheAgentHasNotBegunRun(t *testing.T) {
 	t.Parallel()
 	r := newACPFixture(t, "-queueing -resume").start()

@@ -32,8 +32,8 @@ type injectedMessage struct {
 	user string
 }
 
-// Inject passes a message to the running agent. It reports false if the agent does not accept it. It
-// never waits for the agent.
+// Inject passes a message to the running agent. It reports false if the agent does not accept it.
+// It never waits for the agent.
 func (t *Turn) Inject(inbound store.Inbound) bool {
 	t.injections.mu.Lock()
 	defer t.injections.mu.Unlock()

@@ -89,8 +89,8 @@ func (s *session) endBackground() {
 	s.background.turn = nil
 }
 
-// trackTask records which tool calls and background tasks of the agent are running. The caller holds
-// mu.
+// trackTask records which tool calls and background tasks of the agent are running. The caller
+// holds mu.
 func (s *session) trackTask(u update) {
 	var p struct {
 		Tool   optional[string] `json:"toolCallId"`

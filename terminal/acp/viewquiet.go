@@ -13,7 +13,8 @@ const (
 	quietLimit, quietInterval = 5 * time.Minute, time.Minute
 )
 
-// showThinking shows that the agent has the prompt. From now on the time without a sign of life is measured.
+// showThinking shows that the agent has the prompt. From now on the time without a sign of life is
+// measured.
 func (v *view) showThinking() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// startPrompt handles a prompt in the background. With -queueing it waits for the prompts before it,
-// and is cancelled together with them.
+// startPrompt handles a prompt in the background. With -queueing it waits for the prompts before
+// it, and is cancelled together with them.
 func (a *agent) startPrompt(m message) {
 	if !a.queueing {
 		go a.handleRequest(m)
