@@ -53,6 +53,22 @@ func (p *permissionProtocol) Turn(ctx context.Context, t terminal.Turn) (termina
 	}
 }
 
+// awaitQuestion waits for a message with these words and with buttons.
+func (r *fixture) awaitQuestion(chat, part string) (found gatewaytest.Call) {
+	r.t.Helper()
+	calls, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
+		i := slices.IndexFunc(calls, func(c gatewaytest.Call) bool { return strings.Contains(c.Text, part) && len(c.Buttons) > 0 })
+		if i >= 0 {
+			found = calls[i]
+		}
+		return i >= 0
+	})
+	if !ok {
+		r.t.Fatalf("chat %s was never asked %q, but shown %q", chat, part, texts(calls))
+	}
+	return found
+}
+
 // checkNotTold fails the test if the agent has got an answer about a permission.
 func (r *fixture) checkNotTold(what string) {
 	r.t.Helper()
@@ -73,7 +89,7 @@ func TestWithSeveralQuestionsATypedTextApprovesNone(t *testing.T) {
 	p.ask <- "rm -rf"
 	dangerous := r.awaitText("1", "rm -rf")
 	p.ask <- "ls"
-	r.awaitText("1", "ls\n1. Allow")
+	r.awaitText("1", "ls")
 	r.net.UserWrites("1", "u", "1")
 	r.awaitText("1", whichOne)
 	r.checkNotTold("")
@@ -104,7 +120,7 @@ func TestATypedTextDoesNotAnswerAnOlderQuestion(t *testing.T) {
 			p.ask <- "rm -rf"
 			dangerous := r.awaitText("1", "rm -rf")
 			p.ask <- "ls"
-			end(r, p, r.awaitText("1", "ls\n1. Allow"))
+			end(r, p, r.awaitText("1", "ls"))
 			r.awaitText("1", "told of ls")
 			r.net.UserWrites("1", "u", "1")
 			r.awaitText("1", whichOne)
@@ -129,7 +145,7 @@ func TestAWithdrawnQuestionCannotBeAnswered(t *testing.T) {
 	p.withdraw <- "first"
 	r.awaitText("1", "told of first:  context canceled")
 	p.ask <- "second"
-	r.awaitText("1", "second\n1. Allow")
+	r.awaitText("1", "second")
 	r.net.UserPresses("1", "u", first.Buttons[0])
 	r.awaitText("1", notOpen)
 	r.checkNotTold("second")
@@ -167,7 +183,7 @@ func TestAQuestionThatIsNotShownYetCannotBeAnsweredByTyping(t *testing.T) {
 	r.net.UserWrites("1", "u", "1")
 	r.awaitText("1", "Queued.")
 	r.checkNotTold("")
-	question := r.awaitText("1", "rm -rf\n1. Allow")
+	question := r.awaitText("1", "rm -rf")
 	r.net.UserPresses("1", "u", question.Buttons[1])
 	r.awaitText("1", "told of rm -rf: Reject")
 	r.net.UserWrites("1", "u", "/stop all")
@@ -206,12 +222,12 @@ func TestAQuestionSaysHowItEnded(t *testing.T) {
 		"withdrawn": {func(gatewaytest.Call) { p.withdraw <- "withdrawn" }, "no answer"},
 	} {
 		p.ask <- what
-		question := r.awaitText("1", what+"\n1. Allow")
+		question := r.awaitText("1", what)
 		end.do(question)
 		r.awaitShown(question.ID, what+"\n\n→ "+end.says)
 	}
 	p.ask <- "stopped"
-	question := r.awaitText("1", "stopped\n1. Allow")
+	question := r.awaitText("1", "stopped")
 	r.net.UserWrites("1", "ada_l", "/stop")
 	r.awaitShown(question.ID, "stopped\n\n→ no answer")
 	r.awaitIdle("1")
@@ -226,7 +242,7 @@ func TestALongQuestionKeepsItsTextWhenItEnds(t *testing.T) {
 	r.start()
 	r.net.UserWrites("1", "u", "work")
 	p.ask <- long
-	question := r.awaitText("1", "1. Allow")
+	question := r.awaitQuestion("1", long[4000:])
 	r.net.UserPresses("1", "u", question.Buttons[0])
 	r.awaitShown(question.ID, long[4000:]+"\n\n→ Allow (by u)")
 	close(p.ask)
@@ -284,7 +300,7 @@ func TestAQuestionWithoutAnAnswerBeforeACrashIsAskedAgain(t *testing.T) {
 	r.awaitText("1", "→ no answer")
 	r.stop()
 	r.start()
-	again := r.awaitText("1", "Sure?\n1. Yes")
+	again := r.awaitQuestion("1", "Sure?")
 	r.net.UserPresses("1", "u", again.Buttons[0])
 	r.awaitText("1", "run 2: Yes <nil>")
 }

@@ -20,7 +20,7 @@ func TestARunSpeaksTheLanguageOfWhoStartedItAndSurvivesOtherWords(t *testing.T) 
 	r.awaitText("1", "Runbooks. Um eines auszuführen, sende /run und seinen Namen:\n- `fix`: Fix (2 Schritte)")
 	r.net.UserWrites("1", "anna", "/run fix")
 	failed := r.awaitText("1", "Schritt 1 ist 3-mal gescheitert.")
-	for _, part := range []string{"Der Befehl `test -e fixed` endete mit Exit-Status 1. Er hat nichts ausgegeben.", "1. Noch einmal\n2. Überspringen\n3. Abbrechen"} {
+	for _, part := range []string{"Der Befehl `test -e fixed` endete mit Exit-Status 1. Er hat nichts ausgegeben."} {
 		if !strings.Contains(failed.Text, part) {
 			t.Errorf("the question is %q", failed.Text)
 		}
@@ -32,9 +32,6 @@ func TestARunSpeaksTheLanguageOfWhoStartedItAndSurvivesOtherWords(t *testing.T) 
 	r.touchFile("fixed")
 	r.net.UserReplies("1", "bob", failed.ID, "noch einmal")
 	gate := r.awaitText("1", "2 people have to approve.")
-	if !strings.Contains(gate.Text, "1. Fine\n2. Reject") {
-		t.Errorf("the gate is %q", gate.Text)
-	}
 	r.settings.Words = words.Settings{}
 	r.restart()
 	r.pressButton("bob", gate, 0)

@@ -69,7 +69,7 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	if err := os.WriteFile(signal, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	question := b.awaitMessage(7, "1. Allow")
+	question := b.awaitShown(7, "🔐", true)
 	b.pressButton(question, "Allow")
 	b.awaitMessage(7, "permission selected yes")
 	final := b.awaitMessage(7, "All done.")
@@ -204,7 +204,7 @@ func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
 		return found
 	}
 	b.api.UserSends(b.dm, ada, "say Let me see.\ntool t1 edit main.go\nask t1 edit main.go\nstatus t1 completed\nsay Changed.")
-	question := shows("1. Allow")
+	question := shows("🔐")
 	reject := question.Buttons()[slices.IndexFunc(question.Buttons(), func(k discordtest.Component) bool { return k.Label == "Reject" })]
 	if _, err := b.api.UserPresses(ada, question.ID, reject.CustomID); err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func TestTheAuditLogRecordsWhoStartedWhat(t *testing.T) {
 func (b *telegramBot) checkAuditOfAnswers() {
 	b.t.Helper()
 	b.api.UserSends(7, "paint")
-	question := b.api.WaitForText(b.t, 7, "Which one?\n1. Red\n2. Blue")
+	question := b.api.WaitForText(b.t, 7, "Which one?")
 	b.api.UserPresses(7, 7, question.ID, question.Buttons()[1].Data)
 	b.api.WaitForText(b.t, 7, "painted")
 	if r := b.awaitAudit("the answer", isEvent(audit.Answer)); r.Decision != "Blue" || r.User.ID != "7" || r.Run == 0 || r.Question == "" {

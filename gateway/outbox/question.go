@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -30,8 +32,8 @@ type Question struct {
 	Language string
 }
 
-// Ask stores a question and sends it, with buttons where the channel has them, and always with a
-// numbered list.
+// Ask stores a question and sends it with a button for each option, which every channel shows. An
+// option can also be chosen by its number.
 func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	ch, ok := o.o.Channels[q.Chat.Channel]
 	if !ok {
@@ -39,10 +41,10 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Approval && o.KeepsButtons(q.Chat)})
+		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: o.KeepsButtons(q.Chat)})
 	}
 	parts, err := ch.Plan(channels.Message{
-		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons, Language: q.Language,
+		Chat: q.Chat, Kind: channels.Answer, Text: questionText(q.Question), ReplyTo: q.ReplyTo, Buttons: buttons, Language: q.Language,
 		Notification: channels.Notification{Mention: q.Mention},
 	})
 	if err != nil {
@@ -55,13 +57,26 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	return nil
 }
 
-// KeepsButtons reports whether the buttons of an approval stay after a press, because the press may
-// be refused. This requires that ShowOutcome can remove them.
+// KeepsButtons reports whether the buttons of a question stay after a press: ShowOutcome removes
+// them together with the options, in one edit, and the press may be refused. A channel that cannot
+// show outcomes removes them itself.
 func (o *Outbox) KeepsButtons(chat channels.Chat) bool {
 	ch := o.o.Channels[chat.Channel]
 	_, replaces := ch.(channels.Replacer)
 	_, closes := ch.(channels.QuestionCloser)
 	return replaces || closes
+}
+
+// maxLabelRunes is the length up to which networks show the whole label of a button.
+const maxLabelRunes = 40
+
+// questionText returns the text of a question. Options that their buttons cannot show as a whole are
+// listed in it.
+func questionText(q store.Question) string {
+	if slices.ContainsFunc(q.Options, func(o string) bool { return utf8.RuneCountInString(o) > maxLabelRunes }) {
+		return QuestionText(q.Text, q.Options)
+	}
+	return q.Text
 }
 
 // QuestionText returns a question with its options as a numbered list.
@@ -143,7 +158,7 @@ func outcomeMessage(ch channels.Channel, q store.Question, how string) (channels
 		}
 		return parts
 	}
-	before := plan(QuestionText(q.Text, q.Options))
+	before := plan(questionText(q))
 	after := plan(q.Text + "\n\n→ " + how)
 	if len(after) != len(before) { // it is split differently now
 		after = plan("→ " + how)

@@ -2,6 +2,23 @@ package words
 
 // Texts of the protocol acp for the questions of agents.
 const (
+	// Permissions.
+	PermissionNobody    Key = "permissionNobody"
+	PermissionTimeout   Key = "permissionTimeout"
+	PermissionFailed    Key = "permissionFailed"
+	ButtonAllowOnce     Key = "buttonAllowOnce"
+	ButtonAllowCommands Key = "buttonAllowCommands"
+	ButtonAllowWriting  Key = "buttonAllowWriting"
+	ButtonAllowReading  Key = "buttonAllowReading"
+	QuestionMore        Key = "questionMore"
+	QuestionMoreBytes   Key = "questionMoreBytes"
+	WantsCommand        Key = "wantsCommand"
+	WantsRead           Key = "wantsRead"
+	WantsWrite          Key = "wantsWrite"
+	CommandFolder       Key = "commandFolder"
+	CommandVariable     Key = "commandVariable"
+	FileTarget          Key = "fileTarget"
+
 	// Forms and links of the agent.
 	ElicitNobody    Key = "elicitNobody"
 	ElicitTimeout   Key = "elicitTimeout"
@@ -27,6 +44,30 @@ const (
 )
 
 var acpQuestionTexts = map[Key]translations{
+	PermissionNobody: {
+		"🔐 There is nobody here to ask, so this was refused: {title}",
+		"🔐 Hier ist niemand, der gefragt werden kann, darum wurde dies abgelehnt: {title}",
+	},
+	PermissionTimeout: {
+		"🔐 Nobody answered within {seconds} s, so this was refused: {title}",
+		"🔐 Innerhalb von {seconds} s hat niemand geantwortet, darum wurde dies abgelehnt: {title}",
+	},
+	PermissionFailed: {
+		"🔐 The question could not be asked, so this was refused: {title}",
+		"🔐 Die Frage konnte nicht gestellt werden, darum wurde dies abgelehnt: {title}",
+	},
+	ButtonAllowOnce:     {"Allow once", "Einmal erlauben"},
+	ButtonAllowCommands: {"Allow commands for this session", "Befehle in diesem Gespräch erlauben"},
+	ButtonAllowWriting:  {"Allow writing for this session", "Schreiben in diesem Gespräch erlauben"},
+	ButtonAllowReading:  {"Allow reading for this session", "Lesen in diesem Gespräch erlauben"},
+	QuestionMore:        {"(and more)", "(und mehr)"},
+	QuestionMoreBytes:   {"({count} more bytes)", "({count} weitere Bytes)"},
+	WantsCommand:        {"The agent wants to run a command", "Der Agent möchte einen Befehl ausführen"},
+	WantsRead:           {"The agent wants to read a file", "Der Agent möchte eine Datei lesen"},
+	WantsWrite:          {"The agent wants to write a file", "Der Agent möchte eine Datei schreiben"},
+	CommandFolder:       {"in {path}", "im Ordner {path}"},
+	CommandVariable:     {"with {variable}", "mit {variable}"},
+	FileTarget:          {"which is {path}", "das ist {path}"},
 	ElicitNobody: {
 		"There is nobody here to ask, so the agent gets no answer.",
 		"Hier ist niemand, der gefragt werden kann, darum bekommt der Agent keine Antwort.",

@@ -4,17 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 // clientCall is a call of a client method (fs or terminal), which needs permission whether the
 // agent asks for one or not.
 type clientCall struct {
-	tool     toolCall // shown in the question; its kind is execute, edit or read
-	logName  string   // the command line or the path, for the log
-	realPath string   // the path without symbolic links; "" for commands
+	tool     toolCall  // shown in the question; its kind is execute, edit or read
+	title    words.Key // says what the agent wants
+	logName  string    // the command line or the path, for the log
+	realPath string    // the path without symbolic links; "" for commands
+	// folder and variables are those of a command, if the command has its own. target is the file
+	// behind a symbolic link. "": none.
+	folder, target string
+	variables      []string
 	// addDetail, if not nil, adds details that are expensive to compute, before a question is
 	// asked.
 	addDetail func(about *toolCall)
@@ -26,12 +33,30 @@ const (
 )
 
 // clientCallOptions returns the options of the question about a call.
-func clientCallOptions(kind string) []permissionOption {
-	all := map[string]string{"execute": "Allow commands for this session", "edit": "Allow writing for this session", "read": "Allow reading for this session"}
+func clientCallOptions(w words.Words, kind string) []permissionOption {
+	all := map[string]words.Key{"execute": words.ButtonAllowCommands, "edit": words.ButtonAllowWriting, "read": words.ButtonAllowReading}
 	return []permissionOption{
-		{ID: allowOnce, Name: "Allow once", Kind: "allow_once"},
-		{ID: allowSession, Name: all[kind], Kind: "allow_always"},
-		{ID: reject, Name: "Reject", Kind: "reject_once"},
+		{ID: allowOnce, Name: w.Text(words.ButtonAllowOnce), Kind: "allow_once"},
+		{ID: allowSession, Name: w.Text(all[kind]), Kind: "allow_always"},
+		{ID: reject, Name: w.Text(words.ButtonReject), Kind: "reject_once"},
+	}
+}
+
+// describe sets the title and the details of the question in the language of the person.
+func (c *clientCall) describe(w words.Words) {
+	c.tool.title = w.Text(c.title)
+	var more []string // one block, so that a question states how much of it is omitted
+	if c.folder != "" {
+		more = append(more, w.Text(words.CommandFolder, terminal.CodeSpan(c.folder)))
+	}
+	for _, v := range c.variables {
+		more = append(more, w.Text(words.CommandVariable, terminal.CodeSpan(v)))
+	}
+	if c.target != "" {
+		more = append(more, w.Text(words.FileTarget, terminal.CodeSpan(c.target)))
+	}
+	if len(more) > 0 {
+		c.tool.content = []block{{Type: "text", Text: strings.Join(more, "\n")}}
 	}
 }
 
@@ -95,10 +120,11 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	if s.hasGrant(turn, c) {
 		return nil
 	}
+	c.describe(turn.t.Words)
 	if c.addDetail != nil {
 		c.addDetail(&c.tool)
 	}
-	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, clientCallOptions(c.tool.kind))
+	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, clientCallOptions(turn.t.Words, c.tool.kind))
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.auditDecision(turn, c, "cancelled by "+d.by)
@@ -112,8 +138,14 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	case d.option.ID == allowSession:
 		s.sessionGrants.add(grant{method: c.tool.kind, everyFile: true})
 	}
-	s.auditDecision(turn, c, d.option.Name+" by "+d.by)
+	english := findOptionID(clientCallOptions(words.Words{}, c.tool.kind), d.option.ID)
+	s.auditDecision(turn, c, english.Name+" by "+d.by)
 	return nil
+}
+
+// findOptionID returns the option with an ID, which must exist.
+func findOptionID(options []permissionOption, id string) permissionOption {
+	return options[slices.IndexFunc(options, func(o permissionOption) bool { return o.ID == id })]
 }
 
 // bindToTurn ties a question to its turn: the turn waits for the question to end, and the end of
@@ -170,26 +202,22 @@ func newCommandCall(dir string, params json.RawMessage) clientCall {
 		raw, _ := json.Marshal(append([]string{p.Command}, p.Args...))
 		line = shellWords(raw)
 	}
-	c := clientCall{tool: toolCall{kind: "execute", title: "The agent wants to run a command"}, logName: commandLine(params)}
+	c := clientCall{tool: toolCall{kind: "execute"}, title: words.WantsCommand, logName: commandLine(params)}
 	c.tool.input.command, c.tool.input.more = cutInput(line)
-	var more []string // one block, so that a question states how much of it is omitted
-	if p.Cwd != "" && p.Cwd != dir {
-		more = append(more, "in "+terminal.CodeSpan(p.Cwd))
+	if p.Cwd != dir {
+		c.folder = p.Cwd
 	}
 	for _, v := range p.Env {
-		more = append(more, "with "+terminal.CodeSpan(v.Name+"="+v.Value))
-	}
-	if len(more) > 0 {
-		c.tool.content = []block{{Type: "text", Text: strings.Join(more, "\n")}}
+		c.variables = append(c.variables, v.Name+"="+v.Value)
 	}
 	return c
 }
 
 // newFileCall describes reading or writing a file for a question.
-func newFileCall(kind, title, path string, at *agentFile) clientCall {
-	c := clientCall{tool: toolCall{kind: kind, title: title, path: path}, logName: terminal.OneLine(path, 500), realPath: at.path}
+func newFileCall(kind string, title words.Key, path string, at *agentFile) clientCall {
+	c := clientCall{tool: toolCall{kind: kind, path: path}, title: title, logName: terminal.OneLine(path, 500), realPath: at.path}
 	if at.path != path {
-		c.tool.content = append(c.tool.content, block{Type: "text", Text: "which is " + terminal.CodeSpan(at.path)})
+		c.target = at.path
 	}
 	return c
 }

@@ -83,6 +83,9 @@ func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, param
 		asker.reportUnanswered(ctx, err)
 		answer = elicitationAnswer{Action: elicitCancel}
 	}
+	if answer.Action != elicitAccept {
+		turn.view.markRejected()
+	}
 	turn.view.logLine("info", "elicitation: %s", answer.Action)
 	return answer, nil
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -32,7 +33,7 @@ func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall
 	var allow func(*agentFile) *rpcError
 	if permit != nil {
 		allow = func(at *agentFile) *rpcError {
-			return permit(newFileCall("read", "The agent wants to read a file", ask.Path, at))
+			return permit(newFileCall("read", words.WantsRead, ask.Path, at))
 		}
 	}
 	at, rerr := resolvePermittedFile(p, ask.Path, allow)

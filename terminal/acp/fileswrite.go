@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -27,7 +28,7 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 	var allow func(*agentFile) *rpcError
 	if permit != nil {
 		allow = func(at *agentFile) *rpcError {
-			c := newFileCall("edit", "The agent wants to write a file", ask.Path, at)
+			c := newFileCall("edit", words.WantsWrite, ask.Path, at)
 			c.addDetail = func(about *toolCall) { at.addDiff(about, *ask.Content) }
 			return permit(c)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -151,13 +152,23 @@ func findKind(options []permissionOption, kind string) *permissionOption {
 	return nil
 }
 
-// askPerson asks the person. No answer counts as a refusal, and the person is told, since they may
-// have meant to answer.
+// askPerson asks the person.
 func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, options []permissionOption) decision {
+	d := p.awaitDecision(ctx, about, options)
+	if d.person && (d.option == nil || strings.HasPrefix(d.option.Kind, "reject_")) {
+		p.view.markRejected()
+	}
+	return d
+}
+
+// awaitDecision asks the person and waits for the answer. No answer counts as a refusal, and the
+// person is told, since they may have meant to answer.
+func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, options []permissionOption) decision {
 	within := time.Duration(p.settings.AskTimeout) * time.Second
 	p.view.beginQuestion()
 	defer p.view.endQuestion()
 	names := optionNames(options)
+	about.words = p.turn.Words
 	// The asker starts counting when the question is shown.
 	limited, cancel := context.WithTimeout(ctx, within+askGrace)
 	defer cancel()
@@ -174,13 +185,13 @@ func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, optio
 	case errors.As(err, &dismissed): // for this call only: the person has not refused it for ever
 		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) + ", who wrote something else", person: true}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		p.view.reportRefusal(&p.view.toldNobodyToAsk, "🔐 There is nobody here to ask, so this was refused: "+escapeTitle(about.name()))
+		p.view.reportRefusal(&p.view.toldNobodyToAsk, p.turn.Words.Text(words.PermissionNobody, escapeTitle(about.name())))
 		return decision{option: no, by: "rule: there is nobody to ask"}
 	case err != nil && time.Since(began) >= within:
-		p.view.reportRefusal(nil, fmt.Sprintf("🔐 Nobody answered within %g s, so this was refused: %s", within.Seconds(), escapeTitle(about.name())))
+		p.view.reportRefusal(nil, p.turn.Words.Text(words.PermissionTimeout, within.Seconds(), escapeTitle(about.name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
-		p.view.reportRefusal(nil, "🔐 The question could not be asked, so this was refused: "+escapeTitle(about.name()))
+		p.view.reportRefusal(nil, p.turn.Words.Text(words.PermissionFailed, escapeTitle(about.name())))
 		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), titleLength)}
 	}
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })

@@ -22,7 +22,7 @@ func (t *toolCall) question(dir string) string {
 	parts := []string{"🔐 " + icon(t.kind) + " " + escapeTitle(t.name())}
 	input := t.input
 	if input.command != "" && input.command != strings.Trim(t.name(), "`") {
-		parts = append(parts, terminal.CodeBlock("", truncate(input.command, maxQuestionDetail, input.more)))
+		parts = append(parts, terminal.CodeBlock("", truncate(t.words, input.command, maxQuestionDetail, input.more)))
 	}
 	switch {
 	case len(t.diffs) > 0:
@@ -86,11 +86,11 @@ func (t *toolCall) detailLines(dir string) (parts []string) {
 			parts = append(parts, terminal.CodeBlock("diff", shown))
 		}
 		if !all {
-			parts = append(parts, "(and more)")
+			parts = append(parts, t.words.Text(words.QuestionMore))
 		}
 	}
 	for _, b := range t.content {
-		if text := truncate(b.Text, max(left, 0), 0); b.Type == "text" && text != "" && left > 0 {
+		if text := truncate(t.words, b.Text, max(left, 0), 0); b.Type == "text" && text != "" && left > 0 {
 			left -= len(text)
 			parts = append(parts, text)
 		}
@@ -100,14 +100,14 @@ func (t *toolCall) detailLines(dir string) (parts []string) {
 
 // truncate shortens s to n bytes and states how many bytes are omitted, including the more that
 // were cut off before.
-func truncate(s string, n, more int) string {
+func truncate(w words.Words, s string, n, more int) string {
 	s = strings.TrimSpace(terminal.Visible(s))
 	if short := terminal.Shorten(s, n); short != s {
 		more += len(s) - len(short) + len("…")
 		s = short
 	}
 	if more > 0 {
-		return fmt.Sprintf("%s\n(%d more bytes)", s, more)
+		return s + "\n" + w.Text(words.QuestionMoreBytes, more)
 	}
 	return s
 }

@@ -28,6 +28,7 @@ type view struct {
 
 	mu          sync.Mutex // also held during Emit, to keep the order
 	err         error      // the first error of Emit
+	rejected    bool       // a person has rejected something
 	messageSent bool
 	closed      bool
 	background  bool // it shows work between turns
@@ -205,11 +206,19 @@ func (v *view) endQuestion() {
 // boardHidden reports whether the chat does not show the board.
 func (v *view) boardHidden() bool { return v.turn.BoardHidden != nil && v.turn.BoardHidden() }
 
-// hasShown reports whether the chat has received anything.
+// markRejected records that a person has rejected something, so that they do not need to be told
+// that the agent says nothing.
+func (v *view) markRejected() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rejected = true
+}
+
+// hasShown reports whether the chat has received anything, or needs nothing.
 func (v *view) hasShown() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.messageSent || v.text.hasText || v.lastRemark != "" || len(v.files.paths) > 0
+	return v.messageSent || v.rejected || v.text.hasText || v.lastRemark != "" || len(v.files.paths) > 0
 }
 
 // logLine emits a log frame in order with the other frames. After the turn it does nothing.
