@@ -2,7 +2,9 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
@@ -107,4 +109,49 @@ func TestAFormOfAnACPAgentIsFilledInOnTelegram(t *testing.T) {
 	b.api.UserSends(7, "/stop")
 	b.awaitMessage(7, "Stopped.")
 	b.awaitMessage(7, "→ no answer")
+}
+
+func TestAPressOnTelegramCostsOneEdit(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "")})
+	b.api.UserSends(7, `call elicitation/create {"sessionId":"SESSION","mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}}`)
+	question := b.awaitShown(7, "Sure?", true)
+	edits := func() (all []telegramtest.Call) {
+		for _, method := range []string{"editMessageText", "editMessageReplyMarkup"} {
+			for _, c := range b.api.Calls(method) {
+				if c.Params["message_id"] == strconv.Itoa(question.ID) {
+					all = append(all, c)
+				}
+			}
+		}
+		return all
+	}
+	if question.TextOrCaption() != "Sure?" {
+		t.Errorf("the options are named twice: %q", question.TextOrCaption())
+	}
+	b.pressButton(question, "Yes")
+	b.awaitShown(7, `{"action":"accept","content":{"ok":true}}`, false)
+	b.awaitShown(7, "→ Yes (by ", false)
+	b.signal(syscall.SIGTERM) // after which no call is under way
+	if got := b.awaitExit(); got != 0 {
+		t.Errorf("status %d", got)
+	}
+	if all := edits(); len(all) != 1 {
+		t.Errorf("the press cost %d edits: %+v", len(all), all)
+	}
+}
+
+func TestARejectedPermissionIsNotReportedAsNoOutput(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "")})
+	const ask = `{"sessionId":"SESSION","toolCall":{"toolCallId":"t1","title":"make"},"options":[{"optionId":"n","name":"Reject","kind":"reject_once"}]}`
+	b.api.UserSends(7, "quiet session/request_permission "+ask)
+	b.pressButton(b.awaitShown(7, "🔐", true), "Reject")
+	b.awaitShown(7, "→ Reject (by ", false)
+	b.api.UserSends(7, "say next")
+	b.awaitShown(7, "next", false)
+	shown, _ := b.api.AwaitMessages(7, telegramtest.WaitLimit, func([]telegramtest.Message) bool { return true })
+	if slices.ContainsFunc(shown, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), "no output") }) {
+		t.Errorf("the chat shows %+v", shown)
+	}
 }

@@ -107,6 +107,7 @@ var steps = map[string]func(r *promptRun, rest string) error{
 	"status":  (*promptRun).updateTool,
 	"plan":    (*promptRun).showPlan,
 	"raw":     (*promptRun).sendRaw,
+	"quiet":   (*promptRun).callQuietly,
 	"call":    (*promptRun).callRaw,
 	"ask":     (*promptRun).askPermission,
 	"run":     (*promptRun).runCommand,
@@ -236,6 +237,13 @@ func (r *promptRun) callRaw(rest string) error {
 	}
 	r.sendText(r.s, "`"+string(result)+"`\n")
 	return nil
+}
+
+// callQuietly is callRaw without the text.
+func (r *promptRun) callQuietly(rest string) error {
+	method, params, _ := strings.Cut(rest, " ")
+	_, err := r.callClient(method, json.RawMessage(strings.ReplaceAll(params, "SESSION", r.s.ID)))
+	return err
 }
 
 // askPermission executes "ask ID KIND TITLE": it asks for permission and sends the choice as text.
