@@ -125,7 +125,7 @@ func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 	b.api.UserSends(7, "first talk")
 	b.awaitMessage(7, "You said: first talk")
 	b.api.UserSends(7, "/model")
-	b.pressButton(b.awaitMessage(7, "Large"), "Large")
+	b.pressButton(b.awaitShown(7, "Which model?", true), "Large")
 	b.awaitMessage(7, "arge")
 	b.api.UserSends(7, "state")
 	b.awaitMessage(7, "model large")
@@ -136,7 +136,7 @@ func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 	b.api.UserSends(7, "/help")
 	b.awaitMessage(7, "/review")
 	b.api.UserSends(7, "/sessions")
-	question := b.awaitMessage(7, "Which conversation")
+	question := b.awaitShown(7, "Which conversation", true)
 	i := slices.IndexFunc(question.Buttons(), func(k telegramtest.Button) bool { return strings.Contains(k.Text, "first talk") })
 	if i < 0 {
 		t.Fatalf("the session cannot be chosen: %+v", question)
