@@ -20,8 +20,8 @@ import (
 const maxShownRunes = 80
 
 // answerQuestion handles a message that answers an open question of its chat: by a button, by the
-// number or the text of an option, or by any text if the question accepts that. It reports whether the
-// message was an answer.
+// number or the text of an option, or by any text if the question accepts that. It reports whether
+// the message was an answer.
 func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool, error) {
 	q, ok, err := i.findQuestion(ctx, in)
 	if errors.Is(err, errAmbiguous) {

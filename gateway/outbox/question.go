@@ -70,8 +70,8 @@ func (o *Outbox) KeepsButtons(chat channels.Chat) bool {
 // maxLabelRunes is the length up to which networks show the whole label of a button.
 const maxLabelRunes = 40
 
-// questionText returns the text of a question. Options that their buttons cannot show as a whole are
-// listed in it.
+// questionText returns the text of a question. Options that their buttons cannot show as a whole
+// are listed in it.
 func questionText(q store.Question) string {
 	if slices.ContainsFunc(q.Options, func(o string) bool { return utf8.RuneCountInString(o) > maxLabelRunes }) {
 		return QuestionText(q.Text, q.Options)

@@ -270,8 +270,8 @@ func (r *promptRun) askPermission(rest string) error {
 	return nil
 }
 
-// completeElicitation executes "complete ID PATH": once the file exists, it notifies the client that
-// an elicitation is complete. It does not wait for that.
+// completeElicitation executes "complete ID PATH": once the file exists, it notifies the client
+// that an elicitation is complete. It does not wait for that.
 func (r *promptRun) completeElicitation(rest string) error {
 	id, path, _ := strings.Cut(rest, " ")
 	params, err := json.Marshal(fields{"elicitationId": id})
