@@ -131,7 +131,7 @@ var exceptions = map[string]string{
 	"terminal/acp/clientcall.go newFileCall":          beingMoved,
 	"terminal/acp/files.go readFile":                  beingMoved,
 	"terminal/acp/fileswrite.go":                      forAgent,
-	"terminal/acp/permission.go askPerson":            beingMoved,
+	"terminal/acp/permission.go awaitDecision":        forLog,
 	"terminal/acp/permission.go decideRequest":        forLog,
 	"terminal/acp/permission.go decide":               forLog,
 	"terminal/acp/permission.go describeUser":         forLog,
