@@ -193,8 +193,8 @@ func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
 	return Scope{Terminal: t, path: joinPath(path, name)}, t.Protocols[name]
 }
 
-// SetProtocol changes the protocol of the agent in Terminal. A default command and a default timeout
-// of the old protocol are replaced by those of the new one.
+// SetProtocol changes the protocol of the agent in Terminal. A default command and a default
+// timeout of the old protocol are replaced by those of the new one.
 func (c *Config) SetProtocol(name string) {
 	t := &c.Terminal
 	former := *t

@@ -66,8 +66,8 @@ type Ask func(ctx context.Context, q Question) (Answer, error)
 type Picker struct {
 	Text    string
 	Options []PickerOption
-	// Approval says that a choice permits something. If the agent has a list of approvers, only they
-	// may choose.
+	// Approval says that a choice permits something. If the agent has a list of approvers, only
+	// they may choose.
 	Approval bool
 }
 

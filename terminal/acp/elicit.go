@@ -163,8 +163,9 @@ func (e elicitor) askLink(ctx context.Context, request elicitation, link string)
 	return elicitationAnswer{Action: elicitCancel}, nil
 }
 
-// expectCompletion returns a context that ends with ErrDoneElsewhere when the agent reports that the
-// person has finished what a link is for. forget must be called when the link is no longer shown.
+// expectCompletion returns a context that ends with ErrDoneElsewhere when the agent reports that
+// the person has finished what a link is for. forget must be called when the link is no longer
+// shown.
 func (s *session) expectCompletion(ctx context.Context, id string) (_ context.Context, forget func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.mu.Lock()

@@ -145,8 +145,8 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 }
 
 // isNote reports whether another field is only for an answer to this one that is none of the
-// options. Claude Code and Codex have such a field behind each choice, and it is not worth a question
-// of its own.
+// options. Claude Code and Codex have such a field behind each choice, and it is not worth a
+// question of its own.
 func (f *formField) isNote(other formField) bool {
 	return len(f.options()) > 0 && f.note == "" && other.Type == "string" && !other.required && len(other.options()) == 0 &&
 		strings.HasPrefix(other.name, f.name+"_")

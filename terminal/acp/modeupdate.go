@@ -8,8 +8,8 @@ import (
 // geminiModeUpdate begins a message in which Gemini CLI reports its new mode.
 const geminiModeUpdate = "[MODE_UPDATE] "
 
-// translateModeUpdate returns the protocol's update for such a message, which is not for people, and
-// any other update as it is.
+// translateModeUpdate returns the protocol's update for such a message, which is not for people,
+// and any other update as it is.
 func translateModeUpdate(u update) update {
 	if u.Kind != "agent_message_chunk" {
 		return u

@@ -68,8 +68,8 @@ type updateFields struct {
 // noticeID is the message ID of notices, which have none of their own.
 const noticeID = "notice"
 
-// messageID returns the ID of the message that a chunk belongs to, or "". Claude Code marks a notice
-// of its own, which is not the model's text, only by its metadata.
+// messageID returns the ID of the message that a chunk belongs to, or "". Claude Code marks a
+// notice of its own, which is not the model's text, only by its metadata.
 func (c updateFields) messageID() string {
 	if c.MessageID.v == "" && c.Meta.v.Claude.v.Kind == "informational" {
 		return noticeID
