@@ -8,7 +8,6 @@ const (
 	forStore    = "texts in the store, not in chats"
 	forPrograms = "read by programs that use the API of the page"
 	foreign     = "a text that a network sends"
-	beingMoved  = "about to move into the catalogue"
 	unit        = "units and marks, which are the same in both languages"
 )
 
@@ -120,22 +119,19 @@ var exceptions = map[string]string{
 	"terminal/keys/xmlcommand.go":        forModel,
 
 	"terminal/acp/agent.go":                           forLog,
+	"terminal/acp/background.go flushBackground":      forLog,
+	"terminal/acp/prompt.go handleResponse":           forLog,
 	"terminal/acp/auth.go":                            forLog,
 	"terminal/acp/clientcall.go checkPermission":      forAgent,
 	"terminal/acp/clientcall.go hasGrant":             forLog,
 	"terminal/acp/clientcall.go askAboutCall":         forAgent,
 	"terminal/acp/clientcall.go resolvePermittedFile": forAgent,
 	"terminal/acp/clientcall.go ":                     forAgent,
-	"terminal/acp/clientcall.go clientCallOptions":    beingMoved,
-	"terminal/acp/clientcall.go newCommandCall":       beingMoved,
-	"terminal/acp/clientcall.go newFileCall":          beingMoved,
-	"terminal/acp/files.go readFile":                  beingMoved,
 	"terminal/acp/fileswrite.go":                      forAgent,
 	"terminal/acp/permission.go awaitDecision":        forLog,
 	"terminal/acp/permission.go decideRequest":        forLog,
 	"terminal/acp/permission.go decide":               forLog,
 	"terminal/acp/permission.go describeUser":         forLog,
-	"terminal/acp/permissiontext.go":                  beingMoved,
 	"terminal/acp/commands_sessions.go fetchSessions": forLog,
 	"terminal/acp/content.go":                         forLog,
 	"terminal/acp/contentfiles.go addFile":            forLog,
