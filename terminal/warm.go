@@ -63,6 +63,11 @@ func (w *warmAgents) prepare(t *turn) {
 	if w == nil || w.runner.o.Config.Warm.Chats == 0 {
 		return
 	}
+	// The temporary files are removed now, while no agent of the chat can be running.
+	chat, err := t.sandbox.PrepareChat(t.userDir, nil, true)
+	if err != nil {
+		return // the next turn reports it
+	}
 	a := &warmAgent{chat: t.req.Channel + ":" + t.req.ChatID, started: make(chan struct{})}
 	var surplus *warmAgent
 	w.mu.Lock()
@@ -80,14 +85,8 @@ func (w *warmAgents) prepare(t *turn) {
 		if surplus != nil {
 			w.discard(surplus, "")
 		}
-		w.start(a, func() (process.Options, error) {
-			chat, err := t.sandbox.PrepareChat(t.userDir, nil, true)
-			if err != nil {
-				return process.Options{}, err
-			}
-			next := &turn{Runner: t.Runner, req: Request{Channel: t.req.Channel, ChatID: t.req.ChatID, Token: t.req.Token, GatewayName: w.gateway}, userDir: t.userDir, chat: chat}
-			return next.sandboxed(t.warmOptions(next.persistentEnv())), nil
-		})
+		next := &turn{Runner: t.Runner, req: Request{Channel: t.req.Channel, ChatID: t.req.ChatID, Token: t.req.Token, GatewayName: w.gateway}, userDir: t.userDir, chat: chat}
+		w.start(a, next.sandboxed(t.warmOptions(next.persistentEnv())))
 	}()
 }
 
@@ -101,21 +100,16 @@ func (w *warmAgents) addSpare() {
 	}
 	w.spares = append(w.spares, a)
 	w.all.Add(1)
-	go w.start(a, func() (process.Options, error) {
-		r := w.runner
-		return r.sandbox.Apply(r.warmOptions(slices.Concat(r.env, r.socketEnv(), process.GatewayEnv(w.gateway))), sandbox.ChatDirs{}), nil
-	})
+	r := w.runner
+	go w.start(a, r.sandbox.Apply(r.warmOptions(slices.Concat(r.env, r.socketEnv(), process.GatewayEnv(w.gateway))), sandbox.ChatDirs{}))
 }
 
-// start starts the process of an agent that is in a list. options returns what depends on the chat.
-func (w *warmAgents) start(a *warmAgent, options func() (process.Options, error)) {
+// start starts the process of an agent that is in a list.
+func (w *warmAgents) start(a *warmAgent, o process.Options) {
 	r := w.runner
 	a.files = r.watchedFiles()
-	o, err := options()
-	if err == nil {
-		a.child, err = process.Start(o)
-	}
-	if err != nil {
+	var err error
+	if a.child, err = process.Start(o); err != nil {
 		w.remove(a)
 		close(a.started)
 		w.all.Done()

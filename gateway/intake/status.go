@@ -64,8 +64,8 @@ func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) err
 	if len(shown) > 0 {
 		b.WriteString(c.text(words.StatusAgent, strings.Join(shown, ": ")) + "\n")
 	}
-	if n := c.o.Settings().Agents[agent].Runner.WarmAgents(); n > 0 {
-		b.WriteString(c.text(words.StatusWarm, n) + "\n")
+	if a, ok := c.o.Settings().Agents[agent]; ok && a.Runner.WarmAgents() > 0 { // a reload may have removed it
+		b.WriteString(c.text(words.StatusWarm, a.Runner.WarmAgents()) + "\n")
 	}
 	return nil
 }
