@@ -29,18 +29,22 @@ type realAgent struct {
 	lacks  map[string]string // reasons why the agent cannot do something, by scenario
 }
 
+// noSteering is the reason why an agent cannot be written to during a turn.
+const noSteering = "it does not announce that it takes prompts during a turn"
+
 // realAgents are the agents in the order of the table in docs/acp.md. What they do not lack they
 // must be able to do.
 var realAgents = []realAgent{
 	{name: "Claude Code", install: agentstest.ClaudeCode, mode: "plan", ownText: true},
-	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/config collaboration_mode plan", ownText: true},
+	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/config collaboration_mode plan", ownText: true, lacks: map[string]string{"steering": noSteering}},
 	{name: "OpenCode", install: agentstest.OpenCode, mode: "plan", lacks: map[string]string{
-		"question": "its tool for questions is off in ACP",
+		"question": "its tool for questions is off in ACP", "steering": noSteering,
 	}},
 	{name: "Gemini CLI", install: agentstest.Gemini, mode: "plan", stored: backdateSession, lacks: map[string]string{
 		"question": "it has no tool for questions in ACP", "output": "it does not report the output of commands",
+		"steering": noSteering,
 	}},
-	{name: "Kimi Code", install: agentstest.Kimi, mode: "plan"},
+	{name: "Kimi Code", install: agentstest.Kimi, mode: "plan", lacks: map[string]string{"steering": noSteering}},
 }
 
 // backdateSession renames the files of Gemini's sessions: version 0.61.0 overwrites a session that
@@ -71,6 +75,7 @@ var scenarios = []struct {
 	{"mode", checkMode},
 	{"question", checkQuestion},
 	{"files", checkFiles},
+	{"steering", checkSteering},
 }
 
 // TestRealAgents goes through all scenarios with each agent against a model on loopback, and

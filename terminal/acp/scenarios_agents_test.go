@@ -167,3 +167,18 @@ func checkFiles(p *realPerson) {
 		p.t.Errorf("sent %q", sent)
 	}
 }
+
+// checkSteering writes another message while the agent waits for permission to run a command.
+func checkSteering(p *realPerson) {
+	p.answers, p.injections = permissions, make(chan terminal.Injection, 1)
+	read, answer := 0, p.ask
+	p.ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+		p.injections <- terminal.Injection{Text: promptAnswer, MarkRead: func() { read++ }}
+		eventually(p.t, "the message is sent", func() bool { return len(p.injections) == 0 })
+		return answer(ctx, q)
+	}
+	h := p.expectAnswer(promptRun, "Here is **the answer**.")
+	if read != 1 || h.out.Unread != 0 || p.processes() != 1 {
+		p.t.Errorf("%d messages were read and %d not, by %d processes", read, h.out.Unread, p.processes())
+	}
+}
