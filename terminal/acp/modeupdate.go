@@ -2,16 +2,20 @@ package acp
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
-// geminiModeUpdate begins a message in which Gemini CLI reports its new mode.
-const geminiModeUpdate = "[MODE_UPDATE] "
+// geminiName is the name of Gemini CLI in its response to initialize, and geminiModeUpdate begins a
+// message in which it reports its new mode.
+const geminiName, geminiModeUpdate = "gemini-cli", "[MODE_UPDATE] "
 
 // translateModeUpdate returns the protocol's update for such a message, which is not for people,
-// and any other update as it is.
-func translateModeUpdate(u update) update {
-	if u.Kind != "agent_message_chunk" {
+// and any other update as it is. A model can write the same text, so it counts only from Gemini CLI
+// and for one of its modes, and never in a replay, which is about earlier times. The caller holds
+// mu.
+func (s *session) translateModeUpdate(u update) update {
+	if u.Kind != "agent_message_chunk" || s.replaying || s.agent.initResponse.Info.Name != geminiName {
 		return u
 	}
 	var chunk struct {
@@ -19,7 +23,8 @@ func translateModeUpdate(u update) update {
 	}
 	_ = json.Unmarshal(u.Raw, &chunk) // an update without content is handled later
 	mode, ok := strings.CutPrefix(chunk.Content.v.Text, geminiModeUpdate)
-	if !ok || len(strings.Fields(mode)) != 1 {
+	c := s.details.choice(modeChoice)
+	if !ok || c == nil || !slices.ContainsFunc(c.options, func(o option) bool { return o.value == mode }) {
 		return u
 	}
 	raw, err := json.Marshal(map[string]string{"sessionUpdate": "current_mode_update", "currentModeId": mode})

@@ -165,7 +165,7 @@ func (s *session) handleUpdate(id string, raw json.RawMessage) {
 		Kind string `json:"sessionUpdate"`
 	}
 	_ = json.Unmarshal(raw, &head) // an update without a kind is ignored later
-	u := translateModeUpdate(update{Kind: head.Kind, Raw: raw})
+	u := update{Kind: head.Kind, Raw: raw}
 	s.mu.Lock()
 	known, turn := s.id, s.turn
 	if known == "" {
@@ -184,6 +184,7 @@ func (s *session) handleUpdate(id string, raw json.RawMessage) {
 // applyUpdate handles an update of this session.
 func (s *session) applyUpdate(turn *activeTurn, u update) {
 	s.mu.Lock()
+	u = s.translateModeUpdate(u)
 	changed := s.details.apply(u)
 	replaying := s.replaying
 	s.lastUpdate = time.Now()

@@ -68,13 +68,20 @@ func (x *turn) chooseValue(ctx context.Context, c *choice, value string) error {
 }
 
 // storeChosen stores the values of the settings that people have chosen in a session. The agent may
-// have changed them since, for example when the person has approved its plan.
+// have changed them since, for example when the person has approved its plan. A value that needs
+// approval is then forgotten, because nanobot must never set one that nobody has chosen.
 func (x *turn) storeChosen(ctx context.Context, s *session) error {
-	for i, m := range s.chosen {
-		if now := s.settingOf(m.Method, m.ID); now != nil && now.current != "" && now.current != m.Value {
-			s.chosen[i] = newChosenSetting(now, now.current)
+	var all []chosenSetting
+	for _, m := range s.chosen {
+		now := s.settingOf(m.Method, m.ID)
+		switch {
+		case now == nil || now.current == "" || now.current == m.Value:
+			all = append(all, m)
+		case !now.needsApproval():
+			all = append(all, newChosenSetting(now, now.current))
 		}
 	}
+	s.chosen = all
 	return x.addPastSession(ctx, s)
 }
 

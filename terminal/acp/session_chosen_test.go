@@ -106,11 +106,47 @@ func TestAModeThatTheAgentHasLeftIsNotSetAgain(t *testing.T) {
 	p.send("state").expect(terminal.Done, "mode code, model small")
 }
 
+// Agents have modes in which they ask for no permission.
+func TestAModeThatNobodyHasChosenIsNotSet(t *testing.T) {
+	for name, report := range map[string]string{
+		"update":              `{"sessionUpdate":"current_mode_update","currentModeId":"plan"}`,
+		"message as Gemini's": geminiReport,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t, "-name gemini-cli -forgetful -resume -modes")
+			p := d.person("a")
+			p.send("/mode code").expect(terminal.Done, "Mode: Code")
+			p.send("raw "+report+"\nsay ok").expect(terminal.Done, "ok")
+			d.restart()
+			p.send("state").expect(terminal.Done, "mode code, model small")
+			p.memory.forget()
+			p.send("state").expect(terminal.Done, "mode code, model small")
+		})
+	}
+}
+
+// geminiReport is the message in which Gemini CLI reports its mode.
+const geminiReport = `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"[MODE_UPDATE] plan"}}`
+
 func TestAMessageOfGeminiAboutItsModeIsNotShown(t *testing.T) {
-	p := newFixture(t, "-modes").person("a")
+	p := newFixture(t, "-name gemini-cli -modes").person("a")
 	p.send("hello")
-	p.send(`raw {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"[MODE_UPDATE] plan"}}`+"\nsay ok").expect(terminal.Done, "ok")
+	p.send("raw "+geminiReport+"\nsay ok").expect(terminal.Done, "ok")
 	p.send("/mode").expect(terminal.Done, "Which mode?\n\n1. Code\n2. ✓ Plan first\n\nChoose with /mode and a number or a name.")
+}
+
+func TestOnlyGeminiReportsItsModeInAMessage(t *testing.T) {
+	const inCode = "Which mode?\n\n1. ✓ Code\n2. Plan first\n\nChoose with /mode and a number or a name."
+	for _, c := range []struct{ name, flags, mode string }{
+		{"another agent", "-modes", "plan"},
+		{"an unknown mode", "-modes -name gemini-cli", "yolo"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newFixture(t, c.flags).person("a")
+			p.send("raw "+strings.Replace(geminiReport, "plan", c.mode, 1)).expect(terminal.Done, "[MODE_UPDATE] "+c.mode)
+			p.send("/mode").expect(terminal.Done, inCode)
+		})
+	}
 }
 
 func TestNothingIsSetUnlessItWasChosen(t *testing.T) {

@@ -23,7 +23,7 @@ const exitViolation = 99
 
 // options are the agent's capabilities and its deviations from the protocol.
 type options struct {
-	dir                                                         string
+	dir, name                                                   string
 	resume, load, list, closeSessions                           bool
 	images, audio, embedded                                     bool
 	http, sse                                                   bool
@@ -41,6 +41,7 @@ type options struct {
 func (o *options) parse(args []string) error {
 	f := flag.NewFlagSet("agent", flag.ContinueOnError)
 	f.StringVar(&o.dir, "dir", "", "folder in which sessions are stored")
+	f.StringVar(&o.name, "name", "acptest", "its name in the response to initialize")
 	f.BoolVar(&o.resume, "resume", false, "can resume sessions")
 	f.BoolVar(&o.load, "load", false, "can load sessions, and replays their updates")
 	f.BoolVar(&o.replayLate, "behind", false, "replays the updates only after the response to session/load")

@@ -194,7 +194,7 @@ func (a *agent) initialize() any {
 		version = 99
 	}
 	return fields{
-		"protocolVersion": version, "authMethods": methods, "agentInfo": fields{"name": "acptest", "version": "1"},
+		"protocolVersion": version, "authMethods": methods, "agentInfo": fields{"name": a.name, "version": "1"},
 		"agentCapabilities": fields{
 			"loadSession": a.load, "sessionCapabilities": can,
 			"promptCapabilities": fields{"image": a.images, "audio": a.audio, "embeddedContext": a.embedded},
