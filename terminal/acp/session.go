@@ -49,8 +49,10 @@ type session struct {
 	// idStored means that the chat's memory has stored the ID. If the memory is empty then, /new
 	// has cleared it.
 	idStored bool
-	// chosen are the settings that people have chosen. Only the chat's turn uses it.
+	// chosen are the settings that people have chosen, and unrestored those that could not be set
+	// again, with the values that the session had then. Only the chat's turn uses them.
 	chosen       []chosenSetting
+	unrestored   []chosenSetting
 	turn         *activeTurn     // nil between turns
 	queued       []sessionUpdate // updates before the first turn, or where nothing can be sent between turns
 	tasks        map[string]bool // running tool calls and background tasks

@@ -63,6 +63,7 @@ func (x *turn) chooseValue(ctx context.Context, c *choice, value string) error {
 		return err
 	}
 	same := func(m chosenSetting) bool { return m.Method == c.method && m.ID == c.id }
+	x.s.unrestored = slices.DeleteFunc(x.s.unrestored, same)
 	x.s.chosen = append(slices.DeleteFunc(slices.Clone(x.s.chosen), same), newChosenSetting(c, value))
 	return x.storeChosen(ctx, x.s)
 }
@@ -75,7 +76,7 @@ func (x *turn) storeChosen(ctx context.Context, s *session) error {
 	for _, m := range s.chosen {
 		now := s.settingOf(m.Method, m.ID)
 		switch {
-		case now == nil || now.current == "" || now.current == m.Value:
+		case now == nil || now.current == "" || now.current == m.Value || s.isUnrestored(m, now.current):
 			all = append(all, m)
 		case !now.needsApproval():
 			all = append(all, newChosenSetting(now, now.current))
@@ -111,9 +112,25 @@ func (x *turn) restoreChosen(ctx context.Context, s *session) error {
 	for i, m := range s.chosen {
 		if err := refused[i]; err != nil {
 			x.notices = append(x.notices, x.refusalText(m, err))
+			s.addUnrestored(m)
 		}
 	}
 	return nil
+}
+
+// addUnrestored records the value that the session has instead of a chosen one.
+func (s *session) addUnrestored(m chosenSetting) {
+	if now := s.settingOf(m.Method, m.ID); now != nil {
+		m.Value = now.current
+		s.unrestored = append(s.unrestored, m)
+	}
+}
+
+// isUnrestored reports whether a setting has a value only because the chosen one could not be set.
+// The choice then stays, so that it is tried again in the next process.
+func (s *session) isUnrestored(m chosenSetting, value string) bool {
+	m.Value = value
+	return slices.Contains(s.unrestored, m)
 }
 
 // restoreSetting sets a chosen value unless the session has it already. done reports that it was

@@ -61,9 +61,34 @@ func TestARefusalOfAChosenSettingIsSaid(t *testing.T) {
 	// The same agent, which refuses the mode now: its command must stay the same.
 	t.Setenv("ACPTEST_REFUSE", "mode")
 	d.restart()
-	p.send("state").expect(terminal.Done, "The agent refuses the setting that you had chosen, “Mode: Plan first”: mode is not available today.\n\nmode code, model large")
-	d.restart() // it is said once
-	p.send("state").expect(terminal.Done, "mode code, model large")
+	const refusal = "The agent refuses the setting that you had chosen, “Mode: Plan first”: mode is not available today.\n\n"
+	p.send("state").expect(terminal.Done, refusal+"mode code, model large")
+	p.send("state").expect(terminal.Done, "mode code, model large") // it is said once in a process
+	d.restart()
+	p.send("state").expect(terminal.Done, refusal+"mode code, model large")
+	t.Setenv("ACPTEST_REFUSE", "")
+	d.restart()
+	p.send("state").expect(terminal.Done, "mode plan, model large")
+}
+
+func TestAChangeByTheAgentReplacesARefusedSetting(t *testing.T) {
+	d := newFixture(t, "-forgetful -resume -options")
+	p := d.person("a")
+	p.send("/model large").expect(terminal.Done, "Model: Large")
+	p.send("/config effort high").expect(terminal.Done, "Reasoning effort: High")
+	t.Setenv("ACPTEST_REFUSE", "model")
+	d.restart()
+	p.send("say ok") // the effort needs the model
+	t.Setenv("ACPTEST_REFUSE", "")
+	d.restart()
+	p.send("options").expect(terminal.Done, "effort high, thinking false")
+	t.Setenv("ACPTEST_REFUSE", "model")
+	d.restart()
+	p.send("say ok")
+	p.send(`raw {"sessionUpdate":"config_option_update","configOptions":[{"id":"model","name":"Model","type":"select","category":"model","currentValue":"medium","options":[{"value":"medium","name":"Medium"}]}]}`)
+	if !strings.Contains(p.memory.lasting, `"medium"`) || strings.Contains(p.memory.lasting, `"large"`) {
+		t.Errorf("remembered %s", p.memory.lasting)
+	}
 }
 
 func TestAModeIsSetAgainInAnAgentThatReportsAnother(t *testing.T) {
