@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"nanobot/internal/words"
@@ -100,10 +101,14 @@ func (s *session) trackTask(u update) {
 	}
 	var id string
 	var running, known bool
+	var forgetAt time.Time
 	switch u.Kind {
 	case "tool_call", "tool_call_update":
 		_ = json.Unmarshal(u.Raw, &p) // a call without an ID is not counted
-		id, running, known = "tool "+p.Tool.v, p.Status.v == "in_progress", p.Tool.v != "" && p.Status.v != ""
+		id = "tool " + p.Tool.v
+		_, counted := s.tasks[id]
+		running, known = p.Status.v == "in_progress" || counted && p.Status.v == "", p.Tool.v != ""
+		forgetAt = time.Now().Add(s.agent.timeouts.ToolCallTime)
 	case "async_task_spawned": // an extension of some agents
 		_ = json.Unmarshal(u.Raw, &p)
 		id, running, known = "task "+p.Task.v, true, p.Task.v != ""
@@ -117,10 +122,25 @@ func (s *session) trackTask(u update) {
 		delete(s.tasks, id)
 	case len(s.tasks) < maxTasks:
 		if s.tasks == nil {
-			s.tasks = map[string]bool{}
+			s.tasks = map[string]time.Time{}
 		}
-		s.tasks[id] = true
+		s.tasks[id] = forgetAt
 	}
+}
+
+// countTasks returns the number of running tasks. It forgets tool calls whose end the agent has
+// not reported in time. The caller holds mu.
+func (s *session) countTasks() int {
+	now := time.Now()
+	maps.DeleteFunc(s.tasks, func(_ string, forgetAt time.Time) bool { return !forgetAt.IsZero() && now.After(forgetAt) })
+	return len(s.tasks)
+}
+
+// forgetToolCalls forgets the running tool calls, because the turn has failed.
+func (s *session) forgetToolCalls() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.tasks, func(_ string, forgetAt time.Time) bool { return !forgetAt.IsZero() })
 }
 
 // forgetTasks forgets the running tasks, because the turn was cancelled.
@@ -137,7 +157,7 @@ func (a *agent) InUse() bool {
 		return false
 	}
 	s.mu.Lock()
-	tasks := len(s.tasks)
+	tasks := s.countTasks()
 	s.mu.Unlock()
 	return tasks > 0 || s.table.Running() > 0
 }

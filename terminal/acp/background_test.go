@@ -56,6 +56,27 @@ func TestAnAgentWithARunningCommandOrTaskIsNotIdle(t *testing.T) {
 	}
 }
 
+func TestAToolCallWithoutAnEndDoesNotKeepTheAgent(t *testing.T) {
+	for name, c := range map[string]struct {
+		prompt string
+		limit  time.Duration
+	}{
+		"left open":        {"tool t execute make\nstatus t in_progress", 20 * time.Millisecond},
+		"of a failed turn": {"tool t execute make\nstatus t in_progress\nfail out of luck", time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t, "-resume", allowAll)
+			d.protocol.Agents.IdleTime, d.protocol.ToolCallTime = 5*time.Millisecond, c.limit
+			p := d.person("a").pushes()
+			p.send(c.prompt)
+			eventually(t, "it is ended", func() bool { return !processExists(p.pids[0]) })
+			if len(p.pushed) > 0 {
+				t.Errorf("the chat is told %q", <-p.pushed)
+			}
+		})
+	}
+}
+
 func TestTheChatIsToldWhenALimitEndsAnAgentWithWork(t *testing.T) {
 	for _, limit := range []string{"took longer than 24 hours", "too many agents"} {
 		d := newFixture(t, "-resume", allowAll, func(c *config.Terminal) { settings(c).MaxKept = 1 })

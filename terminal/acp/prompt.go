@@ -225,6 +225,7 @@ func (p *prompts) result(ctx context.Context) (reason string, err error) {
 		return "", context.Cause(ctx)
 	}
 	if p.err != nil {
+		p.s.forgetToolCalls()
 		return "", p.err
 	}
 	return p.reason, nil

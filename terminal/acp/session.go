@@ -55,12 +55,14 @@ type session struct {
 	unrestored   []chosenSetting
 	turn         *activeTurn     // nil between turns
 	queued       []sessionUpdate // updates before the first turn, or where nothing can be sent between turns
-	tasks        map[string]bool // running tool calls and background tasks
 	queuedBytes  int             // total size of queued
 	details      sessionDetails
 	words        words.Words // of the last turn
 	reportedInfo terminal.AgentInfo
 	reportedAt   time.Time // the time of reportedInfo
+	// tasks are the running tool calls and background tasks, with the time to forget each; zero:
+	// never.
+	tasks map[string]time.Time
 	// links ends the questions about links by the ID of their elicitations.
 	links map[string]context.CancelCauseFunc
 }
