@@ -38,6 +38,8 @@ type Timeouts struct {
 	// QuietPeriod without an update ends the replay of an earlier session, because some agents
 	// start to replay only after their response. ReplayLimit is the longest replay.
 	QuietPeriod, ReplayLimit time.Duration
+	// PushDelay is how long a text between turns waits for its continuation before it is sent.
+	PushDelay time.Duration
 	// ToolCallTime is how long after its last update a tool call without an end counts as running,
 	// because some agents never report the end of a call.
 	ToolCallTime time.Duration
@@ -56,7 +58,7 @@ func New(cfg config.Terminal) *Protocol {
 		Timeouts: Timeouts{
 			StopTimeout: 10 * time.Second, StartTimeout: 2 * time.Minute, RestoreTimeout: time.Minute,
 			QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
-			ToolCallTime: time.Hour,
+			PushDelay: time.Second, ToolCallTime: time.Hour,
 		},
 		Agents: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
 		cfg:    cfg, settings: set, commandHash: hashCommand(cfg.Command),

@@ -9,18 +9,18 @@ import (
 	"nanobot/terminal"
 )
 
-const (
-	// pushDelay is how long a text between turns waits for its continuation before it is sent.
-	pushDelay = time.Second
-	// maxTasks limits the running tasks of an agent that are counted.
-	maxTasks = 1000
-)
+// maxTasks limits the running tasks of an agent that are counted.
+const maxTasks = 1000
+
+// maxPushDelays is how many PushDelays a text between turns waits while the agent works on.
+const maxPushDelays = 5
 
 // background is the work of an agent between turns. The session's updateMu guards it.
 type background struct {
 	turn  *terminal.Turn // the last turn; nil: there was none, or nothing can be sent after it
 	view  *view          // shows the agent's updates since the last push; nil: there were none
-	timer *time.Timer    // of pushDelay
+	timer *time.Timer    // of PushDelay
+	since time.Time      // when the first text of view came; zero: there is none
 }
 
 // setTurn makes t the turn after which the agent may work in the background.
@@ -46,16 +46,22 @@ func (s *session) showBetweenTurns(u update) bool {
 	if b.turn == nil {
 		return false
 	}
-	if b.view == nil {
+	isText, delay := u.Kind == "agent_message_chunk", s.agent.timeouts.PushDelay
+	if !isText && !b.since.IsZero() && time.Since(b.since) > maxPushDelays*delay {
+		s.flushBackground() // not while the agent writes: that would cut a sentence
+	}
+	switch {
+	case b.view == nil:
 		b.view = newView(*b.turn, s.table)
 		b.view.background = true
+		b.timer = time.AfterFunc(delay, s.pushBackground)
+	case isText || b.since.IsZero(): // a text does not wait for the end of the work
+		b.timer.Reset(delay)
+	}
+	if isText && b.since.IsZero() {
+		b.since = time.Now()
 	}
 	b.view.update(u.Raw)
-	if b.timer == nil {
-		b.timer = time.AfterFunc(pushDelay, s.pushBackground)
-	} else {
-		b.timer.Reset(pushDelay)
-	}
 	s.agent.touch()
 	return true
 }
@@ -79,7 +85,7 @@ func (s *session) flushBackground() {
 	if err := b.view.flushAndClose(false); err != nil {
 		s.agent.log("warning", "message between turns not sent: "+err.Error())
 	}
-	b.view = nil
+	b.view, b.since = nil, time.Time{}
 }
 
 // endBackground sends what the agent has said between turns, for the last time.

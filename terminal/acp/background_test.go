@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,27 @@ func TestWhatTheAgentSaysBetweenTurnsIsAMessageOfItsOwn(t *testing.T) {
 	p.send("say again").expect(terminal.Done, "again")
 	if len(p.pushed) > 0 {
 		t.Errorf("also said %q", <-p.pushed)
+	}
+}
+
+func TestATextBetweenTurnsIsSentAlthoughTheAgentWorksOn(t *testing.T) {
+	think := `send '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}}}'`
+	for name, script := range map[string]string{
+		"it thinks":            "chunk hi\nwhile [ ! -e sent ]; do " + think + "; sleep 0.01; done",
+		"it thinks and writes": "while [ ! -e sent ]; do chunk hi; " + think + "; sleep 0.01; done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newShellAgent(t, untilPrompt+endTurn+script+"\nreceive")
+			d.protocol.PushDelay = 100 * time.Millisecond
+			p := d.person("a").pushes()
+			p.send("hello")
+			if got := <-p.pushed; !strings.HasPrefix(got, "hi") {
+				t.Errorf("said %q", got)
+			}
+			if err := os.WriteFile(d.path("sent"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 
