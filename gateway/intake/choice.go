@@ -7,6 +7,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
 
@@ -30,7 +31,7 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice
 	}
 	// A second press of the message's buttons, by anybody, is a duplicate.
 	in.Text, in.Press, in.Pressed, in.ID = text, "", true, pressID+id
-	_, err = i.enqueueOrDrop(ctx, in, refused, i.o.Settings())
+	_, err = i.enqueueOrDrop(ctx, store.ReceiveRequest{In: in}, refused, i.o.Settings())
 	return err
 }
 

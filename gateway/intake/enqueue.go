@@ -18,23 +18,24 @@ const followTime = time.Second
 // enqueueMessage adds a message to its chat's queue. The setting whileRunning applies if the store
 // reports a running turn.
 func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings) error {
-	_, err := i.enqueueOrDrop(ctx, in, in, set)
+	_, err := i.enqueueOrDrop(ctx, store.ReceiveRequest{In: in}, in, set)
 	return err
 }
 
-// enqueueOrDrop adds a message to its chat's queue. If that is not possible, it stores refused,
-// with the reason as the answer. It reports whether the message itself is stored.
+// enqueueOrDrop adds the message of a request to its chat's queue. If that is not possible, it
+// stores refused, with the reason as the answer.
 //
 // A message that dismisses a question is never refused because of the running turn: that turn waits
 // for the person, so the chat would be blocked.
-func (i *Intake) enqueueOrDrop(ctx context.Context, in, refused channels.Incoming, set Settings) (stored bool, err error) {
+func (i *Intake) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest, refused channels.Incoming, set Settings) (store.ReceiveResult, error) {
+	in := request.In
 	dismissed, err := i.dismissable(ctx, in)
 	if err != nil {
-		return false, err
+		return store.ReceiveResult{}, err
 	}
-	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject && len(dismissed) == 0}
+	request.NotWhileRunning = set.WhileRunning == Reject && len(dismissed) == 0
 	if err := i.assignAgent(ctx, &request); err != nil {
-		return false, err
+		return store.ReceiveResult{}, err
 	}
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
@@ -54,15 +55,15 @@ func (i *Intake) enqueueOrDrop(ctx context.Context, in, refused channels.Incomin
 		result, err = i.acceptMessage(ctx, request)
 	}
 	if err != nil {
-		return false, err
+		return result, err
 	}
 	switch result.Disposition {
 	case store.Busy:
-		return false, i.dropMessage(ctx, refused, events.Busy, i.words(in).Text(words.Busy))
+		return result, i.dropMessage(ctx, refused, events.Busy, i.words(in).Text(words.Busy))
 	case store.Full:
-		return false, i.dropMessage(ctx, refused, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
+		return result, i.dropMessage(ctx, refused, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
 	case store.Duplicate:
-		return true, nil // it has dismissed its questions before, and must not dismiss a newer one
+		return result, nil // it has dismissed its questions before, and must not dismiss a newer one
 	case store.Queued:
 		err = i.handleQueued(ctx, how, result)
 	case store.Joined:
@@ -71,7 +72,7 @@ func (i *Intake) enqueueOrDrop(ctx context.Context, in, refused channels.Incomin
 		}
 	case store.Claimed, store.Settled:
 	}
-	return true, errors.Join(err, i.dismissQuestions(ctx, in, dismissed))
+	return result, errors.Join(err, i.dismissQuestions(ctx, in, dismissed))
 }
 
 // dropMessage stores a message that gets no turn, with its answer.

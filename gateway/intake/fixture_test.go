@@ -313,6 +313,7 @@ type fakeLanes struct {
 	reader     *fakeReader // likewise; nil: the turns read no messages
 	broken     error       // what Accept returns; nil: nothing is wrong
 	onAccept   func()      // called before a message is stored
+	onClaim    func()      // called when a turn begins
 	woken      int
 }
 
@@ -327,6 +328,9 @@ func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.R
 	result, err := l.store.Receive(ctx, a)
 	if err == nil && result.Disposition == store.Claimed {
 		l.turns[a.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now(), controller: l.controller, reader: l.reader}
+		if l.onClaim != nil {
+			l.onClaim()
+		}
 	}
 	return result, err
 }

@@ -39,7 +39,6 @@ type Store interface {
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
-	Answer(ctx context.Context, id, answer, by string) (bool, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	LoadDetails(ctx context.Context, inbound int64) (string, error)

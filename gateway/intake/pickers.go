@@ -30,20 +30,13 @@ func (i *Intake) choosePicked(ctx context.Context, in channels.Incoming) (bool, 
 		in.ID = pressID + q.ID // a second press, by anybody, is a duplicate
 	}
 	in.Text, in.Press, in.Pressed = q.Commands[slices.Index(q.Options, option)], "", true
-	stored, err := i.enqueueOrDrop(ctx, in, refused, i.o.Settings())
-	if !stored || err != nil {
-		return true, err
-	}
-	// After a crash in between, the picker is still open. Another press of it is a duplicate.
-	first, err := i.o.Store.Answer(ctx, q.ID, option, in.User.ID)
-	if err != nil {
-		return true, fmt.Errorf("close picker: %w", err)
-	}
-	if first {
+	request := store.ReceiveRequest{In: in, Choose: &store.Reply{Question: q.ID, Text: option, By: in.User.ID}}
+	result, err := i.enqueueOrDrop(ctx, request, refused, i.o.Settings())
+	if result.Chosen {
 		q.Answer = &option
 		i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
 	}
-	return true, nil
+	return true, err
 }
 
 // findPicked returns the open picker that a message chooses from, and the option that it chooses;

@@ -44,6 +44,29 @@ func TestAChoiceFromAPickerIsAMessageWithItsCommand(t *testing.T) {
 	}
 }
 
+func TestTheTurnOfAChoiceDoesNotCloseItsPickerFirst(t *testing.T) {
+	for _, said := range []string{"press", "2"} {
+		t.Run(said, func(t *testing.T) {
+			runIntake(t, func(r *fixture) {
+				r.writeMessage("ann", "/model")
+				r.offerPicker("p")
+				r.lanes.onClaim = func() { // each turn closes the pickers of its chat as it begins
+					if err := r.outbox.ClosePickers(r.t.Context(), chatOf("ann"), 0, r.options.Words.For("")); err != nil {
+						t.Error(err)
+					}
+				}
+				if said == "press" {
+					r.pressButton("ann", "answer:p:2")
+				} else {
+					r.writeMessage("ann", said)
+				}
+				r.checkEqual("the turn", r.runningTurn("ann").inbound.In.Text, "/model l")
+				r.checkEqual("the picker shows", r.outbox.ended, []string{"p: Large (by Name of ann)"})
+			})
+		})
+	}
+}
+
 func TestAnyOtherMessageOrCommandClosesAPicker(t *testing.T) {
 	for _, said := range []string{"hello", "3", "/whoami", "/stop", "/status"} {
 		t.Run(said, func(t *testing.T) {

@@ -102,6 +102,8 @@ type ReceiveResult struct {
 	Running int64
 	Runner  string
 	Waiting int
+	// Chosen says that Choose has closed its picker.
+	Chosen bool
 	// Released says that a pending message no longer waits for further messages, because of this
 	// one.
 	Released bool
@@ -139,6 +141,10 @@ type ReceiveRequest struct {
 	// Reply settles the message if it is the first answer to an open question. Otherwise it has no
 	// effect.
 	Reply *Reply
+	// Choose is the choice from a picker that the message carries out. If the message is stored,
+	// it closes the picker in the same transaction, so that the message's own turn cannot close it
+	// first.
+	Choose *Reply
 	// Restart (of an inbound message), Cancel (of all pending messages), StartConversation (of the
 	// chat) and Remember (of a memory; without a key: none) have the effects of the methods of the
 	// same name. Stop sets the status of a running inbound message to stopped until it is finished;

@@ -104,6 +104,13 @@ func (t *tx) receiveMessage(r preparedReceive) (store.ReceiveResult, error) {
 	if err := t.applyRequests(r.ReceiveRequest, r.now); err != nil {
 		return store.ReceiveResult{}, err
 	}
+	if r.Choose != nil {
+		n, err := t.answerQuestion(*r.Choose, r.now)
+		if err != nil {
+			return store.ReceiveResult{}, err
+		}
+		result.Chosen = n > 0
+	}
 	return result, t.moveCursor(r)
 }
 

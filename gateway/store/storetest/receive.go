@@ -133,6 +133,25 @@ var receiveTests = []contractTest{
 		_, result = b.receive(store.ReceiveRequest{In: incoming(ann, "3"), Reply: reply("3")})
 		b.equal("the result on the third", result, store.Queued)
 	}},
+	{"a stored message with a choice closes its picker and gets a turn", func(b *fixture) {
+		b.askQuestion("q", ann)
+		choose := func(id string, notWhileRunning bool) store.ReceiveResult {
+			a := store.ReceiveRequest{In: incoming(ann, id), Claim: true, NotWhileRunning: notWhileRunning, Choose: &store.Reply{Question: "q", Text: id, By: "7"}}
+			result, err := b.Receive(ctx, a)
+			b.noError(err)
+			return result
+		}
+		running, _ := b.receive(store.ReceiveRequest{In: incoming(ann, "1"), Claim: true})
+		result := choose("2", true)
+		b.equal("the choice of a refused message", []any{result.Disposition, result.Chosen, b.question("q").Closed}, "[4 false false]")
+		b.finishDone(running.ID)
+		result = choose("2", true)
+		b.equal("the choice", []any{result.Disposition, result.Chosen, *b.question("q").Answer}, "[2 true 2]")
+		result = choose("2", false)
+		b.equal("the choice of a duplicate", []any{result.Disposition, result.Chosen}, "[0 false]")
+		result = choose("3", false)
+		b.equal("a second choice", []any{result.Disposition, result.Chosen, *b.question("q").Answer}, "[1 false 2]")
+	}},
 	{"a message with impossible requests is stored nevertheless", func(b *fixture) {
 		_, result := b.receive(store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, Restart: 99, Reply: &store.Reply{Question: "none"}})
 		b.equal("the result", result, store.Settled)
