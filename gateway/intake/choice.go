@@ -31,6 +31,13 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice
 	}
 	// A second press of the message's buttons, by anybody, is a duplicate.
 	in.Text, in.Press, in.Pressed, in.ID = text, "", true, pressID+id
+	if open, err := i.hasPickers(ctx, in); err != nil {
+		return err
+	} else if open {
+		if err := i.closePickers(ctx, in); err != nil {
+			return err
+		}
+	}
 	_, err = i.enqueueOrDrop(ctx, store.ReceiveRequest{In: in}, refused, i.o.Settings())
 	return err
 }

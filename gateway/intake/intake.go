@@ -266,9 +266,6 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 // route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if choice, ok := outbox.ParseChoice(in.Press); ok {
-		if err := i.closePickers(ctx, in); err != nil {
-			return err
-		}
 		return i.enqueueChoice(ctx, in, choice)
 	}
 	in.Text = startText(in)
@@ -283,13 +280,8 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.dropMessage(ctx, in, events.RateLimited, refusal)
 	}
-	if chosen, err := i.choosePicked(ctx, in); chosen || err != nil {
+	if chosen, err := i.chooseOrClose(ctx, in); chosen || err != nil {
 		return err
-	}
-	if in.Press == "" {
-		if err := i.closePickers(ctx, in); err != nil {
-			return err
-		}
 	}
 	switch {
 	case own && c.isRun:
@@ -327,11 +319,6 @@ func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *co
 		return err
 	}
 	return i.enqueueMessage(ctx, in, set)
-}
-
-// closePickers closes the pickers of a message's chat.
-func (i *Intake) closePickers(ctx context.Context, in channels.Incoming) error {
-	return i.o.Outbox.ClosePickers(ctx, in.Chat, 0, i.words(in))
 }
 
 // storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.

@@ -12,6 +12,49 @@ import (
 	"nanobot/internal/words"
 )
 
+// chooseOrClose handles the open pickers of a message's chat: the message chooses from one of them,
+// or it closes all. It reports whether the message was a choice.
+func (i *Intake) chooseOrClose(ctx context.Context, in channels.Incoming) (bool, error) {
+	if open, err := i.hasPickers(ctx, in); !open || err != nil {
+		return false, err
+	}
+	if chosen, err := i.choosePicked(ctx, in); chosen || err != nil || in.Press != "" {
+		return chosen, err
+	}
+	return false, i.closePickers(ctx, in)
+}
+
+// hasPickers reports whether a message's chat has open pickers for it. A message that the network
+// has delivered again has chosen or closed before, and must not do so with a newer picker.
+func (i *Intake) hasPickers(ctx context.Context, in channels.Incoming) (bool, error) {
+	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+	if err != nil {
+		return false, fmt.Errorf("read open questions: %w", err)
+	}
+	if !slices.ContainsFunc(open, func(q store.Question) bool { return q.IsPicker() }) {
+		return false, nil
+	}
+	known, err := i.isKnown(ctx, in)
+	return !known, err
+}
+
+// closePickers closes the pickers of a message's chat.
+func (i *Intake) closePickers(ctx context.Context, in channels.Incoming) error {
+	return i.o.Outbox.ClosePickers(ctx, in.Chat, 0, i.words(in))
+}
+
+// isKnown reports whether the network has delivered a message before.
+func (i *Intake) isKnown(ctx context.Context, in channels.Incoming) (bool, error) {
+	if in.ID == "" {
+		return false, nil
+	}
+	known, err := i.o.Store.Known(ctx, in.Chat, in.ID)
+	if err != nil {
+		return false, fmt.Errorf("look up message: %w", err)
+	}
+	return known, nil
+}
+
 // choosePicked handles a message that chooses an option of an open picker, by a button or by its
 // number or text: the option's command gets a turn as if the person had written it. It reports
 // whether the message was a choice.

@@ -87,6 +87,38 @@ func TestAnyOtherMessageOrCommandClosesAPicker(t *testing.T) {
 	}
 }
 
+func TestAMessageThatIsDeliveredAgainLeavesANewerPickerOpen(t *testing.T) {
+	for _, said := range []string{"2", "hello", "/whoami", "choice"} {
+		t.Run(said, func(t *testing.T) {
+			runIntake(t, func(r *fixture) {
+				var in channels.Incoming
+				if said == "choice" {
+					in = r.message("ann", "")
+					in.Press = r.offerChoices("ann", "2")[0]
+				} else {
+					r.writeMessage("ann", "/model")
+					r.offerPicker("p1")
+					in = r.message("ann", said)
+				}
+				if err := r.Receive(r.t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+				if r.lanes.turns[chatOf("ann")] != nil {
+					r.finishTurn("ann")
+				}
+				r.settleAll(chatOf("ann"))
+				r.writeMessage("ann", "/model")
+				r.offerPicker("p2")
+				r.outbox.ended = nil
+				r.receive(in) // which the network has delivered again
+				r.checkEqual("closed pickers", r.outbox.ended, []string(nil))
+				r.pressButton("ann", "answer:p2:2")
+				r.checkEqual("the turn", r.runningTurn("ann").inbound.In.Text, "/model l")
+			})
+		})
+	}
+}
+
 func TestAPickerOfAnotherChatStaysOpen(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "/model")

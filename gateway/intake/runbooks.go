@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,12 +117,8 @@ func optionNumber(q store.Question, in channels.Incoming) int {
 // storeDuplicate stores a message that the network has delivered again. It must not be carried out
 // again, since other questions may be open by now. It reports whether the message was a duplicate.
 func (i *Intake) storeDuplicate(ctx context.Context, in channels.Incoming) (bool, error) {
-	known, err := i.o.Store.Known(ctx, in.Chat, in.ID)
-	if err != nil {
-		return false, fmt.Errorf("look up message: %w", err)
-	}
-	if !known || in.ID == "" {
-		return false, nil
+	if known, err := i.isKnown(ctx, in); !known || err != nil {
+		return false, err
 	}
 	return true, i.storeWithoutTurn(ctx, in, "")
 }
