@@ -207,12 +207,12 @@ func TestAQuestionIsAnsweredByAButtonInAllTabs(t *testing.T) {
 	other.awaitText(".choices", "Red")
 	p.click(".choices button:nth-child(2)")
 	for _, x := range []*tab{p, other} {
-		x.awaitText(".result", "Chosen: Blue")
+		x.awaitText(".result", "→ Blue (by operator)")
 		x.awaitText(".theirs", "Blue it is")
 		x.awaitHidden("#log .choices")
 	}
 	p.do(reload)
-	p.awaitText(".result", "Chosen: Blue")
+	p.awaitText(".result", "→ Blue (by operator)")
 }
 
 func TestAQuestionAnsweredByTypingLosesItsButtons(t *testing.T) {
