@@ -82,6 +82,12 @@ func (p *sessionMemory) SaveLasting(_ context.Context, s string) error {
 	return nil
 }
 
+// AddChatSession does nothing: the user of this machine sees all sessions.
+func (p *sessionMemory) AddChatSession(context.Context, string) error { return nil }
+
+// IsChatSession reports false.
+func (p *sessionMemory) IsChatSession(context.Context, string) (bool, error) { return false, nil }
+
 func (p *sessionMemory) conversationID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +123,9 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	req.Words = g.Words
-	req.IsOwner = func(context.Context) (bool, error) { return true, nil } // the user of this machine
+	req.SessionAccess = func(context.Context) (terminal.SessionAccess, error) {
+		return terminal.AllSessions, nil // the user of this machine
+	}
 	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
 	memory := g.memory(in.Chat)
 	req.Memory, req.ConversationID = memory, memory.conversationID()

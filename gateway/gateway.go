@@ -151,8 +151,8 @@ func New(o Options) *Gateway {
 		Admits: func(ctx context.Context, channel, user string) (bool, error) {
 			return g.intake.Admits(ctx, channel, user)
 		},
-		IsOwner: func(ctx context.Context, in channels.Incoming, agent string) (bool, error) {
-			return g.intake.IsOwner(ctx, in, agent)
+		SessionAccess: func(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error) {
+			return g.intake.SessionAccess(ctx, in, agent)
 		},
 		Wake: func() { g.lanes.Wake() }, Menu: func(agent string, a terminal.AgentInfo) []channels.Command { return g.intake.AgentCommands(agent, a) },
 		IsChosen: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {

@@ -68,6 +68,9 @@ func (noMemory) Save(context.Context, string) error   { return nil }
 func (noMemory) LoadLasting(context.Context) (string, error) { return "", nil }
 func (noMemory) SaveLasting(context.Context, string) error   { return nil }
 
+func (noMemory) AddChatSession(context.Context, string) error        { return nil }
+func (noMemory) IsChatSession(context.Context, string) (bool, error) { return false, nil }
+
 // pool returns the pool of persistent agents; nil: the protocol has none.
 func (r *Runner) pool() ProcessPool {
 	if k, ok := r.o.Protocol.(PersistentProtocol); ok {

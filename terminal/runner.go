@@ -66,8 +66,8 @@ type Request struct {
 	Ask Ask
 	// Offer posts the pickers of the protocol; nil: people cannot choose.
 	Offer Offer
-	// IsOwner is Turn.IsOwner; nil: the person is not an owner.
-	IsOwner func(ctx context.Context) (bool, error)
+	// SessionAccess is Turn.SessionAccess; nil: OwnSessions.
+	SessionAccess func(ctx context.Context) (SessionAccess, error)
 	// Injections has messages that the person sends while the agent runs; nil: none, and stdin is
 	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
 	// must not block longer than the turn. Its files are granted by GrantFiles first.
@@ -218,7 +218,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		ExecEnv: t.execEnv(),
 		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
 		Emit: t.emitFrame, Push: t.pushFunc(),
-		Ask: t.ask, Offer: t.offer, IsOwner: t.isOwner, Interactive: cfg.Interactive,
+		Ask: t.ask, Offer: t.offer, SessionAccess: t.sessionAccess, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, RefuseInjections: t.refuseInjections, PassMedia: cfg.PassMedia,
 		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
@@ -379,12 +379,12 @@ func (t *turn) execEnv() ExecEnv {
 	}
 }
 
-// isOwner implements Turn.IsOwner.
-func (t *turn) isOwner(ctx context.Context) (bool, error) {
-	if t.req.IsOwner == nil {
-		return false, nil
+// sessionAccess implements Turn.SessionAccess.
+func (t *turn) sessionAccess(ctx context.Context) (SessionAccess, error) {
+	if t.req.SessionAccess == nil {
+		return OwnSessions, nil
 	}
-	return t.req.IsOwner(ctx)
+	return t.req.SessionAccess(ctx)
 }
 
 // chatFolders returns the folders whose entries belong to chats.

@@ -83,9 +83,8 @@ type Turn struct {
 	// Ask and Offer are never nil.
 	Ask   Ask
 	Offer Offer
-	// IsOwner reports whether the person may see everything that the agent has stored: nobody else
-	// has access, or the person is one of the agent's approvers. Never nil.
-	IsOwner func(ctx context.Context) (bool, error)
+	// SessionAccess returns which of the agent's sessions the person may choose from. Never nil.
+	SessionAccess func(ctx context.Context) (SessionAccess, error)
 	// Push sends a Message of the agent to the chat after the end of the turn, and returns once it
 	// is stored. nil: that is not possible.
 	Push func(Frame) error
@@ -152,7 +151,23 @@ type Memory interface {
 	// LoadLasting and SaveLasting are about memory that outlives conversations.
 	LoadLasting(ctx context.Context) (string, error)
 	SaveLasting(ctx context.Context, s string) error
+	// AddChatSession records for ever that a chat of this gateway has had a session of an agent,
+	// and IsChatSession reports whether any chat has.
+	AddChatSession(ctx context.Context, session string) error
+	IsChatSession(ctx context.Context, session string) (bool, error)
 }
+
+// SessionAccess is which of the agent's sessions a person may choose from.
+type SessionAccess int
+
+const (
+	// OwnSessions are those that the chat has had.
+	OwnSessions SessionAccess = iota
+	// SessionsElsewhere are also those that no chat has had, such as those begun in a terminal.
+	SessionsElsewhere
+	// AllSessions are also those of other chats, for somebody who is alone with the bot.
+	AllSessions
+)
 
 // AgentInfo is what an agent reports about itself: a line for /status, and the commands that it
 // understands.

@@ -6,20 +6,27 @@ import (
 	"slices"
 
 	"nanobot/channels"
+	"nanobot/terminal"
 )
 
-// IsOwner reports whether the sender of a message may see everything that an agent has stored: the
-// sender is one of the agent's approvers, or the only person with access. In a group others would
-// see it, too.
-func (i *Intake) IsOwner(ctx context.Context, in channels.Incoming, agent string) (bool, error) {
+// SessionAccess returns which sessions of an agent the sender of a message may choose from. The
+// only person with access may see all, and an approver those that were begun outside the chats:
+// what other people write to the bot is private. In a group others would see the list, too.
+func (i *Intake) SessionAccess(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error) {
 	if in.Group || in.User.ID == "" {
-		return false, nil
+		return terminal.OwnSessions, nil
 	}
+	alone, err := i.isAlone(ctx, in.Chat.Channel, in.User.ID)
 	settings, configured := i.o.Settings().Agents[agent]
-	if configured && slices.Contains(settings.Approvers, in.Chat.Channel+":"+in.User.ID) {
-		return true, nil
+	switch {
+	case err != nil:
+		return terminal.OwnSessions, err
+	case alone:
+		return terminal.AllSessions, nil
+	case configured && slices.Contains(settings.Approvers, in.Chat.Channel+":"+in.User.ID):
+		return terminal.SessionsElsewhere, nil
 	}
-	return i.isAlone(ctx, in.Chat.Channel, in.User.ID)
+	return terminal.OwnSessions, nil
 }
 
 // isAlone reports whether a person with access is the only one. People may sign in elsewhere to a

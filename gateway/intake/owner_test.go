@@ -5,38 +5,40 @@ import (
 
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
-func TestAnOwnerIsAnApproverOrTheOnlyPersonWithAccess(t *testing.T) {
+func TestWhoSeesWhichSessions(t *testing.T) {
 	runIntake(t, func(r *fixture) {
-		isOwner := func(user string, want bool) {
+		sees := func(user string, want terminal.SessionAccess) {
 			r.t.Helper()
-			if got, err := r.IsOwner(r.t.Context(), r.message(user, "/sessions"), store.DefaultAgent); got != want || err != nil {
+			if got, err := r.SessionAccess(r.t.Context(), r.message(user, "/sessions"), store.DefaultAgent); got != want || err != nil {
 				r.t.Errorf("%s: %v, %v", user, got, err)
 			}
 		}
-		isOwner("ann", false) // bob has access, too
+		sees("ann", terminal.OwnSessions) // bob has access, too
 		r.setApprovers(store.DefaultAgent, "net:ann", "other:bob")
-		isOwner("ann", true)
-		isOwner("bob", false)
+		sees("ann", terminal.SessionsElsewhere)
+		sees("bob", terminal.OwnSessions)
 		r.setApprovers(store.DefaultAgent)
 		r.settings.AllowFrom["net"] = []string{"ann"}
-		isOwner("ann", true)
+		sees("ann", terminal.AllSessions)
 		inGroup := r.message("ann", "/sessions")
 		inGroup.Group = true
-		if got, err := r.IsOwner(r.t.Context(), inGroup, store.DefaultAgent); got || err != nil {
+		if got, err := r.SessionAccess(r.t.Context(), inGroup, store.DefaultAgent); got != terminal.OwnSessions || err != nil {
 			r.t.Errorf("in a group: %v, %v", got, err)
 		}
 		r.settings.AllowFrom["net"] = []string{"ann", "*"}
-		isOwner("ann", false)
+		sees("ann", terminal.OwnSessions)
 		delete(r.settings.AllowFrom, "net") // people sign in elsewhere
-		isOwner("ann", false)
+		sees("ann", terminal.OwnSessions)
 		r.settings.AllowFrom["net"] = nil
 		for i, user := range []string{"ann", "bob"} {
 			if _, ok, err := r.store.Admit(r.t.Context(), store.Person{Channel: "net", User: user}, intake.CodeLifetime); !ok || err != nil {
 				r.t.Fatal(ok, err)
 			}
-			isOwner("ann", i == 0) // alone as long as nobody else is paired
+			// Alone as long as nobody else is paired.
+			sees("ann", []terminal.SessionAccess{terminal.AllSessions, terminal.OwnSessions}[i])
 		}
 	})
 }

@@ -49,8 +49,8 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAgentInfo = t.memory, t.info.update
 	req.Ask, req.Offer, req.AwaitPerson, req.BoardHidden = calls.ask, calls.offer, t.awaitPerson, t.board.hidden
-	if owner := t.stage.o.IsOwner; owner != nil {
-		req.IsOwner = func(ctx context.Context) (bool, error) { return owner(ctx, t.inbound.In, t.agent) }
+	if access := t.stage.o.SessionAccess; access != nil {
+		req.SessionAccess = func(ctx context.Context) (terminal.SessionAccess, error) { return access(ctx, t.inbound.In, t.agent) }
 	}
 	req.OnLog, req.OnClockStart = t.handleLog, t.toolAccess.setClock
 	req.PersonTexts, req.OnCancel = t.injections.allTexts, calls.cancelled

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -167,5 +168,25 @@ func TestTheOutcomeOfATurnNamesItsAgent(t *testing.T) {
 		r.beginTurn().Run(t.Context())
 		r.stop()
 		checkEqual(t, "agents", ended, []string{"coder", "default"})
+	})
+}
+
+func TestTheSessionsOfAllAgentsAreRecordedForAllChats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var known []bool
+		record := func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			of, err := req.Memory.IsChatSession(ctx, "sess_1")
+			known = append(known, of)
+			return terminal.Outcome{Status: terminal.Done}, errors.Join(err, req.Memory.AddChatSession(ctx, "sess_1"))
+		}
+		r := newFixture(t, record)
+		r.addAgent(&fakeRunner{run: record})
+		for _, name := range []string{"default", "coder"} {
+			r.beginTurnOf(name).Run(t.Context())
+			synctest.Wait()
+		}
+		checkEqual(t, "known", known, []bool{false, true})
+		checkEqual(t, "memory of the gateway", r.disk.memory["/session:sess_1"], "1")
+		r.stop()
 	})
 }

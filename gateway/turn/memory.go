@@ -16,6 +16,10 @@ const agentMemory, infoMemory = "agent", "about"
 // lastingMemory is the key of the protocol's state that outlives /new.
 const lastingMemory = store.LastingPrefix + agentMemory
 
+// sessionMemory is the prefix of the keys of the sessions that any chat has had with any agent, in
+// the gateway's own memories.
+const sessionMemory = "session:"
+
 // memoryKey returns the key of an agent's memory. The keys of the default agent have no suffix, as
 // in stores from before there were several agents.
 func memoryKey(agent, key string) string {
@@ -59,6 +63,17 @@ func (m *memory) LoadLasting(ctx context.Context) (string, error) {
 // SaveLasting stores state that outlives /new.
 func (m *memory) SaveLasting(ctx context.Context, s string) error {
 	return m.store.Remember(ctx, m.chat, memoryKey(m.agent, lastingMemory), s)
+}
+
+// AddChatSession records for ever that a chat has had a session.
+func (m *memory) AddChatSession(ctx context.Context, session string) error {
+	return m.store.Remember(ctx, channels.Chat{}, sessionMemory+session, "1")
+}
+
+// IsChatSession reports whether any chat has had a session.
+func (m *memory) IsChatSession(ctx context.Context, session string) (bool, error) {
+	value, err := m.store.Recall(ctx, channels.Chat{}, sessionMemory+session)
+	return value != "", err
 }
 
 func (m *memory) remember(ctx context.Context, key, value string) error {

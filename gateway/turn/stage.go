@@ -131,9 +131,9 @@ type Options struct {
 	Outbox   Outbox
 	// Admits reports whether a person has access.
 	Admits func(ctx context.Context, channel, user string) (bool, error)
-	// IsOwner reports whether the sender of a message may see everything that an agent has stored;
-	// nil: nobody may.
-	IsOwner func(ctx context.Context, in channels.Incoming, agent string) (bool, error)
+	// SessionAccess returns which sessions of an agent the sender of a message may choose from;
+	// nil: terminal.OwnSessions.
+	SessionAccess func(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error)
 	// Wake tells the lanes that there may be a message to claim.
 	Wake func()
 	// Menu returns the commands of an agent that the chat's menu can show.

@@ -47,6 +47,8 @@ type fixture struct {
 	socket    string // where the gateway serves its tools
 	protocol  *acp.Protocol
 	runner    *terminal.Runner
+	// chatSessions are the sessions that chats have had.
+	chatSessions sync.Map
 }
 
 // newFixture returns a fixture whose agent is acptest with these flags.
@@ -106,7 +108,8 @@ type person struct {
 	ask   terminal.Ask
 	offer terminal.Offer
 	user  *terminal.User // the sender; nil: unknown
-	owner bool           // the sender may see all sessions
+	// access is which sessions the sender may see.
+	access terminal.SessionAccess
 
 	forwarded *terminal.Forwarded // the next message is forwarded
 	memory    *memory
@@ -125,7 +128,7 @@ type person struct {
 }
 
 func (d *fixture) person(chat string) *person {
-	return &person{fixture: d, chat: chat, memory: &memory{}}
+	return &person{fixture: d, chat: chat, memory: &memory{ofChats: &d.chatSessions}}
 }
 
 // turnResult is the result of a turn: its frames, its outcome and its error.
@@ -146,7 +149,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	h := &turnResult{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, IsOwner: func(context.Context) (bool, error) { return p.owner, nil }, Forwarded: p.forwarded, Media: p.media, Token: p.token, Words: p.words,
+		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, SessionAccess: func(context.Context) (terminal.SessionAccess, error) { return p.access, nil }, Forwarded: p.forwarded, Media: p.media, Token: p.token, Words: p.words,
 		OnAgentInfo: func(a terminal.AgentInfo) { p.agentInfo = a },
 		BoardHidden: func() bool { return p.boardHidden },
 		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },
@@ -231,6 +234,7 @@ type memory struct {
 	s       string
 	lasting string // what lasts
 	saves   int
+	ofChats *sync.Map // the sessions of all chats
 	err     error
 }
 
@@ -259,6 +263,16 @@ func (m *memory) SaveLasting(_ context.Context, s string) error {
 	defer m.mu.Unlock()
 	m.lasting = s
 	return nil
+}
+
+func (m *memory) AddChatSession(_ context.Context, session string) error {
+	m.ofChats.Store(session, true)
+	return nil
+}
+
+func (m *memory) IsChatSession(_ context.Context, session string) (bool, error) {
+	_, ok := m.ofChats.Load(session)
+	return ok, nil
 }
 
 // forget clears the memory, as /new does.

@@ -58,14 +58,13 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string
 }
 
 // listSessions returns the sessions of the agent in its folder, newest first, and those among them
-// that the person may choose from: those that this chat has had, and for an owner also those that
-// were begun elsewhere. Sessions of other chats are private to those chats.
+// that the person may choose from: those that this chat has had, and others as SessionAccess says.
 func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) {
 	past, err := x.pastSessions(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	isOwner, err := x.t.IsOwner(ctx)
+	access, err := x.t.SessionAccess(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,12 +75,29 @@ func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) 
 	for _, s := range found {
 		o := option{s.name(), s.ID}
 		all = append(all, o)
-		mine := s.ID == x.s.id || isPastSession(past, sessionRecord{Session: s.ID, Agent: x.commandHash})
-		if len(own) < maxSessions && (mine || isOwner && s.isIn(x.t.ExecEnv.Dir)) {
+		if len(own) == maxSessions {
+			continue
+		}
+		shown := s.ID == x.s.id || isPastSession(past, sessionRecord{Session: s.ID, Agent: x.commandHash})
+		if !shown && s.isIn(x.t.ExecEnv.Dir) {
+			if shown, err = x.maySeeSession(ctx, s.ID, access); err != nil {
+				return nil, nil, err
+			}
+		}
+		if shown {
 			own = append(own, o)
 		}
 	}
 	return all, own, nil
+}
+
+// maySeeSession reports whether somebody may see a session that this chat has not had.
+func (x *turn) maySeeSession(ctx context.Context, id string, access terminal.SessionAccess) (bool, error) {
+	if access != terminal.SessionsElsewhere {
+		return access == terminal.AllSessions, nil
+	}
+	ofChat, err := x.t.Memory.IsChatSession(ctx, id)
+	return err == nil && !ofChat, err
 }
 
 // fetchSessions calls session/list until there are no more pages.

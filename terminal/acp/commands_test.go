@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"nanobot/config"
@@ -232,31 +233,50 @@ raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"r
 	}
 }
 
-func TestAnOwnerResumesASessionThatWasBegunElsewhere(t *testing.T) {
+func TestWhoSeesWhichSessions(t *testing.T) {
 	d := newFixture(t, "-list -load -close")
+	d.person("other").send("say of another chat")
 	elsewhere := d.person("elsewhere")
+	elsewhere.memory.ofChats = &sync.Map{} // it is no chat of the bot
 	elsewhere.send("say from the terminal")
-	d.restart() // it is open in no chat now
+	d.restart() // both are open in no chat now
 	p := d.person("a").recordPickers()
 	p.send("say mine")
-	p.send("/sessions").expect(terminal.Done, "")
-	if got := p.last(); got != "Which conversation? [✓ say mine]" {
-		t.Errorf("offered %q", got)
+	for access, want := range map[terminal.SessionAccess]string{
+		terminal.OwnSessions:       "[✓ say mine]",
+		terminal.SessionsElsewhere: "[say from the terminal] [✓ say mine]",
+		terminal.AllSessions:       "[say of another chat] [say from the terminal] [✓ say mine]",
+	} {
+		p.access = access
+		p.send("/sessions").expect(terminal.Done, "")
+		if got := p.last(); got != "Which conversation? "+want {
+			t.Errorf("access %d: offered %q", access, got)
+		}
 	}
-	p.owner = true
-	p.send("/sessions").expect(terminal.Done, "")
-	if got := p.last(); got != "Which conversation? [say from the terminal] [✓ say mine]" {
-		t.Errorf("offered %q", got)
-	}
+	p.access = terminal.SessionsElsewhere
+	p.send("/sessions")
 	p.choose(0).expect(terminal.Done, "Conversation: say from the terminal")
 	p.send("history").expect(terminal.Done, "prompts so far: 2")
-	d.workspace = t.TempDir() // the sessions of another folder are not offered
 	d.restart()
-	other := d.person("b").recordPickers()
-	other.owner = true
-	other.send("say here")
+	other := d.person("b").recordPickers() // now it is a session of a chat
+	other.access = terminal.SessionsElsewhere
+	other.send("say other")
 	other.send("/sessions").expect(terminal.Done, "")
-	if got := other.last(); got != "Which conversation? [✓ say here]" {
+	if got := other.last(); got != "Which conversation? [✓ say other]" {
+		t.Errorf("offered %q", got)
+	}
+}
+
+func TestSessionsOfAnotherFolderAreNotOffered(t *testing.T) {
+	d := newFixture(t, "-list -load -close")
+	d.person("other").send("say there")
+	d.workspace = t.TempDir()
+	d.restart()
+	p := d.person("a").recordPickers()
+	p.access = terminal.AllSessions
+	p.send("say here")
+	p.send("/sessions").expect(terminal.Done, "")
+	if got := p.last(); got != "Which conversation? [✓ say here]" {
 		t.Errorf("offered %q", got)
 	}
 }

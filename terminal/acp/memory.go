@@ -39,11 +39,19 @@ func (p *Protocol) storedSession(ctx context.Context, m terminal.Memory) (sessio
 	return known.Session, nil
 }
 
+// recordSession records that this chat has had a session.
+func (x *turn) recordSession(ctx context.Context, s *session) error {
+	if err := x.t.Memory.AddChatSession(context.WithoutCancel(ctx), s.id); err != nil {
+		return fmt.Errorf("remember the conversation: %w", err)
+	}
+	return x.addPastSession(ctx, s)
+}
+
 // storeSession stores the chat's session. stored is false if the memory keeps nothing, as with
 // `nanobot run`.
 func (x *turn) storeSession(ctx context.Context, s *session) (stored bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := x.addPastSession(ctx, s); err != nil {
+	if err := x.recordSession(ctx, s); err != nil {
 		return false, err
 	}
 	text, err := json.Marshal(sessionRecord{Session: s.id, Agent: x.commandHash})

@@ -245,7 +245,7 @@ func (x *turn) continueSession(ctx context.Context, s *session) (err error) {
 	if s.chosen, err = x.loadChosen(ctx, s.id); err != nil {
 		return err
 	}
-	if err := x.addPastSession(ctx, s); err != nil {
+	if err := x.recordSession(ctx, s); err != nil {
 		return err
 	}
 	return x.restoreChosen(ctx, s)

@@ -224,3 +224,21 @@ func TestACopyOfAnEarlierVersionIsFoundAfterTheStateWasMoved(t *testing.T) {
 		t.Errorf("fetched as %s, %v; want %s", path, err, want)
 	}
 }
+
+func TestTheSessionsOfChatsInAnOldStateAreRecorded(t *testing.T) {
+	dir := t.TempDir()
+	closeStore(t, openStore(t, dir, sqlite.Options{}))
+	editDatabase(t, dir, `DELETE FROM memory; INSERT INTO memory (chat, key, value) VALUES
+		('net:a', 'lasting:agent', '[{"session":"s1","agent":"x"},{"session":"s2"},{"other":1},"text"]'),
+		('net:b', 'lasting:agent:coder', '[{"session":"s2"},{"session":"s3"}]'),
+		('net:c', 'lasting:agent', 'of another protocol'), ('net:d', 'lasting:agent', '{"session":"s4"}'),
+		('net:e', 'lasting:commands', '[{"session":"s5"}]');
+		PRAGMA user_version = 17`)
+	s := openStore(t, dir, sqlite.Options{})
+	defer closeStore(t, s)
+	for id, want := range map[string]string{"s1": "1", "s2": "1", "s3": "1", "s4": "", "s5": ""} {
+		if got, err := s.Recall(ctx, channels.Chat{}, "session:"+id); got != want || err != nil {
+			t.Errorf("%s: %q, %v", id, got, err)
+		}
+	}
+}
