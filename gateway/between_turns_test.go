@@ -29,10 +29,10 @@ func (l *backgroundProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.
 	return terminal.Outcome{Status: terminal.Done}, err
 }
 
-func (l *backgroundProtocol) StopCommands(chat string) (ended int) {
+func (l *backgroundProtocol) StopCommands(chat string) (ended int, told bool) {
 	ended = l.left[chat]
 	delete(l.left, chat)
-	return ended
+	return ended, false
 }
 
 func TestStopBetweenTurnsEndsBackgroundCommandsOfTheAgent(t *testing.T) {

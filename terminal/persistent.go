@@ -104,12 +104,12 @@ func (r *Runner) EndSession(chat string) {
 }
 
 // StopCommands ends the commands that the persistent agent of a chat (channel:id) has left running,
-// and returns how many it ended.
-func (r *Runner) StopCommands(chat string) (ended int) {
+// and returns how many it ended, and whether it told the agent to stop other work.
+func (r *Runner) StopCommands(chat string) (ended int, told bool) {
 	if s, ok := r.o.Protocol.(CommandStopper); ok {
 		return s.StopCommands(chat)
 	}
-	return 0
+	return 0, false
 }
 
 // persistentAgents are the running persistent agents, by PID.

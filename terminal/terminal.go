@@ -33,9 +33,9 @@ type PersistentProtocol interface {
 
 // CommandStopper is a protocol whose persistent agents may leave commands running between turns.
 // StopCommands ends those of a chat, which is an Envelope.SessionKey, and returns how many it
-// ended. It must return quickly.
+// ended, and whether it told the agent to stop other work. It must return quickly.
 type CommandStopper interface {
-	StopCommands(chat string) (ended int)
+	StopCommands(chat string) (ended int, told bool)
 }
 
 // Restarter is a protocol that keeps a conversation of a chat which ends when the person starts a

@@ -178,6 +178,13 @@ func TestStopEndsTheBackgroundCommandsOfEveryAgent(t *testing.T) {
 	})
 }
 
+func TestStopReachesTheBackgroundWorkOfAnAgent(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.agents.works = true
+		r.writeMessage("ann", "/stop", "The agent was told to stop its background work.")
+	})
+}
+
 func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.addAgents("coder")

@@ -514,15 +514,16 @@ func (o *fakeOutbox) Abort([]int64) {}
 // fakeAgents has background commands and idle persistent agents.
 type fakeAgents struct {
 	left          int
+	works         bool // in the background, apart from commands
 	idle          []terminal.IdleAgent
 	endedIdle     []string
 	endedSessions []string
 	fakeController
 }
 
-func (a *fakeAgents) StopCommands(string) (ended int) {
+func (a *fakeAgents) StopCommands(string) (ended int, told bool) {
 	ended, a.left = a.left, 0
-	return ended
+	return ended, a.works
 }
 
 func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.idle }

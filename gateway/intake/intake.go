@@ -135,8 +135,9 @@ type Agent struct {
 
 // Runner runs an agent.
 type Runner interface {
-	// StopCommands ends the background commands of the agent in a chat, and returns their number.
-	StopCommands(chat string) (ended int)
+	// StopCommands ends the background commands of the agent in a chat, and returns their number,
+	// and whether it told the agent to stop other work.
+	StopCommands(chat string) (ended int, told bool)
 	// IdleAgents returns the persistent agents that have no turn, and EndIdleAgent ends the one of
 	// a chat.
 	IdleAgents() []terminal.IdleAgent

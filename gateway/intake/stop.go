@@ -47,10 +47,15 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 		}
 	}
 	var said []string
-	ended := c.stopBackgroundCommands()
-	switch {
-	case ended > 0:
+	ended, told := c.stopBackgroundCommands()
+	if ended > 0 {
 		said = append(said, c.text(words.CommandsStopped, ended))
+	}
+	if told {
+		said = append(said, c.text(words.BackgroundStopping))
+	}
+	switch {
+	case ended > 0 || told:
 	case stopping && !all:
 		said = append(said, c.text(words.AlreadyStopping))
 	case c.running == nil && (waiting == 0 || !all):
@@ -125,14 +130,16 @@ func (i *Intake) cancelStopped(stored store.ReceiveRequest, running Turn) {
 }
 
 // stopBackgroundCommands ends the background commands of all agents in the chat, except the agent
-// of the running turn, which ends its own. It returns the number of ended commands.
-func (c commandCall) stopBackgroundCommands() (ended int) {
+// of the running turn, which ends its own. It returns the number of ended commands, and whether an
+// agent was told to stop other work.
+func (c commandCall) stopBackgroundCommands() (ended int, told bool) {
 	for name, agent := range c.o.Settings().Agents {
 		if c.running == nil || c.running.Agent() != name {
-			ended += agent.Runner.StopCommands(c.in.Chat.String())
+			n, also := agent.Runner.StopCommands(c.in.Chat.String())
+			ended, told = ended+n, told || also
 		}
 	}
-	return ended
+	return ended, told
 }
 
 // maxReportedDrops bounds the events about dropped turns.

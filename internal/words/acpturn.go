@@ -9,19 +9,20 @@ const (
 	AgentSilent   Key = "agentSilent"
 
 	// The end of a turn.
-	ConversationLost  Key = "conversationLost"
-	AgentNotReady     Key = "agentNotReady"
-	AgentEndedEarly   Key = "agentEndedEarly"
-	AgentEndedResumes Key = "agentEndedResumes"
-	AgentEndedForgets Key = "agentEndedForgets"
-	StoppedByTokens   Key = "stoppedByTokens"
-	StoppedByRequests Key = "stoppedByRequests"
-	StoppedByCancel   Key = "stoppedByCancel"
-	StoppedByRefusal  Key = "stoppedByRefusal"
-	StoppedByReason   Key = "stoppedByReason"
-	AgentErrorUnknown Key = "agentErrorUnknown"
-	BackgroundTooLong Key = "backgroundTooLong"
-	BackgroundTooMany Key = "backgroundTooMany"
+	ConversationLost   Key = "conversationLost"
+	AgentNotReady      Key = "agentNotReady"
+	AgentEndedEarly    Key = "agentEndedEarly"
+	AgentEndedResumes  Key = "agentEndedResumes"
+	AgentEndedForgets  Key = "agentEndedForgets"
+	StoppedByTokens    Key = "stoppedByTokens"
+	StoppedByRequests  Key = "stoppedByRequests"
+	StoppedByCancel    Key = "stoppedByCancel"
+	StoppedByRefusal   Key = "stoppedByRefusal"
+	StoppedByReason    Key = "stoppedByReason"
+	AgentErrorUnknown  Key = "agentErrorUnknown"
+	BackgroundTooLong  Key = "backgroundTooLong"
+	BackgroundTooMany  Key = "backgroundTooMany"
+	BackgroundStopping Key = "backgroundStopping"
 )
 
 var acpTurnTexts = map[Key]translations{
@@ -66,6 +67,10 @@ var acpTurnTexts = map[Key]translations{
 	BackgroundTooLong: {
 		"The agent was ended, because its background work took longer than {count} {count|hour|hours}. Your next message resumes the conversation.",
 		"Der Agent wurde beendet, weil seine Arbeit im Hintergrund länger als {count} {count|Stunde|Stunden} dauerte. Deine nächste Nachricht setzt das Gespräch fort.",
+	},
+	BackgroundStopping: {
+		"The agent was told to stop its background work.",
+		"Der Agent wurde angewiesen, seine Arbeit im Hintergrund zu stoppen.",
 	},
 	BackgroundTooMany: {
 		"The agent was ended together with its background work, because too many agents are running. Your next message resumes the conversation.",

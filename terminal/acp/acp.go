@@ -81,16 +81,6 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	return out, err
 }
 
-// StopCommands kills the commands that a chat's agent has left running.
-func (p *Protocol) StopCommands(chat string) (ended int) {
-	for key, a := range p.Agents.All() {
-		if s := a.currentSession(); s != nil && key == chat {
-			ended += s.table.KillAll()
-		}
-	}
-	return ended
-}
-
 // isOpenInAnotherChat reports whether the agent of another chat has the session with this ID open.
 func (p *Protocol) isOpenInAnotherChat(id, otherThan string) bool {
 	for chat, a := range p.Agents.All() {

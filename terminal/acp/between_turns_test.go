@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"nanobot/terminal"
 )
@@ -17,7 +18,7 @@ func TestStopBetweenTurnsKillsCommandsThatStillRun(t *testing.T) {
 	}
 	p.send(leave(file))
 	other.send(leave(others))
-	if n := d.runner.StopCommands("cli:a"); n != 1 {
+	if n, _ := d.runner.StopCommands("cli:a"); n != 1 {
 		t.Errorf("%d were stopped", n)
 	}
 	eventually(t, "it is dead", func() bool { return !processExists(readPid(t, file)) })
@@ -25,11 +26,42 @@ func TestStopBetweenTurnsKillsCommandsThatStillRun(t *testing.T) {
 		t.Error("another chat's was stopped")
 	}
 	// The process is dead a moment before its command counts as ended.
-	eventually(t, "there is nothing more to stop", func() bool { return d.runner.StopCommands("cli:a") == 0 })
-	if n := d.runner.StopCommands("cli:nobody"); n != 0 {
+	eventually(t, "there is nothing more to stop", func() bool { n, _ := d.runner.StopCommands("cli:a"); return n == 0 })
+	if n, _ := d.runner.StopCommands("cli:nobody"); n != 0 {
 		t.Errorf("%d of nobody's were stopped", n)
 	}
 	p.send("run echo again").expect(terminal.Done, "again\n(exit 0)")
+}
+
+func TestStopBetweenTurnsReachesTheAgentsOwnWork(t *testing.T) {
+	const task = `send '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"async_task_spawned","asyncTaskId":"7"}}}'`
+	for name, work := range map[string]string{"a task": task, "it writes": "chunk hi"} {
+		d := newShellAgent(t, untilPrompt+endTurn+"while [ ! -e ended ]; do sleep 0.01; done\n"+work+"\ntouch working; receive; receive")
+		p := d.person("a").pushes()
+		p.send("hello")
+		if n, told := d.runner.StopCommands("cli:a"); n != 0 || told {
+			t.Errorf("%s: %d stopped, %t, before it works", name, n, told)
+		}
+		if err := os.WriteFile(d.path("ended"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it is told", func() bool { _, told := d.runner.StopCommands("cli:a"); return told })
+		eventually(t, "it is cancelled", func() bool { return strings.Contains(d.receivedLines(), "session/cancel") })
+	}
+}
+
+func TestAnAgentThatDoesNotStopItsWorkIsEnded(t *testing.T) {
+	d := newFixture(t, "-resume")
+	d.protocol.StopTimeout = 10 * time.Millisecond
+	p := d.person("a").pushes()
+	p.send(`raw {"sessionUpdate":"async_task_spawned","asyncTaskId":"7"}`)
+	if _, told := d.runner.StopCommands("cli:a"); !told {
+		t.Fatal("the agent was not told to stop")
+	}
+	if got := <-p.pushed; !strings.HasPrefix(got, "The agent ended.") {
+		t.Errorf("the chat is told %q", got)
+	}
+	eventually(t, "it is ended", func() bool { return !processExists(p.pids[0]) })
 }
 
 func TestNoCommandIsStartedBetweenTurns(t *testing.T) {

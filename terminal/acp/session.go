@@ -62,7 +62,8 @@ type session struct {
 	reportedAt   time.Time // the time of reportedInfo
 	// tasks are the running tool calls and background tasks, with the time to forget each; zero:
 	// never.
-	tasks map[string]time.Time
+	tasks    map[string]time.Time
+	workedAt time.Time // when the agent last worked although there was no turn
 	// links ends the questions about links by the ID of their elicitations.
 	links map[string]context.CancelCauseFunc
 }
@@ -194,6 +195,9 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 	s.lastUpdate = time.Now()
 	if !replaying {
 		s.trackTask(u)
+	}
+	if turn == nil && !replaying {
+		s.recordWork(u)
 	}
 	s.mu.Unlock()
 	if turn == nil && !replaying && !changed && !s.showBetweenTurns(u) {

@@ -76,16 +76,16 @@ func (p *terminals) EndSession(chat string) {
 
 // StopCommands interrupts the program in the terminal of a chat between turns, unless it is the
 // shell itself.
-func (p *terminals) StopCommands(chat string) (ended int) {
+func (p *terminals) StopCommands(chat string) (ended int, told bool) {
 	s := p.find(chat)
 	if s == nil {
-		return 0
+		return 0, false
 	}
 	if job, err := s.agent.ForegroundJob(); err != nil || job == s.agent.Pid() {
-		return 0
+		return 0, false
 	}
 	s.interrupt()
-	return 1
+	return 1, false
 }
 
 // withTerminal runs a turn in the terminal of its chat, which is opened if necessary. args is the

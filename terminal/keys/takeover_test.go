@@ -407,12 +407,12 @@ func TestStopBetweenTurnsInterruptsTheProgram(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "exec bash")
 	r.runTurn(t.Context(), "sleep 1000; echo $? > status")
-	if n := r.runner.StopCommands("cli:local"); n != 1 {
+	if n, _ := r.runner.StopCommands("cli:local"); n != 1 {
 		t.Errorf("%d commands were stopped", n)
 	}
 	r.runTurn(t.Context(), "echo fine > fine")
 	r.awaitContent("fine", "fine\n")
-	if n := r.runner.StopCommands("cli:local"); n != 0 {
+	if n, _ := r.runner.StopCommands("cli:local"); n != 0 {
 		t.Errorf("%d commands were stopped while only the shell runs", n)
 	}
 }
