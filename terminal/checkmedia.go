@@ -62,7 +62,7 @@ func resolveAll(paths []string) []string {
 // check opens a file that may be sent, or returns an error that can be shown to the user.
 func (m mediaRules) check(path string) (File, error) {
 	if !filepath.IsAbs(path) {
-		return File{}, errors.New("not an absolute path")
+		return File{}, words.NewError(words.FileNotAbsolute)
 	}
 	if err := m.guard.CheckPath(path); err != nil {
 		return File{}, err
@@ -76,7 +76,7 @@ func (m mediaRules) check(path string) (File, error) {
 		return File{}, errOutside
 	}
 	if m.overmounted != nil && m.overmounted(real) {
-		return File{}, errors.New("the agent does not see that file, because it has a folder of its own there")
+		return File{}, words.NewError(words.FileUnseen)
 	}
 	// A symbolic link may have changed since; from here on none is followed.
 	if err := m.guard.CheckPath(real); err != nil {
@@ -108,10 +108,10 @@ func (m mediaRules) mayRead(file File, roots []string) bool {
 }
 
 // errOutside says that a file is outside all roots.
-var errOutside = errors.New("outside the folders that files may be sent from (mediaRoots)")
+var errOutside = words.NewError(words.FileOutside)
 
 // errNotReadable says that the agent may not read a file.
-var errNotReadable = errors.New("not readable")
+var errNotReadable = words.NewError(words.FileNotReadable)
 
 // openAndCheck opens a file, without blocking on a FIFO or following a symbolic link, and checks
 // the open file.
@@ -140,17 +140,17 @@ func (m mediaRules) checkSendable(info fs.FileInfo) error {
 	}
 	switch {
 	case info.IsDir():
-		return errors.New("a folder, not a file")
+		return words.NewError(words.FileIsFolder)
 	case !info.Mode().IsRegular():
-		return errors.New("not a regular file")
+		return words.NewError(words.FileNotRegular)
 	case info.Size() == 0:
-		return errors.New("the file is empty")
+		return words.NewError(words.FileEmpty)
 	}
 	return nil
 }
 
 // errNoFile is its own error because text that only looks like a path is no mistake.
-var errNoFile = errors.New("no such file")
+var errNoFile = words.NewError(words.FileMissing)
 
 // shortFileError removes the path from a file error, since the message names it anyway.
 func shortFileError(err error) error {
@@ -245,7 +245,7 @@ func refusalRemark(w words.Words, path string, err error, reveal bool) string {
 	if !reveal {
 		path = filepath.Base(path)
 	}
-	return w.Text(words.FileNotSent, strconv.Quote(path), err)
+	return w.Text(words.FileNotSent, strconv.Quote(path), w.Reason(err))
 }
 
 // refusalRemarks returns the remarks about files that were not sent. left is the number of files

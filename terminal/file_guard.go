@@ -9,14 +9,15 @@ import (
 	"strings"
 
 	"nanobot/internal/nofollow"
+	"nanobot/internal/words"
 )
 
 var (
-	errGatewayFile = errors.New("one of the gateway's own files")
-	errOtherChat   = errors.New("it belongs to another chat")
+	errGatewayFile = words.NewError(words.FileOfGateway)
+	errOtherChat   = words.NewError(words.FileOfOtherChat)
 	// errHardLinks asks for a copy, which costs the agent one command, while searching all files
 	// would cost everybody time.
-	errHardLinks = errors.New("it has several names (hard links), and there are too many private files to compare it with; send a copy of it")
+	errHardLinks = words.NewError(words.FileHasHardLinks)
 )
 
 // maxCompared bounds how many private files a file with several hard links is compared with, which

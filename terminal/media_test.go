@@ -12,6 +12,7 @@ import (
 
 	"nanobot/internal/fuzztest"
 	"nanobot/internal/lineartest"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -90,7 +91,7 @@ func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
 		b.putFile(fmt.Sprintf("%d.png", i+1), "x")
 	}
 	b.run()
-	if n := len(b.frames[0].Checked); n != 20 || !strings.HasSuffix(b.frames[0].Text, "⚠ 80 more files were not sent: 20 at most are taken from plain text.") {
+	if n := len(b.frames[0].Checked); n != 20 || !strings.HasSuffix(b.frames[0].Text, "⚠ 80 more files were not sent: of the files that a text names, 20 at most are sent.") {
 		t.Errorf("%d files, %s", n, b.frames[0].Text)
 	}
 }
@@ -197,6 +198,13 @@ func TestRefusalsHideFoldersIfInternalsAreHidden(t *testing.T) {
 	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "", "media": []string{"/secret/place/x.png"}}))
 	b.opts.Config.RevealErrors.All = false
 	b.run().expectFrames("done", `message: ⚠ "x.png" was not sent: no such file.`)
+}
+
+func TestRefusalsOfFilesAreInTheLanguageOfTheChat(t *testing.T) {
+	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "", "media": []string{"/none.png"}}))
+	b.opts.Config.RevealErrors.All = false
+	b.req.Words = (*words.Catalogue)(nil).For("de")
+	b.run().expectFrames("done", `message: ⚠ "none.png" wurde nicht gesendet: die Datei gibt es nicht.`)
 }
 
 func TestManyRefusalsAreSummarized(t *testing.T) {

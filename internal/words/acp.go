@@ -60,9 +60,9 @@ var acpTexts = map[Key]translations{
 	SettingModel:   {"Model", "Modell"},
 	SettingOn:      {"on", "an"},
 	SettingOff:     {"off", "aus"},
-	NoMode:         {"This agent has no mode to choose.", "Dieser Agent hat keinen Modus zur Wahl."},
-	NoModel:        {"This agent has no model to choose.", "Dieser Agent hat kein Modell zur Wahl."},
-	NoSettings:     {"This agent has no settings to choose.", "Dieser Agent hat keine Einstellungen zur Wahl."},
+	NoMode:         {"This agent has no mode to choose.", "Bei diesem Agenten gibt es keinen Modus zu wählen."},
+	NoModel:        {"This agent has no model to choose.", "Bei diesem Agenten gibt es kein Modell zu wählen."},
+	NoSettings:     {"This agent has no settings to choose.", "Bei diesem Agenten gibt es keine Einstellungen zu wählen."},
 	WhichMode:      {"Which mode?", "Welcher Modus?"},
 	WhichModel:     {"Which model?", "Welches Modell?"},
 	WhichSetting:   {"Which setting?", "Welche Einstellung?"},
@@ -74,8 +74,8 @@ var acpTexts = map[Key]translations{
 		"Choose with {command} and a number or a name.",
 		"Wähle mit {command} und einer Nummer oder einem Namen.",
 	},
-	ApproveMode:      {"🔐 Change the mode to {value}?", "🔐 Den Modus in {value} ändern?"},
-	ApproveSetting:   {"🔐 Change “{setting}” to {value}?", "🔐 „{setting}“ in {value} ändern?"},
+	ApproveMode:      {"🔐 Change the mode to {value}?", "🔐 Den Modus auf {value} stellen?"},
+	ApproveSetting:   {"🔐 Change “{setting}” to {value}?", "🔐 „{setting}“ auf {value} stellen?"},
 	ModeUnchanged:    {"The mode was not changed.", "Der Modus wurde nicht geändert."},
 	SettingUnchanged: {"The setting was not changed.", "Die Einstellung wurde nicht geändert."},
 	SettingRefused: {
@@ -83,8 +83,8 @@ var acpTexts = map[Key]translations{
 		"Der Agent lehnt die Einstellung ab, die du gewählt hattest, „{setting}“: {reason}.",
 	},
 	SettingUnanswered: {
-		"The agent has not answered to the setting that you had chosen, “{setting}”.",
-		"Der Agent hat auf die Einstellung, die du gewählt hattest, nicht geantwortet: „{setting}“.",
+		"The agent did not answer when it was told to use the setting that you had chosen, “{setting}”.",
+		"Der Agent hat nicht bestätigt, was du eingestellt hattest: „{setting}“.",
 	},
 	SettingNotKept: {
 		"The agent does not use the setting that you had chosen, “{setting}”.",
@@ -110,7 +110,7 @@ var acpTexts = map[Key]translations{
 	},
 	NotAnAgent: {
 		"{problem} It does not speak the Agent Client Protocol; it printed:\n{output}",
-		"{problem} Er spricht das Agent Client Protocol nicht, sondern gab aus:\n{output}",
+		"{problem} Er spricht nicht das Agent Client Protocol. Ausgegeben hat er:\n{output}",
 	},
 	AgentEchoes: {"The agent repeats its input.", "Der Agent wiederholt seine Eingabe."},
 	SessionsUnlisted: {

@@ -67,7 +67,7 @@ var acpQuestionTexts = map[Key]translations{
 	WantsWrite:          {"The agent wants to write a file", "Der Agent möchte eine Datei schreiben"},
 	CommandFolder:       {"in {path}", "im Ordner {path}"},
 	CommandVariable:     {"with {variable}", "mit {variable}"},
-	FileTarget:          {"which is {path}", "das ist {path}"},
+	FileTarget:          {"which is {path}", "tatsächlich {path}"},
 	ElicitNobody: {
 		"There is nobody here to ask, so the agent gets no answer.",
 		"Hier ist niemand, der gefragt werden kann, darum bekommt der Agent keine Antwort.",

@@ -125,7 +125,7 @@ var blocksTexts = map[Key]translations{
 	},
 	ButtonYes:    {"Yes", "Ja"},
 	ButtonNo:     {"No", "Nein"},
-	ButtonAlways: {"Always in this session", "Immer in dieser Sitzung"},
+	ButtonAlways: {"Always in this session", "Immer in diesem Gespräch"},
 	BlocksRefused: {
 		"🔐 There was no answer, so this was refused: {command}",
 		"🔐 Es kam keine Antwort, darum wurde das abgelehnt: {command}",
@@ -214,7 +214,7 @@ var blocksTexts = map[Key]translations{
 	BlocksReadFailed: {"Failed to read '{file}': {reason}", "'{file}' ließ sich nicht lesen: {reason}"},
 	BlocksNoSuchLines: {
 		"Invalid line range {first}-{last} for file with {count} lines",
-		"Ungültige Zeilen {first}-{last}, die Datei hat {count}",
+		"Ungültige Zeilen {first}-{last}, die Datei hat {count} Zeilen",
 	},
 	BlocksOutside: {
 		"REJECTED: Path '{path}' is outside workspace",

@@ -42,7 +42,7 @@ var chatTexts = map[Key]translations{
 	ChatLastTurn: {"Last turn: {outcome}, {time}", "Zuletzt: {outcome}, {time}"},
 	ChatAnswerHow: {
 		"Please answer with a number or the words of an option.",
-		"Bitte antworte mit einer Nummer oder den Worten einer Möglichkeit.",
+		"Bitte antworte mit der Nummer oder dem Text einer Möglichkeit.",
 	},
 	ChatNotRead: {
 		"The agent does not read messages now.",
@@ -52,7 +52,7 @@ var chatTexts = map[Key]translations{
 		"⚠ {file} could not be saved in the chat's folder.",
 		"⚠ {file} ließ sich nicht im Ordner des Chats speichern.",
 	},
-	HelpChatStatus: {"show what this chat talks to", "zeigen, womit dieser Chat spricht"},
+	HelpChatStatus: {"show what this chat talks to", "zeigen, mit wem dieser Chat spricht"},
 	HelpChatStop: {
 		"stop the agent when it asks you something; Ctrl-C stops it at any time",
 		"den Agenten stoppen, wenn er etwas fragt; Strg-C stoppt ihn jederzeit",

@@ -120,6 +120,7 @@ var exceptions = map[string]string{
 
 	"terminal/acp/agent.go":                           forLog,
 	"terminal/acp/background.go flushBackground":      forLog,
+	"terminal/acp/background_stop.go":                 forLog,
 	"terminal/acp/prompt.go handleResponse":           forLog,
 	"terminal/acp/auth.go":                            forLog,
 	"terminal/acp/clientcall.go checkPermission":      forAgent,

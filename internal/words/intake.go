@@ -231,7 +231,7 @@ var intakeTexts = map[Key]translations{
 		"In diesem Chat zeige ich die Arbeit, während sie läuft. /verbose 0 verbirgt sie.",
 	},
 	NothingChosen: {"nothing chosen", "nichts gewählt"},
-	DoneElsewhere: {"done", "fertig"},
+	DoneElsewhere: {"done", "erledigt"},
 	Dismissed: {
 		"refused, since {person} wrote something else",
 		"abgelehnt, denn {person} hat etwas anderes geschrieben",

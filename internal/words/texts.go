@@ -4,7 +4,7 @@ import "maps"
 
 // areas are the texts by the part of the program that uses them.
 var areas = []map[Key]translations{
-	intakeTexts, channelsTexts, turnTexts,
+	intakeTexts, channelsTexts, filesTexts, turnTexts,
 	acpTexts, acpTurnTexts, acpBoardTexts,
 	acpQuestionTexts,
 	signInTexts,

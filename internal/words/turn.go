@@ -46,7 +46,7 @@ const (
 
 var turnTexts = map[Key]translations{
 	Working:       {"Working…", "In Arbeit…"},
-	Stopping:      {"Stopping…", "Wird beendet…"},
+	Stopping:      {"Stopping…", "Wird gestoppt…"},
 	WaitingForYou: {"Waiting for you…", "Wartet auf dich…"},
 	BoardStep:     {"step {number}", "Schritt {number}"},
 	BoardWaiting:  {"waiting for you", "wartet auf dich"},
@@ -63,10 +63,10 @@ var turnTexts = map[Key]translations{
 		"This machine is short of resources. Your message waits until the agent can start; /stop drops it.",
 		"Dieser Maschine fehlen Ressourcen. Deine Nachricht wartet, bis der Agent starten kann; /stop verwirft sie.",
 	},
-	StoppedText: {"Stopped.", "Beendet."},
+	StoppedText: {"Stopped.", "Gestoppt."},
 	StoppedLate: {
 		"Stopped. The agent did not end in time, so I continued without it.",
-		"Beendet. Der Agent hörte nicht rechtzeitig auf, darum mache ich ohne ihn weiter.",
+		"Gestoppt. Der Agent hörte nicht rechtzeitig auf, darum mache ich ohne ihn weiter.",
 	},
 	CouldNotRun: {
 		"Sorry, the agent could not be run. The bot's operator can find the reason in the log.",
@@ -89,7 +89,7 @@ var turnTexts = map[Key]translations{
 	},
 	NoAnswer:    {"no answer", "keine Antwort"},
 	NoOutput:    {"(no output)", "(keine Ausgabe)"},
-	TimedOut:    {"Timed out after {seconds} s.", "Nach {seconds} s abgebrochen: zu lange."},
+	TimedOut:    {"Timed out after {seconds} s.", "Nach {seconds} s abgebrochen, weil es zu lange dauerte."},
 	MoreRemarks: {"⚠ and {count} more like these.", "⚠ und {count} weitere dieser Art."},
 	SomethingWrong: {
 		"Something went wrong. The bot's log has the reason.",
@@ -112,7 +112,7 @@ var turnTexts = map[Key]translations{
 		"⚠ Eine Zeile von {size} Bytes wurde übersprungen, erlaubt sind {limit} Bytes.",
 	},
 	TooManyFiles: {
-		"⚠ {count} more files were not sent: {limit} at most are taken from plain text.",
-		"⚠ {count} weitere Dateien wurden nicht gesendet: Aus reinem Text werden höchstens {limit} übernommen.",
+		"⚠ {count} more files were not sent: of the files that a text names, {limit} at most are sent.",
+		"⚠ {count} weitere Dateien wurden nicht gesendet: Von den Dateien, die ein Text nennt, werden höchstens {limit} gesendet.",
 	},
 }

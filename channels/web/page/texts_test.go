@@ -139,6 +139,6 @@ func TestAGermanSeesGermanTextsTimesAndSizes(t *testing.T) {
 	f.stop()
 	p.awaitText("#line", "Verbinde neu")
 	p.send("hallo")
-	p.awaitText(".stuck", "Noch nicht gesendet: keine Verbindung. Es wird wieder versucht.")
+	p.awaitText(".stuck", "Noch nicht gesendet: keine Verbindung. Wird erneut versucht.")
 	checkAccess(t, p, "an unsent message in German")
 }
