@@ -222,6 +222,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, RefuseInjections: t.refuseInjections, PassMedia: cfg.PassMedia,
 		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
+		Redact:      r.redactSecrets,
 		FindLinks:   r.o.FindLinks,
 		OnAllExited: req.OnExit,
 		MaxLine:     cfg.MaxLine, MaxOutput: cfg.MaxOutput,

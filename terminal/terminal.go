@@ -108,6 +108,8 @@ type Turn struct {
 	Words words.Words
 	// Final configures the final response.
 	Final FinalOptions
+	// Redact replaces the secrets that the gateway knows in a text. Never nil.
+	Redact func(text string) string
 	// OnAllExited, if not nil, is called by ReadLines and ReadLinesInteractive when no process of
 	// the agent is left, though some output is still to be emitted. It may not be called at all.
 	OnAllExited func()

@@ -121,15 +121,15 @@ func (x *turn) signInText(e *authError) string {
 // signInLine describes one method.
 func (x *turn) signInLine(m authMethod) string {
 	w := x.t.Words
-	s := m.signInMethod(x.cfg.Command)
+	s := m.signInMethod(visibleCommand(x.cfg.Command, x.t.Final.Reveal))
 	line := terminal.OneLine(s.Name, titleLength)
 	if s.Description != "" {
 		line += ": " + terminal.OneLine(s.Description, 300)
 	}
 	switch m.kind() {
 	case signInByCommand:
-		command := strings.TrimSpace(joinWords(s.Env) + " " + s.Command)
-		line += "\n  " + w.Text(words.SignInCommand, terminal.CodeSpan(terminal.OneLine(command, 1000)), x.agentUser())
+		command := terminal.CodeSpan(terminal.OneLine(x.t.Redact(s.Command), 1000))
+		line += "\n  " + w.Text(words.SignInCommand, command, x.agentUser())
 	case signInByVariable:
 		var names []string
 		for _, name := range s.Variables {

@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"os"
 	"os/user"
 	"strings"
 	"testing"
@@ -74,9 +75,10 @@ func TestSignInMethodsSayWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newFixture(t, "-auth web -auth-methods '"+typedMethods+"'")
+	_, shown, _ := strings.Cut(strings.ReplaceAll(d.cfg.Command, "`", "'"), "ACPTEST_AGENT=1 ")
 	text := d.person("a").send("hello").expectError(terminal.Failed,
 		"Error (AUTH): The agent requires signing in: Authentication required",
-		"• Log in: With your account.\n  On the bot's machine, run `REGION=eu "+strings.ReplaceAll(d.cfg.Command, "`", "'")+" -login 'a b'` as the user "+me.Username+", or `nanobot login`.",
+		"• Log in: With your account.\n  On the bot's machine, run `"+shown+" -login 'a b'` as the user "+me.Username+", or `nanobot login`.",
 		"• Old\n  On the bot's machine, run `agent /login` as the user ",
 		"• API key\n  Set the variables `AGENT_KEY`, `AGENT_ORG` in terminal.env.",
 		"• Browser (terminal.acp.authMethod \"web\")").text(terminal.Error)
@@ -92,4 +94,32 @@ func TestOnlyAMethodOfTheAgentItselfIsPassedToIt(t *testing.T) {
 	}
 	d := newFixture(t, "-auth web -auth-methods '"+typedMethods+"'", func(c *config.Terminal) { settings(c).AuthMethod = "web" })
 	d.person("a").send("hello").expect(terminal.Done, "You said: hello")
+}
+
+func TestTheCommandToSignInShowsNoSecrets(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		reveal bool
+		want   string
+	}{
+		{"internals are shown", true, "exec sh agent --key [secret] -login 'a b'` as"},
+		{"internals are hidden", false, "run `sh … -login 'a b'` as"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newFixture(t, "", func(cfg *config.Terminal) {
+				cfg.Env = map[string]string{"KEY": "sk-known"}
+				cfg.RevealErrors.All = c.reveal
+				cfg.Command = "SECRET=sk-assigned exec sh agent --key sk-known"
+			})
+			script := strings.Replace(untilPrompt, `{"protocolVersion":1}`, `{"protocolVersion":1,"authMethods":`+typedMethods+`}`, 1)
+			script = strings.Replace(script, `"result":{"sessionId":"s"}`, `"error":{"code":-32000,"message":"Authentication required"}`, 1)
+			if err := os.WriteFile(d.path("agent"), []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text := d.person("a").send("hello").expectError(terminal.Failed, c.want).text(terminal.Error)
+			if strings.Contains(text, "sk-") || strings.Contains(text, "REGION") {
+				t.Errorf("said %s", text)
+			}
+		})
+	}
 }

@@ -1,0 +1,4 @@
+package acp
+
+// VisibleCommand is visibleCommand.
+var VisibleCommand = visibleCommand
