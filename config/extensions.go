@@ -54,6 +54,8 @@ type Protocol struct {
 	SupportsInject bool
 	// SupportsFormat allows terminal.format: the agent prints texts for people.
 	SupportsFormat bool
+	// SupportsWarm allows terminal.warm: each process of the agent works on one envelope.
+	SupportsWarm bool
 	// SupportsMCP allows terminal.mcpServers.
 	SupportsMCP bool
 	// Persistent means that one process works on many messages. It needs the envelope on stdin, and

@@ -21,8 +21,13 @@ func (w Warm) On() bool { return w.Chats > 0 || w.Spare > 0 }
 
 // StartsWarmAgents reports whether processes of an agent are started before their message.
 func (c *Config) StartsWarmAgents() bool {
-	return slices.ContainsFunc(c.agentSections(), func(t agentSection) bool { return t.Warm.On() && t.WarmObstacle() == "" })
+	return slices.ContainsFunc(c.agentSections(), func(t agentSection) bool { return c.canWarm(*t.Terminal) })
 }
+
+// CanWarm reports whether processes of the agent in Terminal are started before their message.
+func (c *Config) CanWarm() bool { return c.canWarm(c.Terminal) }
+
+func (c *Config) canWarm(t Terminal) bool { return t.Warm.On() && c.warmObstacle(t) == "" }
 
 // messageVariables are the variables of a single message, which a process that is started before it
 // does not have.
@@ -31,15 +36,15 @@ var messageVariables = []string{TextVariable, TruncatedVariable, UserIDVariable,
 // chatVariables are the variables of a chat, which a spare process does not have.
 var chatVariables = []string{ChatIDVariable, UserDataDirVariable, TokenVariable}
 
-// WarmObstacle says why the agent's process cannot be started before its message; "": it can.
-func (t Terminal) WarmObstacle() string {
-	c, err := ParseCommand(t.Shell, t.Command)
+// warmObstacle says why an agent's process cannot be started before its message; "": it can.
+func (c *Config) warmObstacle(t Terminal) string {
+	command, err := ParseCommand(t.Shell, t.Command)
 	switch {
 	case err != nil || t.Command == "":
 		return "there is no command"
-	case t.Protocol != "plain" && t.Protocol != "rich":
+	case !c.extensions.protocol(t.Protocol).SupportsWarm:
 		return fmt.Sprintf("protocol %q starts its processes in another way", t.Protocol)
-	case c.HasPlaceholder():
+	case command.HasPlaceholder():
 		return "the command contains {message}"
 	case t.Stdin != "envelope":
 		return fmt.Sprintf("stdin is %q", t.Stdin)
@@ -61,11 +66,11 @@ func checkWarm(t agentSection) []fault {
 }
 
 // warnWarm returns the warnings about processes that are started before their message.
-func warnWarm(t agentSection) []string {
+func (c *Config) warnWarm(t agentSection) []string {
 	if !t.Warm.On() {
 		return nil
 	}
-	if obstacle := t.WarmObstacle(); obstacle != "" {
+	if obstacle := c.warmObstacle(*t.Terminal); obstacle != "" {
 		return []string{fmt.Sprintf("%s.warm has no effect: %s, so a process cannot be started before its message", t.dottedKey, obstacle)}
 	}
 	var all []string

@@ -45,7 +45,7 @@ func (c *Config) warnAgent(t agentSection) []string {
 		all = append(all, s.Warnings(at)...)
 	}
 	all = append(all, warnPlaceholder(t)...)
-	all = append(all, warnWarm(t)...)
+	all = append(all, c.warnWarm(t)...)
 	all = append(all, warnMissingFolders(t.dottedKey+".cwd", t.Cwd)...)
 	all = append(all, warnMissingFolders(t.dottedKey+".mediaRoots", t.MediaRoots...)...)
 	if c.Gateway.WhileRunning == "inject" && !c.supportsInject(t.Terminal) {

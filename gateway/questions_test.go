@@ -317,7 +317,7 @@ func TestAQuestionIsFoundAfterARestartInAnotherLanguage(t *testing.T) {
 		}
 		a, err := tn.Ask(ctx, q)
 		if ctx.Err() != nil {
-			return terminal.Outcome{Status: terminal.Stopped}, nil
+			return terminal.Outcome{Status: terminal.Stopped}, nil //nolint:nilerr // the turn was stopped
 		}
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("run %d: %d %v", runs.Load(), a.Option, err)})
 		return terminal.Outcome{Status: terminal.Done}, nil

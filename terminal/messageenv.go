@@ -18,7 +18,7 @@ const maxVariable = 128<<10 - 1
 // cut, and another variable says so: the envelope has the whole text.
 // Processes that could be started before the message have none of them.
 func (t *turn) messageEnv(limit int) []string {
-	if t.canWarm {
+	if t.o.Warm {
 		return t.chatEnv()
 	}
 	text, whole := envEntry(config.TextVariable, t.req.Text, limit)
@@ -56,7 +56,7 @@ func (r *Runner) socketEnv() []string {
 
 // markEnv returns the variable by which a process is found after a crash of the daemon.
 func (t *turn) markEnv() []string {
-	if t.canWarm {
+	if t.o.Warm {
 		return process.GatewayEnv(t.req.GatewayName)
 	}
 	return process.RunEnv(t.req.RunName)

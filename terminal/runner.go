@@ -33,6 +33,8 @@ type Options struct {
 	Readable  []string        // files in Private that have no secrets, which agents may read
 	State     string          // the folder of the gateway's state; "": none
 	Program   string          // the gateway's executable, which sandboxed agents cannot change; "": unknown
+	// Warm allows that processes are started before their message, as Config.Warm says.
+	Warm bool
 	// Agent is the agent's name, for the owner of its processes.
 	Agent string
 	// Socket is the path of the daemon's socket for agents' tools; "": there is none.
@@ -130,7 +132,6 @@ type Runner struct {
 	sandbox    *sandbox.Sandbox
 	persistent persistentAgents
 	sent       sentFilesOfTurns
-	canWarm    bool                       // processes may be started before their message
 	warm       atomic.Pointer[warmAgents] // nil: none are
 	turns      sync.WaitGroup
 }
@@ -165,7 +166,6 @@ func NewRunner(o Options) (*Runner, error) {
 	if r.sandbox, err = newSandbox(o); err != nil {
 		return nil, err
 	}
-	r.canWarm = o.Config.Warm.On() && o.Config.WarmObstacle() == ""
 	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
 	return r, nil
 }

@@ -38,7 +38,7 @@ type warmAgent struct {
 // name of the gateway identifies them after a crash. Calls after the first do nothing.
 func (r *Runner) StartWarming(gateway string) {
 	w := &warmAgents{runner: r, gateway: gateway}
-	if !r.canWarm || !r.warm.CompareAndSwap(nil, w) {
+	if !r.o.Warm || !r.warm.CompareAndSwap(nil, w) {
 		return
 	}
 	for range r.o.Config.Warm.Spare {

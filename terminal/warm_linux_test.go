@@ -27,7 +27,7 @@ type warmFixture struct {
 func startWarm(t *testing.T, script string, w config.Warm, change ...func(*turnFixture)) *warmFixture {
 	t.Helper()
 	b := newTurnFixture(t, "plain", "exec sh agent.sh")
-	b.opts.Config.Warm = w
+	b.opts.Config.Warm, b.opts.Warm = w, true
 	b.putFile("agent.sh", "echo $$ >> starts\n"+script)
 	for _, f := range change {
 		f(b)
@@ -288,19 +288,5 @@ func TestCPUTimeCountsFromTheMessage(t *testing.T) {
 	b.await("the end of the work", func() bool { _, err := os.Stat(filepath.Join(b.workspace, "up-"+waiting)); return err == nil })
 	if got := b.ask("1"); got != waiting || b.out.CPU > cold/2 {
 		t.Errorf("%s served, and %s waited: the CPU time is %v, and was %v after a cold start", got, waiting, b.out.CPU, cold)
-	}
-}
-
-func TestACommandThatCannotWaitIsStartedAsUsual(t *testing.T) {
-	t.Parallel()
-	for _, change := range []func(*turnFixture){
-		func(b *turnFixture) { b.opts.Config.Command = "sh agent.sh -- {message}" },
-		func(b *turnFixture) { b.opts.Config.Stdin = "text" },
-	} {
-		b := startWarm(t, answerWithPID, config.Warm{Chats: 8, Spare: 1, For: 300}, change)
-		b.ask("1")
-		if b.awaitStarts(1); b.runner.WarmAgents() != 0 {
-			t.Errorf("%q: a process waits", b.opts.Config.Command)
-		}
 	}
 }

@@ -96,13 +96,10 @@ func filesMatching(pattern string) (files []string) {
 	}
 	below = strings.TrimPrefix(below, "/")
 	_ = filepath.WalkDir(filepath.Clean(above), func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || d.IsDir():
-			return nil // what cannot be read has no state
-		case len(files) == maxWatched:
+		if len(files) == maxWatched {
 			return fs.SkipAll
 		}
-		if below == "" || matchesTail(below, path) {
+		if err == nil && !d.IsDir() && (below == "" || matchesTail(below, path)) { // what cannot be read has no state
 			files = append(files, path)
 		}
 		return nil

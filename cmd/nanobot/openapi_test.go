@@ -26,6 +26,7 @@ const describedAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'
 	case $text in
 	slow) say progress working; while [ ! -e go ]; do sleep 0.01; done; say message done;;
 	ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'; read -r answer; say message thanks;;
+	offer) echo '{"type":"message","text":"Shall I?","buttons":["Yes"]}';;
 	picture) echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/pic.png\"]}";;
 	crash) kill -SEGV $$;;
 	fail) for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for j in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do echo '{"type":"log","level":"error","text":"hm"}'; done; done
@@ -220,9 +221,14 @@ func (a *api) checkMessages() {
 	post(404, a.ann, here, press, isJSON, `{"message": "x", "data": "a"}`)
 	post(400, a.ann, here, press, isJSON, `{`)
 	post(202, a.ann, here, press, isJSON, body)
-	post(409, a.ann, here, press, isJSON, body)
 	a.next("pressed")
+	a.next("closed")
+	post(409, a.ann, here, press, isJSON, body)
 	a.next("message", `"text":"thanks"`)
+	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "offer"}`)
+	_ = json.Unmarshal(a.next("message", "Shall I?"), &question)
+	post(202, a.ann, here, press, isJSON, encodeJSON(jsonObject{"message": question.ID, "data": question.Buttons[0].Data}))
+	a.next("message", "re Yes")
 	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "ask"}`)
 	a.next("message", "Which one?")
 	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "red"}`)

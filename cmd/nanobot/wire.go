@@ -250,7 +250,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
 		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
-		Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks, Log: log,
+		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks, Log: log,
 	})
 	if err != nil {
 		if named { // errors of a runner name only the keys of the section

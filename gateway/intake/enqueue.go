@@ -65,7 +65,7 @@ func (i *Intake) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest
 	case store.Duplicate:
 		return result, nil // it has dismissed its questions before, and must not dismiss a newer one
 	case store.Queued:
-		err = i.handleQueued(ctx, how, result)
+		i.handleQueued(ctx, how, result)
 	case store.Joined:
 		if t := i.localTurn(in.Chat, result); t != nil {
 			t.MoveBoardDown() // the person's message is below the board
@@ -110,17 +110,17 @@ func (i *Intake) findTurn(chat channels.Chat, inbound int64) Turn {
 }
 
 // handleQueued handles a message that was queued behind a turn.
-func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result store.ReceiveResult) error {
+func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result store.ReceiveResult) {
 	inbound := result.Inbound
 	in := inbound.In
 	// A person who only waits for a free slot, or for the outcome of a turn to be stored, is not
 	// told: that mostly takes a moment.
 	if result.Running == 0 || i.runningTurnEnded(in.Chat, result) {
-		return nil
+		return
 	}
 	t := i.localTurn(in.Chat, result)
 	if i.offerLate(ctx, t, inbound) {
-		return nil
+		return
 	}
 	if t != nil {
 		t.MoveBoardDown() // the person's message is below the board
@@ -133,17 +133,16 @@ func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result stor
 		// The message stays pending until the turn has ended, so that it gets a turn of its own if
 		// this one does not read it or is cut off. It must not overtake waiting messages.
 		if t == nil || result.Waiting == t.InjectedCount()+1 && t.Inject(inbound) {
-			return nil
+			return
 		}
 	case Interrupt:
 		if t != nil {
 			t.Cancel(i.o.Interrupted)
 		}
-		return nil
+		return
 	case Queue, Reject:
 	}
 	i.announceWaiting(inbound)
-	return nil
 }
 
 // acceptMessage stores a message, and starts its turn if a slot is free and the chat's queue is

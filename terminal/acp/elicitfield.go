@@ -88,11 +88,12 @@ func (q fieldQuestion) skipOption(choices []fieldChoice) (fieldChoice, bool) {
 
 // unusedName returns a name that none of the choices has.
 func unusedName(name string, choices []fieldChoice) string {
-	used := func(c fieldChoice) bool { return strings.EqualFold(c.name, name) }
-	for slices.ContainsFunc(choices, used) {
-		name += "…"
+	used := func(c fieldChoice, name string) bool { return strings.EqualFold(c.name, name) }
+	dots := 0
+	for slices.ContainsFunc(choices, func(c fieldChoice) bool { return used(c, name+strings.Repeat("…", dots)) }) {
+		dots++
 	}
-	return name
+	return name + strings.Repeat("…", dots)
 }
 
 // question returns the question for the field. mistake says why it is asked again.

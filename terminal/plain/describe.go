@@ -14,7 +14,7 @@ const Name = "plain"
 // Describe describes the protocol.
 func Describe() terminal.Description {
 	return terminal.Description{
-		Protocol:    config.Protocol{Name: Name, Description: "plain text in which files are found", SupportsFormat: true},
+		Protocol:    config.Protocol{Name: Name, Description: "plain text in which files are found", SupportsFormat: true, SupportsWarm: true},
 		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
 		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"text":…,"media":[…],"format":…}`, Parse: parse},

@@ -17,7 +17,7 @@ const Name = "rich"
 // Describe describes the protocol.
 func Describe() terminal.Description {
 	return terminal.Description{
-		Protocol:    config.Protocol{Name: Name, Description: "rich JSON lines", SupportsQuestions: true, SupportsInject: true, SupportsFormat: true},
+		Protocol:    config.Protocol{Name: Name, Description: "rich JSON lines", SupportsQuestions: true, SupportsInject: true, SupportsFormat: true, SupportsWarm: true},
 		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
 		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are not frames`, Parse: parse},
