@@ -47,7 +47,7 @@ func (t *Turn) restoreCommand(ctx context.Context, text string) (string, error) 
 	if i := strings.IndexAny(name, " \t\n"); i >= 0 {
 		name, rest = name[:i], name[i:]
 	}
-	if !isCommand || !strings.Contains(name, "_") {
+	if !isCommand {
 		return text, nil
 	}
 	stored, err := t.stage.o.Store.Recall(ctx, t.inbound.In.Chat, memoryKey(t.agent, commandMemory))

@@ -41,12 +41,12 @@ func (t *Turn) Inject(inbound store.Inbound) bool {
 	if t.injections.closed || t.working.hasEnded() {
 		return false
 	}
-	if err := t.settings.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
+	req, err := t.injectedRequest(inbound)
+	if err != nil {
 		t.log.Warn("message not passed to the running agent", zap.Error(err))
 		t.injections.closed = true
 		return false
 	}
-	req := RequestFor(inbound.In, "")
 	line := terminal.Injection{
 		Text: req.Text, Media: req.Media, User: req.User, ReplyTo: req.ReplyTo, Forwarded: req.Forwarded,
 		MarkRead: func() { t.markRead(inbound.ID) },
@@ -60,6 +60,16 @@ func (t *Turn) Inject(inbound store.Inbound) bool {
 		t.injections.closed = true
 		return false
 	}
+}
+
+// injectedRequest returns a message as the agent gets it, and lets the agent read its files.
+func (t *Turn) injectedRequest(inbound store.Inbound) (req terminal.Request, err error) {
+	if err := t.settings.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
+		return req, err
+	}
+	req = RequestFor(inbound.In, "")
+	req.Text, err = t.restoreCommand(context.Background(), req.Text)
+	return req, err
 }
 
 // refuse says that the agent accepts no injections. Those that wait get turns of their own.
