@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -135,10 +136,15 @@ func (e elicitor) reportUnanswered(ctx context.Context, why error) {
 	}
 }
 
-// parseLink checks the address of a link that the person is to open.
+// maxLink limits the length of an address, which is shown as a whole.
+const maxLink = 2048
+
+// parseLink checks the address of a link that the person is to open. It must not contain characters
+// that end a link in Markdown or hide a part of it.
 func parseLink(address string) (string, *rpcError) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+	hides := func(r rune) bool { return r == '<' || r == '>' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if err != nil || len(address) > maxLink || strings.ContainsFunc(address, hides) || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return "", invalidParams("url %q is no web address", terminal.Shorten(address, 200))
 	}
 	return u.String(), nil

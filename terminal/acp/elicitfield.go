@@ -153,8 +153,14 @@ func (q fieldQuestion) parse(said string, choices []fieldChoice) (value any, mis
 // if there is none.
 func findChoice(choices []fieldChoice, said string) *fieldChoice {
 	said = strings.TrimSpace(said)
-	for i, c := range choices {
-		if strings.EqualFold(c.name, said) || strings.EqualFold(fmt.Sprint(c.value), said) {
+	// A button sends the name, which may be the value of another choice.
+	for _, is := range []func(fieldChoice) bool{
+		func(c fieldChoice) bool { return c.name == said },
+		func(c fieldChoice) bool { return fmt.Sprint(c.value) == said },
+		func(c fieldChoice) bool { return strings.EqualFold(c.name, said) },
+		func(c fieldChoice) bool { return strings.EqualFold(fmt.Sprint(c.value), said) },
+	} {
+		if i := slices.IndexFunc(choices, is); i >= 0 {
 			return &choices[i]
 		}
 	}

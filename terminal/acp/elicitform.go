@@ -58,6 +58,9 @@ type enumOption struct {
 	Title string `json:"title"`
 }
 
+// maxFields and maxFieldOptions limit what a person is asked.
+const maxFields, maxFieldOptions = 50, 1000
+
 // UnmarshalJSON reads the schema of a form with its fields in their order.
 func (f *formSchema) UnmarshalJSON(raw []byte) error {
 	var form struct {
@@ -87,7 +90,9 @@ func (f *formSchema) UnmarshalJSON(raw []byte) error {
 			return fmt.Errorf("property %s: %w", field.name, err)
 		}
 		field.required = slices.Contains(form.Required, field.name)
-		f.Fields = append(f.Fields, field)
+		if f.Fields = append(f.Fields, field); len(f.Fields) > maxFields || len(field.options()) > maxFieldOptions {
+			return fmt.Errorf("a form may have %d fields, and a field %d options", maxFields, maxFieldOptions)
+		}
 	}
 	return nil
 }

@@ -56,24 +56,29 @@ func (p *optionPicker) argument(i int) string {
 	return value
 }
 
-// optionLabels returns a unique label for each option.
+// maxOptionName limits the length of an option's label.
+const maxOptionName = 200
+
+// optionLabels returns a unique label that can be seen for each option.
 func optionLabels(all []option, now string) []string {
-	var names []string
-	for _, o := range all {
-		name := o.label(now)
-		for n := 2; slices.Contains(names, name); n++ {
-			name = fmt.Sprintf("%s (%d)", o.label(now), n)
+	names := make([]string, 0, len(all))
+	used, next := map[string]bool{}, map[string]int{}
+	for i, o := range all {
+		label := terminal.OneLine(o.name, maxOptionName)
+		if label == "" {
+			label = fmt.Sprintf("(%d)", i+1)
 		}
+		if o.value == now {
+			label = "✓ " + label
+		}
+		name := label
+		for next[label] = max(next[label], 2); used[name]; next[label]++ {
+			name = fmt.Sprintf("%s (%d)", label, next[label])
+		}
+		used[name] = true
 		names = append(names, name)
 	}
 	return names
-}
-
-func (o option) label(now string) string {
-	if o.value == now {
-		return "✓ " + o.name
-	}
-	return o.name
 }
 
 // render lists the options as text, with a hint how to choose.
@@ -90,12 +95,19 @@ func (p *optionPicker) render(w words.Words, head string) string {
 // findOption finds the option that a person typed: by value, name or number, else by a part of the
 // name that is unique.
 func findOption(all []option, said string) *option {
-	said = strings.ToLower(strings.TrimSpace(said))
-	for i, o := range all {
-		if said == strings.ToLower(o.value) || said == strings.ToLower(o.name) {
+	said = strings.TrimSpace(said)
+	// A button sends the value, which may be the name of another option.
+	for _, is := range []func(option) bool{
+		func(o option) bool { return o.value == said },
+		func(o option) bool { return o.name == said },
+		func(o option) bool { return strings.EqualFold(o.value, said) },
+		func(o option) bool { return strings.EqualFold(o.name, said) },
+	} {
+		if i := slices.IndexFunc(all, is); i >= 0 {
 			return &all[i]
 		}
 	}
+	said = strings.ToLower(said)
 	if n, err := strconv.Atoi(said); err == nil {
 		if n >= 1 && n <= len(all) {
 			return &all[n-1]
