@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/intake"
@@ -47,6 +48,10 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			}
 			if answer, ok := intake.MatchOption(options, said); ok {
 				return terminal.Answer{Text: answer, By: r.in.User.ID}, nil
+			}
+			if q.OtherText == terminal.OtherTextDismisses && g.Dismissed != nil && strings.TrimSpace(said) != "" {
+				g.Dismissed(said)
+				return terminal.Answer{}, &terminal.DismissedError{By: r.in.User.ID}
 			}
 			text = g.Words.Text(words.ChatAnswerHow)
 		}

@@ -87,8 +87,11 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	}
 	defer s.gateway.Close()
 	s.gateway.Words = s.words
+	next := &inputWithNext{Input: o.In}
 	if s.live != nil { // a person can answer questions
-		s.gateway.Answer = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, o.In) }
+		keyboard := o.In
+		s.gateway.Answer = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, keyboard) }
+		s.gateway.Dismissed = next.add
 		s.gateway.ShowCaptions, s.gateway.ShowDrafts = true, true
 		if own := s.gateway.Controls(); len(own) > 0 {
 			if err := s.printAbove(s.listCommands(own)); err != nil {
@@ -96,6 +99,7 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 			}
 		}
 	}
+	o.In = next
 	s.ch = cli.New(o)
 	s.gateway.Listen = func(ctx context.Context) (channels.Incoming, error) {
 		if s.live != nil {

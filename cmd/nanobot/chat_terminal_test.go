@@ -135,6 +135,16 @@ func TestAQuestionInAChatCanBeStopped(t *testing.T) {
 	}
 }
 
+func TestOtherTextInAChatRejectsAPermissionAndIsTheNextMessage(t *testing.T) {
+	t.Parallel()
+	keys := []string{"ask t1 execute make test\r", "say the next prompt\r", "\x04"}
+	got := typeOnATerminal(t, keys, []string{"--command", acpAgent(t, ""), "--protocol", "acp"}, "TERM=xterm")
+	rejected := strings.LastIndex(got, "permission selected no")
+	if rejected < 0 || !strings.Contains(got[rejected:], "the next prompt") || strings.Contains(got, "Please answer") {
+		t.Errorf("shown is %q", got)
+	}
+}
+
 func TestChatWrapsLinesAtTheTerminalsWidth(t *testing.T) {
 	t.Parallel()
 	answer := filepath.Join(t.TempDir(), "answer.md")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"nanobot/channels"
@@ -129,4 +130,31 @@ func (s *chatSession) readDuringTurn(ctx context.Context, in cli.Input) (string,
 	}
 	s.stopTurn()
 	return "", io.EOF
+}
+
+// inputWithNext is the person's input. Texts that they have written during a turn, and that are for
+// the next one, come first.
+type inputWithNext struct {
+	cli.Input
+	mu   sync.Mutex
+	next []string
+}
+
+func (i *inputWithNext) add(text string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.next = append(i.next, text)
+}
+
+// Read returns the next message.
+func (i *inputWithNext) Read(ctx context.Context) (string, error) {
+	i.mu.Lock()
+	if len(i.next) > 0 {
+		defer i.mu.Unlock()
+		text := i.next[0]
+		i.next = i.next[1:]
+		return text, nil
+	}
+	i.mu.Unlock()
+	return i.Input.Read(ctx)
 }
