@@ -143,6 +143,22 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 			[]string{"press 1", "why"},
 			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue]\n---\n**Other** (2 of 2)", `{"action":"accept","content":{"color":"r","color_custom":"why"}}`,
 		},
+		"a cancelled boolean": {
+			form(`"ok":{"type":"boolean","title":"Sure?"},"s":{"type":"string"}`, `"ok","s"`), []string{"press 3"}, "Tell me.\n\n**Sure?** (1 of 2) [Yes] [No]", `{"action":"cancel"}`,
+		},
+		"a cancelled enum, by the number of the button": {form(color, ``), []string{"4"}, "Tell me.\n\n**Color** [Red] [Blue] [Skip]", `{"action":"cancel"}`},
+		"an enum that is left out, by the number of the button": {
+			form(color, ``), []string{"3"}, "Tell me.\n\n**Color** [Red] [Blue] [Skip]", `{"action":"accept","content":{}}`,
+		},
+		"a cancelled text": {form(`"s":{"type":"string"}`, `"s"`), []string{"press 1"}, "Tell me.", `{"action":"cancel"}`},
+		"a cancelled list": {
+			form(`"l":{"type":"array","items":{"type":"string","enum":["a","b"]}}`, `"l"`),
+			[]string{"press 1", "press 3"},
+			"Tell me. [a] [b] [Done]\n---\n**l**\n\nChosen: a [b] [Done]", `{"action":"cancel"}`,
+		},
+		"an enum with an option that is named like the button": {
+			form(`"c":{"type":"string","enum":["cancel","go on"]}`, `"c"`), []string{"cancel"}, "Tell me. [cancel] [go on]", `{"action":"accept","content":{"c":"cancel"}}`,
+		},
 		"no fields":             {form(``, ``), []string{"press 1"}, "Tell me. [Yes] [No]", `{"action":"accept","content":{}}`},
 		"no fields and a no":    {form(``, ``), []string{"press 2"}, "Tell me. [Yes] [No]", `{"action":"decline"}`},
 		"an unknown type":       {form(`"x":{"type":"_map"},"ok":{"type":"boolean"}`, `"ok"`), []string{"press 1"}, "Tell me. [Yes] [No]", `{"action":"accept","content":{"ok":true}}`},
@@ -156,6 +172,14 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 			got := p.send(c.form).text(terminal.Message)
 			if !strings.HasSuffix(strings.TrimSpace(got), "`"+c.want+"`") {
 				t.Errorf("the agent got %s\nnot           %s", got, c.want)
+			}
+			for i := range *asked { // each question for a field ends by a button that cancels the form
+				q := &(*asked)[i]
+				if n := len(q.Options) - 1; n >= 0 && strings.HasPrefix(q.Options[n], "Cancel") {
+					q.Options = q.Options[:n]
+				} else if !strings.HasPrefix(name, "no fields") {
+					t.Errorf("asked %+v", q)
+				}
 			}
 			if got := render(*asked); got != c.asked {
 				t.Errorf("asked %q\nnot   %q", got, c.asked)
@@ -258,7 +282,7 @@ func TestAGermanPersonIsAskedInGerman(t *testing.T) {
 	p.words = words.New(words.Settings{}).For("de")
 	asked := answering(t, p, "press 1", "drei", "3")
 	p.send(form(`"ok":{"type":"boolean","title":"Sure?"},"n":{"type":"integer"}`, `"ok","n"`))
-	const want = "Tell me.\n\n**Sure?** (1 von 2) [Ja] [Nein]\n---\n**n** (2 von 2)\n---\n⚠ Bitte schreibe eine ganze Zahl.\n\n**n** (2 von 2)"
+	const want = "Tell me.\n\n**Sure?** (1 von 2) [Ja] [Nein] [Abbrechen]\n---\n**n** (2 von 2) [Abbrechen]\n---\n⚠ Bitte schreibe eine ganze Zahl.\n\n**n** (2 von 2) [Abbrechen]"
 	if got := render(*asked); got != want {
 		t.Errorf("asked %q\nnot   %q", got, want)
 	}

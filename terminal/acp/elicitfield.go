@@ -3,8 +3,10 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nanobot/internal/words"
@@ -32,7 +34,7 @@ func (q fieldQuestion) askField(ctx context.Context) (any, error) {
 		if skips {
 			question.Options = append(question.Options, skip.name)
 		}
-		said, err := q.ask(ctx, question)
+		said, err := q.askOrCancel(ctx, question, choices)
 		if err != nil {
 			return nil, err
 		}
@@ -45,6 +47,31 @@ func (q fieldQuestion) askField(ctx context.Context) (any, error) {
 		}
 		mistake = wrong
 	}
+}
+
+// errFormCancelled says that the person has cancelled a form.
+var errFormCancelled = errors.New("the person cancelled the form")
+
+// askOrCancel asks a question for the field that has a button more, which cancels the whole form.
+// The buttons behind those of the choices can be named by their numbers, too.
+func (q fieldQuestion) askOrCancel(ctx context.Context, question terminal.Question, choices []fieldChoice) (string, error) {
+	used := slices.Clone(choices)
+	for _, o := range question.Options {
+		used = append(used, fieldChoice{name: o})
+	}
+	cancel := unusedName(q.text(words.ButtonCancel), used)
+	question.Options = append(question.Options, cancel)
+	said, err := q.ask(ctx, question)
+	if err != nil {
+		return "", err
+	}
+	if n, err := strconv.Atoi(said); err == nil && len(choices) > 0 && findChoice(choices, said) == nil && n > len(choices) && n <= len(question.Options) {
+		said = question.Options[n-1]
+	}
+	if strings.EqualFold(said, cancel) {
+		return "", errFormCancelled
+	}
+	return said, nil
 }
 
 // ownAnswer is the value of a field whose answer is none of the options: it belongs into the field
@@ -194,7 +221,7 @@ func (q fieldQuestion) askSeveral(ctx context.Context) (any, error) {
 		if end != "" {
 			question.Options = append(question.Options, end)
 		}
-		said, err := q.ask(ctx, question)
+		said, err := q.askOrCancel(ctx, question, left)
 		switch {
 		case err != nil:
 			return nil, err

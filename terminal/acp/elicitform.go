@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,6 +135,9 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 			q.number = e.text(words.FieldNumber, i+1, len(fields))
 		}
 		value, err := q.askField(ctx)
+		if errors.Is(err, errFormCancelled) {
+			return elicitationAnswer{Action: elicitCancel}, nil
+		}
 		if err != nil {
 			return elicitationAnswer{}, err
 		}
