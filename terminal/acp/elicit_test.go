@@ -134,9 +134,24 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 			"Tell me.\n\n**Color**\n\nOr write your own answer. [Red] [Blue] [Skip]", `{"action":"accept","content":{"color_custom":"a warm green"}}`,
 		},
 		"an answer of one's own to a list": {
-			form(`"l":{"type":"array","items":{"type":"string","enum":["a","b"]}},"l_custom":{"type":"string"}`, `"l"`),
+			form(`"l":{"type":"array","items":{"type":"string","enum":["a","b"]}},"l_custom":{"type":"string"}`, ``),
 			[]string{"neither"},
-			"Tell me.\n\nOr write your own answer. [a] [b] [Done]", `{"action":"accept","content":{"l_custom":"neither"}}`,
+			"Tell me.\n\nOr write your own answer. [a] [b] [Skip]", `{"action":"accept","content":{"l_custom":"neither"}}`,
+		},
+		"an answer of one's own to a required choice of Codex": {
+			form(`"q":{"type":"string","oneOf":[{"const":"A","title":"A"},{"const":"None of the above","title":"None of the above"}]},"q_note":{"type":"string"}`, `"q"`),
+			[]string{"both"},
+			"Tell me.\n\nOr write your own answer. [A] [None of the above]", `{"action":"accept","content":{"q":"None of the above","q_note":"both"}}`,
+		},
+		"a required choice without an option for other answers": {
+			form(color+`,"color_note":{"type":"string","title":"Note"}`, `"color"`),
+			[]string{"press 1", "press 1"},
+			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue]\n---\n**Note** (2 of 2) [Skip]", `{"action":"accept","content":{"color":"r"}}`,
+		},
+		"a field whose name only begins like that of a choice": {
+			form(color+`,"color_code":{"type":"string","title":"Code"}`, ``),
+			[]string{"press 1", "f00"},
+			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue] [Skip]\n---\n**Code** (2 of 2) [Skip]", `{"action":"accept","content":{"color":"r","color_code":"f00"}}`,
 		},
 		"a required field is no note": {
 			form(color+`,"color_custom":{"type":"string","title":"Other"}`, `"color","color_custom"`),

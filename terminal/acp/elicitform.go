@@ -145,6 +145,9 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 		case nil:
 		case ownAnswer:
 			content[f.note] = string(value)
+			if f.required {
+				content[f.name] = otherAnswer
+			}
 		default:
 			content[f.name] = value
 		}
@@ -153,12 +156,24 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 	return elicitationAnswer{Action: elicitAccept, Content: &content}, nil
 }
 
+// otherAnswer is the option of Codex which says that the answer is in the field for notes.
+const otherAnswer = "None of the above"
+
 // isNote reports whether another field is only for an answer to this one that is none of the
 // options. Claude Code and Codex have such a field behind each choice, and it is not worth a
-// question of its own.
+// question of its own. A required field needs an option for such an answer.
 func (f *formField) isNote(other formField) bool {
-	return len(f.options()) > 0 && f.note == "" && other.Type == "string" && !other.required && len(other.options()) == 0 &&
-		strings.HasPrefix(other.name, f.name+"_")
+	if f.note != "" || other.Type != "string" || other.required || len(other.options()) > 0 {
+		return false
+	}
+	if other.name != f.name+"_custom" && other.name != f.name+"_note" {
+		return false
+	}
+	options := f.options()
+	if f.required { // a list is no single option
+		return f.Type == "string" && slices.ContainsFunc(options, func(o option) bool { return o.value == otherAnswer })
+	}
+	return len(options) > 0
 }
 
 // confirm asks about a form without fields.
