@@ -138,6 +138,7 @@ var exceptions = map[string]string{
 	"terminal/acp/contentfiles.go addFile":            forLog,
 	"terminal/acp/contentprompt.go":                   forAgent,
 	"terminal/acp/elicit.go":                          forAgent,
+	"terminal/acp/elicitform.go ":                     forAgent,
 	"terminal/acp/filespath.go":                       forAgent,
 	"terminal/acp/fold.go emitChanges":                forLog,
 	"terminal/acp/mcpservers.go":                      forLog,
