@@ -14,10 +14,7 @@ import (
 )
 
 // formSchema is the JSON schema of a form. Its fields have the order of the schema.
-type formSchema struct {
-	Title, Description string
-	Fields             []formField
-}
+type formSchema struct{ Fields []formField }
 
 // formField is a field of a form.
 type formField struct {
@@ -65,15 +62,12 @@ const maxFields, maxFieldOptions = 50, 1000
 // UnmarshalJSON reads the schema of a form with its fields in their order.
 func (f *formSchema) UnmarshalJSON(raw []byte) error {
 	var form struct {
-		Title       optional[string] `json:"title"`
-		Description optional[string] `json:"description"`
-		Required    []string         `json:"required"`
-		Properties  json.RawMessage  `json:"properties"`
+		Required   []string        `json:"required"`
+		Properties json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(raw, &form); err != nil {
 		return err
 	}
-	f.Title, f.Description = form.Title.v, form.Description.v
 	if len(form.Properties) == 0 || string(form.Properties) == "null" {
 		return nil
 	}
