@@ -150,7 +150,11 @@ func (i *Intake) dismissQuestions(ctx context.Context, in channels.Incoming, all
 			continue
 		}
 		i.o.Dismissed(q.ID, in.User.ID)
-		i.o.Outbox.ShowOutcome(q, i.words(in).Text(words.Dismissed, personName(in.User)))
+		how := words.DismissedQuestion
+		if q.Approval {
+			how = words.Dismissed
+		}
+		i.o.Outbox.ShowOutcome(q, i.words(in).Text(how, personName(in.User)))
 	}
 	return nil
 }

@@ -188,6 +188,23 @@ func TestAnotherTextDismissesAPermissionAndIsTheNextMessage(t *testing.T) {
 	}
 }
 
+func TestAQuestionThatAsksForNoPermissionIsCancelledByAnotherText(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "work")
+		chat := chatOf("ann")
+		q := store.Question{
+			ID: "q", Inbound: r.runningTurn("ann").inbound.ID, Chat: chat, Text: "Open it.", Options: []string{"Done", "Cancel"}, OtherText: store.OtherTextDismisses,
+		}
+		if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
+			t.Fatal(err)
+		}
+		r.outbox.Wake(chat)
+		r.checkStored(chat, "Open it.")
+		r.writeMessage("ann", "do something else")
+		r.checkEqual("the question shows", r.outbox.ended, []string{"q: cancelled, since Name of ann wrote something else"})
+	})
+}
+
 func TestTheTextOfSomebodyWhoMayNotApproveDismissesNothing(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.setApprovers(store.DefaultAgent, "net:bob")

@@ -57,11 +57,13 @@ const (
 	QuestionClosed Key = "questionClosed"
 	NothingChosen  Key = "nothingChosen"
 	Dismissed      Key = "dismissed"
-	DoneElsewhere  Key = "doneElsewhere"
-	WhichQuestion  Key = "whichQuestion"
-	AnsweredBy     Key = "answeredBy"
-	TooOldButton   Key = "tooOldButton"
-	OnlyApprovers  Key = "onlyApprovers"
+	// The outcome of a dismissed question that asks for no permission.
+	DismissedQuestion Key = "dismissedQuestion"
+	DoneElsewhere     Key = "doneElsewhere"
+	WhichQuestion     Key = "whichQuestion"
+	AnsweredBy        Key = "answeredBy"
+	TooOldButton      Key = "tooOldButton"
+	OnlyApprovers     Key = "onlyApprovers"
 
 	// Edited messages.
 	EditedRunning    Key = "editedRunning"
@@ -235,6 +237,10 @@ var intakeTexts = map[Key]translations{
 	Dismissed: {
 		"refused, since {person} wrote something else",
 		"abgelehnt, denn {person} hat etwas anderes geschrieben",
+	},
+	DismissedQuestion: {
+		"cancelled, since {person} wrote something else",
+		"abgebrochen, denn {person} hat etwas anderes geschrieben",
 	},
 	QuestionClosed: {"This question is no longer open.", "Diese Frage ist nicht mehr offen."},
 	WhichQuestion: {
