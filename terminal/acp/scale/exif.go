@@ -3,6 +3,7 @@ package scale
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"slices"
 )
 
@@ -11,26 +12,49 @@ const (
 	markerStart = 0xd8 // of the file
 	markerApp1  = 0xe1
 	markerScan  = 0xda // pixels follow
+	// markerProgressive begins a picture whose pixels come in several passes.
+	markerProgressive = 0xc2
 )
+
+// segmentHead is the length of a marker and the length of what follows it.
+const segmentHead = 4
+
+// segments iterates over the segments of a JPEG file before its pixels: the marker and the whole
+// segment, which begins with four bytes of marker and length. Other files have none.
+func segments(data []byte) iter.Seq2[byte, []byte] {
+	return func(yield func(byte, []byte) bool) {
+		if len(data) < 2 || data[0] != 0xff || data[1] != markerStart {
+			return
+		}
+		for rest := data[2:]; len(rest) >= segmentHead && rest[0] == 0xff && rest[1] != markerScan; {
+			end := 2 + int(binary.BigEndian.Uint16(rest[2:]))
+			if end < segmentHead || end > len(rest) || !yield(rest[1], rest[:end]) {
+				return
+			}
+			rest = rest[end:]
+		}
+	}
+}
 
 // exifOf returns the segment of a JPEG file that says how a camera was held; nil: there is none.
 // The decoder ignores it, so that the picture would lie on its side.
 func exifOf(data []byte) []byte {
-	const head = 4 // a marker and the length of what follows the marker
-	if len(data) < 2 || data[0] != 0xff || data[1] != markerStart {
-		return nil
-	}
-	for rest := data[2:]; len(rest) >= head && rest[0] == 0xff && rest[1] != markerScan; {
-		end := 2 + int(binary.BigEndian.Uint16(rest[2:]))
-		if end < head || end > len(rest) {
-			return nil
+	for marker, segment := range segments(data) {
+		if marker == markerApp1 && bytes.HasPrefix(segment[segmentHead:], []byte("Exif\x00\x00")) {
+			return segment
 		}
-		if rest[1] == markerApp1 && bytes.HasPrefix(rest[head:end], []byte("Exif\x00\x00")) {
-			return rest[:end]
-		}
-		rest = rest[end:]
 	}
 	return nil
+}
+
+// isProgressive reports whether a file is a JPEG whose pixels come in several passes.
+func isProgressive(data []byte) bool {
+	for marker := range segments(data) {
+		if marker == markerProgressive {
+			return true
+		}
+	}
+	return false
 }
 
 // withExif inserts the segment at the beginning of a JPEG file.

@@ -10,6 +10,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"math/rand/v2"
 	"testing"
 
 	"nanobot/terminal/acp/scale"
@@ -131,13 +132,59 @@ func TestASmallPictureStaysAsItIs(t *testing.T) {
 }
 
 // A PNG of 33 bytes can claim to have billions of pixels.
-func TestAPictureWithTooManyPixelsIsNotDecoded(t *testing.T) {
-	data := encodePNG(t, picture(2, 2))
-	binary.BigEndian.PutUint32(data[16:], 60_000)
-	binary.BigEndian.PutUint32(data[20:], 60_000)
-	binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
-	if _, _, err := scale.Down(data, 100); !errors.Is(err, scale.ErrTooManyPixels) {
-		t.Errorf("got %v", err)
+func TestAPictureThatNeedsTooMuchMemoryIsNotDecoded(t *testing.T) {
+	const tooMany = 5001
+	for name, c := range map[string]struct {
+		picture image.Image
+		side    uint32
+		refused bool
+	}{
+		"billions of pixels":               {picture(2, 2), 60_000, true},
+		"just too many":                    {picture(2, 2), tooMany, true},
+		"not too many":                     {picture(2, 2), tooMany - 1, false},
+		"just too many with 16 bits":       {image.NewNRGBA64(image.Rect(0, 0, 2, 2)), 3536, true},
+		"not too many pixels with 16 bits": {image.NewNRGBA64(image.Rect(0, 0, 2, 2)), 3535, false},
+	} {
+		data := encodePNG(t, c.picture)
+		binary.BigEndian.PutUint32(data[16:], c.side)
+		binary.BigEndian.PutUint32(data[20:], c.side)
+		binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
+		if _, _, err := scale.Down(data, 100); err == nil || errors.Is(err, scale.ErrTooManyPixels) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A decoder needs much more memory for a JPEG file whose pixels come in several passes.
+func TestAProgressivePictureHasALowerLimit(t *testing.T) {
+	for marker, refused := range map[byte]bool{0xc0: false, 0xc2: true} {
+		data := encodeJPEG(t, picture(64, 64))
+		at := bytes.Index(data, []byte{0xff, 0xc0})
+		data[at+1] = marker
+		binary.BigEndian.PutUint16(data[at+5:], 4000)
+		binary.BigEndian.PutUint16(data[at+7:], 4000)
+		if _, _, err := scale.Down(data, 100); err == nil || errors.Is(err, scale.ErrTooManyPixels) != refused {
+			t.Errorf("marker %x: %v", marker, err)
+		}
+	}
+}
+
+func TestAPictureWithTooManyBytesIsEncodedAgain(t *testing.T) {
+	noise := image.NewNRGBA(image.Rect(0, 0, 1200, 1000)) // PNG cannot compress it
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range noise.Pix {
+		noise.Pix[i] = byte(random.Uint32()) | byte(i%4/3*255)
+	}
+	data := encodePNG(t, noise)
+	if len(data) <= scale.MaxBytes {
+		t.Fatalf("only %d bytes", len(data))
+	}
+	got, mime, err := scale.Down(data, 2000)
+	if err != nil || mime != "image/jpeg" || len(got) > scale.MaxBytes {
+		t.Fatalf("%d bytes, %q, %v", len(got), mime, err)
+	}
+	if c, err := jpeg.DecodeConfig(bytes.NewReader(got)); err != nil || c.Width != 1200 || c.Height != 1000 {
+		t.Errorf("%d × %d, %v", c.Width, c.Height, err)
 	}
 }
 
