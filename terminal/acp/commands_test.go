@@ -233,6 +233,21 @@ raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"r
 	}
 }
 
+func TestTheCostInTheStatus(t *testing.T) {
+	p := newFixture(t, "").person("a")
+	for cost, want := range map[string]string{
+		`{"amount":0.37,"currency":"USD"}`:  "acptest · 0.37 USD",
+		`{"amount":0.37,"currency":""}`:     "acptest · 0.37",
+		`{"amount":0.004,"currency":"EUR"}`: "acptest · <0.01 EUR",
+		`{"amount":0,"currency":"USD"}`:     "acptest",
+	} {
+		p.send(`raw {"sessionUpdate":"usage_update","used":0,"size":0,"cost":` + cost + "}")
+		if p.agentInfo.Line != want {
+			t.Errorf("%s: %q, want %q", cost, p.agentInfo.Line, want)
+		}
+	}
+}
+
 func TestWhoSeesWhichSessions(t *testing.T) {
 	d := newFixture(t, "-list -load -close")
 	d.person("other").send("say of another chat")

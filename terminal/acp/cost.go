@@ -2,6 +2,7 @@ package acp
 
 import (
 	"fmt"
+	"strings"
 
 	"nanobot/terminal"
 )
@@ -12,13 +13,20 @@ type cost struct {
 	Currency string  `json:"currency"` // "": unknown
 }
 
-// number returns the cost as a number with its currency, such as 0.37 USD; "": it is unknown or
-// nothing.
+// smallestCost is the smallest amount that is more than 0.00 in a text.
+const smallestCost = 0.005
+
+// number returns the cost as a number with its currency if that is known, such as 0.37 USD; "": it
+// is unknown or nothing.
 func (c cost) number() string {
-	if c.Amount <= 0 || c.Currency == "" {
+	number := fmt.Sprintf("%.2f", c.Amount)
+	switch {
+	case c.Amount <= 0:
 		return ""
+	case c.Amount < smallestCost:
+		number = "<0.01"
 	}
-	return fmt.Sprintf("%.2f %s", c.Amount, terminal.OneLine(c.Currency, 8))
+	return strings.TrimSpace(number + " " + terminal.OneLine(c.Currency, 8))
 }
 
 // since returns the cost since an earlier time as people read it; "" if it is unknown or nothing.
@@ -32,9 +40,9 @@ func (c cost) since(before cost) string {
 	switch {
 	case currency == "" || amount <= 0:
 		return ""
-	case amount < 0.005 && currency == "USD":
+	case amount < smallestCost && currency == "USD":
 		return "<$0.01"
-	case amount < 0.005:
+	case amount < smallestCost:
 		return "<0.01 " + currency
 	case currency == "USD":
 		return fmt.Sprintf("$%.2f", amount)
