@@ -208,6 +208,30 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestNumbersAreReadInTheLanguageOfThePerson(t *testing.T) {
+	p := newFixture(t, "").person("a")
+	for _, c := range []struct{ language, kind, written, want string }{
+		{"de", "number", "1.000", "1000"},
+		{"de", "number", "-1.234.567,5", "-1234567.5"},
+		{"de", "number", "1,000", "1"},
+		{"de", "number", "0.125", "0.125"},
+		{"de", "number", "2.5", "2.5"},
+		{"de", "integer", "1.000", "1000"},
+		{"en", "number", "1.000", "1"},
+		{"en", "number", "1,000", "1000"},
+		{"en", "number", "1,234.5", "1234.5"},
+		{"en", "number", "2,5", "2.5"},
+		{"en", "integer", "12,000", "12000"},
+	} {
+		p.words = words.New(words.Settings{}).For(c.language)
+		answering(t, p, c.written)
+		got := p.send(form(`"n":{"type":"`+c.kind+`"}`, `"n"`)).text(terminal.Message)
+		if want := `{"n":` + c.want + `}}`; !strings.Contains(got, want) {
+			t.Errorf("%s in %s: the agent got %s, not %s", c.written, c.language, got, want)
+		}
+	}
+}
+
 func numbered() string {
 	var lines []string
 	for i := range 20 {

@@ -18,20 +18,39 @@ import (
 func (q fieldQuestion) parseWritten(said string) (value any, mistake string) {
 	switch q.Type {
 	case "integer":
-		n, err := strconv.ParseInt(said, 10, 64)
+		n, err := strconv.ParseInt(plainNumber(said, q.turn.Words.Language()), 10, 64)
 		if err != nil {
 			return nil, q.text(words.FieldNotInteger)
 		}
 		return n, q.checkRange(float64(n))
 	case "number":
-		// Some languages write a decimal comma.
-		n, err := strconv.ParseFloat(strings.Replace(said, ",", ".", 1), 64)
+		n, err := strconv.ParseFloat(plainNumber(said, q.turn.Words.Language()), 64)
 		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
 			return nil, q.text(words.FieldNotNumber)
 		}
 		return n, q.checkRange(n)
 	}
 	return said, q.checkText(said)
+}
+
+// groupedNumbers match numbers with separators of thousands, by language.
+var groupedNumbers = map[words.Language]*regexp.Regexp{
+	words.English: regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`),
+	words.German:  regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?$`),
+}
+
+// plainNumber returns a number that a person wrote without separators of thousands and with a
+// decimal point: 1.000 is a thousand in German and one in English. Other numbers may have a decimal
+// comma in any language.
+func plainNumber(said string, language words.Language) string {
+	if grouped := groupedNumbers[language]; grouped != nil && grouped.MatchString(said) {
+		separator := ","
+		if language == words.German {
+			separator = "."
+		}
+		said = strings.ReplaceAll(said, separator, "")
+	}
+	return strings.Replace(said, ",", ".", 1)
 }
 
 // checkRange returns what is wrong with a number.
