@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -43,6 +44,47 @@ func TestAnACPAgentThatAcceptsNoPromptsDuringATurnHasAQueue(t *testing.T) {
 	r.awaitText("1", "Queued.")
 	r.touchFile("go")
 	r.awaitText("1", "prompts so far: 2")
+}
+
+// A command of the gateway is not passed to the agent, although that accepts prompts.
+func TestThePersonSeesThatACommandDuringATurnWaits(t *testing.T) {
+	t.Parallel()
+	r := newACPFixture(t, "-queueing -modes").start()
+	r.net.UserWrites("1", "u", "say one\nuntil "+r.dir+"/go")
+	r.awaitText("1", "one") // on the board
+	r.net.UserWrites("1", "u", "/mode plan")
+	r.awaitText("1", "Queued.")
+	r.touchFile("go")
+	r.awaitText("1", "Mode: ")
+}
+
+// refusingProtocol accepts no injections, which it says after one has come.
+type refusingProtocol struct{ started, end chan struct{} }
+
+func (p refusingProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	if t.Envelope.Text == "one" {
+		close(p.started)
+		for len(t.Injections) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		t.RefuseInjections()
+		<-p.end
+	}
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "done " + t.Envelope.Text})
+}
+
+func TestThePersonSeesThatARefusedMessageWaits(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t, "true")
+	p := refusingProtocol{make(chan struct{}), make(chan struct{})}
+	r.protocol, r.settings.WhileRunning = p, "inject"
+	r.start()
+	r.net.UserWrites("1", "u", "one")
+	<-p.started
+	r.net.UserWrites("1", "u", "two")
+	r.awaitText("1", "Queued.")
+	close(p.end)
+	r.awaitText("1", "done two")
 }
 
 // A message that the agent has worked on is settled at once, so that a crash does not repeat it.

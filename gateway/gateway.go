@@ -159,10 +159,11 @@ func New(o Options) *Gateway {
 			now, err := g.intake.NextAgent(ctx, chat)
 			return now == agent, err
 		},
-		Words:        g.words,
-		MayPush:      g.mayPush,
-		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
-		AbandonAfter: o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
+		Words:           g.words,
+		MayPush:         g.mayPush,
+		AnnounceWaiting: func(inbound store.Inbound) { g.intake.AnnounceWaiting(inbound) },
+		OfferQueue:      func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
+		AbandonAfter:    o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn {
 		g.intake.TurnBegins(inbound.In.Chat)

@@ -92,6 +92,9 @@ type Injection struct {
 	// gets no turn of its own, even after a crash. Such a message no longer counts in
 	// Outcome.Unread. A protocol that calls it does so for every message that the agent has read.
 	MarkRead func()
+	// MarkWaiting, if not nil, tells the sender that the message waits for a turn of its own,
+	// because the agent does not accept it.
+	MarkWaiting func()
 }
 
 // refuseInjections implements Turn.RefuseInjections.

@@ -97,8 +97,8 @@ type Turn struct {
 	// protocol receives from it only while the agent reads its input, and never after the turn.
 	// Received injections that the agent has not read in the end are counted in Outcome.Unread.
 	Injections <-chan Injection
-	// RefuseInjections says that this agent accepts no injections, so that messages wait in the
-	// queue. Never nil.
+	// RefuseInjections says that this agent accepts no further injections, so that messages wait in
+	// the queue. Never nil.
 	RefuseInjections func()
 	// PassMedia says whether injections include their files.
 	PassMedia bool

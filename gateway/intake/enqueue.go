@@ -142,7 +142,7 @@ func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result stor
 		return
 	case Queue, Reject:
 	}
-	i.announceWaiting(inbound)
+	i.AnnounceWaiting(inbound)
 }
 
 // acceptMessage stores a message, and starts its turn if a slot is free and the chat's queue is

@@ -88,10 +88,10 @@ func (n *notices) recheck(chat channels.Chat) {
 // not block.
 func (i *Intake) TurnBegins(chat channels.Chat) { i.notices.recheck(chat) }
 
-// announceWaiting tells the sender of a queued message that it waits: by a reaction where the
+// AnnounceWaiting tells the sender of a queued message that it waits: by a reaction where the
 // channel has them, else by a silent notice if the message still waits after noticeDelay. A channel
 // that cannot edit messages could not remove the notice, so there the sender is not told.
-func (i *Intake) announceWaiting(inbound store.Inbound) {
+func (i *Intake) AnnounceWaiting(inbound store.Inbound) {
 	if !i.notices.hasRoom(inbound.In.Chat) {
 		return
 	}

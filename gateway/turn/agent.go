@@ -63,7 +63,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 		req.Push = t.push
 	}
 	if t.injections.lines != nil {
-		req.Injections, req.OnRefuseInjections = t.injections.lines, t.injections.refuse
+		req.Injections, req.OnRefuseInjections = t.injections.lines, t.refuseInjections
 	}
 	// The runner reports a turn that is stopped during these queries.
 	queries := context.WithoutCancel(ctx)

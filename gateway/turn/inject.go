@@ -30,6 +30,8 @@ type injections struct {
 type injectedMessage struct {
 	id   int64
 	user string
+	// announce tells the sender that the message waits, at most once.
+	announce func()
 }
 
 // Inject passes a message to the running agent. It reports false if the agent does not accept it.
@@ -47,13 +49,18 @@ func (t *Turn) Inject(inbound store.Inbound) bool {
 		t.injections.closed = true
 		return false
 	}
+	announce := sync.OnceFunc(func() {
+		if t.stage.o.AnnounceWaiting != nil {
+			t.stage.o.AnnounceWaiting(inbound)
+		}
+	})
 	line := terminal.Injection{
 		Text: req.Text, Media: req.Media, User: req.User, ReplyTo: req.ReplyTo, Forwarded: req.Forwarded,
-		MarkRead: func() { t.markRead(inbound.ID) },
+		MarkRead: func() { t.markRead(inbound.ID) }, MarkWaiting: announce,
 	}
 	select {
 	case t.injections.lines <- line:
-		t.injections.messages = append(t.injections.messages, injectedMessage{inbound.ID, inbound.In.User.ID})
+		t.injections.messages = append(t.injections.messages, injectedMessage{inbound.ID, inbound.In.User.ID, announce})
 		t.injections.texts = append(t.injections.texts, inbound.In.Text)
 		return true
 	default: // the buffer is full, or the agent accepts no injections
@@ -72,11 +79,21 @@ func (t *Turn) injectedRequest(inbound store.Inbound) (req terminal.Request, err
 	return req, err
 }
 
-// refuse says that the agent accepts no injections. Those that wait get turns of their own.
-func (j *injections) refuse() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.closed = true
+// refuseInjections says that the agent accepts no further injections. Those that it has not
+// received get turns of their own, and their senders are told that they wait.
+func (t *Turn) refuseInjections() {
+	t.injections.mu.Lock()
+	t.injections.closed = true
+	waiting := slices.Clone(t.injections.waiting())
+	t.injections.mu.Unlock()
+	for _, m := range waiting {
+		m.announce()
+	}
+}
+
+// waiting returns the injected messages that the agent has not received. The caller holds mu.
+func (j *injections) waiting() []injectedMessage {
+	return j.messages[len(j.messages)-min(len(j.lines), len(j.messages)):]
 }
 
 // markRead ends an injected message that the agent has worked on, so that it does not run again
@@ -152,7 +169,7 @@ func (j *injections) closeAndListRead(unread int) []int64 {
 func (t *Turn) WaitingInjectors() (users []string) {
 	t.injections.mu.Lock()
 	defer t.injections.mu.Unlock()
-	for _, h := range t.injections.messages[len(t.injections.messages)-min(len(t.injections.lines), len(t.injections.messages)):] {
+	for _, h := range t.injections.waiting() {
 		if !slices.Contains(users, h.user) {
 			users = append(users, h.user)
 		}

@@ -144,6 +144,9 @@ type Options struct {
 	// has access. last is the newest message of such a person. nil: nothing is sent outside of
 	// turns.
 	MayPush func(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error)
+	// AnnounceWaiting tells the sender of an injected message that it waits for a turn of its own,
+	// because the agent does not accept it. nil: nobody is told.
+	AnnounceWaiting func(inbound store.Inbound)
 	// OfferQueue offers the queued messages of a chat to its running turn, which reads messages.
 	OfferQueue func(ctx context.Context, chat channels.Chat) error
 	Words      *words.Catalogue // nil: without the operator's settings

@@ -20,14 +20,14 @@ type prompts struct {
 	answered  chan struct{} // has an element when an injected prompt was answered
 
 	mu      sync.Mutex
-	open    []*prompt // without a response, in the order in which they were sent
-	last    *prompt   // the prompt that the agent worked on when it was cancelled or died; nil: neither
-	ended   bool      // no prompt is open, and no further one may be sent
-	read    []func()  // Injection.MarkRead of prompts that the agent has worked on
-	refused bool      // the agent has refused an injected prompt
-	tooLate bool      // the turn was cancelled before the last response
-	reason  string    // the last stop reason
-	err     error     // the first error
+	open    []*prompt             // without a response, in the order in which they were sent
+	last    *prompt               // the prompt that the agent worked on when it was cancelled or died; nil: neither
+	ended   bool                  // no prompt is open, and no further one may be sent
+	read    []func()              // Injection.MarkRead of prompts that the agent has worked on
+	refused []*terminal.Injection // messages that must wait for turns of their own
+	tooLate bool                  // the turn was cancelled before the last response
+	reason  string                // the last stop reason
+	err     error                 // the first error
 }
 
 // prompt is one open prompt.
@@ -49,11 +49,11 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 		select {
 		case in, ok := <-injections:
 			if !ok || !p.inject(ctx, in) {
-				injections = nil // a later message must not overtake this one
+				injections = p.refuseInjections() // a later message must not overtake this one
 			}
 		case <-p.answered:
 			if p.markRead(); p.hasRefused() {
-				injections = nil
+				injections = p.refuseInjections()
 			}
 		case <-p.done:
 			return p.result(ctx)
@@ -80,12 +80,29 @@ func (x *turn) acceptedInjections() <-chan terminal.Injection {
 	return x.t.Injections
 }
 
+// refuseInjections tells the senders of messages that those wait for turns of their own. It returns
+// the channel of further messages, nil.
+func (p *prompts) refuseInjections() <-chan terminal.Injection {
+	p.t.RefuseInjections()
+	p.mu.Lock()
+	refused := p.refused
+	p.refused = nil
+	p.mu.Unlock()
+	for _, in := range refused {
+		if in != nil && in.MarkWaiting != nil {
+			in.MarkWaiting()
+		}
+	}
+	return nil
+}
+
 // inject sends a message of the person as another prompt. It reports false if the message must wait
 // for a turn of its own: it is a command of the gateway, or the turn has just ended.
 func (p *prompts) inject(ctx context.Context, in terminal.Injection) bool {
 	p.unread++
 	word, _, _ := strings.Cut(strings.TrimSpace(in.Text), " ")
 	if slices.Contains([]string{"/sessions", "/mode", "/model", configCommand}, word) {
+		p.recordRefused(&in)
 		return false
 	}
 	e := p.t.Envelope
@@ -95,6 +112,13 @@ func (p *prompts) inject(ctx context.Context, in terminal.Injection) bool {
 	}
 	sent, err := p.send(ctx, e, &prompt{injected: &in})
 	return sent && err == nil
+}
+
+// recordRefused records that a message must wait for a turn of its own.
+func (p *prompts) recordRefused(in *terminal.Injection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused = append(p.refused, in)
 }
 
 // send sends a prompt, unless the turn has ended.
@@ -157,7 +181,7 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 		}
 		p.recordRead(k)
 	case err != nil && !errors.Is(err, errGone):
-		p.refused = true
+		p.refused = append(p.refused, k.injected)
 		p.a.log("info", "the agent refused a prompt during a turn: "+err.Error())
 	}
 	if len(p.open) > 0 {
@@ -212,7 +236,7 @@ func (p *prompts) markRead() {
 func (p *prompts) hasRefused() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refused
+	return len(p.refused) > 0
 }
 
 // result returns the result of the turn after the last response.
