@@ -153,7 +153,7 @@ func findOptionID(options []permissionOption, id string) permissionOption {
 func (s *session) bindToTurn(ctx context.Context, turn *activeTurn) (_ context.Context, done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn == nil || s.turn != turn {
+	if turn == nil || turn != s.turn && turn != s.opening {
 		return nil, nil, false
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -263,6 +263,39 @@ func TestALinkIsAcceptedOrCancelled(t *testing.T) {
 	}
 }
 
+func TestALinkIsShownWhileASessionIsOpened(t *testing.T) {
+	const request = `send '{"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":{"requestId":2,"mode":"url","message":"Sign in.","elicitationId":"e1","url":"https://example.com/a"}}'; receive; `
+	for answer, want := range map[string]string{"press 1": `"result":{"action":"accept"}`, "press 2": `"result":{"action":"cancel"}`} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			d := newShellAgent(t, strings.Replace(untilPrompt, `receive; send '{"jsonrpc":"2.0","id":2`, "receive; "+request+`send '{"jsonrpc":"2.0","id":2`, 1)+"chunk hello"+endTurn)
+			p := d.person("a")
+			asked := answering(t, p, answer)
+			p.send("hi").expect(terminal.Done, "hello")
+			if got := render(*asked); got != "Sign in.\n\n<https://example.com/a> [Done] [Cancel]" {
+				t.Errorf("asked %q", got)
+			}
+			if got := d.receivedLines(); !strings.Contains(got, want) {
+				t.Errorf("the agent got %s", got)
+			}
+		})
+	}
+	t.Run("a stop cancels it", func(t *testing.T) {
+		t.Parallel()
+		d := newShellAgent(t, strings.Replace(untilPrompt, `receive; send '{"jsonrpc":"2.0","id":2`, "receive; "+request+`send '{"jsonrpc":"2.0","id":2`, 1))
+		p := d.person("a")
+		ctx, stop := context.WithCancel(t.Context())
+		p.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
+			stop()
+			<-ctx.Done()
+			return terminal.Answer{}, ctx.Err()
+		}
+		if h := p.sendUntil(ctx, "hi"); h.out.Status != terminal.Stopped {
+			t.Errorf("status %s", h.out.Status)
+		}
+	})
+}
+
 func TestALinkMustBeAWebAddress(t *testing.T) {
 	p := newFixture(t, "").person("a")
 	answering(t, p)

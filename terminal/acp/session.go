@@ -54,6 +54,7 @@ type session struct {
 	chosen       []chosenSetting
 	unrestored   []chosenSetting
 	turn         *activeTurn     // nil between turns
+	opening      *activeTurn     // the turn that opens the session, until it is open
 	queued       []sessionUpdate // updates before the first turn, or where nothing can be sent between turns
 	queuedBytes  int             // total size of queued
 	details      sessionDetails
@@ -132,6 +133,24 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	r.view.showWorking()
 	s.reportInfo(true)
 	return r
+}
+
+// askWhileOpening lets the agent ask the person of a turn while the turn opens the session, because
+// a sign-in may need a link. end withdraws the questions.
+func (s *session) askWhileOpening(ctx context.Context, t terminal.Turn) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening = r
+	return func() {
+		s.mu.Lock()
+		s.opening = nil
+		s.mu.Unlock()
+		cancel()
+		r.questions.Wait()
+		r.view.discard()
+	}
 }
 
 // isOver reports whether the turn has ended or is cancelled.

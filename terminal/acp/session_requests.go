@@ -25,6 +25,9 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	}
 	s.mu.Lock()
 	id, turn := s.id, s.turn
+	if turn == nil && method == elicitMethod {
+		turn = s.opening
+	}
 	s.mu.Unlock()
 	if id != "" && p.Session != id && (method != elicitMethod || p.Session != "") { // which may belong to a request instead
 		return nil, &rpcError{Code: codeInvalidParams, Message: "unknown session " + p.Session}

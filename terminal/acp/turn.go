@@ -134,6 +134,7 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 	}
 	x.s = newSession(x.a, x.t.ExecEnv)
 	x.a.setSession(x.s)
+	defer x.s.askWhileOpening(ctx, x.t)()
 	if old != nil {
 		x.a.closeSession(ctx, old)
 	}

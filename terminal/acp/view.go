@@ -161,6 +161,16 @@ func (v *view) flushAndClose(followed bool) error {
 	return v.err
 }
 
+// discard closes a view that has nothing to emit.
+func (v *view) discard() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closed = true
+	if v.timer != nil {
+		v.timer.Stop()
+	}
+}
+
 // emitPending emits everything that is pending, so that the next text is a message of its own.
 func (v *view) emitPending() {
 	v.mu.Lock()
