@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// shellWord matches a word of a shell command, with its quotes and substitutions, or an operator.
+	// shellWord matches a word of a shell command, with quotes and substitutions, or an operator.
 	shellWord = regexp.MustCompile(`(?s)(?:\\.|\$\([^)]*\)?|\x60[^\x60]*\x60?|'[^']*'?|"(?:\\.|[^"\\])*"?|[^\s;&|'"\\\x60])+|\\|[;&|]+|\n`)
 	// operator matches what separates the commands of a line.
 	operator = regexp.MustCompile(`^[;&|\n]+$`)
