@@ -20,11 +20,16 @@ var required = map[Key]string{PairingCode: "code"}
 
 // optionGroups are the labels that are the options of one question, so that they must differ.
 var optionGroups = [][]Key{
-	{ButtonYes, ButtonNo, ButtonAlways}, {ButtonApprove, ButtonReject}, {ButtonRetry, ButtonSkip, ButtonAbort},
+	{ButtonYes, ButtonNo, ButtonAlways},
+	{ButtonApprove, ButtonReject},
+	{ButtonRetry, ButtonSkip, ButtonAbort},
 	// Links and forms of ACP agents.
-	{ButtonDone, ButtonSkip, ButtonCancel}, {ButtonYes, ButtonNo, ButtonSkip, ButtonCancel},
+	{ButtonDone, ButtonSkip, ButtonCancel},
+	{ButtonYes, ButtonNo, ButtonSkip, ButtonCancel},
 	// Permissions of ACP agents.
-	{ButtonAllowOnce, ButtonAllowCommands, ButtonReject}, {ButtonAllowOnce, ButtonAllowWriting, ButtonReject}, {ButtonAllowOnce, ButtonAllowReading, ButtonReject},
+	{ButtonAllowOnce, ButtonAllowCommands, ButtonReject},
+	{ButtonAllowOnce, ButtonAllowWriting, ButtonReject},
+	{ButtonAllowOnce, ButtonAllowReading, ButtonReject},
 }
 
 // SplitOverride splits the name of an override into its key and its language; "": all languages.

@@ -49,11 +49,13 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 		select {
 		case in, ok := <-injections:
 			if !ok || !p.inject(ctx, in) {
-				injections = p.refuseInjections() // a later message must not overtake this one
+				injections = nil // a later message must not overtake this one
+				p.refuseInjections()
 			}
 		case <-p.answered:
 			if p.markRead(); p.hasRefused() {
-				injections = p.refuseInjections()
+				injections = nil
+				p.refuseInjections()
 			}
 		case <-p.done:
 			return p.result(ctx)
@@ -80,9 +82,8 @@ func (x *turn) acceptedInjections() <-chan terminal.Injection {
 	return x.t.Injections
 }
 
-// refuseInjections tells the senders of messages that those wait for turns of their own. It returns
-// the channel of further messages, nil.
-func (p *prompts) refuseInjections() <-chan terminal.Injection {
+// refuseInjections tells the senders of messages that those wait for turns of their own.
+func (p *prompts) refuseInjections() {
 	p.t.RefuseInjections()
 	p.mu.Lock()
 	refused := p.refused
@@ -93,7 +94,6 @@ func (p *prompts) refuseInjections() <-chan terminal.Injection {
 			in.MarkWaiting()
 		}
 	}
-	return nil
 }
 
 // inject sends a message of the person as another prompt. It reports false if the message must wait
