@@ -157,7 +157,7 @@ func TestAQuestionIsAnsweredByTheLocalPerson(t *testing.T) {
 	}
 	g.Answer, w = says("Green", "1"), &textChannel{}
 	g.Words = (*words.Catalogue)(nil).For("de")
-	if _, err := g.Turn(t.Context(), w, hello); err != nil || !strings.Contains(strings.ReplaceAll(w.texts(), "|message:", ""), "Bitte antworte mit einer Nummer") {
+	if _, err := g.Turn(t.Context(), w, hello); err != nil || !strings.Contains(strings.ReplaceAll(w.texts(), "|message:", ""), "Bitte antworte mit der Nummer") {
 		t.Errorf("in German the chat shows %q, %v", w.texts(), err)
 	}
 	g.Answer = says() // who leaves has it stopped
