@@ -26,6 +26,8 @@ var optionGroups = [][]Key{
 	// Links and forms of ACP agents.
 	{ButtonDone, ButtonSkip, ButtonCancel},
 	{ButtonYes, ButtonNo, ButtonSkip, ButtonCancel},
+	// Settings of ACP agents.
+	{SettingOn, SettingOff},
 	// Permissions of ACP agents.
 	{ButtonAllowOnce, ButtonAllowCommands, ButtonReject},
 	{ButtonAllowOnce, ButtonAllowWriting, ButtonReject},

@@ -39,8 +39,14 @@ func (x *turn) runConfigCommand(ctx context.Context, all []*choice, args string)
 // rest of the text.
 func findSetting(w words.Words, all []*choice, text string) (found *choice, wanted string) {
 	length := 0
-	for i, c := range all {
-		for _, key := range []string{c.id, settingName(w, c), strconv.Itoa(i + 1)} {
+	// A button sends the ID, which may be the name or the number of another setting.
+	for _, keyOf := range []func(i int, c *choice) string{
+		func(_ int, c *choice) string { return c.id },
+		func(_ int, c *choice) string { return settingName(w, c) },
+		func(i int, _ *choice) string { return strconv.Itoa(i + 1) },
+	} {
+		for i, c := range all {
+			key := keyOf(i, c)
 			if rest, ok := cutWords(text, key); ok && len(key) > length {
 				found, wanted, length = c, rest, len(key)
 			}
