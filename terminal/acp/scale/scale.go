@@ -37,8 +37,8 @@ var decoding sync.Mutex
 
 // Down returns a picture whose longer side has at most side pixels in a file of about MaxBytes at
 // most, and its MIME type. A picture that is small enough is returned as it is, with the type "".
-// An error other than ErrTooManyPixels
-// means that the picture is not of a known format or is damaged.
+// An error other than ErrTooManyPixels means that the picture is not of a known format or is
+// damaged.
 func Down(data []byte, side int) (scaled []byte, mime string, err error) {
 	c, format, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
