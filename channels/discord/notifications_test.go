@@ -1,6 +1,7 @@
 package discord_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,17 @@ func TestAPrivateAnswerIsSentToAllWhenItsTokenHasExpired(t *testing.T) {
 		if m := r.server.WaitForText(t, ch, text); m.VisibleTo != "" {
 			t.Errorf("%q is seen by %q", text, m.VisibleTo)
 		}
+	}
+}
+
+func TestTheExpiredTokenOfAnInteractionIsNotTheBots(t *testing.T) {
+	r, ch := withPrivateCommand(t)
+	r.runCommand(ch, ada, "status", nil)
+	in := r.waitForMessages(1)[0]
+	r.server.FailNext(discordtest.EditOriginal, discordtest.Fault{Status: http.StatusUnauthorized, Code: 50027, Message: "Invalid Webhook Token"})
+	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "late", ReplyTo: in.ID, Notification: secret})
+	if m := r.server.WaitForText(t, ch, "late"); m.VisibleTo != "" {
+		t.Errorf("it is seen by %q", m.VisibleTo)
 	}
 }
 

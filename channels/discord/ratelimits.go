@@ -214,7 +214,9 @@ func (l *rateLimits) applyError(b *bucket, apiErr *apiError, now time.Time) {
 	switch apiErr.Status {
 	case http.StatusUnauthorized:
 		l.invalidRequests.add(now)
-		l.block(now.Add(unauthorizedPause), "Discord rejects the token")
+		if apiErr.Code != invalidWebhookToken { // the token of an interaction, not the bot's
+			l.block(now.Add(unauthorizedPause), "Discord rejects the token")
+		}
 	case http.StatusForbidden:
 		l.invalidRequests.add(now)
 	case http.StatusTooManyRequests:

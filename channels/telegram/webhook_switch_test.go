@@ -40,7 +40,9 @@ func TestAWebhookThatSomebodySetsWhileWePollIsTheirs(t *testing.T) {
 	r.start()
 	r.server.UserSends(person, "one")
 	r.waitForMessages(1)
-	r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, "Conflict: can't use getUpdates method while webhook is active"))
+	for range 2 { // one of them may be the request for more after a text
+		r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, "Conflict: can't use getUpdates method while webhook is active"))
+	}
 	r.server.UserSends(person, "two")
 	r.waitForMessages(2) // by the poll that was open; the next one is refused
 	r.server.UserSends(person, "three")
