@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"nanobot/config"
 	"nanobot/internal/words"
@@ -45,81 +42,6 @@ type Options struct {
 	// FindLinks is Turn.FindLinks.
 	FindLinks func(markdown string) []Link
 	Log       *zap.Logger
-}
-
-// Request is one incoming message for the agent.
-type Request struct {
-	Channel, ChatID string
-	Text            string
-	Media           []string
-	MessageID       string
-	User            *User
-	Words           words.Words // for the person
-	ThreadID        string
-	Group           bool
-	ReplyTo         *Quote
-	Forwarded       *Forwarded
-	MediaNames      []string
-	RunID           string
-	Attempt         int
-	ConversationID  string
-	History         []HistoryEntry // oldest first
-	// Ask puts the agent's questions to the person; nil: nobody answers.
-	Ask Ask
-	// Offer posts the pickers of the protocol; nil: people cannot choose.
-	Offer Offer
-	// SessionAccess is Turn.SessionAccess; nil: OwnSessions.
-	SessionAccess func(ctx context.Context) (SessionAccess, error)
-	// Injections has messages that the person sends while the agent runs; nil: none, and stdin is
-	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
-	// must not block longer than the turn. Its files are granted by GrantFiles first.
-	Injections <-chan Injection
-	// Push, if not nil, sends a Message of the agent outside of turns. It may be called after the
-	// turn.
-	Push func(Frame) error
-	// OnRefuseInjections, if not nil, is called if the agent accepts no injections.
-	OnRefuseInjections func()
-	// BoardHidden is Turn.BoardHidden.
-	BoardHidden func() bool
-	// AwaitPerson, if not nil, is called when the turn begins to wait for messages of the person
-	// without running a process, and resume when the turn continues. See Turn.AwaitPerson.
-	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
-	// PersonTexts, if not nil, returns the person's messages since the turn began, without answers
-	// to questions.
-	PersonTexts func() []string
-	// OnCancel, if not nil, is called after the timeout or a stop. Frames may follow.
-	OnCancel func()
-	// RunName marks the agent's processes, and GatewayName persistent agents, so that KillRun and
-	// KillPersistent find them after a crash. Without a name there is no mark.
-	RunName, GatewayName string
-	// Task names the part of the message in this request, if the agent gets a message in several
-	// parts; "": the whole message.
-	Task string
-	// Token proves to the gateway which chat the agent's processes work for; "": none.
-	Token string
-	// Memory, if not nil, holds what is remembered of the chat from earlier turns.
-	Memory Memory
-	// OnClockStart, if not nil, is called with Turn.PauseTimeout when the timeout of the turn
-	// starts.
-	OnClockStart func(pause func() (resume func()))
-	// OnAgentInfo, if not nil, is called with what the agent reports about itself.
-	OnAgentInfo func(AgentInfo)
-	// OnLog, if not nil, is called with each log frame, in addition to logging it.
-	OnLog func(Frame)
-	// OnExit, if not nil, is called when the last process of the turn has exited, if that is known
-	// while output is still being emitted and no other process will follow.
-	OnExit func()
-	// OnLaunch, if not nil, is called for each process that works on the turn, before its output is
-	// read.
-	OnLaunch func(pid int)
-}
-
-// attachedFiles returns the files that the person sent or quoted.
-func (r Request) attachedFiles() []string {
-	if r.ReplyTo == nil {
-		return r.Media
-	}
-	return slices.Concat(r.Media, r.ReplyTo.Media)
 }
 
 // Runner runs turns of the configured agent. It is safe for concurrent use.
@@ -321,130 +243,9 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 	return e
 }
 
-// turn is one run of the agent.
-type turn struct {
-	*Runner
-	req     Request
-	userDir string
-	chat    sandbox.ChatDirs
-	emit    func(Frame) error
-	log     *zap.Logger
-	reveal  bool
-	media   mediaRules
-	used    usage
-	pause   func() (resume func()) // pauses the timeout of the turn
-	waiting *warmAgent             // was started before the message; nil: none, or it is used
-
-	mu      sync.Mutex
-	answers []string // of the person, to the agent's questions
-}
-
-func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
-	if a := t.waiting; a != nil {
-		t.waiting = nil
-		return a.begin(ctx, t, in), nil
-	}
-	cfg := t.o.Config
-	command := t.command.Expand(t.req.Text, ShellQuote)
-	if len(command) > maxCommand {
-		return nil, errCommandTooLong
-	}
-	start := func(env []string) (*Agent, error) {
-		o := t.sandboxed(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.chat.Environ(), t.markEnv()), Input: in.First, KeepInput: in.KeepOpen,
-		})
-		if !o.Helper { // a helper that could not execute the agent is started again
-			o.OnCgroupEmpty = in.onAllExited
-		}
-		return launch(ctx, o, in.onStop)
-	}
-	agent, err := start(t.messageEnv(maxVariable))
-	if errors.Is(err, syscall.E2BIG) { // with a small stack limit, all arguments and variables together have less room than one may have
-		agent, err = start(t.messageEnv(0))
-	}
-	if errors.Is(err, syscall.E2BIG) && t.command.HasPlaceholder() {
-		return nil, errCommandTooLong
-	}
-	if err == nil {
-		agent.reportUsage = t.used.add
-		t.attachProcess(agent.Pid())
-	}
-	return agent, err
-}
-
-// execEnv returns the execution environment of the turn's agent.
-func (t *turn) execEnv() ExecEnv {
-	return ExecEnv{
-		Dir: t.workDir(), Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
-		Private: t.o.Private, Chats: t.chatFolders(), User: t.sandbox.User(), ApplySandbox: t.sandboxed,
-	}
-}
-
-// sessionAccess implements Turn.SessionAccess.
-func (t *turn) sessionAccess(ctx context.Context) (SessionAccess, error) {
-	if t.req.SessionAccess == nil {
-		return OwnSessions, nil
-	}
-	return t.req.SessionAccess(ctx)
-}
-
-// chatFolders returns the folders whose entries belong to chats.
-func (t *turn) chatFolders() []ChatFolders {
-	return []ChatFolders{{Parent: filepath.Dir(t.userDir), Own: t.userDir}}
-}
-
 func (r *Runner) workDir() string {
 	if r.o.Config.Cwd != "" {
 		return r.o.Config.Cwd
 	}
 	return r.o.Workspace
-}
-
-func (t *turn) emitTooLong() (Outcome, error) {
-	return Outcome{Status: Failed}, t.emit(Frame{Kind: Error, Code: "TOO_LONG", Text: t.req.Words.Text(words.MessageTooLong, maxCommand>>10)})
-}
-
-// emitFrame logs log frames, checks media, and passes other frames on.
-func (t *turn) emitFrame(f Frame) error {
-	f.Text = Clean(f.Text)
-	if f.Kind == Log {
-		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))
-		if t.req.OnLog != nil {
-			t.req.OnLog(f)
-		}
-		return nil
-	}
-	return t.checkMedia(f, t.emit)
-}
-
-// checkMedia passes a frame on to emit, with the files that may be sent.
-func (t *turn) checkMedia(f Frame, emit func(Frame) error) error {
-	if len(f.Media) > 0 || len(f.Links) > 0 {
-		f.Media, f.Links = t.resolvePaths(f.Media, f.ProtocolDir), t.resolvePaths(f.Links, "")
-		return t.media.emitMedia(f, t.reveal, t.req.Words, emit)
-	}
-	return emit(f)
-}
-
-// pushFunc returns Turn.Push.
-func (t *turn) pushFunc() func(Frame) error {
-	if t.req.Push == nil {
-		return nil
-	}
-	return func(f Frame) error {
-		f.Text = Clean(f.Text)
-		return t.checkMedia(f, t.req.Push)
-	}
-}
-
-func logLevel(level string) zapcore.Level {
-	switch level {
-	case "debug", "":
-		return zapcore.DebugLevel
-	case "warning", "warn":
-		return zapcore.WarnLevel
-	case "error":
-		return zapcore.ErrorLevel
-	}
-	return zapcore.InfoLevel
 }
