@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
 	"nanobot/config"
@@ -38,9 +40,12 @@ type loopChannel struct {
 	up      chan struct{}
 	begun   chan struct{} // gets something when a turn begins, if somebody looks
 	stuck   chan struct{} // sends to the chat stuck wait for this
-	waiting sync.Map      // channels of people who wait for an answer, by chat
+	waiting sync.Map      // where answers go (chan loopAnswer), by chat
 	next    atomic.Int64
 }
+
+// loopAnswer is a message of the gateway to a chat that an asker uses.
+type loopAnswer struct{ chat, text string }
 
 func newLoopChannel() *loopChannel {
 	return &loopChannel{up: make(chan struct{}), begun: make(chan struct{}), stuck: make(chan struct{})}
@@ -65,8 +70,12 @@ func (l *loopChannel) Send(ctx context.Context, o channels.Outgoing) (channels.R
 		}
 		return channels.Receipt{}, ctx.Err()
 	}
-	if answered, ok := l.waiting.Load(o.Chat.ID); ok && o.Text == "hi" {
-		answered.(chan struct{}) <- struct{}{}
+	if answers, ok := l.waiting.Load(o.Chat.ID); ok {
+		select {
+		case answers.(chan loopAnswer) <- loopAnswer{chat: o.Chat.ID, text: o.Text}:
+		case <-ctx.Done():
+			return channels.Receipt{}, ctx.Err()
+		}
 	}
 	return channels.Receipt{ID: "1"}, nil
 }
@@ -90,29 +99,50 @@ func (l *loopChannel) receiveText(chat, text string) error {
 // chats, because the end of a turn is stored after its answer is sent, and a message that arrives
 // in between would have to wait.
 func (l *loopChannel) newAsker(name string) func() error {
-	const chats = 8
-	answered := make(chan struct{})
-	for i := range chats {
-		l.waiting.Store(name+strconv.Itoa(i), answered)
+	var chats []string
+	for i := range 8 {
+		chats = append(chats, name+strconv.Itoa(i))
+	}
+	return l.newAskerIn(chats...)
+}
+
+// newAskerIn is newAsker for these chats. Only the agent's answer in the chat of the message counts:
+// an error message, a second answer or the answer of another chat fails the benchmark.
+func (l *loopChannel) newAskerIn(chats ...string) func() error {
+	answers := make(chan loopAnswer)
+	for _, chat := range chats {
+		l.waiting.Store(chat, answers)
 	}
 	n := 0
 	return func() error {
 		n++
-		if err := l.receiveText(name+strconv.Itoa(n%chats), "hello"); err != nil {
+		expected := loopAnswer{chat: chats[n%len(chats)], text: "hi"}
+		if err := l.receiveText(expected.chat, "hello"); err != nil {
 			return err
 		}
-		<-answered
-		return nil
+		select {
+		case got := <-answers:
+			if got != expected {
+				return fmt.Errorf("the answer is %+v, want %+v", got, expected)
+			}
+			return nil
+		case <-time.After(time.Minute):
+			return fmt.Errorf("no answer in %s", expected.chat)
+		}
 	}
 }
 
 // benchGateway runs a gateway on a loop until the benchmark ends, or until the function that it
 // returns is called.
-func benchGateway(b testing.TB, dir, command string, l *loopChannel, ready func()) (stop func()) {
+func benchGateway(b testing.TB, dir, command string, l *loopChannel, ready func(), change ...func(*terminal.Options)) (stop func()) {
 	b.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = command, "rich"
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
+	o := terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()}
+	for _, f := range change {
+		f(&o)
+	}
+	runner, err := terminal.NewRunner(o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -141,12 +171,42 @@ func benchGateway(b testing.TB, dir, command string, l *loopChannel, ready func(
 	return stop
 }
 
-// runBareAgent runs the trivial agent with os/exec only.
-func runBareAgent(dir string) error {
-	cmd := exec.Command("/bin/sh", "-c", trivial)
-	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(`{"text":"hello"}`+"\n"), io.Discard
-	_, err := cmd.Output()
+// bareAgent runs a command with os/exec only. Its input is the envelope of a turn, because its
+// length matters: a shell's read makes one system call for each byte.
+type bareAgent struct {
+	dir, command string
+	envelope     []byte
+}
+
+func newBareAgent(b testing.TB, dir, command string) bareAgent {
+	b.Helper()
+	return bareAgent{dir: dir, command: command, envelope: captureEnvelope(b)}
+}
+
+func (a bareAgent) run() error {
+	cmd := exec.Command("/bin/sh", "-c", a.command)
+	cmd.Dir, cmd.Stdin, cmd.Stderr = a.dir, bytes.NewReader(a.envelope), io.Discard
+	out, err := cmd.Output()
+	if err == nil && !strings.Contains(string(out), `"hi"`) {
+		err = fmt.Errorf("%s printed %q", a.command, out)
+	}
 	return err
+}
+
+// captureEnvelope returns the line that an agent gets from a gateway of benchGateway.
+func captureEnvelope(b testing.TB) []byte {
+	b.Helper()
+	dir, l := b.TempDir(), newLoopChannel()
+	stop := benchGateway(b, dir, `cat >envelope; echo '{"type":"message","text":"hi"}'`, l, nil)
+	defer stop()
+	if err := l.newAsker("c")(); err != nil {
+		b.Fatal(err)
+	}
+	line, err := os.ReadFile(filepath.Join(dir, "envelope"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return line
 }
 
 func measureTime(b *testing.B, f func() error) time.Duration {
@@ -168,48 +228,52 @@ func quantile(d []time.Duration, q float64) float64 {
 func BenchmarkTurnAlone(b *testing.B) {
 	dir, l := b.TempDir(), newLoopChannel()
 	benchGateway(b, dir, trivial, l, nil)
-	ask := l.newAsker("c")
+	ask, bare := l.newAsker("c"), newBareAgent(b, dir, trivial)
 	var turns, floors []time.Duration
 	for b.Loop() {
-		floors = append(floors, measureTime(b, func() error { return runBareAgent(dir) }))
+		floors = append(floors, measureTime(b, bare.run))
 		turns = append(turns, measureTime(b, ask))
 	}
 	b.ReportMetric(quantile(turns, 0.5)/quantile(floors, 0.5), "×floor")
 	b.ReportMetric(quantile(turns, 0.5)/1e3, "p50-µs")
 }
 
+// inParallel returns a function that calls f so many times for each person, all people at the same
+// time.
+func inParallel(people, each int, f func(person int) error) func() error {
+	return func() error {
+		var g errgroup.Group
+		for i := range people {
+			g.Go(func() error {
+				for range each {
+					if err := f(i); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return g.Wait()
+	}
+}
+
 // BenchmarkTurn32 reports the throughput of 32 people side by side as a share of bare os/exec's.
 func BenchmarkTurn32(b *testing.B) {
 	dir, l := b.TempDir(), newLoopChannel()
 	benchGateway(b, dir, trivial, l, nil)
-	const workers, each = 32, 8
+	bare := newBareAgent(b, dir, trivial)
+	const people, each = 32, 8
 	var asks []func() error
-	for i := range workers {
+	for i := range people {
 		asks = append(asks, l.newAsker(fmt.Sprintf("w%d-", i)))
-	}
-	batch := func(f func(worker int) error) func() error {
-		return func() error {
-			var g sync.WaitGroup
-			for w := range workers {
-				g.Go(func() {
-					for range each {
-						if err := f(w); err != nil {
-							b.Error(err)
-						}
-					}
-				})
-			}
-			g.Wait()
-			return nil
-		}
 	}
 	var turns, floors []time.Duration
 	for b.Loop() {
-		floors = append(floors, measureTime(b, batch(func(int) error { return runBareAgent(dir) })))
-		turns = append(turns, measureTime(b, batch(func(w int) error { return asks[w]() })))
+		floors = append(floors, measureTime(b, inParallel(people, each, func(int) error { return bare.run() })))
+		turns = append(turns, measureTime(b, inParallel(people, each, func(i int) error { return asks[i]() })))
 	}
 	b.ReportMetric(quantile(floors, 0.5)/quantile(turns, 0.5), "×floor-throughput")
-	b.ReportMetric(workers*each/(quantile(turns, 0.5)/1e9), "turns/s")
+	b.ReportMetric(people*each/(quantile(turns, 0.5)/1e9), "turns/s")
 }
 
 // BenchmarkUndisturbed reports the latency of a chat while another's send hangs, one has an agent

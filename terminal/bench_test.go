@@ -1,12 +1,13 @@
 package terminal_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,22 +29,33 @@ type turnComparison struct {
 	runner *terminal.Runner
 	req    terminal.Request
 	dir    string
-	input  string
+	input  []byte // the envelope of req: a shell's read makes one system call for each byte of it
 }
 
 func newTurnComparison(b *testing.B) *turnComparison {
-	cfg := config.Default().Terminal
-	cfg.Command, cfg.Protocol = trivialAgent, "rich"
-	c := &turnComparison{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}, input: `{"text":"hello"}` + "\n"}
+	c := &turnComparison{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.Cleanup(supervisor.Close)
-	var err error
-	c.runner, err = terminal.NewRunner(terminal.Options{
-		Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(), Supervisor: supervisor,
-	})
+	newRunner := func(command string) *terminal.Runner {
+		cfg := config.Default().Terminal
+		cfg.Command, cfg.Protocol = command, "rich"
+		r, err := terminal.NewRunner(terminal.Options{
+			Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(), Supervisor: supervisor,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return r
+	}
+	c.runner = newRunner("cat >envelope")
+	err := c.runTurn()
+	if err == nil {
+		c.input, err = os.ReadFile(filepath.Join(c.dir, "envelope"))
+	}
 	if err != nil {
 		b.Fatal(err)
 	}
+	c.runner = newRunner(trivialAgent)
 	return c
 }
 
@@ -54,7 +66,7 @@ func (c *turnComparison) runTurn() error {
 
 func (c *turnComparison) runBareExec() error {
 	cmd := exec.Command("/bin/sh", "-c", trivialAgent)
-	cmd.Dir, cmd.Stdin, cmd.Stderr = c.dir, strings.NewReader(c.input), io.Discard
+	cmd.Dir, cmd.Stdin, cmd.Stderr = c.dir, bytes.NewReader(c.input), io.Discard
 	_, err := cmd.Output()
 	return err
 }
