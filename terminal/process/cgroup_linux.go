@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -103,10 +102,10 @@ func (c *cgroup) path() string {
 	return c.dir
 }
 
-// attach makes a command start in the cgroup.
-func (c *cgroup) attach(cmd *exec.Cmd) {
+// attach makes a child start in the cgroup.
+func (c *cgroup) attach(l *leader) {
 	if c != nil {
-		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, c.dirFD
+		l.attributes.UseCgroupFD, l.attributes.CgroupFD = true, c.dirFD
 	}
 }
 

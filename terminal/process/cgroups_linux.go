@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,10 +84,10 @@ func (p *cgroups) checkUsable() error {
 		return err
 	}
 	defer c.release(Usage{})
-	cmd := &exec.Cmd{Path: filepath.Join(p.dir, "no such program"), SysProcAttr: childAttributes(Options{})}
-	c.attach(cmd)
-	if err = cmd.Start(); err == nil {
-		_ = cmd.Wait()
+	l := &leader{path: filepath.Join(p.dir, "no such program"), attributes: childAttributes(Options{})}
+	c.attach(l)
+	if err = l.start(); err == nil {
+		l.reap()
 		return errors.New("processes started in a cgroup die at once")
 	}
 	if !errors.Is(err, os.ErrNotExist) {

@@ -36,7 +36,7 @@ func newInput(p pipes, o Options) *input {
 		initial: make(chan []byte, 1), initialWritten: make(chan struct{}), done: make(chan struct{}),
 	}
 	if o.DelayInput {
-		in.readEnd = p.inRead
+		in.readEnd = os.NewFile(uintptr(p.inRead), "pipe")
 	} else {
 		in.initial <- o.Input
 	}

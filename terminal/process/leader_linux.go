@@ -2,7 +2,6 @@ package process
 
 import (
 	"errors"
-	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -32,9 +31,9 @@ func hasExited(pid int) bool {
 }
 
 // awaitExit returns when the child has exited, without reaping it, so that its PID is not reused.
-func awaitExit(cmd *exec.Cmd) {
+func awaitExit(l *leader) {
 	for {
-		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, l.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			return
 		}

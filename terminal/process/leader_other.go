@@ -2,10 +2,7 @@
 
 package process
 
-import (
-	"os/exec"
-	"syscall"
-)
+import "syscall"
 
 // childAttributes gives the child its own session and process group, so that all its processes can
 // be killed. Its controlling terminal, if it gets one, is its stdin.
@@ -14,7 +11,7 @@ func childAttributes(o Options) *syscall.SysProcAttr {
 }
 
 // awaitExit returns when the child has exited. There is no portable way to leave it unreaped.
-func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
+func awaitExit(l *leader) { l.reap() }
 
 // hasExited returns false: there is no portable way to know without reaping the child.
 func hasExited(int) bool { return false }

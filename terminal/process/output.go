@@ -29,6 +29,7 @@ type output struct {
 	firstReadAfterExit time.Time     // time of the first Read after the exit
 	waited             time.Duration // time spent in reads since then
 	bytesAfterExit     int           // read since then
+	ended              atomic.Bool   // Read has returned an error
 	// stopTimeout replaces a shorter grace and maxLinger while processes that got a signal by Stop
 	// may still be exiting.
 	stopTimeout atomic.Int64
@@ -44,7 +45,11 @@ func newOutput(file *os.File, exited <-chan struct{}, o Options) *output {
 
 // startGrace ends a Read that began before the child exited, after the grace period. Later reads
 // set their own deadline.
-func (o *output) startGrace() { o.setReadDeadline(time.Now()) }
+func (o *output) startGrace() {
+	if o.file != nil && !o.ended.Load() {
+		o.setReadDeadline(time.Now())
+	}
+}
 
 // setReadDeadline sets the deadline of reads. If Kill shortens the timeout meanwhile, the shorter
 // one must not be overwritten by the longer one.
@@ -84,6 +89,9 @@ func (o *output) Read(p []byte) (n int, err error) {
 		}
 		if errors.Is(err, unix.EIO) { // Linux: no process has the terminal open
 			err = io.EOF
+		}
+		if err != nil {
+			o.ended.Store(true)
 		}
 		return n, err
 	}

@@ -8,11 +8,11 @@ import (
 )
 
 // filledPipe returns the read end of a pipe that contains the input and whose write end is closed.
-// The input fits, so that no write blocks and the runtime's poller is not involved.
-func filledPipe(input []byte) (r *os.File, err error) {
+// The input fits, so that no write blocks.
+func filledPipe(input []byte) (readEnd int, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
-		return nil, os.NewSyscallError("pipe2", err)
+		return -1, os.NewSyscallError("pipe2", err)
 	}
 	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
 		_, err = unix.Write(fd[1], input)
@@ -20,25 +20,25 @@ func filledPipe(input []byte) (r *os.File, err error) {
 	_ = unix.Close(fd[1])
 	if err != nil {
 		_ = unix.Close(fd[0])
-		return nil, os.NewSyscallError("write", err)
+		return -1, os.NewSyscallError("write", err)
 	}
-	return os.NewFile(uintptr(fd[0]), "|0"), nil
+	return fd[0], nil
 }
 
-// newPipe is os.Pipe without registering the child's end with the runtime's poller, which is a
-// considerable part of the cost of starting a child.
-func newPipe(childReads bool) (r, w *os.File, err error) {
+// newPipe returns a pipe of which one end is the child's. Only our end is non-blocking and known to
+// the runtime's poller.
+func newPipe(childReads bool) (ours *os.File, childEnd int, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
-		return nil, nil, os.NewSyscallError("pipe2", err)
+		return nil, -1, os.NewSyscallError("pipe2", err)
 	}
-	ours := fd[0]
+	end, childEnd := fd[0], fd[1]
 	if childReads {
-		ours = fd[1]
+		end, childEnd = childEnd, end
 	}
-	if err := unix.SetNonblock(ours, true); err != nil {
-		_, _ = unix.Close(fd[0]), unix.Close(fd[1])
-		return nil, nil, os.NewSyscallError("setnonblock", err)
+	if _, err := unix.FcntlInt(uintptr(end), unix.F_SETFL, unix.O_NONBLOCK); err != nil {
+		closeFDs(fd[:]...)
+		return nil, -1, os.NewSyscallError("fcntl", err)
 	}
-	return os.NewFile(uintptr(fd[0]), "|0"), os.NewFile(uintptr(fd[1]), "|1"), nil
+	return os.NewFile(uintptr(end), "pipe"), childEnd, nil
 }

@@ -2,25 +2,27 @@ package process
 
 import (
 	"os"
-	"os/exec"
+
+	"golang.org/x/sys/unix"
 )
 
-// pipes are the standard streams of a child: three pipes or a terminal. os/exec's StdoutPipe is not
-// used because Wait closes it under a reader that has not finished.
+// pipes are the standard streams of a child: three pipes or a terminal. The child's ends are plain
+// descriptors, which only the child uses.
 type pipes struct {
-	inRead, inWrite, outRead, outWrite, errRead, errWrite *os.File
-	reportRead, reportWrite                               *os.File
-	terminal                                              *os.File // the slave of a pseudo-terminal, whose master is inWrite and outRead
+	inWrite, outRead, errRead, reportRead   *os.File
+	inRead, outWrite, errWrite, reportWrite int      // the child's ends; -1: none
+	terminal                                *os.File // the slave of a pseudo-terminal, whose master is inWrite and outRead; or nil
 }
 
 func openPipes(o Options) (p pipes, err error) {
+	p = pipes{inRead: -1, outWrite: -1, errWrite: -1, reportWrite: -1}
 	if o.Terminal != nil {
 		err = p.openTerminal(o)
 	} else {
 		err = p.openStdio(o)
 	}
 	if err == nil && o.Helper {
-		p.reportRead, p.reportWrite, err = os.Pipe()
+		p.reportRead, p.reportWrite, err = newPipe(false)
 	}
 	if err != nil {
 		p.closeAll()
@@ -32,10 +34,11 @@ func openPipes(o Options) (p pipes, err error) {
 func (p *pipes) openStdio(o Options) (err error) {
 	switch {
 	case o.NoInput:
+		p.inRead, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	case o.inputFitsPipe():
 		p.inRead, err = filledPipe(o.Input)
 	default:
-		p.inRead, p.inWrite, err = newPipe(true)
+		p.inWrite, p.inRead, err = newPipe(true)
 	}
 	if err == nil {
 		p.outRead, p.outWrite, err = newPipe(false)
@@ -46,40 +49,51 @@ func (p *pipes) openStdio(o Options) (err error) {
 	return err
 }
 
-func (p pipes) attach(cmd *exec.Cmd) {
-	if p.reportWrite != nil {
-		cmd.ExtraFiles = []*os.File{p.reportWrite}
-	}
+// childFiles returns the child's descriptors 0, 1, 2 and, for a helper, ReportFD.
+func (p *pipes) childFiles() []uintptr {
+	files := make([]uintptr, 0, ReportFD+1)
 	if p.terminal != nil {
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.terminal, p.terminal, p.terminal
-		return
+		fd := p.terminal.Fd()
+		files = append(files, fd, fd, fd)
+	} else {
+		files = append(files, uintptr(p.inRead), uintptr(p.outWrite), uintptr(p.outWrite))
+		if p.errWrite >= 0 {
+			files[2] = uintptr(p.errWrite)
+		}
 	}
-	if p.inRead != nil { // else os/exec opens /dev/null
-		cmd.Stdin = p.inRead
+	if p.reportWrite >= 0 {
+		files = append(files, uintptr(p.reportWrite))
 	}
-	cmd.Stdout, cmd.Stderr = p.outWrite, p.outWrite
-	if p.errWrite != nil {
-		cmd.Stderr = p.errWrite
-	}
+	return files
 }
 
 // closeChildEnds closes the ends that only the child uses. With Options.DelayInput, the read end of
 // its stdin stays open, to count what it leaves there.
-func (p pipes) closeChildEnds(o Options) {
+func (p *pipes) closeChildEnds(o Options) {
 	if !o.DelayInput {
-		closeFiles(p.inRead)
+		closeFDs(p.inRead)
 	}
-	closeFiles(p.outWrite, p.errWrite, p.reportWrite, p.terminal)
+	closeFDs(p.outWrite, p.errWrite, p.reportWrite)
+	closeFiles(p.terminal)
 }
 
-func (p pipes) closeAll() {
-	closeFiles(p.inRead, p.inWrite, p.outRead, p.outWrite, p.errRead, p.errWrite, p.reportRead, p.reportWrite, p.terminal)
+func (p *pipes) closeAll() {
+	p.closeChildEnds(Options{})
+	closeFiles(p.inWrite, p.outRead, p.errRead, p.reportRead)
 }
 
 func closeFiles(files ...*os.File) {
 	for _, f := range files {
 		if f != nil {
 			f.Close()
+		}
+	}
+}
+
+func closeFDs(fds ...int) {
+	for _, fd := range fds {
+		if fd >= 0 {
+			_ = unix.Close(fd)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -125,7 +124,7 @@ type Child struct {
 	// grace period after the exit of the child. Output written until then is always read.
 	Stdout io.Reader
 
-	cmd        *exec.Cmd
+	leader     *leader
 	in         *input
 	out        *output
 	err        *output
@@ -156,31 +155,30 @@ func Start(o Options) (*Child, error) {
 		return nil, errors.New("start process: no program named")
 	}
 	o = o.withTerminalDefaults()
-	cmd := &exec.Cmd{Path: o.Path, Args: o.Args}
-	if o.Path == "" {
-		cmd = exec.Command(o.Args[0], o.Args[1:]...)
+	l, err := newLeader(o)
+	if err != nil {
+		return nil, fmt.Errorf("start process: %w", err)
 	}
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = o.Dir, o.Env, childAttributes(o)
 	p, err := openPipes(o)
 	if err != nil {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
-	p.attach(cmd)
-	supervised, err := o.Supervisor.start(cmd, o)
+	l.files = p.childFiles()
+	supervised, err := o.Supervisor.start(l, o)
 	if err != nil {
 		p.closeAll()
-		// With process attributes, os reports a missing working folder as a missing program.
+		// fork/exec reports a missing working folder as a missing program.
 		if _, serr := os.Stat(o.Dir); o.Dir != "" && serr != nil {
 			err = fmt.Errorf("working folder: %w", serr)
 		}
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.closeChildEnds(o)
-	return newChild(cmd, supervised, p, o), nil
+	return newChild(l, supervised, p, o), nil
 }
 
-func newChild(cmd *exec.Cmd, s *supervisedChild, p pipes, o Options) *Child {
-	c := &Child{cmd: cmd, supervised: s, in: newInput(p, o), exited: make(chan struct{})}
+func newChild(l *leader, s *supervisedChild, p pipes, o Options) *Child {
+	c := &Child{leader: l, supervised: s, in: newInput(p, o), exited: make(chan struct{})}
 	c.stderr, c.wholeSession, c.report = NewBounded(o.StderrHead, o.StderrTail), o.WholeSession, p.reportRead
 	c.onTerminal, c.stopSignals = o.Terminal != nil, o.stopSignals()
 	c.out = newOutput(p.outRead, c.exited, o)
@@ -198,7 +196,7 @@ func newChild(cmd *exec.Cmd, s *supervisedChild, p pipes, o Options) *Child {
 }
 
 // Pid returns the child's process ID, which is also the ID of its process group and session.
-func (c *Child) Pid() int { return c.cmd.Process.Pid }
+func (c *Child) Pid() int { return c.leader.pid }
 
 // Kill sends SIGKILL to the process group, the cgroup and, with WholeSession, the session. It may
 // be called at any time, from any goroutine.
@@ -259,14 +257,14 @@ func (c *Child) waitAndReap() Exit {
 	c.mu.Unlock()
 	c.supervised.killDescendants(c.Pid())
 	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Usage: c.supervised.usage(), ExecError: readExecError(c.report)}
-	c.supervised.reap(c.cmd)
+	c.supervised.reap(c.leader)
 	c.supervised.releaseCgroup(e.Usage)
-	e.Usage = e.Usage.max(reapedUsage(c.cmd.ProcessState)).max(c.Usage())
+	e.Usage = e.Usage.max(reapedUsage(c.leader)).max(c.Usage())
 	c.mu.Lock()
 	c.lastUsage = e.Usage
 	c.mu.Unlock()
 	closeFiles(c.out.file, c.err.file)
-	if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
+	if ws := c.leader.status; ws.Signaled() {
 		e.Signal = signalName(ws.Signal())
 	} else {
 		e.Code = ws.ExitStatus()
@@ -292,7 +290,7 @@ func (c *Child) readStderr() {
 // watchExit waits for the exit of the child and starts the grace period of reads that descendants
 // may block.
 func (c *Child) watchExit(onCgroupEmpty func()) {
-	awaitExit(c.cmd)
+	awaitExit(c.leader)
 	if onCgroupEmpty != nil && c.supervised.cgroupEmpty() {
 		onCgroupEmpty()
 	}
@@ -301,9 +299,7 @@ func (c *Child) watchExit(onCgroupEmpty func()) {
 	c.mu.Unlock()
 	close(c.exited)
 	c.out.startGrace()
-	if c.err.file != nil {
-		c.err.startGrace()
-	}
+	c.err.startGrace()
 }
 
 func (c *Child) signal(s unix.Signal) {

@@ -2,9 +2,9 @@ package process
 
 import (
 	"crypto/rand"
-	"fmt"
 	"os"
-	"os/exec"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -68,45 +68,42 @@ func (r *subreaper) close() {
 }
 
 // addMark adds the variable that identifies the child to its environment.
-func (r *subreaper) addMark(cmd *exec.Cmd) string {
+func (r *subreaper) addMark(l *leader) string {
 	if r == nil {
 		return ""
 	}
-	mark := fmt.Sprintf("%s%d.%s", markVariable, os.Getpid(), rand.Text()) // random, so that no process can guess the mark of another child
-	if cmd.Env == nil {
-		cmd.Env = os.Environ()
-	}
-	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], mark)
+	mark := markVariable + strconv.Itoa(os.Getpid()) + "." + rand.Text() // random, so that no process can guess the mark of another child
+	l.env = append(l.env[:len(l.env):len(l.env)], mark)
 	return mark
 }
 
-func (r *subreaper) start(cmd *exec.Cmd, c *supervisedChild) error {
+func (r *subreaper) start(l *leader, c *supervisedChild) error {
 	if r == nil {
-		return cmd.Start()
+		return l.start()
 	}
 	c.startedAt = procfs.TicksSinceBoot()
 	r.mu.Lock()
 	r.starting[c] = true
 	r.mu.Unlock()
-	err := cmd.Start()
+	err := l.start()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.starting, c)
 	if err == nil {
-		r.started[cmd.Process.Pid] = c
+		r.started[l.pid] = c
 	}
 	return err
 }
 
-func (r *subreaper) reap(cmd *exec.Cmd, c *supervisedChild) {
-	_ = cmd.Wait() // the error is also in cmd.ProcessState
+func (r *subreaper) reap(l *leader, c *supervisedChild) {
+	l.reap()
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.started[cmd.Process.Pid] == c { // otherwise the PID was reused by another child
-		delete(r.started, cmd.Process.Pid)
+	if r.started[l.pid] == c { // otherwise the PID was reused by another child
+		delete(r.started, l.pid)
 	}
 }
 
@@ -145,11 +142,12 @@ func (r *subreaper) recordUnresolved(owner string) {
 // called at the end of every child.
 func (r *subreaper) mayHaveReparented() bool {
 	// The list is read twice, because it may miss a child while others are reaped.
-	pids := append(r.children.Pids(), r.children.Pids()...)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, pid := range pids {
-		if r.started[pid] == nil {
+	for range 2 {
+		pids := r.children.Pids()
+		r.mu.Lock()
+		other := slices.ContainsFunc(pids, func(pid int) bool { return r.started[pid] == nil })
+		r.mu.Unlock()
+		if other {
 			return true
 		}
 	}

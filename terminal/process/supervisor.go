@@ -3,7 +3,6 @@ package process
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"syscall"
 )
 
@@ -73,13 +72,13 @@ type supervisedChild struct {
 	startedAt  uint64  // in clock ticks since boot
 }
 
-// start starts a command in a cgroup, or without one where that is not possible.
-func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervisedChild, error) {
+// start starts a child in a cgroup, or without one where that is not possible.
+func (s *Supervisor) start(l *leader, o Options) (*supervisedChild, error) {
 	if s == nil && o.hasLimits() {
 		return nil, errors.New("no cgroups are available")
 	}
 	if s == nil {
-		return nil, cmd.Start()
+		return nil, l.start()
 	}
 	group, err := s.cgroups.acquire(o)
 	// A temporary shortage is reported, but a limit on the number of cgroups (EAGAIN) is a
@@ -88,10 +87,9 @@ func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervisedChild, error) {
 		return nil, fmt.Errorf("cgroup: %w", err)
 	}
 	c := &supervisedChild{supervisor: s, cgroup: group, owner: o.Owner}
-	c.mark = s.subreaper.addMark(cmd)
-	bare := *cmd
-	c.cgroup.attach(cmd)
-	err = s.subreaper.start(cmd, c)
+	c.mark = s.subreaper.addMark(l)
+	c.cgroup.attach(l)
+	err = s.subreaper.start(l, c)
 	if _, short := Shortage(err); short {
 		c.cgroup.release(Usage{})
 		return nil, err
@@ -100,9 +98,8 @@ func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervisedChild, error) {
 		c.cgroup.discard()
 		c.cgroup = nil
 		if !o.hasLimits() { // the kernel may forbid clone into a cgroup: the subreaper still finds descendants
-			bare.SysProcAttr = childAttributes(o)
-			*cmd = bare
-			err = s.subreaper.start(cmd, c)
+			l.attributes = childAttributes(o)
+			err = s.subreaper.start(l, c)
 		}
 	}
 	return c, err
@@ -134,12 +131,12 @@ func (c *supervisedChild) findsAllDescendants() bool {
 func (c *supervisedChild) cgroupEmpty() bool { return c != nil && c.cgroup.empty() }
 
 // reap reaps the child.
-func (c *supervisedChild) reap(cmd *exec.Cmd) {
+func (c *supervisedChild) reap(l *leader) {
 	if c == nil {
-		_ = cmd.Wait() // the error is also in cmd.ProcessState
+		l.reap()
 		return
 	}
-	c.supervisor.subreaper.reap(cmd, c)
+	c.supervisor.subreaper.reap(l, c)
 }
 
 // releaseCgroup returns the child's cgroup to the pool, with the child's usage.

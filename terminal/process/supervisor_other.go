@@ -2,10 +2,7 @@
 
 package process
 
-import (
-	"errors"
-	"os/exec"
-)
+import "errors"
 
 type cgroups struct{ dir string }
 
@@ -17,22 +14,22 @@ func (*cgroups) acquire(Options) (*cgroup, error) { return nil, errors.New("this
 
 type cgroup struct{}
 
-func (*cgroup) attach(*exec.Cmd) {}
-func (*cgroup) kill()            {}
-func (*cgroup) empty() bool      { return false }
-func (*cgroup) killAndWait()     {}
-func (*cgroup) release(Usage)    {}
-func (*cgroup) discard()         {}
-func (*cgroup) usage() Usage     { return Usage{} }
+func (*cgroup) attach(*leader) {}
+func (*cgroup) kill()          {}
+func (*cgroup) empty() bool    { return false }
+func (*cgroup) killAndWait()   {}
+func (*cgroup) release(Usage)  {}
+func (*cgroup) discard()       {}
+func (*cgroup) usage() Usage   { return Usage{} }
 
 type subreaper struct{}
 
 func (*subreaper) setOwner(*supervisedChild, string) {}
 func (*subreaper) ownerOf(int) (string, bool, error) { return "", false, ErrNoOwner }
 
-func openSubreaper(bool, *cgroups) *subreaper                    { return nil }
-func (*subreaper) close()                                        {}
-func (*subreaper) addMark(*exec.Cmd) string                      { return "" }
-func (*subreaper) start(cmd *exec.Cmd, _ *supervisedChild) error { return cmd.Start() }
-func (*subreaper) killDescendants(int, *supervisedChild)         {}
-func (*subreaper) reap(cmd *exec.Cmd, _ *supervisedChild)        { _ = cmd.Wait() }
+func openSubreaper(bool, *cgroups) *subreaper                { return nil }
+func (*subreaper) close()                                    {}
+func (*subreaper) addMark(*leader) string                    { return "" }
+func (*subreaper) start(l *leader, _ *supervisedChild) error { return l.start() }
+func (*subreaper) killDescendants(int, *supervisedChild)     {}
+func (*subreaper) reap(l *leader, _ *supervisedChild)        { l.reap() }

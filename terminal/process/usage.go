@@ -1,8 +1,6 @@
 package process
 
 import (
-	"os"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,17 +20,16 @@ func (u Usage) max(other Usage) Usage {
 }
 
 // reapedUsage returns the usage of a reaped child and the processes that it has waited for.
-func reapedUsage(s *os.ProcessState) Usage {
-	u := Usage{CPU: s.UserTime() + s.SystemTime()}
-	ru, ok := s.SysUsage().(*syscall.Rusage)
+func reapedUsage(l *leader) Usage {
+	u := Usage{CPU: l.cpuTime()}
 	var ours unix.Rusage
-	if !ok || unix.Getrusage(unix.RUSAGE_SELF, &ours) != nil {
+	if unix.Getrusage(unix.RUSAGE_SELF, &ours) != nil {
 		return u
 	}
 	// Before execve the child was a copy of this process, which the kernel counts: a peak
 	// below our own is meaningless.
-	if ru.Maxrss > ours.Maxrss {
-		u.Memory = ru.Maxrss * maxrssUnit
+	if l.rusage.Maxrss > ours.Maxrss {
+		u.Memory = l.rusage.Maxrss * maxrssUnit
 	}
 	return u
 }
