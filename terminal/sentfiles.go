@@ -16,6 +16,9 @@ func (s *sentFiles) add(files ...File) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.paths == nil {
+		s.paths = map[string]bool{}
+	}
 	for _, f := range files {
 		s.paths[f.Path] = true
 	}
@@ -48,7 +51,7 @@ type sentFilesOfTurns struct {
 // begin starts the record of a chat's turn. end removes it, and clears it for messages that the
 // agent sends after the turn.
 func (t *sentFilesOfTurns) begin(chat string) (s *sentFiles, end func()) {
-	s = &sentFiles{paths: map[string]bool{}}
+	s = &sentFiles{}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byChat == nil {

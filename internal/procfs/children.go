@@ -1,7 +1,6 @@
 package procfs
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -67,11 +66,20 @@ func childrenFile(pid, thread int) string {
 	return procFile(pid, fmt.Sprintf("task/%d/children", thread))
 }
 
+// parsePids returns the numbers in a list that is separated by spaces.
 func parsePids(b []byte) (pids []int) {
-	for word := range bytes.FieldsSeq(b) {
-		if n, err := strconv.Atoi(string(word)); err == nil {
+	n := 0
+	for _, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + int(c-'0')
+		case n > 0:
 			pids = append(pids, n)
+			n = 0
 		}
+	}
+	if n > 0 {
+		pids = append(pids, n)
 	}
 	return pids
 }
