@@ -111,7 +111,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	chat, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && waiting == nil)
 	t := &turn{
 		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat, waiting: waiting,
-		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
+		log:    r.o.Log.WithLazy(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 	}
 	defer t.killWaiting()
@@ -137,7 +137,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
 		Launch:           t.launch,
 		LaunchPersistent: t.launchPersistent, AttachProcess: t.attachProcess, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause), BoardHidden: req.BoardHidden,
-		ExecEnv: t.execEnv(),
+		ExecEnv: t.execEnv,
 		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
 		Emit: t.emitFrame, Push: t.pushFunc(),
 		Ask: t.ask, Offer: t.offer, SessionAccess: t.sessionAccess, Interactive: cfg.Interactive,

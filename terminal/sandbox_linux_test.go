@@ -167,9 +167,9 @@ func (k *persistentProtocol) Turn(ctx context.Context, t terminal.Turn) (termina
 	t.AttachProcess(k.agent.Pid())
 	fmt.Fprintln(k.agent, t.Envelope.Text)
 	k.said, _ = k.lines.ReadString('\n')
-	table := jobs.NewTable(jobs.Options{Dir: t.ExecEnv.Dir, ApplySandbox: t.ExecEnv.ApplySandbox})
+	table := jobs.NewTable(jobs.Options{Dir: t.ExecEnv().Dir, ApplySandbox: t.ExecEnv().ApplySandbox})
 	defer table.Close()
-	id, err := table.Create(jobs.Command{Line: "cat ../secret; ulimit -n", Env: t.ExecEnv.Env})
+	id, err := table.Create(jobs.Command{Line: "cat ../secret; ulimit -n", Env: t.ExecEnv().Env})
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
@@ -256,7 +256,7 @@ func TestTheFolderOfAChatIsNotAMediaRoot(t *testing.T) {
 type rootsProtocol struct{ roots []string }
 
 func (p *rootsProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	p.roots = t.ExecEnv.Roots
+	p.roots = t.ExecEnv().Roots
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 

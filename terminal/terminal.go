@@ -70,8 +70,8 @@ type Turn struct {
 	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
 	// AttachProcess records that a persistent process works on this turn.
 	AttachProcess func(pid int)
-	// ExecEnv is the execution environment of the agent.
-	ExecEnv ExecEnv
+	// ExecEnv returns the execution environment of the agent. Never nil.
+	ExecEnv func() ExecEnv
 	// Memory holds what the protocol remembers of this chat from earlier turns. Never nil.
 	Memory Memory
 	// ReportAgentInfo records what the agent reports about itself; the last report counts. Never

@@ -147,7 +147,7 @@ func (x *turn) signInLine(m authMethod) string {
 func (x *turn) agentUser() string {
 	var found *user.User
 	var err error
-	if cred := x.t.ExecEnv.User; cred != nil {
+	if cred := x.t.ExecEnv().User; cred != nil {
 		id := strconv.FormatUint(uint64(cred.Uid), 10)
 		if found, err = user.LookupId(id); err != nil {
 			return id

@@ -79,7 +79,7 @@ func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) 
 			continue
 		}
 		shown := s.ID == x.s.id || isPastSession(past, sessionRecord{Session: s.ID, Agent: x.commandHash})
-		if !shown && s.isIn(x.t.ExecEnv.Dir) {
+		if !shown && s.isIn(x.t.ExecEnv().Dir) {
 			if shown, err = x.maySeeSession(ctx, s.ID, access); err != nil {
 				return nil, nil, err
 			}
@@ -103,7 +103,7 @@ func (x *turn) maySeeSession(ctx context.Context, id string, access terminal.Ses
 // fetchSessions calls session/list until there are no more pages.
 func (x *turn) fetchSessions(ctx context.Context) ([]sessionInfo, error) {
 	var all []sessionInfo
-	params := map[string]any{"cwd": x.t.ExecEnv.Dir}
+	params := map[string]any{"cwd": x.t.ExecEnv().Dir}
 	for range maxSessionPages {
 		result, hung, err := x.a.call(ctx, x.StopTimeout, "session/list", params, nil)
 		if x.a.unusable = x.a.unusable || hung; err != nil {
@@ -157,7 +157,7 @@ func (x *turn) switchSession(ctx context.Context, o *option) (said string, err e
 	if o.value == x.s.id {
 		return x.t.Words.Text(words.SameSession), nil
 	}
-	s := newSession(x.a, x.t.ExecEnv)
+	s := newSession(x.a, x.t.ExecEnv())
 	s.startReplay(o.value) // before the check below, so that two chats cannot open the session at the same time
 	old := x.a.setSession(s)
 	if x.isOpenInAnotherChat(o.value, x.t.Envelope.SessionKey) {

@@ -22,7 +22,7 @@ func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) 
 
 func TestMediaInAnAnswerIsSentInItsPlace(t *testing.T) {
 	turn, r := newTurn(t)
-	file := filepath.Join(turn.ExecEnv.Dir, "a report.txt")
+	file := filepath.Join(turn.ExecEnv().Dir, "a report.txt")
 	if err := os.WriteFile(file, []byte("numbers"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 	})
 	t.Run("no room", func(t *testing.T) {
 		turn, r := newTurn(t)
-		t.Setenv("TMPDIR", filepath.Join(turn.ExecEnv.Dir, "none"))
+		t.Setenv("TMPDIR", filepath.Join(turn.ExecEnv().Dir, "none"))
 		v := newView(turn, nil)
 		sendBlock(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
 		closeView(t, v)

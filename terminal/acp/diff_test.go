@@ -20,7 +20,7 @@ func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 
 func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
 	turn, r := newTurn(t)
-	dir := turn.ExecEnv.Dir
+	dir := turn.ExecEnv().Dir
 	v := newView(turn, nil)
 	content := fmt.Sprintf(`[{"type":"diff","path":"%s/src/a.go","oldText":"one\ntwo\n","newText":"one\n2\n"}]`, dir)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","content":%s}`, content)

@@ -175,7 +175,7 @@ func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, o
 	began := time.Now()
 	answer, err := p.turn.Ask(limited, terminal.Question{
 		// A unique ID, so that a stored answer to an earlier question cannot allow another call.
-		ID: "permission-" + rand.Text(), Text: about.question(p.turn.ExecEnv.Dir), Options: names, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
+		ID: "permission-" + rand.Text(), Text: about.question(p.turn.ExecEnv().Dir), Options: names, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
 	})
 	no := optionOfKind(options, "reject")
 	var dismissed *terminal.DismissedError

@@ -257,7 +257,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 		`"title":"Run"`,
 		"\"title\":\"`ls *`\"",
 		`"title":"Run","rawInput":{"command":["bash","-lc","rm -rf a b"]}`,
-		`"title":"Edit a.go","rawInput":{"file_path":"` + turn.ExecEnv.Dir + `/src/a.go"},"content":[{"type":"diff","path":"` + turn.ExecEnv.Dir + `/src/a.go","oldText":"x\n","newText":"y\n"}]`,
+		`"title":"Edit a.go","rawInput":{"file_path":"` + turn.ExecEnv().Dir + `/src/a.go"},"content":[{"type":"diff","path":"` + turn.ExecEnv().Dir + `/src/a.go","oldText":"x\n","newText":"y\n"}]`,
 		`"title":"Fetch","rawInput":{"url":"https://e.org/?q=1"},"content":[{"type":"content","content":{"type":"text","text":"Why: **because**"}}]`,
 		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
 		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,

@@ -9,7 +9,7 @@ import (
 
 func TestAQuestionNamesTheWorkingFolderOnlyIfItIsToBeChanged(t *testing.T) {
 	turn, _ := newTurn(t)
-	dir := turn.ExecEnv.Dir
+	dir := turn.ExecEnv().Dir
 	var asked string
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = q.Text

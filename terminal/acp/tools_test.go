@@ -160,7 +160,7 @@ func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 
 func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	turn, r := newTurn(t)
-	table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv.Dir, Roots: turn.ExecEnv.Roots, Shell: "/bin/sh"})
+	table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv().Dir, Roots: turn.ExecEnv().Roots, Shell: "/bin/sh"})
 	defer table.Close()
 	r.shown = make(chan terminal.Frame, 1000)
 	v := newView(turn, table)
@@ -185,7 +185,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	}
 	touch := func(name string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(turn.ExecEnv.Dir, name), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(turn.ExecEnv().Dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -218,7 +218,7 @@ func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			turn, r := newTurn(t)
-			table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv.Dir, Shell: "/bin/sh"})
+			table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv().Dir, Shell: "/bin/sh"})
 			defer table.Close()
 			v := newView(turn, table)
 			id, err := table.Create(jobs.Command{Line: "echo quick", Env: os.Environ()})

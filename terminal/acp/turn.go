@@ -89,7 +89,7 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 		return err
 	}
 	pool, chat, cfg := x.Agents, x.t.Envelope.SessionKey, *x.settings
-	cfg.Files = cfg.Files && x.t.ExecEnv.User == nil // another user's agent must not use the gateway's file permissions
+	cfg.Files = cfg.Files && x.t.ExecEnv().User == nil // another user's agent must not use the gateway's file permissions
 	x.a = newAgent(child, cfg, x.Timeouts, x.t.MaxLine, func(a *agent) { pool.ReportDeath(chat, a) })
 	x.a.touch = func() { pool.Touch(chat) }
 	x.a.setLogOutput(x.t.Emit)
@@ -132,7 +132,7 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 		x.s = old
 		return false, nil
 	}
-	x.s = newSession(x.a, x.t.ExecEnv)
+	x.s = newSession(x.a, x.t.ExecEnv())
 	x.a.setSession(x.s)
 	defer x.s.askWhileOpening(ctx, x.t)()
 	if old != nil {

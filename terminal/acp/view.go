@@ -52,7 +52,7 @@ type view struct {
 }
 
 func newView(t terminal.Turn, table *jobs.Table) *view {
-	return &view{turn: t, table: table, board: newBoard(t.Words), changes: changes{words: t.Words, dir: t.ExecEnv.Dir}, unknownUpdates: map[string]bool{}}
+	return &view{turn: t, table: table, board: newBoard(t.Words), changes: changes{words: t.Words, dir: t.ExecEnv().Dir}, unknownUpdates: map[string]bool{}}
 }
 
 // updateFields are the fields of all kinds of session/update.

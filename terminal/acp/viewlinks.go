@@ -28,7 +28,7 @@ func (v *view) linkedFiles(text string) (paths []string) {
 			break
 		}
 		if !refersToCode(link) {
-			paths = append(paths, linkPaths(link.URL, v.turn.ExecEnv.Dir)...)
+			paths = append(paths, linkPaths(link.URL, v.turn.ExecEnv().Dir)...)
 		}
 	}
 	return paths

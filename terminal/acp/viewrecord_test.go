@@ -106,7 +106,9 @@ func newTurn(t *testing.T) (terminal.Turn, *recorder) {
 	r := &recorder{files: map[string]string{}}
 	return terminal.Turn{
 		Envelope: terminal.Envelope{UserDataDir: user}, Emit: r.emit,
-		ExecEnv: terminal.ExecEnv{Dir: dir, Roots: []string{dir, user}, Env: os.Environ(), Shell: "/bin/sh"},
+		ExecEnv: func() terminal.ExecEnv {
+			return terminal.ExecEnv{Dir: dir, Roots: []string{dir, user}, Env: os.Environ(), Shell: "/bin/sh"}
+		},
 	}, r
 }
 

@@ -68,7 +68,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 		return terminal.Outcome{}, err
 	}
 	defer files.close()
-	space, err := openWorkspace(t.ExecEnv)
+	space, err := openWorkspace(t.ExecEnv())
 	if err != nil {
 		return terminal.Outcome{}, err
 	}

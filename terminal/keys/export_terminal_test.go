@@ -15,7 +15,7 @@ type Terminal struct{ s *session }
 // OpenTerminal starts a program on a terminal.
 func OpenTerminal(t terminal.Turn, args ...string) (Terminal, error) {
 	s, err := openSession(openOptions{
-		launch: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: process.Size{Rows: 40, Columns: 160}, idle: time.Hour, log: newChatLog(), onExit: func(*session) {},
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: process.Size{Rows: 40, Columns: 160}, idle: time.Hour, log: newChatLog(), onExit: func(*session) {},
 	})
 	return Terminal{s}, err
 }

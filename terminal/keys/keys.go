@@ -117,7 +117,7 @@ func (p *terminals) session(t terminal.Turn, entry *terminal.PoolEntry[*session]
 	chat := t.Envelope.SessionKey
 	log := p.logs.openLog(chat)
 	s, err := openSession(openOptions{
-		launch: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: p.settings.size(), idle: p.settings.idle(), log: log,
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: p.settings.size(), idle: p.settings.idle(), log: log,
 		onExit: func(s *session) {
 			p.pool.ReportDeath(chat, s)
 			p.logs.closeLog(chat, log)
