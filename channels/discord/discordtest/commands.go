@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Command is a registered command of the bot.
@@ -126,9 +127,11 @@ func (s *Server) assignCommandID(guild string, c *Command) {
 	}
 }
 
-// commandName matches the names of slash commands and their options. Upper case is refused by
-// checkCommand.
-var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+// maxCommandName is the longest name of a slash command or an option, in characters.
+const maxCommandName = 32
+
+// commandName matches the characters of names. Their length and upper case are checked apart.
+var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]+$`)
 
 func (c Command) check(at string) error {
 	if c.Type > 1 {
@@ -138,7 +141,7 @@ func (c Command) check(at string) error {
 }
 
 func checkCommand(at, name, description string, options []CommandOption) error {
-	if !commandName.MatchString(name) || strings.ToLower(name) != name {
+	if !commandName.MatchString(name) || utf8.RuneCountInString(name) > maxCommandName || strings.ToLower(name) != name {
 		return fieldError(at+".name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
 	}
 	if err := checkLengths(at, []lengthLimit{{"description", description, 1, 100}}); err != nil {
