@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/rivo/uniseg"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // minWrapWidth is the width in columns below which lines are not wrapped: hardly a word would fit.
@@ -14,12 +15,12 @@ const minWrapWidth = 20
 type lineRange struct{ start, end int }
 
 // marker matches the indentation of a line with the marker of a list item.
-var marker = regexp.MustCompile(`^ *(?:(?:[•☐☑]|\d+[.)]) )? *`)
+var marker = lazyregexp.New(`^ *(?:(?:[•☐☑]|\d+[.)]) )? *`)
 
 // hangingIndent returns the indentation of the lines that continue a line: that of the text of a
 // list item. If it would leave too little room, there is none.
 func hangingIndent(line string, width int) int {
-	indent := uniseg.StringWidth(marker.FindString(line))
+	indent := uniseg.StringWidth(marker().FindString(line))
 	if indent > width/2 {
 		return 0
 	}

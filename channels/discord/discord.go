@@ -27,7 +27,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +38,7 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
 	"nanobot/channels/relocated"
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
 
@@ -118,7 +118,7 @@ var (
 // maxUploads and maxDownloads bound connections and disk traffic across all chats.
 const maxUploads, maxDownloads = 2, 4
 
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+var tokenForm = lazyregexp.New(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // New returns a channel. It makes no network call: Run checks the token.
 func New(o Options) (*Channel, error) {
@@ -133,7 +133,7 @@ func New(o Options) (*Channel, error) {
 	switch {
 	case o.Token == "":
 		return nil, errors.New("token: must be set; the Developer Portal gives you one, under Bot → Reset Token")
-	case !tokenForm.MatchString(o.Token): // not shown: it may contain a valid token
+	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
 		return nil, errors.New("token: must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))

@@ -1,10 +1,11 @@
 package discord
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // lookalike replaces a backtick in code: a Greek accent of the same shape.
@@ -39,14 +40,14 @@ func (w *writer) writeCode(code string) {
 
 // webAddress matches an address that Discord makes a link of by itself. A backslash in it would
 // become part of the link.
-var webAddress = regexp.MustCompile(`^https?://[^\s\pZ\x{feff}\x{85}<]*`)
+var webAddress = lazyregexp.New(`^https?://[^\s\pZ\x{feff}\x{85}<]*`)
 
 // writeWords writes text outside code.
 func (w *writer) writeWords(words string, at int) {
 	for i := 0; i < len(words); {
 		switch c := words[i]; {
-		case c == 'h' && webAddress.MatchString(words[i:]):
-			found := webAddress.FindString(words[i:])
+		case c == 'h' && webAddress().MatchString(words[i:]):
+			found := webAddress().FindString(words[i:])
 			i += len(found)
 			w.writeAddress(found, i == len(words) && w.continuesAt(at+i))
 			continue
@@ -87,7 +88,7 @@ func (w *writer) continuesAt(at int) bool {
 }
 
 // headingDelimiter matches the start of a line that Discord takes for a heading.
-var headingDelimiter = regexp.MustCompile(`^#{1,3}\s`)
+var headingDelimiter = lazyregexp.New(`^#{1,3}\s`)
 
 // needsEscape reports whether Discord could take the character at a place of the text for
 // formatting.
@@ -113,7 +114,7 @@ func (w *writer) needsEscape(at int) bool {
 	case '>':
 		return w.lineStart
 	case '#':
-		return w.lineStart && headingDelimiter.MatchString(text[at:min(at+4, len(text))])
+		return w.lineStart && headingDelimiter().MatchString(text[at:min(at+4, len(text))])
 	case '-', '+':
 		return w.lineStart && (blank || next == '#')
 	case '.', ')':

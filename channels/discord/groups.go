@@ -2,9 +2,10 @@ package discord
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // isForBot reports whether a message is to be received at all.
@@ -38,8 +39,8 @@ func (c *Channel) addressesBot(m *message, r channelInfo) bool {
 // The notation of mentions of users (with an exclamation mark in an old form) and roles, and of
 // custom emoji.
 var (
-	mention = regexp.MustCompile(`<@(!|&)?(\d+)>`)
-	emoji   = regexp.MustCompile(`<a?:(\w+):\d+>`)
+	mention = lazyregexp.New(`<@(!|&)?(\d+)>`)
+	emoji   = lazyregexp.New(`<a?:(\w+):\d+>`)
 )
 
 // contentText returns the text of a message as people see it: names instead of IDs, without
@@ -47,10 +48,10 @@ var (
 func (c *Channel) contentText(m *message, r channelInfo) string {
 	me := c.guilds.botID()
 	own := c.guilds.guild(r.guild).botRole
-	text := emoji.ReplaceAllString(m.Content, ":$1:")
+	text := emoji().ReplaceAllString(m.Content, ":$1:")
 	cut := false
-	text = mention.ReplaceAllStringFunc(text, func(word string) string {
-		parts := mention.FindStringSubmatch(word)
+	text = mention().ReplaceAllStringFunc(text, func(word string) string {
+		parts := mention().FindStringSubmatch(word)
 		id := parseSnowflake(parts[2])
 		if r.guild != 0 && (parts[1] != "&" && id == me || parts[1] == "&" && own != 0 && id == own) {
 			cut = true

@@ -176,7 +176,7 @@ func (w *writer) Begin(m markdown.Mark) {
 	case markdown.Marker:
 		w.marker = true
 	case markdown.AutoLink: // Discord shows no preview of an address in angle brackets
-		if webAddress.FindString(label) == label && !strings.HasSuffix(label, "://") {
+		if webAddress().FindString(label) == label && !strings.HasSuffix(label, "://") {
 			open, shut = "<", ">"
 		}
 	default:

@@ -1,8 +1,9 @@
 package markdown
 
 import (
-	"regexp"
 	"strings"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // walkCode reports a text as one block of code.
@@ -55,12 +56,12 @@ func walkLiteral(source string, r Renderer) {
 }
 
 // address matches an address in a text. What ends a sentence or a parenthesis is not a part of it.
-var address = regexp.MustCompile(`\bhttps?://[^\s<>"]*[^\s<>"'.,:;!?*_~|)\]}]`)
+var address = lazyregexp.New(`\bhttps?://[^\s<>"]*[^\s<>"'.,:;!?*_~|)\]}]`)
 
 // literalLine reports a line and the addresses in it.
 func literalLine(line string, r Renderer) {
 	for {
-		at := address.FindStringIndex(line)
+		at := address().FindStringIndex(line)
 		if at == nil {
 			break
 		}

@@ -3,11 +3,11 @@ package telegram
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"strconv"
 	"time"
 
 	"nanobot/channels"
+	"nanobot/internal/lazyregexp"
 )
 
 // sendError converts the error of a call to a channels.SendError.
@@ -88,7 +88,7 @@ var chatErrors = []string{
 	"chat not found", "thread not found", "TOPIC_CLOSED", "TOPIC_DELETED", "CHAT_WRITE_FORBIDDEN", "PEER_ID_INVALID",
 }
 
-var albumItemPattern = regexp.MustCompile(`message #([0-9]+)`)
+var albumItemPattern = lazyregexp.New(`message #([0-9]+)`)
 
 // refusedItem returns which item of an album was refused, counted from 1, or 0 if Telegram does not
 // say.
@@ -97,7 +97,7 @@ func refusedItem(err error) int {
 	if !errors.As(err, &apiErr) {
 		return 0
 	}
-	if m := albumItemPattern.FindStringSubmatch(apiErr.Description); m != nil {
+	if m := albumItemPattern().FindStringSubmatch(apiErr.Description); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}

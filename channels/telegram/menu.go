@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
 
@@ -24,7 +24,7 @@ const (
 	maxHelp     = 256 // of a command, in UTF-16 units
 )
 
-var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+var commandForm = lazyregexp.New(`^[a-z0-9_]{1,32}$`)
 
 // telegramMenu converts commands to a menu, under names that Telegram accepts. Commands without
 // such a name can still be typed.
@@ -33,7 +33,7 @@ func telegramMenu(commands []channels.Command, language string) []models.BotComm
 	for _, c := range commands {
 		name := channels.MenuName(c.Name)
 		again := func(m models.BotCommand) bool { return m.Command == name }
-		if !commandForm.MatchString(name) || strings.Trim(name, "_") == "" || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
+		if !commandForm().MatchString(name) || strings.Trim(name, "_") == "" || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
 			continue
 		}
 		help := strings.Join(strings.Fields(c.HelpFor(language)), " ")

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
 	"nanobot/channels/relocated"
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
 
@@ -127,7 +127,7 @@ var (
 // maxUploads and maxDownloads bound connections and disk traffic across all chats.
 const maxUploads, maxDownloads = 16, 4
 
-var tokenForm = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+var tokenForm = lazyregexp.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
 // New returns a channel. It makes no network call: Run checks the token.
 func New(o Options) (*Channel, error) {
@@ -150,7 +150,7 @@ func New(o Options) (*Channel, error) {
 	switch {
 	case o.Token == "":
 		return nil, errors.New("token: must be set; @BotFather on Telegram gives you one")
-	case !tokenForm.MatchString(o.Token): // not shown: it may contain a valid token
+	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
 		return nil, errors.New("token: must look like 123456789:AAE… as @BotFather gave it")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))

@@ -10,11 +10,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // webhook is the endpoint for updates in webhook mode.
@@ -35,9 +36,9 @@ const (
 var (
 	// webhookPathPattern excludes characters that a proxy may rewrite or a router takes for a
 	// pattern.
-	webhookPathPattern = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
+	webhookPathPattern = lazyregexp.New(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
 	// webhookSecretPattern has the characters that Telegram allows in a secret token.
-	webhookSecretPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	webhookSecretPattern = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 )
 
 // newWebhook checks the webhook options.
@@ -48,9 +49,9 @@ func newWebhook(o Options) (*webhook, error) {
 		return nil, errors.New(`webhookUrl: must be set, because mode is webhook`)
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
 		return nil, errors.New("webhookUrl: must be an address such as https://bot.example.com/telegram")
-	case u.RawQuery != "" || u.Fragment != "" || !webhookPathPattern.MatchString(u.EscapedPath()):
+	case u.RawQuery != "" || u.Fragment != "" || !webhookPathPattern().MatchString(u.EscapedPath()):
 		return nil, errors.New("webhookUrl: its path may have letters, digits and the characters . _ ~ - only, and nothing may follow it")
-	case o.WebhookSecret != "" && (len(o.WebhookSecret) > 256 || !webhookSecretPattern.MatchString(o.WebhookSecret)):
+	case o.WebhookSecret != "" && (len(o.WebhookSecret) > 256 || !webhookSecretPattern().MatchString(o.WebhookSecret)):
 		return nil, errors.New("webhookSecret: must be 1 to 256 letters, digits, _ or -")
 	}
 	h := &webhook{url: o.WebhookURL, pattern: "POST " + u.Path, secret: o.WebhookSecret}

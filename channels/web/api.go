@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels/web/history"
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
 
@@ -46,7 +46,7 @@ const (
 // folder of another network's chat by choosing its number as a name.
 const chatPrefix = "web-"
 
-var chatPattern = regexp.MustCompile(`^` + chatPrefix + `[A-Za-z0-9_-]{1,60}$`)
+var chatPattern = lazyregexp.New(`^` + chatPrefix + `[A-Za-z0-9_-]{1,60}$`)
 
 // requestError is the response to a request that is not carried out.
 type requestError struct {
@@ -166,7 +166,7 @@ func (c *Channel) requester(r *http.Request) history.Actor {
 // somebody could guess the name that a script is about to use, and then read that chat.
 func (c *Channel) requestedChat(r *http.Request) (*history.History, string, error) {
 	id := r.PathValue("id")
-	if !chatPattern.MatchString(id) {
+	if !chatPattern().MatchString(id) {
 		return nil, "", shownError(http.StatusNotFound, words.PageNoChat)
 	}
 	h, err := c.openHistory()

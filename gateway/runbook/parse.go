@@ -5,10 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // MaxText limits the size of a runbook.
@@ -16,7 +17,7 @@ const MaxText = 256 << 10
 
 // deepNesting matches a line that opens more than 16 nested lists or quotes, or one after more than
 // 64 blanks. For each blank line the Markdown parser takes as many steps as there are open lists.
-var deepNesting = regexp.MustCompile(`(?m)^(?:(?:[ \t]*(?:>|[-+*][ \t]|[0-9]{1,9}[.)][ \t])){17}|[ \t]{65,}(?:[-+*]|[0-9]{1,9}[.)])[ \t])`)
+var deepNesting = lazyregexp.New(`(?m)^(?:(?:[ \t]*(?:>|[-+*][ \t]|[0-9]{1,9}[.)][ \t])){17}|[ \t]{65,}(?:[-+*]|[0-9]{1,9}[.)])[ \t])`)
 
 // Parse parses a runbook. A runbook with errors cannot be executed; warnings point to text that
 // looks like a challenge but is not.
@@ -27,8 +28,8 @@ func Parse(text string) (book Runbook, errors, warnings []Problem) {
 	switch {
 	case len(text) > MaxText:
 		r.addError(1, "", fmt.Sprintf("The runbook has more than %d KiB.", MaxText>>10))
-	case deepNesting.MatchString(text):
-		line := 1 + strings.Count(text[:deepNesting.FindStringIndex(text)[0]], "\n")
+	case deepNesting().MatchString(text):
+		line := 1 + strings.Count(text[:deepNesting().FindStringIndex(text)[0]], "\n")
 		r.addError(line, "", "The lists or quotes are nested too deeply.")
 	default:
 		r.outline = readOutline(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"))

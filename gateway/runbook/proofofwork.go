@@ -2,18 +2,19 @@ package runbook
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"nanobot/internal/lazyregexp"
 )
 
 var (
 	// oldForm matches a line such as `- **PROOF OF WORK:** make test`.
-	oldForm = regexp.MustCompile(`(?i)^[ \t]*(?:[-*+•>][ \t]*)?(\*\*)?[ \t]*PROOF[ \t]+OF[ \t]+WORK[ \t]*(\*\*)?[ \t]*:[ \t]*(\*\*)?[ \t]*(.*?)[ \t]*$`)
+	oldForm = lazyregexp.New(`(?i)^[ \t]*(?:[-*+•>][ \t]*)?(\*\*)?[ \t]*PROOF[ \t]+OF[ \t]+WORK[ \t]*(\*\*)?[ \t]*:[ \t]*(\*\*)?[ \t]*(.*?)[ \t]*$`)
 	// oldTimeout matches a command in the old form with a time limit.
-	oldTimeout = regexp.MustCompile(`(?i)^timeout[ \t]+([0-9]+)(ms|s|m|h)?[ \t]+(.+)$`)
+	oldTimeout = lazyregexp.New(`(?i)^timeout[ \t]+([0-9]+)(ms|s|m|h)?[ \t]+(.+)$`)
 )
 
 const oldDefaultTimeout = 60 // seconds
@@ -54,7 +55,7 @@ func readOldForm(line string) string {
 	if len(line) < len("proof of work:") {
 		return ""
 	}
-	m := oldForm.FindStringSubmatch(line)
+	m := oldForm().FindStringSubmatch(line)
 	if m == nil {
 		return ""
 	}
@@ -75,7 +76,7 @@ func commandDefinition(command string) json.RawMessage {
 		Timeout float64 `json:"timeout_seconds"`
 	}
 	is := shell{command, oldDefaultTimeout}
-	if m := oldTimeout.FindStringSubmatch(command); m != nil {
+	if m := oldTimeout().FindStringSubmatch(command); m != nil {
 		is.Timeout, is.Command = oldSeconds(m[1], strings.ToLower(m[2])), m[3]
 	}
 	return mustEncode(struct {

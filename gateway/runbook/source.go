@@ -3,9 +3,10 @@ package runbook
 import (
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // Source identifies the origin of a runbook. The URI of a step depends only on the source and the
@@ -20,10 +21,10 @@ func MintedSource(label string) Source { return Source("minted/" + label) }
 
 const uriPrefix = "kairos://mem/"
 
-var uriForm = regexp.MustCompile(`^kairos://mem/[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var uriForm = lazyregexp.New(`^kairos://mem/[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // IsURI reports whether a text has the form of a step's URI.
-func IsURI(text string) bool { return uriForm.MatchString(text) }
+func IsURI(text string) bool { return uriForm().MatchString(text) }
 
 // StepUUID returns the UUID of a step: version 8 of RFC 9562, derived from a hash.
 func (s Source) StepUUID(index int) string {

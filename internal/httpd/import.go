@@ -9,8 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // The files of earlier versions, which stored links and sessions in the state folder.
@@ -23,7 +24,7 @@ const (
 )
 
 // hashPattern matches the file names in SessionFolder and LinkFolder.
-var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hashPattern = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // Import moves the files of an earlier version into the records, in one transaction, and removes
 // them. If records exist already, the files are left over from an interrupted import and out of
@@ -125,7 +126,7 @@ func (e *legacyState) readFolder(name string, add func(hash string, content []by
 		return err
 	}
 	for _, entry := range entries {
-		if !hashPattern.MatchString(entry.Name()) || !entry.Type().IsRegular() {
+		if !hashPattern().MatchString(entry.Name()) || !entry.Type().IsRegular() {
 			continue
 		}
 		info, err := entry.Info()

@@ -5,19 +5,20 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // LinkLifetime is how long a link is valid.
 const LinkLifetime = 15 * time.Minute
 
 // userPattern matches valid usernames. They are part of a cookie, so dots are not allowed.
-var userPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+var userPattern = lazyregexp.New(`^[A-Za-z0-9_-]{1,40}$`)
 
 // codePattern matches the code of a link, as crypto/rand.Text makes it.
-var codePattern = regexp.MustCompile(`^[A-Z2-7]{26,}$`)
+var codePattern = lazyregexp.New(`^[A-Z2-7]{26,}$`)
 
 // Links makes and checks one-time links. A command can make a link while the daemon runs.
 type Links struct {
@@ -45,7 +46,7 @@ func (l Links) Make(ctx context.Context, user string, role Role) (code string, e
 	switch {
 	case !role.Valid():
 		return "", fmt.Errorf("role: must be chat or operator (got %q)", role)
-	case !userPattern.MatchString(user):
+	case !userPattern().MatchString(user):
 		return "", fmt.Errorf("user: must be 1 to 40 letters, digits, - or _ (got %q)", user)
 	case !role.allowsUser(user):
 		return "", fmt.Errorf("user: %q is reserved for operators and scripts; with the role %s choose another name", user, role)
@@ -64,7 +65,7 @@ func (l Links) Make(ctx context.Context, user string, role Role) (code string, e
 
 // Lookup returns the user of a link. It reports false if the link is unknown, used or expired.
 func (l Links) Lookup(ctx context.Context, code string) (Identity, bool, error) {
-	if !codePattern.MatchString(code) {
+	if !codePattern().MatchString(code) {
 		return Identity{}, false, nil
 	}
 	value, err := l.Records.LoadRecord(ctx, linkKey(code))
@@ -80,7 +81,7 @@ func (l Links) Lookup(ctx context.Context, code string) (Identity, bool, error) 
 
 // valid reports whether a link can be used.
 func (k link) valid(now time.Time) bool {
-	return k.Role.Valid() && k.Role.allowsUser(k.User) && userPattern.MatchString(k.User) && now.Before(k.Expires)
+	return k.Role.Valid() && k.Role.allowsUser(k.User) && userPattern().MatchString(k.User) && now.Before(k.Expires)
 }
 
 // Consume uses up a link that Lookup has found valid. It reports false if the link is used up

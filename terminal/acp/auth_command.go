@@ -1,19 +1,20 @@
 package acp
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"nanobot/internal/lazyregexp"
 )
 
 var (
 	// shellWord matches a word of a shell command, with quotes and substitutions, or an operator.
-	shellWord = regexp.MustCompile(`(?s)(?:\\.|\$\([^)]*\)?|\x60[^\x60]*\x60?|'[^']*'?|"(?:\\.|[^"\\])*"?|[^\s;&|'"\\\x60])+|\\|[;&|]+|\n`)
+	shellWord = lazyregexp.New(`(?s)(?:\\.|\$\([^)]*\)?|\x60[^\x60]*\x60?|'[^']*'?|"(?:\\.|[^"\\])*"?|[^\s;&|'"\\\x60])+|\\|[;&|]+|\n`)
 	// operator matches what separates the commands of a line.
-	operator = regexp.MustCompile(`^[;&|\n]+$`)
+	operator = lazyregexp.New(`^[;&|\n]+$`)
 	// assignment matches the beginning of an assignment, within a word only after a quote, a space
 	// or an operator.
-	assignment = regexp.MustCompile(`(?:^|[\s'"(;&|])[A-Za-z_][A-Za-z0-9_]*=`)
+	assignment = lazyregexp.New(`(?:^|[\s'"(;&|])[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
 // launchers run the program that is named after them.
@@ -24,14 +25,14 @@ var launchers = []string{"exec", "env", "command", "nohup", "export"}
 // the last command, with an ellipsis for its arguments.
 func visibleCommand(command string, reveal bool) string {
 	var shown, last []string
-	for _, word := range shellWord.FindAllString(command, -1) {
+	for _, word := range shellWord().FindAllString(command, -1) {
 		switch {
-		case operator.MatchString(word):
+		case operator().MatchString(word):
 			last = nil
-		case assignment.MatchString(word) && strings.ContainsAny(word[:1], `'"`):
+		case assignment().MatchString(word) && strings.ContainsAny(word[:1], `'"`):
 			word = "…" // a script of its own
 			last = append(last, word)
-		case assignment.MatchString(word):
+		case assignment().MatchString(word):
 			continue
 		case len(last) > 0 || !slices.Contains(launchers, word):
 			last = append(last, word)

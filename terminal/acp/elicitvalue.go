@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
 
@@ -34,16 +35,16 @@ func (q fieldQuestion) parseWritten(said string) (value any, mistake string) {
 }
 
 // groupedNumbers match numbers with separators of thousands, by language.
-var groupedNumbers = map[words.Language]*regexp.Regexp{
-	words.English: regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`),
-	words.German:  regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?$`),
+var groupedNumbers = map[words.Language]func() *regexp.Regexp{
+	words.English: lazyregexp.New(`^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`),
+	words.German:  lazyregexp.New(`^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?$`),
 }
 
 // plainNumber returns a number that a person wrote without separators of thousands and with a
 // decimal point: 1.000 is a thousand in German and one in English. Other numbers may have a decimal
 // comma in any language.
 func plainNumber(said string, language words.Language) string {
-	if grouped := groupedNumbers[language]; grouped != nil && grouped.MatchString(said) {
+	if grouped := groupedNumbers[language]; grouped != nil && grouped().MatchString(said) {
 		separator := ","
 		if language == words.German {
 			separator = "."

@@ -12,12 +12,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/nofollow"
 )
 
@@ -190,7 +190,7 @@ func (f *folder) saveSession(s *session, sync bool) error {
 const maxSessionFile = 32 << 20
 
 // sessionName matches the names of session files.
-var sessionName = regexp.MustCompile(`^([0-9a-f]{8})\.json$`)
+var sessionName = lazyregexp.New(`^([0-9a-f]{8})\.json$`)
 
 // loadSessions returns the sessions of the chat, newest first. Files that are not valid sessions
 // are ignored.
@@ -201,7 +201,7 @@ func (f *folder) loadSessions() ([]*session, error) {
 	}
 	var all []*session
 	for _, e := range entries {
-		name := sessionName.FindStringSubmatch(e.Name())
+		name := sessionName().FindStringSubmatch(e.Name())
 		if name == nil {
 			continue
 		}

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -184,7 +184,7 @@ type savedFile struct {
 }
 
 // storedResponse matches the names of responses that the gateway has stored.
-var storedResponse = regexp.MustCompile(`^([0-9a-f]{8})_seq[0-9]{4,}(-joined)?\.txt$`)
+var storedResponse = lazyregexp.New(`^([0-9a-f]{8})_seq[0-9]{4,}(-joined)?\.txt$`)
 
 // findOldestStable returns the oldest file once it is stable, or "". Responses of other sessions
 // are skipped; they wait until those sessions are resumed.
@@ -195,7 +195,7 @@ func (s savedFiles) findOldestStable(inbox *os.Root, session string) (string, er
 	}
 	var names []string
 	for _, e := range entries {
-		if m := storedResponse.FindStringSubmatch(e.Name()); m != nil && m[1] != session {
+		if m := storedResponse().FindStringSubmatch(e.Name()); m != nil && m[1] != session {
 			continue
 		}
 		info, err := e.Info()

@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/modebits"
 	"nanobot/internal/nofollow"
 )
@@ -50,7 +50,7 @@ func (s *Sandbox) planIsolation() {
 			s.missing = append(s.missing, "terminal.user: chats are not kept apart, because their agents run as the same user and there are no mount namespaces here ("+s.isolation.namespaceError+
 				`): an agent can read and write other chats' folders and temporary files; allow namespaces (CAP_SYS_ADMIN), or set terminal.sandbox to "landlock"`)
 		}
-		if s.usesCommand() && !ownProcesses.MatchString(s.o.Sandbox) {
+		if s.usesCommand() && !ownProcesses().MatchString(s.o.Sandbox) {
 			s.missing = append(s.missing, "terminal.sandbox: agents of all chats run as the same user, and this command creates no PID namespace, so an agent can reach another chat's files through "+
 				`/proc while that chat's agent runs; use bwrap --unshare-pid --proc /proc, or set terminal.sandbox to "landlock"`)
 		}
@@ -84,7 +84,7 @@ func (s *Sandbox) planIsolation() {
 
 // ownProcesses matches sandbox commands that are known to create a PID namespace. A Landlock domain
 // would also separate agents, but would keep the sandbox command from making mounts.
-var ownProcesses = regexp.MustCompile(`^(\S*/)?(firejail|nsjail|systemd-nspawn)( |$)| --unshare-(pid|all)( |$)|^(\S*/)?unshare .*(--pid|-[a-zA-Z]*p)`)
+var ownProcesses = lazyregexp.New(`^(\S*/)?(firejail|nsjail|systemd-nspawn)( |$)| --unshare-(pid|all)( |$)|^(\S*/)?unshare .*(--pid|-[a-zA-Z]*p)`)
 
 // separatesChats reports whether each chat's agent has folders that agents of other chats cannot
 // see.

@@ -7,9 +7,9 @@ import (
 	"embed"
 	"encoding/json"
 	"html"
-	"regexp"
 	"strings"
 
+	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
 
@@ -30,7 +30,7 @@ var scriptTexts = []words.Key{
 }
 
 // placeholder is a place in the document for a text of the catalogue.
-var placeholder = regexp.MustCompile(`{{\w+}}`)
+var placeholder = lazyregexp.New(`{{\w+}}`)
 
 // helpCommand is the command that the welcome of an empty chat shows.
 const helpCommand = "/help"
@@ -49,7 +49,7 @@ func Document(w words.Words) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return placeholder.ReplaceAllStringFunc(string(source), func(place string) string {
+	return placeholder().ReplaceAllStringFunc(string(source), func(place string) string {
 		switch key := words.Key(strings.Trim(place, "{}")); key {
 		case "language":
 			return string(w.Language())

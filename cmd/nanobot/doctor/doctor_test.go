@@ -124,7 +124,7 @@ func TestDoctorNamesWhatAUnitHides(t *testing.T) {
 		"/srv/home/run": "", "cat /homestead": "", "/opt/root/x": "",
 	} {
 		got := ""
-		if m := hiddenFolder.FindStringSubmatch(command); m != nil {
+		if m := hiddenFolder().FindStringSubmatch(command); m != nil {
 			got = m[2] + m[3]
 		}
 		if got != want {

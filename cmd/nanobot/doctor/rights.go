@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +14,7 @@ import (
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/cmd/nanobot/trust"
+	"nanobot/internal/lazyregexp"
 )
 
 // dynamicUser is a user ID of the range that DynamicUser= uses. No file belongs to it yet.
@@ -91,7 +91,7 @@ func (d *doctor) closedFolder(path string) string {
 }
 
 // hiddenFolder matches the folders in a command that the units hide from the bot (ProtectHome=).
-var hiddenFolder = regexp.MustCompile(`(^|[^\w./-])(/home|/root|/run/user)(/[^\s'";|&]*|\b)`)
+var hiddenFolder = lazyregexp.New(`(^|[^\w./-])(/home|/root|/run/user)(/[^\s'";|&]*|\b)`)
 
 // checkHidden looks for folders in the config that the unit hides from the bot.
 func (d *doctor) checkHidden() {
@@ -100,7 +100,7 @@ func (d *doctor) checkHidden() {
 		named[d.agentKey("command")], named[d.agentKey("cwd")] = d.cfg.Terminal.Command, d.cfg.Terminal.Cwd
 	})
 	for key, text := range named {
-		if m := hiddenFolder.FindStringSubmatch(text); m != nil {
+		if m := hiddenFolder().FindStringSubmatch(text); m != nil {
 			d.report("rights", channels.Doubtful, fmt.Sprintf("%s contains %s, which the unit hides from the bot (ProtectHome=) unless a drop-in changes that", key, m[2]+m[3]),
 				"move it to another folder such as /opt, or see relax.conf")
 		}

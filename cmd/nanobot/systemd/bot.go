@@ -5,7 +5,8 @@ package systemd
 import (
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // Bot is one bot of a server, whose files are where the units in deploy/systemd expect them. A Bot
@@ -17,10 +18,10 @@ type Bot struct {
 
 // botName matches a name that is valid as a folder's, as a unit's and, after nanobot-, as a user's,
 // which has at most 31 characters. It cannot be mistaken for a flag.
-var botName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,22}$`)
+var botName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,22}$`)
 
 // ValidName reports whether a bot can have this name.
-func ValidName(name string) bool { return botName.MatchString(name) }
+func ValidName(name string) bool { return botName().MatchString(name) }
 
 // FindBot returns the bot that a config file belongs to, if the file is where the units look for
 // it.
