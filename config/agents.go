@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,7 +20,7 @@ func (a Agents) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.K
 
 // agentNamePattern matches valid agent names. A name is part of chat commands, stored values and
 // metrics.
-var agentNamePattern = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+var agentNamePattern = lazyRegexp(`^[a-z0-9-]{1,32}$`)
 
 // agentSection is the config section of one agent: terminal, or agents.NAME.
 type agentSection struct {
@@ -110,7 +109,7 @@ func checkAgents(c *Config) []fault {
 		switch {
 		case name == DefaultAgent:
 			all = append(all, fault{path: path, text: "is reserved for the agent of the section terminal; choose another name", aboutKey: true})
-		case !agentNamePattern.MatchString(name):
+		case !agentNamePattern().MatchString(name):
 			all = append(all, fault{path: path, text: "an agent's name must be 1 to 32 lower-case letters, digits and hyphens", aboutKey: true})
 		}
 		if t.Command == "" && t.Enabled == nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,10 +146,10 @@ func checkChannels(c *Config) []fault {
 }
 
 // secretPattern matches bot tokens of Telegram and Discord, and URLs with a password.
-var secretPattern = regexp.MustCompile(`\d{5,}:[\w-]{10,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|//[^/]*@`)
+var secretPattern = lazyRegexp(`\d{5,}:[\w-]{10,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|//[^/]*@`)
 
 // LooksLikeSecret reports whether a value looks like a bot token or like a URL with a password.
-func LooksLikeSecret(value string) bool { return secretPattern.MatchString(value) }
+func LooksLikeSecret(value string) bool { return secretPattern().MatchString(value) }
 
 const invalidURLText = `must be a URL that begins with "https://" or "http://"`
 
@@ -196,7 +195,7 @@ func checkSecrets(c *Config) []fault {
 				noun := map[string]string{"file": "a path", "env": "a variable name", "cred": "a credential name"}[kind]
 				all = append(all, fault{path: path, text: fmt.Sprintf("must have %s after %q", noun, kind+":")})
 			}
-		} else if name := shellVariable.FindStringSubmatch(string(s)); name != nil {
+		} else if name := shellVariable().FindStringSubmatch(string(s)); name != nil {
 			all = append(all, fault{path: path, text: fmt.Sprintf(`would be used literally; write "env:%s" to use the value of the variable`, name[1])})
 		} else if strings.ContainsFunc(string(s), isInvisible) && !mayContainSpaces(path) {
 			all = append(all, fault{path: path, text: "must not contain spaces, line breaks or invisible characters"})
@@ -207,7 +206,7 @@ func checkSecrets(c *Config) []fault {
 
 // shellVariable matches $NAME and ${NAME}, which a shell or a Compose file would expand. nanobot
 // does not expand them.
-var shellVariable = regexp.MustCompile(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
+var shellVariable = lazyRegexp(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
 
 // isInvisible reports white space and unprintable characters, which are often copied along with a
 // key.

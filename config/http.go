@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"strconv"
 )
 
@@ -15,12 +14,12 @@ const minTokenLength = 16
 const shortTokenText = "must have at least 16 characters, so that nobody can guess it"
 
 // hostNamePattern matches a host name without scheme, port and path.
-var hostNamePattern = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+var hostNamePattern = lazyRegexp(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 func checkHTTP(c *Config) []fault {
 	all := checkListen(c)
 	for i, host := range c.HTTP.Hosts {
-		if _, err := netip.ParseAddr(host); err != nil && !hostNamePattern.MatchString(host) {
+		if _, err := netip.ParseAddr(host); err != nil && !hostNamePattern().MatchString(host) {
 			all = append(all, fault{
 				path: joinPath(splitKey("http.hosts"), strconv.Itoa(i)), text: `must be a host name such as "bot.example.com", without https:// and without a port`, hideValue: LooksLikeSecret(host),
 			})

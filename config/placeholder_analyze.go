@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -307,14 +306,14 @@ func doubleQuotedText(q *syntax.DblQuoted) (text string, plain bool) {
 // programName returns the base name of a program's path. Only the folder may contain expansions.
 func programName(w commandWord) string { return path.Base(w.text) }
 
-var versionSuffix = regexp.MustCompile(`[0-9.]+$`)
+var versionSuffix = lazyRegexp(`[0-9.]+$`)
 
 // lookupProgram finds a program in a table by its name, or by its name without a version number:
 // python3.12 is listed as python.
 func lookupProgram[V any](table map[string]V, name string) (V, bool) {
 	v, ok := table[name]
 	if !ok {
-		v, ok = table[versionSuffix.ReplaceAllString(name, "")]
+		v, ok = table[versionSuffix().ReplaceAllString(name, "")]
 	}
 	return v, ok
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,7 +29,7 @@ func skipWrappers(words []commandWord, i int) ([]commandWord, int, error) {
 		if !words[0].nameKnown {
 			return nil, 0, fmt.Errorf("%s can only be passed to a program whose name is written out in the command", Placeholder)
 		}
-		w, ok := wrappers[programName(words[0])]
+		w, ok := wrappers()[programName(words[0])]
 		if !ok {
 			return words, i, nil
 		}
@@ -45,10 +44,10 @@ func skipWrappers(words []commandWord, i int) ([]commandWord, int, error) {
 // refuseEvaluation returns an error if the program evaluates words[i] as code.
 func refuseEvaluation(words []commandWord, i int) error {
 	name := programName(words[0])
-	if why, ok := lookupProgram(evaluators, name); ok {
+	if why, ok := lookupProgram(evaluators(), name); ok {
 		return fmt.Errorf("%s would evaluate %s as code, because it %s", name, Placeholder, why)
 	}
-	in, ok := lookupProgram(interpreters, name)
+	in, ok := lookupProgram(interpreters(), name)
 	if ok && in.evaluates(words, i) {
 		return fmt.Errorf("%s would evaluate %s as code", name, Placeholder)
 	}
@@ -66,7 +65,7 @@ func refuseEvaluation(words []commandWord, i int) error {
 func nestedInterpreter(words []commandWord, i int) string {
 	for at := 1; at < i; at++ {
 		name := programName(words[at])
-		if in, ok := lookupProgram(interpreters, name); ok && words[at].nameKnown && in.evaluates(words[at:], i-at) {
+		if in, ok := lookupProgram(interpreters(), name); ok && words[at].nameKnown && in.evaluates(words[at:], i-at) {
 			return name
 		}
 	}
@@ -74,9 +73,9 @@ func nestedInterpreter(words []commandWord, i int) string {
 }
 
 var (
-	longOptionPattern = regexp.MustCompile(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
+	longOptionPattern = lazyRegexp(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
 	// codeOptionPattern matches long options whose value is a command, a program or code.
-	codeOptionPattern = regexp.MustCompile(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)=?$|` +
+	codeOptionPattern = lazyRegexp(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)=?$|` +
 		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script|post-renderer|python-expr|actions)=?$`)
 )
 
@@ -90,15 +89,15 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 	p := placeholderUse{program: name}
 	operand := slices.ContainsFunc(before, func(w commandWord) bool { return w.complete && w.text == "--" })
 	switch {
-	case codeOptionPattern.MatchString(w.textBefore) && !operand:
+	case codeOptionPattern().MatchString(w.textBefore) && !operand:
 		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, w.textBefore)
-	case len(before) > 0 && codeOptionPattern.MatchString(words[i-1].text) && !strings.HasSuffix(words[i-1].text, "=") && !operand:
+	case len(before) > 0 && codeOptionPattern().MatchString(words[i-1].text) && !strings.HasSuffix(words[i-1].text, "=") && !operand:
 		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, words[i-1].text)
 	case w.onlyPlaceholder && operand && !slices.Contains(argumentForwarders, name):
 		return p, nil
 	case w.onlyPlaceholder && isGrepPattern(name, before):
 		return p, nil
-	case longOptionPattern.MatchString(w.textBefore) && w.endsWithPlaceholder:
+	case longOptionPattern().MatchString(w.textBefore) && w.endsWithPlaceholder:
 		return p, nil
 	case strings.HasPrefix(w.textBefore, "-") && !strings.Contains(w.textBefore, "=") && !operand:
 		return p, fmt.Errorf("%s would become part of the option %s of %s", Placeholder, w.textBefore, name)
@@ -110,7 +109,7 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 }
 
 // grepPatternOption matches -e, and -e after other short options of grep that take no value.
-var grepPatternOption = regexp.MustCompile(`^-[abcEFGHhiILlnoPqRrsUvwxyZz]*e$`)
+var grepPatternOption = lazyRegexp(`^-[abcEFGHhiILlnoPqRrsUvwxyZz]*e$`)
 
 // isGrepPattern reports whether the word after these arguments is the value of grep's -e.
 func isGrepPattern(name string, before []commandWord) bool {
@@ -122,7 +121,7 @@ func isGrepPattern(name string, before []commandWord) bool {
 	}
 	switch last := before[len(before)-1].text; name {
 	case "grep", "egrep", "fgrep":
-		return grepPatternOption.MatchString(last)
+		return grepPatternOption().MatchString(last)
 	case "rg":
 		return last == "-e"
 	}

@@ -1,9 +1,9 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // startsAnyProgram is the reason for programs that start another program whose name is hard to find
@@ -13,26 +13,28 @@ const startsAnyProgram = "can start any program"
 // evaluators lists the programs and shell builtins that may evaluate any of their arguments, each
 // with the reason. The reason completes the sentence "NAME would evaluate the text as code, because
 // it …".
-var evaluators = expandProgramLists(map[string]string{
-	"eval source . trap let rename prename file-rename":           "evaluates its arguments",
-	"declare typeset local export readonly integer float nameref": "evaluates what it assigns",
-	"read mapfile readarray unset getopts vared print":            "evaluates the names of variables",
-	"test [ [[ exit return break continue shift wait ulimit":      "may evaluate numbers",
-	"alias unalias bind complete compgen compopt coproc enable fc hash history set shopt emulate autoload zle zmodload bindkey sched zparseopts zformat repeat kill bg fg disown":                                        "changes the shell itself",
-	"jobs zargs zmv run-parts xargs parallel rush entr watch watchexec nodemon pm2 hyperfine tmux screen script expect at batch crontab just rake make gmake ninja npm npx pnpm yarn bunx pdsh clush mpirun srun sbatch": "runs what its arguments say",
-	"ssh autossh mosh rsh slogin scp sftp rsync sshpass": "passes its arguments to the shell of another machine",
-	"su": "passes its arguments to a shell",
-	"docker podman nerdctl kubectl oc lxc lxc-attach incus machinectl systemd-nspawn vagrant ansible salt socat bwrap nsjail proot xterm urxvt konsole gnome-terminal xdg-open":             startsAnyProgram,
-	"execlineb sg newgrp capsh cpulimit daemon daemonize start-stop-daemon wine wine64 qemu-x86_64 qemu-aarch64 ld.so ld-linux.so ld-linux-x86-64.so ld-linux-aarch64.so ld-musl-x86_64.so": startsAnyProgram,
-	"awk gawk mawk nawk original-awk goawk sed gsed mlr": "runs programs in its own language",
-	"ansible-playbook ansible-console ansible-pull salt-call salt-ssh puppet nix nix-build nix-env nix-instantiate nix-shell guix rpm rpmspec cmake":    "runs programs in its own language",
-	"hive beeline spark-sql trino presto snowsql bq cqlsh cypher-shell usql litecli pgcli mycli isql-fb tsql sqlite-utils datasette textql":             "runs statements in its own language",
-	"psql mysql mariadb sqlite sqlite3 duckdb clickhouse clickhouse-client mongosh mongo redis-cli sqlcmd sqlplus influx isql lftp ftp smbclient bc dc": "runs statements in its own language",
-	"vi vim nvim view ex ed emacs less more most gdb lldb":                                         "runs commands of its own",
-	"calc swipl prolog clojure clj gforth ocaml sage wolframscript matlab scilab yacas ghc":        "runs programs in its own language",
-	"osascript R octave jshell erl sbcl clisp scheme gnuplot maxima gp m4 gs ghci bpftrace dtrace": "runs programs in its own language",
-	"tex latex pdflatex xelatex lualatex pdftex luatex context":                                    "runs programs in its own language",
-	"convert magick identify mogrify composite montage":                                            "opens whatever its arguments describe",
+var evaluators = sync.OnceValue(func() map[string]string {
+	return expandProgramLists(map[string]string{
+		"eval source . trap let rename prename file-rename":           "evaluates its arguments",
+		"declare typeset local export readonly integer float nameref": "evaluates what it assigns",
+		"read mapfile readarray unset getopts vared print":            "evaluates the names of variables",
+		"test [ [[ exit return break continue shift wait ulimit":      "may evaluate numbers",
+		"alias unalias bind complete compgen compopt coproc enable fc hash history set shopt emulate autoload zle zmodload bindkey sched zparseopts zformat repeat kill bg fg disown":                                        "changes the shell itself",
+		"jobs zargs zmv run-parts xargs parallel rush entr watch watchexec nodemon pm2 hyperfine tmux screen script expect at batch crontab just rake make gmake ninja npm npx pnpm yarn bunx pdsh clush mpirun srun sbatch": "runs what its arguments say",
+		"ssh autossh mosh rsh slogin scp sftp rsync sshpass": "passes its arguments to the shell of another machine",
+		"su": "passes its arguments to a shell",
+		"docker podman nerdctl kubectl oc lxc lxc-attach incus machinectl systemd-nspawn vagrant ansible salt socat bwrap nsjail proot xterm urxvt konsole gnome-terminal xdg-open":             startsAnyProgram,
+		"execlineb sg newgrp capsh cpulimit daemon daemonize start-stop-daemon wine wine64 qemu-x86_64 qemu-aarch64 ld.so ld-linux.so ld-linux-x86-64.so ld-linux-aarch64.so ld-musl-x86_64.so": startsAnyProgram,
+		"awk gawk mawk nawk original-awk goawk sed gsed mlr": "runs programs in its own language",
+		"ansible-playbook ansible-console ansible-pull salt-call salt-ssh puppet nix nix-build nix-env nix-instantiate nix-shell guix rpm rpmspec cmake":    "runs programs in its own language",
+		"hive beeline spark-sql trino presto snowsql bq cqlsh cypher-shell usql litecli pgcli mycli isql-fb tsql sqlite-utils datasette textql":             "runs statements in its own language",
+		"psql mysql mariadb sqlite sqlite3 duckdb clickhouse clickhouse-client mongosh mongo redis-cli sqlcmd sqlplus influx isql lftp ftp smbclient bc dc": "runs statements in its own language",
+		"vi vim nvim view ex ed emacs less more most gdb lldb":                                         "runs commands of its own",
+		"calc swipl prolog clojure clj gforth ocaml sage wolframscript matlab scilab yacas ghc":        "runs programs in its own language",
+		"osascript R octave jshell erl sbcl clisp scheme gnuplot maxima gp m4 gs ghci bpftrace dtrace": "runs programs in its own language",
+		"tex latex pdflatex xelatex lualatex pdftex luatex context":                                    "runs programs in its own language",
+		"convert magick identify mogrify composite montage":                                            "opens whatever its arguments describe",
+	})
 })
 
 func expandProgramLists(lists map[string]string) map[string]string {
@@ -46,42 +48,44 @@ func expandProgramLists(lists map[string]string) map[string]string {
 }
 
 // wrappers are programs that run another program. Options that are not listed take no value.
-var wrappers = map[string]wrapper{
-	"command": {}, "builtin": {}, "nohup": {}, "setsid": {}, "busybox": {}, "toybox": {}, "unbuffer": {}, "catchsegv": {}, "torify": {}, "torsocks": {}, "noglob": {}, "nocorrect": {}, "-": {}, "chronic": {}, "ifne": {},
-	"eatmydata": {}, "dbus-launch": {}, "with-contenv": {}, "linux32": {}, "i386": {}, "x86_64": {}, "systemd-cat": {values: "tp", long: "--identifier --priority --stderr-priority"},
-	"s6-setuidgid": {operands: 1}, "s6-envdir": {operands: 1},
-	"exec":    {values: "a"},
-	"time":    {values: "fo", long: "--format --output"},
-	"nice":    {values: "n", long: "--adjustment"},
-	"ionice":  {values: "cnpPu", long: "--class --classdata"},
-	"timeout": {values: "ks", long: "--kill-after --signal", operands: 1},
-	"stdbuf":  {values: "ioe", long: "--input --output --error"},
-	"chrt":    {values: "TPD", operands: 1},
-	"taskset": {operands: 1},
-	"chroot":  {operands: 1},
-	"flock":   {values: "wE", long: "--timeout --wait --conflict-exit-code", operands: 1, code: "c"},
-	"env":     {values: "uC", long: "--unset --chdir", code: "S", assigns: true},
-	"sudo": {
-		values: "ugpCTUDRrth", code: "sie", assigns: true,
-		long: "--user --group --prompt --close-from --command-timeout --other-user --chdir --chroot --role --type --host",
-	},
-	"doas":        {values: "uC", code: "s"},
-	"pkexec":      {long: "--user"},
-	"runuser":     {values: "ugGsw", long: "--user --group --supp-group --shell --whitelist-environment", code: "c"},
-	"setpriv":     {long: "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig"},
-	"unshare":     {values: "SGRw", long: "--setuid --setgid --root --wd"},
-	"nsenter":     {values: "tSGr", long: "--target --setuid --setgid"},
-	"prlimit":     {values: "p"},
-	"strace":      {values: "eoEpsuaIOSPXb"},
-	"ltrace":      {values: "eopsunaAlx"},
-	"valgrind":    {},
-	"systemd-run": {values: "pEuHM", long: "--property --setenv --unit --host --machine --uid --gid --slice --working-directory"},
-	"firejail":    {}, "caffeinate": {values: "tw"}, "dbus-run-session": {}, "xvfb-run": {values: "efnps"}, "rlwrap": {}, "proxychains": {values: "f"}, "proxychains4": {values: "f"},
-	"faketime": {values: "f", operands: 1},
-	"tini":     {values: "e"}, "dumb-init": {}, "catatonit": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "setuidgid": {operands: 1}, "chpst": {values: "uUbe/nmdoptfcr"},
-	"ssh-agent": {values: "aEtP"}, "fakeroot": {values: "lsbi"}, "systemd-inhibit": {}, "setarch": {operands: 1}, "linux64": {}, "numactl": {values: "CmNip"}, "cgexec": {values: "g"},
-	"uvx": {values: "p", long: "--from --with --python"}, "envdir": {operands: 1},
-}
+var wrappers = sync.OnceValue(func() map[string]wrapper {
+	return map[string]wrapper{
+		"command": {}, "builtin": {}, "nohup": {}, "setsid": {}, "busybox": {}, "toybox": {}, "unbuffer": {}, "catchsegv": {}, "torify": {}, "torsocks": {}, "noglob": {}, "nocorrect": {}, "-": {}, "chronic": {}, "ifne": {},
+		"eatmydata": {}, "dbus-launch": {}, "with-contenv": {}, "linux32": {}, "i386": {}, "x86_64": {}, "systemd-cat": {values: "tp", long: "--identifier --priority --stderr-priority"},
+		"s6-setuidgid": {operands: 1}, "s6-envdir": {operands: 1},
+		"exec":    {values: "a"},
+		"time":    {values: "fo", long: "--format --output"},
+		"nice":    {values: "n", long: "--adjustment"},
+		"ionice":  {values: "cnpPu", long: "--class --classdata"},
+		"timeout": {values: "ks", long: "--kill-after --signal", operands: 1},
+		"stdbuf":  {values: "ioe", long: "--input --output --error"},
+		"chrt":    {values: "TPD", operands: 1},
+		"taskset": {operands: 1},
+		"chroot":  {operands: 1},
+		"flock":   {values: "wE", long: "--timeout --wait --conflict-exit-code", operands: 1, code: "c"},
+		"env":     {values: "uC", long: "--unset --chdir", code: "S", assigns: true},
+		"sudo": {
+			values: "ugpCTUDRrth", code: "sie", assigns: true,
+			long: "--user --group --prompt --close-from --command-timeout --other-user --chdir --chroot --role --type --host",
+		},
+		"doas":        {values: "uC", code: "s"},
+		"pkexec":      {long: "--user"},
+		"runuser":     {values: "ugGsw", long: "--user --group --supp-group --shell --whitelist-environment", code: "c"},
+		"setpriv":     {long: "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig"},
+		"unshare":     {values: "SGRw", long: "--setuid --setgid --root --wd"},
+		"nsenter":     {values: "tSGr", long: "--target --setuid --setgid"},
+		"prlimit":     {values: "p"},
+		"strace":      {values: "eoEpsuaIOSPXb"},
+		"ltrace":      {values: "eopsunaAlx"},
+		"valgrind":    {},
+		"systemd-run": {values: "pEuHM", long: "--property --setenv --unit --host --machine --uid --gid --slice --working-directory"},
+		"firejail":    {}, "caffeinate": {values: "tw"}, "dbus-run-session": {}, "xvfb-run": {values: "efnps"}, "rlwrap": {}, "proxychains": {values: "f"}, "proxychains4": {values: "f"},
+		"faketime": {values: "f", operands: 1},
+		"tini":     {values: "e"}, "dumb-init": {}, "catatonit": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "setuidgid": {operands: 1}, "chpst": {values: "uUbe/nmdoptfcr"},
+		"ssh-agent": {values: "aEtP"}, "fakeroot": {values: "lsbi"}, "systemd-inhibit": {}, "setarch": {operands: 1}, "linux64": {}, "numactl": {values: "CmNip"}, "cgexec": {values: "g"},
+		"uvx": {values: "p", long: "--from --with --python"}, "envdir": {operands: 1},
+	}
+})
 
 // anyShell describes the options of all shells. Code after -c may evaluate the remaining
 // arguments, and -s executes standard input.
@@ -94,26 +98,28 @@ var (
 
 // interpreters are programs that run a script. Code of Perl and Ruby that reads files opens its
 // arguments, and Perl runs a file name such as "id|" as a command.
-var interpreters = map[string]interpreter{
-	"sh": anyShell, "bash": anyShell, "rbash": anyShell, "dash": anyShell, "ash": anyShell, "zsh": anyShell, "ksh": anyShell, "mksh": anyShell, "lksh": anyShell, "oksh": anyShell, "pdksh": anyShell, "yash": anyShell, "posh": anyShell,
-	"fish": anyShell, "csh": anyShell, "tcsh": anyShell, "rc": anyShell, "es": anyShell, "elvish": anyShell, "nu": anyShell, "xonsh": anyShell, "pwsh": anyShell, "powershell": anyShell, "osh": anyShell, "ysh": anyShell,
-	"python": anyPython, "pypy": anyPython, "ipython": anyPython, "bpython": anyPython, "jython": anyPython, "micropython": anyPython, "hy": anyPython,
-	"perl": {code: "eE", attached: "MmIiF0lxCD", unsafeFlags: "np", evaluatesArgs: true},
-	"ruby": {code: "e", values: "Ir", attached: "CEFKTWx0i", unsafeFlags: "np", evaluatesArgs: true},
-	"node": anyNode, "nodejs": anyNode, "ts-node": anyNode, "coffee": anyNode, "qjs": anyNode,
-	"raku": {code: "e", values: "MI", unsafeFlags: "np", evaluatesArgs: true}, "perl6": {code: "e", values: "MI", unsafeFlags: "np", evaluatesArgs: true},
-	"irb": {code: "e", values: "rI", evaluatesArgs: true}, "iex": {code: "e", values: "r", long: "--eval"}, "bb": {code: "e", evaluatesArgs: true}, "swift": {code: "e"},
-	"bun":     {code: "ep", values: "r", long: "--eval --print --require --preload"},
-	"deno":    {},
-	"tsx":     {code: "ep", long: "--eval --print"},
-	"php":     {code: "rBRE", values: "dcz", module: "fF", long: "--run --process-begin --process-code --process-end"},
-	"lua":     {code: "e", values: "l", scriptAfterCode: true},
-	"luajit":  {code: "e", values: "lj", scriptAfterCode: true},
-	"Rscript": {code: "e"},
-	"tclsh":   {}, "wish": {}, "java": {},
-	"guile":  {code: "ce", values: "Ls"},
-	"racket": {code: "e", evaluatesArgs: true}, "groovy": {code: "e"}, "scala": {code: "e"}, "julia": {code: "eE", long: "--eval --print"}, "elixir": {code: "e", long: "--eval", values: "r"},
-}
+var interpreters = sync.OnceValue(func() map[string]interpreter {
+	return map[string]interpreter{
+		"sh": anyShell, "bash": anyShell, "rbash": anyShell, "dash": anyShell, "ash": anyShell, "zsh": anyShell, "ksh": anyShell, "mksh": anyShell, "lksh": anyShell, "oksh": anyShell, "pdksh": anyShell, "yash": anyShell, "posh": anyShell,
+		"fish": anyShell, "csh": anyShell, "tcsh": anyShell, "rc": anyShell, "es": anyShell, "elvish": anyShell, "nu": anyShell, "xonsh": anyShell, "pwsh": anyShell, "powershell": anyShell, "osh": anyShell, "ysh": anyShell,
+		"python": anyPython, "pypy": anyPython, "ipython": anyPython, "bpython": anyPython, "jython": anyPython, "micropython": anyPython, "hy": anyPython,
+		"perl": {code: "eE", attached: "MmIiF0lxCD", unsafeFlags: "np", evaluatesArgs: true},
+		"ruby": {code: "e", values: "Ir", attached: "CEFKTWx0i", unsafeFlags: "np", evaluatesArgs: true},
+		"node": anyNode, "nodejs": anyNode, "ts-node": anyNode, "coffee": anyNode, "qjs": anyNode,
+		"raku": {code: "e", values: "MI", unsafeFlags: "np", evaluatesArgs: true}, "perl6": {code: "e", values: "MI", unsafeFlags: "np", evaluatesArgs: true},
+		"irb": {code: "e", values: "rI", evaluatesArgs: true}, "iex": {code: "e", values: "r", long: "--eval"}, "bb": {code: "e", evaluatesArgs: true}, "swift": {code: "e"},
+		"bun":     {code: "ep", values: "r", long: "--eval --print --require --preload"},
+		"deno":    {},
+		"tsx":     {code: "ep", long: "--eval --print"},
+		"php":     {code: "rBRE", values: "dcz", module: "fF", long: "--run --process-begin --process-code --process-end"},
+		"lua":     {code: "e", values: "l", scriptAfterCode: true},
+		"luajit":  {code: "e", values: "lj", scriptAfterCode: true},
+		"Rscript": {code: "e"},
+		"tclsh":   {}, "wish": {}, "java": {},
+		"guile":  {code: "ce", values: "Ls"},
+		"racket": {code: "e", evaluatesArgs: true}, "groovy": {code: "e"}, "scala": {code: "e"}, "julia": {code: "eE", long: "--eval --print"}, "elixir": {code: "e", long: "--eval", values: "r"},
+	}
+})
 
 // inputEvaluators are further programs that execute their standard input.
 var inputEvaluators = strings.Fields(`eval source . xargs parallel rush ssh rsh at batch crontab psql mysql mariadb sqlite sqlite3 duckdb
@@ -217,7 +223,7 @@ func gitEvaluates(words []commandWord, i int) bool {
 // jqEvaluates: any argument may be the program, except the value of --arg NAME.
 func jqEvaluates(words []commandWord, i int) bool { return i < 3 || words[i-2].text != "--arg" }
 
-var textOnlyFormat = regexp.MustCompile(`^([^%]|%%|%[-0-9.]*[sbq])*$`)
+var textOnlyFormat = lazyRegexp(`^([^%]|%%|%[-0-9.]*[sbq])*$`)
 
 // printfEvaluates: the text must not be the format or the variable after -v, and some shells
 // evaluate arguments that the format prints as numbers.
@@ -226,7 +232,7 @@ func printfEvaluates(words []commandWord, i int) bool {
 	if words[at].text == "--" {
 		at++
 	}
-	return at >= i || strings.HasPrefix(words[at].text, "-v") || !words[at].complete || !textOnlyFormat.MatchString(words[at].text)
+	return at >= i || strings.HasPrefix(words[at].text, "-v") || !words[at].complete || !textOnlyFormat().MatchString(words[at].text)
 }
 
 // inputEvaluator returns the name of the program if it executes its standard input, or "".
@@ -235,7 +241,7 @@ func inputEvaluator(words []commandWord) string {
 		if !words[0].nameKnown {
 			return "a program whose name is not known in advance"
 		}
-		w, ok := wrappers[programName(words[0])]
+		w, ok := wrappers()[programName(words[0])]
 		if !ok {
 			break
 		}
@@ -249,18 +255,18 @@ func inputEvaluator(words []commandWord) string {
 	stdin := func(w commandWord) bool {
 		return w.text == "-" || w.text == "/dev/stdin" || w.text == "-f-" || w.text == "-f/dev/stdin"
 	}
-	switch in, ok := lookupProgram(interpreters, name); {
+	switch in, ok := lookupProgram(interpreters(), name); {
 	case slices.Contains(inputEvaluators, name):
 		return name
 	case ok:
 		if code, rest := in.parseOptions(words); !code && rest >= len(words) || rest < len(words) && stdin(words[rest]) || slices.ContainsFunc(words, func(w commandWord) bool { return w.text == "-s" }) {
 			return name
 		}
-	case evaluators[name] == startsAnyProgram:
-		if nested := slices.IndexFunc(words[1:], func(w commandWord) bool { _, ok := lookupProgram(interpreters, programName(w)); return ok }); nested >= 0 {
+	case evaluators()[name] == startsAnyProgram:
+		if nested := slices.IndexFunc(words[1:], func(w commandWord) bool { _, ok := lookupProgram(interpreters(), programName(w)); return ok }); nested >= 0 {
 			return inputEvaluator(words[1+nested:])
 		}
-	case evaluators[name] != "" && slices.ContainsFunc(words[1:], stdin):
+	case evaluators()[name] != "" && slices.ContainsFunc(words[1:], stdin):
 		return name
 	}
 	return ""

@@ -13,7 +13,7 @@ import (
 )
 
 func newBots(std stdio) *cobra.Command {
-	s := &bots.Server{In: std.in, Out: std.out, Err: std.err, Networks: networks, Extensions: extensions()}
+	s := &bots.Server{In: std.in, Out: std.out, Err: std.err, Networks: networks}
 	cmd := &cobra.Command{
 		Use:   "bots",
 		Short: "Run many bots on one server",
@@ -29,7 +29,10 @@ nanobot@NAME.service under its own user, with its config and tokens in /etc/nano
 	cmd.PersistentFlags().StringVar(&s.Root, "root", "/", "root folder of the server's files, to prepare the image of another machine")
 	cmd.PersistentFlags().BoolVar(&s.JSON, "json", false, "print JSON")
 	_ = cmd.MarkPersistentFlagDirname("root")
-	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return s.ResolveRoot() }
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
+		s.Extensions = extensions()
+		return s.ResolveRoot()
+	}
 	cmd.AddCommand(newBotsCreate(s), newBotsList(s), newBotsStatus(s), newBotsStart(s), newBotsStop(s), newBotsRemove(s))
 	return cmd
 }
@@ -50,7 +53,7 @@ writes a first agent. It never changes an existing bot. Start the bot with: nano
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&d.Command, "command", "", "the agent's shell command; {message} is the user's text, best placed after --, after -e of grep, or as --name={message}")
-	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+extensions().Default().Terminal.Protocol+"; "+starter.Protocol+" with --template)")
+	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+protocols[0].Name+"; "+starter.Protocol+" with --template)")
 	flags.StringVar(&d.Template, "template", "", "write a first agent: "+strings.Join(starter.Names(), ", "))
 	for _, n := range networks {
 		if n.Token != "" {
