@@ -34,7 +34,7 @@ const sample = 64 << 10
 // isMarkdown reports whether a text has elements of Markdown that are rare in plain text.
 func isMarkdown(source string) bool {
 	s := []byte(head(source, sample))
-	document := commonMark.Parse(text.NewReader(s))
+	document := commonMark().Parse(text.NewReader(s))
 	for n := document; n != nil; n = nextNode(n, document) {
 		switch n := n.(type) {
 		case *ast.Heading, *ast.FencedCodeBlock, *ast.ListItem, *ast.CodeSpan, *ast.Link, *ast.Image, *extast.Table:
@@ -115,7 +115,7 @@ func beginning(source string, room int) string {
 // closing returns the line that closes the fenced code block at the end of a text. Code in a quote
 // or list needs none, because the next line outside closes it.
 func closing(source string) string {
-	code, ok := commonMark.Parse(text.NewReader([]byte(source))).LastChild().(*ast.FencedCodeBlock)
+	code, ok := commonMark().Parse(text.NewReader([]byte(source))).LastChild().(*ast.FencedCodeBlock)
 	if !ok {
 		return ""
 	}

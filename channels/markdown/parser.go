@@ -2,44 +2,48 @@ package markdown
 
 import (
 	"bytes"
-	"regexp"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // commonMark is CommonMark with GitHub's tables, task lists and bare URLs, and with our delimiters.
 // The priorities are those of goldmark's own list.
-var commonMark = parser.NewParser(
-	parser.WithBlockParsers(
-		util.Prioritized(parser.NewSetextHeadingParser(), 100),
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(shallow{parser.NewListParser()}, 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(shallow{quotes{parser.NewBlockquoteParser()}}, 800),
-		util.Prioritized(parser.NewHTMLBlockParser(), 900),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithInlineParsers(
-		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(links{parser.NewLinkParser()}, 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(parser.NewRawHTMLParser(), 400),
-		util.Prioritized(delimiters{}, 500),
-		util.Prioritized(extension.NewLinkifyParser(), 999),
-	),
-	parser.WithParagraphTransformers(
-		util.Prioritized(references{parser.LinkReferenceParagraphTransformer}, 100),
-		util.Prioritized(tables{extension.NewTableParagraphTransformer()}, 200),
-	),
-)
+var commonMark = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(shallow{parser.NewListParser()}, 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(shallow{quotes{parser.NewBlockquoteParser()}}, 800),
+			util.Prioritized(parser.NewHTMLBlockParser(), 900),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(links{parser.NewLinkParser()}, 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewRawHTMLParser(), 400),
+			util.Prioritized(delimiters{}, 500),
+			util.Prioritized(extension.NewLinkifyParser(), 999),
+		),
+		parser.WithParagraphTransformers(
+			util.Prioritized(references{parser.LinkReferenceParagraphTransformer}, 100),
+			util.Prioritized(tables{extension.NewTableParagraphTransformer()}, 200),
+		),
+	)
+})
 
 // goldmark needs quadratic time for some texts that no author writes. The wrappers below limit the
 // parsing of such texts, which are then shown as they are.
@@ -130,7 +134,7 @@ func (l links) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context)
 // references accepts only URLs as link definitions: "[INFO]: starting" is not one.
 type references struct{ parser.ParagraphTransformer }
 
-var definition = regexp.MustCompile(`^ {0,3}\[[^\]]+\]:[ \t]*<?(?:https?://|tg://|ftp://|mailto:|www\.)`)
+var definition = lazyregexp.New(`^ {0,3}\[[^\]]+\]:[ \t]*<?(?:https?://|tg://|ftp://|mailto:|www\.)`)
 
 func (r references) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	lines := node.Lines()
@@ -140,7 +144,7 @@ func (r references) Transform(node *ast.Paragraph, reader text.Reader, pc parser
 	for i := range lines.Len() {
 		segment := lines.At(i)
 		line := segment.Value(reader.Source())
-		if (i == 0 || bytes.HasPrefix(line, []byte("["))) && !definition.Match(line) {
+		if (i == 0 || bytes.HasPrefix(line, []byte("["))) && !definition().Match(line) {
 			return
 		}
 	}

@@ -87,7 +87,7 @@ func Walk(source string, format channels.Format, r Renderer) {
 func walkMarkdown(source string, r Renderer) {
 	s := []byte(source)
 	w := &walker{source: s, r: r}
-	document := commonMark.Parse(text.NewReader(s))
+	document := commonMark().Parse(text.NewReader(s))
 	w.findReferences(document)
 	w.blocks(document)
 }

@@ -1,7 +1,5 @@
 package words
 
-import "maps"
-
 // areas are the texts by the part of the program that uses them.
 var areas = []map[Key]translations{
 	intakeTexts, channelsTexts, filesTexts, turnTexts,
@@ -15,13 +13,12 @@ var areas = []map[Key]translations{
 	runbookTexts,
 }
 
-// texts has all texts.
-var texts = merge(areas)
-
-func merge(areas []map[Key]translations) map[Key]translations {
-	all := map[Key]translations{}
+// lookup returns a text. The areas are few, so no second map of all texts is needed.
+func lookup(k Key) translations {
 	for _, area := range areas {
-		maps.Copy(all, area)
+		if t, ok := area[k]; ok {
+			return t
+		}
 	}
-	return all
+	return translations{}
 }

@@ -123,12 +123,12 @@ func (w Words) Language() Language {
 // Text returns a text. The values belong to its placeholders, in the order in which the English
 // text first names them.
 func (w Words) Text(k Key, values ...any) string {
-	t := texts[k]
+	t := lookup(k)
 	return fill(w.template(k, t), placeholders(t.en), values)
 }
 
 // Template returns a text with its placeholders, for a program that fills them itself.
-func (w Words) Template(k Key) string { return w.template(k, texts[k]) }
+func (w Words) Template(k Key) string { return w.template(k, lookup(k)) }
 
 // template returns the text with its placeholders.
 func (w Words) template(k Key, t translations) string {
@@ -143,7 +143,14 @@ func (w Words) template(k Key, t translations) string {
 }
 
 // Keys returns the keys of all texts, sorted.
-func Keys() []Key { return slices.Sorted(maps.Keys(texts)) }
+func Keys() []Key {
+	var all []Key
+	for _, area := range areas {
+		all = slices.AppendSeq(all, maps.Keys(area))
+	}
+	slices.Sort(all)
+	return all
+}
 
 // Template returns a text of the catalogue with its placeholders.
-func Template(k Key, l Language) string { return texts[k].in(l) }
+func Template(k Key, l Language) string { return lookup(k).in(l) }
