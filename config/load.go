@@ -140,14 +140,18 @@ type locatedFault struct {
 // first, so that its mistakes are reported even if the environment overrides them. Missing keys are
 // only looked for in the merged values, because either source may set them.
 func (s sources) checkSchema(merged map[string]any) ([]locatedFault, error) {
-	schema, err := s.root.extensions.compileSchema()
+	values := []any{merged}
+	if s.doc != nil {
+		values = append(values, s.doc.root.goValue())
+	}
+	schema, err := s.root.extensions.compileSchema(values...)
 	if err != nil {
 		return nil, err
 	}
 	var all []locatedFault
 	if s.doc != nil {
 		alone := sources{root: s.root, doc: s.doc, env: &environment{}}
-		for _, f := range s.root.checkSchema(schema, s.doc.root.goValue()) {
+		for _, f := range s.root.checkSchema(schema, values[1]) {
 			if !f.missing {
 				all = append(all, locatedFault{f, alone.locate(f)})
 			}

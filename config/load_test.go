@@ -272,10 +272,21 @@ func TestFileReferencesAreRelativeToTheConfigFile(t *testing.T) {
 	}
 }
 
+// BenchmarkLoad measures a config that sets every key, and a usual one.
 func BenchmarkLoad(b *testing.B) {
-	for b.Loop() {
-		if _, err := config.Load("testdata/good/everything.json", nil, extensions()); err != nil {
-			b.Fatal(err)
-		}
+	usual := filepath.Join(b.TempDir(), "config.json")
+	text := `{"channels": {"telegram": {"enabled": true, "token": "file:token", "allowFrom": ["7"]}}, "terminal": {"command": "cat", "protocol": "rich"}}`
+	if err := os.WriteFile(usual, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for name, path := range map[string]string{"every-key": "testdata/good/everything.json", "usual": usual} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := config.Load(path, nil, extensions()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

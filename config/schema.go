@@ -169,13 +169,14 @@ func setDefaultValues(whole, section *generate.Schema, defaults map[string]any) 
 	}
 }
 
-// compileSchema returns the schema ready for validation. It takes longer than all other work of
-// this package, so only Load does it.
-func (e Extensions) compileSchema() (*validate.Schema, error) {
+// compileSchema returns the schema ready for the validation of values. To compile all of it would
+// take longer than all other work of Load, so it leaves out what no key of the values needs.
+func (e Extensions) compileSchema(values ...any) (*validate.Schema, error) {
 	s, err := e.generateSchema()
 	if err != nil {
 		return nil, err
 	}
+	pruneSchema(s, values)
 	b, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("write schema: %w", err)
