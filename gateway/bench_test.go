@@ -44,6 +44,7 @@ type loopChannel struct {
 	waiting sync.Map      // channels of people who wait for an answer, by chat
 	other   chan string   // gets a message to such a chat that is no answer of the agent
 	next    atomic.Int64
+	gateway *gateway.Gateway
 }
 
 func newLoopChannel() *loopChannel {
@@ -143,6 +144,17 @@ func (l *loopChannel) newAskerIn(chats ...string) func() error {
 	}
 }
 
+// awaitIdle waits until no turn runs. A turn ends in the store after its answer has arrived, and that
+// must not take time from another measurement.
+func (l *loopChannel) awaitIdle(b *testing.B) {
+	b.Helper()
+	for deadline := time.Now().Add(time.Minute); l.gateway.Health(b.Context()).Running > 0; time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			b.Fatal("a turn does not end")
+		}
+	}
+}
+
 // benchGateway runs a gateway on a loop until the benchmark ends, or until the function that it
 // returns is called.
 func benchGateway(b testing.TB, dir, command string, l *loopChannel, ready func(), change ...func(*terminal.Options)) (stop func()) {
@@ -165,6 +177,7 @@ func benchGateway(b testing.TB, dir, command string, l *loopChannel, ready func(
 		Channels: map[string]channels.Channel{"loop": l}, Store: st, MaxConcurrent: 32, Log: zap.NewNop(),
 		Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", QueueLimit: 20, OnCrash: "retry"},
 	})
+	l.gateway = gw
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- gw.Run(ctx, ready) }()

@@ -112,10 +112,18 @@ func writeAgent(b *testing.B, dir, name, source string) (path string) {
 // for each message (cold), and through one whose processes wait for their messages (warm).
 type warmComparison struct {
 	bare       bareAgent
-	cold, warm []func() error // ask in one chat each
-	ready      string         // has a byte for each process of the warm agent that was up
-	turns      int            // of the warm agent
+	cold, warm gatewayUnderLoad
+	ready      string // has a byte for each process of the warm agent that was up
+	turns      int    // of the warm agent
 }
+
+// gatewayUnderLoad is a gateway and functions that ask in one of its chats each.
+type gatewayUnderLoad struct {
+	*loopChannel
+	asks []func() error
+}
+
+func (g *gatewayUnderLoad) ask(chat int) error { return g.asks[chat]() }
 
 func newWarmComparison(b *testing.B, chats int, command func(*testing.B, string) string) *warmComparison {
 	b.Helper()
@@ -125,16 +133,17 @@ func newWarmComparison(b *testing.B, chats int, command func(*testing.B, string)
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.Cleanup(supervisor.Close)
 	supervised := func(o *terminal.Options) { o.Supervisor = supervisor }
-	cold, warm := newLoopChannel(), newLoopChannel()
-	benchGateway(b, b.TempDir(), c.bare.command, cold, nil, supervised)
-	benchGateway(b, b.TempDir(), c.bare.command, warm, nil, supervised, func(o *terminal.Options) {
+	c.cold.loopChannel, c.warm.loopChannel = newLoopChannel(), newLoopChannel()
+	benchGateway(b, b.TempDir(), c.bare.command, c.cold.loopChannel, nil, supervised)
+	benchGateway(b, b.TempDir(), c.bare.command, c.warm.loopChannel, nil, supervised, func(o *terminal.Options) {
 		o.Warm, o.Config.Warm = true, config.Warm{Chats: chats, For: 300}
 		o.Environ = append(o.Environ, "READY="+c.ready)
 	})
 	for i := range chats {
-		c.cold, c.warm = append(c.cold, cold.newAskerIn(strconv.Itoa(i))), append(c.warm, warm.newAskerIn(strconv.Itoa(i)))
+		c.cold.asks = append(c.cold.asks, c.cold.newAskerIn(strconv.Itoa(i)))
+		c.warm.asks = append(c.warm.asks, c.warm.newAskerIn(strconv.Itoa(i)))
 	}
-	if err := inParallel(chats, 1, func(i int) error { return c.warm[i]() })(); err != nil {
+	if err := inParallel(chats, 1, c.warm.ask)(); err != nil {
 		b.Fatal(err)
 	}
 	c.awaitWarm(b, chats)
@@ -146,11 +155,12 @@ func newWarmComparison(b *testing.B, chats int, command func(*testing.B, string)
 func (c *warmComparison) awaitWarm(b *testing.B, turns int) {
 	b.Helper()
 	c.turns += turns
-	up := int64(c.turns + len(c.warm))
+	up := int64(c.turns + len(c.warm.asks))
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Microsecond) {
 		info, err := os.Stat(c.ready)
 		switch {
 		case err == nil && info.Size() == up:
+			c.warm.awaitIdle(b)
 			return
 		case err != nil || info.Size() > up || time.Now().After(deadline):
 			b.Fatalf("%d processes were to be started: %+v (%v)", up, info, err)
@@ -176,8 +186,9 @@ func benchWarmAlone(b *testing.B, c *warmComparison) {
 	var floors, colds, warms []time.Duration
 	for b.Loop() {
 		floors = append(floors, measureTime(b, c.bare.run))
-		colds = append(colds, measureTime(b, c.cold[0]))
-		warms = append(warms, measureTime(b, c.warm[0]))
+		colds = append(colds, measureTime(b, c.cold.asks[0]))
+		c.cold.awaitIdle(b)
+		warms = append(warms, measureTime(b, c.warm.asks[0]))
 		c.awaitWarm(b, 1)
 	}
 	reportWarm(b, floors, colds, warms)
@@ -186,12 +197,14 @@ func benchWarmAlone(b *testing.B, c *warmComparison) {
 // benchWarmBurst measures the times from 32 messages that are written at the same moment to their
 // answers. A process waits for each of them.
 func benchWarmBurst(b *testing.B, c *warmComparison) {
+	people := len(c.warm.asks)
 	var floors, colds, warms []time.Duration
 	for b.Loop() {
-		floors = append(floors, measureBurst(b, len(c.warm), func(int) error { return c.bare.run() })...)
-		colds = append(colds, measureBurst(b, len(c.cold), func(i int) error { return c.cold[i]() })...)
-		warms = append(warms, measureBurst(b, len(c.warm), func(i int) error { return c.warm[i]() })...)
-		c.awaitWarm(b, len(c.warm))
+		floors = append(floors, measureBurst(b, people, func(int) error { return c.bare.run() })...)
+		colds = append(colds, measureBurst(b, people, c.cold.ask)...)
+		c.cold.awaitIdle(b)
+		warms = append(warms, measureBurst(b, people, c.warm.ask)...)
+		c.awaitWarm(b, people)
 	}
 	reportWarm(b, floors, colds, warms)
 }
@@ -229,13 +242,14 @@ func measureBurst(b *testing.B, n int, f func(i int) error) []time.Duration {
 // starts as turns.
 func benchWarmThroughput(b *testing.B, c *warmComparison) {
 	const each = 2
-	people := len(c.warm)
+	people := len(c.warm.asks)
 	var floors, colds, warms []time.Duration
 	for b.Loop() {
 		floors = append(floors, measureTime(b, inParallel(people, each, func(int) error { return c.bare.run() })))
-		colds = append(colds, measureTime(b, inParallel(people, each, func(i int) error { return c.cold[i]() })))
+		colds = append(colds, measureTime(b, inParallel(people, each, c.cold.ask)))
+		c.cold.awaitIdle(b)
 		warms = append(warms, measureTime(b, func() error {
-			if err := inParallel(people, each, func(i int) error { return c.warm[i]() })(); err != nil {
+			if err := inParallel(people, each, c.warm.ask)(); err != nil {
 				return fmt.Errorf("warm: %w", err)
 			}
 			c.awaitWarm(b, people*each)
