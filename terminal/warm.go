@@ -17,6 +17,7 @@ import (
 type warmAgents struct {
 	runner  *Runner
 	gateway string // Request.GatewayName
+	watched watchedFiles
 
 	mu     sync.Mutex
 	chats  []*warmAgent // each of another chat; the one that was used last is at the end
@@ -30,15 +31,18 @@ type warmAgent struct {
 	chat    string        // channel:id; "": any, it is a spare one
 	started chan struct{} // closed when the fields below are set
 	child   *process.Child
-	files   string // what warmAgents.watchedFiles has returned before the start
+	files   string // the state of warmAgents.watched before the start
 	expiry  *time.Timer
 }
 
 // StartWarming starts processes before their messages from now on, where the config wants that. The
 // name of the gateway identifies them after a crash. Calls after the first do nothing.
 func (r *Runner) StartWarming(gateway string) {
-	w := &warmAgents{runner: r, gateway: gateway}
-	if !r.o.Warm || !r.warm.CompareAndSwap(nil, w) {
+	if !r.o.Warm {
+		return
+	}
+	w := &warmAgents{runner: r, gateway: gateway, watched: newWatchedFiles(r)}
+	if !r.warm.CompareAndSwap(nil, w) {
 		return
 	}
 	for range r.o.Config.Warm.Spare {
@@ -107,7 +111,7 @@ func (w *warmAgents) addSpare() {
 // start starts the process of an agent that is in a list.
 func (w *warmAgents) start(a *warmAgent, o process.Options) {
 	r := w.runner
-	a.files = r.watchedFiles()
+	a.files = w.watched.state()
 	var err error
 	if a.child, err = process.Start(o); err != nil {
 		w.remove(a)
@@ -167,7 +171,7 @@ func (w *warmAgents) claimWaiting(chat string) *warmAgent {
 		switch {
 		case !a.child.Untouched():
 			w.discard(a, "it has ended, or written something before its message")
-		case a.files != w.runner.watchedFiles():
+		case a.files != w.watched.state():
 			w.discard(a, "its files have changed")
 		case !a.expiry.Stop():
 			w.discard(a, "")

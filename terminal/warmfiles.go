@@ -1,36 +1,62 @@
 package terminal
 
 import (
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxWatched limits the files of each pattern.
 const maxWatched = 10_000
 
-// watchedFiles returns the state of the files from which the agent was started: those that the
-// command names, and those of warm.watch.
-func (r *Runner) watchedFiles() string {
-	var b strings.Builder
+// watchedFiles are the files from which an agent is started: those that the command names, and those
+// of warm.watch. Their state is compared before each turn, so the command is parsed only once.
+type watchedFiles struct {
+	program  string   // the first word of the command if it is looked up in PATH; "": it is in files
+	path     string   // the agent's PATH
+	files    []string // the other words, as absolute paths
+	patterns []string // of warm.watch, absolute
+}
+
+func newWatchedFiles(r *Runner) watchedFiles {
+	w := watchedFiles{path: lookupEnv(r.env, "PATH")}
 	for i, word := range commandWords(r.o.Config.Command) {
-		if i == 0 && !strings.Contains(word, "/") {
-			word = lookupProgram(word, lookupEnv(r.env, "PATH"))
-		}
-		if word != "" {
-			addState(&b, joinUnlessAbs(r.workDir(), word))
+		path := joinUnlessAbs(r.workDir(), word)
+		switch {
+		case i == 0 && !strings.Contains(word, "/"):
+			w.program = word
+		case !slices.Contains(w.files, path):
+			w.files = append(w.files, path)
 		}
 	}
 	for _, pattern := range r.o.Config.Warm.Watch {
-		for _, path := range filesMatching(joinUnlessAbs(r.o.Workspace, pattern)) {
-			addState(&b, path)
+		w.patterns = append(w.patterns, joinUnlessAbs(r.o.Workspace, pattern))
+	}
+	return w
+}
+
+// state returns the present state of the files.
+func (w watchedFiles) state() string {
+	var b []byte
+	if w.program != "" {
+		if path := lookupProgram(w.program, w.path); path != "" {
+			b = appendState(b, path)
 		}
 	}
-	return b.String()
+	for _, path := range w.files {
+		b = appendState(b, path)
+	}
+	for _, pattern := range w.patterns {
+		for _, path := range filesMatching(pattern) {
+			b = appendState(b, path)
+		}
+	}
+	return string(b)
 }
 
 // outputFile matches a redirection to a file, which changes whenever the agent runs.
@@ -52,17 +78,15 @@ func commandWords(command string) (words []string) {
 // lookupProgram returns the file of a program in a PATH, or "".
 func lookupProgram(name, path string) string {
 	for _, dir := range filepath.SplitList(path) {
-		if file := filepath.Join(dir, name); filepath.IsAbs(dir) && isRegular(file) {
+		var s unix.Stat_t
+		if file := filepath.Join(dir, name); filepath.IsAbs(dir) && unix.Stat(file, &s) == nil && isRegular(s) {
 			return file
 		}
 	}
 	return ""
 }
 
-func isRegular(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
+func isRegular(s unix.Stat_t) bool { return s.Mode&unix.S_IFMT == unix.S_IFREG }
 
 func joinUnlessAbs(dir, path string) string {
 	if filepath.IsAbs(path) {
@@ -71,20 +95,20 @@ func joinUnlessAbs(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// addState adds the path and the state of a file. A folder has none, and a missing file another one
-// than any file.
-func addState(b *strings.Builder, path string) {
-	info, err := os.Stat(path)
-	switch {
+// appendState appends the path and the state of a file. A folder has none, and a missing file
+// another one than any file. No path contains a NUL.
+func appendState(b []byte, path string) []byte {
+	var s unix.Stat_t // os.Stat makes garbage, for each missing file also an error
+	switch err := unix.Stat(path, &s); {
 	case err != nil:
-		fmt.Fprintf(b, "%q\n", path)
-	case info.Mode().IsRegular():
-		var inode uint64
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			inode = s.Ino
-		}
-		fmt.Fprintf(b, "%q %d %d %d\n", path, inode, info.Size(), info.ModTime().UnixNano())
+		return append(append(b, path...), 0)
+	case isRegular(s):
+		b = append(append(b, path...), 0)
+		b = strconv.AppendUint(b, s.Ino, 10)
+		b = strconv.AppendInt(append(b, ' '), s.Size, 10)
+		return append(strconv.AppendInt(append(b, ' '), s.Mtim.Nano(), 10), 0)
 	}
+	return b
 }
 
 // filesMatching returns the files of a pattern, in which ** stands for any number of folders.
