@@ -114,7 +114,7 @@ func (t *tx) dismissDeliveries(p store.Person, now time.Time) (unused []string, 
 		return nil, err
 	}
 	for _, id := range pending {
-		folders, err := t.settleDelivery(id, store.Settlement{State: store.Failed, Reason: reasonNoAccess}, now)
+		_, folders, err := t.settleDelivery(id, "", store.Settlement{State: store.Failed, Reason: reasonNoAccess}, now)
 		if err != nil {
 			return nil, err
 		}

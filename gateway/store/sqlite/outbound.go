@@ -150,9 +150,10 @@ func (t *tx) checkOutbound(l preparedOutbound) (free, revoked bool, stored map[i
 	var repeated, adopted bool
 	_, err = t.queryRow(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')
 			AND NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ?1 AND state <> 'sent'),
-		EXISTS (SELECT 1 FROM inbox WHERE id = ?2 AND status = ?4) OR EXISTS (SELECT 1 FROM inbox WHERE id = ?5 AND status = ?4),
+		coalesce(i.status = ?4, FALSE) OR ?5 > 0 AND EXISTS (SELECT 1 FROM inbox WHERE id = ?5 AND status = ?4),
 		?3 > 0 AND EXISTS (SELECT 1 FROM outbox WHERE inbound = ?2 AND sequence = ?3 AND sequence > 0),
-		EXISTS (SELECT 1 FROM inbox WHERE id = ?2 AND state = 'running' AND ended = 0 AND owner <> ?6)`,
+		coalesce(i.state = 'running' AND i.ended = 0 AND i.owner <> ?6, FALSE)
+		FROM (SELECT 1) LEFT JOIN inbox i ON i.id = ?2`,
 		[]any{l.chat, l.Inbound, l.Sequence, store.Revoked, l.About, l.member}, &free, &revoked, &repeated, &adopted)
 	if err == nil && adopted {
 		err = fmt.Errorf("%w: another member works on the inbound message", store.ErrState)

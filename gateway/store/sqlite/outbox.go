@@ -113,14 +113,7 @@ func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (mor
 	now := s.now()
 	var unused []string
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		chat, err := t.chatOfOwnDelivery(id, s.member)
-		if err != nil {
-			return err
-		}
-		if unused, err = t.settleDelivery(id, end, now); err != nil {
-			return err
-		}
-		_, err = t.queryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat = ?)", []any{chat}, &more)
+		more, unused, err = t.settleDelivery(id, s.member, end, now)
 		return err
 	})
 	if err != nil {
@@ -130,50 +123,46 @@ func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (mor
 	return more, nil
 }
 
-// chatOfOwnDelivery returns the chat of a delivery, if no other member has claimed it.
-func (t *tx) chatOfOwnDelivery(id int64, member string) (chat string, err error) {
+// settleDelivery stores the result of a send. It reports whether the chat has pending deliveries
+// now, and returns the copies that no delivery needs any more.
+func (t *tx) settleDelivery(id int64, member string, end store.Settlement, now time.Time) (more bool, unused []string, err error) {
 	var owner string
-	if _, err = t.queryRow("SELECT chat, owner FROM outbox WHERE id = ?", []any{id}, &chat, &owner); err != nil {
-		return "", err
-	}
-	if owner != "" && owner != member {
-		return "", fmt.Errorf("%w: another member has claimed it", store.ErrState)
-	}
-	return chat, nil
-}
-
-func (t *tx) settleDelivery(id int64, end store.Settlement, now time.Time) ([]string, error) {
-	if end.State == store.Pending {
-		var dropped bool
-		if _, err := t.queryRow("SELECT dropped FROM outbox WHERE id = ?", []any{id}, &dropped); err != nil {
-			return nil, err
-		}
-		if dropped {
-			end.State, end.Reason = store.Failed, reasonNoAccess+"; then: "+end.Reason
-		}
+	var inbound int64
+	var dropped, hasCopies bool
+	found, err := t.queryRow(`SELECT owner, inbound, dropped, EXISTS (SELECT 1 FROM spooled WHERE delivery = ?1),
+		EXISTS (SELECT 1 FROM outbox p WHERE p.state = 'pending' AND p.state <> 'sent' AND p.chat = o.chat AND p.id <> ?1)
+		FROM outbox o WHERE id = ?1 AND state IN ('sending', 'pending')`, []any{id}, &owner, &inbound, &dropped, &hasCopies, &more)
+	switch {
+	case err != nil:
+		return false, nil, err
+	case !found:
+		return false, nil, fmt.Errorf("%w: it is settled already, or there is no such delivery", store.ErrState)
+	case owner != "" && owner != member:
+		return false, nil, fmt.Errorf("%w: another member has claimed it", store.ErrState)
+	case end.State == store.Pending && dropped:
+		end.State, end.Reason = store.Failed, reasonNoAccess+"; then: "+end.Reason
 	}
 	settled, notBefore := micros(now), time.Time{}
 	if end.State == store.Pending {
-		settled = 0
+		settled, more = 0, true
 		if end.After > 0 {
 			notBefore = now.Add(end.After)
 		}
 	}
-	n, err := t.execCount(`UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ?
-		WHERE id = ? AND state IN ('sending', 'pending')`,
+	err = t.exec("UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ? WHERE id = ?",
 		end.State, end.Receipt, end.Reason, end.Doubtful, micros(notBefore), settled, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case n == 0:
-		return nil, fmt.Errorf("%w: it is settled already, or there is no such delivery", store.ErrState)
-	case end.State == store.Pending:
-		return nil, nil
+	if err != nil || end.State == store.Pending {
+		return more, nil, err
 	}
-	if err := t.exec("DELETE FROM outbox WHERE id = ? AND inbound = ?", id, outsiderInbound); err != nil {
-		return nil, err
+	if inbound == outsiderInbound {
+		if err := t.exec("DELETE FROM outbox WHERE id = ?", id); err != nil {
+			return false, nil, err
+		}
 	}
-	return t.dereferenceCopies(id)
+	if hasCopies {
+		unused, err = t.dereferenceCopies(id)
+	}
+	return more, unused, err
 }
 
 // ChatsToSend returns chats with pending deliveries. The query jumps from chat to chat, so that a

@@ -92,7 +92,7 @@ func (t *tx) receiveMessage(r preparedReceive) (store.ReceiveResult, error) {
 	if result.Released, err = t.releaseGathering(r.In, chat); err != nil {
 		return store.ReceiveResult{}, err
 	}
-	if err := t.insertInbound(&result, r); err != nil {
+	if err := t.insertInbound(&result, r, chat.token); err != nil {
 		return store.ReceiveResult{}, err
 	}
 	if err := t.completeParts(r.In.Chat, r.part, result.Inbound.ID, r.now); err != nil {
@@ -129,16 +129,17 @@ type chatState struct {
 	waiting     int
 	running     int64  // the inbound message that runs, or 0
 	runner      string // the member that runs it
+	token       string // "": the chat has none yet
 }
 
 // readChatState reads the state of a message's chat. A message without an ID is never a duplicate.
 func (t *tx) readChatState(in channels.Incoming) (c chatState, err error) {
-	_, err = t.queryRow(`SELECT coalesce((SELECT inbound FROM seen WHERE chat = ?1 AND message = ?2), 0),
-		?2 <> '' AND (EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2) OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)),
+	_, err = t.queryRow(`SELECT coalesce(s.inbound, 0), ?2 <> '' AND (s.inbound IS NOT NULL OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)),
 		(SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
-		coalesce((SELECT id FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), 0),
-		coalesce((SELECT owner FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), '')`,
-		[]any{in.Chat.String(), in.ID}, &c.duplicateOf, &c.duplicate, &c.waiting, &c.running, &c.runner)
+		coalesce(r.id, 0), coalesce(r.owner, ''), coalesce((SELECT token FROM token WHERE chat = ?1), '')
+		FROM (SELECT 1) LEFT JOIN seen s ON s.chat = ?1 AND s.message = ?2
+		LEFT JOIN inbox r ON r.state = 'running' AND r.chat = ?1 AND r.ended = 0`,
+		[]any{in.Chat.String(), in.ID}, &c.duplicateOf, &c.duplicate, &c.waiting, &c.running, &c.runner, &c.token)
 	return c, err
 }
 
@@ -206,8 +207,8 @@ func (t *tx) applyRequests(a store.ReceiveRequest, now time.Time) error {
 	return nil
 }
 
-// insertInbound stores a new message as done, running or pending.
-func (t *tx) insertInbound(result *store.ReceiveResult, r preparedReceive) (err error) {
+// insertInbound stores a new message as done, running or pending. token is the chat's, or "".
+func (t *tx) insertInbound(result *store.ReceiveResult, r preparedReceive, token string) (err error) {
 	i, chat := &result.Inbound, r.In.Chat.String()
 	if i.State == store.Pending && r.Gather > 0 {
 		i.NotBefore = fromMicros(micros(r.now.Add(min(r.Gather, store.MaxGather))))
@@ -224,6 +225,8 @@ func (t *tx) insertInbound(result *store.ReceiveResult, r preparedReceive) (err 
 		}
 	}
 	switch {
+	case result.Disposition == store.Claimed && token != "":
+		i.Token = token
 	case result.Disposition == store.Claimed:
 		i.Token, err = t.ensureToken(chat)
 	case result.Disposition == store.Queued && result.Running == 0:
