@@ -6,22 +6,21 @@ import (
 	"sync"
 )
 
-// Group runs tasks in goroutines that Run starts and waits for, with the context of Run.
+// Group runs tasks in goroutines that Run waits for, with the context of Run.
 type Group struct {
-	wake chan struct{} // has an element when tasks are queued for Run
-
 	mu         sync.Mutex
-	queued     []func(ctx context.Context)
-	unfinished int           // tasks that are queued or running
-	idle       chan struct{} // closed when the last task ends; nil without a waiter
-	ended      bool          // Run starts no more tasks
+	queued     []func(ctx context.Context)     // tasks that Run starts when it begins
+	start      func(func(ctx context.Context)) // starts the goroutine of a task; nil before Run
+	unfinished int                             // tasks that are queued or running
+	idle       chan struct{}                   // closed when the last task ends; nil without a waiter
+	ended      bool                            // Run has ended
 }
 
 // New returns a group. Tasks that are queued before Run are started by Run.
-func New() *Group { return &Group{wake: make(chan struct{}, 1)} }
+func New() *Group { return &Group{} }
 
-// Go queues a task for Run. It never blocks. It reports false if Run has ended; then the task is
-// not started.
+// Go starts a task, or queues it for Run. It never blocks. It reports false if Run has ended; then
+// the task is not started.
 func (g *Group) Go(task func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -29,44 +28,47 @@ func (g *Group) Go(task func(ctx context.Context)) bool {
 		return false
 	}
 	g.unfinished++
-	g.queued = append(g.queued, task)
-	select {
-	case g.wake <- struct{}{}:
-	default:
+	if g.start == nil {
+		g.queued = append(g.queued, task)
+	} else {
+		g.start(task)
 	}
 	return true
 }
 
-// Run starts tasks until ctx ends, and returns when none is left. Tasks that are queued meanwhile
+// Run has tasks run until ctx ends, and returns when none is left. Tasks that are added meanwhile
 // are also started, with the ended ctx. Run is called once.
 func (g *Group) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	for ctx.Err() == nil {
-		g.startQueued(ctx, &running)
-		select {
-		case <-g.wake:
-		case <-ctx.Done():
-		}
-	}
-	for g.startQueued(ctx, &running) {
-		running.Wait()
+	g.startQueued(ctx)
+	<-ctx.Done()
+	for !g.end() {
+		g.WaitIdle(context.WithoutCancel(ctx))
 	}
 }
 
-// startQueued starts the queued tasks. It reports false when the group has ended: ctx has ended,
-// and no task is left.
-func (g *Group) startQueued(ctx context.Context, running *sync.WaitGroup) bool {
+// startQueued starts the queued tasks. Go starts later ones itself, since another goroutine that
+// does so would delay them by the time that it takes to wake it.
+func (g *Group) startQueued(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, task := range g.queued {
-		running.Go(func() {
+	g.start = func(task func(ctx context.Context)) {
+		go func() {
 			defer g.done()
 			task(ctx)
-		})
+		}()
+	}
+	for _, task := range g.queued {
+		g.start(task)
 	}
 	g.queued = nil
-	g.ended = ctx.Err() != nil && g.unfinished == 0
-	return !g.ended
+}
+
+// end ends the group. It reports false if there are still tasks.
+func (g *Group) end() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = g.unfinished == 0
+	return g.ended
 }
 
 func (g *Group) done() {
