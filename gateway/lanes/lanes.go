@@ -54,11 +54,15 @@ type Lanes[T Turn] struct {
 	// nextClaims is the number of turns that the dispatcher claims next.
 	nextClaims int
 
-	wake           chan struct{}          // there may be a message to claim
-	heartbeat      chan struct{}          // the dispatcher offers an element in every iteration of its loop
-	starting       chan registeredTurn[T] // turns for Run to start
-	dispatcherDone chan struct{}          // closed when the dispatcher has ended
-	runEnded       chan struct{}          // closed when Run starts no more turns
+	wake           chan struct{} // there may be a message to claim
+	heartbeat      chan struct{} // the dispatcher offers an element in every iteration of its loop
+	runBegun       chan struct{} // closed when Run begins
+	dispatcherDone chan struct{} // closed when the dispatcher has ended
+
+	startMu sync.Mutex
+	// startTurn starts the goroutine of a turn. Run sets it when it begins, and to nil when it
+	// starts no more turns.
+	startTurn func(registeredTurn[T])
 
 	mu     sync.Mutex
 	active map[channels.Chat]T
@@ -76,7 +80,7 @@ type registeredTurn[T Turn] struct {
 func New[T Turn](o Options[T]) *Lanes[T] {
 	return &Lanes[T]{
 		o: o, nextClaims: 1, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), heartbeat: make(chan struct{}),
-		starting: make(chan registeredTurn[T]), dispatcherDone: make(chan struct{}), runEnded: make(chan struct{}), active: map[channels.Chat]T{},
+		runBegun: make(chan struct{}), dispatcherDone: make(chan struct{}), active: map[channels.Chat]T{},
 	}
 }
 
@@ -85,19 +89,20 @@ func New[T Turn](o Options[T]) *Lanes[T] {
 func (l *Lanes[T]) Run(ctx, killed context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
-	defer close(l.runEnded)
+	l.setStart(func(s registeredTurn[T]) { work.Go(func() { l.runTurn(killed, s) }) })
+	defer l.setStart(nil)
+	close(l.runBegun)
 	work.Go(func() {
 		defer close(l.dispatcherDone)
 		l.dispatch(ctx)
 	})
-	for {
-		select {
-		case s := <-l.starting:
-			work.Go(func() { l.runTurn(killed, s) })
-		case <-killed.Done():
-			return
-		}
-	}
+	<-killed.Done()
+}
+
+func (l *Lanes[T]) setStart(start func(registeredTurn[T])) {
+	l.startMu.Lock()
+	defer l.startMu.Unlock()
+	l.startTurn = start
 }
 
 // dispatch claims messages until ctx ends.
@@ -184,6 +189,23 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 // Accept stores a message. If a slot is free and the chat's queue is empty, the same transaction
 // claims the message, and Accept starts its turn.
 func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+	result, claimed, err := l.receive(ctx, a)
+	if err != nil {
+		return result, err
+	}
+	if result.Disposition == store.Claimed {
+		l.start(claimed) // without the chat's lock, for which the turn would have to wait
+		return result, nil
+	}
+	isNext := result.Disposition == store.Queued || result.Disposition == store.Joined || result.Released
+	if isNext && result.Running == 0 { // otherwise the end of the running turn wakes the dispatcher
+		l.Wake()
+	}
+	return result, nil
+}
+
+// receive stores a message and registers its turn, if the message was claimed.
+func (l *Lanes[T]) receive(ctx context.Context, a store.ReceiveRequest) (result store.ReceiveResult, claimed registeredTurn[T], err error) {
 	defer l.Lock(a.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
 	if a.Gather == 0 {
 		select {
@@ -192,22 +214,17 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Re
 		default:
 		}
 	}
-	result, err := l.o.Store.Receive(ctx, a)
+	result, err = l.o.Store.Receive(ctx, a)
 	if err == nil && result.Disposition == store.Claimed {
-		l.start(l.register(result.Inbound))
-		return result, nil
+		return result, l.register(result.Inbound), nil
 	}
 	if a.Claim {
 		<-l.slots.taken
 	}
 	if err != nil {
-		return result, fmt.Errorf("store message: %w", err)
+		err = fmt.Errorf("store message: %w", err)
 	}
-	isNext := result.Disposition == store.Queued || result.Disposition == store.Joined || result.Released
-	if isNext && result.Running == 0 { // otherwise the end of the running turn wakes the dispatcher
-		l.Wake()
-	}
-	return result, nil
+	return result, claimed, err
 }
 
 // register creates the turn of a claimed message, so that the turn can be found and stopped.
@@ -221,15 +238,25 @@ func (l *Lanes[T]) register(inbound store.Inbound) registeredTurn[T] {
 	return s
 }
 
-// start has Run start a turn. After the end of Run, the turn stays claimed on disk for the next
-// start of the gateway.
+// start starts a turn in a goroutine that Run waits for. After the end of Run, the turn stays
+// claimed on disk for the next start of the gateway.
 func (l *Lanes[T]) start(s registeredTurn[T]) {
-	select {
-	case l.starting <- s:
-	case <-l.runEnded:
+	<-l.runBegun
+	if !l.tryStart(s) {
 		s.turn.Drop()
 		l.remove(s)
 	}
+}
+
+// tryStart reports false if Run starts no more turns.
+func (l *Lanes[T]) tryStart(s registeredTurn[T]) bool {
+	l.startMu.Lock()
+	defer l.startMu.Unlock()
+	if l.startTurn == nil {
+		return false
+	}
+	l.startTurn(s)
+	return true
 }
 
 func (l *Lanes[T]) runTurn(ctx context.Context, s registeredTurn[T]) {
