@@ -12,7 +12,7 @@ import (
 
 // ChangeMessage applies an edit or a deletion of an earlier message.
 func (s *Store) ChangeMessage(ctx context.Context, a store.ChangeRequest) (store.ChangeResult, error) {
-	c := preparedChange{ChangeRequest: a, now: s.now(), answers: map[store.Effect][]preparedOutbound{}}
+	c := preparedChange{ChangeRequest: a, now: s.now(), answers: map[store.Effect][]*preparedOutbound{}}
 	c.part, c.In = extractPart(a.In)
 	for effect, answer := range a.Answers {
 		c.answers[effect] = s.prepareEach(answer)
@@ -33,7 +33,7 @@ type preparedChange struct {
 	store.ChangeRequest
 	part    channels.Part
 	now     time.Time
-	answers map[store.Effect][]preparedOutbound
+	answers map[store.Effect][]*preparedOutbound
 }
 
 func (t *tx) changeMessage(c preparedChange) (result store.ChangeResult, err error) {

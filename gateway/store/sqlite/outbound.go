@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"time"
 
 	"nanobot/channels"
@@ -21,36 +22,43 @@ type preparedOutbound struct {
 	spool  [][]string // for each part, the folders in the spool that it needs
 }
 
-func (s *Store) prepareOutbound(l store.Outbound, chat channels.Chat) preparedOutbound {
-	made := preparedOutbound{Outbound: l, member: s.member, chat: chat.String(), digest: []byte{}}
-	for _, o := range l.Parts {
-		made.parts = append(made.parts, encodeJSON(o))
-		made.spool = append(made.spool, copyFolders(o))
+func (s *Store) prepareOutbound(l store.Outbound, chat channels.Chat) *preparedOutbound {
+	made := &preparedOutbound{
+		Outbound: l, member: s.member, chat: chat.String(), digest: []byte{},
+		parts: encodeEach(l.Parts), spool: make([][]string, len(l.Parts)),
+	}
+	for i := range l.Parts {
+		made.spool[i] = copyFolders(l.Parts[i].Media)
 	}
 	switch {
 	case l.Sequence > 0 && l.Unstreamed != nil:
-		var encoded []string
-		for _, o := range l.Unstreamed {
-			encoded = append(encoded, encodeJSON(o))
-		}
-		made.digest = outboundDigest(l.Unstreamed, encoded)
+		made.digest = outboundDigest(l.Unstreamed, encodeEach(l.Unstreamed))
 	case l.Sequence > 0:
 		made.digest = outboundDigest(l.Parts, made.parts)
 	}
 	return made
 }
 
+// encodeEach returns parts as JSON.
+func encodeEach(parts []channels.Outgoing) []string {
+	encoded := make([]string, len(parts))
+	for i := range parts { // by their address: a part is large
+		encoded[i] = encodeJSON(&parts[i])
+	}
+	return encoded
+}
+
 // prepareEach makes an outbound message of each part.
-func (s *Store) prepareEach(parts []channels.Outgoing) []preparedOutbound {
-	all := make([]preparedOutbound, len(parts))
-	for i, o := range parts {
-		all[i] = s.prepareOutbound(store.Outbound{Parts: parts[i : i+1]}, o.Chat)
+func (s *Store) prepareEach(parts []channels.Outgoing) []*preparedOutbound {
+	all := make([]*preparedOutbound, len(parts))
+	for i := range parts {
+		all[i] = s.prepareOutbound(store.Outbound{Parts: parts[i : i+1]}, parts[i].Chat)
 	}
 	return all
 }
 
 // insertOutbounds stores outbound messages that answer an inbound message, or none (0).
-func (t *tx) insertOutbounds(outbounds []preparedOutbound, inbound int64, now time.Time) error {
+func (t *tx) insertOutbounds(outbounds []*preparedOutbound, inbound int64, now time.Time) error {
 	for _, l := range outbounds {
 		l.Inbound = inbound
 		if _, err := t.insertDeliveries(l, false, now); err != nil {
@@ -62,14 +70,14 @@ func (t *tx) insertOutbounds(outbounds []preparedOutbound, inbound int64, now ti
 
 // checkAndPrepare checks that all parts of an outbound message go to the same chat, and prepares
 // it.
-func (s *Store) checkAndPrepare(l store.Outbound) (preparedOutbound, error) {
+func (s *Store) checkAndPrepare(l store.Outbound) (*preparedOutbound, error) {
 	if len(l.Parts) == 0 {
-		return preparedOutbound{Outbound: l}, nil
+		return &preparedOutbound{Outbound: l}, nil
 	}
 	chat := l.Parts[0].Chat
-	for _, o := range l.Parts {
-		if o.Chat != chat {
-			return preparedOutbound{}, fmt.Errorf("an outbound message goes to one chat, not to %s and %s", chat, o.Chat)
+	for i := range l.Parts {
+		if other := l.Parts[i].Chat; other != chat {
+			return nil, fmt.Errorf("an outbound message goes to one chat, not to %s and %s", chat, other)
 		}
 	}
 	return s.prepareOutbound(l, chat), nil
@@ -81,11 +89,12 @@ func (s *Store) checkAndPrepare(l store.Outbound) (preparedOutbound, error) {
 // the parts as JSON.
 func outboundDigest(parts []channels.Outgoing, encoded []string) []byte {
 	h := sha256.New()
-	for n, o := range parts {
-		if len(o.Media) == 0 && o.Replace == "" && o.Notification == (channels.Notification{}) {
-			fmt.Fprintf(h, "%s\n", encoded[n])
+	for n := range parts {
+		if p := &parts[n]; len(p.Media) == 0 && p.Replace == "" && p.Notification == (channels.Notification{}) {
+			_, _ = io.WriteString(h, encoded[n]+"\n")
 			continue
 		}
+		o := parts[n]
 		files := make([]channels.File, len(o.Media))
 		copy(files, o.Media)
 		o.Media, o.Replace, o.Unchanged, o.Notification = files, "", false, channels.Notification{}
@@ -97,7 +106,7 @@ func outboundDigest(parts []channels.Outgoing, encoded []string) []byte {
 			files[i].Path = content
 			o.Form = bytes.ReplaceAll(o.Form, []byte(f.Path), []byte(content))
 		}
-		fmt.Fprintf(h, "%s\n", encodeJSON(o))
+		_, _ = io.WriteString(h, encodeJSON(&o)+"\n")
 	}
 	return h.Sum(nil)[:16]
 }
@@ -105,7 +114,7 @@ func outboundDigest(parts []channels.Outgoing, encoded []string) []byte {
 // insertDeliveries stores the parts that no earlier attempt has stored with the same sequence
 // number. The first is marked as sending if claim is set and the chat has no pending or sending
 // deliveries.
-func (t *tx) insertDeliveries(l preparedOutbound, claim bool, now time.Time) (enqueueResult, error) {
+func (t *tx) insertDeliveries(l *preparedOutbound, claim bool, now time.Time) (enqueueResult, error) {
 	var p enqueueResult
 	if len(l.parts) == 0 {
 		return p, nil
@@ -146,7 +155,7 @@ func (t *tx) insertDeliveries(l preparedOutbound, claim bool, now time.Time) (en
 // checkOutbound reports whether the chat has no pending or sending deliveries, whether the sender
 // of the inbound message has lost access, and which parts an earlier attempt has stored with the
 // same sequence number, except for failed ones.
-func (t *tx) checkOutbound(l preparedOutbound) (free, revoked bool, stored map[int]bool, err error) {
+func (t *tx) checkOutbound(l *preparedOutbound) (free, revoked bool, stored map[int]bool, err error) {
 	var repeated, adopted bool
 	_, err = t.queryRow(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')
 			AND NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ?1 AND state <> 'sent'),

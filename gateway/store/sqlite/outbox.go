@@ -45,7 +45,7 @@ type enqueueResult struct {
 
 // enqueueOutbound stores an outbound message and adds its entry to the transcript, unless an
 // earlier attempt did so.
-func (t *tx) enqueueOutbound(l preparedOutbound, claim bool, now time.Time) (enqueueResult, error) {
+func (t *tx) enqueueOutbound(l *preparedOutbound, claim bool, now time.Time) (enqueueResult, error) {
 	p, err := t.insertDeliveries(l, claim, now)
 	if err != nil {
 		return enqueueResult{}, err

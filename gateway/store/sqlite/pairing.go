@@ -54,7 +54,7 @@ type preparedPairing struct {
 	now          time.Time
 	part         channels.Part
 	message      string // as JSON; "" if it has no text
-	coded, later []preparedOutbound
+	coded, later []*preparedOutbound
 }
 
 func (t *tx) handleOutsider(r preparedPairing) (store.PairingResult, error) {

@@ -37,7 +37,7 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Rece
 	}
 	var part channels.Part
 	part, a.In = extractPart(a.In)
-	r := preparedReceive{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(a.In), answer: s.prepareEach(a.Answer)}
+	r := preparedReceive{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(&a.In), answer: s.prepareEach(a.Answer)}
 	var result store.ReceiveResult
 	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) (err error) {
 		result, err = t.receiveMessage(r)
@@ -57,7 +57,7 @@ type preparedReceive struct {
 	member   string
 	now      time.Time
 	incoming string
-	answer   []preparedOutbound
+	answer   []*preparedOutbound
 }
 
 func (t *tx) receiveMessage(r preparedReceive) (store.ReceiveResult, error) {

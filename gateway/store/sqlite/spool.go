@@ -203,10 +203,11 @@ func contentName(path string) (string, bool) {
 	return "spool:" + digest + "/" + name, true
 }
 
-// copyFolders returns the folders of the copies that a part needs until it is settled.
-func copyFolders(o channels.Outgoing) []string {
+// copyFolders returns the folders of the copies among the files of a part. The part needs them until
+// it is settled.
+func copyFolders(files []channels.File) []string {
 	var needs []string
-	for _, f := range o.Media {
+	for _, f := range files {
 		if folder, _, ok := splitCopyName(f.Path); ok {
 			needs = append(needs, folder)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // addEntry adds the entry of an outbound message to the transcript.
-func (t *tx) addEntry(l preparedOutbound, now time.Time) error {
+func (t *tx) addEntry(l *preparedOutbound, now time.Time) error {
 	at := l.Entry.Time
 	if at.IsZero() {
 		at = now
