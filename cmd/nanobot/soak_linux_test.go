@@ -18,8 +18,9 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// soakAgent does what the second word of a message says, and leaves its number behind a or b.
-const soakAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}; n=${text%% *}
+// soakAgent does what the second word of a message says, and leaves its number behind a or b. It
+// counts its processes and its messages. A process that gets no message stays until it is killed.
+const soakAgent = `echo >> started; read -r line || exec sleep 1000; echo >> served; text=${line#*'"text":"'}; text=${text%%'"'*}; n=${text%% *}
 	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
 	case ${text#* } in
 	plain) say b;;
@@ -111,6 +112,7 @@ type soak struct {
 	ends                     []int // the last call to Telegram of each daemon but the last
 	kills, drains, reloads   int
 	cuts                     int // of the connection to Discord
+	left                     int // processes that outlived their daemon
 	faults                   atomic.Int64
 	sent, posted             map[int]time.Time // calls to Telegram and to Discord
 	answered                 []time.Duration
@@ -168,12 +170,15 @@ func newSoak(t *testing.T) *soak {
 // configure writes the config, of which there are several good ones, and one that is not.
 func (s *soak) configure(version int) {
 	s.t.Helper()
-	key := "passHistory"
+	key, warm := "passHistory", 0
 	if version < 0 {
 		key = "passHistry"
 	}
+	if s.warm() {
+		warm = 8
+	}
 	text := fmt.Sprintf(`{
-		"terminal": {"command": "sh agent.sh", "protocol": "rich", %q: %d},
+		"terminal": {"command": "sh agent.sh", "protocol": "rich", %q: %d, "warm": {"chats": %d, "for": 5}},
 		"channels": {
 			"telegram": {"enabled": true, "token": "file:telegram", "apiBase": %q, "allowFrom": ["*"]},
 			"discord": {"enabled": true, "token": "file:discord", "apiBase": %q, "allowFrom": [%s]},
@@ -181,7 +186,7 @@ func (s *soak) configure(version int) {
 		},
 		"http": {"listen": %q, "token": "file:http"},
 		"gateway": {"maxConcurrent": 8, "onCrash": "retry", "drainTimeout": 3},
-	}`, key, max(0, version)%3, s.tg.URL, s.dc.URL, `"`+strings.Join(s.users, `", "`)+`"`, s.listen)
+	}`, key, max(0, version)%3, warm, s.tg.URL, s.dc.URL, `"`+strings.Join(s.users, `", "`)+`"`, s.listen)
 	if err := os.WriteFile(s.cfg+".new", []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -235,13 +240,21 @@ func (s *soak) end(signal syscall.Signal) {
 // then nobody gets an answer.
 func (s *soak) restart(signal syscall.Signal) {
 	s.end(signal)
+	before := s.leftovers()
 	s.start()
 	if s.random.IntN(4) == 0 {
 		return
 	}
 	for deadline := time.Now().Add(soakTimeout); !s.ready() && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 	}
+	if s.ready() {
+		s.checkKilled(before)
+	}
 }
+
+// warm reports whether the agent's processes are started before their messages: with every other
+// seed.
+func (s *soak) warm() bool { return s.seed%2 == 1 }
 
 func (s *soak) ready() bool { return strings.Contains(s.log()[s.began:], `"ready"`) }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -194,16 +195,32 @@ func (s *soak) readResources() processResources {
 // awaitCleanUp waits until no process runs in the workspace and the daemon has no zombie.
 func (s *soak) awaitCleanUp() {
 	s.t.Helper()
-	var left []string
+	var left map[string]string
 	for deadline := time.Now().Add(soakTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if left = s.leftovers(); len(left) == 0 {
 			return
 		}
 	}
-	s.t.Errorf("processes are left:\n%s", strings.Join(left, "\n"))
+	s.t.Errorf("processes are left: %q", left)
 }
 
-func (s *soak) leftovers() (left []string) {
+// checkKilled checks that a daemon which is ready has killed the processes that the daemon before it
+// had left, those included that waited for a message.
+func (s *soak) checkKilled(before map[string]string) {
+	s.t.Helper()
+	s.left += len(before)
+	now := s.leftovers()
+	for process, is := range before {
+		if _, found := now[process]; found {
+			s.t.Errorf("the next daemon is ready and a process of the one before it runs: %s", is)
+		}
+	}
+}
+
+// leftovers describes the processes in the workspace and the daemon's zombies, by PID and time of
+// the start.
+func (s *soak) leftovers() map[string]string {
+	left := map[string]string{}
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	parent := fmt.Sprintf(" %d ", s.daemon.PID())
 	for _, p := range all {
@@ -212,7 +229,10 @@ func (s *soak) leftovers() (left []string) {
 		zombie := strings.Contains(string(stat), ") Z"+parent)
 		if cwd == s.dir || zombie {
 			line, _ := os.ReadFile(p + "/cmdline")
-			left = append(left, strings.TrimSpace(string(stat))+" "+strings.ReplaceAll(string(line), "\x00", " "))
+			fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+			if len(fields) > 19 { // else it is gone
+				left[p+" "+fields[19]] = strings.TrimSpace(string(stat)) + " " + strings.ReplaceAll(string(line), "\x00", " ")
+			}
 		}
 	}
 	return left
@@ -268,6 +288,9 @@ func (s *soak) checkAnswers() {
 		s.recordLatency(c, first)
 	}
 	s.checkAudit()
+	if started, served := s.countLines("started"), s.countLines("served"); s.warm() && started <= served {
+		s.t.Errorf("%d processes were started and %d got a message: none has waited", started, served)
+	}
 	for _, word := range []string{"DATA RACE", "panic", "fatal error"} {
 		if log := s.log(); strings.Contains(log, word) {
 			at := strings.Index(log, word)
@@ -331,6 +354,12 @@ func (s *soak) recordLatency(c *soakChat, first map[string]soakShown) {
 	}
 }
 
+// countLines counts the lines of a file in the workspace.
+func (s *soak) countLines(name string) int {
+	b, _ := os.ReadFile(filepath.Join(s.dir, name))
+	return bytes.Count(b, []byte("\n"))
+}
+
 // logReport logs what happened.
 func (s *soak) logReport(span time.Duration) {
 	s.t.Helper()
@@ -348,10 +377,12 @@ func (s *soak) logReport(span time.Duration) {
 	s.t.Logf(`soak of %s, NANOBOT_SEED=%d
 	%d questions in %d chats, %d turns ended, %d answers, %d reports of turns that were cut off three times, %d /stop
 	%d kill -9, %d SIGTERM, %d SIGHUP, %d cuts of Discord's gateway, %d faults in %d calls
+	%d agents were started, %d of them got a message (warm: %t); %d processes outlived their daemon until the next one was ready
 	%d messages marked as repetitions, of which %d were shown before
 	answered after p50 %s, p99 %s, at most %s (%s)`,
 		span, s.seed, asked, len(s.chats), turns, len(s.answered), s.reports, stops,
 		s.kills, s.drains, s.reloads, s.cuts, s.faults.Load(), len(s.sent)+len(s.posted),
+		s.countLines("started"), s.countLines("served"), s.warm(), s.left,
 		s.marked, s.doubled, nth(50), nth(99), nth(100), s.slowestIs)
 	s.t.Logf("the log's errors and warnings: %v", s.countWarnings())
 }
