@@ -31,9 +31,6 @@ func startDiscordBench(b *testing.B, api *discordtest.Server, cfg string) *disco
 	return bot
 }
 
-// memory returns a line of the daemon's status, in MiB.
-func (bot *discordBench) memory(name string) float64 { return memoryOf(bot.b, bot.daemon.PID(), name) }
-
 // awaitMessages waits until a chat, or all of them for "", shows so many messages.
 func (bot *discordBench) awaitMessages(chat string, n int) {
 	bot.b.Helper()
@@ -98,8 +95,8 @@ func BenchmarkBothChannelsIdle(b *testing.B) {
 		telegram.UserSends(7, "hello")
 		bot.awaitMessages(dm, len(rss)+1)
 		telegram.WaitForCount(b, 7, len(rss)+1)
-		time.Sleep(5 * time.Second)
-		rss, private = append(rss, bot.memory("VmRSS")), append(private, bot.memory("RssAnon"))
+		all, own := idleMemory(b, bot.daemon.PID())
+		rss, private = append(rss, all), append(private, own)
 	}
 	b.ReportMetric(slices.Max(rss), "MiB-RSS")
 	b.ReportMetric(slices.Max(private), "MiB-private")

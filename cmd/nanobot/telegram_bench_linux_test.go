@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,18 +54,36 @@ func (bot *benchBot) memory(name string) float64 { return memoryOf(bot.b, bot.da
 // memoryOf returns a line of a process's status, in MiB.
 func memoryOf(b *testing.B, pid int, name string) float64 {
 	b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return readMemory(b, fmt.Sprintf("/proc/%d/status", pid), name)
+}
+
+// readMemory returns a line of a file with sizes in KiB, in MiB.
+func readMemory(b *testing.B, file, name string) float64 {
+	b.Helper()
+	content, err := os.ReadFile(file)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for line := range strings.Lines(string(status)) {
+	for line := range strings.Lines(string(content)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
 			kib, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
 			return kib / 1024
 		}
 	}
-	b.Fatalf("no %s in the status", name)
+	b.Fatalf("no %s in %s", name, file)
 	return 0
+}
+
+// idleTime is how long a daemon has had nothing to do before its memory is measured.
+const idleTime = 3 * time.Second
+
+// idleMemory waits for idleTime and returns the resident and the private memory of a process, in
+// MiB. Private memory consists of the pages that the process has written.
+func idleMemory(b *testing.B, pid int) (rss, private float64) {
+	b.Helper()
+	time.Sleep(idleTime)
+	file := fmt.Sprintf("/proc/%d/smaps_rollup", pid)
+	return readMemory(b, file, "Rss"), readMemory(b, file, "Private_Dirty")
 }
 
 // awaitMessages waits until a chat, or all of them for 0, shows so many messages.
@@ -185,11 +206,55 @@ func BenchmarkTelegramIdle(b *testing.B) {
 		bot.api.UserSends(1000, "hello")
 		bot.awaitMessages(1000, len(rss)+1)
 		bot.api.AwaitPoll(b)
-		time.Sleep(5 * time.Second)
-		rss, private = append(rss, bot.memory("VmRSS")), append(private, bot.memory("RssAnon"))
+		all, own := idleMemory(b, bot.daemon.PID())
+		rss, private = append(rss, all), append(private, own)
 	}
 	b.ReportMetric(slices.Max(rss), "MiB-RSS")
 	b.ReportMetric(slices.Max(private), "MiB-private")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkServeReady reports the median time from the start of the daemon until it is ready, with a
+// database that exists, and of `true` as its floor.
+func BenchmarkServeReady(b *testing.B) {
+	binary, api := buildBinary(b), telegramtest.New(b)
+	cfg := telegramSetup{command: trivialAgent, allow: "*"}.writeConfig(b, api)
+	start := func() time.Duration {
+		cmd := exec.Command(binary, "serve", "--config", cfg)
+		cmd.Dir, cmd.Env = filepath.Dir(cfg), environWithoutTestSettings()
+		log, err := cmd.StderrPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		began := time.Now()
+		daemon := killtest.Start(b, cmd)
+		lines := bufio.NewScanner(log)
+		for lines.Scan() && !strings.Contains(lines.Text(), `"ready"`) {
+		}
+		took := time.Since(began)
+		if err := daemon.Signal(syscall.SIGTERM); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, log); err != nil {
+			b.Fatal(err)
+		}
+		if err := daemon.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		return took
+	}
+	start() // creates the database
+	var ours, floor []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		if err := exec.Command("/bin/true").Run(); err != nil {
+			b.Fatal(err)
+		}
+		floor = append(floor, time.Since(began))
+		ours = append(ours, start())
+	}
+	b.ReportMetric(median(ours), "ms")
+	b.ReportMetric(median(floor), "ms-of-true")
 	b.ReportMetric(0, "ns/op")
 }
 
