@@ -106,21 +106,23 @@ func TestAForwardedMessageIsMarkedWithItsOrigin(t *testing.T) {
 	g := r.server.AddGuild("home")
 	news := r.server.AddChannel(g.ID, "news").ID
 	r.startConnected()
+	r.server.UserSends(news, ada, "<@"+r.server.Bot.ID+"> hello")
+	r.waitForMessages(1) // the name of the server's channel is known now
 	r.server.UserPosts(r.dm, ada, discordtest.Message{
 		Reference: &discordtest.Reference{Type: 1, MessageID: "1", ChannelID: news},
 		Snapshots: json.RawMessage(`[{"message":{"content":"it is **out**","timestamp":"2026-03-01T10:00:00.123000+00:00","attachments":[]}}]`),
 	})
 	r.server.UserSends(r.dm, ada, "my own words")
 	got := r.receivedSoFar()
-	if len(got) != 2 {
+	if len(got) != 3 {
 		t.Fatalf("received %+v", got)
 	}
-	in, f := got[0], got[0].Forwarded
+	in, f := got[1], got[1].Forwarded
 	if f == nil || in.Text != "it is **out**" || f.Chat == nil || f.Chat.ID != news || f.Chat.Title != "news" || f.Date != "2026-03-01T10:00:00Z" || f.From != nil {
 		t.Errorf("received %+v, forwarded %+v", in, f)
 	}
-	if got[1].Forwarded != nil {
-		t.Errorf("the person's own message is forwarded from %+v", got[1].Forwarded)
+	if got[2].Forwarded != nil {
+		t.Errorf("the person's own message is forwarded from %+v", got[2].Forwarded)
 	}
 }
 
