@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -54,8 +53,6 @@ type Lanes[T Turn] struct {
 	pending pendingClaim
 	// nextClaims is the number of turns that the dispatcher claims next.
 	nextClaims int
-	// gathers is false if no message waits for further ones.
-	gathers atomic.Bool
 
 	wake           chan struct{} // there may be a message to claim
 	heartbeat      chan struct{} // the dispatcher offers an element in every iteration of its loop
@@ -81,12 +78,10 @@ type registeredTurn[T Turn] struct {
 
 // New returns Lanes that claim nothing before Run is called.
 func New[T Turn](o Options[T]) *Lanes[T] {
-	l := &Lanes[T]{
-		o: o, nextClaims: minClaims, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), heartbeat: make(chan struct{}),
+	return &Lanes[T]{
+		o: o, nextClaims: 1, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), heartbeat: make(chan struct{}),
 		runBegun: make(chan struct{}), dispatcherDone: make(chan struct{}), active: map[channels.Chat]T{},
 	}
-	l.gathers.Store(true) // messages of an earlier run may
-	return l
 }
 
 // Run claims messages until ctx ends, and starts turns until killed ends. killed is also the parent
@@ -120,8 +115,8 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		more, err := l.claimNext(ctx)
-		if more && err == nil {
+		claimed, err := l.claimNext(ctx)
+		if claimed && err == nil {
 			continue
 		}
 		if err != nil && ctx.Err() == nil {
@@ -139,18 +134,10 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 
 // awaitWork waits until there may be a message to claim. It reports false when ctx has ended.
 func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
-	var wait time.Duration
-	var waits bool
-	if l.gathers.Swap(false) { // before the query, since a message may be stored after it
-		var err error
-		wait, waits, err = l.o.Store.NextClaim(ctx)
-		if err != nil && ctx.Err() == nil {
-			l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
-			wait, waits = time.Second, true
-		}
-		if waits {
-			l.gathers.Store(true)
-		}
+	wait, waits, err := l.o.Store.NextClaim(ctx)
+	if err != nil && ctx.Err() == nil {
+		l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
+		wait, waits = time.Second, true
 	}
 	var due <-chan time.Time // nil: no message waits for further ones
 	if waits {
@@ -171,15 +158,14 @@ func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
 	}
 }
 
-// minClaims and maxClaims bound the turns that one transaction claims. The dispatcher doubles the
-// number while the backlog fills all of them. Other writers of the store do not wait long, and an
-// idle gateway leaves slots free for messages that arrive. The minimum is not one, so that the claim
-// of a single message also shows that there are no others.
-const minClaims, maxClaims = 2, 16
+// maxClaims bounds the turns that one transaction claims, so that other writers of the store do not
+// wait long. The dispatcher starts with one claim and doubles the number while the backlog fills
+// all of them. An idle gateway thus leaves slots free for messages that arrive.
+const maxClaims = 16
 
 // claimNext claims the next turns in one transaction: one for the slot that the caller has
-// acquired, and more for other free slots. It reports false when there is nothing left to claim.
-func (l *Lanes[T]) claimNext(ctx context.Context) (more bool, err error) {
+// acquired, and more for other free slots. It reports false when there is nothing to claim.
+func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 	slots := 1 + l.slots.tryAcquire(l.nextClaims-1)
 	end := l.pending.begin()
 	claimed, err := l.o.Store.Claim(ctx, slots)
@@ -189,15 +175,15 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (more bool, err error) {
 	}
 	end()
 	l.slots.releaseUnused(slots - len(claimed))
-	if more = len(claimed) == slots; more { // fewer slots than l.nextClaims may have been free
+	if len(claimed) == slots { // fewer slots than l.nextClaims may have been free
 		l.nextClaims = min(2*l.nextClaims, maxClaims)
 	} else {
-		l.nextClaims = minClaims
+		l.nextClaims = 1
 	}
 	for _, s := range begun {
 		l.start(s)
 	}
-	return more, err
+	return len(claimed) > 0, err
 }
 
 // Accept stores a message. If a slot is free and the chat's queue is empty, the same transaction
@@ -221,9 +207,7 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Re
 // receive stores a message and registers its turn, if the message was claimed.
 func (l *Lanes[T]) receive(ctx context.Context, a store.ReceiveRequest) (result store.ReceiveResult, claimed registeredTurn[T], err error) {
 	defer l.Lock(a.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
-	if a.Gather > 0 {
-		l.gathers.Store(true)
-	} else {
+	if a.Gather == 0 {
 		select {
 		case l.slots.taken <- struct{}{}:
 			a.Claim = true
