@@ -3,6 +3,8 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -72,6 +74,29 @@ func TestAGatheredMessageIsWorkedOnWhenItsTimeIsOver(t *testing.T) {
 	r.start()
 	r.net.UserWrites("1", "ann", "one")
 	r.awaitText("1", "got one")
+}
+
+// TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver shows that the end of its wait is
+// not forgotten, although the dispatcher was woken meanwhile and found nothing to wait for: the chat
+// of a running turn has nothing to claim.
+func TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
+	r := newFixture(t, `read -r line; case $line in *slow*) while [ ! -e `+release+` ]; do sleep 0.01; done;; esac; echo "$line" | (`+repeatText+`)`)
+	r.settings.Gather = 2 * time.Second
+	r.start()
+	r.net.UserWrites("1", "ann", "slow")
+	r.net.UserWrites("1", "ann", "/whoami") // ends the wait
+	r.awaitTrue("the first turn runs", func() bool { return r.countTurns() == 1 })
+	r.net.UserWrites("1", "ann", "second")
+	r.awaitTrue("the second message waits", func() bool { return r.countPending("1") == 1 })
+	r.net.UserWrites("2", "bob", "other")
+	r.net.UserWrites("2", "bob", "/whoami")
+	r.awaitText("2", "got other")
+	if err := os.WriteFile(release, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitText("1", "got second")
 }
 
 func TestWithoutGatherTwoShortMessagesAreTwoTurns(t *testing.T) {

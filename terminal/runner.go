@@ -137,7 +137,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
 		Launch:           t.launch,
 		LaunchPersistent: t.launchPersistent, AttachProcess: t.attachProcess, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause), BoardHidden: req.BoardHidden,
-		ExecEnv: t.execEnv,
+		ExecEnv: sync.OnceValue(t.execEnv),
 		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
 		Emit: t.emitFrame, Push: t.pushFunc(),
 		Ask: t.ask, Offer: t.offer, SessionAccess: t.sessionAccess, Interactive: cfg.Interactive,

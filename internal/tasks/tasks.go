@@ -52,7 +52,7 @@ func (g *Group) startQueued(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.start = func(task func(ctx context.Context)) {
-		go func() {
+		go func() { // Run waits for it by g.unfinished
 			defer g.done()
 			task(ctx)
 		}()

@@ -103,7 +103,7 @@ func (d *descendants) isDescendant(p procfs.Stat, cgroup string) (mine, sure boo
 	return sure, sure
 }
 
-// mayBeStarting reports whether a process may be a child that os/exec is still starting.
+// mayBeStarting reports whether a process may be a leader that is still being started.
 func (d *descendants) mayBeStarting(p procfs.Stat, cgroup string) bool {
 	for c := range d.starting {
 		if c.startedAt <= p.Start && c.cgroup.path() == cgroup {

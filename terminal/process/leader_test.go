@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -23,5 +24,33 @@ func TestTheLastOfEqualVariablesCounts(t *testing.T) {
 		if got := withoutDuplicates(c.env); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestALostExitStatusIsNoSuccess shows that a process which something else has reaped does not look
+// as if it had succeeded.
+func TestALostExitStatusIsNoSuccess(t *testing.T) {
+	c, err := Start(Options{Args: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.exited
+	if _, err := syscall.Wait4(c.Pid(), nil, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	if e := c.Wait(); e.OK() || e.Code != -1 {
+		t.Errorf("the exit is %+v", e)
+	}
+}
+
+// TestAChildWithoutAnEnvironmentKnowsItsFolder shows that PWD names the folder of the child, not
+// ours.
+func TestAChildWithoutAnEnvironmentKnowsItsFolder(t *testing.T) {
+	l, err := newLeader(Options{Args: []string{"true"}, Dir: "/elsewhere"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if env := withoutDuplicates(l.env); !slices.Contains(env, "PWD=/elsewhere") {
+		t.Errorf("the environment is %q", env)
 	}
 }

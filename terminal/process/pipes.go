@@ -26,7 +26,7 @@ func openPipes(o Options) (p pipes, err error) {
 	}
 	if err != nil {
 		p.closeAll()
-		return pipes{}, err
+		return p, err
 	}
 	return p, nil
 }
@@ -34,7 +34,9 @@ func openPipes(o Options) (p pipes, err error) {
 func (p *pipes) openStdio(o Options) (err error) {
 	switch {
 	case o.NoInput:
-		p.inRead, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if p.inRead, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			err = &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+		}
 	case o.inputFitsPipe():
 		p.inRead, err = filledPipe(o.Input)
 	default:

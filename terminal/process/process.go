@@ -98,7 +98,7 @@ func (o Options) hasLimits() bool { return o.Memory > 0 || o.Processes > 0 }
 
 // Exit describes how a child ended.
 type Exit struct {
-	Code   int    // meaningful when Signal is ""
+	Code   int    // meaningful when Signal is ""; -1: not known
 	Signal string // such as SIGKILL, or ""
 	// Forced reports that Kill or Stop was called before the child had exited by itself.
 	Forced bool
@@ -264,9 +264,12 @@ func (c *Child) waitAndReap() Exit {
 	c.lastUsage = e.Usage
 	c.mu.Unlock()
 	closeFiles(c.out.file, c.err.file)
-	if ws := c.leader.status; ws.Signaled() {
+	switch ws := c.leader.status; {
+	case c.leader.lost:
+		e.Code = -1
+	case ws.Signaled():
 		e.Signal = signalName(ws.Signal())
-	} else {
+	default:
 		e.Code = ws.ExitStatus()
 	}
 	return e

@@ -21,9 +21,9 @@ const markVariable = "NANOBOT_CHILD="
 // execve a process has no environment for a moment.
 const maxUnsureSweeps = 20
 
-// subreaper makes the kernel reparent to this process all descendants whose parent has died.
-// os/exec does not know these processes: each is reaped by its own PID, and never a process that
-// os/exec has started. A nil subreaper has no reparented processes.
+// subreaper makes the kernel reparent to this process all descendants whose parent has died. Each of
+// these processes is reaped by its own PID, and never the leader of a child. A nil subreaper has no
+// reparented processes.
 type subreaper struct {
 	cgroups  *cgroups // nil: there are none
 	set      bool     // we have set the attribute; otherwise our PID is 1
@@ -31,7 +31,7 @@ type subreaper struct {
 	children *procfs.OwnChildren
 
 	mu sync.Mutex
-	// started are the children that os/exec has started, by PID. starting are those that have not
+	// started are the children whose leader was started, by PID. starting are those that have not
 	// executed their program yet and whose PID is not known; a hung file system may keep them
 	// there.
 	started  map[int]*supervisedChild
@@ -138,7 +138,7 @@ func (r *subreaper) recordUnresolved(owner string) {
 	r.unresolvedOwners[owner] = true
 }
 
-// mayHaveReparented reports whether we have children that os/exec may not have started. It is
+// mayHaveReparented reports whether we have child processes that may not be leaders. It is
 // called at the end of every child.
 func (r *subreaper) mayHaveReparented() bool {
 	// The list is read twice, because it may miss a child while others are reaped.
