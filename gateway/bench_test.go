@@ -113,8 +113,8 @@ func (l *loopChannel) newAsker(name string) func() error {
 	return l.newAskerIn(chats...)
 }
 
-// newAskerIn is newAsker for these chats. Only the agent's answer in the chat of the message counts;
-// another message, a second answer or no answer is an error.
+// newAskerIn is newAsker for these chats. Only the agent's answer in the chat of the message
+// counts; another message, a second answer or no answer is an error.
 func (l *loopChannel) newAskerIn(chats ...string) func() error {
 	answered := make([]chan struct{}, len(chats))
 	for i, chat := range chats {
@@ -144,8 +144,8 @@ func (l *loopChannel) newAskerIn(chats ...string) func() error {
 	}
 }
 
-// awaitIdle waits until no turn runs. A turn ends in the store after its answer has arrived, and that
-// must not take time from another measurement.
+// awaitIdle waits until no turn runs. A turn ends in the store after its answer has arrived, and
+// that must not take time from another measurement.
 func (l *loopChannel) awaitIdle(b *testing.B) {
 	b.Helper()
 	for deadline := time.Now().Add(time.Minute); l.gateway.Health(b.Context()).Running > 0; time.Sleep(100 * time.Microsecond) {

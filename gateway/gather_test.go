@@ -76,9 +76,9 @@ func TestAGatheredMessageIsWorkedOnWhenItsTimeIsOver(t *testing.T) {
 	r.awaitText("1", "got one")
 }
 
-// TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver shows that the end of its wait is
-// not forgotten, although the dispatcher was woken meanwhile and found nothing to wait for: the chat
-// of a running turn has nothing to claim.
+// TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver shows that the end of its wait
+// is not forgotten, although the dispatcher was woken meanwhile and found nothing to wait for: the
+// chat of a running turn has nothing to claim.
 func TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")

@@ -14,8 +14,9 @@ import (
 // maxWatched limits the files of each pattern.
 const maxWatched = 10_000
 
-// watchedFiles are the files from which an agent is started: those that the command names, and those
-// of warm.watch. Their state is compared before each turn, so the command is parsed only once.
+// watchedFiles are the files from which an agent is started: those that the command names, and
+// those of warm.watch. Their state is compared before each turn, so the command is parsed only
+// once.
 type watchedFiles struct {
 	program  string   // the first word of the command if it is looked up in PATH; "": it is in files
 	path     string   // the agent's PATH

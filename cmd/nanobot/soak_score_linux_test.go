@@ -204,8 +204,8 @@ func (s *soak) awaitCleanUp() {
 	s.t.Errorf("processes are left: %q", left)
 }
 
-// checkKilled checks that a daemon which is ready has killed the processes that the daemon before it
-// had left, those included that waited for a message.
+// checkKilled checks that a daemon which is ready has killed the processes that the daemon before
+// it had left, those included that waited for a message.
 func (s *soak) checkKilled(before map[string]string) {
 	s.t.Helper()
 	s.left += len(before)

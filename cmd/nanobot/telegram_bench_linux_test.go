@@ -214,8 +214,8 @@ func BenchmarkTelegramIdle(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkServeReady reports the median time from the start of the daemon until it is ready, with a
-// database that exists, and of `true` as its floor.
+// BenchmarkServeReady reports the median time from the start of the daemon until it is ready, with
+// a database that exists, and of `true` as its floor.
 func BenchmarkServeReady(b *testing.B) {
 	binary, api := buildBinary(b), telegramtest.New(b)
 	cfg := telegramSetup{command: trivialAgent, allow: "*"}.writeConfig(b, api)

@@ -21,9 +21,9 @@ const markVariable = "NANOBOT_CHILD="
 // execve a process has no environment for a moment.
 const maxUnsureSweeps = 20
 
-// subreaper makes the kernel reparent to this process all descendants whose parent has died. Each of
-// these processes is reaped by its own PID, and never the leader of a child. A nil subreaper has no
-// reparented processes.
+// subreaper makes the kernel reparent to this process all descendants whose parent has died. Each
+// of these processes is reaped by its own PID, and never the leader of a child. A nil subreaper
+// has no reparented processes.
 type subreaper struct {
 	cgroups  *cgroups // nil: there are none
 	set      bool     // we have set the attribute; otherwise our PID is 1

@@ -203,8 +203,8 @@ func contentName(path string) (string, bool) {
 	return "spool:" + digest + "/" + name, true
 }
 
-// copyFolders returns the folders of the copies among the files of a part. The part needs them until
-// it is settled.
+// copyFolders returns the folders of the copies among the files of a part. The part needs them
+// until it is settled.
 func copyFolders(files []channels.File) []string {
 	var needs []string
 	for _, f := range files {
