@@ -11,7 +11,7 @@ func TestAnExpressionIsCompiledOnce(t *testing.T) {
 	if !digits().MatchString("42") || digits().MatchString("4a2") {
 		t.Error("does not match as its expression says")
 	}
-	if digits() != digits() {
+	if first := digits(); digits() != first {
 		t.Error("compiled twice")
 	}
 }
