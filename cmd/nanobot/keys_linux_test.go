@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
 )
 
 // keysAgent is an agent of protocol keys that types shell lines, one a step, and then says that it
@@ -68,7 +71,11 @@ func TestATerminalHasTheSandboxOfItsAgent(t *testing.T) {
 	b := startBotIn(t, dir, cfg, map[string]string{"token.txt": "hush"})
 	b.net.UserWrites("1", "7", "look around")
 	b.awaitText("1", "All is done.")
+	// The model does not wait for the end of what it has typed.
 	raw, err := os.ReadFile(filepath.Join(work, "result"))
+	for until := time.Now().Add(telegramtest.WaitLimit); err != nil && time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		raw, err = os.ReadFile(filepath.Join(work, "result"))
+	}
 	if string(raw) != "77\n0\n" {
 		t.Errorf("in the terminal there is %q, %v", raw, err)
 	}
