@@ -212,7 +212,10 @@ func TestNothingIsShownAfterTheEnd(t *testing.T) {
 }
 
 func BenchmarkChunks(b *testing.B) {
-	v := newView(terminal.Turn{Emit: func(terminal.Frame) error { return nil }}, nil)
+	v := newView(terminal.Turn{
+		ExecEnv: func() terminal.ExecEnv { return terminal.ExecEnv{} },
+		Emit:    func(terminal.Frame) error { return nil },
+	}, nil)
 	raw := json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"some words of an answer "}}`)
 	for b.Loop() {
 		v.update(raw)
