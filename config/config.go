@@ -66,6 +66,7 @@ type Terminal struct {
 	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
 	// questions.
 	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
+	Protect    []string             `json:"protect" jsonschema_description:"More files that the agent may change through nanobot only if a person agrees to each change, besides .git, .vscode, shell start-up files and others that security.md lists: names or relative paths, with * for a part of a name, such as Makefile or ci/*.sh. They apply at any depth, and a folder includes all its files."`
 	MCPServers map[string]MCPServer `json:"mcpServers" secret:"all" jsonschema_description:"MCP servers for the agent besides nanobot's own, by a name of your choice: a command with args and env, or a url with headers."`
 }
 
@@ -122,7 +123,7 @@ func Default() Config {
 		Terminal: Terminal{
 			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit", Stderr: "always",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
-			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, MCPServers: map[string]MCPServer{},
+			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{}, MCPServers: map[string]MCPServer{},
 			Warm:         Warm{For: 300, Watch: []string{}},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},

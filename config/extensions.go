@@ -58,6 +58,8 @@ type Protocol struct {
 	SupportsWarm bool
 	// SupportsMCP allows terminal.mcpServers.
 	SupportsMCP bool
+	// SupportsProtect allows terminal.protect: files are written through nanobot.
+	SupportsProtect bool
 	// Persistent means that one process works on many messages. It needs the envelope on stdin, and
 	// its command cannot contain a placeholder.
 	Persistent bool

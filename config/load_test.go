@@ -47,7 +47,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","stderr":"always","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"warm":{"chats":0,"spare":0,"for":300,"watch":[]},"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
-		`"sandboxRequired":false,"user":"","passHistory":0,"approvers":[],"mcpServers":{}},"agents":{},` +
+		`"sandboxRequired":false,"user":"","passHistory":0,"approvers":[],"protect":[],"mcpServers":{}},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
@@ -125,7 +125,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Warm:    config.Warm{Chats: 8, Spare: 2, For: 60, Watch: []string{"lib/*.py"}},
 			Limits:  config.Limits{Memory: 512, CPU: 60, Processes: 100, Files: 256},
 			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody",
-			Approvers: []string{"telegram:123456789"}, MCPServers: map[string]config.MCPServer{},
+			Approvers: []string{"telegram:123456789"}, Protect: []string{}, MCPServers: map[string]config.MCPServer{},
 		},
 		Agents: config.Agents{"coder-2": coderAgent(folder)},
 		Channels: config.Channels{

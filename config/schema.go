@@ -80,6 +80,7 @@ func (e Extensions) describeProtocols(s *generate.Schema) error {
 	describe("Terminal", "timeout", e.timeoutDefaults())
 	describe("Terminal", "interactive", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsQuestions })))
 	describe("Terminal", "mcpServers", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsMCP })))
+	describe("Terminal", "protect", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsProtect })))
 	describe("Gateway", "whileRunning", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsInject }), "inject"))
 	return nil
 }

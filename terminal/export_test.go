@@ -29,3 +29,6 @@ type LastLine struct{ *lastLine }
 func NewLastLine() LastLine { return LastLine{newLastLine()} }
 
 func (l LastLine) Run(ctx context.Context, emit func(Frame) error) { l.run(ctx, emit) }
+
+// ProtectedNames is protectedNames.
+var ProtectedNames = protectedNames

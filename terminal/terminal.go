@@ -138,6 +138,8 @@ type ExecEnv struct {
 	// agent has no access to Private, nor to the folder of another chat.
 	Private []string
 	Chats   []ChatFolders
+	// Protected are the files that the agent changes only if a person agrees to the change.
+	Protected ProtectedFiles
 	// User is the user that the agent runs as; nil: the gateway's own.
 	User *syscall.Credential
 	// ApplySandbox returns process options with the same limits and sandbox as the agent's. It is

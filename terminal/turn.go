@@ -71,7 +71,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 func (t *turn) execEnv() ExecEnv {
 	return ExecEnv{
 		Dir: t.workDir(), Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
-		Private: t.o.Private, Chats: t.chatFolders(), User: t.sandbox.User(), ApplySandbox: t.sandboxed,
+		Private: t.o.Private, Chats: t.chatFolders(), Protected: t.o.Config.Protect, User: t.sandbox.User(), ApplySandbox: t.sandboxed,
 	}
 }
 

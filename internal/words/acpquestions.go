@@ -18,6 +18,7 @@ const (
 	CommandFolder       Key = "commandFolder"
 	CommandVariable     Key = "commandVariable"
 	FileTarget          Key = "fileTarget"
+	FileProtected       Key = "fileProtected"
 
 	// Forms and links of the agent.
 	ElicitNobody    Key = "elicitNobody"
@@ -68,6 +69,10 @@ var acpQuestionTexts = map[Key]translations{
 	CommandFolder:       {"in {path}", "im Ordner {path}"},
 	CommandVariable:     {"with {variable}", "mit {variable}"},
 	FileTarget:          {"which is {path}", "tatsächlich {path}"},
+	FileProtected: {
+		"⚠ This file is protected: your tools may execute it later.",
+		"⚠ Diese Datei ist geschützt: Deine Programme könnten sie später ausführen.",
+	},
 	ElicitNobody: {
 		"There is nobody here to ask, so the agent gets no answer.",
 		"Hier ist niemand, der gefragt werden kann, darum bekommt der Agent keine Antwort.",

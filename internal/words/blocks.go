@@ -27,6 +27,7 @@ const (
 	ButtonNo            Key = "buttonNo"
 	ButtonAlways        Key = "buttonAlways"
 	BlocksRefused       Key = "blocksRefused"
+	BlocksNeverChanged  Key = "blocksNeverChanged"
 	BlocksLongCommand   Key = "blocksLongCommand"
 	BlocksRunThis       Key = "blocksRunThis"
 	BlocksDelete        Key = "blocksDelete"
@@ -74,6 +75,7 @@ const (
 	BlocksOutside      Key = "blocksOutside"
 	BlocksNotFound     Key = "blocksNotFound"
 	BlocksNotApproved  Key = "blocksNotApproved"
+	BlocksProtected    Key = "blocksProtected"
 	BlocksCutOff       Key = "blocksCutOff"
 	BlocksRan          Key = "blocksRan"
 	BlocksRunTimedOut  Key = "blocksRunTimedOut"
@@ -129,6 +131,10 @@ var blocksTexts = map[Key]translations{
 	BlocksRefused: {
 		"🔐 There was no answer, so this was refused: {command}",
 		"🔐 Es kam keine Antwort, darum wurde das abgelehnt: {command}",
+	},
+	BlocksNeverChanged: {
+		"🔐 {file} was not changed: your tools may execute it later, and blocks.approve is never.",
+		"🔐 {file} wurde nicht geändert: Deine Programme könnten die Datei ausführen, und blocks.approve ist never.",
 	},
 	BlocksLongCommand: {
 		"The next question is about this command, which is too long for a message.",
@@ -222,6 +228,10 @@ var blocksTexts = map[Key]translations{
 	},
 	BlocksNotFound:    {"File '{file}' not found", "Datei '{file}' nicht gefunden"},
 	BlocksNotApproved: {"REJECTED: not approved: {command}", "ABGELEHNT: nicht genehmigt: {command}"},
+	BlocksProtected: {
+		"REJECTED: not approved: {file} (protected, because the user's tools may execute it)",
+		"ABGELEHNT: nicht genehmigt: {file} (geschützt, weil deine Programme die Datei ausführen könnten)",
+	},
 	BlocksCutOff: {
 		"Interrupted: the gateway stopped while this ran",
 		"Unterbrochen: Das Gateway wurde währenddessen beendet",

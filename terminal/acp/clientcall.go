@@ -18,6 +18,9 @@ type clientCall struct {
 	title    words.Key // says what the agent wants
 	logName  string    // the command line or the path, for the log
 	realPath string    // the path without symbolic links; "" for commands
+	// protected means that a person who is asked decides about this call alone: no permission in
+	// force covers it.
+	protected bool
 	// folder and variables are those of a command, if the command has its own. target is the file
 	// behind a symbolic link. "": none.
 	folder, target string
@@ -54,6 +57,9 @@ func (c *clientCall) describe(w words.Words) {
 	}
 	if c.target != "" {
 		more = append(more, w.Text(words.FileTarget, terminal.CodeSpan(c.target)))
+	}
+	if c.protected {
+		more = append(more, w.Text(words.FileProtected))
 	}
 	if len(more) > 0 {
 		c.tool.content = []block{{Type: "text", Text: strings.Join(more, "\n")}}
@@ -92,6 +98,9 @@ var callKindNames = map[string]string{"execute": "commands", "edit": "writing fi
 
 // hasGrant reports whether a permission in force covers a call.
 func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
+	if c.protected {
+		return false
+	}
 	if _, ok := s.sessionGrants.find(c.tool.kind, c.realPath); ok {
 		s.auditDecision(turn, c, "allowed for the session")
 		return true
@@ -124,7 +133,11 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	if c.addDetail != nil {
 		c.addDetail(&c.tool)
 	}
-	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, clientCallOptions(turn.t.Words, c.tool.kind))
+	options := clientCallOptions(turn.t.Words, c.tool.kind)
+	if c.protected {
+		options = slices.DeleteFunc(options, func(o permissionOption) bool { return o.ID == allowSession })
+	}
+	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, options)
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.auditDecision(turn, c, "cancelled by "+d.by)

@@ -19,7 +19,8 @@ import (
 type agentFile struct {
 	root  *os.Root
 	rel   string
-	path  string // absolute
+	path  string   // absolute
+	links []string // the symbolic links that lead to it, absolute
 	guard terminal.FileGuard
 }
 
@@ -28,7 +29,7 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpcError) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return nil, invalidParams("path %q: must be an absolute path", path)
 	}
-	real, _, err := nofollow.Resolve(filepath.Clean(path))
+	real, _, links, err := nofollow.ResolveLinks(filepath.Clean(path))
 	if err != nil {
 		return nil, fileError(path, err)
 	}
@@ -51,7 +52,7 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpcError) {
 			return nil, fileError(path, err)
 		}
 		rel, _ := filepath.Rel(dir, real)
-		return &agentFile{root: root, rel: rel, path: real, guard: guard}, nil
+		return &agentFile{root: root, rel: rel, path: real, links: links, guard: guard}, nil
 	}
 	return nil, invalidParams("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
 }

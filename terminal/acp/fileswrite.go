@@ -29,6 +29,7 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 	if permit != nil {
 		allow = func(at *agentFile) *rpcError {
 			c := newFileCall("edit", words.WantsWrite, ask.Path, at)
+			c.protected = p.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
 			c.addDetail = func(about *toolCall) { at.addDiff(about, *ask.Content) }
 			return permit(c)
 		}

@@ -34,7 +34,7 @@ var _ config.Settings = (*Settings)(nil)
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true, SupportsInject: true, DefaultTimeout: 3600,
+			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true, SupportsProtect: true, SupportsInject: true, DefaultTimeout: 3600,
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
 		},

@@ -17,6 +17,9 @@ import (
 // approvalOptions are the options of a question for approval, in their order.
 var approvalOptions = []words.Key{approveOnce, approveNot, approveAlways}
 
+// protectedOptions are the options of a question about a protected file.
+var protectedOptions = approvalOptions[:2]
+
 const (
 	approveOnce   = words.ButtonYes
 	approveNot    = words.ButtonNo
@@ -30,11 +33,15 @@ const approvalTimeout = time.Hour
 // message has room for about 4,000. maxQuestionLines limits the lines of a diff.
 const maxQuestionLength, maxQuestionLines = 1500, 30
 
-// askApproval asks the person about a command, the nth of the response, if its type needs approval.
-// It reports whether the command may be executed; an error ends the turn.
-func (x *turn) askApproval(ctx context.Context, c Command, n int, question func() string) (bool, error) {
-	if !x.needsApproval(c.Type) {
+// askApproval asks the person about a command, the nth of the response, if it needs approval. It
+// reports whether the command may be executed; an error ends the turn.
+func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool, question func() string) (bool, error) {
+	if !x.needsApproval(c.Type, protected) {
 		return true, nil
+	}
+	options := approvalOptions
+	if protected {
+		options = protectedOptions
 	}
 	if err := x.board.showAsking(); err != nil {
 		return false, err
@@ -46,14 +53,14 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, question func(
 	a, err := x.t.Ask(ctx, terminal.Question{
 		// Deterministic, so that a turn that is repeated after a crash finds the stored answer.
 		ID: fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n), UniqueID: true,
-		Text: question(), Options: x.texts(approvalOptions), Timeout: approvalTimeout, Approval: true,
+		Text: question(), Options: x.texts(options), Timeout: approvalTimeout, Approval: true,
 	})
 	if rerr := resume(ctx); rerr != nil {
 		return false, rerr
 	}
 	answer, by := approveNot, "user "+terminal.OneLine(a.By, 80)
-	if a.Option >= 1 && a.Option <= len(approvalOptions) {
-		answer = approvalOptions[a.Option-1]
+	if a.Option >= 1 && a.Option <= len(options) {
+		answer = options[a.Option-1]
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -93,9 +100,12 @@ func commandSubject(c Command) string {
 	return c.Path
 }
 
-// needsApproval reports whether the person must approve commands of this type.
-func (x *turn) needsApproval(t CommandType) bool {
+// needsApproval reports whether the person must approve a command. Approval of all commands of a
+// type does not cover protected files.
+func (x *turn) needsApproval(t CommandType, protected bool) bool {
 	switch {
+	case protected:
+		return true
 	case x.settings.Approve == approveNever, slices.Contains(x.s.Approved, t):
 		return false
 	case t == RunCommand || t == DeleteFile:
@@ -124,6 +134,13 @@ func runQuestion(w words.Words, command string) string {
 
 // question returns the question about a change of a file.
 func (p plannedChange) question(w words.Words, c Command) string {
+	if p.protected {
+		return p.changeQuestion(w, c) + "\n" + w.Text(words.FileProtected)
+	}
+	return p.changeQuestion(w, c)
+}
+
+func (p plannedChange) changeQuestion(w words.Words, c Command) string {
 	name := visiblePath(p.file)
 	switch {
 	case c.Type == DeleteFile && p.link != "":

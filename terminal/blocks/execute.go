@@ -130,7 +130,7 @@ func (x *turn) requestFile(c Command) Result {
 
 // runCommand executes RUN_COMMAND.
 func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error) {
-	if ok, err := x.askApproval(ctx, c, n, func() string { return runQuestion(x.t.Words, c.Text) }); !ok || err != nil {
+	if ok, err := x.askApproval(ctx, c, n, false, func() string { return runQuestion(x.t.Words, c.Text) }); !ok || err != nil {
 		return notApprovedResult(c), err
 	}
 	if err := x.markStarted(); err != nil {
@@ -153,8 +153,13 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 	if fail != nil {
 		return *fail, nil
 	}
-	if !x.s.Started && x.needsApproval(c.Type) { // otherwise it was approved before a crash
-		if ok, err := x.askApproval(ctx, c, n, func() string { return p.question(x.t.Words, c) }); !ok || err != nil {
+	if p.protected && x.settings.Approve == approveNever {
+		return x.refuseProtected(c)
+	}
+	// What has started was approved before a crash. A protected file is asked about all the same,
+	// because the path may lead to another file now; an answer that was given is found by its ID.
+	if (!x.s.Started || p.protected) && x.needsApproval(c.Type, p.protected) {
+		if ok, err := x.askApproval(ctx, c, n, p.protected, func() string { return p.question(x.t.Words, c) }); !ok || err != nil {
 			return notApprovedResult(c), err
 		}
 		again, fail := x.planChange(c) // the file may have changed while the person was asked
@@ -185,7 +190,7 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 	switch {
 	case fail != nil:
 		return *fail, nil
-	case p.file != planned.file || p.link != planned.link, x.needsApproval(c.Type) && !p.hasSameStart(planned):
+	case p.target != planned.target, x.needsApproval(c.Type, p.protected) && !p.hasSameStart(planned):
 		return failedResult(c, errChanged), nil
 	}
 	var err error
@@ -203,7 +208,7 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 
 // plannedChange is the effect that a command would have on a file.
 type plannedChange struct {
-	file, link    string // as workspace.target returns them
+	target
 	existed       bool
 	before, after []byte
 	cut           bool // before is only the beginning of the file
@@ -211,7 +216,7 @@ type plannedChange struct {
 
 // hasSameStart reports whether both changes start from the same file and content.
 func (p plannedChange) hasSameStart(other plannedChange) bool {
-	return p.file == other.file && p.link == other.link && p.existed == other.existed && bytes.Equal(p.before, other.before)
+	return p.target == other.target && p.existed == other.existed && bytes.Equal(p.before, other.before)
 }
 
 // maxEdited limits the size of a file that EDIT_FILE changes, because it is held in memory.
@@ -240,7 +245,7 @@ func (x *turn) planChange(c Command) (p plannedChange, fail *Result) {
 
 // readBefore reads the state of a file before a command changes it.
 func (x *turn) readBefore(c Command, p *plannedChange) (err error) {
-	if p.file, p.link, err = x.space.target(c.Path); err != nil {
+	if p.target, err = x.space.target(c.Path); err != nil {
 		return asNotFound(err)
 	}
 	size, err := x.space.stat(c.Path)
@@ -250,7 +255,7 @@ func (x *turn) readBefore(c Command, p *plannedChange) (err error) {
 		return err
 	case c.Type == EditFile && p.cut:
 		return fmt.Errorf("it has more than %d MiB", maxEdited>>20)
-	case c.Type == EditFile, c.Type == CreateFile && x.settings.Approve == approveAll && !p.cut:
+	case c.Type == EditFile, c.Type == CreateFile && (x.settings.Approve == approveAll || p.protected) && !p.cut:
 		p.before, _, err = x.space.read(c.Path, maxEdited)
 	}
 	return err

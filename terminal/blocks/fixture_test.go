@@ -100,7 +100,9 @@ type fixture struct {
 	frames []terminal.Frame
 	sent   map[string]string // files that were sent, by name
 	asked  []string
-	wake   chan struct{}
+	// audited are the texts for the audit log.
+	audited []string
+	wake    chan struct{}
 }
 
 func newFixture(t *testing.T, responses ...string) *fixture {
@@ -181,7 +183,7 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask, Words: r.words,
+		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask, Words: r.words, OnLog: r.recordLog,
 	}, r.emit)
 	if err != nil {
 		r.t.Errorf("turn: %v", err)
@@ -218,6 +220,14 @@ func (r *fixture) emit(f terminal.Frame) error {
 	close(r.wake)
 	r.wake = make(chan struct{})
 	return nil
+}
+
+func (r *fixture) recordLog(f terminal.Frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.Audit {
+		r.audited = append(r.audited, f.Text)
+	}
 }
 
 // answerWith makes the person answer questions in this order.

@@ -34,13 +34,14 @@ type workspace struct {
 	root      *nofollow.Folder
 	private   []string // files and folders of the gateway, and the parents of all chats' folders
 	guard     terminal.FileGuard
+	protected terminal.ProtectedFiles
 	agentUser *agentUser
 	temp      string // part of the names of temporary files
 }
 
 // openWorkspace opens the agent's working folder.
 func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
-	w := &workspace{guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, agentUser: (*agentUser)(p.User), temp: rand.Text()}
+	w := &workspace{guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, protected: p.Protected, agentUser: (*agentUser)(p.User), temp: rand.Text()}
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err == nil {
 		w.dir, err = filepath.Abs(dir)
@@ -130,14 +131,23 @@ func (w *workspace) write(path string, content []byte) error {
 	})
 }
 
-// target returns the file that a path refers to, relative to the workspace and without symbolic
-// links. If the path itself is a link, link is the path of that link.
-func (w *workspace) target(path string) (file, link string, err error) {
+// target is the file that a path refers to.
+type target struct {
+	file      string // relative to the workspace and without symbolic links
+	link      string // the path of the link if the path itself is a link, or ""
+	protected bool   // a person must agree to each change
+}
+
+func (w *workspace) target(path string) (target, error) {
 	at, err := w.newLookup().resolve(path)
-	if err == nil && at.linkPath != at.real && !at.isFolder {
-		link = at.linkPath
+	if err != nil {
+		return target{}, err
 	}
-	return at.real, link, err
+	t := target{file: at.real, protected: w.protected.Contain(w.dir, append(at.links, filepath.Join(w.dir, at.real))...)}
+	if at.linkPath != at.real && !at.isFolder {
+		t.link = at.linkPath
+	}
+	return t, nil
 }
 
 // removeTemp removes the temporary file of an interrupted write with the same temp.

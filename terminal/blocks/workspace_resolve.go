@@ -60,9 +60,10 @@ func isWithin(folder, path string) bool {
 
 // destination is the result of resolving a path. Both paths are relative to the workspace.
 type destination struct {
-	real     string // without links
-	linkPath string // the same, but with a link in the last element not followed; not set for folders
-	isFolder bool   // the path ends with a slash, . or ..
+	real     string   // without links
+	linkPath string   // the same, but with a link in the last element not followed; not set for folders
+	isFolder bool     // the path ends with a slash, . or ..
+	links    []string // the links that were followed, absolute
 }
 
 // resolve resolves a path as the kernel does; for example, a link before ".." is followed first.
@@ -72,6 +73,7 @@ func (l *lookup) resolve(path string) (destination, error) {
 		return destination{}, errOutside
 	}
 	at, named, folder := l.dir, l.dir, false
+	var links []string
 	for part := range strings.SplitSeq(path, "/") {
 		folder = part == "" || part == "." || part == ".."
 		switch {
@@ -82,36 +84,37 @@ func (l *lookup) resolve(path string) (destination, error) {
 			at = filepath.Dir(at)
 		case !folder:
 			named = filepath.Join(at, part)
-			end, err := l.follow(named)
+			end, through, err := l.follow(named)
 			if err != nil {
 				return destination{}, err
 			}
-			at = end
+			at, links = end, append(links, through...)
 		}
 	}
 	if at == l.dir { // such as an empty path
 		return destination{}, errOutside
 	}
-	return destination{real: l.relative(at), linkPath: l.relative(named), isFolder: folder}, nil
+	return destination{real: l.relative(at), linkPath: l.relative(named), isFolder: folder, links: links}, nil
 }
 
-// follow returns the target of an entry, or the entry itself if it is not a symbolic link.
-func (l *lookup) follow(path string) (string, error) {
+// follow returns the target of an entry, or the entry itself if it is not a symbolic link, and the
+// links that were followed.
+func (l *lookup) follow(path string) (end string, links []string, err error) {
 	if l.isGatewayPath(path) {
-		return "", errOutside
+		return "", nil, errOutside
 	}
-	_, err := os.Readlink(path)
+	_, err = os.Readlink(path)
 	switch {
 	case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist): // not a link
-		return path, nil
+		return path, nil, nil
 	case err != nil:
-		return "", err
+		return "", nil, err
 	}
-	end, through, err := nofollow.Resolve(path)
+	end, through, links, err := nofollow.ResolveLinks(path)
 	if err != nil || !isWithin(l.dir, end) || slices.ContainsFunc(append(through, end), l.isGatewayPath) {
-		return "", errOutside // another error would reveal files outside
+		return "", nil, errOutside // another error would reveal files outside
 	}
-	return end, nil
+	return end, links, nil
 }
 
 func (l *lookup) relative(path string) string {
