@@ -90,7 +90,6 @@ var exceptions = map[string]string{
 	"terminal/rich/rich.go":        forLog,
 
 	"terminal/blocks/approve.go askApproval":  forLog,
-	"terminal/blocks/protect.go":              forLog,
 	"terminal/blocks/changes_diff.go":         "the format of diff and git",
 	"terminal/blocks/execute.go readCommands": forModel,
 	"terminal/blocks/execute.go ":             forModel,
