@@ -14,7 +14,8 @@ import (
 func checkCombinations(c *Config) []fault {
 	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkSecrets(c))
 	for _, agent := range c.agentSections() {
-		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent), checkMCPServers(c, agent), checkProtect(c, agent))
+		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent), checkMCPServers(c, agent))
+		all = append(all, checkProtect(c, agent)...)
 		all = append(all, checkApprovers(c, agent.keyPath("approvers"), agent.Approvers)...)
 	}
 	return slices.Concat(all, checkInject(c), checkWords(c))

@@ -13,7 +13,10 @@ func checkProtect(c *Config, t agentSection) []fault {
 	var all []fault
 	if len(t.Protect) > 0 && !c.extensions.protocol(t.Protocol).SupportsProtect {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsProtect })
-		all = append(all, fault{path: t.keyPath("protect"), cause: t.keyPath("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
+		all = append(all, fault{
+			path: t.keyPath("protect"), cause: t.keyPath("protocol"),
+			text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able)),
+		})
 	}
 	for i, pattern := range t.Protect {
 		if problem := protectMistake(pattern); problem != "" {

@@ -159,7 +159,8 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 	// What has started was approved before a crash. A protected file is asked about all the same,
 	// because the path may lead to another file now; an answer that was given is found by its ID.
 	if (!x.s.Started || p.protected) && x.needsApproval(c.Type, p.protected) {
-		if ok, err := x.askApproval(ctx, c, n, p.protected, func() string { return p.question(x.t.Words, c) }); !ok || err != nil {
+		question := func() string { return p.question(x.t.Words, c) }
+		if ok, err := x.askApproval(ctx, c, n, p.protected, question); !ok || err != nil {
 			return notApprovedResult(c), err
 		}
 		again, fail := x.planChange(c) // the file may have changed while the person was asked

@@ -12,8 +12,9 @@ func (x *turn) refuseProtected(c Command) (Result, error) {
 	if err := x.sendSilent(terminal.Frame{Text: x.text(words.BlocksNeverChanged, visiblePath(c.Path))}); err != nil {
 		return Result{}, err
 	}
+	path := terminal.OneLine(terminal.Visible(c.Path), 500)
 	return newResult(c.Type, false, words.BlocksProtected, shortSummary(c.Path)), x.t.Emit(terminal.Frame{
 		Kind: terminal.Log, Level: "info", Audit: true,
-		Text: fmt.Sprintf("approval: %s %q: No by rule (the file is protected)", c.Type, terminal.OneLine(terminal.Visible(c.Path), 500)),
+		Text: fmt.Sprintf("approval: %s %q: No by rule (the file is protected)", c.Type, path),
 	})
 }

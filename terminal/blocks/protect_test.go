@@ -128,17 +128,21 @@ func TestWithoutApprovalAProtectedFileIsRefusedAndThePersonIsTold(t *testing.T) 
 
 func TestOtherFilesAreWrittenWithoutAQuestion(t *testing.T) {
 	var blocks string
-	paths := []string{".github/workflows/ci.yml", ".gitignore", "plain/git/config", "Makefile", "up.git/config"}
+	paths := []string{".github/workflows/ci.yml", ".gitignore", "plain/git/config", "Makefile", "up.git/config", "hard"}
 	for _, path := range paths {
 		blocks += createBlock(path)
 	}
 	r := newProtectFixture(t, blocks, doneBlock)
+	if err := os.Link(filepath.Join(r.workspace, ".git/config"), filepath.Join(r.workspace, "hard")); err != nil {
+		t.Fatal(err)
+	}
 	r.answerWith()
 	r.runToDone("go")
 	checkEqual(t, "questions", len(r.asked), 0)
 	for _, path := range paths {
 		checkEqual(t, path, r.readFile(path), "evil")
 	}
+	checkEqual(t, "the other name of a file that was replaced", r.readFile(".git/config"), "1\n")
 }
 
 func TestTheConfigurationProtectsMoreFiles(t *testing.T) {

@@ -41,7 +41,10 @@ type workspace struct {
 
 // openWorkspace opens the agent's working folder.
 func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
-	w := &workspace{guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, protected: p.Protected, agentUser: (*agentUser)(p.User), temp: rand.Text()}
+	w := &workspace{
+		guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, protected: p.Protected,
+		agentUser: (*agentUser)(p.User), temp: rand.Text(),
+	}
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err == nil {
 		w.dir, err = filepath.Abs(dir)
@@ -143,7 +146,8 @@ func (w *workspace) target(path string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	t := target{file: at.real, protected: w.protected.Contain(w.dir, append(at.links, filepath.Join(w.dir, at.real))...)}
+	paths := append(at.links, filepath.Join(w.dir, at.real))
+	t := target{file: at.real, protected: w.protected.Contain(w.dir, paths...)}
 	if at.linkPath != at.real && !at.isFolder {
 		t.link = at.linkPath
 	}
