@@ -51,6 +51,8 @@ type Transient struct {
 	ID      string // the network's
 	Inbound int64
 	Board   bool // it is the turn's board; the one that was recorded last counts
+	// Incoming says that a person has sent the message, which is Inbound. It contains a secret.
+	Incoming bool
 }
 
 // Outcome is how a turn ended. The values are those of package terminal.
@@ -104,6 +106,8 @@ type ReceiveResult struct {
 	Waiting int
 	// Chosen says that Choose has closed its picker.
 	Chosen bool
+	// Secrets are the messages on the network that are to be deleted, see ReceiveRequest.Secret.
+	Secrets []Transient
 	// Released says that a pending message no longer waits for further messages, because of this
 	// one.
 	Released bool
@@ -138,6 +142,10 @@ type ReceiveRequest struct {
 	// transaction, also for a message that gets a turn.
 	Settle bool
 	Answer []channels.Outgoing
+	// Secret says that the text is a secret. The message is settled and stored without its text,
+	// and its messages on the network are recorded as Transients with Incoming, which are to be
+	// deleted. A Reply stores the text as the answer.
+	Secret bool
 	// Reply settles the message if it is the first answer to an open question. Otherwise it has no
 	// effect.
 	Reply *Reply
@@ -210,6 +218,9 @@ type Inbox interface {
 	// SettlePending ends a pending inbound message as Done without a turn, because the running turn
 	// of its chat has read it.
 	SettlePending(ctx context.Context, id int64) error
+	// EraseText has the effects of ReceiveRequest.Secret on a message that was stored with its text.
+	// It returns the messages on the network, which are to be deleted.
+	EraseText(ctx context.Context, id int64) ([]Transient, error)
 	// SetProcess and AddTransient record what must be cleaned up after a crash. SetProcess does not
 	// wait for the disk, since processes do not outlive the machine. Inbound message 0 is the
 	// gateway itself.

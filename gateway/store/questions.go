@@ -26,8 +26,11 @@ type Question struct {
 	// which gets a turn when the option is chosen. A picker is no part of its turn: it stays open
 	// when the turn ends.
 	Commands []string
-	Answer   *string // nil before it is answered
-	By       string  // the user who answered
+	// Secret says that the answer must not stay in the store longer than its turn needs it. The
+	// message that answers is received with ReceiveRequest.Secret.
+	Secret bool
+	Answer *string // nil before it is answered, and after EraseAnswer
+	By     string  // the user who answered
 	// Closed says that the question accepts no answers, for another reason than time. Newest says
 	// that it is the last question of its chat. Outbound is the state of the last part of its
 	// message, and Receipt the network's ID of that part, or "".
@@ -56,6 +59,10 @@ type Questions interface {
 	// Answer stores the first answer. It reports false when there is no such open question, or it
 	// has expired.
 	Answer(ctx context.Context, id, answer, by string) (bool, error)
+	// EraseAnswer removes the answer to a secret question, so that its bytes are no longer in the
+	// files of the store. The question stays closed. Finish does the same for all questions of its
+	// inbound message.
+	EraseAnswer(ctx context.Context, id string) error
 	// Withdraw closes an open question without an answer, also an expired one. It reports false
 	// when there is no such question.
 	Withdraw(ctx context.Context, id string) (bool, error)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"modernc.org/sqlite"
@@ -182,12 +183,16 @@ func SyncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Connector returns a connector for a file, with the settings of each connection.
+// BusyTimeout is how long a connection waits for a lock.
+const BusyTimeout = 5 * time.Second
+
+// Connector returns a connector for a file, with the settings of each connection. What is deleted
+// is overwritten in the file, because it may be a secret.
 func Connector(path string, settings url.Values, pragmas ...string) (driver.Connector, error) {
 	if settings == nil {
 		settings = url.Values{}
 	}
-	for _, p := range append([]string{"busy_timeout(5000)", "temp_store(MEMORY)"}, pragmas...) {
+	for _, p := range append([]string{fmt.Sprintf("busy_timeout(%d)", BusyTimeout.Milliseconds()), "temp_store(MEMORY)", "secure_delete(ON)"}, pragmas...) {
 		settings.Add("_pragma", p)
 	}
 	return sqlite.NewConnector(address(path, settings))

@@ -148,6 +148,9 @@ func (t *tx) finishInbound(e finishRequest, now time.Time) (next bool, err error
 			return false, err
 		}
 	}
+	if err := t.eraseAnswers(id); err != nil {
+		return false, err
+	}
 	if e.chatsWithQuestions.notEmpty() {
 		if err := t.closeQuestions(id, now); err != nil {
 			return false, err

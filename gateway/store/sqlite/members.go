@@ -34,7 +34,7 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 		if err != nil {
 			return err
 		}
-		left, err = queryAllTx(t, scanTransient, `SELECT chat, id, inbound, board > 0 FROM transient
+		left, err = queryAllTx(t, scanTransient, `SELECT chat, id, inbound, board > 0, incoming FROM transient
 			WHERE inbound NOT IN (SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND owner = ?) ORDER BY inbound, chat, id`, s.member)
 		if err != nil {
 			return err

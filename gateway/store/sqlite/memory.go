@@ -39,8 +39,14 @@ func (s *Store) AddTransient(ctx context.Context, b store.Transient) error {
 		if b.Board {
 			board = micros(s.now())
 		}
-		return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board) VALUES (?, ?, ?, ?)", b.Chat.String(), b.ID, b.Inbound, board)
+		return t.addTransient(b, board)
 	})
+}
+
+// addTransient records a transient message. board is when it was sent as a board; 0: it is none.
+func (t *tx) addTransient(b store.Transient, board int64) error {
+	return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board, incoming) VALUES (?, ?, ?, ?, ?)",
+		b.Chat.String(), b.ID, b.Inbound, board, b.Incoming)
 }
 
 // DropTransient removes the record of a transient message.
@@ -54,14 +60,14 @@ func (t *tx) dropTransient(chat, id string) error {
 
 // Transients returns the recorded transient messages.
 func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
-	transients, err := queryAll(ctx, s, scanTransient, "SELECT chat, id, inbound, board > 0 FROM transient ORDER BY inbound, chat, id")
+	transients, err := queryAll(ctx, s, scanTransient, "SELECT chat, id, inbound, board > 0, incoming FROM transient ORDER BY inbound, chat, id")
 	return transients, wrapError("read transient messages", err)
 }
 
 func scanTransient(scan func(...any) error) (store.Transient, error) {
 	var b store.Transient
 	var chat string
-	err := scan(&chat, &b.ID, &b.Inbound, &b.Board)
+	err := scan(&chat, &b.ID, &b.Inbound, &b.Board, &b.Incoming)
 	b.Chat = chatOf(chat)
 	return b, err
 }

@@ -17,7 +17,7 @@ var migrations embed.FS
 
 // schemaVersion is the version of the schema that this program uses: the number of the last file in
 // migrations/.
-const schemaVersion = 18
+const schemaVersion = 19
 
 // migrate upgrades the schema to schemaVersion in one transaction. It never downgrades: an older
 // program does not know the tables of a newer one.

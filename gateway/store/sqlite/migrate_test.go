@@ -233,6 +233,7 @@ func TestTheSessionsOfChatsInAnOldStateAreRecorded(t *testing.T) {
 		('net:b', 'lasting:agent:coder', '[{"session":"s2"},{"session":"s3"}]'),
 		('net:c', 'lasting:agent', 'of another protocol'), ('net:d', 'lasting:agent', '{"session":"s4"}'),
 		('net:e', 'lasting:commands', '[{"session":"s5"}]');
+		DROP INDEX question_secret; ALTER TABLE question DROP COLUMN secret; ALTER TABLE transient DROP COLUMN incoming;
 		PRAGMA user_version = 17`)
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)

@@ -25,9 +25,9 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 	}
 	var result enqueueResult
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		err = t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval, string(q.OtherText), encodeCommands(q.Commands))
+		err = t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands, secret)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval, string(q.OtherText), encodeCommands(q.Commands), q.Secret)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
 	return n > 0 && err == nil, err
 }
 
-const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.other_text, q.commands, q.answer, q.answered_by, q.closed > 0,
+const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.other_text, q.commands, q.secret, q.answer, q.answered_by, q.closed > 0,
 	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq), coalesce(o.state, ''), coalesce(o.receipt, '')
 	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
@@ -117,7 +117,7 @@ func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
 	var chat string
 	var options, commands []byte
 	var expires int64
-	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Approval, &q.OtherText, &commands, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
+	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Approval, &q.OtherText, &commands, &q.Secret, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
 	if err != nil {
 		return store.Question{}, err
 	}

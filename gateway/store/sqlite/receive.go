@@ -37,7 +37,11 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Rece
 	}
 	var part channels.Part
 	part, a.In = extractPart(a.In)
-	r := preparedReceive{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(&a.In), answer: s.prepareEach(a.Answer)}
+	stored := a.In
+	if a.Secret {
+		a.Settle, stored = true, withoutText(a.In)
+	}
+	r := preparedReceive{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(&stored), answer: s.prepareEach(a.Answer)}
 	var result store.ReceiveResult
 	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) (err error) {
 		result, err = t.receiveMessage(r)
@@ -97,6 +101,12 @@ func (t *tx) receiveMessage(r preparedReceive) (store.ReceiveResult, error) {
 	}
 	if err := t.completeParts(r.In.Chat, r.part, result.Inbound.ID, r.now); err != nil {
 		return store.ReceiveResult{}, err
+	}
+	if r.Secret {
+		t.erased = t.erased || r.part.Last // the text was stored with its parts
+		if result.Secrets, err = t.recordSecrets(result.Inbound); err != nil {
+			return store.ReceiveResult{}, err
+		}
 	}
 	if err := t.insertOutbounds(r.answer, result.Inbound.ID, r.now); err != nil {
 		return store.ReceiveResult{}, err

@@ -177,6 +177,8 @@ func (s *Store) connect(ctx context.Context, dir string) error {
 	s.readDB.SetMaxOpenConns(maxReaders)
 	s.readDB.SetMaxIdleConns(maxReaders)
 	s.writer = newWriter(t)
+	t.erased = s.lock != nil // a crash may have left a log with secrets
+	s.writer.truncateLog()
 	return errors.Join(s.watchFiles(dir), files.Check()) // the opened files must be the watched ones
 }
 

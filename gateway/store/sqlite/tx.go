@@ -16,6 +16,7 @@ type tx struct {
 	conn       driver.Conn
 	statements map[string]driver.Stmt // prepared statements, by their text
 	args       []driver.NamedValue    // reused by every statement
+	erased     bool                   // something was erased that the log may still contain
 }
 
 func newTx(ctx context.Context, c driver.Connector) (*tx, error) {

@@ -34,6 +34,8 @@ type writer struct {
 	tx    *tx
 	queue *batch.Queue[*job]
 	files *dbfile.Files // files that must still be in place for a commit to count
+	// logBusy says that somebody has read the log when it was to be truncated.
+	logBusy bool
 
 	// One goroutine makes all transactions. SQLite needs a deep stack, and growing the stack of
 	// each caller would cost a fifteenth of a turn.
@@ -81,6 +83,7 @@ func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 // transaction fails, all of them fail.
 func (w *writer) commit(jobs []*job) {
 	err := w.commitTogether(jobs)
+	w.truncateLog()
 	for _, j := range jobs {
 		if j.err == nil {
 			j.err = err

@@ -59,6 +59,7 @@ func Run(t *testing.T, open Open) {
 		{"outsiders", outsiderTests},
 		{"dismiss", dismissTests},
 		{"questions", questionTests},
+		{"secrets", secretTests},
 		{"spool", spoolTests},
 		{"retention", retentionTests},
 		{"concurrency", concurrencyTests},

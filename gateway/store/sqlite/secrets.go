@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/internal/dbfile"
+)
+
+// EraseAnswer removes the answer to a secret question.
+func (s *Store) EraseAnswer(ctx context.Context, id string) error {
+	return s.change(ctx, "erase the answer to question "+id, func(t *tx) error {
+		return t.erase("UPDATE question SET answer = NULL WHERE id = ? AND secret = 1 AND answer IS NOT NULL", id)
+	})
+}
+
+// eraseAnswers removes the answers to the secret questions of an inbound message.
+func (t *tx) eraseAnswers(inbound int64) error {
+	return t.erase("UPDATE question SET answer = NULL WHERE inbound = ? AND secret = 1 AND answer IS NOT NULL", inbound)
+}
+
+// eraseLeftAnswers removes the answers to the secret questions of inbound messages that have ended
+// without Finish: they were cancelled while they waited to run again.
+func (s *Store) eraseLeftAnswers(ctx context.Context) error {
+	return s.change(ctx, "erase answers", func(t *tx) error {
+		return t.erase(`UPDATE question SET answer = NULL WHERE secret = 1 AND answer IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = question.inbound AND inbox.ended = 0)`)
+	})
+}
+
+// erase executes a statement that removes secrets. If it has removed any, the writer also removes
+// them from the log.
+func (t *tx) erase(query string, args ...any) error {
+	n, err := t.execCount(query, args...)
+	t.erased = t.erased || n > 0
+	return err
+}
+
+// EraseText removes the text of an inbound message.
+func (s *Store) EraseText(ctx context.Context, id int64) (secrets []store.Transient, err error) {
+	err = s.change(ctx, fmt.Sprintf("erase the text of inbound message %d", id), func(t *tx) error {
+		inbound, found, err := t.queryInbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
+		if err == nil && !found {
+			err = errNoInbound
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.erase("UPDATE inbox SET incoming = ? WHERE id = ?", encodeJSON(withoutText(inbound.In)), id); err != nil {
+			return err
+		}
+		secrets, err = t.recordSecrets(inbound)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return secrets, nil
+}
+
+// withoutText returns a message that has no text.
+func withoutText(in channels.Incoming) channels.Incoming {
+	in.Text, in.Pieces = "", nil
+	return in
+}
+
+// recordSecrets records the network's messages of an inbound message as transient.
+func (t *tx) recordSecrets(inbound store.Inbound) (secrets []store.Transient, err error) {
+	ids := []string{inbound.In.ID}
+	for i, p := range inbound.In.Pieces {
+		ids = append(ids[:i], p.ID)
+	}
+	for _, id := range ids {
+		b := store.Transient{Chat: inbound.In.Chat, ID: id, Inbound: inbound.ID, Incoming: true}
+		if id == "" || inbound.In.Press != "" { // nobody has written it
+			continue
+		}
+		if err := t.addTransient(b, 0); err != nil {
+			return nil, err
+		}
+		secrets = append(secrets, b)
+	}
+	return secrets, nil
+}
+
+// truncateWait is how long the writer waits for readers of the log.
+const truncateWait = 100 * time.Millisecond
+
+// truncateLog moves the write-ahead log into the database and empties it, because the pages in it
+// still contain what was erased. While somebody reads the database, it is tried again after the
+// next commit. It is called outside a transaction.
+func (w *writer) truncateLog() {
+	if !w.tx.erased {
+		return
+	}
+	wait := truncateWait
+	if w.logBusy { // the other writes must not wait for a long read, such as a backup
+		wait = 0
+	}
+	_ = w.tx.execScript(fmt.Sprintf("PRAGMA busy_timeout = %d", wait.Milliseconds()))
+	defer func() {
+		_ = w.tx.execScript(fmt.Sprintf("PRAGMA busy_timeout = %d", dbfile.BusyTimeout.Milliseconds()))
+	}()
+	var busy, frames, moved int
+	_, err := w.tx.queryRow("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &moved)
+	w.logBusy = err != nil || busy != 0
+	w.tx.erased = w.logBusy
+}
