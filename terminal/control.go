@@ -21,6 +21,13 @@ type Controller interface {
 	Control(ctx context.Context, r ControlRequest) (ControlReply, error)
 }
 
+// SecretReader is a Controller whose programs may read passwords.
+type SecretReader interface {
+	// ReadsSecret reports whether a message would be typed now, as a command or by a turn, where
+	// the program reads a line without echo. Such a message is stored and shown nowhere.
+	ReadsSecret(r ControlRequest) bool
+}
+
 // Screen is a snapshot of a terminal screen, for packages that do not import the emulator.
 type Screen = screen.Snapshot
 
@@ -73,6 +80,12 @@ func (r *Runner) Controls() []Command {
 func (r *Runner) AcceptsControl(chat, command string) bool {
 	c := r.controller()
 	return c != nil && c.AcceptsControl(chat, command)
+}
+
+// ReadsSecret reports whether a message would be typed where a program reads a password.
+func (r *Runner) ReadsSecret(req ControlRequest) bool {
+	s, ok := r.o.Protocol.(SecretReader)
+	return ok && s.ReadsSecret(req)
 }
 
 // Control carries out a command of the agent's protocol.

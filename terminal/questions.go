@@ -24,6 +24,9 @@ type Question struct {
 	Approval bool
 	// OtherText says what a text does that is none of the options.
 	OtherText OtherText
+	// Secret says that the answer is a password, for example. It is shown nowhere and stored only
+	// until Ask returns it; its message is deleted from the chat where the network allows that.
+	Secret bool
 }
 
 // OtherText is the effect of a text that is none of a question's options.

@@ -25,7 +25,9 @@ const maxShownRunes = 80
 func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool, error) {
 	q, ok, err := i.findQuestion(ctx, in)
 	if errors.Is(err, errAmbiguous) {
-		return true, i.storeWithoutTurn(ctx, in, i.words(in).Text(words.WhichQuestion))
+		unclear := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: q.Secret}
+		_, err := i.storeAnswered(ctx, unclear, channels.Message{Text: i.words(in).Text(words.WhichQuestion)})
+		return true, err
 	}
 	if err != nil || !ok {
 		return false, err
@@ -44,12 +46,13 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 	}
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// If the question was closed in the meantime, text is handled like any other message; a button
-	// press is only stored.
-	request := store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply}
+	// press or a secret is only stored.
+	request := store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply, Secret: q.Secret && in.Press == ""}
 	if err := i.assignAgent(ctx, &request); err != nil {
 		return true, err
 	}
 	result, err := i.acceptMessage(ctx, request)
+	i.removeMessages(result.Secrets)
 	settled := result.Disposition == store.Settled
 	if result.Disposition == store.Queued {
 		i.offerLate(ctx, i.localTurn(in.Chat, result), result.Inbound)
@@ -62,9 +65,12 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 		return true, fmt.Errorf("read answer: %w", err)
 	}
 	switch {
-	case q.Answer != nil:
-		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
+	case q.Answer != nil || q.By != "": // an answer that the turn has erased has its person only
+		if q.Answer != nil {
+			i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
+		}
 		if q.By == in.User.ID && settled {
+			q.Answer = &text
 			i.auditAnswer(in, q)
 			i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
 		}
@@ -134,7 +140,8 @@ func matchTyped(open []store.Question, in channels.Incoming) (store.Question, bo
 	case !slices.ContainsFunc(open, fits):
 		return store.Question{}, false, nil
 	case len(open) > 1 || !open[0].Newest:
-		return store.Question{}, false, errAmbiguous
+		secret := slices.ContainsFunc(open, func(q store.Question) bool { return q.Secret })
+		return store.Question{Secret: secret}, false, errAmbiguous
 	}
 	return open[0], true, nil
 }
@@ -194,7 +201,11 @@ func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text stri
 // answerSummary describes the answer to a question and the person who gave it.
 func answerSummary(w words.Words, q store.Question, by channels.User) string {
 	answer := *q.Answer
-	if !slices.Contains(q.Options, answer) {
+	switch {
+	case slices.Contains(q.Options, answer):
+	case q.Secret:
+		answer = w.Text(words.SecretAnswer)
+	default:
 		answer = channels.EscapeMarkdown(channels.FirstLine(answer, maxShownRunes))
 	}
 	return w.Text(words.AnsweredBy, answer, personName(by))

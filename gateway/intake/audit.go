@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"slices"
+
 	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
@@ -10,11 +12,14 @@ import (
 const maxChoice, maxTitle = 80, 200
 
 // auditAnswer records an answer to a question. A chosen option is recorded as the decision; typed
-// text is recorded as text.
+// text is recorded as text, unless it is a secret.
 func (i *Intake) auditAnswer(in channels.Incoming, q store.Question) {
-	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Inbound, Question: q.ID, Text: channels.FirstLine(q.Text, maxTitle) + " → " + *q.Answer}
-	if len(q.Options) > 0 {
+	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Inbound, Question: q.ID, Text: channels.FirstLine(q.Text, maxTitle)}
+	if slices.Contains(q.Options, *q.Answer) {
 		r.Decision = channels.FirstLine(*q.Answer, maxChoice)
+	}
+	if !q.Secret {
+		r.Text += " → " + *q.Answer
 	}
 	i.o.Audit.Record(in, r)
 }

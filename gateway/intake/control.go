@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway/audit"
 	"nanobot/gateway/display"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
@@ -35,6 +34,7 @@ type control struct {
 	inbound int64 // its row in the store, once it is stored
 	runner  terminal.Controller
 	request terminal.ControlRequest
+	secret  bool // it is stored without its text
 }
 
 // isCommand reports whether the message is a command of the protocol.
@@ -111,10 +111,12 @@ func (i *Intake) tryControl(ctx context.Context, c *control) (bool, error) {
 		return false, nil
 	}
 	defer i.o.Lanes.Lock(c.in.Chat)()
-	result, err := i.o.Store.Receive(ctx, store.ReceiveRequest{In: c.in, Cursor: c.in.Cursor, Settle: true})
+	c.secret = c.readsSecret()
+	result, err := i.o.Store.Receive(ctx, store.ReceiveRequest{In: c.in, Cursor: c.in.Cursor, Settle: true, Secret: c.secret})
 	if err != nil {
 		return true, fmt.Errorf("store message: %w", err)
 	}
+	i.removeMessages(result.Secrets)
 	if result.Released {
 		i.o.Lanes.Wake()
 	}
@@ -122,11 +124,6 @@ func (i *Intake) tryControl(ctx context.Context, c *control) (bool, error) {
 		return true, nil
 	}
 	c.inbound = result.Inbound.ID
-	r := audit.Record{Event: audit.Command, Decision: audit.Allowed, Text: c.in.Text}
-	if c.isCommand() {
-		r.Command = "/" + c.request.Command
-	}
-	i.o.Audit.Record(c.in, r)
 	if t := i.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		t.MoveBoardDown() // the person's message is below the board
 	}
@@ -151,6 +148,8 @@ func (i *Intake) runControl(ctx context.Context, c *control) {
 	if ok, err := i.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
 		return // access was revoked while the command waited for earlier ones
 	}
+	i.eraseTypedAhead(ctx, c)
+	i.auditControl(c)
 	w := i.words(c.in)
 	c.request.Words = w
 	reply, err := callControl(ctx, c)

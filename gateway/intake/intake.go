@@ -34,6 +34,7 @@ type Store interface {
 	CountPending(ctx context.Context, chat channels.Chat) (int, error)
 	Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 	SettlePending(ctx context.Context, id int64) error
+	EraseText(ctx context.Context, id int64) ([]store.Transient, error)
 	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
 	Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error)
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
@@ -347,6 +348,7 @@ func (i *Intake) storeAnswered(ctx context.Context, a store.ReceiveRequest, answ
 	if settled && answer.Text != "" {
 		i.o.Outbox.Wake(in.Chat)
 	}
+	i.removeMessages(result.Secrets)
 	if a.Restart != 0 || result.Released {
 		i.o.Lanes.Wake()
 	}

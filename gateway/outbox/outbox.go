@@ -23,6 +23,7 @@ type Store interface {
 	AddTransient(ctx context.Context, b store.Transient) error
 	DropTransient(ctx context.Context, b store.Transient) error
 	Transients(ctx context.Context) ([]store.Transient, error)
+	Inbound(ctx context.Context, id int64) (store.Inbound, bool, error)
 	ReplaceFold(ctx context.Context, inbound int64) error
 	EndFold(ctx context.Context, board store.Transient) error
 	Ask(ctx context.Context, q store.Question, l store.Outbound) error

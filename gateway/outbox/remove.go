@@ -22,8 +22,14 @@ const (
 )
 
 // Remove removes a transient message in the background, once the messages that wait to be sent to
-// its chat are sent: they may replace it.
-func (o *Outbox) Remove(b store.Transient) { o.EndBoard(EndedBoard{Board: b}) }
+// its chat are sent: they may replace it. A message of a person is removed at once.
+func (o *Outbox) Remove(b store.Transient) {
+	if b.Incoming {
+		o.removeIncoming(b)
+		return
+	}
+	o.EndBoard(EndedBoard{Board: b})
+}
 
 // messageID names a message on a network.
 type messageID struct {

@@ -155,6 +155,7 @@ const (
 	schemaAsk = `{"type": "object", "properties": {
 		"question": {"type": "string"},
 		"options": {"type": "array", "maxItems": 20, "items": {"type": "string"}, "description": "Answers to choose from. None: any text."},
+		"secret": {"type": "boolean", "description": "The answer is a password or another secret, which the chat must not show or keep."},
 		"timeout_seconds": {"type": "number", "description": "How long to wait. By default as long as the chat allows."}
 	}, "required": ["question"]}`
 

@@ -124,6 +124,9 @@ func readQuestion(args arguments) (terminal.Question, error) {
 			return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("options[%d] must have 1 to %d bytes.", i, maxOption)}
 		}
 	}
+	if q.Secret, err = args.flag("secret"); err != nil {
+		return q, err
+	}
 	seconds, err := args.number("timeout_seconds", 0)
 	if err != nil {
 		return q, err

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -39,7 +40,9 @@ func (t *Turn) runOnce(ctx context.Context, calls callbacks) (out terminal.Outco
 		return terminal.Outcome{Status: terminal.Done}, err
 	}
 	t.recordProcess(terminal.RecordStarting())
-	return t.promptAgent(ctx, RequestFor(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10)), calls)
+	in := t.inbound.In
+	in.Text = cmp.Or(t.secret, in.Text)
+	return t.promptAgent(ctx, RequestFor(in, strconv.FormatInt(t.inbound.ID, 10)), calls)
 }
 
 // promptAgent has the agent work on a request.

@@ -47,6 +47,9 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 		if err == nil {
 			a.Option = terminal.OptionNumber(q.Options, a.Text)
 		}
+		if err == nil && q.Secret {
+			t.eraseAnswer(untilKilled, id)
+		}
 	}()
 	if asked { // it was asked before a crash, perhaps in other words
 		q.Timeout, q.Options = earlier.Within, earlier.Options
@@ -73,8 +76,17 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 	}
 }
 
+// eraseAnswer removes a secret answer, which the turn has now, from the store. The end of the turn
+// repeats it.
+func (t *Turn) eraseAnswer(untilKilled context.Context, id string) {
+	if err := t.stage.o.Store.EraseAnswer(context.WithoutCancel(untilKilled), id); err != nil {
+		t.log.Warn("secret answer not erased yet", zap.Error(err))
+	}
+}
+
 // findEarlier looks up the question in the store, in case that an attempt before a crash has asked
-// it. A question that expired without an answer is asked again.
+// it. A question that expired without an answer is asked again, and so is one whose secret answer
+// was erased.
 func (t *Turn) findEarlier(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
 	for {
 		id = t.questionID(q)
@@ -110,6 +122,7 @@ func (t *Turn) questionID(q terminal.Question) string {
 // postQuestion sends a question to the chat.
 func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
 	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText)}
+	question.Secret = q.Secret
 	t.board.markAbove()
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter, Language: t.inbound.In.User.Language})
 }

@@ -32,6 +32,9 @@ type Store interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
+	// EraseAnswer and EraseText remove a secret that the turn has read.
+	EraseAnswer(ctx context.Context, id string) error
+	EraseText(ctx context.Context, id int64) ([]store.Transient, error)
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
 	// Requeue and Dismiss are used for turns that an earlier run of the gateway has left.
 	Requeue(ctx context.Context, id int64, unbegun bool) error
@@ -241,6 +244,7 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 	if s.o.Executor != nil && s.o.Executor.Executes(inbound.In) {
 		t.executor = s.o.Executor
 	}
+	t.hideSecret()
 	if t.settings.Inject && t.executor == nil {
 		t.injections.lines = make(chan terminal.Injection, maxInjected)
 	}

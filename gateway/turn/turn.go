@@ -26,6 +26,7 @@ type Turn struct {
 	agent         string // that runs; inbound.Agent is the chosen one, which may no longer be configured
 	settings      AgentSettings
 	inbound       store.Inbound
+	secret        string // the text of a message that is a password; inbound has none then
 	ch            channels.Channel
 	words         words.Words // in the language of the asker
 	log           *zap.Logger
@@ -159,6 +160,9 @@ func (t *Turn) Run(untilKilled context.Context) {
 			t.rejectRevoked(untilKilled)
 		}
 		return
+	}
+	if t.secret != "" {
+		t.eraseText(untilKilled)
 	}
 	t.auditStart()
 	if t.ch == nil {

@@ -62,8 +62,11 @@ const (
 	DoneElsewhere     Key = "doneElsewhere"
 	WhichQuestion     Key = "whichQuestion"
 	AnsweredBy        Key = "answeredBy"
-	TooOldButton      Key = "tooOldButton"
-	OnlyApprovers     Key = "onlyApprovers"
+	// The answer in answeredBy, if it is a password.
+	SecretAnswer     Key = "secretAnswer"
+	SecretNotDeleted Key = "secretNotDeleted"
+	TooOldButton     Key = "tooOldButton"
+	OnlyApprovers    Key = "onlyApprovers"
 
 	// Edited messages.
 	EditedRunning    Key = "editedRunning"
@@ -247,7 +250,12 @@ var intakeTexts = map[Key]translations{
 		"Which question do you mean? Press a button under it, or reply to it.",
 		"Welche Frage meinst du? Drück einen Knopf darunter oder antworte auf sie.",
 	},
-	AnsweredBy: {"{answer} (by {person})", "{answer} (von {person})"},
+	AnsweredBy:   {"{answer} (by {person})", "{answer} (von {person})"},
+	SecretAnswer: {"🔒 not shown", "🔒 nicht angezeigt"},
+	SecretNotDeleted: {
+		"I may not delete your message with the secret in this chat, so please delete it yourself.",
+		"Ich darf deine Nachricht mit dem Geheimnis in diesem Chat nicht löschen; bitte lösche sie selbst.",
+	},
 	TooOldButton: {
 		"This button is too old. Please write your answer instead.",
 		"Dieser Knopf ist zu alt. Bitte schreibe deine Antwort stattdessen.",

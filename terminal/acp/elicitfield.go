@@ -145,7 +145,7 @@ func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.
 	if q.note != "" {
 		parts = append(parts, q.text(words.FieldOwnAnswer))
 	}
-	question := terminal.Question{OtherText: terminal.OtherTextAnswers}
+	question := terminal.Question{OtherText: terminal.OtherTextAnswers, Secret: q.isSecret()}
 	if len(choices) > maxChoices { // too many buttons
 		var list []string
 		for i, c := range choices {
@@ -278,7 +278,7 @@ func (f *formField) defaultValue() any {
 
 // defaultText returns the default of the field as people see it; "": there is none.
 func (q fieldQuestion) defaultText() string {
-	if q.defaultValue() == nil {
+	if q.defaultValue() == nil || q.isSecret() {
 		return ""
 	}
 	var several []string

@@ -157,7 +157,7 @@ const otherAnswer = "None of the above"
 // options. Claude Code and Codex have such a field behind each choice, and it is not worth a
 // question of its own. A required field needs an option for such an answer.
 func (f *formField) isNote(other formField) bool {
-	if f.note != "" || other.Type != "string" || other.required || len(other.options()) > 0 {
+	if f.note != "" || other.Type != "string" || other.required || len(other.options()) > 0 || other.isSecret() {
 		return false
 	}
 	if other.name != f.name+"_custom" && other.name != f.name+"_note" {
@@ -181,6 +181,12 @@ func (e elicitor) confirm(ctx context.Context, message string) (elicitationAnswe
 		return elicitationAnswer{Action: elicitAccept, Content: &map[string]any{}}, nil
 	}
 	return elicitationAnswer{Action: elicitDecline}, nil
+}
+
+// isSecret reports whether the person writes a password. ACP does not name this format, but JSON
+// Schema lets an agent use it.
+func (f *formField) isSecret() bool {
+	return f.Type == "string" && f.Format.v == "password" && len(f.options()) == 0
 }
 
 // isAskable reports whether the type of the field is known.

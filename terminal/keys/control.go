@@ -65,6 +65,22 @@ func (p *Protocol) AcceptsControl(chat, command string) bool {
 	return s != nil && s.isTaken()
 }
 
+// ReadsSecret reports whether a person types where the program reads a password. The text of a turn
+// is for the agent.
+func (p *Protocol) ReadsSecret(r terminal.ControlRequest) bool {
+	return p.AcceptsControl(r.Chat, r.Command) && p.readsSecret(r)
+}
+
+// readsSecret reports whether a message that is typed now is a password.
+func (p *terminals) readsSecret(r terminal.ControlRequest) bool {
+	command := r.Command
+	if command == "" {
+		command, _ = splitCommand(r.Args)
+	}
+	s := p.find(r.Chat)
+	return s != nil && (command == "" || command == keyCommand || command == typeCommand) && s.agent.HidesInput()
+}
+
 // Control runs a command of a person. The protocol screen never gets /take and /give, since there
 // is no agent that has the terminal.
 func (p *terminals) Control(ctx context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {

@@ -24,6 +24,7 @@ var (
 	_ terminal.PersistentProtocol = (*Screen)(nil)
 	_ terminal.Controller         = (*Screen)(nil)
 	_ terminal.Restarter          = (*Screen)(nil)
+	_ terminal.SecretReader       = (*Screen)(nil)
 )
 
 // NewScreen returns a protocol without any terminals.
@@ -103,6 +104,9 @@ func splitCommand(text string) (command, args string) {
 func (p *Screen) Controls() []terminal.Command {
 	return commandList(screenCommand, keyCommand, typeCommand, logCommand)
 }
+
+// ReadsSecret reports whether a message is typed where the program reads a password.
+func (p *Screen) ReadsSecret(r terminal.ControlRequest) bool { return p.readsSecret(r) }
 
 // AcceptsControl accepts input while a turn shows the screen. Other input gets a turn of its own.
 func (p *Screen) AcceptsControl(chat, command string) bool {

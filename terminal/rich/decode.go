@@ -36,7 +36,7 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 }
 
 // fields are the raw values of the known keys.
-type fields struct{ typ, text, media, silent, buttons, code, level, id, options value }
+type fields struct{ typ, text, media, silent, buttons, code, level, id, options, secret value }
 
 // valueOf returns a pointer to the value of a key, or nil for an unknown key.
 func (f *fields) valueOf(key []byte) *value {
@@ -59,6 +59,8 @@ func (f *fields) valueOf(key []byte) *value {
 		return &f.id
 	case "options":
 		return &f.options
+	case "secret":
+		return &f.secret
 	}
 	return nil
 }

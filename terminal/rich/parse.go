@@ -19,6 +19,7 @@ type parsedFrame struct {
 	ID      json.RawMessage `json:"id,omitempty"`
 	Text    string          `json:"text"`
 	Options []string        `json:"options,omitempty"`
+	Secret  bool            `json:"secret,omitempty"`
 	Media   []string        `json:"media,omitempty"`
 	Silent  bool            `json:"silent,omitempty"`
 	Buttons []string        `json:"buttons,omitempty"`
@@ -41,7 +42,7 @@ func parse(output, _ string) (object any, ok bool) {
 		}
 		if frame.Kind == askKind {
 			q := f.question()
-			read.ID, read.Options = bytes.ToValidUTF8(q.raw, []byte("\uFFFD")), q.Options
+			read.ID, read.Options, read.Secret = bytes.ToValidUTF8(q.raw, []byte("\uFFFD")), q.Options, q.Secret
 		}
 		p.Frames = append(p.Frames, read)
 		return nil

@@ -1,0 +1,58 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/internal/words"
+)
+
+// removeIncoming deletes a message of a person, which contains a secret, from its chat. If the
+// network does not allow that, the person is asked to delete it. The record is dropped after that,
+// so that the next start continues after a crash.
+func (o *Outbox) removeIncoming(b store.Transient) {
+	id := messageID{b.Chat, b.ID}
+	if !o.beginRemoval(id) {
+		return
+	}
+	o.spawn(func(ctx context.Context, _ *backgroundTask) {
+		defer o.endRemoval(id)
+		log := o.o.Log.With(zap.Stringer("chat", b.Chat), zap.String("id", b.ID))
+		err := errNoEditor
+		if editor, ok := o.o.Channels[b.Chat.Channel].(channels.Editor); ok {
+			err = tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, b.Chat, b.ID) })
+		}
+		if ctx.Err() != nil {
+			return // the next start removes it
+		}
+		if err != nil {
+			log.Warn("message with a secret not deleted", zap.Error(err))
+			if err := o.askToDelete(ctx, b); err != nil {
+				log.Warn("person not asked to delete a message with a secret", zap.Error(err))
+				return
+			}
+		}
+		if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), b); err != nil {
+			log.Warn("message with a secret still recorded", zap.Error(err))
+		}
+	})
+}
+
+// errNoEditor says that a channel cannot delete messages.
+var errNoEditor = errors.New("the channel deletes no messages")
+
+// askToDelete asks a person to delete their message.
+func (o *Outbox) askToDelete(ctx context.Context, b store.Transient) error {
+	inbound, _, err := o.o.Store.Inbound(ctx, b.Inbound)
+	if err != nil {
+		return err
+	}
+	language := inbound.In.User.Language
+	return o.Post(ctx, &Message{About: b.Inbound, Message: channels.Message{
+		Chat: b.Chat, Kind: channels.Answer, Text: o.o.Words.For(language).Text(words.SecretNotDeleted), ReplyTo: b.ID, Language: language,
+	}})
+}

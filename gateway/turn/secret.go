@@ -1,0 +1,31 @@
+package turn
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+
+	"nanobot/terminal"
+)
+
+// hideSecret moves the text of the message to secret if the agent types it where a program reads a
+// password.
+func (t *Turn) hideSecret() {
+	in := &t.inbound.In
+	reader, ok := t.settings.Runner.(terminal.SecretReader)
+	if ok && t.executor == nil && reader.ReadsSecret(terminal.ControlRequest{Chat: in.Chat.String(), Args: in.Text}) {
+		t.secret, in.Text = in.Text, ""
+	}
+}
+
+// eraseText removes the text of the message from the store, and the message from the chat. The turn
+// has the text; after a crash the program that has asked for it is gone.
+func (t *Turn) eraseText(untilKilled context.Context) {
+	secrets, err := t.stage.o.Store.EraseText(context.WithoutCancel(untilKilled), t.inbound.ID)
+	if err != nil {
+		t.log.Warn("secret not erased", zap.Error(err))
+	}
+	for _, b := range secrets {
+		t.stage.o.Outbox.Remove(b)
+	}
+}
