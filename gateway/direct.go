@@ -31,6 +31,8 @@ type Direct struct {
 	// Answer, if not nil, reads the person's answer to a question, or returns io.EOF when they
 	// leave. If it is nil, questions are not answered.
 	Answer func(ctx context.Context) (string, error)
+	// AnswerSecret is Answer for a password, which must not be shown.
+	AnswerSecret func(ctx context.Context) (string, error)
 	// Dismissed, if not nil, gets what the person writes instead of an answer to a question that
 	// ends by other text. It is their next message. If it is nil, such questions are asked again.
 	Dismissed func(text string)

@@ -33,7 +33,11 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			if err := r.send(context.WithoutCancel(ctx), channels.Message{Kind: channels.Answer, Text: text}); err != nil {
 				return terminal.Answer{}, err
 			}
-			said, err := g.Answer(ctx)
+			answer := g.Answer
+			if q.Secret && g.AnswerSecret != nil {
+				answer = g.AnswerSecret
+			}
+			said, err := answer(ctx)
 			if errors.Is(err, io.EOF) {
 				stop()
 				<-ctx.Done() // the agent must be told to stop before it learns that there is no answer

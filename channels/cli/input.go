@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/term"
 )
@@ -68,8 +69,12 @@ type Keyboard struct {
 	keys        *pasteReader
 	editor      *term.Terminal
 	newEditor   func() *term.Terminal
+	prompt      string
 	pendingRead chan inputLine // result of a read whose caller has gone; nil: no read is in progress
-	out         io.Writer
+	// pendingSecret says that the read in progress is of a secret, which is for its caller only.
+	pendingSecret bool
+	out           io.Writer
+	hidden        atomic.Bool // what is typed is neither shown nor added to the history
 
 	mu  sync.Mutex
 	raw bool // a line is being typed and the terminal is in raw mode
@@ -77,23 +82,34 @@ type Keyboard struct {
 
 // NewKeyboard returns the keyboard of tty, which prompts on it and adds lines to history.
 func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.History) *Keyboard {
-	keys := &pasteReader{r: tty}
-	newEditor := func() *term.Terminal {
+	k := &Keyboard{tty: tty, keys: &pasteReader{r: tty}, out: out, prompt: prompt}
+	k.newEditor = func() *term.Terminal {
 		editor := term.NewTerminal(struct {
 			io.Reader
 			io.Writer
-		}{keys, out}, prompt)
+		}{k.keys, hidingWriter{k}}, prompt)
 		if history != nil {
-			editor.History = history
+			editor.History = hidingHistory{history, k}
 		}
 		return editor
 	}
-	return &Keyboard{tty: tty, keys: keys, editor: newEditor(), newEditor: newEditor, out: out}
+	k.editor = k.newEditor()
+	return k
 }
 
 // Read keeps the terminal in raw mode only while it waits for a line, so that Ctrl-C is a signal
 // while a turn runs.
 func (k *Keyboard) Read(ctx context.Context) (string, error) {
+	if k.pendingRead != nil && k.pendingSecret { // nobody waits for this secret any more
+		if _, err := k.read(ctx); err != nil {
+			return "", err
+		}
+	}
+	k.hidden.Store(false)
+	return k.read(ctx)
+}
+
+func (k *Keyboard) read(ctx context.Context) (string, error) {
 	state, err := term.MakeRaw(int(k.tty.Fd()))
 	if err != nil {
 		return "", err
@@ -151,6 +167,10 @@ func (k *Keyboard) setRaw(on bool) {
 func (k *Keyboard) Write(p []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.raw && k.hidden.Load() {
+		_, err := io.WriteString(k.out, strings.ReplaceAll(string(p), "\n", "\r\n"))
+		return len(p), err
+	}
 	if k.raw {
 		return k.editor.Write(p)
 	}

@@ -27,6 +27,7 @@ type message struct {
 	Time     time.Time `json:"time"`
 	ClientID string    `json:"client_id,omitempty"`
 	ReplyTo  string    `json:"reply_to,omitempty"` // ID of the message that this one answers
+	Removed  bool      `json:"removed,omitempty"`  // the text was a secret
 }
 
 // media is a file of a message. It is served at /api/media/ID.
@@ -47,6 +48,13 @@ type closeEvent struct {
 	Outcome string `json:"outcome"`
 }
 
+// removeEvent says that the text of a message was removed.
+type removeEvent struct {
+	Seq  int64  `json:"seq"`
+	Chat string `json:"chat"`
+	ID   string `json:"id"`
+}
+
 // pressEvent says that a button was pressed.
 type pressEvent struct {
 	Seq  int64  `json:"seq"`
@@ -64,6 +72,8 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 		f.data = func() any { return pressEvent{e.Seq, e.Chat, e.ID, e.Data} }
 	case e.Type == history.Closed:
 		f.data = func() any { return closeEvent{e.Seq, e.Chat, e.ID, e.Outcome} }
+	case e.Type == history.Removed:
+		f.data = func() any { return removeEvent{e.Seq, e.Chat, e.ID} }
 	case e.Type == history.Inserted && m != nil:
 		f.name, f.data = history.Message, func() any { return c.toMessage(*m) }
 	case e.Type == history.Message && !e.Inserted:
@@ -77,7 +87,7 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 func (c *Channel) toMessage(e history.Event) message {
 	m := message{
 		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Format: e.Format, Details: e.Details, Media: []media{}, Buttons: nonNil(e.Buttons),
-		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
+		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo, Removed: e.Removed,
 	}
 	if e.From == fromBot {
 		m.HTML = c.rendered.html(e.Seq, e.Body)

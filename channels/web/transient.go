@@ -99,10 +99,17 @@ func (c *Channel) storeTransient(ctx context.Context, id string, o channels.Outg
 	return nil
 }
 
-// Remove removes a transient message. After a restart there is none to remove.
-func (c *Channel) Remove(_ context.Context, chat channels.Chat, id string) error {
-	c.hub.removeTransient(transientID{chat.ID, id})
-	return nil
+// Remove removes a transient message, or the content of a message of a person. After a restart there
+// is no transient message to remove.
+func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
+	if c.hub.removeTransient(transientID{chat.ID, id}) {
+		return nil
+	}
+	h, err := c.openHistory()
+	if err == nil {
+		err = h.RemoveContent(ctx, chat.ID, id)
+	}
+	return err
 }
 
 // Typing shows the typing indicator.
@@ -152,13 +159,16 @@ func (h *hub) setTransient(id transientID, owner string, t transient, o channels
 	h.notifyWatchers(f)
 }
 
-func (h *hub) removeTransient(id transientID) {
+// removeTransient reports whether the transient message has existed.
+func (h *hub) removeTransient(id transientID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if b := h.transients[id]; b != nil {
+	b := h.transients[id]
+	if b != nil {
 		delete(h.transients, id)
 		h.notifyWatchers(&streamEvent{name: "gone", owner: b.event.owner, data: func() any { return chatEvent{id.chat, id.id} }})
 	}
+	return b != nil
 }
 
 // transientButton returns the button of a transient message that has the given data.

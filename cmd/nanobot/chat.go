@@ -88,9 +88,12 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	defer s.gateway.Close()
 	s.gateway.Words = s.words
 	next := &inputWithNext{Input: o.In}
-	if s.live != nil { // a person can answer questions
-		keyboard := o.In
+	if keyboard, ok := o.In.(*cli.Keyboard); ok { // a person can answer questions
+		here := terminal.ControlRequest{Chat: channels.Chat{Channel: cli.Name, ID: flags.chat}.String()}
+		next.Input = cli.SecretInput{Keyboard: keyboard, Hides: func() bool { return s.gateway.Runner.ReadsSecret(here) }}
+		secrets := cli.SecretInput{Keyboard: keyboard, Hides: func() bool { return true }}
 		s.gateway.Answer = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, keyboard) }
+		s.gateway.AnswerSecret = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, secrets) }
 		s.gateway.Dismissed = next.add
 		s.gateway.ShowCaptions, s.gateway.ShowDrafts = true, true
 		if own := s.gateway.Controls(); len(own) > 0 {

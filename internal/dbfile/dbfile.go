@@ -183,8 +183,8 @@ func SyncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// BusyTimeout is how long a connection waits for a lock.
-const BusyTimeout = 5 * time.Second
+// busyTimeout is how long a connection waits for a lock.
+const busyTimeout = 5 * time.Second
 
 // Connector returns a connector for a file, with the settings of each connection. What is deleted
 // is overwritten in the file, because it may be a secret.
@@ -192,7 +192,7 @@ func Connector(path string, settings url.Values, pragmas ...string) (driver.Conn
 	if settings == nil {
 		settings = url.Values{}
 	}
-	for _, p := range append([]string{fmt.Sprintf("busy_timeout(%d)", BusyTimeout.Milliseconds()), "temp_store(MEMORY)", "secure_delete(ON)"}, pragmas...) {
+	for _, p := range append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)", "secure_delete(ON)"}, pragmas...) {
 		settings.Add("_pragma", p)
 	}
 	return sqlite.NewConnector(address(path, settings))

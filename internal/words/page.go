@@ -55,6 +55,8 @@ const (
 	PageAttached Key = "pageAttached"
 	PageRemove   Key = "pageRemove"
 	PageRemoved  Key = "pageRemoved"
+	// What a message shows whose text was a password.
+	PageSecretRemoved Key = "pageSecretRemoved"
 
 	// Chats and messages.
 	PageUntitled         Key = "pageUntitled"
@@ -126,6 +128,7 @@ var pageTexts = map[Key]translations{
 	PageAttached:         {"Attached {files}", "Angehängt: {files}"},
 	PageRemove:           {"Remove {file}", "{file} entfernen"},
 	PageRemoved:          {"Removed {file}", "Entfernt: {file}"},
+	PageSecretRemoved:    {"Removed, since it was a secret.", "Entfernt, denn es war ein Geheimnis."},
 	PageUntitled:         {"Untitled", "Ohne Titel"},
 	PageNewMessages:      {"new messages", "neue Nachrichten"},
 	PageAsksYou:          {"Asks you", "Fragt dich"},

@@ -27,6 +27,8 @@ const (
 	Closed = "closed"
 	// Inserted says that a message was stored at a reserved number, before later events.
 	Inserted = "inserted"
+	// Removed says that the content of a message was removed.
+	Removed = "removed"
 	// reserved is a number that a message may get later.
 	reserved = "reserved"
 )
@@ -63,6 +65,7 @@ type Body struct {
 	ReplyTo  string            `json:"reply_to,omitempty"` // ID of the message that this one answers
 	Outcome  string            `json:"outcome,omitempty"`  // of a closed question; the buttons have no effect
 	Inserted bool              `json:"inserted,omitempty"` // the message has a reserved number; an Inserted event follows
+	Removed  bool              `json:"removed,omitempty"`  // the content was removed
 	Data     string            `json:"data,omitempty"`     // of the pressed button
 	Press    string            `json:"press,omitempty"`    // ID of the press itself
 	Terminal *Terminal         `json:"terminal,omitempty"` // the screen that Text shows without colours
@@ -182,6 +185,8 @@ func (h *History) open(dir string) error {
 	h.read.SetMaxOpenConns(maxReaders)
 	h.read.SetMaxIdleConns(maxReaders)
 	h.writer = newWriter(db, h.o.OnEvent)
+	h.writer.erased = true // a crash may have left a log with what was removed
+	h.writer.truncateLog()
 	if err := errors.Join(h.watchFiles(dir), files.Check()); err != nil { // the watched files are the opened ones
 		return errors.Join(err, h.Close())
 	}

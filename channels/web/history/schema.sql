@@ -10,7 +10,7 @@ CREATE INDEX chats_by_time ON chats (updated);
 CREATE TABLE events (
 	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
 	chat    TEXT NOT NULL,
-	type    TEXT NOT NULL, -- message, pressed, closed, inserted or reserved
+	type    TEXT NOT NULL, -- message, pressed, closed, inserted, removed or reserved
 	id      TEXT NOT NULL, -- of the message; of other events, the message that they change
 	time    INTEGER NOT NULL,
 	key     TEXT,          -- what must not happen twice

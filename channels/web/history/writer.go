@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -35,6 +36,9 @@ type writer struct {
 	queue       *batch.Queue[*change]
 	watch       *dbfile.Watch // a commit counts only if the watched files are still in place
 	checkDamage func(error) error
+	// erased says that something was removed that the log may still contain, and logBusy that
+	// somebody has read the log when it was to be truncated. Only a commit changes them.
+	erased, logBusy bool
 }
 
 func newWriter(db *sql.DB, published func(Event)) *writer {
@@ -65,6 +69,7 @@ func (w *writer) commitGroup(changes []*change) {
 	if err == nil {
 		err = w.checkDamage(w.commit(changes))
 	}
+	w.truncateLog()
 	if err == nil { // a commit to files that were removed or replaced meanwhile is lost, so it is not confirmed
 		err = w.watch.Check()
 	}
@@ -78,6 +83,24 @@ func (w *writer) commitGroup(changes []*change) {
 			w.onEvent(*c.event)
 		}
 	}
+}
+
+// truncateLog removes what was erased from the write-ahead log. While somebody reads the database,
+// it is tried again after the next commit.
+func (w *writer) truncateLog() {
+	if !w.erased {
+		return
+	}
+	conn, err := w.db.Conn(context.Background())
+	if err != nil {
+		return
+	}
+	_ = conn.Raw(func(raw any) error {
+		w.logBusy = !dbfile.TruncateLog(raw.(driver.Conn), w.logBusy)
+		w.erased = w.logBusy
+		return nil
+	})
+	_ = conn.Close()
 }
 
 // commit applies changes in one transaction: all of them except refused ones, or none.

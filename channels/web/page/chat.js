@@ -88,7 +88,7 @@ export function chatView(onOpen, onError) {
 
 	function show(m) {
 		const old = shown.get(m.id);
-		if (old && (isClosed(old.message) || !isClosed(m))) return; // nothing else changes
+		if (old && (m.removed ? old.message.removed : isClosed(old.message) || !isClosed(m))) return; // nothing else changes
 		const e = messageView(m, choose);
 		shown.set(m.id, e);
 		noteQuestion(m);
@@ -320,6 +320,10 @@ export function chatView(onOpen, onError) {
 				questions.delete(p.id);
 				if (e) close(e, { pressed: p.data });
 				drawList();
+			},
+			removed(p) {
+				const e = p.chat === current && shown.get(p.id);
+				if (e) show({ ...e.message, text: '', removed: true });
 			},
 			closed(p) {
 				const e = p.chat === current && shown.get(p.id);

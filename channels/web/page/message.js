@@ -42,6 +42,7 @@ async function copy(code, b) {
 
 export function body(m) {
 	if (m.from !== 'user' && m.html) return h('div.body', rich(m.html));
+	if (m.removed) return h('div.plain', h('em', text('pageSecretRemoved')));
 	return m.text && h('div.plain', m.text);
 }
 

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -86,26 +85,11 @@ func (t *tx) recordSecrets(inbound store.Inbound) (secrets []store.Transient, er
 	return secrets, nil
 }
 
-// truncateWait is how long the writer waits for readers of the log.
-const truncateWait = 100 * time.Millisecond
-
-// truncateLog moves the write-ahead log into the database and empties it, because the pages in it
-// still contain what was erased. While somebody reads the database, it is tried again after the
-// next commit. It is called outside a transaction.
+// truncateLog removes what was erased from the write-ahead log. While somebody reads the database,
+// it is tried again after the next commit. It is called outside a transaction.
 func (w *writer) truncateLog() {
-	if !w.tx.erased {
-		return
+	if w.tx.erased {
+		w.logBusy = !dbfile.TruncateLog(w.tx.conn, w.logBusy)
+		w.tx.erased = w.logBusy
 	}
-	wait := truncateWait
-	if w.logBusy { // the other writes must not wait for a long read, such as a backup
-		wait = 0
-	}
-	_ = w.tx.execScript(fmt.Sprintf("PRAGMA busy_timeout = %d", wait.Milliseconds()))
-	defer func() {
-		_ = w.tx.execScript(fmt.Sprintf("PRAGMA busy_timeout = %d", dbfile.BusyTimeout.Milliseconds()))
-	}()
-	var busy, frames, moved int
-	_, err := w.tx.queryRow("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &moved)
-	w.logBusy = err != nil || busy != 0
-	w.tx.erased = w.logBusy
 }
