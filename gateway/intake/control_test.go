@@ -29,6 +29,8 @@ type fakeController struct {
 	err      error
 	takes    time.Duration
 	panics   bool
+	// asksAfter is how many commands it carries out before its program reads a password; 0: none.
+	asksAfter int
 
 	mu   sync.Mutex
 	done []string // what it carried out
@@ -58,6 +60,12 @@ func (c *fakeController) Control(ctx context.Context, r terminal.ControlRequest)
 	defer c.mu.Unlock()
 	c.done = append(c.done, fmt.Sprintf("%s %s %q", r.Chat, r.Command, r.Args))
 	return c.reply, c.err
+}
+
+func (c *fakeController) ReadsSecret(terminal.ControlRequest) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asksAfter > 0 && len(c.done) >= c.asksAfter
 }
 
 // receiveInBackground passes a message to intake, which may carry it out in the background.
