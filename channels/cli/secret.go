@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// ReadSecret is Keyboard.Read for a password: what is typed is not shown, and is not added to the history.
+// ReadSecret is Read for a password: what is typed is neither shown nor added to the history.
 func (k *Keyboard) ReadSecret(ctx context.Context) (string, error) {
 	k.hidden.Store(true)
 	if _, err := io.WriteString(k.out, k.prompt); err != nil {

@@ -99,7 +99,7 @@ func (c *Channel) storeTransient(ctx context.Context, id string, o channels.Outg
 	return nil
 }
 
-// Remove removes a transient message, or the content of a message of a person. After a restart there
+// Remove removes a transient message, or the content of a person's message. After a restart there
 // is no transient message to remove.
 func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
 	if c.hub.removeTransient(transientID{chat.ID, id}) {

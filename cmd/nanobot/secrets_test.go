@@ -87,13 +87,18 @@ func (b *telegramBot) awaitDeletion(m telegramtest.Message) {
 
 func TestAPasswordThatAnAgentAsksForStaysNowhere(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, telegramSetup{agent: secretAgent, terminal: `, "interactive": true`, gateway: everything})
+	b := startTelegramBot(t, telegramSetup{
+		agent: secretAgent + "\nwhile [ ! -e go ]; do sleep 0.05; done", terminal: `, "interactive": true`, gateway: everything,
+	})
 	b.api.UserSends(7, "log in")
 	b.awaitMessage(7, "Password?")
 	m := b.api.UserSends(7, password)
 	b.awaitMessage(7, passwordSum())
+	checkNoSecret(t, filepath.Dir(b.cfg)) // the turn has it, and still runs
 	b.awaitMessage(7, "Password?\n\n→ 🔒 not shown (by ")
 	b.awaitDeletion(m)
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	b.awaitTurns(1)
 	b.checkNoTrace()
 }
 

@@ -22,9 +22,9 @@ func TestALineThatWaitedForAPasswordPromptIsRemovedWhenItIsTyped(t *testing.T) {
 			texts = append(texts, record.Command+" "+record.Text)
 		}
 		r.checkEqual("the audit log", texts, []string{"/key /key asks for a password", "/key ", "/key "})
-		left, err := r.store.Transients(t.Context())
+		left, err := r.store.Transients(r.t.Context())
 		if err != nil || len(left) != 2 || left[0] != (store.Transient{Chat: chatOf("ann"), ID: left[0].ID, Inbound: 2, Incoming: true}) {
-			t.Errorf("to be deleted are %+v, %v", left, err)
+			r.t.Errorf("to be deleted are %+v, %v", left, err)
 		}
 	})
 }
@@ -34,8 +34,8 @@ func TestATextThatMayAnswerASecretQuestionAmongOthersIsNotStored(t *testing.T) {
 		r.writeMessage("ann", "log in")
 		r.askQuestion("one")
 		secret := store.Question{ID: "two", Inbound: r.runningTurn("ann").inbound.ID, Chat: chatOf("ann"), Text: "Password?", Secret: true}
-		if err := r.store.Ask(t.Context(), secret, store.Outbound{}); err != nil {
-			t.Fatal(err)
+		if err := r.store.Ask(r.t.Context(), secret, store.Outbound{}); err != nil {
+			r.t.Fatal(err)
 		}
 		r.writeMessage("ann", "hunter2", "Which question do you mean? Press a button under it, or reply to it.")
 		r.checkEqual("the stored text", r.recent(chatOf("ann"))[0].In.Text, "")

@@ -218,8 +218,8 @@ type Inbox interface {
 	// SettlePending ends a pending inbound message as Done without a turn, because the running turn
 	// of its chat has read it.
 	SettlePending(ctx context.Context, id int64) error
-	// EraseText has the effects of ReceiveRequest.Secret on a message that was stored with its text.
-	// It returns the messages on the network, which are to be deleted.
+	// EraseText has the effects of ReceiveRequest.Secret on a message that was stored with its
+	// text. It returns the messages on the network, which are to be deleted.
 	EraseText(ctx context.Context, id int64) ([]Transient, error)
 	// SetProcess and AddTransient record what must be cleaned up after a crash. SetProcess does not
 	// wait for the disk, since processes do not outlive the machine. Inbound message 0 is the
