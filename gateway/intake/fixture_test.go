@@ -51,7 +51,8 @@ type fixture struct {
 	about    map[string]terminal.AgentInfo // by agent
 	chosen   []string                      // agents that were chosen
 
-	answered []string // answers that questions were given
+	answered []string   // answers that questions were given
+	recordMu sync.Mutex // commands of protocols are recorded in the background
 	records  []audit.Record
 	events   []events.Event
 	logs     *observer.ObservedLogs
@@ -92,8 +93,12 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 			Dismissed: func(q, by string) { r.answered = append(r.answered, q+": dismissed by "+by) },
 			Stopped:   errStopped, Interrupted: errInterrupted,
 			Events: func(e events.Event) { r.events = append(r.events, e) },
-			Audit:  func(a audit.Record) { r.records = append(r.records, a) },
-			Log:    zap.New(core),
+			Audit: func(a audit.Record) {
+				r.recordMu.Lock()
+				defer r.recordMu.Unlock()
+				r.records = append(r.records, a)
+			},
+			Log: zap.New(core),
 		}
 		r.Intake = intake.New(r.options)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -254,6 +259,8 @@ func (r *fixture) claimNext(user string) {
 
 // decisions returns the decisions that were recorded since its last call.
 func (r *fixture) decisions() (all []string) {
+	r.recordMu.Lock()
+	defer r.recordMu.Unlock()
 	for _, a := range r.records {
 		all = append(all, strings.TrimSpace(a.Event+" "+a.Decision+" "+a.Command))
 	}
