@@ -33,7 +33,7 @@ func newSandbox(o Options) (*sandbox.Sandbox, error) {
 		},
 		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
 		Supervisor: o.Supervisor, Workspace: o.Workspace, Dirs: o.workDirs(), Private: secret, ReadOnly: fixed,
-		State: o.State, Program: o.Program, RunProgram: o.Socket != "",
+		State: o.State, Program: o.Program, RunProgram: o.Socket != "", Socket: o.Socket,
 	})
 }
 

@@ -85,11 +85,16 @@ func (l *Listener) Accept() (*Conn, error) {
 // Close stops listening and removes the socket and its folder. Accepted connections stay open.
 func (l *Listener) Close() error { return errors.Join(l.socket.Close(), Remove(l.path)) }
 
+// IsPath reports whether a path looks like that of a socket of Listen.
+func IsPath(path string) bool {
+	return filepath.Base(path) == socketName && strings.HasPrefix(filepath.Base(filepath.Dir(path)), folderPrefix) && filepath.IsAbs(path)
+}
+
 // Remove removes a socket of Listen and its folder after the program that listened was killed. It
 // removes nothing else, whatever the path is.
 func Remove(path string) error {
 	dir := filepath.Dir(path)
-	if filepath.Base(path) != socketName || !strings.HasPrefix(filepath.Base(dir), folderPrefix) || !filepath.IsAbs(path) {
+	if !IsPath(path) {
 		return fmt.Errorf("remove socket: %s is not a socket of nanobot", path)
 	}
 	info, err := os.Lstat(dir)

@@ -10,3 +10,6 @@ func AssignLimits(o Options, memory, processes bool) (help, group Limits, lacks 
 	s.assignLimits(memory, processes)
 	return s.helperLimits, s.cgroupLimits, s.MissingFeatures()
 }
+
+// ReachableSockets returns the sockets that would be reported without namespaces.
+func ReachableSockets(s *Sandbox) []string { return s.reachableSockets() }

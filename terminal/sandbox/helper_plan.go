@@ -8,7 +8,7 @@ type helperPlan struct {
 	// Files, if not nil, lists the files that stay accessible under Landlock.
 	Files *landlockFiles `json:",omitempty"`
 	// Domain enters a Landlock domain whose only effect is that processes outside it, such as the
-	// agents of other chats, cannot be traced.
+	// agents of other chats, cannot be traced, and that their abstract sockets cannot be connected.
 	Domain bool `json:",omitempty"`
 	// Mounts, if not nil, describes the mounts to make in the helper's own mount namespace.
 	Mounts *mounts `json:",omitempty"`
@@ -34,6 +34,8 @@ type landlockFiles struct {
 	// Hide is not granted, ReadOnly only for reading.
 	Hide     []string `json:",omitempty"`
 	ReadOnly []string `json:"Fix,omitempty"`
+	// Socket can be connected; "": none.
+	Socket string `json:",omitempty"`
 }
 
 // mounts describes how the agent's mount namespace differs from ours. No path contains a symbolic
@@ -53,8 +55,8 @@ type mounts struct {
 	Temps []string `json:",omitempty"`
 	// Memory mounts an own /dev/shm.
 	Memory bool `json:",omitempty"`
-	// Cover maps shared temporary folders to the folders below them that the agent needs.
-	// Everything else in them is hidden.
+	// Cover maps shared folders for temporary files and sockets to the paths below them that the
+	// agent needs. Everything else in them is hidden.
 	Cover map[string][]string `json:",omitempty"`
 }
 

@@ -54,8 +54,12 @@ func (s *Sandbox) planIsolation() {
 			s.missing = append(s.missing, "terminal.sandbox: agents of all chats run as the same user, and this command creates no PID namespace, so an agent can reach another chat's files through "+
 				`/proc while that chat's agent runs; use bwrap --unshare-pid --proc /proc, or set terminal.sandbox to "landlock"`)
 		}
+		if s.o.Sandbox == "" && !canCloseAbstractSockets() {
+			s.caveats = append(s.caveats, "terminal.user: this kernel's Landlock is too old (before Linux 6.12) or off: the agent can reach abstract sockets")
+		}
 		return
 	}
+	s.planSockets()
 	var all []privatePath
 	for _, path := range s.o.Private {
 		all = append(all, privatePath{path: path, checkHardLinks: true})
@@ -206,12 +210,7 @@ func (f *landlockFiles) protect(path string, read bool) {
 // removeRedundant removes paths that are below a hidden one.
 func (s *isolation) removeRedundant() {
 	for _, list := range []*[]string{&s.files.Hide, &s.mounts.Hide} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-		all := slices.Clone(*list)
-		*list = slices.DeleteFunc(*list, func(path string) bool {
-			return slices.ContainsFunc(all, func(above string) bool { return above != path && within(above, path) })
-		})
+		*list = outermost(*list)
 	}
 	for _, list := range []*[]string{&s.files.ReadOnly, &s.mounts.ReadOnly, &s.mounts.Pin} {
 		slices.Sort(*list)
@@ -262,12 +261,8 @@ func (s *Sandbox) planTempDirs() {
 		switch {
 		case len(needed) == 0:
 			s.isolation.mounts.Temps = append(s.isolation.mounts.Temps, temp)
-		case s.o.Sandbox != Landlock: // Landlock grants nothing else there
-			if s.isolation.mounts.Cover == nil {
-				s.isolation.mounts.Cover = map[string][]string{}
-			}
-			slices.Sort(needed)
-			s.isolation.mounts.Cover[temp] = slices.Compact(needed)
+		default:
+			s.cover(temp, append(needed, s.ownPaths()...))
 		}
 	}
 }
@@ -294,12 +289,26 @@ func (s *Sandbox) IsOvermounted(chat ChatDirs, path string) bool {
 	if s == nil || chat.Temp == "" || s.isolation.namespace == noNamespace {
 		return false
 	}
-	for temp, needed := range s.isolation.mounts.Cover {
-		if within(temp, path) && !withinAny(needed, path) {
-			return true
+	return s.isCovered(path)
+}
+
+// cover hides everything in a folder except for the needed paths.
+func (s *Sandbox) cover(dir string, needed []string) {
+	needed = slices.DeleteFunc(outermost(needed), func(path string) bool { return !within(dir, path) })
+	if s.isolation.mounts.Cover == nil {
+		s.isolation.mounts.Cover = map[string][]string{}
+	}
+	s.isolation.mounts.Cover[dir] = needed
+}
+
+// outermost returns the sorted paths without those that are below another one.
+func outermost(paths []string) (out []string) {
+	for _, path := range slices.Compact(slices.Sorted(slices.Values(paths))) {
+		if !slices.ContainsFunc(paths, func(above string) bool { return above != path && within(above, path) }) {
+			out = append(out, path)
 		}
 	}
-	return withinAny(s.isolation.mounts.Temps, path) || s.isolation.privateShm && within(sharedMemory, path)
+	return out
 }
 
 func withinAny(dirs []string, path string) bool {

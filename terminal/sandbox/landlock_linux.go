@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ var (
 )
 
 // The Landlock ABI versions that introduced rights whose absence is reported.
-const abiRefer, abiTruncate, abiScoped = 2, 3, 6
+const abiRefer, abiTruncate, abiScoped, abiSockets = 2, 3, 6, 9
 
 func landlockABI() int {
 	v, err := ll.LandlockGetABIVersion()
@@ -35,6 +36,12 @@ func landlockABI() int {
 	}
 	return v
 }
+
+// landlockRestrictsSockets reports whether Landlock restricts connections to Unix sockets in the
+// file system, as it does since Linux 7.1.
+func landlockRestrictsSockets() bool { return landlockABI() >= abiSockets }
+
+func canCloseAbstractSockets() bool { return landlockABI() >= abiScoped }
 
 // missingLandlockFeatures describes what the kernel's version of Landlock cannot restrict.
 func missingLandlockFeatures() (missing, notes []string) {
@@ -140,16 +147,19 @@ func (f *landlockFiles) restrict() error {
 		r.writableRule(landlock.RWDirs(ptyDir).WithIoctlDev()),
 		landlock.RODirs(r.readDirs...).IgnoreIfMissing(),
 		landlock.ROFiles(r.readFiles...).IgnoreIfMissing(),
-		r.writableRule(landlock.RWDirs(r.writeDirs...)),
-		landlock.RWFiles(r.writeFiles...).IgnoreIfMissing(),
+		landlock.RODirs(nameServices...).WithResolveUnix().IgnoreIfMissing(),
+		r.writableRule(landlock.RWDirs(r.writeDirs...)).WithResolveUnix(),
+		landlock.RWFiles(r.writeFiles...).WithResolveUnix().IgnoreIfMissing(),
+	}
+	if f.Socket != "" {
+		rules = append(rules, landlock.RWFiles(f.Socket).WithResolveUnix().IgnoreIfMissing())
 	}
 	if _, ok := stdinTerminal(); ok {
 		// Our mounts may hide the terminal, and Landlock checks the grants of its hidden path.
 		// ttyname(3) searches /dev for the terminal.
 		rules = append(rules, landlock.RWFiles(stdin).WithIoctlDev(), landlock.PathAccess(ll.AccessFSReadDir, "/dev"))
 	}
-	// Unix sockets in the file system stay usable, since most kernels cannot restrict them.
-	handled, err := landlock.NewConfig(landlock.V8.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
+	handled, err := landlock.NewConfig(landlock.V9.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
 	if err != nil {
 		return err
 	}
@@ -164,16 +174,27 @@ func markReadOnly(paths []string) (out []string) {
 }
 
 // forbidTracing enters a Landlock domain that restricts almost nothing. Processes in it cannot
-// trace processes outside, and so cannot open their files through /proc. Unlike restrict, it keeps
-// set-user-ID programs such as sudo usable. It applies to this thread, which executes the program.
+// trace processes outside, and so cannot open their files through /proc, nor connect to their
+// abstract sockets. Unlike restrict, it keeps set-user-ID programs such as sudo usable, unless root
+// has no CAP_SYS_ADMIN. It applies to this thread, which executes the program.
 func forbidTracing() error {
 	if landlockABI() < 1 {
 		return nil
 	}
-	set, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: ll.AccessFSMakeBlock}, 0)
+	rights := ll.RulesetAttr{HandledAccessFS: ll.AccessFSMakeBlock}
+	if canCloseAbstractSockets() {
+		rights.Scoped = ll.ScopeAbstractUnixSocket
+	}
+	set, err := ll.LandlockCreateRuleset(&rights, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(set) }()
-	return ll.LandlockRestrictSelf(set, 0)
+	err = ll.LandlockRestrictSelf(set, 0)
+	if errors.Is(err, unix.EPERM) {
+		if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err == nil {
+			err = ll.LandlockRestrictSelf(set, 0)
+		}
+	}
+	return err
 }

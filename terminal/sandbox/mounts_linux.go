@@ -110,9 +110,17 @@ func (m *mounts) isolateChat(known mountTable) error {
 			return fmt.Errorf("give the chat its own %s: %w", temp, err)
 		}
 	}
-	for temp, needed := range m.Cover {
-		if err := mountEmptyExcept(temp, 0o777|fs.ModeSticky, needed); err != nil {
-			return fmt.Errorf("give the agent its own %s: %w", temp, err)
+	for dir, needed := range m.Cover {
+		for _, other := range known.aliases(dir) {
+			if slices.ContainsFunc(needed, func(path string) bool { return within(other, path) }) {
+				continue
+			}
+			if err := hidePath(other); err != nil {
+				return fmt.Errorf("hide %s: %w", other, err)
+			}
+		}
+		if err := mountEmptyExcept(dir, 0o777|fs.ModeSticky, needed); err != nil {
+			return fmt.Errorf("give the agent its own %s: %w", dir, err)
 		}
 	}
 	if m.Memory {
@@ -234,8 +242,8 @@ func mountNew(path string, flags uintptr, options string) error {
 	return os.NewSyscallError("mount "+kind, unix.Mount(kind, "/proc/self/fd/"+strconv.Itoa(at), kind, flags, options))
 }
 
-// mountEmptyExcept mounts an empty tmpfs on a folder and keeps some files and folders below it
-// visible.
+// mountEmptyExcept mounts an empty tmpfs on a folder and keeps those of some files, folders and
+// symbolic links below it visible that exist.
 func mountEmptyExcept(dir string, mode fs.FileMode, keep []string) error {
 	var trees []int
 	files := map[string]bool{}
@@ -244,12 +252,21 @@ func mountEmptyExcept(dir string, mode fs.FileMode, keep []string) error {
 			_ = unix.Close(tree)
 		}
 	}()
+	links := map[string]string{}
+	var found []string
 	for _, path := range keep {
+		if target, err := os.Readlink(path); err == nil {
+			links[path] = target
+			continue
+		}
 		tree, err := cloneMount(path, false)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		trees = append(trees, tree)
+		trees, found = append(trees, tree), append(found, path)
 		info, err := os.Stat(path)
 		files[path] = err == nil && !info.IsDir()
 	}
@@ -260,7 +277,12 @@ func mountEmptyExcept(dir string, mode fs.FileMode, keep []string) error {
 	if err := mountNew(dir, unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return err
 	}
-	for i, path := range keep {
+	for path, target := range links {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(target, path)); err != nil {
+			return err
+		}
+	}
+	for i, path := range found {
 		if err := createMountPoint(path, files[path]); err != nil {
 			return err
 		}
@@ -298,8 +320,9 @@ func createMountPoint(path string, file bool) error {
 // mountTable is the content of /proc/self/mountinfo.
 type mountTable []mountPoint
 
-// mountPoint is a subtree (root) of a file system (device) and the path at which it is mounted.
-type mountPoint struct{ device, root, at string }
+// mountPoint is a subtree (root) of a file system (device) of some kind and the path at which it is
+// mounted.
+type mountPoint struct{ device, root, at, kind string }
 
 func readMounts() (all mountTable, err error) {
 	b, err := os.ReadFile("/proc/self/mountinfo")
@@ -309,7 +332,9 @@ func readMounts() (all mountTable, err error) {
 	decode := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 	for line := range strings.Lines(string(b)) {
 		if f := strings.Fields(line); len(f) > 4 {
-			all = append(all, mountPoint{f[2], decode.Replace(f[3]), decode.Replace(f[4])})
+			_, rest, _ := strings.Cut(line, " - ")
+			kind, _, _ := strings.Cut(rest, " ")
+			all = append(all, mountPoint{f[2], decode.Replace(f[3]), decode.Replace(f[4]), kind})
 		}
 	}
 	return all, nil

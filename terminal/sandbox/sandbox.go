@@ -52,6 +52,8 @@ type Options struct {
 	// RunProgram lets the agent execute Program, unless Program is in a folder over which the
 	// agent's own temporary folder is mounted.
 	RunProgram bool
+	// Socket is the gateway's socket for the tools of agents, which stays reachable; "": none.
+	Socket string
 }
 
 // Limits are the resource limits of one agent with its descendants, or of each process where the
@@ -232,12 +234,19 @@ func (s *Sandbox) plan(chat ChatDirs) (p helperPlan) {
 		if chat.Dir != "" && s.isolation.namespace == noNamespace {
 			f.Own = []string{chat.Dir}
 		}
+		f.Socket = s.o.Socket
 		p.Files = &f
+	}
+	if s.user != nil && s.o.Sandbox == "" {
+		p.Domain, p.User = true, s.user.ids()
 	}
 	if s.isolation.namespace == noNamespace {
 		return p
 	}
 	m := s.isolation.mounts
+	if s.o.Sandbox == Landlock {
+		m.Hide = slices.Concat(m.Hide, s.socketsToHide())
+	}
 	if m.Memory = s.isolation.privateShm; m.Memory && p.Files != nil {
 		p.Files.Paths = append(p.Files.Paths, sharedMemory)
 	}
@@ -251,7 +260,6 @@ func (s *Sandbox) plan(chat ChatDirs) (p helperPlan) {
 	p.Mounts = &m
 	if s.user != nil {
 		p.User = s.user.ids()
-		p.Domain = s.o.Sandbox == ""
 	}
 	return p
 }

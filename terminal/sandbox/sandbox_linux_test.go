@@ -121,6 +121,7 @@ func TestLandlockForbidsAbstractSocketsOfOthers(t *testing.T) {
 func TestLandlockDropsInheritedCapabilities(t *testing.T) {
 	needRoot(t)
 	o, _ := newLandlockOptions(t)
+	t.Setenv("HOME", "/nonexistent") // which the other user cannot enter
 	for _, user := range []uint32{0, 65534} {
 		c, err := sandbox.New(o)
 		if err != nil {

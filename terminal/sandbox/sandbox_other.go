@@ -19,6 +19,13 @@ func missingLandlockFeatures() (missing, notes []string) {
 	return []string{"terminal.sandbox: Landlock is part of Linux"}, nil
 }
 
+func landlockRestrictsSockets() bool { return false }
+
+// Abstract sockets are part of Linux.
+func canCloseAbstractSockets() bool { return true }
+
+func listSockets([]string) []string { return nil }
+
 // namespace has no values but noNamespace on this system.
 type namespace int
 

@@ -1,0 +1,295 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"nanobot/terminal/sandbox"
+)
+
+// socketScene has one real socket of each kind, by its name in socketKinds, and folders for agents.
+type socketScene struct {
+	sockets         map[string]string
+	dir, work, dial string // dial is a program that connects to a socket
+	o               sandbox.Options
+}
+
+// A kind of socket, and whether an agent in the Landlock sandbox is meant to use it.
+var socketKinds = []struct {
+	name           string
+	granted        bool
+	system, absent bool // offered to every user by the system; not in the file system
+}{
+	{name: "in /run"},
+	{name: "in XDG_RUNTIME_DIR"},
+	{name: "in /tmp"},
+	{name: "in a folder of the home directory"},
+	{name: "in ~/.gnupg"},
+	{name: "in the home directory"},
+	{name: "in a folder that can be read"},
+	{name: "abstract", absent: true},
+	{name: "of the gateway", granted: true},
+	{name: "in sandboxPaths", granted: true},
+	{name: "in a folder of sandboxPaths", granted: true},
+	{name: "of a name service", granted: true},
+	{name: "of the system bus", system: true},
+}
+
+// runFolders are made by root for a test that runs as another user.
+var runFolders = []string{"/run", "/run/dbus", "/run/nscd"}
+
+// newRunFolder returns a new folder in one of runFolders, which root makes.
+func newRunFolder(t *testing.T, parent string, owner *syscall.Credential) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		dir := os.Getenv("TEST_FOLDER_" + filepath.Base(parent))
+		if dir == "" {
+			t.Skip("only root may make folders in " + parent)
+		}
+		return dir
+	}
+	if _, err := os.Lstat(parent); err != nil {
+		must(t, os.Mkdir(parent, 0o755))
+		t.Cleanup(func() { _ = os.Remove(parent) })
+	}
+	dir, err := os.MkdirTemp(parent, "sandbox-test-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+	if owner != nil {
+		must(t, os.Chown(dir, int(owner.Uid), int(owner.Gid)))
+	}
+	return dir
+}
+
+func listen(t *testing.T, address string) string {
+	t.Helper()
+	if !strings.HasPrefix(address, "@") {
+		must(t, os.MkdirAll(filepath.Dir(address), 0o755))
+	}
+	l, err := net.Listen("unix", address)
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	if !strings.HasPrefix(address, "@") {
+		must(t, os.Chmod(address, 0o666))
+	}
+	return address
+}
+
+func newSocketScene(t *testing.T) socketScene {
+	t.Helper()
+	s := socketScene{dir: os.Getenv("TEST_OUTSIDE")}
+	if s.dir == "" {
+		needRoot(t)
+		s.dir, _ = newFoldersFor(t, nobody)
+	}
+	s.work, s.dial = s.dir+"/work", s.dir+"/dial"
+	for _, d := range []string{s.work, s.dir + "/granted"} {
+		must(t, os.Mkdir(d, 0o755))
+		t.Cleanup(func() { _ = os.RemoveAll(d) })
+	}
+	if out, err := exec.Command("cp", os.Args[0], s.dial).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	home, run := s.dir+"/home", newRunFolder(t, "/run", nil)
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_RUNTIME_DIR", s.dir+"/runtime")
+	temp, err := os.MkdirTemp("/tmp", "tmux-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	must(t, os.Chmod(temp, 0o755))
+	s.sockets = map[string]string{
+		"in /run":                           run + "/foreign",
+		"in XDG_RUNTIME_DIR":                s.dir + "/runtime/bus",
+		"in /tmp":                           temp + "/default",
+		"in a folder of the home directory": home + "/app/socket",
+		"in ~/.gnupg":                       home + "/.gnupg/S.gpg-agent",
+		"in the home directory":             home + "/socket",
+		"in a folder that can be read":      s.dir + "/readable/socket",
+		"abstract":                          "@" + filepath.Base(run),
+		"of the gateway":                    run + "/nanobot-test/socket",
+		"in sandboxPaths":                   run + "/named",
+		"in a folder of sandboxPaths":       s.dir + "/granted/socket",
+		"of a name service":                 newRunFolder(t, "/run/nscd", nil) + "/socket",
+		"of the system bus":                 newRunFolder(t, "/run/dbus", nil) + "/socket",
+	}
+	for _, kind := range socketKinds {
+		listen(t, s.sockets[kind.name])
+	}
+	must(t, os.Symlink(s.dir+"/granted", run+"/link"))
+	t.Cleanup(func() { _ = os.Remove(run + "/link") })
+	must(t, os.WriteFile(s.dir+"/granted/f", []byte("granted"), 0o644))
+	s.o = sandbox.Options{
+		Workspace: s.work, Dirs: []string{s.work}, Socket: s.sockets["of the gateway"],
+		Paths: []string{s.dial + ":ro", s.dir + "/readable:ro", run + "/link", s.sockets["in sandboxPaths"], s.dir + "/missing"},
+	}
+	return s
+}
+
+// connect returns which kinds of sockets an agent can connect to.
+func (s socketScene) connect(t *testing.T, o sandbox.Options) map[string]bool {
+	t.Helper()
+	var script strings.Builder
+	for i, kind := range socketKinds {
+		fmt.Fprintf(&script, "echo %d: $(%s dial '%s')\n", i, s.dial, s.sockets[kind.name])
+	}
+	r := runScript(t, o, script.String())
+	can := map[string]bool{}
+	for i, kind := range socketKinds {
+		if !strings.Contains("\n"+r.out, fmt.Sprintf("\n%d: dial", i)) {
+			t.Fatalf("%s was not tried: %+v", kind.name, r)
+		}
+		can[kind.name] = strings.Contains("\n"+r.out, fmt.Sprintf("\n%d: dial <nil>", i))
+	}
+	return can
+}
+
+// The sandboxes: whether an agent reaches a socket of another program, an abstract socket, a socket
+// in /tmp and one of the system.
+func TestAnAgentReachesOnlyTheSocketsThatItsSandboxAllows(t *testing.T) {
+	newLandlockOptions(t)
+	s := newSocketScene(t)
+	namespaces := os.Getenv("TEST_AGAIN") != "mount"
+	abi, _ := ll.LandlockGetABIVersion()
+	restricted := namespaces || abi >= 9
+	if abi < 9 {
+		t.Logf("this kernel has version %d of Landlock, so its right for sockets (version 9, Linux 7.1) is not tested", abi)
+	}
+	type mode struct{ foreign, abstract, temp, system bool }
+	for name, tc := range map[string]struct {
+		sandbox, user string
+		can           mode
+	}{
+		"none":              {"none", "", mode{true, true, true, true}},
+		"a command":         {"env A=b", "", mode{true, true, true, true}},
+		"landlock":          {sandbox.Landlock, "", mode{!restricted, false, !restricted, !restricted}},
+		"user":              {"none", "nobody", mode{true, false, !namespaces, true}},
+		"user and landlock": {sandbox.Landlock, "nobody", mode{!restricted, false, !restricted, !restricted}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.user != "" {
+				needRoot(t)
+			}
+			o := s.o
+			o.Sandbox, o.User = tc.sandbox, tc.user
+			can := s.connect(t, o)
+			for _, kind := range socketKinds {
+				want := tc.can.foreign
+				switch {
+				case kind.granted:
+					want = true
+				case kind.absent:
+					want = tc.can.abstract
+				case kind.system:
+					want = tc.can.system
+				case kind.name == "in /tmp":
+					want = tc.can.temp
+				}
+				if can[kind.name] != want {
+					t.Errorf("the socket %s (%s): connected %v, want %v", kind.name, s.sockets[kind.name], can[kind.name], want)
+				}
+			}
+			if tc.sandbox == sandbox.Landlock {
+				s.checkReport(t, o, !restricted)
+				if r := runScript(t, o, "cat "+filepath.Dir(s.sockets["in /run"])+"/link/f; getent hosts localhost >&2 || echo no localhost"); r.out != "granted" {
+					t.Errorf("a link in /run, and a name: %+v", r)
+				}
+			}
+		})
+	}
+}
+
+// checkReport checks that exactly the sockets of other programs are reported, and refused if the
+// sandbox is required.
+func (s socketScene) checkReport(t *testing.T, o sandbox.Options, reported bool) {
+	t.Helper()
+	c, err := sandbox.New(o)
+	must(t, err)
+	report := strings.Join(c.MissingFeatures(), "\n")
+	o.Required = true
+	if _, err := sandbox.New(o); reported != (err != nil) || reported && !strings.Contains(err.Error(), "through sockets of other programs") {
+		t.Errorf("required: %v", err)
+	}
+	if reported != strings.Contains(report, "through sockets of other programs") {
+		t.Errorf("it reports %q", report)
+	}
+	all := sandbox.ReachableSockets(c)
+	for _, kind := range socketKinds {
+		if socket := s.sockets[kind.name]; strings.Contains("\n"+strings.Join(all, "\n")+"\n", "\n"+socket+"\n") == (kind.granted || kind.system || kind.absent) {
+			t.Errorf("the socket %s (%s) counts, or does not: %q", kind.name, socket, all)
+		}
+	}
+}
+
+func TestSocketsAreAlsoClosedWithoutNamespacesAndWithoutRoot(t *testing.T) {
+	newLandlockOptions(t)
+	const test = "TestAnAgentReachesOnlyTheSocketsThatItsSandboxAllows"
+	needRoot(t)
+	runTestAgain(t, test, "mount", nil)
+	for _, filter := range []string{"nothing", "mount"} {
+		for _, parent := range runFolders {
+			t.Setenv("TEST_FOLDER_"+filepath.Base(parent), newRunFolder(t, parent, nobody))
+		}
+		runTestAgain(t, test, filter, nobody)
+	}
+}
+
+// A socket that nobody listens on, and one that the agent's user may not connect to, are no way out.
+func TestSocketsThatTheAgentCannotUseAreNotReported(t *testing.T) {
+	needRoot(t)
+	newLandlockOptions(t)
+	s := newSocketScene(t)
+	dir := filepath.Dir(s.sockets["in /run"])
+	closed := listen(t, dir+"/closed")
+	must(t, os.Chmod(closed, 0o660))
+	folder := listen(t, dir+"/folder/socket")
+	must(t, os.Chmod(filepath.Dir(folder), 0o700))
+	stale := dir + "/stale"
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale, Net: "unix"})
+	must(t, err)
+	l.SetUnlinkOnClose(false)
+	must(t, l.Close())
+	other := listen(t, dir+"/nanobot-other/socket")
+	s.o.Sandbox = sandbox.Landlock
+	for user, count := range map[string]bool{"nobody": false, "": true} {
+		s.o.User = user
+		c, err := sandbox.New(s.o)
+		must(t, err)
+		all := strings.Join(sandbox.ReachableSockets(c), "\n")
+		for _, path := range []string{closed, folder} {
+			if strings.Contains(all, path) != count {
+				t.Errorf("%q, %s: %s", user, path, all)
+			}
+		}
+		if strings.Contains(all, stale) || strings.Contains(all, other) || !strings.Contains(all, dir+"/foreign") {
+			t.Errorf("%q: %s", user, all)
+		}
+	}
+}
+
+func TestAnAgentCannotLeaveTheSandboxThroughTmux(t *testing.T) {
+	tmux := requireProgram(t, "tmux")
+	newLandlockOptions(t)
+	s := newSocketScene(t)
+	socket := filepath.Dir(s.sockets["in /run"]) + "/tmux"
+	if out, err := exec.Command(tmux, "-f", "/dev/null", "-S", socket, "new-session", "-d", "sleep 600").CombinedOutput(); err != nil {
+		t.Skipf("%v %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command(tmux, "-S", socket, "kill-server").Run() })
+	for name, out := range map[string]bool{"none": true, sandbox.Landlock: false} {
+		s.o.Sandbox = name
+		mark := s.dir + "/left-" + name
+		r := runScript(t, s.o, tmux+" -S "+socket+" run-shell 'touch "+mark+"'")
+		if _, err := os.Stat(mark); (err == nil) != out {
+			t.Errorf("%s: outside: %v, want %v, %+v", name, err == nil, out, r)
+		}
+	}
+}
