@@ -12,6 +12,7 @@ import (
 // run only with that paragraph. With "true", the test only checks that the bot works.
 var onlyWith = map[string]string{
 	"Files.":                    `touch /srv/shared/x && grep -q mine /home/ann/agent/notes`,
+	"Sockets of databases":      `ls /run/postgresql`,
 	"A fixed user":              `[ "$(id -un)" = mybot ]`,
 	`"Operation not permitted"`: `unshare --user --map-root-user --mount true`,
 	"Ports below 1024":          `python3 -c 'import socket; socket.socket().bind(("127.0.0.1", 81))'`,
@@ -38,7 +39,7 @@ func trial(t *testing.T, title string) string {
 func TestTheSettingsOfRelaxConfWorkOnARealSystemd(t *testing.T) {
 	m := startMachine(t)
 	m.install()
-	m.run("mkdir", "-p", "/srv/shared", "/home/ann/agent")
+	m.run("mkdir", "-p", "/srv/shared", "/home/ann/agent", "/run/postgresql")
 	m.run("chmod", "777", "/srv/shared")
 	m.putFile("/home/ann/agent/notes", "mine\n", 0o644)
 	m.run("useradd", "--system", "mybot")

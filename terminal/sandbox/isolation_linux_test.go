@@ -114,8 +114,7 @@ func TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets(t *testing.T) {
 // gateway.
 func (s surroundings) attack(t *testing.T) {
 	t.Helper()
-	s.o.Required = true
-	c, err := sandbox.New(s.o)
+	c, err := newRequired(s.o)
 	if err != nil {
 		t.Fatal(err)
 	}

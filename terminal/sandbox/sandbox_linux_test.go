@@ -21,7 +21,7 @@ import (
 // newLandlockOptions returns options for a Landlock sandbox, and its new workspace.
 func newLandlockOptions(t *testing.T) (sandbox.Options, string) {
 	t.Helper()
-	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
+	if _, err := newRequired(sandbox.Options{Sandbox: sandbox.Landlock}); err != nil {
 		t.Skip(err)
 	}
 	dir := newFolderOutsideTemp(t)

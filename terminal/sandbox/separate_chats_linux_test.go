@@ -93,8 +93,8 @@ func checkChatsSeparated(t *testing.T, user, kind string) {
 		work = filepath.Join(home, "work")
 	}
 	must(t, os.Mkdir(work, 0o755))
-	o := sandbox.Options{Sandbox: kind, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Required: true}
-	c, err := sandbox.New(o)
+	o := sandbox.Options{Sandbox: kind, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh"}
+	c, err := newRequired(o)
 	if err != nil {
 		t.Fatal(err)
 	}

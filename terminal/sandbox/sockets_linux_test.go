@@ -15,6 +15,20 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
+// newRequired returns a sandbox whose restrictions are all available. Without namespaces, sockets of
+// other programs on this machine are ignored.
+func newRequired(o sandbox.Options) (*sandbox.Sandbox, error) {
+	o.Required = true
+	c, err := sandbox.New(o)
+	if err != nil && strings.HasPrefix(err.Error(), onlySockets) {
+		o.Required = false
+		return sandbox.New(o)
+	}
+	return c, err
+}
+
+const onlySockets = "terminal.sandboxRequired is true, and this machine does not support: terminal.sandbox: the agent can leave the sandbox through sockets"
+
 // socketScene has one real socket of each kind, by its name in socketKinds, and folders for agents.
 type socketScene struct {
 	sockets         map[string]string

@@ -22,7 +22,7 @@ func (d *doctor) checkSameUser() {
 			"daemon's memory nor signal the daemon. None of this restricts root", t.User)
 	case t.Sandbox == sandbox.Landlock:
 		d.reportOK(check, "the agent runs as the daemon's user. It cannot read the daemon's environment and memory (the daemon is not dumpable), and landlock keeps "+
-			"it from the config, the secrets, the state and the files of other chats. It can still use the network, the sockets of that user, and all processor time, memory "+
+			"it from the config, the secrets, the state and the files of other chats. It can still use the network and all processor time, memory "+
 			"and processes that %s does not limit; before version 6 of Landlock it can also signal the daemon. None of this restricts root", d.agentKey("limits"))
 	default:
 		d.reportOK(check, "the agent runs as the daemon's user. It cannot read the daemon's environment and memory (the daemon is not dumpable), but it can read "+
