@@ -58,7 +58,7 @@ type Terminal struct {
 	Warm         Warm                `json:"warm" jsonschema_description:"Processes of the agent that are started before their message, so that nobody waits for the start of an interpreter. For the protocols plain and rich. The agent must do nothing before it reads the envelope, and does not get the variables of the message."`
 	Limits       Limits              `json:"limits" jsonschema_description:"Limits of what the agent may use. Its time is limited by timeout."`
 	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is confined: none, landlock (it can read the system, and write only to the workspace, its chat's folder, its own temporary folder and sandboxPaths), or a command to which the agent's command is appended, such as bwrap."`
-	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"More files and folders that the agent may use under landlock. Append :ro to allow only reading."`
+	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"More files, folders and Unix sockets that the agent may use under landlock. Append :ro to allow only reading."`
 	// SandboxRequired applies to Limits as well.
 	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Refuses to start if this machine cannot apply the limits or the sandbox, or if the sandbox would leave a secret readable. Otherwise the daemon starts, and the log and doctor report it."`
 	User            string `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`

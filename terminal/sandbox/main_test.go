@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		openManyFiles()
 	case "dial":
 		dial(os.Args[2])
+	case "listen":
+		listenUntilEOF(os.Args[2])
 	default:
 		goleak.VerifyTestMain(m)
 	}
@@ -74,6 +76,17 @@ func dial(address string) {
 		err = c.Close()
 	}
 	fmt.Println("dial", err)
+}
+
+// listenUntilEOF listens on a socket until stdin ends.
+func listenUntilEOF(address string) {
+	l, err := net.Listen("unix", address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = l.Close() }()
+	fmt.Println("up")
+	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
 // scriptResult is the result of a script in a sandbox.

@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 
 	"nanobot/terminal/sandbox"
 )
@@ -143,7 +145,7 @@ func newSocketScene(t *testing.T) socketScene {
 	must(t, os.WriteFile(s.dir+"/granted/f", []byte("granted"), 0o644))
 	s.o = sandbox.Options{
 		Workspace: s.work, Dirs: []string{s.work}, Socket: s.sockets["of the gateway"],
-		Paths: []string{s.dial + ":ro", s.dir + "/readable:ro", run + "/link", s.sockets["in sandboxPaths"], s.dir + "/missing"},
+		Paths: []string{s.dial + ":ro", s.dir + "/readable:ro", run + "/link", s.sockets["in sandboxPaths"], run + "/missing"},
 	}
 	return s
 }
@@ -304,6 +306,76 @@ func TestAnAgentCannotLeaveTheSandboxThroughTmux(t *testing.T) {
 		r := runScript(t, s.o, tmux+" -S "+socket+" run-shell 'touch "+mark+"'")
 		if _, err := os.Stat(mark); (err == nil) != out {
 			t.Errorf("%s: outside: %v, want %v, %+v", name, err == nil, out, r)
+		}
+	}
+}
+
+// bindMount mounts a file or folder a second time, until the test ends.
+func bindMount(t *testing.T, from, to string) {
+	t.Helper()
+	if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
+		t.Skip("we cannot mount:", err)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(to, unix.MNT_DETACH)) })
+}
+
+// A socket has more than one path if its folder is mounted elsewhere, as in a chroot. One that is
+// mounted into a container belongs to another network namespace, so the kernel does not list it.
+func TestSocketsAreAlsoClosedByOtherPaths(t *testing.T) {
+	needRoot(t)
+	newLandlockOptions(t)
+	s := newSocketScene(t)
+	alias, mounted := s.dir+"/alias", s.dir+"/mounted"
+	must(t, os.Mkdir(alias, 0o755))
+	bindMount(t, s.dir+"/runtime", alias)
+	distant := filepath.Dir(s.sockets["in /run"]) + "/distant/socket"
+	must(t, os.Mkdir(filepath.Dir(distant), 0o755))
+	other := exec.Command(os.Args[0], "listen", distant)
+	other.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
+	in, err := other.StdinPipe()
+	must(t, err)
+	out, err := other.StdoutPipe()
+	must(t, err)
+	if err := other.Start(); err != nil {
+		t.Skip("we cannot make a network namespace:", err)
+	}
+	t.Cleanup(func() { _, _ = in.Close(), other.Wait() })
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.WriteFile(mounted, nil, 0o600))
+	bindMount(t, distant, mounted)
+	for _, o := range []string{"none", sandbox.Landlock} {
+		s.o.Sandbox = o
+		for _, path := range []string{alias + "/bus", distant, mounted} {
+			if r := runScript(t, s.o, s.dial+" dial "+path); strings.Contains(r.out, "dial <nil>") != (o == "none") {
+				t.Errorf("%s, %s: %+v", o, path, r)
+			}
+		}
+	}
+	c, err := sandbox.New(s.o)
+	must(t, err)
+	if all := sandbox.ReachableSockets(c); !slices.Contains(all, distant) || !slices.Contains(all, mounted) {
+		t.Errorf("they are not reported: %q", all)
+	}
+}
+
+// If the workspace is in /tmp, the agent has no /tmp of its own.
+func TestSocketsInTempAreClosedThoughTheWorkspaceIsThere(t *testing.T) {
+	newLandlockOptions(t)
+	dir, err := os.MkdirTemp("/tmp", "sandbox-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	work, own := dir+"/work", listen(t, dir+"/nanobot-1/socket")
+	must(t, os.Mkdir(work, 0o700))
+	foreign := listen(t, dir+"/tmux/default")
+	o := sandbox.Options{Sandbox: sandbox.Landlock, Workspace: work, Dirs: []string{work}, Paths: []string{os.Args[0] + ":ro"}, Socket: own}
+	if c, err := sandbox.New(o); err != nil || strings.Contains(strings.Join(c.MissingFeatures(), ""), "no mount namespaces") {
+		t.Skip("there are no mount namespaces here", err)
+	}
+	for path, want := range map[string]bool{foreign: false, own: true} {
+		if r := runScript(t, o, os.Args[0]+" dial "+path); strings.Contains(r.out, "dial <nil>") != want {
+			t.Errorf("%s: %+v", path, r)
 		}
 	}
 }

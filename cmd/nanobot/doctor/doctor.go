@@ -231,7 +231,7 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	}
 	if isBot && slices.ContainsFunc(cfg.AgentNames(), func(name string) bool { own, _ := cfg.ForAgent(name); return own.Terminal.Sandbox == sandbox.Landlock }) {
 		d.reportOK("isolation", "the unit forbids namespaces (RestrictNamespaces=) unless a drop-in allows them. Therefore the agent can use the existing files and folders of the workspace, but "+
-			"directly in the workspace it can neither list, create, rename nor delete anything. Give it a subfolder to work in, or see relax.conf")
+			"directly in the workspace it can neither list, create, rename nor delete anything. Give it a subfolder to work in, or see relax.conf. Sockets of other programs that it can connect to are in the daemon's log")
 	}
 	d.reportOK(check, "%s can be read and has no mistakes", cfg.File())
 	return prepared.Channels, true
