@@ -1,7 +1,9 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
+	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
 
@@ -377,5 +380,46 @@ func TestSocketsInTempAreClosedThoughTheWorkspaceIsThere(t *testing.T) {
 		if r := runScript(t, o, os.Args[0]+" dial "+path); strings.Contains(r.out, "dial <nil>") != want {
 			t.Errorf("%s: %+v", path, r)
 		}
+	}
+}
+
+// A mount hides a whole folder, because programs create sockets at any time.
+func TestSocketsThatAreCreatedWhileTheAgentRunsAreClosed(t *testing.T) {
+	newLandlockOptions(t)
+	s := newSocketScene(t)
+	s.o.Sandbox = sandbox.Landlock
+	work, err := os.MkdirTemp("/tmp", "work-") // so that the agent has no /tmp of its own
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(work) })
+	s.o.Workspace, s.o.Dirs = work, []string{work}
+	c, err := sandbox.New(s.o)
+	must(t, err)
+	if strings.Contains(strings.Join(c.MissingFeatures(), ""), "no mount namespaces") {
+		t.Skip("there are no mount namespaces here")
+	}
+	var all []string
+	script := "echo up; read -r line\n"
+	for _, kind := range []string{"in /run", "in XDG_RUNTIME_DIR", "in /tmp", "in a folder of the home directory", "in ~/.gnupg"} {
+		all = append(all, s.sockets[kind]+"-later")
+		script += s.dial + " dial " + s.sockets[kind] + "-later\n"
+	}
+	child, err := process.Start(c.Apply(process.Options{
+		Args: []string{"/bin/sh", "-c", script + s.dial + " dial " + s.sockets["of the gateway"]}, Dir: s.o.Workspace, Env: os.Environ(), KeepInput: true,
+	}, chatOf(t, c, s.o, "1")))
+	must(t, err)
+	defer child.Kill()
+	out := bufio.NewReader(child.Stdout)
+	if line, err := out.ReadString('\n'); line != "up\n" {
+		t.Fatal(line, err)
+	}
+	for _, socket := range all {
+		listen(t, socket)
+	}
+	_, err = child.Write([]byte("go\n"))
+	must(t, err)
+	said, _ := io.ReadAll(out)
+	_ = child.Wait()
+	if strings.Count(string(said), "\n") != len(all)+1 || strings.Count(string(said), "dial <nil>") != 1 || !strings.HasSuffix(string(said), "dial <nil>\n") {
+		t.Errorf("it connects to one of %q:\n%s", all, said)
 	}
 }
