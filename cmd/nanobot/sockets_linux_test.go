@@ -53,3 +53,39 @@ func TestASandboxThatLeavesSocketsOpenIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// The domain that closes abstract sockets needs CAP_SYS_ADMIN or, without it, the promise to gain no
+// privileges.
+func TestAnAgentOfAnotherUserReachesNoAbstractSockets(t *testing.T) {
+	requireLandlock(t)
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("only root may run agents as others", err)
+	}
+	if abi := doctor.LandlockABI(); abi < 6 {
+		t.Skipf("version %d of Landlock does not restrict abstract sockets", abi)
+	}
+	const python = "/usr/bin/python3" // which every user may execute
+	if _, err := os.Stat(python); err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("/srv", "nanobot-test-") // where other users may go
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+	name := filepath.Base(dir)
+	l, err := net.Listen("unix", "@"+name)
+	must(t, err)
+	defer func() { _ = l.Close() }()
+	path := filepath.Join(dir, "config.json")
+	for _, tc := range []struct{ user, capability, want string }{
+		{`"root"`, "+all", "0"}, {`"nobody"`, "+all", "1"}, {`"nobody"`, "-sys_admin", "1"},
+	} {
+		must(t, os.WriteFile(path, []byte(`{"terminal": {"user": `+tc.user+`, "command": "`+python+` -c 'import socket; print(\"connect\", socket.socket(socket.AF_UNIX).connect_ex(\"\\0`+name+`\"))'"}}`), 0o600))
+		cmd := exec.Command(setpriv, "--bounding-set="+tc.capability, os.Args[0], "run", "--config", path, "hi")
+		cmd.Dir, cmd.Env = dir, append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "connect "+tc.want+"\n") { // 1 is EPERM
+			t.Errorf("%+v: %v\n%s", tc, err, out)
+		}
+	}
+}

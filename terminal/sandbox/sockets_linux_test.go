@@ -348,6 +348,12 @@ func TestSocketsAreAlsoClosedByOtherPaths(t *testing.T) {
 	}
 	must(t, os.WriteFile(mounted, nil, 0o600))
 	bindMount(t, distant, mounted)
+	s.o.Sandbox = sandbox.Landlock
+	c, err := sandbox.New(s.o)
+	must(t, err)
+	if all := sandbox.ReachableSockets(c); !slices.Contains(all, distant) || !slices.Contains(all, mounted) {
+		t.Errorf("they are not reported: %q", all)
+	}
 	for _, o := range []string{"none", sandbox.Landlock} {
 		s.o.Sandbox = o
 		for _, path := range []string{alias + "/bus", distant, mounted} {
@@ -355,11 +361,6 @@ func TestSocketsAreAlsoClosedByOtherPaths(t *testing.T) {
 				t.Errorf("%s, %s: %+v", o, path, r)
 			}
 		}
-	}
-	c, err := sandbox.New(s.o)
-	must(t, err)
-	if all := sandbox.ReachableSockets(c); !slices.Contains(all, distant) || !slices.Contains(all, mounted) {
-		t.Errorf("they are not reported: %q", all)
 	}
 }
 
@@ -392,16 +393,19 @@ func TestSocketsThatAreCreatedWhileTheAgentRunsAreClosed(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(work) })
 	s.o.Workspace, s.o.Dirs = work, []string{work}
+	must(t, os.Mkdir(s.dir+"/fresh", 0o755))
+	t.Setenv("XDG_RUNTIME_DIR", s.dir+"/fresh")
+	must(t, os.Mkdir(s.dir+"/home/.docker", 0o755))
 	c, err := sandbox.New(s.o)
 	must(t, err)
 	if strings.Contains(strings.Join(c.MissingFeatures(), ""), "no mount namespaces") {
 		t.Skip("there are no mount namespaces here")
 	}
-	var all []string
+	all := []string{s.sockets["in /run"] + "-later", s.dir + "/fresh/bus", work + "-tmux/default", s.sockets["in a folder of the home directory"] + "-later", s.dir + "/home/.docker/socket"}
+	t.Cleanup(func() { _ = os.RemoveAll(work + "-tmux") })
 	script := "echo up; read -r line\n"
-	for _, kind := range []string{"in /run", "in XDG_RUNTIME_DIR", "in /tmp", "in a folder of the home directory", "in ~/.gnupg"} {
-		all = append(all, s.sockets[kind]+"-later")
-		script += s.dial + " dial " + s.sockets[kind] + "-later\n"
+	for _, socket := range all {
+		script += s.dial + " dial " + socket + "\n"
 	}
 	child, err := process.Start(c.Apply(process.Options{
 		Args: []string{"/bin/sh", "-c", script + s.dial + " dial " + s.sockets["of the gateway"]}, Dir: s.o.Workspace, Env: os.Environ(), KeepInput: true,
