@@ -54,8 +54,8 @@ func TestASandboxThatLeavesSocketsOpenIsRefused(t *testing.T) {
 	}
 }
 
-// The domain that closes abstract sockets needs CAP_SYS_ADMIN or, without it, the promise to gain no
-// privileges.
+// The domain that closes abstract sockets needs CAP_SYS_ADMIN or, without it, the promise to gain
+// no privileges.
 func TestAnAgentOfAnotherUserReachesNoAbstractSockets(t *testing.T) {
 	requireLandlock(t)
 	setpriv, err := exec.LookPath("setpriv")

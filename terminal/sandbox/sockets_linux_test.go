@@ -20,8 +20,8 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// newRequired returns a sandbox whose restrictions are all available. Without namespaces, sockets of
-// other programs on this machine are ignored.
+// newRequired returns a sandbox whose restrictions are all available. Without namespaces, sockets
+// of other programs on this machine are ignored.
 func newRequired(o sandbox.Options) (*sandbox.Sandbox, error) {
 	o.Required = true
 	c, err := sandbox.New(o)
@@ -261,7 +261,8 @@ func TestSocketsAreAlsoClosedWithoutNamespacesAndWithoutRoot(t *testing.T) {
 	}
 }
 
-// A socket that nobody listens on, and one that the agent's user may not connect to, are no way out.
+// A socket that nobody listens on, and one that the agent's user may not connect to, are no way
+// out.
 func TestSocketsThatTheAgentCannotUseAreNotReported(t *testing.T) {
 	needRoot(t)
 	newLandlockOptions(t)
