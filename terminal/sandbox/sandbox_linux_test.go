@@ -129,6 +129,7 @@ func TestLandlockDropsInheritedCapabilities(t *testing.T) {
 		}
 		p := c.Apply(process.Options{Args: []string{"/bin/sh", "-c", "grep Cap /proc/self/status"}}, sandbox.ChatDirs{})
 		cmd := exec.Cmd{Path: p.Path, Args: p.Args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{
+			Cloneflags:  p.Namespaces, // without which the mounts would be this machine's
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_BPF, unix.CAP_NET_BIND_SERVICE}, Credential: &syscall.Credential{Uid: user, Gid: user},
 		}}
 		out, err := cmd.CombinedOutput()
