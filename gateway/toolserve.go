@@ -38,7 +38,8 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 		},
 	}
 	if c.Owner.Channel != "" {
-		o.Chat = &toolChat{g: g, chat: c.chat(), owner: c.Owner, dir: c.Dir}
+		chat := &toolChat{g: g, chat: c.chat(), owner: c.Owner, dir: c.Dir}
+		o.Chat, o.PermitCommand = chat, chat.permitCommand
 	}
 	if set.CheckShell {
 		o.CheckShell = func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {

@@ -120,7 +120,7 @@ func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 	if got, isError := c.call("kairos_attest", map[string]any{"uri": runbook.WorkspaceSource("two").StepURI(1), "outcome": "success", "message": "fine"}); isError || got["total_rated"] != 1.0 {
 		t.Errorf("kairos_attest: %v", got)
 	}
-	if got, isError := c.call("kairos_dump", map[string]any{"uri": runbook.MintedSource("Mine").StepURI(1), "protocol": true}); isError || got["label"] != "Mine" {
+	if got, isError := c.call("kairos_dump", map[string]any{"uri": runbook.MintedSource("", "Mine").StepURI(1), "protocol": true}); isError || got["label"] != "Mine" {
 		t.Errorf("kairos_dump: %v", got)
 	}
 	if err := c.Close(); err != nil || stderr.Len() > 0 {

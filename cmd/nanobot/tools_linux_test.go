@@ -410,7 +410,7 @@ func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
 	if got, isError := c.call("kairos_mint", map[string]any{"markdown_doc": book, "llm_model_id": "test"}); isError {
 		t.Fatal(got)
 	}
-	begun, isError := c.call("kairos_begin", map[string]any{"uri": runbook.MintedSource("Release").StepURI(1)})
+	begun, isError := c.call("kairos_begin", map[string]any{"uri": runbook.MintedSource("net:1", "Release").StepURI(1)})
 	if isError {
 		t.Fatal(begun)
 	}
@@ -418,7 +418,7 @@ func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
 	var proving sync.WaitGroup
 	proving.Go(func() {
 		got, isError := c.call("kairos_next", map[string]any{
-			"uri": runbook.MintedSource("Release").StepURI(1), "solution": map[string]any{
+			"uri": runbook.MintedSource("net:1", "Release").StepURI(1), "solution": map[string]any{
 				"type": "user_input", "nonce": challenge["nonce"], "proof_hash": challenge["proof_hash"], "user_input": map[string]any{"confirmation": "yes, says the agent"},
 			},
 		})

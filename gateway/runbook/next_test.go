@@ -410,7 +410,7 @@ func TestURIsAreStableAndTellStepsApart(t *testing.T) {
 		t.Errorf("the URI is now %s", got)
 	}
 	seen := map[string]bool{}
-	for _, s := range []runbook.Source{source, runbook.WorkspaceSource("b"), runbook.MintedSource("deploy"), runbook.MintedSource("b")} {
+	for _, s := range []runbook.Source{source, runbook.WorkspaceSource("b"), runbook.SharedSource("deploy"), runbook.SharedSource("b"), runbook.MintedSource("", "deploy"), runbook.MintedSource("net:1", "deploy")} {
 		for i := 1; i <= 20; i++ {
 			uri := s.StepURI(i)
 			if seen[uri] || s.StepIndex(strings.ToUpper(uri[len("kairos://mem/"):]), 20) != 0 || s.StepIndex(uri, 20) != i || s.StepIndex(uri, i-1) != 0 {

@@ -24,8 +24,11 @@ type Records interface {
 }
 
 const (
-	runPrefix    = "runbook/run/"
-	mintedPrefix = "runbook/minted/"
+	runPrefix = "runbook/run/"
+	// sharedPrefix is the prefix of minted runbooks that all chats see, and ownedPrefix of those of
+	// one chat.
+	sharedPrefix = "runbook/minted/"
+	ownedPrefix  = "runbook/owned/"
 )
 
 // Runs are the stored runs and minted runbooks. Several processes may use the same store.

@@ -188,7 +188,7 @@ func TestMintedRunbooksAreStoredByTheirLabel(t *testing.T) {
 	runs, m := newRuns()
 	ctx := t.Context()
 	first, err := runs.Mint(ctx, runbook.MintRequest{Text: deploy, Model: "model"})
-	if err != nil || first.Runbook.Label != "Deploy" || first.Source() != runbook.MintedSource("Deploy") {
+	if err != nil || first.Runbook.Label != "Deploy" || first.Source() != runbook.MintedSource("", "Deploy") {
 		t.Fatalf("%v, %+v", err, first)
 	}
 	if again, err := runs.Mint(ctx, runbook.MintRequest{Text: "# Deploy\n"}); !errors.Is(err, runbook.ErrDuplicate) || again.Text != deploy {
@@ -200,7 +200,7 @@ func TestMintedRunbooksAreStoredByTheirLabel(t *testing.T) {
 		t.Error(err)
 	}
 	must1(runs.Mint(ctx, runbook.MintRequest{Text: "# Another"}))
-	list, err := runs.ListMinted(ctx)
+	list, err := runs.ListMinted(ctx, "")
 	if err != nil || len(list) != 2 || list[0].Runbook.Label != "Another" || list[1].Text != changed || len(list[1].Runbook.Steps) != 4 {
 		t.Errorf("%v, %+v", err, list)
 	}
@@ -209,7 +209,7 @@ func TestMintedRunbooksAreStoredByTheirLabel(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	m.values["runbook/minted/x"] = `{"version":1,"text":"none"}`
-	if list, err := runs.ListMinted(ctx); err == nil || len(list) != 2 {
+	if list, err := runs.ListMinted(ctx, ""); err == nil || len(list) != 2 {
 		t.Errorf("with one that cannot be read: %v, %d", err, len(list))
 	}
 }
@@ -229,7 +229,7 @@ func TestProcessesShareTheSQLiteStore(t *testing.T) {
 	a, b := open(false), open(true) // the daemon, and a command beside it
 	text := "# B\n" + section("Ask", `{"type":"user_input","user_input":{"approvals":3}}`) + section("Build", buildChallenge)
 	must1(a.Mint(t.Context(), runbook.MintRequest{Text: text}))
-	minted := must1(b.ListMinted(t.Context()))[0]
+	minted := must1(b.ListMinted(t.Context(), ""))[0]
 	r, _, err := b.Begin(t.Context(), runbook.Start{Runbook: minted.Runbook, Source: source, Chat: "net:1"})
 	if err != nil {
 		t.Fatal(err)

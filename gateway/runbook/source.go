@@ -16,8 +16,15 @@ type Source string
 // WorkspaceSource returns the source of a runbook in the workspace's folder, by its file name.
 func WorkspaceSource(name string) Source { return Source("workspace/" + name) }
 
-// MintedSource returns the source of a minted runbook, by its label.
-func MintedSource(label string) Source { return Source("minted/" + label) }
+// SharedSource returns the source of a minted runbook that all chats see, by its label.
+func SharedSource(label string) Source { return Source("minted/" + label) }
+
+// MintedSource returns the source of the minted runbook of a chat, by its label. The chat is "" for
+// runbooks that were minted outside of chats.
+func MintedSource(chat, label string) Source { return Source(fmt.Sprintf("owned/%q/%s", chat, label)) }
+
+// IsWorkspace reports whether the runbook is a file of the workspace's folder.
+func (s Source) IsWorkspace() bool { return strings.HasPrefix(string(s), string(WorkspaceSource(""))) }
 
 const uriPrefix = "kairos://mem/"
 

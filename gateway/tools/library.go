@@ -15,6 +15,7 @@ type libraryEntry struct {
 	runbook.Runbook
 	source runbook.Source
 	broken bool // has errors, so it cannot be executed
+	shared bool // is a stored one that all chats see
 }
 
 // stepURI returns the URI of a step.
@@ -43,14 +44,14 @@ func (s *session) workspaceRunbooks() ([]libraryEntry, error) {
 			continue
 		}
 		r, mistakes, _ := runbook.Parse(text)
-		books = append(books, libraryEntry{r, runbook.WorkspaceSource(short), len(mistakes) > 0})
+		books = append(books, libraryEntry{Runbook: r, source: runbook.WorkspaceSource(short), broken: len(mistakes) > 0})
 	}
 	return books, nil
 }
 
-// mintedRunbooks returns the runbooks that agents have stored.
+// mintedRunbooks returns the stored runbooks of the chat, and those that all chats see.
 func (s *session) mintedRunbooks(ctx context.Context) ([]libraryEntry, error) {
-	all, err := s.options.Runs.ListMinted(ctx)
+	all, err := s.options.Runs.ListMinted(ctx, s.chat)
 	if err != nil && all == nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (s *session) mintedRunbooks(ctx context.Context) ([]libraryEntry, error) {
 	}
 	books := make([]libraryEntry, 0, len(all))
 	for _, m := range all {
-		books = append(books, libraryEntry{m.Runbook, m.Source(), false})
+		books = append(books, libraryEntry{Runbook: m.Runbook, source: m.Source(), shared: m.Shared})
 	}
 	return books, nil
 }

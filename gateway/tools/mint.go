@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxMinted      = 1000    // runbooks that agents can store
-	maxMintedBytes = 4 << 20 // total size, because each search reads all of them
+	maxMinted      = 1000    // runbooks that the agents of a chat can store
+	maxMintedBytes = 4 << 20 // total size for a chat, because each search reads all of them
 )
 
 type mintedItem struct {
@@ -43,14 +43,20 @@ func (s *session) kairosMint(ctx context.Context, c call) (any, error) {
 	if err := s.admitWrite(); err != nil {
 		return nil, err
 	}
+	m.Chat = s.chat
 	stored, err := s.options.Runs.Mint(ctx, m)
-	b := libraryEntry{stored.Runbook, stored.Source(), false}
+	b := libraryEntry{Runbook: stored.Runbook, source: stored.Source()}
 	var refused *runbook.InvalidTextError
 	switch {
 	case errors.Is(err, runbook.ErrDuplicate):
 		return nil, &failure{
 			Code: duplicateChain, Items: b.items(),
 			Message: "There is a runbook with this label. Call kairos_mint with force_update true to replace it, or choose another H1.",
+		}
+	case errors.Is(err, runbook.ErrShared):
+		return nil, &failure{
+			Code: duplicateChain, Items: b.items(),
+			Message: "A runbook of all chats has this label, and agents do not replace those. Choose another H1.",
 		}
 	case errors.As(err, &refused):
 		return nil, textFailure(refused)
@@ -112,13 +118,13 @@ func (s *session) checkMintLimits(ctx context.Context, label, text string) error
 	}
 	size, number := len(text), 1
 	for _, b := range minted {
-		if b.Label == label { // replaced, or a duplicate
+		if b.shared || b.Label == label { // replaced, or a duplicate
 			continue
 		}
 		size, number = size+len(b.Text), number+1
 	}
 	if number > maxMinted || size > maxMintedBytes {
-		return &failure{Code: storeFailed, Message: fmt.Sprintf("%d runbooks are stored already, which is too much. Replace one of them with force_update.", len(minted))}
+		return &failure{Code: storeFailed, Message: fmt.Sprintf("%d runbooks are stored already, which is too much. Replace one of them with force_update.", number-1)}
 	}
 	return nil
 }

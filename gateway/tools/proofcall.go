@@ -49,8 +49,8 @@ func (p *proofCall) prove(ctx context.Context) (any, error) {
 				return a, err
 			}
 		case errors.Is(err, errNeedsCommand):
-			if err := p.runCommand(ctx, before); err != nil {
-				return nil, err
+			if a, done, err := p.checkCommand(ctx, before); err != nil || done {
+				return a, err
 			}
 		case err != nil && p.askedPeople:
 			return p.declinedAnswer(ctx, err)
@@ -107,28 +107,64 @@ func (p *proofCall) mustRunCommand(before, after runbook.Run) bool {
 	return err != nil || record.Type == runbook.Shell && record.Status == runbook.Succeeded
 }
 
-// runCommand runs the command of the current step and makes the observed result the solution. A
+// checkCommand runs the command of the current step and makes the observed result the solution. A
 // connection runs one command at a time, and the next one after the proof is stored, so that a
-// proof that is sent twice runs its command once.
-func (p *proofCall) runCommand(ctx context.Context, before runbook.Run) error {
-	ctx, cancel := p.untilInputEnds(ctx)
+// proof that is sent twice runs its command once. done means that a person did not permit the
+// command.
+func (p *proofCall) checkCommand(ctx context.Context, before runbook.Run) (a any, done bool, err error) {
+	waiting, cancel := p.untilInputEnds(ctx)
 	defer cancel()
 	if !p.hasCommandSlot {
 		select {
 		case p.commandSlot <- struct{}{}:
 			p.hasCommandSlot = true
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-waiting.Done():
+			return nil, true, waiting.Err()
 		}
 	}
-	now, err := p.loadRun(ctx, p.run)
+	now, err := p.loadRun(waiting, p.run)
 	if err != nil || now.Issued.Nonce != before.Issued.Nonce { // another call has proved the step meanwhile
-		return err
+		return nil, err != nil, err
 	}
 	step, _ := before.CurrentStep()
+	err = p.permitCommand(waiting, before, step.Challenge.Command)
+	switch {
+	case waiting.Err() != nil:
+		return nil, true, waiting.Err()
+	case errors.Is(err, ErrDeclined):
+		return p.countRefusal(ctx, runbook.Refusal{Step: before.Step})
+	case errors.As(err, new(*NotAskedError)):
+		return p.countRefusal(ctx, runbook.Refusal{Step: before.Step, NotAskedReason: toSentence(err)})
+	case errors.As(err, new(*RateLimitError)):
+		return nil, true, &failure{Code: rateLimited, Message: toSentence(err)}
+	case err != nil:
+		return nil, true, err
+	}
+	return nil, false, p.runCommand(waiting, step.Challenge)
+}
+
+var errNobodyPermits = errors.New("an agent has written this runbook, so a person must permit its commands before nanobot runs them, and nobody can be asked here")
+
+// permitCommand asks a person about a command that only an agent has written: nanobot would run it
+// for the agent, whatever the agent itself is permitted.
+func (p *proofCall) permitCommand(ctx context.Context, r runbook.Run, command string) error {
+	vouched, err := p.options.Runs.IsVouchedFor(ctx, r)
+	switch {
+	case err != nil || vouched:
+		return err
+	case p.options.PermitCommand == nil:
+		return &NotAskedError{errNobodyPermits}
+	}
+	return withProgress(ctx, p.req, func(ctx context.Context) error {
+		return p.options.PermitCommand(ctx, r.Runbook().Label, command)
+	})
+}
+
+// runCommand runs a command and makes the observed result the solution.
+func (p *proofCall) runCommand(ctx context.Context, d *runbook.Definition) error {
 	var seen runbook.ShellProof
-	err = withProgress(ctx, p.req, func(ctx context.Context) (err error) {
-		seen, err = p.options.CheckShell(ctx, p.run, step.Challenge.Command, step.Challenge.Timeout())
+	err := withProgress(ctx, p.req, func(ctx context.Context) (err error) {
+		seen, err = p.options.CheckShell(ctx, p.run, d.Command, d.Timeout())
 		return err
 	})
 	if err != nil {

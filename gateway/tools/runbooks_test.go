@@ -92,7 +92,7 @@ func TestBadAndUnknownURIsAreResultsWithIsError(t *testing.T) {
 func TestMintStoresARunbookOnce(t *testing.T) {
 	r := newFixture(t)
 	c := r.connect(r.options(), nil)
-	book := runbook.MintedSource("Ship")
+	book := runbook.MintedSource("", "Ship")
 	minted := c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship"), "llm_model_id": "m"}).ok().want("status", "stored", "items.0", args{
 		"uri": book.StepURI(1), "memory_uuid": book.StepUUID(1), "label": "Test", "tags": []string{},
 	}, "items.3.label", "Sum up", "items.4", nil, "warnings", nil)
@@ -211,7 +211,7 @@ func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
 	if got := labels(nil); len(got) != 3 {
 		t.Errorf("without a query: %q", got)
 	}
-	c.call("kairos_search", args{"query": "towel"}).want("choices.0.label", "Pack", "choices.0.uri", runbook.MintedSource("Holiday").StepURI(1))
+	c.call("kairos_search", args{"query": "towel"}).want("choices.0.label", "Pack", "choices.0.uri", runbook.MintedSource("", "Holiday").StepURI(1))
 	c.call("kairos_search", args{"query": 1}).fails("INVALID_ARGUMENT", "query")
 	c.call("kairos_search", args{"query": strings.Repeat("x ", 1000)}).fails("TOO_LARGE", "query")
 }
@@ -232,7 +232,7 @@ func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
 	)
 	again := strings.Replace(whole.str("markdown_doc"), "# Ship", "# Again", 1)
 	c.call("kairos_mint", args{"markdown_doc": again}).ok()
-	minted := runbook.MintedSource("Again")
+	minted := runbook.MintedSource("", "Again")
 	for i := 1; i <= 5; i++ {
 		was, is := c.call("kairos_dump", args{"uri": book.StepURI(i)}), c.call("kairos_dump", args{"uri": minted.StepURI(i)})
 		is.want("markdown_doc", was.at("markdown_doc"), "label", was.at("label"), "challenge", was.at("challenge"))

@@ -58,6 +58,7 @@ const (
 	RunByAgent       Key = "runByAgent"
 	RunMinted        Key = "runMinted"
 	RunAgentReported Key = "runAgentReported"
+	RunPermitCommand Key = "runPermitCommand"
 
 	// Why a step was not proved. The agent gets these texts in English.
 	RunCommandFailed Key = "runCommandFailed"
@@ -180,6 +181,10 @@ var runbookTexts = map[Key]translations{
 	RunAgentReported: {
 		"The agent itself reported how its commands ended.",
 		"Wie seine Befehle endeten, hat der Agent selbst gemeldet.",
+	},
+	RunPermitCommand: {
+		"The runbook {runbook} was written by an agent. May nanobot run this command to check that it succeeds?",
+		"Das Runbook {runbook} hat ein Agent geschrieben. Darf nanobot diesen Befehl ausführen, um zu prüfen, ob er gelingt?",
 	},
 	RunCommandFailed: {
 		"The command {command} ended with exit status {code}.",

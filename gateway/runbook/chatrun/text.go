@@ -107,7 +107,7 @@ func questionText(w words.Words, r runbook.Run) string {
 // agentNotice tells people that an agent executes the run, and what only the agent claims.
 func agentNotice(w words.Words, r runbook.Run) string {
 	text := w.Text(words.RunByAgent)
-	if r.Source == runbook.MintedSource(r.Runbook().Label) {
+	if !r.Source.IsWorkspace() {
 		text += " " + w.Text(words.RunMinted)
 	}
 	if hasAgentShellProof(r) {
