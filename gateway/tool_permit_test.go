@@ -1,0 +1,71 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"nanobot/gateway/runbook"
+)
+
+// beginMinted stores a runbook with one command and begins a run of it. It returns the arguments
+// that report the command as successful.
+func (c *agentProcess) beginMinted(command string) map[string]any {
+	c.t.Helper()
+	doc := fmt.Sprintf("# Mine\n\n## Do\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":%q}}}\n```\n", command)
+	if got := c.callForJSON("kairos_mint", map[string]any{"markdown_doc": doc, "force_update": true}); !strings.Contains(got, "stored") {
+		c.t.Fatal(got)
+	}
+	begun := c.callTool("kairos_begin", map[string]any{"uri": runbook.MintedSource("net:1", "Mine").StepURI(1)})
+	return map[string]any{"uri": begun.CurrentStep.URI, "run": begun.Run, "solution": map[string]any{
+		"type": runbook.Shell, "nonce": begun.Challenge.Nonce, "proof_hash": begun.Challenge.ProofHash, runbook.Shell: map[string]any{"exit_code": 0},
+	}}
+}
+
+// TestACommandThatAnAgentWroteRunsOnlyIfAnApproverPermitsIt has an agent of a running turn report a
+// command of its own runbook.
+func TestACommandThatAnAgentWroteRunsOnlyIfAnApproverPermitsIt(t *testing.T) {
+	t.Parallel()
+	r := newRunbookFixture(t, "true", nil)
+	protocol := clockProtocol{make(chan context.Context, 1), make(chan struct{})}
+	r.protocol, r.terminal.Timeout, r.settings.Runbooks.CheckShell = protocol, 3600, true
+	r.agent.Approvers = []string{"net:bob"}
+	r.start()
+	defer close(protocol.end)
+	c := r.connectTools()
+	run := c.beginMinted("echo a\u202eb > ran")
+	// Before the first message nobody can be asked.
+	if got := c.callForJSON("kairos_next", run); !strings.Contains(got, "ELICITATION_FAILED") {
+		t.Fatalf("before the first message the agent was told %s", got)
+	}
+	r.net.UserWrites("1", "ann", "ship it")
+	<-protocol.turns
+
+	answer := c.startProof(run)
+	question := r.awaitText("1", "May nanobot run this command")
+	if !strings.Contains(question.Text, "echo a<U+202E>b > ran") || !strings.Contains(question.Text, "`Mine`") {
+		t.Errorf("the question is %q", question.Text)
+	}
+	r.pressButton("ann", question, 0)
+	r.awaitText("1", "Only approvers can decide this.")
+	r.pressButton("bob", question, 1)
+	if got := answer(); !strings.Contains(got, runbook.UserDeclined) {
+		t.Errorf("the agent was told %s", got)
+	}
+	if got := c.callForJSON("kairos_next", c.beginMinted("true "+strings.Repeat("x", 1500))); !strings.Contains(got, "ELICITATION_FAILED") || !strings.Contains(got, "whole") {
+		t.Errorf("about a long command the agent was told %s", got)
+	}
+	if r.workspaceFile("ran") != "" {
+		t.Fatal("the command was executed")
+	}
+
+	answer = c.startProof(c.beginMinted("echo seen > allowed"))
+	r.pressButton("bob", r.awaitText("1", "echo seen > allowed"), 0)
+	if got := answer(); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
+		t.Errorf("the agent was told %s", got)
+	}
+	if got := r.workspaceFile("allowed"); got != "seen\n" {
+		t.Errorf("the command wrote %q", got)
+	}
+}
