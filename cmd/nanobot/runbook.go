@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,7 +37,8 @@ or moved. Runbooks are the files *.md in the folder runbooks of the workspace.`,
 		Args: requireSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newRunbookList(std), newRunbookCheck(std), newRunbookRun(std), newRunbookVerify(std), newRunbookExport(std))
+	cmd.AddCommand(newRunbookList(std), newRunbookCheck(std), newRunbookRun(std), newRunbookVerify(std), newRunbookExport(std),
+		newRunbookKey(std), newRunbookShare(std), newRunbookUnshare(std))
 	return cmd
 }
 
@@ -53,11 +56,17 @@ func (f *runbookFlags) add(cmd *cobra.Command) {
 
 func newRunbookList(std stdio) *cobra.Command {
 	var flags runbookFlags
+	var stored bool
 	cmd := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "List the runbooks of the workspace",
 		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if stored {
+				return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
+					return runbooks.ListStored(cmd.Context(), runs, std.out, flags.asJSON)
+				})
+			}
 			cfg, err := loadForCommand(flags.config)
 			if err != nil {
 				return err
@@ -66,6 +75,7 @@ func newRunbookList(std stdio) *cobra.Command {
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().BoolVar(&stored, "stored", false, "list those that agents have stored instead")
 	return cmd
 }
 
@@ -99,32 +109,59 @@ the name of a runbook in the workspace. Exit status: 0 no errors, 1 errors.`,
 
 func newRunbookVerify(std stdio) *cobra.Command {
 	var flags runbookFlags
+	v := runbooks.Verification{Out: std.out}
+	var key, require string
 	cmd := &cobra.Command{
 		Use:   "verify [flags] RUN|FILE",
 		Short: "Verify the records of a run or of an exported file",
 		Long: `Verify recomputes the hash chain of the records and compares the records with the text of the runbook at the
-start of the run. It prints the last hash. Compare it with the hash printed at the end of the run, which reveals
-a chain that was rewritten as a whole. A file of "nanobot runbook export" needs neither config nor state.
-Exit status: 0 all records are valid, 1 a record is wrong or missing; the output names its step.`,
-		Args: oneArgument("the ID of a run or an exported FILE"),
+start of the run. It prints the last hash and whose word each proof is: the agent's, that of the gateway, which
+has run the command itself, or that of a person. Compare the hash with the one printed at the end of the run.
+
+A file of "nanobot runbook export" must be signed with the key of this bot, which is in its state, or with --key.
+With --key it needs neither config nor state. A file without a signature is not accepted.
+Exit status: 0 everything is valid and as demanded, 1 it is not; the output says what is wrong, and names the step.`,
+		Example: `  nanobot runbook verify --complete --require gateway run.json`,
+		Args:    oneArgument("the ID of a run or an exported FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			v.JSON, v.Require = flags.asJSON, runbook.Word(require)
+			if !slices.Contains([]runbook.Word{"", runbook.WordOfGateway, runbook.WordOfPerson}, v.Require) {
+				return exit.Usagef("runbook verify: --require is gateway or person (got %q)", require)
+			}
 			if _, err := os.Stat(args[0]); err == nil || strings.ContainsAny(args[0], "./") {
-				return runbooks.VerifyFile(args[0], runbooks.Printing{Out: std.out, JSON: flags.asJSON})
+				v.Key = func() (ed25519.PublicKey, error) { return exportKey(cmd.Context(), key, flags.config, std) }
+				return v.VerifyFile(args[0])
 			}
 			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
-				return runbooks.VerifyRun(cmd.Context(), runs, args[0], runbooks.Printing{Out: std.out, JSON: flags.asJSON})
+				return v.VerifyRun(cmd.Context(), runs, args[0])
 			})
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().StringVar(&key, "key", "", "the public key that must have signed the file (default: that of the state)")
+	cmd.Flags().BoolVar(&v.Complete, "complete", false, "the run must have ended as complete")
+	cmd.Flags().StringVar(&require, "require", "", "gateway or person: no proof may be weaker")
+	cmd.Flags().StringVar(&v.Hash, "hash", "", "the hash that the last record or the text of the runbook must have")
 	return cmd
+}
+
+// exportKey returns the key that must have signed an export: the given one, or that of the state.
+func exportKey(ctx context.Context, given, path string, std stdio) (key ed25519.PublicKey, err error) {
+	if given != "" {
+		return runbook.ParseKey(given)
+	}
+	err = withRuns(ctx, path, std, func(runs runbook.Runs) (err error) {
+		key, err = runs.PublicKey(ctx)
+		return err
+	})
+	return key, err
 }
 
 func newRunbookExport(std stdio) *cobra.Command {
 	var flags runbookFlags
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN",
-		Short: "Print a run and its records as JSON, for runbook verify",
+		Short: "Print a run and its records as signed JSON, for runbook verify",
 		Args:  oneArgument("the ID of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
@@ -161,8 +198,8 @@ func newRunbookRun(std stdio) *cobra.Command {
 and the sandbox of the agent, and asks questions in this terminal. Answer each with one line: approve or
 reject, or the text of a comment; after a failure retry or abort, and after the third failure also skip REASON.
 
-At the end of input the run waits. Continue it with --resume, also after an interrupt or a crash; a command that
-was interrupted then starts again.
+At the end of input the run waits. Continue it with --resume, also after an interrupt or a crash. If the run waits
+at a command, which may have been interrupted, the first question is whether to run it again: retry or abort.
 
 With --json it prints one object per line. The last is {"kind":"run","run":…,"status":"complete|failed|declined|waiting"}.
 Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
@@ -241,7 +278,7 @@ func (d runbookCommand) executeRun(ctx context.Context, runs runbook.Runs, book 
 	if err != nil {
 		return err
 	}
-	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Printer: d.printer, By: by}
+	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Printer: d.printer, By: by, Resumed: d.resume != ""}
 	r, err = driver.Drive(ctx, r)
 	switch {
 	case err != nil:

@@ -20,6 +20,8 @@ const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 type Entry struct {
 	Record    string `json:"record"`
 	ProofHash string `json:"proof_hash"`
+	// Word is whose word the proof is. Only exports have it; the record says it in By.
+	Word Word `json:"word,omitempty"`
 }
 
 // Record is the record of a proved step.
@@ -69,7 +71,7 @@ func (r *Run) recordProof(p proof, env Env) Answer {
 	record.setSolution(p.solution)
 	// A solution may contain bytes that are not UTF-8, which would not survive the export.
 	text := strings.ToValidUTF8(string(mustEncode(record)), "\ufffd")
-	entry := Entry{text, hashText(text)}
+	entry := Entry{Record: text, ProofHash: hashText(text)}
 	r.Records = append(slices.Clip(r.Records), entry)
 	r.acceptStep(record.Previous, entry.ProofHash, env)
 	a := r.showAnswer(Advanced)

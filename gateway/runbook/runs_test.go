@@ -53,6 +53,9 @@ func (m *memoryStore) SwapRecord(_ context.Context, key, old, value string) (boo
 		return false, nil
 	}
 	m.values[key] = value
+	if value == "" {
+		delete(m.values, key)
+	}
 	return true, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Export is the output of `nanobot runbook export`: everything that is needed to verify a run.
@@ -14,6 +15,9 @@ type Export struct {
 	Runbook ExportedRunbook `json:"runbook"`
 	Status  Status          `json:"status"`
 	Records []Entry         `json:"records"`
+	// PublicKey is the ed25519 key of the bot, and Signature that of signedText.
+	PublicKey []byte `json:"public_key,omitempty"`
+	Signature []byte `json:"signature,omitempty"`
 }
 
 // ExportedRunbook is the runbook with its text at the start of the run.
@@ -22,21 +26,40 @@ type ExportedRunbook struct {
 	Text  string `json:"text"`
 }
 
-// Export returns the records of the run and the text that they prove.
+// Export returns the records of the run and the text that they prove, without a signature.
 func (r Run) Export() Export {
-	return Export{
+	e := Export{
 		Version: runVersion, Run: r.ID, Runbook: ExportedRunbook{r.book.Label, r.Text}, Status: r.Status,
 		Records: append([]Entry{}, r.Records...),
 	}
+	for i := range e.Records {
+		if record, err := e.Records[i].Parse(); err == nil {
+			e.Records[i].Word = record.Word()
+		}
+	}
+	return e
 }
+
+// LastHash returns the hash of the last record.
+func (e Export) LastHash() string { return lastHash(e.Records) }
+
+// TextHash returns the hash of the runbook's text.
+func (e Export) TextHash() string { return hashText(e.Runbook.Text) }
 
 // Encode returns the export as one line of JSON.
 func (e Export) Encode() string { return string(mustEncode(e)) }
 
-// DecodeExport parses an export.
+// DecodeExport parses an export. Fields that no export has are an error, since no signature covers
+// them.
 func DecodeExport(text string) (Export, error) {
 	var e Export
-	if err := json.Unmarshal([]byte(text), &e); err != nil {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&e)
+	if err == nil && decoder.More() {
+		err = errors.New("something follows it")
+	}
+	if err != nil {
 		return Export{}, fmt.Errorf("read export: %w", err)
 	}
 	return e, nil
@@ -145,6 +168,9 @@ func (v *verifier) verifyEntry(i int, entry Entry) *RecordError {
 			return stepError(step, fmt.Sprintf("its record was changed: the record of step %d, %s, follows another one", record.Step, record.Label))
 		}
 		return stepError(step, "its record is not the first one of the run")
+	}
+	if entry.Word != "" && entry.Word != record.Word() {
+		return stepError(step, fmt.Sprintf("its proof is the word of the %s, and not of the %s", record.Word(), entry.Word))
 	}
 	if err := v.compareRecord(record, step); err != nil {
 		return stepError(step, "its record was changed: "+err.Error())

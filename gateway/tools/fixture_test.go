@@ -61,6 +61,9 @@ func (m *memoryStore) SwapRecord(_ context.Context, key, old, value string) (boo
 		return false, m.err
 	}
 	m.values[key] = value
+	if value == "" {
+		delete(m.values, key)
+	}
 	return true, nil
 }
 

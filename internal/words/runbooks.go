@@ -47,8 +47,12 @@ const (
 	RunEnded        Key = "runEnded"
 	RunAborted      Key = "runAborted"
 	RunHash         Key = "runHash"
-	RunStepsBefore  Key = "runStepsBefore"
-	RunStepsAfter   Key = "runStepsAfter"
+	// Whose word a proof is.
+	RunWordOfAgent   Key = "runWordOfAgent"
+	RunWordOfGateway Key = "runWordOfGateway"
+	RunAgentsWord    Key = "runAgentsWord"
+	RunStepsBefore   Key = "runStepsBefore"
+	RunStepsAfter    Key = "runStepsAfter"
 
 	// Questions about steps.
 	RunPeopleNeeded  Key = "runPeopleNeeded"
@@ -162,8 +166,14 @@ var runbookTexts = map[Key]translations{
 		"The run was ended at step {step} by {person}: {reason}.",
 		"Der Lauf wurde bei Schritt {step} von {person} beendet: {reason}.",
 	},
-	RunAborted:      {"aborted", "abgebrochen"},
-	RunHash:         {"Run {run}, last hash {hash}.", "Lauf {run}, letzter Hash {hash}."},
+	RunAborted:       {"aborted", "abgebrochen"},
+	RunHash:          {"Run {run}, last hash {hash}.", "Lauf {run}, letzter Hash {hash}."},
+	RunWordOfAgent:   {"the agent's word", "laut Agent"},
+	RunWordOfGateway: {"seen by nanobot", "von nanobot gesehen"},
+	RunAgentsWord: {
+		"{count} of {total} {total|proof|proofs} {count|is|are} the agent's own word.",
+		"{count} von {total} {total|Beweis|Beweisen} {count|ist|sind} nur das Wort des Agenten.",
+	},
 	RunStepsBefore:  {"… {count} before", "… {count} davor"},
 	RunStepsAfter:   {"… {count} more", "… {count} weitere"},
 	RunPeopleNeeded: {"{count} people have to approve.", "{count} Personen müssen zustimmen."},

@@ -22,6 +22,9 @@ type Driver struct {
 	Answers *Answers
 	Printer Printer
 	By      string // the person, as channel:ID
+	// Resumed means that another process has executed the run before. A run that waits at a command
+	// was then interrupted at it: the command may have taken effect.
+	Resumed bool
 }
 
 // errWaiting reports that the run cannot continue now: there is no answer, or another person must
@@ -61,11 +64,13 @@ func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) 
 	}
 }
 
-// advance makes one proof, failure or decision in a run. It tries a failed step again only if the
-// person says so, also in a resumed run.
+// advance makes one proof, failure or decision in a run. It tries a failed step again, or a command
+// that was interrupted, only if the person says so.
 func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error) {
 	step, _ := r.CurrentStep()
-	if r.Issued.Failures > 0 {
+	resumed := d.Resumed
+	d.Resumed = false
+	if interrupted := resumed && step.Challenge != nil && step.Challenge.Type == runbook.Shell; interrupted || r.Issued.Failures > 0 {
 		next, retry, err := d.handleFailure(ctx, r)
 		if err != nil || !retry {
 			return next, err
@@ -147,10 +152,13 @@ func (d *Driver) askApproval(ctx context.Context, r runbook.Run, c *runbook.Defi
 	return next, d.printOutcome(r.Step, next, a)
 }
 
-// handleFailure asks what to do about a failed step. It aborts the run or skips the step; retry
-// means that the caller must try the step again.
+// handleFailure asks what to do about a step that has failed or was interrupted. It aborts the run
+// or skips the step; retry means that the caller must try the step again.
 func (d *Driver) handleFailure(ctx context.Context, r runbook.Run) (next runbook.Run, retry bool, err error) {
 	q := Question{Text: "The step has failed.", Answers: []string{"retry", "abort"}}
+	if r.Issued.Failures == 0 {
+		q.Text = "The command may have run before the run was interrupted. Run it again?"
+	}
 	if r.CanSkip() {
 		q.Answers = append(q.Answers, skipForm)
 	}

@@ -2,9 +2,12 @@ package runbooks
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"text/tabwriter"
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/gateway/runbook"
@@ -15,77 +18,176 @@ import (
 type verification struct {
 	Run       string         `json:"run"`
 	Status    runbook.Status `json:"status"`
-	Valid     bool           `json:"valid"`
+	Valid     bool           `json:"valid"` // and as demanded
 	Records   int            `json:"records"`
 	ProofHash string         `json:"proof_hash,omitempty"` // of the last record
-	Step      int            `json:"step,omitempty"`       // whose record is wrong or missing
+	TextHash  string         `json:"runbook_hash,omitempty"`
+	Proofs    []proof        `json:"proofs,omitempty"`
+	SignedBy  string         `json:"signed_by,omitempty"` // the key of an export
+	Step      int            `json:"step,omitempty"`      // whose record is wrong or missing
 	Label     string         `json:"label,omitempty"`
 	Message   string         `json:"message,omitempty"`
 }
+
+// proof says whose word the proof of a step is.
+type proof struct {
+	Step   int          `json:"step"`
+	Label  string       `json:"label"`
+	Status string       `json:"status"`
+	Word   runbook.Word `json:"word"`
+	By     string       `json:"by"`
+}
+
+// Verification is what is verified besides the records, and where the result is printed.
+type Verification struct {
+	// Key returns the key that must have signed an export.
+	Key      func() (ed25519.PublicKey, error)
+	Complete bool         // the run must have ended as complete
+	Require  runbook.Word // the weakest word that is accepted as a proof; "": any
+	Hash     string       // the hash of the last record or of the runbook's text; "": any
+	Out      io.Writer
+	JSON     bool
+}
+
+// unmetError means that the records are valid, but not as demanded.
+type unmetError struct{ error }
+
+// Unwrap returns the reason.
+func (e unmetError) Unwrap() error { return e.error }
 
 // maxExport is the largest export that is read, in bytes: far more than the records of the longest
 // runbook.
 const maxExport = 1 << 30
 
-// VerifyFile verifies an export. The error has exit status 1 if a record is wrong.
-func VerifyFile(path string, p Printing) error {
+// VerifyFile verifies an export and its signature. The error has exit status 1 if something is
+// wrong.
+func (v Verification) VerifyFile(path string) error {
 	text, err := runbook.ReadFile(path, maxExport)
 	if err != nil {
 		return err
 	}
 	e, err := runbook.DecodeExport(text)
-	last := ""
 	if err == nil {
-		last, err = runbook.Verify(e)
+		_, err = runbook.Verify(e)
 	}
-	return printVerification(e, last, err, p)
+	if err == nil {
+		err = v.checkSignature(e)
+	}
+	return v.print(e, err)
 }
 
-// VerifyRun verifies a stored run. The error has exit status 1 if a record is wrong.
-func VerifyRun(ctx context.Context, runs runbook.Runs, id string, p Printing) error {
+func (v Verification) checkSignature(e runbook.Export) error {
+	key, err := v.Key()
+	if err != nil && len(e.Signature) > 0 {
+		return fmt.Errorf("its signature by %s cannot be checked without the bot's key; add --key KEY, which \"nanobot runbook key\" prints, or --config: %w", runbook.FormatKey(e.PublicKey), err)
+	}
+	return e.CheckSignature(key)
+}
+
+// VerifyRun verifies a stored run. The error has exit status 1 if something is wrong.
+func (v Verification) VerifyRun(ctx context.Context, runs runbook.Runs, id string) error {
 	r, err := runs.Load(ctx, id)
 	if errors.Is(err, runbook.ErrNoRun) {
 		return noRunError(id)
 	}
-	last := ""
 	if err == nil {
-		last, err = r.Verify()
+		_, err = r.Verify()
 	}
 	e := r.Export()
 	e.Run = id
-	return printVerification(e, last, err, p)
+	return v.print(e, err)
 }
 
-// Printing says where and how a result is printed.
-type Printing struct {
-	Out  io.Writer
-	JSON bool
+// checkDemands returns which demand a valid run does not meet.
+func (v Verification) checkDemands(e runbook.Export, proofs []proof) error {
+	last := e.LastHash()
+	switch {
+	case v.Complete && e.Status != runbook.Complete:
+		return unmetError{fmt.Errorf("the run is %s, and not complete", e.Status)}
+	case v.Hash != "" && !strings.EqualFold(v.Hash, last) && !strings.EqualFold(v.Hash, e.TextHash()):
+		return unmetError{fmt.Errorf("the last hash is %s and the hash of the runbook's text is %s, and not %s", last, e.TextHash(), v.Hash)}
+	}
+	for _, p := range proofs {
+		if v.Require == "" || p.Status != runbook.SkippedProof && p.Word.AtLeast(v.Require) {
+			continue
+		}
+		why := fmt.Sprintf("its proof is the word of the %s, and at least that of the %s is required", p.Word, v.Require)
+		if p.Status == runbook.SkippedProof {
+			why = "it was skipped, and a proof is required"
+		}
+		return unmetError{&runbook.RecordError{Step: p.Step, Label: p.Label, Message: why}}
+	}
+	return nil
 }
 
-func printVerification(e runbook.Export, last string, err error, p Printing) error {
-	v := verification{Run: e.Run, Status: e.Status, Valid: err == nil, Records: len(e.Records), ProofHash: last}
+func listProofs(e runbook.Export) (proofs []proof) {
+	for _, entry := range e.Records {
+		if r, err := entry.Parse(); err == nil {
+			proofs = append(proofs, proof{r.Step, r.Label, r.Status, r.Word(), r.By})
+		}
+	}
+	return proofs
+}
+
+// print prints the result, where err is what is wrong with the records or the signature.
+func (v Verification) print(e runbook.Export, err error) error {
+	result := verification{Run: e.Run, Status: e.Status, Records: len(e.Records)}
+	if err == nil {
+		result.ProofHash, result.TextHash, result.Proofs = e.LastHash(), e.TextHash(), listProofs(e)
+		result.SignedBy = runbook.FormatKey(e.PublicKey)
+		err = v.checkDemands(e, result.Proofs)
+	}
+	result.Valid = err == nil
 	var record *runbook.RecordError
 	if errors.As(err, &record) {
-		v.Step, v.Label, v.Message = record.Step, record.Label, record.Message
+		result.Step, result.Label, result.Message = record.Step, record.Label, record.Message
 	} else if err != nil {
-		v.Message = err.Error()
+		result.Message = err.Error()
 	}
 	var printErr error
 	switch {
-	case p.JSON:
-		printErr = writeLine(p.Out, v)
+	case v.JSON:
+		printErr = writeLine(v.Out, result)
 	case e.Run == "":
-		_, printErr = fmt.Fprintf(p.Out, "This is not the export of a run: %s.\n", terminal.Clean(err.Error()))
+		_, printErr = fmt.Fprintf(v.Out, "This is not the export of a run: %s.\n", terminal.Clean(err.Error()))
+	case errors.As(err, new(unmetError)):
+		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are valid, but %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
 	case err != nil:
-		_, printErr = fmt.Fprintf(p.Out, "The records of run %s are not valid: %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
+		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are not valid: %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
 	default:
-		_, printErr = fmt.Fprintf(p.Out, "Run %s of %s is %s, and its %s. The last hash is\n%s\n",
-			terminal.Clean(e.Run), terminal.Clean(e.Runbook.Label), terminal.Clean(string(e.Status)), describeRecords(len(e.Records)), last)
+		printErr = printValid(e, result, v.Out)
 	}
 	if printErr == nil && err != nil {
 		printErr = exit.Error{Status: exit.Failed}
 	}
 	return printErr
+}
+
+func printValid(e runbook.Export, v verification, out io.Writer) error {
+	fmt.Fprintf(out, "Run %s of %s is %s, and its %s. The last hash is\n%s\n",
+		terminal.Clean(e.Run), terminal.Clean(e.Runbook.Label), terminal.Clean(string(e.Status)), describeRecords(len(e.Records)), v.ProofHash)
+	fmt.Fprintf(out, "The hash of the runbook's text is\n%s\n", v.TextHash)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, p := range v.Proofs {
+		fmt.Fprintf(w, "%d\t%s\t%s\tword of the %s", p.Step, terminal.Clean(p.Label), p.Status, p.Word)
+		if p.Word == runbook.WordOfPerson {
+			fmt.Fprintf(w, " %s", terminal.Clean(p.By))
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	verb := "are"
+	agents := runbook.CountWords(e.Records)[runbook.WordOfAgent]
+	if agents == 1 {
+		verb = "is"
+	}
+	_, err := fmt.Fprintf(out, "%d of %d proofs %s the agent's own word.\n", agents, len(v.Proofs), verb)
+	if err == nil && v.SignedBy != "" {
+		_, err = fmt.Fprintf(out, "The export is signed with the key %s\n", v.SignedBy)
+	}
+	return err
 }
 
 func describeRecords(records int) string {
@@ -99,7 +201,7 @@ func noRunError(id string) error {
 	return fmt.Errorf("there is no run %s, and no file of that name", id)
 }
 
-// Export prints a run as JSON with everything that is needed to verify it.
+// Export prints a run as signed JSON with everything that is needed to verify it.
 func Export(ctx context.Context, runs runbook.Runs, id string, out io.Writer) error {
 	r, err := runs.Load(ctx, id)
 	if errors.Is(err, runbook.ErrNoRun) {
@@ -108,6 +210,10 @@ func Export(ctx context.Context, runs runbook.Runs, id string, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, r.Export().Encode())
+	e, err := runs.Export(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, e.Encode())
 	return err
 }

@@ -210,7 +210,7 @@ func (e *execution) endStopped() (terminal.Outcome, error) {
 
 // showBoard shows the checklist on the board of the turn, above the agent's progress.
 func (e *execution) showBoard(f terminal.Frame) error {
-	text := checklist(e.runWords(e.run), e.run)
+	text := checklist(e.runWords(e.run), e.run, nil)
 	e.turn.SetProgressHeading(text)
 	if f.Text != "" {
 		text += "\n\n" + f.Text

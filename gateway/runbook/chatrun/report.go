@@ -19,7 +19,11 @@ func (e *execution) report(ctx context.Context) error {
 	if driverOf(e.run).Reported || !IsExecuted(e.run) {
 		return nil
 	}
-	file, remove, err := recordsFile(e.run)
+	export, err := e.o.Runs.Export(ctx, e.run)
+	if err != nil {
+		return err
+	}
+	file, remove, err := recordsFile(export)
 	if err != nil {
 		return err
 	}
@@ -51,7 +55,7 @@ func (e *execution) sendEnded() error {
 
 // reportText describes how a run has ended.
 func reportText(w words.Words, r runbook.Run) string {
-	lines := []string{checklist(w, r), ""}
+	lines := []string{checklist(w, r, proofNotes(w, r)), ""}
 	switch r.Status {
 	case runbook.Complete:
 		lines = append(lines, w.Text(words.RunComplete))
@@ -64,17 +68,40 @@ func reportText(w words.Words, r runbook.Run) string {
 		}
 		lines = append(lines, w.Text(words.RunEnded, r.Step, terminal.Visible(r.EndedBy), reason))
 	}
+	if agents := runbook.CountWords(r.Records)[runbook.WordOfAgent]; agents > 0 {
+		lines = append(lines, w.Text(words.RunAgentsWord, agents, len(r.Records)))
+	}
 	return strings.Join(append(lines, w.Text(words.RunHash, terminal.CodeSpan(r.ID), terminal.CodeSpan(r.LastHash()))), "\n")
 }
 
+// proofNotes returns whose word the proof of each step is.
+func proofNotes(w words.Words, r runbook.Run) map[int]string {
+	notes := map[int]string{}
+	for _, e := range r.Records {
+		record, err := e.Parse()
+		if err != nil {
+			continue // verification reports it
+		}
+		switch record.Word() {
+		case runbook.WordOfAgent:
+			notes[record.Step] = " · " + w.Text(words.RunWordOfAgent)
+		case runbook.WordOfGateway:
+			notes[record.Step] = " · " + w.Text(words.RunWordOfGateway)
+		default:
+			notes[record.Step] = " · " + terminal.Visible(record.By)
+		}
+	}
+	return notes
+}
+
 // recordsFile writes the export of a run to a file. remove deletes it.
-func recordsFile(r runbook.Run) (file terminal.File, remove func(), err error) {
+func recordsFile(export runbook.Export) (file terminal.File, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "nanobot-run-")
 	if err != nil {
 		return file, nil, fmt.Errorf("write records: %w", err)
 	}
-	path := filepath.Join(dir, "run-"+r.ID+".json")
-	content := r.Export().Encode() + "\n"
+	path := filepath.Join(dir, "run-"+export.Run+".json")
+	content := export.Encode() + "\n"
 	err = os.WriteFile(path, []byte(content), 0o600)
 	var open *os.File
 	if err == nil {

@@ -22,9 +22,9 @@ const (
 // runTitle returns the name of a run's runbook.
 func runTitle(r runbook.Run) string { return terminal.OneLine(r.Runbook().Label, maxLabel) }
 
-// checklist lists the steps and their states. For a long runbook it lists the steps around the
-// current one.
-func checklist(w words.Words, r runbook.Run) string {
+// checklist lists the steps and their states, each followed by its note. For a long runbook it
+// lists the steps around the current one.
+func checklist(w words.Words, r runbook.Run, notes map[int]string) string {
 	steps := r.Runbook().Steps
 	first := max(0, min(r.Step-maxChecklist/2, len(steps)-maxChecklist))
 	last := min(first+maxChecklist, len(steps))
@@ -34,7 +34,7 @@ func checklist(w words.Words, r runbook.Run) string {
 	}
 	marks := stepMarks(r)
 	for _, s := range steps[first:last] {
-		lines = append(lines, fmt.Sprintf("%s %d. %s", marks[s.Index], s.Index, terminal.OneLine(s.Label, maxLabel)))
+		lines = append(lines, fmt.Sprintf("%s %d. %s%s", marks[s.Index], s.Index, terminal.OneLine(s.Label, maxLabel), notes[s.Index]))
 	}
 	if last < len(steps) {
 		lines = append(lines, w.Text(words.RunStepsAfter, len(steps)-last))
@@ -82,7 +82,7 @@ func questionText(w words.Words, r runbook.Run) string {
 	if !IsExecuted(r) {
 		parts = append(parts, agentNotice(w, r))
 	}
-	parts = append(parts, checklist(w, r))
+	parts = append(parts, checklist(w, r, nil))
 	if step.Body != "" {
 		parts = append(parts, terminal.Shorten(step.Body, maxBody))
 	}

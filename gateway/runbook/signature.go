@@ -1,0 +1,86 @@
+package runbook
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+// keyRecord is the key of the record with the seed of the bot's ed25519 key, in hex.
+const keyRecord = "runbook/key"
+
+// key returns the private key of the bot. The first call creates it.
+func (rs Runs) key(ctx context.Context) (ed25519.PrivateKey, error) {
+	for {
+		value, err := rs.Records.LoadRecord(ctx, keyRecord)
+		if err != nil {
+			return nil, err
+		}
+		if value != "" {
+			seed, err := hex.DecodeString(value)
+			if err != nil || len(seed) != ed25519.SeedSize {
+				return nil, errors.New("the key of the runbooks in the state is damaged")
+			}
+			return ed25519.NewKeyFromSeed(seed), nil
+		}
+		if _, err := rs.Records.SwapRecord(ctx, keyRecord, "", Env{}.randomHex(ed25519.SeedSize)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// PublicKey returns the key with which the exports of the bot can be checked.
+func (rs Runs) PublicKey(ctx context.Context) (ed25519.PublicKey, error) {
+	key, err := rs.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // as documented
+}
+
+// Export returns the export of a run with the signature of the bot.
+func (rs Runs) Export(ctx context.Context, r Run) (Export, error) {
+	key, err := rs.key(ctx)
+	if err != nil {
+		return Export{}, fmt.Errorf("sign export: %w", err)
+	}
+	e := r.Export()
+	e.PublicKey, e.Signature = key.Public().(ed25519.PublicKey), ed25519.Sign(key, e.signedText()) //nolint:forcetypeassert // as documented
+	return e, nil
+}
+
+// signedText returns the text that is signed. The hash of the last record covers all records; the
+// rest of the export is not in the records, or not in those of a run that has none.
+func (e Export) signedText() []byte {
+	return fmt.Appendf(nil, "nanobot runbook export %d\n%q\n%q\n%s\n%s\n", e.Version, e.Run, string(e.Status), e.TextHash(), e.LastHash())
+}
+
+// CheckSignature checks that the owner of a public key has signed the export, which must be valid
+// otherwise. The error is a *RecordError.
+func (e Export) CheckSignature(key ed25519.PublicKey) error {
+	switch {
+	case len(e.Signature) == 0:
+		return &RecordError{Message: "it is not signed, so anybody can have written it. Export the run again: versions before signatures did not sign"}
+	case !bytes.Equal(e.PublicKey, key):
+		return &RecordError{Message: fmt.Sprintf("it is signed with another key, %s, and not with %s", FormatKey(e.PublicKey), FormatKey(key))}
+	case !ed25519.Verify(key, e.signedText(), e.Signature):
+		return &RecordError{Message: "its signature does not match: the run, its status, its records or the signature was changed"}
+	}
+	return nil
+}
+
+// FormatKey returns a public key as text.
+func FormatKey(key []byte) string { return base64.StdEncoding.EncodeToString(key) }
+
+// ParseKey parses the text of a public key.
+func ParseKey(text string) (ed25519.PublicKey, error) {
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("%q is no key of nanobot runbook key", text)
+	}
+	return key, nil
+}
