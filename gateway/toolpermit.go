@@ -36,7 +36,7 @@ func (c *toolChat) permitCommand(ctx context.Context, label, command string) err
 	}
 	w := c.g.o.Words.For(language)
 	a, err := c.Ask(ctx, terminal.Question{
-		// A random ID, so that a stored answer to an earlier question cannot permit another command.
+		// Random, so that a stored answer to an earlier question cannot permit another command.
 		ID:      "command-" + rand.Text(),
 		Text:    w.Text(words.RunPermitCommand, terminal.CodeSpan(terminal.Visible(terminal.OneLine(label, maxPermittedLabel)))) + "\n" + terminal.CodeBlock("sh", shown),
 		Options: []string{w.Text(words.ButtonApprove), w.Text(words.ButtonReject)}, Approval: true, OtherText: terminal.OtherTextDismisses,

@@ -3,7 +3,6 @@ package runbook_test
 import (
 	"crypto/ed25519"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -202,37 +201,5 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	}
 	if _, err := daemon.PublicKey(t.Context()); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged key: %v", err)
-	}
-}
-
-// TestOperatorsShareOneRunbookAtATime uses the titles that several chats have.
-func TestOperatorsShareOneRunbookAtATime(t *testing.T) {
-	runs, _ := newRuns()
-	ctx := t.Context()
-	for _, chat := range []string{"net:1", "net:2", ""} {
-		must1(runs.Mint(ctx, runbook.MintRequest{Chat: chat, Text: "# A\nof " + chat}))
-	}
-	if _, err := runs.Share(ctx, runbook.ShareRequest{Label: "A"}); err == nil || !strings.Contains(err.Error(), `"", "net:1", "net:2"`) {
-		t.Errorf("which chat: %v", err)
-	}
-	if _, err := runs.Share(ctx, runbook.ShareRequest{Label: "B"}); err == nil {
-		t.Error("a runbook that nobody has is shared")
-	}
-	chat := "net:2"
-	if m, err := runs.Share(ctx, runbook.ShareRequest{Label: "A", Chat: &chat}); err != nil || m.Text != "# A\nof net:2" {
-		t.Errorf("%v, %+v", err, m)
-	}
-	if _, err := runs.Share(ctx, runbook.ShareRequest{Label: "A"}); !errors.Is(err, runbook.ErrShared) {
-		t.Errorf("a second one is shared: %v", err)
-	}
-	if list := must1(runs.ListMinted(ctx, "net:2")); len(list) != 1 || !list[0].Shared {
-		t.Errorf("the chat has %+v", list)
-	}
-	must1(runs.Unshare(ctx, "A"))
-	if _, err := runs.Unshare(ctx, "A"); err == nil {
-		t.Error("what nobody has shared is no longer shared")
-	}
-	if list := must1(runs.ListAllMinted(ctx)); len(list) != 3 {
-		t.Errorf("there are %+v", list)
 	}
 }

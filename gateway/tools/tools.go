@@ -60,8 +60,8 @@ func (e *RateLimitError) Error() string { return e.Reason }
 // ErrDeclined means that a person has refused a command.
 var ErrDeclined = errors.New("a person has refused this command")
 
-// NotAskedError means that Options.Decide or Options.PermitCommand could not ask anybody; Err says why. Its text is shown to
-// the agent.
+// NotAskedError means that Options.Decide or Options.PermitCommand could not ask anybody; Err says
+// why. Its text is shown to the agent.
 type NotAskedError struct{ Err error }
 
 // Error returns the reason.
@@ -85,9 +85,9 @@ type Options struct {
 	// CheckShell runs the command of a shell step that an agent reports as successful. An error
 	// leaves the step unchanged. nil: the reports of agents are trusted.
 	CheckShell func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error)
-	// PermitCommand asks whether nanobot may run the command of a runbook that an agent has written;
-	// nil permits it. ErrDeclined and a *NotAskedError count as a failure of the step; any other
-	// error leaves the run unchanged. nil: nobody can be asked here.
+	// PermitCommand asks whether nanobot may run the command of a runbook that an agent has
+	// written; no error permits it. ErrDeclined and a *NotAskedError count as a failure of the
+	// step; any other error leaves the run unchanged. nil: nobody can be asked here.
 	PermitCommand func(ctx context.Context, label, command string) error
 	// AdmitWrite is called before a runbook is stored or a run started. It returns a
 	// *RateLimitError if that happens too often. nil: only the connection itself is limited.

@@ -18,15 +18,21 @@ const noChat = "none"
 type storedEntry struct {
 	Name   string `json:"name"`
 	Chat   string `json:"chat"`
-	Shared bool   `json:"shared"` // all chats see it
+	SeenBy string `json:"seen_by"`
 	Hash   string `json:"runbook_hash"`
 	Text   string `json:"text"`
 }
 
 func newStoredEntry(m runbook.Minted) storedEntry {
-	e := storedEntry{m.Runbook.Label, m.Chat, m.Shared, m.Runbook.Hash, m.Text}
+	e := storedEntry{m.Runbook.Label, m.Chat, "its chat", m.Runbook.Hash, m.Text}
 	if e.Chat == "" {
 		e.Chat = noChat
+	}
+	switch {
+	case m.Shared && m.SharedAt.IsZero():
+		e.SeenBy = "all chats, not shared by an operator"
+	case m.Shared:
+		e.SeenBy = "all chats"
 	}
 	return e
 }
@@ -44,11 +50,7 @@ func ListStored(ctx context.Context, runs runbook.Runs, out io.Writer, asJSON bo
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tCHAT\tSEEN BY\tHASH")
 	for _, e := range entries {
-		seen := "this chat"
-		if e.Shared {
-			seen = "all chats"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Clean(e.Name), terminal.Clean(e.Chat), seen, e.Hash)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Clean(e.Name), terminal.Clean(e.Chat), e.SeenBy, e.Hash)
 	}
 	return errors.Join(w.Flush(), unreadable)
 }

@@ -55,6 +55,12 @@ type unmetError struct{ error }
 // Unwrap returns the reason.
 func (e unmetError) Unwrap() error { return e.error }
 
+// signatureError means that the records of an export are valid, but not its signature.
+type signatureError struct{ error }
+
+// Unwrap returns the reason.
+func (e signatureError) Unwrap() error { return e.error }
+
 // maxExport is the largest export that is read, in bytes: far more than the records of the longest
 // runbook.
 const maxExport = 1 << 30
@@ -71,7 +77,9 @@ func (v Verification) VerifyFile(path string) error {
 		_, err = runbook.Verify(e)
 	}
 	if err == nil {
-		err = v.checkSignature(e)
+		if wrong := v.checkSignature(e); wrong != nil {
+			err = signatureError{wrong}
+		}
 	}
 	return v.print(e, err)
 }
@@ -152,6 +160,8 @@ func (v Verification) print(e runbook.Export, err error) error {
 		_, printErr = fmt.Fprintf(v.Out, "This is not the export of a run: %s.\n", terminal.Clean(err.Error()))
 	case errors.As(err, new(unmetError)):
 		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are valid, but %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
+	case errors.As(err, new(signatureError)):
+		_, printErr = fmt.Fprintf(v.Out, "The export of run %s is not accepted: %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
 	case err != nil:
 		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are not valid: %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
 	default:
