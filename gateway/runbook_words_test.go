@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/gateway/runbook"
 	"nanobot/internal/words"
 )
 
@@ -38,4 +39,27 @@ func TestARunSpeaksTheLanguageOfWhoStartedItAndSurvivesOtherWords(t *testing.T) 
 	r.awaitText("1", "1 of 2 approvals. Somebody else has to approve, too.")
 	r.pressButton("anna", gate, 0)
 	r.awaitReport("1", "Der Lauf ist fertig.")
+}
+
+func TestTheReportSaysWhoseWordEachProofIs(t *testing.T) {
+	t.Parallel()
+	const book = "# Three\n\n## Look\n\nPROOF OF WORK: true\n\n## Say\n\nSay it.\n\n```json\n{\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":1}}}\n```\n" +
+		"## Go\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go on?\"}}}\n```\n"
+	for person, want := range map[string][]string{
+		"anna": {"Der Lauf ist fertig.", "1. Look · von nanobot gesehen", "2. Say · laut Agent", "3. Go · net:anna", "1 von 3 Beweisen ist nur das Wort des Agenten."},
+		"bob":  {"The run is complete.", "1. Look · seen by nanobot", "2. Say · the agent's word", "3. Go · net:bob", "1 of 3 proofs is the agent's own word."},
+	} {
+		r := newRunbookFixture(t, "echo done", map[string]string{"three": book})
+		r.net.Languages = map[string]string{"anna": "de-AT", "bob": "en"}
+		r.start()
+		r.net.UserWrites("1", person, "/run three")
+		r.pressButton(person, r.awaitGates("1", 1)[0], 0)
+		export, _ := r.awaitReport("1", want[0])
+		for _, part := range want {
+			r.awaitText("1", part)
+		}
+		if got := export.Records; got[0].Word != runbook.WordOfGateway || got[1].Word != runbook.WordOfAgent || got[2].Word != runbook.WordOfPerson {
+			t.Errorf("the export says %+v", got)
+		}
+	}
 }

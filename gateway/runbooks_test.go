@@ -78,6 +78,10 @@ func (r *fixture) awaitReport(chat, words string) (runbook.Export, []runbook.Rec
 		if err != nil || !strings.Contains(c.Text, last) {
 			r.t.Errorf("%v: the last hash is %s, and the chat was told %q", err, last, c.Text)
 		}
+		key, err := runbook.Runs{Records: r.store}.PublicKey(r.t.Context())
+		if err != nil || export.CheckSignature(key) != nil {
+			r.t.Errorf("the signature: %v, %v", export.CheckSignature(key), err)
+		}
 		if name != "run-"+export.Run+".json" {
 			r.t.Errorf("the document is called %s", name)
 		}

@@ -88,9 +88,11 @@ func TestEveryChangeOfAnExportIsNamed(t *testing.T) {
 		"steps exchanged":                    {func(e *runbook.Export) { e.Records[1], e.Records[2] = e.Records[2], e.Records[1] }, "step 3, Two: its record was moved"},
 		"a step twice":                       {func(e *runbook.Export) { e.Records = append(e.Records, e.Records[3]) }, "step 5, Four: its record was added"},
 		"the ID of another run":              {func(e *runbook.Export) { e.Run = other.ID }, "step 1, One: its record was changed: it belongs to another run"},
-		"a record of another run":            {func(e *runbook.Export) { rebuild(e, 1, func(r map[string]json.RawMessage) { r["run"] = json.RawMessage(asJSON(other.ID)) }) }, "step 3, Two: its record was changed: it belongs to another run"},
-		"another status":                     {func(e *runbook.Export) { e.Status = runbook.Failed }, "its signature does not match"},
-		"another label":                      {func(e *runbook.Export) { e.Runbook.Label = "C" }, "the runbook's text or label was changed"},
+		"a record of another run": {func(e *runbook.Export) {
+			rebuild(e, 1, func(r map[string]json.RawMessage) { r["run"] = json.RawMessage(asJSON(other.ID)) })
+		}, "step 3, Two: its record was changed: it belongs to another run"},
+		"another status": {func(e *runbook.Export) { e.Status = runbook.Failed }, "its signature does not match"},
+		"another label":  {func(e *runbook.Export) { e.Runbook.Label = "C" }, "the runbook's text or label was changed"},
 		"another text": {func(e *runbook.Export) {
 			e.Runbook.Text = strings.Replace(e.Runbook.Text, "Text of One", "Text of All", 1)
 		}, "step 1, One: its record was changed: the runbook's text is another one"},
