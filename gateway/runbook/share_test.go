@@ -55,8 +55,8 @@ const (
 		`"proof_hash":"55d04ce36d78cc47b760416f84ea23fb026ae0c442379a137ce0023c9c5d8abd"}]}`
 )
 
-// TestTheStateOfTheVersionBeforeIsRead opens a state with a runbook whose record has no chat, and an
-// export without a signature.
+// TestTheStateOfTheVersionBeforeIsRead opens a state with a runbook whose record has no chat, and
+// reads an export without a signature.
 func TestTheStateOfTheVersionBeforeIsRead(t *testing.T) {
 	ctx := t.Context()
 	db, err := sqlite.Open(ctx, t.TempDir(), sqlite.Options{})
