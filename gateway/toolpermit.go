@@ -20,7 +20,8 @@ const (
 	maxPermittedLabel = 80
 )
 
-var errLongCommand = fmt.Errorf("an agent has written this runbook, so a person must permit its commands, and this one has more than the %d characters that a question can show whole", maxPermittedCommand)
+var errLongCommand = fmt.Errorf("an agent has written this runbook, so a person must permit its commands, "+
+	"and this one has more than the %d characters that a question can show whole", maxPermittedCommand)
 
 // permitCommand asks the approvers of the agent whether nanobot may run the command of a runbook
 // that an agent has written. The rules of the agent's own permissions do not apply: the runbook may
@@ -35,11 +36,12 @@ func (c *toolChat) permitCommand(ctx context.Context, label, command string) err
 		language = t.Inbound().In.User.Language
 	}
 	w := c.g.o.Words.For(language)
+	book := terminal.CodeSpan(terminal.Visible(terminal.OneLine(label, maxPermittedLabel)))
 	a, err := c.Ask(ctx, terminal.Question{
 		// Random, so that a stored answer to an earlier question cannot permit another command.
-		ID:      "command-" + rand.Text(),
-		Text:    w.Text(words.RunPermitCommand, terminal.CodeSpan(terminal.Visible(terminal.OneLine(label, maxPermittedLabel)))) + "\n" + terminal.CodeBlock("sh", shown),
-		Options: []string{w.Text(words.ButtonApprove), w.Text(words.ButtonReject)}, Approval: true, OtherText: terminal.OtherTextDismisses,
+		ID: "command-" + rand.Text(), Approval: true, OtherText: terminal.OtherTextDismisses,
+		Text:    w.Text(words.RunPermitCommand, book) + "\n" + terminal.CodeBlock("sh", shown),
+		Options: []string{w.Text(words.ButtonApprove), w.Text(words.ButtonReject)},
 	})
 	switch {
 	case err == nil && a.Option == 1:

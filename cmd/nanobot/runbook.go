@@ -37,8 +37,8 @@ or moved. Runbooks are the files *.md in the folder runbooks of the workspace.`,
 		Args: requireSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newRunbookList(std), newRunbookCheck(std), newRunbookRun(std), newRunbookVerify(std), newRunbookExport(std),
-		newRunbookKey(std), newRunbookShare(std), newRunbookUnshare(std))
+	cmd.AddCommand(newRunbookList(std), newRunbookCheck(std), newRunbookRun(std), newRunbookVerify(std),
+		newRunbookExport(std), newRunbookKey(std), newRunbookShare(std), newRunbookUnshare(std))
 	return cmd
 }
 
@@ -278,7 +278,8 @@ func (d runbookCommand) executeRun(ctx context.Context, runs runbook.Runs, book 
 	if err != nil {
 		return err
 	}
-	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Printer: d.printer, By: by, Resumed: d.resume != ""}
+	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Printer: d.printer, By: by}
+	driver.Resumed = d.resume != ""
 	r, err = driver.Drive(ctx, r)
 	switch {
 	case err != nil:

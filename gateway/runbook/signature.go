@@ -49,14 +49,16 @@ func (rs Runs) Export(ctx context.Context, r Run) (Export, error) {
 		return Export{}, fmt.Errorf("sign export: %w", err)
 	}
 	e := r.Export()
-	e.PublicKey, e.Signature = key.Public().(ed25519.PublicKey), ed25519.Sign(key, e.signedText()) //nolint:forcetypeassert // as documented
+	e.PublicKey = key.Public().(ed25519.PublicKey) //nolint:forcetypeassert // as documented
+	e.Signature = ed25519.Sign(key, e.signedText())
 	return e, nil
 }
 
 // signedText returns the text that is signed. The hash of the last record covers all records; the
 // rest of the export is not in the records, or not in those of a run that has none.
 func (e Export) signedText() []byte {
-	return fmt.Appendf(nil, "nanobot runbook export %d\n%q\n%q\n%s\n%s\n", e.Version, e.Run, string(e.Status), e.TextHash(), e.LastHash())
+	return fmt.Appendf(nil, "nanobot runbook export %d\n%q\n%q\n%s\n%s\n",
+		e.Version, e.Run, string(e.Status), e.TextHash(), e.LastHash())
 }
 
 // CheckSignature checks that the owner of a public key has signed the export, which must be valid
@@ -64,7 +66,8 @@ func (e Export) signedText() []byte {
 func (e Export) CheckSignature(key ed25519.PublicKey) error {
 	switch {
 	case len(e.Signature) == 0:
-		return &RecordError{Message: "it is not signed, so anybody can have written it. Export the run again: versions before signatures did not sign"}
+		return &RecordError{Message: "it is not signed, so anybody can have written it. " +
+			"Export the run again: versions before signatures did not sign"}
 	case !bytes.Equal(e.PublicKey, key):
 		return &RecordError{Message: fmt.Sprintf("it is signed with another key, %s, and not with %s", FormatKey(e.PublicKey), FormatKey(key))}
 	case !ed25519.Verify(key, e.signedText(), e.Signature):

@@ -143,7 +143,8 @@ func (p *proofCall) checkCommand(ctx context.Context, before runbook.Run) (a any
 	return nil, false, p.runCommand(waiting, step.Challenge)
 }
 
-var errNobodyPermits = errors.New("an agent has written this runbook, so a person must permit its commands before nanobot runs them, and nobody can be asked here")
+var errNobodyPermits = errors.New("an agent has written this runbook, so a person must permit its commands " +
+	"before nanobot runs them, and nobody can be asked here")
 
 // permitCommand asks a person about a command that only an agent has written: nanobot would run it
 // for the agent, whatever the agent itself is permitted.

@@ -68,9 +68,9 @@ func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) 
 // that was interrupted, only if the person says so.
 func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error) {
 	step, _ := r.CurrentStep()
-	resumed := d.Resumed
+	interrupted := d.Resumed && step.Challenge != nil && step.Challenge.Type == runbook.Shell
 	d.Resumed = false
-	if interrupted := resumed && step.Challenge != nil && step.Challenge.Type == runbook.Shell; interrupted || r.Issued.Failures > 0 {
+	if interrupted || r.Issued.Failures > 0 {
 		next, retry, err := d.handleFailure(ctx, r)
 		if err != nil || !retry {
 			return next, err

@@ -77,7 +77,8 @@ func Share(ctx context.Context, runs runbook.Runs, s Sharing, out io.Writer, asJ
 	if asJSON {
 		return writeLine(out, newStoredEntry(m))
 	}
-	_, err = fmt.Fprintf(out, "%s\n\nAll chats see this runbook now, and no agent replaces it. The hash of its text is\n%s\n", terminal.Visible(m.Text), m.Runbook.Hash)
+	_, err = fmt.Fprintf(out, "%s\n\nAll chats see this runbook now, and no agent replaces it. The hash of its text is\n%s\n",
+		terminal.Visible(m.Text), m.Runbook.Hash)
 	return err
 }
 

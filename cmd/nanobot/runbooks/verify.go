@@ -87,7 +87,8 @@ func (v Verification) VerifyFile(path string) error {
 func (v Verification) checkSignature(e runbook.Export) error {
 	key, err := v.Key()
 	if err != nil && len(e.Signature) > 0 {
-		return fmt.Errorf("its signature by %s cannot be checked without the bot's key; add --key KEY, which \"nanobot runbook key\" prints, or --config: %w", runbook.FormatKey(e.PublicKey), err)
+		return fmt.Errorf("its signature by %s cannot be checked without the bot's key; "+
+			"add --key KEY, which \"nanobot runbook key\" prints, or --config: %w", runbook.FormatKey(e.PublicKey), err)
 	}
 	return e.CheckSignature(key)
 }
@@ -113,7 +114,8 @@ func (v Verification) checkDemands(e runbook.Export, proofs []proof) error {
 	case v.Complete && e.Status != runbook.Complete:
 		return unmetError{fmt.Errorf("the run is %s, and not complete", e.Status)}
 	case v.Hash != "" && !strings.EqualFold(v.Hash, last) && !strings.EqualFold(v.Hash, e.TextHash()):
-		return unmetError{fmt.Errorf("the last hash is %s and the hash of the runbook's text is %s, and not %s", last, e.TextHash(), v.Hash)}
+		return unmetError{fmt.Errorf("the last hash is %s and the hash of the runbook's text is %s, and not %s",
+			last, e.TextHash(), v.Hash)}
 	}
 	for _, p := range proofs {
 		if v.Require == "" || p.Status != runbook.SkippedProof && p.Word.AtLeast(v.Require) {
@@ -153,17 +155,18 @@ func (v Verification) print(e runbook.Export, err error) error {
 		result.Message = err.Error()
 	}
 	var printErr error
+	run := terminal.Clean(e.Run)
 	switch {
 	case v.JSON:
 		printErr = writeLine(v.Out, result)
 	case e.Run == "":
 		_, printErr = fmt.Fprintf(v.Out, "This is not the export of a run: %s.\n", terminal.Clean(err.Error()))
 	case errors.As(err, new(unmetError)):
-		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are valid, but %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
+		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are valid, but %s.\n", run, terminal.Clean(err.Error()))
 	case errors.As(err, new(signatureError)):
-		_, printErr = fmt.Fprintf(v.Out, "The export of run %s is not accepted: %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
+		_, printErr = fmt.Fprintf(v.Out, "The export of run %s is not accepted: %s.\n", run, terminal.Clean(err.Error()))
 	case err != nil:
-		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are not valid: %s.\n", terminal.Clean(e.Run), terminal.Clean(err.Error()))
+		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are not valid: %s.\n", run, terminal.Clean(err.Error()))
 	default:
 		printErr = printValid(e, result, v.Out)
 	}
