@@ -12,8 +12,9 @@ import (
 // reports it.
 const cutOffStatus = "cut off"
 
-// maxTitle bounds the recorded text of a decision, which the agent has written.
-const maxTitle = 400
+// maxTitle bounds the recorded text of a decision, which the agent has written: a command of
+// terminal.AuditQuote with what was decided.
+const maxTitle = 6000
 
 // audit writes an audit record about the turn.
 func (t *Turn) audit(r audit.Record) {

@@ -1,17 +1,21 @@
 package words
 
-// Texts of the protocol acp for the questions of agents.
+// Texts of the protocol acp for the questions of agents. blocks shares those of long commands.
 const (
 	// Permissions.
 	PermissionNobody    Key = "permissionNobody"
 	PermissionTimeout   Key = "permissionTimeout"
 	PermissionFailed    Key = "permissionFailed"
 	ButtonAllowOnce     Key = "buttonAllowOnce"
+	ButtonAllowAlways   Key = "buttonAllowAlways"
+	ButtonNever         Key = "buttonNever"
 	ButtonAllowCommands Key = "buttonAllowCommands"
 	ButtonAllowWriting  Key = "buttonAllowWriting"
 	ButtonAllowReading  Key = "buttonAllowReading"
 	QuestionMore        Key = "questionMore"
 	QuestionMoreBytes   Key = "questionMoreBytes"
+	QuestionBlanks      Key = "questionBlanks"
+	QuestionDocument    Key = "questionDocument"
 	WantsCommand        Key = "wantsCommand"
 	WantsRead           Key = "wantsRead"
 	WantsWrite          Key = "wantsWrite"
@@ -58,17 +62,24 @@ var acpQuestionTexts = map[Key]translations{
 		"🔐 Die Frage konnte nicht gestellt werden, darum wurde dies abgelehnt: {title}",
 	},
 	ButtonAllowOnce:     {"Allow once", "Einmal erlauben"},
+	ButtonAllowAlways:   {"Always", "Immer"},
+	ButtonNever:         {"Never", "Nie"},
 	ButtonAllowCommands: {"Allow commands for this session", "Befehle in diesem Gespräch erlauben"},
 	ButtonAllowWriting:  {"Allow writing for this session", "Schreiben in diesem Gespräch erlauben"},
 	ButtonAllowReading:  {"Allow reading for this session", "Lesen in diesem Gespräch erlauben"},
 	QuestionMore:        {"(and more)", "(und mehr)"},
-	QuestionMoreBytes:   {"({count} more bytes)", "({count} weitere Bytes)"},
-	WantsCommand:        {"The agent wants to run a command", "Der Agent möchte einen Befehl ausführen"},
-	WantsRead:           {"The agent wants to read a file", "Der Agent möchte eine Datei lesen"},
-	WantsWrite:          {"The agent wants to write a file", "Der Agent möchte eine Datei schreiben"},
-	CommandFolder:       {"in {path}", "im Ordner {path}"},
-	CommandVariable:     {"with {variable}", "mit {variable}"},
-	FileTarget:          {"which is {path}", "tatsächlich {path}"},
+	QuestionMoreBytes:   {"({count} more {count|byte|bytes})", "({count} {count|weiteres Byte|weitere Bytes})"},
+	QuestionBlanks:      {"({count} blank characters)", "({count} Leerzeichen)"},
+	QuestionDocument: {
+		"The next question shows only a part of this.",
+		"Die nächste Frage zeigt davon nur einen Teil.",
+	},
+	WantsCommand:    {"The agent wants to run a command", "Der Agent möchte einen Befehl ausführen"},
+	WantsRead:       {"The agent wants to read a file", "Der Agent möchte eine Datei lesen"},
+	WantsWrite:      {"The agent wants to write a file", "Der Agent möchte eine Datei schreiben"},
+	CommandFolder:   {"in {path}", "im Ordner {path}"},
+	CommandVariable: {"with {variable}", "mit {variable}"},
+	FileTarget:      {"which is {path}", "tatsächlich {path}"},
 	FileProtected: {
 		"⚠ This file is protected: your tools may execute it later.",
 		"⚠ Diese Datei ist geschützt: Deine Programme könnten sie später ausführen.",

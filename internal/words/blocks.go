@@ -28,7 +28,6 @@ const (
 	ButtonAlways        Key = "buttonAlways"
 	BlocksRefused       Key = "blocksRefused"
 	BlocksNeverChanged  Key = "blocksNeverChanged"
-	BlocksLongCommand   Key = "blocksLongCommand"
 	BlocksRunThis       Key = "blocksRunThis"
 	BlocksDelete        Key = "blocksDelete"
 	BlocksDeleteLink    Key = "blocksDeleteLink"
@@ -38,7 +37,6 @@ const (
 	BlocksTooLarge      Key = "blocksTooLarge"
 	BlocksNoChange      Key = "blocksNoChange"
 	BlocksMoreLines     Key = "blocksMoreLines"
-	BlocksMoreBytes     Key = "blocksMoreBytes"
 	BlocksRound         Key = "blocksRound"
 	BlocksAwaitsPerson  Key = "blocksAwaitsPerson"
 	BlocksAwaitsModel   Key = "blocksAwaitsModel"
@@ -136,10 +134,6 @@ var blocksTexts = map[Key]translations{
 		"🔐 {file} was not changed: your tools may execute it later, and blocks.approve is never.",
 		"🔐 {file} wurde nicht geändert: Deine Programme könnten die Datei ausführen, und blocks.approve ist never.",
 	},
-	BlocksLongCommand: {
-		"The next question is about this command, which is too long for a message.",
-		"In der nächsten Frage geht es um diesen Befehl, der für eine Nachricht zu lang ist.",
-	},
 	BlocksRunThis:    {"🔐 Run this command?", "🔐 Diesen Befehl ausführen?"},
 	BlocksDelete:     {"🔐 Delete {file}?", "🔐 {file} löschen?"},
 	BlocksDeleteLink: {"🔐 Delete {link}, which is a link to {file}?", "🔐 {link} löschen, einen Link auf {file}?"},
@@ -152,7 +146,6 @@ var blocksTexts = map[Key]translations{
 	},
 	BlocksNoChange:  {"(no change)", "(keine Änderung)"},
 	BlocksMoreLines: {"({count} more {count|line|lines})", "({count} weitere {count|Zeile|Zeilen})"},
-	BlocksMoreBytes: {"({count} more {count|byte|bytes})", "({count} {count|weiteres Byte|weitere Bytes})"},
 	BlocksRound:     {"Round {number}", "Runde {number}"},
 	BlocksAwaitsPerson: {
 		"waiting for you to send the model's answer",

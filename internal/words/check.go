@@ -29,6 +29,7 @@ var optionGroups = [][]Key{
 	// Settings of ACP agents.
 	{SettingOn, SettingOff},
 	// Permissions of ACP agents.
+	{ButtonAllowOnce, ButtonAllowAlways, ButtonReject, ButtonNever},
 	{ButtonAllowOnce, ButtonAllowCommands, ButtonReject},
 	{ButtonAllowOnce, ButtonAllowWriting, ButtonReject},
 	{ButtonAllowOnce, ButtonAllowReading, ButtonReject},

@@ -16,15 +16,16 @@ import (
 type clientCall struct {
 	tool     toolCall  // shown in the question; its kind is execute, edit or read
 	title    words.Key // says what the agent wants
-	logName  string    // the command line or the path, for the log
+	logName  string    // the command or the path, quoted for the log
 	realPath string    // the path without symbolic links; "" for commands
+	target   string    // the file behind a symbolic link; "": none
 	// protected means that a person who is asked decides about this call alone: no permission in
 	// force covers it.
 	protected bool
-	// folder and variables are those of a command, if the command has its own. target is the file
-	// behind a symbolic link. "": none.
-	folder, target string
-	variables      []string
+	// variables are those of a command.
+	variables []string
+	// makes reports whether writing the file makes exactly these changes; nil: nothing is written.
+	makes func([]fileDiff) bool
 	// addDetail, if not nil, adds details that are expensive to compute, before a question is
 	// asked.
 	addDetail func(about *toolCall)
@@ -49,11 +50,8 @@ func clientCallOptions(w words.Words, kind string) []permissionOption {
 func (c *clientCall) describe(w words.Words) {
 	c.tool.title = w.Text(c.title)
 	var more []string // one block, so that a question states how much of it is omitted
-	if c.folder != "" {
-		more = append(more, w.Text(words.CommandFolder, terminal.CodeSpan(c.folder)))
-	}
 	for _, v := range c.variables {
-		more = append(more, w.Text(words.CommandVariable, terminal.CodeSpan(v)))
+		more = append(more, w.Text(words.CommandVariable, codeLine(v)))
 	}
 	if c.target != "" {
 		more = append(more, w.Text(words.FileTarget, terminal.CodeSpan(c.target)))
@@ -101,11 +99,11 @@ func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
 	if c.protected {
 		return false
 	}
-	if _, ok := s.sessionGrants.find(c.tool.kind, c.realPath); ok {
+	if _, ok := s.sessionGrants.take(c); ok {
 		s.auditDecision(turn, c, "allowed for the session")
 		return true
 	}
-	if tool, ok := turn.grants.find(c.tool.kind, c.realPath); ok {
+	if tool, ok := turn.grants.take(c); ok {
 		s.auditDecision(turn, c, "allowed with tool call "+terminal.OneLine(tool, titleLength))
 		return true
 	}
@@ -137,7 +135,11 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	if c.protected {
 		options = slices.DeleteFunc(options, func(o permissionOption) bool { return o.ID == allowSession })
 	}
-	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, options)
+	labels := make([]string, len(options))
+	for i, o := range options {
+		labels[i] = o.Name
+	}
+	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, options, labels)
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.auditDecision(turn, c, "cancelled by "+d.by)
@@ -149,10 +151,11 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 		}
 		return refusedError("the person did not allow it")
 	case d.option.ID == allowSession:
-		s.sessionGrants.add(grant{method: c.tool.kind, everyFile: true})
+		s.sessionGrants.add(grant{method: c.tool.kind, every: true})
 	}
 	english := findOptionID(clientCallOptions(words.Words{}, c.tool.kind), d.option.ID)
-	s.auditDecision(turn, c, english.Name+" by "+d.by)
+	d.option = &english
+	s.auditDecision(turn, c, d.String())
 	return nil
 }
 
@@ -188,7 +191,7 @@ func (s *session) bindToTurn(ctx context.Context, turn *activeTurn) (_ context.C
 // auditDecision records a decision in the audit log.
 func (s *session) auditDecision(turn *activeTurn, c clientCall, how string) {
 	if turn != nil {
-		turn.view.audit("permission: %s %q: %s", c.tool.kind, c.logName, how)
+		turn.view.audit("permission: %s %s: %s", c.tool.kind, c.logName, how)
 		return
 	}
 	s.agent.log("info", "permission: "+c.tool.kind+" "+c.logName+": "+how)
@@ -210,25 +213,24 @@ func newCommandCall(dir string, params json.RawMessage) clientCall {
 		Cwd     string                         `json:"cwd"`
 	}
 	_ = json.Unmarshal(params, &p) // invalid parameters are refused later
-	line := p.Command
-	if len(p.Args) > 0 {
-		raw, _ := json.Marshal(append([]string{p.Command}, p.Args...))
-		line = shellWords(raw)
-	}
-	c := clientCall{tool: toolCall{kind: "execute"}, title: words.WantsCommand, logName: commandLine(params)}
-	c.tool.input.command, c.tool.input.more = cutInput(line)
-	if p.Cwd != dir {
-		c.folder = p.Cwd
+	line := shellCommand(p.Command, p.Args)
+	c := clientCall{tool: toolCall{kind: "execute"}, title: words.WantsCommand, logName: terminal.AuditQuote(line)}
+	c.tool.input = toolInput{command: line, folder: p.Cwd}
+	if c.tool.input.folder = c.tool.input.folderOutside(dir); c.tool.input.folder != "" {
+		c.logName += " in " + terminal.AuditQuote(p.Cwd)
 	}
 	for _, v := range p.Env {
 		c.variables = append(c.variables, v.Name+"="+v.Value)
+	}
+	if len(c.variables) > 0 {
+		c.logName += " with " + terminal.AuditQuote(strings.Join(c.variables, " "))
 	}
 	return c
 }
 
 // newFileCall describes reading or writing a file for a question.
 func newFileCall(kind string, title words.Key, path string, at *agentFile) clientCall {
-	c := clientCall{tool: toolCall{kind: kind, path: path}, title: title, logName: terminal.OneLine(path, 500), realPath: at.path}
+	c := clientCall{tool: toolCall{kind: kind, path: path}, title: title, logName: terminal.AuditQuote(path), realPath: at.path}
 	if at.path != path {
 		c.target = at.path
 	}
@@ -243,10 +245,35 @@ func (a *agentFile) addDiff(about *toolCall, text string) {
 	case err == nil:
 		d.OldText = &old
 	case errors.Is(err, errNoFile):
-	default:
-		return // too large, or not text
+	default: // too large, or not text: the new text is shown as a whole
+		d.OldText = new(string)
 	}
 	about.diffs = []fileDiff{d}
+}
+
+// makes reports whether writing text to the file makes exactly these changes of it. The texts of a
+// change may be those of the whole file, or of a part that the file has once.
+func (a *agentFile) makes(changes []fileDiff, text string) bool {
+	now, err := a.content()
+	if err != nil && !errors.Is(err, errNoFile) {
+		return false
+	}
+	for _, d := range changes {
+		old := ""
+		if d.OldText != nil {
+			old = *d.OldText
+		}
+		at := strings.Index(now, old)
+		switch {
+		case now == old:
+			now = d.NewText
+		case old != "" && at >= 0 && at == strings.LastIndex(now, old):
+			now = now[:at] + d.NewText + now[at+len(old):]
+		default:
+			return false
+		}
+	}
+	return now == text
 }
 
 // resolvePermittedFile resolves a file and asks allow for permission; nil permits all. The file is

@@ -159,25 +159,85 @@ read ` + p.path("link"))
 }
 
 // permissionStep returns the script step that asks for permission for a tool call with locations,
-// and then sends the chosen option as text.
+// and then sends the chosen option as text. The call runs the command true, or writes "a" to each
+// file, of which those called r and link have the text "old".
 func permissionStep(id, kind string, paths ...string) string {
-	var locations []string
+	var locations, diffs []string
 	for _, path := range paths {
+		old := "null"
+		if base := filepath.Base(path); base == "r" || base == "link" {
+			old = `"old"`
+		}
 		locations = append(locations, `{"path":"`+path+`"}`)
+		diffs = append(diffs, `{"type":"diff","path":"`+path+`","oldText":`+old+`,"newText":"a"}`)
 	}
-	return `call session/request_permission {"sessionId":"SESSION","toolCall":{"toolCallId":"` + id + `","kind":"` + kind + `","title":"Do it","status":"pending","locations":[` +
-		strings.Join(locations, ",") + `]},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"ever","name":"For ever","kind":"allow_always"},{"optionId":"no","name":"No","kind":"reject_once"}]}` + "\n"
+	more := ""
+	switch kind {
+	case "execute":
+		more = `,"rawInput":{"command":"true"}`
+	case "edit":
+		more = `,"content":[` + strings.Join(diffs, ",") + `]`
+	}
+	return askStep(`"toolCallId":"` + id + `","kind":"` + kind + `","title":"Do it","status":"pending","locations":[` + strings.Join(locations, ",") + `]` + more)
+}
+
+// askStep returns the script step that asks for permission for a tool call.
+func askStep(call string) string {
+	return `call session/request_permission {"sessionId":"SESSION","toolCall":{` + call +
+		`},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"ever","name":"For ever","kind":"allow_always"},{"optionId":"no","name":"No","kind":"reject_once"}]}` + "\n"
+}
+
+// isGatewayQuestion reports whether a question is not one of the agent's own.
+func isGatewayQuestion(q terminal.Question) bool {
+	return strings.Contains(q.Text, "The agent wants to")
 }
 
 func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 	t.Parallel()
-	const yes, no, ever = "Yes", "No", "For ever"
+	const yes, no, ever = "Allow once", "Reject", "Always: For ever"
 	for name, c := range map[string]struct {
 		answer string // to the agent's own questions; ours are rejected
 		script func(p *person) string
 		want   []string // what is done, in order: ok or refused
 	}{
-		"a command":                   {yes, func(*person) string { return permissionStep("t", "execute") + "run true\nrun true" }, []string{"ok", "ok"}},
+		"a command, once":            {yes, func(*person) string { return permissionStep("t", "execute") + "run true\nrun true" }, []string{"ok", "refused"}},
+		"another command":            {yes, func(*person) string { return permissionStep("t", "execute") + "run true; true\nrun true" }, []string{"refused", "ok"}},
+		"a command of a title alone": {yes, func(*person) string { return askStep(`"toolCallId":"t","kind":"execute","title":"true"`) + "run true" }, []string{"refused"}},
+		"a command of a title for ever": {ever, func(*person) string {
+			return askStep(`"toolCallId":"t","kind":"execute","title":"true"`) + "run true"
+		}, []string{"refused"}},
+		"a command with arguments": {yes, func(*person) string {
+			return permissionStep("t", "execute") + `call terminal/create {"sessionId":"SESSION","command":"true","args":["x"]}`
+		}, []string{"refused"}},
+		"a command in another folder": {yes, func(p *person) string {
+			return permissionStep("t", "execute") + `call terminal/create {"sessionId":"SESSION","command":"true","cwd":"` + p.path("sub") + `"}`
+		}, []string{"refused"}},
+		"a command in the folder that was shown": {yes, func(p *person) string {
+			return askStep(`"toolCallId":"t","kind":"execute","title":"Do it","rawInput":{"command":["true","x y"],"cwd":"`+p.path("sub")+`"}`) +
+				`call terminal/create {"sessionId":"SESSION","command":"true","args":["x y"],"cwd":"` + p.path("sub") + `"}`
+		}, []string{"ok"}},
+		"a command with a variable": {yes, func(*person) string {
+			return permissionStep("t", "execute") + `call terminal/create {"sessionId":"SESSION","command":"true","env":[{"name":"LD_PRELOAD","value":"/tmp/x.so"}]}`
+		}, []string{"refused"}},
+		"a command for ever, and another one": {ever, func(*person) string {
+			return permissionStep("t", "execute") + "status t completed\nrun true\nrun true\nrun true; true"
+		}, []string{"ok", "ok", "refused"}},
+		"writing another text": {yes, func(p *person) string {
+			return permissionStep("t", "edit", p.path("x")) + "write " + p.path("x") + " b"
+		}, []string{"refused"}},
+		"writing another text for ever": {ever, func(p *person) string {
+			return permissionStep("t", "edit", p.path("x")) + "write " + p.path("x") + " b"
+		}, []string{"refused"}},
+		"writing without a diff": {ever, func(p *person) string {
+			return askStep(`"toolCallId":"t","kind":"edit","title":"Do it","locations":[{"path":"`+p.path("x")+`"}]`) + "write " + p.path("x") + " a"
+		}, []string{"refused"}},
+		"writing a part": {yes, func(p *person) string {
+			return askStep(`"toolCallId":"t","kind":"edit","title":"Do it","content":[{"type":"diff","path":"`+p.path("r")+`","oldText":"ld","newText":"LD"},{"type":"diff","path":"`+p.path("r")+`","oldText":"o","newText":"a"}]`) +
+				"write " + p.path("r") + " LD\nwrite " + p.path("r") + " aLD"
+		}, []string{"refused", "ok"}},
+		"writing over a text that was not shown": {yes, func(p *person) string {
+			return askStep(`"toolCallId":"t","kind":"edit","title":"Do it","content":[{"type":"diff","path":"`+p.path("r")+`","oldText":null,"newText":"a"}]`) + "write " + p.path("r") + " a"
+		}, []string{"refused"}},
 		"a command that was rejected": {no, func(*person) string { return permissionStep("t", "execute") + "run true" }, []string{"refused"}},
 		"a command of a call that has ended": {yes, func(*person) string {
 			return "tool t execute Do it\n" + permissionStep("t", "execute") + "run true\nstatus t completed\nrun true"
@@ -250,7 +310,7 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 				}
 			}
 			p.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
-				if strings.HasPrefix(q.Options[0], "Allow") {
+				if isGatewayQuestion(q) {
 					return terminal.Answer{Text: "Reject"}, nil
 				}
 				return terminal.Answer{Text: c.answer}, nil
@@ -272,7 +332,7 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 					got = append(got, "refused")
 				case strings.Contains(line, "unknown session"):
 					got = append(got, "unknown")
-				case strings.Contains(line, "(exit 0)"), strings.Contains(line, "written"), strings.Contains(line, "old"), line == "a" || line == "a\n":
+				case strings.Contains(line, "(exit 0)"), strings.Contains(line, "terminalId"), strings.Contains(line, "written"), strings.Contains(line, "old"), line == "a" || line == "a\n":
 					got = append(got, "ok")
 				}
 			}
@@ -303,7 +363,7 @@ func TestARuleForOneKindOfToolAllowsNoOther(t *testing.T) {
 
 func TestAQuestionShowsEveryFileThatThePermissionCovers(t *testing.T) {
 	t.Parallel()
-	p, a := newPersonWithRules(t, "ask", nil, answerAlways("No"))
+	p, a := newPersonWithRules(t, "ask", nil, answerAlways("Reject"))
 	if err := os.Symlink("hidden", p.path("link")); err != nil {
 		t.Fatal(err)
 	}
@@ -351,13 +411,13 @@ func TestAGrantOfOneTurnDoesNotCoverTheNext(t *testing.T) {
 	t.Parallel()
 	p, a := newPersonWithRules(t, "ask", nil, nil)
 	a.answer = func(q terminal.Question) (string, error) {
-		if strings.HasPrefix(q.Options[0], "Allow") {
+		if isGatewayQuestion(q) {
 			return "Reject", nil
 		}
-		return "Yes", nil
+		return "Allow once", nil
 	}
-	p.send(permissionStep("t", "execute") + "run true")
-	if len(a.takeQuestions()) != 1 {
+	p.send(permissionStep("t", "execute") + permissionStep("u", "execute") + "run true")
+	if len(a.takeQuestions()) != 2 {
 		t.Error("the permission did not cover the command")
 	}
 	if text := p.send("run true").text(terminal.Message); !strings.Contains(text, refusedCode) || len(a.takeQuestions()) != 1 {

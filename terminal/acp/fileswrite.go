@@ -31,6 +31,7 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 			c := newFileCall("edit", words.WantsWrite, ask.Path, at)
 			c.protected = p.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
 			c.addDetail = func(about *toolCall) { at.addDiff(about, *ask.Content) }
+			c.makes = func(changes []fileDiff) bool { return at.makes(changes, *ask.Content) }
 			return permit(c)
 		}
 	}

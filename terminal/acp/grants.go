@@ -18,29 +18,47 @@ type resolvedPath struct{ path, real string }
 
 // grant is a permission that covers later fs and terminal calls of the agent.
 type grant struct {
-	tool      string // the ID of the tool call that was permitted; "" for the whole session
-	method    string // execute, edit or read
-	everyFile bool   // covers every file
-	files     []string
+	tool   string // the ID of the tool call that was permitted; "" for the whole session
+	method string // execute, edit or read
+	every  bool   // covers every call of the method
+	// What the question showed: a command with its folder, or a file, without symbolic links, with
+	// the changes of it.
+	command, folder string
+	file            string
+	changes         []fileDiff
 }
 
-// grantsFor returns what the permission for a tool call covers: commands, or writing and reading
-// the files that the call names. A call that names no file covers none, and one that only reads
-// covers no writing.
-func grantsFor(t *toolCall, files []resolvedPath) []grant {
-	var real []string
-	for _, f := range files {
-		real = append(real, f.real)
+// grantsFor returns what the permission for a tool call covers: exactly the command that its
+// question showed, in its folder, or exactly the changes, and reading the files that the call names. A question
+// that showed no command covers none, and one without changes covers no writing.
+func grantsFor(t *toolCall, dir string) (all []grant) {
+	if t.kind == "execute" && t.input.command != "" {
+		return []grant{{tool: t.id, method: "execute", command: t.input.command, folder: t.input.folderOutside(dir)}}
 	}
-	switch t.kind {
-	case "execute":
-		return []grant{{tool: t.id, method: "execute", everyFile: true}}
-	case "edit", "move":
-		return []grant{{tool: t.id, method: "edit", files: real}, {tool: t.id, method: "read", files: real}}
-	case "read", "search":
-		return []grant{{tool: t.id, method: "read", files: real}}
+	for _, f := range t.permissionFiles {
+		all = append(all, grant{tool: t.id, method: "read", file: f.real})
+		changes := slices.DeleteFunc(slices.Clone(t.diffs), func(d fileDiff) bool { return d.Path != f.path })
+		if len(changes) > 0 && (t.kind == "edit" || t.kind == "move") {
+			all = append(all, grant{tool: t.id, method: "edit", file: f.real, changes: changes})
+		}
 	}
-	return nil
+	return all
+}
+
+// covers reports whether the permission covers a call.
+func (o *grant) covers(c clientCall) bool {
+	switch {
+	case o.method != c.tool.kind:
+		return false
+	case o.every:
+		return true
+	case o.method == "execute":
+		in := c.tool.input
+		return o.command == in.command && o.folder == in.folder && len(c.variables) == 0
+	case o.file != c.realPath:
+		return false
+	}
+	return o.method == "read" || c.makes != nil && c.makes(o.changes)
 }
 
 // coveredFiles returns the files that a permission for the tool call covers.
@@ -48,7 +66,13 @@ func (t *toolCall) coveredFiles() (files []resolvedPath) {
 	if !slices.Contains([]string{"edit", "move", "read", "search"}, t.kind) {
 		return nil
 	}
-	for _, path := range t.locations[:min(len(t.locations), maxLocations)] {
+	paths := slices.Clone(t.locations)
+	for _, d := range t.diffs {
+		if !slices.Contains(paths, d.Path) {
+			paths = append(paths, d.Path)
+		}
+	}
+	for _, path := range paths[:min(len(paths), maxLocations)] {
 		if !filepath.IsAbs(path) {
 			continue
 		}
@@ -78,15 +102,18 @@ func (g *grants) revoke(tool string) {
 	g.list = slices.DeleteFunc(g.list, func(o grant) bool { return o.tool == tool })
 }
 
-// find reports whether a call is covered, for the file real unless that is "", and returns the tool
-// call that the permission was given for.
-func (g *grants) find(method, real string) (tool string, ok bool) {
+// take reports whether a call is covered, and returns the tool call that the permission was given
+// for. Such a permission covers a command or a change once.
+func (g *grants) take(c clientCall) (tool string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, o := range g.list {
-		if o.method == method && (o.everyFile || real != "" && slices.Contains(o.files, real)) {
-			return o.tool, true
-		}
+	i := slices.IndexFunc(g.list, func(o grant) bool { return o.covers(c) })
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	tool = g.list[i].tool
+	if tool != "" && c.tool.kind != "read" {
+		g.list = slices.Delete(g.list, i, i+1)
+	}
+	return tool, true
 }

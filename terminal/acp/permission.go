@@ -65,26 +65,39 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 		return nil, invalidParams("%s", err)
 	}
 	about := p.view.toolByID(ask.Tool.ID.v)
-	about.apply(ask.Tool.toolFields, ask.Tool.Content)
+	about.applyRequest(ask.Tool.toolFields, ask.Tool.Content)
 	if !slices.Contains(toolKinds, about.kind) {
 		about.kind = "other"
 	}
 	about.permissionFiles = about.coveredFiles()
-	d := p.decide(ctx, &about, ask.Options)
+	// What an option of an unknown kind permits is unknown, so nobody chooses it.
+	options := slices.DeleteFunc(ask.Options, func(o permissionOption) bool { return kindWords[o.Kind] == "" })
+	d := p.decide(ctx, &about, options)
 	var answer permissionAnswer
 	answer.Outcome.Outcome = "cancelled"
-	chosen := "cancelled"
 	if d.option != nil {
 		answer.Outcome.Outcome, answer.Outcome.OptionID = "selected", d.option.ID
-		chosen = terminal.OneLine(d.option.Name, titleLength)
 		// A rule allows one kind of tool, and the agent states the kind, so the rule covers no
 		// other calls.
 		if d.person && strings.HasPrefix(d.option.Kind, "allow_") {
 			granted(&about, d.option)
 		}
 	}
-	p.view.audit("permission: %s %q: %s by %s", about.kind, about.name(), chosen, d.by)
+	what := fmt.Sprintf("%q", about.name())
+	if about.input.command != "" {
+		what += " " + terminal.AuditQuote(about.input.command)
+	}
+	p.view.audit("permission: %s %s: %s", about.kind, what, d)
 	return answer, nil
+}
+
+// String describes the decision for the audit log: the kind and the name of the option, and who
+// decided.
+func (d decision) String() string {
+	if d.option == nil {
+		return "cancelled by " + d.by
+	}
+	return fmt.Sprintf("%s %q by %s", d.option.Kind, terminal.OneLine(d.option.Name, titleLength), d.by)
 }
 
 // audit emits a frame for the audit log.
@@ -136,7 +149,7 @@ func (p permissionDecider) decide(ctx context.Context, about *toolCall, options 
 			return decision{option: o, by: "rule"}
 		}
 	}
-	return p.askPerson(ctx, about, options)
+	return p.askPerson(ctx, about, options, permissionLabels(p.turn.Words, options))
 }
 
 // optionOfKind returns the option that allows or rejects, preferably once; nil if there is none.
@@ -152,9 +165,9 @@ func findKind(options []permissionOption, kind string) *permissionOption {
 	return nil
 }
 
-// askPerson asks the person.
-func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, options []permissionOption) decision {
-	d := p.awaitDecision(ctx, about, options)
+// askPerson asks the person, with a label for each option.
+func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, options []permissionOption, labels []string) decision {
+	d := p.awaitDecision(ctx, about, options, labels)
 	if d.person && (d.option == nil || strings.HasPrefix(d.option.Kind, "reject_")) {
 		p.view.markRejected()
 	}
@@ -163,19 +176,18 @@ func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, optio
 
 // awaitDecision asks the person and waits for the answer. No answer counts as a refusal, and the
 // person is told, since they may have meant to answer.
-func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, options []permissionOption) decision {
+func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, options []permissionOption, labels []string) decision {
 	within := time.Duration(p.settings.AskTimeout) * time.Second
 	p.view.beginQuestion()
 	defer p.view.endQuestion()
-	names := optionNames(options)
 	about.words = p.turn.Words
 	// The asker starts counting when the question is shown.
 	limited, cancel := context.WithTimeout(ctx, within+askGrace)
 	defer cancel()
 	began := time.Now()
-	answer, err := p.turn.Ask(limited, terminal.Question{
+	answer, err := p.putQuestion(limited, about, terminal.Question{
 		// A unique ID, so that a stored answer to an earlier question cannot allow another call.
-		ID: "permission-" + rand.Text(), Text: about.question(p.turn.ExecEnv().Dir), Options: names, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
+		ID: "permission-" + rand.Text(), Options: labels, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
 	})
 	no := optionOfKind(options, "reject")
 	var dismissed *terminal.DismissedError
@@ -194,11 +206,44 @@ func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, o
 		p.view.reportRefusal(nil, p.turn.Words.Text(words.PermissionFailed, escapeTitle(about.name())))
 		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), titleLength)}
 	}
-	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })
+	i := answer.Option - 1
 	if i < 0 {
+		i = slices.IndexFunc(labels, func(l string) bool { return strings.EqualFold(l, strings.TrimSpace(answer.Text)) })
+	}
+	if i < 0 || i >= len(options) {
 		return decision{option: no, by: fmt.Sprintf("an answer that is not an option, %.40q", answer.Text)}
 	}
 	return decision{option: &options[i], by: describeUser(answer.By), person: true}
+}
+
+// putQuestion sends what the question itself cannot show as a whole, and then the question.
+func (p permissionDecider) putQuestion(ctx context.Context, about *toolCall, q terminal.Question) (terminal.Answer, error) {
+	text, documents := about.question(p.turn.ExecEnv().Dir)
+	if err := p.view.sendBeforeQuestion(about.plan(), documents); err != nil {
+		return terminal.Answer{}, err
+	}
+	q.Text = text
+	return p.turn.Ask(ctx, q)
+}
+
+// sendBeforeQuestion sends a plan, unless it is "", and documents that the next question is about.
+func (v *view) sendBeforeQuestion(plan string, documents []document) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return nil
+	}
+	v.emitText(plan)
+	for _, d := range documents {
+		err := terminal.SendDocument(v.turn.Words, d.name, d.text, func(f terminal.Frame) error {
+			v.emit(f)
+			return v.err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return v.err
 }
 
 // describeUser names the person who decided, for the audit log.
@@ -221,22 +266,4 @@ func (v *view) reportRefusal(once *bool, text string) {
 	}
 	v.flushMessages()
 	v.emitText(text)
-}
-
-// optionNames returns distinct names, because the answer is matched by name.
-func optionNames(options []permissionOption) []string {
-	names := make([]string, 0, len(options))
-	for _, o := range options {
-		name := terminal.OneLine(o.Name, titleLength)
-		if name == "" {
-			name = terminal.OneLine(strings.ReplaceAll(o.Kind, "_", " ")+" "+o.ID, titleLength)
-		}
-		base := name
-		taken := func(other string) bool { return strings.EqualFold(other, name) }
-		for n := 2; slices.ContainsFunc(names, taken); n++ {
-			name = fmt.Sprintf("%s (%d)", base, n)
-		}
-		names = append(names, name)
-	}
-	return names
 }

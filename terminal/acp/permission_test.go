@@ -73,31 +73,31 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		want    string
 		by      string
 	}{
-		"allow":                         {"allow", nil, "execute", usualOptions, nil, "y", "Yes by rule"},
-		"allow always only":             {"allow", nil, "execute", always, nil, "y", "Yes by rule"},
-		"allow without a yes":           {"allow", nil, "execute", onlyNo, answers("No"), "n", "No by user ann"},
-		"deny":                          {"deny", nil, "read", usualOptions, nil, "n", "No by rule"},
+		"allow":                         {"allow", nil, "execute", usualOptions, nil, "y", `allow_once "Yes" by rule`},
+		"allow always only":             {"allow", nil, "execute", always, nil, "y", `allow_always "Yes" by rule`},
+		"allow without a yes":           {"allow", nil, "execute", onlyNo, answers("Reject"), "n", `reject_once "No" by user ann`},
+		"deny":                          {"deny", nil, "read", usualOptions, nil, "n", `reject_once "No" by rule`},
 		"deny without a no":             {"deny", nil, "read", onlyYes, nil, "cancelled", "cancelled by rule"},
-		"deny for ever only":            {"deny", nil, "read", always, nil, "n", "No by rule"},
-		"reads allowed":                 {"allow-reads", nil, "read", usualOptions, nil, "y", "Yes by rule"},
-		"searches allowed":              {"allow-reads", nil, "search", usualOptions, nil, "y", "Yes by rule"},
-		"edits asked":                   {"allow-reads", nil, "edit", usualOptions, answers("Yes"), "y", "Yes by user ann"},
-		"fetches asked":                 {"allow-reads", nil, "fetch", usualOptions, answers("No"), "n", "No by user ann"},
-		"odd kinds asked":               {"allow-reads", nil, "read ", usualOptions, answers("No"), "n", "No by user ann"},
-		"rule denies":                   {"allow", rules, "execute", usualOptions, nil, "n", "No by rule"},
-		"rule allows":                   {"deny", rules, "edit", usualOptions, nil, "y", "Yes by rule"},
-		"rule asks":                     {"allow-reads", rules, "read", usualOptions, answers("Always"), "Y", "Always by user ann"},
-		"rule of another":               {"deny", rules, "fetch", usualOptions, nil, "n", "No by rule"},
-		"ask":                           {"ask", nil, "read", usualOptions, answers("yes"), "y", "Yes by user ann"},
-		"an answer of no option":        {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `No by an answer that is not an option, "perhaps"`},
-		"nobody":                        {"ask", nil, "read", usualOptions, nobody, "n", "No by rule: there is nobody to ask"},
+		"deny for ever only":            {"deny", nil, "read", always, nil, "n", `reject_always "No" by rule`},
+		"reads allowed":                 {"allow-reads", nil, "read", usualOptions, nil, "y", `allow_once "Yes" by rule`},
+		"searches allowed":              {"allow-reads", nil, "search", usualOptions, nil, "y", `allow_once "Yes" by rule`},
+		"edits asked":                   {"allow-reads", nil, "edit", usualOptions, answers("Allow once"), "y", `allow_once "Yes" by user ann`},
+		"fetches asked":                 {"allow-reads", nil, "fetch", usualOptions, answers("Reject"), "n", `reject_once "No" by user ann`},
+		"odd kinds asked":               {"allow-reads", nil, "read ", usualOptions, answers("Reject"), "n", `reject_once "No" by user ann`},
+		"rule denies":                   {"allow", rules, "execute", usualOptions, nil, "n", `reject_once "No" by rule`},
+		"rule allows":                   {"deny", rules, "edit", usualOptions, nil, "y", `allow_once "Yes" by rule`},
+		"rule asks":                     {"allow-reads", rules, "read", usualOptions, answers("Always"), "Y", `allow_always "Always" by user ann`},
+		"rule of another":               {"deny", rules, "fetch", usualOptions, nil, "n", `reject_once "No" by rule`},
+		"ask":                           {"ask", nil, "read", usualOptions, answers("allow once"), "y", `allow_once "Yes" by user ann`},
+		"an answer of no option":        {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `reject_once "No" by an answer that is not an option, "perhaps"`},
+		"nobody":                        {"ask", nil, "read", usualOptions, nobody, "n", `reject_once "No" by rule: there is nobody to ask`},
 		"nobody and no no":              {"ask", nil, "read", onlyYes, nobody, "cancelled", "cancelled by rule: there is nobody to ask"},
-		"nobody can be asked":           {"ask", nil, "read", usualOptions, broken, "n", "No by rule: the question was not asked: the store is full"},
-		"something else":                {"ask", nil, "edit", usualOptions, writes, "n", "No by user ann, who wrote something else"},
+		"nobody can be asked":           {"ask", nil, "read", usualOptions, broken, "n", `reject_once "No" by rule: the question was not asked: the store is full`},
+		"something else":                {"ask", nil, "edit", usualOptions, writes, "n", `reject_once "No" by user ann, who wrote something else`},
 		"something else, for ever only": {"ask", nil, "edit", always, writes, "cancelled", "cancelled by user ann, who wrote something else"},
 		"something else, and no no":     {"ask", nil, "edit", onlyYes, writes, "cancelled", "cancelled by user ann, who wrote something else"},
 		"no options":                    {"allow", nil, "read", "", nil, "cancelled", "cancelled by rule: the agent offers no options"},
-		"no policy":                     {"", nil, "read", usualOptions, answers("Yes"), "y", "Yes by user ann"},
+		"no policy":                     {"", nil, "read", usualOptions, answers("Allow once"), "y", `allow_once "Yes" by user ann`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			turn, r := newTurn(t)
@@ -172,13 +172,13 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 	var text string
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		text = q.Text
-		return terminal.Answer{Text: "No"}, nil
+		return terminal.Answer{Text: "Reject"}, nil
 	}
 	v := newView(turn, nil)
-	long := strings.Repeat("x", 200<<10)
+	long, half := strings.Repeat("x", 200<<10), strings.Repeat("x", maxQuestionDetail/2)
 	for input, want := range map[string]string{
-		`{"command":"rm -rf / #` + long + `"}`: "🔐 💻 Bash\n```\nrm -rf / #" + long[:maxQuestionDetail-10] + "…\n(203310 more bytes)\n```",
-		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```\n{\"script\":\"" + long[:maxQuestionDetail-11] + "…\n(203313 more bytes)\n```",
+		`{"command":"rm -rf / #` + long + `"}`: "🔐 💻 Bash\n```\nrm -rf / #" + half[:len(half)-10] + "…\n(203310 more bytes)\n…" + half + "\n```",
+		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```\n{\"script\":\"" + half[:len(half)-11] + "…\n(203313 more bytes)\n…" + half[:len(half)-2] + "\"}\n```",
 		`{"script":"short"}`:                   "🔐 💻 Bash",
 	} {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
@@ -221,7 +221,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 			if got := r.last(terminal.Message); got != "🔐 Nobody answered within 7 s, so this was refused: edit" {
 				t.Errorf("said %q", got)
 			}
-			if got := r.last(terminal.Log); !strings.HasSuffix(got, "No by timeout") {
+			if got := r.last(terminal.Log); !strings.HasSuffix(got, `reject_once "No" by timeout`) {
 				t.Errorf("logged %s", got)
 			}
 			counts = false
@@ -246,7 +246,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 			t.Errorf("the question follows %q", got)
 		}
 		questions = append(questions, q)
-		return terminal.Answer{Text: "Allow (2)"}, nil
+		return terminal.Answer{Text: "Always"}, nil
 	}
 	v := newView(turn, nil)
 	sendChunk(v, "I shall.", "")
@@ -274,14 +274,14 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 		"🔐 💻 Edit a.go\n`src/a.go` · +1 −1\n```diff\n@@ -1 +1 @@\n-x\n+y\n```",
 		"🔐 💻 Fetch\n`https://e.org/?q=1`\nWhy: **because**",
 		"🔐 💻 Read\n`/etc/hosts`",
-		"🔐 💻 Long\n```\n" + strings.Repeat("x", maxQuestionDetail) + "…\n(3500 more bytes)\n```",
+		"🔐 💻 Long\n```\n" + strings.Repeat("x", maxQuestionDetail/2) + "…\n(3500 more bytes)\n…" + strings.Repeat("x", maxQuestionDetail/2) + "\n```",
 	}
 	for i := range want {
 		if texts[i] != want[i] {
 			t.Errorf("got  %q\nwant %q", texts[i], want[i])
 		}
 	}
-	if got := fmt.Sprintf("%q", questions[0].Options); got != `["Allow" "allow (2)" "reject once 3" "Allow (2) (2)"]` {
+	if got := fmt.Sprintf("%q", questions[0].Options); got != `["Allow once" "Always" "Reject" "Never: Allow (2)"]` {
 		t.Errorf("options %s", got)
 	}
 	if questions[0].ID == questions[1].ID || questions[0].ID == "" {

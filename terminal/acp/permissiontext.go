@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -17,12 +18,30 @@ import (
 // A chat message has room for about 4,000.
 const maxQuestionDetail = 1500
 
-// question returns the text that asks about the tool call, as exactly as the call is known.
-func (t *toolCall) question(dir string) string {
-	parts := []string{"🔐 " + icon(t.kind) + " " + escapeTitle(t.name())}
+// document is a text that a question shows only in part.
+type document struct{ name, text string }
+
+// question returns the text that asks about the tool call, as exactly as the call is known, and
+// documents with what the text shows only in part.
+func (t *toolCall) question(dir string) (text string, documents []document) {
+	parts := []string{"🔐 " + icon(t.kind) + " " + escapeTitle(terminal.Visible(t.name()))}
+	var cut []string
+	excerpt := func(text string, limit int) string {
+		shown, whole := terminal.Excerpt(t.words, text, limit)
+		if !whole {
+			cut = append(cut, text)
+		}
+		return shown
+	}
 	input := t.input
+	if input.command == "" && len([]rune(t.title)) > titleLength {
+		input.command = t.title // all that is known of the call
+	}
 	if input.command != "" && input.command != strings.Trim(t.name(), "`") {
-		parts = append(parts, terminal.CodeBlock("", truncate(t.words, input.command, maxQuestionDetail, input.more)))
+		parts = append(parts, terminal.CodeBlock("", excerpt(input.command, maxQuestionDetail)))
+	}
+	if folder := input.folderOutside(dir); folder != "" {
+		parts = append(parts, t.words.Text(words.CommandFolder, codeLine(folder)))
 	}
 	switch {
 	case len(t.diffs) > 0:
@@ -36,8 +55,55 @@ func (t *toolCall) question(dir string) string {
 		}
 	}
 	parts = append(parts, t.fileLines(dir, input.path)...)
-	parts = append(parts, t.detailLines(dir)...)
-	return strings.Join(parts, "\n")
+	diffs, diffsCut := t.diffLines(dir)
+	parts = append(parts, diffs...)
+	left := maxQuestionDetail - len(strings.Join(diffs, ""))
+	for _, text := range t.explanations() {
+		shown := excerpt(text, max(left, 0))
+		parts, left = append(parts, strings.TrimSpace(shown)), left-len(shown)
+	}
+	if len(cut) > 0 {
+		name := "details.txt"
+		if t.kind == "execute" {
+			name = "command.txt"
+		}
+		documents = append(documents, document{name, strings.Join(cut, "\n\n")})
+	}
+	if diffsCut != "" {
+		documents = append(documents, document{"changes.diff", diffsCut})
+	}
+	return strings.Join(parts, "\n"), documents
+}
+
+// codeLine returns a text as a code span of one line, in which nothing is hidden.
+func codeLine(s string) string {
+	return terminal.CodeSpan(strings.ReplaceAll(terminal.Visible(s), "\n", "\u240a"))
+}
+
+// explanations returns the texts of the content, without those that repeat the input and the plan,
+// which is a message of its own.
+func (t *toolCall) explanations() (texts []string) {
+	for _, b := range t.content {
+		repeats := t.input.command != "" && t.repeatsInput(b.Text)
+		if b.Type == "text" && strings.TrimSpace(b.Text) != "" && !repeats && t.kind != "switch_mode" {
+			texts = append(texts, b.Text)
+		}
+	}
+	return texts
+}
+
+// plan returns the plan that a question about a change of the mode is about, or "".
+func (t *toolCall) plan() string {
+	if t.kind != "switch_mode" {
+		return ""
+	}
+	var texts []string
+	for _, b := range t.content {
+		if b.Type == "text" {
+			texts = append(texts, b.Text)
+		}
+	}
+	return cmp.Or(trimBlank(strings.Join(texts, "\n\n")), t.input.plan)
 }
 
 // pathInQuestion returns the path that a question shows. The agent's working folder is shown only
@@ -68,20 +134,27 @@ func (t *toolCall) fileLines(dir, shown string) (parts []string) {
 	return parts
 }
 
-// detailLines shows the changes and the agent's explanations, up to maxQuestionDetail.
-func (t *toolCall) detailLines(dir string) (parts []string) {
-	left := maxQuestionDetail
-	for i, d := range t.diffs {
-		if left <= 0 {
-			return append(parts, "… "+t.words.Text(words.MoreFiles, len(t.diffs)-i))
-		}
+// diffLines shows the changes, up to maxQuestionDetail, and returns those that it shows only in part
+// as one text.
+func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
+	left, more := maxQuestionDetail, 0
+	for _, d := range t.diffs {
 		c := d.render(dir, t.words)
-		parts = append(parts, c.summary)
-		shown, all := excerpt(c.body, diffExcerpt)
-		if short := terminal.Shorten(shown, left); short != shown {
+		shown, all := excerpt(terminal.Visible(strings.ReplaceAll(c.body, "\r\n", "\n")), diffExcerpt)
+		if short := terminal.Shorten(shown, max(left, 0)); short != shown {
 			shown, all = short, false
 		}
+		// The summary shortens a path, and has no text that is too large to compare.
+		all = all && c.header != "" && terminal.OneLine(d.Path, titleLength) == d.Path
+		if !all {
+			cut += cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n")
+		}
+		if left <= 0 {
+			more++
+			continue
+		}
 		left -= len(shown)
+		parts = append(parts, c.summary)
 		if shown != "" {
 			parts = append(parts, terminal.CodeBlock("diff", shown))
 		}
@@ -89,34 +162,27 @@ func (t *toolCall) detailLines(dir string) (parts []string) {
 			parts = append(parts, t.words.Text(words.QuestionMore))
 		}
 	}
-	for _, b := range t.content {
-		if text := truncate(t.words, b.Text, max(left, 0), 0); b.Type == "text" && text != "" && left > 0 {
-			left -= len(text)
-			parts = append(parts, text)
-		}
-	}
-	return parts
-}
-
-// truncate shortens s to n bytes and states how many bytes are omitted, including the more that
-// were cut off before.
-func truncate(w words.Words, s string, n, more int) string {
-	s = strings.TrimSpace(terminal.Visible(s))
-	if short := terminal.Shorten(s, n); short != s {
-		more += len(s) - len(short) + len("…")
-		s = short
-	}
 	if more > 0 {
-		return s + "\n" + w.Text(words.QuestionMoreBytes, more)
+		parts = append(parts, "… "+t.words.Text(words.MoreFiles, more))
 	}
-	return s
+	return parts, cut
 }
 
 // toolInput is the relevant part of a tool's input. The input has no fixed schema; agents use these
 // names.
 type toolInput struct {
-	command, path, url string
-	more               int // bytes of the command beyond maxInput
+	command, folder, path, url, plan string
+}
+
+// maxUnknownInput is the size of an input of unknown form from which on a question shows it.
+const maxUnknownInput = 16 << 10
+
+// folderOutside returns the folder of the command, or "" if it is the agent's working folder.
+func (in toolInput) folderOutside(dir string) string {
+	if in.folder == "" || filepath.Clean(in.folder) == filepath.Clean(dir) {
+		return ""
+	}
+	return in.folder
 }
 
 func newToolInput(raw json.RawMessage) toolInput {
@@ -130,20 +196,18 @@ func newToolInput(raw json.RawMessage) toolInput {
 		}
 		return ""
 	}
-	in := toolInput{command: first("command", "cmd"), path: first("file_path", "filePath", "path"), url: first("url")}
-	if in == (toolInput{}) && len(raw) > maxInput {
-		in.command = string(raw) // a large input of unknown form is shown as it is
+	in := toolInput{
+		command: first("command", "cmd"), folder: first("cwd", "workdir"),
+		path: first("file_path", "filePath", "path"), url: first("url"), plan: first("plan"),
 	}
-	in.command, in.more = cutInput(in.command)
-	in.path, _ = cutInput(in.path)
-	in.url, _ = cutInput(in.url)
+	var args []string
+	if json.Unmarshal(fields["args"], &args) == nil {
+		in.command = shellCommand(in.command, args)
+	}
+	if in == (toolInput{}) && len(raw) > maxUnknownInput {
+		in.command = string(raw)
+	}
 	return in
-}
-
-// cutInput returns a copy of the first maxInput bytes, and the number of bytes that follow.
-func cutInput(s string) (string, int) {
-	short := strings.ToValidUTF8(s[:min(len(s), maxInput)], "")
-	return strings.Clone(short), len(s) - len(short)
 }
 
 // shellWords returns a JSON string as it is, and a list of strings quoted for a shell.
@@ -155,8 +219,20 @@ func shellWords(raw json.RawMessage) string {
 	if line.ok {
 		return line.v
 	}
-	quoted := make([]string, 0, len(list.v))
-	for _, word := range list.v {
+	if len(list.v) == 0 {
+		return ""
+	}
+	return shellCommand(list.v[0], list.v[1:])
+}
+
+// shellCommand returns a program with its arguments as a line for a shell. Without arguments the
+// program may be a line itself.
+func shellCommand(program string, args []string) string {
+	if len(args) == 0 {
+		return program
+	}
+	quoted := make([]string, 0, 1+len(args))
+	for _, word := range append([]string{program}, args...) {
 		q, err := syntax.Quote(word, syntax.LangBash)
 		if err != nil {
 			q = fmt.Sprintf("%q", word)

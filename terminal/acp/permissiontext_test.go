@@ -13,7 +13,7 @@ func TestAQuestionNamesTheWorkingFolderOnlyIfItIsToBeChanged(t *testing.T) {
 	var asked string
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = q.Text
-		return terminal.Answer{Text: "No"}, nil
+		return terminal.Answer{Text: "Reject"}, nil
 	}
 	v := newView(turn, nil)
 	for name, c := range map[string]struct{ call, want string }{

@@ -133,7 +133,7 @@ func TestExactlyTheLastMessageOfATurnNotifies(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, "").person("a")
 			p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
-				return terminal.Answer{Text: "Allow"}, nil
+				return terminal.Answer{Text: "Allow once"}, nil
 			}
 			h := p.send(c.script)
 			rings, all := h.ringing()
@@ -217,7 +217,7 @@ func TestATurnThatFailsIsSummedUpAndOnlyItsErrorNotifies(t *testing.T) {
 func TestTheBoardSaysWhatTheAgentDoes(t *testing.T) {
 	p := newFixture(t, "").person("a")
 	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
-		return terminal.Answer{Text: "Allow"}, nil
+		return terminal.Answer{Text: "Allow once"}, nil
 	}
 	gates := []string{"Thinking…", "💭 Thinking…", "💬 I look.\n📖 x …", "✓\nThinking…"}
 	next := 0

@@ -75,7 +75,7 @@ func (s *session) handlePermission(ctx context.Context, turn *activeTurn, params
 // addGrants adds what the permission for a tool call covers: until the call ends, at the latest
 // with the turn, or for the whole session.
 func (s *session) addGrants(turn *activeTurn, t *toolCall, o *permissionOption) {
-	covers := grantsFor(t, t.permissionFiles)
+	covers := grantsFor(t, s.env.Dir)
 	if o.Kind == "allow_always" {
 		for i := range covers {
 			covers[i].tool = ""

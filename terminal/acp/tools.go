@@ -3,17 +3,14 @@ package acp
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"nanobot/internal/words"
 )
 
-const (
-	// maxLines limits the tool calls and remarks of a turn that are stored. Older calls are only
-	// counted.
-	maxLines = 256
-	// maxInput limits each part of a tool's input that is stored for a question.
-	maxInput = 16 << 10
-)
+// maxLines limits the tool calls and remarks of a turn that are stored. Older calls are only
+// counted.
+const maxLines = 256
 
 // toolFields are the fields of a tool call and of its updates.
 type toolFields struct {
@@ -84,6 +81,47 @@ func (t *toolCall) apply(f toolFields, content json.RawMessage) {
 	}
 }
 
+// applyRequest merges a permission request into the tool call. Unlike in an update, a field that has
+// nothing in it erases nothing: some agents ask without what they have reported before.
+func (t *toolCall) applyRequest(f toolFields, content json.RawMessage) {
+	if hasNothing(f.RawInput) {
+		f.RawInput = nil
+	}
+	if hasNothing(content) {
+		content = nil
+	}
+	f.Locations.ok = len(f.Locations.v) > 0
+	if !t.inputKnown && f.RawInput == nil {
+		f.RawInput = t.inputInContent()
+	}
+	// Some agents shorten the title in the request.
+	if short := strings.TrimRight(f.Title.v, "….. "); short != f.Title.v && strings.HasPrefix(t.title, short) {
+		f.Title.ok = false
+	}
+	t.apply(f, content)
+}
+
+// hasNothing reports whether a JSON value is missing, null, or an empty list, object or string, or
+// a list of these.
+func hasNothing(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		return !slices.ContainsFunc(list, func(r json.RawMessage) bool { return !hasNothing(r) })
+	}
+	var fields map[string]json.RawMessage
+	return len(raw) == 0 || string(raw) == `""` || json.Unmarshal(raw, &fields) == nil && len(fields) == 0
+}
+
+// inputInContent returns the tool's input that some agents report as the content of a call.
+func (t *toolCall) inputInContent() json.RawMessage {
+	for _, b := range t.content {
+		if raw := json.RawMessage(b.Text); b.Type == "text" && json.Valid(raw) && newToolInput(raw) != (toolInput{}) {
+			return raw
+		}
+	}
+	return nil
+}
+
 // setLocations stores the files of an update.
 func (t *toolCall) setLocations(list optional[[]optional[location]]) {
 	var paths []string
@@ -147,7 +185,7 @@ func (v *view) applyToolCall(c updateFields) {
 		fallthrough
 	default:
 		v.updateTail(t)
-		t.diffs, t.content = nil, nil
+		t.diffs, t.content, t.input = nil, nil, toolInput{}
 	}
 }
 

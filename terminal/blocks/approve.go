@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +78,7 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool
 		x.s.Approved = append(x.s.Approved, c.Type)
 	}
 	return answer == approveOnce || answer == approveAlways, x.t.Emit(terminal.Frame{
-		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(terminal.Visible(commandSubject(c)), 500), words.Words{}.Text(answer), by),
+		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %s: %s by %s", c.Type, terminal.AuditQuote(commandSubject(c)), words.Words{}.Text(answer), by),
 	})
 }
 
@@ -114,22 +113,21 @@ func (x *turn) needsApproval(t CommandType, protected bool) bool {
 	return x.settings.Approve == approveAll
 }
 
-// showLongCommand sends a command that is too long for a question as a document.
+// showLongCommand sends a command that its question shows only in part as a document.
 func (x *turn) showLongCommand(c Command) error {
-	if c.Type != RunCommand || truncate(x.t.Words, c.Text, maxQuestionLength) == strings.TrimRight(terminal.Visible(c.Text), "\n") {
+	if c.Type != RunCommand {
 		return nil
 	}
-	const name = "command.txt"
-	if err := writeFile(x.files.outbox, name, []byte(c.Text), false); err != nil {
-		return err
+	if _, whole := terminal.Excerpt(x.t.Words, c.Text, maxQuestionLength); whole {
+		return nil
 	}
-	dir := filepath.Join(x.files.path, outboxName)
-	return x.sendSilent(terminal.Frame{Text: x.text(words.BlocksLongCommand), ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
+	return terminal.SendDocument(x.t.Words, "command.txt", c.Text, x.sendSilent)
 }
 
 // runQuestion returns the question about a shell command.
 func runQuestion(w words.Words, command string) string {
-	return w.Text(words.BlocksRunThis) + "\n" + terminal.CodeBlock("sh", truncate(w, command, maxQuestionLength))
+	shown, _ := terminal.Excerpt(w, command, maxQuestionLength)
+	return w.Text(words.BlocksRunThis) + "\n" + terminal.CodeBlock("sh", shown)
 }
 
 // question returns the question about a change of a file.
@@ -170,25 +168,15 @@ func (p plannedChange) shortDiff(w words.Words) string {
 	if p.cut || max(len(p.before), len(p.after)) > maxCompared {
 		return w.Text(words.BlocksTooLarge, len(p.after))
 	}
-	diff := terminal.Visible(linediff.Compare(validText(p.before), validText(p.after)).Unified())
+	diff := linediff.Compare(validText(p.before), validText(p.after)).Unified()
 	if diff == "" {
 		return w.Text(words.BlocksNoChange)
 	}
 	lines := strings.SplitAfter(diff, "\n")
 	short := strings.Join(lines[:min(len(lines), maxQuestionLines)], "")
-	shown := truncate(w, short, maxQuestionLength)
+	shown, _ := terminal.Excerpt(w, short, maxQuestionLength)
 	if more := len(lines) - maxQuestionLines - 1; more > 0 {
 		shown += "\n" + w.Text(words.BlocksMoreLines, more)
 	}
 	return terminal.CodeBlock("diff", shown)
-}
-
-// truncate shortens a text and states how many bytes are omitted.
-func truncate(w words.Words, s string, limit int) string {
-	s = strings.TrimRight(terminal.Visible(s), "\n")
-	short := terminal.Shorten(s, limit)
-	if short == s {
-		return s
-	}
-	return short + "\n" + w.Text(words.BlocksMoreBytes, len(s)-len(short)+len("…"))
 }

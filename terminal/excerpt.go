@@ -1,0 +1,69 @@
+package terminal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"nanobot/internal/lazyregexp"
+	"nanobot/internal/words"
+)
+
+// blankRun matches white space that would move the text after it out of a person's sight.
+var blankRun = lazyregexp.New(`[ \t]{40,}|(?:[ \t]*\n){4,}[ \t]*`)
+
+// Excerpt returns a text that a person decides about, such as a command, with at most about n
+// characters: its beginning and its end, since either may be the dangerous part. Long runs of white
+// space are folded, and characters that cannot be seen are replaced as by Visible. whole reports
+// whether nothing is omitted.
+func Excerpt(w words.Words, text string, n int) (shown string, whole bool) {
+	all := strings.TrimRight(Visible(text), "\n")
+	shown = blankRun().ReplaceAllStringFunc(all, func(run string) string {
+		space := " "
+		if strings.Contains(run, "\n") {
+			space = "\n"
+		}
+		return space + w.Text(words.QuestionBlanks, len(run)) + space
+	})
+	if runes := []rune(shown); len(runes) > n {
+		head, tail := runes[:n/2], runes[len(runes)-n/2:]
+		omitted := len(shown) - len(string(head)) - len(string(tail))
+		shown = string(head) + "…\n" + w.Text(words.QuestionMoreBytes, omitted) + "\n…" + string(tail)
+	}
+	return shown, shown == all
+}
+
+// SendDocument sends a text that the next question shows only in part as a document. emit sends the
+// message and has read the document when it returns.
+func SendDocument(w words.Words, name, text string, emit func(Frame) error) error {
+	parent, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(parent, "nanobot-question-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return emit(Frame{Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path}})
+}
+
+// maxAudited limits a quoted text of AuditQuote, in bytes.
+const maxAudited = 4 << 10
+
+// AuditQuote quotes a text that was decided about, such as a command, for the audit log: as a whole
+// up to maxAudited, else its beginning and its end.
+func AuditQuote(text string) string {
+	q := strconv.Quote(text)
+	if len(q) <= maxAudited {
+		return q
+	}
+	head, tail := q[:maxAudited/2], q[len(q)-maxAudited/2:]
+	return strings.ToValidUTF8(fmt.Sprintf("%s… (%d more bytes) …%s", head, len(q)-maxAudited, tail), "")
+}
