@@ -70,7 +70,7 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	question := b.awaitShown(7, "🔐", true)
-	b.pressButton(question, "Allow")
+	b.pressButton(question, "Allow once")
 	b.awaitMessage(7, "permission selected yes")
 	final := b.awaitMessage(7, "All done.")
 	// The question and the answer stay, and the folded board. The remark is part of the board.

@@ -29,8 +29,8 @@ func checkAnswer(p *realPerson) {
 
 // The beginnings of options that refuse and that permit something once.
 var (
-	refusals    = []string{"no", "reject"}
-	permissions = []string{"yes", "allow once", "approve once", "allow"}
+	refusals    = []string{"reject"}
+	permissions = []string{"allow once"}
 )
 
 // checkPermission refuses a command and then permits it.
