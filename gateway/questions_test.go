@@ -340,6 +340,7 @@ func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got []string
+	long := strings.Repeat("x", 5000) + "end"
 	r := newFixture(t, "true")
 	r.audit = func(rec audit.Record) {
 		mu.Lock()
@@ -351,6 +352,7 @@ func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: `permission: read "x": Allow by rule`, Audit: true})
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: "nothing"})
+		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: "permission: " + terminal.AuditQuote(long) + ": by ann", Audit: true})
 		_, err := tn.Ask(ctx, terminal.Question{Text: "Run make?\nwith all that follows", Options: []string{"Allow", "Reject"}})
 		return terminal.Outcome{Status: terminal.Done}, err
 	})
@@ -361,7 +363,7 @@ func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {
 	r.awaitText("1", "→ Allow (by 7)")
 	mu.Lock()
 	defer mu.Unlock()
-	want := []string{`decision "permission: read \"x\": Allow by rule"  7 1`, `answer "" Allow 7 1`}
+	want := []string{`decision "permission: read \"x\": Allow by rule"  7 1`, fmt.Sprintf("decision %q  7 1", "permission: "+terminal.AuditQuote(long)+": by ann"), `answer "" Allow 7 1`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -51,7 +51,9 @@ func SendDocument(w words.Words, name, text string, emit func(Frame) error) erro
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
-	return emit(Frame{Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path}})
+	return emit(Frame{
+		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path},
+	})
 }
 
 // maxAudited limits a quoted text of AuditQuote, in bytes.

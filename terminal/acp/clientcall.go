@@ -99,11 +99,11 @@ func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
 	if c.protected {
 		return false
 	}
-	if _, ok := s.sessionGrants.take(c); ok {
+	if _, ok := s.sessionGrants.useFor(c); ok {
 		s.auditDecision(turn, c, "allowed for the session")
 		return true
 	}
-	if tool, ok := turn.grants.take(c); ok {
+	if tool, ok := turn.grants.useFor(c); ok {
 		s.auditDecision(turn, c, "allowed with tool call "+terminal.OneLine(tool, titleLength))
 		return true
 	}

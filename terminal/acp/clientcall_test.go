@@ -139,6 +139,18 @@ func TestAQuestionOfTheGatewayShowsTheWholeCall(t *testing.T) {
 write ` + p.path("link") + ` new
 read ` + p.path("link"))
 	asked := a.takeQuestions()
+	var documents []string
+	p.onFrame = func(f terminal.Frame) {
+		for _, path := range f.Media {
+			data, _ := os.ReadFile(path)
+			documents = append(documents, string(data))
+		}
+	}
+	p.send(`call terminal/create {"sessionId":"SESSION","command":"ls","env":[` + strings.Repeat(`{"name":"A","value":"xxxxxxxxxx"},`, 200) + `{"name":"LD_PRELOAD","value":"a\nb"},{"name":"B","value":"` + strings.Repeat("x", 2000) + `"}]}`)
+	if len(documents) != 1 || !strings.Contains(documents[0], "with `LD_PRELOAD=a␊b`\n") {
+		t.Errorf("sent %.300q", documents)
+	}
+	a.takeQuestions()
 	if len(asked) != 3 {
 		t.Fatalf("asked %d times", len(asked))
 	}
@@ -235,6 +247,9 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 			return askStep(`"toolCallId":"t","kind":"edit","title":"Do it","content":[{"type":"diff","path":"`+p.path("r")+`","oldText":"ld","newText":"LD"},{"type":"diff","path":"`+p.path("r")+`","oldText":"o","newText":"a"}]`) +
 				"write " + p.path("r") + " LD\nwrite " + p.path("r") + " aLD"
 		}, []string{"refused", "ok"}},
+		"writing a part that the file has twice": {yes, func(p *person) string {
+			return askStep(`"toolCallId":"t","kind":"edit","title":"Do it","content":[{"type":"diff","path":"`+p.path("twice")+`","oldText":"x","newText":"y"}]`) + "write " + p.path("twice") + " yx"
+		}, []string{"refused"}},
 		"writing over a text that was not shown": {yes, func(p *person) string {
 			return askStep(`"toolCallId":"t","kind":"edit","title":"Do it","content":[{"type":"diff","path":"`+p.path("r")+`","oldText":null,"newText":"a"}]`) + "write " + p.path("r") + " a"
 		}, []string{"refused"}},
@@ -304,7 +319,7 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, _ := newPersonWithRules(t, "ask", nil, nil)
-			for _, err := range []error{os.WriteFile(p.path("r"), []byte("old"), 0o600), os.Mkdir(p.path("sub"), 0o700), os.Symlink("r", p.path("link"))} {
+			for _, err := range []error{os.WriteFile(p.path("r"), []byte("old"), 0o600), os.WriteFile(p.path("twice"), []byte("xx"), 0o600), os.Mkdir(p.path("sub"), 0o700), os.Symlink("r", p.path("link"))} {
 				if err != nil {
 					t.Fatal(err)
 				}

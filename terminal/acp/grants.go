@@ -29,8 +29,8 @@ type grant struct {
 }
 
 // grantsFor returns what the permission for a tool call covers: exactly the command that its
-// question showed, in its folder, or exactly the changes, and reading the files that the call names. A question
-// that showed no command covers none, and one without changes covers no writing.
+// question showed, in its folder, or exactly the changes, and reading the files that the call
+// names. A question that showed no command covers none, and one without changes covers no writing.
 func grantsFor(t *toolCall, dir string) (all []grant) {
 	if t.kind == "execute" && t.input.command != "" {
 		return []grant{{tool: t.id, method: "execute", command: t.input.command, folder: t.input.folderOutside(dir)}}
@@ -102,9 +102,9 @@ func (g *grants) revoke(tool string) {
 	g.list = slices.DeleteFunc(g.list, func(o grant) bool { return o.tool == tool })
 }
 
-// take reports whether a call is covered, and returns the tool call that the permission was given
+// useFor reports whether a call is covered, and returns the tool call that the permission was given
 // for. Such a permission covers a command or a change once.
-func (g *grants) take(c clientCall) (tool string, ok bool) {
+func (g *grants) useFor(c clientCall) (tool string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.IndexFunc(g.list, func(o grant) bool { return o.covers(c) })

@@ -28,9 +28,9 @@ var kindSynonyms = map[string][]string{
 	"reject_always": {"no", "reject", "deny", "decline", "refuse", "always", "never"},
 }
 
-// permissionLabels returns the labels of an agent's options: the name of the kind, and the agent's own
-// name of the option if it says more or if another option has the same kind. Labels differ within
-// shownLabel, because the answer is matched by its label.
+// permissionLabels returns the labels of an agent's options: the name of the kind, and the agent's
+// own name of the option if it says more or if another option has the same kind. Labels differ
+// within shownLabel, because the answer is matched by its label.
 func permissionLabels(w words.Words, options []permissionOption) []string {
 	labels := make([]string, 0, len(options))
 	for i, o := range options {
@@ -64,5 +64,6 @@ func firstRunes(s string, n int) string {
 func saysMore(kind, name string) bool {
 	other := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '\'' && r != '’' }
 	all := strings.FieldsFunc(strings.ToLower(name), other)
-	return len(all) == 0 || slices.ContainsFunc(all, func(word string) bool { return !slices.Contains(kindSynonyms[kind], word) })
+	added := func(word string) bool { return !slices.Contains(kindSynonyms[kind], word) }
+	return len(all) == 0 || slices.ContainsFunc(all, added)
 }

@@ -41,7 +41,7 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 		parts = append(parts, terminal.CodeBlock("", excerpt(input.command, maxQuestionDetail)))
 	}
 	if folder := input.folderOutside(dir); folder != "" {
-		parts = append(parts, t.words.Text(words.CommandFolder, codeLine(folder)))
+		parts = append(parts, t.words.Text(words.CommandFolder, excerpt(codeLine(folder), 500)))
 	}
 	switch {
 	case len(t.diffs) > 0:
@@ -57,10 +57,8 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 	parts = append(parts, t.fileLines(dir, input.path)...)
 	diffs, diffsCut := t.diffLines(dir)
 	parts = append(parts, diffs...)
-	left := maxQuestionDetail - len(strings.Join(diffs, ""))
-	for _, text := range t.explanations() {
-		shown := excerpt(text, max(left, 0))
-		parts, left = append(parts, strings.TrimSpace(shown)), left-len(shown)
+	if text := t.explanation(); text != "" {
+		parts = append(parts, excerpt(text, max(100, maxQuestionDetail-len(strings.Join(diffs, "")))))
 	}
 	if len(cut) > 0 {
 		name := "details.txt"
@@ -80,16 +78,13 @@ func codeLine(s string) string {
 	return terminal.CodeSpan(strings.ReplaceAll(terminal.Visible(s), "\n", "\u240a"))
 }
 
-// explanations returns the texts of the content, without those that repeat the input and the plan,
+// explanation returns the texts of the content, without those that repeat the input and the plan,
 // which is a message of its own.
-func (t *toolCall) explanations() (texts []string) {
-	for _, b := range t.content {
-		repeats := t.input.command != "" && t.repeatsInput(b.Text)
-		if b.Type == "text" && strings.TrimSpace(b.Text) != "" && !repeats && t.kind != "switch_mode" {
-			texts = append(texts, b.Text)
-		}
+func (t *toolCall) explanation() string {
+	if t.kind == "switch_mode" {
+		return ""
 	}
-	return texts
+	return t.contentText(func(text string) bool { return t.input.command == "" || !t.repeatsInput(text) })
 }
 
 // plan returns the plan that a question about a change of the mode is about, or "".
@@ -97,13 +92,18 @@ func (t *toolCall) plan() string {
 	if t.kind != "switch_mode" {
 		return ""
 	}
+	return cmp.Or(t.contentText(func(string) bool { return true }), t.input.plan)
+}
+
+// contentText returns the chosen texts of the content as one.
+func (t *toolCall) contentText(chosen func(string) bool) string {
 	var texts []string
 	for _, b := range t.content {
-		if b.Type == "text" {
+		if b.Type == "text" && chosen(b.Text) {
 			texts = append(texts, b.Text)
 		}
 	}
-	return cmp.Or(trimBlank(strings.Join(texts, "\n\n")), t.input.plan)
+	return trimBlank(strings.Join(texts, "\n"))
 }
 
 // pathInQuestion returns the path that a question shows. The agent's working folder is shown only
@@ -134,8 +134,8 @@ func (t *toolCall) fileLines(dir, shown string) (parts []string) {
 	return parts
 }
 
-// diffLines shows the changes, up to maxQuestionDetail, and returns those that it shows only in part
-// as one text.
+// diffLines shows the changes, up to maxQuestionDetail, and returns those that it shows only in
+// part as one text.
 func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 	left, more := maxQuestionDetail, 0
 	for _, d := range t.diffs {

@@ -81,8 +81,8 @@ func (t *toolCall) apply(f toolFields, content json.RawMessage) {
 	}
 }
 
-// applyRequest merges a permission request into the tool call. Unlike in an update, a field that has
-// nothing in it erases nothing: some agents ask without what they have reported before.
+// applyRequest merges a permission request into the tool call. Unlike in an update, a field that
+// has nothing in it erases nothing: some agents ask without what they have reported before.
 func (t *toolCall) applyRequest(f toolFields, content json.RawMessage) {
 	if hasNothing(f.RawInput) {
 		f.RawInput = nil

@@ -183,7 +183,8 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask, Words: r.words, OnLog: r.recordLog,
+		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask, Words: r.words,
+		OnLog: func(f terminal.Frame) { r.recordLog(f); _ = r.emit(f) },
 	}, r.emit)
 	if err != nil {
 		r.t.Errorf("turn: %v", err)

@@ -50,7 +50,24 @@ func TestACommandThatIsTooLongForAQuestionIsShownWhole(t *testing.T) {
 	r.answerWith("No")
 	r.runToDone("go")
 	checkEqual(t, "the document", r.sent["command.txt"], command)
-	checkContains(t, r.asked[0], "more bytes)")
+	checkContains(t, r.asked[0], "more bytes)", "x\ntouch pwned\n```")
+	var log string
+	for _, f := range r.frames {
+		if f.Audit {
+			log = f.Text
+		}
+	}
+	checkEqual(t, "the audit", log, fmt.Sprintf("approval: RUN_COMMAND %q: No by user ann", command))
+}
+
+func TestABlankRunDoesNotHideTheEndOfACommand(t *testing.T) {
+	command := "ls" + strings.Repeat("\n", 300) + "touch pwned" + strings.Repeat(" ", 1000) + "&& touch more"
+	r := newFixture(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
+	r.settings.Approve = "run"
+	r.answerWith("No")
+	r.runToDone("go")
+	checkEqual(t, "the document", r.sent["command.txt"], command)
+	checkEqual(t, "the question", r.asked[0], "🔐 Run this command?\n```sh\nls\n(300 blank characters)\ntouch pwned (1000 blank characters) && touch more\n```")
 }
 
 func TestTwoChatsDoNotLoseEachOthersEdits(t *testing.T) {

@@ -109,6 +109,7 @@ var steps = map[string]func(r *promptRun, rest string) error{
 	"raw":     (*promptRun).sendRaw,
 	"quiet":   (*promptRun).callQuietly,
 	"call":    (*promptRun).callRaw,
+	"record":  (*promptRun).recordCall,
 	"ask":     (*promptRun).askPermission,
 	"run":     (*promptRun).runCommand,
 	"spawn":   (*promptRun).spawnCommand,

@@ -3,6 +3,7 @@ package acptest
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -102,6 +103,53 @@ func (r *promptRun) writeFile(rest string) error {
 	}
 	r.sendText(r.s, "written\n")
 	return nil
+}
+
+// RecordedCall is a call of recordCall.
+type RecordedCall struct {
+	Method string
+	Params json.RawMessage
+	Before string // content of the file with the path in Params before the call
+	OK     bool   // the client did not refuse it
+}
+
+// recordCall executes "record PATH METHOD JSON": it calls the client, waits for the command if the
+// call started one, and appends a RecordedCall to a file. SESSION in JSON stands for the session's
+// ID.
+func (r *promptRun) recordCall(rest string) error {
+	path, rest, _ := strings.Cut(rest, " ")
+	method, params, _ := strings.Cut(rest, " ")
+	c := RecordedCall{Method: method, Params: json.RawMessage(strings.ReplaceAll(params, "SESSION", r.s.ID))}
+	var p struct{ Path, TerminalID string }
+	if err := json.Unmarshal(c.Params, &p); err != nil {
+		return err
+	}
+	before, _ := os.ReadFile(p.Path)
+	c.Before = string(before)
+	result, err := r.callClient(method, c.Params)
+	c.OK = err == nil
+	if c.OK && method == "terminal/create" {
+		if err := json.Unmarshal(result, &p); err != nil {
+			return err
+		}
+		at := fields{"sessionId": r.s.ID, "terminalId": p.TerminalID}
+		for _, method := range []string{"terminal/wait_for_exit", "terminal/release"} {
+			if _, err := r.callClient(method, at); err != nil {
+				return err
+			}
+		}
+	}
+	line, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write(append(line, '\n'))
+	return err
 }
 
 // spawnCommand executes "spawn LINE": it calls terminal/create and does not wait for the response.

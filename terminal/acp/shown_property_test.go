@@ -1,0 +1,303 @@
+package acp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/config"
+	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
+)
+
+// allowed is a question that a person has answered with a permission, and the documents before it.
+type allowed struct {
+	text  string
+	calls int // that the permission covers; -1: all until the end of the session
+}
+
+// shows reports whether the person has seen all parts.
+func (a allowed) shows(parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(a.text, part) })
+}
+
+// randomAgent generates scripts of an agent, and answers its questions at random. Its record of the
+// permissions is independent of the code under test.
+type randomAgent struct {
+	*rand.Rand
+	p         *person
+	record    string // the file with the calls of the agent
+	documents []string
+	allowed   []allowed
+	standing  map[string]bool // methods of which everything is allowed for the session
+	focus     focus
+}
+
+// focus is a command and a change of a file.
+type focus struct{ command, file, before, text string }
+
+func (g *randomAgent) pick(all ...string) string { return all[g.IntN(len(all))] }
+
+// maybe returns a text, or "" half of the time.
+func (g *randomAgent) maybe(text string) string { return g.pick("", text) }
+
+func toJSON(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// focusOn chooses what the agent mostly reports, asks for and does in a turn.
+func (g *randomAgent) focusOn() {
+	g.focus = focus{}
+	g.focus = focus{command: g.command(), file: g.file(), text: g.text()}
+	before, _ := os.ReadFile(g.focus.file)
+	g.focus.before = string(before)
+}
+
+// command returns one of a few shell commands, which append a line to the file ran.
+func (g *randomAgent) command() string {
+	if g.focus.command != "" && g.IntN(4) > 0 {
+		return g.focus.command
+	}
+	line := fmt.Sprintf("echo c%d$X >> ran", 10+g.IntN(2))
+	return line + g.pick("", "", " #"+strings.Repeat("x", 3000)+"end", strings.Repeat("\n", 100)+"echo hidden >> ran")
+}
+
+// text returns the text of a file with a few lines.
+func (g *randomAgent) text() (text string) {
+	if g.focus.text != "" && g.IntN(4) > 0 {
+		return g.focus.text
+	}
+	for i := range 3 {
+		if g.IntN(2) == 0 {
+			text += fmt.Sprintf("l%d\n", 10+i)
+		}
+	}
+	return text + g.pick("", "", strings.Repeat("more\n", 30)+"tail\n")
+}
+
+func (g *randomAgent) file() string {
+	if g.focus.file != "" && g.IntN(4) > 0 {
+		return g.focus.file
+	}
+	return g.p.path(g.pick("f1", "f2"))
+}
+
+// toolCall returns the fields of a tool call, each of which may be missing, empty, or another one
+// than what the agent does then.
+func (g *randomAgent) toolCall() string {
+	diff := fmt.Sprintf(`{"type":"diff","path":%q,"oldText":%s,"newText":%s}`, g.file(), g.pick("null", toJSON(g.focus.before), toJSON(g.focus.before), toJSON("l11\n")), toJSON(g.text()))
+	content := g.pick("", "[]", "[null]", "["+diff+"]", "["+diff+"]", fmt.Sprintf(`[{"type":"content","content":{"type":"text","text":%s}}]`, toJSON(toJSON(map[string]string{"command": g.command()}))))
+	input := g.pick("", "{}", "null", toJSON(map[string]any{"command": g.command()}), toJSON(map[string]any{"command": g.command(), "cwd": g.pick(g.p.workspace, g.p.path("sub"))}), toJSON(map[string]any{"command": []string{"sh", "-c", g.command()}}))
+	fields := []string{fmt.Sprintf(`"toolCallId":"t%d"`, g.IntN(5)), `"title":` + toJSON(g.pick("Do it", g.command()))}
+	for name, value := range map[string]string{"content": content, "rawInput": input, "kind": g.pick("", `"execute"`, `"execute"`, `"edit"`, `"edit"`, `"read"`), "locations": g.maybe(`[{"path":"` + g.file() + `"}]`)} {
+		if value != "" {
+			fields = append(fields, fmt.Sprintf("%q:%s", name, value))
+		}
+	}
+	slices.Sort(fields[2:]) // the order of a map is not repeatable
+	return strings.Join(fields, ",")
+}
+
+// step returns one step of a script.
+func (g *randomAgent) step() string {
+	id := g.IntN(5)
+	write := func(file, text string) string {
+		return "record " + g.record + ` fs/write_text_file ` + toJSON(map[string]string{"sessionId": "SESSION", "path": file, "content": text})
+	}
+	switch g.IntN(12) {
+	case 7:
+		return strings.TrimSpace(askStep(fmt.Sprintf(`"toolCallId":"t%d","title":"Do it","kind":"execute","rawInput":{"command":%s}`, id, toJSON(g.focus.command))))
+	case 8:
+		return "record " + g.record + " terminal/create " + toJSON(map[string]string{"sessionId": "SESSION", "command": g.focus.command})
+	case 9:
+		return strings.TrimSpace(askStep(fmt.Sprintf(`"toolCallId":"t%d","title":"Do it","kind":"edit","content":[{"type":"diff","path":%q,"oldText":%s,"newText":%s}]`, id, g.focus.file, toJSON(g.focus.before), toJSON(g.focus.text))))
+	case 10:
+		return write(g.focus.file, g.focus.text)
+	case 0:
+		return `raw {"sessionUpdate":"` + g.pick("tool_call", "tool_call_update") + `",` + g.toolCall() + "}"
+	case 1:
+		return fmt.Sprintf("status t%d %s", id, g.pick("in_progress", "in_progress", "completed"))
+	case 2, 3:
+		return strings.TrimSpace(askStep(g.toolCall()))
+	case 4:
+		return write(g.file(), g.text())
+	}
+	params := map[string]any{"sessionId": "SESSION", "command": g.command()}
+	if g.IntN(3) == 0 {
+		params["command"], params["args"] = "sh", []string{"-c", g.command()}
+	}
+	if g.IntN(4) == 0 {
+		params["env"] = []map[string]string{{"name": "X", "value": "evil"}}
+	}
+	if g.IntN(4) == 0 {
+		params["cwd"] = g.p.path("sub")
+	}
+	return "record " + g.record + " terminal/create " + toJSON(params)
+}
+
+// ask answers a question at random, and records what it permits.
+func (g *randomAgent) ask(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	text := strings.Join(append(g.documents, q.Text), "\n")
+	a := allowed{text: text + strings.ReplaceAll(text, `\n`, "\n")} // a newline in an argument is shown as \n
+	g.documents = nil
+	n := g.IntN(len(q.Options) + 1)
+	if n == len(q.Options) {
+		return terminal.Answer{}, &terminal.DismissedError{By: "ann"}
+	}
+	option := q.Options[n]
+	switch {
+	case isGatewayQuestion(q) && n == 1 && g.IntN(8) > 0:
+		option = "Reject" // these are rare, since they permit everything
+	case option == "Allow commands for this session":
+		g.standing["terminal/create"] = true
+	case option == "Allow writing for this session":
+		g.standing["fs/write_text_file"] = true
+	case strings.HasPrefix(option, "Allow once"):
+		a.calls = 1
+	case strings.HasPrefix(option, "Always"):
+		a.calls = -1
+	}
+	if a.calls != 0 {
+		g.allowed = append(g.allowed, a)
+	}
+	return terminal.Answer{Text: option, By: "ann"}, nil
+}
+
+// parts returns what a person must have seen before a call: the command with its folder and its
+// variables, or the path and every line that the call adds or removes.
+func (g *randomAgent) parts(c acptest.RecordedCall) (parts []string) {
+	var p struct {
+		Command, Cwd, Path, Content string
+		Args                        []string
+		Env                         []struct{ Name, Value string }
+	}
+	if err := json.Unmarshal(c.Params, &p); err != nil {
+		panic(err)
+	}
+	if c.Method == "terminal/create" {
+		for _, v := range p.Env {
+			parts = append(parts, v.Name+"="+v.Value)
+		}
+		return append(parts, append(p.Args, p.Command, p.Cwd)...)
+	}
+	before, after := strings.SplitAfter(c.Before, "\n"), strings.SplitAfter(p.Content, "\n")
+	for _, line := range before {
+		if !slices.Contains(after, line) {
+			parts = append(parts, "-"+line)
+		}
+	}
+	for _, line := range after {
+		if !slices.Contains(before, line) {
+			parts = append(parts, "+"+line)
+		}
+	}
+	if len(parts) > 0 {
+		parts = append(parts, filepath.Base(p.Path))
+	}
+	return parts
+}
+
+// check returns the calls that were not refused and that nobody has allowed.
+func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done int) {
+	for _, c := range calls {
+		if !c.OK {
+			continue
+		}
+		done++
+		parts := g.parts(c)
+		i := slices.IndexFunc(g.allowed, func(a allowed) bool { return a.calls != 0 && a.shows(parts) })
+		switch {
+		case g.standing[c.Method] || len(parts) == 0:
+		case i < 0:
+			wrong = append(wrong, fmt.Sprintf("%.400s of %.200q needs %.400q", c.Params, c.Before, parts))
+		case g.allowed[i].calls > 0:
+			g.allowed[i].calls--
+		}
+	}
+	return wrong, done
+}
+
+// TestWhatWasShownIsWhatRuns has a random agent report tool calls, ask for permission, run commands
+// and write files in any order, while a person answers at random: nothing is done that was not in a
+// question that the person has allowed, more often than the person has allowed. It runs 100
+// turns, or 2,000 with NANOBOT_LONG=1.
+func TestWhatWasShownIsWhatRuns(t *testing.T) {
+	t.Parallel()
+	turns, seed := 100, uint64(time.Now().UnixNano())
+	if os.Getenv("NANOBOT_LONG") != "" {
+		turns = 2000
+	}
+	if given := os.Getenv("NANOBOT_SEED"); given != "" {
+		if _, err := fmt.Sscan(given, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("NANOBOT_SEED=%d", seed)
+	p := newFixture(t, "", func(c *config.Terminal) { settings(c).Permissions = "ask" }).person("a")
+	if err := os.Mkdir(p.path("sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g := &randomAgent{Rand: rand.New(rand.NewPCG(seed, 0)), p: p, record: filepath.Join(t.TempDir(), "calls"), standing: map[string]bool{}}
+	p.ask = g.ask
+	p.onFrame = func(f terminal.Frame) {
+		for _, path := range f.Media {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Error(err)
+			}
+			g.documents = append(g.documents, string(data))
+		}
+	}
+	all, granted := 0, map[string]int{}
+	for turn := range turns {
+		if g.IntN(8) == 0 { // as /new does
+			p.memory.forget()
+			g.allowed, g.standing = nil, map[string]bool{}
+		}
+		// What was allowed once ends with its turn.
+		g.allowed = slices.DeleteFunc(g.allowed, func(a allowed) bool { return a.calls >= 0 })
+		g.focusOn()
+		var script []string
+		for range 16 {
+			script = append(script, g.step())
+		}
+		_ = os.Remove(g.record)
+		h := p.send(strings.Join(script, "\n"))
+		if h.out.Status != terminal.Done {
+			t.Fatalf("turn %d: %s %s", turn, h.out.Status, h.text(terminal.Error))
+		}
+		for line := range strings.Lines(h.text(terminal.Log)) {
+			if strings.Contains(line, ": allowed with tool call") {
+				granted[strings.Fields(line)[1]]++
+			}
+		}
+		raw, _ := os.ReadFile(g.record) // missing without calls
+		var calls []acptest.RecordedCall
+		for line := range strings.Lines(string(raw)) {
+			var c acptest.RecordedCall
+			if err := json.Unmarshal([]byte(line), &c); err != nil {
+				t.Fatal(err)
+			}
+			calls = append(calls, c)
+		}
+		wrong, done := g.check(calls)
+		all += done
+		if len(wrong) > 0 {
+			t.Fatalf("turn %d did what nobody has allowed:\n%s\nafter\n%.9000s", turn, strings.Join(wrong, "\n"), strings.ReplaceAll(strings.Join(script, "\n"), strings.Repeat("x", 3000), "…"))
+		}
+	}
+	if t.Logf("%d calls were allowed, %v of them by a question of the agent", all, granted); len(granted) == 0 {
+		t.Error("no permission of the agent's covered a call")
+	}
+}
