@@ -208,21 +208,34 @@ func (g *randomAgent) parts(c acptest.RecordedCall) (parts []string) {
 	return parts
 }
 
-// check returns the calls that were not refused and that nobody has allowed.
+// check returns the calls that were not refused and that nobody has allowed, and the number of those
+// that were not refused. Each permission for one call is matched with at most one call, so that as
+// many calls as possible have one (a maximum matching).
 func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done int) {
-	for _, c := range calls {
+	parts, user := make([][]string, len(calls)), map[int]int{} // of a permission: the call that uses it
+	var match func(call int, tried map[int]bool) bool
+	match = func(call int, tried map[int]bool) bool {
+		for i, a := range g.allowed {
+			if tried[i] || !a.shows(parts[call]) {
+				continue
+			}
+			tried[i] = true
+			other, used := user[i]
+			if a.calls < 0 || !used || match(other, tried) {
+				user[i] = call
+				return true
+			}
+		}
+		return false
+	}
+	for n, c := range calls {
 		if !c.OK {
 			continue
 		}
 		done++
-		parts := g.parts(c)
-		i := slices.IndexFunc(g.allowed, func(a allowed) bool { return a.calls != 0 && a.shows(parts) })
-		switch {
-		case g.standing[c.Method] || len(parts) == 0:
-		case i < 0:
-			wrong = append(wrong, fmt.Sprintf("%.400s of %.200q needs %.400q", c.Params, c.Before, parts))
-		case g.allowed[i].calls > 0:
-			g.allowed[i].calls--
+		parts[n] = g.parts(c)
+		if !g.standing[c.Method] && len(parts[n]) > 0 && !match(n, map[int]bool{}) {
+			wrong = append(wrong, fmt.Sprintf("%.400s of %.200q needs %.400q", c.Params, c.Before, parts[n]))
 		}
 	}
 	return wrong, done
