@@ -208,8 +208,8 @@ func (g *randomAgent) parts(c acptest.RecordedCall) (parts []string) {
 	return parts
 }
 
-// check returns the calls that were not refused and that nobody has allowed, and the number of those
-// that were not refused. Each permission for one call is matched with at most one call, so that as
+// check returns the calls that were not refused and that nobody has allowed, and the number of
+// those that were not refused. Each permission for one call is matched with at most one call, so that as
 // many calls as possible have one (a maximum matching).
 func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done int) {
 	parts, user := make([][]string, len(calls)), map[int]int{} // of a permission: the call that uses it
@@ -243,7 +243,7 @@ func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done 
 
 // TestWhatWasShownIsWhatRuns has a random agent report tool calls, ask for permission, run commands
 // and write files in any order, while a person answers at random: nothing is done that was not in a
-// question that the person has allowed, more often than the person has allowed. It runs 100
+// question that the person has allowed, nor more often than that. It runs 100
 // turns, or 2,000 with NANOBOT_LONG=1.
 func TestWhatWasShownIsWhatRuns(t *testing.T) {
 	t.Parallel()
