@@ -209,8 +209,8 @@ func (g *randomAgent) parts(c acptest.RecordedCall) (parts []string) {
 }
 
 // check returns the calls that were not refused and that nobody has allowed, and the number of
-// those that were not refused. Each permission for one call is matched with at most one call, so that as
-// many calls as possible have one (a maximum matching).
+// those that were not refused. Each permission for one call is matched with at most one call, so
+// that as many calls as possible have one (a maximum matching).
 func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done int) {
 	parts, user := make([][]string, len(calls)), map[int]int{} // of a permission: the call that uses it
 	var match func(call int, tried map[int]bool) bool
