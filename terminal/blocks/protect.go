@@ -12,9 +12,8 @@ func (x *turn) refuseProtected(c Command) (Result, error) {
 	if err := x.sendSilent(terminal.Frame{Text: x.text(words.BlocksNeverChanged, visiblePath(c.Path))}); err != nil {
 		return Result{}, err
 	}
-	path := terminal.OneLine(terminal.Visible(c.Path), 500)
 	return newResult(c.Type, false, words.BlocksProtected, shortSummary(c.Path)), x.t.Emit(terminal.Frame{
 		Kind: terminal.Log, Level: "info", Audit: true,
-		Text: fmt.Sprintf("approval: %s %q: No by rule (the file is protected)", c.Type, path),
+		Text: fmt.Sprintf("approval: %s %s: No by rule (the file is protected)", c.Type, terminal.AuditQuote(c.Path)),
 	})
 }
