@@ -54,7 +54,8 @@ func refuseEvaluation(words []commandWord, i int) error {
 	if nested := nestedInterpreter(words, i); !ok && nested != "" {
 		return fmt.Errorf("%s would evaluate %s as code", nested, Placeholder)
 	}
-	if special, ok := lookupProgram(partialEvaluators, name); ok && special(words, i) {
+	options, _ := lookupProgram(codeOptions(), name)
+	if special, ok := lookupProgram(partialEvaluators, name); ok && special(words, i) || hasCodeOption(options, words, i) {
 		return fmt.Errorf("%s would evaluate %s as code here", name, Placeholder)
 	}
 	return nil
@@ -75,8 +76,8 @@ func nestedInterpreter(words []commandWord, i int) string {
 var (
 	longOptionPattern = lazyRegexp(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
 	// codeOptionPattern matches long options whose value is a command, a program or code.
-	codeOptionPattern = lazyRegexp(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)=?$|` +
-		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script|post-renderer|python-expr|actions)=?$`)
+	codeOptionPattern = lazyRegexp(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)(=.*)?$|` +
+		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script|post-renderer|python-expr|actions)(=.*)?$`)
 )
 
 // argumentForwarders pass the arguments after -- to another program, which may still take them for
@@ -91,7 +92,7 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 	switch {
 	case codeOptionPattern().MatchString(w.textBefore) && !operand:
 		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, w.textBefore)
-	case len(before) > 0 && codeOptionPattern().MatchString(words[i-1].text) && !strings.HasSuffix(words[i-1].text, "=") && !operand:
+	case len(before) > 0 && codeOptionPattern().MatchString(words[i-1].text) && !strings.Contains(words[i-1].text, "=") && !operand:
 		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, words[i-1].text)
 	case w.onlyPlaceholder && operand && !slices.Contains(argumentForwarders, name):
 		return p, nil

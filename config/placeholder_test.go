@@ -82,6 +82,8 @@ func TestThePlaceholderIsAcceptedWhereItsQuotesAreSafe(t *testing.T) {
 		"", "cat", `echo "quoted" 'also'`, "echo {message}", "prog -m {message} -v", "prog --text={message}", "a {message} | b {message} && c", "x=$(prog {message}); echo $x",
 		`x=$(printf %s {message}); [ "$x" = yes ] || printf '%s\n' "$x"`, `n=$(grep -c -e {message} faq.txt); [ "$n" -gt 0 ] && echo "$n" | cat`,
 		"chronic prog {message}", "systemd-cat -t bot grep -e {message} faq.txt", "exiftool {message}", "apt show {message}", "fzf --filter={message}",
+		"tar xf x.tar {message}", "tar -xf x.tar -- {message}", "git clone -- {message}", "git add -u {message}", "sort -t {message} faq.txt", "go doc {message}", "uv run ask -c {message}",
+		"jsonnet --ext-str q={message} ask.jsonnet", "hg log -k {message}", "flatpak run ask {message}", "choom -n 5 -- grep -e {message} faq.txt", "openssl passwd {message}",
 		"(cd /x && prog {message})", "while read -r l; do prog {message}; done", "prog {message} > out.txt # done", "prog 'it is' {message}",
 	} {
 		if err := config.CheckCommand("/bin/sh", command); err != nil {
