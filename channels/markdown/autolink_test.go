@@ -29,3 +29,27 @@ func TestAddressesInATextAreLinksByThemselves(t *testing.T) {
 		t.Errorf("got %q, want %q", got.urls, want)
 	}
 }
+
+// shownText is a renderer that collects what a reader sees.
+type shownText struct{ text string }
+
+func (*shownText) Begin(markdown.Element) {}
+func (*shownText) End(markdown.Element)   {}
+func (s *shownText) Text(text string)     { s.text += text }
+func (s *shownText) Break(indent string)  { s.text += "\n" + indent }
+func (*shownText) Table(markdown.Table)   {}
+
+func TestAnAddressInBracketsThatNamesAnotherHostGetsAWarning(t *testing.T) {
+	for source, want := range map[string]string{
+		"Open <https://bank.example@evil.example/x>.":   "Open https://bank.example@evil.example/x (leads to evil.example).",
+		"<https://bank.example:443@evil.example>":       "https://bank.example:443@evil.example (leads to evil.example)",
+		"<https://раураl.example>":                      "https://раураl.example (leads to xn--l-7sba6dbr.example)",
+		"Open <https://bank.example/a_b?c=x@y.example>": "Open https://bank.example/a_b?c=x@y.example",
+		"<http://localhost:8080/x> <me@bank.example>":   "http://localhost:8080/x me@bank.example",
+	} {
+		got := &shownText{}
+		if markdown.Walk(source, channels.Markdown, got); got.text != want {
+			t.Errorf("%s is shown as %q, want %q", source, got.text, want)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"nanobot/channels"
 )
 
 // inlines walks over the inline nodes of a block. It is not recursive, because 100,000 asterisks
@@ -54,6 +56,9 @@ func (w *walker) enter(n ast.Node) bool {
 func (w *walker) endNode(n ast.Node) {
 	if e, ok := w.element(n); ok {
 		w.r.End(e)
+		if e.Kind == AutoLink && e.Brackets { // https://bank.example@evil.example shows another host than its own
+			w.r.Text(channels.LinkWarnings(e.URL, []channels.Link{{End: len(e.URL), Target: e.URL}})[0])
+		}
 	}
 }
 
