@@ -368,6 +368,23 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	mustRunProgram(t, "pair", "--list", "--config", cfg)
 }
 
+func TestABackupWithoutADatabaseIsRefusedInWords(t *testing.T) {
+	t.Parallel()
+	cfg, state := newStoppedBot(t)
+	for name, headers := range map[string][]tar.Header{"a manifest alone": nil, "no database": {{Name: "http.key"}}} {
+		bad := filepath.Join(t.TempDir(), "bad")
+		must(t, os.WriteFile(bad, newTarball(t, headers...), 0o600))
+		out, status := runProgram(t, "restore", "--config", cfg, bad)
+		if status != exit.Config || !strings.Contains(out, "the backup has no nanobot.db") || !strings.Contains(out, "the state is unchanged") {
+			t.Errorf("%s: status %d, %s", name, status, out)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "backups", ".staged-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	mustRunProgram(t, "pair", "--list", "--config", cfg)
+}
+
 // newTarball is a backup with empty files. One that says that it is not empty is the last, and is
 // cut short.
 func newTarball(t *testing.T, headers ...tar.Header) []byte {
@@ -382,7 +399,7 @@ func newTarball(t *testing.T, headers ...tar.Header) []byte {
 	for _, h := range headers {
 		must(t, w.WriteHeader(&h))
 	}
-	if err := w.Close(); headers[len(headers)-1].Size == 0 {
+	if err := w.Close(); len(headers) == 0 || headers[len(headers)-1].Size == 0 {
 		must(t, err)
 	}
 	must(t, zip.Close())

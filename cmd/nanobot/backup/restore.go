@@ -76,7 +76,11 @@ func (a archive) restore(ctx context.Context, from io.Reader) (oldState string, 
 	if err != nil {
 		return "", err
 	}
-	if err := sqlite.CheckCopy(ctx, filepath.Join(stage.path, sqlite.Database)); err != nil {
+	err = sqlite.CheckCopy(ctx, filepath.Join(stage.path, sqlite.Database))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", dbfile.Damaged("the backup has no %s", sqlite.Database)
+	}
+	if err != nil {
 		return "", fmt.Errorf("%s: %w", sqlite.Database, err)
 	}
 	err = history.CheckCopy(ctx, state.WebHistory(stage.path))
