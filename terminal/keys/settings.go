@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
+	"nanobot/terminal/screen/picture"
 )
 
 // Name and ScreenName are the protocols' names in the configuration. Both use the section keys.
@@ -27,7 +29,7 @@ type Settings struct {
 	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"How the agent is run: line is one process for each message, which reads and prints one JSON line for each step; turn is one process for each step, which reads a prompt and prints a response."`
 	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"Format of the agent's responses. auto accepts both; xml needs agent to be turn."`
 	Cols     int    `json:"cols" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal."`
-	Rows     int    `json:"rows" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal."`
+	Rows     int    `json:"rows" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal. cols times rows is at most 80000, because /screen draws no larger terminal."`
 	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of responses of the agent to one message."`
 	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal."`
 	Idle     int    `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after the last message of its chat at which a terminal is closed. A person who has taken over and does nothing for this long hands the terminal back."`
@@ -92,6 +94,12 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 		all = append(all, config.Problem{
 			Path: []string{"format"}, Cause: []string{"agent"},
 			Text: `must be "json" or "auto" where agent is "line": an XML response has more than one line; for XML set agent to "turn"`,
+		})
+	}
+	if s.Cols*s.Rows > picture.MaxCells {
+		all = append(all, config.Problem{
+			Path: []string{"rows"}, Cause: []string{"cols"},
+			Text: fmt.Sprintf("must be at most %d where cols is %d: /screen draws terminals of up to %d characters", picture.MaxCells/s.Cols, s.Cols, picture.MaxCells),
 		})
 	}
 	if !filepath.IsAbs(s.Shell) {

@@ -19,14 +19,14 @@ import (
 const (
 	cellWidth  = 10
 	cellHeight = 20
-	// maxCells limits a picture to 16 million pixels, which take 64 MB while it is drawn.
-	maxCells = 80_000
+	// MaxCells limits a picture to 16 million pixels, which take 64 MB while it is drawn.
+	MaxCells = 80_000
 )
 
-// Encode writes the screen to w as a PNG. It fails if the screen has more than 80,000 cells, or if
+// Encode writes the screen to w as a PNG. It fails if the screen has more than MaxCells cells, or if
 // w fails.
 func Encode(w io.Writer, s *screen.Snapshot) error {
-	if s.Cols*s.Rows > maxCells {
+	if s.Cols*s.Rows > MaxCells {
 		return fmt.Errorf("draw screen: %d×%d characters are too many", s.Cols, s.Rows)
 	}
 	f, err := newFaces()
