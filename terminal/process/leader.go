@@ -47,8 +47,15 @@ func newLeader(o Options) (*leader, error) {
 	return l, nil
 }
 
-func (l *leader) start() (err error) {
-	l.pid, err = syscall.ForkExec(l.path, l.args, &syscall.ProcAttr{Dir: l.dir, Env: withoutDuplicates(l.env), Files: l.files, Sys: l.attributes})
+// start starts the process with the default action for every signal and none blocked, whatever this
+// program has inherited.
+func (l *leader) start() error {
+	catchIgnoredSignals()
+	attributes := &syscall.ProcAttr{Dir: l.dir, Env: withoutDuplicates(l.env), Files: l.files, Sys: l.attributes}
+	err := withEmptyMask(func() (err error) {
+		l.pid, err = syscall.ForkExec(l.path, l.args, attributes)
+		return err
+	})
 	if err != nil {
 		return &os.PathError{Op: "fork/exec", Path: l.path, Err: err}
 	}

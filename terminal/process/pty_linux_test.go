@@ -344,7 +344,7 @@ func TestStopHangsUpTheTerminal(t *testing.T) {
 	typeKeys(t, c, "\x1a")
 	typeKeys(t, c, "echo sus''pended\r")
 	awaitLine(t, lines, "suspended")
-	c.Stop(time.Hour)
+	c.Stop(2 * time.Minute) // after which SIGKILL fails this test
 	_, _ = io.Copy(io.Discard, lines)
 	if e := c.Wait(); e.Signal != "SIGHUP" || !e.Forced {
 		t.Errorf("exit %+v", e)
@@ -399,7 +399,7 @@ func TestStopEndsASuspendedProgram(t *testing.T) {
 			t.Fatal("it is not suspended")
 		}
 	}
-	c.Stop(time.Hour)
+	c.Stop(2 * time.Minute) // after which SIGKILL fails this test
 	readAll(t, c)
 	if e := c.Wait(); e.Signal != "SIGHUP" || !e.Forced {
 		t.Errorf("exit %+v", e)
