@@ -198,6 +198,7 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	r.server.UserSends(hidden, ada, "in a thread")
 	r.waitForMessages(3)
 	r.Examine(t.Context(), channels.ExamineOptions{})
+	r.waitForCalls(discordtest.OpenDM, func(c []discordtest.Call) bool { return len(c) > 0 }) // which is made in the background
 
 	var routes []string
 	for _, c := range r.server.Calls("") {
