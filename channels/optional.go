@@ -95,6 +95,13 @@ type FileLimiter interface {
 	FileLimit(chat Chat, language string) (limit int64, phrase string)
 }
 
+// ConnectionKeeper is a channel that keeps connections open between requests.
+type ConnectionKeeper interface {
+	// CloseIdleConnections closes those that no request uses. The gateway calls it when file
+	// descriptors are exhausted.
+	CloseIdleConnections()
+}
+
 // Typer is a channel that can show a typing indicator.
 type Typer interface {
 	// Typing shows the indicator for a few seconds. The gateway calls it every four seconds during

@@ -212,3 +212,42 @@ func (p *limitedDaemon) runShortage(killed bool, relief func()) {
 		}
 	}
 }
+
+// The sixteen agents that run at the same time at first leave idle cgroups and connections.
+func TestTwentyTurnsAllRunWithFortyDescriptors(t *testing.T) {
+	t.Parallel()
+	p := newLimitedDaemon(t)
+	p.spec.Supervisor, p.spec.Slots = true, 20
+	p.spec.Command = `while ! test -e ` + filepath.Join(p.spec.Dir, "go") + `; do sleep 0.01; done; ` + echo
+	p.start()
+	write := func(text string, chats int) (await func()) {
+		for c := range chats {
+			p.net.UserWrites(fmt.Sprint("c", c), "u", text)
+		}
+		return func() {
+			for c := range chats {
+				calls, ok := p.net.Await(fmt.Sprint("c", c), testTimeout, func(calls []gatewaytest.Call) bool { return slices.Contains(texts(calls), "you said "+text) })
+				if !ok {
+					t.Fatalf("chat %d shows %q; the log is\n%s", c, texts(calls), tail(filepath.Join(p.spec.Dir, "log"), 10))
+				}
+			}
+		}
+	}
+	await := write("first", 16)
+	p.awaitTrue("16 agents at the same time", func() bool {
+		b, _ := os.ReadFile(filepath.Join(p.spec.State, "agents.txt"))
+		running := 0
+		for line := range strings.Lines(string(b)) {
+			if fields := strings.Fields(line); len(fields) == 3 && fields[1] != "0" {
+				running++
+			}
+		}
+		return running >= 16
+	})
+	if err := os.WriteFile(filepath.Join(p.spec.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await()
+	p.setLimit(unix.RLIMIT_NOFILE, 40)
+	write("second", 20)()
+}

@@ -103,16 +103,17 @@ type Channel struct {
 }
 
 var (
-	_ channels.Channel      = (*Channel)(nil)
-	_ channels.Replacer     = (*Channel)(nil)
-	_ channels.FileLimiter  = (*Channel)(nil)
-	_ channels.Typer        = (*Channel)(nil)
-	_ channels.Repeater     = (*Channel)(nil)
-	_ channels.Resumer      = (*Channel)(nil)
-	_ channels.CursorKeeper = (*Channel)(nil)
-	_ channels.MemoryUser   = (*Channel)(nil)
-	_ channels.Menu         = (*Channel)(nil)
-	_ channels.Examiner     = (*Channel)(nil)
+	_ channels.Channel          = (*Channel)(nil)
+	_ channels.Replacer         = (*Channel)(nil)
+	_ channels.FileLimiter      = (*Channel)(nil)
+	_ channels.Typer            = (*Channel)(nil)
+	_ channels.ConnectionKeeper = (*Channel)(nil)
+	_ channels.Repeater         = (*Channel)(nil)
+	_ channels.Resumer          = (*Channel)(nil)
+	_ channels.CursorKeeper     = (*Channel)(nil)
+	_ channels.MemoryUser       = (*Channel)(nil)
+	_ channels.Menu             = (*Channel)(nil)
+	_ channels.Examiner         = (*Channel)(nil)
 )
 
 // maxUploads and maxDownloads bound connections and disk traffic across all chats.

@@ -57,6 +57,9 @@ func checkMessage(chat channels.Chat, id string) error {
 	return nil
 }
 
+// CloseIdleConnections closes the connections that no call uses.
+func (c *Channel) CloseIdleConnections() { c.api.http.CloseIdleConnections() }
+
 // Typing shows for about ten seconds that the bot is typing. It does nothing while the rate limit
 // of the chat is exhausted.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {

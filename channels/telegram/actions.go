@@ -20,6 +20,9 @@ const (
 	minShownUpload = 1 << 20
 )
 
+// CloseIdleConnections closes the connections that no call uses.
+func (c *Channel) CloseIdleConnections() { c.api.http.CloseIdleConnections() }
+
 // Typing shows for about five seconds that the bot is typing. It does nothing while the chat is
 // blocked.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {

@@ -270,7 +270,7 @@ func TestATurnThatYieldsItsSlotLetsAnotherRun(t *testing.T) {
 		synctest.Wait()
 		yielding, _ := r.lanes.RunningTurn(first.In.Chat)
 		back := make(chan bool, 1)
-		go func() { back <- yielding.slot.Yield(working, 100*time.Millisecond) }()
+		go func() { back <- yielding.slot.Yield(working, 100*time.Millisecond, nil) }()
 		synctest.Wait()
 		r.acceptMessage(t, "b")
 		synctest.Wait()

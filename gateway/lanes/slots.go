@@ -91,17 +91,18 @@ func (s *Slot) markHeld() {
 	s.held = true
 }
 
-// Yield releases the slot, sleeps, and reacquires a slot. It reports false when ctx ends before. At
-// most as many turns as there are slots sleep without one, so that a large backlog stays on disk.
-func (s *Slot) Yield(ctx context.Context, pause time.Duration) bool {
+// Yield releases the slot, sleeps until the pause is over or wake has a value, and reacquires a slot.
+// It reports false when ctx ends before. At most as many turns as there are slots sleep without one,
+// so that a large backlog stays on disk.
+func (s *Slot) Yield(ctx context.Context, pause time.Duration, wake <-chan struct{}) bool {
 	select {
 	case s.of.yielded <- struct{}{}:
 	default:
-		return retry.Sleep(ctx, pause)
+		return retry.SleepUnless(ctx, pause, wake)
 	}
 	defer func() { <-s.of.yielded }()
 	s.Release()
-	return retry.Sleep(ctx, pause) && s.Retake(ctx)
+	return retry.SleepUnless(ctx, pause, wake) && s.Retake(ctx)
 }
 
 // Retake waits for a slot after Release. It reports false when ctx ends before.

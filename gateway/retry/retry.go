@@ -27,11 +27,16 @@ func Until(ctx context.Context, try func() error, failed func(error)) error {
 }
 
 // Sleep waits for d. It reports false if ctx ends first.
-func Sleep(ctx context.Context, d time.Duration) bool {
+func Sleep(ctx context.Context, d time.Duration) bool { return SleepUnless(ctx, d, nil) }
+
+// SleepUnless waits for d, or until wake has a value. It reports false if ctx ends first.
+func SleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
+	case <-wake:
 		return true
 	case <-ctx.Done():
 		return false

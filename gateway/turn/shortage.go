@@ -30,6 +30,15 @@ type shortage struct {
 	missing  syscall.Errno // 0: no shortage
 	failures int           // failed starts of agents
 	ended    int           // shortages that are over
+	freed    chan struct{} // wakes one of the turns that wait
+}
+
+// wakeOne lets one of the turns that wait try again, since an agent has ended.
+func (s *shortage) wakeOne() {
+	select {
+	case s.freed <- struct{}{}:
+	default: // none waits
+	}
 }
 
 // recordFailure records a failed start that was tried after the given number of shortages had
@@ -82,6 +91,7 @@ func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Ou
 		out, err := t.runOnce(ctx, calls)
 		var short *terminal.ShortageError
 		if !errors.As(err, &short) {
+			t.stage.shortage.wakeOne()
 			if t.pid.Load() != 0 && t.stage.shortage.recordSuccess(t.failures) {
 				t.log.Info("agents can be started again")
 			}
@@ -92,14 +102,27 @@ func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Ou
 		if t.stage.shortage.recordFailure(short.Errno, ended) {
 			t.log.Warn("agents cannot be started, will retry", zap.Error(err))
 		}
+		if short.Errno == syscall.EMFILE || short.Errno == syscall.ENFILE {
+			t.stage.closeIdleConnections()
+		}
 		if time.Since(began) >= shortageNoticeAfter {
 			t.reportShortage(calls)
 		}
 		// Yielding the slot lets turns run that need no new process.
-		if !t.slot.Yield(ctx, pause) {
+		if !t.slot.Yield(ctx, pause, t.stage.shortage.freed) {
 			return terminal.Outcome{Status: terminal.Stopped}, calls.emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: t.words.Text(words.StoppedText)})
 		}
 		pause = min(2*pause, maxShortagePause)
+	}
+}
+
+// closeIdleConnections closes the connections that channels keep for later requests. The store keeps
+// its few: a read that had to open the database would fail now.
+func (s *Stage) closeIdleConnections() {
+	for _, c := range s.o.Channels {
+		if keeper, ok := c.(channels.ConnectionKeeper); ok {
+			keeper.CloseIdleConnections()
+		}
 	}
 }
 

@@ -77,9 +77,9 @@ type Runner interface {
 
 // Slot is the permission of a turn to run its agent.
 type Slot interface {
-	// Yield releases the slot, sleeps, and reacquires a slot. It reports false when ctx ends
-	// before.
-	Yield(ctx context.Context, pause time.Duration) bool
+	// Yield releases the slot, sleeps until the pause is over or wake has a value, and reacquires a
+	// slot. It reports false when ctx ends before.
+	Yield(ctx context.Context, pause time.Duration, wake <-chan struct{}) bool
 	// AgentExited says that the turn has no process left and only its output is still being stored.
 	// The slot becomes free for another turn, unless too many turns are being stored.
 	AgentExited()
@@ -192,7 +192,7 @@ func New(o Options) *Stage {
 	if o.BoardDelay == 0 {
 		o.BoardDelay = boardDelay
 	}
-	return &Stage{o: o, display: tasks.New(), intakeClosed: make(chan struct{})}
+	return &Stage{o: o, display: tasks.New(), shortage: shortage{freed: make(chan struct{})}, intakeClosed: make(chan struct{})}
 }
 
 // Run runs the display tasks of turns until ctx ends, which also cancels their network calls.

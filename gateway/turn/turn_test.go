@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -254,10 +255,12 @@ func (s *fakeSlot) Retake(ctx context.Context) bool {
 
 func (s *fakeSlot) AgentExited() { s.exited = true }
 
-func (s *fakeSlot) Yield(ctx context.Context, pause time.Duration) bool {
+func (s *fakeSlot) Yield(ctx context.Context, pause time.Duration, wake <-chan struct{}) bool {
 	s.pauses = append(s.pauses, pause)
 	select {
 	case <-time.After(pause):
+		return true
+	case <-wake:
 		return true
 	case <-ctx.Done():
 		return false
@@ -551,6 +554,48 @@ func TestAShortageIsRetriedWithBackoffAndThePersonIsTold(t *testing.T) {
 			t.Error("nobody was told that the turn waits")
 		}
 		checkEqual(t, "removed", r.box.removed, []string{"s1"})
+	})
+}
+
+// keepingChannel is a channel that keeps connections open.
+type keepingChannel struct {
+	fakeChannel
+	closed *int
+}
+
+func (c keepingChannel) CloseIdleConnections() { *c.closed++ }
+
+func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends, tries, closed := make(chan struct{}), 0, 0
+		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			switch tries++; tries {
+			case 1: // holds the descriptors for the whole time
+				<-ends
+				return terminal.Outcome{Status: terminal.Done}, nil
+			case 9:
+				return sayingAgent("at last")(ctx, req, emit)
+			}
+			return terminal.Outcome{}, &terminal.ShortageError{Errno: syscall.EMFILE, Err: syscall.EMFILE}
+		}, func(o *turn.Options) { o.Channels["net"] = keepingChannel{closed: &closed} })
+		began := time.Now()
+		var running sync.WaitGroup
+		running.Go(func() { r.beginTurn().Run(t.Context()) })
+		synctest.Wait()
+		running.Go(func() { r.beginTurn().Run(t.Context()) })
+		for tries < 8 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		close(ends)
+		waited := time.Since(began)
+		running.Wait()
+		if after := time.Since(began) - waited; after > 0 {
+			t.Errorf("the turn waited %v after the end of the other agent", after)
+		}
+		r.stop()
+		checkEqual(t, "posted", r.box.posted, []string{"at last"})
+		checkEqual(t, "closed", closed, 7)
 	})
 }
 

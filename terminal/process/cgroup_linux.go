@@ -20,7 +20,7 @@ type cgroup struct {
 	dirFD, eventsFD, statFD int // -1: not open
 	limited                 bool
 	earlierCPU              time.Duration // of earlier children in the cgroup
-	unusable                atomic.Bool   // it was killed, or clone into it failed
+	unusable                atomic.Bool   // it was killed
 }
 
 // acquire returns an empty cgroup for a child.
@@ -146,10 +146,11 @@ func (c *cgroup) release(u Usage) {
 	p.idle = append(p.idle, c)
 }
 
-// discard releases a cgroup into which clone failed.
+// discard removes a cgroup into which clone failed.
 func (c *cgroup) discard() {
-	c.unusable.Store(true)
-	c.release(Usage{})
+	if c != nil {
+		c.remove()
+	}
 }
 
 func (c *cgroup) remove() {

@@ -160,16 +160,26 @@ func removeCgroupTree(dir string) {
 	_ = unix.Rmdir(dir)
 }
 
+// closeIdle removes the idle cgroups, and reports whether there were any.
+func (p *cgroups) closeIdle() bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, c := range idle {
+		c.remove()
+	}
+	return len(idle) > 0
+}
+
 func (p *cgroups) close() {
 	if p == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.idle {
-		c.remove()
-	}
-	p.idle = nil
+	p.closeIdle()
 	removeCgroupTree(p.dir)
 	p.lock.Close()
 }

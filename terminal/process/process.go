@@ -149,8 +149,17 @@ type Child struct {
 	wait        func() Exit
 }
 
-// Start starts a child. When it returns nil, Wait must be called.
+// Start starts a child. When it returns nil, Wait must be called. Without a free file descriptor it
+// closes the idle cgroups of the Supervisor and tries once more.
 func Start(o Options) (*Child, error) {
+	c, err := start(o)
+	if errno, _ := Shortage(err); (errno == syscall.EMFILE || errno == syscall.ENFILE) && o.Supervisor.closeIdleCgroups() {
+		return start(o)
+	}
+	return c, err
+}
+
+func start(o Options) (*Child, error) {
 	if len(o.Args) == 0 {
 		return nil, errors.New("start process: no program named")
 	}

@@ -59,7 +59,7 @@ func runWithFewFiles(terminal bool) {
 		if errno, ok := process.Shortage(err); !ok || errno != syscall.EMFILE {
 			fmt.Printf("with %d left: %v\n", left, err)
 		}
-		if after := countOpenFiles(); after != before {
+		if after := countOpenFiles(); after > before { // fewer, once the idle cgroup is closed
 			fmt.Printf("with %d left: %d files became %d\n", left, before, after)
 		}
 		short++
@@ -68,6 +68,55 @@ func runWithFewFiles(terminal bool) {
 			return
 		}
 		_ = unix.Close(taken[left])
+	}
+}
+
+// runWithIdleCgroups makes the test binary a program that has idle cgroups and no free file
+// descriptor when it starts a child. It prints what happens.
+func runWithIdleCgroups() {
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
+	script := process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo $line"}, KeepInput: true, Supervisor: supervisor}
+	var all []*process.Child
+	for range 8 {
+		c, err := process.Start(script)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		c.CloseInput()
+		_, _ = io.Copy(io.Discard, c.Stdout)
+		c.Wait()
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: 200}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for {
+		if _, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			break
+		}
+	}
+	script.KeepInput, script.Input = false, []byte("hello\n")
+	c, err := process.Start(script)
+	if err != nil {
+		fmt.Println(supervisor.Describe(), err)
+		return
+	}
+	b, _ := io.ReadAll(c.Stdout)
+	c.Wait()
+	fmt.Print(string(b))
+}
+
+func TestWithoutFileDescriptorsIdleCgroupsAreClosed(t *testing.T) {
+	if out, err := exec.Command(os.Args[0], "say-supervisor").Output(); err != nil || !strings.Contains(string(out), "control group of its own") {
+		t.Skip("no cgroups can be created here")
+	}
+	if out, err := exec.Command(os.Args[0], "be-poor", "idle").CombinedOutput(); err != nil || string(out) != "hello\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *Supervisor) start(l *leader, o Options) (*supervisedChild, error) {
 	c.cgroup.attach(l)
 	err = s.subreaper.start(l, c)
 	if _, short := Shortage(err); short {
-		c.cgroup.release(Usage{})
+		c.cgroup.discard() // its descriptors may be what is missing
 		return nil, err
 	}
 	if err != nil && c.cgroup != nil {
@@ -104,6 +104,10 @@ func (s *Supervisor) start(l *leader, o Options) (*supervisedChild, error) {
 	}
 	return c, err
 }
+
+// closeIdleCgroups closes the cgroups that are kept for later children, with three descriptors each,
+// and reports whether there were any.
+func (s *Supervisor) closeIdleCgroups() bool { return s != nil && s.cgroups.closeIdle() }
 
 // killCgroup kills every process in the child's cgroup.
 func (c *supervisedChild) killCgroup() {

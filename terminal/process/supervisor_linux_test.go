@@ -35,7 +35,11 @@ func runHelperCommand(args []string) bool {
 	case "hang":
 		runHungStart(args[1], args[2] == "subreaper")
 	case "be-poor":
-		runWithFewFiles(args[1] == "terminal")
+		if args[1] == "idle" {
+			runWithIdleCgroups()
+		} else {
+			runWithFewFiles(args[1] == "terminal")
+		}
 	case "on-terminal":
 		runTerminalProgram(args[1])
 	case "be-first":
