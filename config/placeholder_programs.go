@@ -294,7 +294,8 @@ func tarEvaluates(words []commandWord, _ int) bool {
 	return !strings.HasPrefix(words[1].text, "-") && len(words[1].placeholders) == 0 && strings.ContainsAny(words[1].text, "IF")
 }
 
-// pythonModuleEvaluates: some modules of Python evaluate their arguments, and pip installs packages.
+// pythonModuleEvaluates: some modules of Python evaluate their arguments, and pip installs
+// packages.
 func pythonModuleEvaluates(words []commandWord, i int) bool {
 	return followsAny("timeit", "pdb", "profile", "cProfile", "trace", "code", "install")(words, i) && followsAny("-m")(words, i)
 }

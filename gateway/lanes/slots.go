@@ -91,9 +91,9 @@ func (s *Slot) markHeld() {
 	s.held = true
 }
 
-// Yield releases the slot, sleeps until the pause is over or wake has a value, and reacquires a slot.
-// It reports false when ctx ends before. At most as many turns as there are slots sleep without one,
-// so that a large backlog stays on disk.
+// Yield releases the slot, sleeps until the pause is over or wake has a value, and reacquires a
+// slot. It reports false when ctx ends before. At most as many turns as there are slots sleep
+// without one, so that a large backlog stays on disk.
 func (s *Slot) Yield(ctx context.Context, pause time.Duration, wake <-chan struct{}) bool {
 	select {
 	case s.of.yielded <- struct{}{}:

@@ -116,8 +116,8 @@ func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Ou
 	}
 }
 
-// closeIdleConnections closes the connections that channels keep for later requests. The store keeps
-// its few: a read that had to open the database would fail now.
+// closeIdleConnections closes the connections that channels keep for later requests. The store
+// keeps its few: a read that had to open the database would fail now.
 func (s *Stage) closeIdleConnections() {
 	for _, c := range s.o.Channels {
 		if keeper, ok := c.(channels.ConnectionKeeper); ok {

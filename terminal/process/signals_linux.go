@@ -28,8 +28,8 @@ func ignoredSignals() (all []os.Signal) {
 	return all
 }
 
-// withEmptyMask calls start on a thread that blocks no signals. The child inherits the thread's mask,
-// and the mask that this program was started with is otherwise that of all its threads.
+// withEmptyMask calls start on a thread that blocks no signals. The child inherits the thread's
+// mask, and the mask that this program was started with is otherwise that of all its threads.
 func withEmptyMask(start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

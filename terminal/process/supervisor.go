@@ -105,8 +105,8 @@ func (s *Supervisor) start(l *leader, o Options) (*supervisedChild, error) {
 	return c, err
 }
 
-// closeIdleCgroups closes the cgroups that are kept for later children, with three descriptors each,
-// and reports whether there were any.
+// closeIdleCgroups closes the cgroups that are kept for later children, with three descriptors
+// each, and reports whether there were any.
 func (s *Supervisor) closeIdleCgroups() bool { return s != nil && s.cgroups.closeIdle() }
 
 // killCgroup kills every process in the child's cgroup.

@@ -23,8 +23,8 @@ const (
 	MaxCells = 80_000
 )
 
-// Encode writes the screen to w as a PNG. It fails if the screen has more than MaxCells cells, or if
-// w fails.
+// Encode writes the screen to w as a PNG. It fails if the screen has more than MaxCells cells, or
+// if w fails.
 func Encode(w io.Writer, s *screen.Snapshot) error {
 	if s.Cols*s.Rows > MaxCells {
 		return fmt.Errorf("draw screen: %d×%d characters are too many", s.Cols, s.Rows)
