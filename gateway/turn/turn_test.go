@@ -567,9 +567,10 @@ func (c keepingChannel) CloseIdleConnections() { *c.closed++ }
 
 func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ends, tries, closed := make(chan struct{}), 0, 0
+		var tries atomic.Int64
+		ends, closed := make(chan struct{}), 0
 		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-			switch tries++; tries {
+			switch tries.Add(1) {
 			case 1: // holds the descriptors for the whole time
 				<-ends
 				return terminal.Outcome{Status: terminal.Done}, nil
@@ -577,13 +578,14 @@ func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 				return sayingAgent("at last")(ctx, req, emit)
 			}
 			return terminal.Outcome{}, &terminal.ShortageError{Errno: syscall.EMFILE, Err: syscall.EMFILE}
-		}, func(o *turn.Options) { o.Channels["net"] = keepingChannel{closed: &closed} })
+		}, func(o *turn.Options) { o.Channels["net"], o.Wake = keepingChannel{closed: &closed}, func() {} })
 		began := time.Now()
 		var running sync.WaitGroup
-		running.Go(func() { r.beginTurn().Run(t.Context()) })
+		holding := r.NewTurn(store.Inbound{ID: 6, Agent: store.DefaultAgent, In: channels.Incoming{Chat: ann, ID: "m0", Text: "hello"}}, &fakeSlot{})
+		running.Go(func() { holding.Run(t.Context()) })
 		synctest.Wait()
 		running.Go(func() { r.beginTurn().Run(t.Context()) })
-		for tries < 8 {
+		for tries.Load() < 8 {
 			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
 		}
