@@ -104,10 +104,17 @@ type Gateway struct {
 	Gather        int    `json:"gather" jsonschema:"minimum=0,maximum=60000" jsonschema_description:"How long a message waits for further messages of the same person in the chat, in milliseconds; they become one turn. Each of them begins the wait again, up to a minute altogether. Commands and buttons do not wait. 0: every message is a turn of its own; what an app sends in pieces is one message anyway."`
 	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Number of messages that a user may send per minute; 0: no limit. Commands may reach twice that number, and /stop always works."`
 	DrainTimeout  int    `json:"drainTimeout" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
+	Files         Files  `json:"files" jsonschema_description:"The files that people send, in the folders of their chats."`
 	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts in chats; auto: each person's, where the network tells it, else English."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
 	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. The page words.md lists them."`
 	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace."`
+}
+
+// Files configures the files that people send.
+type Files struct {
+	Max      int `json:"max" jsonschema:"minimum=0,maximum=1073741824" jsonschema_description:"Maximum size in MiB of all received files of one chat together; 0: no limit. A file beyond it is refused, and its message is received without it."`
+	KeepDays int `json:"keepDays" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days after which received files are removed, oldest first, if nobody has changed or moved them; 0: never."`
 }
 
 // Log configures logging.
@@ -131,7 +138,7 @@ func Default() Config {
 		HTTP:   HTTP{Hosts: []string{}, Proxies: []string{}},
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
-			Delivery: "atLeastOnce", DrainTimeout: 30, Language: "auto", Words: map[string]string{},
+			Delivery: "atLeastOnce", DrainTimeout: 30, Files: Files{Max: 2048}, Language: "auto", Words: map[string]string{},
 		},
 		Log:      Log{Level: "info", Format: "auto"},
 		Audit:    Audit{MaxSize: 10, Keep: 5},

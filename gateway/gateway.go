@@ -6,6 +6,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"os"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ type Settings struct {
 	OnCrash       turn.OnCrash
 	AtMostOnce    bool // do not repeat a send with an unknown outcome
 	DrainTimeout  time.Duration
+	Files         Files
 	Runbooks      Runbooks
 	Words         words.Settings
 }
@@ -74,6 +76,9 @@ type Options struct {
 	Store         store.Store
 	MaxConcurrent int
 	Settings      Settings
+	// Folder opens the folder of a chat and does not create it; nil: received files are never
+	// removed.
+	Folder func(chat string) (*os.Root, error)
 	// Words has the texts for people; nil means a catalogue of this gateway. Reload changes it.
 	Words *words.Catalogue
 	Log   *zap.Logger
@@ -129,6 +134,9 @@ func New(o Options) *Gateway {
 	for name, ch := range o.Channels {
 		if r, ok := ch.(channels.MemoryUser); ok {
 			r.SetMemory(channelMemory{o.Store, name})
+		}
+		if r, ok := ch.(channels.FileReceiver); ok {
+			r.SetFiles(receivedFiles{o.Store, g.currentSettings})
 		}
 		if u, ok := ch.(channels.WordsUser); ok {
 			u.SetWords(g.words)

@@ -173,6 +173,7 @@ var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 func (g *Gateway) prune(ctx context.Context) error {
 	for retry.Sleep(ctx, time.Hour) {
 		g.intake.ResetRefusalLog()
+		g.pruneFiles(ctx)
 		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("prune failed", zap.Error(err))
 		}

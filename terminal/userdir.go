@@ -35,22 +35,33 @@ func UserDir(workspace, chatID string) (string, error) {
 // UserRoot creates and opens the folder of a chat. Agents can write to the workspace, so a symbolic
 // link in the folder's place is refused. Operations on the returned root stay inside the folder.
 func UserRoot(workspace, chatID string) (*os.Root, error) {
-	if err := os.MkdirAll(workspace, 0o700); err != nil {
+	err := os.MkdirAll(workspace, 0o700)
+	var root *os.Root
+	if err == nil {
+		root, err = openUserRoot(workspace, chatID, openOrCreateDir)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("make user folder: %w", err)
 	}
+	return root, nil
+}
+
+// ExistingUserRoot is UserRoot if the folder exists. Otherwise it returns fs.ErrNotExist.
+func ExistingUserRoot(workspace, chatID string) (*os.Root, error) {
+	return openUserRoot(workspace, chatID, nofollow.OpenSubfolder)
+}
+
+func openUserRoot(workspace, chatID string, open func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
 	root, err := os.OpenRoot(workspace)
 	for _, name := range []string{usersFolder, chatDirName(chatID)} {
 		if err != nil {
 			break
 		}
 		parent := root
-		root, err = openOrCreateDir(parent, name)
+		root, err = open(parent, name)
 		_ = parent.Close()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("make user folder: %w", err)
-	}
-	return root, nil
+	return root, err
 }
 
 // openOrCreateDir opens a folder and creates it if it does not exist.

@@ -114,6 +114,7 @@ var (
 	_ channels.MemoryUser       = (*Channel)(nil)
 	_ channels.Menu             = (*Channel)(nil)
 	_ channels.Examiner         = (*Channel)(nil)
+	_ channels.FileReceiver     = (*Channel)(nil)
 )
 
 // maxUploads and maxDownloads bound connections and disk traffic across all chats.
@@ -163,6 +164,9 @@ func (c *Channel) Resume(cursor string) { c.state = newSyncState(cursor) }
 // SetMemory sets the storage for the list of known chats. It may be called before Run; without it
 // the list is lost when the process ends.
 func (c *Channel) SetMemory(m channels.Memory) { c.store = m }
+
+// SetFiles sets the limit and the records of received files. It must be called before Run.
+func (c *Channel) SetFiles(f channels.ReceivedFiles) { c.downloads.SetFiles(f) }
 
 // KeepCursor sets a function that stores a cursor without a message. It may be called before Run.
 // Run then calls it after many messages that were not for the bot, so that a restart does not fetch

@@ -45,11 +45,11 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	ctx, cancel := context.WithTimeout(ctx, downloadTimeout) // only now: the wait for a slot does not count
 	defer cancel()
 	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
-		path, err := folder.Save(name, func(to io.Writer) error { return c.api.fetchAttachment(ctx, f.URL, to) })
+		saved, err := folder.Save(name, func(to io.Writer) error { return c.api.fetchAttachment(ctx, f.URL, to) })
 		var apiErr *apiError
-		final := errors.Is(err, errFileTooLarge) || errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests
+		final := errors.Is(err, errFileTooLarge) || downloads.IsRefusal(err) || errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests
 		if err == nil || final || try == downloadTries || !httpclient.Sleep(ctx, max(pause, retryAfter(err))) {
-			return path, err
+			return saved.Path, err
 		}
 	}
 }

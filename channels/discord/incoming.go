@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/downloads"
 	"nanobot/internal/words"
 )
 
@@ -102,7 +103,11 @@ func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files [
 			if ctx.Err() == nil {
 				c.log.Error("file not downloaded", zap.Stringer("chat", in.Chat), zap.String("id", in.ID), zap.Error(err))
 			}
-			problems = append(problems, w.Text(words.FileNotReceived, strconv.Quote(f.Name), w.Text(words.FileDownloadFailed)))
+			reason, refused := downloads.Refusal(err, w)
+			if !refused {
+				reason = w.Text(words.FileDownloadFailed)
+			}
+			problems = append(problems, w.Text(words.FileNotReceived, strconv.Quote(f.Name), reason))
 		}
 	}
 	return got, problems

@@ -54,7 +54,7 @@ func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 	here := filepath.Join(dir, "chat")
 	var paths []string
 	for _, s := range []string{"one", "three", "ONE", "longer"} { // ONE is as long as one, so it is taken for it
-		path, err := f.Save("1-a.txt", func(to io.Writer) error {
+		saved, err := f.Save("1-a.txt", func(to io.Writer) error {
 			if _, err := os.Stat(filepath.Join(here, "1-a.txt")); len(paths) == 0 && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("half a file is there: %v", err)
 			}
@@ -63,7 +63,7 @@ func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		paths = append(paths, filepath.Base(path))
+		paths = append(paths, filepath.Base(saved.Path))
 	}
 	if got := strings.Join(paths, " "); got != "1-a.txt 1-a-2.txt 1-a.txt 1-a-3.txt" {
 		t.Errorf("the paths are %s", got)
@@ -116,8 +116,8 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(here, "1-a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if path, err := f.Save("1-a.txt", text("evil")); err != nil || filepath.Base(path) != "1-a-2.txt" {
-		t.Errorf("beside a link: %s, %v", path, err)
+	if saved, err := f.Save("1-a.txt", text("evil")); err != nil || filepath.Base(saved.Path) != "1-a-2.txt" {
+		t.Errorf("beside a link: %s, %v", saved.Path, err)
 	}
 	// The whole folder is exchanged for a link while the file comes in.
 	_, err := f.Save("2-b.txt", func(to io.Writer) error {
@@ -142,13 +142,13 @@ func TestParallelDownloadsOfOneNameGetDifferentNames(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			s := strings.Repeat("x", i)
-			path, err := f.Save("a", text(s))
+			saved, err := f.Save("a", text(s))
 			if err != nil {
 				t.Error(err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			want[filepath.Base(path)] = s
+			want[filepath.Base(saved.Path)] = s
 		})
 	}
 	all.Wait()

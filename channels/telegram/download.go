@@ -77,7 +77,7 @@ func isPermanentFailure(err error) bool {
 	var apiErr *apiError
 	var big *tooBigError
 	var local *localError
-	return errors.As(err, &big) || errors.As(err, &local) || errors.As(err, &apiErr) && apiErr.isPermanent()
+	return errors.As(err, &big) || errors.As(err, &local) || downloads.IsRefusal(err) || errors.As(err, &apiErr) && apiErr.isPermanent()
 }
 
 // attemptTimeout is the timeout of one attempt, by the size of the file if it is known.
@@ -118,7 +118,8 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 	if c.o.MaxDownload > 0 {
 		maxBytes = min(maxBytes, c.o.MaxDownload)
 	}
-	return folder.Save(name, func(to io.Writer) error { return c.api.streamFile(ctx, stored.Path, to, maxBytes) })
+	saved, err := folder.Save(name, func(to io.Writer) error { return c.api.streamFile(ctx, stored.Path, to, maxBytes) })
+	return saved.Path, err
 }
 
 // streamFile streams a stored file, up to a limit.

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/downloads"
 	"nanobot/internal/words"
 )
 
@@ -149,9 +150,12 @@ func (c *Channel) downloadMedia(ctx context.Context, in channels.Incoming, m *me
 	}
 	path, err := c.download(ctx, in.Chat.ID, c.gatewayID(m), f)
 	var big *tooBigError
+	reason, refused := downloads.Refusal(err, w)
 	switch {
 	case err == nil:
 		return path, ""
+	case refused:
+		problem = w.Text(words.FileNotReceived, name, reason)
 	case errors.As(err, &big) && f.Size > 0:
 		problem = w.Text(words.FileNotReceivedSize, name, channels.HumanSize(f.Size), big.explain(w))
 	case errors.As(err, &big):

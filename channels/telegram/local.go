@@ -46,10 +46,11 @@ func (c *Channel) copyLocalFile(stored string, folder *downloads.Folder, name st
 		return "", c.localError(err)
 	}
 	defer from.Close()
-	return folder.Save(name, func(to io.Writer) error {
+	saved, err := folder.Save(name, func(to io.Writer) error {
 		if _, err := io.Copy(to, from); err != nil {
 			return errors.New(c.api.redact(err.Error()))
 		}
 		return nil
 	})
+	return saved.Path, err
 }

@@ -123,6 +123,7 @@ var (
 	_ channels.Menu             = (*Channel)(nil)
 	_ channels.ChatMenu         = (*Channel)(nil)
 	_ channels.Examiner         = (*Channel)(nil)
+	_ channels.FileReceiver     = (*Channel)(nil)
 )
 
 // maxUploads and maxDownloads bound connections and disk traffic across all chats.
@@ -203,6 +204,9 @@ func (c *Channel) Resume(cursor string) { c.resumeCursor = cursor }
 
 // SetMemory sets the channel's memory. It must be called before Run.
 func (c *Channel) SetMemory(m channels.Memory) { c.memory = m }
+
+// SetFiles sets the limit and the records of received files. It must be called before Run.
+func (c *Channel) SetFiles(f channels.ReceivedFiles) { c.downloads.SetFiles(f) }
 
 // chatAddress is a chat and, in a forum, a topic.
 type chatAddress struct {

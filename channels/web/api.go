@@ -29,6 +29,9 @@ const (
 	maxChats        = 500
 	maxMessages     = 200
 	defaultMessages = 50
+	// maxOwnedChats is how many chats with messages a user may have. Messages are stored for 30
+	// days, so a person would have to start more than 30 chats a day.
+	maxOwnedChats = 1000
 	// maxPageBytes is how many bytes of messages one response has, unless a single message is
 	// longer. maxReadsPerUser is how many responses of one user may be in progress at the same
 	// time, since a client that does not read them keeps them in our memory.
@@ -135,6 +138,8 @@ func (c *Channel) respondError(w http.ResponseWriter, r *http.Request, err error
 		p = requestError{status: http.StatusNotFound, key: words.PageNoButton}
 	case errors.Is(err, history.ErrAlreadyPressed):
 		p = requestError{status: http.StatusConflict, key: words.QuestionClosed}
+	case errors.Is(err, history.ErrTooManyChats):
+		p = requestError{status: http.StatusForbidden, key: words.PageTooManyChats, values: []any{maxOwnedChats}}
 	case errors.Is(err, history.ErrTooManyWaiting):
 		p = requestError{status: http.StatusTooManyRequests, key: words.PageTooManyWaiting}
 	case r.Context().Err() != nil: // nobody waits for the answer

@@ -38,6 +38,7 @@ type media struct {
 	Size   int64  `json:"size"`
 	Width  int    `json:"width,omitempty"`
 	Height int    `json:"height,omitempty"`
+	State  string `json:"state,omitempty"` // gone or changed, if it is not served any more
 }
 
 // closeEvent says that a question is closed.
@@ -93,7 +94,7 @@ func (c *Channel) toMessage(e history.Event) message {
 		m.HTML = c.rendered.html(e.Seq, e.Body)
 	}
 	for _, f := range e.Media {
-		m.Media = append(m.Media, media{f.ID, f.Name, f.Type, f.Size, f.Width, f.Height})
+		m.Media = append(m.Media, media{f.ID, f.Name, f.Type, f.Size, f.Width, f.Height, c.mediaState(e.Chat, f)})
 	}
 	return m
 }

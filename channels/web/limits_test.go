@@ -181,9 +181,10 @@ func (r *fixture) startUpload(user string) (finish func() int) {
 		resp.Body.Close()
 		status <- resp.StatusCode
 	}()
-	files := len(r.filesIn("state/web/media"))
+	folder := "users/web-" + user + "-known-to-nobody-else"
+	files := len(r.filesIn(folder))
 	_, _ = fmt.Fprint(w, fileForm)
-	for len(r.filesIn("state/web/media")) == files {
+	for len(r.filesIn(folder)) == files {
 		_, _ = fmt.Fprint(w, "x")
 	}
 	return func() int {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gabriel-vasile/mimetype"
 
+	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
 	"nanobot/internal/words"
 )
@@ -54,17 +56,66 @@ func detectType(f io.ReadSeeker, m *history.Media) {
 	}
 }
 
-// getMedia serves a file by its ID. A file never changes.
+// openMedia opens a file of a message: the only copy of a file that a user has sent is in the
+// chat's folder, where agents and people may change it.
+func (c *Channel) openMedia(h *history.History, chat string, m history.Media) (*os.File, error) {
+	saved, ok := m.Saved()
+	if !ok {
+		return h.OpenFile(m.ID)
+	}
+	folder, err := c.downloads.Open(chat)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close() //nolint:errcheck // it was only read
+	return folder.OpenSaved(saved)
+}
+
+// The states of files that are not served any more.
+const (
+	stateGone    = "gone"
+	stateChanged = "changed"
+)
+
+// mediaState returns the state of a file, or "" if it is served.
+func (c *Channel) mediaState(chat string, m history.Media) string {
+	saved, ok := m.Saved()
+	if !ok {
+		return ""
+	}
+	folder, err := c.downloads.Open(chat)
+	if err != nil {
+		return ""
+	}
+	defer folder.Close() //nolint:errcheck // it was only read
+	switch err := folder.Check(saved); {
+	case errors.Is(err, downloads.ErrGone):
+		return stateGone
+	case errors.Is(err, downloads.ErrChanged):
+		return stateChanged
+	}
+	return ""
+}
+
+// getMedia serves a file by its ID. A file that is served never changes.
 func (c *Channel) getMedia(w http.ResponseWriter, r *http.Request) error {
 	h, err := c.openHistory()
 	if err != nil {
 		return err
 	}
-	m, f, err := h.OpenMedia(r.Context(), c.requester(r), r.PathValue("id"))
-	if os.IsNotExist(err) {
-		return shownError(http.StatusNotFound, words.PageNoFile)
+	m, chat, err := h.FindMedia(r.Context(), c.requester(r), r.PathValue("id"))
+	var f *os.File
+	if err == nil {
+		f, err = c.openMedia(h, chat, m)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, downloads.ErrGone):
+		return shownError(http.StatusGone, words.PageFileGone)
+	case errors.Is(err, downloads.ErrChanged):
+		return shownError(http.StatusGone, words.PageFileChanged)
+	case os.IsNotExist(err):
+		return shownError(http.StatusNotFound, words.PageNoFile)
+	case err != nil:
 		return err
 	}
 	defer f.Close()
@@ -78,6 +129,10 @@ func (c *Channel) getMedia(w http.ResponseWriter, r *http.Request) error {
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("Content-Disposition", contentDisposition(how, m.Name))
 	header.Set("Cache-Control", "private, max-age=31536000, immutable")
+	if m.SHA256 != "" { // it may be gone later, which the page says
+		header.Set("Cache-Control", "private, no-cache")
+		header.Set("ETag", `"`+m.SHA256+`"`)
+	}
 	http.ServeContent(w, r, "", time.Time{}, f)
 	return nil
 }

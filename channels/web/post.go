@@ -1,13 +1,15 @@
 package web
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"os"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -44,7 +46,10 @@ var textTooLong = shownError(http.StatusRequestEntityTooLarge, words.PageTextToo
 type postedMessage struct {
 	Text     string `json:"text"`
 	ClientID string `json:"client_id"`
+
 	media    []history.Media
+	problems []string          // why files were refused, in the sender's language
+	folder   *downloads.Folder // of the chat; nil until the first file
 }
 
 // postResponse says that a message is stored and will reach the agent.
@@ -71,19 +76,16 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 		return shownError(http.StatusTooManyRequests, words.PageTooManySending)
 	}
 	defer c.inFlight.remove(name)
-	p, err := c.readMessage(w, r, h, kind)
+	p, err := c.readMessage(w, r, chat, kind)
+	defer p.closeFolder()
 	if err == nil {
 		err = p.validate()
 	}
-	if err == nil && len(p.media) > 0 {
-		err = errors.Join(h.SyncFiles(), c.copyToChatFolder(chat, h, p.media))
-	}
 	if err != nil {
-		discardFiles(h, p.media)
-		return err
+		return p.discard(r.Context(), h, chat, err)
 	}
 	d := history.NewEvent{
-		Chat: chat, Actor: actor, Type: history.Message, ID: newID(), ForGateway: true, MaxWaiting: maxWaiting,
+		Chat: chat, Actor: actor, Type: history.Message, ID: newID(), ForGateway: true, MaxWaiting: maxWaiting, MaxChats: maxOwnedChats,
 		Body: history.Body{From: fromUser, User: actor.User, Language: requestLanguage(r), Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
 	}
 	if p.ClientID != "" {
@@ -91,7 +93,7 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	}
 	e, added, err := h.Append(r.Context(), d)
 	if !added {
-		discardFiles(h, p.media)
+		err = p.discard(r.Context(), h, chat, err)
 	}
 	if err != nil {
 		return err
@@ -100,29 +102,55 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// discard removes the files of a message that was not stored, and returns why it was not.
+func (p *postedMessage) discard(ctx context.Context, h *history.History, chat string, reason error) error {
+	if p.folder == nil {
+		return reason
+	}
+	var files []downloads.File
+	for _, m := range p.media {
+		saved, _ := m.Saved()
+		files = append(files, saved)
+	}
+	_, known, err := h.ChatOwner(context.WithoutCancel(ctx), chat)
+	p.folder.Discard(files, !known && err == nil)
+	return reason
+}
+
+func (p *postedMessage) closeFolder() {
+	if p.folder != nil {
+		_ = p.folder.Close() // it was only read
+	}
+}
+
 func (p *postedMessage) validate() error {
 	p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
-	switch {
-	case strings.TrimSpace(p.Text) == "" && len(p.media) == 0:
+	switch empty := strings.TrimSpace(p.Text) == "" && len(p.media) == 0; {
+	case empty && len(p.problems) > 0:
+		return requestError{status: http.StatusRequestEntityTooLarge, text: strings.Join(p.problems, "\n")}
+	case empty:
 		return shownError(http.StatusBadRequest, words.PageEmptyMessage)
 	case len(p.Text) > maxText:
 		return textTooLong
 	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) || !utf8.ValidString(p.ClientID):
 		return badRequest("client_id: must be at most %d bytes of text.", maxClientID)
 	}
+	for _, problem := range p.problems { // the agent and the person read which files are missing
+		p.Text = strings.TrimLeft(p.Text+"\n"+problem, "\n")
+	}
 	return nil
 }
 
-// readMessage reads a message, a form with files or JSON. After an error the caller discards the
-// files that it returns.
-func (c *Channel) readMessage(w http.ResponseWriter, r *http.Request, h *history.History, kind string) (p postedMessage, err error) {
+// readMessage reads a message to a chat, a form with files or JSON. After an error the caller
+// discards the files that it returns.
+func (c *Channel) readMessage(w http.ResponseWriter, r *http.Request, chat, kind string) (p postedMessage, err error) {
 	body := &bodyReader{ReadCloser: r.Body, conn: http.NewResponseController(w), limit: time.Now().Add(uploadTimeout), drainLimit: 256 << 10}
 	defer body.drain()
 	limit := c.o.MaxUpload + maxText + 64<<10 // with room for the form's headers and boundaries
 	tooMuch := shownError(http.StatusRequestEntityTooLarge, words.PageFilesTooLarge, channels.HumanSize(c.o.MaxUpload))
 	if kind == formType {
 		r.Body = http.MaxBytesReader(w, body, limit)
-		err = c.readForm(r, h, &p)
+		err = c.readForm(r, chat, &p)
 	} else if err = json.NewDecoder(http.MaxBytesReader(w, body, maxJSON)).Decode(&p); err != nil {
 		err, tooMuch = unreadableRequest(err), textTooLong
 	}
@@ -146,7 +174,7 @@ func unreadableRequest(err error) error {
 	return badRequest("The request cannot be read: %v.", err)
 }
 
-func (c *Channel) readForm(r *http.Request, h *history.History, p *postedMessage) error {
+func (c *Channel) readForm(r *http.Request, chat string, p *postedMessage) error {
 	form, err := r.MultipartReader()
 	if err != nil {
 		return unreadableRequest(err)
@@ -170,14 +198,9 @@ func (c *Channel) readForm(r *http.Request, h *history.History, p *postedMessage
 			if len(p.media) == maxFiles {
 				return shownError(http.StatusBadRequest, words.PageTooManyFiles, maxFiles)
 			}
-			var m history.Media
-			m, err = c.saveUpload(part, h)
-			if m.ID != "" {
-				p.media = append(p.media, m)
-			}
-			if size += m.Size; size > c.o.MaxUpload {
-				err = errUploadTooBig
-			}
+			var n int64
+			n, err = c.saveUpload(part, chat, p, c.o.MaxUpload-size, c.words.For(requestLanguage(r)))
+			size += n
 		default:
 			err = badRequest("%q is not a field of a message. The fields are text, client_id and file.", part.FormName())
 		}
@@ -196,14 +219,41 @@ func readField(part *multipart.Part, limit int64) (string, error) {
 	return string(b), nil
 }
 
-// saveUpload streams a file to disk.
-func (c *Channel) saveUpload(part *multipart.Part, h *history.History) (history.Media, error) {
-	m, err := saveContent(h, downloads.Name(part.FileName(), "file"), &uploadReader{Reader: part})
+// saveUpload streams a file of a message to the chat's folder and returns its size, which may be up
+// to a limit. A file that does not fit into the chat or onto the disk becomes a problem of the
+// message, which is received without it.
+func (c *Channel) saveUpload(part *multipart.Part, chat string, p *postedMessage, limit int64, w words.Words) (n int64, err error) {
+	if p.folder == nil {
+		if p.folder, err = c.downloads.Open(chat); err != nil {
+			return 0, err
+		}
+	}
+	m := history.Media{ID: rand.Text(), Name: downloads.Name(part.FileName(), "file"), Type: safeType("")}
+	saved, err := p.folder.Save(history.SavedName(m.ID, m.Name), func(to io.Writer) error {
+		n, err := io.Copy(to, io.LimitReader(&uploadReader{Reader: part}, limit+1))
+		if err == nil && n > limit {
+			return errUploadTooBig
+		}
+		return err
+	})
+	if reason, ok := downloads.Refusal(err, w); ok {
+		p.problems = append(p.problems, w.Text(words.FileNotReceived, strconv.Quote(m.Name), reason))
+		return 0, nil
+	}
 	var broken *uploadError
 	if errors.As(err, &broken) {
-		return m, unreadableRequest(broken.error)
+		return 0, unreadableRequest(broken.error)
 	}
-	return m, err
+	if err != nil {
+		return 0, err
+	}
+	m.Path, m.Size, m.SHA256, m.Modified = saved.Path, saved.Size, saved.SHA256, saved.Modified
+	if f, err := p.folder.OpenSaved(saved); err == nil { // otherwise the agent has changed it already
+		detectType(f, &m)
+		_ = f.Close()
+	}
+	p.media = append(p.media, m)
+	return saved.Size, nil
 }
 
 // uploadReader marks read errors, so that the client's failures are told from the disk's.
@@ -219,29 +269,4 @@ func (u *uploadReader) Read(b []byte) (int, error) {
 		err = &uploadError{err}
 	}
 	return n, err
-}
-
-// discardFiles removes the files of a message that was not stored, also from the chat's folder.
-func discardFiles(h *history.History, media []history.Media) {
-	h.RemoveFiles(media)
-	for _, m := range media {
-		if m.Path != "" {
-			_ = os.Remove(m.Path)
-		}
-	}
-}
-
-// copyToChatFolder copies files to the folder of the chat. The agent may change these copies.
-func (c *Channel) copyToChatFolder(chat string, h *history.History, media []history.Media) error {
-	folder, err := c.downloads.Open(chat)
-	if err != nil {
-		return err
-	}
-	defer folder.Close() //nolint:errcheck // it was only read
-	for i := range media {
-		if media[i].Path, err = h.CopyFile(folder, media[i].ID, downloads.SavedName(media[i].Name, "file")); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -76,6 +76,7 @@ var (
 	_ channels.Editor         = (*Channel)(nil)
 	_ channels.QuestionCloser = (*Channel)(nil)
 	_ channels.FileLimiter    = (*Channel)(nil)
+	_ channels.FileReceiver   = (*Channel)(nil)
 	_ channels.Typer          = (*Channel)(nil)
 	_ channels.Repeater       = (*Channel)(nil)
 	_ channels.Mounter        = (*Channel)(nil)
@@ -108,6 +109,10 @@ func New(o Options) (*Channel, error) {
 	}
 	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder), diskSpace: &sparse.DiskSpace{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}}, wake: make(chan struct{}, 1)}, nil
 }
+
+// SetFiles sets the limit and the records of received files. It must be called before the first
+// request.
+func (c *Channel) SetFiles(f channels.ReceivedFiles) { c.downloads.SetFiles(f) }
 
 // openHistory returns the history and opens it at first use. After an error, such as a full disk,
 // the next call tries again.

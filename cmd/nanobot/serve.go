@@ -26,6 +26,7 @@ import (
 	"nanobot/internal/dbfile"
 	"nanobot/internal/peersocket"
 	"nanobot/internal/words"
+	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
 
@@ -110,7 +111,10 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer auditLog.Close()
-	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write}
+	options := gateway.Options{
+		Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write,
+		Folder: func(chat string) (*os.Root, error) { return terminal.ExistingUserRoot(d.cfg.Workspace, chat) },
+	}
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}

@@ -99,6 +99,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 		Gather:  time.Duration(cfg.Gateway.Gather) * time.Millisecond,
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
+		Files:        gateway.Files{MaxBytes: int64(cfg.Gateway.Files.Max) << 20, Keep: time.Duration(cfg.Gateway.Files.KeepDays) * 24 * time.Hour},
 		Words:        wordSettings(cfg),
 		Runbooks: gateway.Runbooks{
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",

@@ -28,8 +28,8 @@ type Options struct {
 	// Digest, if not nil, receives the content. A run of zero blocks is written in a short form,
 	// the same for holes and for zeros that were written.
 	Digest io.Writer
-	// OnWrite, if not nil, is called after n more bytes were written.
-	OnWrite func(n int64)
+	// OnWrite, if not nil, is called after n more bytes were written. Its error ends the copy.
+	OnWrite func(n int64) error
 }
 
 // DataSize returns how many bytes a copy of the first size bytes of a file takes at most.
@@ -128,7 +128,7 @@ func (c *copier) copyBlock(at int64) error {
 		return err
 	}
 	if c.OnWrite != nil {
-		c.OnWrite(int64(len(b)))
+		return c.OnWrite(int64(len(b)))
 	}
 	return nil
 }

@@ -130,9 +130,10 @@ func TestACopyEndsWithItsContext(t *testing.T) {
 	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 8*blockSize)})
 	to := sparseFile(t, 0)
 	wrote := 0
-	err := sparse.Copy(ctx, f, sparse.Options{Size: 8 * blockSize, MaxWritten: 8 * blockSize, To: to, OnWrite: func(int64) {
+	err := sparse.Copy(ctx, f, sparse.Options{Size: 8 * blockSize, MaxWritten: 8 * blockSize, To: to, OnWrite: func(int64) error {
 		wrote++
 		cancel()
+		return nil
 	}})
 	if !errors.Is(err, context.Canceled) || wrote != 1 {
 		t.Errorf("%v after %d blocks", err, wrote)
@@ -156,12 +157,13 @@ func TestAFileThatChangesDuringTheCopyIsBounded(t *testing.T) {
 		}
 		to := sparseFile(t, 0)
 		var wrote int64
-		err = sparse.Copy(t.Context(), f, sparse.Options{Size: 8 * blockSize, MaxWritten: most, To: to, OnWrite: func(n int64) {
+		err = sparse.Copy(t.Context(), f, sparse.Options{Size: 8 * blockSize, MaxWritten: most, To: to, OnWrite: func(n int64) error {
 			if wrote += n; wrote == n {
 				if err := change(f); err != nil {
 					t.Error(err)
 				}
 			}
+			return nil
 		}})
 		if name == "filled" && !errors.Is(err, sparse.ErrChanged) || wrote > most {
 			t.Errorf("%s: %v, %d bytes written of %d at most", name, err, wrote, most)
@@ -169,10 +171,11 @@ func TestAFileThatChangesDuringTheCopyIsBounded(t *testing.T) {
 	}
 	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 3*blockSize)})
 	to := sparseFile(t, 0)
-	err := sparse.Copy(t.Context(), f, sparse.Options{Size: 2 * blockSize, MaxWritten: 2 * blockSize, To: to, OnWrite: func(int64) {
+	err := sparse.Copy(t.Context(), f, sparse.Options{Size: 2 * blockSize, MaxWritten: 2 * blockSize, To: to, OnWrite: func(int64) error {
 		if _, err := f.WriteAt(bytes.Repeat([]byte("z"), 4*blockSize), 3*blockSize); err != nil {
 			t.Error(err)
 		}
+		return nil
 	}})
 	if info, serr := to.Stat(); err != nil || serr != nil || info.Size() != 2*blockSize {
 		t.Errorf("%v, %v: %v", err, serr, info.Size())

@@ -10,6 +10,8 @@ const (
 	FileNotReceivedSize     Key = "fileNotReceivedSize"
 	FileOfStranger          Key = "fileOfStranger"
 	FileDownloadFailed      Key = "fileDownloadFailed"
+	FileNoSpace             Key = "fileNoSpace"
+	FileChatFull            Key = "fileChatFull"
 	FileBotsLimit           Key = "fileBotsLimit"
 	FileOperatorLimit       Key = "fileOperatorLimit"
 	FileLargerThan          Key = "fileLargerThan"
@@ -52,6 +54,9 @@ const (
 	PageFailed          Key = "pageFailed"
 	PageNoChat          Key = "pageNoChat"
 	PageNoFile          Key = "pageNoFile"
+	PageFileGone        Key = "pageFileGone"
+	PageFileChanged     Key = "pageFileChanged"
+	PageTooManyChats    Key = "pageTooManyChats"
 	PageNoPage          Key = "pageNoPage"
 	PageNoButton        Key = "pageNoButton"
 	PageTooManyWaiting  Key = "pageTooManyWaiting"
@@ -79,8 +84,16 @@ var channelsTexts = map[Key]translations{
 		"⚠ {file} ({size}) was not received: {reason}.",
 		"⚠ {file} ({size}) wurde nicht empfangen: {reason}.",
 	},
-	FileOfStranger:        {"its sender is not known to the bot", "der Bot kennt den Absender nicht"},
-	FileDownloadFailed:    {"its download failed", "sie ließ sich nicht herunterladen"},
+	FileOfStranger:     {"its sender is not known to the bot", "der Bot kennt den Absender nicht"},
+	FileDownloadFailed: {"its download failed", "sie ließ sich nicht herunterladen"},
+	FileNoSpace: {
+		"the bot's disk has too little free space; tell its operator",
+		"auf der Festplatte des Bots ist zu wenig Platz; sag es seinem Betreiber",
+	},
+	FileChatFull: {
+		"the files that this chat has sent may have up to {size} together; have the bot delete some of them",
+		"die gesendeten Dateien dieses Chats dürfen zusammen höchstens {size} haben; lass den Bot einige davon löschen",
+	},
 	FileBotsLimit:         {"bots may download up to 20 MB", "Bots können höchstens 20 MB herunterladen"},
 	FileOperatorLimit:     {"files may have up to {size}", "Dateien dürfen höchstens {size} groß sein"},
 	FileLargerThan:        {"it is larger than {size}", "sie ist größer als {size}"},
@@ -143,8 +156,20 @@ var channelsTexts = map[Key]translations{
 		"This did not work. The bot's log has the reason.",
 		"Das hat nicht funktioniert. Der Grund steht im Log des Bots.",
 	},
-	PageNoChat:   {"There is no such chat.", "Diesen Chat gibt es nicht."},
-	PageNoFile:   {"There is no such file.", "Diese Datei gibt es nicht."},
+	PageNoChat: {"There is no such chat.", "Diesen Chat gibt es nicht."},
+	PageNoFile: {"There is no such file.", "Diese Datei gibt es nicht."},
+	PageFileGone: {
+		"This file was removed or moved after it was sent.",
+		"Diese Datei wurde nach dem Senden gelöscht oder verschoben.",
+	},
+	PageFileChanged: {
+		"This file was changed after it was sent.",
+		"Diese Datei wurde nach dem Senden geändert.",
+	},
+	PageTooManyChats: {
+		"You have {count} chats, which is the limit. Write in one of them; a chat no longer counts 30 days after its last message.",
+		"Du hast {count} Chats, mehr sind nicht möglich. Schreibe in einem davon; ein Chat zählt 30 Tage nach seiner letzten Nachricht nicht mehr.",
+	},
 	PageNoPage:   {"There is no such page.", "Diese Seite gibt es nicht."},
 	PageNoButton: {"This button no longer exists.", "Diesen Knopf gibt es nicht mehr."},
 	PageTooManyWaiting: {

@@ -51,6 +51,7 @@ var exceptions = map[string]string{
 	"channels/shownhost.go":      "names of hosts",
 	"channels/size.go":           unit,
 
+	"channels/downloads/limit.go Error": forLog,
 	"channels/discord/api.go":           "the name of the program for Discord",
 	"channels/discord/bucket.go":        forLog,
 	"channels/discord/download.go":      forLog,

@@ -16,6 +16,7 @@ import (
 var (
 	ErrNotOwner       = errors.New("the chat belongs to another user")
 	ErrTooManyWaiting = errors.New("too many messages are waiting in this chat")
+	ErrTooManyChats   = errors.New("the user has too many chats")
 	ErrNoButton       = errors.New("there is no such button")
 	ErrAlreadyPressed = errors.New("the question is no longer open")
 	ErrNoMessage      = errors.New("there is no such message")
@@ -47,6 +48,8 @@ type NewEvent struct {
 	// events of a chat may wait for it.
 	ForGateway bool
 	MaxWaiting int
+	// MaxChats, if not 0, is how many chats with messages a user may own who cannot use all chats.
+	MaxChats int
 	Body
 }
 
@@ -83,6 +86,15 @@ func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 		return e, false, fmt.Errorf("read chat: %w", err)
 	case !d.Actor.canUse(e.Owner):
 		return e, false, refusal{ErrNotOwner}
+	}
+	if !known && d.MaxChats > 0 && !d.Actor.All {
+		var owned int
+		if err := tx.QueryRow("SELECT count(*) FROM chats WHERE owner = ? AND updated > 0", d.Actor.User).Scan(&owned); err != nil {
+			return e, false, fmt.Errorf("count chats: %w", err)
+		}
+		if owned >= d.MaxChats {
+			return e, false, refusal{ErrTooManyChats}
+		}
 	}
 	if d.MaxWaiting > 0 {
 		var waiting int

@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,29 +33,17 @@ func (h *History) RemoveFiles(media []Media) {
 	}
 }
 
-// CopyFile copies a file into a folder under a name that no other file there has, and returns its
-// path.
-func (h *History) CopyFile(folder *downloads.Folder, id, name string) (path string, err error) {
-	from, err := os.Open(filepath.Join(h.files, id))
-	if err != nil {
-		return "", err
-	}
-	defer from.Close()
-	path, err = folder.Save(strings.ToLower(id[:savedIDLength])+"-"+name, func(to io.Writer) error {
-		_, err := io.Copy(to, from)
-		return err
-	})
-	if err != nil {
-		return "", fmt.Errorf("copy file: %w", err)
-	}
-	return path, nil
+// SavedName returns the name under which a file that a person has sent is saved in the chat's
+// folder.
+func SavedName(id, name string) string {
+	return strings.ToLower(id[:savedIDLength]) + "-" + downloads.SavedName(name, "file")
 }
 
-// savedIDLength is how many characters of a file's ID the name of its copy begins with.
+// savedIDLength is how many characters of a file's ID the name of a saved file begins with.
 const savedIDLength = 8
 
-// OriginalName returns the name that a person gave a file, by the name of its copy in the chat's
-// folder. Any other name is returned unchanged.
+// OriginalName returns the name that a person gave a file, by the name of the saved file in the
+// chat's folder. Any other name is returned unchanged.
 func (h *History) OriginalName(ctx context.Context, chat, saved string) (string, error) {
 	id, rest, ok := strings.Cut(saved, "-")
 	if !ok || len(id) != savedIDLength {
@@ -79,19 +67,33 @@ func (h *History) SyncFiles() error {
 	return nil
 }
 
-// OpenMedia opens a file of a message that the actor may see, and returns its description.
-func (h *History) OpenMedia(ctx context.Context, p Actor, id string) (m Media, f *os.File, err error) {
+// FindMedia returns the description of a file of a message that the actor may see, and its chat.
+func (h *History) FindMedia(ctx context.Context, p Actor, id string) (m Media, chat string, err error) {
 	var owner string
-	err = h.read.QueryRowContext(ctx, "SELECT m.id, m.name, m.type, c.owner FROM media m JOIN chats c ON c.id = m.chat WHERE m.id = ?", id).
-		Scan(&m.ID, &m.Name, &m.Type, &owner)
+	var body []byte
+	err = h.read.QueryRowContext(ctx, `SELECT m.id, m.name, m.type, m.chat, c.owner, coalesce(e.body, '{}') FROM media m JOIN chats c ON c.id = m.chat
+		LEFT JOIN events e ON e.seq = m.seq WHERE m.id = ?`, id).Scan(&m.ID, &m.Name, &m.Type, &chat, &owner, &body)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !p.canUse(owner):
-		return m, nil, os.ErrNotExist
+		return m, "", os.ErrNotExist
 	case err != nil:
-		return m, nil, fmt.Errorf("read file: %w", err)
+		return m, "", fmt.Errorf("read file: %w", err)
 	}
-	f, err = os.Open(filepath.Join(h.files, m.ID))
-	return m, f, err
+	var b Body
+	if err := json.Unmarshal(body, &b); err != nil {
+		return m, "", fmt.Errorf("read file: %w", err)
+	}
+	for _, described := range b.Media {
+		if described.ID == id {
+			m = described
+		}
+	}
+	return m, chat, nil
+}
+
+// OpenFile opens a file that is stored in the history.
+func (h *History) OpenFile(id string) (*os.File, error) {
+	return os.Open(filepath.Join(h.files, filepath.Base(id)))
 }
 
 // pruneBatch is how many events are deleted in one transaction.

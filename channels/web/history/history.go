@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/downloads"
 	"nanobot/internal/dbfile"
 )
 
@@ -85,8 +86,17 @@ type Media struct {
 	Size   int64  `json:"size"`
 	Width  int    `json:"width,omitempty"`
 	Height int    `json:"height,omitempty"`
-	// Path is the path of the agent's copy of a file that a user has sent.
-	Path string `json:"path,omitempty"`
+	// Path is the path, in the chat's folder, of a file that a user has sent. With SHA256 it is the
+	// only copy; without, an earlier version has stored another one in the history. Modified is the
+	// time of its last change when it was received, in Unix nanoseconds.
+	Path     string `json:"path,omitempty"`
+	SHA256   string `json:"sha256,omitempty"`
+	Modified int64  `json:"modified,omitempty"`
+}
+
+// Saved returns the file in the chat's folder, and whether it is the only copy.
+func (m Media) Saved() (downloads.File, bool) {
+	return downloads.File{Path: m.Path, Size: m.Size, SHA256: m.SHA256, Modified: m.Modified}, m.SHA256 != ""
 }
 
 // Options are the parameters of Open.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"nanobot/channels"
-	"nanobot/channels/channelstest"
-	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
 )
 
@@ -184,13 +181,11 @@ func TestPruneDeletesOldMessagesWithTheirFiles(t *testing.T) {
 	if err != nil || len(chats) != 2 || chats[0].ID != "young" || chats[1].ID != "waits" {
 		t.Errorf("left are %v, %v", chats, err)
 	}
-	if _, _, err := h.OpenMedia(t.Context(), operator, gone); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := h.FindMedia(t.Context(), operator, gone); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the old file: %v", err)
 	}
-	if _, f, err := h.OpenMedia(t.Context(), operator, stays); err != nil {
-		t.Errorf("the young file: %v", err)
-	} else {
-		f.Close()
+	if m, chat, err := h.FindMedia(t.Context(), operator, stays); err != nil || m.ID != stays || chat != "young" {
+		t.Errorf("the young file: %+v of %s, %v", m, chat, err)
 	}
 	if files, _ := os.ReadDir(filepath.Join(dir, "media")); len(files) != 1 {
 		t.Errorf("on disk are %v", files)
@@ -379,38 +374,6 @@ func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
-	h := openHistory(t, t.TempDir(), history.Options{})
-	dir := t.TempDir()
-	folder, err := downloads.New(channelstest.ChatFolders(dir)).Open("chat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Close()
-	var paths []string
-	for range 2 {
-		id, f, err := h.CreateFile()
-		if err == nil {
-			_, err = io.WriteString(f, "content")
-		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		path, err := h.CopyFile(folder, id, "a.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, path)
-		got, err := os.ReadFile(path)
-		if err != nil || string(got) != "content" {
-			t.Errorf("the copy holds %q, %v", got, err)
-		}
-	}
-	if paths[0] == paths[1] || filepath.Dir(paths[0]) != filepath.Join(dir, "chat") {
-		t.Errorf("the copies are %q", paths)
 	}
 }
 

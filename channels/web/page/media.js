@@ -7,10 +7,10 @@ const isPicture = (m) => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(m.type);
 
 // gallery shows the files of a message.
 export function gallery(media) {
-	const pictures = media.filter(isPicture);
+	const pictures = media.filter((m) => isPicture(m) && !m.state);
 	return [
 		pictures.length > 0 && h('ul.gallery', { 'data-count': { 1: 1, 3: 3 }[pictures.length] || 2 }, pictures.map((m, i) => h('li', thumbnail(m, i, pictures)))),
-		media.filter((m) => !isPicture(m)).flatMap(fileView),
+		media.filter((m) => !pictures.includes(m)).flatMap(fileView),
 	].flat();
 }
 
@@ -18,7 +18,18 @@ function thumbnail(m, i, all) {
 	const alt = (all.length > 1 ? text('pagePictureOf', { number: i + 1, count: all.length }) : text('pagePicture')) + ': ' + m.name;
 	const image = h('img', { src: address(m), alt, loading: 'lazy', width: m.width, height: m.height });
 	if (all.length === 1 && m.width) setSize(image, m, m.width);
-	return button('', () => enlarge(all, i), image);
+	const view = button('', () => enlarge(all, i), image);
+	image.onerror = () => explain(view, m);
+	return view;
+}
+
+// missing names a file that was removed or changed after it was sent.
+const missing = (m, why) => h('span.file.missing', icon('file'), h('span', h('b', m.name), h('small', why)));
+
+// explain replaces a file that cannot be shown by the reason, if it is gone for good.
+async function explain(view, m) {
+	const r = await fetch(address(m)).catch(() => null);
+	if (r?.status === 410) view.replaceWith(missing(m, (await r.json()).error));
 }
 
 // setSize sets the size before the file is loaded, so that the conversation does not move then.
@@ -28,11 +39,13 @@ function setSize({ style }, { width = 16, height = 9 }, most = 384) {
 }
 
 function fileView(m) {
+	if (m.state) return missing(m, text(m.state === 'gone' ? 'pageFileGone' : 'pageFileChanged'));
 	const kind = m.type.split('/')[0];
 	const link = h('a.file', { href: address(m), download: m.name }, icon('file'), label(m));
 	if (kind !== 'video' && kind !== 'audio') return link;
 	const player = h(kind, { src: address(m), controls: '', preload: 'metadata', 'aria-label': m.name });
 	if (kind === 'video') setSize(player, m);
+	player.onerror = () => explain(player, m);
 	return [player, link];
 }
 

@@ -22,7 +22,8 @@ var Files embed.FS
 // scriptTexts are the texts that the script uses.
 var scriptTexts = []words.Key{
 	words.PageAsksYou, words.PageAttached, words.PageAwaitsAnswer, words.PageChosen, words.PageCopied, words.PageCopy,
-	words.PageDidNotWork, words.PageDiscard, words.PageErrorMessage, words.PageFiles, words.PageFromYou, words.PageNewChat,
+	words.PageDidNotWork, words.PageDiscard, words.PageErrorMessage, words.PageFileChanged,
+	words.PageFileGone, words.PageFiles, words.PageFromYou, words.PageNewChat,
 	words.PageNewMessages, words.PageNoConnection, words.PageNotSent, words.PageNumberOfPictures, words.PagePicture,
 	words.PagePictureOf, words.PageReconnected, words.PageReconnecting, words.PageRemove, words.PageRemoved, words.PageSecretRemoved,
 	words.PageRetries, words.PageSending, words.PageSent, words.PageServerAnswered, words.PageStopping, words.PageTable,

@@ -1,0 +1,73 @@
+package downloads_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels/channelstest"
+	"nanobot/channels/downloads"
+	"nanobot/internal/words"
+)
+
+// A file that just fits would leave no room for messages. Neither may several files that arrive at
+// the same time, whatever size their senders claim.
+func TestReceivedFilesLeaveRoomOnTheDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=32m"); err != nil {
+		t.Skipf("cannot mount a small disk here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	all := downloads.New(channelstest.ChatFolders(dir))
+	block := strings.Repeat("x", 64<<10)
+	var saved, refused int
+	var mu sync.Mutex
+	var work sync.WaitGroup
+	for i := range 12 {
+		work.Go(func() {
+			f, err := all.Open(fmt.Sprint(i))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			_, err = f.Save("a", func(to io.Writer) error {
+				for range 10 << 20 / len(block) {
+					if _, err := io.WriteString(to, block); err != nil {
+						return fmt.Errorf("download: %s", err.Error()) // as channels do, which hide addresses
+					}
+				}
+				return nil
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			reason, ok := downloads.Refusal(err, words.Words{})
+			switch {
+			case err == nil:
+				saved++
+			case ok && errors.Is(err, unix.ENOSPC) && strings.Contains(reason, "too little free space"):
+				refused++
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		t.Fatal(err)
+	}
+	// A twentieth of the disk is 1.6 MiB; each of the downloads may be one block ahead.
+	if free := int64(s.Bavail) * s.Bsize; free < 32<<20/20-12*64<<10 || refused == 0 {
+		t.Errorf("%d bytes are free, %d files were saved and %d refused", free, saved, refused)
+	}
+}
