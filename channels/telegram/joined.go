@@ -12,6 +12,9 @@ import (
 // cut a text of more than 4,096 UTF-16 units, and may cut at a word.
 const pasteUnits = 4000
 
+// maxPastePieces and maxPasteUnits bound a paste: what follows is another message.
+const maxPastePieces, maxPasteUnits = 10, 40_000
+
 // isOwnText reports whether a message has only text, which its sender has written.
 func (m *message) isOwnText() bool {
 	return m.Text != "" && !m.isEdit && m.Origin.value == nil && m.album() == ""
@@ -57,13 +60,21 @@ func (p *pendingMessage) accepts(m *message, isLast bool) bool {
 	if !isLast || p.storing > 0 || p.superseded || sender(last).ID != sender(m).ID {
 		return false
 	}
-	return last.joinsNext && (m.Origin.value != nil || m.album() != "") || last.mayContinue() && m.isOwnText()
+	return last.joinsNext && (m.Origin.value != nil || m.album() != "") || last.mayContinue() && m.isOwnText() && p.canGrow(channels.UTF16(m.Text))
+}
+
+// canGrow reports whether a paste may have another piece with a number of UTF-16 units.
+func (p *pendingMessage) canGrow(units int) bool {
+	for _, m := range p.messages {
+		units += channels.UTF16(m.Text)
+	}
+	return len(p.messages) < maxPastePieces && units <= maxPasteUnits
 }
 
 // awaitsMore reports whether further parts may arrive.
 func (p *pendingMessage) awaitsMore() bool {
 	last := p.messages[len(p.messages)-1]
-	return last.joinsNext || last.mayContinue() || last.album() != "" && p.albumParts() < maxAlbum
+	return last.joinsNext || last.mayContinue() && p.canGrow(1) || last.album() != "" && p.albumParts() < maxAlbum
 }
 
 // albumParts counts the parts of an album.

@@ -53,6 +53,29 @@ func TestAPasteThatTelegramCutsIsOneMessage(t *testing.T) {
 	}
 }
 
+func TestAPasteHasAtMostTenPiecesAndFortyThousandUnits(t *testing.T) {
+	for name, c := range map[string]struct{ units, sent, joined int }{
+		"pieces": {4000, 12, 10},
+		"units":  {4096, 11, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTestChannel(t, waitForRest)
+			for i := range c.sent {
+				r.server.UserSends(person, strings.Repeat(string(rune('a'+i)), c.units))
+			}
+			r.server.UserSends(person, "end")
+			r.start()
+			all := r.receivedSoFar()
+			if len(all) != 2 || len(all[0].Pieces) != c.joined || len(all[1].Pieces) != c.sent+1-c.joined {
+				t.Fatalf("received %d messages", len(all))
+			}
+			if n := channels.UTF16(all[0].Text); n != c.joined*c.units {
+				t.Errorf("the first has %d units", n)
+			}
+		})
+	}
+}
+
 func TestACommandIsNotTheRestOfAPaste(t *testing.T) {
 	r := newTestChannel(t, waitForRest)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}})

@@ -25,6 +25,7 @@ import (
 type Store interface {
 	store.Access
 	StorePart(ctx context.Context, in channels.Incoming) error
+	SetCursor(ctx context.Context, channel, cursor string) error
 	Member() string
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 	store.Changes
@@ -233,14 +234,11 @@ func New(o Options) *Intake {
 }
 
 // Receive handles a message from a channel. When it returns nil, the message is on disk and will be
-// worked on once, or its sender was refused. A part is stored until its message is complete; access
-// is checked then.
+// worked on once, or its sender was refused. A part is stored until its message is complete; parts
+// of a person without access are not stored, and their message is refused when it is complete.
 func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 	if in.Part != nil && !in.Part.Last {
-		if err := i.o.Store.StorePart(ctx, in); err != nil {
-			return fmt.Errorf("store part: %w", err)
-		}
-		return nil
+		return i.storePart(ctx, in)
 	}
 	if in.Change != "" {
 		return i.changeMessage(ctx, in)
@@ -263,6 +261,23 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 		}
 	}
 	return i.route(ctx, in)
+}
+
+// storePart stores a part of a message, if its sender has access.
+func (i *Intake) storePart(ctx context.Context, in channels.Incoming) error {
+	ok, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		err = i.o.Store.StorePart(ctx, in)
+	case in.Cursor != "":
+		err = i.o.Store.SetCursor(ctx, in.Chat.Channel, in.Cursor)
+	}
+	if err != nil {
+		return fmt.Errorf("store part: %w", err)
+	}
+	return nil
 }
 
 // route handles a message of an admitted person.

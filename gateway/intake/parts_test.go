@@ -45,10 +45,15 @@ func TestAPartIsStoredUntilItsMessageIsComplete(t *testing.T) {
 	})
 }
 
-func TestAStrangersPartsAreRefusedWithTheWholeMessage(t *testing.T) {
+func TestOfAPersonWithoutAccessNoPartIsStored(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		part, whole := r.newParts("eve", "g")
+		part.Cursor = "12"
 		r.receive(part)
+		r.checkEqual("parts", r.countParts(), 0)
+		cursor, err := r.store.Cursor(r.t.Context(), "net")
+		r.checkEqual("the cursor", cursor, "12")
+		r.checkEqual("the error", err, error(nil))
 		r.checkEqual("records", r.decisions(), []string(nil))
 		r.receive(whole, private)
 		r.checkEqual("records of the whole", r.decisions(), []string{"denied code"})

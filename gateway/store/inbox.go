@@ -170,6 +170,9 @@ type ReceiveRequest struct {
 // MaxGather is the longest time that a message waits for further messages.
 const MaxGather = time.Minute
 
+// MaxGatherUnits is how many UTF-16 units the text of joined messages may have.
+const MaxGatherUnits = 40_000
+
 // Memory is a memory of a chat.
 type Memory struct{ Key, Value string }
 

@@ -62,7 +62,7 @@ func canJoin(r preparedReceive, before store.Inbound) bool {
 	gathers := r.Gather > 0 && r.now.Before(before.NotBefore)
 	follows := r.Follows > 0 && before.In.Introduces() && r.now.Sub(before.Received) <= r.Follows
 	return (gathers || follows) && before.State == store.Pending && before.Attempt == 0 && len(before.In.Pieces) < maxPieces &&
-		before.Agent == cmp.Or(r.Agent, store.DefaultAgent)
+		before.Agent == cmp.Or(r.Agent, store.DefaultAgent) && channels.UTF16(before.In.Text)+channels.UTF16(r.In.Text) <= store.MaxGatherUnits
 }
 
 // lastOfSender returns the last message of a person in a chat, or the zero Inbound.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +32,15 @@ func (b *fixture) expectNextClaim(want time.Duration) {
 }
 
 var gatherTests = []contractTest{
+	{"gathered messages have a bounded text", func(b *fixture) {
+		first, second, third := incoming(ann, "1"), incoming(ann, "2"), incoming(ann, "3")
+		first.Text, second.Text, third.Text = strings.Repeat("x", store.MaxGatherUnits-2), "y", "z"
+		b.gather(first)
+		_, result := b.gather(second)
+		b.equal("what fits", result, store.Joined)
+		_, result = b.gather(third)
+		b.equal("what does not", result, store.Queued)
+	}},
 	{"a message that gathers is claimed after its time", func(b *fixture) {
 		b.expectNextClaim(0)
 		inbound, result := b.gather(incoming(ann, "1"))
