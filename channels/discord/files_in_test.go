@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 )
@@ -63,6 +64,21 @@ func TestAFileThatIsTooBigIsNamedToAgentAndSender(t *testing.T) {
 	if n := len(r.server.Calls(discordtest.CDN)); n != 1 {
 		t.Errorf("%d files were downloaded", n)
 	}
+}
+
+func TestAFileBeyondTheLimitOfTheChatIsNamedToAgentAndSender(t *testing.T) {
+	r := newTestChannel(t)
+	files := channelstest.NewFiles()
+	files.SetMaxBytes(10)
+	r.SetFiles(files)
+	r.startConnected()
+	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("123456")}, discordtest.File{Name: "b.txt", Content: []byte("12345")})
+	got := r.onlyMessage()
+	const want = `⚠ "b.txt" was not received: the files that this chat has sent may have up to 10 bytes together; have the bot delete some of them.`
+	if got.Text != "look\n"+want || len(got.Media) != 1 {
+		t.Errorf("the agent receives %+v", got)
+	}
+	r.server.WaitForText(t, r.dm, want)
 }
 
 func TestADownloadIsTriedAgain(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -118,6 +119,24 @@ func TestAFileThatIsTooBigIsNamedToBothAndTheRestIsReceived(t *testing.T) {
 	told := r.server.WaitForCount(t, person, 1)[0]
 	if !strings.Contains(told.Text, `"my_film_1.mp4" (31.5 MB) was not received`) || told.ReplyTo == nil || told.ReplyTo.ID != sent.ID {
 		t.Errorf("the sender is told %+v", told)
+	}
+}
+
+func TestAFileBeyondTheLimitOfTheChatIsNamedToBothAndTheRestIsReceived(t *testing.T) {
+	r := newTestChannel(t)
+	files := channelstest.NewFiles()
+	files.SetMaxBytes(10)
+	r.SetFiles(files)
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "one", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("123456")}})
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "two", Media: &telegramtest.Media{Kind: "document", Name: "b.txt", Content: []byte("12345")}})
+	r.start()
+	got := r.waitForMessages(2)
+	const why = `⚠ "b.txt" was not received: the files that this chat has sent may have up to 10 bytes together`
+	if len(got[0].Media) != 1 || len(got[1].Media) != 0 || !strings.HasPrefix(got[1].Text, "two\n"+why) {
+		t.Errorf("the agent receives %+v", got)
+	}
+	if told := r.server.WaitForCount(t, person, 1)[0]; !strings.HasPrefix(told.Text, why) {
+		t.Errorf("the sender is told %q", told.Text)
 	}
 }
 

@@ -39,7 +39,7 @@ function setSize({ style }, { width = 16, height = 9 }, most = 384) {
 }
 
 function fileView(m) {
-	if (m.state) return missing(m, text(m.state === 'gone' ? 'pageFileGone' : 'pageFileChanged'));
+	if (m.state) return missing(m, m.state === 'gone' ? text('pageFileGone') : text('pageFileChanged'));
 	const kind = m.type.split('/')[0];
 	const link = h('a.file', { href: address(m), download: m.name }, icon('file'), label(m));
 	if (kind !== 'video' && kind !== 'audio') return link;

@@ -247,6 +247,12 @@ func TestUploadedFilesReachTheAgentAndKeepTheirNames(t *testing.T) {
 	p.until("document.querySelectorAll('.mine .gallery img').length === 2 && [...document.querySelectorAll('.mine .gallery img')].every(i => i.naturalWidth === 30)")
 	p.awaitText(".mine a.file", "pasted.txt")
 	p.awaitHidden("#chosen")
+	sent, err := filepath.Glob(filepath.Join(d.dir, "users", "*", "*-pasted.txt"))
+	if err != nil || len(sent) != 1 || os.Remove(sent[0]) != nil {
+		t.Fatalf("saved are %v, %v", sent, err)
+	}
+	p.run("location.reload()")
+	p.awaitText(".mine .missing", "This file was removed or moved after it was sent.")
 	p.run(`{const d = new DataTransfer(); d.items.add(new File(['hi'], 'My Übersicht (1).txt', {type: 'text/plain'}));
 		document.getElementById('text').dispatchEvent(new ClipboardEvent('paste', {clipboardData: d, bubbles: true, cancelable: true}))}`)
 	p.send("return this")
