@@ -150,7 +150,7 @@ func (f *Folder) publish(part, name string, file File, w *limitedWriter) (File, 
 			if err := f.root.Rename(part, try); err != nil {
 				return File{}, err
 			}
-			w.keep()
+			w.countComplete()
 			return file, f.sync()
 		case err != nil:
 			return File{}, err

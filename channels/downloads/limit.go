@@ -84,8 +84,8 @@ func (w *limitedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// keep counts the file as complete. The caller holds Folders.mu.
-func (w *limitedWriter) keep() {
+// countComplete counts the file as complete. The caller holds Folders.mu.
+func (w *limitedWriter) countComplete() {
 	w.kept = true
 	u := w.folder.usageOf()
 	u.writing -= w.written

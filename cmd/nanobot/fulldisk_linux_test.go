@@ -9,10 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels/discord/discordtest"
@@ -29,7 +30,7 @@ type fullDiskBot struct {
 	dm       string
 }
 
-// startFullDiskBot starts a daemon whose agent tells its text, and the number of its files.
+// startFullDiskBot starts a daemon whose agent tells the first word of its text.
 func startFullDiskBot(t *testing.T, megabytes int, gateway string) *fullDiskBot {
 	t.Helper()
 	b := &fullDiskBot{dir: t.TempDir(), listen: freeAddress(t), telegram: telegramtest.New(t), discord: discordtest.New(t)}
@@ -52,8 +53,8 @@ func startFullDiskBot(t *testing.T, megabytes int, gateway string) *fullDiskBot 
 func (b *fullDiskBot) configure(t *testing.T, gateway string) {
 	t.Helper()
 	for name, content := range map[string]string{
-		"agent.sh": `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
-			echo "{\"type\":\"message\",\"text\":\"answer to ${text%% *}\"}"`,
+		"agent.sh": `read -r line; text=${line#*'"text":"'}; text=${text%%[!a-z0-9]*}
+			echo "{\"type\":\"message\",\"text\":\"answer to $text\"}"`,
 		"telegram-token": b.telegram.Token, "discord-token": b.discord.Token, "token": webToken,
 		"config.json": `{
 			"terminal": {"command": "sh agent.sh", "protocol": "rich"},
@@ -121,33 +122,43 @@ func (b *fullDiskBot) webMessages(t *testing.T, chat string) string {
 	return string(all)
 }
 
-// People of all channels send 560 MB at the same time to a disk of 300 MB.
+// awaitWebText waits until a chat of the web has a message with a text.
+func (b *fullDiskBot) awaitWebText(t *testing.T, chat, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(telegramtest.WaitLimit); !strings.Contains(b.webMessages(t, chat), text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s has no %q: %s", chat, text, b.webMessages(t, chat))
+		}
+	}
+}
+
+// People of all channels send about 600 MB at the same time to a disk of 300 MiB.
 func TestUploadsOfAllChannelsLeaveRoomOnTheDiskAndAnswersGoOn(t *testing.T) {
-	const each = 14
+	const each = 6
 	b := startFullDiskBot(t, 300, `"queueLimit": 0`)
 	part := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
-	var work sync.WaitGroup
+	var work errgroup.Group
+	work.SetLimit(4) // as many uploads as one user may have at the same time
 	for i := range each {
-		b.telegram.UserPosts(telegramtest.UserPost{Chat: 7, Text: fmt.Sprintf("telegram%d ", i), Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat(part, 15)}})
-		b.discord.UserSends(b.dm, ada, fmt.Sprintf("discord%d ", i), discordtest.File{Name: "big.bin", Content: bytes.Repeat(part, 10)})
-		work.Go(func() {
-			status, answer := b.upload(t, fmt.Sprintf("web-script-%d", i), fmt.Sprintf("web%d ", i), bytes.Repeat(part, 15))
+		b.telegram.UserPosts(telegramtest.UserPost{Chat: 7, Text: fmt.Sprintf("telegram%d", i), Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat(part, 19)}})
+		b.discord.UserSends(b.dm, ada, fmt.Sprintf("discord%d", i), discordtest.File{Name: "big.bin", Size: 40_000_000})
+		work.Go(func() error {
+			status, answer := b.upload(t, fmt.Sprintf("web-script-%d", i), fmt.Sprintf("web%d", i), bytes.Repeat(part, 40))
 			if status != http.StatusAccepted {
-				t.Errorf("upload %d is answered %d %s", i, status, answer)
+				return fmt.Errorf("upload %d is answered %d %s", i, status, answer)
 			}
+			return nil
 		})
 	}
-	work.Wait()
+	if err := work.Wait(); err != nil {
+		t.Fatal(err)
+	}
 	refused := 0
 	for i := range each {
 		b.telegram.WaitForText(t, 7, fmt.Sprintf("answer to telegram%d", i))
 		b.discord.WaitForText(t, b.dm, fmt.Sprintf("answer to discord%d", i))
 		chat := fmt.Sprintf("web-script-%d", i)
-		for !strings.Contains(b.webMessages(t, chat), fmt.Sprintf("answer to web%d", i)) {
-			if t.Context().Err() != nil {
-				t.Fatal("the web has no answer")
-			}
-		}
+		b.awaitWebText(t, chat, fmt.Sprintf("answer to web%d", i))
 		if strings.Contains(b.webMessages(t, chat), "has too little free space") {
 			refused++
 		}
@@ -178,11 +189,11 @@ func TestUploadsOfAllChannelsLeaveRoomOnTheDiskAndAnswersGoOn(t *testing.T) {
 	b.program = startProgram(t, "serve", "--config", filepath.Join(b.dir, "config.json"))
 	b.awaitLog("ready")
 	for i := range each {
-		if all := b.webMessages(t, fmt.Sprintf("web-script-%d", i)); !strings.Contains(all, fmt.Sprintf("answer to web%d", i)) || !strings.Contains(all, fmt.Sprintf(`"text":"web%d `, i)) {
+		if all := b.webMessages(t, fmt.Sprintf("web-script-%d", i)); !strings.Contains(all, fmt.Sprintf("answer to web%d", i)) || !strings.Contains(all, fmt.Sprintf(`"text":"web%d`, i)) {
 			t.Errorf("after a restart, chat %d has %s", i, all)
 		}
 	}
-	b.telegram.UserSends(7, "later ")
+	b.telegram.UserSends(7, "later")
 	b.telegram.WaitForText(t, 7, "answer to later")
 }
 
@@ -190,18 +201,14 @@ func TestAReloadChangesTheLimitOfReceivedFilesOnEveryChannel(t *testing.T) {
 	b := startFullDiskBot(t, 64, `"files": {"max": 1}`)
 	big := bytes.Repeat([]byte("x"), 2<<20)
 	send := func(n int) {
-		b.telegram.UserPosts(telegramtest.UserPost{Chat: 7, Text: fmt.Sprintf("t%d ", n), Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: big}})
-		b.discord.UserSends(b.dm, ada, fmt.Sprintf("d%d ", n), discordtest.File{Name: "big.bin", Content: big})
-		if status, answer := b.upload(t, "web-script", fmt.Sprintf("w%d ", n), big); status != http.StatusAccepted {
+		b.telegram.UserPosts(telegramtest.UserPost{Chat: 7, Text: fmt.Sprintf("t%d", n), Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: big}})
+		b.discord.UserSends(b.dm, ada, fmt.Sprintf("d%d", n), discordtest.File{Name: "big.bin", Content: big})
+		if status, answer := b.upload(t, "web-script", fmt.Sprintf("w%d", n), big); status != http.StatusAccepted {
 			t.Errorf("the upload is answered %d %s", status, answer)
 		}
 		b.telegram.WaitForText(t, 7, fmt.Sprintf("answer to t%d", n))
 		b.discord.WaitForText(t, b.dm, fmt.Sprintf("answer to d%d", n))
-		for !strings.Contains(b.webMessages(t, "web-script"), fmt.Sprintf("answer to w%d", n)) {
-			if t.Context().Err() != nil {
-				t.Fatal("the web has no answer")
-			}
-		}
+		b.awaitWebText(t, "web-script", fmt.Sprintf("answer to w%d", n))
 	}
 	files := func() (all []string) {
 		for _, chat := range []string{"7", b.dm, "web-script"} {
