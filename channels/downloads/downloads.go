@@ -104,9 +104,9 @@ func (f *Folder) Find(name string, size int64) (path string, ok bool) {
 	return f.path(name), err == nil && has == size
 }
 
-// Save writes a file. The file gets its name when it is complete. A file of the same name and length
-// is taken for the same file, as when a message and a reply to it arrive together; otherwise a
-// number is added to the name. Refusal explains the error of a file that does not fit.
+// Save writes a file. The file gets its name when it is complete. A file of the same name and
+// length is taken for the same file, as when a message and a reply to it arrive together; otherwise
+// a number is added to the name. Refusal explains the error of a file that does not fit.
 func (f *Folder) Save(name string, write func(io.Writer) error) (File, error) {
 	part := partialPrefix + rand.Text()
 	to, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -20,7 +20,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// fullDiskBot is the real daemon with three channels, whose workspace and state are on a small disk.
+// fullDiskBot is the real daemon with three channels. Its workspace and state are on a small disk.
 type fullDiskBot struct {
 	*program
 	dir      string

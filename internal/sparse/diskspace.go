@@ -14,8 +14,8 @@ import (
 // ErrNoSpace says that a copy would leave too little free space on its disk. It wraps ENOSPC.
 var ErrNoSpace = fmt.Errorf("too little space on the disk: %w", unix.ENOSPC)
 
-// maxHeadroom is how many bytes copies and downloads leave free on a disk, or a twentieth of the disk
-// if that is less.
+// maxHeadroom is how many bytes copies and downloads leave free on a disk, or a twentieth of the
+// disk if that is less.
 const maxHeadroom = 64 << 20
 
 // DiskSpace reserves space for copies, so that copies made at the same time do not fill the disk
