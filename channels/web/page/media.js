@@ -24,7 +24,7 @@ function thumbnail(m, i, all) {
 }
 
 // missing names a file that was removed or changed after it was sent.
-const missing = (m, why) => h('span.file.missing', icon('file'), h('span', h('b', m.name), h('small', why)));
+const missing = (m, why) => h('span.file missing', icon('file'), h('span', h('b', m.name), h('small', why)));
 
 // explain replaces a file that cannot be shown by the reason, if it is gone for good.
 async function explain(view, m) {

@@ -251,7 +251,7 @@ func TestUploadedFilesReachTheAgentAndKeepTheirNames(t *testing.T) {
 	if err != nil || len(sent) != 1 || os.Remove(sent[0]) != nil {
 		t.Fatalf("saved are %v, %v", sent, err)
 	}
-	p.run("location.reload()")
+	p.do(reload)
 	p.awaitText(".mine .missing", "This file was removed or moved after it was sent.")
 	p.run(`{const d = new DataTransfer(); d.items.add(new File(['hi'], 'My Übersicht (1).txt', {type: 'text/plain'}));
 		document.getElementById('text').dispatchEvent(new ClipboardEvent('paste', {clipboardData: d, bubbles: true, cancelable: true}))}`)
