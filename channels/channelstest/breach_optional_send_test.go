@@ -3,6 +3,7 @@ package channelstest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -12,6 +13,7 @@ import (
 const (
 	statesLimit = "FileLimiter: FileLimit returns a size and a phrase"
 	plansLimit  = "FileLimiter: Plan accepts a file of that size"
+	sendsAgain  = "ConnectionKeeper: Send works after CloseIdleConnections"
 	showsTyping = "Typer: Typing is shown and sends nothing"
 	endsTyping  = "Typer: Typing shows nothing once its context has ended"
 	idempotent  = "Repeater: Send is idempotent per Key"
@@ -53,6 +55,20 @@ var optionalSendBreaches = []breach{
 					m.Text, m.Media = words, nil
 				}
 				return f.Plan(m)
+			}
+		}),
+	},
+	{
+		name:  "CloseIdleConnections closes the client for good",
+		fails: []string{sendsAgain},
+		build: withFault(func(f fakeChannel, o *faultyOptional) {
+			closed := false
+			o.closeIdle = func() { closed = true }
+			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
+				if closed {
+					return channels.Receipt{}, errors.New("the client is closed")
+				}
+				return f.Send(ctx, m)
 			}
 		}),
 	},

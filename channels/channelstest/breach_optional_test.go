@@ -24,6 +24,7 @@ type faultyOptional struct {
 	reacts       func(chat channels.Chat) bool
 	react        func(ctx context.Context, chat channels.Chat, id string, r channels.Reaction) error
 	fileLimit    func(chat channels.Chat, language string) (int64, string)
+	closeIdle    func()
 	typing       func(ctx context.Context, chat channels.Chat) error
 	resume       func(cursor string)
 	keepCursor   func(keep func(ctx context.Context, cursor string) error)
@@ -92,6 +93,10 @@ func (o faultyOptional) React(ctx context.Context, chat channels.Chat, id string
 
 func (o faultyOptional) FileLimit(chat channels.Chat, language string) (int64, string) {
 	return overridden(o.fileLimit, o.fileLimit != nil, o.fakeChannel.FileLimit)(chat, language)
+}
+
+func (o faultyOptional) CloseIdleConnections() {
+	overridden(o.closeIdle, o.closeIdle != nil, o.fakeChannel.CloseIdleConnections)()
 }
 
 func (o faultyOptional) Typing(ctx context.Context, chat channels.Chat) error {

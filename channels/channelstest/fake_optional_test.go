@@ -14,25 +14,26 @@ import (
 )
 
 var (
-	_ channels.Replacer       = fakeChannel{}
-	_ channels.QuestionCloser = fakeChannel{}
-	_ channels.Drafter        = fakeChannel{}
-	_ channels.Reactor        = fakeChannel{}
-	_ channels.FileLimiter    = fakeChannel{}
-	_ channels.Typer          = fakeChannel{}
-	_ channels.Repeater       = fakeChannel{}
-	_ channels.Resumer        = fakeChannel{}
-	_ channels.CursorKeeper   = fakeChannel{}
-	_ channels.MemoryUser     = fakeChannel{}
-	_ channels.Mounter        = fakeChannel{}
-	_ channels.Streamer       = fakeChannel{}
-	_ channels.Publisher      = fakeChannel{}
-	_ channels.HealthReporter = fakeChannel{}
-	_ channels.WordsUser      = fakeChannel{}
-	_ channels.Menu           = fakeChannel{}
-	_ channels.ChatMenu       = fakeChannel{}
-	_ channels.Examiner       = fakeChannel{}
-	_ channels.Closer         = fakeChannel{}
+	_ channels.Replacer         = fakeChannel{}
+	_ channels.QuestionCloser   = fakeChannel{}
+	_ channels.Drafter          = fakeChannel{}
+	_ channels.Reactor          = fakeChannel{}
+	_ channels.FileLimiter      = fakeChannel{}
+	_ channels.ConnectionKeeper = fakeChannel{}
+	_ channels.Typer            = fakeChannel{}
+	_ channels.Repeater         = fakeChannel{}
+	_ channels.Resumer          = fakeChannel{}
+	_ channels.CursorKeeper     = fakeChannel{}
+	_ channels.MemoryUser       = fakeChannel{}
+	_ channels.Mounter          = fakeChannel{}
+	_ channels.Streamer         = fakeChannel{}
+	_ channels.Publisher        = fakeChannel{}
+	_ channels.HealthReporter   = fakeChannel{}
+	_ channels.WordsUser        = fakeChannel{}
+	_ channels.Menu             = fakeChannel{}
+	_ channels.ChatMenu         = fakeChannel{}
+	_ channels.Examiner         = fakeChannel{}
+	_ channels.Closer           = fakeChannel{}
 )
 
 // fakeToken is the secret of fakeChannel.
@@ -190,6 +191,8 @@ func (f fakeChannel) FileLimit(_ channels.Chat, language string) (int64, string)
 }
 
 func (f fakeChannel) SetWords(c *words.Catalogue) { f.words = c }
+
+func (f fakeChannel) CloseIdleConnections() {}
 
 func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 	f.net.mu.Lock()

@@ -27,6 +27,7 @@ var optionalChecks = []check{
 	{"Reactor: Reacts and React send nothing", reactionIsNoMessage},
 	{"FileLimiter: FileLimit returns a size and a phrase", fileLimitIsStated},
 	{"FileLimiter: Plan accepts a file of that size", fileLimitIsPlanned},
+	{"ConnectionKeeper: Send works after CloseIdleConnections", sendAfterClosing},
 	{"Typer: Typing is shown and sends nothing", typingIsShown},
 	{"Typer: Typing shows nothing once its context has ended", typingEnds},
 	{"Repeater: Send is idempotent per Key", sendIsIdempotent},

@@ -115,6 +115,24 @@ func typingEnds(ctx context.Context, fx fixture) error {
 	return nil
 }
 
+func sendAfterClosing(ctx context.Context, fx fixture) error {
+	keeper, err := optionalInterface[channels.ConnectionKeeper](fx)
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{"before", "after"} {
+		o, err := fx.planSingleCall(text)
+		if err != nil {
+			return err
+		}
+		if _, err := fx.Channel.Send(ctx, o); err != nil {
+			return fmt.Errorf("send %s: %w", text, err)
+		}
+		keeper.CloseIdleConnections()
+	}
+	return nil
+}
+
 func sendIsIdempotent(ctx context.Context, fx fixture) error {
 	repeater, err := optionalInterface[channels.Repeater](fx)
 	if err != nil {
