@@ -107,7 +107,7 @@ func TestFilesThatAnACPAgentLinksToArriveAsAlbums(t *testing.T) {
 	}
 	b.api.UserSends(7, "say Two plots: ![first](a.png), ![second](b.png), the numbers [one](one.csv) and [two](two.csv), made by [code](one.csv:1).")
 	b.awaitMessage(7, "Two plots")
-	calls, ok := b.api.AwaitCalls("sendMediaGroup", telegramtest.WaitLimit, func(c []telegramtest.Call) bool { return len(c) == 2 })
+	calls, ok := b.api.AwaitCalls("sendMediaGroup", telegramtest.WaitLimit, func(c []telegramtest.Call) bool { return len(c) == 2 && c[1].Done })
 	if !ok || len(calls[0].Messages) != 2 || len(calls[1].Messages) != 2 {
 		t.Fatalf("the albums are %+v\n%s", calls, b.log())
 	}

@@ -26,6 +26,7 @@ const describedAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'
 	case $text in
 	slow) say progress working; while [ ! -e go ]; do sleep 0.01; done; say message done;;
 	ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'; read -r answer; say message thanks;;
+	secret) echo '{"type":"ask","id":"q2","text":"Password?","secret":true}'; read -r answer; say message thanks;;
 	offer) echo '{"type":"message","text":"Shall I?","buttons":["Yes"]}';;
 	picture) echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/pic.png\"]}";;
 	crash) kill -SEGV $$;;
@@ -233,6 +234,12 @@ func (a *api) checkMessages() {
 	a.next("message", "Which one?")
 	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "red"}`)
 	a.next("closed", "Red")
+	a.next("message", `"text":"thanks"`)
+
+	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "secret"}`)
+	a.next("message", "Password?")
+	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "hunter2"}`)
+	a.next("removed")
 	a.next("message", `"text":"thanks"`)
 
 	get(200, a.ann, "/api/chats", "")

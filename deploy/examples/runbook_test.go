@@ -78,7 +78,7 @@ func TestTheDeploymentRunbookRunsInAChat(t *testing.T) {
 	} {
 		text := strings.Replace(string(file.Content), change[0], change[1], 1)
 		putFile(t, records, []byte(text))
-		out, err := exec.Command(program, "runbook", "verify", records).CombinedOutput()
+		out, err := exec.Command(program, "runbook", "verify", "--config", filepath.Join(workspace, "config.json"), records).CombinedOutput()
 		if (err == nil) != (change == [2]string{}) || text == string(file.Content) != (change == [2]string{}) {
 			t.Errorf("%s: verify says %v, %s", what, err, out)
 		}
