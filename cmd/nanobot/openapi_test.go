@@ -255,6 +255,18 @@ func (a *api) checkMessages() {
 	}
 	a.request(206, apiRequest{as: a.ann, method: "GET", path: media, template: "/api/media/{id}", header: http.Header{"Range": {"bytes=1-2"}}})
 	get(404, a.bob, media, "/api/media/{id}")
+	resp, err := a.ann.Get(a.url + media)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	resp.Body.Close()
+	known := http.Header{"If-None-Match": {resp.Header.Get("ETag")}}
+	a.request(304, apiRequest{as: a.ann, method: "GET", path: media, template: "/api/media/{id}", header: known})
+	if err := os.RemoveAll(filepath.Join(filepath.Dir(a.b.cfg), "users")); err != nil {
+		a.t.Fatal(err)
+	}
+	get(410, a.ann, media, "/api/media/{id}")
+	get(200, a.ann, hereAt+"?limit=200", messagesAt)
 }
 
 // checkTurns makes the operations on turns return every described answer.
