@@ -27,14 +27,6 @@ func (b *telegramBot) awaitMessageID(id int, words string) telegramtest.Message 
 	return found
 }
 
-// buttonLabels returns the labels of a message's buttons.
-func buttonLabels(m telegramtest.Message) (all []string) {
-	for _, b := range m.Buttons() {
-		all = append(all, b.Text)
-	}
-	return all
-}
-
 func TestAPersonWatchesATerminalTakesItOverAndHandsItBack(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -147,3 +147,11 @@ func TestTelegramStopButtonAndStrangers(t *testing.T) {
 		t.Errorf("a stranger is told %q", shown[0].TextOrCaption())
 	}
 }
+
+// buttonLabels returns the labels of a message's buttons.
+func buttonLabels(m telegramtest.Message) (all []string) {
+	for _, b := range m.Buttons() {
+		all = append(all, b.Text)
+	}
+	return all
+}
