@@ -15,6 +15,11 @@ type ReceivedFiles interface {
 	// MaxBytes returns how many bytes the received files of one chat may have together; 0: no
 	// limit.
 	MaxBytes() int64
+	FileRecords
+}
+
+// FileRecords has the records of received files.
+type FileRecords interface {
 	// ListRecords returns the records whose keys begin with a prefix. SaveRecords replaces the
 	// values of keys; "" removes a key.
 	ListRecords(ctx context.Context, prefix string) (map[string]string, error)

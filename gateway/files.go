@@ -7,7 +7,6 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/downloads"
 	"nanobot/gateway/store"
 )
 
@@ -34,7 +33,7 @@ const unreceivedAge = 24 * time.Hour
 // waiting message may need.
 func (g *Gateway) pruneFiles(ctx context.Context) {
 	keep := g.currentSettings().Files.Keep
-	if keep == 0 || g.o.Folder == nil {
+	if keep == 0 || g.o.PruneFiles == nil {
 		return
 	}
 	before := time.Now().Add(-keep)
@@ -44,7 +43,7 @@ func (g *Gateway) pruneFiles(ctx context.Context) {
 	}
 	removed := 0
 	if err == nil {
-		removed, err = downloads.Prune(ctx, g.o.Folder, receivedFiles{g.o.Store, g.currentSettings}, before)
+		removed, err = g.o.PruneFiles(ctx, before)
 	}
 	if err != nil && ctx.Err() == nil {
 		g.o.Log.Warn("received files not removed", zap.Error(err))

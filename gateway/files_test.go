@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -36,7 +37,10 @@ func TestReceivedFilesAreRemovedOnlyWithASettingAndNotIfAMessageWaits(t *testing
 	settings := gateway.Settings{}
 	g := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"net": ch}, Store: s, Settings: settings, Log: zap.NewNop(),
-		Folder: func(chat string) (*os.Root, error) { return os.OpenRoot(filepath.Join(dir, chat)) },
+		PruneFiles: func(ctx context.Context, before time.Time) (int, error) {
+			folder := func(chat string) (*os.Root, error) { return os.OpenRoot(filepath.Join(dir, chat)) }
+			return downloads.Prune(ctx, folder, s, before)
+		},
 	})
 	folder, err := ch.Open("1")
 	if err != nil {

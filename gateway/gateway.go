@@ -6,7 +6,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"os"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -76,9 +75,9 @@ type Options struct {
 	Store         store.Store
 	MaxConcurrent int
 	Settings      Settings
-	// Folder opens the folder of a chat and does not create it; nil: received files are never
-	// removed.
-	Folder func(chat string) (*os.Root, error)
+	// PruneFiles removes the files that were received before a time and are unchanged, and returns
+	// how many; nil: received files are never removed.
+	PruneFiles func(ctx context.Context, before time.Time) (int, error)
 	// Words has the texts for people; nil means a catalogue of this gateway. Reload changes it.
 	Words *words.Catalogue
 	Log   *zap.Logger

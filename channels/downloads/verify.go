@@ -162,8 +162,8 @@ func openNoFollow(root *os.Root, name string) (*os.File, error) {
 // Prune removes the received files of all chats that were recorded before a time, oldest first, if
 // they are unchanged: never one that an agent or a person has changed or moved. open opens the
 // folder of a chat and does not create it.
-func Prune(ctx context.Context, open func(chat string) (*os.Root, error), files channels.ReceivedFiles, before time.Time) (removed int, err error) {
-	values, err := files.ListRecords(ctx, recordPrefix)
+func Prune(ctx context.Context, open func(chat string) (*os.Root, error), records channels.FileRecords, before time.Time) (removed int, err error) {
+	values, err := records.ListRecords(ctx, recordPrefix)
 	if err != nil {
 		return 0, err
 	}
@@ -190,7 +190,7 @@ func Prune(ctx context.Context, open func(chat string) (*os.Root, error), files 
 			continue // the next call tries again
 		}
 		// A file that is no longer as it was received is not ours any more.
-		failures = append(failures, files.SaveRecords(ctx, map[string]string{r.key: ""}))
+		failures = append(failures, records.SaveRecords(ctx, map[string]string{r.key: ""}))
 	}
 	return removed, errors.Join(failures...)
 }

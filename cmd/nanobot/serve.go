@@ -8,12 +8,14 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/downloads"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
@@ -113,7 +115,10 @@ func (d daemon) run(ctx context.Context) (err error) {
 	defer auditLog.Close()
 	options := gateway.Options{
 		Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write,
-		Folder: func(chat string) (*os.Root, error) { return terminal.ExistingUserRoot(d.cfg.Workspace, chat) },
+		PruneFiles: func(ctx context.Context, before time.Time) (int, error) {
+			folder := func(chat string) (*os.Root, error) { return terminal.ExistingUserRoot(d.cfg.Workspace, chat) }
+			return downloads.Prune(ctx, folder, db, before)
+		},
 	}
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)

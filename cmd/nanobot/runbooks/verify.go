@@ -117,6 +117,10 @@ func (v Verification) checkDemands(e runbook.Export, proofs []proof) error {
 		return unmetError{fmt.Errorf("the last hash is %s and the hash of the runbook's text is %s, and not %s",
 			last, e.TextHash(), v.Hash)}
 	}
+	if v.Require != "" && (len(proofs) == 0 || e.Status != runbook.Complete) {
+		return unmetError{fmt.Errorf("%d of its steps have a proof and the run is %s; --require needs the proofs of a complete run",
+			len(proofs), e.Status)}
+	}
 	for _, p := range proofs {
 		if v.Require == "" || p.Status != runbook.SkippedProof && p.Word.AtLeast(v.Require) {
 			continue
