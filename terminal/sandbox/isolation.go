@@ -122,14 +122,10 @@ func (s *Sandbox) usersDir() string {
 type grantedDirs struct{ write, read []string }
 
 func (s *Sandbox) grants() (g grantedDirs) {
-	for _, path := range slices.Concat(s.o.Dirs, s.o.Paths) {
-		path, readOnly := strings.CutSuffix(path, ":ro")
-		real, _, err := nofollow.Resolve(path)
-		switch {
-		case err != nil:
-		case readOnly:
+	for _, path := range resolveGrants(slices.Concat(s.o.Dirs, s.o.Paths)) {
+		if real, readOnly := strings.CutSuffix(path, ":ro"); readOnly {
 			g.read = append(g.read, real)
-		default:
+		} else {
 			g.write = append(g.write, real)
 		}
 	}
@@ -139,6 +135,38 @@ func (s *Sandbox) grants() (g grantedDirs) {
 		}
 	}
 	return g
+}
+
+// resolveGrants resolves the symbolic links of paths and keeps their ":ro". A path through a folder
+// that is granted for writing is left out, because an agent could have created a symbolic link
+// there.
+func resolveGrants(paths []string) []string {
+	type place struct {
+		end     string
+		through []string
+	}
+	var found []place
+	var open []string
+	for _, path := range paths {
+		path, readOnly := strings.CutSuffix(path, ":ro")
+		end, through, err := nofollow.Resolve(path)
+		if err != nil {
+			continue // the agent cannot open it either
+		}
+		if readOnly {
+			end += ":ro"
+		} else {
+			open = append(open, end)
+		}
+		found = append(found, place{end, through})
+	}
+	var out []string
+	for _, p := range found {
+		if !slices.ContainsFunc(p.through, func(at string) bool { return withinAny(open, at) }) {
+			out = append(out, p.end)
+		}
+	}
+	return out
 }
 
 func (g grantedDirs) writes(path string) bool { return withinAny(g.write, path) }

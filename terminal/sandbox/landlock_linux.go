@@ -3,8 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -89,38 +87,6 @@ func dropEscapeCapabilities() error {
 		return nil // a seccomp filter may forbid capset
 	}
 	return unix.Capset(&head, &sets[0])
-}
-
-// resolveGrants resolves the symbolic links of paths and keeps their ":ro". A path through a folder
-// that is granted for writing is left out, because an agent could have created a symbolic link
-// there.
-func resolveGrants(paths []string) []string {
-	type place struct {
-		end     string
-		through []string
-	}
-	var found []place
-	var open []string
-	for _, path := range paths {
-		path, readOnly := strings.CutSuffix(path, ":ro")
-		end, through, err := nofollow.Resolve(path)
-		if err != nil {
-			continue // the agent cannot open it either
-		}
-		if readOnly {
-			end += ":ro"
-		} else {
-			open = append(open, end)
-		}
-		found = append(found, place{end, through})
-	}
-	var out []string
-	for _, p := range found {
-		if !slices.ContainsFunc(p.through, func(at string) bool { return withinAny(open, at) }) {
-			out = append(out, p.end)
-		}
-	}
-	return out
 }
 
 // restrict enters a Landlock domain in which only system files, read-only, and the granted paths

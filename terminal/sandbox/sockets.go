@@ -86,11 +86,12 @@ func (s *Sandbox) ownPaths() (all []string) {
 }
 
 // neededPaths returns the paths that agents use, without symbolic links, and the links that lead to
-// them.
+// them. A path through a folder that agents may change is left out, as in resolveGrants.
 func (s *Sandbox) neededPaths() []string {
-	all := slices.Concat(s.ownPaths(), s.isolation.mounts.Temps)
+	all, g := slices.Concat(s.ownPaths(), s.isolation.mounts.Temps), s.grants()
 	for _, path := range slices.Concat(s.o.Dirs, s.o.Paths, systemDirs, nameServices, []string{s.o.Workspace}) {
-		if end, _, links, err := nofollow.ResolveLinks(strings.TrimSuffix(path, ":ro")); err == nil && end != "/" {
+		end, through, links, err := nofollow.ResolveLinks(strings.TrimSuffix(path, ":ro"))
+		if err == nil && end != "/" && !slices.ContainsFunc(through, g.writes) {
 			all = append(append(all, end), links...)
 		}
 	}

@@ -48,6 +48,7 @@ var socketKinds = []struct {
 	system, absent bool // offered to every user by the system; not in the file system
 }{
 	{name: "in /run"},
+	{name: "behind a link that the agent has put in place of a path of sandboxPaths"},
 	{name: "in XDG_RUNTIME_DIR"},
 	{name: "in /tmp"},
 	{name: "in a folder of the home directory"},
@@ -126,7 +127,8 @@ func newSocketScene(t *testing.T) socketScene {
 	t.Cleanup(func() { _ = os.RemoveAll(temp) })
 	must(t, os.Chmod(temp, 0o755))
 	s.sockets = map[string]string{
-		"in /run":                           run + "/foreign",
+		"in /run": run + "/foreign",
+		"behind a link that the agent has put in place of a path of sandboxPaths": run + "/linked",
 		"in XDG_RUNTIME_DIR":                s.dir + "/runtime/bus",
 		"in /tmp":                           temp + "/default",
 		"in a folder of the home directory": home + "/app/socket",
@@ -145,10 +147,11 @@ func newSocketScene(t *testing.T) socketScene {
 	}
 	must(t, os.Symlink(s.dir+"/granted", run+"/link"))
 	t.Cleanup(func() { _ = os.Remove(run + "/link") })
+	must(t, os.Symlink(run+"/linked", s.work+"/named"))
 	must(t, os.WriteFile(s.dir+"/granted/f", []byte("granted"), 0o644))
 	s.o = sandbox.Options{
 		Workspace: s.work, Dirs: []string{s.work}, Socket: s.sockets["of the gateway"],
-		Paths: []string{s.dial + ":ro", s.dir + "/readable:ro", run + "/link", s.sockets["in sandboxPaths"], run + "/missing"},
+		Paths: []string{s.dial + ":ro", s.dir + "/readable:ro", run + "/link", s.sockets["in sandboxPaths"], s.work + "/named", run + "/missing"},
 	}
 	return s
 }
