@@ -144,7 +144,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		},
 		Gateway: config.Gateway{
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
-			RatePerMinute: 6, Gather: 1500, Language: "de", Words: map[string]string{"queued": "Wait.", "queued.de": "Warte."}, StateDir: filepath.Join(folder, "state"),
+			RatePerMinute: 6, Gather: 1500, Files: config.Files{Max: 5, KeepDays: 7}, Language: "de", Words: map[string]string{"queued": "Wait.", "queued.de": "Warte."}, StateDir: filepath.Join(folder, "state"),
 		},
 		Log:      config.Log{Level: "debug", Format: "json"},
 		Audit:    config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},

@@ -348,13 +348,16 @@ func inputEvaluator(words []commandWord) string {
 	}
 	name := programName(words[0])
 	stdin := func(w commandWord) bool {
-		return w.text == "-" || w.text == "/dev/stdin" || w.text == "-f-" || w.text == "-f/dev/stdin"
+		isEnd := func(end string) bool { return strings.HasSuffix(w.text, end) }
+		return w.text == "-" || w.text == "-f-" || slices.ContainsFunc([]string{"=-", "/dev/stdin", "/fd/0"}, isEnd)
 	}
+	// Options that have an interpreter read commands from its input, and Python's module that does.
+	reads := func(w commandWord) bool { return w.text == "-s" || w.text == "-i" || w.text == "code" }
 	switch in, ok := lookupProgram(interpreters(), name); {
 	case slices.Contains(inputEvaluators, name):
 		return name
 	case ok:
-		if code, rest := in.parseOptions(words); !code && rest >= len(words) || rest < len(words) && stdin(words[rest]) || slices.ContainsFunc(words, func(w commandWord) bool { return w.text == "-s" }) {
+		if code, rest := in.parseOptions(words); !code && rest >= len(words) || rest < len(words) && stdin(words[rest]) || slices.ContainsFunc(words, reads) {
 			return name
 		}
 	case evaluators()[name] == startsAnyProgram:
