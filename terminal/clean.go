@@ -41,15 +41,18 @@ func Clean(s string) string {
 // signs, for a person who decides about the text. Spaces, newlines and tabs stay.
 func Visible(s string) string {
 	var b strings.Builder
+	var before rune
 	for _, r := range s { // an invalid byte is U+FFFD
+		isEmoji := r == '\ufe0f' && before > unicode.MaxLatin1 && !unicode.Is(unicode.Variation_Selector, before)
+		before = r
 		switch {
-		case r == '\n' || r == '\t' || r == ' ':
+		case r == '\n' || r == '\t' || r == ' ' || isEmoji:
 			b.WriteRune(r)
 		case r < 0x20:
 			b.WriteRune('\u2400' + r)
 		case r == 0x7f:
 			b.WriteRune('\u2421')
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Other_Default_Ignorable_Code_Point),
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector),
 			r == '\u2800': // the Braille pattern without dots
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:

@@ -2,17 +2,26 @@ package terminal
 
 import "strings"
 
-// CodeSpan returns a text as a Markdown code span. Backticks, which would end the span, become
-// apostrophes.
-func CodeSpan(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
+// CodeSpan returns a text of one line as a Markdown code span, in which backticks stay.
+func CodeSpan(s string) string {
+	ticks := fence("`", s)
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " " // which Markdown removes
+	}
+	return ticks + s + ticks
+}
 
-// CodeBlock returns a text as a fenced Markdown code block, with a fence longer than any in the
-// text.
-func CodeBlock(language, text string) string {
-	ticks := "```"
+// fence returns backticks, at least those given, that are longer than any in the text.
+func fence(ticks, text string) string {
 	for strings.Contains(text, ticks) {
 		ticks += "`"
 	}
+	return ticks
+}
+
+// CodeBlock returns a text as a fenced Markdown code block.
+func CodeBlock(language, text string) string {
+	ticks := fence("```", text)
 	return ticks + language + "\n" + strings.TrimRight(text, "\n") + "\n" + ticks
 }
 

@@ -20,8 +20,8 @@ var protectedNames = []string{
 	".git", "git~1", gitHead, ".gitconfig", ".config/git", ".hg", ".hgrc", ".husky", // git~1 is .git on FAT and NTFS
 	".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".envrc",
 	".profile", ".login", ".logout", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
-	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
-	".kshrc", ".mkshrc", ".shrc", ".cshrc", ".tcshrc", ".config/fish", ".xprofile", ".xsessionrc",
+	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".z*.zwc", // .zwc is compiled and read first
+	".kshrc", ".mkshrc", ".shrc", ".cshrc", ".tcshrc", ".config/fish", ".xprofile", ".xsession", ".xsessionrc",
 }
 
 // ProtectedFiles are patterns of files that an agent may change only if a person agrees to the

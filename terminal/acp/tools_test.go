@@ -46,7 +46,7 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 				`"tool_call_update","toolCallId":"1","_meta":{"terminal_output":{"terminal_id":"mine","data":"three\nfo"}}`,
 				"\"tool_call_update\",\"toolCallId\":\"1\",\"_meta\":{\"terminal_output\":{\"terminal_id\":\"mine\",\"data\":\"`ur`\\n\\n\"}}",
 			},
-			"💻 make …\n│ `two`\n│ `three`\n│ `fo'ur'`",
+			"💻 make …\n│ `two`\n│ `three`\n│ `` fo`ur` ``",
 		},
 		"plan and tools": {
 			[]string{
