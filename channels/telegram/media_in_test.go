@@ -128,8 +128,9 @@ func TestAFileBeyondTheLimitOfTheChatIsNamedToBothAndTheRestIsReceived(t *testin
 	files.SetMaxBytes(10)
 	r.SetFiles(files)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "one", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("123456")}})
-	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "two", Media: &telegramtest.Media{Kind: "document", Name: "b.txt", Content: []byte("12345")}})
 	r.start()
+	r.waitForMessages(1) // files of one batch are downloaded at the same time
+	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "two", Media: &telegramtest.Media{Kind: "document", Name: "b.txt", Content: []byte("12345")}})
 	got := r.waitForMessages(2)
 	const why = `⚠ "b.txt" was not received: the files that this chat has sent may have up to 10 bytes together`
 	if len(got[0].Media) != 1 || len(got[1].Media) != 0 || !strings.HasPrefix(got[1].Text, "two\n"+why) {
