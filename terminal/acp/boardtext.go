@@ -170,7 +170,7 @@ func icon(kind string) string {
 // backtick, as in a title that was cut, would extend to the next line.
 func escapeTitle(title string) string {
 	ticks := strings.Count(title, "`")
-	if ticks%2 != 0 || ticks == 0 && strings.ContainsAny(title, "*_[]<>\\~#|") {
+	if ticks%2 != 0 || ticks == 0 && strings.ContainsAny(title, "*_[]<>\\~#|&") {
 		return terminal.CodeSpan(strings.ReplaceAll(title, "`", ""))
 	}
 	return title

@@ -34,10 +34,10 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 		return shown
 	}
 	input := t.input
-	if input.command == "" && len([]rune(t.title)) > titleLength {
+	if input.command == "" && (t.kind == "execute" || len([]rune(t.title)) > titleLength) {
 		input.command = t.title // all that is known of the call
 	}
-	if input.command != "" && input.command != strings.Trim(t.name(), "`") {
+	if input.command != "" && !t.nameShows(input.command) {
 		parts = append(parts, terminal.CodeBlock("", excerpt(input.command, maxQuestionDetail)))
 	}
 	if folder := input.folderOutside(dir); folder != "" {
@@ -71,6 +71,13 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 		documents = append(documents, document{"changes.diff", diffsCut})
 	}
 	return strings.Join(parts, "\n"), documents
+}
+
+// nameShows reports whether the line with the name shows exactly this command. In a name with other
+// code spans, Markdown may hide characters.
+func (t *toolCall) nameShows(command string) bool {
+	command, name := strings.TrimSpace(command), t.name()
+	return !strings.Contains(command, "`") && (name == command || name == terminal.CodeSpan(command))
 }
 
 // codeLine returns a text as a code span of one line, in which nothing is hidden.
