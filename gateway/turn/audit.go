@@ -12,8 +12,8 @@ import (
 // reports it.
 const cutOffStatus = "cut off"
 
-// maxTitle bounds the recorded text of a decision, which the agent has written: a command of
-// terminal.AuditQuote with what was decided.
+// maxTitle bounds the recorded text of a decision: what was decided, and as much of what the agent
+// has written. A command of terminal.AuditQuote fits.
 const maxTitle = 6000
 
 // audit writes an audit record about the turn.

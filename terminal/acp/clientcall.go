@@ -16,7 +16,7 @@ import (
 type clientCall struct {
 	tool     toolCall  // shown in the question; its kind is execute, edit or read
 	title    words.Key // says what the agent wants
-	logName  string    // the command or the path, quoted for the log
+	logName  string    // the command or the path, quoted for the log, without values of variables
 	realPath string    // the path without symbolic links; "" for commands
 	target   string    // the file behind a symbolic link; "": none
 	// protected means that a person who is asked decides about this call alone: no permission in
@@ -188,13 +188,14 @@ func (s *session) bindToTurn(ctx context.Context, turn *activeTurn) (_ context.C
 	}, true
 }
 
-// auditDecision records a decision in the audit log.
+// auditDecision records a decision in the audit log. The decision is first, since the agent chooses
+// how long the rest is.
 func (s *session) auditDecision(turn *activeTurn, c clientCall, how string) {
 	if turn != nil {
-		turn.view.audit("permission: %s %s: %s", c.tool.kind, c.logName, how)
+		turn.view.audit("permission: %s: %s: %s", c.tool.kind, how, c.logName)
 		return
 	}
-	s.agent.log("info", "permission: "+c.tool.kind+" "+c.logName+": "+how)
+	s.agent.log("info", "permission: "+c.tool.kind+": "+how+": "+c.logName)
 }
 
 func refusedError(format string, args ...any) *rpcError {
@@ -219,11 +220,12 @@ func newCommandCall(dir string, params json.RawMessage) clientCall {
 	if c.tool.input.folder = c.tool.input.folderOutside(dir); c.tool.input.folder != "" {
 		c.logName += " in " + terminal.AuditQuote(p.Cwd)
 	}
+	var names []string // values may be secrets
 	for _, v := range p.Env {
-		c.variables = append(c.variables, v.Name+"="+v.Value)
+		c.variables, names = append(c.variables, v.Name+"="+v.Value), append(names, v.Name)
 	}
-	if len(c.variables) > 0 {
-		c.logName += " with " + terminal.AuditQuote(strings.Join(c.variables, " "))
+	if len(names) > 0 {
+		c.logName += " with " + terminal.AuditQuote(strings.Join(names, " "))
 	}
 	return c
 }

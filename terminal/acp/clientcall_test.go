@@ -536,3 +536,16 @@ func TestAnAnswerForTheSessionEndsWithTheAgentAndTheConversation(t *testing.T) {
 	}
 	asks("back in the first conversation", 1)
 }
+
+func TestTheAuditRecordHasTheDecisionFirstAndNoValuesOfVariables(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 9000)
+	p, _ := newPersonWithRules(t, "ask", nil, answerAlways("Allow once"))
+	log := p.send(`call terminal/create {"sessionId":"SESSION","command":"true","args":["` + long + `"],"env":[{"name":"API_KEY","value":"s3cret"},{"name":"` + long + `","value":"s3cret"}]}`).text(terminal.Log)
+	if !strings.HasPrefix(log, `permission: execute: allow_once "Allow once" by user ann: "true xxx`) || !strings.Contains(log, ` with "API_KEY xxx`) {
+		t.Errorf("logged %.300s", log)
+	}
+	if strings.Contains(log, "s3cret") || strings.Count(log, "\n") > 0 {
+		t.Errorf("logged a value, or the command twice: %s", log)
+	}
+}

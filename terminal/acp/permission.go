@@ -87,7 +87,7 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 	if about.input.command != "" {
 		what += " " + terminal.AuditQuote(about.input.command)
 	}
-	p.view.audit("permission: %s %s: %s", about.kind, what, d)
+	p.view.audit("permission: %s: %s: %s", about.kind, d, what)
 	return answer, nil
 }
 

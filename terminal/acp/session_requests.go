@@ -104,7 +104,7 @@ func (s *session) handleTerminal(ctx context.Context, turn *activeTurn, method, 
 	case turn != nil && method == "terminal/release":
 		turn.view.saveTail(id) // its last lines stay on the board
 	}
-	if create {
+	if create { // checkPermission logs the command
 		if rerr := s.checkPermission(ctx, turn, newCommandCall(s.env.Dir, params)); rerr != nil {
 			return nil, rerr
 		}
@@ -114,7 +114,6 @@ func (s *session) handleTerminal(ctx context.Context, turn *activeTurn, method, 
 	}
 	result, err := terminalCall(ctx, s.table, s.env, method, params)
 	if create && err == nil {
-		turn.view.logLine("info", "terminal: %s", commandLine(params))
 		if turn.isOver() { // while the command was being started
 			ended, cancel := context.WithCancel(ctx)
 			cancel()                                                             // with an ended context, Release kills the command without waiting

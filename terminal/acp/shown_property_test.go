@@ -292,7 +292,7 @@ func TestWhatWasShownIsWhatRuns(t *testing.T) {
 		}
 		for line := range strings.Lines(h.text(terminal.Log)) {
 			if strings.Contains(line, ": allowed with tool call") {
-				granted[strings.Fields(line)[1]]++
+				granted[strings.Trim(strings.Fields(line)[1], ":")]++
 			}
 		}
 		raw, _ := os.ReadFile(g.record) // missing without calls

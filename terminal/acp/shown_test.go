@@ -100,7 +100,7 @@ func TestThePersonSeesAndTheAuditRecordsTheKindOfAnOption(t *testing.T) {
 	if a.response != "run" || !slices.Equal(a.question.Options, []string{"Allow once: No, reject", "Reject: Yes, run it"}) {
 		t.Errorf("answered %s to %q", a.response, a.question.Options)
 	}
-	if want := `permission: execute "Bash" "rm -rf\nx": allow_once "No, reject" by user ann`; a.log != want {
+	if want := `permission: execute: allow_once "No, reject" by user ann: "Bash" "rm -rf\nx"`; a.log != want {
 		t.Errorf("logged %s, not %s", a.log, want)
 	}
 }

@@ -47,16 +47,6 @@ func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, me
 	return answer, nil
 }
 
-// commandLine returns the command of terminal/create on one line.
-func commandLine(params json.RawMessage) string {
-	var p struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}
-	_ = json.Unmarshal(params, &p) // the parameters were parsed before
-	return terminal.OneLine(strings.Join(append([]string{p.Command}, p.Args...), " "), 500)
-}
-
 // exitStatus is how a command ended: the exit code or the signal, the other is null.
 type exitStatus struct {
 	ExitCode *int    `json:"exitCode"`
