@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,7 +35,7 @@ const maxQuestionLength, maxQuestionLines = 1500, 30
 
 // askApproval asks the person about a command, the nth of the response, if it needs approval. It
 // reports whether the command may be executed; an error ends the turn.
-func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool, question func() string) (bool, error) {
+func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool, q question) (bool, error) {
 	if !x.needsApproval(c.Type, protected) {
 		return true, nil
 	}
@@ -45,15 +46,13 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool
 	if err := x.board.showAsking(); err != nil {
 		return false, err
 	}
-	if err := x.showLongCommand(c); err != nil {
-		return false, err
-	}
 	resume := x.t.AwaitPerson(ctx)
-	a, err := x.t.Ask(ctx, terminal.Question{
-		// Deterministic, so that a turn that is repeated after a crash finds the stored answer.
-		ID: fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n), UniqueID: true,
-		Text: question(), Options: x.texts(options), Timeout: approvalTimeout, Approval: true,
-	})
+	a, err := x.putQuestion(ctx, q, terminal.Question{
+		// Deterministic, so that a turn that is repeated after a crash finds the stored answer. The
+		// text belongs to the ID of a change, whose file may be another one by then.
+		ID: fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n), UniqueID: c.Type == RunCommand,
+		Options: x.texts(options), Timeout: approvalTimeout, Approval: true,
+	}, c.Type)
 	if rerr := resume(ctx); rerr != nil {
 		return false, rerr
 	}
@@ -68,7 +67,7 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool
 		by = "rule (there is nobody to ask)"
 		err = x.logNobodyToAsk()
 	case err != nil:
-		by = "no answer in time"
+		by = "rule (no answer: " + terminal.OneLine(err.Error(), 80) + ")"
 		err = x.sendSilent(terminal.Frame{Text: x.text(words.BlocksRefused, visibleLine(commandSubject(c)))})
 	}
 	if err != nil {
@@ -113,44 +112,61 @@ func (x *turn) needsApproval(t CommandType, protected bool) bool {
 	return x.settings.Approve == approveAll
 }
 
-// showLongCommand sends a command that its question shows only in part as a document.
-func (x *turn) showLongCommand(c Command) error {
-	if c.Type != RunCommand {
-		return nil
+// question is a question for approval, and a document with what it shows only in part; "": none.
+type question struct{ text, document string }
+
+// putQuestion sends the document of a question, and then the question.
+func (x *turn) putQuestion(ctx context.Context, q question, ask terminal.Question, t CommandType) (terminal.Answer, error) {
+	ask.Text = q.text
+	if q.document != "" {
+		ask.ID += fmt.Sprintf("-%x", sha256.Sum256([]byte(q.document)))
+		name := "changes.diff"
+		if t == RunCommand {
+			name = "command.txt"
+		}
+		if err := terminal.SendDocument(x.t.Words, name, q.document, x.sendSilent); err != nil {
+			return terminal.Answer{}, err
+		}
 	}
-	if _, whole := terminal.Excerpt(x.t.Words, c.Text, maxQuestionLength); whole {
-		return nil
-	}
-	return terminal.SendDocument(x.t.Words, "command.txt", c.Text, x.sendSilent)
+	return x.t.Ask(ctx, ask)
 }
 
 // runQuestion returns the question about a shell command.
-func runQuestion(w words.Words, command string) string {
-	shown, _ := terminal.Excerpt(w, command, maxQuestionLength)
-	return w.Text(words.BlocksRunThis) + "\n" + terminal.CodeBlock("sh", shown)
+func runQuestion(w words.Words, command string) (q question) {
+	shown, whole := terminal.Excerpt(w, command, maxQuestionLength)
+	if !whole {
+		q.document = command
+	}
+	q.text = w.Text(words.BlocksRunThis) + "\n" + terminal.CodeBlock("sh", shown)
+	return q
 }
 
 // question returns the question about a change of a file.
-func (p plannedChange) question(w words.Words, c Command) string {
-	if p.protected {
-		return p.changeQuestion(w, c) + "\n" + w.Text(words.FileProtected)
-	}
-	return p.changeQuestion(w, c)
-}
-
-func (p plannedChange) changeQuestion(w words.Words, c Command) string {
+func (p plannedChange) question(w words.Words, c Command) (q question) {
 	name := visiblePath(p.file)
 	switch {
 	case c.Type == DeleteFile && p.link != "":
-		return w.Text(words.BlocksDeleteLink, visiblePath(p.link), name)
+		q.text = w.Text(words.BlocksDeleteLink, visiblePath(p.link), name)
 	case c.Type == DeleteFile:
-		return w.Text(words.BlocksDelete, name)
-	case c.Type == EditFile:
-		return w.Text(words.BlocksEdit, name) + "\n" + p.shortDiff(w)
-	case p.existed:
-		return w.Text(words.BlocksOverwrite, name) + "\n" + p.shortDiff(w)
+		q.text = w.Text(words.BlocksDelete, name)
+	default:
+		title := words.BlocksCreate
+		switch {
+		case c.Type == EditFile:
+			title = words.BlocksEdit
+		case p.existed:
+			title = words.BlocksOverwrite
+		}
+		shown, cut := p.shortDiff(w, c)
+		q.text = w.Text(title, name) + "\n" + shown
+		if cut != "" {
+			q.document = fmt.Sprintf("--- %s\n+++ %s\n%s", diffName("a/", p.file), diffName("b/", p.file), cut)
+		}
 	}
-	return w.Text(words.BlocksCreate, name) + "\n" + p.shortDiff(w)
+	if p.protected {
+		q.text += "\n" + w.Text(words.FileProtected)
+	}
+	return q
 }
 
 // visiblePath shows a path completely, or its two ends if it is extremely long.
@@ -163,20 +179,27 @@ func visiblePath(path string) string {
 	return terminal.CodeSpan(path)
 }
 
-// shortDiff returns the first lines of the planned change.
-func (p plannedChange) shortDiff(w words.Words) string {
+// shortDiff returns the first lines of the planned change, and the whole change if they are not all:
+// what the command writes, if the file is too large to be compared.
+func (p plannedChange) shortDiff(w words.Words, c Command) (shown, cut string) {
 	if p.cut || max(len(p.before), len(p.after)) > maxCompared {
-		return w.Text(words.BlocksTooLarge, len(p.after))
+		if c.Type == EditFile {
+			cut = fmt.Sprintf("@@ -%d,%d @@\n", c.StartLine, c.EndLine-c.StartLine+1)
+		}
+		return w.Text(words.BlocksTooLarge, len(p.after)), cut + c.Text + "\n"
 	}
 	diff := linediff.Compare(validText(p.before), validText(p.after)).Unified()
 	if diff == "" {
-		return w.Text(words.BlocksNoChange)
+		return w.Text(words.BlocksNoChange), ""
 	}
 	lines := strings.SplitAfter(diff, "\n")
-	short := strings.Join(lines[:min(len(lines), maxQuestionLines)], "")
-	shown, _ := terminal.Excerpt(w, short, maxQuestionLength)
-	if more := len(lines) - maxQuestionLines - 1; more > 0 {
+	more := len(lines) - maxQuestionLines - 1
+	shown, whole := terminal.Excerpt(w, strings.Join(lines[:min(len(lines), maxQuestionLines)], ""), maxQuestionLength)
+	if more > 0 {
 		shown += "\n" + w.Text(words.BlocksMoreLines, more)
 	}
-	return terminal.CodeBlock("diff", shown)
+	if more > 0 || !whole {
+		cut = diff
+	}
+	return terminal.CodeBlock("diff", shown), cut
 }

@@ -130,7 +130,7 @@ func (x *turn) requestFile(c Command) Result {
 
 // runCommand executes RUN_COMMAND.
 func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error) {
-	if ok, err := x.askApproval(ctx, c, n, false, func() string { return runQuestion(x.t.Words, c.Text) }); !ok || err != nil {
+	if ok, err := x.askApproval(ctx, c, n, false, runQuestion(x.t.Words, c.Text)); !ok || err != nil {
 		return notApprovedResult(c), err
 	}
 	if err := x.markStarted(); err != nil {
@@ -157,10 +157,9 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 		return x.refuseProtected(c)
 	}
 	// What has started was approved before a crash. A protected file is asked about all the same,
-	// because the path may lead to another file now; an answer that was given is found by its ID.
+	// because the path may lead to another file now; an answer to the same question is found.
 	if (!x.s.Started || p.protected) && x.needsApproval(c.Type, p.protected) {
-		question := func() string { return p.question(x.t.Words, c) }
-		if ok, err := x.askApproval(ctx, c, n, p.protected, question); !ok || err != nil {
+		if ok, err := x.askApproval(ctx, c, n, p.protected, p.question(x.t.Words, c)); !ok || err != nil {
 			return notApprovedResult(c), err
 		}
 		again, fail := x.planChange(c) // the file may have changed while the person was asked

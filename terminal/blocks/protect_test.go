@@ -202,3 +202,65 @@ func TestAnInterruptedWriteIsAskedAboutIfItsPathLeadsToAProtectedFileNow(t *test
 	checkEqual(t, "questions", len(r.asked), 1)
 	checkEqual(t, ".git/config", r.readFile(".git/config"), "1\n")
 }
+
+func TestAnAnswerBeforeARestartCountsOnlyForTheSameChange(t *testing.T) {
+	const id = "0000000a"
+	r := newProtectFixture(t, doneBlock)
+	// identity returns what the gateway finds a stored answer by.
+	identity := func(response string) (of string) {
+		r.script("", doneBlock)
+		r.createUnfinishedSession(id, fields{"response": roundName(id, 1)})
+		r.putFile(r.folder("inbox", roundName(id, 1)), response)
+		r.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+			if of = q.ID; !q.UniqueID {
+				of += q.Text
+			}
+			return terminal.Answer{Text: "No"}, nil
+		}
+		r.runToDone("/resume")
+		return of
+	}
+	lines := strings.Repeat("line\n", 50)
+	contents := []string{"1\n", "2\n", lines, lines + "x\n", strings.Repeat("y", 3<<20)}
+	seen := map[string]string{}
+	for _, content := range contents {
+		r.putFile(".git/config", content)
+		of := identity(createBlock("cfg"))
+		if other, ok := seen[of]; ok {
+			t.Errorf("the answer about %.20q counts for %.20q", other, content)
+		}
+		seen[of] = content
+		checkEqual(t, "the same change again", identity(createBlock("cfg")), of)
+	}
+	command := "[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]"
+	of := identity(command)
+	r.words = words.New(words.Settings{}).For("de")
+	checkEqual(t, "a command in another language", identity(command), of)
+}
+
+func TestAChangeThatAQuestionShowsOnlyInPartIsSentAsADocument(t *testing.T) {
+	lines := strings.Repeat("line\n", 100)
+	big := strings.Repeat("y\n", 2<<20)
+	r := newProtectFixture(t, "[CREATE_FILE path=\".git/hooks/x\"]\n"+lines+"evil\n[/CREATE_FILE]", doneBlock)
+	asked := func(what, document string) {
+		t.Helper()
+		before := ""
+		r.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+			before = r.sent["changes.diff"]
+			return terminal.Answer{Text: "No"}, nil
+		}
+		r.runNextMessage("go")
+		if before != document {
+			t.Errorf("%s: the document is %.200q, not %.200q", what, before, document)
+		}
+		delete(r.sent, "changes.diff")
+	}
+	asked("a long file", "--- a/.git/hooks/x\n+++ b/.git/hooks/x\n@@ -0,0 +1,101 @@\n"+strings.ReplaceAll(lines, "line", "+line")+"+evil\n\\ No newline at end of file\n")
+	r.script("", "[CREATE_FILE path=\".git/config\"]\nshort\n[/CREATE_FILE]", doneBlock)
+	asked("a short file", "")
+	r.putFile(".git/config", big)
+	r.script("", "[CREATE_FILE path=\".git/config\"]\nshort\n[/CREATE_FILE]", doneBlock)
+	asked("a file instead of a large one", "--- a/.git/config\n+++ b/.git/config\nshort\n")
+	r.script("", "[EDIT_FILE path=\".git/config\" start_line=\"2\" end_line=\"4\"]\nshort\n[/EDIT_FILE]", doneBlock)
+	asked("lines of a large file", "--- a/.git/config\n+++ b/.git/config\n@@ -2,3 @@\nshort\n")
+}
