@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
@@ -366,5 +367,28 @@ func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {
 	want := []string{`decision "permission: read \"x\": Allow by rule"  7 1`, fmt.Sprintf("decision %q  7 1", "permission: "+terminal.AuditQuote(long)+": by ann"), `answer "" Allow 7 1`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestADocumentThatTheNetworkDoesNotTakeIsAnErrorBeforeItsQuestion(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t, "true")
+	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+		c.MaxFile = 1 << 10
+		return c
+	}
+	r.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		large := terminal.SendDocument(tn.Words, "large.txt", strings.Repeat("x", 1<<11), tn.Emit)
+		empty := terminal.SendDocument(tn.Words, "empty.txt", "", tn.Emit) // which no rule for files lets pass
+		small := terminal.SendDocument(tn.Words, "small.txt", "x", tn.Emit)
+		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprint(large != nil, empty != nil, small)})
+	})
+	r.start()
+	r.net.UserWrites("1", "7", "work")
+	r.awaitText("1", "true true <nil>")
+	for _, c := range r.net.Sent("1") {
+		if strings.Contains(c.Text, "not sent") {
+			t.Errorf("said %q", c.Text)
+		}
 	}
 }

@@ -186,7 +186,7 @@ func (m mediaRules) checkFrameFile(f Frame, path string) (File, error) {
 }
 
 // emitMedia checks the files of a frame and emits the frame with those that may be sent, and with
-// remarks about the others. The files are open until emit returns. If there are more than
+// remarks about the others, unless all are required. The files are open until emit returns. If there are more than
 // maxOpenFiles, the rest follows in further frames.
 func (m mediaRules) emitMedia(f Frame, reveal bool, w words.Words, emit func(Frame) error) error {
 	f.Checked = nil
@@ -221,6 +221,8 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, w words.Words, emit func(Fra
 			left++
 		case err == nil:
 			f.Checked = append(f.Checked, file)
+		case f.MediaRequired:
+			return err
 		case linked, f.Guessed && errors.Is(err, errNoFile):
 		default:
 			notes = append(notes, refusalRemark(w, path, err, reveal))

@@ -36,7 +36,7 @@ func Excerpt(w words.Words, text string, n int) (shown string, whole bool) {
 }
 
 // SendDocument sends a text that the next question shows only in part as a document. emit sends the
-// message and has read the document when it returns.
+// message and has read the document when it returns. After an error the question must not be asked.
 func SendDocument(w words.Words, name, text string, emit func(Frame) error) error {
 	parent, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
@@ -52,7 +52,7 @@ func SendDocument(w words.Words, name, text string, emit func(Frame) error) erro
 		return err
 	}
 	return emit(Frame{
-		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path},
+		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path}, MediaRequired: true,
 	})
 }
 

@@ -42,6 +42,8 @@ type Message struct {
 	// Once says that the message is not sent again if an earlier attempt of the turn has posted one
 	// with the same Sequence, whatever its content.
 	Once bool
+	// MediaRequired says that Post fails instead of naming a file that cannot be copied.
+	MediaRequired bool
 	// GivesWay sends answers first; see channels.Outgoing.
 	GivesWay bool
 	// CopyContext returns the context for copying a file of the given size, and Copied is called
@@ -177,7 +179,10 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		default:
 			why = w.Text(words.FileGone)
 		}
-		if why != "" {
+		switch {
+		case why != "" && m.MediaRequired:
+			return errors.New(notSentText(w, f, err, why))
+		case why != "":
 			m.Text = strings.TrimLeft(m.Text+"\n"+notSentText(w, f, err, why), "\n")
 		}
 		// The file must be closed now: while it is open, its space on the disk is not freed, even

@@ -46,7 +46,7 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 		m.Kind, m.Code = channels.Answer, ""
 	}
 	m.Notification = t.notificationOf(f)
-	m.Sequence = t.nextSequence(f)
+	m.Sequence, m.MediaRequired = t.nextSequence(f), f.MediaRequired
 	m.AddChoices(f.Choices)
 	m.CopyContext = func(size int64) context.Context { return t.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { t.countCopy(running, size) }

@@ -235,11 +235,8 @@ func (v *view) sendBeforeQuestion(plan string, documents []document) error {
 	}
 	v.emitText(plan)
 	for _, d := range documents {
-		err := terminal.SendDocument(v.turn.Words, d.name, d.text, func(f terminal.Frame) error {
-			v.emit(f)
-			return v.err
-		})
-		if err != nil {
+		// Without emit: a document that is refused does not end the turn.
+		if err := terminal.SendDocument(v.turn.Words, d.name, d.text, v.turn.Emit); err != nil {
 			return err
 		}
 	}

@@ -60,6 +60,17 @@ func TestACommandThatIsTooLongForAQuestionIsShownWhole(t *testing.T) {
 	checkEqual(t, "the audit", log, fmt.Sprintf("approval: RUN_COMMAND %q: No by user ann", command))
 }
 
+func TestACommandIsRefusedIfItsDocumentCannotBeSent(t *testing.T) {
+	r := newFixture(t, "[RUN_COMMAND]\ntouch pwned #"+strings.Repeat("x", 2000)+"\n[/RUN_COMMAND]", doneBlock)
+	r.settings.Approve = "run"
+	r.answerWith("Yes")
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	r.runToDone("go")
+	checkEqual(t, "questions", len(r.asked), 0)
+	checkEqual(t, "pwned", r.readFile("pwned"), "(none)")
+	checkContains(t, r.audited[0], ": No by rule (no answer: ")
+}
+
 func TestABlankRunDoesNotHideTheEndOfACommand(t *testing.T) {
 	command := "ls" + strings.Repeat("\n", 300) + "touch pwned" + strings.Repeat(" ", 1000) + "&& touch more"
 	r := newFixture(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)

@@ -221,7 +221,7 @@ func TestAnAnswerBeforeARestartCountsOnlyForTheSameChange(t *testing.T) {
 		return of
 	}
 	lines := strings.Repeat("line\n", 50)
-	contents := []string{"1\n", "2\n", lines, lines + "x\n", strings.Repeat("y", 3<<20)}
+	contents := []string{"1\n", "2\n", lines, lines + "x\n", lines + "z\n", strings.Repeat("y", 3<<20)}
 	seen := map[string]string{}
 	for _, content := range contents {
 		r.putFile(".git/config", content)
