@@ -50,14 +50,15 @@ func clientCallOptions(w words.Words, kind string) []permissionOption {
 func (c *clientCall) describe(w words.Words) {
 	c.tool.title = w.Text(c.title)
 	var more []string // one block, so that a question states how much of it is omitted
+	c.tool.notes = nil
 	for _, v := range c.variables {
 		more = append(more, w.Text(words.CommandVariable, codeLine(v)))
 	}
 	if c.target != "" {
-		more = append(more, w.Text(words.FileTarget, terminal.CodeSpan(c.target)))
+		c.tool.notes = append(c.tool.notes, w.Text(words.FileTarget, terminal.CodeSpan(c.target)))
 	}
 	if c.protected {
-		more = append(more, w.Text(words.FileProtected))
+		c.tool.notes = append(c.tool.notes, w.Text(words.FileProtected))
 	}
 	if len(more) > 0 {
 		c.tool.content = []block{{Type: "text", Text: strings.Join(more, "\n")}}

@@ -55,6 +55,7 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 		}
 	}
 	parts = append(parts, t.fileLines(dir, input.path)...)
+	parts = append(parts, t.notes...)
 	diffs, diffsCut := t.diffLines(dir)
 	parts = append(parts, diffs...)
 	if text := t.explanation(); text != "" {

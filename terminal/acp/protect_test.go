@@ -85,3 +85,17 @@ func TestARuleThatAllowsWritingAlsoAllowsProtectedFiles(t *testing.T) {
 		t.Errorf("the file has %q", now)
 	}
 }
+
+func TestALongChangeLeavesTheWarningAboutAProtectedFileWhole(t *testing.T) {
+	t.Parallel()
+	p, a := newProtectPerson(t, "ask", answerAlways("Reject"))
+	p.send(`call fs/write_text_file {"sessionId":"SESSION","path":"` + p.path("hooks/x") + `","content":"` + strings.Repeat(strings.Repeat("x", 150)+`\n`, 30) + `"}`)
+	asked := a.takeQuestions()
+	if len(asked) != 1 {
+		t.Fatalf("asked %d times", len(asked))
+	}
+	warning, target, diff := strings.Index(asked[0].Text, "⚠ This file is protected: your tools may execute it later."), strings.Index(asked[0].Text, ".git/hooks/x`"), strings.Index(asked[0].Text, "```diff")
+	if target < 0 || warning < target || diff < warning {
+		t.Errorf("asked %q", asked[0].Text)
+	}
+}

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -136,6 +137,9 @@ func TestAQuestionShowsTheWholeCommandThatAnEarlierUpdateHad(t *testing.T) {
 		"in the title": {
 			`"tool_call","toolCallId":"t","title":"` + command + `","kind":"execute"`, `"title":"` + cut + `"`, "🔐 💻 `" + command + "`",
 		},
+		"in a title that is cut without a sign": {
+			`"tool_call","toolCallId":"t","title":"` + command + `","kind":"execute"`, `"title":"` + command[:47] + `"`, "🔐 💻 `" + command + "`",
+		},
 		"in a title that is cut with dots": {
 			`"tool_call","toolCallId":"t","title":"` + command + `","kind":"execute"`, `"title":"` + command[:47] + `..."`, "🔐 💻 `" + command + "`",
 		},
@@ -256,6 +260,30 @@ func TestAQuestionIsNotAskedIfItsDocumentCannotBeSent(t *testing.T) {
 	}
 }
 
+func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
+	turn, r := newTurn(t)
+	emit := turn.Emit
+	turn.Emit = func(f terminal.Frame) error {
+		if len(f.Media) > 0 {
+			return errors.New("no room")
+		}
+		return emit(f)
+	}
+	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+		t.Error("the person was asked")
+		return terminal.Answer{}, nil
+	}
+	v := newView(turn, nil)
+	request := `"title":"Do it","kind":"execute","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`
+	if got := requestPermission(t.Context(), t, turn, Settings{Permissions: "ask"}, v, request, usualOptions); got != "n" {
+		t.Errorf("answered %s", got)
+	}
+	if log := r.last(terminal.Log); !strings.Contains(log, "the question was not asked: no room") {
+		t.Errorf("logged %.300s", log)
+	}
+	closeView(t, v)
+}
+
 func TestAnEmptyFieldOfARequestErasesNothing(t *testing.T) {
 	update := `"tool_call","toolCallId":"t","title":"Edit","kind":"edit","rawInput":{"command":"make","url":"https://e.org"},"locations":[{"path":"DIR/f"}],` +
 		`"content":[{"type":"content","content":{"type":"text","text":"Because."}}]`
@@ -267,6 +295,7 @@ func TestAnEmptyFieldOfARequestErasesNothing(t *testing.T) {
 	}
 	for _, empty := range []string{
 		`"content":[]`, `"content":null`, `"content":[null]`, `"content":[{}]`, `"rawInput":{}`, `"rawInput":[]`, `"rawInput":""`, `"rawInput":null`, `"locations":[]`,
+		`"rawInput":{"command":""}`, `"rawInput":{"command":[],"args":[""]}`, `"content":[{"type":"content","content":{"type":"text","text":""}}]`,
 		`"content":[],"rawInput":{},"locations":[],"title":"","kind":null`,
 	} {
 		if got := askAfter(t, "ask", "Reject", empty, usualOptions, update).question.Text; got != want {

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,6 +47,7 @@ type toolCall struct {
 	input                   toolInput
 	inputKnown              bool
 
+	notes     []string // of nanobot, which its question shows whole
 	terminals []string // of the client, or of the agent
 	output    toolOutput
 
@@ -95,21 +97,26 @@ func (t *toolCall) applyRequest(f toolFields, content json.RawMessage) {
 		f.RawInput = t.inputInContent()
 	}
 	// Some agents shorten the title in the request.
-	if short := strings.TrimRight(f.Title.v, "….. "); short != f.Title.v && strings.HasPrefix(t.title, short) {
+	if strings.HasPrefix(t.title, strings.TrimRight(f.Title.v, "….. ")) {
 		f.Title.ok = false
 	}
 	t.apply(f, content)
 }
 
-// hasNothing reports whether a JSON value is missing, null, or an empty list, object or string, or
-// a list of these.
+// hasNothing reports whether a JSON value is missing, null, or an empty string, or a list or an
+// object of only these. The type of a content is nothing by itself.
 func hasNothing(raw json.RawMessage) bool {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
 		return !slices.ContainsFunc(list, func(r json.RawMessage) bool { return !hasNothing(r) })
 	}
 	var fields map[string]json.RawMessage
-	return len(raw) == 0 || string(raw) == `""` || json.Unmarshal(raw, &fields) == nil && len(fields) == 0
+	if json.Unmarshal(raw, &fields) == nil {
+		delete(fields, "type")
+		values := slices.Collect(maps.Values(fields))
+		return !slices.ContainsFunc(values, func(r json.RawMessage) bool { return !hasNothing(r) })
+	}
+	return len(raw) == 0 || string(raw) == `""`
 }
 
 // inputInContent returns the tool's input that some agents report as the content of a call.
