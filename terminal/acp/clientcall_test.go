@@ -228,6 +228,12 @@ func TestAPermissionCoversOnlyItsToolCall(t *testing.T) {
 			return askStep(`"toolCallId":"t","kind":"execute","title":"Do it","rawInput":{"command":["true","x y"],"cwd":"`+p.path("sub")+`"}`) +
 				`call terminal/create {"sessionId":"SESSION","command":"true","args":["x y"],"cwd":"` + p.path("sub") + `"}`
 		}, []string{"ok"}},
+		"the beginning of the command": {yes, func(*person) string {
+			return askStep(`"toolCallId":"t","kind":"execute","title":"Do it","rawInput":{"command":"true; true"}`) + "run true"
+		}, []string{"refused"}},
+		"the folder of the agent instead of the one that was shown": {yes, func(p *person) string {
+			return askStep(`"toolCallId":"t","kind":"execute","title":"Do it","rawInput":{"command":"true","cwd":"`+p.path("sub")+`"}`) + "run true"
+		}, []string{"refused"}},
 		"a command with a variable": {yes, func(*person) string {
 			return permissionStep("t", "execute") + `call terminal/create {"sessionId":"SESSION","command":"true","env":[{"name":"LD_PRELOAD","value":"/tmp/x.so"}]}`
 		}, []string{"refused"}},
