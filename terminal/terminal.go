@@ -262,7 +262,8 @@ type Frame struct {
 	// ProtocolDir is a folder of the protocol with files of Media that the protocol itself has
 	// written. They need not be inside mediaRoots.
 	ProtocolDir string
-	// MediaRequired says that a Message is not sent without all of its Media: Emit returns an error.
+	// MediaRequired says that a Message is not sent without all of its Media: Emit returns an
+	// error.
 	MediaRequired bool
 	// Guessed says that Media were found in text, so that a missing file is no mistake.
 	Guessed bool

@@ -179,7 +179,7 @@ func visiblePath(path string) string {
 	return terminal.CodeSpan(path)
 }
 
-// shortDiff returns the first lines of the planned change, and the whole change if they are not all:
+// shortDiff returns the first lines of the planned change, and the whole change if there are more:
 // what the command writes, if the file is too large to be compared.
 func (p plannedChange) shortDiff(w words.Words, c Command) (shown, cut string) {
 	if p.cut || max(len(p.before), len(p.after)) > maxCompared {
