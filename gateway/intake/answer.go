@@ -65,16 +65,14 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 		return true, fmt.Errorf("read answer: %w", err)
 	}
 	switch {
-	case q.Answer != nil || q.By != "": // an answer that the turn has erased has its person only
-		if q.Answer != nil {
-			i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
-		}
-		if q.By == in.User.ID && settled {
-			q.Answer = &text
-			i.auditAnswer(in, q)
-			i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
-		}
-	case settled: // the turn has ended, or the question has expired
+	case result.Replied:
+		q.Answer = &text // the turn may have erased it
+		i.o.Answered(q.ID, terminal.Answer{Text: text, By: in.User.ID})
+		i.auditAnswer(in, q)
+		i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
+	case q.Answer != nil:
+		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
+	case settled && q.By == "": // the turn has ended, or the question has expired
 		i.o.Outbox.ShowOutcome(q, i.words(in).Text(words.NoAnswer)) // a crash may have left its buttons
 		return true, i.postNotice(ctx, in, i.words(in).Text(words.QuestionClosed))
 	}

@@ -77,6 +77,20 @@ func TestAnyTextAnswersAQuestionWithoutOptions(t *testing.T) {
 	})
 }
 
+func TestTheSecondOfTwoAnswersOfOnePersonIsNotRecorded(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "hello")
+		r.askQuestion("q", "Yes", "No")
+		r.lanes.onAccept = func() { // while the press of the other button is received
+			r.lanes.onAccept = nil
+			r.pressButton("ann", "answer:q:1")
+		}
+		r.pressButton("ann", "answer:q:2")
+		r.checkEqual("records", r.decisions(), []string{"answer Yes"})
+		r.checkEqual("the question shows", r.outbox.ended, []string{"q: Yes (by Name of ann)"})
+	})
+}
+
 func TestOnlyTheFirstAnswerCountsAndOnlyInItsChat(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		r.writeMessage("ann", "hello")

@@ -104,8 +104,9 @@ type ReceiveResult struct {
 	Running int64
 	Runner  string
 	Waiting int
-	// Chosen says that Choose has closed its picker.
-	Chosen bool
+	// Replied says that Reply was the first answer to its question, and Chosen that Choose has
+	// closed its picker.
+	Replied, Chosen bool
 	// Secrets are the messages on the network that are to be deleted, see ReceiveRequest.Secret.
 	Secrets []Transient
 	// Released says that a pending message no longer waits for further messages, because of this

@@ -79,17 +79,20 @@ func (t *tx) receiveMessage(r preparedReceive) (store.ReceiveResult, error) {
 		}
 		return store.ReceiveResult{Inbound: before, Disposition: store.Duplicate}, t.moveCursor(r)
 	}
+	replied := false
 	if r.Reply != nil {
 		n, err := t.answerQuestion(*r.Reply, r.now)
 		if err != nil {
 			return store.ReceiveResult{}, err
 		}
-		r.Settle = r.Settle || n > 0
+		replied = n > 0
+		r.Settle = r.Settle || replied
 	}
 	if result, joined, err := t.joinMessage(r, chat); joined || err != nil {
 		return result, err
 	}
 	result := decideDisposition(r, chat)
+	result.Replied = replied
 	if result.Disposition == store.Busy || result.Disposition == store.Full {
 		return result, nil
 	}
