@@ -71,10 +71,12 @@ type Keyboard struct {
 	newEditor   func() *term.Terminal
 	prompt      string
 	pendingRead chan inputLine // result of a read whose caller has gone; nil: no read is in progress
-	// pendingSecret says that the read in progress is of a secret, which is for its caller only.
-	pendingSecret bool
-	out           io.Writer
-	hidden        atomic.Bool // what is typed is neither shown nor added to the history
+	out         io.Writer
+	hidden      atomic.Bool // the line being typed is neither shown nor added to the history
+	// Hides reports whether a line that is typed now is a password; nil: it never is.
+	Hides func() bool
+	// SecretEnded is printed when a password that is being typed is no longer needed.
+	SecretEnded string
 
 	mu  sync.Mutex
 	raw bool // a line is being typed and the terminal is in raw mode
@@ -87,7 +89,7 @@ func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.Histor
 		editor := term.NewTerminal(struct {
 			io.Reader
 			io.Writer
-		}{k.keys, hidingWriter{k}}, prompt)
+		}{hidingReader{k}, hidingWriter{k}}, prompt)
 		if history != nil {
 			editor.History = hidingHistory{history, k}
 		}
@@ -100,12 +102,17 @@ func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.Histor
 // Read keeps the terminal in raw mode only while it waits for a line, so that Ctrl-C is a signal
 // while a turn runs.
 func (k *Keyboard) Read(ctx context.Context) (string, error) {
-	if k.pendingRead != nil && k.pendingSecret { // nobody waits for this secret any more
+	if k.Hides != nil && k.Hides() {
+		return k.ReadSecret(ctx)
+	}
+	if k.pendingRead != nil && k.hidden.Load() { // nobody waits for this secret any more
+		if _, err := io.WriteString(k.out, "\n"+k.SecretEnded+"\n"); err != nil {
+			return "", err
+		}
 		if _, err := k.read(ctx); err != nil {
 			return "", err
 		}
 	}
-	k.hidden.Store(false)
 	return k.read(ctx)
 }
 
@@ -135,6 +142,11 @@ func (k *Keyboard) read(ctx context.Context) (string, error) {
 	select {
 	case l := <-k.pendingRead:
 		k.pendingRead = nil
+		if k.hidden.Swap(false) { // the end of the line was not shown either
+			if _, err := io.WriteString(k.out, "\r\n"); err != nil {
+				return "", err
+			}
+		}
 		if errors.Is(l.err, io.EOF) && k.keys.interrupted {
 			return "", k.interrupt()
 		}

@@ -76,20 +76,22 @@ func (s *testTerminal) watch() {
 	}
 }
 
-// await waits until text is shown after the text that was awaited before.
-func (s *testTerminal) await(text string) {
+// await waits until text is shown after the text that was awaited before, and returns what is shown
+// in between.
+func (s *testTerminal) await(text string) (before string) {
 	s.t.Helper()
 	deadline := time.After(5 * time.Minute)
 	for {
 		s.mu.Lock()
 		i := bytes.Index(s.out, []byte(text))
 		if i >= 0 {
+			before = string(s.out[:i])
 			s.out = s.out[i+len(text):]
 		}
 		shown := string(s.out)
 		s.mu.Unlock()
 		if i >= 0 {
-			return
+			return before
 		}
 		select {
 		case <-s.more:

@@ -13,34 +13,29 @@ func (k *Keyboard) ReadSecret(ctx context.Context) (string, error) {
 	if _, err := io.WriteString(k.out, k.prompt); err != nil {
 		return "", err
 	}
-	k.pendingSecret = true
-	text, err := k.read(ctx)
-	if k.pendingRead != nil { // it stays hidden until its line ends
-		return "", err
-	}
-	k.pendingSecret = false
-	k.hidden.Store(false)
-	if _, err := io.WriteString(k.out, "\r\n"); err != nil {
-		return "", err
-	}
-	return text, err
+	return k.read(ctx)
 }
 
-// SecretInput is the keyboard of a person who may have to type a password.
-type SecretInput struct {
-	*Keyboard
-	// Hides reports whether the next line is a password.
-	Hides func() bool
-}
+// SecretInput reads passwords from a keyboard.
+type SecretInput struct{ *Keyboard }
 
 var _ Input = SecretInput{}
 
-// Read reads a line, which is not shown if it is a password.
-func (s SecretInput) Read(ctx context.Context) (string, error) {
-	if s.Hides() {
-		return s.ReadSecret(ctx)
+// Read reads a password.
+func (s SecretInput) Read(ctx context.Context) (string, error) { return s.ReadSecret(ctx) }
+
+// hidingReader is the input of the line editor. It hides the rest of a line if a program begins to
+// read a password while the line is typed.
+type hidingReader struct{ k *Keyboard }
+
+func (r hidingReader) Read(p []byte) (int, error) {
+	n, err := r.k.keys.Read(p)
+	if r.k.Hides != nil && r.k.Hides() {
+		r.k.mu.Lock() // Write prints through the line editor unless the line is hidden
+		defer r.k.mu.Unlock()
+		r.k.hidden.Store(true)
 	}
-	return s.Keyboard.Read(ctx)
+	return n, err
 }
 
 // hidingWriter is the output of the line editor, without what is typed in secret.

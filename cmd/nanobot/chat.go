@@ -90,10 +90,11 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	next := &inputWithNext{Input: o.In}
 	if keyboard, ok := o.In.(*cli.Keyboard); ok { // a person can answer questions
 		here := terminal.ControlRequest{Chat: channels.Chat{Channel: cli.Name, ID: flags.chat}.String()}
-		next.Input = cli.SecretInput{Keyboard: keyboard, Hides: func() bool { return s.gateway.Runner.ReadsSecret(here) }}
-		secrets := cli.SecretInput{Keyboard: keyboard, Hides: func() bool { return true }}
+		keyboard.Hides = func() bool { return s.gateway.Runner.ReadsSecret(here) }
 		s.gateway.Answer = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, keyboard) }
-		s.gateway.AnswerSecret = func(ctx context.Context) (string, error) { return s.readDuringTurn(ctx, secrets) }
+		s.gateway.AnswerSecret = func(ctx context.Context) (string, error) {
+			return s.readDuringTurn(ctx, cli.SecretInput{Keyboard: keyboard})
+		}
 		s.gateway.Dismissed = next.add
 		s.gateway.ShowCaptions, s.gateway.ShowDrafts = true, true
 		if own := s.gateway.Controls(); len(own) > 0 {
@@ -123,6 +124,7 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 // openTerminal greets the person on a terminal, prepares the printer and returns the keyboard.
 func (s *chatSession) openTerminal(in, out *os.File, demo bool) (*cli.Keyboard, error) {
 	keyboard := cli.NewKeyboard(in, out, "› ", cli.OpenHistory(filepath.Join(s.cfg.Gateway.StateDir, "history")))
+	keyboard.SecretEnded = s.words.Text(words.ChatSecretEnded)
 	s.live = newLivePrinter(out, s.cfg.Terminal.Progress)
 	s.live.Words = s.words
 	if err := s.printAbove(s.greeting(demo)); err != nil {

@@ -9,6 +9,7 @@ const (
 	ChatLastTurn     Key = "chatLastTurn"
 	ChatAnswerHow    Key = "chatAnswerHow"
 	ChatNotRead      Key = "chatNotRead"
+	ChatSecretEnded  Key = "chatSecretEnded"
 	ChatFileNotSaved Key = "chatFileNotSaved"
 	HelpChatStatus   Key = "helpChatStatus"
 	HelpChatStop     Key = "helpChatStop"
@@ -47,6 +48,10 @@ var chatTexts = map[Key]translations{
 	ChatNotRead: {
 		"The agent does not read messages now.",
 		"Der Agent liest gerade keine Nachrichten.",
+	},
+	ChatSecretEnded: {
+		"The password is no longer needed. Press Enter.",
+		"Das Passwort wird nicht mehr gebraucht. Drück die Eingabetaste.",
 	},
 	ChatFileNotSaved: {
 		"⚠ {file} could not be saved in the chat's folder.",
