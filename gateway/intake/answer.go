@@ -29,8 +29,11 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 		_, err := i.storeAnswered(ctx, unclear, channels.Message{Text: i.words(in).Text(words.WhichQuestion)})
 		return true, err
 	}
-	if err != nil || !ok {
+	if err != nil {
 		return false, err
+	}
+	if !ok {
+		return i.dropLateSecret(ctx, in)
 	}
 	if i.asksAboutRun(q) {
 		return i.answerRun(ctx, in, q)

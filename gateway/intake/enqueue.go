@@ -77,7 +77,11 @@ func (i *Intake) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest
 
 // dropMessage stores a message that gets no turn, with its answer.
 func (i *Intake) dropMessage(ctx context.Context, in channels.Incoming, reason, answer string) error {
-	fresh, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
+	secret, err := i.mayBeSecret(ctx, in)
+	if err != nil {
+		return err
+	}
+	fresh, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}, channels.Message{Text: answer})
 	if fresh {
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}

@@ -40,6 +40,7 @@ type Store interface {
 	Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error)
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
+	AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)

@@ -2,11 +2,14 @@ package intake
 
 import (
 	"context"
+	"slices"
 
 	"go.uber.org/zap"
 
+	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -15,6 +18,43 @@ func (i *Intake) removeMessages(secrets []store.Transient) {
 	for _, b := range secrets {
 		i.o.Outbox.Remove(b)
 	}
+}
+
+// dropLateSecret stores a reply to a secret question that is no longer open, without its text. It
+// reports false for any other message.
+func (i *Intake) dropLateSecret(ctx context.Context, in channels.Incoming) (bool, error) {
+	late, err := i.repliesToSecret(ctx, in)
+	if err != nil || !late {
+		return false, err
+	}
+	closed := channels.Message{Text: i.words(in).Text(words.QuestionClosed)}
+	_, err = i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: true}, closed)
+	return true, err
+}
+
+// repliesToSecret reports whether a message is a reply to a secret question, open or not.
+func (i *Intake) repliesToSecret(ctx context.Context, in channels.Incoming) (bool, error) {
+	if in.Press != "" || in.ReplyTo == nil || in.ReplyTo.ID == "" {
+		return false, nil
+	}
+	return i.o.Store.AsksSecret(ctx, in.Chat, in.ReplyTo.ID)
+}
+
+// mayBeSecret reports whether a message that is not handled could be the answer to a secret
+// question, or a line for a program that reads a password.
+func (i *Intake) mayBeSecret(ctx context.Context, in channels.Incoming) (bool, error) {
+	if in.Press != "" {
+		return false, nil
+	}
+	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+	if err != nil || slices.ContainsFunc(open, func(q store.Question) bool { return q.Secret }) {
+		return err == nil, err
+	}
+	c, err := i.findControl(ctx, in)
+	if err != nil || c != nil && c.readsSecret() {
+		return err == nil, err
+	}
+	return i.repliesToSecret(ctx, in)
 }
 
 // readsSecret reports whether the protocol would type the message where a program reads a password.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway/store"
 )
 
@@ -40,4 +41,55 @@ func TestATextThatMayAnswerASecretQuestionAmongOthersIsNotStored(t *testing.T) {
 		r.writeMessage("ann", "hunter2", "Which question do you mean? Press a button under it, or reply to it.")
 		r.checkEqual("the stored text", r.recent(chatOf("ann"))[0].In.Text, "")
 	})
+}
+
+// askSecret lets the turn of ann's chat ask for a password, and returns the network's ID of the
+// question's message.
+func (r *fixture) askSecret() (receipt string) {
+	r.t.Helper()
+	chat := chatOf("ann")
+	q := store.Question{ID: "secret", Inbound: r.runningTurn("ann").inbound.ID, Chat: chat, Text: "Password?", Secret: true}
+	if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.outbox.Wake(chat)
+	return receiptOf(r.checkStored(chat, "Password?")[0])
+}
+
+func TestAReplyToASecretQuestionThatHasEndedIsNotStored(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.writeMessage("ann", "log in")
+		asked := r.askSecret()
+		r.finishTurn("ann")
+		late := r.message("ann", "hunter2")
+		late.ReplyTo = &channels.Quote{ID: asked}
+		r.receive(late, "This question is no longer open.")
+		other := r.message("ann", "another message")
+		other.ReplyTo = &channels.Quote{ID: "sent99"}
+		r.receive(other)
+		r.checkInbounds("ann", "log in done", " done", "another message running")
+		left, err := r.store.Transients(r.t.Context())
+		if err != nil || len(left) != 1 || left[0].ID != late.ID {
+			r.t.Errorf("to be deleted are %+v, %v", left, err)
+		}
+	})
+}
+
+func TestAPasswordBeyondTheRateLimitIsNotStored(t *testing.T) {
+	for name, prepare := range map[string]func(r *fixture){
+		"the answer to a question": func(r *fixture) { r.askSecret() },
+		"a line for a password's prompt": func(r *fixture) {
+			r.agents.commands, r.agents.asksAfter, r.agents.done = keysCommands, 1, []string{"one"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runIntake(t, func(r *fixture) {
+				r.settings.RatePerMinute = 1
+				r.writeMessage("ann", "log in")
+				prepare(r)
+				r.writeMessage("ann", "hunter2", "That is more than 1")
+				r.checkInbounds("ann", "log in running", " done")
+			})
+		})
+	}
 }

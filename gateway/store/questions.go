@@ -66,6 +66,9 @@ type Questions interface {
 	// Withdraw closes an open question without an answer, also an expired one. It reports false
 	// when there is no such question.
 	Withdraw(ctx context.Context, id string) (bool, error)
+	// AsksSecret reports whether a message of the bot, by the network's ID, asks for a secret in a
+	// chat or did so.
+	AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error)
 	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired,
 	// oldest first.
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]Question, error)

@@ -16,6 +16,13 @@ func (s *Store) EraseAnswer(ctx context.Context, id string) error {
 	})
 }
 
+// AsksSecret reports whether a message of the bot asks for a secret in a chat or did so.
+func (s *Store) AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (found bool, err error) {
+	_, err = s.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM question q JOIN outbox o ON o.id = q.delivery
+		WHERE q.chat = ? AND q.secret = 1 AND o.receipt = ?)`, []any{chat.String(), receipt}, &found)
+	return found, wrapError("look up a secret question of %s", err, chat)
+}
+
 // eraseAnswers removes the answers to the secret questions of an inbound message.
 func (t *tx) eraseAnswers(inbound int64) error {
 	return t.erase("UPDATE question SET answer = NULL WHERE inbound = ? AND secret = 1 AND answer IS NOT NULL", inbound)
