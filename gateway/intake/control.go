@@ -145,10 +145,10 @@ func (c *control) asMessage() channels.Incoming {
 // runControl carries out a command and posts the protocol's reply.
 func (i *Intake) runControl(ctx context.Context, c *control) {
 	log := i.o.Log.With(zap.Stringer("chat", c.in.Chat), zap.String("command", c.request.Command))
+	i.eraseTypedAhead(ctx, c)
 	if ok, err := i.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
 		return // access was revoked while the command waited for earlier ones
 	}
-	i.eraseTypedAhead(ctx, c)
 	i.auditControl(c)
 	w := i.words(c.in)
 	c.request.Words = w

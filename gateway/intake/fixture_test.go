@@ -290,6 +290,8 @@ func (*network) Plan(m channels.Message) ([]channels.Outgoing, error) {
 type fullDiskStore struct {
 	*sqlite.Store
 	broken bool
+	// failedErasures is how many calls of EraseText fail.
+	failedErasures int
 }
 
 var errDiskFull = errors.New("disk full")
@@ -299,6 +301,14 @@ func (d *fullDiskStore) Receive(ctx context.Context, a store.ReceiveRequest) (st
 		return store.ReceiveResult{}, errDiskFull
 	}
 	return d.Store.Receive(ctx, a)
+}
+
+func (d *fullDiskStore) EraseText(ctx context.Context, id int64) ([]store.Transient, error) {
+	if d.failedErasures > 0 {
+		d.failedErasures--
+		return nil, errDiskFull
+	}
+	return d.Store.EraseText(ctx, id)
 }
 
 func (d *fullDiskStore) SettlePending(ctx context.Context, id int64) error {

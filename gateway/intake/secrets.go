@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -15,8 +16,8 @@ import (
 
 // removeMessages deletes messages with secrets from their chat, in the background.
 func (i *Intake) removeMessages(secrets []store.Transient) {
-	for _, b := range secrets {
-		i.o.Outbox.Remove(b)
+	for _, transient := range secrets {
+		i.o.Outbox.Remove(transient)
 	}
 }
 
@@ -70,11 +71,13 @@ func (i *Intake) eraseTypedAhead(ctx context.Context, c *control) {
 		return
 	}
 	c.secret = true
-	secrets, err := i.o.Store.EraseText(context.WithoutCancel(ctx), c.inbound)
-	if err != nil {
-		i.o.Log.Warn("secret not erased", zap.Stringer("chat", c.in.Chat), zap.Error(err))
-	}
-	i.removeMessages(secrets)
+	_ = retry.Until(ctx, func() error {
+		secrets, err := i.o.Store.EraseText(context.WithoutCancel(ctx), c.inbound)
+		i.removeMessages(secrets)
+		return err
+	}, func(err error) {
+		i.o.Log.Warn("secret not erased, will retry", zap.Stringer("chat", c.in.Chat), zap.Error(err))
+	})
 }
 
 // auditControl records a message that the protocol is about to carry out.

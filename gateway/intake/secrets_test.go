@@ -93,3 +93,16 @@ func TestAPasswordBeyondTheRateLimitIsNotStored(t *testing.T) {
 		})
 	}
 }
+
+func TestALineThatWaitedForAPasswordPromptIsRemovedAlsoAfterAFailureAndWithoutAccess(t *testing.T) {
+	runIntake(t, func(r *fixture) {
+		r.agents.commands, r.agents.takes, r.agents.asksAfter = keysCommands, time.Second, 1
+		r.disk.failedErasures = 2
+		r.writeToProtocol("ann", "/key asks for a password")
+		r.writeToProtocol("ann", "/key hunter2")
+		r.settings.AllowFrom = map[string][]string{"net": {"bob"}} // after both were received
+		r.awaitAndCheck("ann")
+		r.checkEqual("carried out", len(r.agents.done), 1)
+		r.checkInbounds("ann", "/key asks for a password done", " done")
+	})
+}

@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"nanobot/gateway/retry"
 	"nanobot/terminal"
 )
 
@@ -21,11 +22,11 @@ func (t *Turn) hideSecret() {
 // eraseText removes the text of the message from the store, and the message from the chat. The turn
 // has the text; after a crash the program that has asked for it is gone.
 func (t *Turn) eraseText(untilKilled context.Context) {
-	secrets, err := t.stage.o.Store.EraseText(context.WithoutCancel(untilKilled), t.inbound.ID)
-	if err != nil {
-		t.log.Warn("secret not erased", zap.Error(err))
-	}
-	for _, b := range secrets {
-		t.stage.o.Outbox.Remove(b)
-	}
+	_ = retry.Until(untilKilled, func() error {
+		secrets, err := t.stage.o.Store.EraseText(context.WithoutCancel(untilKilled), t.inbound.ID)
+		for _, transient := range secrets {
+			t.stage.o.Outbox.Remove(transient)
+		}
+		return err
+	}, func(err error) { t.log.Warn("secret not erased, will retry", zap.Error(err)) })
 }

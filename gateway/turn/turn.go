@@ -154,15 +154,15 @@ func (t *Turn) Run(untilKilled context.Context) {
 	defer t.accepting.end(nil)
 	ctx := t.working.start(accepting)
 	defer t.working.end(nil)
+	if t.secret != "" {
+		t.eraseText(untilKilled)
+	}
 	if ok, err := t.senderAdmitted(untilKilled); !ok || err != nil {
 		t.releaseRunner()
 		if err == nil {
 			t.rejectRevoked(untilKilled)
 		}
 		return
-	}
-	if t.secret != "" {
-		t.eraseText(untilKilled)
 	}
 	t.auditStart()
 	if t.ch == nil {
